@@ -1,0 +1,48 @@
+/// Which of Apple's two services a token belongs to.
+package enum APNsEnvironment: UInt8, Sendable, Equatable, CaseIterable {
+  case production
+  case sandbox
+
+  package var name: String {
+    switch self {
+    case .production: "production"
+    case .sandbox: "sandbox"
+    }
+  }
+}
+
+/// A user-to-token binding; its `member` is what the user's set of bindings holds.
+package struct Binding: Sendable, Equatable, Hashable {
+  package let environment: APNsEnvironment
+  /// The app's bundle id, without a push type's suffix.
+  package let topic: String
+  /// Lower-case hex, an even number of digits, 2…`maximumTokenDigits`. Apple: "never assume a size".
+  package let token: String
+
+  package static let maximumTokenDigits = 512
+  package static let maximumTopicBytes = 255
+
+  /// Nil unless `topic` is a bundle id (letters, digits, `.` and `-`) and `token` is hex; upper-case digits
+  /// are lowered, nothing else is mended.
+  package init?(environment: APNsEnvironment, topic: String, token: String) {
+    guard Self.isTopic(topic) else { return nil }
+    let token = token.utf8.map { $0 >= 0x41 && $0 <= 0x46 ? $0 | 0x20 : $0 }
+    let isHex = token.allSatisfy { ($0 >= 0x30 && $0 <= 0x39) || ($0 >= 0x61 && $0 <= 0x66) }
+    guard isHex, token.count >= 2, token.count <= Self.maximumTokenDigits, token.count % 2 == 0
+    else { return nil }
+    self.environment = environment
+    self.topic = topic
+    self.token = String(decoding: token, as: UTF8.self)
+  }
+
+  package static func isTopic(_ text: String) -> Bool {
+    !text.isEmpty && text.utf8.count <= maximumTopicBytes
+      && text.utf8.allSatisfy {
+        ($0 >= 0x30 && $0 <= 0x39) || ($0 >= 0x41 && $0 <= 0x5A) || ($0 >= 0x61 && $0 <= 0x7A)
+          || $0 == 0x2E || $0 == 0x2D
+      }
+  }
+
+  /// `apns:<production or sandbox>:<topic>:<token>`
+  package var member: String { "apns:\(environment.name):\(topic):\(token)" }
+}

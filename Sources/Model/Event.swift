@@ -1,0 +1,37 @@
+/// What the live backend wrote to Kafka: "streamer X went live". Already validated; every text here is
+/// bounded and free of control characters in the places that reach a header or a Redis key.
+package struct Event: Sendable, Equatable {
+  /// 1…64 bytes of `[A-Za-z0-9._:-]`; also the id of the fan-out.
+  package let id: String
+  /// The app's bundle id: bindings of other apps are not addressed.
+  package let app: String
+  package let streamer: String
+  package let stream: String
+  /// The template's name, 1…64 bytes of `[a-z0-9-]`.
+  package let template: String
+  /// Milliseconds since 1970.
+  package let occurredAt: Int64
+  /// Milliseconds since 1970; nothing of this fan-out is sent at or after it.
+  package let expiresAt: Int64
+  /// Every value that a template may name, by its dotted path: `streamer.name`, `stream.title`, …
+  package let fields: [String: String]
+  /// The record's own bytes: a segment carries them on, so that a worker decodes what was validated.
+  package let document: [UInt8]
+
+  package init(
+    id: String, app: String, streamer: String, stream: String, template: String, occurredAt: Int64,
+    expiresAt: Int64, fields: [String: String], document: [UInt8]
+  ) {
+    self.id = id
+    self.app = app
+    self.streamer = streamer
+    self.stream = stream
+    self.template = template
+    self.occurredAt = occurredAt
+    self.expiresAt = expiresAt
+    self.fields = fields
+    self.document = document
+  }
+
+  package func isExpired(at milliseconds: Int64) -> Bool { milliseconds >= expiresAt }
+}

@@ -1,0 +1,42 @@
+/// The final word on a push.
+package enum Outcome: Sendable, Equatable {
+  case accepted
+  case rejected(RejectionReason)
+  case expired
+  case cancelled
+  case suppressed
+}
+
+/// Why a push was rejected: Apple's reasons ("Handling notification responses from APNs"), and what we say
+/// ourselves where Apple was not asked or said something unknown. The raw value is an index, not a contract;
+/// `name` is what stands in Redis and in logs.
+package enum RejectionReason: UInt8, Sendable, CaseIterable {
+  case badCollapseId, badDeviceToken, badExpirationDate, badMessageId, badPriority, badTopic
+  case deviceTokenNotForTopic, duplicateHeaders, idleTimeout, invalidPushType, missingDeviceToken
+  case missingTopic, payloadEmpty, topicDisallowed
+  case badCertificate, badCertificateEnvironment, expiredProviderToken, forbidden, invalidProviderToken
+  case missingProviderToken, unrelatedKeyIdInToken, badEnvironmentKeyIdInToken
+  case badPath, methodNotAllowed
+  case expiredToken, unregistered
+  case payloadTooLarge
+  case tooManyProviderTokenUpdates, tooManyRequests
+  case internalServerError, serviceUnavailable, shutdown
+  /// An answer whose status or reason is not in Apple's table.
+  case other
+  /// Ours: the payload could not be fitted into Apple's limit; the push was not sent.
+  case unrenderable
+  /// Ours: no connection is configured for the binding's environment; the push was not sent.
+  case noRoute
+
+  /// As Apple spells it.
+  package var name: String {
+    let text = String(describing: self)
+    return text.prefix(1).uppercased() + text.dropFirst()
+  }
+
+  private static let byName: [String: RejectionReason] = Dictionary(
+    uniqueKeysWithValues: allCases.map { ($0.name, $0) })
+
+  /// `.other` for a reason that Apple does not document.
+  package init(name: String) { self = Self.byName[name] ?? .other }
+}

@@ -1,0 +1,49 @@
+/// A page of followers with their bindings for one app and the profile fields that were asked for: what
+/// Expand hands to Render. Flat on purpose: one arena and three arrays, whatever the number of people.
+package final class RecipientPage {
+  package struct Recipient {
+    package var user: ByteSlice
+    /// `bindings[firstBinding ..< firstBinding + bindingCount]`
+    package var firstBinding: Int32
+    package var bindingCount: Int32
+
+    package init(user: ByteSlice, firstBinding: Int, bindingCount: Int) {
+      self.user = user
+      self.firstBinding = Int32(truncatingIfNeeded: firstBinding)
+      self.bindingCount = Int32(truncatingIfNeeded: bindingCount)
+    }
+  }
+
+  package struct Binding {
+    /// The whole member of the user's set; the token is its end.
+    package var member: ByteSlice
+    package var token: ByteSlice
+    package var environment: APNsEnvironment
+
+    package init(member: ByteSlice, token: ByteSlice, environment: APNsEnvironment) {
+      self.member = member
+      self.token = token
+      self.environment = environment
+    }
+  }
+
+  /// The profile fields of every recipient, in this order.
+  package let fieldNames: [String]
+  package let bytes = ByteArena(capacity: 64 * 1024)
+  package var recipients: [Recipient] = []
+  package var bindings: [Binding] = []
+  /// `recipients.count × fieldNames.count` values, recipient by recipient; `.missing` where none is set.
+  package var fields: [ByteSlice] = []
+  /// Followers read for this page, with or without devices.
+  package var followers = 0
+  /// Bindings that are not addressed because their owner is muted.
+  package var suppressed = 0
+  /// Users or members passed over because Redis held something else than the contract says.
+  package var skipped = 0
+
+  package init(fieldNames: [String]) { self.fieldNames = fieldNames }
+
+  package func field(_ index: Int, of recipient: Int) -> ByteSlice {
+    fields[recipient * fieldNames.count + index]
+  }
+}
