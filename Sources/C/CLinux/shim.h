@@ -25,3 +25,8 @@
 static inline void linux_set_thread_name(const char *name) {
   prctl(PR_SET_NAME, (unsigned long)name, 0ul, 0ul, 0ul);
 }
+
+/* accept4 takes a transparent union, which Swift does not see. */
+static inline int linux_accept(int listener) {
+  return accept4(listener, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
+}
