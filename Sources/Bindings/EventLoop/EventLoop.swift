@@ -35,7 +35,9 @@ package final class EventLoop: SerialExecutor, @unchecked Sendable {
   /// Starts the thread. Traps when the process may not open an epoll set: nothing can run then.
   package init(name: String) {
     self.name = name
-    guard let poller = Poller() else { preconditionFailure("no descriptors left for an event loop") }
+    guard let poller = Poller() else {
+      preconditionFailure("no descriptors left for an event loop")
+    }
     self.poller = poller
     start()
   }

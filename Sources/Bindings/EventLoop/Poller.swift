@@ -28,7 +28,9 @@ package struct Registration: Equatable {
 
 package struct LoopError: Error, Sendable, CustomStringConvertible {
   package let systemError: Int32
-  package var description: String { "epoll refused a descriptor: \(String(cString: strerror(systemError)))" }
+  package var description: String {
+    "epoll refused a descriptor: \(String(cString: strerror(systemError)))"
+  }
 }
 
 /// The epoll set and who waits for what. Confined to the loop's thread but for `wake`.
@@ -106,7 +108,9 @@ final class Poller {
   }
 
   func removeAll() {
-    for entry in entries.compactMap({ $0 }) { _ = epoll_ctl(epoll, EPOLL_CTL_DEL, entry.descriptor, nil) }
+    for entry in entries.compactMap({ $0 }) {
+      _ = epoll_ctl(epoll, EPOLL_CTL_DEL, entry.descriptor, nil)
+    }
     entries = []
     free = []
   }

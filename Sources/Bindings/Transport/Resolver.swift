@@ -39,7 +39,8 @@ enum Socket {
   /// Without it a batch of pushes waits for the answer to the last one (Nagle).
   static func setNoDelay(_ descriptor: Int32) {
     var on: Int32 = 1
-    setsockopt(descriptor, Int32(IPPROTO_TCP), TCP_NODELAY, &on, socklen_t(MemoryLayout<Int32>.size))
+    setsockopt(
+      descriptor, Int32(IPPROTO_TCP), TCP_NODELAY, &on, socklen_t(MemoryLayout<Int32>.size))
   }
 
   static func pendingError(_ descriptor: Int32) -> Int32 {
