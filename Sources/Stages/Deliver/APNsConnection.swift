@@ -42,8 +42,10 @@ final class APNsConnection {
     let host = route.target.endpoint.host
     plainBlock = try EncodedHeaders.makeBlock(authority: host, collapses: false)
     collapsingBlock = try EncodedHeaders.makeBlock(authority: host, collapses: true)
+    var sessionOptions = HTTP2ClientOptions()
+    sessionOptions.maximumSlots = options.streamsPerConnection
     session = try HTTP2ClientSession(
-      options: HTTP2ClientOptions(maximumSlots: options.streamsPerConnection), delegate: self)
+      options: sessionOptions, delegate: self)
   }
 
   deinit { slots.deallocate() }

@@ -4,9 +4,9 @@ import Transport
 /// Where the pushes of one environment go.
 package struct APNsRoute: Sendable {
   package var endpoint: Endpoint
-  package var tls: TLSClientContext
+  package var tls: ClientSecurity
 
-  package init(endpoint: Endpoint, tls: TLSClientContext) {
+  package init(endpoint: Endpoint, tls: ClientSecurity) {
     self.endpoint = endpoint
     self.tls = tls
   }
