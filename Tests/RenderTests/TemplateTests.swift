@@ -41,7 +41,7 @@ struct TemplateTests {
   @Test("A template compiles; the profile fields are known, locale first")
   func compiles() throws {
     let template = try Samples.compile()
-    #expect(template.recipientFields == ["locale", "name", "badge"])
+    #expect(template.recipientFields == ["locale", "badge", "name"])
     #expect(template.locales == ["en", "zh-Hant", "ja"])
     #expect(template.defaultLocale == "en")
     #expect(template.priority == 10 && template.isStored && template.pushType == .alert)
