@@ -59,7 +59,7 @@ let stages: [Target] = [
   stage("Ingest", ["JSON", "Kafka"]),
   stage("Expand", ["Redis"]),
   stage("Render", []),
-  stage("Deliver", ["EventLoop", "HTTP2", "Transport"]),
+  stage("Deliver", ["EventLoop", "HTTP2", "JSON", "Transport"]),
   stage("Record", ["Redis"]),
 ]
 
@@ -71,7 +71,8 @@ let rooms: [Target] = [
   room(
     "Pipeline",
     [
-      "Model", "Keyspace", "Telemetry", "EventLoop", "TLS", "Transport", "Redis", "Kafka", "Ingest", "Expand",
+      "Model", "Keyspace", "Telemetry", "EventLoop", "TLS", "Transport", "Redis", "Kafka", "Ingest",
+      "Expand",
       "Render", "Deliver", "Record",
     ]),
   room("Devices", ["Model", "Keyspace", "Redis"]),
@@ -79,7 +80,8 @@ let rooms: [Target] = [
   room(
     "Settings",
     [
-      "YAML", "JSON", "Model", "Keyspace", "Telemetry", "TLS", "Redis", "Kafka", "Ingest", "Expand", "Render", "Deliver",
+      "YAML", "JSON", "Model", "Keyspace", "Telemetry", "TLS", "Redis", "Kafka", "Ingest", "Expand",
+      "Render", "Deliver",
       "Record", "Pipeline",
     ]),
 ]

@@ -1,4 +1,7 @@
 #pragma once
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE
+#endif
 #include <errno.h>
 #include <fcntl.h>
 #include <netdb.h>
@@ -10,9 +13,20 @@
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/ioctl.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/types.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
+
+/* prctl is variadic. The kernel cuts names at 15 bytes. */
+static inline void linux_set_thread_name(const char *name) {
+  prctl(PR_SET_NAME, (unsigned long)name, 0ul, 0ul, 0ul);
+}
+
+/* accept4 takes a transparent union, which Swift does not see. */
+static inline int linux_accept(int listener) {
+  return accept4(listener, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
+}
