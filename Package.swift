@@ -59,7 +59,7 @@ let stages: [Target] = [
   stage("Ingest", ["JSON", "Kafka"]),
   stage("Expand", ["Redis"]),
   stage("Render", []),
-  stage("Deliver", ["EventLoop", "HTTP2", "Transport"]),
+  stage("Deliver", ["EventLoop", "HTTP2", "JSON", "Transport"]),
   stage("Record", ["Redis"]),
 ]
 

@@ -1,6 +1,9 @@
 import Glibc
 import TLS
 
+/// Whom a client's connection trusts: rooms above name it without importing TLS.
+package typealias ClientSecurity = TLSClientContext
+
 /// Where a connection leads.
 package struct Endpoint: Sendable, Equatable, Hashable, CustomStringConvertible {
   package let host: String

@@ -1,7 +1,4 @@
 #pragma once
-#ifndef _GNU_SOURCE
-#define _GNU_SOURCE
-#endif
 #include <errno.h>
 #include <fcntl.h>
 #include <netdb.h>
@@ -16,6 +13,7 @@
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <sys/types.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -26,7 +24,7 @@ static inline void linux_set_thread_name(const char *name) {
   prctl(PR_SET_NAME, (unsigned long)name, 0ul, 0ul, 0ul);
 }
 
-/* accept4 takes a transparent union, which Swift does not see. */
+/* accept4 is declared for _GNU_SOURCE only, which would change types that Glibc's module has too. */
 static inline int linux_accept(int listener) {
-  return accept4(listener, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
+  return (int)syscall(SYS_accept4, listener, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
 }
