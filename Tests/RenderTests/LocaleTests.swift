@@ -8,7 +8,7 @@ struct LocaleTests {
     names: ["en", "zh-Hans", "zh-Hant", "ja", "ko", "es", "pt-BR", "ar"], defaultIndex: 0)
 
   private func resolve(_ locale: String, in table: LocaleTable) -> String {
-    var cache = LocaleCache()
+    let cache = LocaleCache()
     let first = Array(locale.utf8).withUnsafeBytes { cache.index(of: $0, in: table) }
     let second = Array(locale.utf8).withUnsafeBytes { cache.index(of: $0, in: table) }
     #expect(first == second, "the cache says otherwise")
@@ -79,7 +79,7 @@ struct LocaleTests {
 
   @Test("The cache tells locales apart that fall on the same place, or share their words")
   func cache() {
-    var cache = LocaleCache()
+    let cache = LocaleCache()
     var random = SeededRandom(seed: 7)
     let letters = Array("abehjknrstz-ASU_01".utf8)
     for _ in 0..<20_000 {

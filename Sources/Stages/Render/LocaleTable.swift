@@ -44,7 +44,8 @@ struct LocaleTable: Sendable {
 
 /// Remembers which variant the locales seen lately got: a handful of texts stand in millions of profiles.
 /// A fixed number of places, so that hostile locales cost time and never memory.
-struct LocaleCache {
+/// Plain memory: an array in a class is checked at run time on each access. Confined to one lane.
+final class LocaleCache {
   private struct Entry {
     var low: UInt64 = 0
     var high: UInt64 = 0
@@ -56,9 +57,13 @@ struct LocaleCache {
   /// Longer locales are rare and looked up each time; overlong ones are no tags at all.
   static let maximumBytes = 16
   private static let places = 64
-  private var entries = [Entry](repeating: Entry(), count: places)
+  private let entries = UnsafeMutablePointer<Entry>.allocate(capacity: places)
 
-  mutating func index(of locale: UnsafeRawBufferPointer, in table: LocaleTable) -> Int {
+  init() { entries.initialize(repeating: Entry(), count: Self.places) }
+
+  deinit { entries.deallocate() }
+
+  func index(of locale: UnsafeRawBufferPointer, in table: LocaleTable) -> Int {
     let count = locale.count
     if count == 0 { return table.defaultIndex }
     guard count <= Self.maximumBytes else { return table.resolve(locale) }

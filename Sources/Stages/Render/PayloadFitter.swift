@@ -13,7 +13,7 @@ struct PayloadFitter {
   }
 
   let variant: PreparedVariant
-  let values: PreparedVariant.Values
+  let values: RecipientValues
   let limit: Int
 
   /// Nil when the payload is over the limit with the text left empty too, or no text may be shortened.

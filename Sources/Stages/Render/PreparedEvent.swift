@@ -10,7 +10,7 @@ package final class PreparedEvent {
   package var fieldNames: [String] { template.recipientFields }
 
   private var variants: [PreparedVariant?]
-  private var cache = LocaleCache()
+  private let cache = LocaleCache()
 
   init(_ event: Event, _ template: Template) {
     self.event = event
