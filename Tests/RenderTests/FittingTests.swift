@@ -111,6 +111,20 @@ struct FittingTests {
     #expect(rendering.unrenderable == 4 && rendering.shortened == 1)
   }
 
+  @Test("A first try that was too long, or had bidi controls, leaves nothing behind")
+  func leftovers() throws {
+    let prepared = try Samples.prepare()
+    for name in [
+      String(repeating: "a", count: 4090), "\u{202E}" + String(repeating: "a", count: 900),
+    ] {
+      let person = Samples.Person(user: "u", fields: ["name": Array(name.utf8)])
+      let page = Samples.page([person], fieldNames: prepared.fieldNames)
+      let rendering = PageRendering(page, prepared, tally: SegmentTally(), maximumPushes: 1)
+      let batch = try #require(rendering.next())
+      #expect(batch.entries[0].payload.offset == 0)
+    }
+  }
+
   @Test("A value that is nothing but unpaired controls counts as empty")
   func emptyAfterCleaning() throws {
     let fields = ["name": Array("\u{202E}".utf8)]

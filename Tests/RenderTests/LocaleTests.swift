@@ -92,6 +92,20 @@ struct LocaleTests {
       }
     }
   }
+
+  @Test("The cache compares whole locales: their ends and their lengths too")
+  func cacheKeys() {
+    let letters = "abcdefghijkl".map(String.init)
+    let regions = letters.flatMap { first in letters.map { "zh-Hant-" + first + $0 } }
+    let table = LocaleTable(names: ["en", "ja"] + regions, defaultIndex: 0)
+    let cache = LocaleCache()
+    for locale in regions + regions.reversed() + ["ja", "\u{0}ja", "ja", "\u{0}\u{0}ja"] {
+      let bytes = Array(locale.utf8)
+      let index = bytes.withUnsafeBytes { cache.index(of: $0, in: table) }
+      let expected = table.names.firstIndex(of: locale) ?? 0
+      if index != expected { Issue.record("\(bytes) gets \(table.names[index])") }
+    }
+  }
 }
 
 /// SplitMix64: the same numbers for the same seed.

@@ -22,6 +22,9 @@ struct LocaleTable: Sendable {
   /// The variant for a locale as a profile holds it; the default for anything that is no language tag.
   func resolve(_ locale: UnsafeRawBufferPointer) -> Int {
     guard let tag = LocaleTag(locale) else { return defaultIndex }
+    for candidate in tag.candidates {
+      if let index = indexes[candidate] { return index }
+    }
     return variants(for: tag).first ?? defaultIndex
   }
 
