@@ -19,7 +19,8 @@ struct LocaleTable: Sendable {
     self.indexes = indexes
   }
 
-  /// The variant for a locale as a profile holds it; the default for anything that is no language tag.
+  /// The variant for a locale as a profile holds it; the default for anything that is no language
+  /// tag.
   func resolve(_ locale: UnsafeRawBufferPointer) -> Int {
     guard let tag = LocaleTag(locale) else { return defaultIndex }
     for candidate in tag.candidates {
@@ -28,8 +29,8 @@ struct LocaleTable: Sendable {
     return variants(for: tag).first ?? defaultIndex
   }
 
-  /// Every variant that a reader of `tag` understands, best first, without the default: its candidates, then
-  /// any other variant of the same language that is not written in another script.
+  /// Every variant that a reader of `tag` understands, best first, without the default: its
+  /// candidates, then any other variant of the same language that is not written in another script.
   func variants(for tag: LocaleTag) -> [Int] {
     var found: [Int] = []
     for candidate in tag.candidates {
@@ -45,9 +46,9 @@ struct LocaleTable: Sendable {
   }
 }
 
-/// Remembers which variant the locales seen lately got: a handful of texts stand in millions of profiles.
-/// A fixed number of places, so that hostile locales cost time and never memory.
-/// Plain memory: an array in a class is checked at run time on each access. Confined to one lane.
+/// Remembers which variant the locales seen lately got: a handful of texts stand in millions of
+/// profiles. A fixed number of places, so that hostile locales cost time and never memory. Plain
+/// memory: an array in a class is checked at run time on each access. Confined to one lane.
 final class LocaleCache {
   private struct Entry {
     var low: UInt64 = 0

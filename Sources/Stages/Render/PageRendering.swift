@@ -1,10 +1,10 @@
 import Model
 
-/// A page being rendered, batch by batch, as Deliver takes them: a user with 100,000 devices fills many
-/// batches and never more memory than one. Confined to one lane.
+/// A page being rendered, batch by batch, as Deliver takes them: a user with 100,000 devices fills
+/// many batches and never more memory than one. Confined to one lane.
 ///
-/// The tally learns of the page's followers, suppressed and skipped bindings at once, and of each push when
-/// its batch is made, so that `pushes` never runs ahead of what will settle.
+/// The tally learns of the page's followers, suppressed and skipped bindings at once, and of each
+/// push when its batch is made, so that `pushes` never runs ahead of what will settle.
 package final class PageRendering {
   package let page: RecipientPage
   package let prepared: PreparedEvent
@@ -55,8 +55,9 @@ package final class PageRendering {
     return batch
   }
 
-  /// Gives the same outcome to all bindings that are not in a batch yet, without rendering them: `.expired`
-  /// when the event's time is over in the middle of a page, `.cancelled` when somebody stopped it.
+  /// Gives the same outcome to all bindings that are not in a batch yet, without rendering them:
+  /// `.expired` when the event's time is over in the middle of a page, `.cancelled` when somebody
+  /// stopped it.
   package func settleRest(as outcome: Outcome) {
     var rest = -doneBindings
     for index in recipient..<page.recipients.count {
@@ -73,8 +74,8 @@ package final class PageRendering {
     min(maximumPushes, max(page.bindings.count, 1)) * (payloadEstimate + 256)
   }
 
-  /// The state is kept in locals while the loop runs: each access to a property of a class is checked for
-  /// exclusivity at run time, which costs as much as rendering.
+  /// The state is kept in locals while the loop runs: each access to a property of a class is
+  /// checked for exclusivity at run time, which costs as much as rendering.
   private func fill(_ batch: PushBatch, _ values: PageValues) -> Int {
     let recipients = page.recipients
     let bindings = page.bindings

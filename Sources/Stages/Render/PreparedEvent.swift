@@ -1,7 +1,8 @@
 import Model
 
-/// An event and its template, ready to be rendered for people. The event's fields are put into a locale's
-/// payload when the first recipient asks for that locale. Confined to one lane: one per event and lane.
+/// An event and its template, ready to be rendered for people. The event's fields are put into a
+/// locale's payload when the first recipient asks for that locale. Confined to one lane: one per
+/// event and lane.
 package final class PreparedEvent {
   package let event: Event
   package let template: Template

@@ -1,7 +1,7 @@
 import Model
 
-/// One locale's payload with the event's fields in place: constant bytes between which only the recipient's
-/// values are missing. Confined to one lane.
+/// One locale's payload with the event's fields in place: constant bytes between which only the
+/// recipient's values are missing. Confined to one lane.
 final class PreparedVariant {
   /// A constant stretch, then perhaps a value of the recipient.
   struct Step {
@@ -48,13 +48,13 @@ final class PreparedVariant {
     for step in steps where step.field >= 0 {
       let count = values[step.field].count
       if count > limit { return nil }
-      bound += count * JSONText.maximumGrowth
+      bound += count * JSONEscaping.maximumGrowth
     }
     return bound
   }
 
-  /// Writes the payload to `target`, which has room for `bound` bytes; returns its length. Nil when a value
-  /// has a bidi control: such a payload is for `PayloadFitter`.
+  /// Writes the payload to `target`, which has room for `bound` bytes; returns its length. Nil when
+  /// a value has a bidi control: such a payload is for `PayloadFitter`.
   @inline(__always)
   func write(_ values: RecipientValues, to target: UnsafeMutableRawPointer) -> Int? {
     let constants = UnsafeRawPointer(constants.base)
@@ -68,7 +68,7 @@ final class PreparedVariant {
       } else if value.count == 0 {
         Self.copy(step.fallback, of: constants, to: target, &written)
       } else if let source = value.baseAddress {
-        guard let count = JSONText.write(source, value.count, to: target + written) else {
+        guard let count = JSONEscaping.write(source, value.count, to: target + written) else {
           return nil
         }
         written += count
@@ -129,7 +129,7 @@ private struct VariantBuilder {
     case .recipient(let field, let fallback):
       endStep { step, constants in
         step.field = Int32(truncatingIfNeeded: field)
-        step.fallback = constants.append(JSONText.escaped(fallback))
+        step.fallback = constants.append(JSONEscaping.escaped(fallback))
       }
       if fieldStart != nil { fieldParts.append(.recipient(field: field, fallback: fallback)) }
     case .number(let key, let field, let fallback):
@@ -150,7 +150,7 @@ private struct VariantBuilder {
   }
 
   private mutating func add(_ text: String) {
-    constants.append(JSONText.escaped(text))
+    constants.append(JSONEscaping.escaped(text))
     if fieldStart != nil { fieldParts.append(.text(text)) }
   }
 

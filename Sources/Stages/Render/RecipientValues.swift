@@ -1,7 +1,7 @@
 import Model
 
-/// The values of a page, lent for as long as a batch is being filled: plain pointers, since millions of them
-/// are read. Nothing is appended to the page meanwhile.
+/// The values of a page, lent for as long as a batch is being filled: plain pointers, since
+/// millions of them are read. Nothing is appended to the page meanwhile.
 struct PageValues {
   private let bytes: UnsafeRawPointer
   /// Nil when the page was read without any field.
@@ -9,8 +9,8 @@ struct PageValues {
   private let stride: Int
   private let columns: UnsafePointer<Int32>?
 
-  /// `columns`: for each field of the template its place in a recipient's row, or -1 when the page has no
-  /// such field.
+  /// `columns`: for each field of the template its place in a recipient's row, or -1 when the page
+  /// has no such field.
   init(
     _ page: RecipientPage, fields: UnsafeBufferPointer<ByteSlice>,
     columns: UnsafeBufferPointer<Int32>
