@@ -40,7 +40,7 @@ struct FittingTests {
     arguments: ["a", "\"", "é", "漢", "😀", "👨‍👩‍👧‍👦", "e\u{301}", "\u{1}"])
   func everyLength(_ unit: String) throws {
     let prepared = try Samples.prepare()
-    let escaped = JSONText.escapedCount(unit.utf8)
+    let escaped = JSONEscaping.escapedCount(unit.utf8)
     let empty = try #require(Samples.payload(prepared, ["name": Array("x".utf8)])).count - 1
     for extra in -3...3 {
       let count = (4096 - empty) / escaped + extra
@@ -70,7 +70,7 @@ struct FittingTests {
       #expect(payload.count <= 4096 && payload.count > 4090)
       #expect(
         json.text("aps.alert.body")?.hasPrefix(name.isEmpty ? "Hi there, " : "Hi Mia, ") == true)
-      #expect(json["aps.badge"] == .number("7") && json.text("stream") == "b-991")
+      #expect(json["aps.badge"] == .integer(7) && json.text("stream") == "b-991")
     }
   }
 
@@ -109,6 +109,20 @@ struct FittingTests {
     #expect(tally.rejections.map(\.reason) == [.unrenderable] && tally.rejections[0].count == 4)
     #expect(tally.pushes == 5 && tally.settled == 5)
     #expect(rendering.unrenderable == 4 && rendering.shortened == 1)
+  }
+
+  @Test("A first try that was too long, or had bidi controls, leaves nothing behind")
+  func leftovers() throws {
+    let prepared = try Samples.prepare()
+    for name in [
+      String(repeating: "a", count: 4090), "\u{202E}" + String(repeating: "a", count: 900),
+    ] {
+      let person = Samples.Person(user: "u", fields: ["name": Array(name.utf8)])
+      let page = Samples.page([person], fieldNames: prepared.fieldNames)
+      let rendering = PageRendering(page, prepared, tally: SegmentTally(), maximumPushes: 1)
+      let batch = try #require(rendering.next())
+      #expect(batch.entries[0].payload.offset == 0)
+    }
   }
 
   @Test("A value that is nothing but unpaired controls counts as empty")

@@ -68,7 +68,7 @@ struct GoLiveTests {
     let preview = try Self.prepare(Samples.event()).preview(recipient: ["badge": "4"])
     let json = try StrictJSON(preview.payload)
     #expect(json.text("stream.id") == "b-991" && json.text("stream.streamer") == "s42")
-    #expect(json.text("aps.thread-id") == "live-s42" && json["aps.badge"] == .number("4"))
+    #expect(json.text("aps.thread-id") == "live-s42" && json["aps.badge"] == .integer(4))
     #expect(preview.headers.collapseID == "live-s42" && preview.headers.priority == 10)
     let stage = RenderStage(templates: [try Self.prepare(Samples.event()).template])
     #expect(stage.templateNames == ["go-live"])

@@ -8,7 +8,7 @@ struct LocaleTests {
     names: ["en", "zh-Hans", "zh-Hant", "ja", "ko", "es", "pt-BR", "ar"], defaultIndex: 0)
 
   private func resolve(_ locale: String, in table: LocaleTable) -> String {
-    var cache = LocaleCache()
+    let cache = LocaleCache()
     let first = Array(locale.utf8).withUnsafeBytes { cache.index(of: $0, in: table) }
     let second = Array(locale.utf8).withUnsafeBytes { cache.index(of: $0, in: table) }
     #expect(first == second, "the cache says otherwise")
@@ -79,7 +79,7 @@ struct LocaleTests {
 
   @Test("The cache tells locales apart that fall on the same place, or share their words")
   func cache() {
-    var cache = LocaleCache()
+    let cache = LocaleCache()
     var random = SeededRandom(seed: 7)
     let letters = Array("abehjknrstz-ASU_01".utf8)
     for _ in 0..<20_000 {
@@ -90,6 +90,20 @@ struct LocaleTests {
         let expected = shipped.resolve($0)
         if cache.index(of: $0, in: shipped) != expected { Issue.record("\(locale)") }
       }
+    }
+  }
+
+  @Test("The cache compares whole locales: their ends and their lengths too")
+  func cacheKeys() {
+    let letters = "abcdefghijkl".map(String.init)
+    let regions = letters.flatMap { first in letters.map { "zh-Hant-" + first + $0 } }
+    let table = LocaleTable(names: ["en", "ja"] + regions, defaultIndex: 0)
+    let cache = LocaleCache()
+    for locale in regions + regions.reversed() + ["ja", "\u{0}ja", "ja", "\u{0}\u{0}ja"] {
+      let bytes = Array(locale.utf8)
+      let index = bytes.withUnsafeBytes { cache.index(of: $0, in: table) }
+      let expected = table.names.firstIndex(of: locale) ?? 0
+      if index != expected { Issue.record("\(bytes) gets \(table.names[index])") }
     }
   }
 }

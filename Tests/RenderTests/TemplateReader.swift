@@ -1,7 +1,8 @@
 import Render
 
-/// Reads the small part of YAML that the templates of these tests are written in, so that the tests can be:
-/// block maps and lists, `[]` and `{}` empty, plain and double-quoted scalars, comments. Places are YAML's.
+/// Reads the small part of YAML that the templates of these tests are written in, so that the tests
+/// can be: block maps and lists, `[]` and `{}` empty, plain and double-quoted scalars, comments.
+/// Places are YAML's.
 struct TemplateReader {
   private struct Line {
     let number: Int

@@ -1,10 +1,10 @@
 /// The characters that turn the direction of the text behind them: U+202A…U+202E and U+2066…U+2069.
 ///
-/// A value that opens one and does not close it would turn the rest of the line, the template's own words
-/// with it ("Trojan Source", Unicode TR 36, 2.10). So in values, of events and of profiles, such a
-/// control is taken out unless it has its partner in the same value; pairs stay, and nothing else of a
-/// text is touched. The template's own text is its author's and may use them, for instance U+2068…U+2069
-/// around a name in a right-to-left language.
+/// A value that opens one and does not close it would turn the rest of the line, the template's own
+/// words with it ("Trojan Source", Unicode TR 36, 2.10). So in values, of events and of profiles,
+/// such a control is taken out unless it has its partner in the same value; pairs stay, and nothing
+/// else of a text is touched. The template's own text is its author's and may use them, for
+/// instance U+2068…U+2069 around a name in a right-to-left language.
 enum BidiControls {
   /// Whether the three bytes of a valid sequence that starts with 0xE2 are one of them.
   @inline(__always)
@@ -15,8 +15,8 @@ enum BidiControls {
       || (second == 0x81 && third >= 0xA6 && third <= 0xA9)
   }
 
-  /// The text with its invalid bytes repaired, then without its unpaired controls. In that order: taking a
-  /// control out from between broken bytes could make another one of them.
+  /// The text with its invalid bytes repaired, then without its unpaired controls. In that order:
+  /// taking a control out from between broken bytes could make another one of them.
   static func cleaned(_ bytes: UnsafeRawBufferPointer) -> String {
     cleaned(String(decoding: bytes, as: UTF8.self))
   }
@@ -31,8 +31,9 @@ enum BidiControls {
     return String(result)
   }
 
-  /// The positions, in scalars, of the controls that have no partner (UAX 9, BD9 and BD11): an isolate ends at
-  /// its U+2069, which also ends what was opened inside it; U+202C ends an embedding of the same isolate.
+  /// The positions, in scalars, of the controls that have no partner (UAX 9, BD9 and BD11): an
+  /// isolate ends at its U+2069, which also ends what was opened inside it; U+202C ends an
+  /// embedding of the same isolate.
   private static func unpairedControls(of text: String) -> Set<Int> {
     var open: [(isIsolate: Bool, index: Int)] = []
     var openIsolates = 0

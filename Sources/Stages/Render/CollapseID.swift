@@ -1,14 +1,16 @@
 import Model
 
-/// The value of `apns-collapse-id`: at most 64 bytes (Apple, "Sending notification requests to APNs"), and
-/// here only visible ASCII and inner spaces, so that it is safe in a header whatever the event says.
+/// The value of `apns-collapse-id`: at most 64 bytes (Apple, "Sending notification requests to
+/// APNs"), and here only visible ASCII and inner spaces, so that it is safe in a header whatever
+/// the event says.
 enum CollapseID {
   static let maximumBytes = 64
 
-  /// The template's text with the event's fields put in. A value that is too long or has other characters
-  /// becomes its first visible ASCII bytes, at most 27, then `~` and 36 characters of a hash of the whole:
-  /// the same for the same value, on every worker. Nil, each push standing for itself, when nothing is left
-  /// or a field without fallback is missing: unrelated pushes must not replace each other.
+  /// The template's text with the event's fields put in. A value that is too long or has other
+  /// characters becomes its first visible ASCII bytes, at most 27, then `~` and 36 characters of a
+  /// hash of the whole: the same for the same value, on every worker. Nil, each push standing for
+  /// itself, when nothing is left or a field without fallback is missing: unrelated pushes must not
+  /// replace each other.
   static func make(_ template: TemplateText?, _ event: Event) -> String? {
     guard let template else { return nil }
     var text = ""

@@ -19,14 +19,18 @@ struct LocaleTable: Sendable {
     self.indexes = indexes
   }
 
-  /// The variant for a locale as a profile holds it; the default for anything that is no language tag.
+  /// The variant for a locale as a profile holds it; the default for anything that is no language
+  /// tag.
   func resolve(_ locale: UnsafeRawBufferPointer) -> Int {
     guard let tag = LocaleTag(locale) else { return defaultIndex }
+    for candidate in tag.candidates {
+      if let index = indexes[candidate] { return index }
+    }
     return variants(for: tag).first ?? defaultIndex
   }
 
-  /// Every variant that a reader of `tag` understands, best first, without the default: its candidates, then
-  /// any other variant of the same language that is not written in another script.
+  /// Every variant that a reader of `tag` understands, best first, without the default: its
+  /// candidates, then any other variant of the same language that is not written in another script.
   func variants(for tag: LocaleTag) -> [Int] {
     var found: [Int] = []
     for candidate in tag.candidates {
@@ -42,9 +46,10 @@ struct LocaleTable: Sendable {
   }
 }
 
-/// Remembers which variant the locales seen lately got: a handful of texts stand in millions of profiles.
-/// A fixed number of places, so that hostile locales cost time and never memory.
-struct LocaleCache {
+/// Remembers which variant the locales seen lately got: a handful of texts stand in millions of
+/// profiles. A fixed number of places, so that hostile locales cost time and never memory. Plain
+/// memory: an array in a class is checked at run time on each access. Confined to one lane.
+final class LocaleCache {
   private struct Entry {
     var low: UInt64 = 0
     var high: UInt64 = 0
@@ -56,9 +61,13 @@ struct LocaleCache {
   /// Longer locales are rare and looked up each time; overlong ones are no tags at all.
   static let maximumBytes = 16
   private static let places = 64
-  private var entries = [Entry](repeating: Entry(), count: places)
+  private let entries = UnsafeMutablePointer<Entry>.allocate(capacity: places)
 
-  mutating func index(of locale: UnsafeRawBufferPointer, in table: LocaleTable) -> Int {
+  init() { entries.initialize(repeating: Entry(), count: Self.places) }
+
+  deinit { entries.deallocate() }
+
+  func index(of locale: UnsafeRawBufferPointer, in table: LocaleTable) -> Int {
     let count = locale.count
     if count == 0 { return table.defaultIndex }
     guard count <= Self.maximumBytes else { return table.resolve(locale) }

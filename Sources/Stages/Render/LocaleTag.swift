@@ -1,12 +1,14 @@
-/// A language tag (BCP 47) in the form that it is compared in: lower case, `-` between subtags, the encoding
-/// of a POSIX name (`en_US.UTF-8`, `de_DE@euro`) cut off, withdrawn language codes replaced (`iw` → `he`).
+/// A language tag (BCP 47) in the form that it is compared in: lower case, `-` between subtags, the
+/// encoding of a POSIX name (`en_US.UTF-8`, `de_DE@euro`) cut off, withdrawn language codes
+/// replaced (`iw` → `he`).
 struct LocaleTag: Hashable {
   /// RFC 5646, 4.4.1: what a conforming tag needs at most without extensions.
   static let maximumBytes = 35
 
   let text: String
 
-  /// Nil unless it looks like a tag: a language of 2…8 letters, then subtags of 1…8 letters and digits.
+  /// Nil unless it looks like a tag: a language of 2…8 letters, then subtags of 1…8 letters and
+  /// digits.
   init?(_ bytes: UnsafeRawBufferPointer) {
     guard bytes.count >= 2, bytes.count <= 2 * Self.maximumBytes else { return nil }
     var normal: [UInt8] = []
@@ -54,7 +56,8 @@ struct LocaleTag: Hashable {
 
   private static let hyphen = UInt8(ascii: "-")
 
-  /// Withdrawn or merged codes that devices and old profiles still send (IANA language subtag registry).
+  /// Withdrawn or merged codes that devices and old profiles still send (IANA language subtag
+  /// registry).
   private static let modernLanguages = [
     "iw": "he", "in": "id", "ji": "yi", "jw": "jv", "mo": "ro", "tl": "fil", "cmn": "zh",
     "nb": "no",
@@ -88,9 +91,10 @@ struct LocaleTag: Hashable {
     }
   }
 
-  /// The tags to look for, best first, when a recipient has this one: the tag itself and what is left when
-  /// subtags fall off its end (RFC 4647, 3.4), with the readers' script or standard before the bare language:
-  /// `zh-TW → zh-Hant-TW → zh-Hant → zh`, `es-AR → es-419 → es`, `pt-AO → pt-PT → pt`.
+  /// The tags to look for, best first, when a recipient has this one: the tag itself and what is
+  /// left when subtags fall off its end (RFC 4647, 3.4), with the readers' script or standard
+  /// before the bare language: `zh-TW → zh-Hant-TW → zh-Hant → zh`, `es-AR → es-419 → es`, `pt-AO →
+  /// pt-PT → pt`.
   var candidates: [String] {
     var result: [String] = []
     var rest = text[...]

@@ -1,10 +1,10 @@
 import Model
 
-/// A page being rendered, batch by batch, as Deliver takes them: a user with 100,000 devices fills many
-/// batches and never more memory than one. Confined to one lane.
+/// A page being rendered, batch by batch, as Deliver takes them: a user with 100,000 devices fills
+/// many batches and never more memory than one. Confined to one lane.
 ///
-/// The tally learns of the page's followers, suppressed and skipped bindings at once, and of each push when
-/// its batch is made, so that `pushes` never runs ahead of what will settle.
+/// The tally learns of the page's followers, suppressed and skipped bindings at once, and of each
+/// push when its batch is made, so that `pushes` never runs ahead of what will settle.
 package final class PageRendering {
   package let page: RecipientPage
   package let prepared: PreparedEvent
@@ -44,7 +44,9 @@ package final class PageRendering {
     let batch = PushBatch(
       event: prepared.event.id, headers: prepared.headers, tally: tally, capacity: capacity())
     let count = page.fields.withUnsafeBufferPointer { fields in
-      columns.withUnsafeBufferPointer { columns in fill(batch, fields, columns) }
+      columns.withUnsafeBufferPointer { columns in
+        fill(batch, PageValues(page, fields: fields, columns: columns))
+      }
     }
     guard count > 0 else { return nil }
     tally.pushes += count
@@ -53,8 +55,9 @@ package final class PageRendering {
     return batch
   }
 
-  /// Gives the same outcome to all bindings that are not in a batch yet, without rendering them: `.expired`
-  /// when the event's time is over in the middle of a page, `.cancelled` when somebody stopped it.
+  /// Gives the same outcome to all bindings that are not in a batch yet, without rendering them:
+  /// `.expired` when the event's time is over in the middle of a page, `.cancelled` when somebody
+  /// stopped it.
   package func settleRest(as outcome: Outcome) {
     var rest = -doneBindings
     for index in recipient..<page.recipients.count {
@@ -71,35 +74,39 @@ package final class PageRendering {
     min(maximumPushes, max(page.bindings.count, 1)) * (payloadEstimate + 256)
   }
 
-  private func fill(
-    _ batch: PushBatch, _ fields: UnsafeBufferPointer<ByteSlice>,
-    _ columns: UnsafeBufferPointer<Int32>
-  ) -> Int {
+  /// The state is kept in locals while the loop runs: each access to a property of a class is
+  /// checked for exclusivity at run time, which costs as much as rendering.
+  private func fill(_ batch: PushBatch, _ values: PageValues) -> Int {
     let recipients = page.recipients
     let bindings = page.bindings
+    let arena = batch.bytes
+    var recipient = recipient
+    var done = doneBindings
     var count = 0
     while count < maximumPushes, recipient < recipients.count {
       let current = recipients[recipient]
       let bindingCount = Int(current.bindingCount)
-      if doneBindings < bindingCount {
-        if let payload = render(recipient, into: batch.bytes, fields, columns) {
-          let user = batch.bytes.append(page.bytes[current.user])
-          while count < maximumPushes, doneBindings < bindingCount {
-            let binding = bindings[Int(current.firstBinding) + doneBindings]
+      if done < bindingCount {
+        if let payload = render(values.row(recipient), into: arena) {
+          let user = arena.append(page.bytes[current.user])
+          while count < maximumPushes, done < bindingCount {
+            let binding = bindings[Int(current.firstBinding) + done]
             batch.append(user: user, binding: binding, of: page, payload: payload)
-            doneBindings += 1
+            done += 1
             count += 1
           }
         } else {
-          reject(bindingCount - doneBindings)
-          doneBindings = bindingCount
+          reject(bindingCount - done)
+          done = bindingCount
         }
       }
-      if doneBindings >= bindingCount {
+      if done >= bindingCount {
         recipient += 1
-        doneBindings = 0
+        done = 0
       }
     }
+    self.recipient = recipient
+    doneBindings = done
     return count
   }
 
@@ -111,30 +118,19 @@ package final class PageRendering {
 
   /// Nil when the payload cannot be fitted; `arena` is then as before.
   @inline(__always)
-  private func render(
-    _ recipient: Int, into arena: ByteArena, _ fields: UnsafeBufferPointer<ByteSlice>,
-    _ columns: UnsafeBufferPointer<Int32>
-  ) -> ByteSlice? {
-    guard let column = columns.baseAddress else { return nil }
-    // A page without fields has no rows: every column is -1 then, and this one is never read.
-    var none = ByteSlice.missing
-    return withUnsafePointer(to: &none) { none in
-      let row = fields.baseAddress.map { $0 + recipient * page.fieldNames.count } ?? none
-      let values = PreparedVariant.Values(
-        bytes: UnsafeRawPointer(page.bytes.base), row: row, columns: column)
-      let variant = prepared.variant(prepared.variantIndex(for: values[0]))
-      if let bound = variant.bound(values, limit: limit) {
-        let start = arena.count
-        let payload = arena.append(atMost: bound) {
-          variant.write(values, to: $0.baseAddress!) ?? 0
-        }
-        if payload.count > 0 && Int(payload.count) <= limit { return payload }
-        arena.truncate(to: start)
+  private func render(_ values: RecipientValues, into arena: ByteArena) -> ByteSlice? {
+    let variant = prepared.variant(prepared.variantIndex(for: values[0]))
+    if let bound = variant.bound(values, limit: limit) {
+      let payload = arena.append(atMost: bound) {
+        guard let target = $0.baseAddress else { return 0 }
+        return variant.write(values, to: target) ?? 0
       }
-      let fitter = PayloadFitter(variant: variant, values: values, limit: limit)
-      guard let fitted = fitter.payload() else { return nil }
-      if fitted.isShortened { shortened += 1 }
-      return arena.append(fitted.bytes)
+      if payload.count > 0 && Int(payload.count) <= limit { return payload }
+      arena.truncate(to: Int(payload.offset))
     }
+    let fitter = PayloadFitter(variant: variant, values: values, limit: limit)
+    guard let fitted = fitter.payload() else { return nil }
+    if fitted.isShortened { shortened += 1 }
+    return arena.append(fitted.bytes)
   }
 }

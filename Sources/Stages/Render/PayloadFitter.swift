@@ -1,7 +1,7 @@
 import Model
 
-/// The slow way to a payload, for what the fast one cannot do: values with bidi controls, and payloads over
-/// Apple's limit, whose text named by `shorten` is cut between two Characters.
+/// The slow way to a payload, for what the fast one cannot do: values with bidi controls, and
+/// payloads over Apple's limit, whose text named by `shorten` is cut between two Characters.
 struct PayloadFitter {
   /// Of a longer value only this much is read: more would not fit anyhow.
   static let maximumValueBytes = 16 * 1024
@@ -13,10 +13,11 @@ struct PayloadFitter {
   }
 
   let variant: PreparedVariant
-  let values: PreparedVariant.Values
+  let values: RecipientValues
   let limit: Int
 
-  /// Nil when the payload is over the limit with the text left empty too, or no text may be shortened.
+  /// Nil when the payload is over the limit with the text left empty too, or no text may be
+  /// shortened.
   func payload() -> Fitted? {
     let all = variant.steps.indices
     guard let fieldSteps = variant.fieldSteps else {
@@ -29,18 +30,18 @@ struct PayloadFitter {
     guard room >= 0 else { return nil }
     let text = fieldText()
     let kept = Self.fit(text, into: room)
-    return Fitted(bytes: head + JSONText.escaped(kept) + tail, isShortened: kept != text)
+    return Fitted(bytes: head + JSONEscaping.escaped(kept) + tail, isShortened: kept != text)
   }
 
-  /// The longest beginning of `text` that fits with "…" behind it into `room` bytes of JSON, when the whole
-  /// does not; "…" alone, or nothing, when not one Character does.
+  /// The longest beginning of `text` that fits with "…" behind it into `room` bytes of JSON, when
+  /// the whole does not; "…" alone, or nothing, when not one Character does.
   static func fit(_ text: String, into room: Int) -> String {
     var used = 0
     var cut = text.startIndex
     var index = text.startIndex
     while index < text.endIndex {
       let next = text.index(after: index)
-      used += JSONText.escapedCount(text.utf8[index..<next])
+      used += JSONEscaping.escapedCount(text.utf8[index..<next])
       if used > room { break }
       if used + ellipsis.utf8.count <= room { cut = next }
       index = next
@@ -87,7 +88,7 @@ struct PayloadFitter {
         if text.isEmpty {
           result += variant.constants[step.fallback]
         } else {
-          result += JSONText.escaped(text)
+          result += JSONEscaping.escaped(text)
         }
       }
     }

@@ -1,7 +1,8 @@
 import Model
 
-/// An event and its template, ready to be rendered for people. The event's fields are put into a locale's
-/// payload when the first recipient asks for that locale. Confined to one lane: one per event and lane.
+/// An event and its template, ready to be rendered for people. The event's fields are put into a
+/// locale's payload when the first recipient asks for that locale. Confined to one lane: one per
+/// event and lane.
 package final class PreparedEvent {
   package let event: Event
   package let template: Template
@@ -10,7 +11,7 @@ package final class PreparedEvent {
   package var fieldNames: [String] { template.recipientFields }
 
   private var variants: [PreparedVariant?]
-  private var cache = LocaleCache()
+  private let cache = LocaleCache()
 
   init(_ event: Event, _ template: Template) {
     self.event = event

@@ -1,7 +1,7 @@
 import Model
 
-/// One locale's payload with the event's fields in place: constant bytes between which only the recipient's
-/// values are missing. Confined to one lane.
+/// One locale's payload with the event's fields in place: constant bytes between which only the
+/// recipient's values are missing. Confined to one lane.
 final class PreparedVariant {
   /// A constant stretch, then perhaps a value of the recipient.
   struct Step {
@@ -21,97 +21,42 @@ final class PreparedVariant {
     case recipient(field: Int, fallback: String)
   }
 
-  let constants = ByteArena(capacity: 1024)
-  private(set) var steps: [Step] = []
+  let constants: ByteArena
+  let steps: [Step]
   /// The most bytes that the steps write, the recipient's values aside.
-  private(set) var fixedBytes = 0
+  let fixedBytes: Int
   /// The steps inside the text that may be shortened; nil when the template names none.
-  private(set) var fieldSteps: Range<Int>?
-  private(set) var fieldParts: [FieldPart] = []
+  let fieldSteps: Range<Int>?
+  let fieldParts: [FieldPart]
 
   init(_ pieces: [Template.Piece], _ event: Event) {
-    var start = 0
-    var fieldStart: Int?
-    for piece in pieces {
-      switch piece {
-      case .literal(let bytes): constants.append(bytes)
-      case .text(let text):
-        constants.append(JSONText.escaped(text))
-        if fieldStart != nil { fieldParts.append(.text(text)) }
-      case .event(let path, let fallback):
-        let value = BidiControls.cleaned(event.value(of: path))
-        let text = value.isEmpty ? fallback : value
-        constants.append(JSONText.escaped(text))
-        if fieldStart != nil { fieldParts.append(.text(text)) }
-      case .recipient(let field, let fallback):
-        var step = step(from: &start)
-        step.field = Int32(truncatingIfNeeded: field)
-        step.fallback = constants.append(JSONText.escaped(fallback))
-        start = constants.count
-        steps.append(step)
-        if fieldStart != nil { fieldParts.append(.recipient(field: field, fallback: fallback)) }
-      case .number(let key, let field, let fallback):
-        var step = step(from: &start)
-        step.field = Int32(truncatingIfNeeded: field)
-        step.isNumber = true
-        step.key = constants.append(key)
-        if let fallback { step.fallback = constants.append(fallback) }
-        start = constants.count
-        steps.append(step)
-      case .shortenedBegin:
-        steps.append(step(from: &start))
-        fieldStart = steps.count
-      case .shortenedEnd:
-        steps.append(step(from: &start))
-        fieldSteps = fieldStart.map { $0..<steps.count }
-        fieldStart = nil
-      }
-    }
-    steps.append(step(from: &start))
+    var builder = VariantBuilder(event)
+    for piece in pieces { builder.add(piece) }
+    builder.endStep()
+    constants = builder.constants
+    steps = builder.steps
     // A number brings a comma.
-    fixedBytes = constants.count + steps.count
-  }
-
-  private func step(from start: inout Int) -> Step {
-    defer { start = constants.count }
-    return Step(literal: ByteSlice(offset: start, count: constants.count - start))
-  }
-
-  /// The values of one recipient, as a page holds them.
-  struct Values {
-    let bytes: UnsafeRawPointer
-    /// The recipient's row.
-    let row: UnsafePointer<ByteSlice>
-    /// For each field of the template its place in the row, or -1 when the page has no such field.
-    let columns: UnsafePointer<Int32>
-
-    @inline(__always)
-    subscript(field: Int32) -> UnsafeRawBufferPointer {
-      let column = Int(columns[Int(field)])
-      guard column >= 0, row[column].count > 0 else {
-        return UnsafeRawBufferPointer(start: bytes, count: 0)
-      }
-      let slice = row[column]
-      return UnsafeRawBufferPointer(start: bytes + Int(slice.offset), count: Int(slice.count))
-    }
+    fixedBytes = builder.constants.count + builder.steps.count
+    fieldSteps = builder.fieldSteps
+    fieldParts = builder.fieldParts
   }
 
   /// The most bytes that `write` needs; nil when a value alone is longer than `limit`.
   @inline(__always)
-  func bound(_ values: Values, limit: Int) -> Int? {
+  func bound(_ values: RecipientValues, limit: Int) -> Int? {
     var bound = fixedBytes
     for step in steps where step.field >= 0 {
       let count = values[step.field].count
       if count > limit { return nil }
-      bound += count * JSONText.maximumGrowth
+      bound += count * JSONEscaping.maximumGrowth
     }
     return bound
   }
 
-  /// Writes the payload to `target`, which has room for `bound` bytes; returns its length. Nil when a value
-  /// has a bidi control: such a payload is for `PayloadFitter`.
+  /// Writes the payload to `target`, which has room for `bound` bytes; returns its length. Nil when
+  /// a value has a bidi control: such a payload is for `PayloadFitter`.
   @inline(__always)
-  func write(_ values: Values, to target: UnsafeMutableRawPointer) -> Int? {
+  func write(_ values: RecipientValues, to target: UnsafeMutableRawPointer) -> Int? {
     let constants = UnsafeRawPointer(constants.base)
     var written = 0
     for step in steps {
@@ -123,7 +68,7 @@ final class PreparedVariant {
       } else if value.count == 0 {
         Self.copy(step.fallback, of: constants, to: target, &written)
       } else if let source = value.baseAddress {
-        guard let count = JSONText.write(source, value.count, to: target + written) else {
+        guard let count = JSONEscaping.write(source, value.count, to: target + written) else {
           return nil
         }
         written += count
@@ -158,5 +103,62 @@ final class PreparedVariant {
     } else {
       copy(step.fallback, of: constants, to: target, &written)
     }
+  }
+}
+
+/// Puts the event's fields between the template's pieces.
+private struct VariantBuilder {
+  let event: Event
+  let constants = ByteArena(capacity: 1024)
+  var steps: [PreparedVariant.Step] = []
+  var fieldSteps: Range<Int>?
+  var fieldParts: [PreparedVariant.FieldPart] = []
+  /// Where the constant bytes begin that are in no step yet.
+  private var start = 0
+  private var fieldStart: Int?
+
+  init(_ event: Event) { self.event = event }
+
+  mutating func add(_ piece: Template.Piece) {
+    switch piece {
+    case .literal(let bytes): constants.append(bytes)
+    case .text(let text): add(text)
+    case .event(let path, let fallback):
+      let value = BidiControls.cleaned(event.value(of: path))
+      add(value.isEmpty ? fallback : value)
+    case .recipient(let field, let fallback):
+      endStep { step, constants in
+        step.field = Int32(truncatingIfNeeded: field)
+        step.fallback = constants.append(JSONEscaping.escaped(fallback))
+      }
+      if fieldStart != nil { fieldParts.append(.recipient(field: field, fallback: fallback)) }
+    case .number(let key, let field, let fallback):
+      endStep { step, constants in
+        step.field = Int32(truncatingIfNeeded: field)
+        step.isNumber = true
+        step.key = constants.append(key)
+        if let fallback { step.fallback = constants.append(fallback) }
+      }
+    case .shortenedBegin:
+      endStep()
+      fieldStart = steps.count
+    case .shortenedEnd:
+      endStep()
+      fieldSteps = fieldStart.map { $0..<steps.count }
+      fieldStart = nil
+    }
+  }
+
+  private mutating func add(_ text: String) {
+    constants.append(JSONEscaping.escaped(text))
+    if fieldStart != nil { fieldParts.append(.text(text)) }
+  }
+
+  mutating func endStep(_ complete: (inout PreparedVariant.Step, ByteArena) -> Void = { _, _ in }) {
+    var step = PreparedVariant.Step(
+      literal: ByteSlice(offset: start, count: constants.count - start))
+    complete(&step, constants)
+    start = constants.count
+    steps.append(step)
   }
 }

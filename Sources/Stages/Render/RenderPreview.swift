@@ -13,8 +13,8 @@ package struct RenderPreview: Sendable, Equatable {
 }
 
 extension PreparedEvent {
-  /// Renders for a single recipient with these profile fields, on the way that all recipients go. Throws
-  /// `unrenderable` when the payload cannot be fitted into Apple's limit.
+  /// Renders for a single recipient with these profile fields, on the way that all recipients go.
+  /// Throws `unrenderable` when the payload cannot be fitted into Apple's limit.
   package func preview(recipient fields: [String: String]) throws(RenderError) -> RenderPreview {
     let page = RecipientPage(fieldNames: fieldNames)
     page.fields = fieldNames.map { name in

@@ -3,7 +3,8 @@ import Model
 /// Render: a page of recipients in, batches of pushes out.
 ///
 ///     let prepared = try stage.prepare(event)                  // once per event and lane
-///     let rendering = stage.batches(of: page, for: prepared, …)  // pages read with prepared.fieldNames
+///     // for each page, read with prepared.fieldNames:
+///     let rendering = stage.batches(of: page, for: prepared, …)
 ///     while let batch = rendering.next() { … }
 package struct RenderStage: Sendable {
   private let templates: [String: Template]
@@ -30,8 +31,9 @@ package struct RenderStage: Sendable {
     return PreparedEvent(event, template)
   }
 
-  /// Renders a page into batches of at most `maximumPushes`, one each time `next()` is called, and counts the
-  /// page on `tally`: followers, suppressed and skipped at once, pushes as they are rendered.
+  /// Renders a page into batches of at most `maximumPushes`, one each time `next()` is called, and
+  /// counts the page on `tally`: followers, suppressed and skipped at once, pushes as they are
+  /// rendered.
   package func batches(
     of page: RecipientPage, for prepared: PreparedEvent, tally: SegmentTally, maximumPushes: Int
   ) -> PageRendering {

@@ -1,6 +1,7 @@
 import Model
 
-/// A template, checked and taken apart: one list of pieces per locale, in which only values are missing.
+/// A template, checked and taken apart: one list of pieces per locale, in which only values are
+/// missing.
 package struct Template: Sendable {
   package let name: String
   package let pushType: PushType
@@ -29,15 +30,17 @@ package struct Template: Sendable {
     case event(path: String, fallback: String)
     /// A field of the profile, by its index in `recipientFields`, inside a JSON string.
     case recipient(field: Int, fallback: String)
-    /// A whole member of an object whose value is an integer of the profile; left out where there is none. A
-    /// comma goes before it unless it is the object's first. `key` is JSON, colon included.
+    /// A whole member of an object whose value is an integer of the profile; left out where there
+    /// is none. A comma goes before it unless it is the object's first. `key` is JSON, colon
+    /// included.
     case number(key: [UInt8], field: Int, fallback: [UInt8]?)
     /// Around the inside of the string that may be shortened; at most one pair.
     case shortenedBegin
     case shortenedEnd
   }
 
-  /// Checks a template file and compiles it. Throws `invalidTemplate` with all that is wrong with it.
+  /// Checks a template file and compiles it. Throws `invalidTemplate` with all that is wrong with
+  /// it.
   package static func compile(_ source: TemplateSource) throws(RenderError) -> Template {
     var compiler = TemplateCompiler(source)
     if let template = compiler.compile() { return template }

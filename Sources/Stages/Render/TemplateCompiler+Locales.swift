@@ -14,8 +14,8 @@ struct TemplateLocales {
   let locales: [Locale]
   let table: LocaleTable
 
-  /// The text for one locale: its own, else that of a locale that its readers understand too, else the
-  /// default's.
+  /// The text for one locale: its own, else that of a locale that its readers understand too, else
+  /// the default's.
   func text(_ key: String, in locale: Int) -> Text? {
     guard locales.indices.contains(locale) else { return nil }
     if let own = locales[locale].texts[key] { return own }
@@ -140,8 +140,8 @@ extension TemplateCompiler {
       for (key, text) in locale.texts where !usedTextKeys.contains(key) {
         report(
           text.place,
-          "the text '\(key)' of locale \(locales.table.names[index]) is used nowhere: correct its name "
-            + "or write '{{text.\(key)}}' in the payload")
+          "the text '\(key)' of locale \(locales.table.names[index]) is used nowhere: "
+            + "correct its name or write '{{text.\(key)}}' in the payload")
       }
     }
   }

@@ -30,13 +30,15 @@ extension TemplateCompiler {
     if let shorten, path != nil, !Self.hasShortened(payload) {
       report(
         shorten.value.place,
-        "shorten must name a text in the payload by its keys, like aps.alert.body: there is none there"
+        "shorten must name a text in the payload by its keys, like aps.alert.body: "
+          + "there is none there"
       )
     }
     return payload
   }
 
-  /// Apple, "Pushing background updates to your App": content-available and nothing that is shown or heard.
+  /// Apple, "Pushing background updates to your App": content-available and nothing that is shown
+  /// or heard.
   private mutating func checkBackground(
     _ members: [TemplateSource.Entry], _ place: TemplateSource.Place
   ) {
@@ -83,7 +85,8 @@ extension TemplateCompiler {
         if case .number = value {
           report(
             item.place,
-            "{{recipient.badge}} alone is a number and may be left out, which a list cannot: use a map"
+            "{{recipient.badge}} alone is a number and may be left out, which a list "
+              + "cannot: use a map"
           )
         }
         items.append(value)

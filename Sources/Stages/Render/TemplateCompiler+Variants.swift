@@ -15,16 +15,17 @@ extension TemplateCompiler {
       if fixed > limit {
         report(
           source.root.place,
-          "the payload for locale \(locales.table.names[index]) has \(fixed) bytes without any value and "
-            + "Apple takes \(limit): make it shorter, or let 'shorten' name a text that may be cut")
+          "the payload for locale \(locales.table.names[index]) has \(fixed) bytes without any value "
+            + "and Apple takes \(limit): make it shorter, or let 'shorten' name a text that may be cut"
+        )
       }
       variants.append(pieces)
     }
     for text in missing.texts {
       report(
         text.place,
-        "there is no text '\(text.key)' in locale \(Self.list(text.locales)) nor in the default locale: "
-          + "add it to the default locale")
+        "there is no text '\(text.key)' in locale \(Self.list(text.locales)) "
+          + "nor in the default locale: add it to the default locale")
     }
     return variants
   }
@@ -113,7 +114,7 @@ extension TemplateCompiler {
   private static func jsonKey(_ key: String) -> [UInt8] {
     var literal = ""
     for case .literal(let text) in TemplateText(key).parts { literal += text }
-    return [0x22] + JSONText.escaped(literal) + [0x22, 0x3A]
+    return [0x22] + JSONEscaping.escaped(literal) + [0x22, 0x3A]
   }
 
   /// Bytes of a payload whose values are all empty, the text that may be shortened left out.
@@ -123,7 +124,7 @@ extension TemplateCompiler {
     for piece in pieces {
       switch piece {
       case .literal(let bytes): count += bytes.count
-      case .text(let text): count += isShortened ? 0 : JSONText.escapedCount(text.utf8)
+      case .text(let text): count += isShortened ? 0 : JSONEscaping.escapedCount(text.utf8)
       case .shortenedBegin: isShortened = true
       case .shortenedEnd: isShortened = false
       case .event, .recipient, .number: break

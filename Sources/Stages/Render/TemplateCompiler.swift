@@ -1,6 +1,7 @@
 import Model
 
-/// Goes through a template file, notes everything that is wrong, and builds the template when nothing is.
+/// Goes through a template file, notes everything that is wrong, and builds the template when
+/// nothing is.
 struct TemplateCompiler {
   let source: TemplateSource
   var problems: [RenderError.Problem] = []
@@ -88,7 +89,8 @@ struct TemplateCompiler {
     if !isName || source.name.isEmpty || source.name.utf8.count > 64 {
       report(
         source.root.place,
-        "events cannot name the template '\(source.name)': name the file with 1…64 of a-z, 0-9 and '-'"
+        "events cannot name the template '\(source.name)': "
+          + "name the file with 1…64 of a-z, 0-9 and '-'"
       )
     }
   }
@@ -104,7 +106,8 @@ struct TemplateCompiler {
     return .alert
   }
 
-  /// Apple, "Sending notification requests to APNs": 10, 5 or 1; 10 is an error for a background push.
+  /// Apple, "Sending notification requests to APNs": 10, 5 or 1; 10 is an error for a background
+  /// push.
   private mutating func priority(_ entry: TemplateSource.Entry?, _ pushType: PushType) -> Int {
     guard let entry else { return pushType == .background ? 5 : 10 }
     guard case .integer(let value) = entry.value.value, [10, 5, 1].contains(value) else {
@@ -143,7 +146,8 @@ struct TemplateCompiler {
     if recipientFields.count == Self.maximumRecipientFields {
       report(
         place,
-        "a template may use \(Self.maximumRecipientFields) profile fields: '\(name)' is one too many"
+        "a template may use \(Self.maximumRecipientFields) profile fields: "
+          + "'\(name)' is one too many"
       )
       return 0
     }

@@ -1,8 +1,9 @@
 /// A text of a template taken apart: literal text and placeholders, `{{namespace.name|fallback}}`.
 ///
-/// The name may have spaces around it; the fallback is taken as it stands, up to the first `}}`, and is used
-/// when the value is missing or empty. `{{{{` is a literal `{{`; `}}` outside a placeholder is itself.
-/// Read by bytes: a combining mark behind a brace makes one Character of both, and must not hide the brace.
+/// The name may have spaces around it; the fallback is taken as it stands, up to the first `}}`,
+/// and is used when the value is missing or empty. `{{{{` is a literal `{{`; `}}` outside a
+/// placeholder is itself. Read by bytes: a combining mark behind a brace makes one Character of
+/// both, and must not hide the brace.
 struct TemplateText: Equatable {
   enum Namespace: String, CaseIterable {
     case streamer, stream, data, event, recipient, text
@@ -82,8 +83,9 @@ struct TemplateText: Equatable {
     guard !name.isEmpty, name.count <= Self.maximumNameBytes, name.allSatisfy(Self.isNameByte)
     else {
       faults.append(
-        "'\(shown)' is no placeholder: write {{namespace.name}} or {{namespace.name|fallback}}, the "
-          + "name of 1…\(Self.maximumNameBytes) bytes without spaces or braces; a literal '{{' is '{{{{'"
+        "'\(shown)' is no placeholder: write {{namespace.name}} or {{namespace.name|fallback}}, "
+          + "the name of 1…\(Self.maximumNameBytes) bytes without spaces or braces; "
+          + "a literal '{{' is '{{{{'"
       )
       return
     }
@@ -96,8 +98,8 @@ struct TemplateText: Equatable {
     let nameText = String(decoding: name, as: UTF8.self)
     if namespace == .event && nameText != "id" {
       faults.append(
-        "'\(shown)' is not known: of the event itself only {{event.id}} can be named; the rest of it is "
-          + "{{streamer.…}}, {{stream.…}} and {{data.…}}")
+        "'\(shown)' is not known: of the event itself only {{event.id}} can be named; "
+          + "the rest of it is {{streamer.…}}, {{stream.…}} and {{data.…}}")
       return
     }
     let fallback = bar.map { String(decoding: inside[($0 + 1)...], as: UTF8.self) }

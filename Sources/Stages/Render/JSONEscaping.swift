@@ -1,12 +1,13 @@
 /// Writes text as the inside of a JSON string (RFC 8259, 7).
-enum JSONText {
+enum JSONEscaping {
   /// A control character becomes six bytes (`\u0001`); nothing grows more.
   static let maximumGrowth = 6
 
-  /// Copies `source` to `target`, which has room for `maximumGrowth` times its bytes, escaping `"`, `\` and
-  /// U+0000…U+001F, and putting U+FFFD for what is not UTF-8 (one for each maximal subpart, as Unicode
-  /// recommends and `String` does). Returns the bytes written, or nil, the target then holding rubbish, when
-  /// `source` has a bidi control: such a text must be cleaned first.
+  /// Copies `source` to `target`, which has room for `maximumGrowth` times its bytes, escaping `"`,
+  /// `\` and U+0001…U+001F, and putting U+FFFD for what is not UTF-8 (one for each maximal subpart,
+  /// as Unicode recommends and `String` does) and for U+0000, which readers written in C refuse.
+  /// Returns the bytes written, or nil, the target then holding rubbish, when `source` has a bidi
+  /// control: such a text must be cleaned first.
   @inline(__always)
   static func write(_ source: UnsafeRawPointer, _ count: Int, to target: UnsafeMutableRawPointer)
     -> Int?
@@ -41,11 +42,8 @@ enum JSONText {
           position += length
           written += length
         } else {
-          (target + written).storeBytes(of: 0xEF, as: UInt8.self)
-          (target + written + 1).storeBytes(of: 0xBF, as: UInt8.self)
-          (target + written + 2).storeBytes(of: 0xBD, as: UInt8.self)
+          written += writeReplacement(to: target + written)
           position -= length
-          written += 3
         }
       }
     }
@@ -78,7 +76,8 @@ enum JSONText {
   private static func escapedCount(_ byte: UInt8) -> Int {
     switch byte {
     case 0x22, 0x5C, 0x08, 0x09, 0x0A, 0x0C, 0x0D: 2
-    case 0..<0x20: 6
+    case 0: 3
+    case 1..<0x20: 6
     default: 1
     }
   }
@@ -94,6 +93,13 @@ enum JSONText {
     return found & tops != 0
   }
 
+  private static func writeReplacement(to target: UnsafeMutableRawPointer) -> Int {
+    target.storeBytes(of: 0xEF, as: UInt8.self)
+    (target + 1).storeBytes(of: 0xBF, as: UInt8.self)
+    (target + 2).storeBytes(of: 0xBD, as: UInt8.self)
+    return 3
+  }
+
   private static func escape(_ byte: UInt8, to target: UnsafeMutableRawPointer) -> Int {
     let short: UInt8
     switch byte {
@@ -103,6 +109,7 @@ enum JSONText {
     case 0x0A: short = UInt8(ascii: "n")
     case 0x0C: short = UInt8(ascii: "f")
     case 0x0D: short = UInt8(ascii: "r")
+    case 0: return writeReplacement(to: target)
     default:
       let low = byte & 0xF
       target.storeBytes(of: 0x5C, as: UInt8.self)
@@ -118,8 +125,8 @@ enum JSONText {
     return 2
   }
 
-  /// The bytes of the valid sequence at `source` whose first byte is not ASCII, or, negative, how many bytes
-  /// of an invalid one a single U+FFFD stands for (Unicode, table 3-7).
+  /// The bytes of the valid sequence at `source` whose first byte is not ASCII, or, negative, how
+  /// many bytes of an invalid one a single U+FFFD stands for (Unicode, table 3-7).
   @inline(__always)
   private static func sequenceLength(_ source: UnsafeRawPointer, _ available: Int) -> Int {
     let lead = source.load(as: UInt8.self)
