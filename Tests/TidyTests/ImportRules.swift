@@ -8,7 +8,8 @@ struct ImportRules {
     let isReexported: Bool
   }
 
-  /// Every import of the file, with attributes, access level and kind (`import struct A.B`) read over.
+  /// Every import of the file, with attributes, access level and kind (`import struct A.B`) read
+  /// over.
   static func imports(of file: SourceFile) -> [Import] {
     file.code.enumerated().flatMap { index, line in
       guard line.contains("import") else { return [Import]() }
@@ -90,15 +91,16 @@ struct ImportRules {
 }
 
 extension String {
-  /// Whether the line calls the function `name` as it stands alone: not as a method of something, not as
-  /// part of a longer name, and not as its declaration.
+  /// Whether the line calls the function `name` as it stands alone: not as a method of something,
+  /// not as part of a longer name, and not as its declaration.
   func hasCall(_ name: String) -> Bool {
     hasWord("\(name)(") { before in
       !before.hasSuffix(".") && !before.hasSuffix("func ")
     } || ["Glibc.", "Swift.", "CLinux."].contains { hasWord("\($0)\(name)(") { _ in true } }
   }
 
-  /// Whether `word` occurs with no identifier's character before it, where `allowed` takes what precedes it.
+  /// Whether `word` occurs with no identifier's character before it, where `allowed` takes what
+  /// precedes it.
   func hasWord(_ word: String, where allowed: (Substring) -> Bool = { _ in true }) -> Bool {
     var rest = self[...]
     while let found = rest.firstRange(of: word) {

@@ -24,8 +24,8 @@ struct ImportTable: Sendable {
     "CRdKafka", "CHiredis", "CNghttp2", "COpenSSL", "CYAML", "CJansson", "CLinux",
   ].map { Row($0, [], because: "C modules are a module map and a shim header") }
 
-  /// Each C module and the rooms that may import it: C types leave no binding. CLinux holds system calls,
-  /// not a library, so the rooms that speak to the system itself may have it too.
+  /// Each C module and the rooms that may import it: C types leave no binding. CLinux holds system
+  /// calls, not a library, so the rooms that speak to the system itself may have it too.
   static let importersOfC: [String: Set<String>] = [
     "CRdKafka": ["Kafka"],
     "CHiredis": ["Redis"],
@@ -102,8 +102,8 @@ struct ImportTable: Sendable {
     "Swift", "Glibc", "Synchronization", "FoundationEssentials", "Foundation", "Dispatch",
   ]
 
-  /// In these rooms every push or every page passes: `Foundation` costs (a `UUID()` alone 2.7 µs), and its
-  /// parsers accept what they should refuse.
+  /// In these rooms every push or every page passes: `Foundation` costs (a `UUID()` alone 2.7 µs),
+  /// and its parsers accept what they should refuse.
   static let hotRooms: Set<String> = [
     "EventLoop", "TLS", "HTTP2", "Transport", "Redis", "Kafka", "Model", "Keyspace", "Expand",
     "Render", "Deliver", "Record", "Telemetry",

@@ -1,8 +1,9 @@
-/// Swift source text with its comments and literals told apart, so that a rule about calls does not stumble
-/// over a sentence, nor a rule about comments over a string. Newlines stay where they are in both halves.
+/// Swift source text with its comments and literals told apart, so that a rule about calls does not
+/// stumble over a sentence, nor a rule about comments over a string. Newlines stay where they are
+/// in both halves.
 ///
-/// Knows nested block comments, raw and multi-line strings, and the code inside interpolations. It does not
-/// know bare regular-expression literals.
+/// Knows nested block comments, raw and multi-line strings, and the code inside interpolations. It
+/// does not know bare regular-expression literals.
 struct SourceText {
   private(set) var code: [UInt8]
   private(set) var comments: [UInt8]
@@ -92,7 +93,8 @@ struct SourceText {
     } while depth > 0 && position < source.count
   }
 
-  /// The number of `#` before a quotation mark that begins here, or nil when no literal begins here.
+  /// The number of `#` before a quotation mark that begins here, or nil when no literal begins
+  /// here.
   private func openingHashes() -> Int? {
     var hashes = 0
     while starts(with: "#", at: hashes) { hashes += 1 }
