@@ -39,8 +39,8 @@ package final class HTTP2ServerSession {
 
   // MARK: Answers
 
-  /// Answers the request in `slot`; what `block` borrows must live as `HTTP2FieldBlock.Values` says. The
-  /// body is copied. A request is answered once; a second answer is refused.
+  /// Answers the request in `slot`; `block` must live as `HTTP2FieldBlock.Values` says, the body is
+  /// copied. A request is answered once; a second answer is refused.
   /// - Returns: false when there is no such request, or it is answered already.
   @discardableResult
   package func respond(
