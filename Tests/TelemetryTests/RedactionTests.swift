@@ -104,6 +104,24 @@ import Testing
     #expect(fixture.sink.lines.last?.hasSuffix("label  token=\(label)") == true)
   }
 
+  /// Labels are shorter than tokens, so that what is cut before scrubbing may come to stand in the kept part.
+  @Test func aCutLeavesNoPartOfASecret() {
+    let scrubber = Scrubber(key: key)
+    for separator in [" ", "\n"] {
+      var text = ["0123", Self.token, Self.webToken, Self.token, "x"].joined(separator: separator)
+      let result = text.withUTF8 { bytes in
+        (0..<bytes.count).map {
+          let kept = scrubber.scrub(UnsafeRawBufferPointer(bytes), limit: $0)
+          return String(decoding: kept, as: UTF8.self)
+        }
+      }
+      for kept in result {
+        #expect(!kept.contains("01234") && !kept.contains("eyJ"), "\(kept)")
+        #expect(kept.hasSuffix("…"))
+      }
+    }
+  }
+
   @Test func redactedHidesInEveryForm() {
     let secret = Redacted("canary")
     var dumped = ""

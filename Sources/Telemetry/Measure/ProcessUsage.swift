@@ -90,7 +90,7 @@ package struct ProcessUsage: Sendable, Equatable {
     var filled = 0
     while filled < bytes.count {
       let count = bytes.withUnsafeMutableBytes {
-        read(descriptor, $0.baseAddress! + filled, $0.count - filled)
+        read(descriptor, $0.baseAddress?.advanced(by: filled), $0.count - filled)
       }
       if count > 0 {
         filled += count
