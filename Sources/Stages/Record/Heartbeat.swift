@@ -2,7 +2,8 @@ import Keyspace
 import Redis
 
 extension RecordStage {
-  /// What a dashboard shows of a worker: fields of `ff:worker:<id>`, which vanish when it beats no more.
+  /// What a dashboard shows of a worker: fields of `ff:worker:<id>`, which vanish when it beats no
+  /// more.
   package func heartbeat(
     worker: String, _ fields: [(name: String, value: String)]
   ) async throws(RecordError) {
@@ -14,8 +15,8 @@ extension RecordStage {
     _ = try await execute(pipeline)
   }
 
-  /// Writes the counters of all time as the point of these 10 seconds. Every worker may call it: the first
-  /// one writes the point. Returns whether this call was the first.
+  /// Writes the counters of all time as the point of these 10 seconds. Every worker may call it:
+  /// the first one writes the point. Returns whether this call was the first.
   @discardableResult
   package func appendSeriesPoint(now: Int64) async throws(RecordError) -> Bool {
     let interval = Int64(Keyspace.seriesIntervalSeconds) * 1000

@@ -4,8 +4,9 @@ import Model
 package enum Opening: Sendable, Equatable {
   /// Not seen before; with no segments it is done already.
   case new
-  /// Redelivered before it was done. `plan` is the audience it was planned with: go on with that one, so
-  /// that its settled marks keep their meaning when the followers were resharded in between.
+  /// Redelivered before it was done. `plan` is the audience it was planned with: go on with that
+  /// one, so that its settled marks keep their meaning when the followers were resharded in
+  /// between.
   case resumed(plan: Audience)
   /// Another record brought the same id before: drop it.
   case duplicate
@@ -24,7 +25,8 @@ package enum Expiry: Sendable, Equatable {
 /// What became of a segment's tally.
 package enum Settlement: Sendable, Equatable {
   case recorded(SettledSegment)
-  /// This segment was recorded before, perhaps by a try whose reply was lost: it is settled all the same.
+  /// This segment was recorded before, perhaps by a try whose reply was lost: it is settled all
+  /// the same.
   case alreadySettled
 }
 
@@ -44,8 +46,8 @@ package struct PruneFindings: Sendable, Equatable {
   package var refused = 0
   /// Bindings set aside as unusable.
   package var quarantined = 0
-  /// Unusable tokens that were left alone because there were too many: alert, the environment or the topic
-  /// is probably misconfigured.
+  /// Unusable tokens that were left alone because there were too many: alert, the environment or
+  /// the topic is probably misconfigured.
   package var withheld = 0
 
   package init() {}

@@ -5,7 +5,8 @@ package struct RecordError: Error, Sendable, Equatable, CustomStringConvertible 
   package enum Code: String, Sendable {
     /// No connection, no answer in time, or an answer that broke off: wait and repeat the call.
     case unavailable
-    /// Redis takes no writes now (loading, busy, out of memory, a replica): wait and repeat the call.
+    /// Redis takes no writes now (loading, busy, out of memory, a replica): wait and repeat the
+    /// call.
     case refused
     /// User, password or permissions are wrong: tell the operator, wait and repeat the call.
     case notPermitted

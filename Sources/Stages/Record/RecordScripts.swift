@@ -1,11 +1,11 @@
 import Redis
 
-/// The Lua that runs inside Redis. A script either writes everything or, when a key it must own has the
-/// wrong type, nothing; counters that cannot be added to (overflow, another type) are passed over and
-/// counted in `record_errors`, so that a broken counter never holds up a segment.
+/// The Lua that runs inside Redis. A script either writes everything or, when a key it must own
+/// has the wrong type, nothing; counters that cannot be added to (overflow, another type) are
+/// passed over and counted in `record_errors`, so that a broken counter never holds up a segment.
 ///
-/// On Redis Cluster these scripts cross slots (an event, the statistics, users); that needs them cut along
-/// the hash tags, which is why prunes are their own function.
+/// On Redis Cluster these scripts cross slots (an event, the statistics, users); that needs them
+/// cut along the hash tags, which is why prunes are their own function.
 enum RecordScripts {
   static let open = RedisScript(prelude + openBody)
   static let expire = RedisScript(prelude + expireBody)
@@ -13,10 +13,10 @@ enum RecordScripts {
   static let prune = RedisScript(prelude + pruneFunction + pruneBody)
   static let series = RedisScript(seriesBody)
 
-  /// KEYS 1…6 of every script but `series`: event, its settled segments, statistics of all time, of the
-  /// day, of the minute, stream of summaries.
-  /// ARGV 1…8: now in ms, event id, streamer, template, lifetimes in seconds of event, day, minute, entries
-  /// that the stream of summaries keeps.
+  /// KEYS 1…6 of every script but `series`: event, its settled segments, statistics of all time,
+  /// of the day, of the minute, stream of summaries. ARGV 1…8: now in ms, event id, streamer,
+  /// template, lifetimes in seconds of event, day, minute, entries that the stream of summaries
+  /// keeps.
   private static let prelude = """
     local event, settled, total, day, minute, events =
       KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6]
@@ -89,7 +89,8 @@ enum RecordScripts {
 
     """
 
-  /// ARGV 9…11: source, segments, plan. Answers {what it is, the plan it was opened with, its segments}.
+  /// ARGV 9…11: source, segments, plan. Answers {what it is, the plan it was opened with, its
+  /// segments}.
   private static let openBody = """
     local source, segments, plan = ARGV[9], ARGV[10], ARGV[11]
     local known = redis.call('HMGET', event, 'state', 'source', 'plan', 'segments')
@@ -137,10 +138,11 @@ enum RecordScripts {
     return {'expired'}
     """
 
-  /// Per verdict four KEYS (bindings, bound, quarantined, owner of the token) and four ARGV (kind, Apple's
-  /// timestamp or reason, user, member). A binding is taken out at most once, and only then it is counted,
-  /// so running this again for the same verdicts changes nothing. A binding without a time may go; one
-  /// whose time cannot be read stays, because nothing proves that Apple's word is the younger.
+  /// Per verdict four KEYS (bindings, bound, quarantined, owner of the token) and four ARGV (kind,
+  /// Apple's timestamp or reason, user, member). A binding is taken out at most once, and only
+  /// then it is counted, so running this again for the same verdicts changes nothing. A binding
+  /// without a time may go; one whose time cannot be read stays, because nothing proves that
+  /// Apple's word is the younger.
   private static let pruneFunction = """
     local pruned, refused, quarantined = 0, 0, 0
 
@@ -185,8 +187,8 @@ enum RecordScripts {
     return {'pruned', pruned, refused, quarantined, failed}
     """
 
-  /// ARGV 9…: segment, segments of the fan-out, first and last push ms, number of counters, then name and
-  /// amount of each, then verdicts.
+  /// ARGV 9…: segment, segments of the fan-out, first and last push ms, number of counters, then
+  /// name and amount of each, then verdicts.
   private static let settleBody = """
     local segment, segments, first, last = ARGV[9], ARGV[10], tonumber(ARGV[11]), tonumber(ARGV[12])
     local counters = tonumber(ARGV[13])
@@ -220,8 +222,9 @@ enum RecordScripts {
     return {'recorded', done, pruned, refused, quarantined, failed}
     """
 
-  /// KEYS 1, 2: statistics of all time, stream of points. ARGV: id of the point, entries to keep, then the
-  /// names of the counters. Answers 1 when this call wrote the point, 0 when another worker had.
+  /// KEYS 1, 2: statistics of all time, stream of points. ARGV: id of the point, entries to keep,
+  /// then the names of the counters. Answers 1 when this call wrote the point, 0 when another
+  /// worker had.
   private static let seriesBody = """
     local entry = {'XADD', KEYS[2], 'MAXLEN', '~', ARGV[2], ARGV[1]}
     for i = 3, #ARGV do

@@ -2,8 +2,8 @@ import Keyspace
 import Model
 import Redis
 
-/// Writes what became of a fan-out: marks that make redelivery harmless, counters that are exact per
-/// fan-out, and the tokens that Apple condemned taken out of Redis. Confined to one lane.
+/// Writes what became of a fan-out: marks that make redelivery harmless, counters that are exact
+/// per fan-out, and the tokens that Apple condemned taken out of Redis. Confined to one lane.
 ///
 /// Every call may be repeated after a transient error: the scripts find their own marks.
 package final class RecordStage {
@@ -17,8 +17,9 @@ package final class RecordStage {
     self.options = options
   }
 
-  /// Opens the fan-out of an event, or says why not. `source` is the record's `topic/partition/offset`: the
-  /// same source again is a redelivery, another one a duplicate. `now` is in ms since 1970.
+  /// Opens the fan-out of an event, or says why not. `source` is the record's
+  /// `topic/partition/offset`: the same source again is a redelivery, another one a duplicate.
+  /// `now` is in ms since 1970.
   package func open(
     event: Event, audience: Audience, source: String, now: Int64
   ) async throws(RecordError) -> Opening {
@@ -40,8 +41,9 @@ package final class RecordStage {
     }
   }
 
-  /// Settles an event that was stale when it was read. Safe to repeat; the rules for duplicates are those
-  /// of `open`. An event that is running becomes `expired` too; its segments may still be recorded.
+  /// Settles an event that was stale when it was read. Safe to repeat; the rules for duplicates
+  /// are those of `open`. An event that is running becomes `expired` too; its segments may still
+  /// be recorded.
   package func expire(
     event: Event, source: String, now: Int64
   ) async throws(RecordError) -> Expiry {
@@ -70,9 +72,9 @@ package final class RecordStage {
     return (0..<segments.count).map { reply[$0].integer == 1 }
   }
 
-  /// Records a settled segment: its mark, its counters, its verdicts, in one script; more verdicts than
-  /// `verdictsPerScript` are written by scripts before it. After a transient error repeat it with the same
-  /// tally: what was written is not written twice.
+  /// Records a settled segment: its mark, its counters, its verdicts, in one script; more verdicts
+  /// than `verdictsPerScript` are written by scripts before it. After a transient error repeat it
+  /// with the same tally: what was written is not written twice.
   package func settle(
     _ segment: Segment, _ tally: SegmentTally, now: Int64
   ) async throws(RecordError) -> Settlement {
@@ -97,13 +99,15 @@ package final class RecordStage {
       findings.withheld += withheld
       return .recorded(
         SettledSegment(
-          fanOutDone: Int(reply[1].integer ?? 0) == 1, findings: findings, recordErrors: Int(reply[5].integer ?? 0)))
+          fanOutDone: Int(reply[1].integer ?? 0) == 1, findings: findings,
+          recordErrors: Int(reply[5].integer ?? 0)))
     default: throw .unexpected(reply.kind, from: "the script that settles a segment")
     }
   }
 
-  /// Writes the verdicts gathered so far but the last `leaving` and takes them out of the tally: a very
-  /// large segment calls it now and then so that its memory stays bounded. `settle` does the rest.
+  /// Writes the verdicts gathered so far but the last `leaving` and takes them out of the tally: a
+  /// very large segment calls it now and then so that its memory stays bounded. `settle` does the
+  /// rest.
   package func prune(
     _ segment: Segment, _ tally: SegmentTally, leaving rest: Int = 0, now: Int64
   ) async throws(RecordError) -> PruneFindings {
@@ -134,8 +138,8 @@ package final class RecordStage {
 // MARK: - Verdicts and counters
 
 extension RecordStage {
-  /// The verdicts that may be written: without those on unusable tokens when there are so many of them that
-  /// our own configuration must be wrong.
+  /// The verdicts that may be written: without those on unusable tokens when there are so many of
+  /// them that our own configuration must be wrong.
   private func admissible(
     _ verdicts: ArraySlice<TokenVerdict>, of tally: SegmentTally
   ) -> (verdicts: [TokenVerdict], withheld: Int) {
