@@ -95,7 +95,8 @@ enum DeviceScripts {
       or (KEYS[3] and wrong(KEYS[3], 'set'))
     if problem then return problem end
     local known = redis.call('HMGET', KEYS[1], 'shards', 'generation', 'next')
-    if (known[1] or '') ~= ARGV[3] or (known[2] or '') ~= ARGV[4] or (known[3] or '') ~= ARGV[5] then
+    if (known[1] or '') ~= ARGV[3] or (known[2] or '') ~= ARGV[4]
+        or (known[3] or '') ~= ARGV[5] then
       return {'moved', 0}
     end
     if not known[1] then

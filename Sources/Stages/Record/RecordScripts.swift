@@ -154,7 +154,8 @@ enum RecordScripts {
           ARGV[argument], ARGV[argument + 1], ARGV[argument + 2], ARGV[argument + 3]
         if kind == 'gone' then
           local since = try('HGET', bound, member)
-          if since == nil or (since and not (tonumber(since) and tonumber(since) <= tonumber(finding))) then
+          local bound_at = since and (tonumber(since) or math.huge) or 0
+          if since == nil or bound_at > tonumber(finding) then
             refused = refused + 1
           elseif try('SREM', bindings, member) == 1 then
             pruned = pruned + 1
