@@ -120,6 +120,7 @@ let testTargets: [Target] = [
   tests("TelemetryTests", ["Telemetry"]),
   tests("TerminalTests", ["Terminal"]),
   tests("APNsSimulatorTests", ["APNsSimulator", "TLS", "JSON"]),
+  tests("TidyTests", []),
 ]
 
 let package = Package(

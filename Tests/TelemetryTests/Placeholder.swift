@@ -1,1 +1,1 @@
-// Placeholder until these tests are written.
+// Placeholder until this room is written.

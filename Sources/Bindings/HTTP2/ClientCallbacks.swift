@@ -97,11 +97,17 @@ private func onBeginFrame(
   return 0
 }
 
+/// A PUSH_PROMISE names our stream too, but its fields are those of a request that nobody made.
+@inline(__always)
+private func isHeaders(_ frame: UnsafePointer<nghttp2_frame>) -> Bool {
+  UInt32(frame.pointee.hd.type) == NGHTTP2_HEADERS.rawValue
+}
+
 private func onBeginHeaders(
   _ native: OpaquePointer?, _ frame: UnsafePointer<nghttp2_frame>?,
   _ userData: UnsafeMutableRawPointer?
 ) -> Int32 {
-  guard let frame, let userData else { return 0 }
+  guard let frame, let userData, isHeaders(frame) else { return 0 }
   withSession(userData) { session in
     guard let slot = slotIndex(native, frame.pointee.hd.stream_id, session) else { return }
     session.slots[slot].headerListBytes = 0
@@ -116,7 +122,7 @@ private func onHeader(
   _ value: UnsafePointer<UInt8>?, _ valueCount: Int,
   _ flags: UInt8, _ userData: UnsafeMutableRawPointer?
 ) -> Int32 {
-  guard let frame, let name, let value, let userData else { return 0 }
+  guard let frame, let name, let value, let userData, isHeaders(frame) else { return 0 }
   return withSession(userData) { session in
     guard let slot = slotIndex(native, frame.pointee.hd.stream_id, session) else { return 0 }
     let entry = session.slots + slot

@@ -9,13 +9,14 @@ package enum HTTP2Indexing: Sendable {
 }
 
 /// A header block that is written once and sent many times. Names and the values given at creation are
-/// copied into storage of its own; a value given by `set` is borrowed or copied, as `values` says.
+/// copied into storage of its own, which must outlive the requests that are not written yet; a value given by
+/// `set` is borrowed too. Or, as `values` says, nghttp2 copies it all.
 package final class HTTP2FieldBlock {
   package enum Values: Sendable {
     /// The bytes given to `set` must stay where they are until `nextOutput()` has produced the HEADERS
     /// frame of every request submitted with them. What a client does, without any copy.
     case borrowed
-    /// nghttp2 copies the values given to `set` when the block is submitted.
+    /// nghttp2 copies everything when the block is submitted; nothing needs to live longer.
     case copied
   }
 
@@ -26,7 +27,6 @@ package final class HTTP2FieldBlock {
   package let count: Int
   private let storage: UnsafeMutablePointer<UInt8>
   private let kinds: UnsafeMutablePointer<FieldKind>
-  private let setFlag: UInt8
 
   /// - Throws: `.invalidHeader` for names that are not lower-case tokens and values with forbidden bytes.
   package init(
@@ -40,15 +40,16 @@ package final class HTTP2FieldBlock {
     kinds = .allocate(capacity: max(fields.count, 1))
     let bytes = fields.reduce(1) { $0 + $1.name.utf8.count + $1.value.utf8.count }
     storage = .allocate(capacity: bytes)
-    setFlag = UInt8(
-      values == .borrowed ? NGHTTP2_NV_FLAG_NO_COPY_VALUE.rawValue : NGHTTP2_NV_FLAG_NONE.rawValue)
     var next = storage
     for (index, field) in fields.enumerated() {
       let name = next
       next = HTTP2FieldBlock.copy(field.name, to: next)
       let value = next
       next = HTTP2FieldBlock.copy(field.value, to: next)
-      var flags = NGHTTP2_NV_FLAG_NO_COPY_NAME.rawValue | NGHTTP2_NV_FLAG_NO_COPY_VALUE.rawValue
+      var flags = NGHTTP2_NV_FLAG_NONE.rawValue
+      if values == .borrowed {
+        flags = NGHTTP2_NV_FLAG_NO_COPY_NAME.rawValue | NGHTTP2_NV_FLAG_NO_COPY_VALUE.rawValue
+      }
       if field.indexing == .never { flags |= NGHTTP2_NV_FLAG_NO_INDEX.rawValue }
       (native + index).initialize(
         to: nghttp2_nv(
@@ -79,8 +80,6 @@ package final class HTTP2FieldBlock {
       field.pointee.value = storage
     }
     field.pointee.valuelen = value.count
-    let keep = field.pointee.flags & ~UInt8(NGHTTP2_NV_FLAG_NO_COPY_VALUE.rawValue)
-    field.pointee.flags = keep | setFlag
     return true
   }
 
