@@ -1,5 +1,4 @@
 import Glibc
-import JSON
 
 /// What can be wrong with a request, in the order in which it is looked at: of several faults the first is
 /// answered. Apple does not document its order; ours goes from the outside in.
@@ -150,7 +149,7 @@ enum RequestRules {
       faults |= RequestFault.emptyPayload.bit
     } else if record.bodyCount > record.pushType.maximumPayloadBytes {
       faults |= RequestFault.largePayload.bit
-    } else if faults == 0 && !JSONCheck.isValid(record.body) {
+    } else if faults == 0 && !PayloadScan.isObject(record.body) {
       // Apple has no reason for what is not a JSON object; it holds no payload.
       faults |= RequestFault.emptyPayload.bit
     }

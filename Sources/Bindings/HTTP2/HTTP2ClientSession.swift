@@ -14,13 +14,13 @@ package final class HTTP2ClientSession {
   let slots: UnsafeMutablePointer<ClientSlot>
   let state: UnsafeMutablePointer<ClientState>
   let options: HTTP2ClientOptions
-  unowned let delegate: any HTTP2ClientDelegate
+  let relay: ClientRelay
 
   package init(
     options: HTTP2ClientOptions, delegate: any HTTP2ClientDelegate
   ) throws(HTTP2Error) {
     self.options = options
-    self.delegate = delegate
+    relay = ClientRelay.make(delegate)
     session = try HTTP2ClientSession.makeNative(options)
     slots = .allocate(capacity: max(options.maximumSlots, 1))
     slots.initialize(repeating: ClientSlot(), count: max(options.maximumSlots, 1))

@@ -8,13 +8,13 @@ package final class HTTP2ServerSession {
   let state: UnsafeMutablePointer<ServerState>
   let options: HTTP2ServerOptions
   var sources: [Int: any HTTP2BodySource] = [:]
-  unowned let delegate: any HTTP2ServerDelegate
+  let relay: ServerRelay
 
   package init(
     options: HTTP2ServerOptions, delegate: any HTTP2ServerDelegate
   ) throws(HTTP2Error) {
     self.options = options
-    self.delegate = delegate
+    relay = ServerRelay.make(delegate)
     session = try makeNativeSession(
       isServer: true,
       fillOptions: { option in

@@ -20,6 +20,8 @@ struct ServerState {
   private var firstFree: Int
   private(set) var openStreams = 0
   var framesWithoutProgress = 0
+  /// The slot that was looked up last.
+  var lastSlot = 0
   var isDead = false
   var isTerminating = false
 
@@ -121,9 +123,14 @@ private func withSession<Result>(
 private func slotIndex(
   _ native: OpaquePointer?, _ stream: Int32, _ session: HTTP2ServerSession
 ) -> Int? {
-  guard !session.state.pointee.isDead else { return nil }
+  let state = session.state
+  guard stream > 0, !state.pointee.isDead else { return nil }
+  // The calls about one frame follow each other: mostly it is the stream of the call before.
+  let last = state.pointee.lastSlot
+  if last < state.pointee.capacity, state.pointee.slots[last].stream == stream { return last }
   let index = Int(bitPattern: nghttp2_session_get_stream_user_data(native, stream)) - 1
   guard index >= 0, session.stream(of: index) == stream else { return nil }
+  state.pointee.lastSlot = index
   return index
 }
 
@@ -147,9 +154,10 @@ private func onBeginHeaders(
     guard !session.state.pointee.isDead else { return 0 }
     let stream = frame.pointee.hd.stream_id
     let slot = session.state.pointee.take(stream: stream)
+    session.state.pointee.lastSlot = slot
     nghttp2_session_set_stream_user_data(
       native, stream, UnsafeMutableRawPointer(bitPattern: slot + 1))
-    session.delegate.http2(slot: slot, requestBegan: stream)
+    session.relay.began(slot, stream)
     return 0
   }
 }
@@ -169,9 +177,9 @@ private func onHeader(
       return NGHTTP2_ERR_TEMPORAL_CALLBACK_FAILURE.rawValue
     }
     guard !entry.pointee.headIsComplete else { return 0 }
-    session.delegate.http2(
-      slot: slot, field: UnsafeRawBufferPointer(start: name, count: nameCount),
-      value: UnsafeRawBufferPointer(start: value, count: valueCount))
+    session.relay.field(
+      slot, UnsafeRawBufferPointer(start: name, count: nameCount),
+      UnsafeRawBufferPointer(start: value, count: valueCount))
     return 0
   }
 }
@@ -183,8 +191,7 @@ private func onDataChunk(
   guard let data, let userData else { return 0 }
   withSession(userData) { session in
     guard let slot = slotIndex(native, stream, session) else { return }
-    session.delegate.http2(
-      slot: slot, requestBody: UnsafeRawBufferPointer(start: data, count: count))
+    session.relay.body(slot, UnsafeRawBufferPointer(start: data, count: count))
   }
   return 0
 }
@@ -204,7 +211,7 @@ private func onFrame(
     }
     guard header.flags & UInt8(NGHTTP2_FLAG_END_STREAM.rawValue) != 0 else { return }
     session.state.pointee.framesWithoutProgress = 0
-    session.delegate.http2(requestEnded: slot)
+    session.relay.ended(slot)
   }
   return 0
 }
@@ -219,7 +226,7 @@ private func onStreamClose(
     let hadSource = session.state.pointee.slots[slot].hasSource
     session.state.pointee.free(slot)
     if hadSource { session.sources[slot] = nil }
-    session.delegate.http2(slot: slot, streamClosed: errorCode)
+    session.relay.closed(slot, errorCode)
   }
   return 0
 }
