@@ -25,7 +25,7 @@ struct Heartbeat: Sendable {
       ("segments_in_flight", String(await pump.inFlight)),
       ("ready", String(ready)), ("streams", String(inFlight)),
       ("connections", String(connections)),
-      ("rss_bytes", String(ProcessUsage.current().residentBytes)),
+      ("rss_bytes", String(ProcessUsage.own().residentBytes)),
       ("beat_ms", String(options.deliver.wallClock())),
     ]
   }
