@@ -29,6 +29,23 @@ import Testing
     }
   }
 
+  @Test(arguments: [1, 100, 1000])
+  func bodiesWaitForTheServersWindow(window: Int) throws {
+    var options = HTTP2ServerOptions()
+    options.streamWindowBytes = window
+    let wire = try Wire(serverOptions: options)
+    try wire.pump()
+    let body = (0..<4096).map { UInt8(truncatingIfNeeded: $0 &* 7) }
+    try body.withUnsafeBytes { bytes in
+      for slot in 0..<3 { _ = try wire.client.submit(wire.block, body: bytes, slot: slot) }
+      try wire.pump()
+    }
+    for slot in 0..<3 {
+      #expect(wire.recorder.heard[slot]?.body == body)
+      #expect(wire.recorder.heard[slot]?.closed == [0])
+    }
+  }
+
   @Test func pathAndTopicArriveAsGiven() throws {
     let wire = try Wire()
     wire.server.answers = false
