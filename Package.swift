@@ -95,32 +95,37 @@ let fanfare: Target = .executableTarget(
   ],
   swiftSettings: strict)
 
+/// What tests share: real servers on free ports, child processes, directories that vanish. Not a product.
+let testSupport: Target = .target(
+  name: "TestSupport", path: "Tests/Support", swiftSettings: strict)
+
 let testTargets: [Target] = [
   tests("EventLoopTests", ["EventLoop"]),
   tests("TLSTests", ["TLS"]),
   tests("HTTP2Tests", ["HTTP2"]),
   tests("TransportTests", ["Transport", "EventLoop", "TLS"]),
-  tests("RedisTests", ["Redis", "EventLoop", "Transport"]),
+  tests("RedisTests", ["Redis", "EventLoop", "TLS", "Transport", "TestSupport"]),
   tests("KafkaTests", ["Kafka"]),
   tests("JSONTests", ["JSON"]),
   tests("YAMLTests", ["YAML"]),
   tests("ModelTests", ["Model"]),
   tests("KeyspaceTests", ["Keyspace"]),
   tests("IngestTests", ["Ingest", "Model", "Kafka"]),
-  tests("ExpandTests", ["Expand", "Model", "Keyspace", "Redis", "EventLoop"]),
+  tests("ExpandTests", ["Expand", "Model", "Keyspace", "Redis", "EventLoop", "TestSupport"]),
   tests("RenderTests", ["Render", "Model", "JSON"]),
   tests("DeliverTests", ["Deliver", "Model"]),
-  tests("RecordTests", ["Record", "Model", "Keyspace", "Redis", "EventLoop"]),
-  tests("DevicesTests", ["Devices", "Model", "Keyspace", "Redis", "EventLoop"]),
+  tests("RecordTests", ["Record", "Model", "Keyspace", "Redis", "EventLoop", "TestSupport"]),
+  tests("DevicesTests", ["Devices", "Model", "Keyspace", "Redis", "EventLoop", "TestSupport"]),
   tests("SettingsTests", ["Settings"]),
   tests("TelemetryTests", ["Telemetry"]),
   tests("TerminalTests", ["Terminal"]),
   tests("APNsSimulatorTests", ["APNsSimulator", "TLS", "JSON"]),
+  tests("TidyTests", []),
 ]
 
 let package = Package(
   name: "fanfare",
   platforms: [.macOS(.v15)],
   products: [.executable(name: "fanfare", targets: ["fanfare"])],
-  targets: cLibraries + bindings + stages + rooms + [fanfare] + testTargets,
+  targets: cLibraries + bindings + stages + rooms + [fanfare, testSupport] + testTargets,
   swiftLanguageModes: [.v6])

@@ -18,7 +18,7 @@ struct Answer: Equatable {
       timestamp = nil
       return
     }
-    reason = value["reason"]?.stringValue
-    timestamp = value["timestamp"]?.integerValue
+    reason = value.object?["reason"]?.string
+    timestamp = value.object?["timestamp"]?.integer
   }
 }

@@ -103,7 +103,8 @@ package final class StableBytes: Sendable {
 
   package init(_ text: String) {
     let bytes = Array(text.utf8)
-    let memory = UnsafeMutableRawBufferPointer.allocate(byteCount: max(bytes.count, 1), alignment: 1)
+    let memory = UnsafeMutableRawBufferPointer.allocate(
+      byteCount: max(bytes.count, 1), alignment: 1)
     memory.copyBytes(from: bytes)
     address = UInt(bitPattern: memory.baseAddress)
     count = bytes.count

@@ -1,0 +1,56 @@
+/// The example configuration: every key with its meaning, bounds, unit and default, written from the table.
+package enum SettingsExample {
+  package static func render() -> String {
+    var lines = header
+    var open: [Substring] = []
+    for key in SettingTable.keys {
+      let parts = key.path.split(separator: ".")
+      let groups = parts.dropLast()
+      var shared = 0
+      while shared < min(open.count, groups.count), open[shared] == groups[shared] { shared += 1 }
+      for depth in shared..<groups.count {
+        if depth == 0 { lines.append("") }
+        let path = groups[...depth].joined(separator: ".")
+        let indent = String(repeating: "  ", count: depth)
+        if let text = SettingTable.groupExplanations[path] {
+          lines += comment(text, indent: indent)
+        }
+        lines.append("\(indent)\(groups[depth]):")
+      }
+      open = Array(groups)
+      let indent = String(repeating: "  ", count: groups.count)
+      lines += comment(
+        "\(key.explanation) [\(key.kind.summary)\(key.defaultValue == nil ? "; not set" : "")]",
+        indent: indent)
+      if let value = key.defaultValue {
+        lines.append("\(indent)\(parts[groups.count]): \(key.kind.yaml(value))")
+      } else {
+        lines.append("\(indent)# \(parts[groups.count]): \(key.example ?? "")")
+      }
+    }
+    return lines.joined(separator: "\n") + "\n"
+  }
+
+  private static let header = [
+    "# The configuration of Fanfare: every key with its default. Keys that have none are commented out.",
+    "#",
+    "# What is not in the file has its default. The environment comes after the file: FANFARE_ and the key",
+    "# in capitals with _ for the dots (FANFARE_KAFKA_GROUP); then come flags (--set kafka.group=fanfare).",
+    "# Durations have a unit: ms, s, m, h, d. Sizes too: B, KiB (1,024 bytes), MiB, GiB.",
+    "# Relative paths begin at the directory of this file, those of variables and flags at the working one.",
+    "# `fanfare check` says all that is wrong at once, without connecting when --offline.",
+  ]
+
+  private static func comment(_ text: String, indent: String) -> [String] {
+    var lines: [String] = []
+    var line = "\(indent)#"
+    for word in text.split(separator: " ") {
+      if line.count + 1 + word.count > 100 {
+        lines.append(line)
+        line = "\(indent)#"
+      }
+      line += " \(word)"
+    }
+    return lines + [line]
+  }
+}
