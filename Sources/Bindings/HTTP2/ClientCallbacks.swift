@@ -1,7 +1,7 @@
 import CNghttp2
 
-/// What the session keeps of one request. Lives in a table that never moves, reached by index without
-/// exclusivity checks: this is the hot path.
+/// What the session keeps of one request. Lives in a table that never moves, reached by index
+/// without exclusivity checks: this is the hot path.
 struct ClientSlot {
   /// 0: free.
   var stream: Int32 = 0

@@ -31,8 +31,8 @@ struct ServerState {
     firstFree = -1
   }
 
-  /// A slot for a new stream. The table grows to the most streams that were ever open, which is what the
-  /// session allowed.
+  /// A slot for a new stream. The table grows to the most streams that were ever open, which is
+  /// what the session allowed.
   mutating func take(stream: Int32) -> Int {
     if firstFree < 0 { grow() }
     let slot = firstFree
