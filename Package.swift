@@ -116,7 +116,7 @@ let testTargets: [Target] = [
   tests("DeliverTests", ["Deliver", "Model"]),
   tests("RecordTests", ["Record", "Model", "Keyspace", "Redis", "EventLoop", "TestSupport"]),
   tests("DevicesTests", ["Devices", "Model", "Keyspace", "Redis", "EventLoop", "TestSupport"]),
-  tests("SettingsTests", ["Settings"]),
+  tests("SettingsTests", ["Settings", "Render", "YAML", "TestSupport"]),
   tests("TelemetryTests", ["Telemetry"]),
   tests("TerminalTests", ["Terminal"]),
   tests("APNsSimulatorTests", ["APNsSimulator", "TLS", "JSON"]),
