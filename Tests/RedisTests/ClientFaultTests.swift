@@ -153,10 +153,12 @@ import Testing
       options.reconnectMinimum = .milliseconds(20)
       options.reconnectMaximum = .milliseconds(40)
       return try await withLane(options) { lane async throws in
+        let start = ContinuousClock.now
         #expect(await lane.code("PING", timeout: .milliseconds(200)) == .unavailable)
         let accepted = await LoopActor(loop).run { _ in server.value.accepted }
-        // At least half of 20, 40, 40, … ms apart: no more than 12 in 200 ms.
-        #expect(accepted >= 2 && accepted <= 13)
+        // The waits are at least half of 20, 40, 40, … ms, however slow this machine is.
+        let most = Int((ContinuousClock.now - start) / .milliseconds(10)) + 2
+        #expect(accepted >= 2 && accepted <= most)
       }
     }
   }
