@@ -112,6 +112,13 @@ final class WorkerBed: Sendable {
     return worker
   }
 
+  /// Waits until workers have partitions: a fresh group takes seconds to form.
+  func ready(workers: Int = 1) async throws {
+    _ = try await until("partitions are assigned") {
+      self.sink.lines.count { $0.contains("partitions assigned") } >= workers ? true : nil
+    }
+  }
+
   // MARK: what goes in
 
   /// Runs `body` with a Redis client on the bed's own loop.

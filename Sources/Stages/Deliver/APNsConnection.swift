@@ -26,6 +26,7 @@ final class APNsConnection {
   private var tokens: [ProviderToken] = []
   private var unwrittenBodyBytes = 0
   private var lastHeardAt: UInt64 = 0
+  private var lastAnswerAt: UInt64 = 0
   private var pingSentAt: UInt64?
   private var goAwayReason: String?
   private var hasWork = false
@@ -163,7 +164,14 @@ final class APNsConnection {
       session.reset(stream: item.stream, errorCode: HTTP2ErrorCode.cancel)
       unanswered += 1
     }
-    if unanswered > 0 { options.report(.unanswered(route.target.endpoint, pushes: unanswered)) }
+    if unanswered > 0 {
+      options.report(.unanswered(route.target.endpoint, pushes: unanswered))
+      // It may well answer PINGs: a connection that answers no request is of no use.
+      if now &- max(lastAnswerAt, openedAt) > limit {
+        close(.silent, "no answer to any push")
+        return
+      }
+    }
     if let pingSentAt {
       if now &- pingSentAt > options.pingTimeout.nanoseconds {
         close(.silent, "no answer to PING")
@@ -231,7 +239,10 @@ final class APNsConnection {
       guard let item = slots[slot] else { continue }
       let body = item.status == 200 ? nil : bodies.removeValue(forKey: slot)
       slots.giveBack(slot)
-      answers += 1
+      if item.status != 0 {
+        answers += 1
+        lastAnswerAt = loop.now
+      }
       let push = ReadyPush(
         batch: item.push.batch, index: item.push.index, tries: item.push.tries + 1)
       if item.status == 0 {

@@ -13,7 +13,7 @@ import Testing
     // One token an answer, in the simulator's own language (MagicTokens).
     let codes = [
       "0400", "0401", "0402", "0403", "0410", "0411", "0412", "0413", "1429", "2500", "1503",
-      "150d", "1e02", "1e07", "1e08", "1dc0", "0200",
+      "150d", "1e02", "1e07", "1e08", "0200",
     ]
     try await bed.follow("s1", tokens: codes.map(token))
     let worker = try await bed.startWorker()
@@ -25,8 +25,8 @@ import Testing
         "BadDeviceToken": 1, "DeviceTokenNotForTopic": 1, "TopicDisallowed": 1, "Forbidden": 1,
         "Unregistered": 2, "ExpiredToken": 1, "PayloadTooLarge": 1,
       ])
-    #expect(status.accepted == 9)
-    #expect(status.retried >= 9)
+    #expect(status.accepted == 8)
+    #expect(status.retried >= 8)
     // 410 and 411 are stamped now, after the binding: pruned. 412 is older than its binding: kept.
     #expect(status.pruned == 2)
     #expect(status.pruneRefused == 1)
@@ -43,7 +43,8 @@ import Testing
     let bed = try await WorkerBed()
     try await bed.follow("s1", tokens: ["0503", "0429", "0e07", "0200"].map(token))
     let worker = try await bed.startWorker()
-    try await bed.emit("e1", expiresIn: 3)
+    try await bed.ready()
+    try await bed.emit("e1", expiresIn: 2)
     let status = try await bed.finished("e1")
     #expect(status.expired == 3 && status.accepted == 1 && status.isBalanced)
     #expect(await worker.stop())
