@@ -120,6 +120,14 @@ let testTargets: [Target] = [
   tests("TelemetryTests", ["Telemetry"]),
   tests("TerminalTests", ["Terminal"]),
   tests("APNsSimulatorTests", ["APNsSimulator", "TLS", "JSON"]),
+  tests("PipelineTests", ["Pipeline"]),
+  tests(
+    "IntegrationTests",
+    [
+      "APNsSimulator", "Deliver", "Devices", "EventLoop", "Expand", "Ingest", "Kafka", "Keyspace",
+      "Model", "Pipeline", "Record", "Redis", "Render", "Settings", "TLS", "Telemetry",
+      "TestSupport", "Transport",
+    ]),
   tests("TidyTests", []),
 ]
 

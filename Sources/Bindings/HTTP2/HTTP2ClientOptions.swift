@@ -19,7 +19,7 @@ package struct HTTP2ClientOptions: Sendable {
   package var maximumSettingsEntries = 32
   /// CONTINUATION frames behind one HEADERS frame (CVE-2024-28182).
   package var maximumContinuations = 8
-  /// Frames of any kind since a stream last closed. 1,000 open streams whose body the server acknowledges
+  /// Frames, other than DATA of 1 KiB and more, since a stream last closed. 1,000 open streams whose body the server acknowledges
   /// with two WINDOW_UPDATEs each, and hourly PINGs for years, stay below it; floods do not.
   package var maximumFramesWithoutProgress = 20_000
 

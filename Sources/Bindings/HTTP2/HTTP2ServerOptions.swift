@@ -12,7 +12,7 @@ package struct HTTP2ServerOptions: Sendable {
   package var maximumQueuedAcknowledgements = 256
   package var maximumSettingsEntries = 32
   package var maximumContinuations = 8
-  /// Frames of any kind since a request last came to its end.
+  /// Frames, other than DATA of 1 KiB and more, since a request came to its end or a made body went on.
   package var maximumFramesWithoutProgress = 20_000
 
   package init() {}
