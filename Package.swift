@@ -59,7 +59,7 @@ let stages: [Target] = [
   stage("Ingest", ["JSON", "Kafka"]),
   stage("Expand", ["Redis"]),
   stage("Render", []),
-  stage("Deliver", ["EventLoop", "HTTP2", "Transport"]),
+  stage("Deliver", ["EventLoop", "HTTP2", "JSON", "Transport"]),
   stage("Record", ["Redis"]),
 ]
 
@@ -71,7 +71,8 @@ let rooms: [Target] = [
   room(
     "Pipeline",
     [
-      "Model", "Keyspace", "Telemetry", "EventLoop", "TLS", "Transport", "Redis", "Kafka", "Ingest", "Expand",
+      "Model", "Keyspace", "Telemetry", "EventLoop", "TLS", "Transport", "Redis", "Kafka", "Ingest",
+      "Expand",
       "Render", "Deliver", "Record",
     ]),
   room("Devices", ["Model", "Keyspace", "Redis"]),
@@ -79,7 +80,8 @@ let rooms: [Target] = [
   room(
     "Settings",
     [
-      "YAML", "JSON", "Model", "Keyspace", "Telemetry", "TLS", "Redis", "Kafka", "Ingest", "Expand", "Render", "Deliver",
+      "YAML", "JSON", "Model", "Keyspace", "Telemetry", "TLS", "Redis", "Kafka", "Ingest", "Expand",
+      "Render", "Deliver",
       "Record", "Pipeline",
     ]),
 ]
@@ -93,32 +95,45 @@ let fanfare: Target = .executableTarget(
   ],
   swiftSettings: strict)
 
+/// What tests share: real servers on free ports, child processes, directories that vanish. Not a product.
+let testSupport: Target = .target(
+  name: "TestSupport", path: "Tests/Support", swiftSettings: strict)
+
 let testTargets: [Target] = [
   tests("EventLoopTests", ["EventLoop"]),
   tests("TLSTests", ["TLS"]),
   tests("HTTP2Tests", ["HTTP2"]),
   tests("TransportTests", ["Transport", "EventLoop", "TLS"]),
-  tests("RedisTests", ["Redis", "EventLoop", "Transport"]),
+  tests("RedisTests", ["Redis", "EventLoop", "TLS", "Transport", "TestSupport"]),
   tests("KafkaTests", ["Kafka"]),
   tests("JSONTests", ["JSON"]),
   tests("YAMLTests", ["YAML"]),
   tests("ModelTests", ["Model"]),
   tests("KeyspaceTests", ["Keyspace"]),
   tests("IngestTests", ["Ingest", "Model", "Kafka"]),
-  tests("ExpandTests", ["Expand", "Model", "Keyspace", "Redis", "EventLoop"]),
+  tests("ExpandTests", ["Expand", "Model", "Keyspace", "Redis", "EventLoop", "TestSupport"]),
   tests("RenderTests", ["Render", "Model", "JSON"]),
   tests("DeliverTests", ["Deliver", "Model"]),
-  tests("RecordTests", ["Record", "Model", "Keyspace", "Redis", "EventLoop"]),
-  tests("DevicesTests", ["Devices", "Model", "Keyspace", "Redis", "EventLoop"]),
-  tests("SettingsTests", ["Settings"]),
+  tests("RecordTests", ["Record", "Model", "Keyspace", "Redis", "EventLoop", "TestSupport"]),
+  tests("DevicesTests", ["Devices", "Model", "Keyspace", "Redis", "EventLoop", "TestSupport"]),
+  tests("SettingsTests", ["Settings", "Render", "YAML", "TestSupport"]),
   tests("TelemetryTests", ["Telemetry"]),
   tests("TerminalTests", ["Terminal"]),
   tests("APNsSimulatorTests", ["APNsSimulator", "TLS", "JSON"]),
+  tests("PipelineTests", ["Pipeline"]),
+  tests(
+    "IntegrationTests",
+    [
+      "APNsSimulator", "Deliver", "Devices", "EventLoop", "Expand", "Ingest", "Kafka", "Keyspace",
+      "Model", "Pipeline", "Record", "Redis", "Render", "Settings", "TLS", "Telemetry",
+      "TestSupport", "Transport",
+    ]),
+  tests("TidyTests", []),
 ]
 
 let package = Package(
   name: "fanfare",
   platforms: [.macOS(.v15)],
   products: [.executable(name: "fanfare", targets: ["fanfare"])],
-  targets: cLibraries + bindings + stages + rooms + [fanfare] + testTargets,
+  targets: cLibraries + bindings + stages + rooms + [fanfare, testSupport] + testTargets,
   swiftLanguageModes: [.v6])

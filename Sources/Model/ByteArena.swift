@@ -63,7 +63,9 @@ package final class ByteArena {
   }
 
   /// Lends room for up to `limit` bytes at the end; `body` returns how many it wrote.
-  package func append(atMost limit: Int, _ body: (UnsafeMutableRawBufferPointer) -> Int) -> ByteSlice {
+  package func append(atMost limit: Int, _ body: (UnsafeMutableRawBufferPointer) -> Int)
+    -> ByteSlice
+  {
     reserve(limit)
     let written = body(UnsafeMutableRawBufferPointer(start: base + count, count: limit))
     precondition(written >= 0 && written <= limit, "more written than was lent")

@@ -14,7 +14,8 @@ package enum RejectionReason: UInt8, Sendable, CaseIterable {
   case badCollapseId, badDeviceToken, badExpirationDate, badMessageId, badPriority, badTopic
   case deviceTokenNotForTopic, duplicateHeaders, idleTimeout, invalidPushType, missingDeviceToken
   case missingTopic, payloadEmpty, topicDisallowed
-  case badCertificate, badCertificateEnvironment, expiredProviderToken, forbidden, invalidProviderToken
+  case badCertificate, badCertificateEnvironment, expiredProviderToken, forbidden,
+    invalidProviderToken
   case missingProviderToken, unrelatedKeyIdInToken, badEnvironmentKeyIdInToken
   case badPath, methodNotAllowed
   case expiredToken, unregistered

@@ -22,7 +22,8 @@ package final class PushBatch {
   package var whenSettled: (() -> Void)?
   private let seed: PushIdentifier.Seed
 
-  package init(event: String, headers: PushHeaders, tally: SegmentTally, capacity: Int = 256 * 1024) {
+  package init(event: String, headers: PushHeaders, tally: SegmentTally, capacity: Int = 256 * 1024)
+  {
     self.headers = headers
     self.tally = tally
     bytes = ByteArena(capacity: capacity)

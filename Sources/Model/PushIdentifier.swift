@@ -10,7 +10,8 @@ package struct PushIdentifier: Equatable {
     package init(event: String) {
       var event = event
       (low, high) = event.withUTF8 {
-        PushIdentifier.hash(UnsafeRawBufferPointer($0), 0x243F_6A88_85A3_08D3, 0x1319_8A2E_0370_7344)
+        PushIdentifier.hash(
+          UnsafeRawBufferPointer($0), 0x243F_6A88_85A3_08D3, 0x1319_8A2E_0370_7344)
       }
     }
   }

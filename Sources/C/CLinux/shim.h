@@ -10,9 +10,21 @@
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/ioctl.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <sys/types.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
+
+/* prctl is variadic. The kernel cuts names at 15 bytes. */
+static inline void linux_set_thread_name(const char *name) {
+  prctl(PR_SET_NAME, (unsigned long)name, 0ul, 0ul, 0ul);
+}
+
+/* accept4 is declared for _GNU_SOURCE only, which would change types that Glibc's module has too. */
+static inline int linux_accept(int listener) {
+  return (int)syscall(SYS_accept4, listener, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
+}

@@ -9,3 +9,41 @@
 #include <openssl/ssl.h>
 #include <openssl/x509.h>
 #include <openssl/x509v3.h>
+
+/* Macros and variadic functions, as functions. */
+static inline int ossl_set_minimum_tls12(SSL_CTX *context) {
+  return SSL_CTX_set_min_proto_version(context, TLS1_2_VERSION) == 1;
+}
+static inline void ossl_set_modes(SSL_CTX *context) {
+  SSL_CTX_set_mode(context, SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER);
+}
+static inline void ossl_refuse_renegotiation(SSL_CTX *context) {
+  SSL_CTX_set_options(context, SSL_OP_NO_RENEGOTIATION | SSL_OP_NO_COMPRESSION);
+}
+static inline int ossl_set_server_name(SSL *ssl, const char *host) {
+  return SSL_set_tlsext_host_name(ssl, host) == 1;
+}
+static inline void ossl_session_cache_off(SSL_CTX *context) {
+  SSL_CTX_set_session_cache_mode(context, SSL_SESS_CACHE_OFF);
+}
+static inline EVP_PKEY *ossl_generate_p256(void) { return EVP_EC_gen("P-256"); }
+static inline int ossl_is_p256(const EVP_PKEY *key) {
+  char name[64];
+  size_t length = 0;
+  if (EVP_PKEY_get_group_name(key, name, sizeof name, &length) != 1) return 0;
+  return OBJ_sn2nid(name) == NID_X9_62_prime256v1 || OBJ_ln2nid(name) == NID_X9_62_prime256v1;
+}
+static inline int ossl_add_extension(X509 *certificate, X509 *issuer, int nid, const char *value) {
+  X509V3_CTX context;
+  X509V3_set_ctx_nodb(&context);
+  X509V3_set_ctx(&context, issuer, certificate, NULL, NULL, 0);
+  X509_EXTENSION *extension = X509V3_EXT_conf_nid(NULL, &context, nid, value);
+  if (extension == NULL) return 0;
+  int added = X509_add_ext(certificate, extension, -1);
+  X509_EXTENSION_free(extension);
+  return added;
+}
+static inline long ossl_memory_bio_data(BIO *bio, char **data) { return BIO_get_mem_data(bio, data); }
+static inline void ossl_bio_clear_retry(BIO *bio) { BIO_clear_retry_flags(bio); }
+static inline void ossl_bio_set_retry_read(BIO *bio) { BIO_set_retry_read(bio); }
+static inline void ossl_read_ahead(SSL_CTX *context) { SSL_CTX_set_read_ahead(context, 1); }

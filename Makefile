@@ -1,0 +1,128 @@
+# One command each; a second run skips what is done. `make help` lists them.
+# Messages go to stderr, so that `make demo ARGS=--json` leaves nothing but the JSON on stdout.
+
+SHELL := /bin/bash
+.SHELLFLAGS := -euo pipefail -c
+.ONESHELL:
+.DEFAULT_GOAL := help
+.NOTPARALLEL:
+
+# Passed on to the command that a target runs: make demo ARGS='--followers 10000'
+ARGS ?=
+
+# What the compiler needs, what every run needs, and what only tests and the benchmark need.
+build_packages := pkg-config librdkafka-dev libnghttp2-dev libssl-dev libhiredis-dev libyaml-dev \
+	libjansson-dev
+run_packages := $(build_packages) redis-server ca-certificates
+test_packages := $(run_packages) nghttp2-client nghttp2-server openssl
+
+libraries := rdkafka libnghttp2 openssl hiredis yaml-0.1 jansson
+sources := Package.swift Sources Tests
+# The test targets that run code on lanes: what ThreadSanitizer is for.
+lane_tests := EventLoopTests|TransportTests|RedisTests|DeliverTests|PipelineTests|IntegrationTests
+
+say = printf '==> %s\n' $(1) >&2
+
+# $(call install,PACKAGES,COMMANDS): installs the Debian packages that are missing. Where there is no apt,
+# it only looks whether the libraries and the commands are there.
+define install
+if ! command -v swift >/dev/null; then
+  $(call say,"No swift on the PATH: install the Swift 6.3 toolchain from https://www.swift.org/install/linux/")
+  exit 1
+fi
+if ! command -v apt-get >/dev/null || ! command -v dpkg >/dev/null; then
+  missing=()
+  for library in $(libraries); do
+    pkg-config --exists "$$library" 2>/dev/null || missing+=("$$library")
+  done
+  for command in $(2); do
+    command -v "$$command" >/dev/null || missing+=("$$command")
+  done
+  if [ "$${#missing[@]}" -gt 0 ]; then
+    $(call say,"This is not Debian and these are missing: $${missing[*]}")
+    $(call say,"Install what corresponds to the Debian packages: $(strip $(1))")
+    exit 1
+  fi
+  $(call say,"Libraries and commands: all there (not Debian: nothing was installed)")
+else
+  missing=()
+  for package in $(1); do
+    dpkg -s "$$package" 2>/dev/null | grep '^Status: .* ok installed$$' >/dev/null ||
+      missing+=("$$package")
+  done
+  if [ "$${#missing[@]}" -eq 0 ]; then
+    $(call say,"Debian packages: all installed")
+  else
+    as_root=(env DEBIAN_FRONTEND=noninteractive)
+    if [ "$$(id -u)" -ne 0 ]; then
+      if ! command -v sudo >/dev/null; then
+        $(call say,"Missing Debian packages and neither root nor sudo. As root run:")
+        $(call say,"  apt-get update && apt-get install --no-install-recommends $${missing[*]}")
+        exit 1
+      fi
+      as_root=(sudo "$${as_root[@]}")
+    fi
+    $(call say,"Installing Debian packages: $${missing[*]}")
+    apt=("$${as_root[@]}" apt-get -qq -o DPkg::Lock::Timeout=120)
+    "$${apt[@]}" update >&2
+    "$${apt[@]}" install -y --no-install-recommends "$${missing[@]}" </dev/null >&2
+  fi
+fi
+endef
+
+# Debian may start its own redis-server on port 6379 when that package is installed. Nothing here uses or
+# stops it: the demo, the benchmark and the tests start their own on free ports.
+
+.PHONY: help
+help: ## List the targets
+	@printf 'make <target> [ARGS="..."]\n\n'
+	awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-10s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
+
+.PHONY: demo
+demo: ## Install what is missing, build, fan one event out to 100,000 followers
+	@$(call install,$(run_packages),redis-server)
+	$(call say,"Building in release mode; the first build takes some minutes")
+	swift build -c release --product fanfare >&2
+	$(call say,"Running .build/release/fanfare demo $(ARGS)")
+	exec .build/release/fanfare demo $(ARGS)
+
+.PHONY: test
+test: ## Install what is missing, build, run every test
+	@$(call install,$(test_packages),redis-server nghttpd openssl)
+	$(call say,"Building and running the tests")
+	swift test --disable-xctest $(ARGS)
+
+.PHONY: bench
+bench: ## Install what is missing, build, measure against h2load
+	@$(call install,$(test_packages),redis-server nghttpd h2load)
+	$(call say,"Building in release mode; the first build takes some minutes")
+	swift build -c release --product fanfare >&2
+	$(call say,"Running .build/release/fanfare bench $(ARGS)")
+	exec .build/release/fanfare bench $(ARGS)
+
+.PHONY: test-tsan
+test-tsan: ## Run the tests that exercise lanes under ThreadSanitizer
+	@$(call install,$(test_packages),redis-server nghttpd openssl)
+	$(call say,"Building and running the lane tests under ThreadSanitizer")
+	swift test --disable-xctest --sanitize=thread --scratch-path .build/tsan \
+	  --filter '^($(lane_tests))\.' $(ARGS)
+
+.PHONY: build
+build: ## Install what is missing, build in release mode: .build/release/fanfare
+	@$(call install,$(run_packages),)
+	$(call say,"Building in release mode; the first build takes some minutes")
+	swift build -c release --product fanfare $(ARGS) >&2
+
+.PHONY: format
+format: ## Format every Swift file in place
+	@swift format --in-place --parallel --recursive $(sources)
+
+.PHONY: lint
+lint: ## Check the format of every Swift file
+	@$(call say,"Checking the format")
+	swift format lint --strict --parallel --recursive $(sources)
+
+.PHONY: clean
+clean: ## Remove everything that was built
+	@$(call say,"Removing .build")
+	rm -rf .build

@@ -1,0 +1,72 @@
+/// What Apple answers besides success ("Handling notification responses from APNs"). The simulator
+/// keeps its own table and takes nothing from the rooms that it is there to check.
+package enum AppleReason: String, Sendable, CaseIterable {
+  case badCollapseId = "BadCollapseId"
+  case badDeviceToken = "BadDeviceToken"
+  case badExpirationDate = "BadExpirationDate"
+  case badMessageId = "BadMessageId"
+  case badPriority = "BadPriority"
+  case badTopic = "BadTopic"
+  case deviceTokenNotForTopic = "DeviceTokenNotForTopic"
+  case duplicateHeaders = "DuplicateHeaders"
+  case idleTimeout = "IdleTimeout"
+  case invalidPushType = "InvalidPushType"
+  case missingDeviceToken = "MissingDeviceToken"
+  case missingTopic = "MissingTopic"
+  case payloadEmpty = "PayloadEmpty"
+  case topicDisallowed = "TopicDisallowed"
+  case badCertificate = "BadCertificate"
+  case badCertificateEnvironment = "BadCertificateEnvironment"
+  case expiredProviderToken = "ExpiredProviderToken"
+  case forbidden = "Forbidden"
+  case invalidProviderToken = "InvalidProviderToken"
+  case missingProviderToken = "MissingProviderToken"
+  case unrelatedKeyIdInToken = "UnrelatedKeyIdInToken"
+  case badEnvironmentKeyIdInToken = "BadEnvironmentKeyIdInToken"
+  case badPath = "BadPath"
+  case methodNotAllowed = "MethodNotAllowed"
+  case expiredToken = "ExpiredToken"
+  case unregistered = "Unregistered"
+  case payloadTooLarge = "PayloadTooLarge"
+  case tooManyProviderTokenUpdates = "TooManyProviderTokenUpdates"
+  case tooManyRequests = "TooManyRequests"
+  case internalServerError = "InternalServerError"
+  case serviceUnavailable = "ServiceUnavailable"
+  case shutdown = "Shutdown"
+
+  package var status: Int {
+    switch self {
+    case .badCollapseId, .badDeviceToken, .badExpirationDate, .badMessageId, .badPriority,
+      .badTopic, .deviceTokenNotForTopic, .duplicateHeaders, .idleTimeout, .invalidPushType,
+      .missingDeviceToken, .missingTopic, .payloadEmpty, .topicDisallowed:
+      400
+    case .badCertificate, .badCertificateEnvironment, .expiredProviderToken, .forbidden,
+      .invalidProviderToken, .missingProviderToken, .unrelatedKeyIdInToken,
+      .badEnvironmentKeyIdInToken:
+      403
+    case .badPath: 404
+    case .methodNotAllowed: 405
+    case .expiredToken, .unregistered: 410
+    case .payloadTooLarge: 413
+    case .tooManyProviderTokenUpdates, .tooManyRequests: 429
+    case .internalServerError: 500
+    case .serviceUnavailable, .shutdown: 503
+    }
+  }
+
+  /// The reason that a bare status stands for in scripts and mixes.
+  package static func usual(for status: Int) -> AppleReason? {
+    switch status {
+    case 400: .badDeviceToken
+    case 403: .forbidden
+    case 404: .badPath
+    case 405: .methodNotAllowed
+    case 410: .unregistered
+    case 413: .payloadTooLarge
+    case 429: .tooManyRequests
+    case 500: .internalServerError
+    case 503: .serviceUnavailable
+    default: nil
+    }
+  }
+}

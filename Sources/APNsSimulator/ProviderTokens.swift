@@ -1,0 +1,134 @@
+import JSON
+import TLS
+
+/// A provider token that was looked at once; the signature costs as much as 50 pushes.
+final class CheckedProviderToken {
+  /// Nil: sound as long as it is not too old.
+  let flaw: AppleReason?
+  /// Seconds since 1970, from the claim `iat`.
+  let issuedAt: Int64
+  let text: [UInt8]
+
+  init(_ text: [UInt8], flaw: AppleReason?, issuedAt: Int64) {
+    self.text = text
+    self.flaw = flaw
+    self.issuedAt = issuedAt
+  }
+}
+
+/// Judges provider tokens ("Establishing a token-based connection to APNs"): ES256 with a key and
+/// team that are known here. Verified once for each distinct token.
+final class ProviderTokens {
+  /// Apple: a token older than an hour is refused.
+  static let maximumAgeSeconds: Int64 = 3600
+  /// Ours, since Apple does not say: clocks differ a little, but not more.
+  static let maximumSkewSeconds: Int64 = 600
+  /// Far over what workers use; beyond it all are forgotten and judged again.
+  private static let maximumKnown = 256
+  private static let maximumBytes = 4096
+
+  private struct Key {
+    let keyID: String
+    let teamID: String
+    let publicKey: ES256PublicKey
+  }
+
+  private let keys: [Key]
+  private var known: [[UInt8]: CheckedProviderToken] = [:]
+  /// How often a signature was verified; for tests.
+  private(set) var verifications = 0
+
+  init(_ keys: [APNsSimulatorOptions.ProviderKey]) throws(TLSError) {
+    var loaded: [Key] = []
+    for key in keys {
+      let publicKey = try ES256PublicKey(pem: key.publicKeyPEM)
+      loaded.append(Key(keyID: key.keyID, teamID: key.teamID, publicKey: publicKey))
+    }
+    self.keys = loaded
+  }
+
+  /// - Parameter authorization: the field's value, `bearer <token>`.
+  func check(_ authorization: UnsafeRawBufferPointer) -> CheckedProviderToken {
+    let text = Array(authorization)
+    if let checked = known[text] { return checked }
+    let checked = judge(text)
+    if known.count >= Self.maximumKnown { known.removeAll() }
+    known[text] = checked
+    return checked
+  }
+
+  private func judge(_ text: [UInt8]) -> CheckedProviderToken {
+    let invalid = CheckedProviderToken(text, flaw: .invalidProviderToken, issuedAt: 0)
+    let scheme = Array("bearer ".utf8)
+    guard text.count > scheme.count, text.count <= Self.maximumBytes,
+      zip(text, scheme).allSatisfy({ $0 | 0x20 == $1 || $0 == $1 })
+    else { return CheckedProviderToken(text, flaw: .missingProviderToken, issuedAt: 0) }
+    let parts = text[scheme.count...].split(
+      separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
+    guard parts.count == 3, let header = object(parts[0]), let claims = object(parts[1]),
+      let signature = Base64URL.decode(parts[2])
+    else { return invalid }
+    guard header["alg"]?.string == "ES256", let keyID = header["kid"]?.string,
+      let issuer = claims["iss"]?.string, let issuedAt = claims["iat"]?.integer,
+      let key = keys.first(where: { $0.keyID == keyID && $0.teamID == issuer })
+    else { return invalid }
+    verifications += 1
+    let message = Array(parts[0]) + [UInt8(ascii: ".")] + Array(parts[1])
+    guard key.publicKey.verify(message, signature: signature) else { return invalid }
+    return CheckedProviderToken(text, flaw: nil, issuedAt: issuedAt)
+  }
+
+  private func object(_ part: ArraySlice<UInt8>) -> JSONObject? {
+    guard let bytes = Base64URL.decode(part) else { return nil }
+    return (try? JSONValue.parse(bytes, maximumDepth: 4))?.object
+  }
+}
+
+/// The provider tokens that one connection has seen. Apple answers 429 when it is more than one new
+/// one within 20 minutes; a new connection that sees two at once is enough for that (pushy #931).
+struct SeenProviderTokens {
+  static let minimumSecondsBetween: Int64 = 20 * 60
+  /// More than a connection can use in days; the oldest is forgotten then.
+  private static let maximumKept = 64
+
+  private var last: CheckedProviderToken?
+  private var seen: [CheckedProviderToken] = []
+  private var lastNewAt: Int64 = 0
+
+  /// The fault of this request's `authorization`, or nil.
+  mutating func judge(
+    _ authorization: UnsafeRawBufferPointer, _ tokens: ProviderTokens, nowSeconds: Int64
+  ) -> AppleReason? {
+    let token: CheckedProviderToken
+    if let last, authorization.elementsEqualBytes(last.text) {
+      token = last
+    } else {
+      token = tokens.check(authorization)
+    }
+    if let flaw = token.flaw { return flaw }
+    let age = nowSeconds - token.issuedAt
+    guard age <= ProviderTokens.maximumAgeSeconds else { return .expiredProviderToken }
+    guard age >= -ProviderTokens.maximumSkewSeconds else { return .invalidProviderToken }
+    if token === last { return nil }
+    if !seen.contains(where: { $0.text == token.text }) {
+      if !seen.isEmpty && nowSeconds - lastNewAt < Self.minimumSecondsBetween {
+        return .tooManyProviderTokenUpdates
+      }
+      if seen.count >= Self.maximumKept { seen.removeFirst() }
+      seen.append(token)
+      lastNewAt = nowSeconds
+    }
+    last = token
+    return nil
+  }
+}
+
+extension UnsafeRawBufferPointer {
+  func elementsEqualBytes(_ other: [UInt8]) -> Bool {
+    guard count == other.count else { return false }
+    return other.withUnsafeBytes { other in
+      guard let mine = baseAddress, let theirs = other.baseAddress else { return count == 0 }
+      return compareBytes(mine, theirs, count)
+    }
+  }
+}

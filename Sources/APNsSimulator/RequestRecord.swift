@@ -1,0 +1,120 @@
+/// What is kept of one request while it comes in. Records lie in a table by slot and are used
+/// again; each owns one block of memory for the bytes that are needed at the end.
+struct RequestRecord {
+  static let maximumTokenDigits = 200
+  private static let identifierOffset = 200
+  private static let topicOffset = 264
+  private static let bodyOffset = 520
+  static let maximumTopicBytes = 255
+  private static let firstBodyCapacity = 1024
+  /// The largest payload there is (VoIP), and one byte to see that it was more.
+  private static let maximumBodyBytes = 5121
+
+  enum Path: UInt8 { case missing, device, control, unknown }
+
+  var stream: Int32 = 0
+  /// One bit for each `RequestFault` seen so far.
+  var faults: UInt32 = 0
+  /// One bit for each known field, to see it twice.
+  var seen: UInt32 = 0
+  var path = Path.missing
+  var isPost = false
+  var isGet = false
+  var pushType = SimulatedPushType.none
+  var priority: Int8 = 0
+  var hasIdentifier = false
+  var tokenCount = 0
+  var topicCount = 0
+  var bodyCount = 0
+  private var bodyCapacity = RequestRecord.firstBodyCapacity
+  private var memory: UnsafeMutablePointer<UInt8>
+
+  init() {
+    memory = .allocate(capacity: Self.bodyOffset + Self.firstBodyCapacity)
+  }
+
+  func deallocate() { memory.deallocate() }
+
+  mutating func begin(stream: Int32) {
+    self.stream = stream
+    faults = 0
+    seen = 0
+    path = .missing
+    isPost = false
+    isGet = false
+    pushType = .none
+    priority = 0
+    hasIdentifier = false
+    tokenCount = 0
+    topicCount = 0
+    bodyCount = 0
+  }
+
+  var token: UnsafeMutablePointer<UInt8> { memory }
+  var identifier: UnsafeMutablePointer<UInt8> { memory + Self.identifierOffset }
+  var topic: UnsafeMutablePointer<UInt8> { memory + Self.topicOffset }
+  var body: UnsafeRawBufferPointer {
+    UnsafeRawBufferPointer(start: memory + Self.bodyOffset, count: bodyCount)
+  }
+  var identifierBytes: UnsafeRawBufferPointer {
+    UnsafeRawBufferPointer(start: identifier, count: RequestRules.identifierCount)
+  }
+
+  /// Keeps as much of the body as there can be of a valid one, and a byte more.
+  mutating func append(_ bytes: UnsafeRawBufferPointer) {
+    let count = min(bytes.count, Self.maximumBodyBytes - bodyCount)
+    guard count > 0, let source = bytes.baseAddress else { return }
+    if bodyCount + count > bodyCapacity { grow(bodyCount + count) }
+    (memory + Self.bodyOffset + bodyCount).update(
+      from: source.assumingMemoryBound(to: UInt8.self), count: count)
+    bodyCount += count
+  }
+
+  private mutating func grow(_ wanted: Int) {
+    bodyCapacity = min(max(wanted, bodyCapacity * 2), Self.maximumBodyBytes)
+    let grown = UnsafeMutablePointer<UInt8>.allocate(capacity: Self.bodyOffset + bodyCapacity)
+    grown.update(from: memory, count: Self.bodyOffset + bodyCount)
+    memory.deallocate()
+    memory = grown
+  }
+}
+
+/// Apple's push types and the suffix each asks of the topic ("Sending notification requests to
+/// APNs").
+enum SimulatedPushType: UInt8, CaseIterable {
+  case none, alert, background, complication, controls, fileprovider, liveactivity, location, mdm
+  case pushtotalk, voip, widgets
+
+  var name: StaticString {
+    switch self {
+    case .none: ""
+    case .alert: "alert"
+    case .background: "background"
+    case .complication: "complication"
+    case .controls: "controls"
+    case .fileprovider: "fileprovider"
+    case .liveactivity: "liveactivity"
+    case .location: "location"
+    case .mdm: "mdm"
+    case .pushtotalk: "pushtotalk"
+    case .voip: "voip"
+    case .widgets: "widgets"
+    }
+  }
+
+  var topicSuffix: StaticString {
+    switch self {
+    case .none, .alert, .background, .mdm: ""
+    case .complication: ".complication"
+    case .controls: ".push-type.controls"
+    case .fileprovider: ".pushkit.fileprovider"
+    case .liveactivity: ".push-type.liveactivity"
+    case .location: ".location-query"
+    case .pushtotalk: ".voip-ptt"
+    case .voip: ".voip"
+    case .widgets: ".push-type.widgets"
+    }
+  }
+
+  var maximumPayloadBytes: Int { self == .voip ? 5120 : 4096 }
+}

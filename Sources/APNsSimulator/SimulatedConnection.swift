@@ -1,0 +1,270 @@
+import HTTP2
+import Transport
+
+/// One client's connection: joins transport, HTTP/2 session and the requests that are open.
+/// Confined to the loop; the service keeps it until it has closed.
+final class SimulatedConnection {
+  /// Bytes for the socket beyond which no more frames are made, until it has drained.
+  private static let outputLimit = 256 * 1024
+
+  /// Strong, and a ring with the service's table of connections, which `close` and
+  /// `connectionClosed` break.
+  private let service: SimulatorService
+  private let transport: Connection
+  private var session: HTTP2ServerSession?
+  private var records: UnsafeMutablePointer<RequestRecord>
+  private var recordCount = 0
+  private var providerTokens = SeenProviderTokens()
+  private var control: [Int: ControlRequest] = [:]
+  private var isUnlocked = false
+  private var mustClose = false
+  private var closesWhenDrained = false
+  /// Microseconds since 1970, read once for all that came in one piece.
+  private var arrival: Int64 = 0
+  // Faults.
+  private var requestCount = 0
+  private var lastProcessedStream: Int32 = 0
+  private var goAwayStream: Int32?
+  private var held: [(slot: Int, stream: Int32)] = []
+
+  init(_ service: SimulatorService, _ transport: Connection) throws(HTTP2Error) {
+    self.service = service
+    self.transport = transport
+    records = .allocate(capacity: 1)
+    var options = HTTP2ServerOptions()
+    options.maximumConcurrentStreams = service.options.firstStreams
+    session = try HTTP2ServerSession(options: options, delegate: self)
+  }
+
+  deinit {
+    for index in 0..<recordCount { records[index].deallocate() }
+    records.deallocate()
+  }
+
+  func close() {
+    session?.abandon()
+    transport.close()
+    service.remove(self)
+  }
+
+  func streamLimitChanged() {
+    guard isUnlocked else { return }
+    session?.setMaximumConcurrentStreams(service.streamLimit)
+    flush()
+  }
+
+  /// Puts on the wire what the session has to say.
+  func flush() {
+    guard !mustClose else { return close() }
+    guard let session else { return }
+    do {
+      while transport.pendingBytes < Self.outputLimit, let bytes = try session.nextOutput() {
+        transport.write(bytes)
+      }
+    } catch {
+      service.log("closed a connection: \(error)")
+      return close()
+    }
+    if !session.wantsIO {
+      if transport.pendingBytes == 0 { close() } else { closesWhenDrained = true }
+    }
+  }
+
+  /// Gives a request its answer, unless its stream is over.
+  func perform(_ answer: SimulatedAnswer, slot: Int, stream: Int32) {
+    guard let session, session.stream(of: slot) == stream else { return }
+    let record = records + slot
+    switch answer {
+    case .accept:
+      if !record.pointee.hasIdentifier { makeIdentifier(record) }
+      let identifier = record.pointee.identifierBytes
+      guard service.options.isDevelopment else {
+        let none = UnsafeRawBufferPointer(start: nil, count: 0)
+        service.heads.accept(session, slot: slot, identifier: identifier, unique: none)
+        return
+      }
+      withUnsafeTemporaryAllocation(of: UInt8.self, capacity: RequestRules.identifierCount) {
+        service.makeIdentifier(into: $0.baseAddress!)
+        service.heads.accept(
+          session, slot: slot, identifier: identifier, unique: UnsafeRawBufferPointer($0))
+      }
+    case .refuse(let refusal):
+      if !record.pointee.hasIdentifier { makeIdentifier(record) }
+      service.heads.refuse(
+        session, slot: slot, refusal, identifier: record.pointee.identifierBytes,
+        nowMilliseconds: service.options.clock() / 1000)
+    case .reset(let code): session.reset(slot: slot, errorCode: code)
+    case .silence: return
+    case .drop: mustClose = true
+    }
+  }
+
+  private func makeIdentifier(_ record: UnsafeMutablePointer<RequestRecord>) {
+    service.makeIdentifier(into: record.pointee.identifier)
+    record.pointee.hasIdentifier = true
+  }
+
+  // MARK: One request
+
+  private func ended(_ slot: Int) {
+    let record = records + slot
+    if service.options.requiresProviderToken {
+      if record.pointee.seen & 1 << KnownField.authorization.rawValue == 0 {
+        record.pointee.faults |= RequestFault.missingProviderToken.bit
+      }
+      if record.pointee.faults & Self.providerTokenFaults == 0 { unlock() }
+    } else {
+      unlock()
+    }
+    requestCount += 1
+    let stream = record.pointee.stream
+    if let last = goAwayStream {
+      // Those below the GOAWAY's last stream that come to their end after it.
+      if stream <= last { process(slot, stream) }
+      return
+    }
+    if let limit = service.script.dropAfter, requestCount >= limit {
+      mustClose = true
+      return
+    }
+    if let limit = service.script.goAwayAfter {
+      if requestCount > limit - service.script.goAwayBehind {
+        held.append((slot, stream))
+      } else {
+        process(slot, stream)
+      }
+      if requestCount >= limit { goAway() }
+      return
+    }
+    process(slot, stream)
+  }
+
+  private func process(_ slot: Int, _ stream: Int32) {
+    lastProcessedStream = max(lastProcessedStream, stream)
+    let isSilent = service.script.silentAfter.map { requestCount >= $0 } ?? false
+    let answer = service.decide(records[slot], isSilent: isSilent, arrival: arrival)
+    let delay = service.nextDelay()
+    if delay == 0 {
+      perform(answer, slot: slot, stream: stream)
+    } else {
+      service.answerLater(
+        DelayedAnswer(connection: self, slot: slot, stream: stream, answer: answer), after: delay)
+    }
+  }
+
+  private func goAway() {
+    let last = lastProcessedStream
+    goAwayStream = last
+    for (slot, stream) in held where stream < last { process(slot, stream) }
+    held = []
+    let debug = Array(#"{"reason":"Shutdown"}"#.utf8)
+    debug.withUnsafeBytes {
+      session?.goAway(lastStreamID: last, errorCode: HTTP2ErrorCode.noError, debug: $0)
+    }
+  }
+
+  private func unlock() {
+    guard !isUnlocked else { return }
+    isUnlocked = true
+    guard service.streamLimit != service.options.firstStreams else { return }
+    session?.setMaximumConcurrentStreams(service.streamLimit)
+  }
+
+  private static let providerTokenFaults =
+    RequestFault.missingProviderToken.bit | RequestFault.invalidProviderToken.bit
+    | RequestFault.expiredProviderToken.bit | RequestFault.tooManyProviderTokens.bit
+}
+
+extension SimulatedConnection: HTTP2ServerDelegate {
+  func http2(slot: Int, requestBegan stream: Int32) {
+    if slot >= recordCount { growRecords(slot + 1) }
+    records[slot].begin(stream: stream)
+  }
+
+  private func growRecords(_ wanted: Int) {
+    let larger = max(wanted, recordCount * 2)
+    let grown = UnsafeMutablePointer<RequestRecord>.allocate(capacity: larger)
+    grown.moveInitialize(from: records, count: recordCount)
+    for index in recordCount..<larger { (grown + index).initialize(to: RequestRecord()) }
+    records.deallocate()
+    records = grown
+    recordCount = larger
+  }
+
+  func http2(slot: Int, field name: UnsafeRawBufferPointer, value: UnsafeRawBufferPointer) {
+    guard let field = KnownField(name) else { return }
+    let record = records + slot
+    let bit: UInt32 = 1 << field.rawValue
+    guard record.pointee.seen & bit == 0 else {
+      record.pointee.faults |= RequestFault.duplicateField.bit
+      return
+    }
+    record.pointee.seen |= bit
+    if field == .authorization {
+      judgeProviderToken(value, record)
+      return
+    }
+    RequestRules.take(field, value, into: &record.pointee, nowSeconds: arrival / 1_000_000)
+    if field == .path && record.pointee.path == .control {
+      control[slot] = ControlRequest(path: String(decoding: value, as: UTF8.self))
+    }
+  }
+
+  private func judgeProviderToken(
+    _ value: UnsafeRawBufferPointer, _ record: UnsafeMutablePointer<RequestRecord>
+  ) {
+    guard service.options.requiresProviderToken else { return }
+    let reason = providerTokens.judge(
+      value, service.tokens, nowSeconds: arrival / 1_000_000)
+    if let reason, let fault = RequestFault(providerToken: reason) {
+      record.pointee.faults |= fault.bit
+    }
+  }
+
+  func http2(slot: Int, requestBody bytes: UnsafeRawBufferPointer) {
+    if records[slot].path == .control {
+      control[slot]?.append(bytes)
+    } else {
+      records[slot].append(bytes)
+    }
+  }
+
+  func http2(requestEnded slot: Int) {
+    guard records[slot].path == .control, let request = control[slot], let session else {
+      ended(slot)
+      return
+    }
+    let isGet = records[slot].isGet
+    let isPost = records[slot].isPost
+    request.answer(service, session, slot: slot, isGet: isGet, isPost: isPost)
+  }
+
+  func http2(slot: Int, streamClosed errorCode: UInt32) {
+    if !control.isEmpty { control[slot] = nil }
+  }
+}
+
+extension SimulatedConnection: ConnectionDelegate {
+  func connectionOpened(_ connection: Connection) { flush() }
+
+  func connection(_ connection: Connection, received bytes: UnsafeRawBufferPointer) {
+    arrival = service.options.clock()
+    do {
+      try session?.receive(bytes)
+    } catch {
+      service.log("closed a connection: \(error)")
+      return close()
+    }
+    flush()
+  }
+
+  func connectionDrained(_ connection: Connection) {
+    if closesWhenDrained { close() } else { flush() }
+  }
+
+  func connectionClosed(_ connection: Connection, error: TransportError?) {
+    if let error { service.log("a connection broke: \(error)") }
+    session?.abandon()
+    service.remove(self)
+  }
+}

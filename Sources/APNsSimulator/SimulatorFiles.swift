@@ -1,0 +1,87 @@
+import Glibc
+import TLS
+
+/// The files that clients of a simulator need, in one directory.
+struct SimulatorFiles {
+  /// What clients must trust.
+  let authority: String
+  let certificate: String
+  let certificateKey: String
+  /// Present when the simulator has its own provider key.
+  let providerKeyFile: String?
+  let providerKeys: [APNsSimulatorOptions.ProviderKey]
+
+  static let madeKeyID = "SIMULATED1"
+  static let madeTeamID = "SIMULATED2"
+  /// The certificates are made for 30 days.
+  private static let oldestSeconds = 20 * 24 * 3600
+
+  /// Writes what is missing. Files of an earlier run that are young enough stay, so that a client
+  /// that has read them survives a restart of the simulator.
+  static func prepare(_ options: APNsSimulatorOptions) throws(SimulatorError) -> SimulatorFiles {
+    let directory = options.directory
+    guard mkdir(directory, 0o755) == 0 || errno == EEXIST else {
+      throw SimulatorError(
+        .cannotStart, "\(directory) cannot be made", cause: String(cString: strerror(errno)))
+    }
+    do {
+      try writeCertificates(options)
+      guard options.providerKeys.isEmpty else {
+        return SimulatorFiles(options, providerKeyFile: nil, providerKeys: options.providerKeys)
+      }
+      let path = "\(directory)/AuthKey_\(madeKeyID).p8"
+      let key = try providerKey(path)
+      let made = APNsSimulatorOptions.ProviderKey(
+        keyID: madeKeyID, teamID: madeTeamID, publicKeyPEM: key.publicKeyPEM)
+      return SimulatorFiles(options, providerKeyFile: path, providerKeys: [made])
+    } catch {
+      throw SimulatorError(
+        .cannotStart, "certificate and key cannot be had in \(directory)", cause: "\(error)")
+    }
+  }
+
+  private init(
+    _ options: APNsSimulatorOptions, providerKeyFile: String?,
+    providerKeys: [APNsSimulatorOptions.ProviderKey]
+  ) {
+    // The names that `ThrowAwayAuthority` gives.
+    authority = options.directory + "/ca.pem"
+    certificate = options.directory + "/server.pem"
+    certificateKey = options.directory + "/server.key"
+    self.providerKeyFile = providerKeyFile
+    self.providerKeys = providerKeys
+  }
+
+  private static func writeCertificates(_ options: APNsSimulatorOptions) throws(TLSError) {
+    let directory = options.directory
+    // The names stand beside the certificate, so that other names make another one.
+    let names = options.certificateHosts.joined(separator: "\n") + "\n"
+    let namesFile = directory + "/server.hosts"
+    let files = ["ca.pem", "server.pem", "server.key"].map { "\(directory)/\($0)" }
+    if files.allSatisfy(isYoung), read(namesFile) == names { return }
+    _ = try ThrowAwayAuthority(hosts: options.certificateHosts).write(to: directory)
+    try ThrowAwayAuthority.write(names, to: namesFile, mode: 0o644)
+  }
+
+  private static func providerKey(_ path: String) throws(TLSError) -> ES256Key {
+    if let pem = read(path) { return try ES256Key(pem: pem) }
+    let key = try ES256Key.generate()
+    try ThrowAwayAuthority.write(key.privateKeyPEM, to: path, mode: 0o600)
+    return key
+  }
+
+  private static func isYoung(_ path: String) -> Bool {
+    var information = stat()
+    guard stat(path, &information) == 0, information.st_size > 0 else { return false }
+    return time(nil) - information.st_mtim.tv_sec < oldestSeconds
+  }
+
+  private static func read(_ path: String) -> String? {
+    let descriptor = open(path, O_RDONLY | O_CLOEXEC)
+    guard descriptor >= 0 else { return nil }
+    defer { close(descriptor) }
+    var bytes = [UInt8](repeating: 0, count: 65_536)
+    let count = Glibc.read(descriptor, &bytes, bytes.count)
+    return count > 0 ? String(decoding: bytes[0..<count], as: UTF8.self) : nil
+  }
+}

@@ -1,0 +1,65 @@
+import Glibc
+
+/// How the simulator listens, whom it trusts and how it behaves.
+package struct APNsSimulatorOptions: Sendable {
+  /// A key that provider tokens may be signed with.
+  package struct ProviderKey: Sendable {
+    package var keyID: String
+    package var teamID: String
+    /// The key's public half, PEM.
+    package var publicKeyPEM: String
+
+    package init(keyID: String, teamID: String, publicKeyPEM: String) {
+      self.keyID = keyID
+      self.teamID = teamID
+      self.publicKeyPEM = publicKeyPEM
+    }
+  }
+
+  package var host = "127.0.0.1"
+  /// 0: any free one.
+  package var port = 0
+  /// Names and addresses that the certificate is for.
+  package var certificateHosts = ["localhost", "127.0.0.1", "::1"]
+  /// Where certificate, authority and key are written; made when it is not there.
+  package var directory: String
+  /// Empty: `AuthKey_SIMULATED1.p8` is made in `directory`, or read when it is there.
+  package var providerKeys: [ProviderKey] = []
+  /// False: `authorization` is not looked at, as on a connection with a certificate.
+  package var requiresProviderToken = true
+  /// Topics that may be pushed to, without the suffix of the push type. Empty: any.
+  package var topics: [String] = []
+  /// MAX_CONCURRENT_STREAMS before the first valid provider token. Apple: one.
+  package var firstStreams = 1
+  /// MAX_CONCURRENT_STREAMS afterwards. Observed at Apple: 1000 (pushy #878).
+  package var streams = 1000
+  /// Answer as api.sandbox.push.apple.com does: with `apns-unique-id`.
+  package var isDevelopment = false
+  /// Answers, error mix, latency and faults; can be replaced at run time.
+  package var script = SimulatorScript()
+  /// For the error mix, the jitter and the apns-ids that are made up.
+  package var seed: UInt64 = 1
+  package var maximumConnections = 1024
+  /// Microseconds since 1970.
+  package var clock: @Sendable () -> Int64 = APNsSimulatorOptions.wallClock
+
+  package init(directory: String) { self.directory = directory }
+
+  @Sendable package static func wallClock() -> Int64 {
+    var time = timespec()
+    clock_gettime(CLOCK_REALTIME, &time)
+    return Int64(time.tv_sec) &* 1_000_000 &+ Int64(time.tv_nsec) / 1000
+  }
+}
+
+/// What a provider needs to know of a running simulator.
+package struct APNsSimulatorAddress: Sendable {
+  package let host: String
+  package let port: Int
+  /// The PEM file with the throw-away authority: what a client must trust.
+  package let authorityFile: String
+  /// The `.p8` file, when the simulator made the key.
+  package let providerKeyFile: String?
+  package let keyID: String
+  package let teamID: String
+}

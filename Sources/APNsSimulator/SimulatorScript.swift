@@ -1,0 +1,128 @@
+import JSON
+
+/// How the simulator misbehaves. The same document is the script file and the body of
+/// `POST /simulator/script`, which replaces the whole script:
+///
+///     {"rules": [{"tokens": ["ab12…"], "answers": [{"status": 503, "times": 1}, {"status": 200}]},
+///                {"prefix": "0a", "topic": "com.example.other"},
+///                {"prefix": "0b", "answers": [{"status": 410, "timestamp": 1700000000000}]}],
+///      "mix": {"410": 0.01, "Shutdown": 0.05, "silence": 0.001, "reset": 0.001},
+///      "latency_ms": 40, "jitter_ms": 15, "streams": 500,
+///      "goaway_after": 1000, "goaway_behind": 10, "drop_after": 5000, "silent_after": 800}
+///
+/// All members are optional; a bare list is the rules alone. An answer is `{"status", "reason",
+/// "timestamp", "retry_after", "body"}`, `{"reset": <code>}`, `{"silence": true}` or `{"drop":
+/// true}`, with `times` to give it for so many tries; what follows the last answer is an
+/// acceptance.
+package struct SimulatorScript: Sendable, Equatable {
+  package struct Step: Sendable, Equatable {
+    package var answer: SimulatedAnswer
+    /// Nil: for ever.
+    package var times: Int?
+
+    package init(_ answer: SimulatedAnswer, times: Int? = nil) {
+      self.answer = answer
+      self.times = times
+    }
+  }
+
+  package struct Rule: Sendable, Equatable {
+    /// Tokens or, when empty, every token with `prefix`; lower-case hex.
+    package var tokens: [String]
+    package var prefix: String
+    /// The only topic that these tokens belong to; with another the answer is
+    /// DeviceTokenNotForTopic.
+    package var topic: String?
+    package var steps: [Step]
+
+    package init(
+      tokens: [String] = [], prefix: String = "", topic: String? = nil, steps: [Step] = []
+    ) {
+      self.tokens = tokens
+      self.prefix = prefix
+      self.topic = topic
+      self.steps = steps
+    }
+
+    /// The answer to try number `tries` (0: the first), nil when this rule has none.
+    func answer(tries: UInt32) -> SimulatedAnswer? {
+      var before = Int(tries)
+      for step in steps {
+        guard let times = step.times, before >= times else { return step.answer }
+        before -= times
+      }
+      return nil
+    }
+  }
+
+  package struct Share: Sendable, Equatable {
+    package var answer: SimulatedAnswer
+    /// Of all valid requests that no token and no rule decided, 0…1.
+    package var probability: Double
+
+    package init(_ answer: SimulatedAnswer, probability: Double) {
+      self.answer = answer
+      self.probability = probability
+    }
+  }
+
+  package var rules: [Rule] = []
+  package var mix: [Share] = []
+  package var latency: Duration = .zero
+  /// Each answer waits `latency` ± an even share of this.
+  package var jitter: Duration = .zero
+  /// MAX_CONCURRENT_STREAMS of connections with a valid provider token, over the one in the
+  /// options.
+  package var streams: Int?
+  /// Each connection gets a GOAWAY after so many requests.
+  package var goAwayAfter: Int?
+  /// So many of the requests before that GOAWAY are above its last stream: neither counted nor
+  /// answered.
+  package var goAwayBehind = 0
+  /// Each connection closes at its request of this number, with all that is open on it.
+  package var dropAfter: Int?
+  /// Each connection answers nothing from its request of this number on.
+  package var silentAfter: Int?
+
+  package init() {}
+
+  /// An error mix as flags have it: `410=0.01,Shutdown=0.05,silence=0.001`.
+  package static func mix(_ text: String) throws(SimulatorError) -> [Share] {
+    var shares: [Share] = []
+    for part in text.split(separator: ",") {
+      let sides = part.split(separator: "=", omittingEmptySubsequences: false)
+      guard sides.count == 2, let probability = Double(sides[1]) else {
+        throw SimulatorError(.badScript, "\(part) is no share: write for example 410=0.01")
+      }
+      shares.append(try share(String(sides[0]), probability))
+    }
+    try check(shares)
+    return shares
+  }
+
+  static func share(_ name: String, _ probability: Double) throws(SimulatorError) -> Share {
+    guard probability >= 0, probability <= 1 else {
+      throw SimulatorError(.badScript, "mix: the share of \(name) must lie between 0 and 1")
+    }
+    let answer: SimulatedAnswer
+    switch name {
+    case "silence": answer = .silence
+    case "reset": answer = .reset(7)
+    case "drop": answer = .drop
+    default:
+      let reason = Int(name).flatMap(AppleReason.usual) ?? AppleReason(rawValue: name)
+      guard let reason else {
+        throw SimulatorError(
+          .badScript, "mix: \(name) is no status, reason, silence, reset or drop")
+      }
+      answer = .refuse(reason)
+    }
+    return Share(answer, probability: probability)
+  }
+
+  static func check(_ shares: [Share]) throws(SimulatorError) {
+    guard shares.reduce(0, { $0 + $1.probability }) <= 1 else {
+      throw SimulatorError(.badScript, "mix: the shares add up to more than 1")
+    }
+  }
+}

@@ -1,0 +1,246 @@
+import EventLoop
+import HTTP2
+import TLS
+
+/// What all connections of a simulator share: rules, ledger, counters, script, delayed answers.
+/// Confined to its loop.
+final class SimulatorService {
+  let options: APNsSimulatorOptions
+  let loop: EventLoop
+  let log: @Sendable (String) -> Void
+  let tokens: ProviderTokens
+  let heads: AnswerHeads
+  let ledger = TokenLedger()
+  private(set) var script: SimulatorScript
+  private var rulesByToken: [[UInt8]: Int] = [:]
+  private var prefixRules: [(prefix: [UInt8], rule: Int)] = []
+  private var counters = SimulatorSummary()
+  private var random: SplitMix64
+  private var connections: [ObjectIdentifier: SimulatedConnection] = [:]
+  private var delayed = DelayQueue<DelayedAnswer>()
+  private var timer: LoopTimer?
+  private var timerDue = UInt64.max
+  private let topics: [[UInt8]]
+
+  init(
+    _ options: APNsSimulatorOptions, loop: EventLoop, log: @escaping @Sendable (String) -> Void
+  ) throws {
+    self.options = options
+    self.loop = loop
+    self.log = log
+    tokens = try ProviderTokens(options.providerKeys)
+    heads = try AnswerHeads(isDevelopment: options.isDevelopment)
+    topics = options.topics.map { Array($0.utf8) }
+    random = SplitMix64(seed: options.seed)
+    script = SimulatorScript()
+    replaceScript(options.script)
+  }
+
+  // MARK: Connections
+
+  var acceptsConnections: Bool { connections.count < options.maximumConnections }
+
+  func add(_ connection: SimulatedConnection) {
+    connections[ObjectIdentifier(connection)] = connection
+    counters.connections += 1
+  }
+
+  func remove(_ connection: SimulatedConnection) {
+    connections[ObjectIdentifier(connection)] = nil
+  }
+
+  func closeAll() {
+    timer?.cancel()
+    for connection in Array(connections.values) { connection.close() }
+  }
+
+  /// MAX_CONCURRENT_STREAMS for connections that have shown a valid provider token.
+  var streamLimit: Int { script.streams ?? options.streams }
+
+  // MARK: Control
+
+  func replaceScript(_ new: SimulatorScript) {
+    let before = streamLimit
+    script = new
+    rulesByToken = [:]
+    prefixRules = []
+    for (index, rule) in new.rules.enumerated() {
+      if rule.tokens.isEmpty { prefixRules.append((Array(rule.prefix.utf8), index)) }
+      // Of several rules for a token the first one holds.
+      for token in rule.tokens {
+        let key = Array(token.utf8)
+        if rulesByToken[key] == nil { rulesByToken[key] = index }
+      }
+    }
+    guard streamLimit != before else { return }
+    for connection in connections.values { connection.streamLimitChanged() }
+  }
+
+  /// Forgets tokens and numbers; connections and script stay.
+  func reset() {
+    ledger.removeAll()
+    counters = SimulatorSummary()
+    counters.connections = connections.count
+  }
+
+  var summary: SimulatorSummary {
+    var summary = counters
+    summary.tokens = ledger.count
+    summary.openConnections = connections.count
+    return summary
+  }
+
+  // MARK: Requests
+
+  func isTopicAllowed(_ topic: UnsafeRawBufferPointer) -> Bool {
+    topics.isEmpty || topics.contains { topic.elementsEqualBytes($0) }
+  }
+
+  /// Judges a request that is complete, counts it and chooses its answer.
+  func decide(
+    _ record: RequestRecord, isSilent: Bool, arrival: Int64
+  ) -> SimulatedAnswer {
+    var entry: UnsafeMutablePointer<TokenLedger.Entry>?
+    var tries: UInt32 = 0
+    if record.tokenCount > 0 {
+      let found = ledger.entry(record.token, record.tokenCount, arrival: arrival)
+      tries = found.pointee.requests
+      found.pointee.requests = tries &+ 1
+      entry = found
+    }
+    let answer: SimulatedAnswer
+    if let reason = RequestRules.judge(record, isTopicAllowed: isTopicAllowed) {
+      answer = .refuse(reason)
+    } else {
+      answer = isSilent ? .silence : choose(record, tries: tries)
+    }
+    count(answer, entry, arrival: arrival)
+    return answer
+  }
+
+  private func choose(_ record: RequestRecord, tries: UInt32) -> SimulatedAnswer {
+    if let magic = MagicTokens.answer(record.token, record.tokenCount, tries: tries) {
+      return magic
+    }
+    if !script.rules.isEmpty, let scripted = scripted(record, tries: tries) { return scripted }
+    guard !script.mix.isEmpty else { return .accept }
+    var draw = Double(random.next() >> 11) * 0x1p-53
+    for share in script.mix {
+      if draw < share.probability { return share.answer }
+      draw -= share.probability
+    }
+    return .accept
+  }
+
+  private func scripted(_ record: RequestRecord, tries: UInt32) -> SimulatedAnswer? {
+    let token = UnsafeBufferPointer(start: record.token, count: record.tokenCount)
+    let place =
+      rulesByToken[Array(token)] ?? prefixRules.first { token.starts(with: $0.prefix) }?.rule
+    guard let place else { return nil }
+    let rule = script.rules[place]
+    if let topic = rule.topic,
+      !RequestRules.baseTopic(record).elementsEqualBytes(Array(topic.utf8))
+    {
+      return .refuse(.deviceTokenNotForTopic)
+    }
+    return rule.answer(tries: tries)
+  }
+
+  private func count(
+    _ answer: SimulatedAnswer, _ entry: UnsafeMutablePointer<TokenLedger.Entry>?, arrival: Int64
+  ) {
+    counters.requests += 1
+    if counters.firstArrival == 0 { counters.firstArrival = arrival }
+    counters.lastArrival = arrival
+    switch answer {
+    case .accept:
+      counters.accepted += 1
+      guard let entry else { return }
+      let before = entry.pointee.accepted
+      entry.pointee.accepted = before &+ 1
+      entry.pointee.lastStatus = 200
+      if before == 0 { counters.tokensAccepted += 1 } else { counters.duplicates += 1 }
+      if before == 1 { counters.tokensAcceptedMoreThanOnce += 1 }
+    case .refuse(let refusal):
+      counters.byReason[refusal.reason, default: 0] += 1
+      entry?.pointee.lastStatus = UInt16(clamping: refusal.status)
+    case .reset: counters.resets += 1
+    case .silence, .drop: counters.unanswered += 1
+    }
+  }
+
+  /// A UUID of version 4, as 36 characters.
+  func makeIdentifier(into target: UnsafeMutablePointer<UInt8>) {
+    let words = (random.next(), random.next())
+    var place = 0
+    for (position, character) in "xxxxxxxx-xxxx-4xxx-8xxx-xxxxxxxxxxxx".utf8.enumerated() {
+      guard character == UInt8(ascii: "x") else {
+        target[position] = character
+        continue
+      }
+      let word = place < 16 ? words.0 : words.1
+      let digit = UInt8(truncatingIfNeeded: word >> UInt64(place % 16 * 4) & 0xF)
+      target[position] = digit < 10 ? digit + 0x30 : digit + 0x57
+      place += 1
+    }
+  }
+
+  // MARK: Latency
+
+  /// How long the next answer waits, in nanoseconds.
+  func nextDelay() -> UInt64 {
+    let latency = script.latency.nanoseconds
+    let jitter = script.jitter.nanoseconds
+    guard jitter > 0 else { return latency }
+    let shifted = latency &+ random.next() % (2 * jitter + 1)
+    return shifted > jitter ? shifted - jitter : 0
+  }
+
+  func answerLater(_ item: DelayedAnswer, after delay: UInt64) {
+    delayed.insert(item, due: loop.now &+ delay)
+    scheduleTimer()
+  }
+
+  private func scheduleTimer() {
+    guard let due = delayed.nextDue, due < timerDue else { return }
+    timer?.cancel()
+    timerDue = due
+    let wait = due > loop.now ? due - loop.now : 0
+    timer = loop.schedule(after: .nanoseconds(Int64(clamping: wait))) { [weak self] in
+      self?.answerDue()
+    }
+  }
+
+  private func answerDue() {
+    timerDue = .max
+    var touched: [ObjectIdentifier: SimulatedConnection] = [:]
+    while let item = delayed.takeFirst(dueAt: loop.now) {
+      item.connection.perform(item.answer, slot: item.slot, stream: item.stream)
+      touched[ObjectIdentifier(item.connection)] = item.connection
+    }
+    for connection in touched.values { connection.flush() }
+    scheduleTimer()
+  }
+}
+
+struct DelayedAnswer {
+  let connection: SimulatedConnection
+  let slot: Int
+  let stream: Int32
+  let answer: SimulatedAnswer
+}
+
+/// Seeded, so that a run can be repeated.
+struct SplitMix64: RandomNumberGenerator {
+  private var state: UInt64
+
+  init(seed: UInt64) { state = seed }
+
+  mutating func next() -> UInt64 {
+    state &+= 0x9e37_79b9_7f4a_7c15
+    var mixed = state
+    mixed = (mixed ^ (mixed >> 30)) &* 0xbf58_476d_1ce4_e5b9
+    mixed = (mixed ^ (mixed >> 27)) &* 0x94d0_49bb_1331_11eb
+    return mixed ^ (mixed >> 31)
+  }
+}

@@ -1,0 +1,232 @@
+import CLinux
+import Glibc
+import Synchronization
+
+/// One thread around one epoll set: the executor that a lane is pinned to. It knows no protocol.
+///
+/// `execute` and `enqueue` may be called from any thread; everything else belongs to the loop's own thread
+/// and traps elsewhere. A turn is: descriptors, then jobs and timers until none is left, then the hooks of
+/// `atTurnEnd`, where connections write all that the turn produced in one go.
+///
+/// Unchecked: the state outside `inbox` is touched by the loop's thread alone, and `assertOnLoop` says so.
+package final class EventLoop: SerialExecutor, @unchecked Sendable {
+  package let name: String
+  /// Memory that handlers may read a descriptor into; its content is good until the handler returns.
+  package let scratch = UnsafeMutableRawBufferPointer.allocate(byteCount: 256 * 1024, alignment: 16)
+  /// Monotonic nanoseconds, read once per turn and after a turn's descriptors.
+  package private(set) var now: UInt64 = EventLoop.monotonicNanoseconds()
+
+  private struct Inbox {
+    var jobs: [UnownedJob] = []
+    var work: [@Sendable () -> Void] = []
+    var isWoken = false
+    var isStopping = false
+  }
+
+  private let inbox = ThreadLock(Inbox())
+  private let thread = ThreadLock<pthread_t?>(nil)
+  private let poller: Poller
+  /// Other threads ask `isOnLoop` while the loop's thread starts; 0 is nobody's.
+  private let ownThread = Atomic<UInt>(0)
+  private var localJobs: [UnownedJob] = []
+  private var runningJobs: [UnownedJob] = []
+  private var timers = TimerHeap()
+  private var turnEnd: [() -> Void] = []
+
+  /// Starts the thread. Traps when the process may not open an epoll set: nothing can run then.
+  package init(name: String) {
+    self.name = name
+    guard let poller = Poller() else {
+      preconditionFailure("no descriptors left for an event loop")
+    }
+    self.poller = poller
+    start()
+  }
+
+  deinit {
+    scratch.deallocate()
+    // Nobody joined: the thread's stack goes when it ends. The last release may be on that thread itself.
+    if let thread = thread.withLock({ $0 }) { pthread_detach(thread) }
+  }
+
+  private func start() {
+    // Released by `runThread`, which owns the loop from here; on failure just below.
+    let context = Unmanaged.passRetained(self)
+    var created: pthread_t = 0
+    let result = pthread_create(&created, nil, runThread, context.toOpaque())
+    guard result == 0 else {
+      context.release()
+      preconditionFailure("no thread for an event loop")
+    }
+    thread.withLock { $0 = created }
+  }
+
+  // MARK: from any thread
+
+  package func enqueue(_ job: consuming ExecutorJob) {
+    let job = UnownedJob(job)
+    if isOnLoop {
+      localJobs.append(job)
+      return
+    }
+    let mustWake = inbox.withLock { inbox in
+      inbox.jobs.append(job)
+      defer { inbox.isWoken = true }
+      return !inbox.isWoken
+    }
+    if mustWake { poller.wake() }
+  }
+
+  package func execute(_ work: @escaping @Sendable () -> Void) {
+    let mustWake = inbox.withLock { inbox in
+      inbox.work.append(work)
+      defer { inbox.isWoken = true }
+      return !inbox.isWoken
+    }
+    if mustWake { poller.wake() }
+  }
+
+  /// Asks the thread to end after this turn. Jobs that arrive later are not run: stop what uses the loop first.
+  package func stop() {
+    inbox.withLock {
+      $0.isStopping = true
+      $0.isWoken = true
+    }
+    poller.wake()
+  }
+
+  /// Waits for the thread to end; not from the loop itself.
+  package func join() {
+    let joined = thread.withLock { thread in
+      defer { thread = nil }
+      return thread
+    }
+    if let joined { pthread_join(joined, nil) }
+  }
+
+  package var isOnLoop: Bool { ownThread.load(ordering: .relaxed) == pthread_self() }
+
+  package func assertOnLoop() { precondition(isOnLoop, "called off the loop \(name)") }
+
+  package func asUnownedSerialExecutor() -> UnownedSerialExecutor {
+    UnownedSerialExecutor(ordinary: self)
+  }
+
+  package func checkIsolated() { assertOnLoop() }
+
+  package func isIsolatingCurrentContext() -> Bool? { isOnLoop }
+
+  package static func monotonicNanoseconds() -> UInt64 {
+    var time = timespec()
+    clock_gettime(CLOCK_MONOTONIC, &time)
+    return UInt64(time.tv_sec) &* 1_000_000_000 &+ UInt64(time.tv_nsec)
+  }
+
+  // MARK: on the loop
+
+  /// Runs `body` once, not before `delay`; never in the same turn.
+  @discardableResult
+  package func schedule(after delay: Duration, _ body: @escaping () -> Void) -> LoopTimer {
+    assertOnLoop()
+    let timer = LoopTimer(deadline: now &+ delay.nanoseconds, body: body)
+    timers.insert(timer)
+    return timer
+  }
+
+  /// Runs `body` once, when the jobs of this turn are done and before the loop waits again.
+  package func atTurnEnd(_ body: @escaping () -> Void) { turnEnd.append(body) }
+
+  /// Tells `handler` when `descriptor` is ready, level-triggered. The loop keeps the handler until `remove`.
+  package func add(
+    _ descriptor: Int32, _ interest: Interest, _ handler: any LoopHandler
+  ) throws(LoopError) -> Registration {
+    assertOnLoop()
+    return try poller.add(descriptor, interest, handler)
+  }
+
+  package func change(_ registration: Registration, to interest: Interest) {
+    assertOnLoop()
+    poller.change(registration, to: interest)
+  }
+
+  package func remove(_ registration: Registration) {
+    assertOnLoop()
+    poller.remove(registration)
+  }
+
+  fileprivate func run() {
+    ownThread.store(pthread_self(), ordering: .relaxed)
+    linux_set_thread_name(String(decoding: name.utf8.prefix(15), as: UTF8.self))
+    while turn() {}
+    poller.removeAll()
+    timers = TimerHeap()
+    turnEnd = []
+  }
+
+  /// Returns false when the loop is to end.
+  private func turn() -> Bool {
+    now = Self.monotonicNanoseconds()
+    poller.dispatch()
+    var rounds = 0
+    // Jobs may enqueue jobs; after some rounds the descriptors get their turn again.
+    while takeJobs(), rounds < 64 {
+      runJobs()
+      rounds += 1
+    }
+    now = Self.monotonicNanoseconds()
+    for timer in timers.due(at: now) { timer.fire() }
+    while takeJobs(), rounds < 64 {
+      runJobs()
+      rounds += 1
+    }
+    let hooks = turnEnd
+    turnEnd.removeAll(keepingCapacity: true)
+    for hook in hooks { hook() }
+    let (hasMail, isStopping) = inbox.withLock { inbox in
+      let hasMail = !inbox.jobs.isEmpty || !inbox.work.isEmpty
+      inbox.isWoken = hasMail
+      return (hasMail, inbox.isStopping)
+    }
+    if isStopping { return false }
+    let isBusy = hasMail || !localJobs.isEmpty || !turnEnd.isEmpty
+    poller.wait(milliseconds: isBusy ? 0 : timers.millisecondsUntilNext(at: now))
+    return true
+  }
+
+  private func takeJobs() -> Bool {
+    let work = inbox.withLock { inbox -> [@Sendable () -> Void] in
+      if !inbox.jobs.isEmpty {
+        localJobs.append(contentsOf: inbox.jobs)
+        inbox.jobs.removeAll(keepingCapacity: true)
+      }
+      guard !inbox.work.isEmpty else { return [] }
+      defer { inbox.work.removeAll() }
+      return inbox.work
+    }
+    for item in work { item() }
+    return !localJobs.isEmpty
+  }
+
+  private func runJobs() {
+    swap(&localJobs, &runningJobs)
+    for job in runningJobs { job.runSynchronously(on: asUnownedSerialExecutor()) }
+    runningJobs.removeAll(keepingCapacity: true)
+  }
+}
+
+private func runThread(_ context: UnsafeMutableRawPointer?) -> UnsafeMutableRawPointer? {
+  guard let context else { return nil }
+  // Balances the retain in `start`.
+  Unmanaged<EventLoop>.fromOpaque(context).takeRetainedValue().run()
+  return nil
+}
+
+extension Duration {
+  /// Whole nanoseconds, 0 for negative durations, at most about 584 years.
+  package var nanoseconds: UInt64 {
+    let (seconds, attoseconds) = components
+    guard seconds >= 0, attoseconds >= 0 else { return 0 }
+    let (scaled, overflow) = UInt64(seconds).multipliedReportingOverflow(by: 1_000_000_000)
+    return overflow ? .max / 2 : scaled &+ UInt64(attoseconds / 1_000_000_000)
+  }
+}

@@ -1,0 +1,115 @@
+import CJansson
+
+extension JSONValue {
+  /// Events and their like are small; more than this is refused before a byte is parsed.
+  package static let defaultMaximumBytes = 1_048_576
+  /// Deep enough for any document of ours, shallow enough that no recursion over it can hurt.
+  package static let defaultMaximumDepth = 32
+
+  /// Parses exactly one document (RFC 8259), any kind of value at its top.
+  ///
+  /// Refused besides bad syntax: more than `maximumBytes` (before anything is read), nesting deeper
+  /// than `maximumDepth` (at most 2,048, jansson's own bound), a name twice in one object, a
+  /// byte-order mark, UTF-16, bytes that are not UTF-8, lone surrogates, `\u0000`, NaN, infinities,
+  /// numbers out of range, and anything but white space behind the document.
+  package static func parse(
+    _ bytes: UnsafeRawBufferPointer, maximumBytes: Int = defaultMaximumBytes,
+    maximumDepth: Int = defaultMaximumDepth
+  ) throws(JSONError) -> JSONValue {
+    try JSONScan.gate(bytes, maximumBytes: maximumBytes)
+    try JSONScan.checkDepth(bytes, maximum: min(maximumDepth, JSONScan.janssonMaximumDepth))
+    let flags = Int(JSON_REJECT_DUPLICATES) | Int(JSON_DECODE_ANY)
+    var failure = json_error_t()
+    guard let root = json_loadb(bytes.baseAddress, bytes.count, flags, &failure) else {
+      throw JSONError(failure)
+    }
+    defer { json_decref(root) }
+    return convert(root)
+  }
+
+  package static func parse(
+    _ bytes: [UInt8], maximumBytes: Int = defaultMaximumBytes,
+    maximumDepth: Int = defaultMaximumDepth
+  ) throws(JSONError) -> JSONValue {
+    try bytes.withUnsafeBufferPointer { (lent) throws(JSONError) in
+      try parse(
+        UnsafeRawBufferPointer(lent), maximumBytes: maximumBytes, maximumDepth: maximumDepth)
+    }
+  }
+
+  /// Recursive; `JSONScan.checkDepth` has bounded it.
+  private static func convert(_ value: UnsafeMutablePointer<json_t>) -> JSONValue {
+    switch fanfare_json_type(value) {
+    case JSON_TRUE: .bool(true)
+    case JSON_FALSE: .bool(false)
+    case JSON_INTEGER: .integer(Int64(json_integer_value(value)))
+    case JSON_REAL: .double(json_real_value(value))
+    case JSON_STRING: .string(text(json_string_value(value), json_string_length(value)))
+    case JSON_ARRAY: .array(elements(of: value))
+    case JSON_OBJECT: .object(JSONObject(unique: members(of: value)))
+    default: .null
+    }
+  }
+
+  private static func elements(of array: UnsafeMutablePointer<json_t>) -> [JSONValue] {
+    (0..<json_array_size(array)).map { json_array_get(array, $0).map(convert) ?? .null }
+  }
+
+  /// jansson's iteration keeps the order of insertion.
+  private static func members(of object: UnsafeMutablePointer<json_t>) -> [JSONObject.Member] {
+    var members: [JSONObject.Member] = []
+    members.reserveCapacity(json_object_size(object))
+    var iterator = json_object_iter(object)
+    while let here = iterator {
+      if let value = json_object_iter_value(here) {
+        let name = text(json_object_iter_key(here), json_object_iter_key_len(here))
+        members.append(JSONObject.Member(name, convert(value)))
+      }
+      iterator = json_object_iter_next(object, here)
+    }
+    return members
+  }
+
+  private static func text(_ start: UnsafePointer<CChar>?, _ count: Int) -> String {
+    String(
+      decoding: UnsafeRawBufferPointer(start: start, count: start == nil ? 0 : count), as: UTF8.self
+    )
+  }
+}
+
+/// Whether bytes are JSON, without building Swift values: for who only has to know.
+package enum JSONCheck {
+  /// True for exactly one JSON object under the rules of `JSONValue.parse` (nesting up to jansson's
+  /// own 2,048). The caller has bounded the size.
+  package static func isValid(_ bytes: UnsafeRawBufferPointer) -> Bool {
+    guard let root = json_loadb(bytes.baseAddress, bytes.count, Int(JSON_REJECT_DUPLICATES), nil)
+    else { return false }
+    defer { json_decref(root) }
+    return fanfare_json_type(root) == JSON_OBJECT
+  }
+}
+
+extension JSONError {
+  fileprivate init(_ failure: json_error_t) {
+    let text = withUnsafePointer(to: failure) { String(cString: fanfare_json_error_text($0)) }
+    let code: Code =
+      switch Self.reason(failure) {
+      case json_error_out_of_memory: .outOfMemory
+      case json_error_stack_overflow: .tooDeep
+      case json_error_invalid_utf8: .encoding
+      case json_error_premature_end_of_input: .truncated
+      case json_error_end_of_input_expected: .trailingText
+      case json_error_null_character, json_error_null_byte_in_key: .nullCharacter
+      case json_error_duplicate_key: .duplicateKey
+      case json_error_numeric_overflow: .numberRange
+      default: .syntax
+      }
+    self.init(
+      code: code, message: JSONScan.printable(text), line: max(1, Int(failure.line)),
+      column: max(1, Int(failure.column)))
+  }
+
+  private static func reason(_ failure: json_error_t) -> json_error_code {
+    withUnsafePointer(to: failure) { json_error_code($0) }
+  }
+}

@@ -1,0 +1,108 @@
+/// One JSON value, owned by Swift: nothing of jansson is left in it.
+package enum JSONValue: Sendable, Equatable {
+  case null
+  case bool(Bool)
+  /// A number that was written without fraction and exponent.
+  case integer(Int64)
+  /// A number that was written with a fraction or an exponent; always finite when it was parsed.
+  case double(Double)
+  case string(String)
+  case array([JSONValue])
+  case object(JSONObject)
+
+  package var string: String? {
+    if case .string(let text) = self { text } else { nil }
+  }
+
+  package var integer: Int64? {
+    if case .integer(let number) = self { number } else { nil }
+  }
+
+  package var bool: Bool? {
+    if case .bool(let flag) = self { flag } else { nil }
+  }
+
+  package var array: [JSONValue]? {
+    if case .array(let elements) = self { elements } else { nil }
+  }
+
+  package var object: JSONObject? {
+    if case .object(let object) = self { object } else { nil }
+  }
+
+  package var isNull: Bool { self == .null }
+
+  /// What an error message calls a value of this kind: "a string", "an object", …
+  package var kindName: String {
+    switch self {
+    case .null: "null"
+    case .bool: "a boolean"
+    case .integer: "an integer"
+    case .double: "a number with a fraction"
+    case .string: "a string"
+    case .array: "an array"
+    case .object: "an object"
+    }
+  }
+}
+
+/// The members of an object in the order in which they were written; a name occurs once.
+package struct JSONObject: Sendable, Equatable {
+  package struct Member: Sendable, Equatable {
+    package let name: String
+    package let value: JSONValue
+
+    package init(_ name: String, _ value: JSONValue) {
+      self.name = name
+      self.value = value
+    }
+  }
+
+  package private(set) var members: [Member]
+
+  /// A later member of the same name replaces the earlier one in its place.
+  package init(_ members: [(String, JSONValue)] = []) {
+    self.members = []
+    for (name, value) in members { self[name] = value }
+  }
+
+  /// For the parser, which has already seen that no name occurs twice.
+  init(unique members: [Member]) { self.members = members }
+
+  package var count: Int { members.count }
+  package var isEmpty: Bool { members.isEmpty }
+
+  /// Linear in the number of members: documents here have few. Setting nil removes the member.
+  package subscript(name: String) -> JSONValue? {
+    get { members.first { Self.isSame($0.name, name) }?.value }
+    set {
+      let index = members.firstIndex { Self.isSame($0.name, name) }
+      switch (index, newValue) {
+      case (let index?, let value?): members[index] = Member(name, value)
+      case (let index?, nil): members.remove(at: index)
+      case (nil, let value?): members.append(Member(name, value))
+      case (nil, nil): break
+      }
+    }
+  }
+
+  /// By bytes, as jansson compares: Swift's `==` would take two normal forms of "é" for one name.
+  private static func isSame(_ one: String, _ other: String) -> Bool {
+    one.utf8.elementsEqual(other.utf8)
+  }
+}
+
+extension JSONValue: ExpressibleByStringLiteral, ExpressibleByIntegerLiteral,
+  ExpressibleByFloatLiteral, ExpressibleByBooleanLiteral, ExpressibleByNilLiteral,
+  ExpressibleByArrayLiteral, ExpressibleByDictionaryLiteral
+{
+  package init(stringLiteral value: String) { self = .string(value) }
+  package init(integerLiteral value: Int64) { self = .integer(value) }
+  package init(floatLiteral value: Double) { self = .double(value) }
+  package init(booleanLiteral value: Bool) { self = .bool(value) }
+  package init(nilLiteral: ()) { self = .null }
+  package init(arrayLiteral elements: JSONValue...) { self = .array(elements) }
+  package init(dictionaryLiteral elements: (String, JSONValue)...) {
+    self = .object(JSONObject(elements))
+  }
+}

@@ -1,0 +1,142 @@
+import COpenSSL
+
+/// A P-256 private key that signs as JSON Web Tokens ask for (RFC 7518, section 3.4).
+///
+/// Unchecked: an EVP_PKEY is only read after it was made, and OpenSSL counts its references atomically.
+package final class ES256Key: @unchecked Sendable {
+  fileprivate let handle: OpaquePointer
+
+  fileprivate init(owning handle: OpaquePointer) { self.handle = handle }
+
+  deinit { EVP_PKEY_free(handle) }
+
+  /// The content of a `.p8` file as Apple hands it out: PEM, PKCS#8, curve P-256.
+  package convenience init(pem: String) throws(TLSError) {
+    ERR_clear_error()
+    guard pem.contains("PRIVATE KEY-----") else {
+      throw TLSError(
+        .badKey, "this is no private key (a .p8 file begins with BEGIN PRIVATE KEY)", cause: nil)
+    }
+    let read = withPEM(pem) { PEM_read_bio_PrivateKey($0, nil, refusePassphrase, nil) }
+    guard let read else { throw TLSError(.badKey, "the private key cannot be read") }
+    guard ossl_is_p256(read) == 1 else {
+      EVP_PKEY_free(read)
+      throw TLSError(.badKey, "the key is not on the curve P-256, which ES256 needs", cause: nil)
+    }
+    self.init(owning: read)
+  }
+
+  package static func generate() throws(TLSError) -> ES256Key {
+    ERR_clear_error()
+    guard let key = ossl_generate_p256() else {
+      throw TLSError(.internalFailure, "no key could be made")
+    }
+    return ES256Key(owning: key)
+  }
+
+  /// r and s, 32 bytes each.
+  package func sign(_ message: [UInt8]) throws(TLSError) -> [UInt8] {
+    ERR_clear_error()
+    guard let digest = EVP_MD_CTX_new() else {
+      throw TLSError(.internalFailure, "OpenSSL gave no digest")
+    }
+    defer { EVP_MD_CTX_free(digest) }
+    var length = 128
+    var der = [UInt8](repeating: 0, count: length)
+    guard EVP_DigestSignInit(digest, nil, EVP_sha256(), nil, handle) == 1,
+      EVP_DigestSign(digest, &der, &length, message, message.count) == 1
+    else { throw TLSError(.internalFailure, "the key did not sign") }
+    var cursor: UnsafePointer<UInt8>?
+    return try der.withUnsafeBufferPointer { bytes throws(TLSError) -> [UInt8] in
+      cursor = bytes.baseAddress
+      guard let signature = d2i_ECDSA_SIG(nil, &cursor, length) else {
+        throw TLSError(.internalFailure, "the signature cannot be read back")
+      }
+      defer { ECDSA_SIG_free(signature) }
+      var raw = [UInt8](repeating: 0, count: 64)
+      let written = raw.withUnsafeMutableBufferPointer { raw in
+        BN_bn2binpad(ECDSA_SIG_get0_r(signature), raw.baseAddress, 32) == 32
+          && BN_bn2binpad(ECDSA_SIG_get0_s(signature), raw.baseAddress! + 32, 32) == 32
+      }
+      guard written else { throw TLSError(.internalFailure, "the signature is too long") }
+      return raw
+    }
+  }
+
+  package var privateKeyPEM: String {
+    textOf { PEM_write_bio_PKCS8PrivateKey($0, handle, nil, nil, 0, nil, nil) }
+  }
+
+  package var publicKeyPEM: String { textOf { PEM_write_bio_PUBKEY($0, handle) } }
+}
+
+/// The other half of a key: verifies what `ES256Key` signed.
+///
+/// Unchecked: as for the private key.
+package final class ES256PublicKey: @unchecked Sendable {
+  private let handle: OpaquePointer
+
+  package init(pem: String) throws(TLSError) {
+    ERR_clear_error()
+    guard let key = withPEM(pem, { PEM_read_bio_PUBKEY($0, nil, refusePassphrase, nil) }) else {
+      throw TLSError(.badKey, "the public key cannot be read")
+    }
+    handle = key
+    guard ossl_is_p256(key) == 1 else {
+      throw TLSError(.badKey, "the key is not on the curve P-256, which ES256 needs", cause: nil)
+    }
+  }
+
+  deinit { EVP_PKEY_free(handle) }
+
+  /// False for anything but 64 bytes that this key's owner made over `message`.
+  package func verify(_ message: [UInt8], signature: [UInt8]) -> Bool {
+    guard signature.count == 64, let ecdsa = ECDSA_SIG_new() else { return false }
+    defer { ECDSA_SIG_free(ecdsa) }
+    let r = signature.withUnsafeBufferPointer { BN_bin2bn($0.baseAddress, 32, nil) }
+    let s = signature.withUnsafeBufferPointer { BN_bin2bn($0.baseAddress! + 32, 32, nil) }
+    guard let r, let s, ECDSA_SIG_set0(ecdsa, r, s) == 1 else {
+      BN_free(r)
+      BN_free(s)
+      return false
+    }
+    var der: UnsafeMutablePointer<UInt8>?
+    let length = i2d_ECDSA_SIG(ecdsa, &der)
+    guard length > 0, let der, let digest = EVP_MD_CTX_new() else { return false }
+    defer {
+      CRYPTO_free(der, nil, 0)
+      EVP_MD_CTX_free(digest)
+      ERR_clear_error()
+    }
+    return EVP_DigestVerifyInit(digest, nil, EVP_sha256(), nil, handle) == 1
+      && EVP_DigestVerify(digest, der, Int(length), message, message.count) == 1
+  }
+}
+
+/// A key with a pass phrase is an error, not a prompt on the terminal.
+private func refusePassphrase(
+  _ buffer: UnsafeMutablePointer<CChar>?, _ size: Int32, _ writing: Int32,
+  _ context: UnsafeMutableRawPointer?
+) -> Int32 { -1 }
+
+func withPEM(_ pem: String, _ read: (OpaquePointer) -> OpaquePointer?) -> OpaquePointer? {
+  let bytes = Array(pem.utf8)
+  guard let bio = BIO_new_mem_buf(bytes, Int32(clamping: bytes.count)) else { return nil }
+  defer { BIO_free(bio) }
+  return read(bio)
+}
+
+/// What `write` wrote, or nothing when it failed.
+func textOf(_ write: (OpaquePointer) -> Int32) -> String {
+  guard let bio = BIO_new(BIO_s_mem()) else { return "" }
+  defer { BIO_free(bio) }
+  guard write(bio) == 1 else { return "" }
+  var data: UnsafeMutablePointer<CChar>?
+  let count = ossl_memory_bio_data(bio, &data)
+  guard let data, count > 0 else { return "" }
+  return String(decoding: UnsafeRawBufferPointer(start: data, count: count), as: UTF8.self)
+}
+
+extension ES256Key {
+  func withHandle<T>(_ body: (OpaquePointer) -> T) -> T { body(handle) }
+}

@@ -1,0 +1,111 @@
+import COpenSSL
+
+/// What client connections share: the trusted authorities and the protocols offered. TLS 1.2 or newer, the
+/// peer's certificate and host name always verified: there is no switch to turn that off.
+///
+/// Unchecked: an SSL_CTX is read only once it is set up, and OpenSSL counts its references atomically.
+package final class TLSClientContext: @unchecked Sendable {
+  let handle: OpaquePointer
+  let applicationProtocols: [String]
+
+  /// `caFile`: PEM with the authorities to trust instead of the system's.
+  /// `alpn`: protocols offered; when not empty, the server must choose one of them.
+  package init(caFile: String?, alpn: [String]) throws(TLSError) {
+    ERR_clear_error()
+    guard let handle = SSL_CTX_new(TLS_client_method()) else {
+      throw TLSError(.internalFailure, "OpenSSL gave no client context")
+    }
+    self.handle = handle
+    applicationProtocols = alpn
+    guard ossl_set_minimum_tls12(handle) == 1 else {
+      throw TLSError(.internalFailure, "OpenSSL refuses TLS 1.2 as the oldest version")
+    }
+    setSharedOptions(handle)
+    SSL_CTX_set_verify(handle, SSL_VERIFY_PEER, nil)
+    if let caFile {
+      guard SSL_CTX_load_verify_locations(handle, caFile, nil) == 1 else {
+        throw TLSError(.badAuthority, "no certificate authority could be read from \(caFile)")
+      }
+    } else if SSL_CTX_set_default_verify_paths(handle) != 1 {
+      throw TLSError(.badAuthority, "the system's certificate authorities cannot be read")
+    }
+    let wire = wireFormat(alpn)
+    if !wire.isEmpty, SSL_CTX_set_alpn_protos(handle, wire, UInt32(wire.count)) != 0 {
+      throw TLSError(.internalFailure, "OpenSSL refuses the protocols \(alpn)")
+    }
+  }
+
+  deinit { SSL_CTX_free(handle) }
+}
+
+/// What a server's connections share: its certificate chain, key and protocols.
+///
+/// Unchecked: as for the client; `wire` is immutable.
+package final class TLSServerContext: @unchecked Sendable {
+  let handle: OpaquePointer
+  fileprivate let wire: [UInt8]
+
+  package init(certificateFile: String, keyFile: String, alpn: [String]) throws(TLSError) {
+    ERR_clear_error()
+    guard let handle = SSL_CTX_new(TLS_server_method()) else {
+      throw TLSError(.internalFailure, "OpenSSL gave no server context")
+    }
+    self.handle = handle
+    wire = wireFormat(alpn)
+    guard ossl_set_minimum_tls12(handle) == 1 else {
+      throw TLSError(.internalFailure, "OpenSSL refuses TLS 1.2 as the oldest version")
+    }
+    setSharedOptions(handle)
+    guard SSL_CTX_use_certificate_chain_file(handle, certificateFile) == 1 else {
+      throw TLSError(.badCertificate, "no certificate could be read from \(certificateFile)")
+    }
+    guard SSL_CTX_use_PrivateKey_file(handle, keyFile, SSL_FILETYPE_PEM) == 1,
+      SSL_CTX_check_private_key(handle) == 1
+    else { throw TLSError(.badKey, "\(keyFile) holds no key that fits \(certificateFile)") }
+    if !alpn.isEmpty {
+      // The context outlives every connection made from it, and the connections hold it.
+      SSL_CTX_set_alpn_select_cb(handle, selectProtocol, Unmanaged.passUnretained(self).toOpaque())
+    }
+  }
+
+  deinit { SSL_CTX_free(handle) }
+}
+
+private func setSharedOptions(_ handle: OpaquePointer) {
+  ossl_set_modes(handle)
+  ossl_refuse_renegotiation(handle)
+  ossl_session_cache_off(handle)
+  ossl_read_ahead(handle)
+  // The 128-bit suite first: as safe for this use, and less work per push.
+  _ = SSL_CTX_set_ciphersuites(
+    handle, "TLS_AES_128_GCM_SHA256:TLS_AES_256_GCM_SHA384:TLS_CHACHA20_POLY1305_SHA256")
+  _ = SSL_CTX_set_cipher_list(
+    handle,
+    "ECDHE-ECDSA-AES128-GCM-SHA256:ECDHE-RSA-AES128-GCM-SHA256:ECDHE-ECDSA-AES256-GCM-SHA384:"
+      + "ECDHE-RSA-AES256-GCM-SHA384:ECDHE-ECDSA-CHACHA20-POLY1305:ECDHE-RSA-CHACHA20-POLY1305")
+}
+
+/// RFC 7301, section 3.1: each name behind its length.
+private func wireFormat(_ protocols: [String]) -> [UInt8] {
+  protocols.flatMap { [UInt8(clamping: $0.utf8.count)] + Array($0.utf8.prefix(255)) }
+}
+
+private func selectProtocol(
+  _ ssl: OpaquePointer?, _ chosen: UnsafeMutablePointer<UnsafePointer<UInt8>?>?,
+  _ chosenLength: UnsafeMutablePointer<UInt8>?, _ offered: UnsafePointer<UInt8>?,
+  _ offeredLength: UInt32, _ context: UnsafeMutableRawPointer?
+) -> Int32 {
+  guard let chosen, let chosenLength, let offered, let context else {
+    return SSL_TLSEXT_ERR_ALERT_FATAL
+  }
+  let server = Unmanaged<TLSServerContext>.fromOpaque(context).takeUnretainedValue()
+  var found: UnsafeMutablePointer<UInt8>?
+  let result = server.wire.withUnsafeBufferPointer {
+    SSL_select_next_proto(
+      &found, chosenLength, $0.baseAddress, UInt32($0.count), offered, offeredLength)
+  }
+  guard result == OPENSSL_NPN_NEGOTIATED, let found else { return SSL_TLSEXT_ERR_ALERT_FATAL }
+  // What was found lies in the client's list or in `wire`, both alive until OpenSSL has copied it.
+  chosen.pointee = UnsafePointer(found)
+  return SSL_TLSEXT_ERR_OK
+}

@@ -1,0 +1,130 @@
+import CLinux
+import EventLoop
+import Glibc
+
+/// A socket address as the kernel takes it.
+struct SocketAddress: Sendable {
+  let family: Int32
+  let bytes: [UInt8]
+
+  /// Opens a non-blocking stream socket and begins to connect. Nil and errno when that fails at once.
+  func connect() -> Int32? {
+    let descriptor = socket(family, Int32(SOCK_STREAM.rawValue) | SocketFlags.all, 0)
+    guard descriptor >= 0 else { return nil }
+    Socket.setNoDelay(descriptor)
+    let result = withSocketAddress { Glibc.connect(descriptor, $0, $1) }
+    guard result == 0 || errno == EINPROGRESS else {
+      let failure = errno
+      close(descriptor)
+      errno = failure
+      return nil
+    }
+    return descriptor
+  }
+
+  func withSocketAddress<T>(_ body: (UnsafePointer<sockaddr>, socklen_t) -> T) -> T {
+    var storage = sockaddr_storage()
+    withUnsafeMutableBytes(of: &storage) { $0.copyBytes(from: bytes.prefix($0.count)) }
+    return withUnsafePointer(to: &storage) {
+      $0.withMemoryRebound(to: sockaddr.self, capacity: 1) { body($0, socklen_t(bytes.count)) }
+    }
+  }
+}
+
+enum SocketFlags {
+  static let all = Int32(SOCK_NONBLOCK.rawValue) | Int32(SOCK_CLOEXEC.rawValue)
+}
+
+enum Socket {
+  /// Without it a batch of pushes waits for the answer to the last one (Nagle).
+  static func setNoDelay(_ descriptor: Int32) {
+    var on: Int32 = 1
+    setsockopt(
+      descriptor, Int32(IPPROTO_TCP), TCP_NODELAY, &on, socklen_t(MemoryLayout<Int32>.size))
+  }
+
+  static func pendingError(_ descriptor: Int32) -> Int32 {
+    var failure: Int32 = 0
+    var length = socklen_t(MemoryLayout<Int32>.size)
+    guard getsockopt(descriptor, SOL_SOCKET, SO_ERROR, &failure, &length) == 0 else { return errno }
+    return failure
+  }
+}
+
+/// Names to addresses, afresh each time (Apple: resolve before each connection), off the loop, since the
+/// system's resolver blocks.
+enum Resolver {
+  /// Calls `body` on `loop`, with the addresses in the order to try or with getaddrinfo's error.
+  static func resolve(
+    _ endpoint: Endpoint, on loop: EventLoop,
+    _ body: @escaping @Sendable (Result<[SocketAddress], TransportError>) -> Void
+  ) {
+    if case .success(let addresses) = lookUp(endpoint, flags: AI_NUMERICHOST) {
+      loop.execute { body(.success(addresses)) }
+      return
+    }
+    let job = ResolverJob(endpoint: endpoint, loop: loop, body: body)
+    // Released by `runResolver`, or below when there is no thread.
+    let context = Unmanaged.passRetained(job)
+    var thread: pthread_t = 0
+    guard pthread_create(&thread, nil, runResolver, context.toOpaque()) == 0 else {
+      context.release()
+      let failure = TransportError(.unresolved, "no thread to resolve \(endpoint.host)")
+      loop.execute { body(.failure(failure)) }
+      return
+    }
+    pthread_detach(thread)
+  }
+
+  static func lookUp(
+    _ endpoint: Endpoint, flags: Int32 = 0
+  ) -> Result<[SocketAddress], TransportError> {
+    var hints = addrinfo()
+    hints.ai_family = AF_UNSPEC
+    hints.ai_socktype = Int32(SOCK_STREAM.rawValue)
+    hints.ai_flags = flags | AI_NUMERICSERV
+    var list: UnsafeMutablePointer<addrinfo>?
+    let code = getaddrinfo(endpoint.host, String(endpoint.port), &hints, &list)
+    guard code == 0 else {
+      let words = String(cString: gai_strerror(code))
+      return .failure(TransportError(.unresolved, "\(endpoint.host) does not resolve: \(words)"))
+    }
+    defer { freeaddrinfo(list) }
+    var addresses: [SocketAddress] = []
+    var next = list
+    while let item = next {
+      let raw = UnsafeRawBufferPointer(
+        start: item.pointee.ai_addr, count: Int(item.pointee.ai_addrlen))
+      addresses.append(SocketAddress(family: item.pointee.ai_family, bytes: Array(raw)))
+      next = item.pointee.ai_next
+    }
+    return .success(addresses)
+  }
+}
+
+private final class ResolverJob: Sendable {
+  let endpoint: Endpoint
+  let loop: EventLoop
+  let body: @Sendable (Result<[SocketAddress], TransportError>) -> Void
+
+  init(
+    endpoint: Endpoint, loop: EventLoop,
+    body: @escaping @Sendable (Result<[SocketAddress], TransportError>) -> Void
+  ) {
+    self.endpoint = endpoint
+    self.loop = loop
+    self.body = body
+  }
+
+  func run() {
+    let result = Resolver.lookUp(endpoint)
+    loop.execute { [body] in body(result) }
+  }
+}
+
+private func runResolver(_ context: UnsafeMutableRawPointer?) -> UnsafeMutableRawPointer? {
+  guard let context else { return nil }
+  // Balances the retain in `resolve`.
+  Unmanaged<ResolverJob>.fromOpaque(context).takeRetainedValue().run()
+  return nil
+}

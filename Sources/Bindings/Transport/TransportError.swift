@@ -1,0 +1,49 @@
+import Glibc
+import TLS
+
+/// Whom a client's connection trusts: rooms above name it without importing TLS.
+package typealias ClientSecurity = TLSClientContext
+
+/// Where a connection leads.
+package struct Endpoint: Sendable, Equatable, Hashable, CustomStringConvertible {
+  package let host: String
+  package let port: Int
+
+  package init(host: String, port: Int) {
+    self.host = host
+    self.port = port
+  }
+
+  package var description: String { host.contains(":") ? "[\(host)]:\(port)" : "\(host):\(port)" }
+}
+
+/// Why a connection could not be made or ended.
+package struct TransportError: Error, Sendable, CustomStringConvertible {
+  package enum Code: String, Sendable {
+    case unresolved, unreachable, timeout, tls, reset, closedByPeer, cannotListen, noDescriptors
+  }
+
+  package let code: Code
+  package let message: String
+  /// What TLS said, when `code` is `.tls`.
+  package let cause: TLSError?
+
+  init(_ code: Code, _ message: String, cause: TLSError? = nil) {
+    self.code = code
+    self.message = message
+    self.cause = cause
+  }
+
+  static func system(_ code: Code, _ what: String, _ number: Int32) -> TransportError {
+    TransportError(code, "\(what): \(String(cString: strerror(number)))")
+  }
+
+  package var description: String { cause.map { "\(message): \($0)" } ?? message }
+}
+
+package struct TransportOptions: Sendable {
+  /// For everything from the name's resolution to the end of the TLS handshake.
+  package var connectTimeout: Duration
+
+  package init(connectTimeout: Duration = .seconds(10)) { self.connectTimeout = connectTimeout }
+}

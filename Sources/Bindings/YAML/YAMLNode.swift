@@ -1,0 +1,81 @@
+/// A place in a YAML text, both numbers 1-based; the column counts characters (Unicode scalars).
+package struct YAMLPlace: Sendable, Equatable, CustomStringConvertible {
+  package let line: Int
+  package let column: Int
+
+  package init(line: Int, column: Int) {
+    self.line = line
+    self.column = column
+  }
+
+  /// `line:column`, as compilers write it behind a file's name.
+  package var description: String { "\(line):\(column)" }
+}
+
+/// One node of a YAML document, owned by Swift: nothing of libyaml is left in it.
+package struct YAMLNode: Sendable, Equatable {
+  package enum Style: Sendable, Equatable {
+    case plain
+    /// `'…'`, `"…"`, `|` or `>`: always text, never null, boolean or number.
+    case quoted
+  }
+
+  /// One `key: value` of a mapping; a key is always a scalar and occurs once.
+  package struct Entry: Sendable, Equatable {
+    package let key: String
+    package let keyPlace: YAMLPlace
+    package let value: YAMLNode
+  }
+
+  package enum Content: Sendable, Equatable {
+    case scalar(String, Style)
+    case sequence([YAMLNode])
+    /// In the order in which they were written.
+    case mapping([Entry])
+  }
+
+  package let content: Content
+  package let place: YAMLPlace
+
+  package var line: Int { place.line }
+  package var column: Int { place.column }
+
+  /// The scalar's text whatever its style; nil for a sequence or a mapping. A plain `3` or `true`
+  /// is text too: what it means is the reader's to say.
+  package var text: String? {
+    if case .scalar(let text, _) = content { text } else { nil }
+  }
+
+  /// A plain scalar that YAML 1.2's core schema reads as null: nothing, `~`, `null`.
+  package var isNull: Bool {
+    guard case .scalar(let text, .plain) = content else { return false }
+    return ["", "~", "null", "Null", "NULL"].contains(text)
+  }
+
+  package var isQuoted: Bool {
+    if case .scalar(_, .quoted) = content { true } else { false }
+  }
+
+  package var sequence: [YAMLNode]? {
+    if case .sequence(let nodes) = content { nodes } else { nil }
+  }
+
+  package var mapping: [Entry]? {
+    if case .mapping(let entries) = content { entries } else { nil }
+  }
+
+  package func entry(_ key: String) -> Entry? {
+    mapping?.first { $0.key.utf8.elementsEqual(key.utf8) }
+  }
+
+  package subscript(key: String) -> YAMLNode? { entry(key)?.value }
+
+  /// What an error message calls a node of this kind: "a list", "a mapping", "nothing", "a text".
+  package var kindName: String {
+    switch content {
+    case .scalar: isNull ? "nothing" : "a single value"
+    case .sequence: "a list"
+    case .mapping: "a mapping"
+    }
+  }
+}

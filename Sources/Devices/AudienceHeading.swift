@@ -1,0 +1,86 @@
+import Keyspace
+import Redis
+
+/// The hash of a streamer's followers as it stands, or as it will be made when there is none.
+struct AudienceHeading {
+  /// A rewrite under way: its generation and shards.
+  struct Next {
+    let generation: Int
+    let shards: Int
+  }
+
+  static let maximumShards = 65_536
+
+  let exists: Bool
+  let shards: Int
+  let generation: Int
+  let next: Next?
+  /// `shards`, `generation`, `next` as read, nothing for what is not there: what scripts compare
+  /// with.
+  let texts: [String]
+
+  init(_ reply: RedisReply, key: String) throws(DevicesError) {
+    if let text = reply.errorText { throw DevicesError(reply: text) }
+    let fields = (0..<3).map { reply[$0].text ?? "" }
+    texts = fields
+    exists = !fields[0].isEmpty || !fields[1].isEmpty
+    guard let shards = exists ? Int(fields[0]) : 1, let generation = exists ? Int(fields[1]) : 1,
+      shards >= 1, shards <= Self.maximumShards, shards & (shards - 1) == 0, generation >= 0
+    else {
+      throw DevicesError(
+        .badContent,
+        "\(key) must have shards (a power of two up to \(Self.maximumShards)) and generation "
+          + "(a whole number): repair it with HSET, or DEL it and import the followers anew")
+    }
+    self.shards = shards
+    self.generation = generation
+    let parts = fields[2].split(separator: ":", omittingEmptySubsequences: false).map { Int($0) }
+    if parts.count == 2, let generation = parts[0], let shards = parts[1], generation >= 0,
+      shards >= 1, shards <= Self.maximumShards
+    {
+      next = Next(generation: generation, shards: shards)
+    } else if fields[2].isEmpty {
+      next = nil
+    } else {
+      throw DevicesError(.badContent, "\(key) has a field next that nobody of us wrote: HDEL it")
+    }
+  }
+}
+
+extension RedisClient {
+  func audienceHeading(
+    of streamer: String, _ keyspace: Keyspace
+  ) async throws(DevicesError) -> AudienceHeading {
+    guard Keyspace.isStreamerIdentifier(streamer) else {
+      throw DevicesError(
+        .invalid,
+        AudienceRow.identifierProblem("streamer") + ", and must not end in :<digits>:<digits>")
+    }
+    let key = keyspace.followers(of: streamer)
+    let replies = try await replies(
+      to: RedisPipeline(["HMGET", key, "shards", "generation", "next"]))
+    return try AudienceHeading(replies[0], key: key)
+  }
+
+  func replies(to pipeline: RedisPipeline) async throws(DevicesError) -> RedisReplies {
+    do {
+      return try await execute(pipeline)
+    } catch {
+      throw DevicesError(error)
+    }
+  }
+
+  /// The script's reply; an error reply is thrown.
+  func reply(
+    to script: RedisScript, keys: [String], arguments: [String]
+  ) async throws(DevicesError) -> RedisReply {
+    let replies: RedisReplies
+    do {
+      replies = try await evaluate(script, keys: keys, arguments: arguments)
+    } catch {
+      throw DevicesError(error)
+    }
+    if let text = replies[0].errorText { throw DevicesError(reply: text) }
+    return replies[0]
+  }
+}

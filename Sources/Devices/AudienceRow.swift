@@ -1,0 +1,58 @@
+import Keyspace
+import Model
+
+/// A follower as an import names one: user, profile, devices.
+package struct AudienceRow: Sendable {
+  package let user: String
+  /// Fields of the profile's hash; `AudienceRow.problem` says which names and values are refused.
+  package let profile: [(name: String, value: String)]
+  package let bindings: [Binding]
+  /// When the devices were bound, ms since 1970.
+  package let boundAt: Int64
+
+  package init(
+    user: String, profile: [(name: String, value: String)], bindings: [Binding], boundAt: Int64
+  ) {
+    self.user = user
+    self.profile = profile
+    self.bindings = bindings
+    self.boundAt = boundAt
+  }
+
+  package static let maximumFieldNameBytes = 64
+  package static let maximumFieldValueBytes = 1_024
+  package static let maximumFields = 32
+  package static let maximumBindings = 1_000
+
+  /// Why the row cannot be written; nil when it can.
+  package var problem: String? {
+    guard Keyspace.isIdentifier(user) else { return Self.identifierProblem("user") }
+    guard bindings.count <= Self.maximumBindings else {
+      return "has \(bindings.count) devices, at most \(Self.maximumBindings) are taken"
+    }
+    return Self.problem(profile: profile)
+  }
+
+  static func problem(profile: [(name: String, value: String)]) -> String? {
+    guard profile.count <= maximumFields else {
+      return "has \(profile.count) profile fields, at most \(maximumFields) are taken"
+    }
+    for (name, value) in profile {
+      guard !name.isEmpty, name.utf8.count <= maximumFieldNameBytes,
+        name.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F && $0 != 0x7B && $0 != 0x7D && $0 != 0x7C })
+      else {
+        return "has a profile field whose name is not 1…\(maximumFieldNameBytes) printable ASCII "
+          + "characters without blanks, braces and bars"
+      }
+      guard value.utf8.count <= maximumFieldValueBytes else {
+        return "has a profile field \(name) of over \(maximumFieldValueBytes) bytes"
+      }
+    }
+    return nil
+  }
+
+  static func identifierProblem(_ what: String) -> String {
+    "\(what) must be 1…\(Keyspace.maximumIdentifierBytes) bytes of UTF-8 without control "
+      + "characters and braces"
+  }
+}

@@ -1,0 +1,173 @@
+import Model
+
+/// Followers made from a seed: the same index gives the same person on every machine, so a demo or
+/// a bench knows whom it should have reached without storing anything. Not for production data.
+///
+/// About 1.2 devices a person: 4 % have none, 76 % one, 16 % two, 4 % three. Eight languages with
+/// their regions. 3 % have no name, 0.5 % no profile at all, 20 % a badge.
+package struct SyntheticAudience: Sendable {
+  package let followers: Int
+  package let seed: UInt64
+  package let topic: String
+  package let environment: APNsEnvironment
+  /// First digits of the tokens that the simulator answers with 410; lower-case hex.
+  package let deadTokenPrefix: String
+  /// Share of devices that are dead, 0…1.
+  package let deadShare: Double
+  /// Share of people who muted the streamer, 0…1.
+  package let mutedShare: Double
+  /// The latest time of a binding, ms since 1970; the others are up to 90 days older.
+  package let boundAt: Int64
+  /// What stands before the index in a user id.
+  package let userPrefix: String
+
+  /// `deadTokenPrefix` takes at most 32 digits, so that tokens stay distinct.
+  package init(
+    followers: Int, seed: UInt64, topic: String, environment: APNsEnvironment = .production,
+    deadTokenPrefix: String = "", deadShare: Double = 0.02, mutedShare: Double = 0.01,
+    boundAt: Int64 = 1_767_225_600_000, userPrefix: String = "u"
+  ) {
+    self.followers = max(0, followers)
+    self.seed = seed
+    self.topic = topic
+    self.environment = environment
+    self.deadTokenPrefix = String(deadTokenPrefix.prefix(32)).lowercased()
+    self.deadShare = deadTokenPrefix.isEmpty ? 0 : deadShare
+    self.mutedShare = mutedShare
+    self.boundAt = boundAt
+    self.userPrefix = userPrefix
+  }
+
+  package struct Person: Sendable, Equatable {
+    package var index: Int
+    package var deviceCount: Int
+    package var isMuted: Bool
+    fileprivate var bits: UInt64
+  }
+
+  /// What is cheap to know of a follower, without a string being made.
+  package func person(_ index: Int) -> Person {
+    let bits = Self.mix(seed ^ Self.mix(UInt64(truncatingIfNeeded: index) &+ 0x5EED))
+    let deviceCount =
+      switch bits % 100 {
+      case 0..<4: 0
+      case 4..<80: 1
+      case 80..<96: 2
+      default: 3
+      }
+    let isMuted = Self.share(Self.mix(bits ^ 0xA1), mutedShare) && !isBare(bits)
+    return Person(index: index, deviceCount: deviceCount, isMuted: isMuted, bits: bits)
+  }
+
+  package func user(_ index: Int) -> String { "\(userPrefix)\(index)" }
+
+  /// The row that an import would hold for this follower.
+  package func row(_ index: Int) -> AudienceRow {
+    let person = person(index)
+    let bindings = (0..<person.deviceCount).compactMap {
+      Binding(environment: environment, topic: topic, token: token(index, device: $0))
+    }
+    return AudienceRow(
+      user: user(index), profile: profile(of: person), bindings: bindings,
+      boundAt: boundAt - Int64(Self.mix(person.bits ^ 0xB0) % 7_776_000_000))
+  }
+
+  /// The tokens of the devices that get a push: none when the person is muted.
+  package func addressedTokens(_ index: Int) -> [String] {
+    let person = person(index)
+    return person.isMuted ? [] : (0..<person.deviceCount).map { token(index, device: $0) }
+  }
+
+  package func isDead(_ index: Int, device: Int) -> Bool {
+    Self.share(Self.mix(deviceSeed(index, device) ^ 0xDEAD), deadShare)
+  }
+
+  /// 64 hex digits, distinct for distinct (index, device): the last 16 are a one-to-one mixture of
+  /// both.
+  package func token(_ index: Int, device: Int) -> String {
+    let start = deviceSeed(index, device)
+    let prefix = Array((isDead(index, device: device) ? deadTokenPrefix : "").utf8)
+    return String(unsafeUninitializedCapacity: 64) { digits in
+      var state = start
+      for word in 0..<4 {
+        state = word == 3 ? start : Self.mix(state &+ 0x9E37_79B9_7F4A_7C15)
+        for digit in 0..<16 {
+          let value = UInt8(truncatingIfNeeded: state >> UInt64(60 - 4 * digit)) & 0xF
+          digits[16 * word + digit] = value < 10 ? 0x30 + value : 0x57 + value
+        }
+      }
+      // A living token must not begin as a dead one by chance.
+      if prefix.isEmpty, !deadTokenPrefix.isEmpty, digits[0] == deadTokenPrefix.utf8.first {
+        digits[0] = digits[0] == 0x31 ? 0x32 : 0x31
+      }
+      for (position, digit) in prefix.enumerated() { digits[position] = digit }
+      return 64
+    }
+  }
+
+  package struct Totals: Sendable, Equatable {
+    package var followers = 0
+    package var withoutDevices = 0
+    package var devices = 0
+    /// Devices of people who are muted: suppressed, not sent.
+    package var mutedDevices = 0
+    /// Devices among those addressed that are dead.
+    package var deadDevices = 0
+    package var mutedPeople = 0
+  }
+
+  /// Counts over the whole audience: what a fan-out must report.
+  package func totals() -> Totals {
+    var totals = Totals()
+    totals.followers = followers
+    for index in 0..<followers {
+      let person = person(index)
+      totals.devices += person.deviceCount
+      if person.deviceCount == 0 { totals.withoutDevices += 1 }
+      if person.isMuted {
+        totals.mutedPeople += 1
+        totals.mutedDevices += person.deviceCount
+      } else {
+        for device in 0..<person.deviceCount where isDead(index, device: device) {
+          totals.deadDevices += 1
+        }
+      }
+    }
+    return totals
+  }
+
+  private func profile(of person: Person) -> [(name: String, value: String)] {
+    let bits = person.bits
+    if isBare(bits) { return [] }
+    let locale = SyntheticNames.locales[
+      Int(Self.mix(bits ^ 0x10) % UInt64(SyntheticNames.locales.count))]
+    var profile = [(name: "locale", value: locale.tag), (name: "tz", value: locale.timeZone)]
+    if !Self.share(Self.mix(bits ^ 0x11), 0.03) {
+      let name = locale.names[Int(Self.mix(bits ^ 0x12) % UInt64(locale.names.count))]
+      profile.append((name: "name", value: name))
+    }
+    if Self.share(Self.mix(bits ^ 0x13), 0.2) {
+      profile.append((name: "badge", value: String(1 + Self.mix(bits ^ 0x14) % 20)))
+    }
+    if person.isMuted { profile.append((name: "muted", value: "1")) }
+    return profile
+  }
+
+  private func isBare(_ bits: UInt64) -> Bool { Self.share(Self.mix(bits ^ 0xBA), 0.005) }
+
+  private func deviceSeed(_ index: Int, _ device: Int) -> UInt64 {
+    Self.mix(Self.mix(seed) &+ UInt64(truncatingIfNeeded: index) &* 4 &+ UInt64(device))
+  }
+
+  private static func share(_ bits: UInt64, _ share: Double) -> Bool {
+    Double(bits >> 11) < share * Double(1 << 53)
+  }
+
+  /// The one-to-one finishing step of SplitMix64 (Steele, Lea, Flood 2014).
+  private static func mix(_ value: UInt64) -> UInt64 {
+    var z = value
+    z = (z ^ (z >> 30)) &* 0xBF58_476D_1CE4_E5B9
+    z = (z ^ (z >> 27)) &* 0x94D0_49BB_1331_11EB
+    return z ^ (z >> 31)
+  }
+}

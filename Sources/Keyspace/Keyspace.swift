@@ -1,0 +1,101 @@
+/// Every Redis key of Fanfare: its name, its type and its lifetime, in one place.
+///
+/// What belongs together carries one hash tag (`{…}`), so that a script on it runs in one slot of a Redis
+/// Cluster. Data and dashboards have prefixes of their own, because the patterns of a Redis ACL cannot
+/// subtract: a dashboard's user gets `%R~ff:*` and with it no device token.
+///
+/// Ids are put into keys as they are: check them with `isIdentifier` (a streamer's with
+/// `isStreamerIdentifier`) where they enter the system, prefixes with `isPrefix`.
+package struct Keyspace: Sendable, Equatable {
+  package let dataPrefix: String
+  package let dashboardsPrefix: String
+  /// What stands before and after the raw bytes of a user id in `bindings(user:)`.
+  package let bindingsParts: (prefix: [UInt8], suffix: [UInt8])
+  /// What stands before and after the raw bytes of a user id in `profile(user:)`.
+  package let profileParts: (prefix: [UInt8], suffix: [UInt8])
+
+  package init(data: String = "ffd:", dashboards: String = "ff:") {
+    dataPrefix = data
+    dashboardsPrefix = dashboards
+    bindingsParts = (Array("\(data){u:".utf8), Array("}:bindings".utf8))
+    profileParts = (Array("\(data){u:".utf8), Array("}:profile".utf8))
+  }
+
+  package static func == (left: Keyspace, right: Keyspace) -> Bool {
+    left.dataPrefix == right.dataPrefix && left.dashboardsPrefix == right.dashboardsPrefix
+  }
+}
+
+// MARK: - Followers, users, tokens: written by Devices, read by Expand; no lifetime
+
+extension Keyspace {
+  /// HASH: `shards` (a power of two), `generation`, `followers`.
+  package func followers(of streamer: String) -> String { "\(dataPrefix){f:\(streamer)}" }
+
+  /// SET of user ids; `shard(of:shards:)` says in which shard a user stands.
+  package func followerShard(streamer: String, generation: Int, shard: Int) -> String {
+    "\(dataPrefix){f:\(streamer):\(generation):\(shard)}"
+  }
+
+  /// SET of binding members, one a device.
+  package func bindings(user: String) -> String { "\(dataPrefix){u:\(user)}:bindings" }
+
+  /// HASH: binding member → time of the binding in ms since 1970; read only when pruning.
+  package func bound(user: String) -> String { "\(dataPrefix){u:\(user)}:bound" }
+
+  /// HASH: binding member → why Apple refused its token for good. Not deleted: a new login takes it out.
+  package func quarantined(user: String) -> String { "\(dataPrefix){u:\(user)}:quarantined" }
+
+  /// HASH: `locale`, `name`, `tz`, `badge`, `muted` and whatever else templates name.
+  package func profile(user: String) -> String { "\(dataPrefix){u:\(user)}:profile" }
+
+  /// STRING: the user who owns the token, so that a login as another user leaves the first.
+  package func tokenOwner(token: String) -> String { "\(dataPrefix){t:\(token)}" }
+}
+
+// MARK: - What dashboards read: written by Record
+
+extension Keyspace {
+  /// HASH: state and counters of one fan-out; lives `eventLifetimeSeconds`.
+  package func event(id: String) -> String { "\(dashboardsPrefix){e:\(id)}" }
+
+  /// SET of the ids of settled segments; lives `eventLifetimeSeconds`.
+  package func settled(id: String) -> String { "\(dashboardsPrefix){e:\(id)}:settled" }
+
+  /// HASH: the counters of all time; no lifetime.
+  package var statsTotal: String { "\(dashboardsPrefix){stats}:total" }
+
+  /// HASH: the counters of one UTC day, `:day:YYYYMMDD`; lives `dayLifetimeSeconds`.
+  package func statsDay(milliseconds: Int64) -> String {
+    "\(dashboardsPrefix){stats}:day:\(UTCMinute(milliseconds: milliseconds).dayDigits)"
+  }
+
+  /// HASH: the counters of one UTC minute, `:minute:YYYYMMDDHHMM`; lives `minuteLifetimeSeconds`.
+  package func statsMinute(milliseconds: Int64) -> String {
+    let minute = UTCMinute(milliseconds: milliseconds)
+    return "\(dashboardsPrefix){stats}:minute:\(minute.dayDigits)\(minute.minuteDigits)"
+  }
+
+  /// STREAM: one summary per fan-out, capped at `statsEventsMaximumEntries`.
+  package var statsEvents: String { "\(dashboardsPrefix){stats}:events" }
+
+  /// STREAM: one point per `seriesIntervalSeconds`, capped at `statsSeriesMaximumEntries`.
+  package var statsSeries: String { "\(dashboardsPrefix){stats}:series" }
+
+  /// HASH: a worker's heartbeat; lives `workerLifetimeSeconds`, so a dead worker vanishes by itself.
+  package func worker(id: String) -> String { "\(dashboardsPrefix)worker:\(id)" }
+
+  /// 7 days: longer than Kafka redelivers, so that a redelivered segment still finds its mark.
+  package static let eventLifetimeSeconds = 7 * 86_400
+  /// 400 days: a year, and the same month of the year before whole.
+  package static let dayLifetimeSeconds = 400 * 86_400
+  /// 48 hours: today and yesterday.
+  package static let minuteLifetimeSeconds = 48 * 3_600
+  /// 60 seconds: six heartbeats of 10 s may be missed.
+  package static let workerLifetimeSeconds = 60
+  package static let seriesIntervalSeconds = 10
+  /// The last fan-outs, about 3 MB.
+  package static let statsEventsMaximumEntries = 10_000
+  /// 7 days of points.
+  package static let statsSeriesMaximumEntries = 7 * 86_400 / seriesIntervalSeconds
+}

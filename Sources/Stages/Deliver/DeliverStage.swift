@@ -1,0 +1,80 @@
+import EventLoop
+import Model
+
+/// The sending end of a lane: takes batches of rendered pushes, keeps Apple's streams full, and settles each
+/// push with its outcome. Steps of a push: admit → wait for a stream → send → judge the answer → settle, or
+/// wait out a back-off and again. Confined to its lane's loop.
+package final class DeliverStage {
+  private let options: DeliverOptions
+  private let loop: EventLoop
+  private let routes: [APNsEnvironment: Route]
+  private var waiting: [CheckedContinuation<Void, Never>] = []
+  private var ticker: LoopTimer?
+  private var isStopped = false
+  private static let tickInterval: Duration = .milliseconds(500)
+
+  package init(
+    options: DeliverOptions, tokens: ProviderTokenSource, loop: EventLoop,
+    random: any RandomNumberGenerator = SystemRandomNumberGenerator()
+  ) {
+    self.options = options
+    self.loop = loop
+    routes = options.routes.reduce(into: [:]) { routes, item in
+      routes[item.key] = Route(
+        environment: item.key, target: item.value, options: options, tokens: tokens, loop: loop,
+        random: random)
+    }
+    for route in routes.values { route.whenReadyShrank = { [weak self] in self?.admitWaiting() } }
+  }
+
+  /// Connects. Pushes may be admitted before a connection is open; they wait.
+  package func start() {
+    for route in routes.values { route.start() }
+    tick()
+  }
+
+  /// Closes every connection. What has no outcome by then stays unsettled: its segment is done by another.
+  package func stop() {
+    isStopped = true
+    ticker?.cancel()
+    for route in routes.values { route.stop() }
+    let waiting = waiting
+    self.waiting = []
+    for continuation in waiting { continuation.resume() }
+  }
+
+  /// Queues a sealed batch, after waiting until fewer than `readyPushes` wait for a stream. This is where
+  /// backpressure begins: who waits here reads no further page. Each push gets its outcome through the batch.
+  package func admit(_ batch: PushBatch) async {
+    while readyCount >= options.readyPushes, !isStopped {
+      await withCheckedContinuation { waiting.append($0) }
+    }
+    var taken = 0
+    for route in routes.values { taken += route.append(batch) }
+    if taken < batch.entries.count { rejectUnroutable(batch) }
+  }
+
+  private func rejectUnroutable(_ batch: PushBatch) {
+    for (index, entry) in batch.entries.enumerated() where routes[entry.environment] == nil {
+      batch.settle(index, .rejected(.noRoute))
+    }
+  }
+
+  /// Pushes that wait for a stream.
+  package var readyCount: Int { routes.values.reduce(0) { $0 + $1.readyCount } }
+  /// Streams in flight.
+  package var inFlight: Int { routes.values.reduce(0) { $0 + $1.inFlight } }
+  package var openConnections: Int { routes.values.reduce(0) { $0 + $1.openConnections } }
+
+  private func admitWaiting() {
+    // One at a time: each may bring a whole batch. The next goes when that one has shrunk the queue again.
+    guard !waiting.isEmpty, readyCount < options.readyPushes else { return }
+    waiting.removeFirst().resume()
+  }
+
+  private func tick() {
+    for route in routes.values { route.tick() }
+    admitWaiting()
+    ticker = loop.schedule(after: Self.tickInterval) { [weak self] in self?.tick() }
+  }
+}

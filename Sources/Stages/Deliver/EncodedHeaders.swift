@@ -1,0 +1,56 @@
+import HTTP2
+import Model
+
+/// The header fields that all pushes of a fan-out share, as bytes that nghttp2 may borrow.
+final class EncodedHeaders {
+  let headers: PushHeaders
+  private let topic: StableBytes
+  private let pushType: StableBytes
+  private let priority: StableBytes
+  private let expiration: StableBytes
+  private let collapseID: StableBytes?
+
+  init(_ headers: PushHeaders) {
+    self.headers = headers
+    topic = StableBytes(headers.topic)
+    pushType = StableBytes(headers.pushType.rawValue)
+    priority = StableBytes(String(headers.priority))
+    expiration = StableBytes(String(headers.expiration))
+    collapseID = headers.collapseID.map { StableBytes($0) }
+  }
+
+  /// Makes the block to fill in for each push. The order is the wire's: what stays the same comes first.
+  static func makeBlock(authority: String, collapses: Bool) throws(HTTP2Error) -> HTTP2FieldBlock {
+    var fields: [(name: String, value: String, indexing: HTTP2Indexing)] = [
+      (":method", "POST", .indexed), (":scheme", "https", .indexed),
+      (":authority", authority, .indexed), (":path", "/3/device/", .never),
+      // A secret, and longer than it is worth a place in Apple's table.
+      ("authorization", "", .never),
+      ("apns-id", "", .never),
+      ("apns-topic", "", .indexed), ("apns-push-type", "", .indexed),
+      ("apns-priority", "", .indexed), ("apns-expiration", "", .indexed),
+    ]
+    if collapses { fields.append(("apns-collapse-id", "", .indexed)) }
+    return try HTTP2FieldBlock(fields)
+  }
+
+  enum Field {
+    static let path = 3
+    static let authorization = 4
+    static let apnsID = 5
+    static let topic = 6
+    static let pushType = 7
+    static let priority = 8
+    static let expiration = 9
+    static let collapseID = 10
+  }
+
+  /// False when a value holds what a header must not: CR, LF, NUL and their like.
+  func apply(to block: HTTP2FieldBlock) -> Bool {
+    var isClean =
+      block.set(Field.topic, topic.bytes) && block.set(Field.pushType, pushType.bytes)
+      && block.set(Field.priority, priority.bytes) && block.set(Field.expiration, expiration.bytes)
+    if let collapseID { isClean = isClean && block.set(Field.collapseID, collapseID.bytes) }
+    return isClean
+  }
+}

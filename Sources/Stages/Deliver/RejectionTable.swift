@@ -1,0 +1,64 @@
+import Model
+
+/// What we do about an answer of Apple's: one table for every status and reason of "Handling notification
+/// responses from APNs". Apple's own advice is to retry 5xx after 15 minutes, longer than go-live news
+/// lives; ours is a short jittered back-off inside the event's time, then `expired`.
+package enum Disposition: Sendable, Equatable {
+  case accepted
+  /// Final; the token is fine.
+  case reject(RejectionReason)
+  /// Final, and our own configuration or code is at fault: tell the operator.
+  case rejectAndAlert(RejectionReason)
+  /// Final; the token is gone since Apple's timestamp: prune it unless its binding is younger.
+  case prune(RejectionReason)
+  /// Final; the token is not one, or not for this app or environment: set it aside.
+  case setAside(RejectionReason)
+  /// Send again after a back-off.
+  case retry(RejectionReason)
+  /// Send again on another connection; this one takes no more.
+  case retryElsewhere(RejectionReason)
+  /// The provider token is too old: renew it and send again on a new connection.
+  case renewToken
+  /// Our credentials are refused: nothing is sent until the hold is over, nothing is lost, tell the operator.
+  case hold(RejectionReason)
+}
+
+package enum RejectionTable {
+  /// `reason`: the body's, nil when the body is missing or is not what Apple sends; the status decides then.
+  package static func disposition(status: Int, reason: String?) -> Disposition {
+    guard status != 200 else { return .accepted }
+    guard let reason else { return disposition(status: status) }
+    let known = RejectionReason(name: reason)
+    switch known {
+    case .badDeviceToken, .deviceTokenNotForTopic: return .setAside(known)
+    case .unregistered, .expiredToken: return .prune(known)
+    case .badCollapseId, .badExpirationDate, .badMessageId, .badPriority, .badTopic,
+      .duplicateHeaders, .invalidPushType, .missingDeviceToken, .missingTopic, .payloadEmpty,
+      .topicDisallowed, .badPath, .methodNotAllowed:
+      return .rejectAndAlert(known)
+    case .idleTimeout, .shutdown: return .retryElsewhere(known)
+    case .badCertificate, .badCertificateEnvironment, .invalidProviderToken,
+      .missingProviderToken, .unrelatedKeyIdInToken, .badEnvironmentKeyIdInToken,
+      .tooManyProviderTokenUpdates:
+      return .hold(known)
+    case .expiredProviderToken: return .renewToken
+    case .forbidden, .payloadTooLarge: return .reject(known)
+    case .tooManyRequests, .internalServerError, .serviceUnavailable: return .retry(known)
+    case .other, .unrenderable, .noRoute: return disposition(status: status)
+    }
+  }
+
+  private static func disposition(status: Int) -> Disposition {
+    switch status {
+    case 404: .rejectAndAlert(.badPath)
+    case 405: .rejectAndAlert(.methodNotAllowed)
+    // Without a reason nothing says since when the token is gone, so it cannot be pruned.
+    case 410: .reject(.unregistered)
+    case 413: .reject(.payloadTooLarge)
+    case 429: .retry(.tooManyRequests)
+    case 500: .retry(.internalServerError)
+    case 501...599: .retry(.serviceUnavailable)
+    default: .rejectAndAlert(.other)
+    }
+  }
+}

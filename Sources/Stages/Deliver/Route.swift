@@ -1,0 +1,292 @@
+import EventLoop
+import Model
+
+/// The way of a lane's pushes to one of Apple's environments: what waits, what waits longer, and the
+/// connections. It hands out pushes and judges answers. Confined to its lane's loop.
+final class Route {
+  let target: APNsRoute
+  private let options: DeliverOptions
+  private let loop: EventLoop
+  private let tokens: ProviderTokenSource
+  private var random: any RandomNumberGenerator
+  private var ready: ReadyQueue
+  private var retries = RetryQueue()
+  private var seats: [APNsConnection?]
+  /// GOAWAY or our own wish took them out; they live until what is in flight is answered.
+  private var retiring: [APNsConnection] = []
+  private var failures: [Int]
+  private var heldUntil: UInt64 = 0
+  private var isPumpScheduled = false
+  private var isStopped = false
+  private var nextSeat = 0
+  private var retryTimer: LoopTimer?
+  private var encoded: [EncodedHeaders] = []
+  /// Called when pushes left `ready`.
+  var whenReadyShrank: () -> Void = {}
+
+  init(
+    environment: APNsEnvironment, target: APNsRoute, options: DeliverOptions,
+    tokens: ProviderTokenSource, loop: EventLoop, random: any RandomNumberGenerator
+  ) {
+    self.target = target
+    self.options = options
+    self.tokens = tokens
+    self.loop = loop
+    self.random = random
+    ready = ReadyQueue(environment: environment)
+    seats = Array(repeating: nil, count: options.connectionsPerRoute)
+    failures = Array(repeating: 0, count: options.connectionsPerRoute)
+  }
+
+  var readyCount: Int { ready.count }
+  var waitingCount: Int { ready.count + retries.count }
+  var inFlight: Int {
+    seats.reduce(0) { $0 + ($1?.inFlight ?? 0) } + retiring.reduce(0) { $0 + $1.inFlight }
+  }
+  var openConnections: Int { seats.count { $0?.phase == .open } }
+
+  /// Connects every seat, so that the first push finds an open connection.
+  func start() { for seat in seats.indices { open(seat) } }
+
+  func stop() {
+    isStopped = true
+    retryTimer?.cancel()
+    for connection in seats.compactMap({ $0 }) + retiring { connection.stop() }
+    seats = seats.map { _ in nil }
+    retiring = []
+  }
+
+  /// Returns how many pushes of `batch` are this route's.
+  func append(_ batch: PushBatch) -> Int {
+    let taken = ready.append(batch)
+    if taken > 0 { schedulePump() }
+    return taken
+  }
+
+  // MARK: handing out
+
+  func schedulePump() {
+    guard !isPumpScheduled, !isStopped else { return }
+    isPumpScheduled = true
+    loop.atTurnEnd { [weak self] in
+      self?.isPumpScheduled = false
+      self?.pump()
+    }
+  }
+
+  private func pump() {
+    let before = ready.count
+    let now = loop.now
+    while let push = retries.popDue(at: now) { ready.putBack(push) }
+    if ready.count > 0, now >= heldUntil { fill(now: now) }
+    for connection in seats { connection?.flushIfNeeded() }
+    for connection in retiring { connection.flushIfNeeded() }
+    if ready.count < before { whenReadyShrank() }
+    scheduleRetries()
+  }
+
+  private func fill(now: UInt64) {
+    let wall = options.wallClock()
+    let token: ProviderToken
+    do {
+      token = try tokens.token(now: wall)
+    } catch {
+      options.report(.providerTokenFailed(reason: "\(error)"))
+      hold(.invalidProviderToken)
+      return
+    }
+    nextSeat = (nextSeat + 1) % seats.count
+    for offset in seats.indices {
+      guard let connection = seats[(nextSeat + offset) % seats.count] else { continue }
+      var room = connection.capacity
+      while room > 0, connection.hasWindow(), let push = ready.next() {
+        guard push.batch.headers.expiresAt > wall else {
+          push.batch.settle(push.index, .expired)
+          continue
+        }
+        guard dispatch(push, on: connection, token: token, now: now, wall: wall) else { break }
+        room -= 1
+      }
+    }
+  }
+
+  /// False when the connection takes no more.
+  private func dispatch(
+    _ push: ReadyPush, on connection: APNsConnection, token: ProviderToken, now: UInt64,
+    wall: Int64
+  ) -> Bool {
+    switch connection.send(push, headers: encode(push.batch.headers), token: token, now: now) {
+    case .sent:
+      let tally = push.batch.tally
+      if tally.firstPushAt == 0 { tally.firstPushAt = wall }
+      tally.lastPushAt = wall
+      if push.tries > 0 { tally.retried += 1 }
+      return true
+    case .refusedHeaders:
+      push.batch.settle(push.index, .rejected(.unrenderable))
+      return true
+    case .failed:
+      ready.putBack(push)
+      return false
+    }
+  }
+
+  /// The bytes of a fan-out's headers; the last few are kept, since batches of some events alternate.
+  private func encode(_ headers: PushHeaders) -> EncodedHeaders {
+    if let last = encoded.last, last.headers == headers { return last }
+    if let index = encoded.firstIndex(where: { $0.headers == headers }) {
+      let found = encoded.remove(at: index)
+      encoded.append(found)
+      return found
+    }
+    let made = EncodedHeaders(headers)
+    if encoded.count == 16 { encoded.removeFirst() }
+    encoded.append(made)
+    return made
+  }
+
+  private func scheduleRetries() {
+    retryTimer?.cancel()
+    retryTimer = nil
+    var due = retries.nextDue
+    if ready.count > 0, heldUntil > loop.now { due = min(due ?? .max, heldUntil) }
+    guard let due else { return }
+    let delay = Duration.nanoseconds(Int64(clamping: due > loop.now ? due - loop.now : 0))
+    retryTimer = loop.schedule(after: delay) { [weak self] in self?.schedulePump() }
+  }
+
+  /// Every half second: streams without an answer, connections without a sign of life, events that expired
+  /// while no stream was free.
+  func tick() {
+    let now = loop.now
+    for connection in seats.compactMap({ $0 }) + retiring { connection.tick(now: now) }
+    let before = ready.count
+    for push in ready.takeExpired(at: options.wallClock()) {
+      push.batch.settle(push.index, .expired)
+    }
+    if ready.count < before { whenReadyShrank() }
+    if ready.count > 0 { schedulePump() }
+  }
+
+  // MARK: judging answers
+
+  /// A stream ended without an answer: refused before it was looked at, or lost.
+  func unanswered(_ push: ReadyPush, refused: Bool) { retryLater(push) }
+
+  func answered(
+    _ push: ReadyPush, status: Int, body: [UInt8], on connection: APNsConnection,
+    _ token: ProviderToken?
+  ) {
+    let answer = Answer(body: body)
+    switch RejectionTable.disposition(status: status, reason: answer.reason) {
+    case .accepted: push.batch.settle(push.index, .accepted)
+    case .reject(let reason): push.batch.settle(push.index, .rejected(reason))
+    case .rejectAndAlert(let reason):
+      options.report(.configurationRejected(target.endpoint, reason: reason))
+      push.batch.settle(push.index, .rejected(reason))
+    case .prune(let reason):
+      if let since = answer.timestamp { push.batch.condemn(push.index, .gone(since: since)) }
+      push.batch.settle(push.index, .rejected(reason))
+    case .setAside(let reason):
+      push.batch.condemn(push.index, .unusable(reason))
+      push.batch.settle(push.index, .rejected(reason))
+    case .retry: retryLater(push)
+    case .retryElsewhere(let reason):
+      connection.retire(reason.name)
+      retryLater(push)
+    case .renewToken: renewToken(push, connection, token)
+    case .hold(let reason):
+      hold(reason)
+      retryLater(push, notBefore: heldUntil)
+    }
+  }
+
+  private func renewToken(
+    _ push: ReadyPush, _ connection: APNsConnection, _ token: ProviderToken?
+  ) {
+    let wall = options.wallClock()
+    if let token, let renewed = try? tokens.replacement(for: token, now: wall), renewed !== token {
+      connection.retire("ExpiredProviderToken")
+      retryLater(push)
+    } else {
+      // A token this young cannot have expired: our clock or Apple's is wrong.
+      hold(.expiredProviderToken)
+      retryLater(push, notBefore: heldUntil)
+    }
+  }
+
+  private func hold(_ reason: RejectionReason) {
+    let until = loop.now &+ options.credentialHold.nanoseconds
+    guard loop.now >= heldUntil else { return }
+    heldUntil = until
+    options.report(.held(target.endpoint, reason: reason, until: options.credentialHold))
+    scheduleRetries()
+  }
+
+  private func retryLater(_ push: ReadyPush, notBefore: UInt64 = 0) {
+    let remaining = push.batch.headers.expiresAt - options.wallClock()
+    let decision = options.retry.decide(
+      tries: push.tries, remainingMilliseconds: remaining, chance: random.next())
+    switch decision {
+    case .expire: push.batch.settle(push.index, .expired)
+    case .retry(let delay):
+      retries.append(push, due: max(loop.now &+ delay.nanoseconds, notBefore))
+      schedulePump()
+    }
+  }
+
+  // MARK: connections
+
+  private func open(_ seat: Int) {
+    guard !isStopped, seats[seat] == nil else { return }
+    do {
+      let connection = try APNsConnection(route: self, loop: loop, options: options)
+      seats[seat] = connection
+      connection.connect()
+    } catch {
+      reopenLater(seat, reason: "\(error)")
+    }
+  }
+
+  func ready(_ connection: APNsConnection) {
+    options.report(.connected(target.endpoint))
+    schedulePump()
+  }
+
+  /// The connection takes no more pushes: another takes its seat while it drains.
+  func replace(_ connection: APNsConnection, reason: String) {
+    guard let seat = seats.firstIndex(where: { $0 === connection }) else { return }
+    options.report(.goingAway(target.endpoint, reason: reason))
+    retiring.append(connection)
+    seats[seat] = nil
+    if connection.answers > 0 {
+      failures[seat] = 0
+      open(seat)
+    } else {
+      // It went before it was of use: do not run in circles.
+      reopenLater(seat, reason: reason)
+    }
+  }
+
+  func closed(
+    _ connection: APNsConnection, orphans: [ReadyPush], mustReplace: Bool, reason: String
+  ) {
+    retiring.removeAll { $0 === connection }
+    guard !isStopped else { return }
+    for push in orphans.reversed() { ready.putBack(push) }
+    if mustReplace, let seat = seats.firstIndex(where: { $0 === connection }) {
+      if connection.answers > 0 { failures[seat] = 0 }
+      seats[seat] = nil
+      reopenLater(seat, reason: reason)
+    }
+    if !orphans.isEmpty { schedulePump() }
+  }
+
+  /// Apple takes rapid connecting and disconnecting for an attack: wait, longer each time.
+  private func reopenLater(_ seat: Int, reason: String) {
+    failures[seat] += 1
+    let delay = options.retry.backOff(tries: failures[seat], chance: random.next())
+    options.report(.disconnected(target.endpoint, reason: reason, retryAfter: delay))
+    loop.schedule(after: delay) { [weak self] in self?.open(seat) }
+  }
+}

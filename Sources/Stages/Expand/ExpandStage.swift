@@ -1,0 +1,74 @@
+import Keyspace
+import Model
+import Redis
+
+/// Finds a streamer's followers and reads them, page by page, with their devices and profiles.
+/// Confined to one lane.
+package final class ExpandStage {
+  private let redis: RedisClient
+  private let keyspace: Keyspace
+  private let options: ExpandOptions
+
+  package init(redis: RedisClient, keyspace: Keyspace, options: ExpandOptions = ExpandOptions()) {
+    self.redis = redis
+    self.keyspace = keyspace
+    self.options = options
+  }
+
+  /// Where the followers of a streamer stand: shards, or else the plain set when one is configured
+  /// and there.
+  package func audience(of streamer: String) async throws(ExpandError) -> Audience {
+    guard Keyspace.isStreamerIdentifier(streamer) else {
+      throw ExpandError(
+        .invalid,
+        "a streamer's id must be 1…\(Keyspace.maximumIdentifierBytes) bytes of UTF-8 without "
+          + "control characters and braces, and must not end in :<digits>:<digits>")
+    }
+    let key = keyspace.followers(of: streamer)
+    let plainKey = plainKey(of: streamer)
+    let pipeline = RedisPipeline(["HMGET", key] + FollowerHeading.fields)
+    if let plainKey { pipeline.append("TYPE", plainKey) }
+    let replies = try await redis.replies(to: pipeline)
+    if let heading = try FollowerHeading.read(replies[0], key: key) {
+      return .sharded(
+        shards: heading.shards, generation: heading.generation, followers: heading.followers)
+    }
+    guard let plainKey else { return .none }
+    if let error = replies[1].error {
+      throw ExpandError(reply: error, key: plainKey, wanted: "set")
+    }
+    switch replies[1].text {
+    case "set": return .plain(key: plainKey)
+    case "none": return .none
+    case let type:
+      throw ExpandError(
+        .wrongType,
+        "\(plainKey) is a \(type ?? "key of no type"), not a set: correct the plain set's key in "
+          + "the configuration, or RENAME the key")
+    }
+  }
+
+  /// Reads the recipients of a segment. `fields` are the profile fields that templates need, `app`
+  /// the app whose bindings are addressed. Nothing is sent before the first `next()`.
+  package func reader(
+    for segment: Segment, fields: [String], topic app: String
+  ) -> SegmentReader {
+    SegmentReader(
+      redis: redis, keyspace: keyspace, options: options,
+      source: FollowerSource(
+        redis: redis, keyspace: keyspace, segment: segment, options: options),
+      fields: fields, app: app)
+  }
+
+  private func plainKey(of streamer: String) -> String? {
+    guard let pattern = options.plainSetKey else { return nil }
+    let marker = "{streamer}"
+    var key = ""
+    var rest = pattern[...]
+    while let start = rest.firstRange(of: marker) {
+      key += rest[..<start.lowerBound] + streamer
+      rest = rest[start.upperBound...]
+    }
+    return key + rest
+  }
+}

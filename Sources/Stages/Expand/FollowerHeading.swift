@@ -1,0 +1,35 @@
+import Model
+import Redis
+
+/// What the hash of a streamer's followers says.
+struct FollowerHeading: Equatable {
+  static let maximumShards = 65_536
+  static let fields = ["shards", "generation", "followers"]
+
+  let shards: Int
+  let generation: Int
+  let followers: Int
+
+  /// From HMGET of `fields`; nil when the streamer has no shards.
+  static func read(
+    _ reply: RedisReply, key: String
+  ) throws(ExpandError) -> FollowerHeading? {
+    if let error = reply.error { throw ExpandError(reply: error, key: key, wanted: "hash") }
+    guard reply.count == fields.count else {
+      throw ExpandError(.unexpected, "HMGET \(key) answered \(reply.count) fields")
+    }
+    if reply[0].isNull && reply[1].isNull { return nil }
+    guard let shards = Int(reply[0].text ?? ""), shards >= 1, shards <= maximumShards,
+      shards & (shards - 1) == 0, let generation = Int(reply[1].text ?? ""), generation >= 0,
+      generation <= Int(Int32.max)
+    else {
+      throw ExpandError(
+        .badContent,
+        "\(key) must have shards (a power of two up to \(maximumShards)) and generation (a whole "
+          + "number): repair it with HSET, or DEL it and import the followers anew")
+    }
+    // Only shown, never counted on.
+    let followers = max(0, Int(reply[2].text ?? "") ?? 0)
+    return FollowerHeading(shards: shards, generation: generation, followers: followers)
+  }
+}

@@ -1,0 +1,59 @@
+/// What the hash of an event says. A counter that is missing or not a number is 0.
+package struct FanOutStatus: Sendable, Equatable {
+  package enum State: String, Sendable {
+    case running, done, expired
+    /// Something else stands there.
+    case unknown
+  }
+
+  package let state: State
+  package let streamer: String
+  package let template: String
+  package let source: String
+  /// Every number by its field's name, `rejected:<Reason>` among them.
+  package let numbers: [String: Int]
+
+  init(fields: [String: String]) {
+    state = State(rawValue: fields["state"] ?? "") ?? .unknown
+    streamer = fields["streamer"] ?? ""
+    template = fields["template"] ?? ""
+    source = fields["source"] ?? ""
+    numbers = fields.compactMapValues { Int($0) }
+  }
+
+  package subscript(_ field: String) -> Int { numbers[field] ?? 0 }
+
+  package var segments: Int { self["segments"] }
+  package var settled: Int { self["settled"] }
+  package var recipients: Int { self["recipients"] }
+  package var pushes: Int { self["pushes"] }
+  package var accepted: Int { self["accepted"] }
+  package var expired: Int { self["expired"] }
+  package var cancelled: Int { self["cancelled"] }
+  package var suppressed: Int { self["suppressed"] }
+  package var retried: Int { self["retried"] }
+  package var pruned: Int { self["pruned"] }
+  package var pruneRefused: Int { self["prune_refused"] }
+  package var quarantined: Int { self["quarantined"] }
+  package var skipped: Int { self["skipped"] }
+  package var recordErrors: Int { self["record_errors"] }
+  /// Ms since 1970; 0 when it has not happened.
+  package var startedAt: Int { self["started_ms"] }
+  package var firstPushAt: Int { self["first_push_ms"] }
+  package var lastPushAt: Int { self["last_push_ms"] }
+  package var doneAt: Int { self["done_ms"] }
+
+  /// Counts by Apple's name of the reason.
+  package var rejected: [String: Int] {
+    var reasons: [String: Int] = [:]
+    for (field, count) in numbers where field.hasPrefix("rejected:") {
+      reasons[String(field.dropFirst("rejected:".count))] = count
+    }
+    return reasons
+  }
+
+  /// The promise of the counters: every push has one outcome.
+  package var isBalanced: Bool {
+    pushes == accepted + rejected.values.reduce(0, +) + expired + cancelled + suppressed
+  }
+}

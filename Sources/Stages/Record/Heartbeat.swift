@@ -1,0 +1,35 @@
+import Keyspace
+import Redis
+
+extension RecordStage {
+  /// What a dashboard shows of a worker: fields of `ff:worker:<id>`, which vanish when it beats no
+  /// more.
+  package func heartbeat(
+    worker: String, _ fields: [(name: String, value: String)]
+  ) async throws(RecordError) {
+    guard !fields.isEmpty else { return }
+    let key = keyspace.worker(id: worker)
+    let pipeline = RedisPipeline()
+    pipeline.append(["HSET", key] + fields.flatMap { [$0.name, $0.value] })
+    pipeline.append(["EXPIRE", key, String(Keyspace.workerLifetimeSeconds)])
+    _ = try await execute(pipeline)
+  }
+
+  /// Writes the counters of all time as the point of these 10 seconds. Every worker may call it:
+  /// the first one writes the point. Returns whether this call was the first.
+  @discardableResult
+  package func appendSeriesPoint(now: Int64) async throws(RecordError) -> Bool {
+    let interval = Int64(Keyspace.seriesIntervalSeconds) * 1000
+    let bucket = now - now % interval
+    let reply = try await evaluate(
+      RecordScripts.series, keys: [keyspace.statsTotal, keyspace.statsSeries],
+      arguments: ["\(bucket)-0", String(Keyspace.statsSeriesMaximumEntries)] + Self.seriesFields)
+    return reply.integer == 1
+  }
+
+  static let seriesFields = [
+    "events", "events_done", "events_expired", "events_duplicate", "segments", "recipients",
+    "pushes", "accepted", "expired", "cancelled", "suppressed", "retried", "pruned",
+    "prune_refused", "quarantined", "skipped", "record_errors",
+  ]
+}

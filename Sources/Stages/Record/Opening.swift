@@ -1,0 +1,88 @@
+import Model
+
+/// What `RecordStage.open` found out about an event.
+package enum Opening: Sendable, Equatable {
+  /// Not seen before; with no segments it is done already.
+  case new
+  /// Redelivered before it was done. `plan` is the audience it was planned with: go on with that
+  /// one, so that its settled marks keep their meaning when the followers were resharded in
+  /// between.
+  case resumed(plan: Audience)
+  /// Another record brought the same id before: drop it.
+  case duplicate
+  /// Redelivered after it was done or had expired: commit its offset.
+  case finished
+}
+
+/// What `RecordStage.expire` did with a stale event.
+package enum Expiry: Sendable, Equatable {
+  case recorded
+  case alreadyRecorded
+  /// Another record brought the same id before: drop it.
+  case duplicate
+}
+
+/// What became of a segment's tally.
+package enum Settlement: Sendable, Equatable {
+  case recorded(SettledSegment)
+  /// This segment was recorded before, perhaps by a try whose reply was lost: it is settled all
+  /// the same.
+  case alreadySettled
+}
+
+package struct SettledSegment: Sendable, Equatable {
+  /// It was the last one: the event's state is `done`.
+  package let fanOutDone: Bool
+  package let findings: PruneFindings
+  /// Counters that Redis did not take (overflow, a key of another type); the rest was recorded.
+  package let recordErrors: Int
+}
+
+/// What became of Apple's verdicts on tokens.
+package struct PruneFindings: Sendable, Equatable {
+  /// Bindings taken out after a 410.
+  package var pruned = 0
+  /// 410s that were older than the binding, or whose binding time could not be read: kept.
+  package var refused = 0
+  /// Bindings set aside as unusable.
+  package var quarantined = 0
+  /// Unusable tokens that were left alone because there were too many: alert, the environment or
+  /// the topic is probably misconfigured.
+  package var withheld = 0
+
+  package init() {}
+
+  mutating func add(_ other: PruneFindings) {
+    pruned += other.pruned
+    refused += other.refused
+    quarantined += other.quarantined
+    withheld += other.withheld
+  }
+}
+
+/// How `plan` stands in the event's hash: `generation:<n>`, `plain:<key>` or `none`.
+enum Plan {
+  static func text(_ audience: Audience) -> String {
+    switch audience {
+    case .sharded(_, let generation, _): "generation:\(generation)"
+    case .plain(let key): "plain:\(key)"
+    case .none: "none"
+    }
+  }
+
+  /// Nil for what no `text` wrote. The number of followers is not kept: 0.
+  static func audience(_ text: String, segments: String) -> Audience? {
+    if text == "none" { return segments == "0" ? Audience.none : nil }
+    guard let colon = text.firstIndex(of: ":") else { return nil }
+    let value = String(text[text.index(after: colon)...])
+    switch text[..<colon] {
+    case "plain": return value.isEmpty || segments != "1" ? nil : .plain(key: value)
+    case "generation":
+      guard let generation = Int(value), generation >= 0, let shards = Int(segments),
+        shards >= 1, shards <= 65_536, shards & (shards - 1) == 0
+      else { return nil }
+      return .sharded(shards: shards, generation: generation, followers: 0)
+    default: return nil
+    }
+  }
+}

@@ -1,0 +1,74 @@
+import Keyspace
+import Model
+import Redis
+
+/// How the stage talks to Redis: keys and arguments of the scripts, errors told apart.
+extension RecordStage {
+  /// Runs a script with the keys and arguments that all of them share (see `RecordScripts`).
+  func run(
+    _ script: RedisScript, _ event: Event, now: Int64, arguments own: [String],
+    verdicts: [TokenVerdict] = []
+  ) async throws(RecordError) -> RedisReply {
+    var keys = [
+      keyspace.event(id: event.id), keyspace.settled(id: event.id), keyspace.statsTotal,
+      keyspace.statsDay(milliseconds: now), keyspace.statsMinute(milliseconds: now),
+      keyspace.statsEvents,
+    ]
+    var arguments = [
+      String(now), event.id, event.streamer, event.template,
+      String(Keyspace.eventLifetimeSeconds), String(Keyspace.dayLifetimeSeconds),
+      String(Keyspace.minuteLifetimeSeconds), String(Keyspace.statsEventsMaximumEntries),
+    ]
+    arguments += own
+    for verdict in verdicts {
+      let token = verdict.member.utf8.lastIndex(of: 0x3A).map {
+        verdict.member[verdict.member.utf8.index(after: $0)...]
+      }
+      keys += [
+        keyspace.bindings(user: verdict.user), keyspace.bound(user: verdict.user),
+        keyspace.quarantined(user: verdict.user),
+        keyspace.tokenOwner(token: token.map(String.init) ?? verdict.member),
+      ]
+      switch verdict.finding {
+      case .gone(let since): arguments += ["gone", String(since)]
+      case .unusable(let reason): arguments += ["unusable", reason.name]
+      }
+      arguments += [verdict.user, verdict.member]
+    }
+    return try await evaluate(script, keys: keys, arguments: arguments)
+  }
+
+  func evaluate(
+    _ script: RedisScript, keys: [String], arguments: [String]
+  ) async throws(RecordError) -> RedisReply {
+    let replies: RedisReplies
+    do {
+      replies = try await redis.evaluate(script, keys: keys, arguments: arguments)
+    } catch {
+      throw RecordError(error)
+    }
+    return try Self.checked(replies[0])
+  }
+
+  func execute(_ command: [String]) async throws(RecordError) -> RedisReply {
+    let pipeline = RedisPipeline()
+    pipeline.append(command)
+    return try await execute(pipeline)
+  }
+
+  /// The reply to the pipeline's first command.
+  func execute(_ pipeline: RedisPipeline) async throws(RecordError) -> RedisReply {
+    let replies: RedisReplies
+    do {
+      replies = try await redis.execute(pipeline)
+    } catch {
+      throw RecordError(error)
+    }
+    return try Self.checked(replies[0])
+  }
+
+  private static func checked(_ reply: RedisReply) throws(RecordError) -> RedisReply {
+    if let text = reply.errorText { throw RecordError(reply: text) }
+    return reply
+  }
+}

@@ -1,0 +1,136 @@
+import Model
+
+/// A page being rendered, batch by batch, as Deliver takes them: a user with 100,000 devices fills
+/// many batches and never more memory than one. Confined to one lane.
+///
+/// The tally learns of the page's followers, suppressed and skipped bindings at once, and of each
+/// push when its batch is made, so that `pushes` never runs ahead of what will settle.
+package final class PageRendering {
+  package let page: RecipientPage
+  package let prepared: PreparedEvent
+  /// Payloads whose text was shortened to fit.
+  package private(set) var shortened = 0
+  /// Bindings whose payload could not be fitted; already counted as rejected on the tally.
+  package private(set) var unrenderable = 0
+
+  private let tally: SegmentTally
+  private let maximumPushes: Int
+  private let limit: Int
+  /// For each field of the template its place in the page's rows, or -1.
+  private let columns: [Int32]
+  private var recipient = 0
+  /// Bindings of the current recipient that are done.
+  private var doneBindings = 0
+  private var payloadEstimate = 512
+
+  init(_ page: RecipientPage, _ prepared: PreparedEvent, tally: SegmentTally, maximumPushes: Int) {
+    self.page = page
+    self.prepared = prepared
+    self.tally = tally
+    self.maximumPushes = max(maximumPushes, 1)
+    limit = prepared.headers.pushType.maximumPayloadBytes
+    columns = prepared.fieldNames.map { name in
+      Int32(truncatingIfNeeded: page.fieldNames.firstIndex(of: name) ?? -1)
+    }
+    tally.recipients += page.followers
+    tally.pushes += page.suppressed
+    tally.count(.suppressed, times: page.suppressed)
+    tally.skipped += page.skipped
+  }
+
+  /// The next batch: sealed, with at least one push; nil when the page is done.
+  package func next() -> PushBatch? {
+    guard recipient < page.recipients.count else { return nil }
+    let batch = PushBatch(
+      event: prepared.event.id, headers: prepared.headers, tally: tally, capacity: capacity())
+    let count = page.fields.withUnsafeBufferPointer { fields in
+      columns.withUnsafeBufferPointer { columns in
+        fill(batch, PageValues(page, fields: fields, columns: columns))
+      }
+    }
+    guard count > 0 else { return nil }
+    tally.pushes += count
+    payloadEstimate = max(payloadEstimate, batch.bytes.count / count)
+    batch.seal()
+    return batch
+  }
+
+  /// Gives the same outcome to all bindings that are not in a batch yet, without rendering them:
+  /// `.expired` when the event's time is over in the middle of a page, `.cancelled` when somebody
+  /// stopped it.
+  package func settleRest(as outcome: Outcome) {
+    var rest = -doneBindings
+    for index in recipient..<page.recipients.count {
+      rest += Int(page.recipients[index].bindingCount)
+    }
+    recipient = page.recipients.count
+    doneBindings = 0
+    tally.pushes += rest
+    tally.count(outcome, times: rest)
+  }
+
+  /// Room for the batch in one piece when the pushes are like those before.
+  private func capacity() -> Int {
+    min(maximumPushes, max(page.bindings.count, 1)) * (payloadEstimate + 256)
+  }
+
+  /// The state is kept in locals while the loop runs: each access to a property of a class is
+  /// checked for exclusivity at run time, which costs as much as rendering.
+  private func fill(_ batch: PushBatch, _ values: PageValues) -> Int {
+    let recipients = page.recipients
+    let bindings = page.bindings
+    let arena = batch.bytes
+    var recipient = recipient
+    var done = doneBindings
+    var count = 0
+    while count < maximumPushes, recipient < recipients.count {
+      let current = recipients[recipient]
+      let bindingCount = Int(current.bindingCount)
+      if done < bindingCount {
+        if let payload = render(values.row(recipient), into: arena) {
+          let user = arena.append(page.bytes[current.user])
+          while count < maximumPushes, done < bindingCount {
+            let binding = bindings[Int(current.firstBinding) + done]
+            batch.append(user: user, binding: binding, of: page, payload: payload)
+            done += 1
+            count += 1
+          }
+        } else {
+          reject(bindingCount - done)
+          done = bindingCount
+        }
+      }
+      if done >= bindingCount {
+        recipient += 1
+        done = 0
+      }
+    }
+    self.recipient = recipient
+    doneBindings = done
+    return count
+  }
+
+  private func reject(_ bindings: Int) {
+    unrenderable += bindings
+    tally.pushes += bindings
+    tally.count(.rejected(.unrenderable), times: bindings)
+  }
+
+  /// Nil when the payload cannot be fitted; `arena` is then as before.
+  @inline(__always)
+  private func render(_ values: RecipientValues, into arena: ByteArena) -> ByteSlice? {
+    let variant = prepared.variant(prepared.variantIndex(for: values[0]))
+    if let bound = variant.bound(values, limit: limit) {
+      let payload = arena.append(atMost: bound) {
+        guard let target = $0.baseAddress else { return 0 }
+        return variant.write(values, to: target) ?? 0
+      }
+      if payload.count > 0 && Int(payload.count) <= limit { return payload }
+      arena.truncate(to: Int(payload.offset))
+    }
+    let fitter = PayloadFitter(variant: variant, values: values, limit: limit)
+    guard let fitted = fitter.payload() else { return nil }
+    if fitted.isShortened { shortened += 1 }
+    return arena.append(fitted.bytes)
+  }
+}

@@ -1,0 +1,164 @@
+import Model
+
+/// One locale's payload with the event's fields in place: constant bytes between which only the
+/// recipient's values are missing. Confined to one lane.
+final class PreparedVariant {
+  /// A constant stretch, then perhaps a value of the recipient.
+  struct Step {
+    var literal: ByteSlice
+    /// The profile field's index in the template; negative: no value follows.
+    var field: Int32 = -1
+    var isNumber = false
+    /// What stands for an empty value; missing only for a number, which is then left out.
+    var fallback = ByteSlice.missing
+    /// Of a number: its key, quoted, with the colon.
+    var key = ByteSlice.missing
+  }
+
+  /// The text that may be shortened, as parts of an unescaped text.
+  enum FieldPart {
+    case text(String)
+    case recipient(field: Int, fallback: String)
+  }
+
+  let constants: ByteArena
+  let steps: [Step]
+  /// The most bytes that the steps write, the recipient's values aside.
+  let fixedBytes: Int
+  /// The steps inside the text that may be shortened; nil when the template names none.
+  let fieldSteps: Range<Int>?
+  let fieldParts: [FieldPart]
+
+  init(_ pieces: [Template.Piece], _ event: Event) {
+    var builder = VariantBuilder(event)
+    for piece in pieces { builder.add(piece) }
+    builder.endStep()
+    constants = builder.constants
+    steps = builder.steps
+    // A number brings a comma.
+    fixedBytes = builder.constants.count + builder.steps.count
+    fieldSteps = builder.fieldSteps
+    fieldParts = builder.fieldParts
+  }
+
+  /// The most bytes that `write` needs; nil when a value alone is longer than `limit`.
+  @inline(__always)
+  func bound(_ values: RecipientValues, limit: Int) -> Int? {
+    var bound = fixedBytes
+    for step in steps where step.field >= 0 {
+      let count = values[step.field].count
+      if count > limit { return nil }
+      bound += count * JSONEscaping.maximumGrowth
+    }
+    return bound
+  }
+
+  /// Writes the payload to `target`, which has room for `bound` bytes; returns its length. Nil when
+  /// a value has a bidi control: such a payload is for `PayloadFitter`.
+  @inline(__always)
+  func write(_ values: RecipientValues, to target: UnsafeMutableRawPointer) -> Int? {
+    let constants = UnsafeRawPointer(constants.base)
+    var written = 0
+    for step in steps {
+      Self.copy(step.literal, of: constants, to: target, &written)
+      guard step.field >= 0 else { continue }
+      let value = values[step.field]
+      if step.isNumber {
+        Self.writeNumber(step, value, constants, target, &written)
+      } else if value.count == 0 {
+        Self.copy(step.fallback, of: constants, to: target, &written)
+      } else if let source = value.baseAddress {
+        guard let count = JSONEscaping.write(source, value.count, to: target + written) else {
+          return nil
+        }
+        written += count
+      }
+    }
+    return written
+  }
+
+  @inline(__always)
+  private static func copy(
+    _ slice: ByteSlice, of constants: UnsafeRawPointer, to target: UnsafeMutableRawPointer,
+    _ written: inout Int
+  ) {
+    (target + written).copyMemory(from: constants + Int(slice.offset), byteCount: Int(slice.count))
+    written += Int(slice.count)
+  }
+
+  private static func writeNumber(
+    _ step: Step, _ value: UnsafeRawBufferPointer, _ constants: UnsafeRawPointer,
+    _ target: UnsafeMutableRawPointer, _ written: inout Int
+  ) {
+    let isInteger = IntegerText.isInteger(value)
+    guard isInteger || !step.fallback.isMissing else { return }
+    if written > 0, (target + written - 1).load(as: UInt8.self) != UInt8(ascii: "{") {
+      (target + written).storeBytes(of: UInt8(ascii: ","), as: UInt8.self)
+      written += 1
+    }
+    copy(step.key, of: constants, to: target, &written)
+    if isInteger, let source = value.baseAddress {
+      (target + written).copyMemory(from: source, byteCount: value.count)
+      written += value.count
+    } else {
+      copy(step.fallback, of: constants, to: target, &written)
+    }
+  }
+}
+
+/// Puts the event's fields between the template's pieces.
+private struct VariantBuilder {
+  let event: Event
+  let constants = ByteArena(capacity: 1024)
+  var steps: [PreparedVariant.Step] = []
+  var fieldSteps: Range<Int>?
+  var fieldParts: [PreparedVariant.FieldPart] = []
+  /// Where the constant bytes begin that are in no step yet.
+  private var start = 0
+  private var fieldStart: Int?
+
+  init(_ event: Event) { self.event = event }
+
+  mutating func add(_ piece: Template.Piece) {
+    switch piece {
+    case .literal(let bytes): constants.append(bytes)
+    case .text(let text): add(text)
+    case .event(let path, let fallback):
+      let value = BidiControls.cleaned(event.value(of: path))
+      add(value.isEmpty ? fallback : value)
+    case .recipient(let field, let fallback):
+      endStep { step, constants in
+        step.field = Int32(truncatingIfNeeded: field)
+        step.fallback = constants.append(JSONEscaping.escaped(fallback))
+      }
+      if fieldStart != nil { fieldParts.append(.recipient(field: field, fallback: fallback)) }
+    case .number(let key, let field, let fallback):
+      endStep { step, constants in
+        step.field = Int32(truncatingIfNeeded: field)
+        step.isNumber = true
+        step.key = constants.append(key)
+        if let fallback { step.fallback = constants.append(fallback) }
+      }
+    case .shortenedBegin:
+      endStep()
+      fieldStart = steps.count
+    case .shortenedEnd:
+      endStep()
+      fieldSteps = fieldStart.map { $0..<steps.count }
+      fieldStart = nil
+    }
+  }
+
+  private mutating func add(_ text: String) {
+    constants.append(JSONEscaping.escaped(text))
+    if fieldStart != nil { fieldParts.append(.text(text)) }
+  }
+
+  mutating func endStep(_ complete: (inout PreparedVariant.Step, ByteArena) -> Void = { _, _ in }) {
+    var step = PreparedVariant.Step(
+      literal: ByteSlice(offset: start, count: constants.count - start))
+    complete(&step, constants)
+    start = constants.count
+    steps.append(step)
+  }
+}

@@ -1,0 +1,111 @@
+import Glibc
+
+/// Where a command's words go: standard output, standard error, or a test's buffer; and what may
+/// be drawn there.
+package struct Console: Sendable {
+  package let capabilities: Capabilities
+  private let widthNow: @Sendable () -> Int?
+  private let writeBytes: @Sendable (UnsafeRawBufferPointer) -> Bool
+
+  /// The width where none can be asked for: in pipes, files and tests.
+  package static let defaultWidth = 80
+
+  /// - Parameters:
+  ///   - width: cells per line, nil where unknown; asked for each drawing: windows are resized.
+  ///   - write: takes all bytes, or returns false when nobody reads any more.
+  package init(
+    capabilities: Capabilities, width: @escaping @Sendable () -> Int?,
+    write: @escaping @Sendable (UnsafeRawBufferPointer) -> Bool
+  ) {
+    self.capabilities = capabilities
+    widthNow = width
+    writeBytes = write
+  }
+
+  package static func standardOutput() -> Console { Console(descriptor: STDOUT_FILENO) }
+  package static func standardError() -> Console { Console(descriptor: STDERR_FILENO) }
+
+  /// Writes to an open descriptor, which stays the caller's to close. Broken pipes are reported by
+  /// `write` only in a process that ignores SIGPIPE (`ignoreBrokenPipes`).
+  package init(descriptor: Int32) {
+    let isTerminal = TerminalDevice.isTerminal(descriptor)
+    self.init(
+      capabilities: Capabilities(isTerminal: isTerminal, environment: TerminalDevice.environment),
+      width: {
+        (isTerminal ? TerminalDevice.width(of: descriptor) : nil)
+          ?? TerminalDevice.environment("COLUMNS").flatMap { Int($0) }
+      },
+      write: { TerminalDevice.write($0, to: descriptor) })
+  }
+
+  /// To be called once at start: a reader that goes away (`fanfare … | head`) then ends a write
+  /// with false instead of killing the process. Children inherit it, so a spawner resets it.
+  package static func ignoreBrokenPipes() { signal(SIGPIPE, SIG_IGN) }
+
+  /// Cells per line, at least 1.
+  package var width: Int {
+    guard let width = widthNow(), width > 0 else { return Self.defaultWidth }
+    return width
+  }
+
+  /// False when nobody reads any more (or the disk is full): a command that only prints may end.
+  @discardableResult
+  package func write(_ text: String) -> Bool {
+    var text = text
+    return text.withUTF8 { $0.isEmpty ? true : writeBytes(UnsafeRawBufferPointer($0)) }
+  }
+
+  @discardableResult
+  package func line(_ text: String = "") -> Bool { write(text + "\n") }
+
+  /// `text` in a style where colours are wanted, else as it is.
+  package func styled(_ text: String, _ style: Style) -> String {
+    capabilities.coloured ? style.apply(to: text) : text
+  }
+}
+
+/// What may be drawn on a descriptor.
+package struct Capabilities: Sendable, Equatable {
+  package let isTerminal: Bool
+  /// A line may be drawn over: a terminal that is not dumb.
+  package let redraws: Bool
+  package let coloured: Bool
+  /// The locale says UTF-8: bars and ellipses may leave ASCII.
+  package let unicode: Bool
+
+  package init(isTerminal: Bool, redraws: Bool, coloured: Bool, unicode: Bool) {
+    self.isTerminal = isTerminal
+    self.redraws = redraws
+    self.coloured = coloured
+    self.unicode = unicode
+  }
+
+  /// Neither colours nor redrawing: a pipe or a file.
+  package static let plain = Capabilities(
+    isTerminal: false, redraws: false, coloured: false, unicode: true)
+
+  /// Obeys `NO_COLOR` (no-color.org: present and not empty), `TERM=dumb` and the locale's
+  /// encoding. What is not a terminal gets UTF-8: files have no locale.
+  package init(isTerminal: Bool, environment: (String) -> String?) {
+    let isDumb = (environment("TERM") ?? "dumb") == "dumb"
+    let refusesColour = !(environment("NO_COLOR") ?? "").isEmpty
+    let locale = ["LC_ALL", "LC_CTYPE", "LANG"].lazy.compactMap(environment).first { !$0.isEmpty }
+    let encoding = (locale ?? "").lowercased()
+    self.init(
+      isTerminal: isTerminal, redraws: isTerminal && !isDumb,
+      coloured: isTerminal && !isDumb && !refusesColour,
+      unicode: !isTerminal || encoding.contains("utf-8") || encoding.contains("utf8"))
+  }
+}
+
+/// The few ways in which a word is marked.
+package enum Style: String, Sendable {
+  case bold = "1"
+  case dim = "2"
+  case red = "31"
+  case green = "32"
+  case yellow = "33"
+  case cyan = "36"
+
+  package func apply(to text: String) -> String { "\u{1B}[\(rawValue)m\(text)\u{1B}[0m" }
+}

@@ -1,0 +1,148 @@
+/// Rows under column titles, aligned by cells. Every text is made printable here.
+package struct Table: Sendable {
+  package struct Column: Sendable {
+    let title: String
+    let alignment: TextLayout.Alignment
+    /// Numbers stand right, words left.
+    package init(_ title: String, _ alignment: TextLayout.Alignment = .left) {
+      self.title = TextLayout.printable(title)
+      self.alignment = alignment
+    }
+  }
+
+  private let columns: [Column]
+  private var rows: [[String]] = []
+  private static let gap = 2
+  private static let narrowestColumn = 6
+
+  package init(_ columns: [Column]) { self.columns = columns }
+
+  /// Missing cells are empty, surplus ones are dropped.
+  package mutating func add(_ cells: [String]) {
+    rows.append(
+      columns.indices.map { $0 < cells.count ? TextLayout.printable(cells[$0]) : "" })
+  }
+
+  package func write(to console: Console) {
+    console.write(
+      text(
+        width: console.capabilities.isTerminal ? console.width : nil,
+        unicode: console.capabilities.unicode
+      ) { console.styled($0, .bold) })
+  }
+
+  /// - Parameters:
+  ///   - width: what the widest left-aligned columns are cut to; nil: nothing is cut.
+  ///   - emphasis: how the titles are marked.
+  package func text(
+    width: Int?, unicode: Bool = true, emphasis: (String) -> String = { $0 }
+  ) -> String {
+    let widths = widths(within: width)
+    let ellipsis = unicode ? "…" : ""
+    func line(_ cells: [String]) -> String {
+      var result = ""
+      for (index, cell) in cells.enumerated() {
+        let cut = TextLayout.truncated(cell, to: widths[index], ellipsis: ellipsis)
+        result += TextLayout.padded(cut, to: widths[index], columns[index].alignment)
+        result += String(repeating: " ", count: Self.gap)
+      }
+      while result.last == " " { result.removeLast() }
+      return result
+    }
+    return emphasis(line(columns.map(\.title))) + "\n" + rows.map { line($0) + "\n" }.joined()
+  }
+
+  private func widths(within limit: Int?) -> [Int] {
+    var widths = columns.indices.map { index in
+      rows.reduce(DisplayWidth.cells(columns[index].title)) {
+        max($0, DisplayWidth.cells($1[index]))
+      }
+    }
+    guard let limit else { return widths }
+    var excess = widths.reduce(0, +) + Self.gap * max(0, columns.count - 1) - limit
+    while excess > 0 {
+      let widest = columns.indices.filter { columns[$0].alignment == .left }
+        .max { widths[$0] < widths[$1] }
+      guard let widest, widths[widest] > Self.narrowestColumn else { break }
+      widths[widest] -= 1
+      excess -= 1
+    }
+    return widths
+  }
+}
+
+/// Names and values in two columns, in titled sections: how a run ends.
+package struct Summary: Sendable {
+  package enum Mark: Sendable { case none, good, bad }
+
+  private struct Row {
+    let name: String
+    let value: String
+    let note: String
+    let mark: Mark
+    let isHeading: Bool
+  }
+
+  private var rows: [Row] = []
+
+  package init() {}
+
+  package mutating func section(_ title: String) {
+    let title = TextLayout.printable(title)
+    rows.append(Row(name: title, value: "", note: "", mark: .none, isHeading: true))
+  }
+
+  /// - Parameters:
+  ///   - note: stands behind the value: a unit, a bound, a remark.
+  ///   - indent: steps to the right, for parts of the row above.
+  package mutating func add(
+    _ name: String, _ value: String, note: String = "", mark: Mark = .none, indent: Int = 0
+  ) {
+    let space = String(repeating: "  ", count: max(0, indent))
+    rows.append(
+      Row(
+        name: "  " + space + TextLayout.printable(name), value: TextLayout.printable(value),
+        note: TextLayout.printable(note), mark: mark, isHeading: false))
+  }
+
+  package mutating func add(
+    _ name: String, _ value: Int, note: String = "", mark: Mark = .none, indent: Int = 0
+  ) {
+    add(name, Figures.grouped(value), note: note, mark: mark, indent: indent)
+  }
+
+  /// Names left, values right in one column for all sections. Where the terminal is too narrow,
+  /// notes go to their own lines.
+  package func write(to console: Console) {
+    let body = rows.filter { !$0.isHeading }
+    let names = body.map { DisplayWidth.cells($0.name) }.max() ?? 0
+    let values = body.map { DisplayWidth.cells($0.value) }.max() ?? 0
+    for (index, row) in rows.enumerated() {
+      if row.isHeading {
+        if index > 0 { console.line() }
+        console.line(console.styled(row.name, .bold))
+        continue
+      }
+      var line = TextLayout.padded(row.name, to: names) + "  "
+      let value = TextLayout.padded(row.value, to: values, .right)
+      switch row.mark {
+      case .none: line += value
+      case .good: line += console.styled(value, .green)
+      case .bad: line += console.styled(value, .red)
+      }
+      guard !row.note.isEmpty else {
+        console.line(line)
+        continue
+      }
+      let room = console.width - (names + values + 4)
+      if !console.capabilities.isTerminal || DisplayWidth.cells(row.note) <= room {
+        console.line(line + "  " + console.styled(row.note, .dim))
+      } else {
+        console.line(line)
+        for part in TextLayout.wrapped(row.note, to: max(1, console.width - 6)) {
+          console.line("      " + console.styled(part, .dim))
+        }
+      }
+    }
+  }
+}

@@ -1,0 +1,36 @@
+extension Program {
+  /// Parses and does what is asked: help and version are printed here, errors are told with the
+  /// way to help, all else is the verb's handler.
+  package func execute(
+    _ arguments: [String], output: Console, errors: Console
+  ) async -> ExitCode {
+    do throws(TerminalError) {
+      if arguments.isEmpty {
+        errors.write(help(path: [], on: errors))
+        return .usage
+      }
+      switch try parse(arguments) {
+      case .help(let path):
+        output.write(help(path: path, on: output))
+        return .ok
+      case .version:
+        output.line("\(name) \(version)")
+        return .ok
+      case .run(let command):
+        guard let handler = command.verb.handler else { return .usage }
+        return await handler(
+          Invocation(
+            program: self, path: command.path, output: output, errors: errors, command: command))
+      }
+    } catch {
+      complain(error.description, on: errors)
+      let command = ([name] + error.path).joined(separator: " ")
+      errors.line("Try '\(command) --help'.")
+      return .usage
+    }
+  }
+
+  func complain(_ message: String, on console: Console) {
+    console.line(console.styled("\(name):", .red) + " \(message)")
+  }
+}

@@ -1,0 +1,54 @@
+/// A verb with the values that were given: what its handler gets.
+package struct Invocation: Sendable {
+  package let program: Program
+  /// `["audience", "seed"]`
+  package let path: [String]
+  package let output: Console
+  package let errors: Console
+  let command: ParsedCommand
+
+  /// The value of an option that this verb declares.
+  package subscript<Value>(option: Option<Value>) -> Value { command[option] }
+  package subscript<Value>(argument: Argument<Value>) -> Value { command[argument] }
+
+  /// Whether an option stood on the command line, as opposed to its default.
+  package func isGiven(_ option: some DeclaredOption) -> Bool { command.isGiven(option) }
+
+  /// Tells what went wrong on standard error, one line, with the program's name.
+  package func complain(_ message: String) {
+    program.complain(message, on: errors)
+  }
+}
+
+/// What the parser made of a command line. Every value in it has been checked.
+package struct ParsedCommand: Sendable {
+  package let path: [String]
+  let verb: Verb
+  let options: [String: [String]]
+  let arguments: [String: [String]]
+
+  package subscript<Value>(option: Option<Value>) -> Value {
+    guard let value = option.read(options[option.declaration.name] ?? []) else {
+      preconditionFailure("--\(option.declaration.name) is read but not declared by this verb")
+    }
+    return value
+  }
+
+  package subscript<Value>(argument: Argument<Value>) -> Value {
+    guard let value = argument.read(arguments[argument.declaration.name] ?? []) else {
+      preconditionFailure("<\(argument.declaration.name)> is read but not declared by this verb")
+    }
+    return value
+  }
+
+  package func isGiven(_ option: some DeclaredOption) -> Bool {
+    options[option.declaration.name] != nil
+  }
+}
+
+/// What a command line asks for.
+package enum Request: Sendable {
+  case help(path: [String])
+  case version
+  case run(ParsedCommand)
+}

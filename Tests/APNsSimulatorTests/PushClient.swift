@@ -1,0 +1,287 @@
+import APNsSimulator
+import EventLoop
+import Glibc
+import HTTP2
+import TLS
+import Transport
+
+struct Reply: Sendable {
+  var status = 0
+  var headers: [String: String] = [:]
+  var body: [UInt8] = []
+  /// The stream's error code; nil: the connection was lost first.
+  var closed: UInt32?
+
+  var text: String { String(decoding: body, as: UTF8.self) }
+}
+
+/// A push as Apple wants it, to be spoilt by tests.
+struct Request: Sendable {
+  var method = "POST"
+  var path = "/3/device/" + String(repeating: "ab", count: 32)
+  var fields: [(String, String)] = [
+    ("apns-topic", "com.example.live"), ("apns-push-type", "alert"), ("apns-priority", "10"),
+    ("apns-id", "123e4567-e89b-12d3-a456-42661417400a"),
+  ]
+  var body = Array(#"{"aps":{"alert":"hello"}}"#.utf8)
+
+  init() {}
+  init(token: String) { path = "/3/device/" + token }
+
+  mutating func set(_ name: String, _ value: String?) {
+    fields.removeAll { $0.0 == name }
+    if let value { fields.append((name, value)) }
+  }
+}
+
+/// A small HTTP/2 client on a loop; every method is called on it.
+final class PushClient {
+  private let loop: EventLoop
+  private var connection: Connection?
+  private var session: HTTP2ClientSession?
+  private var replies: [Int: Reply] = [:]
+  private var waiting: [Int: CheckedContinuation<Void, Never>] = [:]
+  private var watchers: [CheckedContinuation<Void, Never>] = []
+  private var bodies: [Int: UnsafeMutableRawBufferPointer] = [:]
+  private var nextSlot = 0
+  private(set) var isOpen = false
+  private(set) var isLost = false
+  private(set) var goAways: [Int32] = []
+  private(set) var streamLimits: [Int] = []
+
+  init(_ loop: EventLoop) { self.loop = loop }
+
+  deinit { for body in bodies.values { body.deallocate() } }
+
+  func connect(_ address: APNsSimulatorAddress, assumedStreams: Int = 1) async throws {
+    let trust = try TLSClientContext(caFile: address.authorityFile, alpn: ["h2"])
+    var options = HTTP2ClientOptions()
+    options.assumedMaximumStreams = assumedStreams
+    options.maximumSlots = 10_000
+    session = try HTTP2ClientSession(options: options, delegate: self)
+    let made = Connection(
+      to: Endpoint(host: address.host, port: address.port), tls: trust,
+      options: TransportOptions(), loop: loop, delegate: self)
+    connection = made
+    made.connect()
+    await until { $0.isLost || ($0.isOpen && !$0.streamLimits.isEmpty) }
+  }
+
+  var streamLimit: Int { session?.remoteMaxConcurrentStreams ?? 0 }
+
+  func close() {
+    connection?.close()
+    session?.abandon()
+    connection = nil
+    session = nil
+  }
+
+  /// Starts a request; `reply(to:)` waits for its end.
+  func start(_ request: Request, authorization: String?) throws -> Int {
+    var fields: [(name: String, value: String, indexing: HTTP2Indexing)] = [
+      (":method", request.method, .indexed), (":scheme", "https", .indexed),
+      (":authority", "localhost", .indexed), (":path", request.path, .never),
+    ]
+    if let authorization { fields.append(("authorization", authorization, .never)) }
+    for field in request.fields { fields.append((field.0, field.1, .never)) }
+    let block = try HTTP2FieldBlock(fields)
+    let slot = nextSlot
+    nextSlot += 1
+    let body = UnsafeMutableRawBufferPointer.allocate(
+      byteCount: max(request.body.count, 1), alignment: 1)
+    body.copyBytes(from: request.body)
+    bodies[slot] = body
+    blocks.append(block)
+    replies[slot] = Reply()
+    guard let session else { return slot }
+    _ = try session.submit(
+      block, body: UnsafeRawBufferPointer(rebasing: body[0..<request.body.count]), slot: slot)
+    flush()
+    return slot
+  }
+  private var blocks: [HTTP2FieldBlock] = []
+
+  func reply(to slot: Int) async -> Reply {
+    if !isLost, replies[slot]?.closed == nil {
+      await withCheckedContinuation { waiting[slot] = $0 }
+    }
+    return replies[slot] ?? Reply()
+  }
+
+  func send(_ request: Request, authorization: String?) async throws -> Reply {
+    await reply(to: try start(request, authorization: authorization))
+  }
+
+  /// Waits until something has made `condition` true.
+  func until(_ condition: (PushClient) -> Bool) async {
+    while !condition(self) { await withCheckedContinuation { watchers.append($0) } }
+  }
+
+  /// Answers that are still missing.
+  var unanswered: Int { replies.values.count { $0.closed == nil } }
+
+  private func flush() {
+    do {
+      while let bytes = try session?.nextOutput() { connection?.write(bytes) }
+    } catch {
+      lose()
+    }
+  }
+
+  private func lose() {
+    isLost = true
+    connection?.close()
+    session?.abandon()
+    for continuation in waiting.values { continuation.resume() }
+    waiting = [:]
+    changed()
+  }
+
+  private func changed() {
+    let waking = watchers
+    watchers = []
+    for watcher in waking { watcher.resume() }
+  }
+}
+
+extension PushClient: ConnectionDelegate {
+  func connectionOpened(_ connection: Connection) {
+    isOpen = true
+    flush()
+    changed()
+  }
+  func connection(_ connection: Connection, received bytes: UnsafeRawBufferPointer) {
+    do {
+      try session?.receive(bytes)
+      flush()
+    } catch {
+      lose()
+    }
+    changed()
+  }
+  func connectionDrained(_ connection: Connection) {}
+  func connectionClosed(_ connection: Connection, error: TransportError?) { lose() }
+}
+
+extension PushClient: HTTP2ClientDelegate {
+  func http2(slot: Int, status: Int) { replies[slot]?.status = status }
+  func http2(slot: Int, header name: UnsafeRawBufferPointer, value: UnsafeRawBufferPointer) {
+    let name = String(decoding: name, as: UTF8.self)
+    replies[slot]?.headers[name] = String(decoding: value, as: UTF8.self)
+  }
+  func http2(slot: Int, body: UnsafeRawBufferPointer) {
+    replies[slot]?.body.append(contentsOf: body)
+  }
+  func http2(slot: Int, closed errorCode: UInt32) {
+    replies[slot]?.closed = errorCode
+    waiting.removeValue(forKey: slot)?.resume()
+  }
+  func http2GoAway(lastStreamID: Int32, errorCode: UInt32, debug: UnsafeRawBufferPointer) {
+    goAways.append(lastStreamID)
+  }
+  func http2SettingsChanged() { streamLimits.append(streamLimit) }
+  func http2PingAcknowledged() {}
+}
+
+/// What a test changes in the simulator's options.
+struct Setup {
+  let change: (inout APNsSimulatorOptions) -> Void
+}
+
+func changed(_ change: @escaping (inout APNsSimulatorOptions) -> Void) -> Setup {
+  Setup(change: change)
+}
+
+/// A simulator, a client connected to it, and a key that it trusts; taken down after `body`.
+func withSimulator(
+  _ setup: Setup = Setup { _ in },
+  _ body: @Sendable (isolated LoopActor, Bench) async throws -> Void
+) async throws {
+  let directory = try makeDirectory()
+  let key = try ES256Key.generate()
+  var options = APNsSimulatorOptions(directory: directory)
+  options.providerKeys = [
+    .init(keyID: "KEY1234567", teamID: "TEAM123456", publicKeyPEM: key.publicKeyPEM)
+  ]
+  setup.change(&options)
+  let simulator = APNsSimulator(options: options, log: { _ in })
+  let address = try await simulator.start()
+  let loop = EventLoop(name: "test client")
+  let result: Result<Void, any Error> = await LoopActor(loop).run { actor in
+    let bench = Bench(simulator: simulator, address: address, key: key, loop: loop)
+    do {
+      try await body(actor, bench)
+      bench.closeAll()
+      return .success(())
+    } catch {
+      bench.closeAll()
+      return .failure(error)
+    }
+  }
+  await simulator.stop()
+  loop.stop()
+  removeDirectory(directory)
+  try result.get()
+}
+
+final class Bench {
+  let simulator: APNsSimulator
+  let address: APNsSimulatorAddress
+  let key: ES256Key
+  private let loop: EventLoop
+  private var clients: [PushClient] = []
+
+  init(simulator: APNsSimulator, address: APNsSimulatorAddress, key: ES256Key, loop: EventLoop) {
+    self.simulator = simulator
+    self.address = address
+    self.key = key
+    self.loop = loop
+  }
+
+  func connect(assumedStreams: Int = 1) async throws -> PushClient {
+    let client = PushClient(loop)
+    clients.append(client)
+    try await client.connect(address, assumedStreams: assumedStreams)
+    return client
+  }
+
+  func closeAll() { for client in clients { client.close() } }
+
+  /// `bearer <jwt>`, issued `age` seconds ago.
+  func authorization(
+    age: Int64 = 0, keyID: String = "KEY1234567", teamID: String = "TEAM123456",
+    algorithm: String = "ES256", key other: ES256Key? = nil
+  ) throws -> String {
+    let issuedAt = APNsSimulatorOptions.wallClock() / 1_000_000 - age
+    let header = Base64URL.encode(Array(#"{"alg":"\#(algorithm)","kid":"\#(keyID)"}"#.utf8))
+    let claims = Base64URL.encode(Array(#"{"iss":"\#(teamID)","iat":\#(issuedAt)}"#.utf8))
+    let message = "\(header).\(claims)"
+    let signature = try (other ?? key).sign(Array(message.utf8))
+    return "bearer \(message).\(Base64URL.encode(signature))"
+  }
+}
+
+struct SystemError: Error { let number: Int32 }
+
+func makeDirectory() throws -> String {
+  var template = Array("/tmp/simulator-test-XXXXXX".utf8CString)
+  guard mkdtemp(&template) != nil else { throw SystemError(number: errno) }
+  return String(decoding: template.dropLast().map(UInt8.init(bitPattern:)), as: UTF8.self)
+}
+
+func removeDirectory(_ path: String) {
+  for name in ["ca.pem", "server.pem", "server.key", "server.hosts", "AuthKey_SIMULATED1.p8"] {
+    unlink("\(path)/\(name)")
+  }
+  rmdir(path)
+}
+
+func readFile(_ path: String) throws -> String {
+  let descriptor = open(path, O_RDONLY)
+  guard descriptor >= 0 else { throw SystemError(number: errno) }
+  defer { close(descriptor) }
+  var bytes = [UInt8](repeating: 0, count: 65_536)
+  let count = read(descriptor, &bytes, bytes.count)
+  guard count >= 0 else { throw SystemError(number: errno) }
+  return String(decoding: bytes[0..<count], as: UTF8.self)
+}

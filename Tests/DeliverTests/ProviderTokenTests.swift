@@ -1,0 +1,68 @@
+import Synchronization
+import Testing
+
+@testable import Deliver
+
+@Suite struct ProviderTokenTests {
+  static let minute: Int64 = 60_000
+  static let start: Int64 = 1_700_000_000_000
+
+  private func source(
+    lifetime: Duration = .seconds(50 * 60), fails: Bool = false
+  ) -> ProviderTokenSource {
+    ProviderTokenSource(
+      keyID: "KEYKEYKEY1", teamID: "TEAMTEAM01", lifetime: lifetime,
+      base64URL: { String(decoding: $0, as: UTF8.self) },
+      sign: { message in
+        if fails { throw DeliverError(.signing, "no") }
+        return Array("S\(message.count)".utf8)
+      })
+  }
+
+  @Test func writesHeaderAndClaims() throws {
+    let token = try source().token(now: Self.start)
+    let text = String(decoding: Array(token.authorization.bytes), as: UTF8.self)
+    #expect(
+      text.hasPrefix(
+        #"bearer {"alg":"ES256","kid":"KEYKEYKEY1"}.{"iss":"TEAMTEAM01","iat":1700000000}.S"#))
+  }
+
+  @Test func keepsATokenUntilItComesOfAge() throws {
+    let source = source()
+    let first = try source.token(now: Self.start)
+    #expect(try source.token(now: Self.start + 49 * Self.minute) === first)
+    let second = try source.token(now: Self.start + 50 * Self.minute)
+    #expect(second !== first)
+    #expect(second.issuedAt == Self.start + 50 * Self.minute)
+  }
+
+  @Test func keepsTheLifetimeBetweenTwentyAndSixtyMinutes() throws {
+    let hasty = source(lifetime: .seconds(1))
+    let first = try hasty.token(now: Self.start)
+    #expect(try hasty.token(now: Self.start + 19 * Self.minute) === first)
+    #expect(try hasty.token(now: Self.start + 20 * Self.minute) !== first)
+    let slow = source(lifetime: .seconds(86_400))
+    let kept = try slow.token(now: Self.start)
+    #expect(try slow.token(now: Self.start + 60 * Self.minute) !== kept)
+  }
+
+  @Test func replacesARefusedTokenOnceInTwentyMinutes() throws {
+    let source = source()
+    let first = try source.token(now: Self.start)
+    #expect(try source.replacement(for: first, now: Self.start + 19 * Self.minute) === first)
+    let second = try source.replacement(for: first, now: Self.start + 21 * Self.minute)
+    #expect(second !== first)
+    // Another lane was refused with the old one at the same time: it gets the same new one.
+    #expect(try source.replacement(for: first, now: Self.start + 21 * Self.minute) === second)
+  }
+
+  @Test func makesANewOneWhenTheClockWentBack() throws {
+    let source = source()
+    let first = try source.token(now: Self.start)
+    #expect(try source.token(now: Self.start - 120 * Self.minute) !== first)
+  }
+
+  @Test func saysThatTheKeyDoesNotSign() {
+    #expect(throws: DeliverError.self) { try source(fails: true).token(now: Self.start) }
+  }
+}

@@ -1,0 +1,93 @@
+import Model
+import Testing
+
+@testable import Deliver
+
+@Suite struct ReadyQueueTests {
+  @Test func handsOutItsEnvironmentInOrderAndReturnedOnesFirst() throws {
+    var queue = ReadyQueue(environment: .production)
+    let mixed = batch([.production, .sandbox, .production])
+    #expect(append(mixed, to: &queue) == 2)
+    #expect(append(batch([.sandbox]), to: &queue) == 0)
+    #expect(append(batch([.production]), to: &queue) == 1)
+    let head = queue.next()
+    let first = try #require(head)
+    #expect(first.index == 0 && first.tries == 0)
+    queue.putBack(ReadyPush(batch: first.batch, index: 0, tries: 1))
+    #expect(queue.count == 3)
+    #expect(next(&queue)?.tries == 1)
+    #expect(next(&queue)?.index == 2)
+    #expect(next(&queue)?.index == 0)
+    #expect(next(&queue) == nil)
+    #expect(queue.count == 0)
+  }
+
+  @Test func takesOutWhatExpiredAndKeepsTheRest() throws {
+    var queue = ReadyQueue(environment: .production)
+    _ = queue.append(batch([.production, .production], expiresAt: 100))
+    _ = queue.append(batch([.production], expiresAt: 200))
+    let head = queue.next()
+    let begun = try #require(head)
+    queue.putBack(ReadyPush(batch: begun.batch, index: 0, tries: 2))
+    let early = queue.takeExpired(at: 99)
+    #expect(early.isEmpty)
+    let expired = queue.takeExpired(at: 100)
+    #expect(expired.map(\.index).sorted() == [0, 1])
+    #expect(queue.count == 1)
+    #expect(next(&queue)?.batch.headers.expiresAt == 200)
+  }
+
+  @Test func survivesManyBatches() {
+    var queue = ReadyQueue(environment: .production)
+    var taken = 0
+    for round in 0..<500 {
+      _ = queue.append(batch([.production, .sandbox, .production]))
+      if round % 3 > 0 { while taken < round, queue.next() != nil { taken += 1 } }
+    }
+    while queue.next() != nil { taken += 1 }
+    #expect(taken == 1000)
+  }
+
+  @Test func retriesComeInOrderOfTheirTime() {
+    var retries = RetryQueue()
+    let pushes = batch(Array(repeating: .production, count: 50))
+    for index in 0..<50 {
+      retries.append(
+        ReadyPush(batch: pushes, index: index, tries: 1), due: UInt64((index * 37) % 50))
+    }
+    var due = retries.popDue(at: 0)
+    #expect(due?.index == 0)
+    due = retries.popDue(at: 0)
+    #expect(due == nil)
+    var last = UInt64(0)
+    while let due = retries.nextDue {
+      #expect(due > last)
+      last = due
+      let popped = retries.popDue(at: due)
+      #expect(popped != nil)
+    }
+    #expect(retries.count == 0)
+  }
+
+  private func next(_ queue: inout ReadyQueue) -> ReadyPush? { queue.next() }
+
+  private func append(_ batch: PushBatch, to queue: inout ReadyQueue) -> Int { queue.append(batch) }
+
+  private func batch(_ environments: [APNsEnvironment], expiresAt: Int64 = .max) -> PushBatch {
+    let headers = PushHeaders(
+      pushType: .alert, priority: 10, topic: "a.b", collapseID: nil, expiration: 0,
+      expiresAt: expiresAt)
+    let batch = PushBatch(event: "e", headers: headers, tally: SegmentTally())
+    let page = RecipientPage(fieldNames: [])
+    let user = page.bytes.append(utf8: "u1")
+    for environment in environments {
+      let member = page.bytes.append(utf8: "apns:x:a.b:00ff")
+      batch.append(
+        recipient: .init(user: user, firstBinding: 0, bindingCount: 1),
+        binding: .init(member: member, token: member.last(4), environment: environment), of: page,
+        payload: batch.bytes.append(utf8: "{}"))
+    }
+    batch.seal()
+    return batch
+  }
+}

@@ -1,0 +1,115 @@
+import Keyspace
+import Model
+import Redis
+import Testing
+
+@testable import Devices
+
+@Suite struct AudienceWriterTests {
+  @Test func seedsUsersAndShards() async throws {
+    try await RedisFixture().run { redis async throws in
+      let writer = AudienceWriter(
+        redis: redis, keyspace: keyspace,
+        options: AudienceWriterOptions(rowsPerPage: 100, followersPerFlush: 333))
+      let audience = SyntheticAudience(followers: 5_000, seed: 1, topic: "com.example.live")
+      try await writer.begin(streamer: "s1", expectedFollowers: 5_000)
+      for index in 0..<5_000 { try await writer.append(audience.row(index)) }
+      let summary = try await writer.finish()
+      let totals = audience.totals()
+      #expect(summary.users == 5_000 && summary.devices == totals.devices)
+      #expect(summary.followers == 5_000 && summary.shards == 4 && summary.generation == 1)
+      #expect(try await redis.followers("s1") == (0..<5_000).map { "u\($0)" }.sorted())
+      #expect(
+        try await redis.table(keyspace.followers(of: "s1"))
+          == ["shards": "4", "generation": "1", "followers": "5000"])
+      for index in [0, 17, 4_999] {
+        let row = audience.row(index)
+        #expect(
+          try await redis.members(keyspace.bindings(user: row.user))
+            == row.bindings.map(\.member).sorted())
+        let profile = try await redis.table(keyspace.profile(user: row.user))
+        #expect(profile.count == row.profile.count)
+        for (name, value) in row.profile { #expect(profile[name] == value) }
+        for binding in row.bindings {
+          #expect(
+            try await redis.ask("GET", keyspace.tokenOwner(token: binding.token)) == row.user)
+          let at = try await redis.ask("HGET", keyspace.bound(user: row.user), binding.member)
+          #expect(at == String(row.boundAt))
+        }
+      }
+    }
+  }
+
+  @Test func aSecondSeedReplacesTheFirstInOneStep() async throws {
+    try await RedisFixture().run { redis async throws in
+      let writer = AudienceWriter(redis: redis, keyspace: keyspace)
+      try await writer.begin(streamer: "s1", expectedFollowers: 5_000)
+      for index in 0..<10 { try await writer.append(row("old\(index)")) }
+      _ = try await writer.finish()
+      try await writer.begin(streamer: "s1", expectedFollowers: 1)
+      try await writer.append(row("new"))
+      #expect(try await redis.followers("s1").count == 10)
+      let summary = try await writer.finish()
+      #expect(summary.generation == 2 && summary.shards == 1 && summary.followers == 1)
+      #expect(try await redis.followers("s1") == ["new"])
+      let shardKeys = try await redis.keys().filter { $0.hasPrefix("ffd:{f:s1:") }
+      #expect(shardKeys == ["ffd:{f:s1:2:0}"])
+    }
+  }
+
+  @Test func followsDuringARewriteAreInBothGenerations() async throws {
+    try await RedisFixture().run { redis async throws in
+      let registry = DeviceRegistry(redis: redis, keyspace: keyspace)
+      for index in 0..<10 { _ = try await registry.follow(streamer: "s1", user: "u\(index)") }
+      let writer = AudienceWriter(redis: redis, keyspace: keyspace)
+      try await writer.begin(streamer: "s1", expectedFollowers: 5_000)
+      for index in 0..<10 { try await writer.append(row("u\(index)")) }
+      _ = try await registry.follow(streamer: "s1", user: "late")
+      #expect(try await redis.followers("s1").contains("late"))
+      _ = try await writer.finish()
+      let heading = try await redis.table(keyspace.followers(of: "s1"))
+      #expect(heading == ["shards": "4", "generation": "2", "followers": "11"])
+      #expect(try await redis.followers("s1").contains("late"))
+    }
+  }
+
+  @Test func anAbandonedOrSupersededRewriteLeavesNothing() async throws {
+    try await RedisFixture().run { redis async throws in
+      let registry = DeviceRegistry(redis: redis, keyspace: keyspace)
+      _ = try await registry.follow(streamer: "s1", user: "u1")
+      let before = try await redis.keys()
+      let first = AudienceWriter(redis: redis, keyspace: keyspace)
+      try await first.begin(streamer: "s1", expectedFollowers: 1)
+      try await first.append(AudienceRow(user: "x", profile: [], bindings: [], boundAt: 0))
+      try await first.abandon()
+      #expect(try await redis.keys() == before)
+      #expect(try await redis.ask("HGET", keyspace.followers(of: "s1"), "next") == nil)
+
+      try await first.begin(streamer: "s1", expectedFollowers: 1)
+      try await first.append(AudienceRow(user: "y", profile: [], bindings: [], boundAt: 0))
+      let second = AudienceWriter(redis: redis, keyspace: keyspace)
+      try await second.begin(streamer: "s1", expectedFollowers: 1)
+      try await second.append(AudienceRow(user: "z", profile: [], bindings: [], boundAt: 0))
+      #expect(await failure { _ = try await first.finish() }?.code == .conflict)
+      #expect(try await second.finish().generation == 3)
+      #expect(try await redis.followers("s1") == ["z"])
+      #expect(try await redis.keys().filter { $0.hasPrefix("ffd:{f:s1:") }.count == 1)
+    }
+  }
+
+  @Test func aWrongRowIsRefusedAndTheOthersGoOn() async throws {
+    try await RedisFixture().run { redis async throws in
+      let writer = AudienceWriter(redis: redis, keyspace: keyspace)
+      try await writer.begin(streamer: "s1", expectedFollowers: 2)
+      try await writer.append(row("good", "aa"))
+      let error = await failure { try await writer.append(row("bad}", "bb")) }
+      #expect(error?.code == .invalid)
+      let summary = try await writer.finish()
+      #expect(summary.users == 1 && summary.followers == 1)
+      let tooLate = await failure {
+        try await writer.begin(streamer: "s:1:2", expectedFollowers: 1)
+      }
+      #expect(tooLate?.code == .invalid)
+    }
+  }
+}

@@ -1,0 +1,113 @@
+import EventLoop
+import Glibc
+import Synchronization
+import Testing
+
+@Suite struct EventLoopTests {
+  @Test func runsActorJobsOnItsOwnThread() async {
+    let loop = EventLoop(name: "test")
+    defer { loop.stop() }
+    let actor = LoopActor(loop)
+    let onLoop = await actor.run { _ in loop.isOnLoop }
+    #expect(onLoop)
+    #expect(!loop.isOnLoop)
+  }
+
+  @Test func executesWorkFromOtherThreadsInOrder() async {
+    let loop = EventLoop(name: "test")
+    defer { loop.stop() }
+    let seen = Mutex<[Int]>([])
+    await withCheckedContinuation { continuation in
+      for number in 0..<1000 { loop.execute { seen.withLock { $0.append(number) } } }
+      loop.execute { continuation.resume() }
+    }
+    #expect(seen.withLock { $0 } == Array(0..<1000))
+  }
+
+  @Test func firesTimersByDeadlineAndNotCancelledOnes() async {
+    let loop = EventLoop(name: "test")
+    defer { loop.stop() }
+    let order = await LoopActor(loop).run { _ in
+      let box = Box<[String]>([])
+      loop.schedule(after: .milliseconds(30)) { box.value.append("late") }
+      loop.schedule(after: .milliseconds(5)) { box.value.append("early") }
+      loop.schedule(after: .milliseconds(10)) { box.value.append("cancelled") }.cancel()
+      await loop.wait(.milliseconds(40))
+      return box.value
+    }
+    #expect(order == ["early", "late"])
+  }
+
+  @Test func runsTurnEndHooksOnceAfterTheWorkOfTheTurn() async {
+    let loop = EventLoop(name: "test")
+    defer { loop.stop() }
+    let order = Mutex<[String]>([])
+    await LoopActor(loop).run { _ in
+      loop.atTurnEnd { order.withLock { $0.append("end") } }
+      loop.execute { order.withLock { $0.append("work") } }
+      order.withLock { $0.append("job") }
+      await loop.wait(.milliseconds(2))
+    }
+    #expect(order.withLock { $0 } == ["job", "work", "end"])
+  }
+
+  @Test func tellsWhenADescriptorIsReadyAndStopsAfterRemoval() async throws {
+    let loop = EventLoop(name: "test")
+    defer { loop.stop() }
+    var ends: [Int32] = [0, 0]
+    #expect(pipe(&ends) == 0)
+    let (reader, writer) = (ends[0], ends[1])
+    defer {
+      close(reader)
+      close(writer)
+    }
+    let counts = try await LoopActor(loop).run { _ in
+      let handler = Counter()
+      let registration = try loop.add(reader, [.read], handler)
+      await loop.wait(.milliseconds(2))
+      let before = handler.calls
+      _ = write(writer, "x", 1)
+      await loop.wait(.milliseconds(2))
+      let after = handler.calls
+      loop.remove(registration)
+      _ = write(writer, "y", 1)
+      let removed = handler.calls
+      await loop.wait(.milliseconds(2))
+      return [before, after > 0 ? 1 : 0, handler.calls - removed]
+    }
+    #expect(counts == [0, 1, 0])
+  }
+
+  @Test func refusesADescriptorThatEpollRefuses() async {
+    let loop = EventLoop(name: "test")
+    defer { loop.stop() }
+    await #expect(throws: LoopError.self) {
+      try await LoopActor(loop).run { _ in _ = try loop.add(-1, [.read], Counter()) }
+    }
+  }
+
+  @Test func endsItsThread() {
+    let loop = EventLoop(name: "test")
+    loop.stop()
+    loop.join()
+    #expect(!loop.isOnLoop)
+  }
+
+  @Test(arguments: [
+    (Duration.milliseconds(3), UInt64(3_000_000)), (.seconds(-1), 0), (.nanoseconds(7), 7),
+  ])
+  func convertsDurations(duration: Duration, nanoseconds: UInt64) {
+    #expect(duration.nanoseconds == nanoseconds)
+  }
+}
+
+/// Confined to the loop in these tests.
+private final class Box<Value> {
+  var value: Value
+  init(_ value: Value) { self.value = value }
+}
+
+private final class Counter: LoopHandler {
+  var calls = 0
+  func descriptorReady(_ readiness: Interest) { calls += 1 }
+}

@@ -1,0 +1,42 @@
+import Model
+import Testing
+
+@testable import Expand
+
+@Suite struct BindingParserTests {
+  private func parse(_ text: String) -> BindingParser.Result {
+    var text = text
+    return text.withUTF8 { BindingParser(app: app).parse(UnsafeRawBufferPointer($0)) }
+  }
+
+  @Test func everyMemberThatModelWritesIsRead() throws {
+    for environment in APNsEnvironment.allCases {
+      for length in [2, 64, 200, 512] {
+        let token = String(repeating: "0f", count: length / 2)
+        let binding = try #require(Binding(environment: environment, topic: app, token: token))
+        #expect(parse(binding.member) == .addressed(tokenCount: length, environment))
+      }
+    }
+  }
+
+  @Test func appsAreToldApartByTheWholeTopic() {
+    #expect(parse(member("aa", topic: "com.example.liv")) == .ofAnotherApp)
+    #expect(parse(member("aa", topic: "com.example.live2")) == .ofAnotherApp)
+    #expect(parse(member("aa", topic: "com.example")) == .ofAnotherApp)
+    #expect(parse(member("xx", topic: "com.example")) == .malformed)
+  }
+
+  @Test func onlyHexDigitsMakeAToken() {
+    for byte in UInt8.min...UInt8.max {
+      let isHex =
+        (0x30...0x39).contains(byte) || (0x41...0x46).contains(byte)
+        || (0x61...0x66).contains(byte)
+      // At either end and within a long one, where vector code looks.
+      for position in [0, 31, 63] {
+        var token = [UInt8](repeating: 0x61, count: 64)
+        token[position] = byte
+        #expect(token.withUnsafeBytes { BindingParser.isToken($0) } == isHex, "\(byte)")
+      }
+    }
+  }
+}

@@ -1,0 +1,43 @@
+import EventLoop
+import Redis
+import TestSupport
+
+/// A real redis-server and a client of it on a loop of its own.
+final class RedisFixture: Sendable {
+  let server: RedisServerProcess
+  private let loop = EventLoop(name: "fixture")
+
+  init(isDurable: Bool = false) throws { server = try RedisServerProcess(isDurable: isDurable) }
+
+  deinit { loop.stop() }
+
+  /// Runs `body` on the loop with a client that is closed afterwards.
+  func run<T: Sendable>(
+    commandTimeout: Duration = .seconds(10), maximumReplyBytes: Int = 64 << 20,
+    _ body: @Sendable (RedisClient) async throws -> T
+  ) async throws -> T {
+    let loop = loop
+    let options = RedisOptions(
+      port: server.port, commandTimeout: commandTimeout, reconnectMinimum: .milliseconds(5),
+      reconnectMaximum: .milliseconds(50), maximumReplyBytes: maximumReplyBytes)
+    return try await LoopActor(loop).run { _ in
+      let client = RedisClient(options: options, loop: loop, log: { _ in })
+      client.start()
+      defer { client.close() }
+      return try await body(client)
+    }
+  }
+}
+
+extension RedisClient {
+  /// The text of a command's reply; integers in decimal, nil for null and for arrays.
+  func ask(_ command: String...) async throws -> String? {
+    let replies = try await execute(RedisPipeline(command))
+    if let error = replies[0].error { throw error }
+    return replies[0].integer.map { String($0) } ?? replies[0].text
+  }
+
+  func table(_ key: String) async throws -> [String: String] {
+    try await execute(RedisPipeline(["HGETALL", key]))[0].dictionary ?? [:]
+  }
+}

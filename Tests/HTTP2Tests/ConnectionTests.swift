@@ -1,0 +1,126 @@
+import HTTP2
+import Testing
+
+@Suite struct ConnectionTests {
+  private let nothing = UnsafeRawBufferPointer(start: nil, count: 0)
+
+  @Test func limitsOfThePeerAreRead() throws {
+    var options = HTTP2ServerOptions()
+    options.maximumConcurrentStreams = 17
+    options.streamWindowBytes = 5000
+    let wire = try Wire(serverOptions: options)
+    #expect(wire.client.remoteMaxConcurrentStreams == 1)
+    #expect(!wire.client.settingsReceived)
+    try wire.pump()
+    #expect(wire.client.settingsReceived)
+    #expect(wire.client.remoteMaxConcurrentStreams == 17)
+    #expect(wire.client.remoteInitialStreamWindow == 5000)
+    #expect(wire.client.remoteConnectionWindow == 8 << 20)
+  }
+
+  @Test func theStreamLimitChangesInTheMiddle() throws {
+    var options = HTTP2ServerOptions()
+    options.maximumConcurrentStreams = 1
+    let wire = try Wire(serverOptions: options)
+    try wire.pump()
+    wire.server.answers = false
+    for (limit, expected) in [(1000, 1000), (1, 1), (0, 0), (50, 50)] {
+      wire.server.session?.setMaximumConcurrentStreams(limit)
+      try wire.pump()
+      #expect(wire.client.remoteMaxConcurrentStreams == expected)
+      wire.server.openMaximum = 0
+      for slot in 0..<min(limit + 5, 60) where limit > 0 {
+        _ = try wire.client.submit(wire.block, body: nothing, slot: slot)
+      }
+      while !wire.server.requests.isEmpty || wire.client.openStreams > 0 {
+        try wire.pump()
+        for slot in Array(wire.server.requests.keys) { wire.server.answer(slot) }
+      }
+      #expect(wire.server.openMaximum <= max(limit, 0))
+    }
+    #expect(wire.recorder.heard.values.allSatisfy { $0.closed.allSatisfy { $0 == 0 } })
+  }
+
+  @Test func refusedStreamsAreReportedAsRefused() throws {
+    let wire = try Wire()
+    try wire.pump()
+    wire.server.answers = false
+    for slot in 0..<10 { _ = try wire.client.submit(wire.block, body: nothing, slot: slot) }
+    try wire.pump()
+    for slot in wire.server.ended {
+      wire.server.session?.reset(slot: slot, errorCode: HTTP2ErrorCode.refusedStream)
+    }
+    try wire.pump()
+    for slot in 0..<10 {
+      #expect(wire.recorder.heard[slot]?.closed == [HTTP2ErrorCode.refusedStream])
+      #expect(wire.recorder.heard[slot]?.status == 0)
+    }
+    #expect(wire.client.openStreams == 0)
+  }
+
+  @Test func goAwaySplitsAtTheLastStream() throws {
+    let wire = try Wire()
+    try wire.pump()
+    wire.server.answers = false
+    var streams: [Int32] = []
+    for slot in 0..<10 {
+      streams.append(try wire.client.submit(wire.block, body: nothing, slot: slot))
+    }
+    try wire.pump()
+    // Not yet seen by the server when the GOAWAY arrives.
+    streams.append(try wire.client.submit(wire.block, body: nothing, slot: 10))
+    let reason = Array(#"{"reason":"Shutdown"}"#.utf8)
+    reason.withUnsafeBytes {
+      wire.server.session?.goAway(
+        lastStreamID: streams[4], errorCode: HTTP2ErrorCode.noError, debug: $0)
+    }
+    try wire.pump()
+    #expect(wire.recorder.goAways.map(\.last) == [streams[4]])
+    #expect(wire.recorder.goAways.first?.debug == #"{"reason":"Shutdown"}"#)
+    for slot in 5...10 {
+      #expect(wire.recorder.heard[slot]?.closed == [HTTP2ErrorCode.refusedStream])
+    }
+    #expect(wire.client.openStreams == 5)
+    #expect(throws: HTTP2Error.self) {
+      try wire.client.submit(wire.block, body: nothing, slot: 20)
+    }
+    for slot in Array(wire.server.requests.keys) { wire.server.answer(slot) }
+    try wire.pump()
+    for slot in 0..<5 {
+      #expect(wire.recorder.heard[slot]?.closed == [0])
+      #expect(wire.recorder.heard[slot]?.status == 200)
+    }
+    #expect(wire.client.openStreams == 0)
+    #expect(!wire.client.wantsIO)
+  }
+
+  @Test func anAbandonedSessionSaysNothingMore() throws {
+    let wire = try Wire()
+    try wire.pump()
+    wire.server.answers = false
+    _ = try wire.client.submit(wire.block, body: nothing, slot: 0)
+    try wire.pump()
+    wire.client.abandon()
+    #expect(wire.recorder.closedCount == 0)
+    #expect(!wire.client.wantsIO)
+    #expect(throws: HTTP2Error.self) { try wire.client.nextOutput() }
+    #expect(throws: HTTP2Error.self) {
+      try wire.client.submit(wire.block, body: nothing, slot: 1)
+    }
+  }
+
+  @Test func theServersLimitHoldsAgainstAClientThatIgnoresIt() throws {
+    var clientOptions = HTTP2ClientOptions()
+    clientOptions.assumedMaximumStreams = 100
+    var serverOptions = HTTP2ServerOptions()
+    serverOptions.maximumConcurrentStreams = 1
+    let wire = try Wire(clientOptions: clientOptions, serverOptions: serverOptions)
+    wire.server.answers = false
+    for slot in 0..<5 { _ = try wire.client.submit(wire.block, body: nothing, slot: slot) }
+    try wire.pump()
+    let refused = (0..<5).filter {
+      wire.recorder.heard[$0]?.closed == [HTTP2ErrorCode.refusedStream]
+    }
+    #expect(refused.count == 4)
+  }
+}

@@ -1,0 +1,163 @@
+import HTTP2
+import Testing
+
+@Suite struct RequestTests {
+  @Test(arguments: [1, 7, 4096])
+  func bodiesOfEverySizeComeBack(piece: Int) throws {
+    let wire = try Wire(piece: piece)
+    try wire.pump()
+    #expect(wire.recorder.settingsChanges == 1)
+    for size in [0, 1, 2, 255, 1024, 4095, 4096] {
+      let body = (0..<size).map { UInt8(truncatingIfNeeded: $0 &* 31) }
+      let path = Array("/3/device/\(size)".utf8)
+      try body.withUnsafeBytes { bytes in
+        try path.withUnsafeBytes { pathBytes in
+          #expect(wire.block.set(3, pathBytes))
+          let stream = try wire.client.submit(wire.block, body: bytes, slot: 5)
+          #expect(stream % 2 == 1)
+          #expect(wire.client.openStreams == 1)
+          try wire.pump()
+          let heard = try #require(wire.recorder.heard[5])
+          wire.recorder.heard[5] = nil
+          #expect(heard.status == 200)
+          #expect(heard.body == body)
+          #expect(heard.closed == [0])
+          #expect(heard.headers == ["apns-id": "id-\(stream)"])
+        }
+      }
+      #expect(wire.client.openStreams == 0)
+    }
+  }
+
+  @Test(arguments: [1, 100, 1000])
+  func bodiesWaitForTheServersWindow(window: Int) throws {
+    var options = HTTP2ServerOptions()
+    options.streamWindowBytes = window
+    let wire = try Wire(serverOptions: options)
+    try wire.pump()
+    let body = (0..<4096).map { UInt8(truncatingIfNeeded: $0 &* 7) }
+    try body.withUnsafeBytes { bytes in
+      for slot in 0..<3 { _ = try wire.client.submit(wire.block, body: bytes, slot: slot) }
+      try wire.pump()
+    }
+    for slot in 0..<3 {
+      #expect(wire.recorder.heard[slot]?.body == body)
+      #expect(wire.recorder.heard[slot]?.closed == [0])
+    }
+  }
+
+  @Test func pathAndTopicArriveAsGiven() throws {
+    let wire = try Wire()
+    wire.server.answers = false
+    let path = Array("/3/device/abcdef".utf8)
+    try path.withUnsafeBytes { bytes in
+      #expect(wire.block.set(3, bytes))
+      _ = try wire.client.submit(wire.block, body: .init(start: nil, count: 0), slot: 0)
+      try wire.pump()
+    }
+    let fields = try #require(wire.server.requests[0]?.fields)
+    #expect(fields.contains { $0 == (":path", "/3/device/abcdef") })
+    #expect(fields.contains { $0 == ("apns-topic", "com.example.live") })
+    #expect(fields.contains { $0 == (":method", "POST") })
+  }
+
+  @Test func aHundredThousandRequestsReuseTheirSlots() throws {
+    var options = HTTP2ClientOptions()
+    options.maximumSlots = 100
+    let wire = try Wire(clientOptions: options)
+    wire.recorder.keepsDetails = false
+    try wire.pump()
+    wire.recorder.freeSlots = Array(0..<100)
+    let total = 100_000
+    let body = [UInt8](repeating: 0x61, count: 300)
+    var submitted = 0
+    try body.withUnsafeBytes { bytes in
+      while wire.recorder.closedCount < total {
+        while submitted < total, let slot = wire.recorder.freeSlots.popLast() {
+          _ = try wire.client.submit(wire.block, body: bytes, slot: slot)
+          submitted += 1
+        }
+        try wire.pump()
+      }
+    }
+    #expect(wire.recorder.statusCount == total)
+    #expect(wire.recorder.bodyBytes == total * 300)
+    #expect(wire.client.openStreams == 0)
+    #expect(wire.server.session?.openStreams == 0)
+    #expect(wire.client.nextStreamID == Int32(total * 2 + 1))
+  }
+
+  @Test func aSlotInUseIsRefusedAndFreeAfterItsClose() throws {
+    let wire = try Wire()
+    try wire.pump()
+    wire.server.answers = false
+    let nothing = UnsafeRawBufferPointer(start: nil, count: 0)
+    _ = try wire.client.submit(wire.block, body: nothing, slot: 3)
+    #expect(throws: HTTP2Error.self) {
+      try wire.client.submit(wire.block, body: nothing, slot: 3)
+    }
+    #expect(throws: HTTP2Error.self) {
+      try wire.client.submit(wire.block, body: nothing, slot: 2048)
+    }
+    #expect(throws: HTTP2Error.self) {
+      try wire.client.submit(wire.block, body: nothing, slot: -1)
+    }
+    try wire.pump()
+    wire.server.answer(try #require(wire.server.ended.first))
+    try wire.pump()
+    #expect(wire.recorder.heard[3]?.closed == [0])
+    _ = try wire.client.submit(wire.block, body: nothing, slot: 3)
+  }
+
+  @Test func aClientResetReportsItsCodeOnce() throws {
+    let wire = try Wire()
+    try wire.pump()
+    wire.server.answers = false
+    let nothing = UnsafeRawBufferPointer(start: nil, count: 0)
+    let stream = try wire.client.submit(wire.block, body: nothing, slot: 0)
+    try wire.pump()
+    wire.client.reset(stream: stream, errorCode: HTTP2ErrorCode.cancel)
+    try wire.pump()
+    #expect(wire.recorder.heard[0]?.closed == [HTTP2ErrorCode.cancel])
+    #expect(wire.client.openStreams == 0)
+    #expect(wire.server.closedCount == 1)
+  }
+
+  @Test func aBodyMadeWhileItIsSentArrivesWhole() throws {
+    final class Counting: HTTP2BodySource {
+      var left = 4_000_000
+      func read(into buffer: UnsafeMutableRawBufferPointer) -> (count: Int, isFinal: Bool) {
+        let count = min(left, buffer.count)
+        for index in 0..<count { buffer[index] = 0x2e }
+        left -= count
+        return (count, left == 0)
+      }
+    }
+    // Far more frames than these come; long bodies are no flood.
+    var clientOptions = HTTP2ClientOptions()
+    clientOptions.maximumFramesWithoutProgress = 50
+    var serverOptions = HTTP2ServerOptions()
+    serverOptions.maximumFramesWithoutProgress = 50
+    let wire = try Wire(clientOptions: clientOptions, serverOptions: serverOptions)
+    try wire.pump()
+    wire.server.answers = false
+    let nothing = UnsafeRawBufferPointer(start: nil, count: 0)
+    _ = try wire.client.submit(wire.block, body: nothing, slot: 0)
+    try wire.pump()
+    let slot = try #require(wire.server.ended.first)
+    let head = try HTTP2FieldBlock([(":status", "200", .indexed)])
+    #expect(wire.server.session?.respond(slot: slot, head, source: Counting()) == true)
+    #expect(wire.server.session?.respond(slot: slot, head, body: nothing) == false)
+    try wire.pump()
+    #expect(wire.recorder.heard[0]?.body.count == 4_000_000)
+    #expect(wire.recorder.heard[0]?.closed == [0])
+  }
+
+  @Test func pingsAreAcknowledged() throws {
+    let wire = try Wire()
+    try wire.pump()
+    wire.client.ping()
+    try wire.pump()
+    #expect(wire.recorder.pings == 1)
+  }
+}

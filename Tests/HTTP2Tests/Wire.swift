@@ -1,0 +1,170 @@
+import HTTP2
+
+/// What a client heard about one slot.
+struct Heard {
+  var status = 0
+  var headers: [String: String] = [:]
+  var body: [UInt8] = []
+  var closed: [UInt32] = []
+}
+
+final class RecordingClient: HTTP2ClientDelegate {
+  var heard: [Int: Heard] = [:]
+  var goAways: [(last: Int32, code: UInt32, debug: String)] = []
+  var settingsChanges = 0
+  var pings = 0
+  var keepsDetails = true
+  var closedCount = 0
+  var statusCount = 0
+  var freeSlots: [Int] = []
+  var bodyBytes = 0
+
+  func http2(slot: Int, status: Int) {
+    statusCount += 1
+    if keepsDetails { heard[slot, default: Heard()].status = status }
+  }
+  func http2(slot: Int, header name: UnsafeRawBufferPointer, value: UnsafeRawBufferPointer) {
+    guard keepsDetails else { return }
+    heard[slot, default: Heard()].headers[text(name)] = text(value)
+  }
+  func http2(slot: Int, body: UnsafeRawBufferPointer) {
+    bodyBytes += body.count
+    if keepsDetails { heard[slot, default: Heard()].body += Array(body) }
+  }
+  func http2(slot: Int, closed errorCode: UInt32) {
+    closedCount += 1
+    freeSlots.append(slot)
+    if keepsDetails { heard[slot, default: Heard()].closed.append(errorCode) }
+  }
+  func http2GoAway(lastStreamID: Int32, errorCode: UInt32, debug: UnsafeRawBufferPointer) {
+    goAways.append((lastStreamID, errorCode, text(debug)))
+  }
+  func http2SettingsChanged() { settingsChanges += 1 }
+  func http2PingAcknowledged() { pings += 1 }
+}
+
+/// Answers each request at once: the body comes back, `x-status` chooses the status, `x-do` other
+/// deeds.
+final class EchoServer: HTTP2ServerDelegate {
+  struct Request {
+    var stream: Int32 = 0
+    var fields: [(String, String)] = []
+    var body: [UInt8] = []
+  }
+  var session: HTTP2ServerSession?
+  var requests: [Int: Request] = [:]
+  var answers = true
+  var ended: [Int] = []
+  var closedCount = 0
+  var openMaximum = 0
+  let head: HTTP2FieldBlock
+
+  init(options: HTTP2ServerOptions = HTTP2ServerOptions()) throws {
+    head = try HTTP2FieldBlock(
+      [(":status", "200", .indexed), ("apns-id", "0", .never)], values: .copied)
+    session = try HTTP2ServerSession(options: options, delegate: self)
+  }
+
+  func http2(slot: Int, requestBegan stream: Int32) {
+    requests[slot] = Request(stream: stream)
+    openMaximum = max(openMaximum, requests.count)
+  }
+  func http2(slot: Int, field name: UnsafeRawBufferPointer, value: UnsafeRawBufferPointer) {
+    requests[slot]?.fields.append((text(name), text(value)))
+  }
+  func http2(slot: Int, requestBody bytes: UnsafeRawBufferPointer) {
+    requests[slot]?.body += Array(bytes)
+  }
+  func http2(requestEnded slot: Int) {
+    ended.append(slot)
+    guard answers else { return }
+    answer(slot)
+  }
+  func http2(slot: Int, streamClosed errorCode: UInt32) {
+    requests[slot] = nil
+    closedCount += 1
+  }
+
+  func answer(_ slot: Int) {
+    guard let request = requests[slot] else { return }
+    let identifier = Array("id-\(request.stream)".utf8)
+    identifier.withUnsafeBytes { _ = head.set(1, $0) }
+    request.body.withUnsafeBytes { body in
+      identifier.withUnsafeBytes { _ in
+        _ = session?.respond(slot: slot, head, body: body)
+      }
+    }
+  }
+}
+
+func text(_ bytes: UnsafeRawBufferPointer) -> String { String(decoding: bytes, as: UTF8.self) }
+
+/// A client and a server session with their bytes carried between them in pieces of `piece`.
+final class Wire {
+  let client: HTTP2ClientSession
+  let recorder: RecordingClient
+  let server: EchoServer
+  let piece: Int
+  let block: HTTP2FieldBlock
+
+  init(
+    piece: Int = .max, clientOptions: HTTP2ClientOptions = HTTP2ClientOptions(),
+    serverOptions: HTTP2ServerOptions = HTTP2ServerOptions()
+  ) throws {
+    recorder = RecordingClient()
+    client = try HTTP2ClientSession(options: clientOptions, delegate: recorder)
+    server = try EchoServer(options: serverOptions)
+    self.piece = piece
+    block = try Wire.requestBlock()
+  }
+
+  static func requestBlock() throws -> HTTP2FieldBlock {
+    try HTTP2FieldBlock([
+      (":method", "POST", .indexed), (":scheme", "https", .indexed),
+      (":authority", "localhost", .indexed), (":path", "/3/device/00", .never),
+      ("apns-topic", "com.example.live", .indexed),
+    ])
+  }
+
+  /// Carries bytes both ways until neither side has any.
+  func pump() throws {
+    guard let server = server.session else { return }
+    var moved = true
+    while moved {
+      moved = false
+      while let bytes = try client.nextOutput() {
+        moved = true
+        let copy = Array(bytes)
+        try feed(copy) { try server.receive($0) }
+      }
+      while let bytes = try server.nextOutput() {
+        moved = true
+        let copy = Array(bytes)
+        try feed(copy) { try client.receive($0) }
+      }
+    }
+  }
+
+  func feed(_ bytes: [UInt8], to receive: (UnsafeRawBufferPointer) throws -> Void) throws {
+    try bytes.withUnsafeBytes { whole in
+      var start = 0
+      while start < whole.count {
+        let end = piece < whole.count - start ? start + piece : whole.count
+        try receive(UnsafeRawBufferPointer(rebasing: whole[start..<end]))
+        start = end
+      }
+    }
+  }
+}
+
+/// SplitMix64: the same bytes for the same seed.
+struct Seeded: RandomNumberGenerator {
+  var state: UInt64
+  mutating func next() -> UInt64 {
+    state &+= 0x9e37_79b9_7f4a_7c15
+    var mixed = state
+    mixed = (mixed ^ (mixed >> 30)) &* 0xbf58_476d_1ce4_e5b9
+    mixed = (mixed ^ (mixed >> 27)) &* 0x94d0_49bb_1331_11eb
+    return mixed ^ (mixed >> 31)
+  }
+}

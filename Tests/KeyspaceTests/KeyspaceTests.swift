@@ -1,0 +1,129 @@
+import Testing
+
+@testable import Keyspace
+
+@Suite struct KeyspaceTests {
+  let keys = Keyspace()
+
+  @Test func namesAreThoseOfTheContract() {
+    #expect(keys.followers(of: "s42") == "ffd:{f:s42}")
+    #expect(keys.followerShard(streamer: "s42", generation: 3, shard: 17) == "ffd:{f:s42:3:17}")
+    #expect(keys.bindings(user: "u1") == "ffd:{u:u1}:bindings")
+    #expect(keys.bound(user: "u1") == "ffd:{u:u1}:bound")
+    #expect(keys.quarantined(user: "u1") == "ffd:{u:u1}:quarantined")
+    #expect(keys.profile(user: "u1") == "ffd:{u:u1}:profile")
+    #expect(keys.tokenOwner(token: "ab12") == "ffd:{t:ab12}")
+    #expect(keys.event(id: "live-8f2c") == "ff:{e:live-8f2c}")
+    #expect(keys.settled(id: "live-8f2c") == "ff:{e:live-8f2c}:settled")
+    #expect(keys.statsTotal == "ff:{stats}:total")
+    #expect(keys.statsEvents == "ff:{stats}:events")
+    #expect(keys.statsSeries == "ff:{stats}:series")
+    #expect(keys.worker(id: "host-1") == "ff:worker:host-1")
+  }
+
+  @Test func prefixesAreConfigurable() {
+    let keys = Keyspace(data: "x:", dashboards: "")
+    #expect(keys.bindings(user: "u") == "x:{u:u}:bindings")
+    #expect(keys.event(id: "e") == "{e:e}")
+    #expect(String(decoding: keys.profileParts.prefix, as: UTF8.self) == "x:{u:")
+    #expect(keys != self.keys)
+  }
+
+  @Test func partsAroundAUserMakeItsKeys() {
+    let user = Array("ユーザ".utf8)
+    let bindings = keys.bindingsParts.prefix + user + keys.bindingsParts.suffix
+    let profile = keys.profileParts.prefix + user + keys.profileParts.suffix
+    #expect(String(decoding: bindings, as: UTF8.self) == keys.bindings(user: "ユーザ"))
+    #expect(String(decoding: profile, as: UTF8.self) == keys.profile(user: "ユーザ"))
+  }
+
+  @Test(
+    arguments: [
+      (0, "19700101", "0000"), (1_795_248_059_999, "20261121", "0800"),
+      (951_782_400_000, "20000229", "0000"), (951_868_799_999, "20000229", "2359"),
+      (4_107_542_400_000, "21000301", "0000"), (-1, "19691231", "2359"),
+      (1_735_689_599_999, "20241231", "2359"), (1_735_689_600_000, "20250101", "0000"),
+    ] as [(Int64, String, String)])
+  func countersOfTimeCarryUTC(milliseconds: Int64, day: String, minute: String) {
+    #expect(keys.statsDay(milliseconds: milliseconds) == "ff:{stats}:day:\(day)")
+    #expect(keys.statsMinute(milliseconds: milliseconds) == "ff:{stats}:minute:\(day)\(minute)")
+  }
+
+  @Test func theEndsOfTimeDoNotTrap() {
+    #expect(!keys.statsMinute(milliseconds: .max).isEmpty)
+    #expect(!keys.statsMinute(milliseconds: .min).isEmpty)
+  }
+
+  @Test func lifetimes() {
+    #expect(Keyspace.eventLifetimeSeconds == 604_800)
+    #expect(Keyspace.dayLifetimeSeconds == 34_560_000)
+    #expect(Keyspace.minuteLifetimeSeconds == 172_800)
+    #expect(Keyspace.workerLifetimeSeconds == 60)
+    #expect(Keyspace.statsSeriesMaximumEntries == 60_480)
+  }
+}
+
+@Suite struct IdentifierTests {
+  @Test(arguments: [
+    "a", "user-1", "urn:user:5", "ユーザ", "a b", "👩‍👩‍👧", String(repeating: "x", count: 128),
+  ])
+  func accepted(_ id: String) { #expect(Keyspace.isIdentifier(id)) }
+
+  @Test(arguments: [
+    "", "a{b", "a}b", "a\nb", "a\u{0}", "\u{7F}", "\u{85}", String(repeating: "x", count: 129),
+  ])
+  func refused(_ id: String) { #expect(!Keyspace.isIdentifier(id)) }
+
+  @Test(
+    arguments: [[0xFF], [0xC0, 0x80], [0x61, 0xE3, 0x83], [0xED, 0xA0, 0x80], [0xC2, 0x85]]
+      as [[UInt8]])
+  func bytesThatAreNoTextAreRefused(_ bytes: [UInt8]) {
+    #expect(!bytes.withUnsafeBytes { Keyspace.isIdentifier($0) })
+  }
+
+  @Test func aStreamerMayNotLookLikeAShardOfAnother() {
+    let keys = Keyspace()
+    #expect(
+      keys.followers(of: "a:1:2") == keys.followerShard(streamer: "a", generation: 1, shard: 2))
+    #expect(!Keyspace.isStreamerIdentifier("a:1:2"))
+    #expect(!Keyspace.isStreamerIdentifier(":1:2"))
+    for id in ["a", "a:1", "1:2", "a:1:b", "a:b:1", "a:1:", "a::1", "urn:user:x1"] {
+      #expect(Keyspace.isStreamerIdentifier(id), "\(id)")
+    }
+    #expect(!Keyspace.isStreamerIdentifier(""))
+  }
+
+  @Test func prefixes() {
+    #expect(Keyspace.isPrefix("") && Keyspace.isPrefix("ffd:"))
+    #expect(!Keyspace.isPrefix("{a}:") && !Keyspace.isPrefix(String(repeating: "x", count: 65)))
+  }
+}
+
+@Suite struct ShardingTests {
+  @Test func checksumIsTheStandardOne() {
+    func checksum(_ text: String) -> UInt32 {
+      Array(text.utf8).withUnsafeBytes { CRC32.checksum($0) }
+    }
+    #expect(checksum("123456789") == 0xCBF4_3926)
+    #expect(checksum("") == 0)
+    #expect(checksum("a") == 0xE8B7_BE43)
+  }
+
+  @Test func shardIsTheChecksumModuloTheShards() {
+    #expect(Keyspace.shard(of: "123456789", shards: 64) == 0xCBF4_3926 % 64)
+    #expect(Keyspace.shard(of: "123456789", shards: 1) == 0)
+    #expect(Keyspace.shard(of: "123456789", shards: 0) == 0)
+    #expect(Keyspace.shard(of: "123456789", shards: -8) == 0)
+  }
+
+  @Test func usersSpreadEvenly() {
+    var counts = [Int](repeating: 0, count: 64)
+    for user in 0..<64_000 { counts[Keyspace.shard(of: "user-\(user)", shards: 64)] += 1 }
+    #expect(counts.allSatisfy { $0 > 800 && $0 < 1_200 })
+  }
+
+  @Test(arguments: [(0, 1), (1, 1), (2_048, 1), (2_049, 2), (4_096, 2), (4_097, 4), (100_000, 64)])
+  func recommendedShards(followers: Int, shards: Int) {
+    #expect(Keyspace.recommendedShards(followers: followers) == shards)
+  }
+}

@@ -1,0 +1,127 @@
+import Keyspace
+import Model
+import Testing
+
+@testable import Record
+
+@Suite struct OpeningTests {
+  @Test func tellsNewResumedDuplicateAndFinishedApart() async throws {
+    try await RedisFixture().run { redis async throws in
+      let record = RecordStage(redis: redis, keyspace: keyspace)
+      let first = "notify-followers/0/7"
+      func open(_ source: String) async throws -> Opening {
+        try await record.open(event: event("e1"), audience: sharded(2), source: source, now: noon)
+      }
+      #expect(try await open(first) == .new)
+      #expect(try await open(first) == .resumed(plan: sharded(2)))
+      #expect(try await open("notify-followers/0/8") == .duplicate)
+      for segment in segments("e1", 2) {
+        _ = try await record.settle(segment, tally(accepted: 1), now: noon)
+      }
+      #expect(try await open(first) == .finished)
+      #expect(try await open("notify-followers/0/8") == .duplicate)
+      let total = try await redis.table(keyspace.statsTotal)
+      #expect(total["events"] == "1")
+      #expect(total["events_duplicate"] == "2")
+      #expect(total["events_done"] == "1")
+      let status = try #require(try await record.status(of: "e1"))
+      #expect(status.state == .done)
+      #expect(status.source == first)
+      #expect(status.startedAt == Int(noon))
+      #expect(try await record.status(of: "unknown") == nil)
+    }
+  }
+
+  @Test func aResumedEventKeepsThePlanItWasOpenedWith() async throws {
+    try await RedisFixture().run { redis async throws in
+      let record = RecordStage(redis: redis, keyspace: keyspace)
+      for (id, audience) in [("e1", sharded(4, generation: 3)), ("e2", .plain(key: "f:s1:x"))] {
+        _ = try await record.open(event: event(id), audience: audience, source: "t/0/1", now: noon)
+        let again = try await record.open(
+          event: event(id), audience: sharded(8, generation: 4), source: "t/0/1", now: noon)
+        #expect(again == .resumed(plan: audience))
+      }
+    }
+  }
+
+  @Test func anEventWithoutFollowersIsDoneAtOnce() async throws {
+    try await RedisFixture().run { redis async throws in
+      let record = RecordStage(redis: redis, keyspace: keyspace)
+      func open() async throws -> Opening {
+        try await record.open(event: event("e1"), audience: .none, source: "t/0/1", now: noon)
+      }
+      #expect(try await open() == .new)
+      #expect(try await record.status(of: "e1")?.state == .done)
+      #expect(try await open() == .finished)
+      #expect(try await redis.ask("XLEN", keyspace.statsEvents) == "1")
+    }
+  }
+
+  @Test func aStaleEventSettlesAsExpiredOnce() async throws {
+    try await RedisFixture().run { redis async throws in
+      let record = RecordStage(redis: redis, keyspace: keyspace)
+      func expire(_ source: String) async throws -> Expiry {
+        try await record.expire(event: event("e1"), source: source, now: noon)
+      }
+      #expect(try await expire("t/0/1") == .recorded)
+      #expect(try await expire("t/0/1") == .alreadyRecorded)
+      #expect(try await expire("t/0/2") == .duplicate)
+      let opening = try await record.open(
+        event: event("e1"), audience: sharded(1), source: "t/0/1", now: noon)
+      #expect(opening == .finished)
+      #expect(try await record.status(of: "e1")?.state == .expired)
+      let total = try await redis.table(keyspace.statsTotal)
+      #expect(total["events_expired"] == "1")
+      #expect(total["events_duplicate"] == "1")
+      #expect(try await redis.ask("XLEN", keyspace.statsEvents) == "1")
+    }
+  }
+
+  @Test func aRunningEventThatExpiresStillCountsItsSegments() async throws {
+    try await RedisFixture().run { redis async throws in
+      let record = RecordStage(redis: redis, keyspace: keyspace)
+      _ = try await record.open(
+        event: event("e1"), audience: sharded(1), source: "t/0/1", now: noon)
+      #expect(
+        try await record.expire(event: event("e1"), source: "t/0/1", now: noon) == .recorded)
+      _ = try await record.settle(segments("e1", 1)[0], tally(accepted: 3), now: noon)
+      let status = try #require(try await record.status(of: "e1"))
+      #expect(status.state == .expired)
+      #expect(status.accepted == 3)
+      #expect(try await redis.ask("XLEN", keyspace.statsEvents) == "1")
+    }
+  }
+
+  @Test func keysHaveTheirLifetimes() async throws {
+    try await RedisFixture().run { redis async throws in
+      let record = RecordStage(redis: redis, keyspace: keyspace)
+      _ = try await record.open(
+        event: event("e1"), audience: sharded(2), source: "t/0/1", now: noon)
+      _ = try await redis.ask("PERSIST", keyspace.event(id: "e1"))
+      _ = try await record.settle(segments("e1", 2)[0], tally(accepted: 1), now: noon)
+      let wanted = [
+        (keyspace.event(id: "e1"), Keyspace.eventLifetimeSeconds),
+        (keyspace.settled(id: "e1"), Keyspace.eventLifetimeSeconds),
+        (keyspace.statsDay(milliseconds: noon), Keyspace.dayLifetimeSeconds),
+        (keyspace.statsMinute(milliseconds: noon), Keyspace.minuteLifetimeSeconds),
+      ]
+      for (key, seconds) in wanted {
+        let left = Int(try await redis.ask("TTL", key) ?? "") ?? 0
+        #expect(left > seconds - 60 && left <= seconds, "\(key) lives \(left) s")
+      }
+      #expect(try await redis.ask("TTL", keyspace.statsTotal) == "-1")
+    }
+  }
+
+  @Test func aPlanIsReadAsItWasWritten() {
+    #expect(Plan.audience("generation:5", segments: "64") == sharded(64, generation: 5))
+    #expect(Plan.audience("plain:a:b", segments: "1") == .plain(key: "a:b"))
+    #expect(Plan.audience("none", segments: "0") == Audience.none)
+    for (plan, segments) in [
+      ("generation:5", "3"), ("generation:5", "131072"), ("generation:x", "2"), ("", "1"),
+      ("plain:", "1"), ("plain:a", "2"), ("none", "1"), ("other:1", "1"), ("generation:-1", "1"),
+    ] {
+      #expect(Plan.audience(plan, segments: segments) == nil, "\(plan) \(segments)")
+    }
+  }
+}

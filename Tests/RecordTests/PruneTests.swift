@@ -1,0 +1,108 @@
+import Keyspace
+import Model
+import Testing
+
+@testable import Record
+
+@Suite struct PruneTests {
+  @Test func aGoneTokenIsPrunedUnlessItsBindingIsYounger() async throws {
+    try await RedisFixture().run { redis async throws in
+      let record = RecordStage(redis: redis, keyspace: keyspace)
+      try await redis.bind("older", "aa", at: noon - 1)
+      try await redis.bind("equal", "bb", at: noon)
+      try await redis.bind("younger", "cc", at: noon + 1)
+      try await redis.bind("timeless", "dd")
+      try await redis.bind("moved", "ee", at: noon - 1)
+      _ = try await redis.ask("SET", keyspace.tokenOwner(token: "ee"), "another")
+      let verdicts = [
+        gone("older", "aa", since: noon), gone("equal", "bb", since: noon),
+        gone("younger", "cc", since: noon), gone("timeless", "dd", since: noon),
+        gone("moved", "ee", since: noon), gone("stranger", "ff", since: noon),
+      ]
+      let settlement = try await record.settle(
+        segments("e1", 1)[0], tally(accepted: 100, verdicts), now: noon)
+      var findings = PruneFindings()
+      findings.pruned = 4
+      findings.refused = 1
+      #expect(
+        settlement
+          == .recorded(SettledSegment(fanOutDone: true, findings: findings, recordErrors: 0)))
+      for (user, token) in [("older", "aa"), ("equal", "bb"), ("timeless", "dd"), ("moved", "ee")] {
+        #expect(try await redis.ask("EXISTS", keyspace.bindings(user: user)) == "0", "\(user)")
+        #expect(try await redis.ask("EXISTS", keyspace.bound(user: user)) == "0", "\(user)")
+        let owner = try await redis.ask("GET", keyspace.tokenOwner(token: token))
+        #expect(owner == (user == "moved" ? "another" : nil), "\(user)")
+      }
+      #expect(try await redis.ask("SCARD", keyspace.bindings(user: "younger")) == "1")
+      #expect(try await redis.ask("GET", keyspace.tokenOwner(token: "cc")) == "younger")
+      let status = try #require(try await record.status(of: "e1"))
+      #expect(status.pruned == 4 && status.pruneRefused == 1)
+      #expect(try await redis.table(keyspace.statsTotal)["pruned"] == "4")
+    }
+  }
+
+  @Test func unusableTokensAreSetAsideNotDeleted() async throws {
+    try await RedisFixture().run { redis async throws in
+      let record = RecordStage(redis: redis, keyspace: keyspace)
+      try await redis.bind("u1", "aa", at: noon)
+      _ = try await record.settle(
+        segments("e1", 1)[0], tally(accepted: 1, [unusable("u1", "aa")]), now: noon)
+      #expect(try await redis.ask("EXISTS", keyspace.bindings(user: "u1")) == "0")
+      #expect(try await redis.ask("EXISTS", keyspace.bound(user: "u1")) == "0")
+      #expect(
+        try await redis.table(keyspace.quarantined(user: "u1")) == [member("aa"): "BadDeviceToken"])
+      #expect(try await record.status(of: "e1")?.quarantined == 1)
+    }
+  }
+
+  @Test(arguments: [(19, 0, 19), (20, 80, 20), (20, 79, 0), (21, 80, 0), (400, 100, 0)])
+  func tooManyUnusableTokensAreOurMistake(unusables: Int, accepted: Int, wanted: Int) async throws {
+    try await RedisFixture().run { redis async throws in
+      let record = RecordStage(redis: redis, keyspace: keyspace)
+      var verdicts: [TokenVerdict] = []
+      for index in 0..<unusables {
+        try await redis.bind("u\(index)", "a\(index)", at: noon)
+        verdicts.append(unusable("u\(index)", "a\(index)"))
+      }
+      let settlement = try await record.settle(
+        segments("e1", 1)[0], tally(accepted: accepted, verdicts), now: noon)
+      guard case .recorded(let settled) = settlement else {
+        Issue.record("not recorded: \(settlement)")
+        return
+      }
+      #expect(settled.findings.quarantined == wanted)
+      #expect(settled.findings.withheld == (wanted == 0 ? unusables : 0))
+      #expect(
+        try await redis.ask("EXISTS", keyspace.bindings(user: "u0")) == (wanted == 0 ? "1" : "0"))
+      let withheld = try await redis.table(keyspace.event(id: "e1"))["quarantine_withheld"]
+      #expect(withheld == (wanted == 0 ? String(unusables) : nil))
+    }
+  }
+
+  @Test func manyVerdictsGoInSeveralScriptsAndCountOnce() async throws {
+    try await RedisFixture().run { redis async throws in
+      let record = RecordStage(
+        redis: redis, keyspace: keyspace, options: RecordOptions(verdictsPerScript: 16))
+      var verdicts: [TokenVerdict] = []
+      for index in 0..<100 {
+        try await redis.bind("u\(index)", "a\(index)", at: noon - 5)
+        verdicts.append(gone("u\(index)", "a\(index)", since: noon))
+      }
+      let own = tally(accepted: 10, verdicts)
+      let early = try await record.prune(segments("e1", 1)[0], own, leaving: 70, now: noon)
+      #expect(early.pruned == 30 && own.verdicts.count == 70)
+      let settlement = try await record.settle(segments("e1", 1)[0], own, now: noon)
+      guard case .recorded(let settled) = settlement else {
+        Issue.record("not recorded: \(settlement)")
+        return
+      }
+      #expect(settled.findings.pruned == 70)
+      #expect(try await record.status(of: "e1")?.pruned == 100)
+      // The same verdicts once more, as a second worker would bring them after a crash.
+      _ = try await record.settle(
+        segments("e1", 1)[0], tally(accepted: 10, verdicts), now: noon)
+      let status = try #require(try await record.status(of: "e1"))
+      #expect(status.pruned == 100 && status.accepted == 10)
+    }
+  }
+}

@@ -1,0 +1,123 @@
+import Keyspace
+import Model
+import Testing
+
+@testable import Record
+
+@Suite struct SettleTests {
+  @Test func countersAreExactAndWrittenOnce() async throws {
+    try await RedisFixture().run { redis async throws in
+      let record = RecordStage(redis: redis, keyspace: keyspace)
+      _ = try await record.open(
+        event: event("e1"), audience: sharded(2), source: "t/0/1", now: noon)
+      let segments = segments("e1", 2)
+      let first = tally(accepted: 10)
+      first.pushes += 5
+      first.count(.rejected(.payloadTooLarge), times: 2)
+      first.count(.suppressed, times: 3)
+      first.retried = 4
+      first.skipped = 1
+      let settled = SettledSegment(fanOutDone: false, findings: PruneFindings(), recordErrors: 0)
+      #expect(try await record.settle(segments[0], first, now: noon) == .recorded(settled))
+      #expect(try await record.settle(segments[0], first, now: noon) == .alreadySettled)
+      #expect(try await record.areSettled(segments) == [true, false])
+      let second = tally(accepted: 7)
+      second.firstPushAt = noon + 5
+      second.lastPushAt = noon + 15
+      let last = SettledSegment(fanOutDone: true, findings: PruneFindings(), recordErrors: 0)
+      #expect(try await record.settle(segments[1], second, now: noon + 99) == .recorded(last))
+      #expect(try await record.isSettled(segments[1]))
+
+      let status = try #require(try await record.status(of: "e1"))
+      #expect(status.state == .done)
+      #expect(status.segments == 2 && status.settled == 2)
+      #expect(status.recipients == 17 && status.pushes == 22 && status.accepted == 17)
+      #expect(status.rejected == ["PayloadTooLarge": 2])
+      #expect(status.suppressed == 3 && status.retried == 4 && status.skipped == 1)
+      #expect(status.firstPushAt == Int(noon) + 5 && status.lastPushAt == Int(noon) + 20)
+      #expect(status.doneAt == Int(noon) + 99)
+      #expect(status.isBalanced)
+      for key in [
+        keyspace.statsTotal, keyspace.statsDay(milliseconds: noon),
+        keyspace.statsMinute(milliseconds: noon),
+      ] {
+        let stats = try await redis.table(key)
+        #expect(stats["pushes"] == "22" && stats["segments"] == "2", "\(key)")
+        #expect(stats["rejected:PayloadTooLarge"] == "2" && stats["expired"] == nil)
+      }
+    }
+  }
+
+  @Test func theSummaryIsPlainDecimals() async throws {
+    let fixture = try RedisFixture()
+    try await fixture.run { redis async throws in
+      let record = RecordStage(redis: redis, keyspace: keyspace)
+      let big = tally(accepted: 4_000_000_000_000_000)
+      big.count(.rejected(.badTopic), times: 3_000_000_000_000_000)
+      _ = try await record.settle(segments("e1", 1)[0], big, now: noon)
+    }
+    let entry = try fixture.server.cli("XRANGE", keyspace.statsEvents, "-", "+")
+    let lines = entry.split(separator: "\n").map(String.init)
+    func value(_ field: String) -> String? {
+      lines.firstIndex(of: field).map { lines[$0 + 1] }
+    }
+    #expect(value("accepted") == "4000000000000000")
+    #expect(value("rejected") == "3000000000000000")
+    #expect(value("event") == "e1" && value("state") == "done" && value("pruned") == "0")
+    #expect(value("done_ms") == String(noon))
+  }
+
+  @Test func aSegmentOfAnEventThatRedisForgotStillSettles() async throws {
+    try await RedisFixture().run { redis async throws in
+      let record = RecordStage(redis: redis, keyspace: keyspace)
+      _ = try await record.settle(segments("e1", 2)[1], tally(accepted: 4), now: noon)
+      let status = try #require(try await record.status(of: "e1"))
+      #expect(status.state == .running && status.segments == 2 && status.settled == 1)
+      #expect(status.streamer == "s1" && status.template == "go-live" && status.accepted == 4)
+      let opening = try await record.open(
+        event: event("e1"), audience: sharded(2), source: "t/0/1", now: noon)
+      #expect(opening == .resumed(plan: sharded(2)))
+      #expect(try await record.status(of: "e1")?.settled == 1)
+    }
+  }
+
+  @Test func aLostReplyIsMadeGoodByTheNextTry() async throws {
+    let fixture = try RedisFixture()
+    let segment = segments("e1", 1)[0]
+    let wasLost = try await fixture.run(commandTimeout: .milliseconds(200)) { redis async throws in
+      let record = RecordStage(redis: redis, keyspace: keyspace)
+      _ = try await record.isSettled(segment)
+      fixture.server.freeze()
+      do {
+        _ = try await record.settle(segment, tally(accepted: 5), now: noon)
+        return false
+      } catch let error as RecordError {
+        return error.isTransient && error.code == .unavailable
+      }
+    }
+    #expect(wasLost)
+    fixture.server.resume()
+    try await fixture.run { redis async throws in
+      let record = RecordStage(redis: redis, keyspace: keyspace)
+      // Redis may have run the script before or may run it now: either way it counts once.
+      _ = try await record.settle(segment, tally(accepted: 5), now: noon)
+      #expect(try await record.settle(segment, tally(accepted: 5), now: noon) == .alreadySettled)
+      #expect(try await record.status(of: "e1")?.accepted == 5)
+    }
+  }
+
+  @Test func heartbeatsVanishAndSeriesPointsAreOnePerInterval() async throws {
+    try await RedisFixture().run { redis async throws in
+      let record = RecordStage(redis: redis, keyspace: keyspace)
+      try await record.heartbeat(worker: "w1", [("version", "1"), ("rss", "12345")])
+      #expect(try await redis.table(keyspace.worker(id: "w1")) == ["version": "1", "rss": "12345"])
+      let left = Int(try await redis.ask("TTL", keyspace.worker(id: "w1")) ?? "") ?? 0
+      #expect(left > 50 && left <= 60)
+      _ = try await record.settle(segments("e1", 1)[0], tally(accepted: 4), now: noon)
+      #expect(try await record.appendSeriesPoint(now: noon + 1_000))
+      #expect(try await !record.appendSeriesPoint(now: noon + 9_999))
+      #expect(try await record.appendSeriesPoint(now: noon + 10_000))
+      #expect(try await redis.ask("XLEN", keyspace.statsSeries) == "2")
+    }
+  }
+}

@@ -1,0 +1,124 @@
+import Testing
+
+@testable import Render
+
+@Suite("Locales")
+struct LocaleTests {
+  private let shipped = LocaleTable(
+    names: ["en", "zh-Hans", "zh-Hant", "ja", "ko", "es", "pt-BR", "ar"], defaultIndex: 0)
+
+  private func resolve(_ locale: String, in table: LocaleTable) -> String {
+    let cache = LocaleCache()
+    let first = Array(locale.utf8).withUnsafeBytes { cache.index(of: $0, in: table) }
+    let second = Array(locale.utf8).withUnsafeBytes { cache.index(of: $0, in: table) }
+    #expect(first == second, "the cache says otherwise")
+    return table.names[first]
+  }
+
+  @Test(
+    "Readers get the variant that they expect",
+    arguments: [
+      ("en", "en"), ("en-US", "en"), ("zh-Hant-TW", "zh-Hant"), ("zh_Hant_TW", "zh-Hant"),
+      ("ZH-HANT", "zh-Hant"), ("zh-TW", "zh-Hant"), ("zh-HK", "zh-Hant"), ("zh_MO", "zh-Hant"),
+      ("zh-CN", "zh-Hans"), ("zh-SG", "zh-Hans"), ("zh", "zh-Hans"), ("zh-Hans-HK", "zh-Hans"),
+      ("yue", "zh-Hant"), ("yue-Hans", "zh-Hans"), ("yue-CN", "zh-Hans"), ("cmn-TW", "zh-Hant"),
+      ("pt", "pt-BR"), ("pt-PT", "pt-BR"), ("pt_AO", "pt-BR"), ("es-419", "es"), ("es-MX", "es"),
+      ("ar-EG", "ar"), ("ar-u-nu-latn", "ar"), ("ja-JP-u-ca-japanese", "ja"), ("ko_KR.UTF-8", "ko"),
+      ("es_ES@euro", "es"), ("fr", "en"), ("de-DE", "en"),
+    ])
+  func shippedVariants(_ locale: String, _ variant: String) {
+    #expect(resolve(locale, in: shipped) == variant)
+  }
+
+  @Test(
+    "What is no tag gets the default",
+    arguments: [
+      "", "x", "-", "_", "ja-", "-ja", "j1", "英語", "ja JP", "ja\u{0}", "zh--TW", "ja-abcdefghi",
+      String(repeating: "ja-", count: 5_000), "../../etc", "{{text.x}}", "zh-Hant-TW\n",
+    ])
+  func hostile(_ locale: String) {
+    #expect(resolve(locale, in: shipped) == "en")
+  }
+
+  @Test("The chain: the tag, what is left of it, the script or standard, the language")
+  func chains() throws {
+    func candidates(_ tag: String) throws -> [String] { try #require(LocaleTag(tag)).candidates }
+    #expect(try candidates("zh-Hant-TW") == ["zh-hant-tw", "zh-hant", "zh"])
+    #expect(try candidates("zh-TW") == ["zh-tw", "zh-hant-tw", "zh-hant", "zh"])
+    #expect(try candidates("fr-CH-1996") == ["fr-ch-1996", "fr-ch", "fr"])
+    #expect(try candidates("it-u-co-phonebk") == ["it-u-co-phonebk", "it-u-co", "it"])
+    #expect(try candidates("es-AR") == ["es-ar", "es-419", "es"])
+    #expect(try candidates("pt-MZ") == ["pt-mz", "pt-pt", "pt"])
+    #expect(try candidates("nb-NO") == ["no-no", "no"])
+    #expect(try candidates("iw") == ["he"])
+  }
+
+  @Test("Nobody gets another script of the language; the same language counts before the default")
+  func scripts() {
+    let hans = LocaleTable(names: ["en", "zh-CN", "fr-CA"], defaultIndex: 0)
+    #expect(resolve("zh-TW", in: hans) == "en")
+    #expect(resolve("zh-Hant", in: hans) == "en")
+    #expect(resolve("zh-Hans", in: hans) == "zh-CN")
+    #expect(resolve("fr-BE", in: hans) == "fr-CA")
+    let both = LocaleTable(names: ["pt-PT", "pt-BR", "no", "es-419", "es"], defaultIndex: 0)
+    #expect(resolve("pt", in: both) == "pt-BR")
+    #expect(resolve("pt-AO", in: both) == "pt-PT")
+    #expect(resolve("nb-NO", in: both) == "no")
+    #expect(resolve("nn", in: both) == "no")
+    #expect(resolve("es-MX", in: both) == "es-419")
+    #expect(resolve("es-ES", in: both) == "es")
+  }
+
+  @Test("An alias goes before the language")
+  func aliases() throws {
+    let template = try Samples.compile(Samples.template + "\naliases:\n  fr: ja\n  zh-HK: en")
+    #expect(resolve("fr-CA", in: template.table) == "ja")
+    #expect(resolve("zh-HK", in: template.table) == "en")
+    #expect(resolve("zh-TW", in: template.table) == "zh-Hant")
+  }
+
+  @Test("The cache tells locales apart that fall on the same place, or share their words")
+  func cache() {
+    let cache = LocaleCache()
+    var random = SeededRandom(seed: 7)
+    let letters = Array("abehjknrstz-ASU_01".utf8)
+    for _ in 0..<20_000 {
+      let locale = (0..<Int.random(in: 0...20, using: &random)).map { _ in
+        letters[Int.random(in: 0..<letters.count, using: &random)]
+      }
+      locale.withUnsafeBytes {
+        let expected = shipped.resolve($0)
+        if cache.index(of: $0, in: shipped) != expected { Issue.record("\(locale)") }
+      }
+    }
+  }
+
+  @Test("The cache compares whole locales: their ends and their lengths too")
+  func cacheKeys() {
+    let letters = "abcdefghijkl".map(String.init)
+    let regions = letters.flatMap { first in letters.map { "zh-Hant-" + first + $0 } }
+    let table = LocaleTable(names: ["en", "ja"] + regions, defaultIndex: 0)
+    let cache = LocaleCache()
+    for locale in regions + regions.reversed() + ["ja", "\u{0}ja", "ja", "\u{0}\u{0}ja"] {
+      let bytes = Array(locale.utf8)
+      let index = bytes.withUnsafeBytes { cache.index(of: $0, in: table) }
+      let expected = table.names.firstIndex(of: locale) ?? 0
+      if index != expected { Issue.record("\(bytes) gets \(table.names[index])") }
+    }
+  }
+}
+
+/// SplitMix64: the same numbers for the same seed.
+struct SeededRandom: RandomNumberGenerator {
+  private var state: UInt64
+
+  init(seed: UInt64) { state = seed }
+
+  mutating func next() -> UInt64 {
+    state &+= 0x9E37_79B9_7F4A_7C15
+    var mixed = state
+    mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
+    mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
+    return mixed ^ (mixed >> 31)
+  }
+}

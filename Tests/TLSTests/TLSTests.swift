@@ -1,0 +1,163 @@
+import Glibc
+import TLS
+import Testing
+
+@Suite struct TLSTests {
+  @Test func shakesHandsAndCarriesBytesBothWays() throws {
+    let pair = try Pair(hosts: ["localhost"], host: "localhost")
+    try pair.shakeHands()
+    #expect(pair.client.isEstablished && pair.server.isEstablished)
+    #expect(pair.client.applicationProtocol == "h2")
+    let message = [UInt8](repeating: 7, count: 100_000)
+    try message.withUnsafeBytes { try pair.client.send($0) }
+    #expect(try Pair.move(from: pair.client, to: pair.server) == message)
+    try Array("answer".utf8).withUnsafeBytes { try pair.server.send($0) }
+    #expect(try Pair.move(from: pair.server, to: pair.client) == Array("answer".utf8))
+  }
+
+  @Test func survivesOneByteAtATime() throws {
+    let pair = try Pair(hosts: ["localhost"], host: "localhost")
+    try pair.shakeHands(step: 1)
+    #expect(pair.client.isEstablished)
+  }
+
+  @Test(arguments: [
+    (["other.example"], "localhost", 30, TLSError.Code.hostMismatch),
+    (["localhost"], "127.0.0.1", 30, .hostMismatch),
+    (["localhost"], "localhost", -2, .expired),
+    (["*.example"], "a.b.example", 30, .hostMismatch),
+    (["f*.example"], "foo.example", 30, .hostMismatch),
+  ])
+  func refusesTheWrongCertificate(
+    hosts: [String], host: String, days: Int, code: TLSError.Code
+  ) throws {
+    let pair = try Pair(hosts: hosts, host: host, days: days)
+    let error = #expect(throws: TLSError.self) { try pair.shakeHands() }
+    #expect(error?.code == code)
+  }
+
+  @Test func acceptsAnAddressThatTheCertificateNames() throws {
+    let pair = try Pair(hosts: ["localhost", "127.0.0.1"], host: "127.0.0.1")
+    try pair.shakeHands()
+    #expect(pair.client.isEstablished)
+  }
+
+  @Test func refusesAnUnknownAuthority() throws {
+    let pair = try Pair(hosts: ["localhost"], host: "localhost", trustOther: true)
+    let error = #expect(throws: TLSError.self) { try pair.shakeHands() }
+    #expect(error?.code == .untrusted)
+  }
+
+  @Test func refusesAServerWithoutTheProtocol() throws {
+    let pair = try Pair(hosts: ["localhost"], host: "localhost", serverProtocols: [])
+    let error = #expect(throws: TLSError.self) { try pair.shakeHands() }
+    #expect(error?.code == .noProtocol)
+  }
+
+  @Test func refusesWhatIsNotTLS() throws {
+    let pair = try Pair(hosts: ["localhost"], host: "localhost")
+    #expect(throws: TLSError.self) {
+      try Array("HTTP/1.1 400 Bad Request\r\n\r\n".utf8).withUnsafeBytes {
+        _ = try pair.client.receive($0) { _ in }
+      }
+    }
+  }
+
+  @Test func namesWhatIsWrongWithAnAuthorityFile() {
+    let error = #expect(throws: TLSError.self) {
+      _ = try TLSClientContext(caFile: "/nowhere/ca.pem", alpn: [])
+    }
+    #expect(error?.code == .badAuthority)
+  }
+}
+
+@Suite struct ES256Tests {
+  @Test func verifiesWhatItSigned() throws {
+    let key = try ES256Key.generate()
+    let copy = try ES256Key(pem: key.privateKeyPEM)
+    let other = try ES256PublicKey(pem: ES256Key.generate().publicKeyPEM)
+    let verifier = try ES256PublicKey(pem: key.publicKeyPEM)
+    // Many, since r or s begins with a zero byte once in 128 signatures.
+    for number in 0..<300 {
+      let message = Array("message \(number)".utf8)
+      var signature = try copy.sign(message)
+      #expect(signature.count == 64)
+      #expect(verifier.verify(message, signature: signature))
+      #expect(!other.verify(message, signature: signature))
+      signature[number % 64] ^= 1
+      #expect(!verifier.verify(message, signature: signature))
+    }
+    #expect(!verifier.verify([1], signature: []))
+  }
+
+  @Test(arguments: ["", "-----BEGIN CERTIFICATE-----", "-----BEGIN PRIVATE KEY-----\nAA\n"])
+  func refusesWhatIsNoKey(pem: String) {
+    #expect(throws: TLSError.self) { _ = try ES256Key(pem: pem) }
+  }
+
+  @Test(arguments: [[], [0], [0xFF, 0xFE], [1, 2, 3], Array(0...255)] as [[UInt8]])
+  func base64RoundTrips(bytes: [UInt8]) {
+    let text = Base64URL.encode(bytes)
+    #expect(!text.contains("=") && !text.contains("+") && !text.contains("/"))
+    #expect(Base64URL.decode(text.utf8) == bytes)
+  }
+
+  @Test(arguments: ["A", "AB=", "A+", "AB\n", "AAAAA", "AB"])
+  func base64RefusesWhatItNeverWrites(text: String) {
+    #expect(Base64URL.decode(text.utf8) == nil)
+  }
+}
+
+/// A client and a server joined in memory.
+private struct Pair {
+  let client: TLSSession
+  let server: TLSSession
+
+  init(
+    hosts: [String], host: String, days: Int = 30, trustOther: Bool = false,
+    serverProtocols: [String] = ["h2"]
+  ) throws {
+    var template = Array("/tmp/fanfare-tls-XXXXXX".utf8CString)
+    let directory = try #require(mkdtemp(&template).map { String(cString: $0) })
+    defer {
+      for name in ["ca.pem", "server.pem", "server.key", ""] { remove(directory + "/" + name) }
+    }
+    let files = try ThrowAwayAuthority(hosts: hosts, days: days).write(to: directory)
+    if trustOther {
+      let other = try ThrowAwayAuthority(hosts: hosts)
+      try ThrowAwayAuthority.write(other.authorityCertificate, to: files.authority, mode: 0o600)
+    }
+    let serverContext = try TLSServerContext(
+      certificateFile: files.certificate, keyFile: files.key, alpn: serverProtocols)
+    let clientContext = try TLSClientContext(caFile: files.authority, alpn: ["h2"])
+    client = try TLSSession(client: clientContext, host: host)
+    server = try TLSSession(server: serverContext)
+  }
+
+  func shakeHands(step: Int = .max) throws {
+    try client.handshake()
+    for _ in 0..<8 where !(client.isEstablished && server.isEstablished) {
+      _ = try Self.move(from: client, to: server, step: step)
+      _ = try Self.move(from: server, to: client, step: step)
+    }
+    _ = try Self.move(from: client, to: server, step: step)
+    _ = try Self.move(from: server, to: client, step: step)
+  }
+
+  static func move(
+    from: TLSSession, to: TLSSession, step: Int = .max
+  ) throws -> [UInt8] {
+    var plaintext: [UInt8] = []
+    let bytes = Array(from.ciphertext)
+    from.consume(bytes.count)
+    var offset = 0
+    while offset < bytes.count {
+      let end = step < bytes.count - offset ? offset + step : bytes.count
+      try bytes[offset..<end].withUnsafeBytes {
+        _ = try to.receive($0) { plaintext.append(contentsOf: $0) }
+      }
+      offset = end
+    }
+    return plaintext
+  }
+}

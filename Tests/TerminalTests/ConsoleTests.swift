@@ -1,0 +1,55 @@
+import Glibc
+import Testing
+
+@testable import Terminal
+
+@Suite struct ConsoleTests {
+  private func pipe() throws -> (read: Int32, write: Int32) {
+    var ends: [Int32] = [0, 0]
+    try #require(Glibc.pipe(&ends) == 0)
+    return (ends[0], ends[1])
+  }
+
+  @Test func aDescriptorGetsAllBytes() throws {
+    let (read, write) = try pipe()
+    defer { close(read) }
+    let console = Console(descriptor: write)
+    #expect(console.capabilities == .plain)
+    #expect(console.write("日本\n") && console.line("x") && console.write(""))
+    close(write)
+    var bytes = [UInt8](repeating: 0, count: 100)
+    let count = Glibc.read(read, &bytes, bytes.count)
+    #expect(String(decoding: bytes.prefix(max(0, count)), as: UTF8.self) == "日本\nx\n")
+  }
+
+  @Test func aReaderThatWentAwayIsAnAnswerNotADeath() throws {
+    Console.ignoreBrokenPipes()
+    let (read, write) = try pipe()
+    close(read)
+    defer { close(write) }
+    #expect(!Console(descriptor: write).write("x"))
+    #expect(!Console(descriptor: -1).write("x"))
+    let full = open("/dev/full", O_WRONLY)
+    defer { close(full) }
+    #expect(!Console(descriptor: full).write("x"))
+  }
+
+  @Test func aTerminalTellsItsWidth() throws {
+    var master: Int32 = -1
+    var terminal: Int32 = -1
+    var size = winsize(ws_row: 24, ws_col: 43, ws_xpixel: 0, ws_ypixel: 0)
+    try #require(openpty(&master, &terminal, nil, nil, &size) == 0)
+    defer {
+      close(master)
+      close(terminal)
+    }
+    #expect(TerminalDevice.isTerminal(terminal))
+    let console = Console(descriptor: terminal)
+    #expect(console.width == 43)
+    size.ws_col = 120
+    _ = ioctl(master, UInt(TIOCSWINSZ), &size)
+    #expect(console.width == 120)
+    #expect(TerminalDevice.width(of: -1) == nil)
+    #expect(Buffer().console(width: 0).width == Console.defaultWidth)
+  }
+}

@@ -1,0 +1,166 @@
+import EventLoop
+import Glibc
+import TLS
+import Testing
+
+@testable import Transport
+
+@Suite struct TransportTests {
+  @Test(arguments: [false, true])
+  func carriesBytesBothWays(encrypted: Bool) async throws {
+    let tls = try encrypted ? Certificates() : nil
+    let loop = EventLoop(name: "test")
+    defer { loop.stop() }
+    let received = try await LoopActor(loop).run { _ in
+      let server = Echo()
+      let listener = try Listener(host: "127.0.0.1", port: 0, tls: tls?.server, loop: loop) {
+        server.connections.append($0)
+        return server
+      }
+      let client = Client(loop)
+      let connection = Connection(
+        to: Endpoint(host: "127.0.0.1", port: listener.port), tls: tls?.client,
+        options: TransportOptions(), loop: loop, delegate: client)
+      connection.connect()
+      await client.until { client.isOpen }
+      let message = (0..<3_000_000).map { UInt8(truncatingIfNeeded: $0 &* 31) }
+      message.withUnsafeBytes { connection.write($0) }
+      await client.until { client.bytes.count == message.count || client.isClosed }
+      let isSame = client.bytes == message
+      let drained = client.drained
+      connection.close()
+      await client.until { server.closed == 1 }
+      listener.close()
+      return (isSame, drained > 0, client.isClosed)
+    }
+    #expect(received == (true, true, false))
+  }
+
+  @Test func saysThatNobodyListens() async throws {
+    let loop = EventLoop(name: "test")
+    defer { loop.stop() }
+    let code = try await LoopActor(loop).run { _ in
+      let listener = try Listener(host: "127.0.0.1", port: 0, tls: nil, loop: loop) { _ in nil }
+      let port = listener.port
+      listener.close()
+      return await failure(Endpoint(host: "127.0.0.1", port: port), loop: loop)
+    }
+    #expect(code == .unreachable)
+  }
+
+  @Test func saysThatANameDoesNotResolve() async {
+    let loop = EventLoop(name: "test")
+    defer { loop.stop() }
+    let code = await LoopActor(loop).run { _ in
+      await failure(Endpoint(host: "no-such-host.invalid", port: 1), loop: loop)
+    }
+    #expect(code == .unresolved)
+  }
+
+  @Test func givesUpOnAServerThatAcceptsAndIsSilent() async throws {
+    let tls = try Certificates()
+    let loop = EventLoop(name: "test")
+    defer { loop.stop() }
+    let code = try await LoopActor(loop).run { _ in
+      let server = Echo()
+      let listener = try Listener(host: "127.0.0.1", port: 0, tls: nil, loop: loop) {
+        server.connections.append($0)
+        return server
+      }
+      server.isSilent = true
+      defer { listener.close() }
+      return await failure(
+        Endpoint(host: "127.0.0.1", port: listener.port), loop: loop, tls: tls.client,
+        timeout: .milliseconds(50))
+    }
+    #expect(code == .timeout)
+  }
+
+  @Test func refusesAServerOfAnotherAuthority() async throws {
+    let tls = try Certificates()
+    let other = try Certificates()
+    let loop = EventLoop(name: "test")
+    defer { loop.stop() }
+    let code = try await LoopActor(loop).run { _ in
+      let server = Echo()
+      let listener = try Listener(host: "127.0.0.1", port: 0, tls: tls.server, loop: loop) {
+        server.connections.append($0)
+        return server
+      }
+      defer { listener.close() }
+      return await failure(
+        Endpoint(host: "127.0.0.1", port: listener.port), loop: loop, tls: other.client)
+    }
+    #expect(code == .tls)
+  }
+}
+
+private func failure(
+  _ endpoint: Endpoint, loop: EventLoop, tls: TLSClientContext? = nil,
+  timeout: Duration = .seconds(10)
+) async -> TransportError.Code? {
+  let client = Client(loop)
+  let connection = Connection(
+    to: endpoint, tls: tls, options: TransportOptions(connectTimeout: timeout), loop: loop,
+    delegate: client)
+  connection.connect()
+  await client.until { client.isClosed }
+  return client.error?.code
+}
+
+/// Confined to the loop.
+private final class Client: ConnectionDelegate {
+  var isOpen = false
+  var isClosed = false
+  var error: TransportError?
+  var bytes: [UInt8] = []
+  var drained = 0
+  private let loop: EventLoop
+
+  init(_ loop: EventLoop) { self.loop = loop }
+
+  /// Waits on the loop's clock until `condition` holds, ten seconds at most.
+  func until(_ condition: () -> Bool) async {
+    for _ in 0..<10_000 where !condition() { await loop.wait(.milliseconds(1)) }
+    #expect(condition())
+  }
+
+  func connectionOpened(_ connection: Connection) { isOpen = true }
+  func connection(_ connection: Connection, received: UnsafeRawBufferPointer) {
+    bytes.append(contentsOf: received)
+  }
+  func connectionDrained(_ connection: Connection) { drained += 1 }
+  func connectionClosed(_ connection: Connection, error: TransportError?) {
+    isClosed = true
+    self.error = error
+  }
+}
+
+private final class Echo: ConnectionDelegate {
+  var connections: [Connection] = []
+  var closed = 0
+  var isSilent = false
+  func connectionOpened(_ connection: Connection) {}
+  func connection(_ connection: Connection, received bytes: UnsafeRawBufferPointer) {
+    if !isSilent { connection.write(bytes) }
+  }
+  func connectionDrained(_ connection: Connection) {}
+  func connectionClosed(_ connection: Connection, error: TransportError?) { closed += 1 }
+}
+
+private struct Certificates {
+  let client: TLSClientContext
+  let server: TLSServerContext
+
+  init() throws {
+    var template = Array("/tmp/fanfare-transport-XXXXXX".utf8CString)
+    let directory = try #require(mkdtemp(&template).map { String(cString: $0) })
+    defer {
+      for name in ["ca.pem", "server.pem", "server.key", ""] { remove(directory + "/" + name) }
+    }
+    let files = try ThrowAwayAuthority(hosts: ["127.0.0.1"]).write(to: directory)
+    server = try TLSServerContext(
+      certificateFile: files.certificate, keyFile: files.key, alpn: ["h2"])
+    client = try TLSClientContext(caFile: files.authority, alpn: ["h2"])
+  }
+}
