@@ -1,8 +1,7 @@
 import Glibc
-import JSON
 
-/// What can be wrong with a request, in the order in which it is looked at: of several faults the first is
-/// answered. Apple does not document its order; ours goes from the outside in.
+/// What can be wrong with a request, in the order in which it is looked at: of several faults the
+/// first is answered. Apple does not document its order; ours goes from the outside in.
 enum RequestFault: UInt32, CaseIterable {
   case method, path, duplicateField
   case missingProviderToken, invalidProviderToken, expiredProviderToken, tooManyProviderTokens
@@ -150,7 +149,7 @@ enum RequestRules {
       faults |= RequestFault.emptyPayload.bit
     } else if record.bodyCount > record.pushType.maximumPayloadBytes {
       faults |= RequestFault.largePayload.bit
-    } else if faults == 0 && !JSONCheck.isValid(record.body) {
+    } else if faults == 0 && !PayloadScan.isObject(record.body) {
       // Apple has no reason for what is not a JSON object; it holds no payload.
       faults |= RequestFault.emptyPayload.bit
     }
@@ -222,8 +221,8 @@ enum RequestRules {
     record.topicCount = value.count
   }
 
-  /// Apple names no reason for a topic whose suffix does not fit its push type; TopicDisallowed is what
-  /// providers report.
+  /// Apple names no reason for a topic whose suffix does not fit its push type; TopicDisallowed is
+  /// what providers report.
   private static func hasSuffix(_ record: RequestRecord) -> Bool {
     let suffix = record.pushType.topicSuffix
     let count = suffix.utf8CodeUnitCount
@@ -238,8 +237,8 @@ enum RequestRules {
     return SimulatedPushType.allCases.first { value.equals($0.name) }
   }
 
-  /// 8-4-4-4-12 hex digits. Apple documents lower case; upper case, which many libraries send, is let
-  /// through.
+  /// 8-4-4-4-12 hex digits. Apple documents lower case; upper case, which many libraries send, is
+  /// let through.
   private static func isIdentifier(_ value: UnsafeRawBufferPointer) -> Bool {
     guard value.count == identifierCount else { return false }
     for index in 0..<identifierCount {

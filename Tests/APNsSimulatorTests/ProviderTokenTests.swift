@@ -38,9 +38,11 @@ import Testing
 
   @Test func aSecondNewTokenWithin20MinutesIsTooMany() async throws {
     let shift = ClockShift()
-    try await withSimulator({ options in
-      options.clock = { APNsSimulatorOptions.wallClock() + shift.seconds * 1_000_000 }
-    }) { _, bench in
+    try await withSimulator(
+      changed { options in
+        options.clock = { APNsSimulatorOptions.wallClock() + shift.seconds * 1_000_000 }
+      }
+    ) { _, bench in
       let client = try await bench.connect()
       let first = try bench.authorization(age: 10)
       let second = try bench.authorization(age: 5)
@@ -61,7 +63,7 @@ import Testing
   }
 
   @Test func theStreamLimitRisesAfterTheFirstValidToken() async throws {
-    try await withSimulator({ $0.streams = 321 }) { _, bench in
+    try await withSimulator(changed { $0.streams = 321 }) { _, bench in
       let client = try await bench.connect()
       #expect(client.streamLimit == 1)
       _ = try await client.send(Request(), authorization: "bearer a.b.c")
@@ -72,7 +74,7 @@ import Testing
   }
 
   @Test func withoutProviderTokensAnyRequestRaisesTheLimit() async throws {
-    try await withSimulator({ $0.requiresProviderToken = false }) { _, bench in
+    try await withSimulator(changed { $0.requiresProviderToken = false }) { _, bench in
       let client = try await bench.connect()
       #expect(try await client.send(Request(), authorization: nil).status == 200)
       #expect(client.streamLimit == 1000)
@@ -80,7 +82,7 @@ import Testing
   }
 
   @Test func theKeyItMakesIsWrittenAndTrusted() async throws {
-    try await withSimulator({ $0.providerKeys = [] }) { _, bench in
+    try await withSimulator(changed { $0.providerKeys = [] }) { _, bench in
       let path = try #require(bench.address.providerKeyFile)
       let key = try ES256Key(pem: readFile(path))
       let client = try await bench.connect()

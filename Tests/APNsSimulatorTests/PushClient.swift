@@ -183,9 +183,18 @@ extension PushClient: HTTP2ClientDelegate {
   func http2PingAcknowledged() {}
 }
 
+/// What a test changes in the simulator's options.
+struct Setup {
+  let change: (inout APNsSimulatorOptions) -> Void
+}
+
+func changed(_ change: @escaping (inout APNsSimulatorOptions) -> Void) -> Setup {
+  Setup(change: change)
+}
+
 /// A simulator, a client connected to it, and a key that it trusts; taken down after `body`.
 func withSimulator(
-  _ change: (inout APNsSimulatorOptions) -> Void = { _ in },
+  _ setup: Setup = Setup { _ in },
   _ body: @Sendable (isolated LoopActor, Bench) async throws -> Void
 ) async throws {
   let directory = try makeDirectory()
@@ -194,7 +203,7 @@ func withSimulator(
   options.providerKeys = [
     .init(keyID: "KEY1234567", teamID: "TEAM123456", publicKeyPEM: key.publicKeyPEM)
   ]
-  change(&options)
+  setup.change(&options)
   let simulator = APNsSimulator(options: options, log: { _ in })
   let address = try await simulator.start()
   let loop = EventLoop(name: "test client")

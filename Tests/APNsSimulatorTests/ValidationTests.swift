@@ -101,7 +101,7 @@ import Testing
   }
 
   @Test func everyFaultHasItsAnswer() async throws {
-    try await withSimulator({ $0.topics = ["com.example.live"] }) { _, bench in
+    try await withSimulator(changed { $0.topics = ["com.example.live"] }) { _, bench in
       let client = try await bench.connect()
       let authorization = try bench.authorization()
       for item in Self.cases {
@@ -142,7 +142,7 @@ import Testing
   ]
 
   @Test func soundRequestsAreAccepted() async throws {
-    try await withSimulator({ $0.topics = ["com.example.live"] }) { _, bench in
+    try await withSimulator(changed { $0.topics = ["com.example.live"] }) { _, bench in
       let client = try await bench.connect()
       let authorization = try bench.authorization()
       for (index, change) in Self.sound.enumerated() {
@@ -173,7 +173,7 @@ import Testing
   }
 
   @Test func theUniqueIdentifierIsOfDevelopmentOnly() async throws {
-    try await withSimulator({ $0.isDevelopment = true }) { _, bench in
+    try await withSimulator(changed { $0.isDevelopment = true }) { _, bench in
       let client = try await bench.connect()
       let reply = try await client.send(Request(), authorization: try bench.authorization())
       #expect(reply.headers["apns-unique-id"]?.utf8.count == 36)

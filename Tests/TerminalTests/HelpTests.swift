@@ -75,6 +75,12 @@ import Testing
     }
   }
 
+  @Test func explanationsGoUnderNamesWhereTheColumnIsTooNarrow() {
+    let help = Sample.program.help(path: ["demo"], on: Buffer().console(width: 40))
+    #expect(
+      help.contains("  -n, --followers <N>\n      How many people follow the\n      streamer (1…"))
+  }
+
   @Test func coloursOnlyWhereWanted() {
     let plain = Sample.program.help(path: ["demo"], on: Buffer().console())
     let coloured = Sample.program.help(path: ["demo"], on: Buffer().console(coloured: true))

@@ -23,10 +23,11 @@ package final class EventLoop: SerialExecutor, @unchecked Sendable {
     var isStopping = false
   }
 
-  private let inbox = Mutex(Inbox())
-  private let thread = Mutex<pthread_t?>(nil)
+  private let inbox = ThreadLock(Inbox())
+  private let thread = ThreadLock<pthread_t?>(nil)
   private let poller: Poller
-  private var ownThread: pthread_t = pthread_self()
+  /// Other threads ask `isOnLoop` while the loop's thread starts; 0 is nobody's.
+  private let ownThread = Atomic<UInt>(0)
   private var localJobs: [UnownedJob] = []
   private var runningJobs: [UnownedJob] = []
   private var timers = TimerHeap()
@@ -42,7 +43,11 @@ package final class EventLoop: SerialExecutor, @unchecked Sendable {
     start()
   }
 
-  deinit { scratch.deallocate() }
+  deinit {
+    scratch.deallocate()
+    // Nobody joined: the thread's stack goes when it ends. The last release may be on that thread itself.
+    if let thread = thread.withLock({ $0 }) { pthread_detach(thread) }
+  }
 
   private func start() {
     // Released by `runThread`, which owns the loop from here; on failure just below.
@@ -99,7 +104,7 @@ package final class EventLoop: SerialExecutor, @unchecked Sendable {
     if let joined { pthread_join(joined, nil) }
   }
 
-  package var isOnLoop: Bool { pthread_equal(pthread_self(), ownThread) != 0 }
+  package var isOnLoop: Bool { ownThread.load(ordering: .relaxed) == pthread_self() }
 
   package func assertOnLoop() { precondition(isOnLoop, "called off the loop \(name)") }
 
@@ -150,7 +155,7 @@ package final class EventLoop: SerialExecutor, @unchecked Sendable {
   }
 
   fileprivate func run() {
-    ownThread = pthread_self()
+    ownThread.store(pthread_self(), ordering: .relaxed)
     linux_set_thread_name(String(decoding: name.utf8.prefix(15), as: UTF8.self))
     while turn() {}
     poller.removeAll()

@@ -1,7 +1,7 @@
 import CNghttp2
 
-/// What the session keeps of one request. Lives in a table that never moves, reached by index without
-/// exclusivity checks: this is the hot path.
+/// What the session keeps of one request. Lives in a table that never moves, reached by index
+/// without exclusivity checks: this is the hot path.
 struct ClientSlot {
   /// 0: free.
   var stream: Int32 = 0
@@ -26,6 +26,8 @@ struct ClientSlot {
 struct ClientState {
   var openStreams = 0
   var framesWithoutProgress = 0
+  /// The slot that was looked up last.
+  var lastSlot = 0
   /// Error code of a GOAWAY that nghttp2 sent on its own account.
   var goAwayErrorSent: UInt32 = 0
   var isDead = false
@@ -80,11 +82,16 @@ private func withSession<Result>(
 private func slotIndex(
   _ native: OpaquePointer?, _ stream: Int32, _ session: HTTP2ClientSession
 ) -> Int? {
-  guard !session.state.pointee.isDead else { return nil }
+  let state = session.state
+  guard stream > 0, !state.pointee.isDead else { return nil }
+  // The calls about one frame follow each other: mostly it is the stream of the call before.
+  let last = state.pointee.lastSlot
+  if session.slots[last].stream == stream { return last }
   let index = Int(bitPattern: nghttp2_session_get_stream_user_data(native, stream)) - 1
   guard index >= 0 && index < session.options.maximumSlots,
     session.slots[index].stream == stream
   else { return nil }
+  state.pointee.lastSlot = index
   return index
 }
 
@@ -92,7 +99,7 @@ private func onBeginFrame(
   _ native: OpaquePointer?, _ header: UnsafePointer<nghttp2_frame_hd>?,
   _ userData: UnsafeMutableRawPointer?
 ) -> Int32 {
-  guard let userData else { return 0 }
+  guard let userData, let header, isWorthCounting(header) else { return 0 }
   withSession(userData) { $0.state.pointee.framesWithoutProgress += 1 }
   return 0
 }
@@ -138,9 +145,9 @@ private func onHeader(
       }
       entry.pointee.status = status
     } else if entry.pointee.status >= 200 {
-      session.delegate.http2(
-        slot: slot, header: UnsafeRawBufferPointer(start: name, count: nameCount),
-        value: UnsafeRawBufferPointer(start: value, count: valueCount))
+      session.relay.header(
+        slot, UnsafeRawBufferPointer(start: name, count: nameCount),
+        UnsafeRawBufferPointer(start: value, count: valueCount))
     }
     return 0
   }
@@ -153,7 +160,7 @@ private func onDataChunk(
   guard let data, let userData else { return 0 }
   withSession(userData) { session in
     guard let slot = slotIndex(native, stream, session) else { return }
-    session.delegate.http2(slot: slot, body: UnsafeRawBufferPointer(start: data, count: count))
+    session.relay.body(slot, UnsafeRawBufferPointer(start: data, count: count))
   }
   return 0
 }
@@ -174,7 +181,7 @@ private func onFrame(
       }
       if !entry.pointee.headIsComplete && entry.pointee.status >= 200 {
         entry.pointee.headIsComplete = true
-        session.delegate.http2(slot: slot, status: Int(entry.pointee.status))
+        session.relay.status(slot, Int(entry.pointee.status))
       }
     default:
       onControlFrame(frame, session)
@@ -191,15 +198,15 @@ private func onControlFrame(
   switch UInt32(frame.pointee.hd.type) {
   case NGHTTP2_SETTINGS.rawValue where !isAcknowledgement:
     session.state.pointee.settingsReceived = true
-    session.delegate.http2SettingsChanged()
+    session.relay.settingsChanged()
   case NGHTTP2_PING.rawValue where isAcknowledgement:
-    session.delegate.http2PingAcknowledged()
+    session.relay.pingAcknowledged()
   case NGHTTP2_GOAWAY.rawValue:
     let goAway = frame.pointee.goaway
     session.state.pointee.goAwayReceived = true
-    session.delegate.http2GoAway(
-      lastStreamID: goAway.last_stream_id, errorCode: goAway.error_code,
-      debug: UnsafeRawBufferPointer(start: goAway.opaque_data, count: goAway.opaque_data_len))
+    session.relay.goAway(
+      goAway.last_stream_id, goAway.error_code,
+      UnsafeRawBufferPointer(start: goAway.opaque_data, count: goAway.opaque_data_len))
   default:
     return
   }
@@ -230,8 +237,7 @@ private func onStreamClose(
     session.state.pointee.framesWithoutProgress = 0
     // A peer may reset with NO_ERROR before the end; that is not an answer read to its end.
     let isCut = errorCode == HTTP2ErrorCode.noError && !isEnd
-    session.delegate.http2(
-      slot: slot, closed: isCut ? HTTP2ErrorCode.internalError : errorCode)
+    session.relay.closed(slot, isCut ? HTTP2ErrorCode.internalError : errorCode)
   }
   return 0
 }

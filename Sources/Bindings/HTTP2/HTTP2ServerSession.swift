@@ -1,20 +1,21 @@
 import CNghttp2
 
-/// The server's half of an HTTP/2 connection: the twin of `HTTP2ClientSession`, for the APNs simulator and
-/// for tests. Confined to one thread. The delegate owns the session and must not let go of it inside a
-/// callback. After `receive` or `nextOutput` has thrown nothing is reported any more.
+/// The server's half of an HTTP/2 connection: the twin of `HTTP2ClientSession`, for the APNs
+/// simulator and for tests. Confined to one thread. The delegate owns the session and must not let
+/// go of it inside a callback. After `receive` or `nextOutput` has thrown nothing is reported any
+/// more.
 package final class HTTP2ServerSession {
   private let session: OpaquePointer
   let state: UnsafeMutablePointer<ServerState>
   let options: HTTP2ServerOptions
   var sources: [Int: any HTTP2BodySource] = [:]
-  unowned let delegate: any HTTP2ServerDelegate
+  let relay: ServerRelay
 
   package init(
     options: HTTP2ServerOptions, delegate: any HTTP2ServerDelegate
   ) throws(HTTP2Error) {
     self.options = options
-    self.delegate = delegate
+    relay = ServerRelay.make(delegate)
     session = try makeNativeSession(
       isServer: true,
       fillOptions: { option in
@@ -26,7 +27,8 @@ package final class HTTP2ServerSession {
       }, setCallbacks: setServerCallbacks)
     state = .allocate(capacity: 1)
     state.initialize(to: ServerState())
-    // Not retained: nghttp2 calls back only from inside calls on this object, which holds the session.
+    // Not retained: nghttp2 calls back only from inside calls on this object, which holds the
+    // session.
     nghttp2_session_set_user_data(session, Unmanaged.passUnretained(self).toOpaque())
     try submitPreface()
   }

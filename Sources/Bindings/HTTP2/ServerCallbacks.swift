@@ -20,6 +20,8 @@ struct ServerState {
   private var firstFree: Int
   private(set) var openStreams = 0
   var framesWithoutProgress = 0
+  /// The slot that was looked up last.
+  var lastSlot = 0
   var isDead = false
   var isTerminating = false
 
@@ -29,8 +31,8 @@ struct ServerState {
     firstFree = -1
   }
 
-  /// A slot for a new stream. The table grows to the most streams that were ever open, which is what the
-  /// session allowed.
+  /// A slot for a new stream. The table grows to the most streams that were ever open, which is
+  /// what the session allowed.
   mutating func take(stream: Int32) -> Int {
     if firstFree < 0 { grow() }
     let slot = firstFree
@@ -91,6 +93,8 @@ let readServerBody: nghttp2_data_source_read_callback = {
     }
     let entry = session.state.pointee.slots + slot
     if entry.pointee.hasSource, let made = session.sources[slot] {
+      // A client that reads a long body acknowledges it with many WINDOW_UPDATEs.
+      session.state.pointee.framesWithoutProgress = 0
       let (count, isFinal) = made.read(
         into: UnsafeMutableRawBufferPointer(start: buffer, count: length))
       if isFinal { flags.pointee |= NGHTTP2_DATA_FLAG_EOF.rawValue }
@@ -121,9 +125,14 @@ private func withSession<Result>(
 private func slotIndex(
   _ native: OpaquePointer?, _ stream: Int32, _ session: HTTP2ServerSession
 ) -> Int? {
-  guard !session.state.pointee.isDead else { return nil }
+  let state = session.state
+  guard stream > 0, !state.pointee.isDead else { return nil }
+  // The calls about one frame follow each other: mostly it is the stream of the call before.
+  let last = state.pointee.lastSlot
+  if last < state.pointee.capacity, state.pointee.slots[last].stream == stream { return last }
   let index = Int(bitPattern: nghttp2_session_get_stream_user_data(native, stream)) - 1
   guard index >= 0, session.stream(of: index) == stream else { return nil }
+  state.pointee.lastSlot = index
   return index
 }
 
@@ -131,7 +140,7 @@ private func onBeginFrame(
   _ native: OpaquePointer?, _ header: UnsafePointer<nghttp2_frame_hd>?,
   _ userData: UnsafeMutableRawPointer?
 ) -> Int32 {
-  guard let userData else { return 0 }
+  guard let userData, let header, isWorthCounting(header) else { return 0 }
   withSession(userData) { $0.state.pointee.framesWithoutProgress += 1 }
   return 0
 }
@@ -147,9 +156,10 @@ private func onBeginHeaders(
     guard !session.state.pointee.isDead else { return 0 }
     let stream = frame.pointee.hd.stream_id
     let slot = session.state.pointee.take(stream: stream)
+    session.state.pointee.lastSlot = slot
     nghttp2_session_set_stream_user_data(
       native, stream, UnsafeMutableRawPointer(bitPattern: slot + 1))
-    session.delegate.http2(slot: slot, requestBegan: stream)
+    session.relay.began(slot, stream)
     return 0
   }
 }
@@ -169,9 +179,9 @@ private func onHeader(
       return NGHTTP2_ERR_TEMPORAL_CALLBACK_FAILURE.rawValue
     }
     guard !entry.pointee.headIsComplete else { return 0 }
-    session.delegate.http2(
-      slot: slot, field: UnsafeRawBufferPointer(start: name, count: nameCount),
-      value: UnsafeRawBufferPointer(start: value, count: valueCount))
+    session.relay.field(
+      slot, UnsafeRawBufferPointer(start: name, count: nameCount),
+      UnsafeRawBufferPointer(start: value, count: valueCount))
     return 0
   }
 }
@@ -183,8 +193,7 @@ private func onDataChunk(
   guard let data, let userData else { return 0 }
   withSession(userData) { session in
     guard let slot = slotIndex(native, stream, session) else { return }
-    session.delegate.http2(
-      slot: slot, requestBody: UnsafeRawBufferPointer(start: data, count: count))
+    session.relay.body(slot, UnsafeRawBufferPointer(start: data, count: count))
   }
   return 0
 }
@@ -204,7 +213,7 @@ private func onFrame(
     }
     guard header.flags & UInt8(NGHTTP2_FLAG_END_STREAM.rawValue) != 0 else { return }
     session.state.pointee.framesWithoutProgress = 0
-    session.delegate.http2(requestEnded: slot)
+    session.relay.ended(slot)
   }
   return 0
 }
@@ -219,7 +228,7 @@ private func onStreamClose(
     let hadSource = session.state.pointee.slots[slot].hasSource
     session.state.pointee.free(slot)
     if hadSource { session.sources[slot] = nil }
-    session.delegate.http2(slot: slot, streamClosed: errorCode)
+    session.relay.closed(slot, errorCode)
   }
   return 0
 }

@@ -1,0 +1,239 @@
+import EventLoop
+import Transport
+
+/// One connection to Redis for everybody on one loop: pipelines go out in the order of `execute`, those of one
+/// turn in one write, and are answered in that order. Reconnects by itself with back-off.
+///
+/// Confined to its loop. Call `close` before letting it go.
+package final class RedisClient {
+  private let options: RedisOptions
+  private let handshake: RedisHandshake
+  private let loop: EventLoop
+  private let log: (String) -> Void
+  private let random: () -> Double
+  private var session: RedisSession
+  private var connection: Connection?
+  private var reader: RedisReplyReader?
+  private var handshakeReplies: RedisReplies?
+  private var sessionTimer: LoopTimer?
+  private var waiting = Queue<Execution>()
+  private var sent = Queue<Execution>()
+  /// What SCRIPT LOAD answered, by source; a handful of scripts of our own.
+  var scriptDigests: [String: String] = [:]
+
+  /// `log` gets a line whenever the connection breaks, cannot be made, or is back; no secrets in it.
+  /// `random`: 0..<1, for the jitter of the back-off.
+  package init(
+    options: RedisOptions, loop: EventLoop, log: @escaping (String) -> Void,
+    random: @escaping () -> Double = { Double.random(in: 0..<1) }
+  ) {
+    self.options = options
+    self.loop = loop
+    self.log = log
+    self.random = random
+    handshake = RedisHandshake(options)
+    session = RedisSession(options)
+  }
+
+  deinit { if loop.isOnLoop { connection?.close() } }
+
+  package var isConnected: Bool { session.state == .ready }
+
+  /// Why there is no connection, as long as there is none and one was tried.
+  package var lastFailure: RedisError? { session.lastFailure }
+
+  /// Nothing is on its way: no pipeline would end with an unknown outcome now.
+  package var hasNothingSent: Bool { sent.isEmpty }
+
+  /// Begins to connect, and again after each loss, until `close`. Before it, pipelines wait.
+  package func start() { handle(.start) }
+
+  /// Ends every pipeline with `closed`; those that were sent may have been done or not.
+  package func close() { handle(.close) }
+
+  /// Sends the commands and returns when all replies are there. Without a connection it waits for one. An
+  /// error that Redis answers to a command is that command's reply; thrown is what leaves commands without
+  /// a reply: see `RedisError.Code`, and `isOutcomeUnknown` for whether they may have been done.
+  ///
+  /// `timeout` (else `commandTimeout`) bounds all of it. When it passes after sending, the connection is
+  /// given up, since later replies would wait behind the missing one.
+  package func execute(
+    _ pipeline: RedisPipeline, timeout: Duration? = nil
+  ) async throws(RedisError) -> RedisReplies {
+    if let failure = pipeline.failure { throw failure }
+    let replies = RedisReplies(
+      expecting: pipeline.count, maximumBytes: options.maximumReplyBytes)
+    guard pipeline.count > 0 else { return replies }
+    guard session.state != .closed else {
+      throw RedisError(.closed, "Redis \(options.endpoint): the client is closed")
+    }
+    guard waiting.count + sent.count < options.maximumPipelines else {
+      throw RedisError(.invalidUse, "\(options.maximumPipelines) Redis pipelines wait already")
+    }
+    let execution = Execution(pipeline, replies, timeout: timeout ?? options.commandTimeout)
+    await withCheckedContinuation { continuation in
+      execution.continuation = continuation
+      submit(execution)
+    }
+    if let failure = execution.failure { throw failure }
+    return replies
+  }
+
+  // MARK: pipelines
+
+  private func submit(_ execution: Execution) {
+    execution.timer = loop.schedule(after: execution.timeout) { [weak self, weak execution] in
+      if let execution { self?.expire(execution) }
+    }
+    if session.state == .ready { send(execution) } else { waiting.append(execution) }
+  }
+
+  private func send(_ execution: Execution) {
+    guard let connection, let reader else { return }
+    execution.isSent = true
+    sent.append(execution)
+    reader.expect(execution.replies)
+    connection.write(execution.pipeline.bytes)
+  }
+
+  private func expire(_ execution: Execution) {
+    guard execution.isSent else {
+      waiting.remove { $0 === execution }
+      execution.finish(session.unavailable(after: execution.timeout))
+      return
+    }
+    let error = RedisError(
+      .timeout, "Redis \(options.endpoint) did not answer within \(execution.timeout)")
+    execution.finish(error)
+    handle(.lost(error))
+  }
+
+  private func finishAnswered() {
+    while let execution = sent.first, execution.replies.isComplete {
+      _ = sent.popFirst()
+      execution.finish(nil)
+    }
+  }
+
+  // MARK: the connection's life
+
+  private func handle(_ event: RedisSession.Event) {
+    for action in session.handle(event, now: loop.now, random: random()) { perform(action) }
+  }
+
+  private func perform(_ action: RedisSession.Action) {
+    switch action {
+    case .connect: connect()
+    case .sendHandshake: sendHandshake()
+    case .startTimer(let delay):
+      sessionTimer?.cancel()
+      sessionTimer = loop.schedule(after: delay) { [weak self] in self?.handle(.timerFired) }
+    case .cancelTimer:
+      sessionTimer?.cancel()
+      sessionTimer = nil
+    case .disconnect:
+      connection?.close()
+      connection = nil
+      reader = nil
+      handshakeReplies = nil
+    case .sendWaiting: for execution in waiting.takeAll() { send(execution) }
+    case .failSent(let error): for execution in sent.takeAll() { execution.finish(error) }
+    case .failAll(let error):
+      for execution in sent.takeAll() + waiting.takeAll() { execution.finish(error) }
+    case .report(let line): log(line)
+    }
+  }
+
+  private func connect() {
+    let connection = Connection(
+      to: options.endpoint, tls: options.tls,
+      options: TransportOptions(connectTimeout: options.connectTimeout), loop: loop,
+      delegate: self)
+    self.connection = connection
+    connection.connect()
+  }
+
+  private func sendHandshake() {
+    guard let connection else { return }
+    let pipeline = RedisPipeline()
+    for command in handshake.commands { pipeline.append(command.arguments) }
+    if let failure = pipeline.failure { return handle(.lost(failure)) }
+    do throws(RedisError) {
+      let reader = try RedisReplyReader()
+      let replies = RedisReplies(
+        expecting: pipeline.count, maximumBytes: RedisReplyReader.maximumLineBytes)
+      reader.expect(replies)
+      self.reader = reader
+      handshakeReplies = replies
+      connection.write(pipeline.bytes)
+    } catch {
+      handle(.lost(error))
+    }
+  }
+
+  private func finishHandshake(_ replies: RedisReplies) {
+    handshakeReplies = nil
+    let answers = handshake.commands.enumerated().map { ($1.step, replies[$0].error) }
+    if let failure = RedisHandshake.verdict(answers) {
+      handle(.lost(failure))
+    } else {
+      handle(.handshakeAccepted)
+    }
+  }
+}
+
+extension RedisClient: ConnectionDelegate {
+  package func connectionOpened(_ connection: Connection) {
+    if connection === self.connection { handle(.opened) }
+  }
+
+  package func connection(_ connection: Connection, received bytes: UnsafeRawBufferPointer) {
+    guard connection === self.connection else { return }
+    var failure: RedisError?
+    do throws(RedisError) {
+      guard let reader else { throw RedisError(.protocolError, "Redis speaks before it is asked") }
+      try reader.receive(bytes)
+    } catch {
+      failure = error
+    }
+    if let replies = handshakeReplies, replies.isComplete { finishHandshake(replies) }
+    finishAnswered()
+    if let failure { handle(.lost(failure)) }
+  }
+
+  package func connectionDrained(_ connection: Connection) {}
+
+  package func connectionClosed(_ connection: Connection, error: TransportError?) {
+    guard connection === self.connection else { return }
+    let isReady = session.state == .ready
+    let message = isReady ? "the connection broke" : "no connection"
+    let cause = error.map { "\($0)" } ?? "the server closed it"
+    handle(.lost(RedisError(isReady ? .connectionLost : .unavailable, message, cause: cause)))
+  }
+}
+
+/// A pipeline on its way: waits for a connection or for its replies.
+private final class Execution {
+  let pipeline: RedisPipeline
+  let replies: RedisReplies
+  let timeout: Duration
+  var isSent = false
+  var timer: LoopTimer?
+  var continuation: CheckedContinuation<Void, Never>?
+  private(set) var failure: RedisError?
+
+  init(_ pipeline: RedisPipeline, _ replies: RedisReplies, timeout: Duration) {
+    self.pipeline = pipeline
+    self.replies = replies
+    self.timeout = timeout
+  }
+
+  /// Once; later calls do nothing.
+  func finish(_ failure: RedisError?) {
+    guard let continuation else { return }
+    self.continuation = nil
+    self.failure = failure
+    timer?.cancel()
+    continuation.resume()
+  }
+}

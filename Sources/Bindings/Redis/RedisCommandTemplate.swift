@@ -1,0 +1,34 @@
+/// A command whose one key holds a changing part, as `SMEMBERS ffd:{u:<user>}:bindings`. hiredis formats it
+/// once; appending it to a pipeline copies bytes and writes one length: nothing is allocated.
+package struct RedisCommandTemplate: Sendable {
+  /// Up to the `$` of the changing argument's length.
+  let head: [UInt8]
+  /// The line end behind the length, and what the argument begins with.
+  let middle: [UInt8]
+  /// What the argument ends with, its line end, and the arguments behind it.
+  let tail: [UInt8]
+  /// Bytes of the argument without the changing part.
+  let fixedKeyBytes: Int
+
+  /// `before` are the arguments before the key, the command's name first; `after` those behind it.
+  package init(
+    _ before: String..., key: (prefix: [UInt8], suffix: [UInt8]), after: [String] = []
+  ) {
+    let empty = Self.formatted(before + [""] + after)
+    let filled = Self.formatted(before + ["x"] + after)
+    // The two differ first in the length of the changing argument, "0" against "1".
+    let difference = zip(empty, filled).prefix { $0 == $1 }.count
+    head = Array(empty.prefix(difference))
+    middle = Array("\r\n".utf8) + key.prefix
+    // Behind the argument's "0\r\n".
+    tail = key.suffix + empty.dropFirst(difference + 3)
+    fixedKeyBytes = key.prefix.count + key.suffix.count
+  }
+
+  private static func formatted(_ arguments: [String]) -> [UInt8] {
+    var bytes: [UInt8] = []
+    let isFormatted = CommandFormat.withFormatted(arguments) { bytes = Array($0) }
+    precondition(isFormatted, "a command template that hiredis does not format")
+    return bytes
+  }
+}

@@ -1,0 +1,73 @@
+/// An error that Redis answered to one command: its first word says what to do.
+package struct RedisErrorReply: Error, Sendable, Equatable, CustomStringConvertible {
+  package enum Kind: Sendable, Equatable, CaseIterable {
+    case loading, busy, masterDown, tryAgain, clusterDown
+    case outOfMemory, misconfigured, readOnly, noReplicas
+    case noAuthentication, wrongPassword, noPermission
+    case wrongType, noScript, moved, ask, crossSlot
+    case other
+  }
+
+  /// What a caller should do about it.
+  package enum Disposition: Sendable, Equatable, CaseIterable {
+    /// Passes by itself: try again after a while.
+    case wait
+    /// Redis takes no writes: keep what is to be written, tell the operator, try again slowly.
+    case alert
+    /// Nothing works until the operator mends user, password or permissions.
+    case fatal
+    /// The command is wrong for this key or server: trying again gives the same.
+    case permanent
+  }
+
+  package let kind: Kind
+  /// The whole line. It may quote arguments of the command: not for logs where those are secret.
+  package let message: String
+
+  /// The first word, in upper case by convention; safe to log.
+  package let word: String
+
+  package init(_ message: String) {
+    self.message = message
+    let first = message.utf8.prefix { $0 != 0x20 }.prefix(32)
+    let isWord = first.allSatisfy { ($0 >= 0x41 && $0 <= 0x5A) || ($0 >= 0x30 && $0 <= 0x39) }
+    word = isWord && !first.isEmpty ? String(decoding: first, as: UTF8.self) : "ERR"
+    kind = Self.classify(message)
+  }
+
+  package var disposition: Disposition { kind.disposition }
+
+  package var description: String { message }
+
+  /// Redis error prefixes: redis/src/server.c (`createSharedObjects`), cluster.c, acl.c.
+  package static func classify(_ message: String) -> Kind {
+    if let kind = kinds[message.prefix { $0 != " " }] { return kind }
+    // A script that calls a refused command puts its own words in front before Redis 7.
+    let text = message.utf8
+    if text.count <= 1024, message.hasPrefix("ERR Error running script") {
+      for (word, kind) in kinds where message.contains("-\(word) ") { return kind }
+    }
+    return .other
+  }
+
+  private static let kinds: [Substring: Kind] = [
+    "LOADING": .loading, "BUSY": .busy, "MASTERDOWN": .masterDown, "TRYAGAIN": .tryAgain,
+    "CLUSTERDOWN": .clusterDown, "OOM": .outOfMemory, "MISCONF": .misconfigured,
+    "READONLY": .readOnly, "NOREPLICAS": .noReplicas, "NOAUTH": .noAuthentication,
+    "WRONGPASS": .wrongPassword, "NOPERM": .noPermission, "WRONGTYPE": .wrongType,
+    "NOSCRIPT": .noScript, "MOVED": .moved, "ASK": .ask, "CROSSSLOT": .crossSlot,
+  ]
+}
+
+extension RedisErrorReply.Kind {
+  package var disposition: RedisErrorReply.Disposition {
+    switch self {
+    case .loading, .busy, .masterDown, .tryAgain, .clusterDown: .wait
+    // READONLY: a replica, or a master that was demoted; another connection may find the new one.
+    case .readOnly: .wait
+    case .outOfMemory, .misconfigured, .noReplicas: .alert
+    case .noAuthentication, .wrongPassword, .noPermission: .fatal
+    case .wrongType, .noScript, .moved, .ask, .crossSlot, .other: .permanent
+    }
+  }
+}

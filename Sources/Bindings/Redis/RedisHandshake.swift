@@ -1,0 +1,57 @@
+/// What is said on a new connection before anything else, and what the answers mean.
+struct RedisHandshake: Sendable {
+  enum Step: Sendable, Equatable { case authenticate, selectDatabase, setName, ping }
+
+  let commands: [(step: Step, arguments: [String])]
+
+  init(_ options: RedisOptions) {
+    var commands: [(step: Step, arguments: [String])] = []
+    if let password = options.password {
+      let user = options.username.map { [$0] } ?? []
+      commands.append((.authenticate, ["AUTH"] + user + [password]))
+    }
+    if options.database != 0 {
+      commands.append((.selectDatabase, ["SELECT", String(options.database)]))
+    }
+    if let name = options.clientName {
+      commands.append((.setName, ["CLIENT", "SETNAME", name]))
+    }
+    // The only one that every server gets: says whether it is loading or wants a password.
+    commands.append((.ping, ["PING"]))
+    self.commands = commands
+  }
+
+  /// The first answer that stands in the way, as the error that waiting pipelines would get; nil when the
+  /// connection is ready. The server's own words are left out: of an AUTH that it does not know, Redis
+  /// repeats the arguments.
+  static func verdict(_ answers: [(step: Step, error: RedisErrorReply?)]) -> RedisError? {
+    for (step, error) in answers {
+      if let error, let failure = failure(at: step, error) { return failure }
+    }
+    return nil
+  }
+
+  private static func failure(at step: Step, _ error: RedisErrorReply) -> RedisError? {
+    switch (error.kind, step) {
+    case (.loading, _): RedisError(.loading, "Redis is loading its data set")
+    case (.busy, _): RedisError(.loading, "Redis is busy with a script (SCRIPT KILL would end it)")
+    case (.masterDown, _): RedisError(.loading, "this Redis is a replica without its master")
+    case (.clusterDown, _), (.tryAgain, _):
+      RedisError(.loading, "the Redis cluster is not ready: \(error.word)")
+    case (.noAuthentication, _):
+      RedisError(.authentication, "Redis wants a password: give it one in the configuration")
+    case (_, .authenticate):
+      RedisError(
+        .authentication,
+        error.kind == .wrongPassword
+          ? "Redis refuses the user name or password (WRONGPASS)"
+          : "Redis refuses AUTH (\(error.word)): is a password set for this user there?")
+    case (_, .selectDatabase):
+      error.kind == .noPermission
+        ? RedisError(.authentication, "the Redis user may not SELECT (NOPERM)")
+        : RedisError(.refused, "Redis refuses the database number (\(error.word))")
+    // A user that may not PING or name itself may still do its work.
+    case (_, .setName), (_, .ping): nil
+    }
+  }
+}

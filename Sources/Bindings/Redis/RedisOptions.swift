@@ -1,0 +1,58 @@
+import Transport
+
+/// How a client reaches Redis. Printing it shows no password.
+package struct RedisOptions: Sendable, CustomStringConvertible {
+  package var host: String
+  package var port: Int
+  /// ACL user; nil is Redis's `default`. Of no use without a password.
+  package var username: String?
+  package var password: String?
+  package var database: Int
+  /// Nil: no TLS.
+  package var tls: ClientSecurity?
+  /// Shown by CLIENT LIST; letters, digits and `-._:`. Nil: none is set.
+  package var clientName: String?
+  /// For name resolution, TCP and TLS together, and once more for the handshake on top (AUTH, SELECT).
+  package var connectTimeout: Duration
+  /// From `execute` to the last reply, the wait for a connection included.
+  package var commandTimeout: Duration
+  /// First and longest wait before another attempt to connect; each is shortened by up to half at random.
+  package var reconnectMinimum: Duration
+  package var reconnectMaximum: Duration
+  /// What the replies of one pipeline may take in memory together, 16 bytes an element included. A page of
+  /// 512 users is under 1 MiB; 64 MiB leaves room for large plain sets and says no to a 512 MB string.
+  package var maximumReplyBytes: Int
+  /// Pipelines that wait or are unanswered. One lane has a handful; more means that somebody does not wait.
+  package var maximumPipelines: Int
+
+  package init(
+    host: String = "127.0.0.1", port: Int = 6379, username: String? = nil,
+    password: String? = nil, database: Int = 0, tls: ClientSecurity? = nil,
+    clientName: String? = nil, connectTimeout: Duration = .seconds(5),
+    commandTimeout: Duration = .seconds(10), reconnectMinimum: Duration = .milliseconds(50),
+    reconnectMaximum: Duration = .seconds(5), maximumReplyBytes: Int = 64 << 20,
+    maximumPipelines: Int = 4096
+  ) {
+    self.host = host
+    self.port = port
+    self.username = username
+    self.password = password
+    self.database = database
+    self.tls = tls
+    self.clientName = clientName
+    self.connectTimeout = connectTimeout
+    self.commandTimeout = commandTimeout
+    self.reconnectMinimum = reconnectMinimum
+    self.reconnectMaximum = reconnectMaximum
+    self.maximumReplyBytes = maximumReplyBytes
+    self.maximumPipelines = maximumPipelines
+  }
+
+  package var endpoint: Endpoint { Endpoint(host: host, port: port) }
+
+  package var description: String {
+    let scheme = tls == nil ? "redis" : "rediss"
+    let user = username.map { "\($0)@" } ?? ""
+    return "\(scheme)://\(user)\(endpoint)/\(database)"
+  }
+}

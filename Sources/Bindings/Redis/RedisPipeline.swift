@@ -1,0 +1,66 @@
+/// Commands that go out together, formatted into one buffer. Keep one and reuse it: once `execute` has returned
+/// or thrown, `removeAll` empties it and keeps the memory. Not to be changed while `execute` runs.
+///
+/// Only commands with exactly one reply: no SUBSCRIBE, MONITOR, CLIENT REPLY, nor blocking ones, since
+/// everybody on the connection would wait for them.
+package final class RedisPipeline {
+  private var buffer: CommandBuffer
+  /// Commands so far.
+  package private(set) var count = 0
+  /// Set by a command that could not be formatted; `execute` throws it.
+  private(set) var failure: RedisError?
+
+  package init(capacity: Int = 4096) { buffer = CommandBuffer(capacity: capacity) }
+
+  package convenience init(_ commands: [String]...) {
+    self.init()
+    for command in commands { append(command) }
+  }
+
+  /// RESP as it goes to the socket; good until the next change.
+  package var bytes: UnsafeRawBufferPointer { buffer.bytes }
+
+  package func removeAll() {
+    buffer.removeAll()
+    count = 0
+    failure = nil
+  }
+
+  package func append(_ arguments: [String]) {
+    note(CommandFormat.withFormatted(arguments) { add($0) })
+  }
+
+  package func append(_ arguments: String...) { append(arguments) }
+
+  /// For arguments that are not text.
+  package func append(slices arguments: [UnsafeRawBufferPointer]) {
+    note(CommandFormat.withFormatted(arguments) { add($0) })
+  }
+
+  /// The hot path: `changing` stands between the prefix and suffix of the template's key.
+  @inline(__always)
+  package func append(_ template: RedisCommandTemplate, _ changing: UnsafeRawBufferPointer) {
+    let keyBytes = template.fixedKeyBytes + changing.count
+    buffer.reserve(
+      template.head.count + 20 + template.middle.count + changing.count + template.tail.count)
+    template.head.withUnsafeBytes { buffer.appendReserved($0) }
+    buffer.appendReserved(decimal: keyBytes)
+    template.middle.withUnsafeBytes { buffer.appendReserved($0) }
+    buffer.appendReserved(changing)
+    template.tail.withUnsafeBytes { buffer.appendReserved($0) }
+    count += 1
+  }
+
+  private func add(_ formatted: UnsafeRawBufferPointer) {
+    buffer.reserve(formatted.count)
+    buffer.appendReserved(formatted)
+    count += 1
+  }
+
+  private func note(_ isFormatted: Bool) {
+    guard !isFormatted, failure == nil else { return }
+    let limit = CommandFormat.maximumBytes
+    failure = RedisError(
+      .invalidUse, "a Redis command has no arguments or more than \(limit) bytes of them")
+  }
+}

@@ -1,0 +1,33 @@
+/// A Lua script that runs in Redis in one go.
+package struct RedisScript: Sendable, Equatable {
+  package let source: String
+
+  package init(_ source: String) { self.source = source }
+}
+
+extension RedisClient {
+  /// Runs a script by its digest, which Redis computes at the script's first use; where Redis does not have the
+  /// script (any more) its source is sent. One reply.
+  ///
+  /// After `connectionLost` or `timeout` it may have run: a script that must not run twice has to see that
+  /// itself.
+  package func evaluate(
+    _ script: RedisScript, keys: [String], arguments: [String]
+  ) async throws(RedisError) -> RedisReplies {
+    let parameters = [String(keys.count)] + keys + arguments
+    if let digest = try await digest(of: script) {
+      let replies = try await execute(RedisPipeline(["EVALSHA", digest] + parameters))
+      if replies[0].error?.kind != .noScript { return replies }
+    }
+    return try await execute(RedisPipeline(["EVAL", script.source] + parameters))
+  }
+
+  /// Nil when Redis does not tell it, for instance to a user without SCRIPT LOAD.
+  private func digest(of script: RedisScript) async throws(RedisError) -> String? {
+    if let known = scriptDigests[script.source] { return known }
+    let replies = try await execute(RedisPipeline(["SCRIPT", "LOAD", script.source]))
+    guard let digest = replies[0].text, digest.utf8.count == 40 else { return nil }
+    scriptDigests[script.source] = digest
+    return digest
+  }
+}

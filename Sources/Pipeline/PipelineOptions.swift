@@ -1,0 +1,58 @@
+import Deliver
+import Expand
+import Ingest
+import Kafka
+import Keyspace
+import Model
+import Record
+import Redis
+import Render
+import Telemetry
+
+/// Everything a worker is made of; Settings fills it.
+package struct PipelineOptions: Sendable {
+  package var workerID: String
+  package var version: String
+  /// Lanes; one per core is what pays.
+  package var lanes: Int
+  /// Segments of large fan-outs in flight on a lane. More hide Redis's round trips better and cost a page
+  /// and a batch of memory each.
+  package var segmentsPerLane = 4
+  /// Events in flight on a lane: small fan-outs run in these places, so that large ones never take them.
+  package var eventsPerLane = 16
+  /// Pushes in a batch at most.
+  package var batchPushes = 512
+  /// How long a stopping worker waits for what is in flight.
+  package var drainTimeout: Duration = .seconds(20)
+  package var heartbeatInterval: Duration = .seconds(10)
+  package var kafka: KafkaOptions
+  package var ingest: IngestOptions
+  package var redis: RedisOptions
+  package var keyspace: Keyspace
+  package var expand: ExpandOptions
+  package var record: RecordOptions
+  package var deliver: DeliverOptions
+  package var templates: [Template]
+  package var providerTokens: ProviderTokenSource
+  package var log: Log
+
+  package init(
+    workerID: String, version: String, lanes: Int, kafka: KafkaOptions, ingest: IngestOptions,
+    redis: RedisOptions, keyspace: Keyspace, expand: ExpandOptions, record: RecordOptions,
+    deliver: DeliverOptions, templates: [Template], providerTokens: ProviderTokenSource, log: Log
+  ) {
+    self.workerID = workerID
+    self.version = version
+    self.lanes = max(lanes, 1)
+    self.kafka = kafka
+    self.ingest = ingest
+    self.redis = redis
+    self.keyspace = keyspace
+    self.expand = expand
+    self.record = record
+    self.deliver = deliver
+    self.templates = templates
+    self.providerTokens = providerTokens
+    self.log = log
+  }
+}

@@ -1,0 +1,55 @@
+import Deliver
+import EventLoop
+import Kafka
+import Telemetry
+
+/// A whole worker: the pump and its lanes. Start it, let it run, drain it.
+package final class Worker: Sendable {
+  private let options: PipelineOptions
+  private let lanes: [Lane]
+  private let pump: KafkaPump
+  private let producer: KafkaProducer
+  package let counters: WorkerCounters
+
+  /// Makes all the parts; nothing connects yet but librdkafka's own threads.
+  package init(options: PipelineOptions) throws(KafkaError) {
+    self.options = options
+    let log = options.log
+    let counters = WorkerCounters()
+    self.counters = counters
+    let producer = try KafkaProducer(options.kafka) { line in log.kafka(line) }
+    self.producer = producer
+    lanes = (0..<options.lanes).map {
+      Lane(index: $0, options: options, producer: producer, counters: counters)
+    }
+    pump = try KafkaPump(options: options, lanes: lanes, counters: counters)
+  }
+
+  /// Connects. Whatever is down is waited for.
+  package func start() async throws {
+    for lane in lanes { await lane.start() }
+    try await pump.start()
+    let beat = Heartbeat(options: options, lanes: lanes, pump: pump, counters: counters)
+    await lanes[0].startHeartbeat(beat)
+    options.log.info(
+      "worker started",
+      [
+        "worker": .text(options.workerID), "version": .text(options.version),
+        "lanes": .integer(options.lanes),
+      ])
+  }
+
+  /// Takes nothing new, waits for what is in flight, commits, leaves the group and ends all threads. Returns
+  /// whether all that was begun is done; what is not will be done again by another worker.
+  package func stop() async -> Bool {
+    options.log.notice("stopping: taking no new work")
+    let isDone = await pump.drain(timeout: options.drainTimeout)
+    for lane in lanes { await lane.stop() }
+    await pump.close()
+    producer.close(timeout: .seconds(5))
+    pump.end()
+    for lane in lanes { lane.end() }
+    options.log.notice("stopped", ["everything_done": .bool(isDone)])
+    return isDone
+  }
+}

@@ -1,0 +1,81 @@
+import Glibc
+
+/// A small file, read whole, its size looked at before a byte is read.
+package struct BoundedFile: Sendable {
+  package let bytes: [UInt8]
+  /// Permission bits.
+  package let mode: UInt32
+
+  package var text: String { String(decoding: bytes, as: UTF8.self) }
+  /// Anybody on the machine may read it.
+  package var isWorldReadable: Bool { mode & 0o004 != 0 }
+
+  /// Regular files only: a pipe could block for ever. Follows symbolic links, as Kubernetes mounts
+  /// them.
+  package static func read(_ path: String, maximumBytes: Int) throws(SettingComplaint)
+    -> BoundedFile
+  {
+    let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
+    guard descriptor >= 0 else { throw failure("cannot be opened", path) }
+    defer { close(descriptor) }
+    var status = stat()
+    guard fstat(descriptor, &status) == 0 else { throw failure("cannot be read", path) }
+    guard status.st_mode & S_IFMT == S_IFREG else {
+      throw SettingComplaint("\(Shown.path(path)) is not a regular file")
+    }
+    guard status.st_size <= maximumBytes else {
+      throw SettingComplaint(
+        "\(Shown.path(path)) is \(status.st_size) bytes long, at most \(maximumBytes) are read")
+    }
+    // One byte more than allowed, to notice a file that grows.
+    var bytes = [UInt8](repeating: 0, count: maximumBytes + 1)
+    var count = 0
+    while count < bytes.count {
+      let got = bytes.withUnsafeMutableBytes {
+        Glibc.read(descriptor, $0.baseAddress.map { $0 + count }, $0.count - count)
+      }
+      if got < 0 && errno == EINTR { continue }
+      guard got >= 0 else { throw failure("cannot be read", path) }
+      if got == 0 { break }
+      count += got
+    }
+    guard count <= maximumBytes else {
+      throw SettingComplaint("\(Shown.path(path)) has more than \(maximumBytes) bytes")
+    }
+    return BoundedFile(bytes: Array(bytes[..<count]), mode: status.st_mode & 0o7777)
+  }
+
+  private static func failure(_ what: String, _ path: String) -> SettingComplaint {
+    let reason = String(cString: strerror(errno))
+    return SettingComplaint("\(Shown.path(path)) \(what): \(reason)")
+  }
+}
+
+extension Shown {
+  static func path(_ path: String) -> String {
+    String(
+      String.UnicodeScalarView(
+        path.unicodeScalars.map { $0.properties.generalCategory == .control ? "?" : $0 }))
+  }
+}
+
+enum SecretText {
+  /// Log-ins send a secret as it is: no line break may hide in it.
+  static func checked(_ text: String) throws(SettingComplaint) -> String {
+    if text.isEmpty { throw SettingComplaint("must not be empty") }
+    if text.utf8.count > 4_096 { throw SettingComplaint("is longer than 4096 bytes") }
+    guard text.utf8.allSatisfy({ $0 >= 0x20 && $0 != 0x7F }) else {
+      throw SettingComplaint("holds a control character, such as a line break")
+    }
+    return text
+  }
+
+  /// A secret's file usually ends in a line break that is not part of the secret.
+  static func ofFile(_ file: BoundedFile) throws(SettingComplaint) -> String {
+    guard let text = String(validating: file.bytes, as: UTF8.self) else {
+      throw SettingComplaint("the file is not UTF-8 text")
+    }
+    // In Swift a carriage return and a line feed are one character.
+    return try checked(text.last?.isNewline == true ? String(text.dropLast()) : text)
+  }
+}

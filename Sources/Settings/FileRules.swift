@@ -1,0 +1,77 @@
+/// Looks at the files that settings name. Whether a key is of the right curve and a certificate is
+/// sound is for those who use them to say.
+struct FileRules {
+  /// A .p8 key is about 260 bytes.
+  static let maximumKeyBytes = 64 << 10
+  /// The system's own bundle of certificates is about 230 KiB.
+  static let maximumCertificateBytes = 4 << 20
+
+  let settings: Settings
+
+  func check(_ layers: inout SettingsLayers) {
+    if let path = settings.apns.keyFile { checkKey(path, "apns.key_file", &layers) }
+    let certificates = [
+      ("apns.ca_file", settings.apns.caFile), ("redis.tls.ca_file", settings.redis.tls.caFile),
+      ("kafka.security.ca_file", settings.kafka.security.caFile),
+    ]
+    for (key, path) in certificates {
+      if let path { checkCertificates(path, key, &layers) }
+    }
+  }
+
+  private func checkKey(_ path: String, _ key: String, _ layers: inout SettingsLayers) {
+    let source = layers.source(of: key)
+    do {
+      let file = try BoundedFile.read(path, maximumBytes: Self.maximumKeyBytes)
+      layers.warnIfExposed(file, path: path, key: key, source: source)
+      if let complaint = Self.complaint(aboutKey: file.text, path) {
+        layers.add(.problem, source, key: key, complaint.message, hint: complaint.hint)
+      }
+    } catch {
+      layers.add(.problem, source, key: key, error.message, hint: error.hint)
+    }
+  }
+
+  /// Says what the file is instead; shows nothing of it.
+  static func complaint(aboutKey pem: String, _ path: String) -> SettingComplaint? {
+    func has(_ label: String) -> Bool { pem.contains("-----BEGIN \(label)-----") }
+    if has("PRIVATE KEY") {
+      return pem.contains("-----END PRIVATE KEY-----")
+        ? nil : SettingComplaint("\(Shown.path(path)) is cut off: there is no end of the key")
+    }
+    let expected = "expects the .p8 file from Apple (PEM, `BEGIN PRIVATE KEY`)"
+    if has("CERTIFICATE") {
+      return SettingComplaint("\(expected), \(Shown.path(path)) is a certificate")
+    }
+    if has("EC PRIVATE KEY") {
+      return SettingComplaint(
+        "\(expected), \(Shown.path(path)) is an EC key in the older form",
+        hint: "convert it with openssl pkcs8 -topk8 -nocrypt")
+    }
+    if has("ENCRYPTED PRIVATE KEY") {
+      return SettingComplaint("\(expected), \(Shown.path(path)) is encrypted")
+    }
+    if has("RSA PRIVATE KEY") || has("PUBLIC KEY") {
+      return SettingComplaint("\(expected), \(Shown.path(path)) is another kind of key")
+    }
+    return SettingComplaint("\(expected), \(Shown.path(path)) is none")
+  }
+
+  private func checkCertificates(_ path: String, _ key: String, _ layers: inout SettingsLayers) {
+    let source = layers.source(of: key)
+    do {
+      let file = try BoundedFile.read(path, maximumBytes: Self.maximumCertificateBytes)
+      guard
+        file.text.contains("-----BEGIN CERTIFICATE-----")
+          || file.text.contains("-----BEGIN TRUSTED CERTIFICATE-----")
+      else {
+        layers.add(
+          .problem, source, key: key,
+          "expects PEM certificates (`BEGIN CERTIFICATE`), \(Shown.path(path)) holds none")
+        return
+      }
+    } catch {
+      layers.add(.problem, source, key: key, error.message, hint: error.hint)
+    }
+  }
+}

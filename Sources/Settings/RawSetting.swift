@@ -1,0 +1,200 @@
+import YAML
+
+/// A value as it was written, before its key has said what it should be.
+struct RawSetting {
+  enum Content {
+    /// Nothing is written: the default stays.
+    case nothing
+    case single(String)
+    case list([RawSetting])
+    case map([(name: String, value: RawSetting)])
+  }
+
+  let content: Content
+  let source: SettingSource
+
+  init(_ content: Content, _ source: SettingSource) {
+    self.content = content
+    self.source = source
+  }
+
+  init(_ node: YAMLNode, file: String) {
+    source = .file(file, node.place)
+    switch node.content {
+    case .scalar(let text, _): content = node.isNull ? .nothing : .single(text)
+    case .sequence(let nodes): content = .list(nodes.map { RawSetting($0, file: file) })
+    case .mapping(let entries):
+      content = .map(entries.map { ($0.key, RawSetting($0.value, file: file)) })
+    }
+  }
+
+  var kindName: String {
+    switch content {
+    case .nothing: "nothing"
+    case .single: "a single value"
+    case .list: "a list"
+    case .map: "a mapping"
+    }
+  }
+}
+
+extension SettingKind {
+  /// Reads a value, or says everything that is wrong with it. Nil without a complaint means: not
+  /// set.
+  func read(
+    _ raw: RawSetting, baseDirectory: String,
+    complain: (SettingComplaint, SettingSource) -> Void
+  ) -> SettingValue? {
+    if case .nothing = raw.content { return nil }
+    do throws(SettingComplaint) {
+      switch self {
+      case .list(let rule): return readList(raw, rule, complain)
+      case .map(let rule): return readMap(raw, rule, complain)
+      default: break
+      }
+      guard case .single(let text) = raw.content else {
+        throw SettingComplaint("expects \(summary), got \(raw.kindName)")
+      }
+      return try readSingle(text, baseDirectory: baseDirectory)
+    } catch {
+      complain(error, raw.source)
+      return nil
+    }
+  }
+
+  private func readSingle(
+    _ text: String, baseDirectory: String
+  ) throws(SettingComplaint) -> SettingValue? {
+    switch self {
+    case .text(let rule):
+      if let complaint = rule.complaint(about: text) { throw complaint }
+      return .text(text)
+    case .secret:
+      return .text(try SecretText.checked(text))
+    case .integer(let range):
+      guard let number = Int(text) else {
+        throw SettingComplaint("expects \(summary), got \(Shown.value(text))")
+      }
+      return .integer(try Self.within(range, number, text, String.init))
+    case .size(let range):
+      return .integer(try Self.within(range, try SizeText.parse(text), text, SizeText.text))
+    case .duration(let range):
+      let duration = try DurationText.parse(text)
+      return .duration(try Self.within(range, duration, text, DurationText.text))
+    case .bool:
+      guard text == "true" || text == "false" else {
+        throw SettingComplaint("expects true or false, got \(Shown.value(text))")
+      }
+      return .bool(text == "true")
+    case .choice(let names):
+      if names.contains(text) { return .text(text) }
+      throw SettingComplaint(
+        "expects \(summary), got \(Shown.value(text))",
+        hint: NearestName.hint(for: text, among: names))
+    case .path, .secretFile:
+      if let complaint = TextRule.pathText.complaint(about: text) { throw complaint }
+      return .text(Self.resolved(text, in: baseDirectory))
+    case .list, .map:
+      return nil
+    }
+  }
+
+  private func readList(
+    _ raw: RawSetting, _ rule: TextRule, _ complain: (SettingComplaint, SettingSource) -> Void
+  ) -> SettingValue? {
+    let elements: [RawSetting]
+    switch raw.content {
+    case .list(let written): elements = written
+    case .single(let text):
+      elements = text.split(separator: ",").map {
+        RawSetting(.single(String($0.trimmingSpaces)), raw.source)
+      }
+    default:
+      complain(SettingComplaint("expects \(summary), got \(raw.kindName)"), raw.source)
+      return nil
+    }
+    if elements.isEmpty { complain(SettingComplaint("must not be empty"), raw.source) }
+    let items = elements.compactMap { element -> String? in
+      guard case .single(let text) = element.content else {
+        complain(
+          SettingComplaint("expects \(rule.summary), got \(element.kindName)"), element.source)
+        return nil
+      }
+      if let complaint = rule.complaint(about: text) {
+        complain(complaint, element.source)
+        return nil
+      }
+      return text
+    }
+    return items.isEmpty || items.count < elements.count ? nil : .list(items)
+  }
+
+  private func readMap(
+    _ raw: RawSetting, _ rule: (String, String) -> SettingComplaint?,
+    _ complain: (SettingComplaint, SettingSource) -> Void
+  ) -> SettingValue? {
+    var entries: [(name: String, value: RawSetting)] = []
+    switch raw.content {
+    case .map(let written): entries = written
+    case .single(let text):
+      for part in text.split(separator: ",") {
+        let pair = part.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+        guard pair.count == 2 else {
+          complain(SettingComplaint("expects name=value, name=value, …"), raw.source)
+          return nil
+        }
+        let value = RawSetting(.single(String(pair[1].trimmingSpaces)), raw.source)
+        entries.append((String(pair[0].trimmingSpaces), value))
+      }
+    default:
+      complain(SettingComplaint("expects \(summary), got \(raw.kindName)"), raw.source)
+      return nil
+    }
+    var values: [String: String] = [:]
+    var isWhole = true
+    for (name, value) in entries {
+      guard case .single(let text) = value.content else {
+        let message = "\(Shown.value(name)) expects a text, got \(value.kindName)"
+        complain(SettingComplaint(message), value.source)
+        isWhole = false
+        continue
+      }
+      if let complaint = rule(name, text) {
+        complain(complaint, value.source)
+        isWhole = false
+      }
+      values[name] = text
+    }
+    return isWhole ? .map(values) : nil
+  }
+
+  private static func within<Value: Comparable>(
+    _ range: ClosedRange<Value>, _ value: Value, _ text: String, _ show: (Value) -> String
+  ) throws(SettingComplaint) -> Value {
+    guard range.contains(value) else {
+      let least = show(range.lowerBound)
+      throw SettingComplaint(
+        value < range.lowerBound
+          ? "must be at least \(least), got \(Shown.value(text))"
+          : "must be at most \(show(range.upperBound)), got \(Shown.value(text))")
+    }
+    return value
+  }
+
+  static func resolved(_ path: String, in directory: String) -> String {
+    if path.hasPrefix("/") || directory.isEmpty || directory == "." { return path }
+    return directory.hasSuffix("/") ? directory + path : "\(directory)/\(path)"
+  }
+}
+
+extension TextRule {
+  static let pathText = TextRule("the path of a file or directory", maximumBytes: 4_095)
+}
+
+extension Substring {
+  var trimmingSpaces: Substring {
+    let start = firstIndex { $0 != " " } ?? endIndex
+    let end = lastIndex { $0 != " " }.map { index(after: $0) } ?? start
+    return self[start..<end]
+  }
+}

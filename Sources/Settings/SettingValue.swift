@@ -1,0 +1,93 @@
+import JSON
+
+/// A value of one key, after reading.
+package enum SettingValue: Sendable, Equatable {
+  case text(String)
+  case integer(Int)
+  case duration(Duration)
+  case bool(Bool)
+  case list([String])
+  case map([String: String])
+}
+
+/// What a key takes, with its bounds.
+package enum SettingKind: Sendable {
+  case text(TextRule)
+  case secret
+  case integer(ClosedRange<Int>)
+  case duration(ClosedRange<Duration>)
+  /// Bytes.
+  case size(ClosedRange<Int>)
+  case bool
+  case choice([String])
+  case list(TextRule)
+  /// Texts by name; the rule says what is wrong with an entry, or nil.
+  case map(@Sendable (_ name: String, _ value: String) -> SettingComplaint?)
+  case path
+  /// A path whose content is the value of the secret key named here.
+  case secretFile(of: String)
+
+  package var isSecret: Bool {
+    if case .secret = self { true } else { false }
+  }
+
+  /// For people: `a duration, 1s…5m`.
+  package var summary: String {
+    switch self {
+    case .text(let rule): rule.summary
+    case .secret: "secret text"
+    case .integer(let range): "an integer, \(range.lowerBound)…\(range.upperBound)"
+    case .duration(let range):
+      "a duration, \(DurationText.text(range.lowerBound))…\(DurationText.text(range.upperBound))"
+    case .size(let range):
+      "a size, \(SizeText.text(range.lowerBound))…\(SizeText.text(range.upperBound))"
+    case .bool: "true or false"
+    case .choice(let names): "one of " + names.joined(separator: ", ")
+    case .list(let rule): "a list, each \(rule.summary)"
+    case .map: "a mapping of texts"
+    case .path: "the path of a file or directory"
+    case .secretFile: "the path of a file"
+    }
+  }
+
+  /// The value as it is written in YAML.
+  package func yaml(_ value: SettingValue) -> String {
+    switch value {
+    case .text(let text): YAMLText.scalar(text)
+    case .integer(let number):
+      if case .size = self { SizeText.text(number) } else { String(number) }
+    case .duration(let duration): DurationText.text(duration)
+    case .bool(let flag): flag ? "true" : "false"
+    case .list(let items): "[" + items.map(JSONText.quoted).joined(separator: ", ") + "]"
+    case .map(let entries):
+      "{"
+        + entries.sorted { $0.key < $1.key }
+        .map { "\(YAMLText.scalar($0.key)): \(JSONText.quoted($0.value))" }.joined(separator: ", ")
+        + "}"
+    }
+  }
+}
+
+/// What is wrong with one value, without its place.
+package struct SettingComplaint: Error, Sendable, Equatable {
+  package let message: String
+  package let hint: String?
+
+  package init(_ message: String, hint: String? = nil) {
+    self.message = message
+    self.hint = hint
+  }
+}
+
+enum YAMLText {
+  /// Plain where YAML reads it back as the same text, else in double quotes.
+  static func scalar(_ text: String) -> String {
+    let isPlain =
+      text.utf8.allSatisfy { byte in
+        (byte >= 0x30 && byte <= 0x39) || (byte >= 0x41 && byte <= 0x5A)
+          || (byte >= 0x61 && byte <= 0x7A) || [0x2D, 0x2E, 0x2F, 0x5F].contains(byte)
+      } && text.utf8.first.map { $0 >= 0x41 } == true
+    let isWord = ["true", "false", "null", "yes", "no", "on", "off"].contains(text.lowercased())
+    return isPlain && !isWord ? text : JSONText.quoted(text)
+  }
+}

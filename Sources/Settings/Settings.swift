@@ -1,0 +1,179 @@
+/// Everything that can be configured, read, defaulted and validated, as plain values. What a field
+/// means, its bounds and its default stand in the table of keys (`SettingTable`), which fills it;
+/// the names here are the keys' names.
+package struct Settings: Sendable, Equatable {
+  package var kafka = Kafka()
+  package var redis = Redis()
+  package var audience = Audience()
+  package var templates = Templates()
+  package var apns = APNs()
+  package var lanes = Lanes()
+  package var events = Events()
+  package var record = Record()
+  package var worker = Worker()
+  package var log = Log()
+
+  /// The values of an empty configuration; `worker.id`, which each process makes up, is empty.
+  package static let defaults: Settings = {
+    var settings = Settings()
+    for key in SettingTable.keys {
+      if let value = key.defaultValue { key.apply(&settings, value) }
+    }
+    return settings
+  }()
+
+  package struct Kafka: Sendable, Equatable {
+    package var bootstrapServers: [String] = []
+    package var group = ""
+    package var clientID = ""
+    package var topics = Topics()
+    package var security = Security()
+    package var fetchWaitMaximum = Duration.zero
+    package var sessionTimeout = Duration.zero
+    package var maximumEventBytes = 0
+    package var properties: [String: String] = [:]
+
+    package struct Topics: Sendable, Equatable {
+      package var events = ""
+      package var segments = ""
+      package var deadLetters = ""
+    }
+
+    package struct Security: Sendable, Equatable {
+      package var securityProtocol = SecurityProtocol.plaintext
+      package var mechanism: Mechanism?
+      package var username: String?
+      package var password: Secret?
+      package var caFile: String?
+    }
+
+    package enum SecurityProtocol: String, Sendable, CaseIterable {
+      case plaintext, ssl
+      case saslPlaintext = "sasl_plaintext"
+      case saslSSL = "sasl_ssl"
+
+      package var usesSASL: Bool { self == .saslPlaintext || self == .saslSSL }
+      package var usesTLS: Bool { self == .ssl || self == .saslSSL }
+    }
+
+    package enum Mechanism: String, Sendable, CaseIterable {
+      case plain = "PLAIN"
+      case scramSHA256 = "SCRAM-SHA-256"
+      case scramSHA512 = "SCRAM-SHA-512"
+    }
+  }
+
+  package struct Redis: Sendable, Equatable {
+    package var host = ""
+    package var port = 0
+    package var username: String?
+    package var password: Secret?
+    package var database = 0
+    package var tls = TLS()
+    package var connectTimeout = Duration.zero
+    package var commandTimeout = Duration.zero
+    package var reconnectMinimum = Duration.zero
+    package var reconnectMaximum = Duration.zero
+    package var prefix = Prefix()
+
+    package struct TLS: Sendable, Equatable {
+      package var enabled = false
+      package var caFile: String?
+    }
+
+    package struct Prefix: Sendable, Equatable {
+      package var data = ""
+      package var dashboards = ""
+    }
+  }
+
+  package struct Audience: Sendable, Equatable {
+    package var pageSize = 0
+    /// Holds `{streamer}` once, when there is one.
+    package var plainSetKey: String?
+  }
+
+  package struct Templates: Sendable, Equatable {
+    package var directory = ""
+  }
+
+  package struct APNs: Sendable, Equatable {
+    package var production = Server()
+    package var sandbox = Server()
+    package var caFile: String?
+    package var keyFile: String?
+    package var keyID: String?
+    package var teamID: String?
+    package var tokenLifetime = Duration.zero
+    package var connectionsPerLane = 0
+    package var streamsPerConnection = 0
+    package var readyPushesPerLane = 0
+    package var requestTimeout = Duration.zero
+    package var connectTimeout = Duration.zero
+    package var pingInterval = Duration.zero
+    package var retry = Retry()
+
+    package struct Server: Sendable, Equatable {
+      package var host = ""
+      package var port = 0
+    }
+
+    package struct Retry: Sendable, Equatable {
+      package var initial = Duration.zero
+      package var maximum = Duration.zero
+      package var attempts = 0
+    }
+  }
+
+  package struct Lanes: Sendable, Equatable {
+    /// 0 = one for each core.
+    package var count = 0
+    package var segmentsPerLane = 0
+    package var drainTimeout = Duration.zero
+  }
+
+  package struct Events: Sendable, Equatable {
+    package var defaultExpiresIn = Duration.zero
+    package var maximumExpiresIn = Duration.zero
+  }
+
+  package struct Record: Sendable, Equatable {
+    package var eventLifetime = Duration.zero
+    package var minuteLifetime = Duration.zero
+    package var dayLifetime = Duration.zero
+    package var eventsStreamLength = 0
+    package var seriesLength = 0
+  }
+
+  package struct Worker: Sendable, Equatable {
+    package var id = ""
+    package var heartbeatInterval = Duration.zero
+  }
+
+  package struct Log: Sendable, Equatable {
+    package enum Level: String, Sendable, CaseIterable {
+      case error, warning, notice, info, debug
+    }
+
+    package enum Format: String, Sendable, CaseIterable {
+      case auto, text, json
+    }
+
+    package var level = Level.info
+    package var format = Format.auto
+  }
+}
+
+/// A text that no description, dump or mirror shows.
+package struct Secret: Sendable, Equatable, CustomStringConvertible, CustomDebugStringConvertible,
+  CustomReflectable
+{
+  /// The secret itself: hand it to who needs it, never to a message.
+  package let exposed: String
+
+  package init(_ text: String) { exposed = text }
+
+  package var description: String { "(redacted)" }
+  package var debugDescription: String { description }
+  package var customMirror: Mirror { Mirror(self, children: []) }
+}

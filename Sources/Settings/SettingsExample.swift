@@ -1,0 +1,60 @@
+/// The example configuration: every key with its meaning, bounds, unit and default, written from
+/// the table.
+package enum SettingsExample {
+  package static func render() -> String {
+    var lines = header
+    var open: [Substring] = []
+    for key in SettingTable.keys {
+      let parts = key.path.split(separator: ".")
+      let groups = parts.dropLast()
+      var shared = 0
+      while shared < min(open.count, groups.count), open[shared] == groups[shared] { shared += 1 }
+      for depth in shared..<groups.count {
+        if depth == 0 { lines.append("") }
+        let path = groups[...depth].joined(separator: ".")
+        let indent = String(repeating: "  ", count: depth)
+        if let text = SettingTable.groupExplanations[path] {
+          lines += comment(text, indent: indent)
+        }
+        lines.append("\(indent)\(groups[depth]):")
+      }
+      open = Array(groups)
+      let indent = String(repeating: "  ", count: groups.count)
+      lines += comment(key.explanation, indent: indent)
+      let name = parts[groups.count]
+      let written = key.defaultValue.map { "\(name): \(key.kind.yaml($0))" }
+      let line = indent + (written ?? "# \(name): \(key.example ?? "")")
+      // Beside the value: what it may be.
+      let bounds = "  # \(key.kind.summary)\(written == nil ? "; not set" : "")"
+      lines.append(line + String(repeating: " ", count: max(0, 34 - line.count)) + bounds)
+    }
+    return lines.joined(separator: "\n") + "\n"
+  }
+
+  private static let header =
+    comment(
+      "The configuration of Fanfare: every key with its default and, behind it, what it "
+        + "may be. Keys that are not set by default are commented out.", indent: "")
+    + ["#"]
+    + comment(
+      "What is not in the file has its default. The environment comes after the file: "
+        + "FANFARE_ and the key in capitals with _ for the dots (FANFARE_KAFKA_GROUP); then "
+        + "come flags (--set kafka.group=fanfare). Durations have a unit: ms, s, m, h, d. "
+        + "Sizes too: B, KiB (1,024 bytes), MiB, GiB. Relative paths begin at the directory "
+        + "of this file, those of variables and flags at the working directory. `fanfare "
+        + "check` says all that is wrong at once.",
+      indent: "")
+
+  private static func comment(_ text: String, indent: String) -> [String] {
+    var lines: [String] = []
+    var line = "\(indent)#"
+    for word in text.split(separator: " ") {
+      if line.count + 1 + word.count > 100 {
+        lines.append(line)
+        line = "\(indent)#"
+      }
+      line += " \(word)"
+    }
+    return lines + [line]
+  }
+}

@@ -1,0 +1,219 @@
+import YAML
+
+/// Collects values layer by layer: default, file, environment, flags. Every layer is validated,
+/// also where a later one wins.
+struct SettingsLayers {
+  struct Effective {
+    let value: SettingValue
+    let source: SettingSource
+  }
+
+  /// Where relative paths of the file begin; empty for the working directory.
+  let baseDirectory: String
+  var findings: [SettingsFinding] = []
+  private var values: [String: Effective] = [:]
+
+  init(baseDirectory: String) {
+    self.baseDirectory = baseDirectory
+    for key in SettingTable.keys {
+      guard var value = key.defaultValue else { continue }
+      if case .path = key.kind, case .text(let path) = value {
+        value = .text(SettingKind.resolved(path, in: baseDirectory))
+      }
+      values[key.path] = Effective(value: value, source: .builtIn)
+    }
+  }
+
+  func settings() -> Settings {
+    var settings = Settings.defaults
+    for key in SettingTable.keys {
+      if let value = values[key.path]?.value { key.apply(&settings, value) }
+    }
+    return settings
+  }
+
+  func source(of path: String) -> SettingSource { values[path]?.source ?? .builtIn }
+
+  func effectiveSettings(workerID: String) -> [EffectiveSetting] {
+    SettingTable.keys.map { key in
+      let effective = values[key.path]
+      let made = key.path == "worker.id" ? SettingValue.text(workerID) : nil
+      return EffectiveSetting(
+        key: key, value: effective?.value ?? made, source: effective?.source ?? .builtIn)
+    }
+  }
+
+  mutating func add(
+    _ severity: SettingsFinding.Severity, _ source: SettingSource, key: String?, _ message: String,
+    hint: String? = nil
+  ) {
+    // A default that breaks a rule together with what was set has no place of its own.
+    let place = source == .builtIn ? nil : source.description
+    findings.append(
+      SettingsFinding(severity, place: place, key: key, message: message, hint: hint))
+  }
+
+  mutating func read(_ key: SettingKey, _ raw: RawSetting, relativeTo directory: String) {
+    if case .single("") = raw.content, key.defaultValue == nil {
+      values[key.path] = nil
+      return
+    }
+    var complaints: [(SettingComplaint, SettingSource)] = []
+    let value = key.kind.read(raw, baseDirectory: directory) { complaints.append(($0, $1)) }
+    for (complaint, source) in complaints {
+      add(.problem, source, key: key.path, complaint.message, hint: complaint.hint)
+    }
+    if let value { values[key.path] = Effective(value: value, source: raw.source) }
+  }
+
+  // MARK: The file
+
+  mutating func read(file: String) {
+    let bytes: [UInt8]
+    do {
+      bytes = try BoundedFile.read(file, maximumBytes: SettingsLoader.maximumFileBytes).bytes
+    } catch {
+      findings.append(
+        SettingsFinding(
+          .problem, place: nil, key: nil, message: "the configuration \(error.message)",
+          hint: error.hint))
+      return
+    }
+    do throws(YAMLError) {
+      guard let root = try YAMLNode.parse(bytes, maximumBytes: SettingsLoader.maximumFileBytes)
+      else { return }
+      if !root.isNull { walk(root, path: nil, file: file) }
+    } catch {
+      add(.problem, .file(file, error.place), key: nil, error.message)
+    }
+  }
+
+  private mutating func walk(_ node: YAMLNode, path: String?, file: String) {
+    guard let entries = node.mapping else {
+      if path != nil && node.isNull { return }
+      add(
+        .problem, .file(file, node.place), key: path,
+        "expects a mapping of keys, got \(node.kindName)")
+      return
+    }
+    for entry in entries {
+      let name = path.map { "\($0).\(entry.key)" } ?? entry.key
+      if let key = SettingTable.key(name) {
+        read(key, RawSetting(entry.value, file: file), relativeTo: baseDirectory)
+      } else if SettingTable.groups.contains(name) {
+        walk(entry.value, path: name, file: file)
+      } else {
+        let known = SettingTable.keys.map(\.path) + SettingTable.groups.sorted()
+        add(
+          .warning, .file(file, entry.keyPlace), key: nil, "unknown key \(Shown.value(name))",
+          hint: NearestName.hint(for: name, among: known))
+      }
+    }
+  }
+
+  // MARK: The environment
+
+  mutating func read(environment: [String: String]) {
+    let keys = Dictionary(uniqueKeysWithValues: SettingTable.keys.map { ($0.environmentName, $0) })
+    for (name, text) in environment.sorted(by: { $0.key < $1.key }) where name.hasPrefix("FANFARE_")
+    {
+      if EnvironmentNames.isForeign(name, value: text) { continue }
+      guard let key = keys[name] else {
+        let hint = NearestName.hint(for: name, among: keys.keys.sorted())
+        add(.warning, .environment(name), key: nil, "unknown variable", hint: hint)
+        continue
+      }
+      // An empty variable is one that is not set: compose files and shells cannot say it otherwise.
+      if text.isEmpty { continue }
+      read(key, RawSetting(.single(text), .environment(name)), relativeTo: "")
+    }
+  }
+
+  // MARK: Flags
+
+  mutating func read(overrides: [(key: String, value: String)]) {
+    for (path, text) in overrides {
+      let source = SettingSource.flag(Shown.path(path))
+      if let key = SettingTable.key(path) {
+        read(key, RawSetting(.single(text), source), relativeTo: "")
+      } else if !readMapEntry(path, text, source) {
+        add(
+          .problem, source, key: nil, "unknown key",
+          hint: NearestName.hint(for: path, among: SettingTable.keys.map(\.path)))
+      }
+    }
+  }
+
+  /// `--set kafka.properties.socket.keepalive.enable=true` adds one entry to a mapping.
+  private mutating func readMapEntry(_ path: String, _ text: String, _ source: SettingSource)
+    -> Bool
+  {
+    for key in SettingTable.keys {
+      guard case .map = key.kind, path.hasPrefix(key.path + ".") else { continue }
+      let before = values[key.path]
+      let name = String(path.dropFirst(key.path.count + 1))
+      let entry = RawSetting(.map([(name, RawSetting(.single(text), source))]), source)
+      read(key, entry, relativeTo: "")
+      if case .map(let old)? = before?.value, case .map(let new)? = values[key.path]?.value {
+        values[key.path] = Effective(value: .map(old.merging(new) { $1 }), source: source)
+      }
+      return true
+    }
+    return false
+  }
+
+  // MARK: Secrets
+
+  /// A secret and its file: the one of the later layer wins; both in one layer are a problem.
+  mutating func readSecretFiles() {
+    for key in SettingTable.keys {
+      guard case .secretFile(let secret) = key.kind, case .text(let path)? = values[key.path]?.value
+      else { continue }
+      let source = source(of: key.path)
+      if let direct = values[secret] {
+        if direct.source.rank > source.rank { continue }
+        if direct.source.rank == source.rank {
+          add(.problem, source, key: key.path, "\(secret) is set too", hint: "keep one of them")
+          continue
+        }
+      }
+      do {
+        let file = try BoundedFile.read(path, maximumBytes: 4_096)
+        warnIfExposed(file, path: path, key: key.path, source: source)
+        values[secret] = Effective(value: .text(try SecretText.ofFile(file)), source: source)
+      } catch {
+        add(.problem, source, key: key.path, error.message, hint: error.hint)
+      }
+    }
+  }
+
+  mutating func warnIfExposed(
+    _ file: BoundedFile, path: String, key: String, source: SettingSource
+  ) {
+    guard file.isWorldReadable else { return }
+    add(
+      .warning, source, key: key, "\(Shown.path(path)) can be read by every user of this machine",
+      hint: "chmod 0440, or defaultMode: 0440 in Kubernetes")
+  }
+}
+
+/// Variables that begin like ours and are not settings.
+enum EnvironmentNames {
+  /// What commands and tests read: the configuration's path, a Kafka installation to test against.
+  private static let other: Set<String> = ["FANFARE_CONFIG", "FANFARE_KAFKA_HOME"]
+
+  /// Kubernetes sets `FANFARE_REDIS_PORT=tcp://10.0.0.1:6379` and its like in every container when
+  /// a Service is named `fanfare-redis`.
+  static func isForeign(_ name: String, value: String) -> Bool {
+    if other.contains(name) { return true }
+    if name.hasSuffix("_SERVICE_HOST") || name.contains("_SERVICE_PORT") { return true }
+    let isLink = ["tcp://", "udp://", "sctp://"].contains { value.hasPrefix($0) }
+    if name.hasSuffix("_PORT") && isLink { return true }
+    // …_PORT_6379_TCP, and the same with _ADDR, _PORT, _PROTO behind it.
+    let words = name.split(separator: "_")
+    return words.indices.dropFirst(2).contains { index in
+      words[index - 2] == "PORT" && words[index - 1].allSatisfy(\.isNumber)
+        && ["TCP", "UDP", "SCTP"].contains(words[index])
+    }
+  }
+}

@@ -1,0 +1,131 @@
+/// Rules over several keys.
+struct SettingsRules {
+  let settings: Settings
+  let requirements: SettingsRequirements
+
+  func check(_ layers: inout SettingsLayers) {
+    checkKafka(&layers)
+    checkRedis(&layers)
+    checkAPNs(&layers)
+    checkTimes(&layers)
+  }
+
+  private func checkKafka(_ layers: inout SettingsLayers) {
+    let security = settings.kafka.security
+    let name = security.securityProtocol.rawValue
+    let prefix = "kafka.security."
+    let logIn: [(key: String, isSet: Bool)] = [
+      ("mechanism", security.mechanism != nil), ("username", security.username != nil),
+      ("password", security.password != nil),
+    ]
+    for (key, isSet) in logIn where isSet != security.securityProtocol.usesSASL {
+      if isSet {
+        layers.add(
+          .warning, layers.source(of: prefix + key), key: prefix + key,
+          "is not used with kafka.security.protocol \(name)",
+          hint: "sasl_plaintext and sasl_ssl log in")
+      } else {
+        layers.add(
+          .problem, layers.source(of: prefix + "protocol"), key: prefix + key,
+          "is needed with kafka.security.protocol \(name)")
+      }
+    }
+    if security.caFile != nil && !security.securityProtocol.usesTLS {
+      layers.add(
+        .warning, layers.source(of: prefix + "ca_file"), key: prefix + "ca_file",
+        "is not used with kafka.security.protocol \(name)", hint: "ssl and sasl_ssl encrypt")
+    }
+    let topics = settings.kafka.topics
+    let named = [
+      ("kafka.topics.events", topics.events), ("kafka.topics.segments", topics.segments),
+      ("kafka.topics.dead_letters", topics.deadLetters),
+    ]
+    for (index, (key, topic)) in named.enumerated() {
+      guard let other = named[..<index].first(where: { $0.1 == topic }) else { continue }
+      layers.add(
+        .problem, later(key, other.0, layers), key: key,
+        "must differ from \(other.0), both are \(topic)")
+    }
+  }
+
+  private func checkRedis(_ layers: inout SettingsLayers) {
+    let redis = settings.redis
+    if redis.prefix.data.hasPrefix(redis.prefix.dashboards) {
+      let keys = ("redis.prefix.data", "redis.prefix.dashboards")
+      layers.add(
+        .problem, later(keys.0, keys.1, layers), key: keys.0,
+        "must not begin with \(keys.1): a dashboard's ACL user could read device tokens",
+        hint: "the defaults are ffd: and ff:")
+    }
+    if redis.tls.caFile != nil && !redis.tls.enabled {
+      layers.add(
+        .warning, layers.source(of: "redis.tls.ca_file"), key: "redis.tls.ca_file",
+        "is not used while redis.tls.enabled is false")
+    }
+    if redis.username != nil && redis.password == nil {
+      layers.add(
+        .problem, layers.source(of: "redis.username"), key: "redis.username",
+        "needs redis.password or redis.password_file")
+    }
+  }
+
+  private func checkAPNs(_ layers: inout SettingsLayers) {
+    let keys: [(key: String, isSet: Bool)] = [
+      ("apns.key_file", settings.apns.keyFile != nil), ("apns.key_id", settings.apns.keyID != nil),
+      ("apns.team_id", settings.apns.teamID != nil),
+    ]
+    guard let given = keys.first(where: \.isSet) else {
+      if requirements.contains(.providerToken) {
+        layers.add(
+          .problem, .builtIn, key: "apns.key_file",
+          "is not set: sending needs apns.key_file, apns.key_id and apns.team_id",
+          hint: "the key is made in the Apple developer account, under Keys")
+      }
+      return
+    }
+    for (key, isSet) in keys where !isSet {
+      layers.add(
+        .problem, layers.source(of: given.key), key: key, "is needed together with \(given.key)")
+    }
+  }
+
+  private func checkTimes(_ layers: inout SettingsLayers) {
+    let drain = settings.lanes.drainTimeout
+    let session = settings.kafka.sessionTimeout
+    if drain >= session / 2 {
+      let place = later("lanes.drain_timeout", "kafka.session_timeout", layers)
+      layers.add(
+        .problem, place, key: "lanes.drain_timeout",
+        "is \(DurationText.text(drain)), must be less than half of kafka.session_timeout "
+          + "(\(DurationText.text(session)))",
+        hint: "so that a stopping worker still owns its partitions when it commits")
+    }
+    let ordered: [(less: String, Duration, more: String, Duration)] = [
+      (
+        "redis.reconnect_minimum", settings.redis.reconnectMinimum, "redis.reconnect_maximum",
+        settings.redis.reconnectMaximum
+      ),
+      (
+        "apns.retry.initial", settings.apns.retry.initial, "apns.retry.maximum",
+        settings.apns.retry.maximum
+      ),
+      (
+        "events.default_expires_in", settings.events.defaultExpiresIn, "events.maximum_expires_in",
+        settings.events.maximumExpiresIn
+      ),
+    ]
+    for (less, lower, more, upper) in ordered where lower > upper {
+      layers.add(
+        .problem, later(less, more, layers), key: less,
+        "is \(DurationText.text(lower)), must not be more than \(more) "
+          + "(\(DurationText.text(upper)))"
+      )
+    }
+  }
+
+  /// Of two keys that do not go together, the one that was set last is where to look.
+  private func later(_ one: String, _ other: String, _ layers: SettingsLayers) -> SettingSource {
+    let sources = (layers.source(of: one), layers.source(of: other))
+    return sources.1.rank > sources.0.rank ? sources.1 : sources.0
+  }
+}

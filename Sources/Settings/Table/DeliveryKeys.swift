@@ -1,0 +1,108 @@
+extension SettingTable {
+  static let apns: [SettingKey] = [
+    .text(
+      "apns.production.host", \.apns.production.host, default: "api.push.apple.com", .host,
+      "For tokens of apps from the App Store and TestFlight."),
+    .integer(
+      "apns.production.port", \.apns.production.port, default: 443, 1...65_535, "443, or 2197."),
+    .text(
+      "apns.sandbox.host", \.apns.sandbox.host, default: "api.sandbox.push.apple.com", .host,
+      "For tokens of apps run from Xcode."),
+    .integer("apns.sandbox.port", \.apns.sandbox.port, default: 443, 1...65_535, "443, or 2197."),
+    .path(
+      "apns.ca_file", \.apns.caFile, example: "/etc/fanfare/simulator/ca.pem",
+      "PEM certificates to trust instead of the system's, for a simulator."),
+    .path(
+      "apns.key_file", \.apns.keyFile, example: "/run/secrets/AuthKey_ABC123DEFG.p8",
+      "The .p8 key from the Apple developer account. Needed to send, with key_id and team_id."),
+    .text(
+      "apns.key_id", \.apns.keyID, example: "ABC123DEFG", .appleIdentifier, "The key's id."),
+    .text(
+      "apns.team_id", \.apns.teamID, example: "DEF123GHIJ", .appleIdentifier,
+      "The id of the team that the key belongs to."),
+    .duration(
+      "apns.token_lifetime", \.apns.tokenLifetime, default: minutes(50), minutes(20)...minutes(59),
+      "When a new provider token is signed. Apple refuses more than one in 20 min, and "
+        + "one older than an hour."),
+    .integer(
+      "apns.connections_per_lane", \.apns.connectionsPerLane, default: 2, 1...64,
+      "Connections of a lane to each of the two servers."),
+    .integer(
+      "apns.streams_per_connection", \.apns.streamsPerConnection, default: 500, 1...10_000,
+      "Pushes in flight on a connection, at most; the server's own limit is obeyed below "
+        + "it. More costs memory and hardly speed."),
+    .integer(
+      "apns.ready_pushes_per_lane", \.apns.readyPushesPerLane, default: 2_048, 16...65_536,
+      "Rendered pushes that wait for a free stream, up to 5 KiB each; when so many wait, "
+        + "no further page is read."),
+    .duration(
+      "apns.request_timeout", \.apns.requestTimeout, default: .seconds(30),
+      .seconds(1)...minutes(5),
+      "A push unanswered for so long is given up on this connection and tried again."),
+    .duration(
+      "apns.connect_timeout", \.apns.connectTimeout, default: .seconds(10),
+      .milliseconds(100)...(.seconds(60)),
+      "For the TCP connection and the TLS handshake together."),
+    .duration(
+      "apns.ping_interval", \.apns.pingInterval, default: minutes(60),
+      minutes(1)...minutes(24 * 60),
+      "A connection idle for so long is asked whether it lives. Apple advises about an hour."),
+    .duration(
+      "apns.retry.initial", \.apns.retry.initial, default: .milliseconds(200),
+      .milliseconds(10)...minutes(15),
+      "The first pause before a push is tried again after 429, 5xx or a lost connection; "
+        + "it doubles, with jitter."),
+    .duration(
+      "apns.retry.maximum", \.apns.retry.maximum, default: .seconds(30),
+      .milliseconds(10)...minutes(15),
+      "The longest pause. Apple's advice for 5xx is 15 min, by when most news is old."),
+    .integer(
+      "apns.retry.attempts", \.apns.retry.attempts, default: 10, 1...100,
+      "Tries of a push, the first included; its expiry may end them sooner."),
+  ]
+
+  static let lanes: [SettingKey] = [
+    .integer(
+      "lanes.count", \.lanes.count, default: 0, 0...256, "0 means one for each core."),
+    .integer(
+      "lanes.segments_per_lane", \.lanes.segmentsPerLane, default: 4, 1...64,
+      "Segments that a lane works on at a time: what a crash may send twice, times the lanes."),
+    .duration(
+      "lanes.drain_timeout", \.lanes.drainTimeout, default: .seconds(20), .seconds(1)...minutes(14),
+      "How long a stopping worker finishes what it began. Must be less than half of "
+        + "kafka.session_timeout, so that its partitions are still its own when it commits."),
+  ]
+
+  static let events: [SettingKey] = [
+    .duration(
+      "events.default_expires_in", \.events.defaultExpiresIn, default: minutes(15),
+      .seconds(1)...minutes(30 * 24 * 60),
+      "For events that do not say `expires_in`, from `occurred_at`. Past it nothing is sent."),
+    .duration(
+      "events.maximum_expires_in", \.events.maximumExpiresIn, default: minutes(30 * 24 * 60),
+      .seconds(1)...minutes(30 * 24 * 60),
+      "An event that asks for more is malformed. Apple stores a push for 30 d at most."),
+  ]
+
+  static let worker: [SettingKey] = [
+    .text(
+      "worker.id", \.worker.id, example: "worker-1", .identifier,
+      "Names this worker in Redis and logs; the host's name and the process id unless "
+        + "set. Unique among the workers."),
+    .duration(
+      "worker.heartbeat_interval", \.worker.heartbeatInterval, default: .seconds(10),
+      .seconds(1)...(.seconds(20)),
+      "How often the worker says in Redis that it lives. It is forgotten after 60 s, so "
+        + "three beats must fit."),
+  ]
+
+  static let log: [SettingKey] = [
+    .choice(
+      "log.level", \.log.level, default: .info, "The least important lines that are written."),
+    .choice(
+      "log.format", \.log.format, default: .auto,
+      "auto: text on a terminal, JSON lines otherwise."),
+  ]
+
+  private static func minutes(_ count: Int) -> Duration { .seconds(count * 60) }
+}

@@ -1,0 +1,127 @@
+extension SettingTable {
+  static let kafka: [SettingKey] = [
+    .list(
+      "kafka.bootstrap_servers", \.kafka.bootstrapServers, default: ["127.0.0.1:9092"],
+      .hostAndPort,
+      "Brokers to begin with; the others are learned from them."),
+    .text(
+      "kafka.group", \.kafka.group, default: "fanfare", .identifier,
+      "The consumer group: workers of one group share the work."),
+    .text(
+      "kafka.client_id", \.kafka.clientID, default: "fanfare", .identifier,
+      "What brokers call this client in their logs and quotas."),
+    .text(
+      "kafka.topics.events", \.kafka.topics.events, default: "notify-followers", .topic,
+      "Events that the live backend writes."),
+    .text(
+      "kafka.topics.segments", \.kafka.topics.segments, default: "notify-followers.segments",
+      .topic,
+      "Segments of large events; its partitions are what workers divide among them."),
+    .text(
+      "kafka.topics.dead_letters", \.kafka.topics.deadLetters,
+      default: "notify-followers.dead-letters", .topic,
+      "Records that could not be understood, as they were, with headers that say why."),
+    .choice(
+      "kafka.security.protocol", \.kafka.security.securityProtocol, default: .plaintext,
+      "How brokers are spoken to. With TLS their certificate and host name are always checked."),
+    .choice(
+      "kafka.security.mechanism", \.kafka.security.mechanism, example: .scramSHA512,
+      "How to log in; needed with sasl_plaintext and sasl_ssl."),
+    .text(
+      "kafka.security.username", \.kafka.security.username, example: "fanfare", .any,
+      "Needed with sasl_plaintext and sasl_ssl."),
+    .secret(
+      "kafka.security.password", \.kafka.security.password,
+      "Needed with sasl_plaintext and sasl_ssl. Better kept in a file: see password_file."),
+    .secretFile(
+      "kafka.security.password_file", of: "kafka.security.password",
+      example: "/run/secrets/kafka-password", "A file that holds the password, up to 4 KiB."),
+    .path(
+      "kafka.security.ca_file", \.kafka.security.caFile, example: "/etc/fanfare/kafka-ca.pem",
+      "PEM certificates to trust instead of the system's."),
+    .duration(
+      "kafka.fetch_wait_maximum", \.kafka.fetchWaitMaximum, default: .milliseconds(100),
+      .milliseconds(1)...(.seconds(5)),
+      "How long a broker holds a fetch open when there is nothing to read; a new event "
+        + "ends it at once. Longer saves nothing."),
+    .duration(
+      "kafka.session_timeout", \.kafka.sessionTimeout, default: .seconds(45),
+      .seconds(6)...(.seconds(30 * 60)),
+      "A worker silent for so long loses its partitions to the others. Brokers take 6 s "
+        + "to 30 min (group.min/max.session.timeout.ms)."),
+    .size(
+      "kafka.maximum_event_bytes", \.kafka.maximumEventBytes, default: 64 << 10,
+      (1 << 10)...(1 << 20),
+      "A larger event goes to the dead letters without being parsed. Brokers take 1 MiB "
+        + "a record, and a segment carries its event with it."),
+    .map(
+      "kafka.properties", \.kafka.properties, KafkaProperties.complaint,
+      "Anything else for librdkafka, by its own names. What has a key here, and what the "
+        + "delivery promise rests on, is refused."),
+  ]
+}
+
+/// Which of librdkafka's properties may be passed through.
+enum KafkaProperties {
+  static func complaint(name: String, value: String) -> SettingComplaint? {
+    if let key = keys[name] {
+      return SettingComplaint("`\(name)` has a key of its own", hint: "set \(key) instead")
+    }
+    if let reason = owned[name] { return SettingComplaint("`\(name)` cannot be set: \(reason)") }
+    let isName = name.utf8.allSatisfy { byte in
+      (byte >= 0x61 && byte <= 0x7A) || (byte >= 0x30 && byte <= 0x39) || byte == 0x2E
+        || byte == 0x5F
+    }
+    guard isName, !name.isEmpty, name.utf8.count <= 128 else {
+      return SettingComplaint(
+        "\(Shown.value(name)) is not a property of librdkafka",
+        hint: "names look like `socket.keepalive.enable`")
+    }
+    if name == "partition.assignment.strategy" && value.contains("cooperative") {
+      return SettingComplaint(
+        "`\(name)` cannot be cooperative: "
+          + "librdkafka before 2.10 crashes, hangs and loses assignments with it",
+        hint: "use range or roundrobin, or leave it out")
+    }
+    if name == "ssl.endpoint.identification.algorithm" && value != "https" {
+      return SettingComplaint("`\(name)` cannot be switched off: the host name is always checked")
+    }
+    // Secrets may be long and may have line breaks (PEM); other values have no use for either.
+    let hasControl = value.utf8.contains { $0 < 0x20 || $0 == 0x7F }
+    if hasControl && !isSecret(name) {
+      return SettingComplaint("`\(name)` holds a control character, such as a line break")
+    }
+    return value.contains("\0") || value.utf8.count > 16_384
+      ? SettingComplaint("`\(name)` holds a NUL or more than 16 KiB") : nil
+  }
+
+  /// Whether a property's value must not be shown.
+  static func isSecret(_ name: String) -> Bool {
+    ["password", "secret", "pem", "jaas", "token", "sasl.oauthbearer.config"].contains {
+      name.contains($0)
+    }
+  }
+
+  private static let keys: [String: String] = [
+    "group.id": "kafka.group", "client.id": "kafka.client_id",
+    "bootstrap.servers": "kafka.bootstrap_servers",
+    "metadata.broker.list": "kafka.bootstrap_servers",
+    "security.protocol": "kafka.security.protocol", "sasl.mechanism": "kafka.security.mechanism",
+    "sasl.mechanisms": "kafka.security.mechanism", "sasl.username": "kafka.security.username",
+    "sasl.password": "kafka.security.password_file", "ssl.ca.location": "kafka.security.ca_file",
+    "fetch.wait.max.ms": "kafka.fetch_wait_maximum", "session.timeout.ms": "kafka.session_timeout",
+  ]
+
+  private static let owned: [String: String] = [
+    "enable.auto.commit": "an offset is committed only when its segment is settled and recorded",
+    "auto.commit.enable": "an offset is committed only when its segment is settled and recorded",
+    "enable.auto.offset.store":
+      "an offset is committed only when its segment is settled and recorded",
+    "enable.partition.eof": "the consumer has no use for it and would see it as an error",
+    "enable.idempotence": "segments and dead letters are written once, in order",
+    "acks": "segments and dead letters are written to all in-sync replicas",
+    "request.required.acks": "segments and dead letters are written to all in-sync replicas",
+    "enable.ssl.certificate.verification": "brokers' certificates are always checked",
+    "plugin.library.paths": "no foreign code is loaded into the worker",
+  ]
+}

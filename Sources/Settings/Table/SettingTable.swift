@@ -1,0 +1,36 @@
+/// Every key there is, once: reading, defaults, validation, the example file and the explanations
+/// come from it.
+package enum SettingTable {
+  /// In the order of the example file; the keys of a group stand together.
+  package static let keys: [SettingKey] =
+    kafka + redis + audience + apns + lanes + events + record + worker + log
+
+  package static func key(_ path: String) -> SettingKey? {
+    keyIndexes[path].map { keys[$0] }
+  }
+
+  /// `kafka`, `kafka.topics`, …: every path that is a mapping of keys, not a key.
+  static let groups: Set<String> = Set(keys.flatMap { groups(above: $0.path) })
+
+  /// A sentence that introduces a group.
+  static let groupExplanations: [String: String] = [
+    "kafka": "Where events come from, and where the segments of large ones travel.",
+    "redis": "Who follows whom, on which devices, and what dashboards read.",
+    "audience": "How followers are read.",
+    "templates": "What the pushes say.",
+    "apns": "Apple's push service, or whatever stands for it.",
+    "lanes": "Threads: a lane owns its connections, timers and buffers and shares nothing.",
+    "events": "How long news stays news.",
+    "record": "How long counters are kept.",
+    "worker": "This process, as others see it.",
+    "log": "Lines on standard error.",
+  ]
+
+  private static let keyIndexes: [String: Int] = Dictionary(
+    uniqueKeysWithValues: keys.enumerated().map { ($1.path, $0) })
+
+  private static func groups(above path: String) -> [String] {
+    let parts = path.split(separator: ".")
+    return (1..<parts.count).map { parts[..<$0].joined(separator: ".") }
+  }
+}

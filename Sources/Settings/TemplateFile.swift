@@ -1,0 +1,147 @@
+import Glibc
+import Render
+import YAML
+
+/// Reads template files into the values that Render compiles; what they mean is Render's to say.
+package enum TemplateFile {
+  /// The largest template of sense, all locales of it, is a few tens of KiB.
+  package static let maximumBytes = 1 << 20
+  /// A worker compiles and keeps each of them.
+  package static let maximumTemplates = 256
+
+  /// Every `.yaml` file of the directory, by name; hidden files are passed over (Kubernetes mounts
+  /// a ConfigMap with some). Says all problems of all files at once, each with `file:line:column`.
+  package static func readAll(in directory: String) throws(SettingsError) -> [TemplateSource] {
+    var sources: [TemplateSource] = []
+    var problems: [SettingsFinding] = []
+    do {
+      let names = try fileNames(in: directory)
+      if names.isEmpty {
+        problems.append(problem(directory, "holds no template (no file that ends in .yaml)"))
+      }
+      for name in names {
+        do throws(SettingsFindingFailure) {
+          sources.append(try read(SettingKind.resolved(name, in: directory)))
+        } catch {
+          problems.append(error.finding)
+        }
+      }
+    } catch {
+      problems.append(error.finding)
+    }
+    guard problems.isEmpty else { throw SettingsError(code: .invalidTemplates, problems: problems) }
+    return sources
+  }
+
+  /// One file.
+  package static func read(file: String) throws(SettingsError) -> TemplateSource {
+    do throws(SettingsFindingFailure) {
+      return try read(file)
+    } catch {
+      throw SettingsError(code: .invalidTemplates, problems: [error.finding])
+    }
+  }
+
+  /// A template's text as a value; `file` is what messages call it.
+  package static func parse(
+    _ bytes: [UInt8], name: String, file: String
+  ) throws(YAMLError) -> TemplateSource {
+    let root = try YAMLNode.parse(bytes, maximumBytes: maximumBytes)
+    let empty = TemplateSource.Node(.null, TemplateSource.Place(line: 1, column: 1))
+    return TemplateSource(name: name, file: file, root: root.map { node($0) } ?? empty)
+  }
+
+  private static func read(_ path: String) throws(SettingsFindingFailure) -> TemplateSource {
+    let bytes: [UInt8]
+    do {
+      bytes = try BoundedFile.read(path, maximumBytes: maximumBytes).bytes
+    } catch {
+      throw SettingsFindingFailure(finding: problem(path, error.message))
+    }
+    let file = path.split(separator: "/").last.map(String.init) ?? path
+    let name = file.hasSuffix(".yaml") ? String(file.dropLast(5)) : file
+    do throws(YAMLError) {
+      return try parse(bytes, name: name, file: path)
+    } catch {
+      throw SettingsFindingFailure(finding: problem("\(path):\(error.place)", error.message))
+    }
+  }
+
+  private static func fileNames(in directory: String) throws(SettingsFindingFailure) -> [String] {
+    guard let stream = opendir(directory) else {
+      let reason = String(cString: strerror(errno))
+      throw SettingsFindingFailure(
+        finding: problem(directory, "the directory of templates cannot be read: \(reason)"))
+    }
+    defer { closedir(stream) }
+    var names: [String] = []
+    while let entry = readdir(stream) {
+      let name = withUnsafeBytes(of: &entry.pointee.d_name) {
+        String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self)
+      }
+      guard name.hasSuffix(".yaml"), !name.hasPrefix(".") else { continue }
+      names.append(name)
+      if names.count > maximumTemplates {
+        throw SettingsFindingFailure(
+          finding: problem(directory, "holds more than \(maximumTemplates) templates"))
+      }
+    }
+    return names.sorted()
+  }
+
+  private static func problem(_ place: String, _ message: String) -> SettingsFinding {
+    SettingsFinding(.problem, place: Shown.path(place), key: nil, message: message)
+  }
+
+  private struct SettingsFindingFailure: Error {
+    let finding: SettingsFinding
+  }
+
+  // MARK: Nodes
+
+  private static func node(_ node: YAMLNode) -> TemplateSource.Node {
+    TemplateSource.Node(value(node), place(node.place))
+  }
+
+  private static func value(_ node: YAMLNode) -> TemplateSource.Value {
+    switch node.content {
+    case .scalar(let text, .quoted): .string(text)
+    case .scalar(let text, .plain): node.isNull ? .null : YAMLCoreSchema.value(of: text)
+    case .sequence(let nodes): .list(nodes.map { Self.node($0) })
+    case .mapping(let entries):
+      .map(
+        entries.map {
+          TemplateSource.Entry(key: $0.key, place: place($0.keyPlace), value: Self.node($0.value))
+        })
+    }
+  }
+
+  private static func place(_ place: YAMLPlace) -> TemplateSource.Place {
+    TemplateSource.Place(line: place.line, column: place.column)
+  }
+}
+
+/// What YAML 1.2's core schema (section 10.3.2) makes of a plain scalar. `yes`, `no`, `on`, `off`
+/// are texts.
+enum YAMLCoreSchema {
+  static func value(of text: String) -> TemplateSource.Value {
+    switch text {
+    case "true", "True", "TRUE": return .boolean(true)
+    case "false", "False", "FALSE": return .boolean(false)
+    default: break
+    }
+    guard let first = text.utf8.first, isDigit(first) || [0x2B, 0x2D, 0x2E].contains(first) else {
+      return .string(text)
+    }
+    let unsigned = text.drop { $0 == "-" || $0 == "+" }
+    guard text.count - unsigned.count <= 1 else { return .string(text) }
+    if unsigned.utf8.allSatisfy(isDigit), let number = Int64(text) { return .integer(number) }
+    let isNumber =
+      unsigned.utf8.contains(where: isDigit)
+      && unsigned.utf8.allSatisfy { isDigit($0) || [0x2E, 0x65, 0x45, 0x2B, 0x2D].contains($0) }
+    if isNumber, let number = Double(text), number.isFinite { return .number(number) }
+    return .string(text)
+  }
+
+  private static func isDigit(_ byte: UInt8) -> Bool { byte >= 0x30 && byte <= 0x39 }
+}

@@ -1,0 +1,33 @@
+import Kafka
+
+/// A record that no try will make better, as it goes to the dead letters: key and value untouched, and
+/// headers in plain UTF-8 that any tool shows: why, where from, when, by whom.
+package struct DeadLetter: Sendable, Equatable {
+  package let key: [UInt8]?
+  package let value: [UInt8]?
+  package let headers: [KafkaHeader]
+
+  /// - Parameters:
+  ///   - time: when it was given up, RFC 3339.
+  ///   - original: the record's own headers are kept in front, as many as `maximumOriginalHeaders`.
+  package init(_ message: KafkaMessage, error: IngestError, worker: String, time: String) {
+    key = message.key
+    value = message.value
+    let own = [
+      KafkaHeader("fanfare-error-code", error.code.rawValue),
+      KafkaHeader("fanfare-error-reason", error.reason),
+      KafkaHeader("fanfare-source", message.place),
+      KafkaHeader("fanfare-failed-at", time),
+      KafkaHeader("fanfare-worker", worker),
+    ]
+    headers = Array(message.headers.prefix(Self.maximumOriginalHeaders)) + own
+  }
+
+  /// A record with 1,000 headers must not become one that the broker refuses.
+  package static let maximumOriginalHeaders = 64
+}
+
+extension KafkaMessage {
+  /// `topic/partition/offset`: what names a record in Redis, in headers and in logs.
+  package var place: String { "\(topic)/\(partition)/\(offset)" }
+}

@@ -1,0 +1,176 @@
+import JSON
+import Keyspace
+import Model
+
+/// From a parsed document to a validated event; see `Config/event.schema.json` for the same in JSON Schema.
+struct EventDecoder {
+  let options: IngestOptions
+
+  static let maximumFields = 64
+  static let maximumTextBytes = 1024
+  private static let members: Set<String> = [
+    "id", "app", "streamer", "stream", "data", "template", "occurred_at", "expires_in",
+  ]
+
+  func decode(_ value: JSONValue, document: [UInt8]) throws(IngestError) -> Event {
+    guard let object = value.object else {
+      throw IngestError(.wrongType, "an event is a JSON object, not \(value.kindName)")
+    }
+    for member in object.members where !Self.members.contains(member.name) {
+      throw IngestError(.unknownField, "an event has no member \(quoted(member.name))")
+    }
+    let id = try eventID(object)
+    let app = try text(object, "app")
+    guard Binding.isTopic(app) else {
+      throw IngestError(.badIdentifier, "app must be a bundle id: letters, digits, '.' and '-'")
+    }
+    let streamer = try group(object, "streamer")
+    let streamerID = try identifier(streamer, "streamer.id")
+    guard Keyspace.isStreamerIdentifier(streamerID) else {
+      throw IngestError(.badIdentifier, "streamer.id must not end in :<digits>:<digits>")
+    }
+    let stream = try group(object, "stream")
+    let streamID = try identifier(stream, "stream.id")
+    var fields = ["event.id": id]
+    try add(streamer, to: &fields, under: "streamer")
+    try add(stream, to: &fields, under: "stream")
+    if object["data"] != nil { try add(group(object, "data"), to: &fields, under: "data") }
+    let occurredAt = try time(object)
+    return Event(
+      id: id, app: app, streamer: streamerID, stream: streamID,
+      template: try template(object), occurredAt: occurredAt,
+      expiresAt: occurredAt + (try expirySeconds(object)) * 1000, fields: fields,
+      document: document)
+  }
+
+  private func eventID(_ object: JSONObject) throws(IngestError) -> String {
+    let id = try text(object, "id")
+    let isClean = id.utf8.allSatisfy { byte in
+      switch byte {
+      case 0x30...0x39, 0x41...0x5A, 0x61...0x7A, 0x2E, 0x5F, 0x3A, 0x2D: true
+      default: false
+      }
+    }
+    guard isClean, (1...64).contains(id.utf8.count) else {
+      throw IngestError(.badIdentifier, "id must be 1 to 64 of the characters A-Z a-z 0-9 . _ : -")
+    }
+    return id
+  }
+
+  private func template(_ object: JSONObject) throws(IngestError) -> String {
+    guard object["template"] != nil else { return "go-live" }
+    let name = try text(object, "template")
+    let isClean = name.utf8.allSatisfy { byte in
+      switch byte {
+      case 0x30...0x39, 0x61...0x7A, 0x2D: true
+      default: false
+      }
+    }
+    guard isClean, (1...64).contains(name.utf8.count) else {
+      throw IngestError(
+        .badIdentifier, "template must be 1 to 64 of the characters a-z 0-9 and '-'")
+    }
+    return name
+  }
+
+  private func time(_ object: JSONObject) throws(IngestError) -> Int64 {
+    let written = try text(object, "occurred_at")
+    guard let milliseconds = Timestamp.milliseconds(written) else {
+      throw IngestError(
+        .badTime, "occurred_at must be like 2026-11-21T08:00:00Z (RFC 3339), not \(quoted(written))")
+    }
+    return milliseconds
+  }
+
+  private func expirySeconds(_ object: JSONObject) throws(IngestError) -> Int64 {
+    guard let value = object["expires_in"] else { return options.defaultExpirySeconds }
+    guard let seconds = value.integer else {
+      throw IngestError(.wrongType, "expires_in is whole seconds, not \(value.kindName)")
+    }
+    guard seconds >= 1, seconds <= options.maximumExpirySeconds else {
+      throw IngestError(
+        .badExpiry, "expires_in must be 1 to \(options.maximumExpirySeconds) seconds, not \(seconds)")
+    }
+    return seconds
+  }
+
+  // MARK: members
+
+  private func text(_ object: JSONObject, _ name: String) throws(IngestError) -> String {
+    guard let value = object[name] else {
+      throw IngestError(.missingField, "\(name) is missing")
+    }
+    guard let text = value.string else {
+      throw IngestError(.wrongType, "\(name) is a string, not \(value.kindName)")
+    }
+    return text
+  }
+
+  private func group(_ object: JSONObject, _ name: String) throws(IngestError) -> JSONObject {
+    guard let value = object[name] else {
+      throw IngestError(.missingField, "\(name) is missing")
+    }
+    guard let group = value.object else {
+      throw IngestError(.wrongType, "\(name) is an object, not \(value.kindName)")
+    }
+    return group
+  }
+
+  private func identifier(_ group: JSONObject, _ path: String) throws(IngestError) -> String {
+    guard let value = group["id"] else {
+      throw IngestError(.missingField, "\(path) is missing")
+    }
+    guard let id = value.string else {
+      throw IngestError(.wrongType, "\(path) is a string, not \(value.kindName)")
+    }
+    guard Keyspace.isIdentifier(id) else {
+      throw IngestError(
+        .badIdentifier, "\(path) must be 1 to 128 bytes without control characters and braces")
+    }
+    return id
+  }
+
+  /// The members that templates may name.
+  private func add(
+    _ group: JSONObject, to fields: inout [String: String], under prefix: String
+  ) throws(IngestError) {
+    for member in group.members {
+      let path = "\(prefix).\(member.name)"
+      guard Self.isFieldName(member.name) else {
+        throw IngestError(
+          .badText, "\(quoted(path)): names have 1 to 64 of the characters A-Z a-z 0-9 _ -")
+      }
+      fields[path] = try fieldText(member.value, path)
+    }
+    guard fields.count <= Self.maximumFields else {
+      throw IngestError(.tooManyFields, "an event has at most \(Self.maximumFields) values")
+    }
+  }
+
+  private func fieldText(_ value: JSONValue, _ path: String) throws(IngestError) -> String {
+    switch value {
+    case .string(let text):
+      guard text.utf8.count <= Self.maximumTextBytes else {
+        throw IngestError(
+          .badText, "\(path) has \(text.utf8.count) bytes, \(Self.maximumTextBytes) are allowed")
+      }
+      return text
+    case .integer, .double, .bool: return JSONText.compact(value)
+    case .null, .array, .object:
+      throw IngestError(
+        .wrongType, "\(path) is a string, a number or a boolean, not \(value.kindName)")
+    }
+  }
+
+  private static func isFieldName(_ name: String) -> Bool {
+    (1...64).contains(name.utf8.count)
+      && name.utf8.allSatisfy { byte in
+        switch byte {
+        case 0x30...0x39, 0x41...0x5A, 0x61...0x7A, 0x5F, 0x2D: true
+        default: false
+        }
+      }
+  }
+
+  private func quoted(_ text: String) -> String { JSONText.quoted(String(text.prefix(64))) }
+}

@@ -1,0 +1,32 @@
+/// Why a record is no event of ours: a stable code for the dead letter's header, and the place and reason in
+/// words.
+package struct IngestError: Error, Sendable, Equatable, CustomStringConvertible {
+  package enum Code: String, Sendable, CaseIterable {
+    case tombstone
+    case tooLarge = "too_large"
+    case notJSON = "not_json"
+    case duplicateKey = "duplicate_key"
+    case missingField = "missing_field"
+    case unknownField = "unknown_field"
+    case wrongType = "wrong_type"
+    case badIdentifier = "bad_identifier"
+    case badText = "bad_text"
+    case badTime = "bad_time"
+    case occurredInFuture = "occurred_in_future"
+    case badExpiry = "bad_expiry"
+    case tooManyFields = "too_many_fields"
+    case keyMismatch = "key_mismatch"
+    case badSegment = "bad_segment"
+    case unknownTemplate = "unknown_template"
+  }
+
+  package let code: Code
+  package let reason: String
+
+  package init(_ code: Code, _ reason: String) {
+    self.code = code
+    self.reason = reason
+  }
+
+  package var description: String { "\(code.rawValue): \(reason)" }
+}

@@ -1,0 +1,19 @@
+/// Topics, and what an event may be.
+package struct IngestOptions: Sendable, Equatable {
+  package var eventsTopic = "notify-followers"
+  package var segmentsTopic = "notify-followers.segments"
+  package var deadLettersTopic = "notify-followers.dead-letters"
+  /// A larger record is refused without being parsed. A segment record carries its event, so it may be
+  /// `segmentOverheadBytes` longer.
+  package var maximumEventBytes = 64 * 1024
+  /// For an event that does not say when it expires, in seconds.
+  package var defaultExpirySeconds: Int64 = 900
+  /// An event that wants to live longer is refused, in seconds. Apple stores for 30 days at most.
+  package var maximumExpirySeconds: Int64 = 30 * 24 * 3600
+  /// How far the clock of the live backend may be ahead of ours, in milliseconds.
+  package var clockSkewMilliseconds: Int64 = 10 * 60 * 1000
+
+  package static let segmentOverheadBytes = 1024
+
+  package init() {}
+}

@@ -1,0 +1,79 @@
+import JSON
+import Kafka
+import Model
+
+/// What a record from Kafka turned out to be.
+package enum IngestResult: Sendable, Equatable {
+  case event(Event)
+  case segment(Segment)
+  /// For the dead letters: no later try will make it better.
+  case malformed(IngestError)
+}
+
+/// The entrance: gate the size → parse strictly → validate every field. Pure; a record that is wrong gets a
+/// code and a reason, never a trap, and disturbs nothing else.
+package struct IngestStage: Sendable {
+  private let options: IngestOptions
+
+  package init(options: IngestOptions) { self.options = options }
+
+  /// - Parameter now: ms since 1970.
+  package func decode(_ message: KafkaMessage, now: Int64) -> IngestResult {
+    do {
+      if message.topic == options.segmentsTopic {
+        return .segment(try decodeSegment(message))
+      }
+      return .event(try decodeEvent(message, now: now))
+    } catch {
+      return .malformed(error)
+    }
+  }
+
+  private func decodeEvent(_ message: KafkaMessage, now: Int64) throws(IngestError) -> Event {
+    let (document, value) = try parse(message, limit: options.maximumEventBytes)
+    let event = try EventDecoder(options: options).decode(value, document: document)
+    try checkTime(event, now: now)
+    try checkKey(message, event)
+    return event
+  }
+
+  private func decodeSegment(_ message: KafkaMessage) throws(IngestError) -> Segment {
+    let limit = options.maximumEventBytes + IngestOptions.segmentOverheadBytes
+    let (_, value) = try parse(message, limit: limit)
+    return try SegmentRecord.decode(value, events: EventDecoder(options: options))
+  }
+
+  private func parse(
+    _ message: KafkaMessage, limit: Int
+  ) throws(IngestError) -> (document: [UInt8], value: JSONValue) {
+    guard let document = message.value else {
+      throw IngestError(.tombstone, "the record has no value")
+    }
+    guard document.count <= limit else {
+      throw IngestError(.tooLarge, "the record has \(document.count) bytes, \(limit) are allowed")
+    }
+    do {
+      let value = try JSONValue.parse(document, maximumBytes: limit, maximumDepth: 8)
+      return (document, value)
+    } catch {
+      let code: IngestError.Code = error.code == .duplicateKey ? .duplicateKey : .notJSON
+      throw IngestError(code, "\(error)")
+    }
+  }
+
+  private func checkTime(_ event: Event, now: Int64) throws(IngestError) {
+    guard event.occurredAt <= now + options.clockSkewMilliseconds else {
+      throw IngestError(
+        .occurredInFuture,
+        "occurred_at is \((event.occurredAt - now) / 1000) s ahead of this worker's clock")
+    }
+  }
+
+  /// The key decides the partition, and so the order of a streamer's events.
+  private func checkKey(_ message: KafkaMessage, _ event: Event) throws(IngestError) {
+    guard let key = message.key, !key.isEmpty else { return }
+    guard key.elementsEqual(event.streamer.utf8) else {
+      throw IngestError(.keyMismatch, "the record's key is not streamer.id")
+    }
+  }
+}

@@ -1,0 +1,54 @@
+import JSON
+import Keyspace
+import Model
+
+/// A segment as a record of the segments topic: the event's own document and which of its followers.
+package enum SegmentRecord {
+  private static let members: Set<String> = ["event", "shard", "generation", "plain", "segments"]
+  private static let maximumShards: Int64 = 65_536
+
+  package static func encode(_ segment: Segment) -> (key: [UInt8], value: [UInt8]) {
+    var value = Array(#"{"event":"#.utf8) + segment.event.document
+    switch segment.slice {
+    case .shard(let index, let generation):
+      value += Array(#","shard":\#(index),"generation":\#(generation)"#.utf8)
+    case .plain(let key):
+      value += Array(#","plain":\#(JSONText.quoted(key))"#.utf8)
+    }
+    value += Array(#","segments":\#(segment.count)}"#.utf8)
+    return (Array("\(segment.event.id)/\(segment.id)".utf8), value)
+  }
+
+  static func decode(_ value: JSONValue, events: EventDecoder) throws(IngestError) -> Segment {
+    guard let object = value.object, let inner = object["event"] else {
+      throw IngestError(.badSegment, "a segment record is an object with an event")
+    }
+    for member in object.members where !members.contains(member.name) {
+      throw IngestError(.unknownField, "a segment has no member \(JSONText.quoted(member.name))")
+    }
+    let document = Array(JSONText.compact(inner).utf8)
+    let event = try events.decode(inner, document: document)
+    let count = try number(object, "segments", 1...maximumShards)
+    if let key = object["plain"]?.string {
+      guard count == 1, object["shard"] == nil, object["generation"] == nil else {
+        throw IngestError(.badSegment, "a plain set is one segment without shard and generation")
+      }
+      return Segment(event: event, slice: .plain(key: key), count: 1)
+    }
+    let shard = try number(object, "shard", 0...count - 1)
+    let generation = try number(object, "generation", 0...Int64(Int32.max))
+    return Segment(
+      event: event, slice: .shard(index: Int(shard), generation: Int(generation)),
+      count: Int(count))
+  }
+
+  private static func number(
+    _ object: JSONObject, _ name: String, _ range: ClosedRange<Int64>
+  ) throws(IngestError) -> Int64 {
+    guard let value = object[name]?.integer, range.contains(value) else {
+      throw IngestError(
+        .badSegment, "\(name) must be a whole number from \(range.lowerBound) to \(range.upperBound)")
+    }
+    return value
+  }
+}

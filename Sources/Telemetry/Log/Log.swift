@@ -1,0 +1,221 @@
+import Synchronization
+
+/// The times a log needs; a test passes its own.
+package struct LogClock: Sendable {
+  let wallMilliseconds: @Sendable () -> Int64
+  let monotonicNanoseconds: @Sendable () -> UInt64
+
+  package init(
+    wallMilliseconds: @escaping @Sendable () -> Int64,
+    monotonicNanoseconds: @escaping @Sendable () -> UInt64
+  ) {
+    self.wallMilliseconds = wallMilliseconds
+    self.monotonicNanoseconds = monotonicNanoseconds
+  }
+
+  package static let system = LogClock(
+    wallMilliseconds: { WallClock.nowMilliseconds() },
+    monotonicNanoseconds: { MonotonicClock.nowNanoseconds() })
+}
+
+package struct LogOptions: Sendable {
+  /// The least important level that is written.
+  package var level: LogLevel = .info
+  package var format: LogFormat
+  /// One per deployment, or random for this process.
+  package var tokenLabelKey: TokenLabelKey
+  /// Lines of the same message per window; further ones are counted and summed up. 0: no limit.
+  package var repeatLimit = 20
+  package var repeatWindow: Duration = .seconds(10)
+
+  package init(
+    level: LogLevel = .info, format: LogFormat = .automatic(),
+    tokenLabelKey: TokenLabelKey = .random()
+  ) {
+    self.level = level
+    self.format = format
+    self.tokenLabelKey = tokenLabelKey
+  }
+}
+
+/// Lines for operators. Cheap to hand around (a pointer and the context's fields), callable from
+/// any thread, never blocking. Neither message nor fields are evaluated when the level is off.
+///
+/// The message is a constant sentence and the fields carry what varies: repeats are recognised by
+/// the message.
+package struct Log: Sendable {
+  private let core: LogCore
+  private let context: LogFields
+
+  package init(
+    _ options: LogOptions = LogOptions(), sink: any LogSink = DescriptorSink.standardError(),
+    clock: LogClock = .system
+  ) {
+    core = LogCore(options, sink: sink, clock: clock)
+    context = LogFields()
+  }
+
+  private init(core: LogCore, context: LogFields) {
+    self.core = core
+    self.context = context
+  }
+
+  /// Writes nothing: for tests of rooms that want a log.
+  package static let discarding = Log(
+    LogOptions(level: .error, format: .json), sink: DiscardingSink())
+
+  /// The same log whose every line also has these fields.
+  package func with(_ fields: LogFields) -> Log {
+    Log(core: core, context: context.merging(fields))
+  }
+
+  package func error(
+    _ message: @autoclosure () -> String, _ fields: @autoclosure () -> LogFields = [:]
+  ) { log(.error, message(), fields()) }
+
+  package func warning(
+    _ message: @autoclosure () -> String, _ fields: @autoclosure () -> LogFields = [:]
+  ) { log(.warning, message(), fields()) }
+
+  package func notice(
+    _ message: @autoclosure () -> String, _ fields: @autoclosure () -> LogFields = [:]
+  ) { log(.notice, message(), fields()) }
+
+  package func info(
+    _ message: @autoclosure () -> String, _ fields: @autoclosure () -> LogFields = [:]
+  ) { log(.info, message(), fields()) }
+
+  package func debug(
+    _ message: @autoclosure () -> String, _ fields: @autoclosure () -> LogFields = [:]
+  ) { log(.debug, message(), fields()) }
+
+  package func log(
+    _ level: LogLevel, _ message: @autoclosure () -> String,
+    _ fields: @autoclosure () -> LogFields = [:]
+  ) {
+    guard core.isEnabled(level) else { return }
+    core.log(level, message(), context.merging(fields()))
+  }
+
+  package func isEnabled(_ level: LogLevel) -> Bool { core.isEnabled(level) }
+
+  /// Changes the level of this log and all that share it, from now on.
+  package func setLevel(_ level: LogLevel) {
+    core.maximum.store(level.rawValue, ordering: .relaxed)
+  }
+
+  /// The label under which this deployment shows a token (its hex digits as text).
+  package func label(_ token: UnsafeRawBufferPointer) -> LogValue {
+    .token(TokenLabel(token, key: core.tokenLabelKey))
+  }
+
+  package func label(_ token: String) -> LogValue {
+    .token(TokenLabel(token, key: core.tokenLabelKey))
+  }
+
+  /// Writes the summaries of repeats that are still being counted. To be called before the process
+  /// ends.
+  package func flush() { core.flush() }
+
+  package var statistics: LogStatistics { core.statistics }
+}
+
+/// What a log has done so far.
+package struct LogStatistics: Sendable, Equatable {
+  /// Lines written, by level.
+  package let written: [LogLevel: Int]
+  /// Lines that the sink did not take.
+  package let dropped: Int
+  /// Repeats that were counted instead of written.
+  package let suppressed: Int
+}
+
+private final class LogCore: Sendable {
+  let maximum: Atomic<UInt8>
+  let tokenLabelKey: TokenLabelKey
+  private let writer: LineWriter
+  private let sink: any LogSink
+  private let clock: LogClock
+  private let limiter: Mutex<RepeatLimiter>
+  private let windowSeconds: Int
+  private let written = InlineArray<5, Atomic<Int>> { _ in Atomic(0) }
+  private let dropped = Atomic(0)
+  private let untold = Atomic(0)
+  private let suppressed = Atomic(0)
+
+  init(_ options: LogOptions, sink: any LogSink, clock: LogClock) {
+    maximum = Atomic(options.level.rawValue)
+    tokenLabelKey = options.tokenLabelKey
+    writer = LineWriter(format: options.format, scrubber: Scrubber(key: options.tokenLabelKey))
+    self.sink = sink
+    self.clock = clock
+    let window = UInt64(max(0, options.repeatWindow / .nanoseconds(1)))
+    limiter = Mutex(RepeatLimiter(limit: options.repeatLimit, windowNanoseconds: window))
+    windowSeconds = Int(window / 1_000_000_000)
+  }
+
+  func isEnabled(_ level: LogLevel) -> Bool {
+    level.rawValue <= maximum.load(ordering: .relaxed)
+  }
+
+  func log(_ level: LogLevel, _ message: String, _ fields: LogFields) {
+    let key = RepeatLimiter.Key(level: level, message: message)
+    let now = clock.monotonicNanoseconds()
+    let (writes, ended) = limiter.withLock { $0.admit(key, at: now) }
+    tell(ended)
+    if writes {
+      write(level, message, fields)
+    } else {
+      suppressed.add(1, ordering: .relaxed)
+    }
+  }
+
+  func flush() { tell(limiter.withLock { $0.flush() }) }
+
+  private func tell(_ summaries: [RepeatLimiter.Summary]) {
+    for summary in summaries {
+      let times = summary.count == 1 ? "once more" : "\(Self.grouped(summary.count)) times more"
+      write(
+        summary.level, "\(summary.message) (repeated \(times) within \(windowSeconds) s)",
+        ["repeated": .integer(summary.count)])
+    }
+  }
+
+  private func write(_ level: LogLevel, _ message: String, _ fields: LogFields) {
+    let lost = untold.exchange(0, ordering: .relaxed)
+    if lost > 0, !send(.warning, "log lines were dropped", ["dropped": .integer(lost)]) {
+      untold.add(lost, ordering: .relaxed)
+    }
+    if send(level, message, fields) {
+      written[Int(level.rawValue)].add(1, ordering: .relaxed)
+    } else {
+      dropped.add(1, ordering: .relaxed)
+      untold.add(1, ordering: .relaxed)
+    }
+  }
+
+  private func send(_ level: LogLevel, _ message: String, _ fields: LogFields) -> Bool {
+    writer.line(level, message, fields, milliseconds: clock.wallMilliseconds())
+      .withUnsafeBytes { sink.write($0) }
+  }
+
+  var statistics: LogStatistics {
+    var byLevel: [LogLevel: Int] = [:]
+    for level in LogLevel.allCases {
+      byLevel[level] = written[Int(level.rawValue)].load(ordering: .relaxed)
+    }
+    return LogStatistics(
+      written: byLevel, dropped: dropped.load(ordering: .relaxed),
+      suppressed: suppressed.load(ordering: .relaxed))
+  }
+
+  private static func grouped(_ value: Int) -> String {
+    var digits = String(value)
+    var result = ""
+    while digits.count > 3 {
+      result = "," + digits.suffix(3) + result
+      digits.removeLast(3)
+    }
+    return digits + result
+  }
+}

@@ -1,0 +1,63 @@
+/// The key that labels are made with. One per deployment, so that the labels of all its workers
+/// agree and say nothing elsewhere.
+package struct TokenLabelKey: Sendable {
+  let words: (UInt64, UInt64)
+
+  /// For a process that was given none: its labels agree among themselves only.
+  package static func random() -> TokenLabelKey {
+    var generator = SystemRandomNumberGenerator()
+    return TokenLabelKey(words: (generator.next(), generator.next()))
+  }
+
+  /// From a secret of any length, such as a file's content.
+  package init(secret: [UInt8]) {
+    words = secret.withUnsafeBytes {
+      (
+        SipHash.hash($0, key: (0x746F_6B65_6E00_0001, 0x6C61_6265_6C00_0001)),
+        SipHash.hash($0, key: (0x746F_6B65_6E00_0002, 0x6C61_6265_6C00_0002))
+      )
+    }
+  }
+
+  init(words: (UInt64, UInt64)) { self.words = words }
+}
+
+/// How a device token is shown: `tok:` and 8 hex digits of a keyed hash. The same token has the
+/// same label, no label leads back to its token.
+package struct TokenLabel: Sendable, Hashable, CustomStringConvertible {
+  private let value: UInt32
+
+  /// - Parameter token: its hex digits as text; upper case counts as lower.
+  package init(_ token: UnsafeRawBufferPointer, key: TokenLabelKey) {
+    let lowered = token.map { $0 >= 0x41 && $0 <= 0x46 ? $0 | 0x20 : $0 }
+    value = lowered.withUnsafeBytes {
+      UInt32(truncatingIfNeeded: SipHash.hash($0, key: key.words) >> 32)
+    }
+  }
+
+  package init(_ token: String, key: TokenLabelKey) {
+    var token = token
+    self = token.withUTF8 { TokenLabel(UnsafeRawBufferPointer($0), key: key) }
+  }
+
+  package var description: String {
+    let hex = String(value, radix: 16)
+    return "tok:" + String(repeating: "0", count: 8 - hex.count) + hex
+  }
+}
+
+/// A secret on its way through the program: prints, dumps and interpolates as `[redacted]`.
+package struct Redacted: Sendable, Equatable, CustomStringConvertible, CustomDebugStringConvertible,
+  CustomReflectable
+{
+  private let secret: String
+
+  package init(_ secret: String) { self.secret = secret }
+
+  /// The secret itself, for the one place that sends it.
+  package func reveal() -> String { secret }
+
+  package var description: String { Scrubber.mark }
+  package var debugDescription: String { Scrubber.mark }
+  package var customMirror: Mirror { Mirror(self, children: [:]) }
+}

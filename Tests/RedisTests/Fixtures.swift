@@ -1,0 +1,173 @@
+import EventLoop
+import TestSupport
+import Testing
+import Transport
+
+@testable import Redis
+
+/// An actor on a loop of its own with one client: what a lane is, for tests.
+actor Lane {
+  let loop: EventLoop
+  let client: RedisClient
+  private let lines = Lines()
+
+  final class Lines { var all: [String] = [] }
+
+  init(_ options: RedisOptions) {
+    loop = EventLoop(name: "redis-test")
+    client = RedisClient(options: options, loop: loop, log: { [lines] in lines.all.append($0) })
+  }
+
+  nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
+
+  var log: [String] { lines.all }
+  var isConnected: Bool { client.isConnected }
+  var lastFailure: RedisError? { client.lastFailure }
+
+  func start() { client.start() }
+  func close() { client.close() }
+
+  /// One command; its reply as text, as redis-cli would show it.
+  func call(_ arguments: String..., timeout: Duration? = nil) async throws -> String {
+    let replies = try await client.execute(RedisPipeline(arguments), timeout: timeout)
+    return shown(replies[0])
+  }
+
+  func code(_ arguments: String..., timeout: Duration? = nil) async -> RedisError.Code? {
+    do throws(RedisError) {
+      _ = try await client.execute(RedisPipeline(arguments), timeout: timeout)
+      return nil
+    } catch {
+      return error.code
+    }
+  }
+
+  func error(_ arguments: String..., timeout: Duration? = nil) async -> RedisError? {
+    do throws(RedisError) {
+      _ = try await client.execute(RedisPipeline(arguments), timeout: timeout)
+      return nil
+    } catch {
+      return error
+    }
+  }
+
+  func evaluate(
+    _ script: RedisScript, keys: [String] = [], arguments: [String] = []
+  ) async throws -> String {
+    shown(try await client.evaluate(script, keys: keys, arguments: arguments)[0])
+  }
+
+  func run<T: Sendable>(
+    _ body: @Sendable (isolated Lane) async throws -> T
+  ) async throws -> T { try await body(self) }
+
+  /// Looks at a condition every millisecond; false after ten seconds.
+  func until(_ condition: @Sendable (isolated Lane) -> Bool) async -> Bool {
+    for _ in 0..<10_000 {
+      if condition(self) { return true }
+      await loop.wait(.milliseconds(1))
+    }
+    return false
+  }
+
+  private func shown(_ reply: RedisReply) -> String {
+    switch reply.kind {
+    case .null: return "(nil)"
+    case .integer: return "\(reply.integer ?? -1)"
+    case .error: return reply.errorText ?? "?"
+    case .string, .status: return reply.text ?? "?"
+    case .array:
+      return "[" + (0..<reply.count).map { shown(reply[$0]) }.joined(separator: " ") + "]"
+    }
+  }
+}
+
+/// Runs `body` with a started lane and ends the lane, its client and its loop.
+func withLane<T: Sendable>(
+  _ options: RedisOptions, _ body: (Lane) async throws -> T
+) async throws -> T {
+  let lane = Lane(options)
+  await lane.start()
+  do {
+    let result = try await body(lane)
+    await lane.close()
+    lane.loop.stop()
+    return result
+  } catch {
+    await lane.close()
+    lane.loop.stop()
+    throw error
+  }
+}
+
+/// Options for a server of a test: short waits, so that what fails does so soon.
+func options(_ port: Int) -> RedisOptions {
+  RedisOptions(
+    port: port, connectTimeout: .seconds(5), commandTimeout: .seconds(10),
+    reconnectMinimum: .milliseconds(5), reconnectMaximum: .milliseconds(50))
+}
+
+/// A server that answers the n-th connection with the n-th script, and later ones with the last: a piece of a
+/// script goes out when something is received, or as soon as `upon` was received; `close` closes.
+final class FakeServer: ConnectionDelegate {
+  private var listener: Listener?
+  struct Answer: ExpressibleByStringLiteral {
+    let text: String
+    var upon = ""
+    init(stringLiteral text: String) { self.text = text }
+    init(_ text: String, upon: String = "") {
+      self.text = text
+      self.upon = upon
+    }
+  }
+
+  private struct Client {
+    let connection: Connection
+    var answers: [Answer]
+    var received = ""
+  }
+
+  private var scripts: [[Answer]]
+  private var open: [Client] = []
+  private(set) var accepted = 0
+
+  var port: Int { listener?.port ?? 0 }
+
+  init(_ scripts: [[Answer]], loop: EventLoop) throws {
+    self.scripts = scripts
+    listener = try Listener(host: "127.0.0.1", port: 0, tls: nil, loop: loop) { [weak self] in
+      guard let self else { return nil }
+      accepted += 1
+      let script = self.scripts.count > 1 ? self.scripts.removeFirst() : self.scripts[0]
+      open.append(Client(connection: $0, answers: script))
+      return self
+    }
+  }
+
+  func close() {
+    listener?.close()
+    for client in open { client.connection.close() }
+    open = []
+  }
+
+  func connectionOpened(_ connection: Connection) {}
+
+  func connection(_ connection: Connection, received bytes: UnsafeRawBufferPointer) {
+    guard let index = open.firstIndex(where: { $0.connection === connection }) else { return }
+    open[index].received += String(decoding: bytes, as: UTF8.self)
+    guard let answer = open[index].answers.first,
+      answer.upon.isEmpty || open[index].received.contains(answer.upon)
+    else { return }
+    open[index].answers.removeFirst()
+    if answer.text == "close" {
+      connection.close()
+    } else {
+      Array(answer.text.utf8).withUnsafeBytes { connection.write($0) }
+    }
+  }
+
+  func connectionDrained(_ connection: Connection) {}
+  func connectionClosed(_ connection: Connection, error: TransportError?) {
+    open.removeAll { $0.connection === connection }
+  }
+}

@@ -1,0 +1,194 @@
+import Foundation
+import Testing
+
+@testable import Telemetry
+
+@Suite struct ClockTests {
+  @Test(arguments: [
+    (Int64(0), "1970-01-01T00:00:00.000Z"), (1_795_248_000_123, "2026-11-21T08:00:00.123Z"),
+    (951_782_399_999, "2000-02-28T23:59:59.999Z"), (951_782_400_000, "2000-02-29T00:00:00.000Z"),
+    (-1, "1969-12-31T23:59:59.999Z"), (4_107_542_400_000, "2100-03-01T00:00:00.000Z"),
+    (.max, "9999-12-31T23:59:59.999Z"), (.min, "0000-01-01T00:00:00.000Z"),
+  ])
+  func timesAreWrittenAsRFC3339(milliseconds: Int64, text: String) {
+    #expect(WallClock.rfc3339(milliseconds) == text)
+  }
+
+  @Test func everyDayOfACycleAgreesWithFoundation() {
+    let formatter = ISO8601DateFormatter()
+    formatter.formatOptions = [.withInternetDateTime, .withFractionalSeconds]
+    for day in stride(from: Int64(-20_000), to: 60_000, by: 7) {
+      let milliseconds = day * 86_400_000 + 43_261_007
+      let date = Date(timeIntervalSince1970: Double(milliseconds) / 1_000)
+      #expect(WallClock.rfc3339(milliseconds) == formatter.string(from: date))
+    }
+  }
+
+  @Test func clocksRun() {
+    let first = MonotonicClock.nowNanoseconds()
+    #expect(MonotonicClock.nowNanoseconds() >= first && first > 0)
+    #expect(
+      abs(Double(WallClock.nowMilliseconds()) - Date().timeIntervalSince1970 * 1_000) < 60_000)
+  }
+}
+
+@Suite struct ProcessUsageTests {
+  @Test func thisProcessUsesCPUAndMemory() throws {
+    let before = ProcessUsage.own()
+    var sum = 0
+    while ProcessUsage.own().cpuNanoseconds < before.cpuNanoseconds + 5_000_000 { sum &+= 1 }
+    let after = try #require(ProcessUsage.of(getpid()))
+    #expect(after.cpuNanoseconds > before.cpuNanoseconds)
+    #expect(after.residentBytes > 1 << 20 && after.peakResidentBytes >= after.residentBytes / 2)
+    #expect(after.peakResidentBytes < 1 << 36)
+  }
+
+  @Test func noProcessNoAnswer() {
+    #expect(ProcessUsage.of(0) == nil && ProcessUsage.of(-1) == nil)
+    #expect(ProcessUsage.of(.max) == nil)
+  }
+
+  @Test func statIsReadBehindTheLastParenthesis() {
+    let fields = "S 1 2 3 4 5 6 7 8 9 10 250 50 1 1"
+    #expect(ProcessUsage.ticks(fromStat: "77 (a) b) (c) \(fields)\n") == 300)
+    for text in [
+      "", ")", "1 (x)", "1 (x) S 1 2", "1 (x) S 1 2 3 4 5 6 7 8 9 10 x 50",
+      "1 (x) S 1 2 3 4 5 6 7 8 9 10 -1 50",
+      "1 (x) S 1 2 3 4 5 6 7 8 9 10 18446744073709551615 1",
+    ] {
+      #expect(ProcessUsage.ticks(fromStat: text) == nil, "\(text)")
+    }
+  }
+
+  @Test func statusIsReadByName() throws {
+    let text = "Name:\tVmRSS:\nVmPeak:\t 9 kB\nVmHWM:\t   2048 kB\nVmRSS:\t   1024 kB\n"
+    let memory = try #require(ProcessUsage.memory(fromStatus: text))
+    #expect(memory == (1_048_576, 2_097_152))
+    for text in [
+      "", "VmRSS: 1 kB", "VmRSS: 1 MB\nVmHWM: 1 kB", "VmRSS: -1 kB\nVmHWM: 1 kB",
+      "VmRSS: 9223372036854775807 kB\nVmHWM: 1 kB", "VmRSS:\nVmHWM:",
+    ] {
+      #expect(ProcessUsage.memory(fromStatus: text) == nil, "\(text)")
+    }
+  }
+}
+
+@Suite struct HistogramTests {
+  /// SplitMix64, seeded.
+  private struct Numbers {
+    var state: UInt64
+    mutating func next() -> UInt64 {
+      state &+= 0x9E37_79B9_7F4A_7C15
+      var z = state
+      z = (z ^ (z >> 30)) &* 0xBF58_476D_1CE4_E5B9
+      z = (z ^ (z >> 27)) &* 0x94D0_49BB_1331_11EB
+      return z ^ (z >> 31)
+    }
+  }
+
+  @Test(arguments: [1, 2, 3, 4, 5, 6, 7, 8])
+  func percentilesAreWithinTheStatedError(seed: UInt64) throws {
+    var numbers = Numbers(state: seed)
+    var histogram = Histogram()
+    var exact: [UInt64] = []
+    for _ in 0..<(Int(seed) * 700) {
+      // Spread over all magnitudes up to 2^41.
+      let value = (numbers.next() >> 23) >> (numbers.next() % 41)
+      exact.append(value)
+      histogram.record(value)
+    }
+    exact.sort()
+    for percent in [0, 0.1, 1, 10, 25, 50, 75, 90, 95, 99, 99.9, 99.99, 100.0] {
+      let rank = max(1, Int((percent / 100 * Double(exact.count)).rounded(.up)))
+      let expected = Double(exact[rank - 1])
+      let found = Double(try #require(histogram.percentile(percent)))
+      #expect(abs(found - expected) <= expected * Histogram.maximumError, "p\(percent)")
+    }
+    #expect(histogram.count == UInt64(exact.count))
+    #expect(histogram.mean == Double(exact.reduce(0, +)) / Double(exact.count))
+    #expect(histogram.minimum == exact.first && histogram.maximum == exact.last)
+  }
+
+  @Test func bucketsMeetWithoutGaps() {
+    var last = 0
+    for value in UInt64(1)..<100_000 {
+      let bucket = Histogram.bucket(of: value)
+      #expect(bucket == last || bucket == last + 1)
+      last = bucket
+    }
+    #expect(Histogram.bucket(of: Histogram.maximumNanoseconds) == 1_183)
+  }
+
+  @Test func edgesDoNotTrap() {
+    var histogram = Histogram()
+    #expect(histogram.percentile(50) == nil && histogram.mean == nil)
+    histogram.record(.max)
+    histogram.record(0)
+    #expect(histogram.percentile(100) == Histogram.maximumNanoseconds)
+    #expect(histogram.percentile(-5) == 0)
+    #expect(histogram.percentile(.nan) == nil)
+    #expect(histogram.percentile(1e9) == Histogram.maximumNanoseconds)
+  }
+
+  @Test func mergingIsRecordingTogether() {
+    var first = Histogram()
+    var second = Histogram()
+    var both = Histogram()
+    for value in UInt64(0)..<500 {
+      first.record(value * value)
+      second.record(value * 1_000)
+      both.record(value * value)
+      both.record(value * 1_000)
+    }
+    first.merge(second)
+    for percent in stride(from: 0.0, through: 100, by: 5) {
+      #expect(first.percentile(percent) == both.percentile(percent))
+    }
+    #expect(first.mean == both.mean)
+  }
+}
+
+@Suite struct WorkerCountersTests {
+  @Test func everyCounterHasItsOwnPlace() {
+    let counters = WorkerCounters()
+    for counter in WorkerCounter.allCases { counters.add(counter, counter.rawValue + 1) }
+    for gauge in WorkerGauge.allCases { counters.set(gauge, 100 + gauge.rawValue) }
+    let snapshot = counters.snapshot()
+    for counter in WorkerCounter.allCases { #expect(snapshot[counter] == counter.rawValue + 1) }
+    for gauge in WorkerGauge.allCases { #expect(snapshot[gauge] == 100 + gauge.rawValue) }
+  }
+
+  @Test func countsFromManyThreadsAddUp() async {
+    let counters = WorkerCounters()
+    await withTaskGroup { group in
+      for _ in 0..<8 {
+        group.addTask {
+          for _ in 0..<1_000 {
+            counters.add(.pushesAccepted)
+            counters.addRejected(reason: 3)
+            counters.move(.streamsInFlight, by: 1)
+            counters.move(.streamsInFlight, by: -1)
+          }
+        }
+      }
+    }
+    let snapshot = counters.snapshot()
+    #expect(snapshot[.pushesAccepted] == 8_000 && snapshot[.pushesRejected] == 8_000)
+    #expect(snapshot.rejections[3] == 8_000 && snapshot[.streamsInFlight] == 0)
+    #expect(snapshot.pushes == 16_000)
+  }
+
+  @Test func snapshotsAddAndSubtract() {
+    let counters = WorkerCounters()
+    counters.add(.retries, 5)
+    counters.set(.streamsLimit, 7)
+    let earlier = counters.snapshot()
+    counters.add(.retries, 2)
+    counters.addRejected(reason: 255, 3)
+    let both = counters.snapshot() + earlier
+    #expect(both[.retries] == 12 && both[.streamsLimit] == 14)
+    let since = counters.snapshot().since(earlier)
+    #expect(since[.retries] == 2 && since[.streamsLimit] == 7)
+    #expect(since.rejections[63] == 3 && since[.pushesRejected] == 3)
+  }
+}
