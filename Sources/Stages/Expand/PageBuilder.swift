@@ -1,9 +1,9 @@
 import Model
 import Redis
 
-/// Makes a page out of the replies to SMEMBERS and HMGET of each user. Nothing is allocated per user, and
-/// what a page's objects hold is touched once a page: each touch of a class's property costs a run-time
-/// check of exclusive access, which was a fifth of the time.
+/// Makes a page out of the replies to SMEMBERS and HMGET of each user. Nothing is allocated per
+/// user, and what a page's objects hold is touched once a page: each touch of a class's property
+/// costs a run-time check of exclusive access, which was a fifth of the time.
 struct PageBuilder {
   private let parser: BindingParser
   private let maximumFieldBytes: Int
@@ -13,8 +13,8 @@ struct PageBuilder {
     self.maximumFieldBytes = maximumFieldBytes
   }
 
-  /// `replies` holds for each user the members of its set, then `muted` and the page's fields. Throws what
-  /// is neither a value nor another type at a key: then the page stays empty.
+  /// `replies` holds for each user the members of its set, then `muted` and the page's fields.
+  /// Throws what is neither a value nor another type at a key: then the page stays empty.
   func build(
     _ page: RecipientPage, users: ArraySlice<ByteSlice>, of names: ByteArena,
     from replies: RedisReplies
@@ -42,8 +42,8 @@ struct PageBuilder {
     page.fields = draft.fields
   }
 
-  /// Looks at every reply's type, counts the users skipped, and returns the bytes that the page takes at
-  /// most.
+  /// Looks at every reply's type, counts the users skipped, and returns the bytes that the page
+  /// takes at most.
   private func measure(
     _ users: ArraySlice<ByteSlice>, _ replies: RedisReplies, _ draft: inout PageDraft
   ) throws(ExpandError) -> Int {
