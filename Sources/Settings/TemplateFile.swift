@@ -12,6 +12,15 @@ package enum TemplateFile {
   /// Every `.yaml` file of the directory, by name; hidden files are passed over (Kubernetes mounts
   /// a ConfigMap with some). Says all problems of all files at once, each with `file:line:column`.
   package static func readAll(in directory: String) throws(SettingsError) -> [TemplateSource] {
+    let (sources, problems) = readWhatCanBe(in: directory)
+    guard problems.isEmpty else { throw SettingsError(code: .invalidTemplates, problems: problems) }
+    return sources
+  }
+
+  /// The same for whoever goes on with the readable ones, to find their problems at once too.
+  package static func readWhatCanBe(
+    in directory: String
+  ) -> (sources: [TemplateSource], problems: [SettingsFinding]) {
     var sources: [TemplateSource] = []
     var problems: [SettingsFinding] = []
     do {
@@ -29,8 +38,7 @@ package enum TemplateFile {
     } catch {
       problems.append(error.finding)
     }
-    guard problems.isEmpty else { throw SettingsError(code: .invalidTemplates, problems: problems) }
-    return sources
+    return (sources, problems)
   }
 
   /// One file.

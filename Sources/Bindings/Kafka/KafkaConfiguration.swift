@@ -39,7 +39,8 @@ struct KafkaConfiguration: ~Copyable {
     try set("session.timeout.ms", "\(session)")
     // A third of the session: two heartbeats may be lost.
     try set("heartbeat.interval.ms", "\(max(session / 3, 1))")
-    try set("max.poll.interval.ms", "\(max(options.pollIntervalMaximum.wholeMilliseconds, session))")
+    try set(
+      "max.poll.interval.ms", "\(max(options.pollIntervalMaximum.wholeMilliseconds, session))")
     try set("queued.max.messages.kbytes", "\(readAheadKilobytes)")
     try set("queued.min.messages", "1000")
     // One answer is held in memory besides the read-ahead; not below message.max.bytes (1,000,000).

@@ -143,7 +143,8 @@ package final class KafkaConsumer {
     }
     while rd_kafka_consumer_closed(client) == 0 {
       guard clock.now < deadline else { return false }
-      rd_kafka_queue_poll_callback(closing, 20)
+      // What was read ahead is dropped: it is not committed. (`rd_kafka_queue_poll_callback` would abort.)
+      if let message = rd_kafka_consume_queue(closing, 20) { rd_kafka_message_destroy(message) }
     }
     return true
   }

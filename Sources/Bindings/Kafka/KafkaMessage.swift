@@ -62,6 +62,11 @@ package struct KafkaMessage: Sendable, Equatable {
 package struct KafkaDelivery: Sendable, Equatable {
   package let partition: Int32
   package let offset: Int64
+
+  package init(partition: Int32, offset: Int64) {
+    self.partition = partition
+    self.offset = offset
+  }
 }
 
 /// One thing that a consumer's `poll` has to say.

@@ -12,6 +12,8 @@ package final class KafkaProducer: @unchecked Sendable {
   private let state: ProducerState
   /// Held while a record is handed to the client, so that the client is there.
   private let isOpen = Mutex(true)
+  /// Handles that keep the topics' metadata fresh.
+  private let topics = Mutex<[TopicHandle]>([])
 
   /// - Parameter log: takes librdkafka's log lines and the client's errors, from any thread.
   package init(_ options: KafkaOptions, log: @escaping KafkaLog) throws(KafkaError) {
@@ -48,6 +50,28 @@ package final class KafkaProducer: @unchecked Sendable {
   /// Why this producer can write nothing any more, if so: close it and make another.
   package var fatalError: KafkaError? { state.fatalError.withLock { $0 } }
 
+  /// Learns where these topics are, which `send` otherwise does at its first record for each, up to a second
+  /// late. Returns at once when `timeout` is zero, and learns meanwhile; otherwise blocks until it knows and
+  /// throws when it does not within the time. Brokers that create topics on first use create them now.
+  package func prepare(topics names: [String], timeout: Duration) throws(KafkaError) {
+    for name in names {
+      let handle: TopicHandle? = isOpen.withLock { isOpen in
+        guard isOpen, let handle = rd_kafka_topic_new(client, name, nil) else { return nil }
+        return TopicHandle(pointer: handle)
+      }
+      guard let handle else { throw Self.closed }
+      topics.withLock { $0.append(handle) }
+      guard timeout > .zero else { continue }
+      var metadata: UnsafePointer<rd_kafka_metadata>?
+      let error = rd_kafka_metadata(
+        client, 0, handle.pointer, &metadata, Int32(clamping: timeout.wholeMilliseconds))
+      rd_kafka_metadata_destroy(metadata)
+      guard error == RD_KAFKA_RESP_ERR_NO_ERROR else {
+        throw KafkaError(error, doing: "looking for topic \(name)")
+      }
+    }
+  }
+
   /// Writes one record and returns when the brokers have it. When `maximumInFlight` records are on their
   /// way it waits for room first; the delivery itself takes at most `messageTimeout`, so that every wait
   /// ends. Not cancellable. After an error the record may have been written all the same.
@@ -82,6 +106,7 @@ package final class KafkaProducer: @unchecked Sendable {
     // Serves the reports of what was purged; nobody waits for a broker now.
     rd_kafka_flush(client, 5000)
     thread.stop()
+    for topic in topics.withLock({ $0 }) { rd_kafka_topic_destroy(topic.pointer) }
     rd_kafka_destroy(client)
     // Balances passRetained in `init`: no callback can come any more.
     Unmanaged.passUnretained(state).release()
@@ -106,6 +131,11 @@ package final class KafkaProducer: @unchecked Sendable {
 
   private static let closed = KafkaError(
     code: .closed, message: "sending: the producer is closed")
+}
+
+/// `@unchecked Sendable`: librdkafka guards its topics; `close` destroys the handle, once.
+private struct TopicHandle: @unchecked Sendable {
+  let pointer: OpaquePointer
 }
 
 /// What the producer's callbacks find through their opaque pointer.

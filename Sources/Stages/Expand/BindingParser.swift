@@ -9,6 +9,10 @@ struct BindingParser {
     case malformed
   }
 
+  /// A longer member is none: `apns:production:`, a topic, a token.
+  static let maximumMemberBytes =
+    16 + Binding.maximumTopicBytes + 1 + Binding.maximumTokenDigits
+
   private let prefixes: [(bytes: [UInt8], environment: APNsEnvironment)]
 
   init(app: String) {
@@ -44,9 +48,7 @@ struct BindingParser {
   }
 
   private static func isWellFormed(_ member: UnsafeRawBufferPointer) -> Bool {
-    // A member that is longer than the longest valid one need not be looked at.
-    let longest = 16 + Binding.maximumTopicBytes + 1 + Binding.maximumTokenDigits
-    guard member.count <= longest else { return false }
+    guard member.count <= maximumMemberBytes else { return false }
     let parts = member.split(separator: 0x3A, maxSplits: 3, omittingEmptySubsequences: false)
     guard parts.count == 4, parts[0].elementsEqual("apns".utf8),
       APNsEnvironment.allCases.contains(where: { parts[1].elementsEqual($0.name.utf8) }),

@@ -1,0 +1,78 @@
+import Deliver
+import Render
+import Settings
+import TLS
+
+/// What settings name files for: the key that signs, and the templates.
+extension Assembly {
+  /// A .p8 key is about 260 bytes.
+  private static let maximumKeyBytes = 64 << 10
+
+  /// Shared by all lanes of a process.
+  static func providerTokenSource(
+    _ settings: Settings
+  ) throws(SettingsError) -> ProviderTokenSource {
+    let apns = settings.apns
+    guard let path = apns.keyFile, let keyID = apns.keyID, let teamID = apns.teamID else {
+      throw problem(
+        "apns.key_file", "is not set: sending needs apns.key_file, apns.key_id and apns.team_id",
+        hint: "the key is made in the Apple developer account, under Keys")
+    }
+    let key = try signingKey(path)
+    return ProviderTokenSource(
+      keyID: keyID, teamID: teamID, lifetime: apns.tokenLifetime,
+      base64URL: { Base64URL.encode($0) }, sign: { try key.sign($0) })
+  }
+
+  static func signingKey(_ path: String) throws(SettingsError) -> ES256Key {
+    let file: BoundedFile
+    do {
+      file = try BoundedFile.read(path, maximumBytes: maximumKeyBytes)
+    } catch {
+      throw problem("apns.key_file", error.message, hint: error.hint)
+    }
+    do {
+      return try ES256Key(pem: file.text)
+    } catch {
+      throw problem(
+        "apns.key_file", "\(error)", hint: "download the .p8 file from Apple again, whole")
+    }
+  }
+
+  /// Reads and compiles every template; throws all problems of all files at once.
+  static func templates(_ settings: Settings) throws(SettingsError) -> [Template] {
+    let (sources, unreadable) = TemplateFile.readWhatCanBe(in: settings.templates.directory)
+    var problems = unreadable
+    var templates: [Template] = []
+    for source in sources {
+      do {
+        templates.append(try Template.compile(source))
+      } catch {
+        problems += findings(error, file: source.file)
+      }
+    }
+    guard problems.isEmpty else { throw SettingsError(code: .invalidTemplates, problems: problems) }
+    return templates
+  }
+
+  /// One template file: what `fanfare render` shows while somebody writes it.
+  static func template(file: String) throws(SettingsError) -> Template {
+    let source = try TemplateFile.read(file: file)
+    do {
+      return try Template.compile(source)
+    } catch {
+      throw SettingsError(code: .invalidTemplates, problems: findings(error, file: file))
+    }
+  }
+
+  private static func findings(_ error: RenderError, file: String) -> [SettingsFinding] {
+    guard !error.problems.isEmpty else {
+      return [SettingsFinding(.problem, place: file, key: nil, message: error.message)]
+    }
+    return error.problems.map { problem in
+      SettingsFinding(
+        .problem, place: "\(problem.file):\(problem.place.line):\(problem.place.column)", key: nil,
+        message: problem.message)
+    }
+  }
+}

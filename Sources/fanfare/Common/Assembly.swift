@@ -1,0 +1,127 @@
+import Deliver
+import Expand
+import Ingest
+import Kafka
+import Keyspace
+import Model
+import Record
+import Redis
+import Render
+import Settings
+import TLS
+import Telemetry
+import Transport
+
+/// From settings to what each room takes. Nothing here connects; what throws has looked at a file.
+enum Assembly {
+  static func kafkaOptions(_ settings: Settings) -> KafkaOptions {
+    let kafka = settings.kafka
+    var options = KafkaOptions(bootstrapServers: kafka.bootstrapServers.joined(separator: ","))
+    options.clientID = kafka.clientID
+    options.group = kafka.group
+    options.securityProtocol =
+      switch kafka.security.securityProtocol {
+      case .plaintext: .plaintext
+      case .ssl: .tls
+      case .saslPlaintext: .saslPlaintext
+      case .saslSSL: .saslTLS
+      }
+    // librdkafka complains of a log-in that the protocol has no use for.
+    if kafka.security.securityProtocol.usesSASL {
+      options.saslMechanism = kafka.security.mechanism?.rawValue
+      options.username = kafka.security.username
+      options.password = kafka.security.password?.exposed
+    }
+    options.caFile = kafka.security.securityProtocol.usesTLS ? kafka.security.caFile : nil
+    options.fetchWaitMaximum = kafka.fetchWaitMaximum
+    options.sessionTimeout = kafka.sessionTimeout
+    options.pollIntervalMaximum = max(options.pollIntervalMaximum, kafka.sessionTimeout)
+    options.properties = kafka.properties
+    return options
+  }
+
+  static func ingestOptions(_ settings: Settings) -> IngestOptions {
+    var options = IngestOptions()
+    options.eventsTopic = settings.kafka.topics.events
+    options.segmentsTopic = settings.kafka.topics.segments
+    options.deadLettersTopic = settings.kafka.topics.deadLetters
+    options.maximumEventBytes = settings.kafka.maximumEventBytes
+    options.defaultExpirySeconds = settings.events.defaultExpiresIn.components.seconds
+    options.maximumExpirySeconds = settings.events.maximumExpiresIn.components.seconds
+    return options
+  }
+
+  static func redisOptions(_ settings: Settings) throws(SettingsError) -> RedisOptions {
+    let redis = settings.redis
+    return RedisOptions(
+      host: redis.host, port: redis.port, username: redis.username,
+      password: redis.password?.exposed, database: redis.database,
+      tls: redis.tls.enabled
+        ? try security("redis.tls.ca_file", redis.tls.caFile, protocols: []) : nil,
+      clientName: "fanfare", connectTimeout: redis.connectTimeout,
+      commandTimeout: redis.commandTimeout, reconnectMinimum: redis.reconnectMinimum,
+      reconnectMaximum: redis.reconnectMaximum)
+  }
+
+  static func keyspace(_ settings: Settings) -> Keyspace {
+    Keyspace(data: settings.redis.prefix.data, dashboards: settings.redis.prefix.dashboards)
+  }
+
+  static func expandOptions(_ settings: Settings) -> ExpandOptions {
+    ExpandOptions(
+      pageSize: settings.audience.pageSize, plainSetKey: settings.audience.plainSetKey)
+  }
+
+  static func recordOptions(_ settings: Settings) -> RecordOptions { RecordOptions() }
+
+  /// - Parameter report: hears what an operator should know, from any lane.
+  static func deliverOptions(
+    _ settings: Settings, report: @escaping @Sendable (DeliverNotice) -> Void
+  ) throws(SettingsError) -> DeliverOptions {
+    let apns = settings.apns
+    var options = DeliverOptions(wallClock: { WallClock.nowMilliseconds() }, report: report)
+    options.routes = try deliverRoutes(settings)
+    options.connectionsPerRoute = apns.connectionsPerLane
+    options.streamsPerConnection = apns.streamsPerConnection
+    options.readyPushes = apns.readyPushesPerLane
+    options.requestTimeout = apns.requestTimeout
+    options.connectTimeout = apns.connectTimeout
+    options.pingInterval = apns.pingInterval
+    options.retry = RetryPolicy(initial: apns.retry.initial, maximum: apns.retry.maximum)
+    return options
+  }
+
+  static func deliverRoutes(
+    _ settings: Settings
+  ) throws(SettingsError) -> [APNsEnvironment: APNsRoute] {
+    let apns = settings.apns
+    let tls = try security("apns.ca_file", apns.caFile, protocols: ["h2"])
+    func route(_ server: Settings.APNs.Server) -> APNsRoute {
+      APNsRoute(endpoint: Endpoint(host: server.host, port: server.port), tls: tls)
+    }
+    return [.production: route(apns.production), .sandbox: route(apns.sandbox)]
+  }
+
+  static func log(_ settings: Settings) -> Log {
+    Log(
+      LogOptions(
+        level: LogLevel(name: settings.log.level.rawValue) ?? .info,
+        format: LogFormat.named(settings.log.format.rawValue) ?? .automatic()))
+  }
+
+  private static func security(
+    _ key: String, _ caFile: String?, protocols: [String]
+  ) throws(SettingsError) -> TLSClientContext {
+    do {
+      return try TLSClientContext(caFile: caFile, alpn: protocols)
+    } catch {
+      throw problem(key, "\(error)", hint: "it must hold PEM certificates")
+    }
+  }
+
+  static func problem(_ key: String, _ message: String, hint: String? = nil) -> SettingsError {
+    SettingsError(
+      code: .invalidConfiguration,
+      problems: [SettingsFinding(.problem, place: nil, key: key, message: message, hint: hint)])
+  }
+}

@@ -1,0 +1,83 @@
+import Kafka
+import Testing
+
+@Suite struct AdminTests {
+  @Test func knowsTopicsAndPartitions() throws {
+    let broker = try EmbeddedBroker(topics: [("one", 1), ("four", 4)])
+    let info = try KafkaAdmin(options(broker.bootstrapServers), log: silent)
+      .metadata(topics: ["one", "four", "none"], timeout: .seconds(5))
+    #expect(info.partitions == ["one": 1, "four": 4])
+    #expect(info.brokers == [broker.bootstrapServers])
+    #expect(info.failures.isEmpty)
+    // Asking did not create the missing one.
+    let again = try KafkaAdmin(options(broker.bootstrapServers), log: silent)
+      .metadata(topics: ["none"], timeout: .seconds(5))
+    #expect(again.partitions.isEmpty)
+  }
+
+  @Test func saysWhyNobodyAnswers() throws {
+    let port = try unusedPort()
+    let admin = KafkaAdmin(options("127.0.0.1:\(port)"), log: silent)
+    let error = #expect(throws: KafkaError.self) {
+      try admin.metadata(topics: ["t"], timeout: .milliseconds(500))
+    }
+    #expect(error?.code == .unreachable)
+    #expect(error?.description.contains("check the bootstrap servers") == true)
+    #expect(error?.cause.contains("127.0.0.1:\(port)") == true)
+  }
+
+  @Test func namesItsVersion() {
+    #expect(KafkaVersion.string.split(separator: ".").count >= 3)
+  }
+}
+
+@Suite struct ConfigurationTests {
+  @Test(arguments: [
+    "enable.auto.commit", "enable.auto.offset.store", "enable.idempotence", "acks", "group.id",
+    "sasl.password",
+  ])
+  func refusesPropertiesThatPromisesRestOn(name: String) throws {
+    var options = options("127.0.0.1:1")
+    options.properties[name] = "1"
+    let error = #expect(throws: KafkaError.self) {
+      try KafkaConsumer(options, topics: ["t"], log: silent)
+    }
+    #expect(error?.code == .configuration)
+    #expect(error?.message.contains(name) == true)
+    #expect(throws: KafkaError.self) { try KafkaProducer(options, log: silent) }
+  }
+
+  @Test func refusesCooperativeAssignor() throws {
+    var options = options("127.0.0.1:1")
+    options.properties["partition.assignment.strategy"] = "cooperative-sticky"
+    let error = #expect(throws: KafkaError.self) {
+      try KafkaConsumer(options, topics: ["t"], log: silent)
+    }
+    #expect(error?.message.contains("range,roundrobin") == true)
+  }
+
+  @Test func namesARefusedPropertyAndHidesSecrets() throws {
+    var options = options("127.0.0.1:1")
+    options.properties = ["no.such.property": "x"]
+    var error = #expect(throws: KafkaError.self) { try KafkaProducer(options, log: silent) }
+    #expect(error?.description.contains("no.such.property") == true)
+    options.securityProtocol = .tls
+    options.properties = ["ssl.key.pem": "canary-3141"]
+    error = #expect(throws: KafkaError.self) { try KafkaProducer(options, log: silent) }
+    #expect(error?.description.contains("canary") == false)
+    options.securityProtocol = .plaintext
+    options.properties = ["socket.timeout.ms": "never"]
+    error = #expect(throws: KafkaError.self) { try KafkaProducer(options, log: silent) }
+    #expect(error?.code == .configuration)
+  }
+
+  @Test func passesOtherPropertiesOn() throws {
+    var options = options("127.0.0.1:1")
+    options.properties = ["socket.keepalive.enable": "true", "compression.type": "lz4"]
+    try KafkaProducer(options, log: silent).close(timeout: .zero)
+  }
+
+  @Test func tellsAUserOfScramWhatIsWrong() {
+    #expect(KafkaVersion.scramFailsWithKafka4 == (KafkaVersion.string < "2.6.1"))
+  }
+}

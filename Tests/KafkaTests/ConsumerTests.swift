@@ -1,0 +1,270 @@
+import Glibc
+import Kafka
+import Testing
+
+/// On the embedded broker, whose groups take three seconds to form.
+@Suite struct ConsumerTests {
+  @Test func readsWhatWasWrittenAndCommits() async throws {
+    let broker = try EmbeddedBroker(topics: [("t", 1)])
+    let options = options(broker.bootstrapServers)
+    let producer = try KafkaProducer(options, log: silent)
+    let headers = [KafkaHeader("a", "1"), KafkaHeader(name: "b", value: nil)]
+    let delivery = try await producer.send(
+      topic: "t", key: Array("s42".utf8), value: Array("hello".utf8), headers: headers)
+    #expect(delivery.partition == 0)
+    #expect(delivery.offset == 0)
+    _ = try await producer.send(topic: "t", key: nil, value: nil)
+    _ = try await producer.send(topic: "t", key: [], value: [])
+
+    let consumer = try KafkaConsumer(options, topics: ["t"], log: silent)
+    try consumer.subscribe()
+    let polled = consumer.collect { $0.messages.count >= 3 }
+    let partition = KafkaPartition(topic: "t", partition: 0)
+    #expect(polled.first == .assigned([partition]))
+    #expect(consumer.assignment == [partition])
+    let messages = polled.messages
+    try #require(messages.count == 3)
+    #expect(messages[0].key == Array("s42".utf8))
+    #expect(messages[0].text == "hello")
+    #expect(messages[0].headers == headers)
+    #expect(messages[0].timestamp > 1_600_000_000_000)
+    #expect(messages[0].source == partition)
+    #expect(messages[1].key == nil && messages[1].value == nil, "a tombstone stays one")
+    #expect(messages[2].key == [] && messages[2].value == [], "empty is not null")
+
+    consumer.commit([partition: 2])
+    let results = consumer.collect { !$0.committed.isEmpty || !$0.commitFailures.isEmpty }
+    #expect(results.committed == [partition: 2])
+    #expect(consumer.close(timeout: .seconds(5)))
+    producer.close(timeout: .seconds(1))
+
+    let successor = try KafkaConsumer(options, topics: ["t"], log: silent)
+    try successor.subscribe()
+    #expect(successor.collectMessages(1).map(\.offset) == [2], "the uncommitted one comes again")
+    #expect(successor.close(timeout: .seconds(5)))
+  }
+
+  @Test func redeliversWhatWasNotCommitted() async throws {
+    let broker = try EmbeddedBroker(topics: [("t", 1)])
+    let options = options(broker.bootstrapServers)
+    let producer = try KafkaProducer(options, log: silent)
+    try await producer.sendNumbers(0..<5, to: "t")
+    for expected in [0, 3] {
+      let consumer = try KafkaConsumer(options, topics: ["t"], log: silent)
+      consumer.offsetsToCommitOnRevoke = { partitions in
+        Dictionary(uniqueKeysWithValues: partitions.map { ($0, 3) })
+      }
+      try consumer.subscribe()
+      let read = consumer.collectMessages(5 - expected)
+      #expect(read.map(\.offset) == Array(Int64(expected)..<5))
+      // Committed inside `close`, when the partition is given back.
+      #expect(consumer.close(timeout: .seconds(5)))
+      let rest = consumer.collect { $0.count >= 2 }
+      let partition = KafkaPartition(topic: "t", partition: 0)
+      #expect(rest == [.committed([partition: 3]), .revoked([partition])])
+    }
+    producer.close(timeout: .seconds(1))
+  }
+
+  @Test func pauseAndResumeLoseNothing() async throws {
+    let broker = try EmbeddedBroker(topics: [("t", 3)])
+    let options = options(broker.bootstrapServers)
+    let producer = try KafkaProducer(options, log: silent)
+    for partition in 0..<3 {
+      try await producer.sendNumbers(0..<40, to: "t", partition: Int32(partition))
+    }
+    let consumer = try KafkaConsumer(options, topics: ["t"], log: silent)
+    try consumer.subscribe()
+    var next: [KafkaPartition: Int64] = [:]
+    var paused: Set<KafkaPartition> = []
+    var random = SystemRandomNumberGenerator()
+    let deadline = ContinuousClock.now + .seconds(30)
+    while next.values.reduce(0, +) < 120, ContinuousClock.now < deadline {
+      guard case .message(let message) = consumer.poll(timeout: .milliseconds(20)) else {
+        consumer.resume(consumer.assignment.sorted())
+        paused = []
+        continue
+      }
+      #expect(!paused.contains(message.source), "a paused partition is silent")
+      #expect(message.offset == next[message.source] ?? 0)
+      next[message.source] = message.offset + 1
+      // Also those that are paused already, and those that are not paused.
+      let some = consumer.assignment.filter { _ in Bool.random(using: &random) }.sorted()
+      consumer.pause(some)
+      paused.formUnion(some)
+      if Bool.random(using: &random) {
+        consumer.resume(consumer.assignment.sorted())
+        paused = []
+      }
+      #expect(consumer.paused == paused)
+    }
+    #expect(next.values.sorted() == [40, 40, 40])
+    #expect(consumer.close(timeout: .seconds(5)))
+    producer.close(timeout: .seconds(1))
+  }
+
+  @Test func twoConsumersShareThePartitions() async throws {
+    let broker = try EmbeddedBroker(topics: [("t", 4)])
+    let options = options(broker.bootstrapServers)
+    let first = try KafkaConsumer(options, topics: ["t"], log: silent)
+    try first.subscribe()
+    first.collect { $0.assigned.count == 4 }
+    // A pause must not outlive the assignment it was made in.
+    first.pause(first.assignment.sorted())
+
+    let second = try KafkaConsumer(options, topics: ["t"], log: silent)
+    try second.subscribe()
+    var ofSecond: [KafkaPoll] = []
+    let ofFirst = first.collect(seconds: 25) { polled in
+      if let polled = second.poll() { ofSecond.append(polled) }
+      return polled.assigned.count == 2 && ofSecond.assigned.count == 2
+    }
+    #expect(ofFirst.revoked.count == 4)
+    #expect(first.paused.isEmpty)
+    let all = first.assignment.union(second.assignment)
+    #expect(all.count == 4)
+    #expect(first.assignment.isDisjoint(with: second.assignment))
+
+    let producer = try KafkaProducer(options, log: silent)
+    for partition in 0..<4 {
+      try await producer.sendNumbers(0..<5, to: "t", partition: Int32(partition))
+    }
+    #expect(Set(first.collectMessages(10).map(\.source)) == first.assignment)
+    #expect(Set(second.collectMessages(10).map(\.source)) == second.assignment)
+
+    // One leaves, the other takes over.
+    #expect(second.close(timeout: .seconds(5)))
+    first.collect(seconds: 25) { $0.assigned.count == 4 }
+    #expect(first.assignment.count == 4)
+    #expect(first.close(timeout: .seconds(5)))
+    producer.close(timeout: .seconds(1))
+  }
+
+  @Test func wakesItsDescriptor() async throws {
+    let broker = try EmbeddedBroker(topics: [("t", 1)])
+    let options = options(broker.bootstrapServers)
+    var pipe: [Int32] = [0, 0]
+    try #require(Glibc.pipe(&pipe) == 0)
+    for descriptor in pipe { _ = fcntl(descriptor, F_SETFL, O_NONBLOCK) }
+    defer { for descriptor in pipe { Glibc.close(descriptor) } }
+    let consumer = try KafkaConsumer(options, topics: ["t"], log: silent)
+    consumer.wake(descriptor: pipe[1])
+    try consumer.subscribe()
+    // Never polled without a wake-up from here on.
+    func waitForWake() -> Bool {
+      var waiting = pollfd(fd: pipe[0], events: Int16(POLLIN), revents: 0)
+      guard Glibc.poll(&waiting, 1, 10_000) == 1 else { return false }
+      var bytes = [UInt8](repeating: 0, count: 64)
+      return read(pipe[0], &bytes, bytes.count) >= 8
+    }
+    var polled: [KafkaPoll] = []
+    while polled.assigned.isEmpty, waitForWake() {
+      while let next = consumer.poll() { polled.append(next) }
+    }
+    #expect(polled.assigned.count == 1)
+    let producer = try KafkaProducer(options, log: silent)
+    for number in 0..<3 {
+      try await producer.sendNumbers(number..<number + 1, to: "t")
+      while polled.messages.count <= number, waitForWake() {
+        while let next = consumer.poll() { polled.append(next) }
+      }
+      #expect(polled.messages.last?.text == "\(number)")
+    }
+    #expect(consumer.close(timeout: .seconds(5)))
+    producer.close(timeout: .seconds(1))
+  }
+
+  @Test(arguments: [
+    EmbeddedBroker.Failure.rebalanceInProgress, .illegalGeneration, .topicAuthorizationFailed,
+  ])
+  func reportsAFailedCommit(failure: EmbeddedBroker.Failure) async throws {
+    let broker = try EmbeddedBroker(topics: [("t", 1)])
+    let consumer = try KafkaConsumer(
+      options(broker.bootstrapServers), topics: ["t"], log: silent)
+    try consumer.subscribe()
+    consumer.collect { !$0.assigned.isEmpty }
+    let partition = KafkaPartition(topic: "t", partition: 0)
+    broker.fail(next: .offsetCommit, with: [failure])
+    consumer.commit([partition: 7])
+    let polled = consumer.collect { !$0.commitFailures.isEmpty || !$0.committed.isEmpty }
+    let expected: KafkaError.Code =
+      failure == .topicAuthorizationFailed ? .authorization : .rebalanced
+    #expect(polled.commitFailures.map(\.code) == [expected])
+    #expect(polled.committed.isEmpty)
+
+    broker.fail(next: .offsetCommit, with: [failure])
+    #expect(throws: KafkaError.self) {
+      try consumer.commitNow([partition: 7], timeout: .seconds(5))
+    }
+    consumer.close(timeout: .seconds(5))
+  }
+
+  @Test func commitsAfterTheCoordinatorWasAway() async throws {
+    let broker = try EmbeddedBroker(topics: [("t", 1)])
+    let consumer = try KafkaConsumer(
+      options(broker.bootstrapServers), topics: ["t"], log: silent)
+    try consumer.subscribe()
+    consumer.collect { !$0.assigned.isEmpty }
+    broker.fail(next: .offsetCommit, with: [.coordinatorNotAvailable])
+    try consumer.commitNow(
+      [KafkaPartition(topic: "t", partition: 0): 7], timeout: .seconds(10))
+    consumer.close(timeout: .seconds(5))
+  }
+
+  @Test func closesInTimeWhenKafkaIsAway() throws {
+    let lines = Lines()
+    let consumer = try KafkaConsumer(
+      options("127.0.0.1:\(try unusedPort())"), topics: ["t"], log: lines.log)
+    try consumer.subscribe()
+    let polled = consumer.collect { !$0.errors.isEmpty }
+    #expect(polled.errors.first?.code == .unreachable)
+    #expect(polled.errors.first?.isTransient == true)
+    let before = ContinuousClock.now
+    consumer.commit([KafkaPartition(topic: "t", partition: 0): 1])
+    #expect(throws: KafkaError.self) {
+      try consumer.commitNow(
+        [KafkaPartition(topic: "t", partition: 0): 1], timeout: .milliseconds(200))
+    }
+    consumer.close(timeout: .seconds(1))
+    #expect(ContinuousClock.now - before < .seconds(5))
+    #expect(consumer.poll() != nil || consumer.poll() == nil, "polling a closed one is harmless")
+    #expect(lines.all.contains { $0.message.contains("Connection refused") })
+  }
+
+  @Test func goesOnWhenTheBrokerComesBack() async throws {
+    let broker = try EmbeddedBroker(topics: [("t", 1)])
+    let options = options(broker.bootstrapServers)
+    let consumer = try KafkaConsumer(options, topics: ["t"], log: silent)
+    try consumer.subscribe()
+    consumer.collect { !$0.assigned.isEmpty }
+    let producer = try KafkaProducer(options, log: silent)
+    try await producer.sendNumbers(0..<1, to: "t")
+    #expect(consumer.collectMessages(1).count == 1)
+    broker.setDown(true)
+    consumer.collect { !$0.errors.isEmpty }
+    broker.setDown(false)
+    try await producer.sendNumbers(1..<2, to: "t")
+    let read = consumer.collect(seconds: 30) { $0.messages.contains { $0.text == "1" } }
+    #expect(read.errors.allSatisfy { !$0.isFatal })
+    consumer.close(timeout: .seconds(5))
+    producer.close(timeout: .seconds(1))
+  }
+}
+
+/// A port on which nobody listens.
+func unusedPort() throws -> Int {
+  let socket = Glibc.socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+  defer { Glibc.close(socket) }
+  var address = sockaddr_in()
+  address.sin_family = sa_family_t(AF_INET)
+  address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
+  var length = socklen_t(MemoryLayout<sockaddr_in>.size)
+  let port = withUnsafeMutablePointer(to: &address) { pointer -> UInt16? in
+    pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { generic in
+      guard bind(socket, generic, length) == 0, getsockname(socket, generic, &length) == 0
+      else { return nil }
+      return UInt16(bigEndian: pointer.pointee.sin_port)
+    }
+  }
+  return Int(try #require(port))
+}

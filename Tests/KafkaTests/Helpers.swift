@@ -1,0 +1,98 @@
+import Glibc
+import Kafka
+import Synchronization
+import Testing
+
+/// Log lines of clients under test.
+final class Lines: Sendable {
+  private let lines = Mutex<[KafkaLogLine]>([])
+
+  var log: KafkaLog { { line in self.lines.withLock { $0.append(line) } } }
+  var all: [KafkaLogLine] { lines.withLock { $0 } }
+}
+
+/// Quick to notice that a member is gone. The embedded broker lets a first member wait for three seconds, so a
+/// session must be longer than that.
+func options(_ bootstrapServers: String, group: String = "g") -> KafkaOptions {
+  var options = KafkaOptions(bootstrapServers: bootstrapServers)
+  options.group = group
+  options.sessionTimeout = .seconds(4)
+  options.fetchWaitMaximum = .milliseconds(10)
+  options.messageTimeout = .seconds(10)
+  return options
+}
+
+func silent(_ line: KafkaLogLine) {}
+
+extension KafkaConsumer {
+  /// Polls until `isDone` says so of everything polled so far; fails the test after `seconds`.
+  @discardableResult
+  func collect(
+    seconds: Int = 15, sourceLocation: SourceLocation = #_sourceLocation,
+    until isDone: ([KafkaPoll]) -> Bool
+  ) -> [KafkaPoll] {
+    let deadline = ContinuousClock.now + .seconds(seconds)
+    var polled: [KafkaPoll] = []
+    while !isDone(polled) {
+      if ContinuousClock.now > deadline {
+        Issue.record("not within \(seconds) s; polled \(polled)", sourceLocation: sourceLocation)
+        return polled
+      }
+      if let next = poll(timeout: .milliseconds(20)) { polled.append(next) }
+    }
+    return polled
+  }
+
+  func collectMessages(
+    _ count: Int, sourceLocation: SourceLocation = #_sourceLocation
+  ) -> [KafkaMessage] {
+    collect(sourceLocation: sourceLocation) { $0.messages.count >= count }.messages
+  }
+}
+
+extension [KafkaPoll] {
+  var messages: [KafkaMessage] {
+    compactMap { if case .message(let message) = $0 { message } else { nil } }
+  }
+
+  var errors: [KafkaError] {
+    compactMap { if case .error(let error) = $0 { error } else { nil } }
+  }
+
+  var assigned: [KafkaPartition] {
+    flatMap { polled -> [KafkaPartition] in
+      if case .assigned(let partitions) = polled { partitions } else { [] }
+    }
+  }
+
+  var revoked: [KafkaPartition] {
+    flatMap { polled -> [KafkaPartition] in
+      if case .revoked(let partitions) = polled { partitions } else { [] }
+    }
+  }
+
+  var committed: [KafkaPartition: Int64] {
+    reduce(into: [:]) { all, next in
+      if case .committed(let offsets) = next { all.merge(offsets) { $1 } }
+    }
+  }
+
+  var commitFailures: [KafkaError] {
+    compactMap { if case .commitFailed(_, let error) = $0 { error } else { nil } }
+  }
+}
+
+extension KafkaMessage {
+  var text: String { String(decoding: value ?? [], as: UTF8.self) }
+}
+
+extension KafkaProducer {
+  /// Writes numbered records, one after the other.
+  func sendNumbers(_ numbers: Range<Int>, to topic: String, partition: Int32? = nil) async throws {
+    for number in numbers {
+      _ = try await send(
+        topic: topic, partition: partition, key: Array("k\(number)".utf8),
+        value: Array("\(number)".utf8))
+    }
+  }
+}
