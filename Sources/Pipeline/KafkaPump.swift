@@ -19,6 +19,7 @@ package actor KafkaPump {
   private var segments: Intake
   private var isDraining = false
   private var isClosed = false
+  private var isReady = false
   private var hasNews = false
   private var waker: Waker?
   private var drained: CheckedContinuation<Void, Never>?
@@ -128,6 +129,10 @@ package actor KafkaPump {
     segments.isPaused = false
     options.log.info("partitions assigned", ["count": .integer(self.partitions)])
     if isDraining { pauseAll() }
+    if !isReady, self.partitions > 0 {
+      isReady = true
+      options.whenReady()
+    }
   }
 
   /// What is in flight goes on; its offsets are another member's now.

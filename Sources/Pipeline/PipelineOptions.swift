@@ -35,6 +35,8 @@ package struct PipelineOptions: Sendable {
   package var templates: [Template]
   package var providerTokens: ProviderTokenSource
   package var log: Log
+  /// Called once, when the group has given this worker its first partitions.
+  package var whenReady: @Sendable () -> Void = {}
 
   package init(
     workerID: String, version: String, lanes: Int, kafka: KafkaOptions, ingest: IngestOptions,
