@@ -116,10 +116,18 @@ let testTargets: [Target] = [
   tests("DeliverTests", ["Deliver", "Model"]),
   tests("RecordTests", ["Record", "Model", "Keyspace", "Redis", "EventLoop", "TestSupport"]),
   tests("DevicesTests", ["Devices", "Model", "Keyspace", "Redis", "EventLoop", "TestSupport"]),
-  tests("SettingsTests", ["Settings"]),
+  tests("SettingsTests", ["Settings", "Render", "YAML", "TestSupport"]),
   tests("TelemetryTests", ["Telemetry"]),
   tests("TerminalTests", ["Terminal"]),
   tests("APNsSimulatorTests", ["APNsSimulator", "TLS", "JSON"]),
+  tests("PipelineTests", ["Pipeline"]),
+  tests(
+    "IntegrationTests",
+    [
+      "APNsSimulator", "Deliver", "Devices", "EventLoop", "Expand", "Ingest", "Kafka", "Keyspace",
+      "Model", "Pipeline", "Record", "Redis", "Render", "Settings", "TLS", "Telemetry",
+      "TestSupport", "Transport",
+    ]),
   tests("TidyTests", []),
 ]
 

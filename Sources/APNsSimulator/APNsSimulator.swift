@@ -2,9 +2,9 @@ import EventLoop
 import TLS
 import Transport
 
-/// A faithful, scriptable, fast stand-in for Apple's push service: HTTP/2 over TLS with a throw-away
-/// authority, Apple's checks and answers, a ledger of every token, and faults on request. Runs on a loop
-/// thread of its own.
+/// A faithful, scriptable, fast stand-in for Apple's push service: HTTP/2 over TLS with a
+/// throw-away authority, Apple's checks and answers, a ledger of every token, and faults on
+/// request. Runs on a loop thread of its own.
 ///
 ///     let simulator = APNsSimulator(options: .init(directory: "/tmp/apns"), log: { print($0) })
 ///     let address = try await simulator.start()
@@ -76,7 +76,8 @@ package actor APNsSimulator {
   /// Forgets ledger and numbers.
   package func reset() { service?.reset() }
 
-  /// Closes the listener and every connection and ends the thread; the object is of no use afterwards.
+  /// Closes the listener and every connection and ends the thread; the object is of no use
+  /// afterwards.
   @discardableResult
   package nonisolated func stop() async -> SimulatorSummary {
     let summary = await shutDown()

@@ -1,7 +1,8 @@
 import HTTP2
 import JSON
 
-/// A request under `/simulator/`, for whoever checks or steers a run; no authorisation, on the same port.
+/// A request under `/simulator/`, for whoever checks or steers a run; no authorisation, on the same
+/// port.
 ///
 /// | request | answer |
 /// |---|---|

@@ -4,8 +4,9 @@ import HTTP2
 ///
 ///     fa4efa4e N SSS …        (hex digits; the rest is free)
 ///
-/// gets the answer SSS on its first N tries and is accepted afterwards; N = 0: on every try. The first eight
-/// digits are long enough that random tokens, millions of them, never mean an answer by accident.
+/// gets the answer SSS on its first N tries and is accepted afterwards; N = 0: on every try. The
+/// first eight digits are long enough that random tokens, millions of them, never mean an answer by
+/// accident.
 ///
 /// | SSS | answer |
 /// |---|---|

@@ -1,9 +1,10 @@
 import JSON
 
-/// Whether a payload is one JSON object under jansson's rules: UTF-8, no name twice in an object, nothing
-/// behind it. jansson is the judge and builds a tree for each verdict, 3 µs of malloc and free, more than
-/// all the rest of a request. So this passes what is plainly sound, without memory of its own, and asks
-/// jansson for everything else: unusual escapes, exponents, long numbers, deep or wide objects, and errors.
+/// Whether a payload is one JSON object under jansson's rules: UTF-8, no name twice in an object,
+/// nothing behind it. jansson is the judge and builds a tree for each verdict, 3 µs of malloc and
+/// free, more than all the rest of a request. So this passes what is plainly sound, without memory
+/// of its own, and asks jansson for everything else: unusual escapes, exponents, long numbers, deep
+/// or wide objects, and errors.
 struct PayloadScan {
   private static let maximumDepth = 12
   private static let maximumNames = 96

@@ -16,8 +16,8 @@ final class CheckedProviderToken {
   }
 }
 
-/// Judges provider tokens ("Establishing a token-based connection to APNs"): ES256 with a key and team that
-/// are known here. Verified once for each distinct token.
+/// Judges provider tokens ("Establishing a token-based connection to APNs"): ES256 with a key and
+/// team that are known here. Verified once for each distinct token.
 final class ProviderTokens {
   /// Apple: a token older than an hour is refused.
   static let maximumAgeSeconds: Int64 = 3600
@@ -84,8 +84,8 @@ final class ProviderTokens {
   }
 }
 
-/// The provider tokens that one connection has seen. Apple answers 429 when it is more than one new one
-/// within 20 minutes; a new connection that sees two at once is enough for that (pushy #931).
+/// The provider tokens that one connection has seen. Apple answers 429 when it is more than one new
+/// one within 20 minutes; a new connection that sees two at once is enough for that (pushy #931).
 struct SeenProviderTokens {
   static let minimumSecondsBetween: Int64 = 20 * 60
   /// More than a connection can use in days; the oldest is forgotten then.

@@ -1,5 +1,5 @@
-/// What is kept of one request while it comes in. Records lie in a table by slot and are used again; each
-/// owns one block of memory for the bytes that are needed at the end.
+/// What is kept of one request while it comes in. Records lie in a table by slot and are used
+/// again; each owns one block of memory for the bytes that are needed at the end.
 struct RequestRecord {
   static let maximumTokenDigits = 200
   private static let identifierOffset = 200
@@ -79,7 +79,8 @@ struct RequestRecord {
   }
 }
 
-/// Apple's push types and the suffix each asks of the topic ("Sending notification requests to APNs").
+/// Apple's push types and the suffix each asks of the topic ("Sending notification requests to
+/// APNs").
 enum SimulatedPushType: UInt8, CaseIterable {
   case none, alert, background, complication, controls, fileprovider, liveactivity, location, mdm
   case pushtotalk, voip, widgets

@@ -1,7 +1,7 @@
 import Glibc
 
-/// What can be wrong with a request, in the order in which it is looked at: of several faults the first is
-/// answered. Apple does not document its order; ours goes from the outside in.
+/// What can be wrong with a request, in the order in which it is looked at: of several faults the
+/// first is answered. Apple does not document its order; ours goes from the outside in.
 enum RequestFault: UInt32, CaseIterable {
   case method, path, duplicateField
   case missingProviderToken, invalidProviderToken, expiredProviderToken, tooManyProviderTokens
@@ -221,8 +221,8 @@ enum RequestRules {
     record.topicCount = value.count
   }
 
-  /// Apple names no reason for a topic whose suffix does not fit its push type; TopicDisallowed is what
-  /// providers report.
+  /// Apple names no reason for a topic whose suffix does not fit its push type; TopicDisallowed is
+  /// what providers report.
   private static func hasSuffix(_ record: RequestRecord) -> Bool {
     let suffix = record.pushType.topicSuffix
     let count = suffix.utf8CodeUnitCount
@@ -237,8 +237,8 @@ enum RequestRules {
     return SimulatedPushType.allCases.first { value.equals($0.name) }
   }
 
-  /// 8-4-4-4-12 hex digits. Apple documents lower case; upper case, which many libraries send, is let
-  /// through.
+  /// 8-4-4-4-12 hex digits. Apple documents lower case; upper case, which many libraries send, is
+  /// let through.
   private static func isIdentifier(_ value: UnsafeRawBufferPointer) -> Bool {
     guard value.count == identifierCount else { return false }
     for index in 0..<identifierCount {

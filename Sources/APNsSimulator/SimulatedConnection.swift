@@ -1,13 +1,14 @@
 import HTTP2
 import Transport
 
-/// One client's connection: joins transport, HTTP/2 session and the requests that are open. Confined to the
-/// loop; the service keeps it until it has closed.
+/// One client's connection: joins transport, HTTP/2 session and the requests that are open.
+/// Confined to the loop; the service keeps it until it has closed.
 final class SimulatedConnection {
   /// Bytes for the socket beyond which no more frames are made, until it has drained.
   private static let outputLimit = 256 * 1024
 
-  /// Strong, and a ring with the service's table of connections, which `close` and `connectionClosed` break.
+  /// Strong, and a ring with the service's table of connections, which `close` and
+  /// `connectionClosed` break.
   private let service: SimulatorService
   private let transport: Connection
   private var session: HTTP2ServerSession?

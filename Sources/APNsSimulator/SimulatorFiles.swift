@@ -16,8 +16,8 @@ struct SimulatorFiles {
   /// The certificates are made for 30 days.
   private static let oldestSeconds = 20 * 24 * 3600
 
-  /// Writes what is missing. Files of an earlier run that are young enough stay, so that a client that has
-  /// read them survives a restart of the simulator.
+  /// Writes what is missing. Files of an earlier run that are young enough stay, so that a client
+  /// that has read them survives a restart of the simulator.
   static func prepare(_ options: APNsSimulatorOptions) throws(SimulatorError) -> SimulatorFiles {
     let directory = options.directory
     guard mkdir(directory, 0o755) == 0 || errno == EEXIST else {

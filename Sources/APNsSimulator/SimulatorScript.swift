@@ -11,8 +11,9 @@ import JSON
 ///      "goaway_after": 1000, "goaway_behind": 10, "drop_after": 5000, "silent_after": 800}
 ///
 /// All members are optional; a bare list is the rules alone. An answer is `{"status", "reason",
-/// "timestamp", "retry_after", "body"}`, `{"reset": <code>}`, `{"silence": true}` or `{"drop": true}`, with
-/// `times` to give it for so many tries; what follows the last answer is an acceptance.
+/// "timestamp", "retry_after", "body"}`, `{"reset": <code>}`, `{"silence": true}` or `{"drop":
+/// true}`, with `times` to give it for so many tries; what follows the last answer is an
+/// acceptance.
 package struct SimulatorScript: Sendable, Equatable {
   package struct Step: Sendable, Equatable {
     package var answer: SimulatedAnswer
@@ -29,7 +30,8 @@ package struct SimulatorScript: Sendable, Equatable {
     /// Tokens or, when empty, every token with `prefix`; lower-case hex.
     package var tokens: [String]
     package var prefix: String
-    /// The only topic that these tokens belong to; with another the answer is DeviceTokenNotForTopic.
+    /// The only topic that these tokens belong to; with another the answer is
+    /// DeviceTokenNotForTopic.
     package var topic: String?
     package var steps: [Step]
 
@@ -69,11 +71,13 @@ package struct SimulatorScript: Sendable, Equatable {
   package var latency: Duration = .zero
   /// Each answer waits `latency` ± an even share of this.
   package var jitter: Duration = .zero
-  /// MAX_CONCURRENT_STREAMS of connections with a valid provider token, over the one in the options.
+  /// MAX_CONCURRENT_STREAMS of connections with a valid provider token, over the one in the
+  /// options.
   package var streams: Int?
   /// Each connection gets a GOAWAY after so many requests.
   package var goAwayAfter: Int?
-  /// So many of the requests before that GOAWAY are above its last stream: neither counted nor answered.
+  /// So many of the requests before that GOAWAY are above its last stream: neither counted nor
+  /// answered.
   package var goAwayBehind = 0
   /// Each connection closes at its request of this number, with all that is open on it.
   package var dropAfter: Int?

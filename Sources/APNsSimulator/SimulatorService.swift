@@ -2,8 +2,8 @@ import EventLoop
 import HTTP2
 import TLS
 
-/// What all connections of a simulator share: rules, ledger, counters, script, delayed answers. Confined to
-/// its loop.
+/// What all connections of a simulator share: rules, ledger, counters, script, delayed answers.
+/// Confined to its loop.
 final class SimulatorService {
   let options: APNsSimulatorOptions
   let loop: EventLoop

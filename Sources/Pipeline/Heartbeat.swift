@@ -25,7 +25,7 @@ struct Heartbeat: Sendable {
       ("segments_in_flight", String(await pump.inFlight)),
       ("ready", String(ready)), ("streams", String(inFlight)),
       ("connections", String(connections)),
-      ("rss_bytes", String(ProcessUsage.current().residentBytes)),
+      ("rss_bytes", String(ProcessUsage.own().residentBytes)),
       ("beat_ms", String(options.deliver.wallClock())),
     ]
   }
@@ -34,11 +34,10 @@ struct Heartbeat: Sendable {
 extension Lane {
   /// Beats now and at every interval, until the lane stops. One lane does it for the worker.
   func startHeartbeat(_ heartbeat: Heartbeat) {
-    Task {
-      while !isStopping {
-        await beat(heartbeat)
-        await loop.wait(options.heartbeatInterval)
-      }
+    guard !isStopping else { return }
+    Task { await beat(heartbeat) }
+    loop.schedule(after: options.heartbeatInterval) { [weak self] in
+      self?.assumeIsolated { $0.startHeartbeat(heartbeat) }
     }
   }
 

@@ -160,19 +160,22 @@ package actor KafkaPump {
   }
 
   private func begin(_ message: KafkaMessage, _ kind: WorkKind, _ lane: Int) {
-    let generation = offsets.began(message.source, message.offset)
+    guard let assignment = offsets.began(message.source, message.offset) else {
+      loads.giveBack(kind, lane: lane)
+      return
+    }
     Task {
       let receipt = await lanes[lane].run(message, kind)
-      finished(message, kind, lane, receipt, generation)
+      finished(message, kind, lane, receipt, assignment)
     }
   }
 
   private func finished(
-    _ message: KafkaMessage, _ kind: WorkKind, _ lane: Int, _ receipt: Receipt, _ generation: Int
+    _ message: KafkaMessage, _ kind: WorkKind, _ lane: Int, _ receipt: Receipt, _ assignment: Int
   ) {
     loads.giveBack(kind, lane: lane)
     if receipt == .done {
-      offsets.finished(message.source, message.offset, generation)
+      offsets.finished(message.source, message.offset, assignment)
       hasNews = true
     }
     dispatchAll()

@@ -1,3 +1,4 @@
+import Expand
 import Ingest
 import Kafka
 import Model
@@ -42,13 +43,15 @@ extension Lane {
     }
     switch opening {
     case .duplicate:
-      counters.events(.duplicate)
+      counters.add(.eventsDuplicate)
       options.log.notice("duplicate event dropped", ["event": .text(event.id)])
       return
     case .finished: return
-    case .resumed(let plan): audience = plan
+    case .resumed(let plan):
+      counters.add(.eventsResumed)
+      audience = plan
     case .new:
-      counters.events(.accepted)
+      counters.add(.eventsOK)
       options.log.info(
         "fan-out started",
         ["event": .text(event.id), "segments": .integer(audience.segmentCount)])
@@ -92,17 +95,16 @@ extension Lane {
       try await record.expire(
         event: event, source: message.place, now: options.deliver.wallClock())
     }
-    counters.events(expiry == .duplicate ? .duplicate : .expired)
+    counters.add(expiry == .duplicate ? .eventsDuplicate : .eventsExpired)
     options.log.notice("event expired before it was read", ["event": .text(event.id)])
   }
 
   /// A record that no try will make better goes to the dead letters, whole, with its reason.
   private func bury(_ message: KafkaMessage, _ error: IngestError) async throws {
-    let letter = DeadLetter(
-      message: message, error: error, worker: options.workerID,
-      now: options.deliver.wallClock())
+    let time = WallClock.rfc3339(options.deliver.wallClock())
+    let letter = DeadLetter(message, error: error, worker: options.workerID, time: time)
     try await publish(options.ingest.deadLettersTopic, letter.key, letter.value, letter.headers)
-    counters.events(.malformed)
+    counters.add(.eventsMalformed)
     options.log.warning(
       "record sent to the dead letters",
       ["record": .text(message.place), "error": .text("\(error)")])

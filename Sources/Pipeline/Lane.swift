@@ -136,8 +136,11 @@ package actor Lane {
     ) { () async throws(RecordError) in
       try await record.settle(segment, tally, now: options.deliver.wallClock())
     }
-    counters.settled(tally)
-    guard case .recorded(let settled) = settlement else { return }
+    guard case .recorded(let settled) = settlement else {
+      counters.add(.segmentsAlreadySettled)
+      return
+    }
+    counters.count(tally, settled.findings)
     if settled.findings.withheld > 0 {
       options.log.error(
         "too many unusable tokens: is the environment or the app's topic right? None was set aside",

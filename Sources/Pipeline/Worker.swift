@@ -17,7 +17,7 @@ package final class Worker: Sendable {
     let log = options.log
     let counters = WorkerCounters()
     self.counters = counters
-    let producer = try KafkaProducer(options: options.kafka) { line in log.kafka(line) }
+    let producer = try KafkaProducer(options.kafka) { line in log.kafka(line) }
     self.producer = producer
     lanes = (0..<options.lanes).map {
       Lane(index: $0, options: options, producer: producer, counters: counters)
@@ -46,7 +46,7 @@ package final class Worker: Sendable {
     let isDone = await pump.drain(timeout: options.drainTimeout)
     for lane in lanes { await lane.stop() }
     await pump.close()
-    producer.close()
+    producer.close(timeout: .seconds(5))
     pump.end()
     for lane in lanes { lane.end() }
     options.log.notice("stopped", ["everything_done": .bool(isDone)])

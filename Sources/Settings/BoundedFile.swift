@@ -10,7 +10,8 @@ package struct BoundedFile: Sendable {
   /// Anybody on the machine may read it.
   package var isWorldReadable: Bool { mode & 0o004 != 0 }
 
-  /// Regular files only: a pipe could block for ever. Follows symbolic links, as Kubernetes mounts them.
+  /// Regular files only: a pipe could block for ever. Follows symbolic links, as Kubernetes mounts
+  /// them.
   package static func read(_ path: String, maximumBytes: Int) throws(SettingComplaint)
     -> BoundedFile
   {

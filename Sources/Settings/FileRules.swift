@@ -1,5 +1,5 @@
-/// Looks at the files that settings name. Whether a key is of the right curve and a certificate is sound is
-/// for those who use them to say.
+/// Looks at the files that settings name. Whether a key is of the right curve and a certificate is
+/// sound is for those who use them to say.
 struct FileRules {
   /// A .p8 key is about 260 bytes.
   static let maximumKeyBytes = 64 << 10

@@ -39,7 +39,8 @@ struct RawSetting {
 }
 
 extension SettingKind {
-  /// Reads a value, or says everything that is wrong with it. Nil without a complaint means: not set.
+  /// Reads a value, or says everything that is wrong with it. Nil without a complaint means: not
+  /// set.
   func read(
     _ raw: RawSetting, baseDirectory: String,
     complain: (SettingComplaint, SettingSource) -> Void
@@ -72,7 +73,7 @@ extension SettingKind {
       return .text(try SecretText.checked(text))
     case .integer(let range):
       guard let number = Int(text) else {
-        throw SettingComplaint("expects an \(summary), got \(Shown.value(text))")
+        throw SettingComplaint("expects \(summary), got \(Shown.value(text))")
       }
       return .integer(try Self.within(range, number, text, String.init))
     case .size(let range):
@@ -109,7 +110,7 @@ extension SettingKind {
         RawSetting(.single(String($0.trimmingSpaces)), raw.source)
       }
     default:
-      complain(SettingComplaint("expects a \(summary), got \(raw.kindName)"), raw.source)
+      complain(SettingComplaint("expects \(summary), got \(raw.kindName)"), raw.source)
       return nil
     }
     if elements.isEmpty { complain(SettingComplaint("must not be empty"), raw.source) }
@@ -146,7 +147,7 @@ extension SettingKind {
         entries.append((String(pair[0].trimmingSpaces), value))
       }
     default:
-      complain(SettingComplaint("expects a \(summary), got \(raw.kindName)"), raw.source)
+      complain(SettingComplaint("expects \(summary), got \(raw.kindName)"), raw.source)
       return nil
     }
     var values: [String: String] = [:]

@@ -1,4 +1,5 @@
-/// One row of the table: a key's name, what it takes, its default, what it is for, and where its value goes.
+/// One row of the table: a key's name, what it takes, its default, what it is for, and where its
+/// value goes.
 package struct SettingKey: Sendable {
   /// Dotted: `kafka.session_timeout`.
   package let path: String

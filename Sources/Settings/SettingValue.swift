@@ -31,22 +31,22 @@ package enum SettingKind: Sendable {
     if case .secret = self { true } else { false }
   }
 
-  /// For people: `duration, 1s…5m`.
+  /// For people: `a duration, 1s…5m`.
   package var summary: String {
     switch self {
     case .text(let rule): rule.summary
     case .secret: "secret text"
-    case .integer(let range): "integer, \(range.lowerBound)…\(range.upperBound)"
+    case .integer(let range): "an integer, \(range.lowerBound)…\(range.upperBound)"
     case .duration(let range):
-      "duration, \(DurationText.text(range.lowerBound))…\(DurationText.text(range.upperBound))"
+      "a duration, \(DurationText.text(range.lowerBound))…\(DurationText.text(range.upperBound))"
     case .size(let range):
-      "bytes, \(SizeText.text(range.lowerBound))…\(SizeText.text(range.upperBound))"
+      "a size, \(SizeText.text(range.lowerBound))…\(SizeText.text(range.upperBound))"
     case .bool: "true or false"
     case .choice(let names): "one of " + names.joined(separator: ", ")
-    case .list(let rule): "list, each \(rule.summary)"
-    case .map: "mapping of texts"
-    case .path: "path of a file or directory"
-    case .secretFile: "path of a file that holds the secret"
+    case .list(let rule): "a list, each \(rule.summary)"
+    case .map: "a mapping of texts"
+    case .path: "the path of a file or directory"
+    case .secretFile: "the path of a file"
     }
   }
 

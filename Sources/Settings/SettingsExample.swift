@@ -1,4 +1,5 @@
-/// The example configuration: every key with its meaning, bounds, unit and default, written from the table.
+/// The example configuration: every key with its meaning, bounds, unit and default, written from
+/// the table.
 package enum SettingsExample {
   package static func render() -> String {
     var lines = header
@@ -19,27 +20,30 @@ package enum SettingsExample {
       }
       open = Array(groups)
       let indent = String(repeating: "  ", count: groups.count)
-      lines += comment(
-        "\(key.explanation) [\(key.kind.summary)\(key.defaultValue == nil ? "; not set" : "")]",
-        indent: indent)
-      if let value = key.defaultValue {
-        lines.append("\(indent)\(parts[groups.count]): \(key.kind.yaml(value))")
-      } else {
-        lines.append("\(indent)# \(parts[groups.count]): \(key.example ?? "")")
-      }
+      lines += comment(key.explanation, indent: indent)
+      let name = parts[groups.count]
+      let written = key.defaultValue.map { "\(name): \(key.kind.yaml($0))" }
+      let line = indent + (written ?? "# \(name): \(key.example ?? "")")
+      // Beside the value: what it may be.
+      let bounds = "  # \(key.kind.summary)\(written == nil ? "; not set" : "")"
+      lines.append(line + String(repeating: " ", count: max(0, 34 - line.count)) + bounds)
     }
     return lines.joined(separator: "\n") + "\n"
   }
 
-  private static let header = [
-    "# The configuration of Fanfare: every key with its default. Keys that have none are commented out.",
-    "#",
-    "# What is not in the file has its default. The environment comes after the file: FANFARE_ and the key",
-    "# in capitals with _ for the dots (FANFARE_KAFKA_GROUP); then come flags (--set kafka.group=fanfare).",
-    "# Durations have a unit: ms, s, m, h, d. Sizes too: B, KiB (1,024 bytes), MiB, GiB.",
-    "# Relative paths begin at the directory of this file, those of variables and flags at the working one.",
-    "# `fanfare check` says all that is wrong at once, without connecting when --offline.",
-  ]
+  private static let header =
+    comment(
+      "The configuration of Fanfare: every key with its default and, behind it, what it "
+        + "may be. Keys that are not set by default are commented out.", indent: "")
+    + ["#"]
+    + comment(
+      "What is not in the file has its default. The environment comes after the file: "
+        + "FANFARE_ and the key in capitals with _ for the dots (FANFARE_KAFKA_GROUP); then "
+        + "come flags (--set kafka.group=fanfare). Durations have a unit: ms, s, m, h, d. "
+        + "Sizes too: B, KiB (1,024 bytes), MiB, GiB. Relative paths begin at the directory "
+        + "of this file, those of variables and flags at the working directory. `fanfare "
+        + "check` says all that is wrong at once.",
+      indent: "")
 
   private static func comment(_ text: String, indent: String) -> [String] {
     var lines: [String] = []

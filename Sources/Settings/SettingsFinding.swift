@@ -35,7 +35,8 @@ package struct SettingsFinding: Sendable, Equatable, CustomStringConvertible {
   }
 
   package var severity: Severity
-  /// `fanfare.yaml:12:5`, `environment FANFARE_…`, `--set …`, a file's path; nil when there is no place.
+  /// `fanfare.yaml:12:5`, `environment FANFARE_…`, `--set …`, a file's path; nil when there is no
+  /// place.
   package let place: String?
   package let key: String?
   package let message: String

@@ -1,7 +1,7 @@
 import YAML
 
-/// Collects values layer by layer: default, file, environment, flags. Every layer is validated, also where a
-/// later one wins.
+/// Collects values layer by layer: default, file, environment, flags. Every layer is validated,
+/// also where a later one wins.
 struct SettingsLayers {
   struct Effective {
     let value: SettingValue
@@ -202,8 +202,8 @@ enum EnvironmentNames {
   /// What commands and tests read: the configuration's path, a Kafka installation to test against.
   private static let other: Set<String> = ["FANFARE_CONFIG", "FANFARE_KAFKA_HOME"]
 
-  /// Kubernetes sets `FANFARE_REDIS_PORT=tcp://10.0.0.1:6379` and its like in every container when a Service
-  /// is named `fanfare-redis`.
+  /// Kubernetes sets `FANFARE_REDIS_PORT=tcp://10.0.0.1:6379` and its like in every container when
+  /// a Service is named `fanfare-redis`.
   static func isForeign(_ name: String, value: String) -> Bool {
     if other.contains(name) { return true }
     if name.hasSuffix("_SERVICE_HOST") || name.contains("_SERVICE_PORT") { return true }

@@ -39,8 +39,8 @@ package struct SettingsRequirements: OptionSet, Sendable {
   package static let providerToken = SettingsRequirements(rawValue: 1)
 }
 
-/// Reads and validates the configuration. Opens the configuration, the secrets' files, the key and the
-/// certificates; connects to nothing.
+/// Reads and validates the configuration. Opens the configuration, the secrets' files, the key and
+/// the certificates; connects to nothing.
 package enum SettingsLoader {
   /// A configuration is a few KiB.
   package static let maximumFileBytes = YAMLNode.defaultMaximumBytes
@@ -69,7 +69,8 @@ package enum SettingsLoader {
     return slash == file.startIndex ? "/" : String(file[..<slash])
   }
 
-  /// A host's name is letters, digits, `.` and `-`; whatever else it holds must not break a Redis key.
+  /// A host's name is letters, digits, `.` and `-`; whatever else it holds must not break a Redis
+  /// key.
   private static func workerID(_ input: SettingsInput) -> String {
     let host = input.hostName.utf8.prefix(100).map { byte in
       byte > 0x20 && byte < 0x7F && byte != 0x7B && byte != 0x7D ? byte : 0x2D

@@ -117,7 +117,8 @@ struct SettingsRules {
     for (less, lower, more, upper) in ordered where lower > upper {
       layers.add(
         .problem, later(less, more, layers), key: less,
-        "is \(DurationText.text(lower)), must not be more than \(more) (\(DurationText.text(upper)))"
+        "is \(DurationText.text(lower)), must not be more than \(more) "
+          + "(\(DurationText.text(upper)))"
       )
     }
   }

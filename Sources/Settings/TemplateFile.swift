@@ -9,8 +9,8 @@ package enum TemplateFile {
   /// A worker compiles and keeps each of them.
   package static let maximumTemplates = 256
 
-  /// Every `.yaml` file of the directory, by name; hidden files are passed over (Kubernetes mounts a
-  /// ConfigMap with some). Says all problems of all files at once, each with `file:line:column`.
+  /// Every `.yaml` file of the directory, by name; hidden files are passed over (Kubernetes mounts
+  /// a ConfigMap with some). Says all problems of all files at once, each with `file:line:column`.
   package static func readAll(in directory: String) throws(SettingsError) -> [TemplateSource] {
     var sources: [TemplateSource] = []
     var problems: [SettingsFinding] = []
@@ -121,7 +121,8 @@ package enum TemplateFile {
   }
 }
 
-/// What YAML 1.2's core schema (section 10.3.2) makes of a plain scalar. `yes`, `no`, `on`, `off` are texts.
+/// What YAML 1.2's core schema (section 10.3.2) makes of a plain scalar. `yes`, `no`, `on`, `off`
+/// are texts.
 enum YAMLCoreSchema {
   static func value(of text: String) -> TemplateSource.Value {
     switch text {

@@ -1,5 +1,5 @@
-/// Which texts a key takes. Every rule refuses control characters: a value may reach a header, a Redis key or
-/// a log line.
+/// Which texts a key takes. Every rule refuses control characters: a value may reach a header, a
+/// Redis key or a log line.
 package struct TextRule: Sendable {
   /// For people: `a host name or an address`.
   package let summary: String
@@ -48,7 +48,7 @@ package struct TextRule: Sendable {
   }
 
   /// Kafka's rule for the names of topics.
-  static let topic = TextRule("a topic name (letters, digits, `.`, `_`, `-`)", maximumBytes: 249) {
+  static let topic = TextRule("letters, digits, `.`, `_` and `-`", maximumBytes: 249) {
     $0 != "." && $0 != ".." && $0.utf8.allSatisfy { isWord($0) || $0 == 0x2E || $0 == 0x2D }
   }
 

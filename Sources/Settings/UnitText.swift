@@ -74,7 +74,8 @@ package enum SizeText {
 }
 
 private enum UnitSplit {
-  /// A number with its sign, and what follows it; nil when there is no number or it is over 64 bits.
+  /// A number with its sign, and what follows it; nil when there is no number or it is over 64
+  /// bits.
   static func split(_ text: String) -> (number: Int64?, unit: String) {
     let unitStart = text.firstIndex { !($0.isASCII && ($0.isNumber || $0 == "-")) } ?? text.endIndex
     return (Int64(text[..<unitStart]), String(text[unitStart...]))

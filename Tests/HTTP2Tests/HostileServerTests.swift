@@ -17,7 +17,8 @@ import Testing
     ] + payload
   }
 
-  /// A client with one request open on stream 1, slot 0, fed with `bytes` after the server's SETTINGS.
+  /// A client with one request open on stream 1, slot 0, fed with `bytes` after the server's
+  /// SETTINGS.
   private func clientFed(
     _ bytes: [UInt8], piece: Int = .max, options: HTTP2ClientOptions = HTTP2ClientOptions()
   ) throws -> (RecordingClient, HTTP2ClientSession, (any Error)?, [UInt8]) {

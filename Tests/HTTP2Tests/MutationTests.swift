@@ -1,8 +1,8 @@
 import HTTP2
 import Testing
 
-/// Real conversations with bytes of the server (or the client) changed, dropped or doubled: the session
-/// reports each slot once at most and never traps.
+/// Real conversations with bytes of the server (or the client) changed, dropped or doubled: the
+/// session reports each slot once at most and never traps.
 @Suite struct MutationTests {
   private func conversation(mutating random: inout Seeded, atServer: Bool) throws {
     let wire = try Wire()

@@ -43,7 +43,8 @@ final class RecordingClient: HTTP2ClientDelegate {
   func http2PingAcknowledged() { pings += 1 }
 }
 
-/// Answers each request at once: the body comes back, `x-status` chooses the status, `x-do` other deeds.
+/// Answers each request at once: the body comes back, `x-status` chooses the status, `x-do` other
+/// deeds.
 final class EchoServer: HTTP2ServerDelegate {
   struct Request {
     var stream: Int32 = 0

@@ -104,7 +104,7 @@ import Testing
     #expect(fixture.sink.lines.last?.hasSuffix("label  token=\(label)") == true)
   }
 
-  /// Labels are shorter than tokens, so that what is cut before scrubbing may come to stand in the kept part.
+  /// Labels are shorter than tokens: text from around the cut may come to stand in what is kept.
   @Test func aCutLeavesNoPartOfASecret() {
     let scrubber = Scrubber(key: key)
     for separator in [" ", "\n"] {

@@ -1,7 +1,7 @@
 import CNghttp2
 
-/// What the session keeps of one request. Lives in a table that never moves, reached by index without
-/// exclusivity checks: this is the hot path.
+/// What the session keeps of one request. Lives in a table that never moves, reached by index
+/// without exclusivity checks: this is the hot path.
 struct ClientSlot {
   /// 0: free.
   var stream: Int32 = 0
@@ -99,7 +99,7 @@ private func onBeginFrame(
   _ native: OpaquePointer?, _ header: UnsafePointer<nghttp2_frame_hd>?,
   _ userData: UnsafeMutableRawPointer?
 ) -> Int32 {
-  guard let userData else { return 0 }
+  guard let userData, let header, isWorthCounting(header) else { return 0 }
   withSession(userData) { $0.state.pointee.framesWithoutProgress += 1 }
   return 0
 }

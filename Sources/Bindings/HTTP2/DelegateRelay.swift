@@ -1,8 +1,9 @@
-/// Hands callbacks to the delegate without counting references: a session makes seven calls or more for each
-/// request, and a delegate that is held weakly somewhere else (a connection's is) pays 30 ns for each count.
+/// Hands callbacks to the delegate without counting references: a session makes seven calls or more
+/// for each request, and a delegate that is held weakly somewhere else (a connection's is) pays 30
+/// ns for each count.
 ///
-/// Unchecked reference: the delegate owns the session, and calls come only from inside a call on the session,
-/// which the delegate (or who holds it) has made; so it is there.
+/// Unchecked reference: the delegate owns the session, and calls come only from inside a call on
+/// the session, which the delegate (or who holds it) has made; so it is there.
 class ClientRelay {
   func status(_ slot: Int, _ status: Int) {}
   func header(_ slot: Int, _ name: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer) {}

@@ -1,15 +1,18 @@
-/// Limits of a client session. A peer that goes beyond one gets its stream or its connection closed.
+/// Limits of a client session. A peer that goes beyond one gets its stream or its connection
+/// closed.
 package struct HTTP2ClientOptions: Sendable {
   /// Requests that can be open at once; a slot costs 48 bytes. APNs has been seen to allow 1,500.
   package var maximumSlots = 2048
-  /// HPACK table that the peer may fill, and the most that our encoder uses, in bytes (RFC 7541, 4.2).
+  /// HPACK table that the peer may fill, and the most that our encoder uses, in bytes (RFC 7541,
+  /// 4.2).
   package var headerTableBytes = 4096
-  /// What one response may send before we acknowledge it, in bytes. APNs answers are under 200 bytes.
+  /// What one response may send before we acknowledge it, in bytes. APNs answers are under 200
+  /// bytes.
   package var streamWindowBytes = 65_535
   /// The same for all responses of the connection together: 1,000 answers of a few hundred bytes.
   package var connectionWindowBytes = 1 << 20
-  /// Names and values of one response head with 32 bytes for each field, as RFC 9113, 6.5.2 counts them;
-  /// a longer one closes its stream with INTERNAL_ERROR.
+  /// Names and values of one response head with 32 bytes for each field, as RFC 9113, 6.5.2 counts
+  /// them; a longer one closes its stream with INTERNAL_ERROR.
   package var maximumHeaderListBytes = 16_384
   /// Streams that we assume the peer allows before its SETTINGS have arrived. APNs starts at one.
   package var assumedMaximumStreams = 1
@@ -19,8 +22,9 @@ package struct HTTP2ClientOptions: Sendable {
   package var maximumSettingsEntries = 32
   /// CONTINUATION frames behind one HEADERS frame (CVE-2024-28182).
   package var maximumContinuations = 8
-  /// Frames of any kind since a stream last closed. 1,000 open streams whose body the server acknowledges
-  /// with two WINDOW_UPDATEs each, and hourly PINGs for years, stay below it; floods do not.
+  /// Frames, other than DATA of 1 KiB and more, since a stream last closed. 1,000 open streams
+  /// whose body the server acknowledges with two WINDOW_UPDATEs each, and hourly PINGs for years,
+  /// stay below it; floods do not.
   package var maximumFramesWithoutProgress = 20_000
 
   package init() {}

@@ -1,14 +1,15 @@
 import CNghttp2
 
-/// The client's half of an HTTP/2 connection: bytes in, bytes out, no socket (RFC 9113). Requests live in
-/// numbered slots that the owner chooses; the owner keeps what belongs to a request under the same number.
+/// The client's half of an HTTP/2 connection: bytes in, bytes out, no socket (RFC 9113). Requests
+/// live in numbered slots that the owner chooses; the owner keeps what belongs to a request under
+/// the same number.
 ///
-/// Confined to one thread, as its connection is. The delegate owns the session, directly or not, and
-/// outlives it; it must not let go of it inside a callback.
+/// Confined to one thread, as its connection is. The delegate owns the session, directly or not,
+/// and outlives it; it must not let go of it inside a callback.
 ///
-/// After `receive` or `nextOutput` has thrown, or after `abandon()`, nothing is reported any more and every
-/// slot that was open stays without a `closed`: the owner re-queues them by its own table and closes the
-/// connection.
+/// After `receive` or `nextOutput` has thrown, or after `abandon()`, nothing is reported any more
+/// and every slot that was open stays without a `closed`: the owner re-queues them by its own table
+/// and closes the connection.
 package final class HTTP2ClientSession {
   private let session: OpaquePointer
   let slots: UnsafeMutablePointer<ClientSlot>
@@ -26,7 +27,8 @@ package final class HTTP2ClientSession {
     slots.initialize(repeating: ClientSlot(), count: max(options.maximumSlots, 1))
     state = .allocate(capacity: 1)
     state.initialize(to: ClientState())
-    // Not retained: nghttp2 calls back only from inside calls on this object, which holds the session.
+    // Not retained: nghttp2 calls back only from inside calls on this object, which holds the
+    // session.
     nghttp2_session_set_user_data(session, Unmanaged.passUnretained(self).toOpaque())
     try submitPreface()
   }
@@ -98,8 +100,8 @@ package final class HTTP2ClientSession {
 
   // MARK: Bytes
 
-  /// Takes bytes from the server, in pieces of any size. Bytes that break the protocol do not throw at
-  /// once: a GOAWAY that says why comes out of `nextOutput()`, and then that throws.
+  /// Takes bytes from the server, in pieces of any size. Bytes that break the protocol do not throw
+  /// at once: a GOAWAY that says why comes out of `nextOutput()`, and then that throws.
   package func receive(_ bytes: UnsafeRawBufferPointer) throws(HTTP2Error) {
     try checkAlive()
     guard let base = bytes.baseAddress, !bytes.isEmpty, !state.pointee.isTerminating else { return }
@@ -107,16 +109,16 @@ package final class HTTP2ClientSession {
       session, base.assumingMemoryBound(to: UInt8.self), bytes.count)
     guard taken >= 0 else { throw die(.library(Int32(taken), while: "reading")) }
     if state.pointee.framesWithoutProgress > options.maximumFramesWithoutProgress {
-      // Outside of the callbacks: nghttp2 goes on reading after a call of this inside of one, and has
-      // aborted the process for that (CVE-2026-27135). We feed it no more.
+      // Outside of the callbacks: nghttp2 goes on reading after a call of this inside of one, and
+      // has aborted the process for that (CVE-2026-27135). We feed it no more.
       state.pointee.isTerminating = true
       state.pointee.isFlooded = true
       _ = nghttp2_session_terminate_session(session, HTTP2ErrorCode.enhanceYourCalm)
     }
   }
 
-  /// The next bytes to write, good until the next call on this session, or nil when there is nothing to
-  /// write now. Call it until nil after every `receive` and after a round of `submit`s.
+  /// The next bytes to write, good until the next call on this session, or nil when there is
+  /// nothing to write now. Call it until nil after every `receive` and after a round of `submit`s.
   package func nextOutput() throws(HTTP2Error) -> UnsafeRawBufferPointer? {
     try checkAlive()
     var data: UnsafePointer<UInt8>?

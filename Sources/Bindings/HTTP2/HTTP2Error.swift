@@ -1,14 +1,16 @@
 import CNghttp2
 
-/// Why an HTTP/2 session cannot do what was asked. Everything but `.invalidHeader`, `.slotUnavailable`
-/// and `.goingAway` is fatal: the connection must be closed, and the session reports nothing more.
+/// Why an HTTP/2 session cannot do what was asked. Everything but `.invalidHeader`,
+/// `.slotUnavailable` and `.goingAway` is fatal: the connection must be closed, and the session
+/// reports nothing more.
 package struct HTTP2Error: Error, Sendable, CustomStringConvertible {
   package enum Code: String, Sendable {
     /// A field name or value holds bytes that HTTP/2 forbids (RFC 9113, section 8.2.1).
     case invalidHeader
     /// The slot is out of range or its stream has not closed yet.
     case slotUnavailable
-    /// The peer sent GOAWAY, or the 2^30 stream identifiers of a connection are used up: open a new one.
+    /// The peer sent GOAWAY, or the 2^30 stream identifiers of a connection are used up: open a new
+    /// one.
     case goingAway
     /// The session was abandoned, or failed before.
     case closed

@@ -8,19 +8,20 @@ package enum HTTP2Indexing: Sendable {
   case never
 }
 
-/// A header block that is written once and sent many times. Names and the values given at creation are
-/// copied into storage of its own, which must outlive the requests that are not written yet; a value given by
-/// `set` is borrowed too. Or, as `values` says, nghttp2 copies it all.
+/// A header block that is written once and sent many times. Names and the values given at creation
+/// are copied into storage of its own, which must outlive the requests that are not written yet; a
+/// value given by `set` is borrowed too. Or, as `values` says, nghttp2 copies it all.
 package final class HTTP2FieldBlock {
   package enum Values: Sendable {
-    /// The bytes given to `set` must stay where they are until `nextOutput()` has produced the HEADERS
-    /// frame of every request submitted with them. What a client does, without any copy.
+    /// The bytes given to `set` must stay where they are until `nextOutput()` has produced the
+    /// HEADERS frame of every request submitted with them. What a client does, without any copy.
     case borrowed
     /// nghttp2 copies everything when the block is submitted; nothing needs to live longer.
     case copied
   }
 
-  /// HPACK strings longer than this are never what a sender of pushes means (APNs takes 4 KiB of payload).
+  /// HPACK strings longer than this are never what a sender of pushes means (APNs takes 4 KiB of
+  /// payload).
   package static let maximumValueBytes = 16_384
 
   let native: UnsafeMutablePointer<nghttp2_nv>
@@ -28,7 +29,8 @@ package final class HTTP2FieldBlock {
   private let storage: UnsafeMutablePointer<UInt8>
   private let kinds: UnsafeMutablePointer<FieldKind>
 
-  /// - Throws: `.invalidHeader` for names that are not lower-case tokens and values with forbidden bytes.
+  /// - Throws: `.invalidHeader` for names that are not lower-case tokens and values with
+  ///   forbidden bytes.
   package init(
     _ fields: [(name: String, value: String, indexing: HTTP2Indexing)], values: Values = .borrowed
   ) throws(HTTP2Error) {
@@ -66,8 +68,8 @@ package final class HTTP2FieldBlock {
   }
 
   /// Gives field `index` another value for the requests submitted from now on.
-  /// - Returns: false, and the field keeps the value it had, when the value holds CR, LF, NUL or another
-  ///   byte that HTTP/2 forbids there, or is too long.
+  /// - Returns: false, and the field keeps the value it had, when the value holds CR, LF, NUL or
+  ///   another byte that HTTP/2 forbids there, or is too long.
   package func set(_ index: Int, _ value: UnsafeRawBufferPointer) -> Bool {
     precondition(index >= 0 && index < count, "no such field in the block")
     guard value.count <= HTTP2FieldBlock.maximumValueBytes,

@@ -1,6 +1,7 @@
-/// Hears what the client says. All calls come from inside `receive` and `nextOutput`. `respond`, `reset`,
-/// `goAway` and the like may be called from here, `receive` and `nextOutput` may not. Buffers are good for
-/// the call only. A slot is a small number that belongs to one request until its `streamClosed`.
+/// Hears what the client says. All calls come from inside `receive` and `nextOutput`. `respond`,
+/// `reset`, `goAway` and the like may be called from here, `receive` and `nextOutput` may not.
+/// Buffers are good for the call only. A slot is a small number that belongs to one request until
+/// its `streamClosed`.
 package protocol HTTP2ServerDelegate: AnyObject {
   func http2(slot: Int, requestBegan stream: Int32)
   /// Pseudo-header fields too, in the order in which they came; trailers are not reported.
@@ -14,7 +15,7 @@ package protocol HTTP2ServerDelegate: AnyObject {
 
 /// A response body that is made while it is sent, so that a long one needs no memory.
 package protocol HTTP2BodySource: AnyObject {
-  /// Fills some of `buffer`, which is never empty. `isFinal` ends the body; until then at least one byte
-  /// must be written.
+  /// Fills some of `buffer`, which is never empty. `isFinal` ends the body; until then at least one
+  /// byte must be written.
   func read(into buffer: UnsafeMutableRawBufferPointer) -> (count: Int, isFinal: Bool)
 }

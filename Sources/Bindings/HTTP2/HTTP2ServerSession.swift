@@ -1,8 +1,9 @@
 import CNghttp2
 
-/// The server's half of an HTTP/2 connection: the twin of `HTTP2ClientSession`, for the APNs simulator and
-/// for tests. Confined to one thread. The delegate owns the session and must not let go of it inside a
-/// callback. After `receive` or `nextOutput` has thrown nothing is reported any more.
+/// The server's half of an HTTP/2 connection: the twin of `HTTP2ClientSession`, for the APNs
+/// simulator and for tests. Confined to one thread. The delegate owns the session and must not let
+/// go of it inside a callback. After `receive` or `nextOutput` has thrown nothing is reported any
+/// more.
 package final class HTTP2ServerSession {
   private let session: OpaquePointer
   let state: UnsafeMutablePointer<ServerState>
@@ -26,7 +27,8 @@ package final class HTTP2ServerSession {
       }, setCallbacks: setServerCallbacks)
     state = .allocate(capacity: 1)
     state.initialize(to: ServerState())
-    // Not retained: nghttp2 calls back only from inside calls on this object, which holds the session.
+    // Not retained: nghttp2 calls back only from inside calls on this object, which holds the
+    // session.
     nghttp2_session_set_user_data(session, Unmanaged.passUnretained(self).toOpaque())
     try submitPreface()
   }

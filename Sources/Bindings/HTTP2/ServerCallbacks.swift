@@ -31,8 +31,8 @@ struct ServerState {
     firstFree = -1
   }
 
-  /// A slot for a new stream. The table grows to the most streams that were ever open, which is what the
-  /// session allowed.
+  /// A slot for a new stream. The table grows to the most streams that were ever open, which is
+  /// what the session allowed.
   mutating func take(stream: Int32) -> Int {
     if firstFree < 0 { grow() }
     let slot = firstFree
@@ -93,6 +93,8 @@ let readServerBody: nghttp2_data_source_read_callback = {
     }
     let entry = session.state.pointee.slots + slot
     if entry.pointee.hasSource, let made = session.sources[slot] {
+      // A client that reads a long body acknowledges it with many WINDOW_UPDATEs.
+      session.state.pointee.framesWithoutProgress = 0
       let (count, isFinal) = made.read(
         into: UnsafeMutableRawBufferPointer(start: buffer, count: length))
       if isFinal { flags.pointee |= NGHTTP2_DATA_FLAG_EOF.rawValue }
@@ -138,7 +140,7 @@ private func onBeginFrame(
   _ native: OpaquePointer?, _ header: UnsafePointer<nghttp2_frame_hd>?,
   _ userData: UnsafeMutableRawPointer?
 ) -> Int32 {
-  guard let userData else { return 0 }
+  guard let userData, let header, isWorthCounting(header) else { return 0 }
   withSession(userData) { $0.state.pointee.framesWithoutProgress += 1 }
   return 0
 }

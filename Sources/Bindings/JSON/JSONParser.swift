@@ -8,10 +8,10 @@ extension JSONValue {
 
   /// Parses exactly one document (RFC 8259), any kind of value at its top.
   ///
-  /// Refused besides bad syntax: more than `maximumBytes` (before anything is read), nesting deeper than
-  /// `maximumDepth` (at most 2,048, jansson's own bound), a name twice in one object, a byte-order mark,
-  /// UTF-16, bytes that are not UTF-8, lone surrogates, `\u0000`, NaN, infinities, numbers out of range,
-  /// and anything but white space behind the document.
+  /// Refused besides bad syntax: more than `maximumBytes` (before anything is read), nesting deeper
+  /// than `maximumDepth` (at most 2,048, jansson's own bound), a name twice in one object, a
+  /// byte-order mark, UTF-16, bytes that are not UTF-8, lone surrogates, `\u0000`, NaN, infinities,
+  /// numbers out of range, and anything but white space behind the document.
   package static func parse(
     _ bytes: UnsafeRawBufferPointer, maximumBytes: Int = defaultMaximumBytes,
     maximumDepth: Int = defaultMaximumDepth
@@ -79,8 +79,8 @@ extension JSONValue {
 
 /// Whether bytes are JSON, without building Swift values: for who only has to know.
 package enum JSONCheck {
-  /// True for exactly one JSON object under the rules of `JSONValue.parse` (nesting up to jansson's own
-  /// 2,048). The caller has bounded the size.
+  /// True for exactly one JSON object under the rules of `JSONValue.parse` (nesting up to jansson's
+  /// own 2,048). The caller has bounded the size.
   package static func isValid(_ bytes: UnsafeRawBufferPointer) -> Bool {
     guard let root = json_loadb(bytes.baseAddress, bytes.count, Int(JSON_REJECT_DUPLICATES), nil)
     else { return false }

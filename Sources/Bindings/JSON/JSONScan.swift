@@ -27,7 +27,8 @@ enum JSONScan {
     }
   }
 
-  /// Counts open brackets outside strings. Exact for valid JSON; what is not valid is refused anyway.
+  /// Counts open brackets outside strings. Exact for valid JSON; what is not valid is refused
+  /// anyway.
   static func checkDepth(_ bytes: UnsafeRawBufferPointer, maximum: Int) throws(JSONError) {
     var depth = 0
     var line = 1

@@ -1,4 +1,5 @@
-/// JSON written out: for command output, log lines and ledgers, not for the hot path (Render has its own).
+/// JSON written out: for command output, log lines and ledgers, not for the hot path (Render has
+/// its own).
 package enum JSONText {
   /// Without white space. A double that is not finite becomes `null`, as ECMAScript writes it.
   package static func compact(_ value: JSONValue) -> String {
@@ -7,8 +8,8 @@ package enum JSONText {
     return output
   }
 
-  /// The text as a JSON string, quotes included. Escapes what RFC 8259 section 7 demands, and U+2028 and
-  /// U+2029, which break lines in some readers.
+  /// The text as a JSON string, quotes included. Escapes what RFC 8259 section 7 demands, and
+  /// U+2028 and U+2029, which break lines in some readers.
   package static func quoted(_ text: String) -> String {
     var output = ""
     append(quoting: text, to: &output)

@@ -1,6 +1,7 @@
 import CYAML
 
-/// libyaml's events as Swift values, one at a time. Owns the parser: freed in `deinit`, on every path.
+/// libyaml's events as Swift values, one at a time. Owns the parser: freed in `deinit`, on every
+/// path.
 struct YAMLEvents: ~Copyable {
   enum Kind: Equatable {
     case streamStart, streamEnd, documentStart, documentEnd
@@ -30,7 +31,8 @@ struct YAMLEvents: ~Copyable {
     }
     // Told, not guessed: UTF-16 is refused instead of decoded.
     yaml_parser_set_encoding(parser, YAML_UTF8_ENCODING)
-    // libyaml asserts that its input is not null, even when it is empty; of these 0 bytes it reads none.
+    // libyaml asserts that its input is not null, even when it is empty; of these 0 bytes it reads
+    // none.
     let start = bytes.baseAddress ?? UnsafeRawPointer(parser)
     yaml_parser_set_input_string(parser, start.assumingMemoryBound(to: UInt8.self), bytes.count)
   }

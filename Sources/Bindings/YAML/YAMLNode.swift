@@ -40,8 +40,8 @@ package struct YAMLNode: Sendable, Equatable {
   package var line: Int { place.line }
   package var column: Int { place.column }
 
-  /// The scalar's text whatever its style; nil for a sequence or a mapping. A plain `3` or `true` is text too:
-  /// what it means is the reader's to say.
+  /// The scalar's text whatever its style; nil for a sequence or a mapping. A plain `3` or `true`
+  /// is text too: what it means is the reader's to say.
   package var text: String? {
     if case .scalar(let text, _) = content { text } else { nil }
   }

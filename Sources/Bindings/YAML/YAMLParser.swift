@@ -1,13 +1,14 @@
 extension YAMLNode {
-  /// A configuration or template of ours is a few KiB; more than this is refused before a byte is parsed.
+  /// A configuration or template of ours is a few KiB; more than this is refused before a byte is
+  /// parsed.
   package static let defaultMaximumBytes = 1_048_576
   package static let defaultMaximumDepth = 32
 
   /// Parses one document; nil when the text holds none (empty, or comments only).
   ///
-  /// Refused besides bad syntax: more than `maximumBytes`, nesting deeper than `maximumDepth`, anchors and
-  /// aliases (so that nothing can multiply), tags, keys that are not scalars, a key twice in one mapping
-  /// (both places are named), a second document, bytes that are not UTF-8.
+  /// Refused besides bad syntax: more than `maximumBytes`, nesting deeper than `maximumDepth`,
+  /// anchors and aliases (so that nothing can multiply), tags, keys that are not scalars, a key
+  /// twice in one mapping (both places are named), a second document, bytes that are not UTF-8.
   package static func parse(
     _ bytes: UnsafeRawBufferPointer, maximumBytes: Int = defaultMaximumBytes,
     maximumDepth: Int = defaultMaximumDepth

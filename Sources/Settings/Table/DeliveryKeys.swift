@@ -22,26 +22,27 @@ extension SettingTable {
       "The id of the team that the key belongs to."),
     .duration(
       "apns.token_lifetime", \.apns.tokenLifetime, default: minutes(50), minutes(20)...minutes(59),
-      "When a new provider token is signed. Apple refuses more than one in 20 min, and one older than "
-        + "1 h."),
+      "When a new provider token is signed. Apple refuses more than one in 20 min, and "
+        + "one older than an hour."),
     .integer(
       "apns.connections_per_lane", \.apns.connectionsPerLane, default: 2, 1...64,
-      "Connections of a lane to each of the two servers, opened when needed."),
+      "Connections of a lane to each of the two servers."),
     .integer(
       "apns.streams_per_connection", \.apns.streamsPerConnection, default: 500, 1...10_000,
-      "Pushes in flight on a connection, at most; the server's own limit is obeyed below it. More "
-        + "costs memory and hardly speed."),
+      "Pushes in flight on a connection, at most; the server's own limit is obeyed below "
+        + "it. More costs memory and hardly speed."),
     .integer(
       "apns.ready_pushes_per_lane", \.apns.readyPushesPerLane, default: 2_048, 16...65_536,
-      "Rendered pushes that wait for a free stream, about 1.5 KiB each; when so many wait, no further "
-        + "page is read."),
+      "Rendered pushes that wait for a free stream, up to 5 KiB each; when so many wait, "
+        + "no further page is read."),
     .duration(
       "apns.request_timeout", \.apns.requestTimeout, default: .seconds(30),
       .seconds(1)...minutes(5),
       "A push unanswered for so long is given up on this connection and tried again."),
     .duration(
       "apns.connect_timeout", \.apns.connectTimeout, default: .seconds(10),
-      .milliseconds(100)...(.seconds(60)), "For the TCP connection and the TLS handshake together."),
+      .milliseconds(100)...(.seconds(60)),
+      "For the TCP connection and the TLS handshake together."),
     .duration(
       "apns.ping_interval", \.apns.pingInterval, default: minutes(60),
       minutes(1)...minutes(24 * 60),
@@ -49,8 +50,8 @@ extension SettingTable {
     .duration(
       "apns.retry.initial", \.apns.retry.initial, default: .milliseconds(200),
       .milliseconds(10)...minutes(15),
-      "The first pause before a push is tried again after 429, 5xx or a lost connection; it doubles, "
-        + "with jitter."),
+      "The first pause before a push is tried again after 429, 5xx or a lost connection; "
+        + "it doubles, with jitter."),
     .duration(
       "apns.retry.maximum", \.apns.retry.maximum, default: .seconds(30),
       .milliseconds(10)...minutes(15),
@@ -86,20 +87,21 @@ extension SettingTable {
   static let worker: [SettingKey] = [
     .text(
       "worker.id", \.worker.id, example: "worker-1", .identifier,
-      "Names this worker in Redis and logs; the host's name and the process id unless set. Unique "
-        + "among the workers."),
+      "Names this worker in Redis and logs; the host's name and the process id unless "
+        + "set. Unique among the workers."),
     .duration(
       "worker.heartbeat_interval", \.worker.heartbeatInterval, default: .seconds(10),
       .seconds(1)...(.seconds(20)),
-      "How often the worker says in Redis that it lives. It is forgotten after 60 s, so three beats "
-        + "must fit."),
+      "How often the worker says in Redis that it lives. It is forgotten after 60 s, so "
+        + "three beats must fit."),
   ]
 
   static let log: [SettingKey] = [
     .choice(
       "log.level", \.log.level, default: .info, "The least important lines that are written."),
     .choice(
-      "log.format", \.log.format, default: .auto, "auto: text on a terminal, JSON lines otherwise."),
+      "log.format", \.log.format, default: .auto,
+      "auto: text on a terminal, JSON lines otherwise."),
   ]
 
   private static func minutes(_ count: Int) -> Duration { .seconds(count * 60) }

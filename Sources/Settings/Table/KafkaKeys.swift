@@ -42,22 +42,22 @@ extension SettingTable {
     .duration(
       "kafka.fetch_wait_maximum", \.kafka.fetchWaitMaximum, default: .milliseconds(100),
       .milliseconds(1)...(.seconds(5)),
-      "How long a broker holds a fetch open when there is nothing to read; a new event ends it at "
-        + "once. Longer saves nothing."),
+      "How long a broker holds a fetch open when there is nothing to read; a new event "
+        + "ends it at once. Longer saves nothing."),
     .duration(
       "kafka.session_timeout", \.kafka.sessionTimeout, default: .seconds(45),
       .seconds(6)...(.seconds(30 * 60)),
-      "A worker silent for so long loses its partitions to the others. Brokers take 6 s to 30 min "
-        + "(group.min/max.session.timeout.ms)."),
+      "A worker silent for so long loses its partitions to the others. Brokers take 6 s "
+        + "to 30 min (group.min/max.session.timeout.ms)."),
     .size(
       "kafka.maximum_event_bytes", \.kafka.maximumEventBytes, default: 64 << 10,
       (1 << 10)...(1 << 20),
-      "A larger event goes to the dead letters without being parsed. Brokers take 1 MiB a record, and "
-        + "a segment carries its event with it."),
+      "A larger event goes to the dead letters without being parsed. Brokers take 1 MiB "
+        + "a record, and a segment carries its event with it."),
     .map(
       "kafka.properties", \.kafka.properties, KafkaProperties.complaint,
-      "Anything else for librdkafka, by its own names. What has a key here, and what the delivery "
-        + "promise rests on, is refused."),
+      "Anything else for librdkafka, by its own names. What has a key here, and what the "
+        + "delivery promise rests on, is refused."),
   ]
 }
 
@@ -79,7 +79,8 @@ enum KafkaProperties {
     }
     if name == "partition.assignment.strategy" && value.contains("cooperative") {
       return SettingComplaint(
-        "`\(name)` cannot be cooperative: librdkafka before 2.10 crashes, hangs and loses assignments with it",
+        "`\(name)` cannot be cooperative: "
+          + "librdkafka before 2.10 crashes, hangs and loses assignments with it",
         hint: "use range or roundrobin, or leave it out")
     }
     if name == "ssl.endpoint.identification.algorithm" && value != "https" {

@@ -1,4 +1,5 @@
-/// Every key there is, once: reading, defaults, validation, the example file and the explanations come from it.
+/// Every key there is, once: reading, defaults, validation, the example file and the explanations
+/// come from it.
 package enum SettingTable {
   /// In the order of the example file; the keys of a group stand together.
   package static let keys: [SettingKey] =

@@ -1,7 +1,8 @@
 extension SettingTable {
   static let redis: [SettingKey] = [
     .text(
-      "redis.host", \.redis.host, default: "127.0.0.1", .host, "The server's host name or address."),
+      "redis.host", \.redis.host, default: "127.0.0.1", .host,
+      "The server's host name or address."),
     .integer("redis.port", \.redis.port, default: 6_379, 1...65_535, "The server's port."),
     .text(
       "redis.username", \.redis.username, example: "fanfare", .any,
@@ -37,8 +38,9 @@ extension SettingTable {
       .milliseconds(1)...(.seconds(300)), "The longest pause before connecting again."),
     .text(
       "redis.prefix.data", \.redis.prefix.data, default: "ffd:", .keyPrefix,
-      "Begins the keys of followers, bindings and profiles. Must not begin with prefix.dashboards: a "
-        + "dashboard's ACL pattern could not leave out the device tokens."),
+      "Begins the keys of followers, bindings and profiles. Must not begin with "
+        + "prefix.dashboards: a dashboard's ACL pattern could not leave out the device "
+        + "tokens."),
     .text(
       "redis.prefix.dashboards", \.redis.prefix.dashboards, default: "ff:", .keyPrefix,
       "Begins the keys that dashboards read."),
@@ -47,13 +49,13 @@ extension SettingTable {
   static let audience: [SettingKey] = [
     .integer(
       "audience.page_size", \.audience.pageSize, default: 512, 16...4_096,
-      "Recipients fetched and rendered at a time. Below 16 round trips cost more than pushes; above "
-        + "4,096 a page takes megabytes in each lane."),
+      "Recipients fetched and rendered at a time. Below 16 round trips cost more than "
+        + "pushes; above 4,096 a page takes megabytes in each lane."),
     .text(
       "audience.plain_set_key", \.audience.plainSetKey, example: "\"followers:{streamer}\"",
       .streamerPattern,
-      "Where another system keeps a streamer's followers in one plain set, that set's key; read for "
-        + "streamers that have no shards of their own."),
+      "Where another system keeps a streamer's followers in one plain set, that set's "
+        + "key; read for streamers that have no shards of their own."),
     .path(
       "templates.directory", \.templates.directory, default: "templates",
       "Holds one .yaml file for each template, named after it. Next to this file unless absolute."),
@@ -62,8 +64,8 @@ extension SettingTable {
   static let record: [SettingKey] = [
     .duration(
       "record.event_lifetime", \.record.eventLifetime, default: days(7), days(1)...days(400),
-      "How long a fan-out's counters and done marks stay. They also tell a repeated event from a new "
-        + "one, so keep them longer than Kafka keeps events."),
+      "How long a fan-out's counters and done marks stay. They also tell a repeated "
+        + "event from a new one, so keep them longer than Kafka keeps events."),
     .duration(
       "record.minute_lifetime", \.record.minuteLifetime, default: days(2), days(1)...days(31),
       "How long the counters of each minute stay (1,440 hashes a day)."),
@@ -72,7 +74,7 @@ extension SettingTable {
       "How long the counters of each day stay."),
     .integer(
       "record.events_stream_length", \.record.eventsStreamLength, default: 10_000, 10...1_000_000,
-      "Summaries kept of past fan-outs, about 300 bytes each."),
+      "Summaries kept of past fan-outs."),
     .integer(
       "record.series_length", \.record.seriesLength, default: 60_480, 10...1_000_000,
       "Points kept of the time series, one each 10 s: 60,480 are a week."),

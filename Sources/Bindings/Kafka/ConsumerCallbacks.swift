@@ -1,0 +1,194 @@
+import CRdKafka
+
+/// What librdkafka's callbacks find through their opaque pointer. All but `log`, which is immutable, is
+/// touched on the consumer's own thread only: these callbacks run inside its calls.
+final class ConsumerState {
+  let log: KafkaLog
+  /// What happened inside a call and was not yet returned by `poll`.
+  var recorded: [KafkaPoll] = []
+  var assigned: Set<KafkaPartition> = []
+  var paused: Set<KafkaPartition> = []
+  var offsetsToCommitOnRevoke: (([KafkaPartition]) -> [KafkaPartition: Int64])?
+  var revokeCommitTimeout = Duration.seconds(2)
+
+  init(log: @escaping KafkaLog) { self.log = log }
+
+  static func find(_ pointer: UnsafeMutableRawPointer?) -> ConsumerState? {
+    pointer.map { Unmanaged<ConsumerState>.fromOpaque($0).takeUnretainedValue() }
+  }
+}
+
+/// Adds the consumer's callbacks; `opaque` must outlive the client.
+func setConsumerCallbacks(_ handle: OpaquePointer?, opaque: UnsafeMutableRawPointer) {
+  rd_kafka_conf_set_opaque(handle, opaque)
+  rd_kafka_conf_set_log_cb(handle) { client, level, facility, text in
+    ConsumerState.find(client.flatMap { rd_kafka_opaque($0) })?
+      .log(KafkaLogLine(level, facility, text))
+  }
+  rd_kafka_conf_set_error_cb(handle) { client, error, reason, opaque in
+    ConsumerState.find(opaque)?.failed(client, error, reason)
+  }
+  rd_kafka_conf_set_rebalance_cb(handle) { client, event, partitions, opaque in
+    guard let client else { return }
+    ConsumerState.find(opaque)?.rebalance(client, event, partitions)
+  }
+  rd_kafka_conf_set_offset_commit_cb(handle) { _, error, offsets, opaque in
+    ConsumerState.find(opaque)?.committed(error, offsets)
+  }
+}
+
+extension ConsumerState {
+  fileprivate func failed(
+    _ client: OpaquePointer?, _ error: Int32, _ reason: UnsafePointer<CChar>?
+  ) {
+    recorded.append(.error(KafkaError(client: client, error: error, reason: reason)))
+  }
+
+  fileprivate func committed(
+    _ error: rd_kafka_resp_err_t, _ offsets: UnsafePointer<rd_kafka_topic_partition_list_t>?
+  ) {
+    let entries = PartitionEntry.all(in: offsets).filter { $0.offset >= 0 }
+    let outcome = PartitionEntry.outcome(ofCommit: entries, overall: error)
+    if !outcome.committed.isEmpty { recorded.append(.committed(outcome.committed)) }
+    if let error = outcome.error { recorded.append(.commitFailed(outcome.failed, error)) }
+  }
+
+  fileprivate func rebalance(
+    _ client: OpaquePointer, _ event: rd_kafka_resp_err_t,
+    _ list: UnsafeMutablePointer<rd_kafka_topic_partition_list_t>?
+  ) {
+    let partitions = PartitionEntry.all(in: list).map(\.partition)
+    switch event {
+    case RD_KAFKA_RESP_ERR__ASSIGN_PARTITIONS:
+      assign(client, list)
+      assigned.formUnion(partitions)
+      recorded.append(.assigned(partitions.sorted()))
+    case RD_KAFKA_RESP_ERR__REVOKE_PARTITIONS:
+      let isLost = rd_kafka_assignment_lost(client) != 0
+      if !isLost { commitBeforeRevoke(client, partitions) }
+      // Given back unpaused: the pause must not survive into a later assignment.
+      resume(client, partitions)
+      unassign(client, list)
+      assigned.subtract(partitions)
+      let sorted = partitions.sorted()
+      recorded.append(isLost ? .lost(sorted) : .revoked(sorted))
+    default:
+      // The rebalance failed: hold nothing, the next one begins afresh.
+      recorded.append(.error(KafkaError(event, doing: "joining the group")))
+      if !assigned.isEmpty { recorded.append(.lost(assigned.sorted())) }
+      assigned.removeAll()
+      paused.removeAll()
+      note(rd_kafka_assign(client, nil), doing: "giving up the partitions")
+    }
+  }
+
+  /// Only partitions that are paused: resuming another one moves its position.
+  func resume(_ client: OpaquePointer, _ partitions: [KafkaPartition]) {
+    let stopped = partitions.filter { paused.contains($0) }
+    guard !stopped.isEmpty else { return }
+    paused.subtract(stopped)
+    let list = PartitionList(stopped)
+    note(rd_kafka_resume_partitions(client, list.handle), doing: "resuming partitions")
+  }
+
+  func pause(_ client: OpaquePointer, _ partitions: [KafkaPartition]) {
+    let running = partitions.filter { assigned.contains($0) && !paused.contains($0) }
+    guard !running.isEmpty else { return }
+    paused.formUnion(running)
+    let list = PartitionList(running)
+    note(rd_kafka_pause_partitions(client, list.handle), doing: "pausing partitions")
+  }
+
+  func note(_ error: rd_kafka_resp_err_t, doing: String) {
+    guard error != RD_KAFKA_RESP_ERR_NO_ERROR else { return }
+    recorded.append(.error(KafkaError(error, doing: doing)))
+  }
+
+  private func commitBeforeRevoke(_ client: OpaquePointer, _ partitions: [KafkaPartition]) {
+    guard let offsets = offsetsToCommitOnRevoke?(partitions), !offsets.isEmpty else { return }
+    let outcome = commitAndWait(client, offsets, timeout: revokeCommitTimeout)
+    if !outcome.committed.isEmpty { recorded.append(.committed(outcome.committed)) }
+    if let error = outcome.error { recorded.append(.commitFailed(outcome.failed, error)) }
+  }
+
+  private func assign(
+    _ client: OpaquePointer, _ list: UnsafeMutablePointer<rd_kafka_topic_partition_list_t>?
+  ) {
+    if Self.isCooperative(client) {
+      note(rd_kafka_incremental_assign(client, list))
+    } else {
+      note(rd_kafka_assign(client, list), doing: "taking the partitions over")
+    }
+  }
+
+  private func unassign(
+    _ client: OpaquePointer, _ list: UnsafeMutablePointer<rd_kafka_topic_partition_list_t>?
+  ) {
+    if Self.isCooperative(client) {
+      note(rd_kafka_incremental_unassign(client, list))
+    } else {
+      note(rd_kafka_assign(client, nil), doing: "giving up the partitions")
+    }
+  }
+
+  private func note(_ error: OpaquePointer?) {
+    guard let error else { return }
+    defer { rd_kafka_error_destroy(error) }
+    note(rd_kafka_error_code(error), doing: "changing the assignment")
+  }
+
+  private static func isCooperative(_ client: OpaquePointer) -> Bool {
+    rd_kafka_rebalance_protocol(client).map { String(cString: $0) == "COOPERATIVE" } ?? false
+  }
+}
+
+/// Commits and waits for the answer, at most `timeout`. A commit that is unanswered then counts as failed,
+/// though it may have succeeded: the work is delivered once more.
+func commitAndWait(
+  _ client: OpaquePointer, _ offsets: [KafkaPartition: Int64], timeout: Duration
+) -> (committed: [KafkaPartition: Int64], failed: [KafkaPartition: Int64], error: KafkaError?) {
+  let doing = "committing offsets"
+  let list = PartitionList(offsets)
+  let queue = rd_kafka_queue_new(client)
+  defer { rd_kafka_queue_destroy(queue) }
+  let started = rd_kafka_commit_queue(client, list.handle, queue, nil, nil)
+  guard started == RD_KAFKA_RESP_ERR_NO_ERROR else {
+    return ([:], offsets, KafkaError(started, doing: doing))
+  }
+  guard let event = rd_kafka_queue_poll(queue, Int32(clamping: timeout.wholeMilliseconds)) else {
+    return ([:], offsets, KafkaError(RD_KAFKA_RESP_ERR__TIMED_OUT, doing: doing))
+  }
+  defer { rd_kafka_event_destroy(event) }
+  return PartitionEntry.outcome(
+    ofCommit: PartitionEntry.all(in: rd_kafka_event_topic_partition_list(event)),
+    overall: rd_kafka_event_error(event))
+}
+
+extension KafkaLogLine {
+  init(
+    _ level: Int32, _ facility: UnsafePointer<CChar>?, _ text: UnsafePointer<CChar>?
+  ) {
+    self.init(
+      level: Level(syslog: level), facility: facility.map { String(cString: $0) } ?? "",
+      message: text.map { String(cString: $0) } ?? "")
+  }
+}
+
+extension KafkaError {
+  /// From an error callback. A fatal error hides its reason behind a code of its own.
+  init(client: OpaquePointer?, error: Int32, reason: UnsafePointer<CChar>?) {
+    let code = rd_kafka_resp_err_t(rawValue: error)
+    let text = reason.map { String(cString: $0) } ?? ""
+    guard code == RD_KAFKA_RESP_ERR__FATAL, let client else {
+      self.init(code, doing: "talking to Kafka", detail: text)
+      return
+    }
+    var buffer = [CChar](repeating: 0, count: 512)
+    let underlying = rd_kafka_fatal_error(client, &buffer, buffer.count)
+    self.init(
+      code: .fatal,
+      message: "talking to Kafka: this client cannot go on; it must be made anew",
+      cause: "\(String(cString: rd_kafka_err2name(underlying))): "
+        + String(nulTerminated: buffer))
+  }
+}

@@ -1,0 +1,183 @@
+import CRdKafka
+
+/// What Kafka says about itself.
+package struct KafkaClusterInfo: Sendable, Equatable {
+  /// `host:port` of each broker.
+  package let brokers: [String]
+  /// Partitions by topic, of the topics asked for; one that does not exist is not in it.
+  package let partitions: [String: Int]
+  /// The topics asked for that exist and cannot be used, with the reason.
+  package let failures: [String: KafkaError]
+}
+
+/// Questions and orders outside of reading and writing records. Each makes a client of its own and blocks.
+package struct KafkaAdmin: Sendable {
+  private let options: KafkaOptions
+  private let log: KafkaLog
+
+  package init(_ options: KafkaOptions, log: @escaping KafkaLog) {
+    self.options = options
+    self.log = log
+  }
+
+  /// Whether Kafka answers and how many partitions these topics have. Creates nothing. Blocks for at most
+  /// `timeout`; throws what best explains why nobody answered: a refused login, say, not the time-out it
+  /// led to.
+  package func metadata(
+    topics: [String], timeout: Duration
+  ) throws(KafkaError) -> KafkaClusterInfo {
+    let client = try AdminClient(options, log: log)
+    let answer = try client.metadata(timeout: timeout)
+    let asked = Set(topics)
+    let known = answer.topics.filter { asked.contains($0.name) }
+    var partitions: [String: Int] = [:]
+    var failures: [String: KafkaError] = [:]
+    for topic in known {
+      if topic.error == RD_KAFKA_RESP_ERR_NO_ERROR {
+        partitions[topic.name] = topic.partitions
+      } else if topic.error != RD_KAFKA_RESP_ERR_UNKNOWN_TOPIC_OR_PART {
+        failures[topic.name] = KafkaError(topic.error, doing: "looking at topic \(topic.name)")
+      }
+    }
+    return KafkaClusterInfo(brokers: answer.brokers, partitions: partitions, failures: failures)
+  }
+
+  /// Creates the topics that are missing; those that exist are left as they are. Blocks for at most
+  /// `timeout`. Real brokers only: make the embedded one's topics with `EmbeddedBroker`.
+  package func createTopics(
+    _ topics: [(name: String, partitions: Int)], replicas: Int, timeout: Duration
+  ) throws(KafkaError) {
+    let client = try AdminClient(options, log: log)
+    for result in try client.create(topics, replicas: replicas, timeout: timeout)
+    where result.error != RD_KAFKA_RESP_ERR_NO_ERROR
+      && result.error != RD_KAFKA_RESP_ERR_TOPIC_ALREADY_EXISTS
+    {
+      throw KafkaError(
+        result.error, doing: "creating the topic \(result.name)", detail: result.text)
+    }
+  }
+}
+
+/// A client that lives for one question.
+private struct AdminClient: ~Copyable {
+  private let handle: OpaquePointer
+  private let state: AdminState
+
+  init(_ options: KafkaOptions, log: @escaping KafkaLog) throws(KafkaError) {
+    var configuration = try KafkaConfiguration(options)
+    try configuration.setAll(options.properties)
+    let state = AdminState(log: log)
+    // Released in `deinit`, or below when there is no client.
+    let retained = Unmanaged.passRetained(state)
+    configuration.withHandle { setAdminCallbacks($0, opaque: retained.toOpaque()) }
+    do {
+      handle = try configuration.makeClient(RD_KAFKA_PRODUCER)
+    } catch {
+      retained.release()
+      throw error
+    }
+    self.state = state
+  }
+
+  deinit {
+    rd_kafka_destroy(handle)
+    // Balances passRetained in `init`: no callback can come any more.
+    Unmanaged.passUnretained(state).release()
+  }
+
+  func metadata(timeout: Duration) throws(KafkaError) -> (
+    brokers: [String], topics: [(name: String, partitions: Int, error: rd_kafka_resp_err_t)]
+  ) {
+    var metadata: UnsafePointer<rd_kafka_metadata>?
+    // All topics: asking for one that is missing would make a broker create it.
+    let error = rd_kafka_metadata(
+      handle, 1, nil, &metadata, Int32(clamping: timeout.wholeMilliseconds))
+    guard error == RD_KAFKA_RESP_ERR_NO_ERROR, let metadata else {
+      throw explain(KafkaError(error, doing: "asking Kafka"))
+    }
+    defer { rd_kafka_metadata_destroy(metadata) }
+    let answer = metadata.pointee
+    let brokers = (0..<Int(answer.broker_cnt)).compactMap { index -> String? in
+      let broker = answer.brokers[index]
+      return broker.host.map { "\(String(cString: $0)):\(broker.port)" }
+    }
+    let topics = (0..<Int(answer.topic_cnt)).compactMap { index in
+      let topic = answer.topics[index]
+      return topic.topic.map {
+        (name: String(cString: $0), partitions: Int(topic.partition_cnt), error: topic.err)
+      }
+    }
+    return (brokers, topics)
+  }
+
+  func create(
+    _ topics: [(name: String, partitions: Int)], replicas: Int, timeout: Duration
+  ) throws(KafkaError) -> [(name: String, error: rd_kafka_resp_err_t, text: String)] {
+    var text = [CChar](repeating: 0, count: 256)
+    var wanted: [OpaquePointer?] = []
+    defer { for topic in wanted { rd_kafka_NewTopic_destroy(topic) } }
+    for topic in topics {
+      guard
+        let new = rd_kafka_NewTopic_new(
+          topic.name, Int32(clamping: topic.partitions), Int32(clamping: replicas), &text,
+          text.count)
+      else {
+        throw KafkaError(
+          code: .configuration, message: "topic \(topic.name) cannot be created; see the cause",
+          cause: String(nulTerminated: text))
+      }
+      wanted.append(new)
+    }
+    let queue = rd_kafka_queue_new(handle)
+    defer { rd_kafka_queue_destroy(queue) }
+    rd_kafka_CreateTopics(handle, &wanted, wanted.count, nil, queue)
+    guard let event = rd_kafka_queue_poll(queue, Int32(clamping: timeout.wholeMilliseconds))
+    else { throw explain(KafkaError(RD_KAFKA_RESP_ERR__TIMED_OUT, doing: "creating topics")) }
+    defer { rd_kafka_event_destroy(event) }
+    let error = rd_kafka_event_error(event)
+    guard error == RD_KAFKA_RESP_ERR_NO_ERROR else {
+      throw explain(KafkaError(error, doing: "creating topics"))
+    }
+    var count = 0
+    let results = rd_kafka_CreateTopics_result_topics(
+      rd_kafka_event_CreateTopics_result(event), &count)
+    return (0..<count).compactMap { index in
+      guard let result = results?[index] else { return nil }
+      return (
+        String(cString: rd_kafka_topic_result_name(result)), rd_kafka_topic_result_error(result),
+        rd_kafka_topic_result_error_string(result).map { String(cString: $0) } ?? ""
+      )
+    }
+  }
+
+  /// The client's own report is closer to the truth than the time-out that followed from it.
+  private func explain(_ error: KafkaError) -> KafkaError {
+    rd_kafka_poll(handle, 0)
+    return state.errors.first { $0.code != .unreachable && $0.code != .timedOut }
+      ?? state.errors.first ?? error
+  }
+}
+
+/// What the callbacks of an `AdminClient` find. `errors` is touched inside `rd_kafka_poll` only.
+private final class AdminState {
+  let log: KafkaLog
+  var errors: [KafkaError] = []
+
+  init(log: @escaping KafkaLog) { self.log = log }
+
+  static func find(_ pointer: UnsafeMutableRawPointer?) -> AdminState? {
+    pointer.map { Unmanaged<AdminState>.fromOpaque($0).takeUnretainedValue() }
+  }
+}
+
+private func setAdminCallbacks(_ handle: OpaquePointer?, opaque: UnsafeMutableRawPointer) {
+  rd_kafka_conf_set_opaque(handle, opaque)
+  rd_kafka_conf_set_log_cb(handle) { client, level, facility, text in
+    AdminState.find(client.flatMap { rd_kafka_opaque($0) })?
+      .log(KafkaLogLine(level, facility, text))
+  }
+  rd_kafka_conf_set_error_cb(handle) { client, error, reason, opaque in
+    AdminState.find(opaque)?.errors
+      .append(KafkaError(client: client, error: error, reason: reason))
+  }
+}

@@ -1,0 +1,121 @@
+import CRdKafka
+
+/// A set of librdkafka properties until a client takes it over.
+struct KafkaConfiguration: ~Copyable {
+  private var handle: OpaquePointer?
+
+  init(_ options: KafkaOptions) throws(KafkaError) {
+    handle = rd_kafka_conf_new()
+    try set("bootstrap.servers", options.bootstrapServers)
+    try set("client.id", options.clientID)
+    try set("security.protocol", options.securityProtocol.rawValue)
+    if let mechanism = options.saslMechanism { try set("sasl.mechanism", mechanism) }
+    if let username = options.username { try set("sasl.username", username) }
+    if let password = options.password { try set("sasl.password", password) }
+    if let caFile = options.caFile { try set("ssl.ca.location", caFile) }
+    try set("statistics.interval.ms", "0")
+    try set("socket.nagle.disable", "true")
+    // Brokers close idle connections; that is no news.
+    try set("log.connection.close", "false")
+    // Ten seconds, the default, is a long time to notice that Kafka is back.
+    try set("reconnect.backoff.max.ms", "2000")
+  }
+
+  deinit {
+    if let handle { rd_kafka_conf_destroy(handle) }
+  }
+
+  mutating func setConsumer(_ options: KafkaOptions) throws(KafkaError) {
+    let session = options.sessionTimeout.wholeMilliseconds
+    let readAheadKilobytes = max(options.readAheadBytes / 1024, 64)
+    try set("group.id", options.group)
+    try set("enable.auto.commit", "false")
+    try set("enable.auto.offset.store", "false")
+    try set("auto.offset.reset", "earliest")
+    try set("enable.partition.eof", "false")
+    try set("partition.assignment.strategy", "range,roundrobin")
+    try set("allow.auto.create.topics", "false")
+    try set("fetch.wait.max.ms", "\(options.fetchWaitMaximum.wholeMilliseconds)")
+    try set("session.timeout.ms", "\(session)")
+    // A third of the session: two heartbeats may be lost.
+    try set("heartbeat.interval.ms", "\(max(session / 3, 1))")
+    try set("max.poll.interval.ms", "\(max(options.pollIntervalMaximum.wholeMilliseconds, session))")
+    try set("queued.max.messages.kbytes", "\(readAheadKilobytes)")
+    try set("queued.min.messages", "1000")
+    // One answer is held in memory besides the read-ahead; not below message.max.bytes (1,000,000).
+    try set("fetch.max.bytes", "\(max(readAheadKilobytes * 1024 / 2, 1_048_576))")
+    try setAll(options.properties)
+  }
+
+  mutating func setProducer(_ options: KafkaOptions) throws(KafkaError) {
+    try set("enable.idempotence", "true")
+    try set("acks", "all")
+    try set("linger.ms", "\(options.linger.wholeMilliseconds)")
+    try set("message.timeout.ms", "\(max(options.messageTimeout.wholeMilliseconds, 1))")
+    try set("message.max.bytes", "\(options.maximumMessageBytes)")
+    // `SendGate` bounds both below these. librdkafka still counts a record while it is being reported,
+    // hence the room.
+    try set("queue.buffering.max.messages", "\(options.maximumInFlight + 1000)")
+    try set("queue.buffering.max.kbytes", "2097151")
+    // As Kafka's own clients place keys.
+    try set("partitioner", "murmur2_random")
+    try setAll(options.properties)
+  }
+
+  mutating func setAll(_ properties: [String: String]) throws(KafkaError) {
+    for (name, value) in properties.sorted(by: { $0.key < $1.key }) {
+      if let why = KafkaOptions.reserved[name] {
+        throw KafkaError(
+          code: .configuration,
+          message: "Kafka property \(name) cannot be set: \(why); take it out of the properties")
+      }
+      if name == "partition.assignment.strategy", value.contains("cooperative"),
+        !KafkaVersion.allowsCooperativeAssignor
+      {
+        throw KafkaError(
+          code: .configuration,
+          message: "librdkafka \(KafkaVersion.string) loses assignments with cooperative-sticky; "
+            + "use range,roundrobin or librdkafka 2.10 and later")
+      }
+      try set(name, value)
+    }
+  }
+
+  mutating func set(_ name: String, _ value: String) throws(KafkaError) {
+    var text = [CChar](repeating: 0, count: 512)
+    let result = rd_kafka_conf_set(handle, name, value, &text, text.count)
+    guard result != RD_KAFKA_CONF_OK else { return }
+    throw KafkaError(
+      code: .configuration, message: "Kafka property \(name) is refused; correct its value",
+      // librdkafka quotes the value, which may be a secret.
+      cause: Self.mayBeSecret(name) ? "the value is not shown" : String(nulTerminated: text))
+  }
+
+  /// Lends the properties so that callbacks can be added.
+  mutating func withHandle(_ body: (OpaquePointer?) -> Void) { body(handle) }
+
+  /// Makes the client, which takes the properties over.
+  consuming func makeClient(_ type: rd_kafka_type_t) throws(KafkaError) -> OpaquePointer {
+    var text = [CChar](repeating: 0, count: 512)
+    guard let client = rd_kafka_new(type, handle, &text, text.count) else {
+      throw KafkaError(
+        code: .configuration,
+        message: "the Kafka client cannot be made; correct the settings that the cause names",
+        cause: String(nulTerminated: text))
+    }
+    handle = nil
+    return client
+  }
+
+  private static func mayBeSecret(_ name: String) -> Bool {
+    ["password", "secret", "pem", "oauth", "jaas", "key"].contains { name.contains($0) }
+  }
+}
+
+extension String {
+  /// The text up to the first NUL, invalid UTF-8 repaired: what librdkafka passes on may come from outside.
+  init(nulTerminated buffer: [CChar]) {
+    let bytes = buffer.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }
+    self.init(decoding: bytes, as: UTF8.self)
+  }
+}

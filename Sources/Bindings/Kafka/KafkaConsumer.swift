@@ -1,0 +1,167 @@
+import CRdKafka
+
+/// A member of a consumer group. Confined to one thread, which must call `poll` more often than
+/// `pollIntervalMaximum`, also while everything is paused: that keeps the membership.
+///
+/// Nothing is committed but by `commit`, `commitNow` and `offsetsToCommitOnRevoke`. An offset to commit is
+/// that of the next record to read: one past the last one done.
+package final class KafkaConsumer {
+  private let client: OpaquePointer
+  private let queue: OpaquePointer
+  private let topics: [String]
+  private let state: ConsumerState
+  private var isClosed = false
+
+  /// - Parameter log: takes librdkafka's log lines, from any thread.
+  package init(
+    _ options: KafkaOptions, topics: [String], log: @escaping KafkaLog
+  ) throws(KafkaError) {
+    var configuration = try KafkaConfiguration(options)
+    try configuration.setConsumer(options)
+    let state = ConsumerState(log: log)
+    // Released by `close` when the client is destroyed, or below when there is no client.
+    let retained = Unmanaged.passRetained(state)
+    configuration.withHandle { setConsumerCallbacks($0, opaque: retained.toOpaque()) }
+    do {
+      client = try configuration.makeClient(RD_KAFKA_CONSUMER)
+    } catch {
+      retained.release()
+      throw error
+    }
+    // Errors and commit results come out of the same poll as messages.
+    rd_kafka_poll_set_consumer(client)
+    queue = rd_kafka_queue_get_consumer(client)
+    self.topics = topics
+    self.state = state
+  }
+
+  deinit { close(timeout: .seconds(1)) }
+
+  /// What may be committed of partitions that are about to be taken away: called inside `poll` or `close`,
+  /// before they are given back, so that the next owner begins where we ended.
+  package var offsetsToCommitOnRevoke: (([KafkaPartition]) -> [KafkaPartition: Int64])? {
+    get { state.offsetsToCommitOnRevoke }
+    set { state.offsetsToCommitOnRevoke = newValue }
+  }
+
+  package var assignment: Set<KafkaPartition> { state.assigned }
+  package var paused: Set<KafkaPartition> { state.paused }
+
+  /// Joins the group. Assignments come out of `poll`.
+  package func subscribe() throws(KafkaError) {
+    let list = PartitionList(topics: topics)
+    try check(rd_kafka_subscribe(client, list.handle), doing: "subscribing to \(topics)")
+  }
+
+  /// The next thing that happened, in order; nil when nothing did within the time. With `.zero` it does not
+  /// wait.
+  package func poll(timeout: Duration = .zero) -> KafkaPoll? {
+    if let earlier = takeRecorded() { return earlier }
+    guard !isClosed else { return nil }
+    let wait = Int32(clamping: timeout.wholeMilliseconds)
+    guard let message = rd_kafka_consumer_poll(client, wait) else { return takeRecorded() }
+    defer { rd_kafka_message_destroy(message) }
+    let polled = read(message)
+    // A callback ran in the same call: it came first.
+    guard let earlier = takeRecorded() else { return polled }
+    state.recorded.append(polled)
+    return earlier
+  }
+
+  /// Writes eight bytes to `descriptor`, a non-blocking eventfd, when something arrives where nothing was.
+  /// Poll until nil after each wake-up and once after this call. The descriptor is the caller's: `nil` ends
+  /// the writing, do that before closing it.
+  package func wake(descriptor: Int32?) {
+    guard !isClosed else { return }
+    guard let descriptor else { return rd_kafka_queue_io_event_enable(queue, -1, nil, 0) }
+    var one: UInt64 = 1
+    rd_kafka_queue_io_event_enable(queue, descriptor, &one, MemoryLayout<UInt64>.size)
+  }
+
+  /// Stops reading these, of which those not assigned or already paused are passed over. Call `poll` still.
+  package func pause(_ partitions: [KafkaPartition]) {
+    guard !isClosed else { return }
+    state.pause(client, partitions)
+  }
+
+  /// Goes on reading where `poll` ended; partitions that are not paused are passed over.
+  package func resume(_ partitions: [KafkaPartition]) {
+    guard !isClosed else { return }
+    state.resume(client, partitions)
+  }
+
+  /// Starts a commit; `poll` returns `.committed` or `.commitFailed`.
+  package func commit(_ offsets: [KafkaPartition: Int64]) {
+    guard !offsets.isEmpty, !isClosed else { return }
+    let list = PartitionList(offsets)
+    let error = rd_kafka_commit(client, list.handle, 1)
+    guard error != RD_KAFKA_RESP_ERR_NO_ERROR else { return }
+    state.recorded.append(
+      .commitFailed(offsets, KafkaError(error, doing: "committing offsets")))
+  }
+
+  /// Commits and blocks for the answer, for at most `timeout`. Throws the first error when any partition
+  /// failed.
+  package func commitNow(
+    _ offsets: [KafkaPartition: Int64], timeout: Duration
+  ) throws(KafkaError) {
+    guard !offsets.isEmpty else { return }
+    guard !isClosed else {
+      throw KafkaError(code: .closed, message: "committing offsets: the consumer is closed")
+    }
+    if let error = commitAndWait(client, offsets, timeout: timeout).error { throw error }
+  }
+
+  /// Leaves the group and frees everything; returns false when that could not be done in good order within
+  /// `timeout`, and the group will notice our absence only after the session time-out. What happened
+  /// meanwhile can still be polled. Once only; further calls do nothing.
+  @discardableResult
+  package func close(timeout: Duration) -> Bool {
+    guard !isClosed else { return true }
+    wake(descriptor: nil)
+    isClosed = true
+    let leftInOrder = leave(timeout: timeout)
+    rd_kafka_queue_destroy(queue)
+    // Waits for librdkafka's threads, which do not wait for brokers.
+    rd_kafka_destroy_flags(client, RD_KAFKA_DESTROY_F_NO_CONSUMER_CLOSE)
+    state.assigned.removeAll()
+    state.paused.removeAll()
+    // Balances passRetained in `init`: no callback can come any more.
+    Unmanaged.passUnretained(state).release()
+    return leftInOrder
+  }
+
+  private func leave(timeout: Duration) -> Bool {
+    let clock = ContinuousClock()
+    let deadline = clock.now + timeout
+    let closing = rd_kafka_queue_new(client)
+    defer { rd_kafka_queue_destroy(closing) }
+    if let error = rd_kafka_consumer_close_queue(client, closing) {
+      state.note(rd_kafka_error_code(error), doing: "leaving the group")
+      rd_kafka_error_destroy(error)
+      return false
+    }
+    while rd_kafka_consumer_closed(client) == 0 {
+      guard clock.now < deadline else { return false }
+      rd_kafka_queue_poll_callback(closing, 20)
+    }
+    return true
+  }
+
+  private func read(_ message: UnsafeMutablePointer<rd_kafka_message_t>) -> KafkaPoll {
+    let error = message.pointee.err
+    if error == RD_KAFKA_RESP_ERR_NO_ERROR { return .message(KafkaMessage(message)) }
+    let topic = message.pointee.rkt.map { " \(String(cString: rd_kafka_topic_name($0)))" } ?? ""
+    let detail = rd_kafka_message_errstr(message).map { String(cString: $0) } ?? ""
+    return .error(KafkaError(error, doing: "reading\(topic)", detail: detail))
+  }
+
+  private func takeRecorded() -> KafkaPoll? {
+    state.recorded.isEmpty ? nil : state.recorded.removeFirst()
+  }
+
+  private func check(_ error: rd_kafka_resp_err_t, doing: String) throws(KafkaError) {
+    guard error != RD_KAFKA_RESP_ERR_NO_ERROR else { return }
+    throw KafkaError(error, doing: doing)
+  }
+}

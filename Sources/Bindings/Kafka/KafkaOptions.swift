@@ -1,0 +1,81 @@
+/// How to reach Kafka and how to behave there. Consumer, producer and the checks share it.
+package struct KafkaOptions: Sendable, Equatable {
+  package enum SecurityProtocol: String, Sendable, CaseIterable {
+    case plaintext
+    case tls = "ssl"
+    case saslPlaintext = "sasl_plaintext"
+    case saslTLS = "sasl_ssl"
+  }
+
+  /// `host:port`, several separated by commas.
+  package var bootstrapServers: String
+  package var clientID = "fanfare"
+  package var group = "fanfare"
+
+  package var securityProtocol = SecurityProtocol.plaintext
+  /// `PLAIN`, `SCRAM-SHA-256`, `SCRAM-SHA-512`; see `KafkaVersion.scramFailsWithKafka4`.
+  package var saslMechanism: String?
+  package var username: String?
+  package var password: String?
+  /// PEM file of the authorities to trust; nil: the system's.
+  package var caFile: String?
+
+  /// How long a broker may hold a fetch back while it has nothing to send. Real brokers answer at once when
+  /// something arrives, whatever this says; the embedded one does not look again before it is over.
+  package var fetchWaitMaximum = Duration.milliseconds(100)
+  /// After this long without heartbeat the group gives our partitions to others. Brokers allow 6 s to
+  /// 30 min by default.
+  package var sessionTimeout = Duration.seconds(10)
+  /// After this long without `poll` we leave the group ourselves. Never shorter than the session.
+  package var pollIntervalMaximum = Duration.seconds(60)
+  /// Bytes read ahead of `poll`, over all partitions. Before 2.2 librdkafka looks only once a second whether
+  /// a full read-ahead has room again, so this must hold a second's work: 1,000 segment records of 1 KiB
+  /// are two million followers; eight times that leaves room for large events.
+  package var readAheadBytes = 8 * 1024 * 1024
+
+  /// How long a record may wait for company before it is sent.
+  package var linger = Duration.milliseconds(2)
+  /// After this long without acknowledgement a sent record is reported as failed.
+  package var messageTimeout = Duration.seconds(30)
+  /// Records that are sent and not yet acknowledged; `send` waits for room beyond them.
+  package var maximumInFlight = 1000
+  /// Larger records are refused by the producer before they are sent. A dead letter carries what some other
+  /// producer could write, so this is well above a broker's usual limit of 1 MiB.
+  package var maximumMessageBytes = 32 * 1024 * 1024
+
+  /// Any other property of librdkafka, by its name there. Those that the promises rest on are refused.
+  package var properties: [String: String] = [:]
+
+  package init(bootstrapServers: String) {
+    self.bootstrapServers = bootstrapServers
+  }
+}
+
+extension KafkaOptions {
+  /// Why each may not be overridden through `properties`.
+  static let reserved: [String: String] = [
+    "bootstrap.servers": "it has a setting of its own",
+    "metadata.broker.list": "bootstrap servers have a setting of their own",
+    "group.id": "it has a setting of its own",
+    "enable.auto.commit": "offsets are committed only when their work is recorded",
+    "auto.commit.enable": "offsets are committed only when their work is recorded",
+    "enable.auto.offset.store": "offsets are committed only when their work is recorded",
+    "enable.idempotence": "a retried record must not be written twice",
+    "acks": "an unreplicated record can be lost",
+    "request.required.acks": "an unreplicated record can be lost",
+    "enable.partition.eof": "the end of a partition is no message",
+    "log.queue": "log lines are passed on as they come",
+    "sasl.password": "it has a setting of its own, which reads it from a file",
+    "test.mock.num.brokers": "the embedded broker has a command of its own",
+  ]
+}
+
+extension Duration {
+  /// Whole milliseconds, rounded up so that a short time never becomes none; bounded for librdkafka's ints.
+  var wholeMilliseconds: Int {
+    let (seconds, attoseconds) = components
+    let bounded = min(max(seconds, 0), 2_000_000)
+    guard seconds >= 0, attoseconds >= 0 else { return 0 }
+    return Int(bounded) * 1000 + Int((attoseconds + 999_999_999_999_999) / 1_000_000_000_000_000)
+  }
+}

@@ -1,0 +1,166 @@
+import CRdKafka
+import Synchronization
+
+/// Writes records; a record is written once and acknowledged by all replicas in sync before `send` returns.
+///
+/// `@unchecked Sendable`: the client handle is librdkafka's, which is safe from any thread; it is destroyed only
+/// by `close`, after `isOpen` has shut everybody out. The rest is immutable or behind locks.
+package final class KafkaProducer: @unchecked Sendable {
+  private let client: OpaquePointer
+  private let thread: PollThread
+  private let gate: SendGate
+  private let state: ProducerState
+  /// Held while a record is handed to the client, so that the client is there.
+  private let isOpen = Mutex(true)
+
+  /// - Parameter log: takes librdkafka's log lines and the client's errors, from any thread.
+  package init(_ options: KafkaOptions, log: @escaping KafkaLog) throws(KafkaError) {
+    var configuration = try KafkaConfiguration(options)
+    try configuration.setProducer(options)
+    let state = ProducerState(log: log)
+    // Released by `close` after the client is destroyed, or below when there is no client or no thread.
+    let retained = Unmanaged.passRetained(state)
+    configuration.withHandle { setProducerCallbacks($0, opaque: retained.toOpaque()) }
+    do {
+      let client = try configuration.makeClient(RD_KAFKA_PRODUCER)
+      thread = PollThread(client)
+      self.client = client
+    } catch {
+      retained.release()
+      throw error
+    }
+    gate = SendGate(
+      maximumSenders: max(options.maximumInFlight, 1),
+      maximumBytes: 2 * options.maximumMessageBytes)
+    self.state = state
+    do {
+      try thread.start()
+    } catch {
+      isOpen.withLock { $0 = false }
+      rd_kafka_destroy(client)
+      retained.release()
+      throw error
+    }
+  }
+
+  deinit { close(timeout: .zero) }
+
+  /// Why this producer can write nothing any more, if so: close it and make another.
+  package var fatalError: KafkaError? { state.fatalError.withLock { $0 } }
+
+  /// Writes one record and returns when the brokers have it. When `maximumInFlight` records are on their
+  /// way it waits for room first; the delivery itself takes at most `messageTimeout`, so that every wait
+  /// ends. Not cancellable. After an error the record may have been written all the same.
+  ///
+  /// - Parameter partition: nil: by the hash of the key, or any when there is no key.
+  package func send(
+    topic: String, partition: Int32? = nil, key: [UInt8]?, value: [UInt8]?,
+    headers: [KafkaHeader] = []
+  ) async throws(KafkaError) -> KafkaDelivery {
+    let record = OutgoingRecord(
+      topic: topic, partition: partition, key: key, value: value, headers: headers)
+    guard await gate.enter(bytes: record.bytes) else { throw Self.closed }
+    defer { gate.leave(bytes: record.bytes) }
+    let result = await withCheckedContinuation {
+      (continuation: CheckedContinuation<Result<KafkaDelivery, KafkaError>, Never>) in
+      produce(record, continuation)
+    }
+    return try result.get()
+  }
+
+  /// Waits for what is on its way, at most `timeout`, fails the rest and everything sent later, and frees
+  /// all. Blocks. Once only; further calls do nothing.
+  package func close(timeout: Duration) {
+    let wasOpen = isOpen.withLock { isOpen in
+      defer { isOpen = false }
+      return isOpen
+    }
+    guard wasOpen else { return }
+    gate.close()
+    rd_kafka_flush(client, Int32(clamping: timeout.wholeMilliseconds))
+    rd_kafka_purge(client, RD_KAFKA_PURGE_F_QUEUE | RD_KAFKA_PURGE_F_INFLIGHT)
+    // Serves the reports of what was purged; nobody waits for a broker now.
+    rd_kafka_flush(client, 5000)
+    thread.stop()
+    rd_kafka_destroy(client)
+    // Balances passRetained in `init`: no callback can come any more.
+    Unmanaged.passUnretained(state).release()
+  }
+
+  private func produce(
+    _ record: OutgoingRecord,
+    _ continuation: CheckedContinuation<Result<KafkaDelivery, KafkaError>, Never>
+  ) {
+    // Released by the delivery report (`deliveryReport`), or below when there will be none.
+    let pending = Unmanaged.passRetained(PendingDelivery(record.topic, continuation))
+    let error: KafkaError? = isOpen.withLock { isOpen in
+      guard isOpen else { return Self.closed }
+      let code = record.produce(client, opaque: pending.toOpaque())
+      guard code != RD_KAFKA_RESP_ERR_NO_ERROR else { return nil }
+      return KafkaError(code, doing: "sending to \(record.topic)")
+    }
+    guard let error else { return }
+    pending.release()
+    continuation.resume(returning: .failure(error))
+  }
+
+  private static let closed = KafkaError(
+    code: .closed, message: "sending: the producer is closed")
+}
+
+/// What the producer's callbacks find through their opaque pointer.
+final class ProducerState: Sendable {
+  let log: KafkaLog
+  let fatalError = Mutex<KafkaError?>(nil)
+
+  init(log: @escaping KafkaLog) { self.log = log }
+
+  static func find(_ pointer: UnsafeMutableRawPointer?) -> ProducerState? {
+    pointer.map { Unmanaged<ProducerState>.fromOpaque($0).takeUnretainedValue() }
+  }
+
+  fileprivate func failed(_ error: KafkaError) {
+    if error.isFatal { fatalError.withLock { $0 = $0 ?? error } }
+    log(KafkaLogLine(level: .error, facility: "ERROR", message: error.description))
+  }
+}
+
+/// The sender who waits for one record's delivery report.
+private final class PendingDelivery {
+  let topic: String
+  let continuation: CheckedContinuation<Result<KafkaDelivery, KafkaError>, Never>
+
+  init(
+    _ topic: String,
+    _ continuation: CheckedContinuation<Result<KafkaDelivery, KafkaError>, Never>
+  ) {
+    self.topic = topic
+    self.continuation = continuation
+  }
+}
+
+private func setProducerCallbacks(_ handle: OpaquePointer?, opaque: UnsafeMutableRawPointer) {
+  rd_kafka_conf_set_opaque(handle, opaque)
+  rd_kafka_conf_set_log_cb(handle) { client, level, facility, text in
+    ProducerState.find(client.flatMap { rd_kafka_opaque($0) })?
+      .log(KafkaLogLine(level, facility, text))
+  }
+  rd_kafka_conf_set_error_cb(handle) { client, error, reason, opaque in
+    ProducerState.find(opaque)?.failed(KafkaError(client: client, error: error, reason: reason))
+  }
+  rd_kafka_conf_set_dr_msg_cb(handle) { _, message, _ in
+    deliveryReport(message)
+  }
+}
+
+private func deliveryReport(_ message: UnsafePointer<rd_kafka_message_t>?) {
+  guard let message, let opaque = message.pointee._private else { return }
+  // Balances passRetained in `produce`: there is one report for each record taken.
+  let pending = Unmanaged<PendingDelivery>.fromOpaque(opaque).takeRetainedValue()
+  let error = message.pointee.err
+  pending.continuation.resume(
+    returning: error == RD_KAFKA_RESP_ERR_NO_ERROR
+      ? .success(
+        KafkaDelivery(partition: message.pointee.partition, offset: message.pointee.offset))
+      : .failure(KafkaError(error, doing: "sending to \(pending.topic)")))
+}

@@ -1,0 +1,111 @@
+import APNsSimulator
+import Deliver
+import Model
+import Record
+import Telemetry
+import TestSupport
+import Testing
+
+/// What APNs may answer, and what then stands in Redis and in the ledger.
+@Suite(.serialized) struct APNsAnswerTests {
+  @Test func givesEachAnswerItsOutcome() async throws {
+    let bed = try await WorkerBed()
+    // One token an answer, in the simulator's own language (MagicTokens).
+    let codes = [
+      "0400", "0401", "0402", "0403", "0410", "0411", "0412", "0413", "1429", "2500", "1503",
+      "150d", "1e02", "1e07", "1e08", "1dc0", "0200",
+    ]
+    try await bed.follow("s1", tokens: codes.map(token))
+    let worker = try await bed.startWorker()
+    try await bed.emit("e1")
+    let status = try await bed.finished("e1")
+    #expect(status.isBalanced && status.pushes == codes.count)
+    #expect(
+      status.rejected == [
+        "BadDeviceToken": 1, "DeviceTokenNotForTopic": 1, "TopicDisallowed": 1, "Forbidden": 1,
+        "Unregistered": 2, "ExpiredToken": 1, "PayloadTooLarge": 1,
+      ])
+    #expect(status.accepted == 9)
+    #expect(status.retried >= 9)
+    // 410 and 411 are stamped now, after the binding: pruned. 412 is older than its binding: kept.
+    #expect(status.pruned == 2)
+    #expect(status.pruneRefused == 1)
+    #expect(status.quarantined == 2)
+    #expect(try bindings(bed, of: 4) == "")
+    #expect(try bindings(bed, of: 6).contains(token("0412")))
+    #expect(try bindings(bed, of: 0) == "")
+    #expect(try bed.redis.cli("HKEYS", "ffd:{u:s1-u0}:quarantined").contains(token("0400")))
+    #expect(await bed.simulator.summary().duplicates == 0)
+    #expect(await worker.stop())
+  }
+
+  @Test func expiresWhatIsRefusedUntilTheEventIsOver() async throws {
+    let bed = try await WorkerBed()
+    try await bed.follow("s1", tokens: ["0503", "0429", "0e07", "0200"].map(token))
+    let worker = try await bed.startWorker()
+    try await bed.emit("e1", expiresIn: 3)
+    let status = try await bed.finished("e1")
+    #expect(status.expired == 3 && status.accepted == 1 && status.isBalanced)
+    #expect(await worker.stop())
+  }
+
+  @Test func givesUpOnStreamsWithoutAnswer() async throws {
+    let bed = try await WorkerBed()
+    try await bed.follow("s1", tokens: ["1fff", "2fff", "0200"].map(token))
+    let worker = try await bed.startWorker { $0.deliver.requestTimeout = .milliseconds(300) }
+    try await bed.emit("e1")
+    let status = try await bed.finished("e1")
+    #expect(status.accepted == 3 && status.retried == 3)
+    #expect(await worker.stop())
+  }
+
+  @Test(arguments: ["goaway", "drop", "one stream", "silent"])
+  func losesNothingWhenConnectionsGo(fault: String) async throws {
+    var script = SimulatorScript()
+    switch fault {
+    case "goaway": script.goAwayAfter = 100
+    case "drop": script.dropAfter = 100
+    case "silent": script.silentAfter = 200
+    default: script.streams = 1
+    }
+    let bed = try await WorkerBed(script: script)
+    let plain = (0..<1500).map { paddedHex($0) }
+    try await bed.follow("s1", tokens: plain)
+    let worker = try await bed.startWorker {
+      $0.deliver.requestTimeout = .milliseconds(500)
+      $0.deliver.pingTimeout = .milliseconds(300)
+      $0.deliver.streamsPerConnection = 50
+    }
+    try await bed.emit("e1")
+    let status = try await bed.finished("e1")
+    #expect(status.accepted == 1500 && status.isBalanced)
+    for token in plain {
+      let counts = await bed.simulator.counts(of: token)
+      #expect(counts.accepted >= 1)
+    }
+    if fault == "goaway" || fault == "one stream" {
+      #expect(await bed.simulator.summary().duplicates == 0)
+    }
+    #expect(await worker.stop())
+  }
+
+  @Test func holdsEverythingWhileCredentialsAreRefusedAndLosesNothing() async throws {
+    let bed = try await WorkerBed()
+    try await bed.follow("s1", tokens: ["140f", "0200", "0200"].map(token))
+    let worker = try await bed.startWorker { $0.deliver.credentialHold = .milliseconds(500) }
+    try await bed.emit("e1")
+    let status = try await bed.finished("e1")
+    #expect(status.accepted == status.pushes && status.pushes >= 2)
+    #expect(bed.sink.lines.contains { $0.contains("APNs refuses our credentials") })
+    #expect(await worker.stop())
+  }
+
+  private func bindings(_ bed: WorkerBed, of index: Int) throws -> String {
+    try bed.redis.cli("SMEMBERS", "ffd:{u:s1-u\(index)}:bindings")
+  }
+
+  private func token(_ code: String) -> String {
+    let start = MagicTokens.prefix + code
+    return start + String(repeating: "b", count: 64 - start.count)
+  }
+}

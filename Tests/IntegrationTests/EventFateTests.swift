@@ -1,0 +1,95 @@
+import Kafka
+import Model
+import Record
+import Telemetry
+import TestSupport
+import Testing
+
+/// What becomes of single records: good, bad, stale and repeated.
+@Suite(.serialized) struct EventFateTests {
+  @Test func handlesEachKindOfEventAndLetsNoneDisturbAnother() async throws {
+    let bed = try await WorkerBed()
+    try await bed.follow("s1", tokens: tokens(20))
+    try await bed.redis.set(["SADD", "followers:plain1", "s1-u0", "s1-u1"])
+    let worker = try await bed.startWorker { $0.expand.plainSetKey = "followers:{streamer}" }
+
+    try await bed.emit(raw: Array("{\"id\":".utf8), key: "s1")
+    try await bed.emit(raw: nil, key: "s1")
+    try await bed.emit(raw: [UInt8](repeating: 0x20, count: 70_000), key: "s1")
+    try await bed.emit("bad-template", template: "no-such-template")
+    try await bed.emit("stale", expiresIn: 1, occurredAt: WallClock.nowMilliseconds() - 5_000)
+    try await bed.emit("nobody", streamer: "unknown")
+    try await bed.emit("plain", streamer: "plain1")
+    try await bed.emit("good")
+    let good = try await bed.finished("good")
+    #expect(good.accepted == 20 && good.isBalanced)
+    #expect(try await bed.finished("stale").state == .expired)
+    let nobody = try await bed.finished("nobody")
+    #expect(nobody.pushes == 0 && nobody.segments == 0)
+    #expect(try await bed.finished("plain").accepted == 2)
+
+    // The same id once more, in a record of its own: counted and dropped.
+    try await bed.emit("good")
+    try await bed.emit("after")
+    _ = try await bed.finished("after")
+    let total = try await bed.until("the duplicate is counted") {
+      let total = try bed.redis.cli("HGET", "ff:{stats}:total", "events_duplicate")
+      return total == "1" ? total : nil
+    }
+    #expect(total == "1")
+    #expect(await bed.simulator.summary().accepted == 42)
+    #expect(await worker.stop())
+
+    let letters = try deadLetters(bed, count: 4)
+    let codes = letters.map { letter in
+      letter.headers.first { $0.name == "fanfare-error-code" }?.value.map {
+        String(decoding: $0, as: UTF8.self)
+      }
+    }
+    #expect(Set(codes) == ["not_json", "tombstone", "too_large", "unknown_template"])
+    let broken = letters.first { $0.value == Array("{\"id\":".utf8) }
+    #expect(broken?.headers.contains { $0.name == "fanfare-source" } == true)
+    #expect(broken?.key == Array("s1".utf8))
+  }
+
+  @Test func passesOverWhatRedisHoldsWrong() async throws {
+    let bed = try await WorkerBed()
+    try await bed.follow("s1", tokens: tokens(5))
+    try await bed.redis.set(["DEL", "ffd:{u:s1-u0}:bindings"])
+    try await bed.redis.set(["SET", "ffd:{u:s1-u0}:bindings", "a string"])
+    try await bed.redis.set(["SADD", "ffd:{u:s1-u1}:bindings", "apns:production:\(WorkerBed.app):zz"])
+    let worker = try await bed.startWorker()
+    try await bed.emit("e1")
+    let status = try await bed.finished("e1")
+    #expect(status.accepted == 4)
+    #expect(status.skipped == 2)
+    #expect(status.isBalanced)
+    #expect(await worker.stop())
+  }
+
+  private func tokens(_ count: Int) -> [String] {
+    (0..<count).map { index in
+      let digits = String(index, radix: 16)
+      return String(repeating: "a", count: 64 - digits.count) + digits
+    }
+  }
+
+  private func deadLetters(_ bed: WorkerBed, count: Int) throws -> [KafkaMessage] {
+    var options = KafkaOptions(bootstrapServers: bed.bootstrapServers)
+    options.group = "reader"
+    let consumer = try KafkaConsumer(options, topics: ["notify-followers.dead-letters"]) { _ in }
+    try consumer.subscribe()
+    var letters: [KafkaMessage] = []
+    for _ in 0..<300 where letters.count < count {
+      if case .message(let message) = consumer.poll(timeout: .milliseconds(100)) {
+        letters.append(message)
+      }
+    }
+    consumer.close(timeout: .seconds(2))
+    return letters
+  }
+}
+
+extension RedisServerProcess {
+  func set(_ command: [String]) async throws { _ = try cli(command) }
+}

@@ -1,0 +1,165 @@
+import Devices
+import Glibc
+import Model
+import Pipeline
+import Record
+import TLS
+import Telemetry
+import TestSupport
+import Testing
+import Transport
+
+/// Workers, Redis and servers that go away in the middle, and servers that nobody here wrote.
+@Suite(.serialized) struct OutageTests {
+  @Test func sharesAFanOutBetweenTwoWorkersWithoutDuplicates() async throws {
+    let bed = try await WorkerBed()
+    let audience = SyntheticAudience(followers: 20_000, seed: 3, topic: WorkerBed.app)
+    try await bed.seed(audience, streamer: "s1")
+    let first = try await bed.startWorker()
+    let second = try await bed.startWorker { $0.workerID = "worker-2" }
+    try await bed.emit("e1")
+    let status = try await bed.finished("e1")
+    let summary = await bed.simulator.summary()
+    #expect(status.accepted == summary.accepted && status.isBalanced)
+    #expect(status.accepted == audience.totals().devices - audience.totals().mutedDevices)
+    #expect(await first.stop())
+    #expect(await second.stop())
+  }
+
+  /// A worker that ends without draining leaves its segments to the next one.
+  @Test func finishesWhatAnotherWorkerLeft() async throws {
+    let bed = try await WorkerBed()
+    let audience = SyntheticAudience(followers: 20_000, seed: 4, topic: WorkerBed.app)
+    try await bed.seed(audience, streamer: "s1")
+    let first = try await bed.startWorker {
+      $0.drainTimeout = .zero
+      $0.deliver.streamsPerConnection = 20
+    }
+    try await bed.emit("e1")
+    _ = try await bed.until("some pushes have gone") {
+      await bed.simulator.summary().accepted > 2000 ? true : nil
+    }
+    let isDone = await first.stop()
+    #expect(!isDone)
+    let before = try #require(try await bed.status("e1"))
+    #expect(before.state == .running)
+    let second = try await bed.startWorker { $0.workerID = "worker-2" }
+    let status = try await bed.finished("e1")
+    #expect(await second.stop())
+    #expect(status.isBalanced)
+    #expect(status.accepted == audience.totals().devices - audience.totals().mutedDevices)
+    for index in 0..<audience.followers {
+      for token in audience.addressedTokens(index) {
+        let counts = await bed.simulator.counts(of: token)
+        #expect(counts.accepted >= 1)
+      }
+    }
+  }
+
+  @Test func waitsForARedisThatDiesAndComesBack() async throws {
+    let bed = try await WorkerBed(redis: RedisServerProcess(isDurable: true))
+    let audience = SyntheticAudience(followers: 10_000, seed: 5, topic: WorkerBed.app)
+    try await bed.seed(audience, streamer: "s1")
+    let worker = try await bed.startWorker { $0.deliver.streamsPerConnection = 20 }
+    try await bed.emit("e1")
+    _ = try await bed.until("some pushes have gone") {
+      await bed.simulator.summary().accepted > 1000 ? true : nil
+    }
+    bed.redis.kill()
+    _ = try await bed.until("the worker says that it waits") {
+      bed.sink.lines.contains { $0.contains("waiting:") } ? true : nil
+    }
+    try bed.redis.start()
+    let status = try await bed.finished("e1")
+    let summary = await bed.simulator.summary()
+    #expect(status.isBalanced)
+    #expect(status.accepted == audience.totals().devices - audience.totals().mutedDevices)
+    #expect(status.accepted == summary.accepted)
+    #expect(summary.duplicates == 0)
+    #expect(await worker.stop())
+  }
+
+  @Test func startsBeforeRedisAndAPNsAreThere() async throws {
+    let bed = try await WorkerBed(redis: RedisServerProcess(isDurable: true))
+    try await bed.follow("s1", tokens: (0..<10).map { paddedHex($0) })
+    bed.redis.kill()
+    let worker = try await bed.startWorker()
+    try await bed.emit("e1")
+    _ = try await bed.until("the worker says that it waits") {
+      bed.sink.lines.contains { $0.contains("waiting:") } ? true : nil
+    }
+    try bed.redis.start()
+    #expect(try await bed.finished("e1").accepted == 10)
+    #expect(await worker.stop())
+  }
+
+  /// nghttpd answers HEADERS and then an empty DATA frame; it knows nothing of APNs.
+  @Test func pushesToAServerThatNobodyHereWrote() async throws {
+    let bed = try await WorkerBed()
+    try await bed.follow("s1", tokens: (0..<600).map { paddedHex($0) })
+    let server = try Nghttpd(directory: bed.directory)
+    let security = try ClientSecurity(caFile: server.authorityFile, alpn: ["h2"])
+    let worker = try await bed.startWorker {
+      let endpoint = Endpoint(host: "127.0.0.1", port: server.port)
+      $0.deliver.routes = [.production: .init(endpoint: endpoint, tls: security)]
+    }
+    try await bed.emit("e1")
+    let status = try await bed.finished("e1")
+    #expect(status.accepted == 600 && status.isBalanced)
+    #expect(await worker.stop())
+  }
+
+  /// The real broker, where FANFARE_KAFKA_HOME names one; `.ci/run` sets it when it can.
+  @Test(.enabled(if: RealKafka.home != nil, "FANFARE_KAFKA_HOME names no Kafka"))
+  func goesTheWholeWayOnARealKafka() async throws {
+    let kafka = try RealKafka()
+    defer { kafka.stop() }
+    let bed = try await WorkerBed(kafka: kafka.bootstrapServers)
+    let audience = SyntheticAudience(followers: 10_000, seed: 6, topic: WorkerBed.app)
+    try await bed.seed(audience, streamer: "s1")
+    let worker = try await bed.startWorker()
+    try await bed.emit("e1")
+    let status = try await bed.finished("e1")
+    let summary = await bed.simulator.summary()
+    #expect(await worker.stop())
+    #expect(status.isBalanced && status.accepted == summary.accepted)
+    #expect(status.accepted == audience.totals().devices - audience.totals().mutedDevices)
+    #expect(summary.duplicates == 0)
+  }
+}
+
+/// Debian's nghttpd with a throw-away certificate, answering 200 to every POST.
+private final class Nghttpd {
+  let port: Int
+  let authorityFile: String
+  private let process: ChildProcess
+
+  init(directory: TemporaryDirectory) throws {
+    let own = directory.file("nghttpd")
+    mkdir(own, 0o700)
+    let files = try ThrowAwayAuthority(hosts: ["127.0.0.1"]).write(to: own)
+    authorityFile = files.authority
+    port = try FreePort.find()
+    process = try ChildProcess(
+      ["nghttpd", "--echo-upload", "-n", "1", "-m", "200", "\(port)", files.key, files.certificate])
+  }
+
+  deinit { process.stop() }
+}
+
+/// Apache Kafka in a directory of its own, by the script that comes with it.
+private final class RealKafka {
+  static let home = getenv("FANFARE_KAFKA_HOME").map { String(cString: $0) }
+
+  let bootstrapServers: String
+  private let directory: TemporaryDirectory
+
+  init() throws {
+    directory = try TemporaryDirectory()
+    let output = try ChildProcess.run([Self.home! + "/broker", "start", directory.path])
+    let lines = output.split(separator: "\n")
+    bootstrapServers = lines.last.map(String.init) ?? ""
+  }
+
+  func stop() { _ = try? ChildProcess.run([Self.home! + "/broker", "stop", directory.path]) }
+}

@@ -1,0 +1,219 @@
+import APNsSimulator
+import Deliver
+import Devices
+import EventLoop
+import Expand
+import Glibc
+import Ingest
+import Kafka
+import Keyspace
+import Model
+import Pipeline
+import Record
+import Redis
+import Render
+import Settings
+import TLS
+import Telemetry
+import TestSupport
+import Transport
+
+/// Everything that the way of an event needs, real but small: a redis-server, the embedded broker,
+/// the simulator; workers are started by each test. All of it goes with the object.
+final class WorkerBed: Sendable {
+  static let app = "com.example.live"
+
+  let directory: TemporaryDirectory
+  let redis: RedisServerProcess
+  let broker: EmbeddedBroker?
+  let bootstrapServers: String
+  let simulator: APNsSimulator
+  let address: APNsSimulatorAddress
+  let keyspace = Keyspace()
+  let log: Log
+  let sink = MemorySink()
+  private let loop = EventLoop(name: "bed")
+  private let actor: LoopActor
+  private let producer: KafkaProducer
+
+  init(
+    kafka: String? = nil, redis: RedisServerProcess? = nil, partitions: Int = 4,
+    script: SimulatorScript = SimulatorScript()
+  ) async throws {
+    directory = try TemporaryDirectory()
+    self.redis = try redis ?? RedisServerProcess()
+    if let kafka {
+      broker = nil
+      bootstrapServers = kafka
+    } else {
+      let broker = try EmbeddedBroker(topics: [
+        ("notify-followers", partitions), ("notify-followers.segments", partitions),
+        ("notify-followers.dead-letters", 1),
+      ])
+      self.broker = broker
+      bootstrapServers = broker.bootstrapServers
+    }
+    var options = APNsSimulatorOptions(directory: directory.path)
+    options.topics = [Self.app]
+    options.script = script
+    simulator = APNsSimulator(options: options) { _ in }
+    address = try await simulator.start()
+    actor = LoopActor(loop)
+    log = Log(LogOptions(level: .debug, format: .json), sink: sink)
+    producer = try KafkaProducer(Self.kafkaOptions(bootstrapServers)) { _ in }
+  }
+
+  deinit {
+    producer.close(timeout: .seconds(1))
+    let simulator = simulator
+    Task { _ = await simulator.stop() }
+    loop.stop()
+  }
+
+  private static func kafkaOptions(_ servers: String) -> KafkaOptions {
+    var options = KafkaOptions(bootstrapServers: servers)
+    options.fetchWaitMaximum = .milliseconds(10)
+    options.sessionTimeout = .seconds(6)
+    return options
+  }
+
+  // MARK: workers
+
+  func options(id: String = "worker-1") throws -> PipelineOptions {
+    let pem = try readFile(address.providerKeyFile ?? "")
+    let key = try ES256Key(pem: pem)
+    let tokens = ProviderTokenSource(
+      keyID: address.keyID, teamID: address.teamID, lifetime: .seconds(3000),
+      base64URL: { Base64URL.encode($0) }, sign: { try key.sign($0) })
+    let log = log
+    var deliver = DeliverOptions(
+      wallClock: { WallClock.nowMilliseconds() }, report: { log.deliver($0) })
+    let security = try ClientSecurity(caFile: address.authorityFile, alpn: ["h2"])
+    let endpoint = Endpoint(host: address.host, port: address.port)
+    deliver.routes = [.production: APNsRoute(endpoint: endpoint, tls: security)]
+    deliver.retry = RetryPolicy(initial: .milliseconds(20), maximum: .milliseconds(500))
+    let templates = try TemplateFile.readAll(in: Self.templates).map { try Template.compile($0) }
+    var options = PipelineOptions(
+      workerID: id, version: "test", lanes: 2, kafka: Self.kafkaOptions(bootstrapServers),
+      ingest: IngestOptions(), redis: RedisOptions(port: redis.port), keyspace: keyspace,
+      expand: ExpandOptions(), record: RecordOptions(), deliver: deliver, templates: templates,
+      providerTokens: tokens, log: log)
+    options.drainTimeout = .seconds(5)
+    return options
+  }
+
+  func startWorker(
+    _ change: (inout PipelineOptions) -> Void = { _ in }
+  ) async throws -> Worker {
+    var options = try options()
+    change(&options)
+    let worker = try Worker(options: options)
+    try await worker.start()
+    return worker
+  }
+
+  // MARK: what goes in
+
+  /// Runs `body` with a Redis client on the bed's own loop.
+  func withRedis<T: Sendable>(
+    _ body: @Sendable (RedisClient) async throws -> T
+  ) async throws -> T {
+    try await actor.run { [loop, redis] _ in
+      let client = RedisClient(options: RedisOptions(port: redis.port), loop: loop) { _ in }
+      client.start()
+      defer { client.close() }
+      return try await body(client)
+    }
+  }
+
+  func seed(_ audience: SyntheticAudience, streamer: String) async throws {
+    let keyspace = keyspace
+    try await withRedis { client in
+      let writer = AudienceWriter(redis: client, keyspace: keyspace)
+      try await writer.begin(streamer: streamer, expectedFollowers: audience.followers)
+      for index in 0..<audience.followers { try await writer.append(audience.row(index)) }
+      try await writer.finish()
+    }
+  }
+
+  /// Makes each token the only device of a follower of its own.
+  func follow(_ streamer: String, tokens: [String], boundAt: Int64 = 1_767_225_600_000) async throws {
+    let keyspace = keyspace
+    try await withRedis { client in
+      let writer = AudienceWriter(redis: client, keyspace: keyspace)
+      try await writer.begin(streamer: streamer, expectedFollowers: tokens.count)
+      for (index, token) in tokens.enumerated() {
+        let binding = Binding(environment: .production, topic: Self.app, token: token)
+        try await writer.append(
+          AudienceRow(
+            user: "\(streamer)-u\(index)", profile: [("name", "Kim")],
+            bindings: binding.map { [$0] } ?? [], boundAt: boundAt))
+      }
+      try await writer.finish()
+    }
+  }
+
+  func emit(
+    _ id: String, streamer: String = "s1", expiresIn: Int = 900,
+    occurredAt: Int64 = WallClock.nowMilliseconds(), template: String = "go-live"
+  ) async throws {
+    let document = """
+      {"id":"\(id)","app":"\(Self.app)","streamer":{"id":"\(streamer)","name":"Aiko"},\
+      "stream":{"id":"b1","title":"Speedrun night"},"template":"\(template)",\
+      "occurred_at":"\(WallClock.rfc3339(occurredAt))","expires_in":\(expiresIn)}
+      """
+    try await emit(raw: Array(document.utf8), key: streamer)
+  }
+
+  func emit(raw: [UInt8]?, key: String) async throws {
+    _ = try await producer.send(topic: "notify-followers", key: Array(key.utf8), value: raw)
+  }
+
+  // MARK: what comes out
+
+  func status(_ event: String) async throws -> FanOutStatus? {
+    let keyspace = keyspace
+    return try await withRedis { client in
+      try await RecordStage(redis: client, keyspace: keyspace).status(of: event)
+    }
+  }
+
+  /// Waits until the fan-out has come to its end, a minute at most.
+  func finished(_ event: String) async throws -> FanOutStatus {
+    try await until("\(event) is done") {
+      let status = try? await self.status(event)
+      return status?.state == .done || status?.state == .expired ? status : nil
+    }
+  }
+
+  /// Asks again until `probe` gives something, every 10 ms on the bed's loop, a minute at most.
+  func until<T: Sendable>(
+    _ what: String, _ probe: @Sendable () async throws -> T?
+  ) async throws -> T {
+    for _ in 0..<6000 {
+      if let found = try await probe() { return found }
+      await actor.wait(.milliseconds(10))
+    }
+    throw TestSupportError(
+      "waited a minute for: \(what)\n" + sink.lines.suffix(30).joined(separator: "\n"))
+  }
+
+  private static let templates: String = {
+    let tests = #filePath.split(separator: "/").dropLast(3).joined(separator: "/")
+    return "/" + tests + "/Config/templates"
+  }()
+
+  private func readFile(_ path: String) throws -> String {
+    guard let file = fopen(path, "r") else { throw TestSupportError("cannot read \(path)") }
+    defer { fclose(file) }
+    var bytes = [UInt8](repeating: 0, count: 16_384)
+    let count = fread(&bytes, 1, bytes.count, file)
+    return String(decoding: bytes.prefix(count), as: UTF8.self)
+  }
+}
+
+/// A token of 64 hex digits that is nothing but a number.
+func paddedHex(_ number: Int) -> String {
+  let digits = String(number, radix: 16)
+  return String(repeating: "0", count: 64 - digits.count) + digits
+}

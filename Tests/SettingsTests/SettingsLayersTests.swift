@@ -1,0 +1,136 @@
+import Glibc
+import Settings
+import Testing
+
+@Suite struct SettingsLayersTests {
+  @Test func laterLayersWin() throws {
+    var fixture = try SettingsFixture("redis: {host: file, port: 1, database: 1}\n")
+    fixture.environment = ["FANFARE_REDIS_PORT": "2", "FANFARE_REDIS_DATABASE": "2", "PATH": "x"]
+    fixture.overrides = [("redis.database", "3"), ("log.level", "debug")]
+    let settings = try fixture.settings()
+    #expect(settings.redis.host == "file")
+    #expect(settings.redis.port == 2)
+    #expect(settings.redis.database == 3)
+    #expect(settings.log.level == .debug)
+  }
+
+  @Test func explainsWhereEachValueCameFrom() throws {
+    var fixture = try SettingsFixture(
+      "redis: {host: file, password: hunter2}\nkafka: {properties: {ssl.key.password: hunter3}}\n")
+    fixture.environment = ["FANFARE_REDIS_PORT": "2"]
+    fixture.overrides = [("redis.database", "3")]
+    let report = fixture.load()
+    let lines = report.explain().split(separator: "\n").map {
+      $0.split(separator: " ", omittingEmptySubsequences: true).joined(separator: " ")
+        .replacing(fixture.directory.path + "/", with: "")
+    }
+    #expect(lines.count == SettingTable.keys.count)
+    #expect(lines.contains("redis.host file # fanfare.yaml:1:15"))
+    #expect(lines.contains("redis.port 2 # environment FANFARE_REDIS_PORT"))
+    #expect(lines.contains("redis.database 3 # --set redis.database"))
+    #expect(lines.contains("redis.password (redacted) # fanfare.yaml:1:31"))
+    #expect(lines.contains("redis.username (not set) # default"))
+    #expect(lines.contains("kafka.session_timeout 45s # default"))
+    #expect(
+      lines.contains("worker.id host-42 # default")
+        || lines.contains("worker.id \"host-42\" # default"))
+    #expect(!report.explain().contains("hunter"))
+  }
+
+  @Test func noDescriptionShowsASecret() throws {
+    let settings = try SettingsFixture("redis: {password: hunter2}\n").settings()
+    #expect(settings.redis.password?.exposed == "hunter2")
+    var dumped = ""
+    dump(settings, to: &dumped)
+    for text in ["\(settings)", String(reflecting: settings), dumped, "\(Secret("hunter2"))"] {
+      #expect(!text.contains("hunter2"))
+    }
+    let wrong = try SettingsFixture("redis: {password: \"hunter2\\n\", password_file: [hunter2]}\n")
+    #expect(wrong.load().problems.count == 2)
+    #expect(!wrong.findings().joined().contains("hunter2"))
+  }
+
+  @Test func readsListsAndMappingsFromTexts() throws {
+    var fixture = try SettingsFixture("kafka: {properties: {socket.timeout.ms: 5}}\n")
+    fixture.environment = ["FANFARE_KAFKA_BOOTSTRAP_SERVERS": "a:1, b:2"]
+    fixture.overrides = [("kafka.properties.debug", "cgrp,broker")]
+    var settings = try fixture.settings()
+    #expect(settings.kafka.bootstrapServers == ["a:1", "b:2"])
+    #expect(settings.kafka.properties == ["socket.timeout.ms": "5", "debug": "cgrp,broker"])
+    fixture.overrides = []
+    fixture.environment = ["FANFARE_KAFKA_PROPERTIES": "linger.ms=5, batch.size=9"]
+    settings = try fixture.settings()
+    #expect(settings.kafka.properties == ["linger.ms": "5", "batch.size": "9"])
+  }
+
+  @Test func judgesTextsOfEveryLayer() throws {
+    var fixture = try SettingsFixture("redis: {port: 0}\n")
+    fixture.environment = [
+      "FANFARE_REDIS_PORT": "x", "FANFARE_REDIS_PROT": "1", "FANFARE_QWERTY": "1",
+      "FANFARE_LOG_LEVEL": "", "FANFARE_CONFIG": "fanfare.yaml",
+    ]
+    fixture.overrides = [("redis.port", "65536"), ("redis.prot", "1"), ("kafka", "1")]
+    #expect(
+      fixture.findings() == [
+        "fanfare.yaml:1:15: redis.port: must be at least 1, got `0`",
+        "environment FANFARE_QWERTY: warning: unknown variable",
+        "environment FANFARE_REDIS_PORT: redis.port: expects an integer, 1…65535, got `x`",
+        "environment FANFARE_REDIS_PROT: warning: unknown variable "
+          + "(did you mean FANFARE_REDIS_PORT?)",
+        "--set redis.port: redis.port: must be at most 65535, got `65536`",
+        "--set redis.prot: unknown key (did you mean redis.port?)", "--set kafka: unknown key",
+      ])
+  }
+
+  /// What Kubernetes sets in every container when Services are named `fanfare` and `fanfare-redis`.
+  @Test func passesOverWhatKubernetesSets() throws {
+    var fixture = try SettingsFixture("")
+    fixture.environment = [
+      "FANFARE_REDIS_PORT": "tcp://10.0.0.1:6379", "FANFARE_REDIS_SERVICE_HOST": "10.0.0.1",
+      "FANFARE_REDIS_SERVICE_PORT": "6379", "FANFARE_REDIS_SERVICE_PORT_RESP": "6379",
+      "FANFARE_REDIS_PORT_6379_TCP": "tcp://10.0.0.1:6379",
+      "FANFARE_REDIS_PORT_6379_TCP_ADDR": "10.0.0.1", "FANFARE_PORT": "tcp://10.0.0.2:80",
+      "FANFARE_PORT_80_TCP_PROTO": "tcp",
+    ]
+    #expect(fixture.findings() == [])
+    #expect(try fixture.settings().redis.port == 6_379)
+  }
+
+  @Test func anEmptyTextUnsetsAnOptionalKey() throws {
+    var fixture = try SettingsFixture("redis: {username: u, password: p}\napns: {ca_file: ''}\n")
+    #expect(try fixture.settings().apns.caFile == nil)
+    #expect(try fixture.settings().redis.username == "u")
+    fixture.overrides = [("redis.username", "")]
+    #expect(try fixture.settings().redis.username == nil)
+  }
+
+  @Test func readsSecretsFromFiles() throws {
+    var fixture = try SettingsFixture("redis: {password_file: secret}\n")
+    #expect(fixture.findings().count == 1, "there is no file yet")
+    for (content, secret) in [("s3\n", "s3"), ("s3\r\n", "s3"), ("s3", "s3"), (" s 3 ", " s 3 ")] {
+      chmod(try fixture.directory.write(content, to: "secret"), 0o440)
+      #expect(try fixture.settings().redis.password == Secret(secret))
+    }
+    fixture.environment = ["FANFARE_REDIS_PASSWORD": "later"]
+    #expect(try fixture.settings().redis.password == Secret("later"))
+    fixture.environment = ["FANFARE_REDIS_PASSWORD_FILE": fixture.directory.file("none")]
+    #expect(fixture.load().problems.first?.place == "environment FANFARE_REDIS_PASSWORD_FILE")
+  }
+
+  @Test(arguments: [
+    ("", "must not be empty"), ("\n", "must not be empty"), ("a\nb\n", "holds a control character"),
+    (String(repeating: "x", count: 5_000), "is 5000 bytes long, at most 4096 are read"),
+  ])
+  func refusesBadSecretFiles(_ content: String, _ message: String) throws {
+    let fixture = try SettingsFixture("redis: {password_file: secret}\n")
+    chmod(try fixture.directory.write(content, to: "secret"), 0o440)
+    let problems = fixture.load().problems
+    #expect(problems.count == 1 && problems[0].message.contains(message), "\(problems)")
+  }
+
+  @Test func refusesASecretAndItsFileInOneLayer() throws {
+    try expectFindings(
+      "redis: {password: a, password_file: b}\n",
+      ["fanfare.yaml:1:37: redis.password_file: redis.password is set too (keep one of them)"])
+  }
+}

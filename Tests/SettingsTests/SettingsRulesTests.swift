@@ -1,0 +1,126 @@
+import Glibc
+import Settings
+import Testing
+
+@Suite struct SettingsRulesTests {
+  @Test func drainingEndsBeforeHalfASession() throws {
+    try expectFindings(
+      "kafka: {session_timeout: 40s}\n",
+      [
+        "fanfare.yaml:1:26: lanes.drain_timeout: is 20s, must be less than half of "
+          + "kafka.session_timeout (40s) (so that a stopping worker still owns its partitions when "
+          + "it commits)"
+      ])
+    try expectFindings("kafka: {session_timeout: 41s}\n", [])
+    let problems = try SettingsFixture("lanes: {drain_timeout: 1m}\n").load().problems
+    #expect(problems.map(\.key) == ["lanes.drain_timeout"])
+    #expect(problems.first?.place?.hasSuffix("fanfare.yaml:1:24") == true)
+  }
+
+  @Test(arguments: [
+    ("redis: {reconnect_minimum: 6s}", "redis.reconnect_minimum"),
+    ("redis: {reconnect_maximum: 50ms}", "redis.reconnect_minimum"),
+    ("apns: {retry: {initial: 1m}}", "apns.retry.initial"),
+    ("events: {maximum_expires_in: 1m}", "events.default_expires_in"),
+    ("redis: {prefix: {data: 'ff:x'}}", "redis.prefix.data"),
+    ("redis: {prefix: {dashboards: 'ff'}}", "redis.prefix.data"),
+    ("redis: {username: u}", "redis.username"),
+    ("kafka: {topics: {segments: notify-followers}}", "kafka.topics.segments"),
+    ("apns: {key_id: ABC123DEFG, team_id: ABC123DEFG}", "apns.key_file"),
+    ("apns: {key_id: abc, team_id: ''}", "apns.key_id"),
+    (
+      "kafka: {security: {protocol: sasl_ssl, mechanism: PLAIN, username: u}}",
+      "kafka.security.password"
+    ),
+  ])
+  func refusesWhatDoesNotGoTogether(_ yaml: String, _ key: String) throws {
+    let problems = try SettingsFixture(yaml).load().problems
+    #expect(problems.map(\.key) == [key], "\(problems)")
+    #expect(problems.first?.place?.contains("fanfare.yaml:1:") == true, "\(problems)")
+  }
+
+  @Test(arguments: [
+    ("kafka: {security: {username: u}}", "kafka.security.username"),
+    ("kafka: {security: {ca_file: ca.pem}}", "kafka.security.ca_file"),
+    ("redis: {tls: {ca_file: ca.pem}}", "redis.tls.ca_file"),
+  ])
+  func warnsOfWhatIsNotUsed(_ yaml: String, _ key: String) throws {
+    let fixture = try SettingsFixture(yaml)
+    try fixture.directory.write(sampleCertificate, to: "ca.pem")
+    let report = fixture.load()
+    #expect(report.problems.isEmpty, "\(report.problems)")
+    #expect(report.warnings.map(\.key) == [key])
+  }
+
+  @Test(arguments: [
+    ("enable.auto.commit", "false"), ("enable.auto.offset.store", "false"), ("group.id", "x"),
+    ("partition.assignment.strategy", "range,cooperative-sticky"), ("sasl.password", "x"),
+    ("bootstrap.servers", "x:1"), ("enable.ssl.certificate.verification", "false"),
+    ("ssl.endpoint.identification.algorithm", "none"), ("Not A Property", "1"), ("", "1"),
+    ("client.rack", "a\\nb"),
+  ])
+  func refusesPropertiesThatFanfareOwns(_ name: String, _ value: String) throws {
+    let problems = try SettingsFixture("kafka: {properties: {\"\(name)\": \"\(value)\"}}").load()
+      .problems
+    #expect(problems.map(\.key) == ["kafka.properties"], "\(problems)")
+  }
+
+  @Test func takesOtherProperties() throws {
+    try expectFindings(
+      "kafka: {properties: {partition.assignment.strategy: roundrobin, client.rack: eu-1}}", [])
+  }
+
+  @Test func asksForAKeyWhereSomebodySends() throws {
+    var fixture = try SettingsFixture("")
+    #expect(fixture.findings() == [])
+    fixture.requirements = .providerToken
+    #expect(fixture.load().problems.map(\.key) == ["apns.key_file"])
+  }
+}
+
+@Suite struct FileRulesTests {
+  private func fixture(_ pem: String, mode: mode_t = 0o440) throws -> SettingsFixture {
+    let fixture = try SettingsFixture(
+      "apns: {key_file: k.p8, key_id: ABC123DEFG, team_id: ABC123DEFG}\n")
+    chmod(try fixture.directory.write(pem, to: "k.p8"), mode)
+    return fixture
+  }
+
+  @Test func takesAKey() throws { #expect(try fixture(samplePEM).findings() == []) }
+
+  @Test func warnsOfAKeyThatEverybodyMayRead() throws {
+    #expect(
+      try fixture(samplePEM, mode: 0o444).findings() == [
+        "fanfare.yaml:1:18: warning: apns.key_file: k.p8 can be read by every user of this machine "
+          + "(chmod 0440, or defaultMode: 0440 in Kubernetes)"
+      ])
+  }
+
+  @Test(arguments: [
+    (sampleCertificate, "is a certificate"), ("", "is none"), ("garbage \u{0}", "is none"),
+    ("-----BEGIN EC PRIVATE KEY-----\n", "in the older form"),
+    ("-----BEGIN ENCRYPTED PRIVATE KEY-----\n", "is encrypted"),
+    ("-----BEGIN RSA PRIVATE KEY-----\n", "another kind of key"),
+    ("-----BEGIN PRIVATE KEY-----\nMIGT", "is cut off"),
+    (String(repeating: "x", count: 70_000), "at most 65536 are read"),
+  ])
+  func saysWhatAKeyFileIsInstead(_ content: String, _ message: String) throws {
+    let problems = try fixture(content).load().problems
+    #expect(problems.count == 1 && problems[0].message.contains(message), "\(problems)")
+    #expect(problems.first?.key == "apns.key_file")
+  }
+
+  @Test func looksForEveryFile() throws {
+    let fixture = try SettingsFixture(
+      """
+      apns: {key_file: none.p8, key_id: ABC123DEFG, team_id: ABC123DEFG, ca_file: no-ca.pem}
+      redis: {tls: {enabled: true, ca_file: empty.pem}}
+      kafka: {security: {protocol: ssl, ca_file: .}}
+      """)
+    try fixture.directory.write("", to: "empty.pem")
+    #expect(
+      fixture.load().problems.map(\.key) == [
+        "apns.key_file", "apns.ca_file", "redis.tls.ca_file", "kafka.security.ca_file",
+      ])
+  }
+}
