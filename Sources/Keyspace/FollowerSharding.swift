@@ -1,5 +1,6 @@
-/// CRC-32 of IEEE 802.3: reflected, polynomial 0xEDB88320, start and final value all ones. What zlib's
-/// `crc32`, Python's `zlib.crc32` and PHP's `crc32` compute, so that any backend can place a follower.
+/// CRC-32 of IEEE 802.3: reflected, polynomial 0xEDB88320, start and final value all ones. What
+/// zlib's `crc32`, Python's `zlib.crc32` and PHP's `crc32` compute, so that any backend can place a
+/// follower.
 package enum CRC32 {
   private static let table: [UInt32] = (0..<256).map { index in
     (0..<8).reduce(UInt32(index)) { value, _ in
@@ -17,8 +18,8 @@ package enum CRC32 {
 }
 
 extension Keyspace {
-  /// The shard of a streamer's followers that holds this user: CRC-32 of the id's bytes mod `shards`.
-  /// `shards` comes from Redis; below one it counts as one.
+  /// The shard of a streamer's followers that holds this user: CRC-32 of the id's bytes mod
+  /// `shards`. `shards` comes from Redis; below one it counts as one.
   package static func shard(of user: UnsafeRawBufferPointer, shards: Int) -> Int {
     shards > 1 ? Int(CRC32.checksum(user)) % shards : 0
   }

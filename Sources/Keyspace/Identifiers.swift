@@ -21,8 +21,8 @@ extension Keyspace {
     return isASCII || isPrintableUTF8(bytes)
   }
 
-  /// An identifier that names a streamer. One that ends in `:<digits>:<digits>` is refused: its key would be
-  /// the key of another streamer's follower shard.
+  /// An identifier that names a streamer. One that ends in `:<digits>:<digits>` is refused: its key
+  /// would be the key of another streamer's follower shard.
   package static func isStreamerIdentifier(_ text: String) -> Bool {
     guard isIdentifier(text) else { return false }
     let parts = text.utf8.split(separator: 0x3A, omittingEmptySubsequences: false)
@@ -32,8 +32,8 @@ extension Keyspace {
     }
   }
 
-  /// Whether the text can begin every key: at most 64 bytes, no control characters, no `{` or `}`. An empty
-  /// one is allowed.
+  /// Whether the text can begin every key: at most 64 bytes, no control characters, no `{` or `}`.
+  /// An empty one is allowed.
   package static func isPrefix(_ text: String) -> Bool {
     text.isEmpty || (text.utf8.count <= maximumPrefixBytes && isIdentifier(text))
   }

@@ -1,8 +1,8 @@
 /// Every Redis key of Fanfare: its name, its type and its lifetime, in one place.
 ///
-/// What belongs together carries one hash tag (`{…}`), so that a script on it runs in one slot of a Redis
-/// Cluster. Data and dashboards have prefixes of their own, because the patterns of a Redis ACL cannot
-/// subtract: a dashboard's user gets `%R~ff:*` and with it no device token.
+/// What belongs together carries one hash tag (`{…}`), so that a script on it runs in one slot of a
+/// Redis Cluster. Data and dashboards have prefixes of their own, because the patterns of a Redis
+/// ACL cannot subtract: a dashboard's user gets `%R~ff:*` and with it no device token.
 ///
 /// Ids are put into keys as they are: check them with `isIdentifier` (a streamer's with
 /// `isStreamerIdentifier`) where they enter the system, prefixes with `isPrefix`.
@@ -43,7 +43,8 @@ extension Keyspace {
   /// HASH: binding member → time of the binding in ms since 1970; read only when pruning.
   package func bound(user: String) -> String { "\(dataPrefix){u:\(user)}:bound" }
 
-  /// HASH: binding member → why Apple refused its token for good. Not deleted: a new login takes it out.
+  /// HASH: binding member → why Apple refused its token for good. Not deleted: a new login takes it
+  /// out.
   package func quarantined(user: String) -> String { "\(dataPrefix){u:\(user)}:quarantined" }
 
   /// HASH: `locale`, `name`, `tz`, `badge`, `muted` and whatever else templates name.
@@ -82,7 +83,8 @@ extension Keyspace {
   /// STREAM: one point per `seriesIntervalSeconds`, capped at `statsSeriesMaximumEntries`.
   package var statsSeries: String { "\(dashboardsPrefix){stats}:series" }
 
-  /// HASH: a worker's heartbeat; lives `workerLifetimeSeconds`, so a dead worker vanishes by itself.
+  /// HASH: a worker's heartbeat; lives `workerLifetimeSeconds`, so a dead worker vanishes by
+  /// itself.
   package func worker(id: String) -> String { "\(dashboardsPrefix)worker:\(id)" }
 
   /// 7 days: longer than Kafka redelivers, so that a redelivered segment still finds its mark.

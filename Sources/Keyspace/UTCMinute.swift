@@ -1,5 +1,5 @@
-/// A minute of UTC, for the names of keys. Civil date from days: H. Hinnant's `civil_from_days`; valid
-/// for every Int64 of milliseconds, the years before 1970 included.
+/// A minute of UTC, for the names of keys. Civil date from days: H. Hinnant's `civil_from_days`;
+/// valid for every Int64 of milliseconds, the years before 1970 included.
 struct UTCMinute: Equatable {
   let year: Int
   let month: Int

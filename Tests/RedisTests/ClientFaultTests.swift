@@ -25,6 +25,16 @@ import Testing
     }
   }
 
+  @Test func whatFailedUnsentIsNotSentLater() async throws {
+    let server = try RedisServerProcess()
+    server.kill()
+    try await withLane(options(server.port)) { lane async throws in
+      #expect(await lane.code("INCR", "k", timeout: .milliseconds(20)) == .unavailable)
+      try server.start()
+      #expect(try await lane.call("GET", "k") == "(nil)")
+    }
+  }
+
   @Test func killAndRestartInTheMiddle() async throws {
     let server = try RedisServerProcess()
     try await withLane(options(server.port)) { lane async throws in

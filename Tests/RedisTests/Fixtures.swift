@@ -107,8 +107,9 @@ func options(_ port: Int) -> RedisOptions {
     reconnectMinimum: .milliseconds(5), reconnectMaximum: .milliseconds(50))
 }
 
-/// A server that answers the n-th connection with the n-th script, and later ones with the last: a piece of a
-/// script goes out when something is received, or as soon as `upon` was received; `close` closes.
+/// A server that answers the n-th connection with the n-th script, and later ones with the last: a
+/// piece of a script goes out when something is received, or as soon as `upon` was received;
+/// `close` closes.
 final class FakeServer: ConnectionDelegate {
   private var listener: Listener?
   struct Answer: ExpressibleByStringLiteral {

@@ -6,8 +6,8 @@ package struct TestSupportError: Error, CustomStringConvertible {
   package init(_ description: String) { self.description = description }
 }
 
-/// A program that a test runs: ended by its process id, at the latest when the object goes. Should the test
-/// itself crash, a guardian process kills it.
+/// A program that a test runs: ended by its process id, at the latest when the object goes. Should
+/// the test itself crash, a guardian process kills it.
 package final class ChildProcess: Sendable {
   package enum Output: Sendable {
     case discard
@@ -22,8 +22,8 @@ package final class ChildProcess: Sendable {
   private let guardian: Guardian
   private let status = Mutex<Int32?>(nil)
 
-  /// Starts the program, which is looked up in PATH; stdin is empty, stdout and stderr go to `output`.
-  /// `environment` is added to this process's own.
+  /// Starts the program, which is looked up in PATH; stdin is empty, stdout and stderr go to
+  /// `output`. `environment` is added to this process's own.
   package init(
     _ arguments: [String], output: Output = .discard, environment: [String: String] = [:]
   ) throws {
@@ -63,7 +63,8 @@ package final class ChildProcess: Sendable {
     status.withLock { if $0 == nil { _ = Glibc.kill(processID, number) } }
   }
 
-  /// Sends a signal and waits for the end. The exit code; 128 + the signal's number when one ended it.
+  /// Sends a signal and waits for the end. The exit code; 128 + the signal's number when one ended
+  /// it.
   @discardableResult
   package func stop(_ number: Int32 = SIGTERM) -> Int32 {
     signal(number)
@@ -72,8 +73,8 @@ package final class ChildProcess: Sendable {
 
   @discardableResult
   package func waitForExit() -> Int32 {
-    // Waits outside the lock, so that others may signal meanwhile; reaps inside, so that they never signal
-    // a process id that has become another's.
+    // Waits outside the lock, so that others may signal meanwhile; reaps inside, so that they never
+    // signal a process id that has become another's.
     var information = siginfo_t()
     while waitid(P_PID, id_t(processID), &information, WEXITED | WNOWAIT) < 0, errno == EINTR {}
     return status.withLock { known in
@@ -87,8 +88,8 @@ package final class ChildProcess: Sendable {
     }
   }
 
-  /// Reads the output until a line contains `text`. What was read till then is in the error when the output
-  /// ends or the time is over.
+  /// Reads the output until a line contains `text`. What was read till then is in the error when
+  /// the output ends or the time is over.
   package func waitForLine(containing text: String, timeout: Duration = .seconds(10)) throws {
     var read = ""
     let deadline = ContinuousClock.now + timeout
@@ -131,7 +132,8 @@ package final class ChildProcess: Sendable {
   }
 }
 
-/// Kills the child when this process ends without having done so: its stdin is a pipe that closes then.
+/// Kills the child when this process ends without having done so: its stdin is a pipe that closes
+/// then.
 private final class Guardian: Sendable {
   private let processID: pid_t?
   private let lifeline: Int32

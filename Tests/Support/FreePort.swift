@@ -1,12 +1,12 @@
 import Glibc
 
 package enum FreePort {
-  /// Below the ports that the kernel gives to outgoing connections (from 32,768), so that a server that was
-  /// killed finds its port free when it comes back.
+  /// Below the ports that the kernel gives to outgoing connections (from 32,768), so that a server
+  /// that was killed finds its port free when it comes back.
   private static let range: ClosedRange<UInt16> = 18_000...31_999
 
-  /// A TCP port of the loopback address that nobody listens on now, picked at random. Another process may
-  /// still take it first: whoever starts a server on it tries again with the next one.
+  /// A TCP port of the loopback address that nobody listens on now, picked at random. Another
+  /// process may still take it first: whoever starts a server on it tries again with the next one.
   package static func find() throws -> Int {
     for _ in 0..<1_000 {
       let port = UInt16.random(in: range)

@@ -1,8 +1,8 @@
 import Glibc
 import Synchronization
 
-/// A real redis-server on a free port of the loopback address, with a directory of its own; gone when the
-/// object goes. `kill` and `start` again on the same port to play an outage.
+/// A real redis-server on a free port of the loopback address, with a directory of its own; gone
+/// when the object goes. `kill` and `start` again on the same port to play an outage.
 package final class RedisServerProcess: Sendable {
   /// PEM files that switch TLS on; plain connections are refused then.
   package struct TLSFiles: Sendable {
@@ -23,8 +23,8 @@ package final class RedisServerProcess: Sendable {
   private let cliArguments: [String]
   private let process: Mutex<ChildProcess?>
 
-  /// `isDurable`: every write is on disk before its reply, so that it survives `kill`. `options`: further
-  /// arguments of redis-server, such as `["--requirepass", "secret"]`.
+  /// `isDurable`: every write is on disk before its reply, so that it survives `kill`. `options`:
+  /// further arguments of redis-server, such as `["--requirepass", "secret"]`.
   package init(
     isDurable: Bool = false, tls: TLSFiles? = nil, options: [String] = []
   ) throws {
@@ -85,8 +85,9 @@ package final class RedisServerProcess: Sendable {
   package func freeze() { process.withLock { $0?.signal(SIGSTOP) } }
   package func resume() { process.withLock { $0?.signal(SIGCONT) } }
 
-  /// Runs one command through redis-cli; its output without the last line end. Arguments that begin with
-  /// `--` before the command go to redis-cli itself (`["--user", "x", "--pass", "y", "GET", "k"]`).
+  /// Runs one command through redis-cli; its output without the last line end. Arguments that begin
+  /// with `--` before the command go to redis-cli itself (`["--user", "x", "--pass", "y", "GET",
+  /// "k"]`).
   @discardableResult
   package func cli(_ command: [String]) throws -> String {
     let text = try ChildProcess.run(["redis-cli"] + cliArguments + command)

@@ -65,8 +65,8 @@ enum CommandFormat {
   /// Redis's own bound of one argument (`proto-max-bulk-len`).
   static let maximumBytes = 512 << 20
 
-  /// Formats one command with hiredis and lends the result. False when there are no arguments, when they are
-  /// over `maximumBytes` together, or when there is no memory.
+  /// Formats one command with hiredis and lends the result. False when there are no arguments, when
+  /// they are over `maximumBytes` together, or when there is no memory.
   static func withFormatted(
     _ arguments: [UnsafeRawBufferPointer], _ body: (UnsafeRawBufferPointer) -> Void
   ) -> Bool {

@@ -1,8 +1,9 @@
 import EventLoop
 import Transport
 
-/// One connection to Redis for everybody on one loop: pipelines go out in the order of `execute`, those of one
-/// turn in one write, and are answered in that order. Reconnects by itself with back-off.
+/// One connection to Redis for everybody on one loop: pipelines go out in the order of `execute`,
+/// those of one turn in one write, and are answered in that order. Reconnects by itself with
+/// back-off.
 ///
 /// Confined to its loop. Call `close` before letting it go.
 package final class RedisClient {
@@ -21,7 +22,8 @@ package final class RedisClient {
   /// What SCRIPT LOAD answered, by source; a handful of scripts of our own.
   var scriptDigests: [String: String] = [:]
 
-  /// `log` gets a line whenever the connection breaks, cannot be made, or is back; no secrets in it.
+  /// `log` gets a line whenever the connection breaks, cannot be made, or is back; no secrets in
+  /// it.
   /// `random`: 0..<1, for the jitter of the back-off.
   package init(
     options: RedisOptions, loop: EventLoop, log: @escaping (String) -> Void,
@@ -51,12 +53,13 @@ package final class RedisClient {
   /// Ends every pipeline with `closed`; those that were sent may have been done or not.
   package func close() { handle(.close) }
 
-  /// Sends the commands and returns when all replies are there. Without a connection it waits for one. An
-  /// error that Redis answers to a command is that command's reply; thrown is what leaves commands without
-  /// a reply: see `RedisError.Code`, and `isOutcomeUnknown` for whether they may have been done.
+  /// Sends the commands and returns when all replies are there. Without a connection it waits for
+  /// one. An error that Redis answers to a command is that command's reply; thrown is what leaves
+  /// commands without a reply: see `RedisError.Code`, and `isOutcomeUnknown` for whether they may
+  /// have been done.
   ///
-  /// `timeout` (else `commandTimeout`) bounds all of it. When it passes after sending, the connection is
-  /// given up, since later replies would wait behind the missing one.
+  /// `timeout` (else `commandTimeout`) bounds all of it. When it passes after sending, the
+  /// connection is given up, since later replies would wait behind the missing one.
   package func execute(
     _ pipeline: RedisPipeline, timeout: Duration? = nil
   ) async throws(RedisError) -> RedisReplies {

@@ -1,5 +1,6 @@
-/// A command whose one key holds a changing part, as `SMEMBERS ffd:{u:<user>}:bindings`. hiredis formats it
-/// once; appending it to a pipeline copies bytes and writes one length: nothing is allocated.
+/// A command whose one key holds a changing part, as `SMEMBERS ffd:{u:<user>}:bindings`. hiredis
+/// formats it once; appending it to a pipeline copies bytes and writes one length: nothing is
+/// allocated.
 package struct RedisCommandTemplate: Sendable {
   /// Up to the `$` of the changing argument's length.
   let head: [UInt8]

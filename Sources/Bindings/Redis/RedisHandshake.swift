@@ -21,9 +21,9 @@ struct RedisHandshake: Sendable {
     self.commands = commands
   }
 
-  /// The first answer that stands in the way, as the error that waiting pipelines would get; nil when the
-  /// connection is ready. The server's own words are left out: of an AUTH that it does not know, Redis
-  /// repeats the arguments.
+  /// The first answer that stands in the way, as the error that waiting pipelines would get; nil
+  /// when the connection is ready. The server's own words are left out: of an AUTH that it does not
+  /// know, Redis repeats the arguments.
   static func verdict(_ answers: [(step: Step, error: RedisErrorReply?)]) -> RedisError? {
     for (step, error) in answers {
       if let error, let failure = failure(at: step, error) { return failure }

@@ -12,17 +12,21 @@ package struct RedisOptions: Sendable, CustomStringConvertible {
   package var tls: ClientSecurity?
   /// Shown by CLIENT LIST; letters, digits and `-._:`. Nil: none is set.
   package var clientName: String?
-  /// For name resolution, TCP and TLS together, and once more for the handshake on top (AUTH, SELECT).
+  /// For name resolution, TCP and TLS together, and once more for the handshake on top (AUTH,
+  /// SELECT).
   package var connectTimeout: Duration
   /// From `execute` to the last reply, the wait for a connection included.
   package var commandTimeout: Duration
-  /// First and longest wait before another attempt to connect; each is shortened by up to half at random.
+  /// First and longest wait before another attempt to connect; each is shortened by up to half at
+  /// random.
   package var reconnectMinimum: Duration
   package var reconnectMaximum: Duration
-  /// What the replies of one pipeline may take in memory together, 16 bytes an element included. A page of
-  /// 512 users is under 1 MiB; 64 MiB leaves room for large plain sets and says no to a 512 MB string.
+  /// What the replies of one pipeline may take in memory together, 16 bytes an element included. A
+  /// page of 512 users is under 1 MiB; 64 MiB leaves room for large plain sets and says no to a 512
+  /// MB string.
   package var maximumReplyBytes: Int
-  /// Pipelines that wait or are unanswered. One lane has a handful; more means that somebody does not wait.
+  /// Pipelines that wait or are unanswered. One lane has a handful; more means that somebody does
+  /// not wait.
   package var maximumPipelines: Int
 
   package init(

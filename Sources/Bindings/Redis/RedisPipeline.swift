@@ -1,8 +1,9 @@
-/// Commands that go out together, formatted into one buffer. Keep one and reuse it: once `execute` has returned
-/// or thrown, `removeAll` empties it and keeps the memory. Not to be changed while `execute` runs.
+/// Commands that go out together, formatted into one buffer. Keep one and reuse it: once `execute`
+/// has returned or thrown, `removeAll` empties it and keeps the memory. Not to be changed while
+/// `execute` runs.
 ///
-/// Only commands with exactly one reply: no SUBSCRIBE, MONITOR, CLIENT REPLY, nor blocking ones, since
-/// everybody on the connection would wait for them.
+/// Only commands with exactly one reply: no SUBSCRIBE, MONITOR, CLIENT REPLY, nor blocking ones,
+/// since everybody on the connection would wait for them.
 package final class RedisPipeline {
   private var buffer: CommandBuffer
   /// Commands so far.

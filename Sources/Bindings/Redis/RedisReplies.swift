@@ -1,4 +1,5 @@
-/// What Redis answered to a pipeline: one reply per command, in order. Keeps the bytes that its replies show.
+/// What Redis answered to a pipeline: one reply per command, in order. Keeps the bytes that its
+/// replies show.
 package final class RedisReplies {
   let storage: UnsafeMutablePointer<ReplyStorage>
 
@@ -102,8 +103,9 @@ package struct RedisReply {
     return RedisReply(replies: replies, index: Int(node.value) + position)
   }
 
-  /// The hot path: every element in order, without a view of its own: its kind, and its bytes when it is a
-  /// string or status (empty otherwise), good as long as the `RedisReplies`. Nothing when this is no array.
+  /// The hot path: every element in order, without a view of its own: its kind, and its bytes when
+  /// it is a string or status (empty otherwise), good as long as the `RedisReplies`. Nothing when
+  /// this is no array.
   @inline(__always)
   package func forEachElement(_ body: (Int, Kind, UnsafeRawBufferPointer) -> Void) {
     let node = node
@@ -120,8 +122,8 @@ package struct RedisReply {
     withExtendedLifetime(replies) {}
   }
 
-  /// The elements of an array that are texts in pairs (HGETALL, CONFIG GET). Pairs that are no text are left
-  /// out; nil when this is no array.
+  /// The elements of an array that are texts in pairs (HGETALL, CONFIG GET). Pairs that are no text
+  /// are left out; nil when this is no array.
   package var dictionary: [String: String]? {
     guard kind == .array else { return nil }
     var result: [String: String] = [:]

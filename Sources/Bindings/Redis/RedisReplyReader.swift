@@ -1,10 +1,11 @@
 import CHiredis
 
-/// Bytes in, replies out: hiredis's reader with callbacks of our own, which write into the storage of the
-/// replies that are expected next. One reader serves one connection; after an error it is done.
+/// Bytes in, replies out: hiredis's reader with callbacks of our own, which write into the storage
+/// of the replies that are expected next. One reader serves one connection; after an error it is
+/// done.
 package final class RedisReplyReader {
-  /// A status, error, integer or length line longer than this is no reply; hiredis would search it again
-  /// with each piece.
+  /// A status, error, integer or length line longer than this is no reply; hiredis would search it
+  /// again with each piece.
   package static let maximumLineBytes = 64 * 1024
   /// hiredis moves what is left of a piece each time that it has parsed 1 KiB, so pieces are small.
   private static let pieceBytes = 4096
@@ -39,8 +40,8 @@ package final class RedisReplyReader {
     if !replies.isComplete { expected.append(replies) }
   }
 
-  /// Reads as far as `bytes` go. Replies that have become whole say so in `isComplete`, also when an error
-  /// is thrown: what was asked before it has its answer.
+  /// Reads as far as `bytes` go. Replies that have become whole say so in `isComplete`, also when
+  /// an error is thrown: what was asked before it has its answer.
   func receive(_ bytes: UnsafeRawBufferPointer) throws(RedisError) {
     if let failure { throw failure }
     var rest = bytes
@@ -101,8 +102,8 @@ package final class RedisReplyReader {
     }
   }
 
-  /// What a string takes on the wire from its length to its line end; nil when the length is not whole yet
-  /// or no plain number.
+  /// What a string takes on the wire from its length to its line end; nil when the length is not
+  /// whole yet or no plain number.
   private static func wholeStringBytes(_ bytes: UnsafeRawBufferPointer) -> Int? {
     var length = 0
     for position in 0..<min(bytes.count, 18) {
@@ -133,7 +134,8 @@ package final class RedisReplyReader {
 
 private typealias Task = UnsafePointer<redisReadTask>
 
-/// Where the element of this task stands: its reply's own node, or its place among its array's elements.
+/// Where the element of this task stands: its reply's own node, or its place among its array's
+/// elements.
 @inline(__always)
 private func slot(
   _ task: Task, in storage: UnsafeMutablePointer<ReplyStorage>
@@ -151,7 +153,8 @@ private func slot(
   return storage.pointee.nodes + Int(node.value) + position
 }
 
-/// What hiredis gets for an element without elements: anything but null, which would mean no memory.
+/// What hiredis gets for an element without elements: anything but null, which would mean no
+/// memory.
 private var present: UnsafeMutableRawPointer? { UnsafeMutableRawPointer(bitPattern: 1) }
 
 @inline(__always)

@@ -6,11 +6,11 @@ package struct RedisScript: Sendable, Equatable {
 }
 
 extension RedisClient {
-  /// Runs a script by its digest, which Redis computes at the script's first use; where Redis does not have the
-  /// script (any more) its source is sent. One reply.
+  /// Runs a script by its digest, which Redis computes at the script's first use; where Redis does
+  /// not have the script (any more) its source is sent. One reply.
   ///
-  /// After `connectionLost` or `timeout` it may have run: a script that must not run twice has to see that
-  /// itself.
+  /// After `connectionLost` or `timeout` it may have run: a script that must not run twice has to
+  /// see that itself.
   package func evaluate(
     _ script: RedisScript, keys: [String], arguments: [String]
   ) async throws(RedisError) -> RedisReplies {

@@ -1,7 +1,7 @@
 import EventLoop
 
-/// Whether there is a connection to Redis and what to do when there is none: states, events, actions; no
-/// clock, no socket. `RedisClient` performs what it says.
+/// Whether there is a connection to Redis and what to do when there is none: states, events,
+/// actions; no clock, no socket. `RedisClient` performs what it says.
 ///
 ///     idle ─start─▶ connecting ─opened─▶ handshaking ─accepted─▶ ready
 ///                      ▲    │                 │                    │
@@ -104,8 +104,8 @@ struct RedisSession: ~Copyable {
     return actions + [.report("\(name): \(error); trying again"), .startTimer(delay)]
   }
 
-  /// Doubles from the minimum to the maximum; what an operator must mend is tried at the maximum. Between half
-  /// and the whole of it, at random, so that workers do not come back all at once.
+  /// Doubles from the minimum to the maximum; what an operator must mend is tried at the maximum.
+  /// Between half and the whole of it, at random, so that workers do not come back all at once.
   private func delay(after error: RedisError, _ random: Double) -> Duration {
     let isForOperator = error.code == .authentication || error.code == .refused
     var delay = isForOperator ? maximum : minimum

@@ -1,6 +1,7 @@
 /// One element of a reply.
 struct ReplyNode {
-  /// Integer: itself. String, status, error: where its bytes begin. Array: the index of its first element.
+  /// Integer: itself. String, status, error: where its bytes begin. Array: the index of its first
+  /// element.
   var value: Int64
   /// Bytes or elements.
   var count: Int32
@@ -9,9 +10,9 @@ struct ReplyNode {
   static let null = ReplyNode(value: 0, count: 0, kind: .null)
 }
 
-/// The replies of one pipeline while and after they are read: nodes in one block, bytes in another, so that
-/// nothing is allocated per element. The elements of an array lie side by side, whatever is nested in them.
-/// Lives in memory of its own, because hiredis hands its address to our callbacks.
+/// The replies of one pipeline while and after they are read: nodes in one block, bytes in another,
+/// so that nothing is allocated per element. The elements of an array lie side by side, whatever is
+/// nested in them. Lives in memory of its own, because hiredis hands its address to our callbacks.
 struct ReplyStorage: ~Copyable {
   private(set) var nodes: UnsafeMutablePointer<ReplyNode>
   private(set) var nodeCount: Int
@@ -60,7 +61,8 @@ struct ReplyStorage: ~Copyable {
     return byteCount
   }
 
-  /// Makes room for an array's elements, nulls for now; the first one's index, nil when the limit is passed.
+  /// Makes room for an array's elements, nulls for now; the first one's index, nil when the limit
+  /// is passed.
   mutating func appendElements(_ count: Int) -> Int? {
     guard admits(count * MemoryLayout<ReplyNode>.stride) else { return nil }
     if nodeCount + count > nodeCapacity { growNodes(count) }
