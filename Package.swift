@@ -122,7 +122,7 @@ let testTargets: [Target] = [
   tests("IngestTests", ["Ingest", "Model", "Kafka"]),
   tests("ExpandTests", ["Expand", "Model", "Keyspace", "Redis", "EventLoop", "TestSupport"]),
   tests("RenderTests", ["Render", "Model", "JSON"]),
-  tests("DeliverTests", ["Deliver", "Model"]),
+  tests("DeliverTests", ["Deliver", "EventLoop", "HTTP2", "Model", "TLS", "Transport"]),
   tests("RecordTests", ["Record", "Model", "Keyspace", "Redis", "EventLoop", "TestSupport"]),
   tests("DevicesTests", ["Devices", "Model", "Keyspace", "Redis", "EventLoop", "TestSupport"]),
   tests("SettingsTests", ["Settings", "Render", "YAML", "TestSupport"]),
@@ -133,8 +133,8 @@ let testTargets: [Target] = [
   tests(
     "IntegrationTests",
     [
-      "APNsSimulator", "Deliver", "Devices", "Kafka", "Model", "Pipeline", "Record", "TLS", "Telemetry",
-      "TestBed", "TestSupport", "Transport",
+      "APNsSimulator", "Deliver", "Devices", "Kafka", "Model", "Pipeline", "Record", "TLS",
+      "Telemetry", "TestBed", "TestSupport", "Transport",
     ]),
   tests("FaultTests", ["APNsSimulator", "Devices", "Record", "TestBed", "TestSupport", "fanfare"]),
   tests("TidyTests", []),
