@@ -16,6 +16,7 @@ let fanfareProgram = Program(
     WorkerVerb.verb,
     SimulatorVerb.verb,
     BrokerVerb.verb,
+    EmitVerb.verb,
     VersionVerb.verb,
     .completions(program: "fanfare"),
   ],
