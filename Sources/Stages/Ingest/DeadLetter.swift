@@ -9,7 +9,8 @@ package struct DeadLetter: Sendable, Equatable {
 
   /// - Parameters:
   ///   - time: when it was given up, RFC 3339.
-  ///   - original: the record's own headers are kept in front, as many as `maximumOriginalHeaders`.
+  ///   - original: the record's own headers are kept in front, as many as `maximumOriginalHeaders`; those
+  ///     with our names are left out, so that each of ours occurs once and is true.
   package init(_ message: KafkaMessage, error: IngestError, worker: String, time: String) {
     key = message.key
     value = message.value
@@ -20,7 +21,9 @@ package struct DeadLetter: Sendable, Equatable {
       KafkaHeader("fanfare-failed-at", time),
       KafkaHeader("fanfare-worker", worker),
     ]
-    headers = Array(message.headers.prefix(Self.maximumOriginalHeaders)) + own
+    let ours = Set(own.map(\.name))
+    let original = message.headers.lazy.filter { !ours.contains($0.name) }
+    headers = Array(original.prefix(Self.maximumOriginalHeaders)) + own
   }
 
   /// A record with 1,000 headers must not become one that the broker refuses.

@@ -10,7 +10,8 @@ package struct OffsetLedger: Sendable, Equatable {
     var open: Set<Int64> = []
     /// The first offset that began; nil when none has.
     var first: Int64?
-    /// One past the highest offset that began.
+    /// One past the offset that began last. Not the highest: when a topic was made anew its offsets begin
+    /// again, and committing the old end would skip what comes.
     var next: Int64?
     var committed: Int64?
 
@@ -42,7 +43,7 @@ package struct OffsetLedger: Sendable, Equatable {
     guard var assignment = assignments[partition] else { return nil }
     assignment.open.insert(offset)
     if assignment.first == nil { assignment.first = offset }
-    assignment.next = max(assignment.next ?? 0, offset + 1)
+    assignment.next = offset + 1
     assignments[partition] = assignment
     return assignment.number
   }
@@ -64,6 +65,11 @@ package struct OffsetLedger: Sendable, Equatable {
       assignments[partition]?.committed = committable
     }
     return moved
+  }
+
+  /// A commit failed: what it covered is due again at the next `takeCommittable`.
+  package mutating func commitFailed(_ partitions: some Sequence<KafkaPartition>) {
+    for partition in partitions { assignments[partition]?.committed = nil }
   }
 
   /// Records that began and have not finished.
