@@ -37,7 +37,8 @@ import Testing
   }
 
   @Test(arguments: [
-    "\u{202E}gnp.exe", "👨‍👩‍👧‍👦", "e" + String(repeating: "\u{301}", count: 500), "\u{2028}\u{2029}",
+    "\u{202E}gnp.exe", "👨‍👩‍👧‍👦",
+    "e" + String(repeating: "\u{301}", count: 500), "\u{2028}\u{2029}",
     "{{streamer.id}}", "%@ %n", "</script>", "\u{200B}", "日本語",
   ])
   func keepsHostileTextAsItIs(title: String) throws {

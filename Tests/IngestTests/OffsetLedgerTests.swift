@@ -21,7 +21,8 @@ final class Ledger {
   }
 }
 
-/// Each state of a partition (not ours, nothing begun, some open, all done) against each thing that happens.
+/// Each state of a partition (not ours, nothing begun, some open, all done) against each thing
+/// that happens.
 @Suite struct OffsetLedgerTests {
   let one = KafkaPartition(topic: "t", partition: 1)
   let two = KafkaPartition(topic: "t", partition: 2)
@@ -113,7 +114,8 @@ final class Ledger {
     #expect(ledger.unfinished == 1)
   }
 
-  /// A topic that was deleted and made anew begins at 0: committing the old end would skip its records.
+  /// A topic that was deleted and made anew begins at 0: committing the old end would skip its
+  /// records.
   @Test func followsOffsetsThatBeginAgain() throws {
     let ledger = assigned(one)
     let number = try #require(ledger.began(one, 1000))

@@ -2,9 +2,9 @@ import Glibc
 import Kafka
 import Testing
 
-/// One Apache Kafka in a directory of its own. `FANFARE_KAFKA_HOME` names a directory with a script `broker`
-/// (`broker start DIR` prints `host:port`, `broker stop DIR` ends it); without it these tests are skipped,
-/// since Kafka needs Java and half a gigabyte.
+/// One Apache Kafka in a directory of its own. `FANFARE_KAFKA_HOME` names a directory with a
+/// script `broker` (`broker start DIR` prints `host:port`, `broker stop DIR` ends it); without it
+/// these tests are skipped, since Kafka needs Java and half a gigabyte.
 private final class RealKafka {
   static let home = getenv("FANFARE_KAFKA_HOME").flatMap {
     $0.pointee == 0 ? nil : String(cString: $0)
@@ -77,7 +77,8 @@ struct RealKafkaTests {
       again.map { ($0.source, $0.offset + 1) }, uniquingKeysWith: { max($0, $1) })
     try successor.commitNow(offsets, timeout: .seconds(10))
 
-    // A broker holds a fetch back for 500 ms when it has nothing, but answers at once when something comes.
+    // A broker holds a fetch back for 500 ms when it has nothing, but answers at once when
+    // something comes.
     var waits: [Duration] = []
     for number in 0..<21 {
       _ = successor.poll(timeout: .milliseconds(20 + number))

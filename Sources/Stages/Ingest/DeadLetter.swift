@@ -1,7 +1,7 @@
 import Kafka
 
-/// A record that no try will make better, as it goes to the dead letters: key and value untouched, and
-/// headers in plain UTF-8 that any tool shows: why, where from, when, by whom.
+/// A record that no try will make better, as it goes to the dead letters: key and value
+/// untouched, and headers in plain UTF-8 that any tool shows: why, where from, when, by whom.
 package struct DeadLetter: Sendable, Equatable {
   package let key: [UInt8]?
   package let value: [UInt8]?
@@ -9,8 +9,9 @@ package struct DeadLetter: Sendable, Equatable {
 
   /// - Parameters:
   ///   - time: when it was given up, RFC 3339.
-  ///   - original: the record's own headers are kept in front, as many as `maximumOriginalHeaders`; those
-  ///     with our names are left out, so that each of ours occurs once and is true.
+  ///   - original: the record's own headers are kept in front, as many as
+  ///     `maximumOriginalHeaders`; those with our names are left out, so that each of ours occurs
+  ///     once and is true.
   package init(_ message: KafkaMessage, error: IngestError, worker: String, time: String) {
     key = message.key
     value = message.value

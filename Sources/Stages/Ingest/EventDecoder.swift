@@ -2,7 +2,8 @@ import JSON
 import Keyspace
 import Model
 
-/// From a parsed document to a validated event; see `Config/event.schema.json` for the same in JSON Schema.
+/// From a parsed document to a validated event; see `Config/event.schema.json` for the same in
+/// JSON Schema.
 struct EventDecoder {
   let options: IngestOptions
 

@@ -2,7 +2,8 @@ import JSON
 import Keyspace
 import Model
 
-/// A segment as a record of the segments topic: the event's own document and which of its followers.
+/// A segment as a record of the segments topic: the event's own document and which of its
+/// followers.
 package enum SegmentRecord {
   private static let members: Set<String> = ["event", "shard", "generation", "plain", "segments"]
   private static let maximumShards: Int64 = 65_536
