@@ -17,8 +17,12 @@ let fanfareProgram = Program(
     SimulatorVerb.verb,
     BrokerVerb.verb,
     EmitVerb.verb,
+    DemoVerb.verb,
+    BenchVerb.verb,
     VersionVerb.verb,
     .completions(program: "fanfare"),
+    GuardedVerb.verb,
+    BenchSenderVerb.verb,
   ],
   examples: [
     .init("fanfare check", "Look at the configuration, the templates and the key, and connect"),
