@@ -17,7 +17,7 @@ import Testing
       #expect(try await redis.followers("s2") == ["user-1"])
       #expect(
         try await redis.table(keyspace.followers(of: "s1"))
-          == ["shards": "1", "generation": "1", "followers": "4500"])
+          == ["shards": "1", "generation": "0", "followers": "4500"])
     }
   }
 
