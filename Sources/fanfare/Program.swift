@@ -17,6 +17,7 @@ let fanfareProgram = Program(
     SimulatorVerb.verb,
     BrokerVerb.verb,
     EmitVerb.verb,
+    AudienceVerb.verb,
     VersionVerb.verb,
     .completions(program: "fanfare"),
   ],
