@@ -18,6 +18,7 @@ let fanfareProgram = Program(
     BrokerVerb.verb,
     EmitVerb.verb,
     AudienceVerb.verb,
+    RenderVerb.verb,
     VersionVerb.verb,
     .completions(program: "fanfare"),
   ],
