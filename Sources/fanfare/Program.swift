@@ -19,6 +19,7 @@ let fanfareProgram = Program(
     EmitVerb.verb,
     AudienceVerb.verb,
     RenderVerb.verb,
+    CheckVerb.verb,
     VersionVerb.verb,
     .completions(program: "fanfare"),
   ],
