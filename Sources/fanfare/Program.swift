@@ -18,6 +18,8 @@ let fanfareProgram = Program(
     BrokerVerb.verb,
     EmitVerb.verb,
     AudienceVerb.verb,
+    RenderVerb.verb,
+    CheckVerb.verb,
     VersionVerb.verb,
     .completions(program: "fanfare"),
   ],
