@@ -139,6 +139,7 @@ let testTargets: [Target] = [
       "TestBed", "TestSupport", "Transport",
     ]),
   tests("FaultTests", ["APNsSimulator", "Devices", "Record", "TestBed", "TestSupport", "fanfare"]),
+  tests("CommandTests", ["JSON", "Terminal", "TestSupport", "fanfare"]),
   tests("TidyTests", []),
 ]
 

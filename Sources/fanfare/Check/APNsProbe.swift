@@ -4,8 +4,8 @@ import HTTP2
 import Telemetry
 import Transport
 
-/// One connection to Apple's service and one request for a device that cannot exist, to see whether our
-/// provider token is taken. Confined to its loop.
+/// One connection to Apple's service and one request for a device that cannot exist, to see whether
+/// our provider token is taken. Confined to its loop.
 final class APNsProbe {
   struct Answer: Sendable {
     /// Until TLS was done and HTTP/2 agreed on; nil when it did not come so far.
