@@ -38,7 +38,7 @@ import Testing
     try await bed.seed(Self.audience, streamer: "s1")
     let first = try await bed.startProcess(
       "first", executable: Self.executable,
-      settings: Self.slowly + ["kafka.session_timeout=60s", "lanes.drain_timeout=20s"])
+      settings: Self.slowly)
     try await bed.emit("e1")
     try await Self.middle(bed)
     #expect(first.stop(SIGTERM) == 0)

@@ -2,7 +2,8 @@ import JSON
 import Keyspace
 import Model
 
-/// From a parsed document to a validated event; see `Config/event.schema.json` for the same in JSON Schema.
+/// From a parsed document to a validated event; see `Config/event.schema.json` for the same in
+/// JSON Schema.
 struct EventDecoder {
   let options: IngestOptions
 
@@ -77,7 +78,8 @@ struct EventDecoder {
     let written = try text(object, "occurred_at")
     guard let milliseconds = Timestamp.milliseconds(written) else {
       throw IngestError(
-        .badTime, "occurred_at must be like 2026-11-21T08:00:00Z (RFC 3339), not \(quoted(written))")
+        .badTime, "occurred_at must be like 2026-11-21T08:00:00Z (RFC 3339), not \(quoted(written))"
+      )
     }
     return milliseconds
   }
@@ -89,7 +91,8 @@ struct EventDecoder {
     }
     guard seconds >= 1, seconds <= options.maximumExpirySeconds else {
       throw IngestError(
-        .badExpiry, "expires_in must be 1 to \(options.maximumExpirySeconds) seconds, not \(seconds)")
+        .badExpiry,
+        "expires_in must be 1 to \(options.maximumExpirySeconds) seconds, not \(seconds)")
     }
     return seconds
   }

@@ -1,16 +1,19 @@
 import Kafka
 
-/// Which offsets may be committed: a pure machine. Records of a partition begin in order and finish in any;
-/// only what lies below the first unfinished one may be committed, so that a crash skips nothing.
+/// Which offsets may be committed: a pure machine. Records of a partition begin in order and
+/// finish in any; only what lies below the first unfinished one may be committed, so that a crash
+/// skips nothing.
 package struct OffsetLedger: Sendable, Equatable {
-  /// One assignment of a partition. A record that began under an earlier one must not move this one's offset.
+  /// One assignment of a partition. A record that began under an earlier one must not move this
+  /// one's offset.
   private struct Assignment: Sendable, Equatable {
     let number: Int
     /// Records that began and have not finished; bounded by what the lanes take.
     var open: Set<Int64> = []
     /// The first offset that began; nil when none has.
     var first: Int64?
-    /// One past the highest offset that began.
+    /// One past the offset that began last. Not the highest: when a topic was made anew its
+    /// offsets begin again, and committing the old end would skip what comes.
     var next: Int64?
     var committed: Int64?
 
@@ -36,13 +39,13 @@ package struct OffsetLedger: Sendable, Equatable {
     for partition in partitions { assignments[partition] = nil }
   }
 
-  /// A record was handed to a lane. Returns the assignment's number for `finished`, nil when the partition is
-  /// not ours: then the record is another's and must not be worked on.
+  /// A record was handed to a lane. Returns the assignment's number for `finished`, nil when the
+  /// partition is not ours: then the record is another's and must not be worked on.
   package mutating func began(_ partition: KafkaPartition, _ offset: Int64) -> Int? {
     guard var assignment = assignments[partition] else { return nil }
     assignment.open.insert(offset)
     if assignment.first == nil { assignment.first = offset }
-    assignment.next = max(assignment.next ?? 0, offset + 1)
+    assignment.next = offset + 1
     assignments[partition] = assignment
     return assignment.number
   }
@@ -64,6 +67,11 @@ package struct OffsetLedger: Sendable, Equatable {
       assignments[partition]?.committed = committable
     }
     return moved
+  }
+
+  /// A commit failed: what it covered is due again at the next `takeCommittable`.
+  package mutating func commitFailed(_ partitions: some Sequence<KafkaPartition>) {
+    for partition in partitions { assignments[partition]?.committed = nil }
   }
 
   /// Records that began and have not finished.

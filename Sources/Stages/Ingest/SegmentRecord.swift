@@ -2,10 +2,13 @@ import JSON
 import Keyspace
 import Model
 
-/// A segment as a record of the segments topic: the event's own document and which of its followers.
+/// A segment as a record of the segments topic: the event's own document and which of its
+/// followers.
 package enum SegmentRecord {
   private static let members: Set<String> = ["event", "shard", "generation", "plain", "segments"]
   private static let maximumShards: Int64 = 65_536
+  /// Another system's key with a streamer's id of at most 128 bytes in it.
+  private static let maximumKeyBytes = 512
 
   package static func encode(_ segment: Segment) -> (key: [UInt8], value: [UInt8]) {
     var value = Array(#"{"event":"#.utf8) + segment.event.document
@@ -33,6 +36,10 @@ package enum SegmentRecord {
       guard count == 1, object["shard"] == nil, object["generation"] == nil else {
         throw IngestError(.badSegment, "a plain set is one segment without shard and generation")
       }
+      guard isPlainKey(key) else {
+        throw IngestError(
+          .badSegment, "plain must be 1 to \(maximumKeyBytes) bytes without control characters")
+      }
       return Segment(event: event, slice: .plain(key: key), count: 1)
     }
     let shard = try number(object, "shard", 0...count - 1)
@@ -42,12 +49,18 @@ package enum SegmentRecord {
       count: Int(count))
   }
 
+  private static func isPlainKey(_ key: String) -> Bool {
+    (1...maximumKeyBytes).contains(key.utf8.count)
+      && key.utf8.allSatisfy { $0 >= 0x20 && $0 != 0x7F }
+  }
+
   private static func number(
     _ object: JSONObject, _ name: String, _ range: ClosedRange<Int64>
   ) throws(IngestError) -> Int64 {
     guard let value = object[name]?.integer, range.contains(value) else {
       throw IngestError(
-        .badSegment, "\(name) must be a whole number from \(range.lowerBound) to \(range.upperBound)")
+        .badSegment,
+        "\(name) must be a whole number from \(range.lowerBound) to \(range.upperBound)")
     }
     return value
   }
