@@ -123,7 +123,7 @@ let testTargets: [Target] = [
   tests("IngestTests", ["Ingest", "Model", "Kafka"]),
   tests("ExpandTests", ["Expand", "Model", "Keyspace", "Redis", "EventLoop", "TestSupport"]),
   tests("RenderTests", ["Render", "Model", "JSON"]),
-  tests("DeliverTests", ["Deliver", "Model"]),
+  tests("DeliverTests", ["Deliver", "EventLoop", "HTTP2", "Model", "TLS", "Transport"]),
   tests("RecordTests", ["Record", "Model", "Keyspace", "Redis", "EventLoop", "TestSupport"]),
   tests("DevicesTests", ["Devices", "Model", "Keyspace", "Redis", "EventLoop", "TestSupport"]),
   tests("EvaluationTests", ["Evaluation"]),
@@ -135,8 +135,8 @@ let testTargets: [Target] = [
   tests(
     "IntegrationTests",
     [
-      "APNsSimulator", "Deliver", "Devices", "Kafka", "Model", "Pipeline", "Record", "TLS", "Telemetry",
-      "TestBed", "TestSupport", "Transport",
+      "APNsSimulator", "Deliver", "Devices", "Kafka", "Model", "Pipeline", "Record", "TLS",
+      "Telemetry", "TestBed", "TestSupport", "Transport",
     ]),
   tests("FaultTests", ["APNsSimulator", "Devices", "Record", "TestBed", "TestSupport", "fanfare"]),
   tests("CommandTests", ["JSON", "Terminal", "TestSupport", "fanfare"]),

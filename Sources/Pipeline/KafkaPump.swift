@@ -1,4 +1,3 @@
-import CLinux
 import EventLoop
 import Ingest
 import Kafka
@@ -21,7 +20,7 @@ package actor KafkaPump {
   private var isClosed = false
   private var isReady = false
   private var hasNews = false
-  private var waker: Waker?
+  private var waker: LoopWaker?
   private var drained: CheckedContinuation<Void, Never>?
 
   /// Offsets are committed this often when there is something to commit: what a crash repeats besides what
@@ -59,7 +58,7 @@ package actor KafkaPump {
     consumer.offsetsToCommitOnRevoke = { [weak self] _ in
       self?.assumeIsolated { $0.offsets.takeCommittable() } ?? [:]
     }
-    let waker = try Waker(loop: loop) { [weak self] in
+    let waker = try LoopWaker(loop: loop) { [weak self] in
       self?.assumeIsolated { $0.poll() }
     }
     self.waker = waker
@@ -89,7 +88,7 @@ package actor KafkaPump {
       guard let polled = consumer.poll(timeout: .zero) else { return }
       handle(polled)
     }
-    waker?.again()
+    waker?.wake()
   }
 
   private func handle(_ polled: KafkaPoll) {

@@ -1,7 +1,8 @@
-import EventLoop
 import Glibc
 import Synchronization
 import Testing
+
+@testable import EventLoop
 
 @Suite struct EventLoopTests {
   @Test func runsActorJobsOnItsOwnThread() async {
@@ -86,6 +87,43 @@ import Testing
     }
   }
 
+  @Test func callsTheBodyWhenAForeignThreadWritesAndNotAfterClose() async throws {
+    let loop = EventLoop(name: "test")
+    defer { loop.stop() }
+    let calls = try await LoopActor(loop).run { _ in
+      let calls = Box(0)
+      let waker = try LoopWaker(loop: loop) { calls.value += 1 }
+      let descriptor = waker.descriptor
+      Thread.run {
+        var one: UInt64 = 1
+        _ = write(descriptor, &one, 8)
+      }
+      for _ in 0..<10_000 where calls.value == 0 { await loop.wait(.milliseconds(1)) }
+      let written = calls.value
+      waker.wake()
+      for _ in 0..<10_000 where calls.value == written { await loop.wait(.milliseconds(1)) }
+      let woken = calls.value - written
+      waker.close()
+      waker.wake()
+      await loop.wait(.milliseconds(2))
+      return [written, woken, calls.value]
+    }
+    #expect(calls == [1, 1, 2])
+  }
+
+  @Test func forgetsCancelledTimersThatAreFarAway() {
+    var heap = TimerHeap()
+    var live: [LoopTimer] = []
+    for number in 0..<50_000 {
+      let timer = LoopTimer(deadline: UInt64(1_000_000 - number)) {}
+      heap.insert(timer)
+      if number % 50 == 0 { live.append(timer) } else { timer.cancel() }
+    }
+    #expect(heap.count < 4096)
+    let due = heap.due(at: 1_000_000)
+    #expect(due.count == live.count)
+  }
+
   @Test func endsItsThread() {
     let loop = EventLoop(name: "test")
     loop.stop()
@@ -110,4 +148,24 @@ private final class Box<Value> {
 private final class Counter: LoopHandler {
   var calls = 0
   func descriptorReady(_ readiness: Interest) { calls += 1 }
+}
+
+private enum Thread {
+  static func run(_ body: @escaping @Sendable () -> Void) {
+    let work = Unmanaged.passRetained(Work(body))
+    var thread: pthread_t = 0
+    pthread_create(
+      &thread, nil,
+      { context in
+        // Balances the retain above.
+        if let context { Unmanaged<Work>.fromOpaque(context).takeRetainedValue().body() }
+        return nil
+      }, work.toOpaque())
+    pthread_detach(thread)
+  }
+
+  private final class Work: Sendable {
+    let body: @Sendable () -> Void
+    init(_ body: @escaping @Sendable () -> Void) { self.body = body }
+  }
 }

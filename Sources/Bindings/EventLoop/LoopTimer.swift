@@ -22,15 +22,19 @@ package final class LoopTimer {
 }
 
 /// Timers by deadline, earliest first; a binary heap. Cancelled ones leave when they come to the top, or when
-/// they are more than half of a large heap.
+/// the heap has doubled since they were last looked for: each insertion pays for a bounded share of it.
 struct TimerHeap {
   private var items: [LoopTimer] = []
   private var sequence: UInt64 = 0
+  private var compactionCount = TimerHeap.smallCount
+  private static let smallCount = 1024
+
+  var count: Int { items.count }
 
   mutating func insert(_ timer: LoopTimer) {
     sequence += 1
     timer.sequence = sequence
-    if items.count >= 1024, items.count(where: { $0.isCancelled }) > items.count / 2 { compact() }
+    if items.count >= compactionCount { compact() }
     items.append(timer)
     siftUp(items.count - 1)
   }
@@ -60,6 +64,7 @@ struct TimerHeap {
 
   private mutating func compact() {
     let kept = items.filter { !$0.isCancelled }
+    compactionCount = max(Self.smallCount, kept.count * 2)
     items.removeAll(keepingCapacity: true)
     for timer in kept {
       items.append(timer)

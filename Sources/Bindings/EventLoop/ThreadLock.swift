@@ -4,11 +4,11 @@ import Glibc
 /// it on Linux and takes what it guards for a race.
 ///
 /// Unchecked: `state` is touched with the lock held, by `withLock` alone.
-final class ThreadLock<State>: @unchecked Sendable {
+package final class ThreadLock<State>: @unchecked Sendable {
   private var state: State
   private let mutex = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
 
-  init(_ state: State) {
+  package init(_ state: State) {
     self.state = state
     pthread_mutex_init(mutex, nil)
   }
@@ -18,7 +18,7 @@ final class ThreadLock<State>: @unchecked Sendable {
     mutex.deallocate()
   }
 
-  func withLock<Result>(_ body: (inout State) -> Result) -> Result {
+  package func withLock<Result>(_ body: (inout State) -> Result) -> Result {
     pthread_mutex_lock(mutex)
     defer { pthread_mutex_unlock(mutex) }
     return body(&state)

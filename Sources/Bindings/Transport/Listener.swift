@@ -78,7 +78,10 @@ package final class Listener {
 
   private func acceptOne() -> Bool {
     let accepted = linux_accept(descriptor)
-    guard accepted >= 0 else { return errno == EINTR || errno == ECONNABORTED }
+    guard accepted >= 0 else {
+      if [EMFILE, ENFILE, ENOBUFS, ENOMEM].contains(errno) { rest() }
+      return errno == EINTR || errno == ECONNABORTED
+    }
     Socket.setNoDelay(accepted)
     var session: TLSSession?
     if let tls {
@@ -98,6 +101,16 @@ package final class Listener {
     connection.delegate = delegate
     connection.begin()
     return true
+  }
+
+  /// No descriptor is left: the connection waits in the kernel, and asking for it at once would be a spin.
+  private func rest() {
+    guard let registration else { return }
+    loop.change(registration, to: [])
+    loop.schedule(after: .milliseconds(100)) { [weak self] in
+      guard let self, self.registration == registration else { return }
+      loop.change(registration, to: [.read])
+    }
   }
 }
 

@@ -4,35 +4,36 @@ import Model
 import Transport
 
 /// One HTTP/2 connection to APNs with the pushes in flight on it: joins transport, session and slots. It says
-/// what happened to its route, which decides. Confined to its lane's loop.
+/// what happened to its route, which decides. What it hears is in APNsConnection+Hearing. Confined to its
+/// lane's loop.
 final class APNsConnection {
   /// Bytes for the socket beyond which no more frames are made: about 200 pushes.
   private static let outputLimit = 128 * 1024
 
-  private unowned let route: Route
-  private let loop: EventLoop
+  unowned let route: Route
+  let loop: EventLoop
   private let options: DeliverOptions
   private var transport: Connection?
-  private var session: HTTP2ClientSession?
-  private var machine = ConnectionMachine()
-  private var slots: StreamSlots
+  var session: HTTP2ClientSession?
+  var machine = ConnectionMachine()
+  var slots: StreamSlots
   /// Bodies of refusals, by slot; accepted pushes have none.
-  private var bodies: [Int: [UInt8]] = [:]
-  private var finished: [(slot: Int, errorCode: UInt32)] = []
+  var bodies: [Int: [UInt8]] = [:]
+  var finished: [(slot: Int, errorCode: UInt32)] = []
   private let plainBlock: HTTP2FieldBlock
   private let collapsingBlock: HTTP2FieldBlock
   private var headersInBlock: EncodedHeaders?
-  /// The last ones used: nghttp2 borrows their bytes while a request waits to be written.
-  private var tokens: [ProviderToken] = []
   private var unwrittenBodyBytes = 0
-  private var lastHeardAt: UInt64 = 0
+  var lastHeardAt: UInt64 = 0
   private var lastAnswerAt: UInt64 = 0
-  private var pingSentAt: UInt64?
-  private var goAwayReason: String?
-  private var hasWork = false
-  private var gotSettings = false
+  var greetingAt: UInt64 = 0
+  var pingSentAt: UInt64?
+  var goAwayReason: String?
+  var hasWork = false
+  var gotSettings = false
   let openedAt: UInt64
-  private(set) var answers = 0
+  /// Response heads that came.
+  var answers = 0
 
   init(route: Route, loop: EventLoop, options: DeliverOptions) throws(HTTP2Error) {
     self.route = route
@@ -83,14 +84,16 @@ final class APNsConnection {
   enum Sent { case sent, refusedHeaders, failed }
 
   /// Hands a push to nghttp2; `flush` puts it on the wire. Only when `capacity` is positive.
-  func send(_ push: ReadyPush, headers: EncodedHeaders, token: ProviderToken, now: UInt64) -> Sent {
+  func send(_ push: ReadyPush, headers: EncodedHeaders, now: UInt64) -> Sent {
     guard let session, let slot = slots.take() else { return .failed }
     let block = headers.headers.collapseID == nil ? plainBlock : collapsingBlock
-    if headersInBlock !== headers || tokens.last !== token {
-      guard prepare(block, headers, token) else {
+    if headersInBlock !== headers {
+      headersInBlock = nil
+      guard headers.apply(to: block) else {
         slots.giveBack(slot)
         return .refusedHeaders
       }
+      headersInBlock = headers
     }
     let entry = push.batch.entries[push.index]
     let bytes = push.batch.bytes
@@ -109,23 +112,10 @@ final class APNsConnection {
       return .sent
     } catch {
       slots.giveBack(slot)
+      // Its stream identifiers are used up, after a thousand million pushes.
+      retire("\(error)")
       return .failed
     }
-  }
-
-  private func prepare(
-    _ block: HTTP2FieldBlock, _ headers: EncodedHeaders, _ token: ProviderToken
-  ) -> Bool {
-    if tokens.last !== token {
-      tokens.append(token)
-      if tokens.count > 3 { tokens.removeFirst() }
-    }
-    headersInBlock = nil
-    guard headers.apply(to: block),
-      block.set(EncodedHeaders.Field.authorization, token.authorization.bytes)
-    else { return false }
-    headersInBlock = headers
-    return true
   }
 
   /// Puts on the wire what was sent, and what nghttp2 has to say besides.
@@ -155,6 +145,10 @@ final class APNsConnection {
 
   /// Gives up on streams without an answer and asks a quiet server for a sign of life.
   func tick(now: UInt64) {
+    if machine.phase == .greeting, now &- greetingAt > options.connectTimeout.nanoseconds {
+      close(.silent, "no SETTINGS after the TLS handshake")
+      return
+    }
     guard machine.phase == .open || machine.phase == .draining, let session else { return }
     var unanswered = 0
     let limit = options.requestTimeout.nanoseconds
@@ -194,18 +188,18 @@ final class APNsConnection {
 
   // MARK: the machine's actions
 
-  private func lose(_ reason: String) { close(.lost, reason) }
+  func lose(_ reason: String) { close(.lost, reason) }
 
   private func close(_ event: ConnectionMachine.Event, _ reason: String) {
     perform(machine.handle(event), reason)
   }
 
-  private func closeWhenDrained() {
+  func closeWhenDrained() {
     guard machine.phase == .draining, slots.inFlight == 0 else { return }
     perform(machine.handle(.drained), "drained")
   }
 
-  private func perform(_ action: ConnectionMachine.Action, _ reason: String) {
+  func perform(_ action: ConnectionMachine.Action, _ reason: String) {
     switch action {
     case .none: return
     case .becomeReady: route.ready(self)
@@ -222,16 +216,19 @@ final class APNsConnection {
 
   private func takeInFlight() -> [ReadyPush] {
     slots.occupied.compactMap { slot in
-      let push = slots[slot].map {
-        ReadyPush(batch: $0.push.batch, index: $0.push.index, tries: $0.push.tries + 1)
-      }
+      guard let item = slots[slot] else { return nil }
       slots.giveBack(slot)
-      return push
+      // Its head says all there is to say: the stream's end alone was lost, and Apple has the push.
+      guard item.status != 200 else {
+        item.push.batch.settle(item.push.index, .accepted)
+        return nil
+      }
+      return item.push.again()
     }
   }
 
   /// Judges the streams that ended. Outside of nghttp2's callbacks, which may not be re-entered.
-  private func settleFinished() {
+  func settleFinished() {
     var position = 0
     while position < finished.count {
       let (slot, errorCode) = finished[position]
@@ -239,85 +236,22 @@ final class APNsConnection {
       guard let item = slots[slot] else { continue }
       let body = item.status == 200 ? nil : bodies.removeValue(forKey: slot)
       slots.giveBack(slot)
-      if item.status != 0 {
-        answers += 1
-        lastAnswerAt = loop.now
-      }
-      let push = ReadyPush(
-        batch: item.push.batch, index: item.push.index, tries: item.push.tries + 1)
-      if item.status == 0 {
-        route.unanswered(push, refused: errorCode == HTTP2ErrorCode.refusedStream)
-      } else if item.status == 200 {
-        push.batch.settle(push.index, .accepted)
-      } else {
-        route.answered(push, status: Int(item.status), body: body ?? [], on: self, tokens.last)
+      if item.status != 0 { lastAnswerAt = loop.now }
+      switch item.status {
+      case 0:
+        // A stream beyond the last one that a GOAWAY names was not looked at (RFC 9113, section 6.8).
+        let isUntouched = errorCode == HTTP2ErrorCode.refusedStream && machine.phase == .draining
+        if isUntouched { route.putBack(item.push) } else { route.unanswered(item.push.again()) }
+      case 200:
+        item.push.batch.settle(item.push.index, .accepted)
+        route.credentialsTaken()
+      default:
+        route.answered(
+          item.push.again(), status: Int(item.status), body: body ?? [], on: self,
+          item.headers.token)
       }
     }
     finished.removeAll(keepingCapacity: true)
     closeWhenDrained()
   }
-}
-
-extension APNsConnection: ConnectionDelegate {
-  func connectionOpened(_ connection: Connection) {
-    lastHeardAt = loop.now
-    perform(machine.handle(.opened), "")
-    flush()
-  }
-
-  func connection(_ connection: Connection, received bytes: UnsafeRawBufferPointer) {
-    guard let session else { return }
-    lastHeardAt = loop.now
-    pingSentAt = nil
-    do {
-      try session.receive(bytes)
-    } catch {
-      lose("\(error)")
-      return
-    }
-    if gotSettings {
-      gotSettings = false
-      perform(machine.handle(.settings), "")
-    }
-    if let reason = goAwayReason {
-      goAwayReason = nil
-      perform(machine.handle(.goAway), reason)
-    }
-    settleFinished()
-    hasWork = true
-    route.schedulePump()
-  }
-
-  func connectionDrained(_ connection: Connection) {
-    guard machine.phase == .open || machine.phase == .draining else { return }
-    hasWork = true
-    route.schedulePump()
-  }
-
-  func connectionClosed(_ connection: Connection, error: TransportError?) {
-    lose(error.map { "\($0)" } ?? "the server closed the connection")
-  }
-}
-
-extension APNsConnection: HTTP2ClientDelegate {
-  func http2(slot: Int, status: Int) { slots.setStatus(slot, status) }
-
-  func http2(slot: Int, header name: UnsafeRawBufferPointer, value: UnsafeRawBufferPointer) {}
-
-  func http2(slot: Int, body: UnsafeRawBufferPointer) {
-    let room = Answer.maximumBytes - (bodies[slot]?.count ?? 0)
-    guard room > 0, !body.isEmpty else { return }
-    bodies[slot, default: []].append(contentsOf: body.prefix(room))
-  }
-
-  func http2(slot: Int, closed errorCode: UInt32) { finished.append((slot, errorCode)) }
-
-  func http2GoAway(lastStreamID: Int32, errorCode: UInt32, debug: UnsafeRawBufferPointer) {
-    let reason = Answer(body: Array(debug.prefix(Answer.maximumBytes))).reason
-    goAwayReason = reason ?? "GOAWAY, error code \(errorCode)"
-  }
-
-  func http2SettingsChanged() { gotSettings = true }
-
-  func http2PingAcknowledged() { pingSentAt = nil }
 }

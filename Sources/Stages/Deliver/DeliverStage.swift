@@ -9,6 +9,8 @@ package final class DeliverStage {
   private let loop: EventLoop
   private let routes: [APNsEnvironment: Route]
   private var waiting: [CheckedContinuation<Void, Never>] = []
+  /// The first of those that waited is on its way.
+  private var isAdmitting = false
   private var ticker: LoopTimer?
   private var isStopped = false
   private static let tickInterval: Duration = .milliseconds(500)
@@ -24,7 +26,9 @@ package final class DeliverStage {
         environment: item.key, target: item.value, options: options, tokens: tokens, loop: loop,
         random: random)
     }
-    for route in routes.values { route.whenReadyShrank = { [weak self] in self?.admitWaiting() } }
+    for route in routes.values {
+      route.whenReadyMayHaveShrunk = { [weak self] in self?.admitWaiting() }
+    }
   }
 
   /// Connects. Pushes may be admitted before a connection is open; they wait.
@@ -43,15 +47,22 @@ package final class DeliverStage {
     for continuation in waiting { continuation.resume() }
   }
 
-  /// Queues a sealed batch, after waiting until fewer than `readyPushes` wait for a stream. This is where
-  /// backpressure begins: who waits here reads no further page. Each push gets its outcome through the batch.
+  /// Queues a sealed batch, after waiting until fewer than `readyPushes` wait for a stream, in the order of
+  /// the calls. This is where backpressure begins: who waits here reads no further page. Each push gets its
+  /// outcome through the batch.
   package func admit(_ batch: PushBatch) async {
-    while readyCount >= options.readyPushes, !isStopped {
+    if mustWait {
       await withCheckedContinuation { waiting.append($0) }
+      isAdmitting = false
     }
     var taken = 0
     for route in routes.values { taken += route.append(batch) }
     if taken < batch.entries.count { rejectUnroutable(batch) }
+    admitWaiting()
+  }
+
+  private var mustWait: Bool {
+    !isStopped && (readyCount >= options.readyPushes || isAdmitting || !waiting.isEmpty)
   }
 
   private func rejectUnroutable(_ batch: PushBatch) {
@@ -67,8 +78,9 @@ package final class DeliverStage {
   package var openConnections: Int { routes.values.reduce(0) { $0 + $1.openConnections } }
 
   private func admitWaiting() {
-    // One at a time: each may bring a whole batch. The next goes when that one has shrunk the queue again.
-    guard !waiting.isEmpty, readyCount < options.readyPushes else { return }
+    // One at a time: each may bring a whole batch. It calls this again when it has.
+    guard !waiting.isEmpty, !isAdmitting, readyCount < options.readyPushes else { return }
+    isAdmitting = true
     waiting.removeFirst().resume()
   }
 

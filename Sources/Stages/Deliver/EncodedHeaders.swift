@@ -1,17 +1,20 @@
 import HTTP2
 import Model
 
-/// The header fields that all pushes of a fan-out share, as bytes that nghttp2 may borrow.
+/// The header fields that pushes of a fan-out share, and the provider token that they are sent with, as bytes
+/// that nghttp2 may borrow: who keeps this keeps them all.
 final class EncodedHeaders {
   let headers: PushHeaders
+  let token: ProviderToken
   private let topic: StableBytes
   private let pushType: StableBytes
   private let priority: StableBytes
   private let expiration: StableBytes
   private let collapseID: StableBytes?
 
-  init(_ headers: PushHeaders) {
+  init(_ headers: PushHeaders, token: ProviderToken) {
     self.headers = headers
+    self.token = token
     topic = StableBytes(headers.topic)
     pushType = StableBytes(headers.pushType.rawValue)
     priority = StableBytes(String(headers.priority))
@@ -48,7 +51,8 @@ final class EncodedHeaders {
   /// False when a value holds what a header must not: CR, LF, NUL and their like.
   func apply(to block: HTTP2FieldBlock) -> Bool {
     var isClean =
-      block.set(Field.topic, topic.bytes) && block.set(Field.pushType, pushType.bytes)
+      block.set(Field.authorization, token.authorization.bytes)
+      && block.set(Field.topic, topic.bytes) && block.set(Field.pushType, pushType.bytes)
       && block.set(Field.priority, priority.bytes) && block.set(Field.expiration, expiration.bytes)
     if let collapseID { isClean = isClean && block.set(Field.collapseID, collapseID.bytes) }
     return isClean

@@ -1,4 +1,4 @@
-import Synchronization
+import EventLoop
 
 /// The provider token of one team key, shared by all lanes of a worker: Apple answers 429 when a connection
 /// sees more than one new token within 20 minutes, and 403 when one is older than an hour ("Establishing a
@@ -17,7 +17,7 @@ package final class ProviderTokenSource: Sendable {
   private let lifetimeMilliseconds: Int64
   private let sign: @Sendable ([UInt8]) throws -> [UInt8]
   private let base64URL: @Sendable ([UInt8]) -> String
-  private let state = Mutex(State())
+  private let state = ThreadLock(State())
 
   /// - Parameters:
   ///   - lifetime: the age at which a token is renewed; kept between 20 and 60 minutes.

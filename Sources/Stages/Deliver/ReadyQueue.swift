@@ -5,6 +5,9 @@ struct ReadyPush {
   let batch: PushBatch
   let index: Int
   let tries: Int
+
+  /// The same push after one more try.
+  func again() -> ReadyPush { ReadyPush(batch: batch, index: index, tries: tries + 1) }
 }
 
 /// The pushes of one route that wait for a stream. Those that come back go first; new ones follow, batch by
@@ -92,7 +95,8 @@ struct ReadyQueue {
   }
 }
 
-/// Pushes that wait out a back-off, earliest first. Bounded by what was in flight: a push is here or there.
+/// Pushes that wait out a back-off, earliest first. Its bound is the caller's: the batches that a segment may
+/// have unsettled.
 struct RetryQueue {
   private struct Item {
     let due: UInt64

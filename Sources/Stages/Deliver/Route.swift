@@ -2,27 +2,33 @@ import EventLoop
 import Model
 
 /// The way of a lane's pushes to one of Apple's environments: what waits, what waits longer, and the
-/// connections. It hands out pushes and judges answers. Confined to its lane's loop.
+/// connections. It hands out pushes and, in Route+Answers, judges what became of them. Confined to its lane's
+/// loop.
 final class Route {
   let target: APNsRoute
-  private let options: DeliverOptions
-  private let loop: EventLoop
-  private let tokens: ProviderTokenSource
-  private var random: any RandomNumberGenerator
-  private var ready: ReadyQueue
-  private var retries = RetryQueue()
+  let options: DeliverOptions
+  let loop: EventLoop
+  let tokens: ProviderTokenSource
+  var random: any RandomNumberGenerator
+  var ready: ReadyQueue
+  var retries = RetryQueue()
   private var seats: [APNsConnection?]
   /// GOAWAY or our own wish took them out; they live until what is in flight is answered.
   private var retiring: [APNsConnection] = []
   private var failures: [Int]
-  private var heldUntil: UInt64 = 0
+  var heldUntil: UInt64 = 0
+  /// Our credentials were refused, and no answer has shown since that they are taken.
+  var isProbing = false
   private var isPumpScheduled = false
   private var isStopped = false
   private var nextSeat = 0
+  /// A connection with so many answers is replaced at once when it goes; otherwise a server that says GOAWAY
+  /// after each request would make us connect as fast as we can.
+  private static let usefulAnswers = 50
   private var retryTimer: LoopTimer?
   private var encoded: [EncodedHeaders] = []
-  /// Called when pushes left `ready`.
-  var whenReadyShrank: () -> Void = {}
+  /// Called when pushes may have left `ready`.
+  var whenReadyMayHaveShrunk: () -> Void = {}
 
   init(
     environment: APNsEnvironment, target: APNsRoute, options: DeliverOptions,
@@ -75,17 +81,18 @@ final class Route {
   }
 
   private func pump() {
-    let before = ready.count
     let now = loop.now
     while let push = retries.popDue(at: now) { ready.putBack(push) }
     if ready.count > 0, now >= heldUntil { fill(now: now) }
     for connection in seats { connection?.flushIfNeeded() }
     for connection in retiring { connection.flushIfNeeded() }
-    if ready.count < before { whenReadyShrank() }
+    whenReadyMayHaveShrunk()
     scheduleRetries()
   }
 
   private func fill(now: UInt64) {
+    // After a refusal of our credentials one push at a time asks whether they are good by now.
+    var budget = isProbing ? (inFlight == 0 ? 1 : 0) : Int.max
     let wall = options.wallClock()
     let token: ProviderToken
     do {
@@ -98,7 +105,7 @@ final class Route {
     nextSeat = (nextSeat + 1) % seats.count
     for offset in seats.indices {
       guard let connection = seats[(nextSeat + offset) % seats.count] else { continue }
-      var room = connection.capacity
+      var room = min(connection.capacity, budget)
       while room > 0, connection.hasWindow(), let push = ready.next() {
         guard push.batch.headers.expiresAt > wall else {
           push.batch.settle(push.index, .expired)
@@ -106,6 +113,7 @@ final class Route {
         }
         guard dispatch(push, on: connection, token: token, now: now, wall: wall) else { break }
         room -= 1
+        budget -= 1
       }
     }
   }
@@ -115,7 +123,8 @@ final class Route {
     _ push: ReadyPush, on connection: APNsConnection, token: ProviderToken, now: UInt64,
     wall: Int64
   ) -> Bool {
-    switch connection.send(push, headers: encode(push.batch.headers), token: token, now: now) {
+    let headers = encode(push.batch.headers, token)
+    switch connection.send(push, headers: headers, now: now) {
     case .sent:
       let tally = push.batch.tally
       if tally.firstPushAt == 0 { tally.firstPushAt = wall }
@@ -132,20 +141,20 @@ final class Route {
   }
 
   /// The bytes of a fan-out's headers; the last few are kept, since batches of some events alternate.
-  private func encode(_ headers: PushHeaders) -> EncodedHeaders {
-    if let last = encoded.last, last.headers == headers { return last }
-    if let index = encoded.firstIndex(where: { $0.headers == headers }) {
+  private func encode(_ headers: PushHeaders, _ token: ProviderToken) -> EncodedHeaders {
+    if let last = encoded.last, last.token === token, last.headers == headers { return last }
+    if let index = encoded.firstIndex(where: { $0.token === token && $0.headers == headers }) {
       let found = encoded.remove(at: index)
       encoded.append(found)
       return found
     }
-    let made = EncodedHeaders(headers)
+    let made = EncodedHeaders(headers, token: token)
     if encoded.count == 16 { encoded.removeFirst() }
     encoded.append(made)
     return made
   }
 
-  private func scheduleRetries() {
+  func scheduleRetries() {
     retryTimer?.cancel()
     retryTimer = nil
     var due = retries.nextDue
@@ -160,79 +169,11 @@ final class Route {
   func tick() {
     let now = loop.now
     for connection in seats.compactMap({ $0 }) + retiring { connection.tick(now: now) }
-    let before = ready.count
     for push in ready.takeExpired(at: options.wallClock()) {
       push.batch.settle(push.index, .expired)
     }
-    if ready.count < before { whenReadyShrank() }
+    whenReadyMayHaveShrunk()
     if ready.count > 0 { schedulePump() }
-  }
-
-  // MARK: judging answers
-
-  /// A stream ended without an answer: refused before it was looked at, or lost.
-  func unanswered(_ push: ReadyPush, refused: Bool) { retryLater(push) }
-
-  func answered(
-    _ push: ReadyPush, status: Int, body: [UInt8], on connection: APNsConnection,
-    _ token: ProviderToken?
-  ) {
-    let answer = Answer(body: body)
-    switch RejectionTable.disposition(status: status, reason: answer.reason) {
-    case .accepted: push.batch.settle(push.index, .accepted)
-    case .reject(let reason): push.batch.settle(push.index, .rejected(reason))
-    case .rejectAndAlert(let reason):
-      options.report(.configurationRejected(target.endpoint, reason: reason))
-      push.batch.settle(push.index, .rejected(reason))
-    case .prune(let reason):
-      if let since = answer.timestamp { push.batch.condemn(push.index, .gone(since: since)) }
-      push.batch.settle(push.index, .rejected(reason))
-    case .setAside(let reason):
-      push.batch.condemn(push.index, .unusable(reason))
-      push.batch.settle(push.index, .rejected(reason))
-    case .retry: retryLater(push)
-    case .retryElsewhere(let reason):
-      connection.retire(reason.name)
-      retryLater(push)
-    case .renewToken: renewToken(push, connection, token)
-    case .hold(let reason):
-      hold(reason)
-      retryLater(push, notBefore: heldUntil)
-    }
-  }
-
-  private func renewToken(
-    _ push: ReadyPush, _ connection: APNsConnection, _ token: ProviderToken?
-  ) {
-    let wall = options.wallClock()
-    if let token, let renewed = try? tokens.replacement(for: token, now: wall), renewed !== token {
-      connection.retire("ExpiredProviderToken")
-      retryLater(push)
-    } else {
-      // A token this young cannot have expired: our clock or Apple's is wrong.
-      hold(.expiredProviderToken)
-      retryLater(push, notBefore: heldUntil)
-    }
-  }
-
-  private func hold(_ reason: RejectionReason) {
-    let until = loop.now &+ options.credentialHold.nanoseconds
-    guard loop.now >= heldUntil else { return }
-    heldUntil = until
-    options.report(.held(target.endpoint, reason: reason, until: options.credentialHold))
-    scheduleRetries()
-  }
-
-  private func retryLater(_ push: ReadyPush, notBefore: UInt64 = 0) {
-    let remaining = push.batch.headers.expiresAt - options.wallClock()
-    let decision = options.retry.decide(
-      tries: push.tries, remainingMilliseconds: remaining, chance: random.next())
-    switch decision {
-    case .expire: push.batch.settle(push.index, .expired)
-    case .retry(let delay):
-      retries.append(push, due: max(loop.now &+ delay.nanoseconds, notBefore))
-      schedulePump()
-    }
   }
 
   // MARK: connections
@@ -244,7 +185,7 @@ final class Route {
       seats[seat] = connection
       connection.connect()
     } catch {
-      reopenLater(seat, reason: "\(error)")
+      reopenLater(seat, after: nil, reason: "\(error)")
     }
   }
 
@@ -259,12 +200,12 @@ final class Route {
     options.report(.goingAway(target.endpoint, reason: reason))
     retiring.append(connection)
     seats[seat] = nil
-    if connection.answers > 0 {
+    if connection.answers >= Self.usefulAnswers {
       failures[seat] = 0
       open(seat)
     } else {
-      // It went before it was of use: do not run in circles.
-      reopenLater(seat, reason: reason)
+      // It went before it was of much use: do not run in circles.
+      reopenLater(seat, after: connection, reason: reason)
     }
   }
 
@@ -275,15 +216,16 @@ final class Route {
     guard !isStopped else { return }
     for push in orphans.reversed() { ready.putBack(push) }
     if mustReplace, let seat = seats.firstIndex(where: { $0 === connection }) {
-      if connection.answers > 0 { failures[seat] = 0 }
       seats[seat] = nil
-      reopenLater(seat, reason: reason)
+      reopenLater(seat, after: connection, reason: reason)
     }
     if !orphans.isEmpty { schedulePump() }
   }
 
-  /// Apple takes rapid connecting and disconnecting for an attack: wait, longer each time.
-  private func reopenLater(_ seat: Int, reason: String) {
+  /// Apple takes rapid connecting and disconnecting for an attack: wait, longer each time that a connection
+  /// was of no use.
+  private func reopenLater(_ seat: Int, after connection: APNsConnection?, reason: String) {
+    if let connection, connection.answers > 0 { failures[seat] = 0 }
     failures[seat] += 1
     let delay = options.retry.backOff(tries: failures[seat], chance: random.next())
     options.report(.disconnected(target.endpoint, reason: reason, retryAfter: delay))

@@ -5,7 +5,7 @@ import Model
 struct StreamSlots {
   struct Slot {
     var push: ReadyPush
-    /// Keeps the bytes that nghttp2 borrows.
+    /// Keeps the bytes that nghttp2 borrows, and says which token an answer is about.
     var headers: EncodedHeaders
     var sentAt: UInt64
     var stream: Int32

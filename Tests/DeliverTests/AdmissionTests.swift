@@ -1,0 +1,95 @@
+import EventLoop
+import Model
+import Testing
+
+@testable import Deliver
+
+/// Backpressure: who waits, in which order, and that everybody goes on.
+@Suite struct AdmissionTests {
+  @Test func admitsInTheOrderOfTheCallsAndNeverMuchMoreThanAllowed() async throws {
+    try await onLoop { _, loop in
+      let bed = try DeliverBed(loop, prepare: { $0.options.maximumConcurrentStreams = 0 }) {
+        $0.readyPushes = 100
+      }
+      defer { bed.stop() }
+      let queue = AdmissionLog(bed)
+      for number in 0..<8 { queue.admit(number, count: 60) }
+      await bed.until("two are in") { queue.admitted.count == 2 }
+      await loop.wait(.milliseconds(20))
+      #expect(queue.admitted == [0, 1])
+      #expect(bed.stage.readyCount == 120)
+      await bed.until("open") { bed.stage.openConnections == 2 }
+      for connection in bed.server.open {
+        connection.session?.setMaximumConcurrentStreams(10)
+        connection.flush()
+      }
+      await bed.until("all are in") { queue.admitted.count == 8 }
+      #expect(queue.admitted == Array(0..<8))
+      #expect(queue.most <= 100 + 60)
+      await bed.until("all settled") { bed.settledBatches == 8 }
+    }
+  }
+
+  @Test func letsTheNextOneInWhenABatchBroughtNothingForTheQueue() async throws {
+    try await onLoop { _, loop in
+      let bed = try DeliverBed(loop, prepare: { $0.options.maximumConcurrentStreams = 0 }) {
+        $0.readyPushes = 10
+      }
+      defer { bed.stop() }
+      let queue = AdmissionLog(bed)
+      queue.admit(0, count: 10)
+      for number in 1..<20 { queue.admit(number, count: 0) }
+      await loop.wait(.milliseconds(5))
+      #expect(queue.admitted == [0])
+      await bed.until("open") { bed.stage.openConnections == 2 }
+      let opened = loop.now
+      for connection in bed.server.open {
+        connection.session?.setMaximumConcurrentStreams(10)
+        connection.flush()
+      }
+      await bed.until("all are in") { queue.admitted.count == 20 }
+      #expect(loop.now - opened < 2_000_000_000)
+    }
+  }
+
+  @Test func letsEverybodyGoWhenItStops() async throws {
+    try await onLoop { _, loop in
+      let bed = try DeliverBed(loop, prepare: { $0.options.maximumConcurrentStreams = 0 }) {
+        $0.readyPushes = 10
+      }
+      let queue = AdmissionLog(bed)
+      for number in 0..<5 { queue.admit(number, count: 10) }
+      await loop.wait(.milliseconds(5))
+      bed.stop()
+      await bed.until("all came back") { queue.admitted.count == 5 }
+      #expect(bed.settledBatches == 0)
+    }
+  }
+}
+
+/// Confined to the loop.
+private final class AdmissionLog {
+  private let bed: DeliverBed
+  private(set) var admitted: [Int] = []
+  private(set) var most = 0
+
+  init(_ bed: DeliverBed) { self.bed = bed }
+
+  func admit(_ number: Int, count: Int) {
+    let caller = LoopActor(bed.loop)
+    let call = Confined(self)
+    Task { await caller.run { _ in await call.value.run(number, count) } }
+  }
+
+  private func run(_ number: Int, _ count: Int) async {
+    await bed.stage.admit(bed.batch(hexadecimal(count)))
+    admitted.append(number)
+    most = max(most, bed.stage.readyCount)
+  }
+}
+
+/// Carries an object of the loop into a task that runs on the same loop, and nowhere else.
+private struct Confined: @unchecked Sendable {
+  let value: AdmissionLog
+  init(_ value: AdmissionLog) { self.value = value }
+}

@@ -1,0 +1,123 @@
+import HTTP2
+import Model
+import Testing
+
+@testable import Deliver
+
+/// What becomes of pushes, answer by answer, over real connections.
+@Suite struct AnswerFateTests {
+  @Test func settlesEachPushOnceAndReadsEachRefusalByItself() async throws {
+    try await onLoop { _, loop in
+      let bed = try DeliverBed(loop, prepare: { $0.options.maximumConcurrentStreams = 1 })
+      defer { bed.stop() }
+      // The body of an accepted push must not stand before that of the refusal on the same slot.
+      bed.server.decide = { request in
+        request.token.hasSuffix("1")
+          ? .answer(410, #"{"reason":"Unregistered","timestamp":1699999999999}"#)
+          : .answer(200, "fine")
+      }
+      await bed.stage.admit(bed.batch(hexadecimal(64)))
+      await bed.until("all settled") { bed.settledBatches == 1 }
+      #expect(bed.tally.accepted == 60)
+      #expect(bed.tally.rejections.map(\.reason) == [.unregistered])
+      #expect(bed.tally.verdicts.count == 4)
+      #expect(bed.server.requests.count == 64)
+    }
+  }
+
+  @Test func renewsAnExpiredTokenOnceThoughOldAnswersComeLater() async throws {
+    try await onLoop { _, loop in
+      let bed = try DeliverBed(loop)
+      defer { bed.stop() }
+      await bed.stage.admit(bed.batch(["00aa"]))
+      await bed.until("first accepted") { bed.tally.accepted == 1 }
+      let old = try #require(bed.server.requests.first?.authorization)
+      bed.clock.advance(25 * 60 * 1000)
+      bed.server.decide = {
+        $0.authorization == old
+          ? .answer(403, #"{"reason":"ExpiredProviderToken"}"#) : .answer(200)
+      }
+      // One connection's refusals renew the token, and the other sends with the new one, while that one's
+      // refusals of the old one are still to come.
+      bed.server.delays = [0: .milliseconds(50), 1: .milliseconds(150)]
+      for _ in 0..<2 {
+        await bed.stage.admit(bed.batch(hexadecimal(100)))
+        await loop.wait(.milliseconds(10))
+      }
+      await bed.until("all settled") { bed.settledBatches == 3 }
+      #expect(bed.tally.accepted == 201)
+      #expect(bed.notices.holds == 0)
+      #expect(Set(bed.server.requests.map(\.authorization)).count == 2)
+    }
+  }
+
+  @Test func asksWithOnePushAtATimeWhileCredentialsAreRefused() async throws {
+    try await onLoop { _, loop in
+      let bed = try DeliverBed(loop) { $0.credentialHold = .milliseconds(20) }
+      defer { bed.stop() }
+      bed.server.decide = { _ in .answer(403, #"{"reason":"InvalidProviderToken"}"#) }
+      await bed.stage.admit(bed.batch(hexadecimal(300)))
+      await bed.until("held") { bed.notices.holds >= 1 }
+      await bed.until("answered") { bed.stage.inFlight == 0 }
+      let first = bed.server.requests.count
+      await bed.until("held again and again") { bed.notices.holds >= 5 }
+      #expect(bed.server.requests.count - first <= 8)
+      #expect(bed.settledBatches == 0)
+      bed.server.decide = { _ in .answer(200) }
+      await bed.until("all settled") { bed.settledBatches == 1 }
+      #expect(bed.tally.accepted == 300)
+    }
+  }
+
+  @Test func expiresPushesOnTimeWhileCredentialsAreRefused() async throws {
+    try await onLoop { _, loop in
+      let bed = try DeliverBed(loop) { $0.credentialHold = .seconds(3600) }
+      defer { bed.stop() }
+      bed.server.decide = { _ in .answer(403, #"{"reason":"InvalidProviderToken"}"#) }
+      await bed.stage.admit(bed.batch(hexadecimal(100), expiresIn: 300))
+      await bed.until("held") { bed.notices.holds == 1 && bed.stage.inFlight == 0 }
+      await bed.stage.admit(bed.batch(hexadecimal(50), expiresIn: 300))
+      let sent = bed.server.requests.count
+      await loop.wait(.milliseconds(300))
+      bed.clock.advance(300)
+      await bed.until("all settled") { bed.settledBatches == 2 }
+      #expect(bed.tally.expired == 150)
+      #expect(bed.server.requests.count == sent)
+    }
+  }
+
+  @Test func takesAnAcceptedHeadForAnAnswerWhenTheConnectionIsLostBehindIt() async throws {
+    try await onLoop { _, loop in
+      let bed = try DeliverBed(loop)
+      defer { bed.stop() }
+      var dropped = false
+      bed.server.decide = { _ in dropped ? .answer(200) : .unfinished(200) }
+      bed.server.afterRequests = { connection in
+        guard !dropped else { return }
+        dropped = true
+        // Once what was written has been read by the other side.
+        loop.schedule(after: .milliseconds(50)) { connection.drop() }
+      }
+      await bed.stage.admit(bed.batch(["00aa", "00bb"]))
+      await bed.until("all settled") { bed.settledBatches == 1 }
+      #expect(bed.tally.accepted == 2)
+      #expect(bed.server.requests.count == 2)
+    }
+  }
+
+  @Test func sendsAgainWhatARefusedStreamCarriedAndCountsIt() async throws {
+    try await onLoop { _, loop in
+      let bed = try DeliverBed(loop)
+      defer { bed.stop() }
+      bed.server.decide = { [unowned server = bed.server] in
+        server.count($0.token) < 3 ? .reset(HTTP2ErrorCode.refusedStream) : .answer(200)
+      }
+      await bed.stage.admit(bed.batch(hexadecimal(50)))
+      await bed.until("all settled") { bed.settledBatches == 1 }
+      #expect(bed.tally.accepted == 50)
+      #expect(bed.server.requests.count == 150)
+      #expect(bed.tally.retried == 100)
+      #expect(bed.stage.inFlight == 0)
+    }
+  }
+}

@@ -1,0 +1,129 @@
+import EventLoop
+import Glibc
+import Model
+import Synchronization
+import TLS
+import Testing
+import Transport
+
+@testable import Deliver
+
+/// A stage and the server that it sends to, on one loop, with a clock that the test moves.
+final class DeliverBed {
+  let server = FakeServer()
+  let loop: EventLoop
+  let tally = SegmentTally()
+  private(set) var stage: DeliverStage
+  let clock: ManualClock
+  let notices: Notices
+  private(set) var settledBatches = 0
+  private static let certificates = Result { try Certificates() }
+
+  convenience init(
+    _ loop: EventLoop, configure: (inout DeliverOptions) -> Void = { _ in }
+  ) throws {
+    try self.init(loop, prepare: { _ in }, configure: configure)
+  }
+
+  init(
+    _ loop: EventLoop, prepare: (FakeServer) -> Void,
+    configure: (inout DeliverOptions) -> Void = { _ in }
+  ) throws {
+    self.loop = loop
+    let certificates = try Self.certificates.get()
+    prepare(server)
+    try server.start(on: loop, tls: certificates.server)
+    let clock = ManualClock()
+    let notices = Notices()
+    self.clock = clock
+    self.notices = notices
+    var options = DeliverOptions(
+      wallClock: { clock.milliseconds.load(ordering: .relaxed) },
+      report: { notice in notices.all.withLock { $0.append(notice) } })
+    options.routes[.production] = APNsRoute(
+      endpoint: Endpoint(host: "127.0.0.1", port: server.port), tls: certificates.client)
+    options.retry = RetryPolicy(initial: .milliseconds(2), maximum: .milliseconds(20))
+    configure(&options)
+    let tokens = ProviderTokenSource(
+      keyID: "KEYKEYKEY1", teamID: "TEAMTEAM01", lifetime: .seconds(50 * 60),
+      base64URL: { Base64URL.encode($0) }, sign: { _ in [UInt8](repeating: 7, count: 64) })
+    stage = DeliverStage(options: options, tokens: tokens, loop: loop)
+    stage.start()
+  }
+
+  func stop() {
+    stage.stop()
+    server.stop()
+  }
+
+  /// A sealed batch for devices with these tokens.
+  func batch(_ tokens: [String], expiresIn milliseconds: Int64 = 600_000) -> PushBatch {
+    let headers = PushHeaders(
+      pushType: .alert, priority: 10, topic: "a.b", collapseID: nil, expiration: 0,
+      expiresAt: clock.milliseconds.load(ordering: .relaxed) + milliseconds)
+    let batch = PushBatch(event: "e", headers: headers, tally: tally)
+    let page = RecipientPage(fieldNames: [])
+    let user = page.bytes.append(utf8: "u1")
+    for token in tokens {
+      let member = page.bytes.append(utf8: "apns:production:a.b:" + token)
+      batch.append(
+        recipient: .init(user: user, firstBinding: 0, bindingCount: 1),
+        binding: .init(
+          member: member, token: member.last(token.utf8.count), environment: .production),
+        of: page, payload: batch.bytes.append(utf8: #"{"aps":{"alert":"\#(token)"}}"#))
+    }
+    batch.seal()
+    batch.whenSettled = { [self] in settledBatches += 1 }
+    return batch
+  }
+
+  /// Waits on the loop's clock until `condition` holds, ten seconds at most.
+  func until(_ what: Comment, _ condition: () -> Bool) async {
+    for _ in 0..<10_000 where !condition() { await loop.wait(.milliseconds(1)) }
+    #expect(condition(), what)
+  }
+}
+
+/// Runs a test's body on a loop of its own.
+func onLoop<T: Sendable>(
+  _ body: @Sendable (isolated LoopActor, EventLoop) async throws -> T
+) async throws -> T {
+  let loop = EventLoop(name: "test")
+  defer { loop.stop() }
+  return try await body(LoopActor(loop), loop)
+}
+
+func hexadecimal(_ count: Int) -> [String] {
+  (0..<count).map { "00" + String($0 + 4096, radix: 16) }
+}
+
+final class ManualClock: Sendable {
+  let milliseconds = Atomic<Int64>(1_700_000_000_000)
+  func advance(_ by: Int64) { milliseconds.wrappingAdd(by, ordering: .relaxed) }
+}
+
+final class Notices: Sendable {
+  let all = Mutex<[DeliverNotice]>([])
+  func count(_ isWanted: (DeliverNotice) -> Bool) -> Int {
+    all.withLock { $0.count(where: isWanted) }
+  }
+  var holds: Int { count { if case .held = $0 { true } else { false } } }
+  var disconnects: Int { count { if case .disconnected = $0 { true } else { false } } }
+}
+
+private struct Certificates {
+  let client: TLSClientContext
+  let server: TLSServerContext
+
+  init() throws {
+    var template = Array("/tmp/fanfare-deliver-XXXXXX".utf8CString)
+    let directory = try #require(mkdtemp(&template).map { String(cString: $0) })
+    defer {
+      for name in ["ca.pem", "server.pem", "server.key", ""] { remove(directory + "/" + name) }
+    }
+    let files = try ThrowAwayAuthority(hosts: ["127.0.0.1"]).write(to: directory)
+    server = try TLSServerContext(
+      certificateFile: files.certificate, keyFile: files.key, alpn: ["h2"])
+    client = try TLSClientContext(caFile: files.authority, alpn: ["h2"])
+  }
+}
