@@ -16,14 +16,15 @@ package struct Binding: Sendable, Equatable, Hashable {
   package let environment: APNsEnvironment
   /// The app's bundle id, without a push type's suffix.
   package let topic: String
-  /// Lower-case hex, an even number of digits, 2…`maximumTokenDigits`. Apple: "never assume a size".
+  /// Lower-case hex, an even number of digits, 2…`maximumTokenDigits`. Apple: "never assume a
+  /// size".
   package let token: String
 
   package static let maximumTokenDigits = 512
   package static let maximumTopicBytes = 255
 
-  /// Nil unless `topic` is a bundle id (letters, digits, `.` and `-`) and `token` is hex; upper-case digits
-  /// are lowered, nothing else is mended.
+  /// Nil unless `topic` is a bundle id (letters, digits, `.` and `-`) and `token` is hex;
+  /// upper-case digits are lowered, nothing else is mended.
   package init?(environment: APNsEnvironment, topic: String, token: String) {
     guard Self.isTopic(topic) else { return nil }
     let token = token.utf8.map { $0 >= 0x41 && $0 <= 0x46 ? $0 | 0x20 : $0 }

@@ -1,5 +1,5 @@
-/// What the live backend wrote to Kafka: "streamer X went live". Already validated; every text here is
-/// bounded and free of control characters in the places that reach a header or a Redis key.
+/// What the live backend wrote to Kafka: "streamer X went live". Already validated; every text here
+/// is bounded and free of control characters in the places that reach a header or a Redis key.
 package struct Event: Sendable, Equatable {
   /// 1…64 bytes of `[A-Za-z0-9._:-]`; also the id of the fan-out.
   package let id: String
@@ -15,7 +15,8 @@ package struct Event: Sendable, Equatable {
   package let expiresAt: Int64
   /// Every value that a template may name, by its dotted path: `streamer.name`, `stream.title`, …
   package let fields: [String: String]
-  /// The record's own bytes: a segment carries them on, so that a worker decodes what was validated.
+  /// The record's own bytes: a segment carries them on, so that a worker decodes what was
+  /// validated. Of an event that came in a segment: the same document, written without white space.
   package let document: [UInt8]
 
   package init(

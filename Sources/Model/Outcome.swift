@@ -7,9 +7,9 @@ package enum Outcome: Sendable, Equatable {
   case suppressed
 }
 
-/// Why a push was rejected: Apple's reasons ("Handling notification responses from APNs"), and what we say
-/// ourselves where Apple was not asked or said something unknown. The raw value is an index, not a contract;
-/// `name` is what stands in Redis and in logs.
+/// Why a push was rejected: Apple's reasons ("Handling notification responses from APNs"), and what
+/// we say ourselves where Apple was not asked or said something unknown. The raw value is an index,
+/// not a contract; `name` is what stands in Redis and in logs.
 package enum RejectionReason: UInt8, Sendable, CaseIterable {
   case badCollapseId, badDeviceToken, badExpirationDate, badMessageId, badPriority, badTopic
   case deviceTokenNotForTopic, duplicateHeaders, idleTimeout, invalidPushType, missingDeviceToken
@@ -29,15 +29,18 @@ package enum RejectionReason: UInt8, Sendable, CaseIterable {
   /// Ours: no connection is configured for the binding's environment; the push was not sent.
   case noRoute
 
-  /// As Apple spells it.
+  /// As Apple spells it; ours are made likewise.
   package var name: String {
     let text = String(describing: self)
     return text.prefix(1).uppercased() + text.dropFirst()
   }
 
-  private static let byName: [String: RejectionReason] = Dictionary(
-    uniqueKeysWithValues: allCases.map { ($0.name, $0) })
+  /// Said by us and never by Apple.
+  private static let ours: Set<RejectionReason> = [.other, .unrenderable, .noRoute]
 
-  /// `.other` for a reason that Apple does not document.
+  private static let byName: [String: RejectionReason] = Dictionary(
+    uniqueKeysWithValues: allCases.filter { !ours.contains($0) }.map { ($0.name, $0) })
+
+  /// From an answer's reason: `.other` for one that Apple does not document, our own names too.
   package init(name: String) { self = Self.byName[name] ?? .other }
 }

@@ -1,4 +1,5 @@
-/// Apple's push types with the suffix that each asks of the topic ("Sending notification requests to APNs").
+/// Apple's push types with the suffix that each asks of the topic ("Sending notification requests
+/// to APNs").
 package enum PushType: String, Sendable, CaseIterable {
   case alert, background, complication, controls, fileprovider, liveactivity, location, mdm
   case pushtotalk, voip, widgets
@@ -30,7 +31,8 @@ package struct PushHeaders: Sendable, Equatable {
   package let topic: String
   /// At most 64 bytes, no control characters; nil: each push stands for itself.
   package let collapseID: String?
-  /// Value of `apns-expiration`: seconds since 1970, or 0 for one attempt that Apple does not store.
+  /// Value of `apns-expiration`: seconds since 1970, or 0 for one attempt that Apple does not
+  /// store.
   package let expiration: Int64
   /// Ms since 1970; at or after it nothing is sent.
   package let expiresAt: Int64

@@ -1,6 +1,6 @@
-/// Rendered pushes of one segment, at most a few hundred, with all their bytes in one arena: what Render
-/// hands to Deliver. Confined to one lane. Sealed before it is sent, so that its bytes stay where they are
-/// until the last of its pushes has an outcome.
+/// Rendered pushes of one segment, at most a few hundred, with all their bytes in one arena: what
+/// Render hands to Deliver. Confined to one lane. Sealed before it is sent, so that its bytes stay
+/// where they are until the last of its pushes has an outcome.
 package final class PushBatch {
   package struct Entry {
     package var user: ByteSlice
@@ -10,17 +10,29 @@ package final class PushBatch {
     /// 36 characters; the same on every try, also after a crash.
     package var apnsID: ByteSlice
     package var environment: APNsEnvironment
+    fileprivate var isSettled = false
   }
 
   package let headers: PushHeaders
   package let tally: SegmentTally
   package let bytes: ByteArena
-  package private(set) var entries: [Entry] = []
-  package private(set) var unsettled = 0
-  package private(set) var isSealed = false
   /// Called once, when the last push has its outcome (at once when the batch is sealed empty).
   package var whenSettled: (() -> Void)?
   private let seed: PushIdentifier.Seed
+
+  private struct State {
+    var entries: [Entry] = []
+    var unsettled = 0
+    var isSealed = false
+  }
+
+  /// Behind a constant pointer, as in `ByteArena`: every push touches it several times.
+  private let state: UnsafeMutablePointer<State>
+
+  package var entries: [Entry] { state.pointee.entries }
+  /// Pushes without an outcome.
+  package var unsettled: Int { state.pointee.unsettled }
+  package var isSealed: Bool { state.pointee.isSealed }
 
   package init(event: String, headers: PushHeaders, tally: SegmentTally, capacity: Int = 256 * 1024)
   {
@@ -28,9 +40,17 @@ package final class PushBatch {
     self.tally = tally
     bytes = ByteArena(capacity: capacity)
     seed = PushIdentifier.Seed(event: event)
+    state = .allocate(capacity: 1)
+    state.initialize(to: State())
   }
 
-  /// Appends a push whose payload has just been rendered into `bytes`; copies the names it needs from `page`.
+  deinit {
+    state.deinitialize(count: 1)
+    state.deallocate()
+  }
+
+  /// Appends a push whose payload has just been rendered into `bytes`; copies the names it needs
+  /// from `page`.
   package func append(
     recipient: RecipientPage.Recipient, binding: RecipientPage.Binding, of page: RecipientPage,
     payload: ByteSlice
@@ -39,38 +59,43 @@ package final class PushBatch {
     append(user: user, binding: binding, of: page, payload: payload)
   }
 
-  /// As above for a further device of the same recipient: `user` and `payload` are already in `bytes`.
+  /// As above for a further device of the same recipient: `user` and `payload` are already in
+  /// `bytes`.
   package func append(
     user: ByteSlice, binding: RecipientPage.Binding, of page: RecipientPage, payload: ByteSlice
   ) {
-    precondition(!isSealed, "a sealed batch takes no more pushes")
+    precondition(!state.pointee.isSealed, "a sealed batch takes no more pushes")
     let member = bytes.append(page.bytes[binding.member])
     let token = member.last(Int(binding.token.count))
     let identifier = PushIdentifier(seed: seed, token: bytes[token])
     let apnsID = bytes.append(atMost: PushIdentifier.length) { identifier.write(to: $0) }
-    entries.append(
+    state.pointee.entries.append(
       Entry(
         user: user, member: member, token: token, payload: payload, apnsID: apnsID,
         environment: binding.environment))
-    unsettled += 1
+    state.pointee.unsettled += 1
   }
 
+  /// No pushes are added after this; outcomes come only after it.
   package func seal() {
-    isSealed = true
-    if unsettled == 0 { finish() }
+    state.pointee.isSealed = true
+    if state.pointee.unsettled == 0 { finish() }
   }
 
-  /// The outcome of one push. Each push settles exactly once.
+  /// The outcome of one push. Each push settles exactly once: the counters are promised to be
+  /// exact, so a second outcome is an error of ours and stops the process before it is recorded.
   package func settle(_ index: Int, _ outcome: Outcome) {
-    precondition(isSealed && unsettled > 0, "a push settled twice")
+    precondition(state.pointee.isSealed, "a push settled before its batch was sealed")
+    precondition(!state.pointee.entries[index].isSettled, "a push settled twice")
+    state.pointee.entries[index].isSettled = true
     tally.count(outcome)
-    unsettled -= 1
-    if unsettled == 0 { finish() }
+    state.pointee.unsettled -= 1
+    if state.pointee.unsettled == 0 { finish() }
   }
 
   /// Notes what Apple said about the token of one push.
   package func condemn(_ index: Int, _ finding: TokenVerdict.Finding) {
-    let entry = entries[index]
+    let entry = state.pointee.entries[index]
     tally.verdicts.append(
       TokenVerdict(
         user: bytes.string(entry.user), member: bytes.string(entry.member), finding: finding))

@@ -1,5 +1,5 @@
-/// The `apns-id` of a push: a canonical lower-case UUID (version 8, RFC 9562) made from the event and the
-/// token, so that a second try, or a second worker after a crash, sends the same one.
+/// The `apns-id` of a push: a canonical lower-case UUID (version 8, RFC 9562) made from the event
+/// and the token, so that a second try, or a second worker after a crash, sends the same one.
 package struct PushIdentifier: Equatable {
   package static let length = 36
 
@@ -33,7 +33,8 @@ package struct PushIdentifier: Equatable {
     var b = second
     var offset = 0
     while offset + 8 <= bytes.count {
-      let word = bytes.loadUnaligned(fromByteOffset: offset, as: UInt64.self)
+      let word = UInt64(
+        littleEndian: bytes.loadUnaligned(fromByteOffset: offset, as: UInt64.self))
       a = fold(a ^ word, 0xA076_1D64_78BD_642F)
       b = fold(b ^ word, 0xE703_7ED1_A0B4_28DB)
       offset += 8
@@ -53,20 +54,45 @@ package struct PushIdentifier: Equatable {
     return product.high ^ product.low
   }
 
-  /// Writes `length` characters and returns that number.
+  /// Writes `length` characters, digits in groups of 8-4-4-4-12, and returns that number; 0 where
+  /// there is no room for them.
   package func write(to target: UnsafeMutableRawBufferPointer) -> Int {
-    var position = 0
-    for index in 0..<32 {
-      if index == 8 || index == 12 || index == 16 || index == 20 {
-        target[position] = 0x2D
-        position += 1
-      }
-      let word = index < 16 ? high : low
-      let digit = UInt8(truncatingIfNeeded: word >> UInt64(60 - 4 * (index & 15))) & 0xF
-      target[position] = digit < 10 ? 0x30 + digit : 0x57 + digit
-      position += 1
-    }
-    return position
+    guard target.count >= Self.length, let start = target.baseAddress else { return 0 }
+    let second = Self.digits(UInt32(truncatingIfNeeded: high))
+    let third = Self.digits(UInt32(truncatingIfNeeded: low >> 32))
+    start.storeBytes(of: Self.digits(UInt32(truncatingIfNeeded: high >> 32)), as: UInt64.self)
+    start.storeBytes(of: Self.dash, toByteOffset: 8, as: UInt8.self)
+    start.storeBytes(of: Self.first(second), toByteOffset: 9, as: UInt32.self)
+    start.storeBytes(of: Self.dash, toByteOffset: 13, as: UInt8.self)
+    start.storeBytes(of: Self.last(second), toByteOffset: 14, as: UInt32.self)
+    start.storeBytes(of: Self.dash, toByteOffset: 18, as: UInt8.self)
+    start.storeBytes(of: Self.first(third), toByteOffset: 19, as: UInt32.self)
+    start.storeBytes(of: Self.dash, toByteOffset: 23, as: UInt8.self)
+    start.storeBytes(of: Self.last(third), toByteOffset: 24, as: UInt32.self)
+    start.storeBytes(
+      of: Self.digits(UInt32(truncatingIfNeeded: low)), toByteOffset: 28, as: UInt64.self)
+    return Self.length
+  }
+
+  private static var dash: UInt8 { 0x2D }
+
+  /// Eight lower-case hex digits, all at once in one word, in the order in which memory holds them:
+  /// spread the nibbles over the bytes, add `0`, and for those over 9 the way from `9` to `a`.
+  private static func digits(_ value: UInt32) -> UInt64 {
+    var spread = UInt64(value)
+    spread = (spread | spread << 16) & 0x0000_FFFF_0000_FFFF
+    spread = (spread | spread << 8) & 0x00FF_00FF_00FF_00FF
+    spread = (spread | spread << 4) & 0x0F0F_0F0F_0F0F_0F0F
+    let letters = (spread &+ 0x0606_0606_0606_0606) >> 4 & 0x0101_0101_0101_0101
+    return (spread &+ 0x3030_3030_3030_3030 &+ letters &* 0x27).bigEndian
+  }
+
+  private static func first(_ digits: UInt64) -> UInt32 {
+    UInt32(truncatingIfNeeded: UInt64(littleEndian: digits)).littleEndian
+  }
+
+  private static func last(_ digits: UInt64) -> UInt32 {
+    UInt32(truncatingIfNeeded: UInt64(littleEndian: digits) >> 32).littleEndian
   }
 
   package var text: String {

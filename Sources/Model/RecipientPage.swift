@@ -1,5 +1,6 @@
-/// A page of followers with their bindings for one app and the profile fields that were asked for: what
-/// Expand hands to Render. Flat on purpose: one arena and three arrays, whatever the number of people.
+/// A page of followers with their bindings for one app and the profile fields that were asked for:
+/// what Expand hands to Render. Flat on purpose: one arena and three arrays, whatever the number of
+/// people.
 package final class RecipientPage {
   package struct Recipient {
     package var user: ByteSlice
@@ -32,7 +33,8 @@ package final class RecipientPage {
   package let bytes = ByteArena(capacity: 64 * 1024)
   package var recipients: [Recipient] = []
   package var bindings: [Binding] = []
-  /// `recipients.count × fieldNames.count` values, recipient by recipient; `.missing` where none is set.
+  /// `recipients.count × fieldNames.count` values, recipient by recipient; `.missing` where none is
+  /// set.
   package var fields: [ByteSlice] = []
   /// Followers read for this page, with or without devices.
   package var followers = 0

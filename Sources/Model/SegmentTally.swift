@@ -3,7 +3,8 @@ package struct TokenVerdict: Sendable, Equatable {
   package enum Finding: Sendable, Equatable {
     /// 410, with Apple's timestamp in ms since 1970: prune unless the binding is younger.
     case gone(since: Int64)
-    /// 400 BadDeviceToken or DeviceTokenNotForTopic: set aside, not deleted; a new login binds it again.
+    /// 400 BadDeviceToken or DeviceTokenNotForTopic: set aside, not deleted; a new login binds it
+    /// again.
     case unusable(RejectionReason)
   }
 
@@ -18,7 +19,8 @@ package struct TokenVerdict: Sendable, Equatable {
   }
 }
 
-/// What became of one segment's pushes, counted while they settle on one lane, written once by Record.
+/// What became of one segment's pushes, counted while they settle on one lane, written once by
+/// Record.
 package final class SegmentTally {
   package var recipients = 0
   /// Bindings addressed, suppressed ones among them:
