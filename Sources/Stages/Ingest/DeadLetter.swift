@@ -1,15 +1,16 @@
 import Kafka
 
-/// A record that no try will make better, as it goes to the dead letters: key and value untouched, and
-/// headers in plain UTF-8 that any tool shows: why, where from, when, by whom.
+/// A record that no try will make better, as it goes to the dead letters: key and value untouched,
+/// and headers in plain UTF-8 that any tool shows: why, where from, when, by whom.
 package struct DeadLetter: Sendable, Equatable {
   package let key: [UInt8]?
   package let value: [UInt8]?
   package let headers: [KafkaHeader]
 
-  /// - Parameters:
-  ///   - time: when it was given up, RFC 3339.
-  ///   - original: the record's own headers are kept in front, as many as `maximumOriginalHeaders`.
+  /// The record's own headers are kept in front, as many as `maximumOriginalHeaders`; those of an
+  /// earlier dead letter, which somebody sent in again, give way to this one's.
+  ///
+  /// - Parameter time: when it was given up, RFC 3339.
   package init(_ message: KafkaMessage, error: IngestError, worker: String, time: String) {
     key = message.key
     value = message.value
@@ -20,7 +21,9 @@ package struct DeadLetter: Sendable, Equatable {
       KafkaHeader("fanfare-failed-at", time),
       KafkaHeader("fanfare-worker", worker),
     ]
-    headers = Array(message.headers.prefix(Self.maximumOriginalHeaders)) + own
+    let names = Set(own.map(\.name))
+    let original = message.headers.filter { !names.contains($0.name) }
+    headers = Array(original.prefix(Self.maximumOriginalHeaders)) + own
   }
 
   /// A record with 1,000 headers must not become one that the broker refuses.

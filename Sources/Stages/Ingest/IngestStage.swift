@@ -10,8 +10,8 @@ package enum IngestResult: Sendable, Equatable {
   case malformed(IngestError)
 }
 
-/// The entrance: gate the size → parse strictly → validate every field. Pure; a record that is wrong gets a
-/// code and a reason, never a trap, and disturbs nothing else.
+/// The entrance: gate the size → parse strictly → validate every field. Pure; a record that is
+/// wrong gets a code and a reason, never a trap, and disturbs nothing else.
 package struct IngestStage: Sendable {
   private let options: IngestOptions
 

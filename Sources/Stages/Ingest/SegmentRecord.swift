@@ -2,11 +2,16 @@ import JSON
 import Keyspace
 import Model
 
-/// A segment as a record of the segments topic: the event's own document and which of its followers.
+/// A segment as a record of the segments topic: the event's own document and which of its
+/// followers. Written and read by workers only. Its event was validated when it was read first, and
+/// is again; only the clock is not asked twice, since workers' clocks differ.
 package enum SegmentRecord {
   private static let members: Set<String> = ["event", "shard", "generation", "plain", "segments"]
+  /// As many as a streamer's heading may have.
   private static let maximumShards: Int64 = 65_536
+  private static let maximumPlainKeyBytes = 512
 
+  /// The key names event and segment, so that a fan-out's segments spread over the partitions.
   package static func encode(_ segment: Segment) -> (key: [UInt8], value: [UInt8]) {
     var value = Array(#"{"event":"#.utf8) + segment.event.document
     switch segment.slice {
@@ -24,12 +29,16 @@ package enum SegmentRecord {
       throw IngestError(.badSegment, "a segment record is an object with an event")
     }
     for member in object.members where !members.contains(member.name) {
-      throw IngestError(.unknownField, "a segment has no member \(JSONText.quoted(member.name))")
+      throw IngestError(.unknownField, "a segment has no member \(Excerpt.quoted(member.name))")
     }
     let document = Array(JSONText.compact(inner).utf8)
     let event = try events.decode(inner, document: document)
     let count = try number(object, "segments", 1...maximumShards)
-    if let key = object["plain"]?.string {
+    if let plain = object["plain"] {
+      guard let key = plain.string, (1...maximumPlainKeyBytes).contains(key.utf8.count) else {
+        throw IngestError(
+          .badSegment, "plain must be a Redis key of 1 to \(maximumPlainKeyBytes) bytes")
+      }
       guard count == 1, object["shard"] == nil, object["generation"] == nil else {
         throw IngestError(.badSegment, "a plain set is one segment without shard and generation")
       }
@@ -47,7 +56,8 @@ package enum SegmentRecord {
   ) throws(IngestError) -> Int64 {
     guard let value = object[name]?.integer, range.contains(value) else {
       throw IngestError(
-        .badSegment, "\(name) must be a whole number from \(range.lowerBound) to \(range.upperBound)")
+        .badSegment,
+        "\(name) must be a whole number from \(range.lowerBound) to \(range.upperBound)")
     }
     return value
   }
