@@ -1,0 +1,133 @@
+import Ingest
+import JSON
+import Kafka
+import Model
+import Testing
+
+@Suite struct SegmentRecordTests {
+  private let topic = "notify-followers.segments"
+
+  private func event(_ text: String = sampleText) throws -> Event {
+    try #require(decode(text).event)
+  }
+
+  private func decoded(_ text: String) -> IngestResult {
+    decode(message(Array(text.utf8), topic: topic))
+  }
+
+  private func roundTrip(_ segment: Segment) throws -> Segment {
+    let (key, value) = SegmentRecord.encode(segment)
+    #expect(key == Array("\(segment.event.id)/\(segment.id)".utf8))
+    return try #require(decode(message(value, key: key, topic: topic)).segment)
+  }
+
+  private func expectSame(_ one: Segment, _ other: Segment) {
+    #expect(one.slice == other.slice)
+    #expect(one.count == other.count)
+    #expect(one.id == other.id)
+    #expect(one.event.id == other.event.id)
+    #expect(one.event.app == other.event.app)
+    #expect(one.event.streamer == other.event.streamer)
+    #expect(one.event.stream == other.event.stream)
+    #expect(one.event.template == other.event.template)
+    #expect(one.event.occurredAt == other.event.occurredAt)
+    #expect(one.event.expiresAt == other.event.expiresAt)
+    #expect(one.event.fields == other.event.fields)
+  }
+
+  @Test func shardsComeBack() throws {
+    let event = try event()
+    for audience in [
+      Audience.sharded(shards: 1, generation: 0, followers: 5),
+      .sharded(shards: 64, generation: 3, followers: 100_000),
+    ] {
+      for segment in audience.segments(of: event) { expectSame(segment, try roundTrip(segment)) }
+    }
+    let last = Segment(
+      event: event, slice: .shard(index: 65_535, generation: Int(Int32.max)), count: 65_536)
+    expectSame(last, try roundTrip(last))
+  }
+
+  @Test func plainSetsComeBack() throws {
+    let hostile = "followers:\"\\\u{1}\r\n\u{2028}{s42}é👩‍👩‍👧"
+    for key in ["f", hostile, String(repeating: "k", count: 512)] {
+      for segment in Audience.plain(key: key).segments(of: try event()) {
+        expectSame(segment, try roundTrip(segment))
+      }
+    }
+  }
+
+  @Test func hostileEventsComeBack() throws {
+    let data: JSONValue = [
+      "quote": "\"}],{\"shard\":0", "controls": "\u{1}\r\n\u{7F}",
+      "bidi": "\u{202E}\u{2066}\u{2028}",
+      "marks": .string("x" + String(repeating: "\u{301}", count: 500)), "half": 0.1,
+      "large": .integer(.max), "exponent": 1e300,
+    ]
+    let event = try #require(decode(try sample("data", data)).event)
+    let segment = Audience.sharded(shards: 2, generation: 1, followers: 0).segments(of: event)[1]
+    expectSame(segment, try roundTrip(segment))
+  }
+
+  @Test func anEventWithWhiteSpaceComesBack() throws {
+    let event = try event("\n " + sampleText.replacing(",", with: " ,\r\n\t") + " \n")
+    let segment = Audience.plain(key: "k").segments(of: event)[0]
+    expectSame(segment, try roundTrip(segment))
+  }
+
+  @Test func theLargestEventStillFits() throws {
+    let room = 64 * 1024 - sampleText.utf8.count
+    let event = try event(sampleText + String(repeating: " ", count: room))
+    for slice in [
+      Segment.Slice.plain(key: String(repeating: "k", count: 512)),
+      .shard(index: 0, generation: Int(Int32.max)),
+    ] {
+      let segment = Segment(event: event, slice: slice, count: 1)
+      expectSame(segment, try roundTrip(segment))
+    }
+  }
+
+  @Test func aSegmentMayBeReadBeforeItsEventsTime() throws {
+    let segment = Audience.plain(key: "k").segments(of: try event())[0]
+    let (key, value) = SegmentRecord.encode(segment)
+    let early = decode(message(value, key: key, topic: topic), now: sampleTime - 86_400_000)
+    #expect(early.segment != nil)
+  }
+
+  @Test(arguments: [
+    #""segments":1"#, #""shard":0,"segments":1"#, #""generation":0,"segments":1"#,
+    #""shard":0,"generation":0"#, #""shard":1,"generation":0,"segments":1"#,
+    #""shard":-1,"generation":0,"segments":1"#, #""shard":0,"generation":-1,"segments":1"#,
+    #""shard":0,"generation":2147483648,"segments":1"#, #""shard":0,"generation":0,"segments":0"#,
+    #""shard":0,"generation":0,"segments":-9223372036854775808"#,
+    #""shard":0,"generation":0,"segments":65537"#, #""shard":0.0,"generation":0,"segments":1"#,
+    #""shard":"0","generation":0,"segments":1"#, #""shard":null,"generation":0,"segments":1"#,
+    #""plain":"k""#, #""plain":"k","segments":2"#, #""plain":"k","shard":0,"segments":1"#,
+    #""plain":"k","generation":0,"segments":1"#, #""plain":"","segments":1"#,
+    #""plain":5,"segments":1"#, #""plain":null,"shard":0,"generation":0,"segments":1"#,
+    "\"plain\":\"\(String(repeating: "k", count: 513))\",\"segments\":1",
+  ])
+  func badSegments(_ members: String) {
+    #expect(decoded("{\"event\":\(sampleText),\(members)}").error?.code == .badSegment)
+  }
+
+  @Test func badRecords() throws {
+    let good = #""shard":0,"generation":0,"segments":1"#
+    #expect(decode(message(nil, topic: topic)).error?.code == .tombstone)
+    #expect(decoded("[]").error?.code == .badSegment)
+    #expect(decoded("{\(good)}").error?.code == .badSegment)
+    #expect(decoded(sampleText).error?.code == .badSegment)
+    #expect(decoded("{\"event\":null,\(good)}").error?.code == .wrongType)
+    #expect(decoded("{\"event\":{},\(good)}").error?.code == .missingField)
+    #expect(decoded("{\"event\":\(sampleText),\(good),\"x\":1}").error?.code == .unknownField)
+    #expect(decoded("{\"event\":\(sampleText),\(good),\"shard\":0}").error?.code == .duplicateKey)
+    let bad = JSONText.compact(try sample("id", "a b"))
+    #expect(decoded("{\"event\":\(bad),\(good)}").error?.code == .badIdentifier)
+    let whole = "{\"event\":\(sampleText),\(good)}"
+    for count in 0..<whole.utf8.count {
+      #expect(decoded(String(whole.prefix(count))).error?.code == .notJSON)
+    }
+    let large = whole + String(repeating: " ", count: 65 * 1024)
+    #expect(decoded(large).error?.code == .tooLarge)
+  }
+}
