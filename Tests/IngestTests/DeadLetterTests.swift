@@ -55,6 +55,18 @@ import Testing
       letter(stale, key: nil, value: []).headers == [KafkaHeader("trace", "a")] + own())
   }
 
+  @Test func anAbridgedOneSaysHowLargeTheRecordIs() {
+    let large = [UInt8](repeating: 0, count: 1 << 20)
+    let trace = KafkaHeader(name: "trace", value: large)
+    let abridged = letter([trace], key: large, value: large + large).abridged()
+    #expect(abridged.key == nil)
+    #expect(abridged.value == nil)
+    let sizes = [
+      KafkaHeader("fanfare-key-bytes", "1048576"), KafkaHeader("fanfare-value-bytes", "2097152"),
+    ]
+    #expect(abridged.headers == own() + sizes)
+  }
+
   /// Tools and alerts look for them.
   @Test func codesAreStable() {
     #expect(

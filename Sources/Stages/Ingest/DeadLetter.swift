@@ -26,6 +26,24 @@ package struct DeadLetter: Sendable, Equatable {
     headers = Array(original.prefix(Self.maximumOriginalHeaders)) + own
   }
 
+  /// The same without what made it large, for a broker that refuses it as too large: a record that
+  /// was just within the topic's limit is over it with our headers. `fanfare-source` says where the
+  /// whole record stands; `fanfare-key-bytes` and `fanfare-value-bytes`, how large it is.
+  package func abridged() -> DeadLetter {
+    let own = headers.filter { $0.name.hasPrefix("fanfare-") && ($0.value?.count ?? 0) <= 1024 }
+    let sizes = [
+      KafkaHeader("fanfare-key-bytes", "\(key?.count ?? 0)"),
+      KafkaHeader("fanfare-value-bytes", "\(value?.count ?? 0)"),
+    ]
+    return DeadLetter(key: nil, value: nil, headers: own + sizes)
+  }
+
+  private init(key: [UInt8]?, value: [UInt8]?, headers: [KafkaHeader]) {
+    self.key = key
+    self.value = value
+    self.headers = headers
+  }
+
   /// A record with 1,000 headers must not become one that the broker refuses.
   package static let maximumOriginalHeaders = 64
 }
