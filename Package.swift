@@ -99,6 +99,15 @@ let fanfare: Target = .executableTarget(
 let testSupport: Target = .target(
   name: "TestSupport", path: "Tests/Support", swiftSettings: strict)
 
+/// A whole small world for tests of the whole way: real Redis, embedded Kafka, the simulator, workers.
+let testBed: Target = .target(
+  name: "TestBed",
+  dependencies: [
+    "APNsSimulator", "Deliver", "Devices", "EventLoop", "Expand", "Ingest", "Kafka", "Keyspace",
+    "Model", "Pipeline", "Record", "Redis", "Render", "Settings", "TLS", "Telemetry",
+    "TestSupport", "Transport",
+  ], path: "Tests/Bed", swiftSettings: strict)
+
 let testTargets: [Target] = [
   tests("EventLoopTests", ["EventLoop"]),
   tests("TLSTests", ["TLS"]),
@@ -124,10 +133,10 @@ let testTargets: [Target] = [
   tests(
     "IntegrationTests",
     [
-      "APNsSimulator", "Deliver", "Devices", "EventLoop", "Expand", "Ingest", "Kafka", "Keyspace",
-      "Model", "Pipeline", "Record", "Redis", "Render", "Settings", "TLS", "Telemetry",
-      "TestSupport", "Transport",
+      "APNsSimulator", "Deliver", "Devices", "Kafka", "Model", "Pipeline", "Record", "TLS", "Telemetry",
+      "TestBed", "TestSupport", "Transport",
     ]),
+  tests("FaultTests", ["APNsSimulator", "Devices", "Record", "TestBed", "TestSupport", "fanfare"]),
   tests("TidyTests", []),
 ]
 
@@ -135,5 +144,5 @@ let package = Package(
   name: "fanfare",
   platforms: [.macOS(.v15)],
   products: [.executable(name: "fanfare", targets: ["fanfare"])],
-  targets: cLibraries + bindings + stages + rooms + [fanfare, testSupport] + testTargets,
+  targets: cLibraries + bindings + stages + rooms + [fanfare, testSupport, testBed] + testTargets,
   swiftLanguageModes: [.v6])

@@ -1,7 +1,8 @@
 import Keyspace
 import Redis
 
-/// The hash of a streamer's followers as it stands, or as it will be made when there is none.
+/// The hash of a streamer's followers as it stands, or as the first follow will make it: generation 0,
+/// which no rewrite ever writes.
 struct AudienceHeading {
   /// A rewrite under way: its generation and shards.
   struct Next {
@@ -24,7 +25,7 @@ struct AudienceHeading {
     let fields = (0..<3).map { reply[$0].text ?? "" }
     texts = fields
     exists = !fields[0].isEmpty || !fields[1].isEmpty
-    guard let shards = exists ? Int(fields[0]) : 1, let generation = exists ? Int(fields[1]) : 1,
+    guard let shards = exists ? Int(fields[0]) : 1, let generation = exists ? Int(fields[1]) : 0,
       shards >= 1, shards <= Self.maximumShards, shards & (shards - 1) == 0, generation >= 0
     else {
       throw DevicesError(

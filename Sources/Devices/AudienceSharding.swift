@@ -56,6 +56,11 @@ package struct AudienceSharding {
     return summary
   }
 
+  /// Whether the streamer's followers stand in shards already.
+  package func hasShards(_ streamer: String) async throws(DevicesError) -> Bool {
+    try await redis.audienceHeading(of: streamer, keyspace).exists
+  }
+
   private func sources(
     _ streamer: String, _ source: AudienceSource
   ) async throws(DevicesError) -> [String] {

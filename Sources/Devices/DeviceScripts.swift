@@ -101,7 +101,7 @@ enum DeviceScripts {
     end
     if not known[1] then
       if ARGV[1] == 'SREM' and not KEYS[3] then return {'done', 0} end
-      redis.call('HSET', KEYS[1], 'shards', '1', 'generation', '1', 'followers', '0')
+      redis.call('HSET', KEYS[1], 'shards', '1', 'generation', '0', 'followers', '0')
     end
     local changed = redis.call(ARGV[1], KEYS[2], ARGV[2])
     if KEYS[3] then redis.call(ARGV[1], KEYS[3], ARGV[2]) end

@@ -98,8 +98,10 @@ package actor KafkaPump {
     case .assigned(let partitions): assigned(partitions)
     case .revoked(let partitions), .lost(let partitions): revoked(partitions)
     case .committed: return
-    case .commitFailed(_, let error):
-      // What it covered is delivered again when nothing later is committed; the settled marks know it.
+    case .commitFailed(let failed, let error):
+      // The next commit covers it again; should none come, the settled marks know what was done.
+      offsets.commitFailed(Array(failed.keys))
+      hasNews = true
       options.log.warning("offsets not committed", ["error": .text("\(error)")])
     case .error(let error):
       options.log.warning("Kafka", ["error": .text("\(error)")])

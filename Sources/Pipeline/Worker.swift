@@ -27,6 +27,9 @@ package final class Worker: Sendable {
 
   /// Connects. Whatever is down is waited for.
   package func start() async throws {
+    // Without it the first record to a topic waits a second for the topic's metadata.
+    try producer.prepare(
+      topics: [options.ingest.segmentsTopic, options.ingest.deadLettersTopic], timeout: .zero)
     for lane in lanes { await lane.start() }
     try await pump.start()
     let beat = Heartbeat(options: options, lanes: lanes, pump: pump, counters: counters)

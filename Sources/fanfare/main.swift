@@ -1,1 +1,1 @@
-print("fanfare")
+CommandRunner.run(fanfareProgram, Array(CommandLine.arguments.dropFirst()))

@@ -113,7 +113,7 @@ import Testing
       #expect(try await redis.followers("s1") == ["u2"])
       #expect(
         try await redis.table(keyspace.followers(of: "s1"))
-          == ["shards": "1", "generation": "1", "followers": "1"])
+          == ["shards": "1", "generation": "0", "followers": "1"])
       // Placed by shard where there are several.
       _ = try await redis.ask(
         "HSET", keyspace.followers(of: "s2"), "shards", "8", "generation", "5", "followers", "0")

@@ -62,6 +62,15 @@ import Testing
     #expect(description.contains("at most \(EventDecoder.maximumFields - 1) values"))
   }
 
+  @Test func examplesAreEvents() throws {
+    let examples = try #require(schema.object?["examples"]?.array)
+    #expect(examples.count == 2)
+    for example in examples {
+      #expect(decode(example).error == nil)
+      #expect(checker.accepts(example))
+    }
+  }
+
   /// Each case where the schema can speak for itself: taken by both or refused by both.
   @Test func judgesAsTheDecoder() throws {
     let long = String(repeating: "a", count: 65)

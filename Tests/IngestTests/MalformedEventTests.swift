@@ -205,6 +205,16 @@ import Testing
     expect(.occurredInFuture, Array(JSONText.compact(far).utf8), "year 9999")
   }
 
+  @Test func randomBytes() {
+    var random = SeededRandom(seed: 11)
+    for _ in 0..<2_000 {
+      let bytes = (0..<Int.random(in: 0..<300, using: &random)).map { _ in
+        UInt8.random(in: .min ... .max, using: &random)
+      }
+      #expect(decode(message(bytes)).error != nil)
+    }
+  }
+
   /// Any byte changed anywhere: an event or a showable error, never a trap.
   @Test func mutations() {
     var random = SeededRandom(seed: 8)

@@ -1,11 +1,12 @@
 import JSON
 
-/// As much of JSON Schema 2020-12 as `Config/event.schema.json` uses; any other keyword is a failure.
+/// As much of JSON Schema 2020-12 as `Config/event.schema.json` uses; any other keyword is a
+/// failure.
 struct SchemaChecker {
   let root: JSONValue
 
   private static let annotations: Set<String> = [
-    "$schema", "$id", "$defs", "title", "description", "default", "format",
+    "$schema", "$id", "$defs", "title", "description", "default", "format", "examples",
   ]
 
   func accepts(_ value: JSONValue) -> Bool { accepts(value, root) }

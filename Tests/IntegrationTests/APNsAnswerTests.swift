@@ -3,6 +3,7 @@ import Deliver
 import Model
 import Record
 import Telemetry
+import TestBed
 import TestSupport
 import Testing
 

@@ -2,6 +2,7 @@ import Kafka
 import Model
 import Record
 import Telemetry
+import TestBed
 import TestSupport
 import Testing
 

@@ -5,6 +5,7 @@ import Pipeline
 import Record
 import TLS
 import Telemetry
+import TestBed
 import TestSupport
 import Testing
 import Transport

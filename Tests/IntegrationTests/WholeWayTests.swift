@@ -1,6 +1,7 @@
 import APNsSimulator
 import Devices
 import Telemetry
+import TestBed
 import TestSupport
 import Testing
 

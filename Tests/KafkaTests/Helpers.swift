@@ -11,8 +11,8 @@ final class Lines: Sendable {
   var all: [KafkaLogLine] { lines.withLock { $0 } }
 }
 
-/// Quick to notice that a member is gone. The embedded broker lets a first member wait for three seconds, so a
-/// session must be longer than that.
+/// Quick to notice that a member is gone. The embedded broker lets a first member wait for three
+/// seconds, so a session must be longer than that.
 func options(_ bootstrapServers: String, group: String = "g") -> KafkaOptions {
   var options = KafkaOptions(bootstrapServers: bootstrapServers)
   options.group = group

@@ -45,7 +45,8 @@ import Testing
     }
   }
 
-  /// A worker of another version must give a push the same name after a crash: these must not change.
+  /// A worker of another version must give a push the same name after a crash: these must not
+  /// change.
   @Test func staysTheSame() {
     #expect(text("live-8f2c", "00fc13adff78") == "3d380d5b-33cc-8e49-9890-eff3d4097a09")
     #expect(text("", "") == "28481db6-3f7b-824d-8507-8a3d719f6628")

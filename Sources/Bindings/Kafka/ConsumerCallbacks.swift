@@ -1,7 +1,7 @@
 import CRdKafka
 
-/// What librdkafka's callbacks find through their opaque pointer. All but `log`, which is immutable, is
-/// touched on the consumer's own thread only: these callbacks run inside its calls.
+/// What librdkafka's callbacks find through their opaque pointer. All but `log`, which is
+/// immutable, is touched on the consumer's own thread only: these callbacks run inside its calls.
 final class ConsumerState {
   let log: KafkaLog
   /// What happened inside a call and was not yet returned by `poll`.
@@ -142,8 +142,8 @@ extension ConsumerState {
   }
 }
 
-/// Commits and waits for the answer, at most `timeout`. A commit that is unanswered then counts as failed,
-/// though it may have succeeded: the work is delivered once more.
+/// Commits and waits for the answer, at most `timeout`. A commit that is unanswered then counts
+/// as failed, though it may have succeeded: the work is delivered once more.
 func commitAndWait(
   _ client: OpaquePointer, _ offsets: [KafkaPartition: Int64], timeout: Duration
 ) -> (committed: [KafkaPartition: Int64], failed: [KafkaPartition: Int64], error: KafkaError?) {

@@ -1,14 +1,16 @@
 import CRdKafka
 
-/// librdkafka's mock cluster: one broker on a free port of the loopback interface that serves this and other
-/// processes until it is closed. For the demo and for tests, not for data that matters: it keeps everything
-/// in memory, and of a partition only the last 5 MiB or 100,000 batches.
+/// librdkafka's mock cluster: one broker on a free port of the loopback interface that serves
+/// this and other processes until it is closed. For the demo and for tests, not for data that
+/// matters: it keeps everything in memory, and of a partition only the last 5 MiB or 100,000
+/// batches.
 ///
-/// It coordinates consumer groups, acknowledges idempotent producers and creates topics with four partitions
-/// when somebody first asks for them; it cannot do admin requests, TLS, SASL or compaction.
+/// It coordinates consumer groups, acknowledges idempotent producers and creates topics with four
+/// partitions when somebody first asks for them; it cannot do admin requests, TLS, SASL or
+/// compaction.
 ///
-/// `@unchecked Sendable`: librdkafka guards the mock cluster with a lock of its own; the handles are immutable
-/// and freed in `deinit` only.
+/// `@unchecked Sendable`: librdkafka guards the mock cluster with a lock of its own; the handles
+/// are immutable and freed in `deinit` only.
 package final class EmbeddedBroker: @unchecked Sendable {
   private let client: OpaquePointer
   private let cluster: OpaquePointer

@@ -10,7 +10,8 @@ package struct KafkaClusterInfo: Sendable, Equatable {
   package let failures: [String: KafkaError]
 }
 
-/// Questions and orders outside of reading and writing records. Each makes a client of its own and blocks.
+/// Questions and orders outside of reading and writing records. Each makes a client of its own
+/// and blocks.
 package struct KafkaAdmin: Sendable {
   private let options: KafkaOptions
   private let log: KafkaLog
@@ -20,9 +21,9 @@ package struct KafkaAdmin: Sendable {
     self.log = log
   }
 
-  /// Whether Kafka answers and how many partitions these topics have. Creates nothing. Blocks for at most
-  /// `timeout`; throws what best explains why nobody answered: a refused login, say, not the time-out it
-  /// led to.
+  /// Whether Kafka answers and how many partitions these topics have. Creates nothing. Blocks for
+  /// at most `timeout`; throws what best explains why nobody answered: a refused login, say, not
+  /// the time-out it led to.
   package func metadata(
     topics: [String], timeout: Duration
   ) throws(KafkaError) -> KafkaClusterInfo {

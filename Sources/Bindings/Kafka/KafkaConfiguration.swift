@@ -54,8 +54,8 @@ struct KafkaConfiguration: ~Copyable {
     try set("linger.ms", "\(options.linger.wholeMilliseconds)")
     try set("message.timeout.ms", "\(max(options.messageTimeout.wholeMilliseconds, 1))")
     try set("message.max.bytes", "\(options.maximumMessageBytes)")
-    // `SendGate` bounds both below these. librdkafka still counts a record while it is being reported,
-    // hence the room.
+    // `SendGate` bounds both below these. librdkafka still counts a record while it is being
+    // reported, hence the room.
     try set("queue.buffering.max.messages", "\(options.maximumInFlight + 1000)")
     try set("queue.buffering.max.kbytes", "2097151")
     // As Kafka's own clients place keys.
@@ -114,7 +114,8 @@ struct KafkaConfiguration: ~Copyable {
 }
 
 extension String {
-  /// The text up to the first NUL, invalid UTF-8 repaired: what librdkafka passes on may come from outside.
+  /// The text up to the first NUL, invalid UTF-8 repaired: what librdkafka passes on may come
+  /// from outside.
   init(nulTerminated buffer: [CChar]) {
     let bytes = buffer.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }
     self.init(decoding: bytes, as: UTF8.self)

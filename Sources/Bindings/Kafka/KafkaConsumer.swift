@@ -3,8 +3,8 @@ import CRdKafka
 /// A member of a consumer group. Confined to one thread, which must call `poll` more often than
 /// `pollIntervalMaximum`, also while everything is paused: that keeps the membership.
 ///
-/// Nothing is committed but by `commit`, `commitNow` and `offsetsToCommitOnRevoke`. An offset to commit is
-/// that of the next record to read: one past the last one done.
+/// Nothing is committed but by `commit`, `commitNow` and `offsetsToCommitOnRevoke`. An offset to
+/// commit is that of the next record to read: one past the last one done.
 package final class KafkaConsumer {
   private let client: OpaquePointer
   private let queue: OpaquePointer
@@ -37,8 +37,8 @@ package final class KafkaConsumer {
 
   deinit { close(timeout: .seconds(1)) }
 
-  /// What may be committed of partitions that are about to be taken away: called inside `poll` or `close`,
-  /// before they are given back, so that the next owner begins where we ended.
+  /// What may be committed of partitions that are about to be taken away: called inside `poll` or
+  /// `close`, before they are given back, so that the next owner begins where we ended.
   package var offsetsToCommitOnRevoke: (([KafkaPartition]) -> [KafkaPartition: Int64])? {
     get { state.offsetsToCommitOnRevoke }
     set { state.offsetsToCommitOnRevoke = newValue }
@@ -53,8 +53,8 @@ package final class KafkaConsumer {
     try check(rd_kafka_subscribe(client, list.handle), doing: "subscribing to \(topics)")
   }
 
-  /// The next thing that happened, in order; nil when nothing did within the time. With `.zero` it does not
-  /// wait.
+  /// The next thing that happened, in order; nil when nothing did within the time. With `.zero`
+  /// it does not wait.
   package func poll(timeout: Duration = .zero) -> KafkaPoll? {
     if let earlier = takeRecorded() { return earlier }
     guard !isClosed else { return nil }
@@ -68,9 +68,9 @@ package final class KafkaConsumer {
     return earlier
   }
 
-  /// Writes eight bytes to `descriptor`, a non-blocking eventfd, when something arrives where nothing was.
-  /// Poll until nil after each wake-up and once after this call. The descriptor is the caller's: `nil` ends
-  /// the writing, do that before closing it.
+  /// Writes eight bytes to `descriptor`, a non-blocking eventfd, when something arrives where
+  /// nothing was. Poll until nil after each wake-up and once after this call. The descriptor is
+  /// the caller's: `nil` ends the writing, do that before closing it.
   package func wake(descriptor: Int32?) {
     guard !isClosed else { return }
     guard let descriptor else { return rd_kafka_queue_io_event_enable(queue, -1, nil, 0) }
@@ -78,7 +78,8 @@ package final class KafkaConsumer {
     rd_kafka_queue_io_event_enable(queue, descriptor, &one, MemoryLayout<UInt64>.size)
   }
 
-  /// Stops reading these, of which those not assigned or already paused are passed over. Call `poll` still.
+  /// Stops reading these, of which those not assigned or already paused are passed over. Call
+  /// `poll` still.
   package func pause(_ partitions: [KafkaPartition]) {
     guard !isClosed else { return }
     state.pause(client, partitions)
@@ -100,8 +101,8 @@ package final class KafkaConsumer {
       .commitFailed(offsets, KafkaError(error, doing: "committing offsets")))
   }
 
-  /// Commits and blocks for the answer, for at most `timeout`. Throws the first error when any partition
-  /// failed.
+  /// Commits and blocks for the answer, for at most `timeout`. Throws the first error when any
+  /// partition failed.
   package func commitNow(
     _ offsets: [KafkaPartition: Int64], timeout: Duration
   ) throws(KafkaError) {
@@ -112,9 +113,9 @@ package final class KafkaConsumer {
     if let error = commitAndWait(client, offsets, timeout: timeout).error { throw error }
   }
 
-  /// Leaves the group and frees everything; returns false when that could not be done in good order within
-  /// `timeout`, and the group will notice our absence only after the session time-out. What happened
-  /// meanwhile can still be polled. Once only; further calls do nothing.
+  /// Leaves the group and frees everything; returns false when that could not be done in good
+  /// order within `timeout`, and the group will notice our absence only after the session
+  /// time-out. What happened meanwhile can still be polled. Once only; further calls do nothing.
   @discardableResult
   package func close(timeout: Duration) -> Bool {
     guard !isClosed else { return true }
@@ -143,7 +144,8 @@ package final class KafkaConsumer {
     }
     while rd_kafka_consumer_closed(client) == 0 {
       guard clock.now < deadline else { return false }
-      // What was read ahead is dropped: it is not committed. (`rd_kafka_queue_poll_callback` would abort.)
+      // What was read ahead is dropped: it is not committed. (`rd_kafka_queue_poll_callback`
+      // would abort.)
       if let message = rd_kafka_consume_queue(closing, 20) { rd_kafka_message_destroy(message) }
     }
     return true

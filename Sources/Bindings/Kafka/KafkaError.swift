@@ -13,7 +13,8 @@ package struct KafkaError: Error, Sendable, Equatable, CustomStringConvertible {
     case timedOut = "timed_out"
     /// The record is larger than the producer or the broker allows.
     case tooLarge = "too_large"
-    /// The group moved on without us (rebalance, eviction, fenced member): the work will be delivered again.
+    /// The group moved on without us (rebalance, eviction, fenced member): the work will be
+    /// delivered again.
     case rebalanced
     /// The client instance is beyond repair: close it and make a new one.
     case fatal

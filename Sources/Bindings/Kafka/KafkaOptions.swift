@@ -20,17 +20,19 @@ package struct KafkaOptions: Sendable, Equatable {
   /// PEM file of the authorities to trust; nil: the system's.
   package var caFile: String?
 
-  /// How long a broker may hold a fetch back while it has nothing to send. Real brokers answer at once when
-  /// something arrives, whatever this says; the embedded one does not look again before it is over.
+  /// How long a broker may hold a fetch back while it has nothing to send. Real brokers answer at
+  /// once when something arrives, whatever this says; the embedded one does not look again before
+  /// it is over.
   package var fetchWaitMaximum = Duration.milliseconds(100)
-  /// After this long without heartbeat the group gives our partitions to others. Brokers allow 6 s to
-  /// 30 min by default.
+  /// After this long without heartbeat the group gives our partitions to others. Brokers allow 6
+  /// s to 30 min by default.
   package var sessionTimeout = Duration.seconds(10)
   /// After this long without `poll` we leave the group ourselves. Never shorter than the session.
   package var pollIntervalMaximum = Duration.seconds(60)
-  /// Bytes read ahead of `poll`, over all partitions. Before 2.2 librdkafka looks only once a second whether
-  /// a full read-ahead has room again, so this must hold a second's work: 1,000 segment records of 1 KiB
-  /// are two million followers; eight times that leaves room for large events.
+  /// Bytes read ahead of `poll`, over all partitions. Before 2.2 librdkafka looks only once a
+  /// second whether a full read-ahead has room again, so this must hold a second's work: 1,000
+  /// segment records of 1 KiB are two million followers; eight times that leaves room for large
+  /// events.
   package var readAheadBytes = 8 * 1024 * 1024
 
   /// How long a record may wait for company before it is sent.
@@ -39,11 +41,12 @@ package struct KafkaOptions: Sendable, Equatable {
   package var messageTimeout = Duration.seconds(30)
   /// Records that are sent and not yet acknowledged; `send` waits for room beyond them.
   package var maximumInFlight = 1000
-  /// Larger records are refused by the producer before they are sent. A dead letter carries what some other
-  /// producer could write, so this is well above a broker's usual limit of 1 MiB.
+  /// Larger records are refused by the producer before they are sent. A dead letter carries what
+  /// some other producer could write, so this is well above a broker's usual limit of 1 MiB.
   package var maximumMessageBytes = 32 * 1024 * 1024
 
-  /// Any other property of librdkafka, by its name there. Those that the promises rest on are refused.
+  /// Any other property of librdkafka, by its name there. Those that the promises rest on are
+  /// refused.
   package var properties: [String: String] = [:]
 
   package init(bootstrapServers: String) {
@@ -71,7 +74,8 @@ extension KafkaOptions {
 }
 
 extension Duration {
-  /// Whole milliseconds, rounded up so that a short time never becomes none; bounded for librdkafka's ints.
+  /// Whole milliseconds, rounded up so that a short time never becomes none; bounded for
+  /// librdkafka's ints.
   var wholeMilliseconds: Int {
     let (seconds, attoseconds) = components
     let bounded = min(max(seconds, 0), 2_000_000)

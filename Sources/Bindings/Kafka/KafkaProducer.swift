@@ -1,10 +1,12 @@
 import CRdKafka
 import Synchronization
 
-/// Writes records; a record is written once and acknowledged by all replicas in sync before `send` returns.
+/// Writes records; a record is written once and acknowledged by all replicas in sync before
+/// `send` returns.
 ///
-/// `@unchecked Sendable`: the client handle is librdkafka's, which is safe from any thread; it is destroyed only
-/// by `close`, after `isOpen` has shut everybody out. The rest is immutable or behind locks.
+/// `@unchecked Sendable`: the client handle is librdkafka's, which is safe from any thread; it is
+/// destroyed only by `close`, after `isOpen` has shut everybody out. The rest is immutable or
+/// behind locks.
 package final class KafkaProducer: @unchecked Sendable {
   private let client: OpaquePointer
   private let thread: PollThread
@@ -20,7 +22,8 @@ package final class KafkaProducer: @unchecked Sendable {
     var configuration = try KafkaConfiguration(options)
     try configuration.setProducer(options)
     let state = ProducerState(log: log)
-    // Released by `close` after the client is destroyed, or below when there is no client or no thread.
+    // Released by `close` after the client is destroyed, or below when there is no client or no
+    // thread.
     let retained = Unmanaged.passRetained(state)
     configuration.withHandle { setProducerCallbacks($0, opaque: retained.toOpaque()) }
     do {
@@ -50,9 +53,10 @@ package final class KafkaProducer: @unchecked Sendable {
   /// Why this producer can write nothing any more, if so: close it and make another.
   package var fatalError: KafkaError? { state.fatalError.withLock { $0 } }
 
-  /// Learns where these topics are, which `send` otherwise does at its first record for each, up to a second
-  /// late. Returns at once when `timeout` is zero, and learns meanwhile; otherwise blocks until it knows and
-  /// throws when it does not within the time. Brokers that create topics on first use create them now.
+  /// Learns where these topics are, which `send` otherwise does at its first record for each, up
+  /// to a second late. Returns at once when `timeout` is zero, and learns meanwhile; otherwise
+  /// blocks until it knows and throws when it does not within the time. Brokers that create
+  /// topics on first use create them now.
   package func prepare(topics names: [String], timeout: Duration) throws(KafkaError) {
     for name in names {
       let handle: TopicHandle? = isOpen.withLock { isOpen in
@@ -72,9 +76,10 @@ package final class KafkaProducer: @unchecked Sendable {
     }
   }
 
-  /// Writes one record and returns when the brokers have it. When `maximumInFlight` records are on their
-  /// way it waits for room first; the delivery itself takes at most `messageTimeout`, so that every wait
-  /// ends. Not cancellable. After an error the record may have been written all the same.
+  /// Writes one record and returns when the brokers have it. When `maximumInFlight` records are
+  /// on their way it waits for room first; the delivery itself takes at most `messageTimeout`, so
+  /// that every wait ends. Not cancellable. After an error the record may have been written all
+  /// the same.
   ///
   /// - Parameter partition: nil: by the hash of the key, or any when there is no key.
   package func send(
@@ -92,8 +97,8 @@ package final class KafkaProducer: @unchecked Sendable {
     return try result.get()
   }
 
-  /// Waits for what is on its way, at most `timeout`, fails the rest and everything sent later, and frees
-  /// all. Blocks. Once only; further calls do nothing.
+  /// Waits for what is on its way, at most `timeout`, fails the rest and everything sent later,
+  /// and frees all. Blocks. Once only; further calls do nothing.
   package func close(timeout: Duration) {
     let wasOpen = isOpen.withLock { isOpen in
       defer { isOpen = false }

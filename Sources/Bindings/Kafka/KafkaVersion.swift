@@ -1,6 +1,7 @@
 import CRdKafka
 
-/// The librdkafka that is loaded at run time, which may differ from the one that was compiled against.
+/// The librdkafka that is loaded at run time, which may differ from the one that was compiled
+/// against.
 package enum KafkaVersion {
   package static var string: String { String(cString: rd_kafka_version_str()) }
 

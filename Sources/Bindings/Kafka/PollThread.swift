@@ -4,8 +4,8 @@ import Synchronization
 
 /// Serves a client's callbacks from a thread of its own until told to stop.
 ///
-/// `@unchecked Sendable`: the client handle is librdkafka's, which is safe from any thread; its owner destroys
-/// it only after `stop` has joined the thread. The rest is atomic or immutable.
+/// `@unchecked Sendable`: the client handle is librdkafka's, which is safe from any thread; its
+/// owner destroys it only after `stop` has joined the thread. The rest is atomic or immutable.
 final class PollThread: @unchecked Sendable {
   private let client: OpaquePointer
   private let stopping = Atomic<Bool>(false)

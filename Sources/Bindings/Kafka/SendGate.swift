@@ -1,7 +1,8 @@
 import Synchronization
 
-/// Lets senders in while both their number and the bytes of their records are within bounds; the others
-/// wait in line, first come, first served. Nobody waits in librdkafka's own queue, which would drop them.
+/// Lets senders in while both their number and the bytes of their records are within bounds; the
+/// others wait in line, first come, first served. Nobody waits in librdkafka's own queue, which
+/// would drop them.
 final class SendGate: Sendable {
   private struct State {
     var inside = 0

@@ -28,3 +28,12 @@ static inline void linux_set_thread_name(const char *name) {
 static inline int linux_accept(int listener) {
   return (int)syscall(SYS_accept4, listener, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
 }
+
+/* A child gets `signal` when the thread that started it ends. prctl is variadic. */
+static inline int linux_signal_on_parent_death(int signal) {
+  return prctl(PR_SET_PDEATHSIG, (unsigned long)signal, 0ul, 0ul, 0ul);
+}
+
+/* Declared for _GNU_SOURCE only, and a variable that Swift cannot know to be safe. */
+extern char **environ;
+static inline char *const *linux_environment(void) { return environ; }

@@ -4,25 +4,35 @@ import Kafka
 /// in any; only what lies below the first unfinished one may be committed, so that a crash skips
 /// nothing.
 package struct OffsetLedger: Sendable, Equatable {
-  /// One assignment of a partition. A record that began under an earlier one must not move this
-  /// one's offset.
+  /// One assignment of a partition.
   private struct Assignment: Sendable, Equatable {
-    let number: Int
-    /// Records that began and have not finished; bounded by what the lanes take.
-    var open: Set<Int64> = []
-    /// One past the highest offset that began.
-    var next: Int64 = 0
-    /// What was taken last, and before that where the assignment's reading began: nothing at or
-    /// below it is news. Nil when no record has begun.
-    var committed: Int64?
+    /// Records that began and have not finished, with the number that each got; bounded by what the
+    /// lanes take.
+    var open: [Int64: Int] = [:]
+    /// One past the offset that began last; nil when none has.
+    var next: Int64?
+    /// What was taken last, and before that where reading began; nil when the broker must be told
+    /// whatever stands there.
+    var taken: Int64?
 
     /// Everything before it is done.
-    var committable: Int64 { open.min() ?? next }
+    var committable: Int64? { open.keys.min() ?? next }
 
-    mutating func begin(_ offset: Int64) {
-      open.insert(offset)
-      next = max(next, offset + 1)
-      if committed == nil { committed = offset }
+    mutating func begin(_ offset: Int64, number: Int) {
+      if let next, offset < next {
+        rewind(to: offset)
+      } else if next == nil {
+        taken = offset
+      }
+      open[offset] = number
+      next = offset + 1
+    }
+
+    /// The log was cut, or the topic made anew: what began at or above is read again, and is
+    /// another record now. The old end must not stay committed, for it would skip what comes.
+    private mutating func rewind(to offset: Int64) {
+      open = open.filter { $0.key < offset }
+      taken = nil
     }
   }
 
@@ -33,10 +43,7 @@ package struct OffsetLedger: Sendable, Equatable {
 
   /// Partitions that are ours from now on; what was known of them is forgotten.
   package mutating func assigned(_ partitions: [KafkaPartition]) {
-    for partition in partitions {
-      lastNumber += 1
-      assignments[partition] = Assignment(number: lastNumber)
-    }
+    for partition in partitions { assignments[partition] = Assignment() }
   }
 
   /// Partitions that are ours no longer. Their records may still finish; that changes nothing.
@@ -44,32 +51,37 @@ package struct OffsetLedger: Sendable, Equatable {
     for partition in partitions { assignments[partition] = nil }
   }
 
-  /// A record was handed to a lane. Returns the assignment's number for `finished`, nil when the
-  /// partition is not ours (or the offset none of Kafka's): then the record is another's and must
-  /// not be worked on.
+  /// A record was handed to a lane. Returns a number for `finished`, nil when the partition is not
+  /// ours (or the offset none of Kafka's): then the record is another's and must not be worked on.
   package mutating func began(_ partition: KafkaPartition, _ offset: Int64) -> Int? {
     guard offset >= 0, offset < .max, assignments[partition] != nil else { return nil }
-    assignments[partition]?.begin(offset)
-    return assignments[partition]?.number
+    lastNumber += 1
+    assignments[partition]?.begin(offset, number: lastNumber)
+    return lastNumber
   }
 
-  /// The record is done. A number of an earlier assignment changes nothing.
+  /// The record that got this number is done. One that began under an earlier assignment, or before
+  /// its offset was read again, changes nothing.
   package mutating func finished(_ partition: KafkaPartition, _ offset: Int64, _ number: Int) {
-    guard assignments[partition]?.number == number else { return }
-    assignments[partition]?.open.remove(offset)
+    guard assignments[partition]?.open[offset] == number else { return }
+    assignments[partition]?.open[offset] = nil
   }
 
   /// The offsets to commit (of the next record to read) that have moved since the last call.
   package mutating func takeCommittable() -> [KafkaPartition: Int64] {
     var moved: [KafkaPartition: Int64] = [:]
     for (partition, assignment) in assignments {
-      let committable = assignment.committable
-      // Never backwards: a record that is delivered again does not undo what was done after it.
-      guard let committed = assignment.committed, committable > committed else { continue }
+      guard let committable = assignment.committable, committable != assignment.taken
+      else { continue }
       moved[partition] = committable
-      assignments[partition]?.committed = committable
+      assignments[partition]?.taken = committable
     }
     return moved
+  }
+
+  /// A commit failed: what it covered is due again at the next `takeCommittable`.
+  package mutating func commitFailed(_ partitions: some Sequence<KafkaPartition>) {
+    for partition in partitions { assignments[partition]?.taken = nil }
   }
 
   /// Records that began and have not finished.

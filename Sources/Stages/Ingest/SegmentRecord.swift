@@ -9,6 +9,7 @@ package enum SegmentRecord {
   private static let members: Set<String> = ["event", "shard", "generation", "plain", "segments"]
   /// As many as a streamer's heading may have.
   private static let maximumShards: Int64 = 65_536
+  /// Another system's key with a streamer's id of at most 128 bytes in it.
   private static let maximumPlainKeyBytes = 512
 
   /// The key names event and segment, so that a fan-out's segments spread over the partitions.
@@ -35,9 +36,10 @@ package enum SegmentRecord {
     let event = try events.decode(inner, document: document)
     let count = try number(object, "segments", 1...maximumShards)
     if let plain = object["plain"] {
-      guard let key = plain.string, (1...maximumPlainKeyBytes).contains(key.utf8.count) else {
+      guard let key = plain.string, isPlainKey(key) else {
         throw IngestError(
-          .badSegment, "plain must be a Redis key of 1 to \(maximumPlainKeyBytes) bytes")
+          .badSegment,
+          "plain must be a key of 1 to \(maximumPlainKeyBytes) bytes without control characters")
       }
       guard count == 1, object["shard"] == nil, object["generation"] == nil else {
         throw IngestError(.badSegment, "a plain set is one segment without shard and generation")
@@ -49,6 +51,11 @@ package enum SegmentRecord {
     return Segment(
       event: event, slice: .shard(index: Int(shard), generation: Int(generation)),
       count: Int(count))
+  }
+
+  private static func isPlainKey(_ key: String) -> Bool {
+    (1...maximumPlainKeyBytes).contains(key.utf8.count)
+      && key.utf8.allSatisfy { $0 >= 0x20 && $0 != 0x7F }
   }
 
   private static func number(

@@ -20,23 +20,23 @@ import Transport
 
 /// Everything that the way of an event needs, real but small: a redis-server, the embedded broker,
 /// the simulator; workers are started by each test. All of it goes with the object.
-final class WorkerBed: Sendable {
-  static let app = "com.example.live"
+package final class WorkerBed: Sendable {
+  package static let app = "com.example.live"
 
-  let directory: TemporaryDirectory
-  let redis: RedisServerProcess
-  let broker: EmbeddedBroker?
-  let bootstrapServers: String
-  let simulator: APNsSimulator
-  let address: APNsSimulatorAddress
-  let keyspace = Keyspace()
-  let log: Log
-  let sink = MemorySink()
+  package let directory: TemporaryDirectory
+  package let redis: RedisServerProcess
+  package let broker: EmbeddedBroker?
+  package let bootstrapServers: String
+  package let simulator: APNsSimulator
+  package let address: APNsSimulatorAddress
+  package let keyspace = Keyspace()
+  package let log: Log
+  package let sink = MemorySink()
   private let loop = EventLoop(name: "bed")
   private let actor: LoopActor
   private let producer: KafkaProducer
 
-  init(
+  package init(
     kafka: String? = nil, redis: RedisServerProcess? = nil, partitions: Int = 4,
     script: SimulatorScript = SimulatorScript()
   ) async throws {
@@ -79,7 +79,7 @@ final class WorkerBed: Sendable {
 
   // MARK: workers
 
-  func options(id: String = "worker-1") throws -> PipelineOptions {
+  package func options(id: String = "worker-1") throws -> PipelineOptions {
     let pem = try readFile(address.providerKeyFile ?? "")
     let key = try ES256Key(pem: pem)
     let tokens = ProviderTokenSource(
@@ -102,7 +102,7 @@ final class WorkerBed: Sendable {
     return options
   }
 
-  func startWorker(
+  package func startWorker(
     _ change: (inout PipelineOptions) -> Void = { _ in }
   ) async throws -> Worker {
     var options = try options()
@@ -112,8 +112,31 @@ final class WorkerBed: Sendable {
     return worker
   }
 
+  /// Starts a worker as a process of its own, which a test may kill; returns when it has partitions.
+  /// `settings`: `key=value`, as for `--set`. Its log goes to `<id>.log`.
+  package func startProcess(
+    _ id: String, executable: String, settings: [String] = []
+  ) async throws -> ChildProcess {
+    let ready = directory.file("\(id).ready")
+    let all =
+      [
+        "kafka.bootstrap_servers=\(bootstrapServers)", "kafka.fetch_wait_maximum=10ms",
+        "kafka.session_timeout=6s", "redis.port=\(redis.port)", "worker.id=\(id)",
+        "templates.directory=\(Self.templates)", "apns.production.host=\(address.host)",
+        "apns.production.port=\(address.port)", "apns.ca_file=\(address.authorityFile)",
+        "apns.key_file=\(address.providerKeyFile ?? "")", "apns.key_id=\(address.keyID)",
+        "apns.team_id=\(address.teamID)", "lanes.count=2", "lanes.drain_timeout=2s",
+        "log.format=json",
+      ] + settings
+    let process = try ChildProcess(
+      [executable, "worker", "--ready-file", ready] + all.flatMap { ["--set", $0] },
+      output: .file(directory.file("\(id).log")))
+    _ = try await until("\(id) has partitions") { access(ready, F_OK) == 0 ? true : nil }
+    return process
+  }
+
   /// Waits until workers have partitions: a fresh group takes seconds to form.
-  func ready(workers: Int = 1) async throws {
+  package func ready(workers: Int = 1) async throws {
     _ = try await until("partitions are assigned") {
       self.sink.lines.count { $0.contains("partitions assigned") } >= workers ? true : nil
     }
@@ -122,7 +145,7 @@ final class WorkerBed: Sendable {
   // MARK: what goes in
 
   /// Runs `body` with a Redis client on the bed's own loop.
-  func withRedis<T: Sendable>(
+  package func withRedis<T: Sendable>(
     _ body: @Sendable (RedisClient) async throws -> T
   ) async throws -> T {
     try await actor.run { [loop, redis] _ in
@@ -133,7 +156,7 @@ final class WorkerBed: Sendable {
     }
   }
 
-  func seed(_ audience: SyntheticAudience, streamer: String) async throws {
+  package func seed(_ audience: SyntheticAudience, streamer: String) async throws {
     let keyspace = keyspace
     try await withRedis { client in
       let writer = AudienceWriter(redis: client, keyspace: keyspace)
@@ -144,7 +167,7 @@ final class WorkerBed: Sendable {
   }
 
   /// Makes each token the only device of a follower of its own.
-  func follow(_ streamer: String, tokens: [String], boundAt: Int64 = 1_767_225_600_000) async throws {
+  package func follow(_ streamer: String, tokens: [String], boundAt: Int64 = 1_767_225_600_000) async throws {
     let keyspace = keyspace
     try await withRedis { client in
       let writer = AudienceWriter(redis: client, keyspace: keyspace)
@@ -160,7 +183,7 @@ final class WorkerBed: Sendable {
     }
   }
 
-  func emit(
+  package func emit(
     _ id: String, streamer: String = "s1", expiresIn: Int = 900,
     occurredAt: Int64 = WallClock.nowMilliseconds(), template: String = "go-live"
   ) async throws {
@@ -172,13 +195,13 @@ final class WorkerBed: Sendable {
     try await emit(raw: Array(document.utf8), key: streamer)
   }
 
-  func emit(raw: [UInt8]?, key: String) async throws {
+  package func emit(raw: [UInt8]?, key: String) async throws {
     _ = try await producer.send(topic: "notify-followers", key: Array(key.utf8), value: raw)
   }
 
   // MARK: what comes out
 
-  func status(_ event: String) async throws -> FanOutStatus? {
+  package func status(_ event: String) async throws -> FanOutStatus? {
     let keyspace = keyspace
     return try await withRedis { client in
       try await RecordStage(redis: client, keyspace: keyspace).status(of: event)
@@ -186,7 +209,7 @@ final class WorkerBed: Sendable {
   }
 
   /// Waits until the fan-out has come to its end, a minute at most.
-  func finished(_ event: String) async throws -> FanOutStatus {
+  package func finished(_ event: String) async throws -> FanOutStatus {
     try await until("\(event) is done") {
       let status = try? await self.status(event)
       return status?.state == .done || status?.state == .expired ? status : nil
@@ -194,7 +217,7 @@ final class WorkerBed: Sendable {
   }
 
   /// Asks again until `probe` gives something, every 10 ms on the bed's loop, a minute at most.
-  func until<T: Sendable>(
+  package func until<T: Sendable>(
     _ what: String, _ probe: @Sendable () async throws -> T?
   ) async throws -> T {
     for _ in 0..<6000 {
@@ -220,7 +243,7 @@ final class WorkerBed: Sendable {
 }
 
 /// A token of 64 hex digits that is nothing but a number.
-func paddedHex(_ number: Int) -> String {
+package func paddedHex(_ number: Int) -> String {
   let digits = String(number, radix: 16)
   return String(repeating: "0", count: 64 - digits.count) + digits
 }

@@ -1,0 +1,151 @@
+import Devices
+import EventLoop
+import Keyspace
+import Model
+import Redis
+import Telemetry
+import Terminal
+
+/// `audience seed`: followers that are made up, the same ones for the same seed.
+enum AudienceSeed {
+  private enum Environment: String, CaseIterable { case production, sandbox }
+
+  private static let streamer = Option(
+    required: "streamer", .text, value: "ID", help: "Whom they follow")
+  private static let followers = Option(
+    "followers", .integer(in: 0...100_000_000), default: 100_000, help: "How many")
+  private static let app = Option(
+    "app", .text, default: "com.example.live", value: "BUNDLE", help: "The app of their devices")
+  private static let environment = Option<Environment>(
+    "environment", .choice(), default: .production, help: "The environment of their devices")
+  private static let seed = Option(
+    "seed", .integer(in: 0 ... .max), default: 1, help: "Another seed makes other people")
+  private static let deadPrefix = Option(
+    "dead-prefix", .text, default: "", value: "HEX",
+    help: "What tokens of dead devices begin with; none are dead unless given")
+  private static let deadShare = Option(
+    "dead-share", .number(in: 0...1), default: 0.02, value: "SHARE",
+    help: "How many devices are dead")
+  private static let mutedShare = Option(
+    "muted-share", .number(in: 0...1), default: 0.01, value: "SHARE",
+    help: "How many people have muted the streamer")
+  private static let userPrefix = Option(
+    "user-prefix", .text, default: "u", value: "TEXT", help: "What user ids begin with")
+
+  static let verb = Verb(
+    "seed", summary: "Write made-up followers with devices and profiles",
+    discussion: """
+      Replaces the streamer's followers. About 1.2 devices a person, eight languages, some without \
+      a name, some without a device. The same seed makes the same people on every machine.
+      """,
+    options: [
+      streamer, followers, app, environment, seed, deadPrefix, deadShare, mutedShare, userPrefix,
+    ],
+    examples: [
+      .init("fanfare audience seed --streamer s42", "100,000 followers"),
+      .init(
+        "fanfare audience seed --streamer s42 --followers 1M --seed 7 --dead-prefix dead",
+        "A million, of whose devices 2 % have tokens that begin with dead"),
+    ], exitCodes: [.ok, .failed, .unavailable, .retryLater, .config]
+  ) { invocation in
+    await invocation.reporting { () async throws(CommandFailure) in try await run(invocation) }
+  }
+
+  private static func run(_ invocation: Invocation) async throws(CommandFailure) -> ExitCode {
+    let audience = try audience(invocation)
+    let settings = try invocation.loadSettings()
+    let signals = StopSignals.catchAll()
+    let keyspace = Assembly.keyspace(settings)
+    let summary = try await CommandLoop.withRedis(settings) {
+      (_: isolated LoopActor, redis: RedisClient) async throws(CommandFailure) -> AudienceSummary in
+      try await write(
+        audience, AudienceWriter(redis: redis, keyspace: keyspace), invocation, signals)
+    }
+    tell(summary, audience.totals(), invocation)
+    return .ok
+  }
+
+  private static func audience(
+    _ invocation: Invocation
+  ) throws(CommandFailure) -> SyntheticAudience {
+    guard Binding.isTopic(invocation[app]) else {
+      throw CommandFailure(.usage, "--app is a bundle id: letters, digits, '.' and '-'")
+    }
+    let prefix = invocation[deadPrefix].lowercased()
+    guard prefix.utf8.count <= 32, prefix.allSatisfy({ $0.isHexDigit && $0.isASCII }) else {
+      throw CommandFailure(.usage, "--dead-prefix is at most 32 hex digits")
+    }
+    guard invocation[userPrefix].utf8.count <= 64,
+      Keyspace.isIdentifier(invocation[userPrefix] + "0")
+    else {
+      throw CommandFailure(
+        .usage, "--user-prefix is at most 64 bytes without control characters and braces")
+    }
+    if let problem = AudienceFollows.problem(streamer: invocation[streamer]) {
+      throw CommandFailure(.usage, problem)
+    }
+    return SyntheticAudience(
+      followers: invocation[followers], seed: UInt64(invocation[seed]), topic: invocation[app],
+      environment: invocation[environment] == .production ? .production : .sandbox,
+      deadTokenPrefix: prefix, deadShare: invocation[deadShare],
+      mutedShare: invocation[mutedShare], userPrefix: invocation[userPrefix])
+  }
+
+  private static func write(
+    _ audience: SyntheticAudience, _ writer: AudienceWriter, _ invocation: Invocation,
+    _ signals: StopSignals
+  ) async throws(CommandFailure) -> AudienceSummary {
+    var progress = ProgressLine(
+      "seeding", total: audience.followers, on: invocation.errors,
+      at: MonotonicClock.nowNanoseconds())
+    do throws(DevicesError) {
+      try await writer.begin(
+        streamer: invocation[streamer], expectedFollowers: audience.followers)
+      for index in 0..<audience.followers {
+        if index % 1_000 == 0 {
+          progress.update(done: index, at: MonotonicClock.nowNanoseconds())
+          if signals.isRaised { break }
+        }
+        try await writer.append(audience.row(index))
+      }
+      if signals.isRaised {
+        progress.clear()
+        try await writer.abandon()
+      } else {
+        let summary = try await writer.finish()
+        progress.update(done: audience.followers, at: MonotonicClock.nowNanoseconds())
+        progress.finish(at: MonotonicClock.nowNanoseconds())
+        return summary
+      }
+    } catch {
+      throw CommandFailure(error)
+    }
+    throw CommandFailure(
+      .retryLater, "interrupted: the followers of \(invocation[streamer]) are as they were before")
+  }
+
+  private static func tell(
+    _ summary: AudienceSummary, _ totals: SyntheticAudience.Totals, _ invocation: Invocation
+  ) {
+    guard invocation[AudienceVerb.json] else {
+      var text = Summary()
+      text.add("followers", summary.followers)
+      text.add("without devices", totals.withoutDevices, indent: 1)
+      text.add("muted", totals.mutedPeople, indent: 1)
+      text.add("devices", summary.devices)
+      text.add("of muted people", totals.mutedDevices, indent: 1)
+      text.add("dead", totals.deadDevices, note: "of those addressed", indent: 1)
+      text.add("shards", summary.shards, note: "generation \(summary.generation)")
+      text.write(to: invocation.output)
+      return
+    }
+    let line: JSONOutput = [
+      "streamer": .text(invocation[streamer]), "followers": .integer(summary.followers),
+      "without_devices": .integer(totals.withoutDevices), "muted": .integer(totals.mutedPeople),
+      "devices": .integer(summary.devices), "muted_devices": .integer(totals.mutedDevices),
+      "dead_devices": .integer(totals.deadDevices), "shards": .integer(summary.shards),
+      "generation": .integer(summary.generation),
+    ]
+    invocation.output.line(line.serialized())
+  }
+}

@@ -1,0 +1,90 @@
+import Kafka
+import Terminal
+
+/// librdkafka's mock cluster as a process: what the demo, the bench and tests take for Kafka.
+enum BrokerVerb {
+  struct Topic: Sendable {
+    let name: String
+    let partitions: Int
+  }
+
+  private static let topics = Option(
+    "topics", .topics,
+    default: [
+      Topic(name: "notify-followers", partitions: 4),
+      Topic(name: "notify-followers.segments", partitions: 8),
+      Topic(name: "notify-followers.dead-letters", partitions: 1),
+    ], value: "NAME:PARTITIONS,...", help: "The topics to make")
+
+  static let verb = Verb(
+    "broker", summary: "Run an embedded Kafka broker, for demos and tests",
+    discussion: """
+      One broker on a free port of 127.0.0.1 that serves other processes and consumer groups, and \
+      keeps everything in memory: of a partition the last 5 MiB. Not for data that matters.
+
+      When it is ready it prints one line of JSON on standard output: \
+      {"bootstrap_servers":"127.0.0.1:PORT"}. It runs until SIGTERM or SIGINT.
+      """,
+    options: [topics, ProcessOptions.dieWithParent],
+    examples: [
+      .init("fanfare broker", "With the topics that the worker expects"),
+      .init("fanfare broker --topics events:1,events.segments:16", "With others"),
+    ], exitCodes: [.ok, .failed]
+  ) { invocation in
+    await invocation.reporting { () async throws(CommandFailure) in try await run(invocation) }
+  }
+
+  private static func run(
+    _ invocation: Invocation
+  ) async throws(CommandFailure) -> ExitCode {
+    invocation.obeyParent()
+    let signals = StopSignals.catchAll()
+    let broker: EmbeddedBroker
+    do {
+      broker = try EmbeddedBroker(
+        topics: invocation[topics].map { (name: $0.name, partitions: $0.partitions) })
+    } catch {
+      throw CommandFailure(.failed, error.description)
+    }
+    let line: JSONOutput = ["bootstrap_servers": .text(broker.bootstrapServers)]
+    invocation.output.line(line.serialized())
+    if invocation.errors.capabilities.isTerminal {
+      invocation.errors.line("Kafka is at \(broker.bootstrapServers); Ctrl-C ends it.")
+    }
+    await signals.wait()
+    withExtendedLifetime(broker) {}
+    return .ok
+  }
+}
+
+extension ValueParser where Value == [BrokerVerb.Topic] {
+  fileprivate static var topics: ValueParser {
+    ValueParser(
+      kind: .text,
+      parse: { (text: String) throws(ValueRefusal) in
+        var topics: [BrokerVerb.Topic] = []
+        for part in text.split(separator: ",") {
+          let sides = part.split(separator: ":", omittingEmptySubsequences: false)
+          guard sides.count == 2, let partitions = Int(sides[1]), (1...1_000).contains(partitions),
+            isTopicName(sides[0])
+          else {
+            throw ValueRefusal("NAME:PARTITIONS is wanted, several separated by commas")
+          }
+          topics.append(BrokerVerb.Topic(name: String(sides[0]), partitions: partitions))
+        }
+        guard !topics.isEmpty else { throw ValueRefusal("at least one topic is wanted") }
+        return topics
+      }, show: { $0.map { "\($0.name):\($0.partitions)" }.joined(separator: ",") })
+  }
+
+  /// Kafka's own rule.
+  private static func isTopicName(_ name: Substring) -> Bool {
+    (1...249).contains(name.utf8.count) && name != "." && name != ".."
+      && name.utf8.allSatisfy { byte in
+        switch byte {
+        case 0x30...0x39, 0x41...0x5A, 0x61...0x7A, 0x2D, 0x2E, 0x5F: true
+        default: false
+        }
+      }
+  }
+}

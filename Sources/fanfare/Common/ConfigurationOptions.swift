@@ -1,0 +1,71 @@
+import Glibc
+import Settings
+import Terminal
+
+/// `--config` and `--set`, for every verb that reads settings.
+enum ConfigurationOptions {
+  struct Override: Sendable {
+    let key: String
+    let value: String
+  }
+
+  static let file = Option<String?>(
+    "config", short: "c", .path, value: "FILE",
+    help:
+      "The configuration; \(defaultFile) in the working directory, if there is one, unless given",
+    environment: "FANFARE_CONFIG")
+  static let set = Option<[Override]>(
+    repeated: "set", .override, value: "KEY=VALUE",
+    help: "Set one key over the file and the environment, such as redis.port=6380")
+  static let all: [any DeclaredOption] = [file, set]
+
+  static let defaultFile = "fanfare.yaml"
+}
+
+extension ValueParser where Value == ConfigurationOptions.Override {
+  fileprivate static var override: ValueParser {
+    ValueParser(
+      kind: .text,
+      parse: { (text: String) throws(ValueRefusal) in
+        let sides = text.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+        guard sides.count == 2, !sides[0].isEmpty else {
+          throw ValueRefusal("KEY=VALUE is wanted, such as redis.port=6380")
+        }
+        return ConfigurationOptions.Override(key: String(sides[0]), value: String(sides[1]))
+      }, show: { "\($0.key)=\($0.value)" })
+  }
+}
+
+extension Invocation {
+  /// The file that `--config`, the environment or the working directory names.
+  var configurationFile: String? {
+    if let given = self[ConfigurationOptions.file] { return given }
+    if let named = ProcessEnvironment.all["FANFARE_CONFIG"], !named.isEmpty { return named }
+    return access(ConfigurationOptions.defaultFile, F_OK) == 0
+      ? ConfigurationOptions.defaultFile : nil
+  }
+
+  /// Everything that the layers say, with all that is wrong in it.
+  func settingsReport(
+    requirements: SettingsRequirements = [], denyWarnings: Bool = false
+  ) -> SettingsReport {
+    SettingsLoader.load(
+      SettingsInput(
+        file: configurationFile, environment: ProcessEnvironment.all,
+        overrides: self[ConfigurationOptions.set].map { ($0.key, $0.value) },
+        denyWarnings: denyWarnings, requirements: requirements))
+  }
+
+  /// The settings to work with. Warnings are told; problems end the command with `config`.
+  func loadSettings(
+    requirements: SettingsRequirements = []
+  ) throws(CommandFailure) -> Settings {
+    let report = settingsReport(requirements: requirements)
+    for warning in report.warnings { errors.line(TextLayout.printable(warning.description)) }
+    do {
+      return try report.settings()
+    } catch {
+      throw CommandFailure(error)
+    }
+  }
+}

@@ -1,0 +1,82 @@
+import Glibc
+
+/// A file or standard input, read line by line; memory is bounded by the longest line allowed.
+struct LineReader: ~Copyable {
+  enum Line {
+    case text([UInt8])
+    /// Passed over; its bytes are not kept.
+    case tooLong
+  }
+
+  private let descriptor: Int32
+  private let isOwned: Bool
+  private let maximumLineBytes: Int
+  private var buffer: [UInt8] = []
+  private var position = 0
+  private var isAtEnd = false
+  /// Of the line that `next` gave last, from 1.
+  private(set) var number = 0
+
+  /// - Parameter path: `-` is standard input.
+  init(_ path: String, maximumLineBytes: Int) throws(CommandFailure) {
+    self.maximumLineBytes = maximumLineBytes
+    if path == "-" {
+      descriptor = STDIN_FILENO
+      isOwned = false
+      return
+    }
+    descriptor = open(path, O_RDONLY | O_CLOEXEC)
+    isOwned = true
+    guard descriptor >= 0 else {
+      throw CommandFailure(.failed, "\(path) cannot be opened: \(String(cString: strerror(errno)))")
+    }
+  }
+
+  deinit { if isOwned { close(descriptor) } }
+
+  /// Without its line break; nil at the end. The last line may lack its break.
+  mutating func next() throws(CommandFailure) -> Line? {
+    number += 1
+    var isTooLong = false
+    while true {
+      if let end = buffer[position...].firstIndex(of: 0x0A) {
+        let line = buffer[position..<end]
+        position = end + 1
+        return isTooLong || line.count > maximumLineBytes ? .tooLong : .text(Self.trimmed(line))
+      }
+      if isAtEnd {
+        let line = buffer[position...]
+        position = buffer.count
+        if isTooLong { return .tooLong }
+        return line.isEmpty ? nil : .text(Self.trimmed(line))
+      }
+      if buffer.count - position > maximumLineBytes {
+        isTooLong = true
+        position = buffer.count
+      }
+      try fill()
+    }
+  }
+
+  private static func trimmed(_ line: ArraySlice<UInt8>) -> [UInt8] {
+    Array(line.last == 0x0D ? line.dropLast() : line)
+  }
+
+  private mutating func fill() throws(CommandFailure) {
+    buffer.removeFirst(position)
+    position = 0
+    let held = buffer.count
+    buffer.append(contentsOf: repeatElement(0, count: 64 << 10))
+    var got = -1
+    repeat {
+      got = buffer.withUnsafeMutableBytes {
+        read(descriptor, $0.baseAddress.map { $0 + held }, $0.count - held)
+      }
+    } while got < 0 && errno == EINTR
+    buffer.removeLast(buffer.count - held - max(got, 0))
+    guard got >= 0 else {
+      throw CommandFailure(.failed, "reading failed: \(String(cString: strerror(errno)))")
+    }
+    isAtEnd = got == 0
+  }
+}

@@ -1,0 +1,107 @@
+import Glibc
+import Synchronization
+
+/// SIGTERM and SIGINT as something to wait for instead of something that kills. A second one ends the
+/// process at once, for whoever does not want to wait for a clean end.
+///
+/// By handlers, not by blocking: signals go to any thread that does not block them, and who makes the
+/// threads of a process (the Swift runtime, librdkafka) is not ours to say. A child that is started gets
+/// the default back by itself.
+final class StopSignals: Sendable {
+  private struct State {
+    var isRaised = false
+    var actions: [@Sendable () -> Void] = []
+  }
+
+  private let state = Mutex(State())
+  /// Where the handlers write, for all of the process's life; -1 before the first `catchAll`.
+  fileprivate static let mailbox = Atomic<Int32>(-1)
+
+  /// Catches the signals from now on. Once in a process's life.
+  static func catchAll() -> StopSignals {
+    let signals = StopSignals()
+    var ends: [Int32] = [-1, -1]
+    // Without pipe or thread the signals kill, as they do by default.
+    guard pipe(&ends) == 0 else { return signals }
+    for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
+    mailbox.store(ends[1], ordering: .releasing)
+    // Kept for as long as the process lives: its thread never ends.
+    let context = Unmanaged.passRetained(SignalReader(signals, descriptor: ends[0]))
+    var thread: pthread_t = 0
+    guard pthread_create(&thread, nil, runSignalThread, context.toOpaque()) == 0 else {
+      context.release()
+      return signals
+    }
+    pthread_detach(thread)
+    for number in [SIGTERM, SIGINT] { signal(number, writeToMailbox) }
+    return signals
+  }
+
+  var isRaised: Bool { state.withLock { $0.isRaised } }
+
+  /// Suspends until the first signal; returns at once after it.
+  func wait() async {
+    await withCheckedContinuation { continuation in
+      onFirst { continuation.resume() }
+    }
+  }
+
+  /// Called from the signals' thread at the first one, or at once after it.
+  func onFirst(_ action: @escaping @Sendable () -> Void) {
+    let isRaised = state.withLock { state in
+      if !state.isRaised { state.actions.append(action) }
+      return state.isRaised
+    }
+    if isRaised { action() }
+  }
+
+  fileprivate func raised() {
+    let actions = state.withLock { state in
+      state.isRaised = true
+      defer { state.actions = [] }
+      return state.actions
+    }
+    for action in actions { action() }
+  }
+}
+
+/// In a signal handler only what signal-safety(7) lists may be called.
+private func writeToMailbox(_ number: Int32) {
+  let saved = errno
+  var byte = UInt8(truncatingIfNeeded: number)
+  _ = write(StopSignals.mailbox.load(ordering: .acquiring), &byte, 1)
+  errno = saved
+}
+
+private final class SignalReader {
+  private let signals: StopSignals
+  private let descriptor: Int32
+
+  init(_ signals: StopSignals, descriptor: Int32) {
+    self.signals = signals
+    self.descriptor = descriptor
+  }
+
+  func run() {
+    guard next() != nil else { return }
+    signals.raised()
+    guard let number = next() else { return }
+    signal(number, SIG_DFL)
+    kill(getpid(), number)
+  }
+
+  private func next() -> Int32? {
+    var byte: UInt8 = 0
+    while true {
+      let count = read(descriptor, &byte, 1)
+      if count == 1 { return Int32(byte) }
+      if count == 0 || errno != EINTR { return nil }
+    }
+  }
+}
+
+private func runSignalThread(_ pointer: UnsafeMutableRawPointer?) -> UnsafeMutableRawPointer? {
+  guard let pointer else { return nil }
+  Unmanaged<SignalReader>.fromOpaque(pointer).takeUnretainedValue().run()
+  return nil
+}

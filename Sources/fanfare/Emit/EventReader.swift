@@ -1,0 +1,95 @@
+import Ingest
+import JSON
+import Kafka
+import Model
+import Telemetry
+
+/// An event that the worker will take, with its document as it is sent.
+struct ReadEvent: Sendable {
+  let event: Event
+  var id: String { event.id }
+  var streamer: String { event.streamer }
+  var document: [UInt8] { event.document }
+}
+
+/// Reads and validates events with the worker's own decoder.
+struct EventReader {
+  let options: IngestOptions
+
+  /// All of them are held until all are valid.
+  private static let maximumFileBytes = 64 << 20
+  /// A file with one mistake in every line is told in a screenful.
+  private static let maximumComplaints = 20
+
+  func read(flags document: [UInt8]) throws(CommandFailure) -> ReadEvent {
+    switch validate(document) {
+    case .success(let event): return event
+    case .failure(let error): throw CommandFailure(.usage, "this is no event: \(error.reason)")
+    }
+  }
+
+  /// One document over any number of lines, or one document a line.
+  func read(file path: String) throws(CommandFailure) -> [ReadEvent] {
+    var lines: [(number: Int, bytes: [UInt8])] = []
+    var complaints: [String] = []
+    var reader = try LineReader(path, maximumLineBytes: options.maximumEventBytes)
+    var size = 0
+    while let line = try reader.next() {
+      switch line {
+      case .text(let bytes):
+        size += bytes.count + 1
+        guard size <= Self.maximumFileBytes else {
+          throw CommandFailure(
+            .failed, "\(path) has more than \(Self.maximumFileBytes >> 20) MiB: send it in parts")
+        }
+        lines.append((reader.number, bytes))
+      case .tooLong:
+        complaints.append("\(path):\(reader.number): longer than an event may be")
+      }
+    }
+    // A document over several lines begins one of them; of documents in lines each begins one.
+    if lines.count(where: { $0.bytes.first == UInt8(ascii: "{") }) == 1, complaints.isEmpty {
+      switch validate(Array(lines.map(\.bytes).joined(separator: [0x0A]))) {
+      case .success(let event): return [event]
+      case .failure(let error):
+        throw CommandFailure(.failed, "nothing was sent: \(path): \(error.reason)")
+      }
+    }
+    lines.removeAll { line in line.bytes.allSatisfy { $0 <= 0x20 } }
+    guard !lines.isEmpty || !complaints.isEmpty else {
+      throw CommandFailure(.failed, "\(path) holds no event")
+    }
+    return try validated(lines, path, complaints)
+  }
+
+  private func validated(
+    _ lines: [(number: Int, bytes: [UInt8])], _ path: String, _ found: [String]
+  ) throws(CommandFailure) -> [ReadEvent] {
+    var complaints = found
+    var events: [ReadEvent] = []
+    for line in lines {
+      switch validate(line.bytes) {
+      case .success(let event): events.append(event)
+      case .failure(let error): complaints.append("\(path):\(line.number): \(error.reason)")
+      }
+    }
+    guard !complaints.isEmpty else { return events }
+    let count = complaints.count
+    var shown = Array(complaints.prefix(Self.maximumComplaints))
+    if count > shown.count { shown.append("… and \(count - shown.count) more") }
+    throw CommandFailure(
+      .failed, "nothing was sent: \(count) of \(lines.count + found.count) events are wrong",
+      findings: shown)
+  }
+
+  func validate(_ document: [UInt8]) -> Result<ReadEvent, IngestError> {
+    let message = KafkaMessage(
+      topic: options.eventsTopic, partition: 0, offset: 0, key: nil, value: document,
+      timestamp: 0, headers: [])
+    switch IngestStage(options: options).decode(message, now: WallClock.nowMilliseconds()) {
+    case .event(let event): return .success(ReadEvent(event: event))
+    case .segment: return .failure(IngestError(.badSegment, "this is a segment, not an event"))
+    case .malformed(let error): return .failure(error)
+    }
+  }
+}

@@ -1,0 +1,32 @@
+import Terminal
+
+/// This release.
+enum Fanfare {
+  static let version = "0.1.0"
+}
+
+/// The command line, declared once: parsing, help, suggestions and completions come from here.
+let fanfareProgram = Program(
+  name: "fanfare",
+  summary: "tell a streamer's followers, through Apple's push service, that the stream is live",
+  version: Fanfare.version,
+  verbs: [
+    // The order is that of the help: what runs in production, then what is done by hand, then what
+    // shows and measures.
+    WorkerVerb.verb,
+    SimulatorVerb.verb,
+    BrokerVerb.verb,
+    EmitVerb.verb,
+    AudienceVerb.verb,
+    VersionVerb.verb,
+    .completions(program: "fanfare"),
+  ],
+  examples: [
+    .init("fanfare check", "Look at the configuration, the templates and the key, and connect"),
+    .init(
+      "fanfare emit --streamer s42 --app com.example.live --name Aiko --title 'Speedrun night'",
+      "Write the event that tells the followers of s42"),
+    .init(
+      "fanfare render go-live --locale ja --field name=Aiko", "Show what a follower would get"),
+  ],
+  epilogue: "README.md explains the event, the Redis keys and every setting.")

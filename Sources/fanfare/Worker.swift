@@ -1,0 +1,64 @@
+import Glibc
+import Pipeline
+import Settings
+import Telemetry
+import Terminal
+
+/// What runs in production: events from Kafka become pushes at Apple.
+enum WorkerVerb {
+  private static let readyFile = Option<String?>(
+    "ready-file", .path, value: "FILE",
+    help: "Write this file when the group has given the worker its first partitions")
+
+  static let verb = Verb(
+    "worker", summary: "Turn events from Kafka into pushes to every follower's device",
+    discussion: """
+      Joins the consumer group, and runs until SIGTERM or SIGINT. Then it takes nothing new, waits \
+      for what is in flight (lanes.drain_timeout), commits and leaves. What it could not finish is \
+      delivered again to another worker. Kafka, Redis and Apple may be down at the start or in the \
+      middle: the worker waits, says so, and loses nothing.
+      """,
+    options: ConfigurationOptions.all + [readyFile, ProcessOptions.dieWithParent],
+    examples: [
+      .init("fanfare worker --config /etc/fanfare/fanfare.yaml", "With this configuration"),
+      .init("fanfare worker --set lanes.count=1 --set log.level=debug", "One lane, more to read"),
+    ], exitCodes: [.ok, .usage, .unavailable, .retryLater, .config]
+  ) { invocation in
+    await invocation.reporting { () async throws(CommandFailure) in try await run(invocation) }
+  }
+
+  private static func run(_ invocation: Invocation) async throws(CommandFailure) -> ExitCode {
+    invocation.obeyParent()
+    let signals = StopSignals.catchAll()
+    let settings = try invocation.loadSettings(requirements: [.providerToken])
+    let log = Assembly.log(settings)
+    defer { log.flush() }
+    var options: PipelineOptions
+    do {
+      options = try Assembly.pipelineOptions(settings, log: log)
+    } catch {
+      throw CommandFailure(error)
+    }
+    if let path = invocation[readyFile] {
+      options.whenReady = { touch(path, log) }
+    }
+    let worker: Worker
+    do {
+      worker = try Worker(options: options)
+      try await worker.start()
+    } catch {
+      throw CommandFailure(.failed, "\(error)")
+    }
+    await signals.wait()
+    return await worker.stop() ? .ok : .retryLater
+  }
+
+  private static func touch(_ path: String, _ log: Log) {
+    let descriptor = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0o644)
+    guard descriptor >= 0 else {
+      log.error("the ready file cannot be written", ["path": .text(path)])
+      return
+    }
+    close(descriptor)
+  }
+}

@@ -1,0 +1,26 @@
+import Glibc
+import Pipeline
+import Settings
+import Telemetry
+
+extension Assembly {
+  /// Everything a worker is made of. What throws has looked at a file; nothing has connected.
+  static func pipelineOptions(
+    _ settings: Settings, log: Log
+  ) throws(SettingsError) -> PipelineOptions {
+    let cores = max(1, sysconf(Int32(_SC_NPROCESSORS_ONLN)))
+    var options = PipelineOptions(
+      workerID: settings.worker.id, version: Fanfare.version,
+      lanes: settings.lanes.count == 0 ? cores : settings.lanes.count,
+      kafka: kafkaOptions(settings), ingest: ingestOptions(settings),
+      redis: try redisOptions(settings), keyspace: keyspace(settings),
+      expand: expandOptions(settings), record: recordOptions(settings),
+      deliver: try deliverOptions(settings, report: { log.deliver($0) }),
+      templates: try templates(settings), providerTokens: try providerTokenSource(settings),
+      log: log)
+    options.segmentsPerLane = settings.lanes.segmentsPerLane
+    options.drainTimeout = settings.lanes.drainTimeout
+    options.heartbeatInterval = settings.worker.heartbeatInterval
+    return options
+  }
+}

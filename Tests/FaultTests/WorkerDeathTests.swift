@@ -1,0 +1,106 @@
+import APNsSimulator
+import Devices
+import Glibc
+import Record
+import TestBed
+import TestSupport
+import Testing
+
+/// Worker processes that are killed or told to stop in the middle. The ledger of the simulator is the
+/// judge: lost = tokens that should have been accepted and were not.
+@Suite(.serialized) struct WorkerDeathTests {
+  private static let audience = SyntheticAudience(
+    followers: 40_000, seed: 11, topic: WorkerBed.app, mutedShare: 0)
+  /// Slow enough that there is a middle.
+  private static let slowly = ["apns.streams_per_connection=40"]
+
+  @Test func losesNothingWhenAWorkerIsKilled() async throws {
+    let bed = try await WorkerBed(script: Self.latency(.milliseconds(2)))
+    try await bed.seed(Self.audience, streamer: "s1")
+    let victim = try await bed.startProcess(
+      "victim", executable: Self.executable, settings: Self.slowly)
+    try await bed.emit("e1")
+    try await Self.middle(bed)
+    victim.stop(SIGKILL)
+    let running = try #require(try await bed.status("e1"))
+    #expect(running.state == .running)
+    let heir = try await bed.startProcess("heir", executable: Self.executable)
+    let status = try await bed.finished("e1")
+    #expect(heir.stop(SIGTERM) == 0)
+    try await Self.expectNothingLost(bed, status)
+    // Two lanes had four segments and up to sixteen small events each in flight.
+    let summary = await bed.simulator.summary()
+    #expect(summary.duplicates <= 2 * 4 * 2048 * 2)
+  }
+
+  @Test func sendsNothingTwiceWhenAWorkerIsToldToStop() async throws {
+    let bed = try await WorkerBed(script: Self.latency(.milliseconds(2)))
+    try await bed.seed(Self.audience, streamer: "s1")
+    let first = try await bed.startProcess(
+      "first", executable: Self.executable,
+      settings: Self.slowly)
+    try await bed.emit("e1")
+    try await Self.middle(bed)
+    #expect(first.stop(SIGTERM) == 0)
+    let running = try #require(try await bed.status("e1"))
+    #expect(running.state == .running)
+    let second = try await bed.startProcess("second", executable: Self.executable)
+    let status = try await bed.finished("e1")
+    #expect(second.stop(SIGTERM) == 0)
+    try await Self.expectNothingLost(bed, status)
+    #expect(await bed.simulator.summary().duplicates == 0)
+  }
+
+  @Test func endsAtTheDrainDeadlineWhenAPNsIsSilentAndASuccessorFinishes() async throws {
+    var script = SimulatorScript()
+    script.silentAfter = 300
+    let bed = try await WorkerBed(script: script)
+    try await bed.seed(Self.audience, streamer: "s1")
+    let first = try await bed.startProcess("first", executable: Self.executable)
+    try await bed.emit("e1")
+    _ = try await bed.until("APNs is silent") {
+      await bed.simulator.summary().unanswered > 100 ? true : nil
+    }
+    // 75: retry later. What it could not finish is another's.
+    #expect(first.stop(SIGTERM) == 75)
+    await bed.simulator.replaceScript(SimulatorScript())
+    let second = try await bed.startProcess("second", executable: Self.executable)
+    let status = try await bed.finished("e1")
+    #expect(second.stop(SIGTERM) == 0)
+    try await Self.expectNothingLost(bed, status)
+  }
+
+  private static func latency(_ latency: Duration) -> SimulatorScript {
+    var script = SimulatorScript()
+    script.latency = latency
+    return script
+  }
+
+  private static func middle(_ bed: WorkerBed) async throws {
+    _ = try await bed.until("some segments are settled") {
+      let status = try await bed.status("e1")
+      return status.map { $0.settled >= 2 } == true ? true : nil
+    }
+  }
+
+  private static func expectNothingLost(_ bed: WorkerBed, _ status: FanOutStatus) async throws {
+    #expect(status.state == .done && status.isBalanced)
+    #expect(status.accepted == audience.totals().devices)
+    var lost = 0
+    for index in 0..<audience.followers {
+      for token in audience.addressedTokens(index) {
+        let counts = await bed.simulator.counts(of: token)
+        if counts.accepted == 0 { lost += 1 }
+      }
+    }
+    #expect(lost == 0)
+  }
+
+  /// Beside the test bundle.
+  private static let executable: String = {
+    var path = [CChar](repeating: 0, count: Int(PATH_MAX))
+    let count = readlink("/proc/self/exe", &path, path.count - 1)
+    let own = String(decoding: path.prefix(max(0, count)).map { UInt8(bitPattern: $0) }, as: UTF8.self)
+    return own.split(separator: "/").dropLast().reduce("") { $0 + "/" + $1 } + "/fanfare"
+  }()
+}

@@ -1,0 +1,101 @@
+import Glibc
+import Kafka
+import Testing
+
+/// One Apache Kafka in a directory of its own. `FANFARE_KAFKA_HOME` names a directory with a
+/// script `broker` (`broker start DIR` prints `host:port`, `broker stop DIR` ends it); without it
+/// these tests are skipped, since Kafka needs Java and half a gigabyte.
+private final class RealKafka {
+  static let home = getenv("FANFARE_KAFKA_HOME").flatMap {
+    $0.pointee == 0 ? nil : String(cString: $0)
+  }
+
+  let bootstrapServers: String
+  private let directory: String
+
+  init() throws {
+    var template = Array("/tmp/fanfare-kafka-XXXXXX".utf8CString)
+    directory = String(cString: try #require(mkdtemp(&template)))
+    bootstrapServers = try Self.broker("start", directory)
+  }
+
+  deinit {
+    _ = try? Self.broker("stop", directory)
+    _ = system("rm -rf '\(directory)'")
+  }
+
+  /// Runs the script; its last line.
+  private static func broker(_ order: String, _ directory: String) throws -> String {
+    let script = try #require(home) + "/broker"
+    let output = try #require(popen("'\(script)' \(order) '\(directory)'", "r"))
+    var last = ""
+    var line = [CChar](repeating: 0, count: 256)
+    while fgets(&line, Int32(line.count), output) != nil {
+      last = String(decoding: line.prefix { $0 > 0x20 }.map { UInt8($0) }, as: UTF8.self)
+    }
+    try #require(pclose(output) == 0)
+    return last
+  }
+}
+
+@Suite(.enabled(if: RealKafka.home != nil, "FANFARE_KAFKA_HOME names no Apache Kafka"))
+struct RealKafkaTests {
+  @Test func goesRoundOnce() async throws {
+    let kafka = try RealKafka()
+    var options = options(kafka.bootstrapServers)
+    options.fetchWaitMaximum = .milliseconds(500)
+    options.sessionTimeout = .seconds(6)
+    let admin = KafkaAdmin(options, log: silent)
+    try admin.createTopics([("t", 3)], replicas: 1, timeout: .seconds(20))
+    try admin.createTopics([("t", 3), ("u", 1)], replicas: 1, timeout: .seconds(20))
+    // A broker may answer before it knows itself what it has created.
+    var partitions: [String: Int] = [:]
+    let deadline = ContinuousClock.now + .seconds(10)
+    while partitions.count < 2, ContinuousClock.now < deadline {
+      partitions = try admin.metadata(topics: ["t", "u", "none"], timeout: .seconds(10)).partitions
+    }
+    #expect(partitions == ["t": 3, "u": 1])
+
+    let producer = try KafkaProducer(options, log: silent)
+    try producer.prepare(topics: ["t"], timeout: .seconds(10))
+    try await producer.sendNumbers(0..<30, to: "t")
+    let consumer = try KafkaConsumer(options, topics: ["t"], log: silent)
+    consumer.offsetsToCommitOnRevoke = { partitions in
+      Dictionary(uniqueKeysWithValues: partitions.map { ($0, 1) })
+    }
+    try consumer.subscribe()
+    let read = consumer.collectMessages(30)
+    #expect(Set(read.map(\.text)) == Set((0..<30).map { "\($0)" }))
+    #expect(consumer.close(timeout: .seconds(10)))
+
+    // The successor begins at what was committed when the partitions were given back.
+    let successor = try KafkaConsumer(options, topics: ["t"], log: silent)
+    try successor.subscribe()
+    let again = successor.collectMessages(27)
+    #expect(again.allSatisfy { $0.offset >= 1 })
+    let offsets = Dictionary(
+      again.map { ($0.source, $0.offset + 1) }, uniquingKeysWith: { max($0, $1) })
+    try successor.commitNow(offsets, timeout: .seconds(10))
+
+    // A broker holds a fetch back for 500 ms when it has nothing, but answers at once when
+    // something comes.
+    var waits: [Duration] = []
+    for number in 0..<21 {
+      _ = successor.poll(timeout: .milliseconds(20 + number))
+      let before = ContinuousClock.now
+      try await producer.sendNumbers(number..<number + 1, to: "t", partition: 0)
+      _ = successor.collectMessages(1)
+      waits.append(ContinuousClock.now - before)
+    }
+    let median = waits.sorted()[10]
+    #expect(median < .milliseconds(200), "produce to poll takes \(median)")
+
+    let refused = await error {
+      try await producer.send(
+        topic: "t", key: nil, value: [UInt8](repeating: 1, count: 3_000_000))
+    }
+    #expect(refused?.code == .tooLarge)
+    #expect(successor.close(timeout: .seconds(10)))
+    producer.close(timeout: .seconds(5))
+  }
+}
