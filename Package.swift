@@ -76,6 +76,7 @@ let rooms: [Target] = [
       "Render", "Deliver", "Record",
     ]),
   room("Devices", ["Model", "Keyspace", "Redis"]),
+  room("Evaluation"),
   room("APNsSimulator", ["CLinux", "EventLoop", "TLS", "HTTP2", "Transport", "JSON", "Telemetry"]),
   room(
     "Settings",
@@ -91,7 +92,7 @@ let fanfare: Target = .executableTarget(
   dependencies: [
     "CLinux", "EventLoop", "TLS", "HTTP2", "Transport", "Redis", "Kafka", "JSON", "YAML", "Model",
     "Keyspace", "Ingest", "Expand", "Render", "Deliver", "Record", "Pipeline", "Devices",
-    "APNsSimulator", "Settings", "Telemetry", "Terminal",
+    "APNsSimulator", "Settings", "Telemetry", "Terminal", "Evaluation",
   ],
   swiftSettings: strict)
 
@@ -125,6 +126,7 @@ let testTargets: [Target] = [
   tests("DeliverTests", ["Deliver", "Model"]),
   tests("RecordTests", ["Record", "Model", "Keyspace", "Redis", "EventLoop", "TestSupport"]),
   tests("DevicesTests", ["Devices", "Model", "Keyspace", "Redis", "EventLoop", "TestSupport"]),
+  tests("EvaluationTests", ["Evaluation"]),
   tests("SettingsTests", ["Settings", "Render", "YAML", "TestSupport"]),
   tests("TelemetryTests", ["Telemetry"]),
   tests("TerminalTests", ["Terminal"]),
@@ -137,6 +139,7 @@ let testTargets: [Target] = [
       "TestBed", "TestSupport", "Transport",
     ]),
   tests("FaultTests", ["APNsSimulator", "Devices", "Record", "TestBed", "TestSupport", "fanfare"]),
+  tests("CommandTests", ["JSON", "Terminal", "TestSupport", "fanfare"]),
   tests("TidyTests", []),
 ]
 

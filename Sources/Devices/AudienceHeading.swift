@@ -1,8 +1,8 @@
 import Keyspace
 import Redis
 
-/// The hash of a streamer's followers as it stands, or as the first follow will make it: generation 0,
-/// which no rewrite ever writes.
+/// The hash of a streamer's followers as it stands, or as the first follow will make it: generation
+/// 0, which no rewrite ever writes.
 struct AudienceHeading {
   /// A rewrite under way: its generation and shards.
   struct Next {

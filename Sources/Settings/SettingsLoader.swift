@@ -85,7 +85,9 @@ package struct SettingsReport: Sendable {
   package let findings: [SettingsFinding]
   /// Every key with its value and where it came from, in the table's order.
   package let effective: [EffectiveSetting]
-  private let read: Settings
+  /// What could be read, defaults in the place of what is wrong: to go on looking for further
+  /// problems, never to work with.
+  package let read: Settings
 
   init(findings: [SettingsFinding], effective: [EffectiveSetting], read: Settings) {
     self.findings = findings

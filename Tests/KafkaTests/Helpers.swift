@@ -18,7 +18,7 @@ func options(_ bootstrapServers: String, group: String = "g") -> KafkaOptions {
   options.group = group
   options.sessionTimeout = .seconds(4)
   options.fetchWaitMaximum = .milliseconds(10)
-  options.messageTimeout = .seconds(10)
+  options.messageTimeout = .seconds(60)
   return options
 }
 

@@ -83,6 +83,9 @@ struct ImportTable: Sendable {
       ["CLinux", "EventLoop", "TLS", "HTTP2", "Transport", "JSON", "Telemetry"],
       because: "a server beside the pipeline: it shares bindings with it, and no stage"),
     Row(
+      "Evaluation", [],
+      because: "judges what a run counted and measured; numbers in, verdicts out"),
+    Row(
       "Settings",
       shared.union([
         "YAML", "JSON", "TLS", "Transport", "Redis", "Kafka", "Pipeline",
@@ -92,7 +95,7 @@ struct ImportTable: Sendable {
       "fanfare",
       shared.union([
         "CLinux", "EventLoop", "TLS", "HTTP2", "Transport", "Redis", "Kafka", "JSON", "YAML",
-        "Pipeline", "Devices", "APNsSimulator", "Settings", "Terminal",
+        "Pipeline", "Devices", "APNsSimulator", "Settings", "Terminal", "Evaluation",
       ]).union(stages.map(\.room)),
       because: "wires everything, and touches no C library"),
   ]

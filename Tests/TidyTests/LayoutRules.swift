@@ -7,12 +7,12 @@ struct LayoutRules {
 
   /// Folders of Tests that mirror no room: tests of the whole, and what all tests share.
   static let mirrorsOfNoRoom: Set<String> = [
-    "IntegrationTests", "FaultTests", "TidyTests", "Support",
+    "IntegrationTests", "FaultTests", "CommandTests", "TidyTests", "Support", "Bed",
   ]
 
   /// Rooms without unit tests of their own, and what tests them.
   static let testedElsewhere: [String: String] = [
-    "fanfare": "IntegrationTests run the built command"
+    "fanfare": "CommandTests run the built command"
   ]
 
   static func strangers(atTop names: [String]) -> [Violation] {

@@ -97,8 +97,10 @@ struct RedisSession: ~Copyable {
     failedAttempts = min(failedAttempts + 1, 64)
     var actions: [Action] = [.cancelTimer, .disconnect]
     if wasReady {
+      // Who sent what cannot be answered (a reply over the limit) must know it: again would not help.
+      let code: RedisError.Code = error.code == .protocolError ? .protocolError : .connectionLost
       let lost = RedisError(
-        .connectionLost, "the connection to \(name) broke before the answer", cause: "\(error)")
+        code, "the connection to \(name) broke before the answer", cause: "\(error)")
       actions.append(.failSent(lost))
     }
     return actions + [.report("\(name): \(error); trying again"), .startTimer(delay)]

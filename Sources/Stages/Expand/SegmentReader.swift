@@ -93,11 +93,8 @@ package final class SegmentReader {
     do {
       return try await redis.execute(pipeline)
     } catch {
-      // The connection breaks on a reply over the limit; why it broke is its last failure.
-      let isProtocol =
-        error.code == .protocolError
-        || (error.code == .connectionLost && redis.lastFailure?.code == .protocolError)
-      if isProtocol, try await removeHeavy(users, of: batch) { return nil }
+      // The connection breaks on a reply over the limit.
+      if error.code == .protocolError, try await removeHeavy(users, of: batch) { return nil }
       throw ExpandError(error)
     }
   }

@@ -26,8 +26,8 @@ enum ProcessOptions {
 }
 
 extension Invocation {
-  /// To be called first by a verb that takes `--die-with-parent`. The kernel watches the thread that
-  /// started the child, not its process: start children from a thread that lives on.
+  /// To be called first by a verb that takes `--die-with-parent`. The kernel watches the thread
+  /// that started the child, not its process: start children from a thread that lives on.
   func obeyParent() {
     if self[ProcessOptions.dieWithParent] { _ = linux_signal_on_parent_death(SIGTERM) }
   }

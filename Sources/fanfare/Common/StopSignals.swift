@@ -1,12 +1,12 @@
 import Glibc
 import Synchronization
 
-/// SIGTERM and SIGINT as something to wait for instead of something that kills. A second one ends the
-/// process at once, for whoever does not want to wait for a clean end.
+/// SIGTERM and SIGINT as something to wait for instead of something that kills. A second one ends
+/// the process at once, for whoever does not want to wait for a clean end.
 ///
-/// By handlers, not by blocking: signals go to any thread that does not block them, and who makes the
-/// threads of a process (the Swift runtime, librdkafka) is not ours to say. A child that is started gets
-/// the default back by itself.
+/// By handlers, not by blocking: signals go to any thread that does not block them, and who makes
+/// the threads of a process (the Swift runtime, librdkafka) is not ours to say. A child that is
+/// started gets the default back by itself.
 final class StopSignals: Sendable {
   private struct State {
     var isRaised = false

@@ -9,8 +9,8 @@ enum SimulatorVerb {
     discussion: """
       HTTP/2 over TLS with a certificate of its own making, Apple's checks and answers, and faults \
       on request. Certificate, authority and provider key are written to the directory; what a \
-      worker needs of them stands in the line of JSON that is printed when it is ready: host, port, \
-      ca_file, key_file, key_id, team_id. Without --public-key the provider key is made too.
+      worker needs of them stands in the line of JSON that is printed when it is ready: host, \
+      port, ca_file, key_file, key_id, team_id. Without --public-key the provider key is made too.
 
       GET /simulator/ledger tells how often each token was asked for and accepted, \
       /simulator/summary the sums; POST /simulator/script replaces the script, /simulator/reset \

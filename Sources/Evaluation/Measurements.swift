@@ -1,0 +1,47 @@
+/// What several runs, or several events, gave for one figure.
+package struct Measurements: Sendable, Equatable {
+  /// Ascending; never empty, all finite.
+  package let sorted: [Double]
+
+  /// Nil without values, or with one that is no number: such a run measured nothing.
+  package init?(_ values: [Double]) {
+    guard !values.isEmpty, values.allSatisfy(\.isFinite) else { return nil }
+    sorted = values.sorted()
+  }
+
+  package var minimum: Double { sorted[0] }
+  package var maximum: Double { sorted[sorted.count - 1] }
+
+  /// The middle value; between two middle values, their mean.
+  package var median: Double {
+    let middle = sorted.count / 2
+    return sorted.count % 2 == 1 ? sorted[middle] : (sorted[middle - 1] + sorted[middle]) / 2
+  }
+
+  /// The smallest value that at least `percent` (0…100) of all do not exceed (nearest rank).
+  package func percentile(_ percent: Double) -> Double {
+    let share = min(max(percent.isNaN ? 0 : percent, 0), 100) / 100
+    let rank = Int((share * Double(sorted.count)).rounded(.up))
+    return sorted[min(max(rank, 1), sorted.count) - 1]
+  }
+}
+
+/// One figure of a benchmark and what is asked of it.
+package struct Figure: Sendable, Equatable {
+  /// As `--json` names it.
+  package let name: String
+  package let measurements: Measurements
+  /// The most that the median may be; nil where nothing is asked.
+  package let limit: Double?
+
+  package init(_ name: String, _ measurements: Measurements, limit: Double? = nil) {
+    self.name = name
+    self.measurements = measurements
+    self.limit = limit
+  }
+
+  package var value: Double { measurements.median }
+
+  /// True where nothing is asked.
+  package var meetsLimit: Bool { limit.map { value <= $0 } ?? true }
+}

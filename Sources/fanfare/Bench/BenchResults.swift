@@ -1,0 +1,65 @@
+import Evaluation
+import Terminal
+
+/// A figure and how people read it.
+struct BenchResult {
+  let figure: Figure
+  let title: String
+  let unit: String
+  let digits: Int
+
+  init(
+    _ name: String, _ title: String, _ values: [Double], unit: String, digits: Int,
+    limit: Double? = nil
+  ) throws(CommandFailure) {
+    guard let measurements = Measurements(values) else {
+      throw CommandFailure(.failed, "\(title) was not measured: no usable run")
+    }
+    figure = Figure(name, measurements, limit: limit)
+    self.title = title
+    self.unit = unit
+    self.digits = digits
+  }
+
+  fileprivate func text(_ value: Double) -> String { Figures.fixed(value, digits: digits) + unit }
+}
+
+/// All that a bench measured, for people and for scripts.
+struct BenchResults {
+  private(set) var results: [BenchResult] = []
+
+  mutating func add(_ more: [BenchResult]) { results += more }
+
+  var meetLimits: Bool { results.allSatisfy(\.figure.meetsLimit) }
+
+  /// Each figure by its name, with its least and greatest run beside it.
+  var json: JSONOutput {
+    var object = JSONObject()
+    for result in results {
+      let figure = result.figure
+      let digits = result.digits + 1
+      object[figure.name] = .number(figure.value, digits: digits)
+      object[figure.name + "_min"] = .number(figure.measurements.minimum, digits: digits)
+      object[figure.name + "_max"] = .number(figure.measurements.maximum, digits: digits)
+    }
+    object["limits_met"] = .bool(meetLimits)
+    return .object(object)
+  }
+
+  func write(to console: Console) {
+    var table = Table([
+      .init("Figure"), .init("Median", .right), .init("Least", .right), .init("Most", .right),
+      .init("Limit", .right), .init(""),
+    ])
+    for result in results {
+      let figure = result.figure
+      table.add([
+        result.title, result.text(figure.value), result.text(figure.measurements.minimum),
+        result.text(figure.measurements.maximum), figure.limit.map(result.text) ?? "",
+        figure.limit == nil ? "" : figure.meetsLimit ? "pass" : "miss",
+      ])
+    }
+    console.line()
+    table.write(to: console)
+  }
+}

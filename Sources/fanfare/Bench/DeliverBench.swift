@@ -1,0 +1,113 @@
+import EventLoop
+import Terminal
+
+/// The sending path against h2load: same server, same headers, same body size, distinct paths.
+/// Both figures are CPU time from the system's accounting, of a whole process less that of the same
+/// process with next to nothing to send: h2load spends a fifth of its time on reading the paths.
+struct DeliverBench {
+  static let ratioLimit = 1.3
+
+  let household: Household
+  let options: BenchOptions
+
+  func run() async throws(CommandFailure) -> [BenchResult] {
+    let simulator = try await Servers.simulator(
+      household, options: BenchTraffic.simulatorOptions)
+    let load = try LoadGenerator(household, simulator)
+    var h2load: [LoadGenerator.Run] = []
+    var sender: [LoadGenerator.Run] = []
+    for run in 1...options.runs {
+      let sent = try await send(simulator)
+      let loaded = try await load.run(options.pushes)
+      sender.append(sent)
+      h2load.append(loaded)
+      options.note(
+        "deliver", run,
+        "sender \(options.cost(sent)), h2load \(options.cost(loaded))")
+    }
+    let plain = try await againstNghttpd(load)
+    return [
+      try BenchResult(
+        "h2load_cpu_us", "h2load: CPU a request", h2load.map(\.cpuMicroseconds), unit: " µs",
+        digits: 2),
+      try BenchResult(
+        "deliver_cpu_us", "deliver only: CPU a push", sender.map(\.cpuMicroseconds), unit: " µs",
+        digits: 2),
+      try BenchResult(
+        "deliver_ratio", "deliver only ÷ h2load",
+        zip(sender, h2load).map { $0.cpuMicroseconds / $1.cpuMicroseconds }, unit: "×", digits: 2,
+        limit: Self.ratioLimit),
+      try BenchResult(
+        "h2load_per_second", "h2load: requests a second", h2load.map(\.requestsPerSecond),
+        unit: "", digits: 0),
+      try BenchResult(
+        "deliver_per_second", "deliver only: pushes a second", sender.map(\.requestsPerSecond),
+        unit: "", digits: 0),
+    ] + plain
+  }
+
+  private func send(_ simulator: SimulatorProcess) async throws(CommandFailure) -> LoadGenerator.Run
+  {
+    let idle = try await send(BenchTraffic.idleRequests, simulator)
+    let busy = try await send(options.pushes, simulator)
+    return LoadGenerator.Run(busy, lessSetUp: idle)
+  }
+
+  private func send(
+    _ pushes: Int, _ simulator: SimulatorProcess
+  ) async throws(CommandFailure) -> LoadGenerator.Process {
+    let process = try household.start(
+      "sender",
+      [
+        Executable.own, BenchSenderVerb.verb.name, "--simulator", simulator.readyFile, "--pushes",
+        "\(pushes)",
+      ], isNeeded: false, isGuarded: false)
+    let ending = try await household.finish(process, within: .seconds(300))
+    let output = ScratchDirectory.read(process.outputFile) ?? ""
+    let report = try Report(Array(output.utf8), of: "the sender")
+    let accepted = try report.integer("accepted")
+    guard accepted == pushes else {
+      throw CommandFailure(
+        .failed,
+        "of the sender's \(Figures.grouped(pushes)) pushes \(Figures.grouped(accepted)) were "
+          + "accepted")
+    }
+    let seconds = Double(try report.integer("elapsed_us")) / 1e6
+    return LoadGenerator.Process(
+      requests: pushes, cpuMicroseconds: ending.cpuMicroseconds,
+      requestsPerSecond: Double(pushes) / seconds, succeeded: accepted)
+  }
+
+  /// For context only: nghttpd knows no device and answers 404, so its share of the work is less.
+  private func againstNghttpd(
+    _ load: LoadGenerator
+  ) async throws(CommandFailure) -> [BenchResult] {
+    let program = try Executable.find("nghttpd", package: "nghttp2-server")
+    let port = try LocalPort.findFree()
+    let files = household.directory.file("apns")
+    let process = try household.start(
+      "nghttpd",
+      [
+        program, "-a", "127.0.0.1", "-m", "\(BenchTraffic.streamsPerConnection)", "-d",
+        household.directory.path, "\(port)", "\(files)/server.key", "\(files)/server.pem",
+      ])
+    _ = try await household.wait("nghttpd was not ready", within: .seconds(10), blaming: process) {
+      () async throws(CommandFailure) -> Bool? in LocalPort.isListening(port) ? true : nil
+    }
+    var runs: [LoadGenerator.Run] = []
+    for run in 1...options.runs {
+      let loaded = try await load.run(
+        options.pushes, url: "https://127.0.0.1:\(port)", mustSucceed: false)
+      runs.append(loaded)
+      options.note("nghttpd", run, "h2load \(options.cost(loaded))")
+    }
+    return [
+      try BenchResult(
+        "nghttpd_h2load_cpu_us", "h2load at nghttpd (404): CPU", runs.map(\.cpuMicroseconds),
+        unit: " µs", digits: 2),
+      try BenchResult(
+        "nghttpd_h2load_per_second", "h2load at nghttpd (404): a second",
+        runs.map(\.requestsPerSecond), unit: "", digits: 0),
+    ]
+  }
+}

@@ -1,0 +1,123 @@
+import Telemetry
+import Terminal
+
+/// h2load: nghttp2's own load generator, a C program that sends the same request again and again.
+/// What a sender could reach that had nothing to decide.
+struct LoadGenerator {
+  /// A process that has sent its requests and ended.
+  struct Process {
+    let requests: Int
+    /// User and system time of all of it.
+    let cpuMicroseconds: Double
+    let requestsPerSecond: Double
+    let succeeded: Int
+  }
+
+  struct Run {
+    /// A request: what more requests cost more.
+    let cpuMicroseconds: Double
+    let requestsPerSecond: Double
+
+    init(_ busy: Process, lessSetUp idle: Process) {
+      cpuMicroseconds =
+        (busy.cpuMicroseconds - idle.cpuMicroseconds)
+        / Double(max(1, busy.requests - idle.requests))
+      requestsPerSecond = busy.requestsPerSecond
+    }
+  }
+
+  private let program: String
+  private let household: Household
+  private let simulator: SimulatorProcess
+  private let bodyFile: String
+  private let authorization: String
+
+  init(_ household: Household, _ simulator: SimulatorProcess) throws(CommandFailure) {
+    program = try Executable.find("h2load", package: "nghttp2-client")
+    self.household = household
+    self.simulator = simulator
+    bodyFile = try household.directory.write(
+      String(decoding: BenchTraffic.payload, as: UTF8.self), to: "body.json")
+    authorization = try BenchTraffic.authorization(simulator)
+  }
+
+  /// - Parameters:
+  ///   - url: what requests go to instead of the simulator: scheme, host and port.
+  ///   - mustSucceed: whether every answer must be a success.
+  func run(
+    _ requests: Int, url: String? = nil, mustSucceed: Bool = true
+  ) async throws(CommandFailure) -> Run {
+    // The idle run reads the same paths.
+    let paths = try writePaths(requests, url: url ?? "https://\(simulator.endpoint)")
+    let idle = try await process(BenchTraffic.idleRequests, paths, mustSucceed: mustSucceed)
+    let busy = try await process(requests, paths, mustSucceed: mustSucceed)
+    return Run(busy, lessSetUp: idle)
+  }
+
+  private func process(
+    _ requests: Int, _ paths: String, mustSucceed: Bool
+  ) async throws(CommandFailure) -> Process {
+    let process = try household.start(
+      "h2load", command(requests, paths), isNeeded: false, isGuarded: false)
+    let ending = try await household.finish(process, within: .seconds(300))
+    let output = ScratchDirectory.read(process.outputFile) ?? ""
+    guard let read = Self.read(output, requests: requests, cpu: ending.cpuMicroseconds) else {
+      throw CommandFailure(
+        .failed, "h2load's output is not understood",
+        findings: ScratchDirectory.lastLines(12, of: process.outputFile))
+    }
+    guard !mustSucceed || read.succeeded == requests else {
+      throw CommandFailure(
+        .failed,
+        "of h2load's \(Figures.grouped(requests)) requests \(Figures.grouped(read.succeeded)) "
+          + "were accepted",
+        findings: ScratchDirectory.lastLines(12, of: process.outputFile))
+    }
+    return read
+  }
+
+  /// Each of h2load's connections goes through the file from its beginning.
+  private func writePaths(_ requests: Int, url: String) throws(CommandFailure) -> String {
+    let perConnection = (requests + BenchTraffic.connections - 1) / BenchTraffic.connections
+    return try household.directory.write(to: "paths.txt") { write in
+      for number in 0..<perConnection {
+        write("\(url)/3/device/\(BenchTraffic.token(number))\n")
+      }
+    }
+  }
+
+  private func command(_ requests: Int, _ paths: String) -> [String] {
+    let expiration = WallClock.nowMilliseconds() / 1_000 + BenchTraffic.expirySeconds
+    var command = [
+      program, "-n", "\(requests)", "-c", "\(BenchTraffic.connections)", "-m",
+      "\(BenchTraffic.streamsPerConnection)", "-t", "1", "-d", bodyFile, "-i", paths,
+    ]
+    for (name, value) in [
+      ("authorization", authorization),
+      ("apns-id", "123e4567-e89b-42d3-a456-426614174000"), ("apns-topic", Ensemble.app),
+      ("apns-push-type", BenchTraffic.pushType), ("apns-priority", "\(BenchTraffic.priority)"),
+      ("apns-expiration", "\(expiration)"), ("apns-collapse-id", BenchTraffic.collapseID),
+    ] {
+      command += ["-H", "\(name): \(value)"]
+    }
+    return command
+  }
+
+  /// Reads "finished in 3.02s, 99310.12 req/s, …" and "requests: … 300000 done, 300000 succeeded…".
+  static func read(_ output: String, requests: Int, cpu: Double) -> Process? {
+    var rate: Double?
+    var done: Int?
+    var succeeded: Int?
+    for line in output.split(separator: "\n") {
+      let words = line.split { $0 == " " || $0 == "," }
+      for (word, next) in zip(words, words.dropFirst()) {
+        if line.hasPrefix("finished in"), next == "req/s" { rate = Double(word) }
+        if line.hasPrefix("requests:"), next == "done" { done = Int(word) }
+        if line.hasPrefix("requests:"), next == "succeeded" { succeeded = Int(word) }
+      }
+    }
+    guard let rate, let succeeded, done == requests else { return nil }
+    return Process(
+      requests: requests, cpuMicroseconds: cpu, requestsPerSecond: rate, succeeded: succeeded)
+  }
+}

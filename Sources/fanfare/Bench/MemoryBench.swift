@@ -1,0 +1,73 @@
+import APNsSimulator
+import Devices
+import Evaluation
+import Terminal
+
+/// The worker's peak resident size with a small and a large audience: it must not grow with it.
+/// Each run is a fresh worker, since a peak never goes down.
+struct MemoryBench {
+  static let ratioLimit = 1.1
+  static let limitMegabytes = 100.0
+  private static let small = (streamer: "bench-small", followers: 100_000)
+  private static let large = (streamer: "bench-large", followers: 1_000_000)
+  /// Gone since before any binding: the worker has its work with them, and Redis stays as it is,
+  /// so that every run is the same.
+  private static let deadTokenPrefix = MagicTokens.prefix + "0412"
+
+  let household: Household
+  let options: BenchOptions
+
+  func run() async throws(CommandFailure) -> [BenchResult] {
+    let ensemble = try await Ensemble.start(
+      household, templates: options.templates, lanes: options.lanes)
+    defer { ensemble.close() }
+    for audience in [Self.small, Self.large] {
+      let people = SyntheticAudience(
+        followers: audience.followers, seed: 2, topic: Ensemble.app,
+        deadTokenPrefix: Self.deadTokenPrefix)
+      try await options.seeding(
+        "\(Figures.grouped(audience.followers)) followers", audience.followers
+      ) { (progress) async throws(CommandFailure) in
+        try await ensemble.seed(
+          streamer: audience.streamer, followers: audience.followers, progress: progress,
+          row: people.row)
+      }
+    }
+    var small: [Double] = []
+    var large: [Double] = []
+    for run in 1...options.runs {
+      small.append(try await peak(Self.small.streamer, run, ensemble))
+      large.append(try await peak(Self.large.streamer, run, ensemble))
+      options.note(
+        "memory", run,
+        "100k followers \(Figures.fixed(small[run - 1])) MB, 1M \(Figures.fixed(large[run - 1])) MB"
+      )
+    }
+    return [
+      try BenchResult(
+        "rss_100k_mb", "worker's memory, 100,000 followers", small, unit: " MB", digits: 1,
+        limit: Self.limitMegabytes),
+      try BenchResult(
+        "rss_1m_mb", "worker's memory, 1,000,000 followers", large, unit: " MB", digits: 1,
+        limit: Self.limitMegabytes),
+      try BenchResult(
+        "rss_ratio", "memory 1,000,000 ÷ 100,000", zip(large, small).map { $0 / $1 }, unit: "×",
+        digits: 2, limit: Self.ratioLimit),
+    ]
+  }
+
+  /// In MB of 1,048,576 bytes.
+  private func peak(
+    _ streamer: String, _ run: Int, _ ensemble: Ensemble
+  ) async throws(CommandFailure) -> Double {
+    try await ensemble.startWorker()
+    let fanOut = try await FanOut.run(
+      DemoEvent(id: "\(streamer)-\(run)", streamer: streamer), on: ensemble)
+    guard fanOut.status.outcomes == fanOut.status.pushes, fanOut.status.pushes > 0 else {
+      throw CommandFailure(.failed, "the fan-out for the memory's sake left pushes without outcome")
+    }
+    let bytes = try ensemble.workerUsage().peakResidentBytes
+    try await ensemble.stopWorker()
+    return Double(bytes) / 1_048_576
+  }
+}

@@ -1,0 +1,137 @@
+import Settings
+import Terminal
+
+/// One thing that was looked at.
+struct CheckItem: Sendable {
+  enum Status: String, Sendable { case ok, warning, problem, skipped }
+
+  /// Who can mend it: whoever wrote the configuration, or whoever runs what it points to.
+  enum Blame: Sendable { case configuration, dependency }
+
+  /// `configuration`, `templates`, `key`, `kafka`, `redis`, `apns`
+  let area: String
+  var status: Status
+  let blame: Blame
+  let place: String?
+  let key: String?
+  let message: String
+  let hint: String?
+}
+
+/// Everything that was looked at, in order.
+struct CheckList: Sendable {
+  private(set) var items: [CheckItem] = []
+  /// Warnings count as problems.
+  let deniesWarnings: Bool
+
+  init(deniesWarnings: Bool) { self.deniesWarnings = deniesWarnings }
+
+  mutating func ok(_ area: String, _ message: String) {
+    add(area, .ok, .configuration, message)
+  }
+
+  mutating func skipped(_ area: String, _ message: String) {
+    add(area, .skipped, .configuration, message)
+  }
+
+  mutating func warning(
+    _ area: String, _ blame: CheckItem.Blame, _ message: String, key: String? = nil,
+    hint: String? = nil
+  ) {
+    add(area, deniesWarnings ? .problem : .warning, blame, message, key: key, hint: hint)
+  }
+
+  mutating func problem(
+    _ area: String, _ blame: CheckItem.Blame, _ message: String, key: String? = nil,
+    hint: String? = nil
+  ) {
+    add(area, .problem, blame, message, key: key, hint: hint)
+  }
+
+  mutating func add(_ area: String, _ finding: SettingsFinding) {
+    let isProblem = finding.severity == .problem || deniesWarnings
+    items.append(
+      CheckItem(
+        area: area, status: isProblem ? .problem : .warning, blame: .configuration,
+        place: finding.place, key: finding.key, message: finding.message, hint: finding.hint))
+  }
+
+  mutating func add(_ area: String, _ error: SettingsError) {
+    for problem in error.problems { add(area, problem) }
+  }
+
+  mutating func append(_ other: CheckList) { items += other.items }
+
+  private mutating func add(
+    _ area: String, _ status: CheckItem.Status, _ blame: CheckItem.Blame, _ message: String,
+    key: String? = nil, hint: String? = nil
+  ) {
+    items.append(
+      CheckItem(
+        area: area, status: status, blame: blame, place: nil, key: key, message: message,
+        hint: hint))
+  }
+
+  // MARK: The verdict
+
+  var problems: Int { items.count { $0.status == .problem } }
+  var warnings: Int { items.count { $0.status == .warning } }
+
+  /// A configuration that is wrong comes first: waiting does not mend it.
+  var exitCode: ExitCode {
+    let problems = items.filter { $0.status == .problem }
+    if problems.contains(where: { $0.blame == .configuration }) { return .config }
+    return problems.isEmpty ? .ok : .unavailable
+  }
+}
+
+/// The list for people and for scripts.
+extension CheckList {
+  func write(to console: Console) {
+    var area = ""
+    for item in items {
+      if item.area != area {
+        area = item.area
+        console.line(console.styled(area, .bold))
+      }
+      let label = TextLayout.padded(item.status.rawValue, to: 9)
+      let words = [item.place, item.key, item.message].compactMap { $0 }.joined(separator: ": ")
+      console.line("  " + styled(label, item.status, console) + TextLayout.printable(words))
+      if let hint = item.hint {
+        console.line(String(repeating: " ", count: 11) + TextLayout.printable(hint))
+      }
+    }
+    let verdict = "\(Self.count(problems, "problem")), \(Self.count(warnings, "warning"))"
+    console.line(console.styled(verdict, problems > 0 ? .red : .green))
+  }
+
+  var json: JSONOutput {
+    let checks = items.map { item -> JSONOutput in
+      var object: JSONObject = [
+        "area": .text(item.area), "status": .text(item.status.rawValue),
+        "message": .text(item.message),
+      ]
+      if let place = item.place { object["place"] = .text(place) }
+      if let key = item.key { object["key"] = .text(key) }
+      if let hint = item.hint { object["hint"] = .text(hint) }
+      return .object(object)
+    }
+    return [
+      "ok": .bool(problems == 0), "problems": .integer(problems), "warnings": .integer(warnings),
+      "checks": .array(checks),
+    ]
+  }
+
+  private func styled(_ text: String, _ status: CheckItem.Status, _ console: Console) -> String {
+    switch status {
+    case .ok: console.styled(text, .green)
+    case .warning: console.styled(text, .yellow)
+    case .problem: console.styled(text, .red)
+    case .skipped: console.styled(text, .dim)
+    }
+  }
+
+  private static func count(_ number: Int, _ what: String) -> String {
+    number == 1 ? "1 \(what)" : "\(number == 0 ? "no" : String(number)) \(what)s"
+  }
+}

@@ -1,0 +1,47 @@
+import Deliver
+import Settings
+import Telemetry
+
+/// What can be looked at without a connection.
+enum FileChecks {
+  static func configuration(
+    _ report: SettingsReport, file: String?, _ list: inout CheckList
+  ) {
+    let area = "configuration"
+    for finding in report.findings { list.add(area, finding) }
+    if report.problems.isEmpty {
+      list.ok(area, file.map { "\($0) is valid" } ?? "no file; defaults and what is set over them")
+    }
+  }
+
+  static func templates(_ settings: Settings, _ list: inout CheckList) {
+    do {
+      for template in try Assembly.templates(settings) {
+        let locales = template.locales.joined(separator: ", ")
+        list.ok("templates", "\(template.name): \(template.pushType.rawValue), \(locales)")
+      }
+    } catch {
+      list.add("templates", error)
+    }
+  }
+
+  /// Nil when there is no usable key.
+  static func key(_ settings: Settings, _ list: inout CheckList) -> ProviderTokenSource? {
+    let apns = settings.apns
+    guard let path = apns.keyFile, let keyID = apns.keyID, let teamID = apns.teamID else {
+      list.skipped("key", "apns.key_file, apns.key_id and apns.team_id are not all set")
+      return nil
+    }
+    do {
+      let tokens = try Assembly.providerTokenSource(settings)
+      _ = try tokens.token(now: WallClock.nowMilliseconds())
+      list.ok("key", "\(path) signs, as key \(keyID) of team \(teamID)")
+      return tokens
+    } catch let error as SettingsError {
+      list.add("key", error)
+    } catch {
+      list.problem("key", .configuration, "\(error)", key: "apns.key_file")
+    }
+    return nil
+  }
+}

@@ -1,0 +1,63 @@
+import Kafka
+import Settings
+
+/// Whether Kafka answers and has the topics.
+enum KafkaChecks {
+  private static let area = "kafka"
+
+  /// Blocks for at most `timeout`.
+  static func run(_ settings: Settings, timeout: Duration, _ list: inout CheckList) {
+    login(settings.kafka.security, &list)
+    let topics = settings.kafka.topics
+    let names = [topics.events, topics.segments, topics.deadLetters]
+    let information: KafkaClusterInfo
+    do {
+      information = try KafkaAdmin(Assembly.kafkaOptions(settings), log: { _ in })
+        .metadata(topics: names, timeout: timeout)
+    } catch {
+      let isOurs = CommandFailure.code(of: error) == .config
+      list.problem(area, isOurs ? .configuration : .dependency, error.description)
+      return
+    }
+    let brokers = information.brokers.sorted()
+    list.ok(area, "\(brokers.count == 1 ? "broker" : "brokers") \(brokers.joined(separator: ", "))")
+    for name in names { topic(name, information, settings, &list) }
+    if let partitions = information.partitions[topics.segments], partitions < 8 {
+      list.warning(
+        area, .dependency,
+        "\(topics.segments): no more than \(partitions) workers can share a large fan-out",
+        hint: "give it about as many partitions as all workers together have lanes")
+    }
+  }
+
+  private static func topic(
+    _ name: String, _ information: KafkaClusterInfo, _ settings: Settings,
+    _ list: inout CheckList
+  ) {
+    if let failure = information.failures[name] {
+      list.problem(area, .dependency, failure.description)
+    } else if let partitions = information.partitions[name] {
+      list.ok(area, "\(name): \(partitions == 1 ? "1 partition" : "\(partitions) partitions")")
+    } else {
+      let server = settings.kafka.bootstrapServers.first ?? "127.0.0.1:9092"
+      let partitions = name == settings.kafka.topics.deadLetters ? 1 : 16
+      list.problem(
+        area, .dependency, "the topic \(name) does not exist",
+        hint: "kafka-topics.sh --bootstrap-server \(server) --create --topic \(name) "
+          + "--partitions \(partitions)")
+    }
+  }
+
+  private static func login(_ security: Settings.Kafka.Security, _ list: inout CheckList) {
+    guard security.securityProtocol.usesSASL, KafkaVersion.scramFailsWithKafka4 else { return }
+    switch security.mechanism {
+    case .scramSHA256, .scramSHA512:
+      list.warning(
+        area, .configuration,
+        "librdkafka \(KafkaVersion.string) cannot log in with SCRAM at Kafka 4 brokers",
+        key: "kafka.security.mechanism",
+        hint: "they answer \"invalid credentials\": use PLAIN over TLS, or librdkafka 2.6.1")
+    case .plain, nil: return
+    }
+  }
+}

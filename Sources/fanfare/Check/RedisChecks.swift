@@ -1,0 +1,118 @@
+import EventLoop
+import Keyspace
+import Redis
+import Settings
+import Telemetry
+
+/// Whether Redis answers, is the right one, and will keep what it is given.
+enum RedisChecks {
+  private static let area = "redis"
+
+  static func run(
+    _ settings: Settings, timeout: Duration, deniesWarnings: Bool
+  ) async -> CheckList {
+    var list = CheckList(deniesWarnings: deniesWarnings)
+    let made: RedisOptions
+    do {
+      made = try Assembly.redisOptions(settings)
+    } catch {
+      list.add(area, error)
+      return list
+    }
+    let keyspace = Assembly.keyspace(settings)
+    list.append(
+      await CommandLoop.run { (_: isolated LoopActor, loop: EventLoop) async -> CheckList in
+        var options = made
+        options.connectTimeout = min(options.connectTimeout, timeout)
+        options.commandTimeout = min(options.commandTimeout, timeout)
+        let client = RedisClient(options: options, loop: loop, log: { _ in })
+        client.start()
+        defer { client.close() }
+        return await look(client, options, keyspace, deniesWarnings)
+      })
+    return list
+  }
+
+  private static func look(
+    _ client: RedisClient, _ options: RedisOptions, _ keyspace: Keyspace, _ deniesWarnings: Bool
+  ) async -> CheckList {
+    var list = CheckList(deniesWarnings: deniesWarnings)
+    let probe = "\(keyspace.dashboardsPrefix){check}"
+    do {
+      let information = try await client.execute(RedisPipeline(["INFO"]))
+      let begin = MonotonicClock.nowNanoseconds()
+      _ = try await client.execute(RedisPipeline(["PING"]))
+      let microseconds = (MonotonicClock.nowNanoseconds() - begin) / 1_000
+      let written = try await client.execute(RedisPipeline(["SET", probe, "1", "EX", "1"]))
+      if let text = information[0].text {
+        server(Fields(text), options, microseconds: microseconds, &list)
+      } else {
+        list.warning(
+          area, .dependency, "\(options) answers, but does not say what it is",
+          hint: "grant our user INFO: \(information[0].errorText ?? "no answer")")
+      }
+      write(written[0], probe, &list)
+    } catch {
+      let isOurs = error.code == .authentication || error.code == .refused
+      list.problem(area, isOurs ? .configuration : .dependency, error.description)
+    }
+    return list
+  }
+
+  private static func server(
+    _ fields: Fields, _ options: RedisOptions, microseconds: UInt64, _ list: inout CheckList
+  ) {
+    let version = fields["redis_version"] ?? "of an unknown version"
+    list.ok(area, "\(options): Redis \(version), answers in \(microseconds) µs")
+    if let major = version.split(separator: ".").first.flatMap({ Int($0) }), major < 5 {
+      list.problem(
+        area, .dependency, "Redis \(version) has no streams, which dashboards read",
+        hint: "Redis 5 is the oldest that works, 6 the oldest with ACL users")
+    }
+    if fields["cluster_enabled"] == "1" {
+      list.problem(
+        area, .dependency, "this is a node of a Redis Cluster, which is not supported yet")
+    }
+    if fields["role"] == "slave" {
+      list.problem(
+        area, .dependency, "this is a replica: it takes no writes", key: "redis.host",
+        hint: "its master is \(fields["master_host"] ?? "?"):\(fields["master_port"] ?? "?")")
+    }
+    eviction(fields, &list)
+  }
+
+  private static func eviction(_ fields: Fields, _ list: inout CheckList) {
+    guard let policy = fields["maxmemory_policy"], policy != "noeviction" else { return }
+    let limit = fields["maxmemory_human"] ?? fields["maxmemory"] ?? "0"
+    // Volatile keys are our own marks and counters: without them redelivered work counts twice.
+    list.warning(
+      area, .dependency,
+      "maxmemory-policy is \(policy): at \(limit) of memory Redis drops followers or done marks",
+      hint: "CONFIG SET maxmemory-policy noeviction, and a memory limit that is watched")
+  }
+
+  private static func write(_ reply: RedisReply, _ key: String, _ list: inout CheckList) {
+    guard let error = reply.errorText else {
+      list.ok(area, "takes writes")
+      return
+    }
+    let mayNot = error.hasPrefix("NOPERM")
+    list.problem(
+      area, mayNot ? .configuration : .dependency, "takes no writes: \(error)",
+      hint: mayNot ? "grant our user the keys and commands that README.md lists" : nil)
+  }
+
+  /// INFO's `name:value` lines.
+  private struct Fields {
+    private var values: [Substring: String] = [:]
+
+    init(_ text: String) {
+      for line in text.split(whereSeparator: \.isNewline) {
+        let sides = line.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
+        if sides.count == 2 { values[sides[0]] = String(sides[1]) }
+      }
+    }
+
+    subscript(name: Substring) -> String? { values[name] }
+  }
+}

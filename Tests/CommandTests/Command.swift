@@ -1,0 +1,37 @@
+import Glibc
+import TestSupport
+import Testing
+
+/// The built program, as a user runs it.
+enum Command {
+  struct Outcome {
+    let code: Int32
+    /// Standard output and standard error together.
+    let text: String
+
+    var lines: [String] { text.split(separator: "\n").map(String.init) }
+  }
+
+  /// Beside this test's own program.
+  static var path: String {
+    var buffer = [UInt8](repeating: 0, count: 4_096)
+    let count = readlink("/proc/self/exe", &buffer, buffer.count)
+    let own = String(decoding: buffer.prefix(max(0, count)), as: UTF8.self)
+    // `swift test` runs bundles through a helper of its own: then the bundle is an argument.
+    let bundle = CommandLine.arguments.first { $0.hasSuffix(".xctest") } ?? own
+    return bundle.split(separator: "/").dropLast().reduce("") { $0 + "/" + $1 } + "/fanfare"
+  }
+
+  static func run(_ arguments: String...) throws -> Outcome {
+    let process = try start(arguments)
+    let text = process.readToEnd()
+    return Outcome(code: process.waitForExit(), text: text)
+  }
+
+  static func start(_ arguments: [String]) throws -> ChildProcess {
+    // What the machine of the tests has set must not change what a test sees.
+    try ChildProcess(
+      [path] + arguments, output: .pipe,
+      environment: ["FANFARE_CONFIG": "", "NO_COLOR": "1", "COLUMNS": "100"])
+  }
+}

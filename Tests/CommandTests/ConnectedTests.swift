@@ -1,0 +1,118 @@
+import Glibc
+import JSON
+import TestSupport
+import Testing
+
+/// Verbs among real processes: the simulator, the embedded broker, a redis-server.
+@Suite struct ConnectedTests {
+  /// Starts a verb that prints one line of JSON when it is ready.
+  private func start(
+    _ arguments: [String], in directory: TemporaryDirectory
+  ) throws -> (process: ChildProcess, ready: JSONObject) {
+    let output = directory.file("\(arguments[0]).out")
+    let process = try ChildProcess([Command.path] + arguments, output: .file(output))
+    let deadline = ContinuousClock.now + .seconds(20)
+    while ContinuousClock.now < deadline {
+      if let line = try? ChildProcess.run(["head", "-1", output]), line.hasSuffix("\n") {
+        return (process, try #require(try JSONValue.parse(Array(line.utf8)).object))
+      }
+      _ = poll(nil, 0, 20)
+    }
+    throw TestSupportError("\(arguments) did not get ready")
+  }
+
+  @Test func serversSayWhenTheyAreReadyAndEndInOrder() throws {
+    let directory = try TemporaryDirectory()
+    let simulator = try start(
+      ["simulator", "--directory", directory.file("apns")], in: directory)
+    for name in ["host", "port", "ca_file", "key_file", "key_id", "team_id"] {
+      #expect(simulator.ready[name] != nil, "\(name)")
+    }
+    let broker = try start(["broker", "--topics", "a:1,b:2"], in: directory)
+    #expect(broker.ready["bootstrap_servers"]?.string?.hasPrefix("127.0.0.1:") == true)
+    #expect(simulator.process.stop(SIGTERM) == 0)
+    #expect(broker.process.stop(SIGINT) == 0)
+    let said = try ChildProcess.run(["cat", directory.file("simulator.out")])
+    #expect(said.contains("0 requests for 0 tokens"))
+  }
+
+  @Test func checkFindsEverythingInOrder() throws {
+    let directory = try TemporaryDirectory()
+    let redis = try RedisServerProcess()
+    let broker = try start(["broker"], in: directory)
+    let simulator = try start(
+      ["simulator", "--directory", directory.file("apns")], in: directory)
+    defer { for child in [broker.process, simulator.process] { child.stop() } }
+    _ = try directory.write("payload: { aps: { alert: hello } }\n", to: "go-live.yaml")
+    let servers = try #require(broker.ready["bootstrap_servers"]?.string)
+    let port = try #require(simulator.ready["port"]?.integer)
+    func check(team: String) throws -> Command.Outcome {
+      let settings = [
+        "redis.port=\(redis.port)", "kafka.bootstrap_servers=\(servers)",
+        "apns.production.host=127.0.0.1", "apns.production.port=\(port)",
+        "apns.sandbox.host=localhost", "apns.sandbox.port=\(port)",
+        "apns.ca_file=\(directory.file("apns/ca.pem"))", "apns.key_id=SIMULATED1",
+        "apns.key_file=\(directory.file("apns/AuthKey_SIMULATED1.p8"))", "apns.team_id=\(team)",
+        "templates.directory=\(directory.path)",
+      ]
+      let process = try Command.start(["check"] + settings.flatMap { ["--set", $0] })
+      let text = process.readToEnd()
+      return Command.Outcome(code: process.waitForExit(), text: text)
+    }
+    let good = try check(team: "SIMULATED2")
+    #expect(good.code == 0, "\(good.text)")
+    #expect(good.text.contains("takes the provider token"))
+    #expect(good.text.contains("notify-followers: 4 partitions"))
+    let refused = try check(team: "SIMULATED3")
+    #expect(refused.code == 78 && refused.text.contains("InvalidProviderToken"))
+    redis.stop()
+    let down = try check(team: "SIMULATED2")
+    #expect(down.code == 69 && down.text.contains("Redis"), "\(down.text)")
+  }
+
+  @Test func emitPrintsWhereTheEventWent() throws {
+    let directory = try TemporaryDirectory()
+    let broker = try start(["broker", "--topics", "notify-followers:1"], in: directory)
+    defer { broker.process.stop() }
+    let servers = try #require(broker.ready["bootstrap_servers"]?.string)
+    for offset in 0..<2 {
+      let outcome = try Command.run(
+        "emit", "--streamer", "s1", "--app", "com.example.live", "--id", "e\(offset)", "--json",
+        "--set", "kafka.bootstrap_servers=\(servers)")
+      #expect(outcome.code == 0, "\(outcome.text)")
+      let object = try JSONValue.parse(Array(outcome.text.utf8)).object
+      #expect(object?["id"]?.string == "e\(offset)")
+      #expect(object?["offset"]?.integer == Int64(offset))
+    }
+    broker.process.stop()
+    let down = try Command.run(
+      "emit", "--streamer", "s1", "--app", "com.example.live", "--timeout", "500ms", "--set",
+      "kafka.bootstrap_servers=\(servers)")
+    #expect(down.code == 69 && down.text.contains("no broker answers"), "\(down.text)")
+  }
+
+  @Test func importGoesOnOverWrongRowsAndStopsWhenStrict() throws {
+    let directory = try TemporaryDirectory()
+    let redis = try RedisServerProcess()
+    let file = try directory.write(
+      """
+      {"user":"u1","follows":["s1"],"profile":{"name":"Mia","badge":3,"muted":true},\
+      "devices":[{"token":"AB12","topic":"com.example.live","bound_at":1000},\
+      {"token":"cd34","environment":"sandbox","topic":"com.example.live","bound_at":2000}]}
+      {"user":"u2","folows":["s1"]}
+      {"user":"u3","follows":["s1"]}
+      """, to: "rows.ndjson")
+    let setting = "redis.port=\(redis.port)"
+    let strict = try Command.run("audience", "import", file, "--strict", "--set", setting)
+    #expect(strict.code == 1)
+    #expect(try redis.cli("HGET", "ffd:{f:s1}", "followers") == "1")
+    let outcome = try Command.run("audience", "import", file, "--set", setting)
+    #expect(outcome.code == 1)
+    #expect(outcome.text.contains("rows.ndjson:2: a row has no member \"folows\""))
+    #expect(try redis.cli("HGET", "ffd:{f:s1}", "followers") == "2")
+    #expect(try redis.cli("HGET", "ffd:{u:u1}:profile", "muted") == "1")
+    let bound = "ffd:{u:u1}:bound"
+    #expect(try redis.cli("HGET", bound, "apns:production:com.example.live:ab12") == "1000")
+    #expect(try redis.cli("HGET", bound, "apns:sandbox:com.example.live:cd34") == "2000")
+  }
+}

@@ -1,0 +1,51 @@
+import JSON
+import Terminal
+import Testing
+
+@testable import fanfare
+
+/// What can be known of the command line without anything to connect to.
+@Suite struct DeclarationTests {
+  @Test func theDeclarationContradictsItselfNowhere() {
+    #expect(fanfareProgram.problems == [])
+  }
+
+  @Test(arguments: [
+    [], ["worker"], ["simulator"], ["broker"], ["emit"], ["audience"], ["audience", "import"],
+    ["audience", "seed"], ["audience", "shard"], ["render"], ["check"], ["version"],
+    ["completions"],
+  ])
+  func everyVerbExplainsItself(_ path: [String]) throws {
+    let process = try Command.start(path + ["--help"])
+    let text = process.readToEnd()
+    #expect(process.waitForExit() == 0)
+    #expect(text.contains("Usage: fanfare"))
+    #expect(text.contains("Examples:"))
+    #expect(path == ["audience"] || text.contains("Exit codes:"))
+  }
+
+  @Test(arguments: [
+    ("chek", "check"), ("emti", "emit"), ("simulater", "simulator"), ("rendr", "render"),
+  ])
+  func aMistypedVerbNamesTheNearest(_ typed: String, _ meant: String) throws {
+    let outcome = try Command.run(typed)
+    #expect(outcome.code == 64)
+    #expect(outcome.text.contains("did you mean \(meant)?"))
+  }
+
+  @Test(arguments: ["bash", "zsh", "fish"])
+  func completionsNameVerbsAndOptions(_ shell: String) throws {
+    let outcome = try Command.run("completions", shell)
+    #expect(outcome.code == 0)
+    #expect(outcome.text.contains("audience") && outcome.text.contains("all-locales"))
+  }
+
+  @Test func versionsAreJSON() throws {
+    let outcome = try Command.run("version", "--json")
+    #expect(outcome.code == 0)
+    let versions = try JSONValue.parse(Array(outcome.text.utf8)).object
+    for name in ["fanfare", "librdkafka", "nghttp2", "openssl", "hiredis", "jansson", "libyaml"] {
+      #expect(versions?[name]?.string?.first?.isNumber == true, "\(name)")
+    }
+  }
+}

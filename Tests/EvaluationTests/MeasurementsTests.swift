@@ -1,0 +1,50 @@
+import Evaluation
+import Testing
+
+@Suite struct MeasurementsTests {
+  @Test("The median is the middle value, or the mean of the two in the middle")
+  func median() throws {
+    #expect(try #require(Measurements([9, 1, 4])).median == 4)
+    #expect(try #require(Measurements([9, 1, 4, 6])).median == 5)
+    #expect(try #require(Measurements([7])).median == 7)
+  }
+
+  @Test("The spread is from the least to the greatest, in any order of arrival")
+  func spread() throws {
+    let measurements = try #require(Measurements([3, 8, 5]))
+    #expect(measurements.minimum == 3)
+    #expect(measurements.maximum == 8)
+    #expect(measurements.sorted == [3, 5, 8])
+  }
+
+  @Test(
+    "A percentile is one of the values: the nearest rank",
+    arguments: [
+      (0.0, 1.0), (1, 1), (50, 50), (99, 99), (99.1, 100), (100, 100), (-5, 1), (200, 100),
+    ])
+  func percentile(percent: Double, value: Double) throws {
+    let measurements = try #require(Measurements((1...100).shuffled().map(Double.init)))
+    #expect(measurements.percentile(percent) == value)
+  }
+
+  @Test("Of few values the 99th percentile is the greatest")
+  func fewValues() throws {
+    #expect(try #require(Measurements([2, 1, 3])).percentile(99) == 3)
+    #expect(try #require(Measurements([2])).percentile(50) == 2)
+  }
+
+  @Test("Nothing measured, or something that is no number, is no measurement")
+  func refused() {
+    #expect(Measurements([]) == nil)
+    #expect(Measurements([1, .nan]) == nil)
+    #expect(Measurements([.infinity]) == nil)
+  }
+
+  @Test("A figure meets its limit when the median does, whatever the worst run says")
+  func limits() throws {
+    let measurements = try #require(Measurements([1.1, 1.3, 1.9]))
+    #expect(Figure("deliver_ratio", measurements, limit: 1.3).meetsLimit)
+    #expect(!Figure("deliver_ratio", measurements, limit: 1.29).meetsLimit)
+    #expect(Figure("deliver_ratio", measurements).meetsLimit)
+  }
+}
