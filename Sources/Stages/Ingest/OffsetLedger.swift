@@ -11,28 +11,22 @@ package struct OffsetLedger: Sendable, Equatable {
     var open: [Int64: Int] = [:]
     /// One past the offset that began last; nil when none has.
     var next: Int64?
-    /// What was taken last, and before that where reading began; nil when the broker must be told
-    /// whatever stands there.
+    /// What was taken last, and before that where reading began; nil when that commit failed.
     var taken: Int64?
 
     /// Everything before it is done.
     var committable: Int64? { open.keys.min() ?? next }
 
     mutating func begin(_ offset: Int64, number: Int) {
-      if let next, offset < next {
-        rewind(to: offset)
-      } else if next == nil {
+      if let next {
+        // The log was cut, or the topic made anew: what began at or above this is read again, and is
+        // another record now. The commit goes back with it: the old end would skip what comes.
+        if offset < next { open = open.filter { $0.key < offset } }
+      } else {
         taken = offset
       }
       open[offset] = number
       next = offset + 1
-    }
-
-    /// The log was cut, or the topic made anew: what began at or above is read again, and is
-    /// another record now. The old end must not stay committed, for it would skip what comes.
-    private mutating func rewind(to offset: Int64) {
-      open = open.filter { $0.key < offset }
-      taken = nil
     }
   }
 
