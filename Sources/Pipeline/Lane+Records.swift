@@ -103,18 +103,29 @@ extension Lane {
   private func bury(_ message: KafkaMessage, _ error: IngestError) async throws {
     let time = WallClock.rfc3339(options.deliver.wallClock())
     let letter = DeadLetter(message, error: error, worker: options.workerID, time: time)
-    try await publish(options.ingest.deadLettersTopic, letter.key, letter.value, letter.headers)
+    do {
+      try await publish(letter)
+    } catch let error as KafkaError where error.code == .tooLarge {
+      // A record just under the topic's limit is over it with our headers.
+      try await publish(letter.abridged())
+    }
     counters.add(.eventsMalformed)
     options.log.warning(
       "record sent to the dead letters",
       ["record": .text(message.place), "error": .text("\(error)")])
   }
 
+  private func publish(_ letter: DeadLetter) async throws {
+    try await publish(options.ingest.deadLettersTopic, letter.key, letter.value, letter.headers)
+  }
+
+  /// Waits as long as Kafka does not take the record, whatever the reason: giving up would lose it. Only a
+  /// record that is too large comes back as an error.
   private func publish(
     _ topic: String, _ key: [UInt8]?, _ value: [UInt8]?, _ headers: [KafkaHeader]
   ) async throws {
     _ = try await patience.persist(
-      "Kafka takes records for \(topic)", isTransient: { (_: KafkaError) in true }
+      "Kafka takes records for \(topic)", isTransient: { (error: KafkaError) in error.code != .tooLarge }
     ) { () async throws(KafkaError) in
       try await producer.send(topic: topic, key: key, value: value, headers: headers)
     }
