@@ -112,8 +112,8 @@ package final class WorkerBed: Sendable {
     return worker
   }
 
-  /// Starts a worker as a process of its own, which a test may kill; returns when it has partitions.
-  /// `settings`: `key=value`, as for `--set`. Its log goes to `<id>.log`.
+  /// Starts a worker as a process of its own, which a test may kill; returns when it has
+  /// partitions. `settings`: `key=value`, as for `--set`. Its log goes to `<id>.log`.
   package func startProcess(
     _ id: String, executable: String, settings: [String] = []
   ) async throws -> ChildProcess {

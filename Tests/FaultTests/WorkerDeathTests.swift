@@ -6,8 +6,8 @@ import TestBed
 import TestSupport
 import Testing
 
-/// Worker processes that are killed or told to stop in the middle. The ledger of the simulator is the
-/// judge: lost = tokens that should have been accepted and were not.
+/// Worker processes that are killed or told to stop in the middle. The ledger of the simulator is
+/// the judge: lost = tokens that should have been accepted and were not.
 @Suite(.serialized) struct WorkerDeathTests {
   private static let audience = SyntheticAudience(
     followers: 40_000, seed: 11, topic: WorkerBed.app, mutedShare: 0)

@@ -2,7 +2,8 @@ import COpenSSL
 
 /// A P-256 private key that signs as JSON Web Tokens ask for (RFC 7518, section 3.4).
 ///
-/// Unchecked: an EVP_PKEY is only read after it was made, and OpenSSL counts its references atomically.
+/// Unchecked: an EVP_PKEY is only read after it was made, and OpenSSL counts its references
+/// atomically.
 package final class ES256Key: @unchecked Sendable {
   fileprivate let handle: OpaquePointer
 

@@ -1,9 +1,11 @@
 import COpenSSL
 
-/// What client connections share: the trusted authorities and the protocols offered. TLS 1.2 or newer, the
-/// peer's certificate and host name always verified: there is no switch to turn that off.
+/// What client connections share: the trusted authorities and the protocols offered. TLS 1.2 or
+/// newer, the peer's certificate and host name always verified: there is no switch to turn that
+/// off.
 ///
-/// Unchecked: an SSL_CTX is read only once it is set up, and OpenSSL counts its references atomically.
+/// Unchecked: an SSL_CTX is read only once it is set up, and OpenSSL counts its references
+/// atomically.
 package final class TLSClientContext: @unchecked Sendable {
   let handle: OpaquePointer
   let applicationProtocols: [String]

@@ -1,9 +1,10 @@
 import COpenSSL
 
-/// One TLS connection as bytes in, bytes out; it never sees a socket. Confined to the owner's thread.
+/// One TLS connection as bytes in, bytes out; it never sees a socket. Confined to the owner's
+/// thread.
 ///
-/// Call `receive` with what the socket gave and `send` with what shall go out; then write `ciphertext` to the
-/// socket and `consume` what it took.
+/// Call `receive` with what the socket gave and `send` with what shall go out; then write
+/// `ciphertext` to the socket and `consume` what it took.
 package final class TLSSession {
   private let ssl: OpaquePointer
   private let expectedHost: String?
@@ -104,8 +105,8 @@ package final class TLSSession {
     }
   }
 
-  /// Decrypts `bytes` and hands the plaintext to `body`, record by record, each good during its call only.
-  /// Returns false when the peer has closed its side in order.
+  /// Decrypts `bytes` and hands the plaintext to `body`, record by record, each good during its
+  /// call only. Returns false when the peer has closed its side in order.
   package func receive(
     _ bytes: UnsafeRawBufferPointer, _ body: (UnsafeRawBufferPointer) -> Void
   ) throws(TLSError) -> Bool {

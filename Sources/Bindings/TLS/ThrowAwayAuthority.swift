@@ -1,15 +1,16 @@
 import COpenSSL
 import Glibc
 
-/// A certificate authority made for one run of a simulator or a test: its key is never written down.
+/// A certificate authority made for one run of a simulator or a test: its key is never written
+/// down.
 package struct ThrowAwayAuthority: Sendable {
   /// PEM texts.
   package let authorityCertificate: String
   package let serverCertificate: String
   package let serverKey: String
 
-  /// `hosts`: names and addresses that the server certificate is for. Valid for `days`, from a day ago;
-  /// negative days make an expired certificate.
+  /// `hosts`: names and addresses that the server certificate is for. Valid for `days`, from a day
+  /// ago; negative days make an expired certificate.
   package init(hosts: [String], days: Int = 30) throws(TLSError) {
     let authorityKey = try ES256Key.generate()
     let authority = try Certificate(commonName: "Fanfare throw-away authority", serial: 1, days: 30)
