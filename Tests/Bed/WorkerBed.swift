@@ -167,7 +167,9 @@ package final class WorkerBed: Sendable {
   }
 
   /// Makes each token the only device of a follower of its own.
-  package func follow(_ streamer: String, tokens: [String], boundAt: Int64 = 1_767_225_600_000) async throws {
+  package func follow(
+    _ streamer: String, tokens: [String], boundAt: Int64 = 1_767_225_600_000
+  ) async throws {
     let keyspace = keyspace
     try await withRedis { client in
       let writer = AudienceWriter(redis: client, keyspace: keyspace)
