@@ -90,7 +90,7 @@ demo: ## Install what is missing, build, fan one event out to 100,000 followers
 test: ## Install what is missing, build, run every test
 	@$(call install,$(test_packages),redis-server nghttpd openssl)
 	$(call say,"Building and running the tests")
-	swift test --disable-xctest $(ARGS)
+	swift test --disable-xctest --no-parallel $(ARGS)
 
 .PHONY: bench
 bench: ## Install what is missing, build, measure against h2load
@@ -104,7 +104,7 @@ bench: ## Install what is missing, build, measure against h2load
 test-tsan: ## Run the tests that exercise lanes under ThreadSanitizer
 	@$(call install,$(test_packages),redis-server nghttpd openssl)
 	$(call say,"Building and running the lane tests under ThreadSanitizer")
-	swift test --disable-xctest --sanitize=thread --scratch-path .build/tsan \
+	swift test --disable-xctest --no-parallel --sanitize=thread --scratch-path .build/tsan \
 	  --filter '^($(lane_tests))\.' $(ARGS)
 
 .PHONY: build

@@ -120,7 +120,7 @@ let testTargets: [Target] = [
   tests("YAMLTests", ["YAML"]),
   tests("ModelTests", ["Model"]),
   tests("KeyspaceTests", ["Keyspace"]),
-  tests("IngestTests", ["Ingest", "Model", "Kafka"]),
+  tests("IngestTests", ["Ingest", "Model", "Kafka", "JSON"]),
   tests("ExpandTests", ["Expand", "Model", "Keyspace", "Redis", "EventLoop", "TestSupport"]),
   tests("RenderTests", ["Render", "Model", "JSON"]),
   tests("DeliverTests", ["Deliver", "EventLoop", "HTTP2", "Model", "TLS", "Transport"]),

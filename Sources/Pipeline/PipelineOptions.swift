@@ -21,8 +21,8 @@ package struct PipelineOptions: Sendable {
   /// Events in flight on a lane: small fan-outs run in these places, so that large ones never take
   /// them.
   package var eventsPerLane = 16
-  /// Pushes in a batch at most.
-  package var batchPushes = 512
+  /// Pushes in a batch at most. Larger ones save nothing and make the peak of memory higher.
+  package var batchPushes = 256
   /// How long a stopping worker waits for what is in flight.
   package var drainTimeout: Duration = .seconds(20)
   package var heartbeatInterval: Duration = .seconds(10)

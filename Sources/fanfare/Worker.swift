@@ -1,3 +1,4 @@
+import CLinux
 import Glibc
 import Pipeline
 import Settings
@@ -29,6 +30,7 @@ enum WorkerVerb {
 
   private static func run(_ invocation: Invocation) async throws(CommandFailure) -> ExitCode {
     invocation.obeyParent()
+    linux_give_back_large_memory()
     let signals = StopSignals.catchAll()
     let settings = try invocation.loadSettings(requirements: [.providerToken])
     let log = Assembly.log(settings)

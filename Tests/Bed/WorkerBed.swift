@@ -112,8 +112,8 @@ package final class WorkerBed: Sendable {
     return worker
   }
 
-  /// Starts a worker as a process of its own, which a test may kill; returns when it has partitions.
-  /// `settings`: `key=value`, as for `--set`. Its log goes to `<id>.log`.
+  /// Starts a worker as a process of its own, which a test may kill; returns when it has
+  /// partitions. `settings`: `key=value`, as for `--set`. Its log goes to `<id>.log`.
   package func startProcess(
     _ id: String, executable: String, settings: [String] = []
   ) async throws -> ChildProcess {
@@ -167,7 +167,9 @@ package final class WorkerBed: Sendable {
   }
 
   /// Makes each token the only device of a follower of its own.
-  package func follow(_ streamer: String, tokens: [String], boundAt: Int64 = 1_767_225_600_000) async throws {
+  package func follow(
+    _ streamer: String, tokens: [String], boundAt: Int64 = 1_767_225_600_000
+  ) async throws {
     let keyspace = keyspace
     try await withRedis { client in
       let writer = AudienceWriter(redis: client, keyspace: keyspace)

@@ -6,8 +6,8 @@ import TestBed
 import TestSupport
 import Testing
 
-/// Worker processes that are killed or told to stop in the middle. The ledger of the simulator is the
-/// judge: lost = tokens that should have been accepted and were not.
+/// Worker processes that are killed or told to stop in the middle. The ledger of the simulator is
+/// the judge: lost = tokens that should have been accepted and were not.
 @Suite(.serialized) struct WorkerDeathTests {
   private static let audience = SyntheticAudience(
     followers: 40_000, seed: 11, topic: WorkerBed.app, mutedShare: 0)
@@ -100,7 +100,8 @@ import Testing
   private static let executable: String = {
     var path = [CChar](repeating: 0, count: Int(PATH_MAX))
     let count = readlink("/proc/self/exe", &path, path.count - 1)
-    let own = String(decoding: path.prefix(max(0, count)).map { UInt8(bitPattern: $0) }, as: UTF8.self)
+    let bytes = path.prefix(max(0, count)).map { UInt8(bitPattern: $0) }
+    let own = String(decoding: bytes, as: UTF8.self)
     return own.split(separator: "/").dropLast().reduce("") { $0 + "/" + $1 } + "/fanfare"
   }()
 }

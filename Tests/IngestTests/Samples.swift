@@ -1,51 +1,64 @@
 import Ingest
+import JSON
 import Kafka
 import Model
+import Testing
 
-/// 2026-11-21T08:00:00Z
-let eventTime: Int64 = 1_795_248_000_000
-let stage = IngestStage(options: IngestOptions())
+/// 2026-11-21T08:00:00Z, when the sample's stream began.
+let sampleTime: Int64 = 1_795_248_000_000
 
-/// An event, each of whose members can be replaced by other JSON or left out (nil).
-func eventText(_ changes: KeyValuePairs<String, String?> = [:]) -> String {
-  var members: [(String, String)] = [
-    ("id", #""live-8f2c""#), ("app", #""com.example.live""#),
-    ("streamer", #"{"id":"s42","name":"Aiko"}"#),
-    ("stream", #"{"id":"b-991","title":"Speedrun night","category":"Games"}"#),
-    ("template", #""go-live""#), ("occurred_at", #""2026-11-21T08:00:00Z""#),
-    ("expires_in", "900"),
-  ]
-  for (name, value) in changes {
-    members.removeAll { $0.0 == name }
-    if let value { members.append((name, value)) }
+let sampleText = """
+  {"id":"live-8f2c","app":"com.example.live","streamer":{"id":"s42","name":"Aiko"},\
+  "stream":{"id":"b-991","title":"Speedrun night","category":"Games"},"template":"go-live",\
+  "occurred_at":"2026-11-21T08:00:00Z","expires_in":900}
+  """
+
+/// The sample with a value set at a path of one or two names; nil takes it out.
+func sample(_ path: String, _ value: JSONValue?) throws -> JSONValue {
+  var event = try #require(try JSONValue.parse(Array(sampleText.utf8)).object)
+  let names = path.split(separator: ".", omittingEmptySubsequences: false).map(String.init)
+  if names.count == 2 {
+    var group = event[names[0]]?.object ?? JSONObject()
+    group[names[1]] = value
+    event[names[0]] = .object(group)
+  } else {
+    event[names[0]] = value
   }
-  return "{" + members.map { "\"\($0.0)\":\($0.1)" }.joined(separator: ",") + "}"
+  return .object(event)
 }
 
 func message(
-  _ value: [UInt8]?, key: String? = "s42", topic: String = "notify-followers",
+  _ value: [UInt8]?, key: [UInt8]? = nil, topic: String = "notify-followers",
   headers: [KafkaHeader] = []
 ) -> KafkaMessage {
-  KafkaMessage(
-    topic: topic, partition: 3, offset: 1204, key: key.map { Array($0.utf8) }, value: value,
-    timestamp: eventTime, headers: headers)
+  KafkaMessage(topic: topic, partition: 3, offset: 17, key: key, value: value, headers: headers)
 }
 
-func decode(_ bytes: [UInt8]?, key: String? = "s42") -> IngestResult {
-  stage.decode(message(bytes, key: key), now: eventTime)
+func decode(_ message: KafkaMessage, now: Int64 = sampleTime) -> IngestResult {
+  IngestStage(options: IngestOptions()).decode(message, now: now)
 }
 
-func decode(_ text: String, key: String? = "s42") -> IngestResult {
-  decode(Array(text.utf8), key: key)
-}
-
-func decodeSegment(_ text: String) -> IngestResult {
-  stage.decode(
-    message(Array(text.utf8), key: nil, topic: "notify-followers.segments"), now: eventTime)
-}
+func decode(_ value: JSONValue) -> IngestResult { decode(JSONText.compact(value)) }
+func decode(_ text: String) -> IngestResult { decode(message(Array(text.utf8))) }
 
 extension IngestResult {
   var event: Event? { if case .event(let event) = self { event } else { nil } }
   var segment: Segment? { if case .segment(let segment) = self { segment } else { nil } }
   var error: IngestError? { if case .malformed(let error) = self { error } else { nil } }
+}
+
+/// Reproducible: a failure names the seed, and the seed brings it back.
+struct SeededRandom: RandomNumberGenerator {
+  private var state: UInt64
+
+  init(seed: UInt64) { state = seed }
+
+  /// SplitMix64.
+  mutating func next() -> UInt64 {
+    state &+= 0x9E37_79B9_7F4A_7C15
+    var mixed = state
+    mixed = (mixed ^ mixed >> 30) &* 0xBF58_476D_1CE4_E5B9
+    mixed = (mixed ^ mixed >> 27) &* 0x94D0_49BB_1331_11EB
+    return mixed ^ mixed >> 31
+  }
 }

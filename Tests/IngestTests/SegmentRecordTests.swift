@@ -1,119 +1,142 @@
 import Ingest
+import JSON
 import Kafka
 import Model
 import Testing
 
 @Suite struct SegmentRecordTests {
-  @Test func comesBackAsItWas() throws {
-    let event = try #require(
-      decode(eventText(["stream": #"{"id":"b","title":"é \" \\ 👨‍👩‍👧‍👦"}"#])).event)
-    let slices: [(Segment.Slice, Int)] = [
-      (.shard(index: 0, generation: 1), 1), (.shard(index: 63, generation: 7), 64),
-      (.plain(key: #"followers:{"s42"}"#), 1),
-    ]
-    for (slice, count) in slices {
-      let segment = Segment(event: event, slice: slice, count: count)
-      let record = SegmentRecord.encode(segment)
-      #expect(record.key == Array("live-8f2c/\(segment.id)".utf8))
-      let decoded = try #require(
-        decodeSegment(String(decoding: record.value, as: UTF8.self)).segment)
-      #expect(decoded.slice == slice && decoded.count == count)
-      #expect(decoded.event.fields == event.fields)
-      #expect(decoded.event.expiresAt == event.expiresAt)
-      // Whatever became of white space, a segment made of it again is the same.
-      let again = SegmentRecord.encode(decoded)
-      #expect(decodeSegment(String(decoding: again.value, as: UTF8.self)).segment == decoded)
+  private let topic = "notify-followers.segments"
+
+  private func event(_ text: String = sampleText) throws -> Event {
+    try #require(decode(text).event)
+  }
+
+  private func decoded(_ text: String) -> IngestResult {
+    decode(message(Array(text.utf8), topic: topic))
+  }
+
+  private func roundTrip(_ segment: Segment) throws -> Segment {
+    let (key, value) = SegmentRecord.encode(segment)
+    #expect(key == Array("\(segment.event.id)/\(segment.id)".utf8))
+    return try #require(decode(message(value, key: key, topic: topic)).segment)
+  }
+
+  private func expectSame(_ one: Segment, _ other: Segment) {
+    #expect(one.slice == other.slice)
+    #expect(one.count == other.count)
+    #expect(one.id == other.id)
+    #expect(one.event.id == other.event.id)
+    #expect(one.event.app == other.event.app)
+    #expect(one.event.streamer == other.event.streamer)
+    #expect(one.event.stream == other.event.stream)
+    #expect(one.event.template == other.event.template)
+    #expect(one.event.occurredAt == other.event.occurredAt)
+    #expect(one.event.expiresAt == other.event.expiresAt)
+    #expect(one.event.fields == other.event.fields)
+  }
+
+  @Test func shardsComeBack() throws {
+    let event = try event()
+    for audience in [
+      Audience.sharded(shards: 1, generation: 0, followers: 5),
+      .sharded(shards: 64, generation: 3, followers: 100_000),
+    ] {
+      for segment in audience.segments(of: event) { expectSame(segment, try roundTrip(segment)) }
+    }
+    let last = Segment(
+      event: event, slice: .shard(index: 65_535, generation: Int(Int32.max)), count: 65_536)
+    expectSame(last, try roundTrip(last))
+  }
+
+  @Test func plainSetsComeBack() throws {
+    let hostile = "followers:\"\\ \u{2028}{s42}é👩‍👩‍👧"
+    for key in ["f", hostile, String(repeating: "k", count: 512)] {
+      for segment in Audience.plain(key: key).segments(of: try event()) {
+        expectSame(segment, try roundTrip(segment))
+      }
     }
   }
 
-  @Test func embedsTheDocumentAsItIs() throws {
-    let text = eventText()
-    let event = try #require(decode(text).event)
-    let record = SegmentRecord.encode(
-      Segment(event: event, slice: .shard(index: 3, generation: 1), count: 64))
+  @Test func theDocumentIsCarriedAsItIs() throws {
+    let segment = Segment(
+      event: try event(" " + sampleText), slice: .shard(index: 3, generation: 1), count: 64)
     #expect(
-      String(decoding: record.value, as: UTF8.self)
-        == #"{"event":\#(text),"shard":3,"generation":1,"segments":64}"#)
+      String(decoding: SegmentRecord.encode(segment).value, as: UTF8.self)
+        == "{\"event\": \(sampleText),\"shard\":3,\"generation\":1,\"segments\":64}")
   }
 
-  /// A worker whose clock lags must not refuse what another has planned.
-  @Test func asksNoClock() throws {
-    let late = eventText(["occurred_at": #""2026-11-22T08:00:00Z""#])
-    let text = #"{"event":\#(late),"shard":0,"generation":1,"segments":1}"#
-    #expect(decodeSegment(text).segment != nil)
+  @Test func hostileEventsComeBack() throws {
+    let data: JSONValue = [
+      "quote": "\"}],{\"shard\":0", "controls": "\u{1}\r\n\u{7F}",
+      "bidi": "\u{202E}\u{2066}\u{2028}",
+      "marks": .string("x" + String(repeating: "\u{301}", count: 500)), "half": 0.1,
+      "large": .integer(.max), "exponent": 1e300,
+    ]
+    let event = try #require(decode(try sample("data", data)).event)
+    let segment = Audience.sharded(shards: 2, generation: 1, followers: 0).segments(of: event)[1]
+    expectSame(segment, try roundTrip(segment))
   }
 
-  @Test func theLargestEventFitsItsSegment() throws {
-    let options = IngestOptions()
-    let bare = eventText()
-    let padding = String(repeating: " ", count: options.maximumEventBytes - bare.utf8.count)
-    let event = try #require(decode(bare + padding).event)
-    let record = SegmentRecord.encode(
-      Segment(event: event, slice: .plain(key: String(repeating: "k", count: 512)), count: 1))
-    #expect(decodeSegment(String(decoding: record.value, as: UTF8.self)).segment != nil)
-    #expect(decode(bare + padding + " ").error?.code == .tooLarge)
+  @Test func anEventWithWhiteSpaceComesBack() throws {
+    let event = try event("\n " + sampleText.replacing(",", with: " ,\r\n\t") + " \n")
+    let segment = Audience.plain(key: "k").segments(of: event)[0]
+    expectSame(segment, try roundTrip(segment))
+  }
+
+  @Test func theLargestEventStillFits() throws {
+    let room = 64 * 1024 - sampleText.utf8.count
+    let event = try event(sampleText + String(repeating: " ", count: room))
+    for slice in [
+      Segment.Slice.plain(key: String(repeating: "k", count: 512)),
+      .shard(index: 0, generation: Int(Int32.max)),
+    ] {
+      let segment = Segment(event: event, slice: slice, count: 1)
+      expectSame(segment, try roundTrip(segment))
+    }
+  }
+
+  @Test func aSegmentMayBeReadBeforeItsEventsTime() throws {
+    let segment = Audience.plain(key: "k").segments(of: try event())[0]
+    let (key, value) = SegmentRecord.encode(segment)
+    let early = decode(message(value, key: key, topic: topic), now: sampleTime - 86_400_000)
+    #expect(early.segment != nil)
   }
 
   @Test(arguments: [
-    ("[]", IngestError.Code.badSegment), ("{}", .badSegment),
-    (#"{"event":1,"shard":0,"generation":1,"segments":1}"#, .wrongType),
-    (#"{"event":{},"shard":0,"generation":1,"segments":1}"#, .missingField),
-    (#"{"event":E,"shard":0,"generation":1,"segments":0}"#, .badSegment),
-    (#"{"event":E,"shard":0,"generation":1,"segments":65537}"#, .badSegment),
-    (#"{"event":E,"shard":4,"generation":1,"segments":4}"#, .badSegment),
-    (#"{"event":E,"shard":-1,"generation":1,"segments":4}"#, .badSegment),
-    (#"{"event":E,"shard":"0","generation":1,"segments":4}"#, .badSegment),
-    (#"{"event":E,"shard":0,"generation":-1,"segments":4}"#, .badSegment),
-    (#"{"event":E,"shard":0,"segments":4}"#, .badSegment),
-    (#"{"event":E,"shard":0,"generation":1}"#, .badSegment),
-    (#"{"event":E,"plain":"k","segments":2}"#, .badSegment),
-    (#"{"event":E,"plain":"k","shard":0,"segments":1}"#, .badSegment),
-    (#"{"event":E,"plain":"","segments":1}"#, .badSegment),
-    (#"{"event":E,"plain":"a\r\nb","segments":1}"#, .badSegment),
-    (#"{"event":E,"plain":7,"segments":1}"#, .badSegment),
-    (#"{"event":E,"shard":0,"generation":1,"segments":1,"x":1}"#, .unknownField),
-    (#"{"event":E,"shard":0,"generation":1,"segments":1"#, .notJSON),
+    #""segments":1"#, #""shard":0,"segments":1"#, #""generation":0,"segments":1"#,
+    #""shard":0,"generation":0"#, #""shard":1,"generation":0,"segments":1"#,
+    #""shard":-1,"generation":0,"segments":1"#, #""shard":0,"generation":-1,"segments":1"#,
+    #""shard":0,"generation":2147483648,"segments":1"#, #""shard":0,"generation":0,"segments":0"#,
+    #""shard":0,"generation":0,"segments":-9223372036854775808"#,
+    #""shard":0,"generation":0,"segments":65537"#, #""shard":0.0,"generation":0,"segments":1"#,
+    #""shard":"0","generation":0,"segments":1"#, #""shard":null,"generation":0,"segments":1"#,
+    #""plain":"k""#, #""plain":"k","segments":2"#, #""plain":"k","shard":0,"segments":1"#,
+    #""plain":"k","generation":0,"segments":1"#, #""plain":"","segments":1"#,
+    #""plain":5,"segments":1"#, #""plain":"a\r\nb","segments":1"#,
+    #""plain":"\u007f","segments":1"#, #""plain":null,"shard":0,"generation":0,"segments":1"#,
+    "\"plain\":\"\(String(repeating: "k", count: 513))\",\"segments\":1",
   ])
-  func refuses(template: String, code: IngestError.Code) {
-    let parts = template.split(separator: "E", omittingEmptySubsequences: false)
-    let error = decodeSegment(parts.joined(separator: eventText())).error
-    #expect(error?.code == code, "\(template): \(String(describing: error))")
-  }
-}
-
-@Suite struct DeadLetterTests {
-  let error = IngestError(.badTime, "occurred_at must be …")
-
-  @Test func keepsTheRecordAndSaysWhy() {
-    let value: [UInt8] = [0xFF, 0, 0x0A, 0x80]
-    let letter = DeadLetter(
-      message(value, headers: [KafkaHeader("trace", "abc")]), error: error, worker: "w1",
-      time: "2026-11-21T08:00:01Z")
-    #expect(letter.value == value && letter.key == Array("s42".utf8))
-    #expect(
-      letter.headers == [
-        KafkaHeader("trace", "abc"), KafkaHeader("fanfare-error-code", "bad_time"),
-        KafkaHeader("fanfare-error-reason", "occurred_at must be …"),
-        KafkaHeader("fanfare-source", "notify-followers/3/1204"),
-        KafkaHeader("fanfare-failed-at", "2026-11-21T08:00:01Z"),
-        KafkaHeader("fanfare-worker", "w1"),
-      ])
+  func badSegments(_ members: String) {
+    #expect(decoded("{\"event\":\(sampleText),\(members)}").error?.code == .badSegment)
   }
 
-  @Test func aTombstoneStaysOne() {
-    let letter = DeadLetter(message(nil, key: nil), error: error, worker: "w", time: "t")
-    #expect(letter.value == nil && letter.key == nil)
-  }
-
-  /// A record that was a dead letter before, or pretends to be one.
-  @Test func ourHeadersOccurOnce() {
-    let forged = (0..<1000).map { KafkaHeader("h\($0)", "v") }
-    let letter = DeadLetter(
-      message([], headers: [KafkaHeader("fanfare-error-code", "forged")] + forged), error: error,
-      worker: "w", time: "t")
-    #expect(letter.headers.count == DeadLetter.maximumOriginalHeaders + 5)
-    #expect(
-      letter.headers.filter { $0.name == "fanfare-error-code" }
-        == [KafkaHeader("fanfare-error-code", "bad_time")])
+  @Test func badRecords() throws {
+    let good = #""shard":0,"generation":0,"segments":1"#
+    #expect(decode(message(nil, topic: topic)).error?.code == .tombstone)
+    #expect(decoded("[]").error?.code == .badSegment)
+    #expect(decoded("{\(good)}").error?.code == .badSegment)
+    #expect(decoded(sampleText).error?.code == .badSegment)
+    #expect(decoded("{\"event\":null,\(good)}").error?.code == .wrongType)
+    #expect(decoded("{\"event\":{},\(good)}").error?.code == .missingField)
+    #expect(decoded("{\"event\":\(sampleText),\(good),\"x\":1}").error?.code == .unknownField)
+    #expect(decoded("{\"event\":\(sampleText),\(good),\"shard\":0}").error?.code == .duplicateKey)
+    let bad = JSONText.compact(try sample("id", "a b"))
+    #expect(decoded("{\"event\":\(bad),\(good)}").error?.code == .badIdentifier)
+    let whole = "{\"event\":\(sampleText),\(good)}"
+    for count in 0..<whole.utf8.count {
+      #expect(decoded(String(whole.prefix(count))).error?.code == .notJSON)
+    }
+    let large = whole + String(repeating: " ", count: 65 * 1024)
+    #expect(decoded(large).error?.code == .tooLarge)
   }
 }

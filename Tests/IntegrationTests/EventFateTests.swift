@@ -58,7 +58,8 @@ import Testing
     try await bed.follow("s1", tokens: tokens(5))
     try await bed.redis.set(["DEL", "ffd:{u:s1-u0}:bindings"])
     try await bed.redis.set(["SET", "ffd:{u:s1-u0}:bindings", "a string"])
-    try await bed.redis.set(["SADD", "ffd:{u:s1-u1}:bindings", "apns:production:\(WorkerBed.app):zz"])
+    let noToken = "apns:production:\(WorkerBed.app):zz"
+    try await bed.redis.set(["SADD", "ffd:{u:s1-u1}:bindings", noToken])
     let worker = try await bed.startWorker()
     try await bed.emit("e1")
     let status = try await bed.finished("e1")

@@ -97,7 +97,8 @@ struct RedisSession: ~Copyable {
     failedAttempts = min(failedAttempts + 1, 64)
     var actions: [Action] = [.cancelTimer, .disconnect]
     if wasReady {
-      // Who sent what cannot be answered (a reply over the limit) must know it: again would not help.
+      // Who sent what cannot be answered (a reply over the limit) must know it: again would not
+      // help.
       let code: RedisError.Code = error.code == .protocolError ? .protocolError : .connectionLost
       let lost = RedisError(
         code, "the connection to \(name) broke before the answer", cause: "\(error)")

@@ -1,6 +1,7 @@
 #pragma once
 #include <errno.h>
 #include <fcntl.h>
+#include <malloc.h>
 #include <netdb.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
@@ -37,3 +38,7 @@ static inline int linux_signal_on_parent_death(int signal) {
 /* Declared for _GNU_SOURCE only, and a variable that Swift cannot know to be safe. */
 extern char **environ;
 static inline char *const *linux_environment(void) { return environ; }
+
+/* glibc raises the size from which memory is mapped, and so given back, with every large block that is
+   freed; then the peak of one moment stays for ever. This keeps it. */
+static inline void linux_give_back_large_memory(void) { mallopt(M_MMAP_THRESHOLD, 128 * 1024); }

@@ -32,7 +32,7 @@ extension SettingTable {
       "Pushes in flight on a connection, at most; the server's own limit is obeyed below "
         + "it. More costs memory and hardly speed."),
     .integer(
-      "apns.ready_pushes_per_lane", \.apns.readyPushesPerLane, default: 2_048, 16...65_536,
+      "apns.ready_pushes_per_lane", \.apns.readyPushesPerLane, default: 1_024, 16...65_536,
       "Rendered pushes that wait for a free stream, up to 5 KiB each; when so many wait, "
         + "no further page is read."),
     .duration(

@@ -20,7 +20,7 @@ package struct DeliverOptions: Sendable {
   /// Streams in flight on a connection at most, whatever the server allows: more only costs memory.
   package var streamsPerConnection = 500
   /// Pushes that wait for a stream in a lane at most, plus one batch of each segment in flight.
-  package var readyPushes = 2048
+  package var readyPushes = 1024
   /// A stream without an answer is given up after this.
   package var requestTimeout: Duration = .seconds(30)
   package var connectTimeout: Duration = .seconds(10)

@@ -2,14 +2,19 @@ import JSON
 import Keyspace
 import Model
 
-/// From a parsed document to a validated event; see `Config/event.schema.json` for the same in
-/// JSON Schema.
+/// From a parsed document to a validated event. `Config/event.schema.json` says the same in JSON
+/// Schema; what it cannot say (bytes instead of characters, the total of values, what an id may end
+/// in, the clock) stands in its descriptions.
 struct EventDecoder {
   let options: IngestOptions
 
+  /// Values that templates may name, `event.id` among them: what one record costs in memory.
   static let maximumFields = 64
+  /// UTF-8 bytes of one value: a payload has 4,096 bytes for all of them.
   static let maximumTextBytes = 1024
-  private static let members: Set<String> = [
+  static let maximumNameBytes = 64
+  static let maximumIDBytes = 64
+  static let members: Set<String> = [
     "id", "app", "streamer", "stream", "data", "template", "occurred_at", "expires_in",
   ]
 
@@ -18,7 +23,7 @@ struct EventDecoder {
       throw IngestError(.wrongType, "an event is a JSON object, not \(value.kindName)")
     }
     for member in object.members where !Self.members.contains(member.name) {
-      throw IngestError(.unknownField, "an event has no member \(quoted(member.name))")
+      throw IngestError(.unknownField, "an event has no member \(Excerpt.quoted(member.name))")
     }
     let id = try eventID(object)
     let app = try text(object, "app")
@@ -52,7 +57,7 @@ struct EventDecoder {
       default: false
       }
     }
-    guard isClean, (1...64).contains(id.utf8.count) else {
+    guard isClean, (1...Self.maximumIDBytes).contains(id.utf8.count) else {
       throw IngestError(.badIdentifier, "id must be 1 to 64 of the characters A-Z a-z 0-9 . _ : -")
     }
     return id
@@ -67,7 +72,7 @@ struct EventDecoder {
       default: false
       }
     }
-    guard isClean, (1...64).contains(name.utf8.count) else {
+    guard isClean, (1...Self.maximumNameBytes).contains(name.utf8.count) else {
       throw IngestError(
         .badIdentifier, "template must be 1 to 64 of the characters a-z 0-9 and '-'")
     }
@@ -78,8 +83,8 @@ struct EventDecoder {
     let written = try text(object, "occurred_at")
     guard let milliseconds = Timestamp.milliseconds(written) else {
       throw IngestError(
-        .badTime, "occurred_at must be like 2026-11-21T08:00:00Z (RFC 3339), not \(quoted(written))"
-      )
+        .badTime,
+        "occurred_at must be like 2026-11-21T08:00:00Z (RFC 3339), not \(Excerpt.quoted(written))")
     }
     return milliseconds
   }
@@ -141,7 +146,7 @@ struct EventDecoder {
       let path = "\(prefix).\(member.name)"
       guard Self.isFieldName(member.name) else {
         throw IngestError(
-          .badText, "\(quoted(path)): names have 1 to 64 of the characters A-Z a-z 0-9 _ -")
+          .badText, "\(Excerpt.quoted(path)): names have 1 to 64 of the characters A-Z a-z 0-9 _ -")
       }
       fields[path] = try fieldText(member.value, path)
     }
@@ -166,7 +171,7 @@ struct EventDecoder {
   }
 
   private static func isFieldName(_ name: String) -> Bool {
-    (1...64).contains(name.utf8.count)
+    (1...maximumNameBytes).contains(name.utf8.count)
       && name.utf8.allSatisfy { byte in
         switch byte {
         case 0x30...0x39, 0x41...0x5A, 0x61...0x7A, 0x5F, 0x2D: true
@@ -174,6 +179,4 @@ struct EventDecoder {
         }
       }
   }
-
-  private func quoted(_ text: String) -> String { JSONText.quoted(String(text.prefix(64))) }
 }

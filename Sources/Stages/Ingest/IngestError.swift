@@ -1,5 +1,5 @@
-/// Why a record is no event of ours: a stable code for the dead letter's header, and the place
-/// and reason in words.
+/// Why a record is no event of ours: a stable code for the dead letter's header, and the place and
+/// reason in words.
 package struct IngestError: Error, Sendable, Equatable, CustomStringConvertible {
   package enum Code: String, Sendable, CaseIterable {
     case tombstone

@@ -3,8 +3,8 @@ package struct IngestOptions: Sendable, Equatable {
   package var eventsTopic = "notify-followers"
   package var segmentsTopic = "notify-followers.segments"
   package var deadLettersTopic = "notify-followers.dead-letters"
-  /// A larger record is refused without being parsed. A segment record carries its event, so it
-  /// may be `segmentOverheadBytes` longer.
+  /// A larger record is refused without being parsed. A segment record carries its event, so it may
+  /// be `segmentOverheadBytes` longer.
   package var maximumEventBytes = 64 * 1024
   /// For an event that does not say when it expires, in seconds.
   package var defaultExpirySeconds: Int64 = 900

@@ -3,13 +3,16 @@ import Keyspace
 import Model
 
 /// A segment as a record of the segments topic: the event's own document and which of its
-/// followers.
+/// followers. Written and read by workers only. Its event was validated when it was read first, and
+/// is again; only the clock is not asked twice, since workers' clocks differ.
 package enum SegmentRecord {
   private static let members: Set<String> = ["event", "shard", "generation", "plain", "segments"]
+  /// As many as a streamer's heading may have.
   private static let maximumShards: Int64 = 65_536
   /// Another system's key with a streamer's id of at most 128 bytes in it.
-  private static let maximumKeyBytes = 512
+  private static let maximumPlainKeyBytes = 512
 
+  /// The key names event and segment, so that a fan-out's segments spread over the partitions.
   package static func encode(_ segment: Segment) -> (key: [UInt8], value: [UInt8]) {
     var value = Array(#"{"event":"#.utf8) + segment.event.document
     switch segment.slice {
@@ -27,18 +30,19 @@ package enum SegmentRecord {
       throw IngestError(.badSegment, "a segment record is an object with an event")
     }
     for member in object.members where !members.contains(member.name) {
-      throw IngestError(.unknownField, "a segment has no member \(JSONText.quoted(member.name))")
+      throw IngestError(.unknownField, "a segment has no member \(Excerpt.quoted(member.name))")
     }
     let document = Array(JSONText.compact(inner).utf8)
     let event = try events.decode(inner, document: document)
     let count = try number(object, "segments", 1...maximumShards)
-    if let key = object["plain"]?.string {
+    if let plain = object["plain"] {
+      guard let key = plain.string, isPlainKey(key) else {
+        throw IngestError(
+          .badSegment,
+          "plain must be a key of 1 to \(maximumPlainKeyBytes) bytes without control characters")
+      }
       guard count == 1, object["shard"] == nil, object["generation"] == nil else {
         throw IngestError(.badSegment, "a plain set is one segment without shard and generation")
-      }
-      guard isPlainKey(key) else {
-        throw IngestError(
-          .badSegment, "plain must be 1 to \(maximumKeyBytes) bytes without control characters")
       }
       return Segment(event: event, slice: .plain(key: key), count: 1)
     }
@@ -50,7 +54,7 @@ package enum SegmentRecord {
   }
 
   private static func isPlainKey(_ key: String) -> Bool {
-    (1...maximumKeyBytes).contains(key.utf8.count)
+    (1...maximumPlainKeyBytes).contains(key.utf8.count)
       && key.utf8.allSatisfy { $0 >= 0x20 && $0 != 0x7F }
   }
 

@@ -1,5 +1,5 @@
-/// RFC 3339 date-times, strictly: `2026-11-21T08:00:00Z`, with a fraction of up to nine digits
-/// and any offset; years 1970 to 9999, days that exist, no leap seconds.
+/// RFC 3339 date-times, strictly: `2026-11-21T08:00:00Z`, with a fraction of up to nine digits and
+/// any offset; years 1970 to 9999, days that exist, no leap seconds.
 package enum Timestamp {
   /// Milliseconds since 1970; nil for anything else than a date-time after 1970.
   package static func milliseconds(_ text: String) -> Int64? {

@@ -15,8 +15,9 @@ extension TemplateCompiler {
       if fixed > limit {
         report(
           source.root.place,
-          "the payload for locale \(locales.table.names[index]) has \(fixed) bytes without any value "
-            + "and Apple takes \(limit): make it shorter, or let 'shorten' name a text that may be cut"
+          "the payload for locale \(locales.table.names[index]) has \(fixed) bytes without any "
+            + "value and Apple takes \(limit): make it shorter, or let 'shorten' name a text that "
+            + "may be cut"
         )
       }
       variants.append(pieces)

@@ -67,7 +67,8 @@ enum BenchVerb {
 
       Runs are interleaved; every figure is the median of them, with the least and the most beside \
       it. It needs h2load and nghttpd (Debian: nghttp2-client, nghttp2-server) and ends with 1 \
-      when a limit is missed. A build without optimisation (swift build without -c release) misses them.
+      when a limit is missed. A build without optimisation (swift build without -c release) \
+      misses them.
       """,
     options: [json, only, runs, pushes, events, lanes, templates],
     examples: [

@@ -1,1 +1,0 @@
-// Placeholder until these tests are written.
