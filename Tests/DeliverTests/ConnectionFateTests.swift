@@ -11,7 +11,7 @@ import Testing
     try await onLoop { _, loop in
       let bed = try DeliverBed(loop) {
         $0.connectionsPerRoute = 1
-        $0.retry = RetryPolicy(initial: .seconds(2), maximum: .seconds(2))
+        $0.retry = RetryPolicy(initial: .seconds(60), maximum: .seconds(60))
       }
       defer { bed.stop() }
       bed.server.decide = { $0.stream <= 121 ? .answer(200) : .silence }
@@ -26,7 +26,7 @@ import Testing
       await bed.until("all settled") { bed.settledBatches == 1 }
       #expect(bed.tally.accepted == 120)
       // No back-off: neither for the pushes nor, since it had answered enough, for the connection.
-      #expect(Duration.nanoseconds(Int64(loop.now - began)) < .seconds(1))
+      #expect(Duration.nanoseconds(Int64(loop.now - began)) < .seconds(20))
       let twice = Dictionary(grouping: bed.server.requests, by: \.token).values.filter {
         $0.count > 1
       }
@@ -118,7 +118,7 @@ import Testing
       await bed.stage.admit(bed.batch(hexadecimal(30)))
       await bed.until("all settled") { bed.settledBatches == 1 }
       #expect(bed.tally.accepted == 30)
-      #expect(bed.server.requests.count == 60)
+      #expect(bed.server.requests.count >= 60)
     }
   }
 

@@ -73,7 +73,7 @@ final class DeliverBed {
         of: page, payload: batch.bytes.append(utf8: #"{"aps":{"alert":"\#(token)"}}"#))
     }
     batch.seal()
-    batch.whenSettled = { [self] in settledBatches += 1 }
+    batch.whenSettled = { [weak self] in self?.settledBatches += 1 }
     return batch
   }
 
