@@ -131,7 +131,7 @@ let testTargets: [Target] = [
   tests("TelemetryTests", ["Telemetry"]),
   tests("TerminalTests", ["Terminal"]),
   tests("APNsSimulatorTests", ["APNsSimulator", "TLS", "JSON"]),
-  tests("PipelineTests", ["Pipeline"]),
+  tests("PipelineTests", ["EventLoop", "Kafka", "Model", "Pipeline", "Telemetry"]),
   tests(
     "IntegrationTests",
     [

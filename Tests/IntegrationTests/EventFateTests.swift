@@ -68,6 +68,47 @@ import Testing
     #expect(await worker.stop())
   }
 
+  @Test func buriesAnEventWhoseKeysHoldOtherTypesAndGoesOn() async throws {
+    let bed = try await WorkerBed(partitions: 1)
+    try await bed.follow("s1", tokens: tokens(5))
+    _ = try bed.redis.cli("SET", "ffd:{f:s2}", "a string")
+    let worker = try await bed.startWorker()
+    try await bed.emit("wrong", streamer: "s2")
+    try await bed.emit("good")
+    #expect(try await bed.finished("good").accepted == 5)
+    #expect(try codes(of: deadLetters(bed, count: 1)) == ["unprocessable"])
+    #expect(await worker.stop())
+  }
+
+  @Test func letsOtherPartitionsGoOnWhileDeadLettersAreRefused() async throws {
+    let bed = try await WorkerBed()
+    try await bed.follow("s4", tokens: tokens(5))
+    // More than both lanes have places for, in another partition than the good one's.
+    for _ in 0..<60 { try await bed.emit(raw: Array("{".utf8), key: "s1") }
+    try await bed.emit("good", streamer: "s4")
+    let broker = try #require(bed.broker)
+    broker.fail(next: .produce, with: Array(repeating: .topicAuthorizationFailed, count: 12))
+    let worker = try await bed.startWorker { $0.eventsPerLane = 2 }
+    _ = try await bed.until("the dead letters refuse") {
+      bed.sink.lines.contains { $0.contains("the dead letters take nothing") } ? true : nil
+    }
+    #expect(try await bed.finished("good").accepted == 5)
+    let letters = try deadLetters(bed, count: 60)
+    #expect(letters.count == 60)
+    // The partition rested: of its sixty records only those that had begun could get stuck.
+    let stuck = bed.sink.lines.count { $0.contains("the dead letters take nothing") }
+    #expect((1...4).contains(stuck))
+    #expect(await worker.stop())
+  }
+
+  private func codes(of letters: [KafkaMessage]) -> [String?] {
+    letters.map { letter in
+      letter.headers.first { $0.name == "fanfare-error-code" }?.value.map {
+        String(decoding: $0, as: UTF8.self)
+      }
+    }
+  }
+
   private func tokens(_ count: Int) -> [String] {
     (0..<count).map { index in
       let digits = String(index, radix: 16)
