@@ -143,18 +143,19 @@ extension Lane {
   }
 
   private func write(_ letter: DeadLetter) async throws(KafkaError) {
-    let topic = options.ingest.deadLettersTopic
     do {
-      _ = try await producer.send(
-        topic: topic, key: letter.key, value: letter.value, headers: letter.headers)
+      try await send(letter)
     } catch {
-      guard error.code == .tooLarge, letter.value != nil else { throw error }
-      // A record just under the topic's limit is over it with our headers: what is said of it must
-      // do, the source still has the whole.
-      let short = letter.abridged()
-      _ = try await producer.send(
-        topic: topic, key: short.key, value: short.value, headers: short.headers)
+      guard error.code == .tooLarge else { throw error }
+      // A record just under the topic's limit is over it with our headers.
+      try await send(letter.abridged())
     }
+  }
+
+  private func send(_ letter: DeadLetter) async throws(KafkaError) {
+    _ = try await producer.send(
+      topic: options.ingest.deadLettersTopic, key: letter.key, value: letter.value,
+      headers: letter.headers)
   }
 
   private func buried(_ burial: Burial) {
@@ -165,11 +166,13 @@ extension Lane {
   }
 
   /// Waits as long as Kafka does not take the record, whatever the reason: giving up would lose it.
+  /// Only a record that is too large comes back as an error.
   private func publish(
     _ topic: String, _ key: [UInt8]?, _ value: [UInt8]?, _ headers: [KafkaHeader]
   ) async throws {
     _ = try await patience.persist(
-      "Kafka takes records for \(topic)", isTransient: { (_: KafkaError) in true },
+      "Kafka takes records for \(topic)",
+      isTransient: { (error: KafkaError) in error.code != .tooLarge },
       call: { () async throws(KafkaError) in
         try await producer.send(topic: topic, key: key, value: value, headers: headers)
       })
