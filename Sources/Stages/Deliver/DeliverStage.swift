@@ -32,8 +32,10 @@ package final class DeliverStage {
   }
 
   /// Connects. Pushes may be admitted before a connection is open; they wait.
+  ///
+  /// The sandbox is connected to by its first push: most deployments never have one.
   package func start() {
-    for route in routes.values { route.start() }
+    routes[.production]?.start()
     tick()
   }
 

@@ -21,6 +21,7 @@ final class Route {
   var isProbing = false
   private var isPumpScheduled = false
   private var isStopped = false
+  private var isStarted = false
   private var nextSeat = 0
   /// A connection with so many answers is replaced at once when it goes; otherwise a server that
   /// says GOAWAY after each request would make us connect as fast as we can.
@@ -51,8 +52,13 @@ final class Route {
   }
   var openConnections: Int { seats.count { $0?.phase == .open } }
 
-  /// Connects every seat, so that the first push finds an open connection.
-  func start() { for seat in seats.indices { open(seat) } }
+  /// Connects every seat, once. Before the first push, it finds an open connection; without it, the
+  /// first push connects.
+  func start() {
+    guard !isStarted else { return }
+    isStarted = true
+    for seat in seats.indices { open(seat) }
+  }
 
   func stop() {
     isStopped = true
@@ -65,7 +71,10 @@ final class Route {
   /// Returns how many pushes of `batch` are this route's.
   func append(_ batch: PushBatch) -> Int {
     let taken = ready.append(batch)
-    if taken > 0 { schedulePump() }
+    if taken > 0 {
+      start()
+      schedulePump()
+    }
     return taken
   }
 
