@@ -24,7 +24,8 @@ extension Log {
         ["endpoint": .text("\(endpoint)"), "pushes": .integer(pushes)])
     case .held(let endpoint, let reason, let until):
       error(
-        "APNs refuses our credentials: check apns.key_file, key_id and team_id. Nothing is sent meanwhile",
+        "APNs refuses our credentials, and nothing is sent meanwhile: "
+          + "check apns.key_file, key_id and team_id",
         [
           "endpoint": .text("\(endpoint)"), "reason": .text(reason.name), "for": .text("\(until)"),
         ])

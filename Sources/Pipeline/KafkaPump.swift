@@ -3,9 +3,9 @@ import Ingest
 import Kafka
 import Telemetry
 
-/// The one thread that polls Kafka: hands records to lanes as they have room, commits what is done, pauses
-/// what nobody has room for. Polling never stops, so that the group keeps its member however long a fan-out
-/// takes.
+/// The one thread that polls Kafka: hands records to lanes as they have room, commits what is done,
+/// pauses what nobody has room for. Polling never stops, so that the group keeps its member however
+/// long a fan-out takes.
 package actor KafkaPump {
   private let options: PipelineOptions
   private let loop: EventLoop
@@ -21,15 +21,18 @@ package actor KafkaPump {
   private var isReady = false
   private var hasNews = false
   private var waker: LoopWaker?
-  private var drained: CheckedContinuation<Void, Never>?
+  private var drained: [CheckedContinuation<Void, Never>] = []
+  /// Records that wait for the dead letters, of partitions that are ours or were.
+  private var stuck = 0
 
-  /// Offsets are committed this often when there is something to commit: what a crash repeats besides what
-  /// was in flight.
+  /// Offsets are committed this often when there is something to commit: what a crash repeats
+  /// besides what was in flight.
   private static let commitInterval: Duration = .milliseconds(200)
   /// A poll at least this often, whatever the wake-ups say: it is what keeps us in the group.
   private static let pollInterval: Duration = .milliseconds(100)
 
-  /// For the last commit, and again for leaving the group: a stopping worker waits no longer for Kafka.
+  /// For the last commit, and again for leaving the group: a stopping worker waits no longer for
+  /// Kafka.
   private static let closeTimeout: Duration = .seconds(5)
 
   package nonisolated var unownedExecutor: UnownedSerialExecutor {
@@ -110,24 +113,16 @@ package actor KafkaPump {
   private func received(_ message: KafkaMessage) {
     guard !isDraining else { return }
     if message.topic == events.topic {
-      events.backlog.append(message)
+      events.append(message)
     } else {
-      segments.backlog.append(message)
+      segments.append(message)
     }
     dispatchAll()
   }
 
   private func assigned(_ partitions: [KafkaPartition]) {
     offsets.assigned(partitions)
-    for partition in partitions {
-      if partition.topic == events.topic {
-        events.partitions.insert(partition)
-      } else {
-        segments.partitions.insert(partition)
-      }
-    }
-    events.isPaused = false
-    segments.isPaused = false
+    consumer.pause(events.assigned(partitions) + segments.assigned(partitions))
     options.log.info("partitions assigned", ["count": .integer(self.partitions)])
     if isDraining { pauseAll() }
     if !isReady, self.partitions > 0 {
@@ -140,29 +135,32 @@ package actor KafkaPump {
   private func revoked(_ partitions: [KafkaPartition]) {
     offsets.revoked(partitions)
     let gone = Set(partitions)
-    events.drop(gone)
-    segments.drop(gone)
+    events.revoked(gone)
+    segments.revoked(gone)
     options.log.info("partitions revoked", ["count": .integer(partitions.count)])
+    // What was paused for their records' sake goes on.
+    dispatchAll()
   }
 
   // MARK: dispatching
 
   private func dispatchAll() {
+    guard !isDraining else { return }
     dispatch(&events)
     dispatch(&segments)
   }
 
   private func dispatch(_ intake: inout Intake) {
-    while !isDraining, !intake.backlog.isEmpty, let lane = loads.take(intake.kind) {
-      begin(intake.backlog.removeFirst(), intake.kind, lane)
+    while intake.waiting > 0, let lane = loads.take(intake.kind) {
+      guard let message = intake.next() else {
+        loads.giveBack(intake.kind, lane: lane)
+        break
+      }
+      begin(message, intake.kind, lane)
     }
-    if intake.mustPause {
-      intake.isPaused = true
-      consumer.pause(Array(intake.partitions))
-    } else if intake.mayResume, !isDraining {
-      intake.isPaused = false
-      consumer.resume(Array(intake.partitions))
-    }
+    let change = intake.balance()
+    consumer.pause(change.pause)
+    consumer.resume(change.resume)
   }
 
   private func begin(_ message: KafkaMessage, _ kind: WorkKind, _ lane: Int) {
@@ -180,12 +178,33 @@ package actor KafkaPump {
     _ message: KafkaMessage, _ kind: WorkKind, _ lane: Int, _ receipt: Receipt, _ assignment: Int
   ) {
     loads.giveBack(kind, lane: lane)
-    if receipt == .done {
+    switch receipt {
+    case .done:
       offsets.finished(message.source, message.offset, assignment)
       hasNews = true
+    case .notDone: break
+    case .stuck(let burial):
+      let record = Intake.Stuck(
+        partition: message.source, offset: message.offset, assignment: assignment)
+      hold(record, burial, kind, lane)
     }
     dispatchAll()
     if loads.inFlight == 0 { resumeDrained() }
+  }
+
+  /// The record keeps its offset from being committed, but no place of a lane.
+  private func hold(_ record: Intake.Stuck, _ burial: Burial, _ kind: WorkKind, _ lane: Int) {
+    stuck += 1
+    consumer.pause(kind == .event ? events.block(record) : segments.block(record))
+    Task {
+      let receipt = await lanes[lane].bury(burial)
+      stuck -= 1
+      guard receipt == .done else { return }
+      offsets.finished(record.partition, record.offset, record.assignment)
+      hasNews = true
+      consumer.resume(kind == .event ? events.unblock(record) : segments.unblock(record))
+      dispatchAll()
+    }
   }
 
   // MARK: committing
@@ -207,21 +226,20 @@ package actor KafkaPump {
 
   // MARK: stopping
 
-  /// Takes nothing new, waits for what is in flight as long as `timeout`, commits and leaves the group.
-  /// Returns whether all that was begun is done.
+  /// Takes nothing new and waits for what is in flight as long as `timeout`. Returns whether all
+  /// that was begun is done. May be called again: after the lanes have stopped nothing stays in
+  /// flight.
   package func drain(timeout: Duration) async -> Bool {
     isDraining = true
     pauseAll()
-    events.backlog = []
-    segments.backlog = []
     if loads.inFlight > 0 {
       let deadline = loop.schedule(after: timeout) { [weak self] in
         self?.assumeIsolated { $0.resumeDrained() }
       }
-      await withCheckedContinuation { drained = $0 }
+      await withCheckedContinuation { drained.append($0) }
       deadline.cancel()
     }
-    return loads.inFlight == 0
+    return loads.inFlight == 0 && stuck == 0
   }
 
   /// Commits what is done and leaves the group, so that others take over at once.
@@ -240,15 +258,11 @@ package actor KafkaPump {
   /// Lets the thread end. Nothing runs on the pump afterwards.
   package nonisolated func end() { loop.stop() }
 
-  private func pauseAll() {
-    consumer.pause(Array(events.partitions) + Array(segments.partitions))
-    events.isPaused = true
-    segments.isPaused = true
-  }
+  private func pauseAll() { consumer.pause(events.drain() + segments.drain()) }
 
   private func resumeDrained() {
     let resumed = drained
-    drained = nil
-    resumed?.resume()
+    drained = []
+    for continuation in resumed { continuation.resume() }
   }
 }

@@ -7,8 +7,8 @@ import Telemetry
 
 /// From a Kafka record to settled segments.
 extension Lane {
-  /// Does all that a record asks for. Never throws: what cannot be done is dead-lettered, and what could not
-  /// be done yet comes back as `.notDone`.
+  /// Does all that a record asks for. Never throws: what cannot be done is dead-lettered, and what
+  /// could not be done yet comes back as `.notDone`.
   package func run(_ message: KafkaMessage, _ kind: WorkKind) async -> Receipt {
     do {
       switch ingest.decode(message, now: options.deliver.wallClock()) {
@@ -19,11 +19,24 @@ extension Lane {
       return .done
     } catch is Patience.Stopped {
       return .notDone
+    } catch let burial as Burial {
+      return .stuck(burial)
     } catch {
-      // Nothing known throws here but a stage whose client was closed by `stop`.
-      if !isStopping {
-        options.log.error("record not done", ["record": .text(message.place), "error": .text("\(error)")])
-      }
+      // By `stop`, which closes the clients of the stages.
+      guard !isStopping else { return .notDone }
+      return await giveUp(message, error)
+    }
+  }
+
+  /// Redis holds what the contract rules out, or answers what we do not know. Waiting mends
+  /// neither, and a record that is never done would hold up its partition's offset for good.
+  private func giveUp(_ message: KafkaMessage, _ error: any Error) async -> Receipt {
+    do {
+      try await bury(message, IngestError(.unprocessable, "\(error)"))
+      return .done
+    } catch let burial as Burial {
+      return .stuck(burial)
+    } catch {
       return .notDone
     }
   }
@@ -99,40 +112,74 @@ extension Lane {
     options.log.notice("event expired before it was read", ["event": .text(event.id)])
   }
 
-  /// A record that no try will make better goes to the dead letters, whole, with its reason.
+  /// A record that no try will make better goes to the dead letters, whole, with its reason. Throws
+  /// the `Burial` when they do not take it.
   private func bury(_ message: KafkaMessage, _ error: IngestError) async throws {
     let time = WallClock.rfc3339(options.deliver.wallClock())
     let letter = DeadLetter(message, error: error, worker: options.workerID, time: time)
+    let burial = Burial(letter: letter, place: message.place, error: error)
     do {
-      try await publish(letter)
-    } catch let error as KafkaError where error.code == .tooLarge {
-      // A record just under the topic's limit is over it with our headers.
-      try await publish(letter.abridged())
+      try await write(letter)
+    } catch {
+      options.log.error(
+        "the dead letters take nothing; the record's partition waits",
+        ["record": .text(burial.place), "error": .text("\(error)")])
+      throw burial
     }
+    buried(burial)
+  }
+
+  /// Tries until the dead letters take what they would not take at first, or the worker stops.
+  package func bury(_ burial: Burial) async -> Receipt {
+    do {
+      try await patience.persist(
+        "Kafka takes dead letters", isTransient: { (_: KafkaError) in true },
+        call: { () async throws(KafkaError) in try await write(burial.letter) })
+    } catch {
+      return .notDone
+    }
+    buried(burial)
+    return .done
+  }
+
+  private func write(_ letter: DeadLetter) async throws(KafkaError) {
+    do {
+      try await send(letter)
+    } catch {
+      guard error.code == .tooLarge else { throw error }
+      // A record just under the topic's limit is over it with our headers.
+      try await send(letter.abridged())
+    }
+  }
+
+  private func send(_ letter: DeadLetter) async throws(KafkaError) {
+    _ = try await producer.send(
+      topic: options.ingest.deadLettersTopic, key: letter.key, value: letter.value,
+      headers: letter.headers)
+  }
+
+  private func buried(_ burial: Burial) {
     counters.add(.eventsMalformed)
     options.log.warning(
       "record sent to the dead letters",
-      ["record": .text(message.place), "error": .text("\(error)")])
+      ["record": .text(burial.place), "error": .text("\(burial.error)")])
   }
 
-  private func publish(_ letter: DeadLetter) async throws {
-    try await publish(options.ingest.deadLettersTopic, letter.key, letter.value, letter.headers)
-  }
-
-  /// Waits as long as Kafka does not take the record, whatever the reason: giving up would lose it. Only a
-  /// record that is too large comes back as an error.
+  /// Waits as long as Kafka does not take the record, whatever the reason: giving up would lose it.
+  /// Only a record that is too large comes back as an error.
   private func publish(
     _ topic: String, _ key: [UInt8]?, _ value: [UInt8]?, _ headers: [KafkaHeader]
   ) async throws {
     _ = try await patience.persist(
-      "Kafka takes records for \(topic)", isTransient: { (error: KafkaError) in error.code != .tooLarge }
-    ) { () async throws(KafkaError) in
-      try await producer.send(topic: topic, key: key, value: value, headers: headers)
-    }
+      "Kafka takes records for \(topic)",
+      isTransient: { (error: KafkaError) in error.code != .tooLarge },
+      call: { () async throws(KafkaError) in
+        try await producer.send(topic: topic, key: key, value: value, headers: headers)
+      })
   }
 
   private func persistent<T>(_ what: String, _ call: () async throws -> T) async throws -> T {
-    try await patience.persist(what, isTransient: Self.isTransient, call)
+    try await patience.persist(what, isTransient: Self.isTransient, call: call)
   }
 
   private static func isTransient(_ error: any Error) -> Bool {

@@ -16,6 +16,17 @@ package enum Receipt: Sendable, Equatable {
   case done
   /// The worker stopped before the record was done: its offset must not be committed.
   case notDone
+  /// It must go to the dead letters, and they take nothing now: hand it to `bury` again. Its offset
+  /// must not be committed before.
+  case stuck(Burial)
+}
+
+/// A dead letter on its way.
+package struct Burial: Error, Sendable, Equatable {
+  let letter: DeadLetter
+  /// The record's place in Kafka.
+  let place: String
+  let error: IngestError
 }
 
 /// One thread, one event loop, everything a segment needs; shares nothing with other lanes.
@@ -30,10 +41,12 @@ package actor Lane {
   let record: RecordStage
   let redis: RedisClient
   let counters: WorkerCounters
-  /// Fan-outs that this lane works on: a template is joined with its event once, not once a segment.
+  /// Fan-outs that this lane works on: a template is joined with its event once, not once a
+  /// segment.
   private var prepared: [PreparedEvent] = []
   private var inProgress: [ObjectIdentifier: SegmentProgress] = [:]
-  private(set) var isStopping = false
+  let waits: StoppableWaits
+  var isStopping: Bool { waits.isStopped }
 
   package nonisolated var unownedExecutor: UnownedSerialExecutor {
     loop.asUnownedSerialExecutor()
@@ -47,6 +60,7 @@ package actor Lane {
     self.counters = counters
     let loop = EventLoop(name: "lane-\(index)")
     self.loop = loop
+    waits = StoppableWaits(loop: loop)
     let log = options.log
     redis = RedisClient(options: options.redis, loop: loop) { log.notice($0) }
     ingest = IngestStage(options: options.ingest)
@@ -64,7 +78,7 @@ package actor Lane {
 
   /// Gives up on what is in flight: calls of `run` return `.notDone`.
   package func stop() {
-    isStopping = true
+    waits.stop()
     for progress in inProgress.values { progress.abandon() }
     deliver.stop()
     redis.close()
@@ -80,11 +94,7 @@ package actor Lane {
       connections: deliver.openConnections)
   }
 
-  var patience: Patience {
-    Patience(loop: loop, log: options.log, isStopping: { [unowned self] in
-      assumeIsolated { $0.isStopping }
-    })
-  }
+  var patience: Patience { Patience(waits: waits, log: options.log) }
 
   // MARK: a segment: expand → render → deliver → record
 
@@ -107,6 +117,7 @@ package actor Lane {
       while let batch = rendering.next() {
         progress.watch(batch)
         await deliver.admit(batch)
+        await progress.roomForMore()
         guard !isStopping else { throw Patience.Stopped() }
       }
     }
@@ -120,8 +131,8 @@ package actor Lane {
   ) async throws -> RecipientPage? {
     do {
       return try await patience.persist(
-        "Redis has the followers", isTransient: { (error: ExpandError) in error.isTransient }
-      ) { () async throws(ExpandError) in try await reader.next() }
+        "Redis has the followers", isTransient: { (error: ExpandError) in error.isTransient },
+        call: { () async throws(ExpandError) in try await reader.next() })
     } catch let error as ExpandError {
       // What stands at the key is no follower shard. Waiting mends nothing: the segment ends here.
       tally.skipped += 1
@@ -132,10 +143,10 @@ package actor Lane {
 
   private func settle(_ segment: Segment, _ tally: SegmentTally) async throws {
     let settlement = try await patience.persist(
-      "Redis takes the counters", isTransient: { (error: RecordError) in error.isTransient }
-    ) { () async throws(RecordError) in
-      try await record.settle(segment, tally, now: options.deliver.wallClock())
-    }
+      "Redis takes the counters", isTransient: { (error: RecordError) in error.isTransient },
+      call: { () async throws(RecordError) in
+        try await record.settle(segment, tally, now: options.deliver.wallClock())
+      })
     guard case .recorded(let settled) = settlement else {
       counters.add(.segmentsAlreadySettled)
       return

@@ -6,8 +6,9 @@ package enum WorkKind: Sendable, Equatable, CaseIterable {
   case segment
 }
 
-/// How much each lane has in flight, and who takes the next record: a pure machine, the bound of every
-/// lane's mailbox. Each kind has its own places, so that one giant fan-out does not delay a small one.
+/// How much each lane has in flight, and who takes the next record: a pure machine, the bound of
+/// every lane's mailbox. Each kind has its own places, so that one giant fan-out does not delay a
+/// small one.
 package struct LaneLoads: Sendable, Equatable {
   private let eventPlaces: Int
   private let segmentPlaces: Int
@@ -21,7 +22,8 @@ package struct LaneLoads: Sendable, Equatable {
     segments = Array(repeating: 0, count: lanes)
   }
 
-  /// The least busy lane with a free place for this kind, which is then taken; nil when all are full.
+  /// The least busy lane with a free place for this kind, which is then taken; nil when all are
+  /// full.
   package mutating func take(_ kind: WorkKind) -> Int? {
     let free = events.indices.filter { load(kind, $0) < places(kind) }
     let least = free.min { events[$0] + segments[$0] < events[$1] + segments[$1] }

@@ -1,21 +1,19 @@
-import EventLoop
 import Telemetry
 
-/// Waits out a dependency that is down: repeats a call until it works, the worker stops, or the error is one
-/// that waiting does not mend. Says so in the log, where repetitions are limited.
+/// Waits out a dependency that is down: repeats a call until it works, the worker stops, or the
+/// error is one that waiting does not mend. Says so in the log, where repetitions are limited.
 struct Patience {
   /// Thrown when the worker stops while waiting; the record stays uncommitted and another takes it.
   struct Stopped: Error {}
 
-  let loop: EventLoop
+  let waits: StoppableWaits
   let log: Log
-  let isStopping: () -> Bool
   var initial: Duration = .milliseconds(100)
   var maximum: Duration = .seconds(5)
 
   /// - Parameter isTransient: whether the error may go away by itself.
   func persist<T, E: Error>(
-    _ what: String, isTransient: (E) -> Bool, _ call: () async throws(E) -> T
+    _ what: String, isTransient: (E) -> Bool, call: () async throws(E) -> T
   ) async throws -> T {
     var delay = initial
     while true {
@@ -23,9 +21,9 @@ struct Patience {
         return try await call()
       } catch {
         guard isTransient(error) else { throw error }
-        guard !isStopping() else { throw Stopped() }
+        guard !waits.isStopped else { throw Stopped() }
         log.warning("waiting: \(what)", ["error": .text("\(error)")])
-        await loop.wait(delay / 2 + delay / 2 * Double.random(in: 0...1))
+        await waits.wait(delay / 2 + delay / 2 * Double.random(in: 0...1))
         delay = min(delay * 2, maximum)
       }
     }

@@ -15,10 +15,11 @@ package struct PipelineOptions: Sendable {
   package var version: String
   /// Lanes; one per core is what pays.
   package var lanes: Int
-  /// Segments of large fan-outs in flight on a lane. More hide Redis's round trips better and cost a page
-  /// and a batch of memory each.
+  /// Segments of large fan-outs in flight on a lane. More hide Redis's round trips better and cost
+  /// a page and a batch of memory each.
   package var segmentsPerLane = 4
-  /// Events in flight on a lane: small fan-outs run in these places, so that large ones never take them.
+  /// Events in flight on a lane: small fan-outs run in these places, so that large ones never take
+  /// them.
   package var eventsPerLane = 16
   /// Pushes in a batch at most. Larger ones save nothing and make the peak of memory higher.
   package var batchPushes = 256

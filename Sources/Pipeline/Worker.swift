@@ -42,14 +42,17 @@ package final class Worker: Sendable {
       ])
   }
 
-  /// Takes nothing new, waits for what is in flight, commits, leaves the group and ends all threads. Returns
-  /// whether all that was begun is done; what is not will be done again by another worker.
+  /// Takes nothing new, waits for what is in flight, commits, leaves the group and ends all
+  /// threads. Returns whether all that was begun is done; what is not will be done again by another
+  /// worker.
   package func stop() async -> Bool {
     options.log.notice("stopping: taking no new work")
     let isDone = await pump.drain(timeout: options.drainTimeout)
     for lane in lanes { await lane.stop() }
     await pump.close()
     producer.close(timeout: .seconds(5))
+    // What the lanes gave up comes back, before their threads end under it.
+    _ = await pump.drain(timeout: .seconds(1))
     pump.end()
     for lane in lanes { lane.end() }
     options.log.notice("stopped", ["everything_done": .bool(isDone)])

@@ -37,8 +37,8 @@ import Testing
         $0.authorization == old
           ? .answer(403, #"{"reason":"ExpiredProviderToken"}"#) : .answer(200)
       }
-      // One connection's refusals renew the token, and the other sends with the new one, while that one's
-      // refusals of the old one are still to come.
+      // One connection's refusals renew the token, and the other sends with the new one, while that
+      // one's refusals of the old one are still to come.
       bed.server.delays = [0: .milliseconds(50), 1: .milliseconds(150)]
       for _ in 0..<2 {
         await bed.stage.admit(bed.batch(hexadecimal(100)))

@@ -58,7 +58,8 @@ import Testing
     try await bed.follow("s1", tokens: tokens(5))
     try await bed.redis.set(["DEL", "ffd:{u:s1-u0}:bindings"])
     try await bed.redis.set(["SET", "ffd:{u:s1-u0}:bindings", "a string"])
-    try await bed.redis.set(["SADD", "ffd:{u:s1-u1}:bindings", "apns:production:\(WorkerBed.app):zz"])
+    let noToken = "apns:production:\(WorkerBed.app):zz"
+    try await bed.redis.set(["SADD", "ffd:{u:s1-u1}:bindings", noToken])
     let worker = try await bed.startWorker()
     try await bed.emit("e1")
     let status = try await bed.finished("e1")
@@ -66,6 +67,47 @@ import Testing
     #expect(status.skipped == 2)
     #expect(status.isBalanced)
     #expect(await worker.stop())
+  }
+
+  @Test func buriesAnEventWhoseKeysHoldOtherTypesAndGoesOn() async throws {
+    let bed = try await WorkerBed(partitions: 1)
+    try await bed.follow("s1", tokens: tokens(5))
+    _ = try bed.redis.cli("SET", "ffd:{f:s2}", "a string")
+    let worker = try await bed.startWorker()
+    try await bed.emit("wrong", streamer: "s2")
+    try await bed.emit("good")
+    #expect(try await bed.finished("good").accepted == 5)
+    #expect(try codes(of: deadLetters(bed, count: 1)) == ["unprocessable"])
+    #expect(await worker.stop())
+  }
+
+  @Test func letsOtherPartitionsGoOnWhileDeadLettersAreRefused() async throws {
+    let bed = try await WorkerBed()
+    try await bed.follow("s4", tokens: tokens(5))
+    // More than both lanes have places for, in another partition than the good one's.
+    for _ in 0..<60 { try await bed.emit(raw: Array("{".utf8), key: "s1") }
+    try await bed.emit("good", streamer: "s4")
+    let broker = try #require(bed.broker)
+    broker.fail(next: .produce, with: Array(repeating: .topicAuthorizationFailed, count: 6))
+    let worker = try await bed.startWorker { $0.eventsPerLane = 2 }
+    _ = try await bed.until("the dead letters refuse") {
+      bed.sink.lines.contains { $0.contains("the dead letters take nothing") } ? true : nil
+    }
+    #expect(try await bed.finished("good").accepted == 5)
+    let letters = try deadLetters(bed, count: 60)
+    #expect(letters.count == 60)
+    // The partition rested: of its sixty records only those that had begun could get stuck.
+    let stuck = bed.sink.lines.count { $0.contains("the dead letters take nothing") }
+    #expect((1...4).contains(stuck))
+    #expect(await worker.stop())
+  }
+
+  private func codes(of letters: [KafkaMessage]) -> [String?] {
+    letters.map { letter in
+      letter.headers.first { $0.name == "fanfare-error-code" }?.value.map {
+        String(decoding: $0, as: UTF8.self)
+      }
+    }
   }
 
   private func tokens(_ count: Int) -> [String] {
@@ -81,7 +123,7 @@ import Testing
     let consumer = try KafkaConsumer(options, topics: ["notify-followers.dead-letters"]) { _ in }
     try consumer.subscribe()
     var letters: [KafkaMessage] = []
-    for _ in 0..<300 where letters.count < count {
+    for _ in 0..<600 where letters.count < count {
       if case .message(let message) = consumer.poll(timeout: .milliseconds(100)) {
         letters.append(message)
       }

@@ -4,14 +4,16 @@ import Synchronization
 
 /// One thread around one epoll set: the executor that a lane is pinned to. It knows no protocol.
 ///
-/// `execute` and `enqueue` may be called from any thread; everything else belongs to the loop's own thread
-/// and traps elsewhere. A turn is: descriptors, then jobs and timers until none is left, then the hooks of
-/// `atTurnEnd`, where connections write all that the turn produced in one go.
+/// `execute` and `enqueue` may be called from any thread; everything else belongs to the loop's own
+/// thread and traps elsewhere. A turn is: descriptors, then jobs and timers until none is left,
+/// then the hooks of `atTurnEnd`, where connections write all that the turn produced in one go.
 ///
-/// Unchecked: the state outside `inbox` is touched by the loop's thread alone, and `assertOnLoop` says so.
+/// Unchecked: the state outside `inbox` is touched by the loop's thread alone, and `assertOnLoop`
+/// says so.
 package final class EventLoop: SerialExecutor, @unchecked Sendable {
   package let name: String
-  /// Memory that handlers may read a descriptor into; its content is good until the handler returns.
+  /// Memory that handlers may read a descriptor into; its content is good until the handler
+  /// returns.
   package let scratch = UnsafeMutableRawBufferPointer.allocate(byteCount: 256 * 1024, alignment: 16)
   /// Monotonic nanoseconds, read once per turn and after a turn's descriptors.
   package private(set) var now: UInt64 = EventLoop.monotonicNanoseconds()
@@ -45,7 +47,8 @@ package final class EventLoop: SerialExecutor, @unchecked Sendable {
 
   deinit {
     scratch.deallocate()
-    // Nobody joined: the thread's stack goes when it ends. The last release may be on that thread itself.
+    // Nobody joined: the thread's stack goes when it ends. The last release may be on that thread
+    // itself.
     if let thread = thread.withLock({ $0 }) { pthread_detach(thread) }
   }
 
@@ -86,7 +89,8 @@ package final class EventLoop: SerialExecutor, @unchecked Sendable {
     if mustWake { poller.wake() }
   }
 
-  /// Asks the thread to end after this turn. Jobs that arrive later are not run: stop what uses the loop first.
+  /// Asks the thread to end after this turn. Jobs that arrive later are not run: stop what uses the
+  /// loop first.
   package func stop() {
     inbox.withLock {
       $0.isStopping = true
@@ -136,7 +140,8 @@ package final class EventLoop: SerialExecutor, @unchecked Sendable {
   /// Runs `body` once, when the jobs of this turn are done and before the loop waits again.
   package func atTurnEnd(_ body: @escaping () -> Void) { turnEnd.append(body) }
 
-  /// Tells `handler` when `descriptor` is ready, level-triggered. The loop keeps the handler until `remove`.
+  /// Tells `handler` when `descriptor` is ready, level-triggered. The loop keeps the handler until
+  /// `remove`.
   package func add(
     _ descriptor: Int32, _ interest: Interest, _ handler: any LoopHandler
   ) throws(LoopError) -> Registration {

@@ -21,8 +21,9 @@ package final class LoopTimer {
   fileprivate var isCancelled: Bool { body == nil }
 }
 
-/// Timers by deadline, earliest first; a binary heap. Cancelled ones leave when they come to the top, or when
-/// the heap has doubled since they were last looked for: each insertion pays for a bounded share of it.
+/// Timers by deadline, earliest first; a binary heap. Cancelled ones leave when they come to the
+/// top, or when the heap has doubled since they were last looked for: each insertion pays for a
+/// bounded share of it.
 struct TimerHeap {
   private var items: [LoopTimer] = []
   private var sequence: UInt64 = 0
@@ -50,7 +51,8 @@ struct TimerHeap {
     return due
   }
 
-  /// For epoll_wait: -1 when there is no timer; rounded up, so that a timer is due when the wait ends.
+  /// For epoll_wait: -1 when there is no timer; rounded up, so that a timer is due when the wait
+  /// ends.
   mutating func millisecondsUntilNext(at now: UInt64) -> Int32 {
     while let first = items.first, first.isCancelled { removeFirst() }
     guard let first = items.first else { return -1 }

@@ -1,10 +1,12 @@
 import CLinux
 import Glibc
 
-/// An eventfd on a loop, for a library that can write to a descriptor but cannot call us: what it writes, at
-/// any time and from any thread, runs `body` on the loop. Made, closed and called on the loop.
+/// An eventfd on a loop, for a library that can write to a descriptor but cannot call us: what it
+/// writes, at any time and from any thread, runs `body` on the loop. Made, closed and called on the
+/// loop.
 package final class LoopWaker {
-  /// Non-blocking; takes writes of eight bytes. Good as long as this object lives, also after `close`.
+  /// Non-blocking; takes writes of eight bytes. Good as long as this object lives, also after
+  /// `close`.
   package let descriptor: Int32
   private let loop: EventLoop
   private let body: () -> Void

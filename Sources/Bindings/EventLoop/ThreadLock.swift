@@ -1,7 +1,7 @@
 import Glibc
 
-/// State behind a lock of pthread's. `Synchronization.Mutex` would do, but ThreadSanitizer cannot see into
-/// it on Linux and takes what it guards for a race.
+/// State behind a lock of pthread's. `Synchronization.Mutex` would do, but ThreadSanitizer cannot
+/// see into it on Linux and takes what it guards for a race.
 ///
 /// Unchecked: `state` is touched with the lock held, by `withLock` alone.
 package final class ThreadLock<State>: @unchecked Sendable {

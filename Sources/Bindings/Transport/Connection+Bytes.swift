@@ -5,8 +5,8 @@ import TLS
 extension Connection {
   // MARK: writing
 
-  /// Queues a copy of `bytes`; they leave at the end of this turn. Nothing happens on a closed connection.
-  /// The queue has no bound of its own: the owner watches `pendingBytes`.
+  /// Queues a copy of `bytes`; they leave at the end of this turn. Nothing happens on a closed
+  /// connection. The queue has no bound of its own: the owner watches `pendingBytes`.
   package func write(_ bytes: UnsafeRawBufferPointer) {
     guard state != .closed, !bytes.isEmpty else { return }
     pending.append(bytes)
@@ -72,8 +72,8 @@ extension Connection {
     return sent
   }
 
-  /// A server that closes may have answered before: the kernel still holds what it sent, and an answer that
-  /// is thrown away is a request sent twice.
+  /// A server that closes may have answered before: the kernel still holds what it sent, and an
+  /// answer that is thrown away is a request sent twice.
   private func failAfterReading(_ error: TransportError) {
     guard writeFailure == nil, state == .open || state == .securing else { return }
     writeFailure = error

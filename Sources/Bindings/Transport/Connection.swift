@@ -15,10 +15,10 @@ package protocol ConnectionDelegate: AnyObject {
   func connectionClosed(_ connection: Connection, error: TransportError?)
 }
 
-/// One TCP connection, with TLS or without, on one loop: what HTTP/2 and Redis ride on. What is written in a
-/// turn leaves at its end in one system call where the socket allows. Confined to its loop, which keeps it
-/// alive while it is open; it keeps its delegate weakly. How it opens is in Connection+Opening, what it carries
-/// in Connection+Bytes.
+/// One TCP connection, with TLS or without, on one loop: what HTTP/2 and Redis ride on. What is
+/// written in a turn leaves at its end in one system call where the socket allows. Confined to its
+/// loop, which keeps it alive while it is open; it keeps its delegate weakly. How it opens is in
+/// Connection+Opening, what it carries in Connection+Bytes.
 package final class Connection {
   enum State { case idle, resolving, connecting, securing, open, closed }
 

@@ -103,7 +103,8 @@ package final class Listener {
     return true
   }
 
-  /// No descriptor is left: the connection waits in the kernel, and asking for it at once would be a spin.
+  /// No descriptor is left: the connection waits in the kernel, and asking for it at once would be
+  /// a spin.
   private func rest() {
     guard let registration else { return }
     loop.change(registration, to: [])

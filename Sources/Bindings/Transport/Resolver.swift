@@ -7,7 +7,8 @@ struct SocketAddress: Sendable {
   let family: Int32
   let bytes: [UInt8]
 
-  /// Opens a non-blocking stream socket and begins to connect. Nil and errno when that fails at once.
+  /// Opens a non-blocking stream socket and begins to connect. Nil and errno when that fails at
+  /// once.
   func connect() -> Int32? {
     let descriptor = socket(family, Int32(SOCK_STREAM.rawValue) | SocketFlags.all, 0)
     guard descriptor >= 0 else { return nil }
@@ -51,8 +52,8 @@ enum Socket {
   }
 }
 
-/// Names to addresses, afresh each time (Apple: resolve before each connection), off the loop, since the
-/// system's resolver blocks.
+/// Names to addresses, afresh each time (Apple: resolve before each connection), off the loop,
+/// since the system's resolver blocks.
 enum Resolver {
   /// Calls `body` on `loop`, with the addresses in the order to try or with getaddrinfo's error.
   static func resolve(

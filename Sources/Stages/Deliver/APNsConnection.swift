@@ -3,9 +3,9 @@ import HTTP2
 import Model
 import Transport
 
-/// One HTTP/2 connection to APNs with the pushes in flight on it: joins transport, session and slots. It says
-/// what happened to its route, which decides. What it hears is in APNsConnection+Hearing. Confined to its
-/// lane's loop.
+/// One HTTP/2 connection to APNs with the pushes in flight on it: joins transport, session and
+/// slots. It says what happened to its route, which decides. What it hears is in
+/// APNsConnection+Hearing. Confined to its lane's loop.
 final class APNsConnection {
   /// Bytes for the socket beyond which no more frames are made: about 200 pushes.
   private static let outputLimit = 128 * 1024
@@ -63,8 +63,8 @@ final class APNsConnection {
   var phase: ConnectionMachine.Phase { machine.phase }
   var inFlight: Int { slots.inFlight }
 
-  /// How many more pushes the connection takes now: its own bound, the server's streams, room in the
-  /// connection's flow-control window (about 280 bodies in Apple's 64 KiB) and in the socket.
+  /// How many more pushes the connection takes now: its own bound, the server's streams, room in
+  /// the connection's flow-control window (about 280 bodies in Apple's 64 KiB) and in the socket.
   var capacity: Int {
     guard machine.phase == .open, let session, let transport else { return 0 }
     let streams = min(slots.capacity, session.remoteMaxConcurrentStreams) - slots.inFlight
@@ -239,7 +239,8 @@ final class APNsConnection {
       if item.status != 0 { lastAnswerAt = loop.now }
       switch item.status {
       case 0:
-        // A stream beyond the last one that a GOAWAY names was not looked at (RFC 9113, section 6.8).
+        // A stream beyond the last one that a GOAWAY names was not looked at (RFC 9113, section
+        // 6.8).
         let isUntouched = errorCode == HTTP2ErrorCode.refusedStream && machine.phase == .draining
         if isUntouched { route.putBack(item.push) } else { route.unanswered(item.push.again()) }
       case 200:

@@ -9,7 +9,8 @@ struct Answer: Equatable {
   /// More than Apple ever sends; the rest of a longer body is not kept.
   static let maximumBytes = 4096
 
-  /// A body that is not what Apple documents gives an answer without a reason; the status decides then.
+  /// A body that is not what Apple documents gives an answer without a reason; the status decides
+  /// then.
   init(body: [UInt8]) {
     guard !body.isEmpty,
       let value = try? JSONValue.parse(body, maximumBytes: Self.maximumBytes, maximumDepth: 4)

@@ -8,7 +8,8 @@ package struct ConnectionMachine: Sendable, Equatable {
   package enum Phase: Sendable, Equatable, CaseIterable {
     /// TCP and TLS are being set up.
     case connecting
-    /// Open; the server's SETTINGS have not come yet, so that nobody knows how many streams it takes.
+    /// Open; the server's SETTINGS have not come yet, so that nobody knows how many streams it
+    /// takes.
     case greeting
     case open
     /// Takes no new pushes; those in flight are waited for.

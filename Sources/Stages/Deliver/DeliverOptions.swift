@@ -14,7 +14,8 @@ package struct APNsRoute: Sendable {
 
 package struct DeliverOptions: Sendable {
   package var routes: [APNsEnvironment: APNsRoute] = [:]
-  /// Connections of a lane to each environment. Apple: spread over many connections, avoid bursts on a few.
+  /// Connections of a lane to each environment. Apple: spread over many connections, avoid bursts
+  /// on a few.
   package var connectionsPerRoute = 2
   /// Streams in flight on a connection at most, whatever the server allows: more only costs memory.
   package var streamsPerConnection = 500

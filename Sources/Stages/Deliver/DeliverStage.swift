@@ -1,9 +1,9 @@
 import EventLoop
 import Model
 
-/// The sending end of a lane: takes batches of rendered pushes, keeps Apple's streams full, and settles each
-/// push with its outcome. Steps of a push: admit → wait for a stream → send → judge the answer → settle, or
-/// wait out a back-off and again. Confined to its lane's loop.
+/// The sending end of a lane: takes batches of rendered pushes, keeps Apple's streams full, and
+/// settles each push with its outcome. Steps of a push: admit → wait for a stream → send → judge
+/// the answer → settle, or wait out a back-off and again. Confined to its lane's loop.
 package final class DeliverStage {
   private let options: DeliverOptions
   private let loop: EventLoop
@@ -32,12 +32,15 @@ package final class DeliverStage {
   }
 
   /// Connects. Pushes may be admitted before a connection is open; they wait.
+  ///
+  /// The sandbox is connected to by its first push: most deployments never have one.
   package func start() {
-    for route in routes.values { route.start() }
+    routes[.production]?.start()
     tick()
   }
 
-  /// Closes every connection. What has no outcome by then stays unsettled: its segment is done by another.
+  /// Closes every connection. What has no outcome by then stays unsettled: its segment is done by
+  /// another.
   package func stop() {
     isStopped = true
     ticker?.cancel()
@@ -47,9 +50,9 @@ package final class DeliverStage {
     for continuation in waiting { continuation.resume() }
   }
 
-  /// Queues a sealed batch, after waiting until fewer than `readyPushes` wait for a stream, in the order of
-  /// the calls. This is where backpressure begins: who waits here reads no further page. Each push gets its
-  /// outcome through the batch.
+  /// Queues a sealed batch, after waiting until fewer than `readyPushes` wait for a stream, in the
+  /// order of the calls. This is where backpressure begins: who waits here reads no further page.
+  /// Each push gets its outcome through the batch.
   package func admit(_ batch: PushBatch) async {
     if mustWait {
       await withCheckedContinuation { waiting.append($0) }

@@ -1,8 +1,8 @@
 import HTTP2
 import Model
 
-/// The header fields that pushes of a fan-out share, and the provider token that they are sent with, as bytes
-/// that nghttp2 may borrow: who keeps this keeps them all.
+/// The header fields that pushes of a fan-out share, and the provider token that they are sent
+/// with, as bytes that nghttp2 may borrow: who keeps this keeps them all.
 final class EncodedHeaders {
   let headers: PushHeaders
   let token: ProviderToken
@@ -22,7 +22,8 @@ final class EncodedHeaders {
     collapseID = headers.collapseID.map { StableBytes($0) }
   }
 
-  /// Makes the block to fill in for each push. The order is the wire's: what stays the same comes first.
+  /// Makes the block to fill in for each push. The order is the wire's: what stays the same comes
+  /// first.
   static func makeBlock(authority: String, collapses: Bool) throws(HTTP2Error) -> HTTP2FieldBlock {
     var fields: [(name: String, value: String, indexing: HTTP2Indexing)] = [
       (":method", "POST", .indexed), (":scheme", "https", .indexed),

@@ -1,8 +1,8 @@
 import EventLoop
 
-/// The provider token of one team key, shared by all lanes of a worker: Apple answers 429 when a connection
-/// sees more than one new token within 20 minutes, and 403 when one is older than an hour ("Establishing a
-/// token-based connection to APNs").
+/// The provider token of one team key, shared by all lanes of a worker: Apple answers 429 when a
+/// connection sees more than one new token within 20 minutes, and 403 when one is older than an
+/// hour ("Establishing a token-based connection to APNs").
 package final class ProviderTokenSource: Sendable {
   /// Not renewed sooner than this, whatever Apple says of it.
   package static let minimumLifetime: Duration = .seconds(20 * 60)
@@ -35,14 +35,15 @@ package final class ProviderTokenSource: Sendable {
     self.base64URL = base64URL
   }
 
-  /// The token to use at `now` (ms since 1970): a new one when there is none or it has come of age, or when
-  /// the clock has gone back before its birth.
+  /// The token to use at `now` (ms since 1970): a new one when there is none or it has come of age,
+  /// or when the clock has gone back before its birth.
   package func token(now: Int64) throws(DeliverError) -> ProviderToken {
     try renewed(now: now, olderThan: lifetimeMilliseconds)
   }
 
-  /// After ExpiredProviderToken: a new token, unless the one that was refused has been replaced already or
-  /// is younger than 20 minutes (then a clock is wrong, and another token would not help).
+  /// After ExpiredProviderToken: a new token, unless the one that was refused has been replaced
+  /// already or is younger than 20 minutes (then a clock is wrong, and another token would not
+  /// help).
   package func replacement(
     for refused: ProviderToken, now: Int64
   ) throws(DeliverError) -> ProviderToken {
@@ -83,8 +84,8 @@ package final class ProviderTokenSource: Sendable {
   }
 }
 
-/// A signed token, as the `authorization` header carries it. Its bytes stay where they are, since nghttp2
-/// borrows them.
+/// A signed token, as the `authorization` header carries it. Its bytes stay where they are, since
+/// nghttp2 borrows them.
 package final class ProviderToken: Sendable {
   /// Ms since 1970.
   package let issuedAt: Int64

@@ -10,8 +10,9 @@ struct ReadyPush {
   func again() -> ReadyPush { ReadyPush(batch: batch, index: index, tries: tries + 1) }
 }
 
-/// The pushes of one route that wait for a stream. Those that come back go first; new ones follow, batch by
-/// batch in the order they came. Its bound is the lane's `readyPushes`, which admission keeps.
+/// The pushes of one route that wait for a stream. Those that come back go first; new ones follow,
+/// batch by batch in the order they came. Its bound is the lane's `readyPushes`, which admission
+/// keeps.
 struct ReadyQueue {
   private struct Range {
     let batch: PushBatch
@@ -95,8 +96,8 @@ struct ReadyQueue {
   }
 }
 
-/// Pushes that wait out a back-off, earliest first. Its bound is the caller's: the batches that a segment may
-/// have unsettled.
+/// Pushes that wait out a back-off, earliest first. Its bound is the caller's: the batches that a
+/// segment may have unsettled.
 struct RetryQueue {
   private struct Item {
     let due: UInt64

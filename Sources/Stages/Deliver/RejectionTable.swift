@@ -1,8 +1,9 @@
 import Model
 
-/// What we do about an answer of Apple's: one table for every status and reason of "Handling notification
-/// responses from APNs". Apple's own advice is to retry 5xx after 15 minutes, longer than go-live news
-/// lives; ours is a short jittered back-off inside the event's time, then `expired`.
+/// What we do about an answer of Apple's: one table for every status and reason of "Handling
+/// notification responses from APNs". Apple's own advice is to retry 5xx after 15 minutes, longer
+/// than go-live news lives; ours is a short jittered back-off inside the event's time, then
+/// `expired`.
 package enum Disposition: Sendable, Equatable {
   case accepted
   /// Final; the token is fine.
@@ -19,12 +20,14 @@ package enum Disposition: Sendable, Equatable {
   case retryElsewhere(RejectionReason)
   /// The provider token is too old: renew it and send again on a new connection.
   case renewToken
-  /// Our credentials are refused: nothing is sent until the hold is over, nothing is lost, tell the operator.
+  /// Our credentials are refused: nothing is sent until the hold is over, nothing is lost, tell the
+  /// operator.
   case hold(RejectionReason)
 }
 
 package enum RejectionTable {
-  /// `reason`: the body's, nil when the body is missing or is not what Apple sends; the status decides then.
+  /// `reason`: the body's, nil when the body is missing or is not what Apple sends; the status
+  /// decides then.
   package static func disposition(status: Int, reason: String?) -> Disposition {
     guard status != 200 else { return .accepted }
     guard let reason else { return disposition(status: status) }

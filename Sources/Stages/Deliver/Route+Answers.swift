@@ -5,8 +5,8 @@ extension Route {
   /// A stream ended without an answer: refused on an open connection, given up, or broken.
   func unanswered(_ push: ReadyPush) { retryLater(push) }
 
-  /// The server said that it has not looked at this push and takes no more on that connection: it goes first
-  /// on another, and this was no try.
+  /// The server said that it has not looked at this push and takes no more on that connection: it
+  /// goes first on another, and this was no try.
   func putBack(_ push: ReadyPush) {
     ready.putBack(push)
     schedulePump()

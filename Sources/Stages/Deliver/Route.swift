@@ -1,9 +1,9 @@
 import EventLoop
 import Model
 
-/// The way of a lane's pushes to one of Apple's environments: what waits, what waits longer, and the
-/// connections. It hands out pushes and, in Route+Answers, judges what became of them. Confined to its lane's
-/// loop.
+/// The way of a lane's pushes to one of Apple's environments: what waits, what waits longer, and
+/// the connections. It hands out pushes and, in Route+Answers, judges what became of them. Confined
+/// to its lane's loop.
 final class Route {
   let target: APNsRoute
   let options: DeliverOptions
@@ -21,9 +21,10 @@ final class Route {
   var isProbing = false
   private var isPumpScheduled = false
   private var isStopped = false
+  private var isStarted = false
   private var nextSeat = 0
-  /// A connection with so many answers is replaced at once when it goes; otherwise a server that says GOAWAY
-  /// after each request would make us connect as fast as we can.
+  /// A connection with so many answers is replaced at once when it goes; otherwise a server that
+  /// says GOAWAY after each request would make us connect as fast as we can.
   private static let usefulAnswers = 50
   private var retryTimer: LoopTimer?
   private var encoded: [EncodedHeaders] = []
@@ -51,8 +52,13 @@ final class Route {
   }
   var openConnections: Int { seats.count { $0?.phase == .open } }
 
-  /// Connects every seat, so that the first push finds an open connection.
-  func start() { for seat in seats.indices { open(seat) } }
+  /// Connects every seat, once. Before the first push, it finds an open connection; without it, the
+  /// first push connects.
+  func start() {
+    guard !isStarted else { return }
+    isStarted = true
+    for seat in seats.indices { open(seat) }
+  }
 
   func stop() {
     isStopped = true
@@ -65,7 +71,10 @@ final class Route {
   /// Returns how many pushes of `batch` are this route's.
   func append(_ batch: PushBatch) -> Int {
     let taken = ready.append(batch)
-    if taken > 0 { schedulePump() }
+    if taken > 0 {
+      start()
+      schedulePump()
+    }
     return taken
   }
 
@@ -140,7 +149,8 @@ final class Route {
     }
   }
 
-  /// The bytes of a fan-out's headers; the last few are kept, since batches of some events alternate.
+  /// The bytes of a fan-out's headers; the last few are kept, since batches of some events
+  /// alternate.
   private func encode(_ headers: PushHeaders, _ token: ProviderToken) -> EncodedHeaders {
     if let last = encoded.last, last.token === token, last.headers == headers { return last }
     if let index = encoded.firstIndex(where: { $0.token === token && $0.headers == headers }) {
@@ -164,8 +174,8 @@ final class Route {
     retryTimer = loop.schedule(after: delay) { [weak self] in self?.schedulePump() }
   }
 
-  /// Every half second: streams without an answer, connections without a sign of life, events that expired
-  /// while no stream was free.
+  /// Every half second: streams without an answer, connections without a sign of life, events that
+  /// expired while no stream was free.
   func tick() {
     let now = loop.now
     for connection in seats.compactMap({ $0 }) + retiring { connection.tick(now: now) }
@@ -222,8 +232,8 @@ final class Route {
     if !orphans.isEmpty { schedulePump() }
   }
 
-  /// Apple takes rapid connecting and disconnecting for an attack: wait, longer each time that a connection
-  /// was of no use.
+  /// Apple takes rapid connecting and disconnecting for an attack: wait, longer each time that a
+  /// connection was of no use.
   private func reopenLater(_ seat: Int, after connection: APNsConnection?, reason: String) {
     if let connection, connection.answers > 0 { failures[seat] = 0 }
     failures[seat] += 1

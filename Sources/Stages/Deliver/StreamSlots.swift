@@ -1,7 +1,7 @@
 import Model
 
-/// The pushes in flight on one connection: a fixed table, so that sending allocates nothing. A slot's number
-/// travels with its stream.
+/// The pushes in flight on one connection: a fixed table, so that sending allocates nothing. A
+/// slot's number travels with its stream.
 struct StreamSlots {
   struct Slot {
     var push: ReadyPush

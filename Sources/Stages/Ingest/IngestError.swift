@@ -18,6 +18,8 @@ package struct IngestError: Error, Sendable, Equatable, CustomStringConvertible 
     case keyMismatch = "key_mismatch"
     case badSegment = "bad_segment"
     case unknownTemplate = "unknown_template"
+    /// The record is fine; what Redis holds for it is not.
+    case unprocessable
   }
 
   package let code: Code

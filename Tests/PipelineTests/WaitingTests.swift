@@ -1,0 +1,114 @@
+import EventLoop
+import Model
+import Telemetry
+import Testing
+
+@testable import Pipeline
+
+/// Nobody waits for ever: not for batches, not for a dependency, not when the lane stops.
+@Suite struct WaitingTests {
+  private struct Down: Error {}
+
+  @Test func endsItsWaitsWhenItStops() async throws {
+    let loop = EventLoop(name: "test")
+    defer { loop.stop() }
+    let elapsed = await LoopActor(loop).run { _ in
+      let waits = StoppableWaits(loop: loop)
+      let began = loop.now
+      await waits.wait(.milliseconds(2))
+      loop.schedule(after: .milliseconds(5)) { waits.stop() }
+      await waits.wait(.seconds(60))
+      await waits.wait(.seconds(60))
+      return loop.now - began
+    }
+    #expect(elapsed >= 7_000_000 && elapsed < 10_000_000_000)
+  }
+
+  @Test func repeatsWhatIsTransientAndStopsWithTheLane() async throws {
+    let loop = EventLoop(name: "test")
+    defer { loop.stop() }
+    let calls = try await LoopActor(loop).run { _ in
+      let waits = StoppableWaits(loop: loop)
+      var patience = Patience(waits: waits, log: Log(LogOptions(level: .error), sink: MemorySink()))
+      patience.initial = .milliseconds(1)
+      var calls = 0
+      try await patience.persist(
+        "up", isTransient: { (_: Down) in true },
+        call: { () throws(Down) in
+          calls += 1
+          if calls < 4 { throw Down() }
+        })
+      patience.initial = .seconds(60)
+      loop.schedule(after: .milliseconds(5)) { waits.stop() }
+      do {
+        try await patience.persist(
+          "up", isTransient: { (_: Down) in true },
+          call: { () throws(Down) in
+            calls += 1
+            throw Down()
+          })
+        Issue.record("did not stop")
+      } catch { #expect(error is Patience.Stopped) }
+      do {
+        try await patience.persist(
+          "up", isTransient: { (_: Down) in false }, call: { () throws(Down) in throw Down() })
+        Issue.record("repeated what is final")
+      } catch { #expect(error is Down) }
+      return calls
+    }
+    // Once before the stop, and once more when the wait ended early.
+    #expect(calls == 6)
+  }
+
+  @Test func waitsForRoomAndForAll() async {
+    let loop = EventLoop(name: "test")
+    defer { loop.stop() }
+    await LoopActor(loop).run { _ in
+      let progress = SegmentProgress()
+      let batches = (0..<SegmentProgress.maximumBatches).map { _ in batch() }
+      for batch in batches.dropLast() { progress.watch(batch) }
+      await progress.roomForMore()
+      progress.watch(batches[batches.count - 1])
+      var went = loop.now
+      loop.schedule(after: .milliseconds(5)) { batches[3].settle(0, .accepted) }
+      await progress.roomForMore()
+      #expect(loop.now > went)
+      went = loop.now
+      loop.schedule(after: .milliseconds(5)) {
+        for (index, batch) in batches.enumerated() where index != 3 { batch.settle(0, .expired) }
+      }
+      await progress.allSettled()
+      #expect(loop.now > went)
+      #expect(progress.isSettled)
+      await progress.allSettled()
+    }
+  }
+
+  @Test func letsGoWhoeverWaitsOrWillWaitOnceAbandoned() async {
+    let loop = EventLoop(name: "test")
+    defer { loop.stop() }
+    await LoopActor(loop).run { _ in
+      let progress = SegmentProgress()
+      progress.watch(batch())
+      loop.schedule(after: .milliseconds(2)) { progress.abandon() }
+      await progress.allSettled()
+      await progress.allSettled()
+      #expect(!progress.isSettled)
+    }
+  }
+}
+
+private func batch() -> PushBatch {
+  let headers = PushHeaders(
+    pushType: .alert, priority: 10, topic: "a.b", collapseID: nil, expiration: 0, expiresAt: .max)
+  let batch = PushBatch(event: "e", headers: headers, tally: SegmentTally())
+  let page = RecipientPage(fieldNames: [])
+  let user = page.bytes.append(utf8: "u1")
+  let member = page.bytes.append(utf8: "apns:x:a.b:00ff")
+  batch.append(
+    recipient: .init(user: user, firstBinding: 0, bindingCount: 1),
+    binding: .init(member: member, token: member.last(4), environment: .production), of: page,
+    payload: batch.bytes.append(utf8: "{}"))
+  batch.seal()
+  return batch
+}
