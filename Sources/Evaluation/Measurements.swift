@@ -9,6 +9,13 @@ package struct Measurements: Sendable, Equatable {
     sorted = values.sorted()
   }
 
+  /// The values of both.
+  package func merged(with other: Measurements) -> Measurements {
+    Measurements(merging: sorted + other.sorted)
+  }
+
+  private init(merging values: [Double]) { sorted = values.sorted() }
+
   package var minimum: Double { sorted[0] }
   package var maximum: Double { sorted[sorted.count - 1] }
 
@@ -41,6 +48,11 @@ package struct Figure: Sendable, Equatable {
   }
 
   package var value: Double { measurements.median }
+
+  /// The same figure from the runs of both.
+  package func merged(with other: Figure) -> Figure {
+    Figure(name, measurements.merged(with: other.measurements), limit: limit)
+  }
 
   /// True where nothing is asked.
   package var meetsLimit: Bool { limit.map { value <= $0 } ?? true }

@@ -40,6 +40,16 @@ import Testing
     #expect(Measurements([.infinity]) == nil)
   }
 
+  @Test("A figure that two sections measured has the runs of both, and its limit")
+  func merged() throws {
+    let first = Figure("h2load_cpu_us", try #require(Measurements([4, 1])), limit: 3)
+    let second = Figure("h2load_cpu_us", try #require(Measurements([9, 2, 5])))
+    let both = first.merged(with: second)
+    #expect(both.measurements.sorted == [1, 2, 4, 5, 9])
+    #expect(both.limit == 3)
+    #expect(both.value == 4)
+  }
+
   @Test("A figure meets its limit when the median does, whatever the worst run says")
   func limits() throws {
     let measurements = try #require(Measurements([1.1, 1.3, 1.9]))

@@ -3,7 +3,7 @@ import Terminal
 
 /// A figure and how people read it.
 struct BenchResult {
-  let figure: Figure
+  private(set) var figure: Figure
   let title: String
   let unit: String
   let digits: Int
@@ -21,6 +21,8 @@ struct BenchResult {
     self.digits = digits
   }
 
+  mutating func merge(_ other: BenchResult) { figure = figure.merged(with: other.figure) }
+
   fileprivate func text(_ value: Double) -> String { Figures.fixed(value, digits: digits) + unit }
 }
 
@@ -28,7 +30,16 @@ struct BenchResult {
 struct BenchResults {
   private(set) var results: [BenchResult] = []
 
-  mutating func add(_ more: [BenchResult]) { results += more }
+  /// A figure that is there already gets the runs of the new one too.
+  mutating func add(_ more: [BenchResult]) {
+    for result in more {
+      if let known = results.firstIndex(where: { $0.figure.name == result.figure.name }) {
+        results[known].merge(result)
+      } else {
+        results.append(result)
+      }
+    }
+  }
 
   var meetLimits: Bool { results.allSatisfy(\.figure.meetsLimit) }
 

@@ -26,10 +26,7 @@ struct DeliverBench {
         "sender \(options.cost(sent)), h2load \(options.cost(loaded))")
     }
     let plain = try await againstNghttpd(load)
-    return [
-      try BenchResult(
-        "h2load_cpu_us", "h2load: CPU a request", h2load.map(\.cpuMicroseconds), unit: " µs",
-        digits: 2),
+    return try LoadGenerator.results(h2load) + [
       try BenchResult(
         "deliver_cpu_us", "deliver only: CPU a push", sender.map(\.cpuMicroseconds), unit: " µs",
         digits: 2),
@@ -37,9 +34,6 @@ struct DeliverBench {
         "deliver_ratio", "deliver only ÷ h2load",
         zip(sender, h2load).map { $0.cpuMicroseconds / $1.cpuMicroseconds }, unit: "×", digits: 2,
         limit: Self.ratioLimit),
-      try BenchResult(
-        "h2load_per_second", "h2load: requests a second", h2load.map(\.requestsPerSecond),
-        unit: "", digits: 0),
       try BenchResult(
         "deliver_per_second", "deliver only: pushes a second", sender.map(\.requestsPerSecond),
         unit: "", digits: 0),

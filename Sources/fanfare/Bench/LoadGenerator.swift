@@ -1,3 +1,4 @@
+import Evaluation
 import Telemetry
 import Terminal
 
@@ -61,19 +62,21 @@ struct LoadGenerator {
       "h2load", command(requests, paths), isNeeded: false, isGuarded: false)
     let ending = try await household.finish(process, within: .seconds(300))
     let output = ScratchDirectory.read(process.outputFile) ?? ""
-    guard let read = Self.read(output, requests: requests, cpu: ending.cpuMicroseconds) else {
+    guard let said = LoadReport(output), said.done == requests else {
       throw CommandFailure(
         .failed, "h2load's output is not understood",
         findings: ScratchDirectory.lastLines(12, of: process.outputFile))
     }
-    guard !mustSucceed || read.succeeded == requests else {
+    guard !mustSucceed || said.succeeded == requests else {
       throw CommandFailure(
         .failed,
-        "of h2load's \(Figures.grouped(requests)) requests \(Figures.grouped(read.succeeded)) "
+        "of h2load's \(Figures.grouped(requests)) requests \(Figures.grouped(said.succeeded)) "
           + "were accepted",
         findings: ScratchDirectory.lastLines(12, of: process.outputFile))
     }
-    return read
+    return Process(
+      requests: requests, cpuMicroseconds: ending.cpuMicroseconds,
+      requestsPerSecond: said.requestsPerSecond, succeeded: said.succeeded)
   }
 
   /// Each of h2load's connections goes through the file from its beginning.
@@ -103,21 +106,15 @@ struct LoadGenerator {
     return command
   }
 
-  /// Reads "finished in 3.02s, 99310.12 req/s, …" and "requests: … 300000 done, 300000 succeeded…".
-  static func read(_ output: String, requests: Int, cpu: Double) -> Process? {
-    var rate: Double?
-    var done: Int?
-    var succeeded: Int?
-    for line in output.split(separator: "\n") {
-      let words = line.split { $0 == " " || $0 == "," }
-      for (word, next) in zip(words, words.dropFirst()) {
-        if line.hasPrefix("finished in"), next == "req/s" { rate = Double(word) }
-        if line.hasPrefix("requests:"), next == "done" { done = Int(word) }
-        if line.hasPrefix("requests:"), next == "succeeded" { succeeded = Int(word) }
-      }
-    }
-    guard let rate, let succeeded, done == requests else { return nil }
-    return Process(
-      requests: requests, cpuMicroseconds: cpu, requestsPerSecond: rate, succeeded: succeeded)
+  /// What every section that runs it says of it.
+  static func results(_ runs: [Run]) throws(CommandFailure) -> [BenchResult] {
+    [
+      try BenchResult(
+        "h2load_cpu_us", "h2load: CPU a request", runs.map(\.cpuMicroseconds), unit: " µs",
+        digits: 2),
+      try BenchResult(
+        "h2load_per_second", "h2load: requests a second", runs.map(\.requestsPerSecond), unit: "",
+        digits: 0),
+    ]
   }
 }

@@ -39,7 +39,7 @@ struct WorkerBench {
       options.note("worker", run, "worker \(cost), h2load \(options.cost(loaded))")
     }
     let costs = worker.map(\.cpuMicrosecondsPerPush)
-    return [
+    return try LoadGenerator.results(h2load) + [
       try BenchResult(
         "worker_cpu_us", "whole worker: CPU a push", costs, unit: " µs", digits: 2),
       try BenchResult(

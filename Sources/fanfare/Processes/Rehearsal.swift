@@ -11,7 +11,6 @@ enum Rehearsal {
     _ name: String, keepsDirectory: Bool, errors: Console,
     _ body: @escaping @Sendable (Household) async throws(CommandFailure) -> ExitCode
   ) async throws(CommandFailure) -> ExitCode {
-    // Before any thread of ours: they all inherit that the signals are blocked.
     let signals = StopSignals.catchAll()
     let directory = try ScratchDirectory(name)
     defer {

@@ -1,0 +1,132 @@
+import Glibc
+import JSON
+import TestSupport
+import Testing
+
+/// The demo and the bench as somebody runs them, made small: the numbers add up, and nothing stays
+/// behind.
+@Suite struct ShowTests {
+  /// The runs' TMPDIR.
+  private let directory: TemporaryDirectory
+  private let logs: TemporaryDirectory
+
+  init() throws {
+    directory = try TemporaryDirectory()
+    logs = try TemporaryDirectory()
+  }
+
+  /// Standard output alone is read; the rest goes to a file of the test's own.
+  private func start(_ arguments: String) throws -> ChildProcess {
+    try ChildProcess(
+      ["sh", "-c", "exec \"$0\" \(arguments) 2>\"$1\"", Command.path, logs.file("log")],
+      output: .pipe,
+      environment: ["TMPDIR": directory.path])
+  }
+
+  private func object(_ process: ChildProcess) throws -> JSONObject {
+    let text = process.readToEnd()
+    return try #require(try JSONValue.parse(Array(text.utf8)).object, "\(text)")
+  }
+
+  /// Processes whose command line names the test's directory: all that a run starts do, but redis.
+  private var survivors: [String] {
+    guard let processes = opendir("/proc") else { return [] }
+    defer { closedir(processes) }
+    var found: [String] = []
+    while let entry = readdir(processes) {
+      let name = withUnsafePointer(to: &entry.pointee.d_name) {
+        $0.withMemoryRebound(to: CChar.self, capacity: 256) { String(cString: $0) }
+      }
+      guard Int(name) != nil, let file = fopen("/proc/\(name)/cmdline", "r") else { continue }
+      defer { fclose(file) }
+      var bytes = [UInt8](repeating: 0, count: 4_096)
+      let count = fread(&bytes, 1, bytes.count, file)
+      let text = String(decoding: bytes[..<count], as: UTF8.self)
+      if text.contains(directory.path + "/") { found.append(text) }
+    }
+    return found
+  }
+
+  private func expectNobodyIsLeft() {
+    let deadline = ContinuousClock.now + .seconds(10)
+    while !survivors.isEmpty, ContinuousClock.now < deadline { _ = poll(nil, 0, 20) }
+    #expect(survivors == [])
+  }
+
+  private var leftFiles: [String] {
+    (try? ChildProcess.run(["ls", directory.path]))?.split(separator: "\n").map(String.init) ?? [
+      "?"
+    ]
+  }
+
+  @Test("The demo reaches everybody once, says so in one object, and tidies up")
+  func demo() throws {
+    let process = try start("demo --followers 3000 --lanes 1 --json")
+    let report = try object(process)
+    #expect(process.waitForExit() == 0)
+    let numbers = [
+      "recipients", "devices", "pushes", "accepted", "expired", "suppressed", "pruned", "lost",
+      "duplicated",
+    ].map { report[$0]?.integer }
+    #expect(!numbers.contains(nil))
+    #expect(report["recipients"] == 3000)
+    #expect(report["devices"] == report["pushes"])
+    #expect(report["lost"] == 0)
+    #expect(report["duplicated"] == 0)
+    #expect(report["counters_match_ledger"] == true)
+    let unregistered = try #require(report["rejected"]?.object?["Unregistered"]?.integer)
+    #expect(unregistered > 0)
+    #expect(report["pruned"]?.integer == unregistered)
+    for name in [
+      "first_push_ms", "elapsed_ms", "pushes_per_second", "worker_cpu_us_per_push",
+      "worker_peak_rss_mb",
+    ] {
+      #expect(report[name] != nil && report[name] != .null, "\(name)")
+    }
+    expectNobodyIsLeft()
+    #expect(leftFiles == [])
+  }
+
+  @Test("Ctrl-C ends the demo with all that it started", arguments: [SIGINT, SIGTERM])
+  func interrupted(signal: Int32) throws {
+    let process = try start("demo --followers 200000")
+    try process.waitForLine(containing: "Seeding", timeout: .seconds(60))
+    #expect(!survivors.isEmpty)
+    #expect(process.stop(signal) == 75)
+    expectNobodyIsLeft()
+    #expect(leftFiles == [])
+  }
+
+  @Test("What the demo started dies with it, however it dies")
+  func killed() throws {
+    let process = try start("demo --followers 200000")
+    try process.waitForLine(containing: "Seeding", timeout: .seconds(60))
+    #expect(!survivors.isEmpty)
+    process.stop(SIGKILL)
+    expectNobodyIsLeft()
+  }
+
+  @Test("The bench names its figures, each with its spread")
+  func bench() throws {
+    let process = try start("bench --only deliver --pushes 2000 --runs 1 --json")
+    let deliver = try object(process)
+    // An unoptimised build may miss its limit.
+    #expect([0, 1].contains(process.waitForExit()))
+    for name in ["h2load_cpu_us", "deliver_cpu_us", "deliver_ratio"] {
+      for suffix in ["", "_min", "_max"] { #expect(deliver[name + suffix] != nil, "\(name)") }
+    }
+    let latency = try object(try start("bench --only latency --events 3 --runs 1 --json"))
+    for name in ["first_push_ms_p50", "first_push_ms_p99"] {
+      #expect(latency[name] != nil, "\(name)")
+    }
+    expectNobodyIsLeft()
+    #expect(leftFiles == [])
+  }
+
+  @Test("A template directory without the template is a mistake in the configuration")
+  func templates() throws {
+    let outcome = try Command.run("demo", "--templates", directory.path)
+    #expect(outcome.code == 78)
+    #expect(outcome.text.contains("go-live.yaml"))
+  }
+}
