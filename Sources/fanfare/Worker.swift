@@ -23,7 +23,7 @@ enum WorkerVerb {
     examples: [
       .init("fanfare worker --config /etc/fanfare/fanfare.yaml", "With this configuration"),
       .init("fanfare worker --set lanes.count=1 --set log.level=debug", "One lane, more to read"),
-    ], exitCodes: [.ok, .usage, .unavailable, .retryLater, .config]
+    ], exitCodes: [.ok, .failed, .usage, .unavailable, .retryLater, .config]
   ) { invocation in
     await invocation.reporting { () async throws(CommandFailure) in try await run(invocation) }
   }
