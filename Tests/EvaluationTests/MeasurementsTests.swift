@@ -57,4 +57,23 @@ import Testing
     #expect(!Figure("deliver_ratio", measurements, limit: 1.29).meetsLimit)
     #expect(Figure("deliver_ratio", measurements).meetsLimit)
   }
+
+  @Test("A request costs what a busy run costs more than an idle one")
+  func marginalCost() {
+    var cost = MarginalCost(requests: 100)
+    cost.add(busy: 350, idle: 50)
+    #expect(cost.perRequest == [3])
+    cost.add(busy: 450, idle: 50)
+    #expect(cost.perRequest == [3, 4])
+  }
+
+  @Test("Idle runs that were disturbed make no busy run look cheap")
+  func disturbedIdleRuns() {
+    var cost = MarginalCost(requests: 100)
+    cost.add(busy: 350, idle: 300)
+    cost.add(busy: 350, idle: 150)
+    cost.add(busy: 350, idle: 50)
+    #expect(cost.perRequest == [3, 3, 3])
+    #expect(MarginalCost(requests: 100).perRequest == [])
+  }
 }

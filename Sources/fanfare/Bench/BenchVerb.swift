@@ -14,10 +14,6 @@ struct BenchOptions: Sendable {
     talk.line("  \(TextLayout.padded(section, to: 8)) \(run)/\(runs)  \(text)")
   }
 
-  func cost(_ run: LoadGenerator.Run) -> String {
-    Figures.time(nanoseconds: run.cpuMicroseconds * 1_000)
-  }
-
   /// Shows the progress of a seeding.
   func seeding(
     _ what: String, _ total: Int,
@@ -57,7 +53,9 @@ enum BenchVerb {
     "bench", summary: "Measure CPU, memory and latency on this machine, beside h2load",
     discussion: """
       deliver: CPU time a push of the sending path alone, beside h2load's a request: same server, \
-      same headers, same body size, distinct paths. Whole processes, from the system's accounting.
+      same headers, same body size, distinct paths. Of both the whole process counts, as the \
+      system accounts for it, less the same process with two requests: h2load reads all paths \
+      first.
 
       worker: CPU time a push of a whole worker, from the Kafka event to the settled counters.
 

@@ -14,37 +14,24 @@ struct DeliverBench {
     let simulator = try await Servers.simulator(
       household, options: BenchTraffic.simulatorOptions)
     let load = try LoadGenerator(household, simulator)
-    var h2load: [LoadGenerator.Run] = []
-    var sender: [LoadGenerator.Run] = []
+    var h2load = LoadGenerator.Series(requests: options.pushes)
+    var sender = LoadGenerator.Series(requests: options.pushes)
     for run in 1...options.runs {
-      let sent = try await send(simulator)
-      let loaded = try await load.run(options.pushes)
-      sender.append(sent)
-      h2load.append(loaded)
-      options.note(
-        "deliver", run,
-        "sender \(options.cost(sent)), h2load \(options.cost(loaded))")
+      let idle = try await send(BenchTraffic.idleRequests, simulator)
+      sender.add(busy: try await send(options.pushes, simulator), idle: idle)
+      try await load.run(options.pushes, into: &h2load)
+      options.note("deliver", run, "sender \(sender.last), h2load \(h2load.last)")
     }
     let plain = try await againstNghttpd(load)
     return try LoadGenerator.results(h2load) + [
       try BenchResult(
-        "deliver_cpu_us", "deliver only: CPU a push", sender.map(\.cpuMicroseconds), unit: " µs",
-        digits: 2),
+        "deliver_cpu_us", "deliver only: CPU a push", sender.costs, unit: " µs", digits: 2),
       try BenchResult(
-        "deliver_ratio", "deliver only ÷ h2load",
-        zip(sender, h2load).map { $0.cpuMicroseconds / $1.cpuMicroseconds }, unit: "×", digits: 2,
-        limit: Self.ratioLimit),
+        "deliver_ratio", "deliver only ÷ h2load", zip(sender.costs, h2load.costs).map { $0 / $1 },
+        unit: "×", digits: 2, limit: Self.ratioLimit),
       try BenchResult(
-        "deliver_per_second", "deliver only: pushes a second", sender.map(\.requestsPerSecond),
-        unit: "", digits: 0),
+        "deliver_per_second", "deliver only: pushes a second", sender.rates, unit: "", digits: 0),
     ] + plain
-  }
-
-  private func send(_ simulator: SimulatorProcess) async throws(CommandFailure) -> LoadGenerator.Run
-  {
-    let idle = try await send(BenchTraffic.idleRequests, simulator)
-    let busy = try await send(options.pushes, simulator)
-    return LoadGenerator.Run(busy, lessSetUp: idle)
   }
 
   private func send(
@@ -88,20 +75,19 @@ struct DeliverBench {
     _ = try await household.wait("nghttpd was not ready", within: .seconds(10), blaming: process) {
       () async throws(CommandFailure) -> Bool? in LocalPort.isListening(port) ? true : nil
     }
-    var runs: [LoadGenerator.Run] = []
+    var h2load = LoadGenerator.Series(requests: options.pushes)
     for run in 1...options.runs {
-      let loaded = try await load.run(
-        options.pushes, url: "https://127.0.0.1:\(port)", mustSucceed: false)
-      runs.append(loaded)
-      options.note("nghttpd", run, "h2load \(options.cost(loaded))")
+      try await load.run(
+        options.pushes, into: &h2load, url: "https://127.0.0.1:\(port)", mustSucceed: false)
+      options.note("nghttpd", run, "h2load \(h2load.last)")
     }
     return [
       try BenchResult(
-        "nghttpd_h2load_cpu_us", "h2load at nghttpd (404): CPU", runs.map(\.cpuMicroseconds),
-        unit: " µs", digits: 2),
+        "nghttpd_h2load_cpu_us", "h2load at nghttpd (404): CPU", h2load.costs, unit: " µs",
+        digits: 2),
       try BenchResult(
-        "nghttpd_h2load_per_second", "h2load at nghttpd (404): a second",
-        runs.map(\.requestsPerSecond), unit: "", digits: 0),
+        "nghttpd_h2load_per_second", "h2load at nghttpd (404): a second", h2load.rates, unit: "",
+        digits: 0),
     ]
   }
 }

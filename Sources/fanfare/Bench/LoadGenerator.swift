@@ -14,17 +14,23 @@ struct LoadGenerator {
     let succeeded: Int
   }
 
-  struct Run {
-    /// A request: what more requests cost more.
-    let cpuMicroseconds: Double
-    let requestsPerSecond: Double
+  /// The runs of one program so far.
+  struct Series {
+    private var cost: MarginalCost
+    private(set) var rates: [Double] = []
 
-    init(_ busy: Process, lessSetUp idle: Process) {
-      cpuMicroseconds =
-        (busy.cpuMicroseconds - idle.cpuMicroseconds)
-        / Double(max(1, busy.requests - idle.requests))
-      requestsPerSecond = busy.requestsPerSecond
+    init(requests: Int) { cost = MarginalCost(requests: requests - BenchTraffic.idleRequests) }
+
+    mutating func add(busy: Process, idle: Process) {
+      cost.add(busy: busy.cpuMicroseconds, idle: idle.cpuMicroseconds)
+      rates.append(busy.requestsPerSecond)
     }
+
+    /// CPU time a request, in microseconds.
+    var costs: [Double] { cost.perRequest }
+
+    /// The last run in a few words.
+    var last: String { Figures.time(nanoseconds: (costs.last ?? .nan) * 1_000) }
   }
 
   private let program: String
@@ -46,13 +52,13 @@ struct LoadGenerator {
   ///   - url: what requests go to instead of the simulator: scheme, host and port.
   ///   - mustSucceed: whether every answer must be a success.
   func run(
-    _ requests: Int, url: String? = nil, mustSucceed: Bool = true
-  ) async throws(CommandFailure) -> Run {
+    _ requests: Int, into series: inout Series, url: String? = nil, mustSucceed: Bool = true
+  ) async throws(CommandFailure) {
     // The idle run reads the same paths.
     let paths = try writePaths(requests, url: url ?? "https://\(simulator.endpoint)")
     let idle = try await process(BenchTraffic.idleRequests, paths, mustSucceed: mustSucceed)
     let busy = try await process(requests, paths, mustSucceed: mustSucceed)
-    return Run(busy, lessSetUp: idle)
+    series.add(busy: busy, idle: idle)
   }
 
   private func process(
@@ -107,13 +113,13 @@ struct LoadGenerator {
   }
 
   /// What every section that runs it says of it.
-  static func results(_ runs: [Run]) throws(CommandFailure) -> [BenchResult] {
+  static func results(_ series: Series) throws(CommandFailure) -> [BenchResult] {
     [
       try BenchResult(
-        "h2load_cpu_us", "h2load: CPU a request", runs.map(\.cpuMicroseconds), unit: " µs",
+        "h2load_cpu_us", "h2load: CPU a request", series.costs, unit: " µs",
         digits: 2),
       try BenchResult(
-        "h2load_per_second", "h2load: requests a second", runs.map(\.requestsPerSecond), unit: "",
+        "h2load_per_second", "h2load: requests a second", series.rates, unit: "",
         digits: 0),
     ]
   }

@@ -21,7 +21,7 @@ struct WorkerBench {
     try await seed(ensemble)
     try await ensemble.startWorker()
     let load = try LoadGenerator(household, ensemble.simulator)
-    var h2load: [LoadGenerator.Run] = []
+    var h2load = LoadGenerator.Series(requests: options.pushes)
     var worker: [FanOut] = []
     for run in 1...options.runs {
       let fanOut = try await FanOut.run(
@@ -32,11 +32,10 @@ struct WorkerBench {
           "of the worker's \(Figures.grouped(options.pushes)) pushes "
             + "\(Figures.grouped(fanOut.status.accepted)) were accepted")
       }
-      let loaded = try await load.run(options.pushes)
       worker.append(fanOut)
-      h2load.append(loaded)
+      try await load.run(options.pushes, into: &h2load)
       let cost = Figures.time(nanoseconds: fanOut.cpuMicrosecondsPerPush * 1_000)
-      options.note("worker", run, "worker \(cost), h2load \(options.cost(loaded))")
+      options.note("worker", run, "worker \(cost), h2load \(h2load.last)")
     }
     let costs = worker.map(\.cpuMicrosecondsPerPush)
     return try LoadGenerator.results(h2load) + [
@@ -44,7 +43,7 @@ struct WorkerBench {
         "worker_cpu_us", "whole worker: CPU a push", costs, unit: " µs", digits: 2),
       try BenchResult(
         "worker_ratio", "whole worker ÷ h2load",
-        zip(costs, h2load).map { $0 / $1.cpuMicroseconds }, unit: "×", digits: 2,
+        zip(costs, h2load.costs).map { $0 / $1 }, unit: "×", digits: 2,
         limit: Self.ratioLimit),
       try BenchResult(
         "worker_per_second", "whole worker: pushes a second",
