@@ -9,7 +9,6 @@ package struct Settings: Sendable, Equatable {
   package var apns = APNs()
   package var lanes = Lanes()
   package var events = Events()
-  package var record = Record()
   package var worker = Worker()
   package var log = Log()
 
@@ -121,7 +120,6 @@ package struct Settings: Sendable, Equatable {
     package struct Retry: Sendable, Equatable {
       package var initial = Duration.zero
       package var maximum = Duration.zero
-      package var attempts = 0
     }
   }
 
@@ -135,14 +133,6 @@ package struct Settings: Sendable, Equatable {
   package struct Events: Sendable, Equatable {
     package var defaultExpiresIn = Duration.zero
     package var maximumExpiresIn = Duration.zero
-  }
-
-  package struct Record: Sendable, Equatable {
-    package var eventLifetime = Duration.zero
-    package var minuteLifetime = Duration.zero
-    package var dayLifetime = Duration.zero
-    package var eventsStreamLength = 0
-    package var seriesLength = 0
   }
 
   package struct Worker: Sendable, Equatable {

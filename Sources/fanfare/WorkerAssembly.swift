@@ -1,5 +1,6 @@
 import Glibc
 import Pipeline
+import Record
 import Settings
 import Telemetry
 
@@ -14,7 +15,7 @@ extension Assembly {
       lanes: settings.lanes.count == 0 ? cores : settings.lanes.count,
       kafka: kafkaOptions(settings), ingest: ingestOptions(settings),
       redis: try redisOptions(settings), keyspace: keyspace(settings),
-      expand: expandOptions(settings), record: recordOptions(settings),
+      expand: expandOptions(settings), record: RecordOptions(),
       deliver: try deliverOptions(settings, report: { log.deliver($0) }),
       templates: try templates(settings), providerTokens: try providerTokenSource(settings),
       log: log)

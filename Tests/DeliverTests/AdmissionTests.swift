@@ -13,7 +13,7 @@ import Testing
       }
       defer { bed.stop() }
       let queue = AdmissionLog(bed)
-      for number in 0..<8 { queue.admit(number, count: 60) }
+      for number in 0..<8 { await queue.admit(number, count: 60) }
       await bed.until("two are in") { queue.admitted.count == 2 }
       await loop.wait(.milliseconds(20))
       #expect(queue.admitted == [0, 1])
@@ -37,8 +37,8 @@ import Testing
       }
       defer { bed.stop() }
       let queue = AdmissionLog(bed)
-      queue.admit(0, count: 10)
-      for number in 1..<50 { queue.admit(number, count: 0) }
+      await queue.admit(0, count: 10)
+      for number in 1..<50 { await queue.admit(number, count: 0) }
       await loop.wait(.milliseconds(5))
       #expect(queue.admitted == [0])
       await bed.until("open") { bed.stage.openConnections == 2 }
@@ -59,7 +59,7 @@ import Testing
         $0.readyPushes = 10
       }
       let queue = AdmissionLog(bed)
-      for number in 0..<5 { queue.admit(number, count: 10) }
+      for number in 0..<5 { await queue.admit(number, count: 10) }
       await loop.wait(.milliseconds(5))
       bed.stop()
       await bed.until("all came back") { queue.admitted.count == 5 }
@@ -73,16 +73,21 @@ private final class AdmissionLog {
   private let bed: DeliverBed
   private(set) var admitted: [Int] = []
   private(set) var most = 0
+  private var calls = 0
 
   init(_ bed: DeliverBed) { self.bed = bed }
 
-  func admit(_ number: Int, count: Int) {
+  /// Returns when the call has begun: tasks of their own would begin in any order.
+  func admit(_ number: Int, count: Int) async {
     let caller = LoopActor(bed.loop)
     let call = Confined(self)
+    let earlier = calls
     Task { await caller.run { _ in await call.value.run(number, count) } }
+    await bed.until("call \(number) has begun") { calls > earlier }
   }
 
   private func run(_ number: Int, _ count: Int) async {
+    calls += 1
     await bed.stage.admit(bed.batch(hexadecimal(count)))
     admitted.append(number)
     most = max(most, bed.stage.readyCount)

@@ -98,7 +98,7 @@ import Testing
     ("kafka: {maximum_event_bytes: -1}", "must be at least 1KiB, got `-1`"),
     ("apns: {ready_pushes_per_lane: -2048}", "must be at least 16, got `-2048`"),
     ("apns: {request_timeout: -30s}", "must be at least 1s, got `-30s`"),
-    ("record: {event_lifetime: 9223372036854775807d}", "is too large"),
+    ("events: {default_expires_in: 9223372036854775807d}", "is too large"),
     ("kafka: {maximum_event_bytes: 9223372036854775807GiB}", "is too large"),
     ("lanes: {count: 99999999999999999999}", "expects an integer"),
     ("lanes: {count: 1.5}", "expects an integer"), ("lanes: {count: {}}", "got a mapping"),

@@ -51,14 +51,11 @@ extension SettingTable {
       "apns.retry.initial", \.apns.retry.initial, default: .milliseconds(200),
       .milliseconds(10)...minutes(15),
       "The first pause before a push is tried again after 429, 5xx or a lost connection; "
-        + "it doubles, with jitter."),
+        + "it doubles, with jitter, until the event expires."),
     .duration(
       "apns.retry.maximum", \.apns.retry.maximum, default: .seconds(30),
       .milliseconds(10)...minutes(15),
       "The longest pause. Apple's advice for 5xx is 15 min, by when most news is old."),
-    .integer(
-      "apns.retry.attempts", \.apns.retry.attempts, default: 10, 1...100,
-      "Tries of a push, the first included; its expiry may end them sooner."),
   ]
 
   static let lanes: [SettingKey] = [

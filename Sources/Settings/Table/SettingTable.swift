@@ -3,7 +3,7 @@
 package enum SettingTable {
   /// In the order of the example file; the keys of a group stand together.
   package static let keys: [SettingKey] =
-    kafka + redis + audience + apns + lanes + events + record + worker + log
+    kafka + redis + audience + apns + lanes + events + worker + log
 
   package static func key(_ path: String) -> SettingKey? {
     keyIndexes[path].map { keys[$0] }
@@ -21,7 +21,6 @@ package enum SettingTable {
     "apns": "Apple's push service, or whatever stands for it.",
     "lanes": "Threads: a lane owns its connections, timers and buffers and shares nothing.",
     "events": "How long news stays news.",
-    "record": "How long counters are kept.",
     "worker": "This process, as others see it.",
     "log": "Lines on standard error.",
   ]

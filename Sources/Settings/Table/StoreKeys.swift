@@ -60,25 +60,4 @@ extension SettingTable {
       "templates.directory", \.templates.directory, default: "templates",
       "Holds one .yaml file for each template, named after it. Next to this file unless absolute."),
   ]
-
-  static let record: [SettingKey] = [
-    .duration(
-      "record.event_lifetime", \.record.eventLifetime, default: days(7), days(1)...days(400),
-      "How long a fan-out's counters and done marks stay. They also tell a repeated "
-        + "event from a new one, so keep them longer than Kafka keeps events."),
-    .duration(
-      "record.minute_lifetime", \.record.minuteLifetime, default: days(2), days(1)...days(31),
-      "How long the counters of each minute stay (1,440 hashes a day)."),
-    .duration(
-      "record.day_lifetime", \.record.dayLifetime, default: days(400), days(1)...days(4_000),
-      "How long the counters of each day stay."),
-    .integer(
-      "record.events_stream_length", \.record.eventsStreamLength, default: 10_000, 10...1_000_000,
-      "Summaries kept of past fan-outs."),
-    .integer(
-      "record.series_length", \.record.seriesLength, default: 60_480, 10...1_000_000,
-      "Points kept of the time series, one each 10 s: 60,480 are a week."),
-  ]
-
-  private static func days(_ count: Int) -> Duration { .seconds(count * 86_400) }
 }

@@ -64,10 +64,10 @@ enum RedisChecks {
   ) {
     let version = fields["redis_version"] ?? "of an unknown version"
     list.ok(area, "\(options): Redis \(version), answers in \(microseconds) µs")
-    if let major = version.split(separator: ".").first.flatMap({ Int($0) }), major < 5 {
+    if isTooOld(version) {
       list.problem(
-        area, .dependency, "Redis \(version) has no streams, which dashboards read",
-        hint: "Redis 5 is the oldest that works, 6 the oldest with ACL users")
+        area, .dependency, "Redis \(version) has no SMISMEMBER, which tells what is done",
+        hint: "Redis 6.2 is the oldest that works, 7 the oldest with read-only keys in ACLs")
     }
     if fields["cluster_enabled"] == "1" {
       list.problem(
@@ -79,6 +79,13 @@ enum RedisChecks {
         hint: "its master is \(fields["master_host"] ?? "?"):\(fields["master_port"] ?? "?")")
     }
     eviction(fields, &list)
+  }
+
+  /// Older than 6.2; a version that is no version passes.
+  private static func isTooOld(_ version: String) -> Bool {
+    let parts = version.split(separator: ".").map { Int($0) }
+    guard parts.count >= 2, let major = parts[0], let minor = parts[1] else { return false }
+    return (major, minor) < (6, 2)
   }
 
   private static func eviction(_ fields: Fields, _ list: inout CheckList) {

@@ -4,7 +4,6 @@ import Ingest
 import Kafka
 import Keyspace
 import Model
-import Record
 import Redis
 import Render
 import Settings
@@ -71,8 +70,6 @@ enum Assembly {
     ExpandOptions(
       pageSize: settings.audience.pageSize, plainSetKey: settings.audience.plainSetKey)
   }
-
-  static func recordOptions(_ settings: Settings) -> RecordOptions { RecordOptions() }
 
   /// - Parameter report: hears what an operator should know, from any lane.
   static func deliverOptions(
