@@ -104,7 +104,13 @@ bench: ## Install what is missing, build, measure against h2load
 test-tsan: ## Run the tests that exercise lanes under ThreadSanitizer
 	@$(call install,$(test_packages),redis-server nghttpd openssl)
 	$(call say,"Building and running the lane tests under ThreadSanitizer")
-	swift test --disable-xctest --no-parallel --sanitize=thread --scratch-path .build/tsan \
+	mkdir -p .build/tsan
+	clang -shared -fPIC -O1 -o .build/tsan/c11-threads.so Tests/ThreadSanitizer/c11-threads.c
+	swift build --build-tests --sanitize=thread --scratch-path .build/tsan >&2
+	LD_PRELOAD="$(CURDIR)/.build/tsan/c11-threads.so" \
+	TSAN_OPTIONS="suppressions=$(CURDIR)/Tests/ThreadSanitizer/suppressions.txt" \
+	swift test --skip-build --disable-xctest --no-parallel --sanitize=thread \
+	  --scratch-path .build/tsan \
 	  --filter '^($(lane_tests))\.' $(ARGS)
 
 .PHONY: build
