@@ -28,6 +28,9 @@ package enum RejectionReason: UInt8, Sendable, CaseIterable {
   case unrenderable
   /// Ours: no connection is configured for the binding's environment; the push was not sent.
   case noRoute
+  /// Ours: sent, perhaps more than once, and never answered. It may have reached the device, so it
+  /// is neither `accepted` nor `expired`.
+  case unanswered
 
   /// As Apple spells it; ours are made likewise.
   package var name: String {
@@ -36,7 +39,7 @@ package enum RejectionReason: UInt8, Sendable, CaseIterable {
   }
 
   /// Said by us and never by Apple.
-  private static let ours: Set<RejectionReason> = [.other, .unrenderable, .noRoute]
+  private static let ours: Set<RejectionReason> = [.other, .unrenderable, .noRoute, .unanswered]
 
   private static let byName: [String: RejectionReason] = Dictionary(
     uniqueKeysWithValues: allCases.filter { !ours.contains($0) }.map { ($0.name, $0) })

@@ -10,6 +10,8 @@ package final class PushBatch {
     /// 36 characters; the same on every try, also after a crash.
     package var apnsID: ByteSlice
     package var environment: APNsEnvironment
+    /// What earlier tries in other segments left behind; empty but for stragglers.
+    package var history = PushHistory()
     fileprivate var isSettled = false
   }
 
@@ -85,13 +87,38 @@ package final class PushBatch {
   /// The outcome of one push. Each push settles exactly once: the counters are promised to be
   /// exact, so a second outcome is an error of ours and stops the process before it is recorded.
   package func settle(_ index: Int, _ outcome: Outcome) {
+    takeOut(index)
+    tally.count(outcome)
+    if outcome == .accepted, state.pointee.entries[index].environment == .sandbox {
+      tally.acceptedInSandbox += 1
+    }
+    finishIfSettled()
+  }
+
+  /// Takes a push out without an outcome: it becomes a straggler, which is counted where it gets
+  /// its outcome.
+  package func postpone(_ index: Int, history: PushHistory) {
+    takeOut(index)
+    let entry = state.pointee.entries[index]
+    tally.postpone(
+      Straggler(
+        user: bytes.string(entry.user), member: bytes.string(entry.member), history: history))
+    finishIfSettled()
+  }
+
+  /// Before the batch is admitted: what earlier tries of a push left behind.
+  package func setHistory(_ index: Int, _ history: PushHistory) {
+    state.pointee.entries[index].history = history
+  }
+
+  private func takeOut(_ index: Int) {
     precondition(state.pointee.isSealed, "a push settled before its batch was sealed")
     precondition(!state.pointee.entries[index].isSettled, "a push settled twice")
     state.pointee.entries[index].isSettled = true
-    tally.count(outcome)
     state.pointee.unsettled -= 1
-    if state.pointee.unsettled == 0 { finish() }
   }
+
+  private func finishIfSettled() { if state.pointee.unsettled == 0 { finish() } }
 
   /// Notes what Apple said about the token of one push.
   package func condemn(_ index: Int, _ finding: TokenVerdict.Finding) {

@@ -1,24 +1,3 @@
-/// A token that Apple says is gone, or never was good: what Record may take out of Redis.
-package struct TokenVerdict: Sendable, Equatable {
-  package enum Finding: Sendable, Equatable {
-    /// 410, with Apple's timestamp in ms since 1970: prune unless the binding is younger.
-    case gone(since: Int64)
-    /// 400 BadDeviceToken or DeviceTokenNotForTopic: set aside, not deleted; a new login binds it
-    /// again.
-    case unusable(RejectionReason)
-  }
-
-  package let user: String
-  package let member: String
-  package let finding: Finding
-
-  package init(user: String, member: String, finding: Finding) {
-    self.user = user
-    self.member = member
-    self.finding = finding
-  }
-}
-
 /// What became of one segment's pushes, counted while they settle on one lane, written once by
 /// Record.
 package final class SegmentTally {
@@ -39,8 +18,38 @@ package final class SegmentTally {
   package var firstPushAt: Int64 = 0
   package var lastPushAt: Int64 = 0
   package var verdicts: [TokenVerdict] = []
+  /// Of `accepted`, those of the sandbox: what Apple takes is evidence for one environment.
+  package internal(set) var acceptedInSandbox = 0
+  /// Pushes that left without an outcome and are not written down yet.
+  package var stragglers: [Straggler] = []
+  /// What stands in the way of pushes that became stragglers, in words for an operator; nil while
+  /// nothing does.
+  package var obstacle: String?
+
+  /// Admitted pushes that could be sent and have not been. When it is 0, whatever is left waits: for
+  /// an answer, for its next try, or for a route that is closed.
+  package private(set) var unsent = 0
+  /// Called each time that `unsent` falls to 0.
+  package var whenNothingIsUnsent: () -> Void = {}
+  /// Monotonic nanoseconds: from then on nothing of the segment may be sent, because another worker
+  /// may have claimed it.
+  package var sendableUntil = UInt64.max
 
   package init() {}
+
+  package func willSend(_ pushes: Int) { unsent += pushes }
+
+  /// Pushes that were sent for the first time, or that cannot be sent for the time being.
+  package func noLongerUnsent(_ pushes: Int = 1) {
+    guard pushes > 0 else { return }
+    unsent -= pushes
+    if unsent == 0 { whenNothingIsUnsent() }
+  }
+
+  func postpone(_ straggler: Straggler) {
+    pushes -= 1
+    stragglers.append(straggler)
+  }
 
   package var settled: Int { accepted + rejected.reduce(0, +) + expired + cancelled + suppressed }
 

@@ -1,0 +1,36 @@
+/// What a push has been through without an outcome. It travels with a straggler, so that the limits
+/// of tries hold across the records that carry one push.
+package struct PushHistory: Sendable, Equatable, Hashable {
+  /// Answers that asked for another try: 429, 5xx, a refused stream.
+  package var tries: UInt16 = 0
+  /// Connections that were lost, and answers that never came, while the push was in flight.
+  package var losses: UInt8 = 0
+  /// Answers that refused our credentials.
+  package var refusals: UInt8 = 0
+  /// It was sent, and nobody knows what Apple did with it.
+  package var mayHaveArrived = false
+
+  package init() {}
+
+  package init(tries: UInt16, losses: UInt8, refusals: UInt8, mayHaveArrived: Bool) {
+    self.tries = tries
+    self.losses = losses
+    self.refusals = refusals
+    self.mayHaveArrived = mayHaveArrived
+  }
+}
+
+/// A push that only waits for another try, or for a route that is closed: it leaves its segment
+/// without an outcome and gets one in a segment of its own.
+package struct Straggler: Sendable, Equatable {
+  package let user: String
+  /// What the user's set of bindings holds.
+  package let member: String
+  package let history: PushHistory
+
+  package init(user: String, member: String, history: PushHistory) {
+    self.user = user
+    self.member = member
+    self.history = history
+  }
+}
