@@ -63,6 +63,14 @@ extension Keyspace {
   /// SET of the ids of settled segments; lives `eventLifetimeSeconds`.
   package func settled(id: String) -> String { "\(dashboardsPrefix){e:\(id)}:settled" }
 
+  /// HASH: id of a segment → who works on it and until when (ms since 1970, Redis' clock); lives
+  /// `eventLifetimeSeconds`.
+  package func claims(id: String) -> String { "\(dashboardsPrefix){e:\(id)}:claims" }
+
+  /// SET of the ids of segments that hold stragglers, written when the segments that they left were
+  /// settled; lives `eventLifetimeSeconds`.
+  package func stragglers(id: String) -> String { "\(dashboardsPrefix){e:\(id)}:stragglers" }
+
   /// HASH: the counters of all time; no lifetime.
   package var statsTotal: String { "\(dashboardsPrefix){stats}:total" }
 

@@ -123,7 +123,7 @@ package final class PushBatch {
   /// Notes what Apple said about the token of one push.
   package func condemn(_ index: Int, _ finding: TokenVerdict.Finding) {
     let entry = state.pointee.entries[index]
-    tally.verdicts.append(
+    tally.add(
       TokenVerdict(
         user: bytes.string(entry.user), member: bytes.string(entry.member), finding: finding))
   }

@@ -1,31 +1,15 @@
-/// Where a streamer's followers stand in Redis.
-package enum Audience: Sendable, Equatable {
-  /// Follower shards that Fanfare writes: `shards` is a power of two.
-  case sharded(shards: Int, generation: Int, followers: Int)
-  /// One plain set that another system keeps; read in place as a single segment.
-  case plain(key: String)
-  /// No followers are known.
-  case none
-
-  package var segmentCount: Int {
-    switch self {
-    case .sharded(let shards, _, _): shards
-    case .plain: 1
-    case .none: 0
-    }
-  }
-}
-
-/// One unit of work: an event and one follower shard. It is done or not done, never half done.
+/// One unit of work: an event and one follower shard, or the stragglers of one. It is done or not
+/// done, never half done.
 package struct Segment: Sendable, Equatable {
   package enum Slice: Sendable, Equatable {
     case shard(index: Int, generation: Int)
     case plain(key: String)
+    case stragglers(StragglerList)
   }
 
   package let event: Event
   package let slice: Slice
-  /// How many segments the fan-out has.
+  /// How many segments the fan-out was planned with; stragglers come on top.
   package let count: Int
 
   package init(event: Event, slice: Slice, count: Int) {
@@ -39,20 +23,22 @@ package struct Segment: Sendable, Equatable {
     switch slice {
     case .shard(let index, let generation): "\(generation).\(index)"
     case .plain: "plain"
+    case .stragglers(let list): list.id
     }
   }
-}
 
-extension Audience {
-  /// One segment per follower shard, in shard order.
-  package func segments(of event: Event) -> [Segment] {
-    switch self {
-    case .sharded(let shards, let generation, _):
-      (0..<shards).map {
-        Segment(event: event, slice: .shard(index: $0, generation: generation), count: shards)
-      }
-    case .plain(let key): [Segment(event: event, slice: .plain(key: key), count: 1)]
-    case .none: []
-    }
+  package var stragglers: StragglerList? {
+    if case .stragglers(let list) = slice { list } else { nil }
+  }
+
+  /// A segment for pushes that left this one without an outcome. `number` makes its name one that
+  /// no other run of this segment gives away: what another run wrote stands for other pushes.
+  package func straggling(_ pushes: [Straggler], number: UInt64) -> Segment {
+    let root = id.prefix { $0 != StragglerList.mark }
+    let digits = String(number, radix: 16)
+    let padding = String(repeating: "0", count: 16 - digits.count)
+    let list = StragglerList(
+      id: "\(root)\(StragglerList.mark)\(padding)\(digits)", parent: id, pushes: pushes)
+    return Segment(event: event, slice: .stragglers(list), count: count)
   }
 }

@@ -17,17 +17,24 @@ package final class SegmentTally {
   /// Ms since 1970 of the first and last request handed to a connection; 0 when there was none.
   package var firstPushAt: Int64 = 0
   package var lastPushAt: Int64 = 0
-  package var verdicts: [TokenVerdict] = []
+  package private(set) var verdicts: [TokenVerdict] = []
   /// Of `accepted`, those of the sandbox: what Apple takes is evidence for one environment.
-  package internal(set) var acceptedInSandbox = 0
+  package var acceptedInSandbox = 0
+  /// Verdicts on tokens that Redis refused before the segment settled: the binding was younger.
+  package var pruneRefused = 0
+  /// Verdicts that were dropped before the segment settled, because our own configuration is in
+  /// doubt.
+  package var withheld = 0
+  /// Of the refused tokens, those that are unusable, by `APNsEnvironment.rawValue`.
+  private var unusable = [0, 0]
   /// Pushes that left without an outcome and are not written down yet.
   package var stragglers: [Straggler] = []
   /// What stands in the way of pushes that became stragglers, in words for an operator; nil while
   /// nothing does.
   package var obstacle: String?
 
-  /// Admitted pushes that could be sent and have not been. When it is 0, whatever is left waits: for
-  /// an answer, for its next try, or for a route that is closed.
+  /// Admitted pushes that could be sent and have not been. When it is 0, whatever is left waits:
+  /// for an answer, for its next try, or for a route that is closed.
   package private(set) var unsent = 0
   /// Called each time that `unsent` falls to 0.
   package var whenNothingIsUnsent: () -> Void = {}
@@ -44,6 +51,27 @@ package final class SegmentTally {
     guard pushes > 0 else { return }
     unsent -= pushes
     if unsent == 0 { whenNothingIsUnsent() }
+  }
+
+  package func add(_ verdict: TokenVerdict) {
+    verdicts.append(verdict)
+    if case .unusable = verdict.finding { unusable[Int(verdict.environment.rawValue)] += 1 }
+  }
+
+  /// The first verdicts are written down.
+  package func dropVerdicts(_ count: Int) { verdicts.removeFirst(count) }
+
+  private var heard = [(accepted: 0, unusable: 0), (accepted: 0, unusable: 0)]
+
+  /// Pushes accepted, and tokens found unusable, in one environment since this was asked last.
+  package func takeEvidence(
+    of environment: APNsEnvironment
+  ) -> (accepted: Int, unusable: Int) {
+    let index = Int(environment.rawValue)
+    let all = environment == .sandbox ? acceptedInSandbox : accepted - acceptedInSandbox
+    let earlier = heard[index]
+    heard[index] = (all, unusable[index])
+    return (all - earlier.accepted, unusable[index] - earlier.unusable)
   }
 
   func postpone(_ straggler: Straggler) {

@@ -34,3 +34,22 @@ package struct Straggler: Sendable, Equatable {
     self.history = history
   }
 }
+
+/// The stragglers of one segment, as many as one record takes.
+package struct StragglerList: Sendable, Equatable {
+  /// Stands between the name of the segment that the pushes came from and the list's own number.
+  package static let mark: Character = "~"
+
+  /// The segment's id; unique for each list ever written.
+  package let id: String
+  /// The id of the segment that the pushes left. Only when that is settled is it certain that the
+  /// pushes are this list's to send.
+  package let parent: String
+  package let pushes: [Straggler]
+
+  package init(id: String, parent: String, pushes: [Straggler]) {
+    self.id = id
+    self.parent = parent
+    self.pushes = pushes
+  }
+}

@@ -12,6 +12,10 @@ package struct TokenVerdict: Sendable, Equatable {
   package let member: String
   package let finding: Finding
 
+  package var environment: APNsEnvironment {
+    member.hasPrefix("apns:\(APNsEnvironment.sandbox.name):") ? .sandbox : .production
+  }
+
   package init(user: String, member: String, finding: Finding) {
     self.user = user
     self.member = member

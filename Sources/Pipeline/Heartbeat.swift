@@ -13,8 +13,14 @@ struct Heartbeat: Sendable {
     var ready = 0
     var inFlight = 0
     var connections = 0
+    var lingering = 0
+    var waitsFor: [String] = []
+    var obstacles: [String] = []
     for lane in lanes {
       let vitals = await lane.vitals()
+      lingering += vitals.lingering
+      for text in vitals.waitsFor where !waitsFor.contains(text) { waitsFor.append(text) }
+      for text in vitals.obstacles where !obstacles.contains(text) { obstacles.append(text) }
       ready += vitals.ready
       inFlight += vitals.inFlight
       connections += vitals.connections
@@ -23,11 +29,18 @@ struct Heartbeat: Sendable {
       ("version", options.version), ("lanes", String(options.lanes)),
       ("partitions", String(await pump.partitions)),
       ("segments_in_flight", String(await pump.inFlight)),
+      ("segments_lingering", String(lingering)), ("records_aside", String(await pump.aside)),
       ("ready", String(ready)), ("streams", String(inFlight)),
       ("connections", String(connections)),
       ("rss_bytes", String(ProcessUsage.own().residentBytes)),
+      ("waits_for", Self.joined(waitsFor)), ("held_routes", Self.joined(obstacles)),
       ("beat_ms", String(options.deliver.wallClock())),
     ]
+  }
+
+  /// Empty when there is nothing: a field that were missing would keep its last value.
+  private static func joined(_ texts: [String]) -> String {
+    texts.prefix(8).map { String($0.prefix(256)) }.joined(separator: "; ")
   }
 }
 
@@ -43,6 +56,7 @@ extension Lane {
 
   private func beat(_ heartbeat: Heartbeat) async {
     let fields = await heartbeat.fields()
+    for lane in heartbeat.lanes { await lane.countDeadLetters() }
     do {
       try await record.heartbeat(worker: options.workerID, fields)
       _ = try await record.appendSeriesPoint(now: options.deliver.wallClock())

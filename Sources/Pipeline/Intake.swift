@@ -3,52 +3,97 @@ import Kafka
 /// The records of one topic that wait for a lane, and which of its partitions are paused. Pausing
 /// throws away what librdkafka has fetched ahead, so it begins when the backlog is full and ends
 /// when it is nearly empty. A pure machine; what it returns is what the consumer is to pause or
-/// resume.
+/// resume. Times are monotonic nanoseconds.
 struct Intake {
+  struct Record: Equatable {
+    let message: KafkaMessage
+    /// What the offset ledger knows it by.
+    let number: Int
+    /// Not to be begun sooner: stragglers rest.
+    var notBefore: UInt64 = 0
+  }
+
   /// A record that waits for the dead letters, which take nothing. Its partition rests meanwhile,
   /// so that no more records of it come to the same end, and the other partitions go on.
   struct Stuck: Hashable {
     let partition: KafkaPartition
     let offset: Int64
-    let assignment: Int
   }
 
   let kind: WorkKind
   let topic: String
   private(set) var partitions: Set<KafkaPartition> = []
   private(set) var isPaused = false
-  private var backlog: [KafkaMessage] = []
+  private var backlog: [Record] = []
+  /// Records whose segments others work on; asked about again when their time has come.
+  private var aside: [Record] = []
   private var stuck: Set<Stuck> = []
+  /// Partitions whose next record rests: they are paused, so that what rests is bounded.
+  private var resting: Set<KafkaPartition> = []
 
   /// Records at most: two rounds of a small worker's lanes; a record is at most
   /// `maximum_event_bytes`.
   static let capacity = 16
+  /// Records put aside at most, beyond which nothing more is read: after the death of a worker,
+  /// what it had claimed is a few places of each of its lanes.
+  static let maximumAside = 64
 
   init(kind: WorkKind, topic: String) {
     self.kind = kind
     self.topic = topic
   }
 
-  /// Records that a lane may begin.
-  var waiting: Int { backlog.count { !isBlocked($0.source) } }
+  /// Records that a lane may begin, now or when their time has come.
+  var waiting: Int { backlog.count { !isBlocked($0.message.source) } }
+  var asideCount: Int { aside.count }
 
-  mutating func append(_ message: KafkaMessage) { backlog.append(message) }
+  /// Returns the partitions to pause.
+  mutating func append(_ record: Record, now: UInt64 = 0) -> [KafkaPartition] {
+    backlog.append(record)
+    guard record.notBefore > now, resting.insert(record.message.source).inserted else { return [] }
+    return [record.message.source]
+  }
 
   /// The next record, in order within its partition.
-  mutating func next() -> KafkaMessage? {
-    guard let index = backlog.firstIndex(where: { !isBlocked($0.source) }) else { return nil }
+  mutating func next(now: UInt64 = 0) -> Record? {
+    let index = backlog.firstIndex { !isBlocked($0.message.source) && $0.notBefore <= now }
+    guard let index else { return nil }
     return backlog.remove(at: index)
+  }
+
+  /// Somebody else works on it: ask again later.
+  mutating func putAside(_ record: Record, until due: UInt64) {
+    guard partitions.contains(record.message.source) else { return }
+    aside.append(Record(message: record.message, number: record.number, notBefore: due))
+  }
+
+  /// Takes up again what has rested long enough. Returns the partitions to resume.
+  mutating func wake(now: UInt64) -> [KafkaPartition] {
+    let due = aside.filter { $0.notBefore <= now }
+    aside.removeAll { $0.notBefore <= now }
+    backlog.insert(contentsOf: due, at: 0)
+    let rested = resting.filter { partition in
+      guard let first = backlog.first(where: { $0.message.source == partition }) else {
+        return true
+      }
+      return first.notBefore <= now
+    }
+    resting.subtract(rested)
+    // A later record of the partition may rest still.
+    for record in backlog where record.notBefore > now { resting.insert(record.message.source) }
+    return rested.filter { !resting.contains($0) && !isBlocked($0) && !isPaused }
   }
 
   /// Called when `waiting` may have changed.
   mutating func balance() -> (pause: [KafkaPartition], resume: [KafkaPartition]) {
-    if !isPaused, waiting >= Self.capacity {
+    if !isPaused, waiting >= Self.capacity || aside.count >= Self.maximumAside {
       isPaused = true
       return (Array(partitions), [])
     }
-    guard isPaused, waiting <= Self.capacity / 4 else { return ([], []) }
+    guard isPaused, waiting <= Self.capacity / 4, aside.count <= Self.maximumAside / 2
+    else { return ([], []) }
     isPaused = false
-    return ([], partitions.filter { !isBlocked($0) })
+    return ([], partitions.filter { !isBlocked($0) && !resting.contains($0) })
   }
 
   /// Takes over partitions and returns those to pause: all of them when the others are paused.
@@ -61,8 +106,10 @@ struct Intake {
   /// Forgets what belongs to partitions that another member has now.
   mutating func revoked(_ gone: Set<KafkaPartition>) {
     partitions.subtract(gone)
-    backlog.removeAll { gone.contains($0.source) }
+    backlog.removeAll { gone.contains($0.message.source) }
+    aside.removeAll { gone.contains($0.message.source) }
     stuck = stuck.filter { !gone.contains($0.partition) }
+    resting.subtract(gone)
     if partitions.isEmpty { isPaused = false }
   }
 
@@ -74,13 +121,16 @@ struct Intake {
 
   /// Returns the partition when it goes on.
   mutating func unblock(_ record: Stuck) -> [KafkaPartition] {
-    guard stuck.remove(record) != nil, !isBlocked(record.partition), !isPaused else { return [] }
+    guard stuck.remove(record) != nil, !isBlocked(record.partition), !isPaused,
+      !resting.contains(record.partition)
+    else { return [] }
     return [record.partition]
   }
 
   /// Takes nothing more; returns the partitions to pause.
   mutating func drain() -> [KafkaPartition] {
     backlog = []
+    aside = []
     isPaused = true
     return Array(partitions)
   }

@@ -7,13 +7,21 @@ import Telemetry
 
 /// From a Kafka record to settled segments.
 extension Lane {
+  /// Segments of a large event that are on their way to Kafka together.
+  private static let publishWindow = 256
+
   /// Does all that a record asks for. Never throws: what cannot be done is dead-lettered, and what
-  /// could not be done yet comes back as `.notDone`.
-  package func run(_ message: KafkaMessage, _ kind: WorkKind) async -> Receipt {
+  /// could not be done yet comes back as `.notDone` or `.again`.
+  ///
+  /// - Parameter vacate: called when the record needs its place no longer; perhaps not before the
+  ///   end.
+  package func run(
+    _ message: KafkaMessage, _ kind: WorkKind, vacate: @escaping @Sendable () -> Void
+  ) async -> Receipt {
     do {
       switch ingest.decode(message, now: options.deliver.wallClock()) {
-      case .event(let event): try await fanOut(event, from: message)
-      case .segment(let segment): try await resume(segment, from: message)
+      case .event(let event): return try await fanOut(event, from: message, vacate)
+      case .segment(let segment): return try await resume(segment, from: message, vacate)
       case .malformed(let error): try await bury(message, error)
       }
       return .done
@@ -41,66 +49,77 @@ extension Lane {
     }
   }
 
-  private func fanOut(_ event: Event, from message: KafkaMessage) async throws {
+  private func fanOut(
+    _ event: Event, from message: KafkaMessage, _ vacate: @escaping () -> Void
+  ) async throws -> Receipt {
     guard render.template(named: event.template) != nil else {
       let reason = "the template \(event.template) is not loaded"
-      return try await bury(message, IngestError(.unknownTemplate, reason))
+      try await bury(message, IngestError(.unknownTemplate, reason))
+      return .done
     }
     let now = options.deliver.wallClock()
-    guard !event.isExpired(at: now) else { return try await expire(event, from: message) }
+    guard !event.isExpired(at: now) else {
+      try await expire(event, from: message)
+      return .done
+    }
     var audience = try await persistent("Redis has the audience") {
       try await expand.audience(of: event.streamer)
     }
     let opening = try await persistent("Redis opens the fan-out") {
-      try await record.open(event: event, audience: audience, source: message.place, now: now)
+      try await record.open(
+        event: event, audience: audience, source: message.place,
+        replayed: DeadLetter.source(of: message), now: now)
     }
+    var published = 0
     switch opening {
     case .duplicate:
       counters.add(.eventsDuplicate)
       options.log.notice("duplicate event dropped", ["event": .text(event.id)])
-      return
-    case .finished: return
-    case .resumed(let plan):
+      return .done
+    case .finished: return .done
+    case .resumed(let plan, let count):
       counters.add(.eventsResumed)
       audience = plan
+      published = count
     case .new:
       counters.add(.eventsOK)
       options.log.info(
         "fan-out started",
         ["event": .text(event.id), "segments": .integer(audience.segmentCount)])
     }
-    try await plan(audience.segments(of: event))
+    let segments = audience.segments(of: event)
+    if segments.count == 1 { return try await process(segments[0], vacate: vacate) }
+    try await plan(segments, of: event, published: published)
+    return .done
   }
 
-  /// One segment runs here and now; many go to all lanes of all workers through Kafka.
-  private func plan(_ segments: [Segment]) async throws {
-    if segments.count == 1 {
-      try await resume(segments[0], from: nil)
-      return
-    }
-    var window: [Task<Void, any Error>] = []
-    for segment in segments {
-      let (key, value) = SegmentRecord.encode(segment)
-      window.append(Task { try await self.publish(options.ingest.segmentsTopic, key, value, []) })
-      if window.count == 256 {
-        for task in window { try await task.value }
-        window = []
+  /// The segments of a large event go to all lanes of all workers through Kafka. What is there
+  /// already is not written again.
+  private func plan(_ segments: [Segment], of event: Event, published: Int) async throws {
+    var rest = segments.dropFirst(published)
+    while !rest.isEmpty {
+      let window = rest.prefix(Self.publishWindow).map { segment in
+        let (key, value) = SegmentRecord.encode(segment)
+        return Task { try await self.publish(options.ingest.segmentsTopic, key, value, []) }
+      }
+      for task in window { try await task.value }
+      rest = rest.dropFirst(window.count)
+      try await persistent("Redis notes what is planned") {
+        try await record.published(segments.count - rest.count, of: event)
       }
     }
-    for task in window { try await task.value }
   }
 
   /// A segment that may have been done before, by us or another.
-  private func resume(_ segment: Segment, from message: KafkaMessage?) async throws {
-    let isSettled = try await persistent("Redis knows the segment") {
-      try await record.isSettled(segment)
-    }
-    guard !isSettled else { return }
-    if let message, render.template(named: segment.event.template) == nil {
+  private func resume(
+    _ segment: Segment, from message: KafkaMessage, _ vacate: @escaping () -> Void
+  ) async throws -> Receipt {
+    if render.template(named: segment.event.template) == nil {
       let reason = "the template \(segment.event.template) is not loaded"
-      return try await bury(message, IngestError(.unknownTemplate, reason))
+      try await bury(message, IngestError(.unknownTemplate, reason))
+      return .done
     }
-    try await process(segment)
+    return try await process(segment, vacate: vacate)
   }
 
   private func expire(_ event: Event, from message: KafkaMessage) async throws {
@@ -112,62 +131,9 @@ extension Lane {
     options.log.notice("event expired before it was read", ["event": .text(event.id)])
   }
 
-  /// A record that no try will make better goes to the dead letters, whole, with its reason. Throws
-  /// the `Burial` when they do not take it.
-  private func bury(_ message: KafkaMessage, _ error: IngestError) async throws {
-    let time = WallClock.rfc3339(options.deliver.wallClock())
-    let letter = DeadLetter(message, error: error, worker: options.workerID, time: time)
-    let burial = Burial(letter: letter, place: message.place, error: error)
-    do {
-      try await write(letter)
-    } catch {
-      options.log.error(
-        "the dead letters take nothing; the record's partition waits",
-        ["record": .text(burial.place), "error": .text("\(error)")])
-      throw burial
-    }
-    buried(burial)
-  }
-
-  /// Tries until the dead letters take what they would not take at first, or the worker stops.
-  package func bury(_ burial: Burial) async -> Receipt {
-    do {
-      try await patience.persist(
-        "Kafka takes dead letters", isTransient: { (_: KafkaError) in true },
-        call: { () async throws(KafkaError) in try await write(burial.letter) })
-    } catch {
-      return .notDone
-    }
-    buried(burial)
-    return .done
-  }
-
-  private func write(_ letter: DeadLetter) async throws(KafkaError) {
-    do {
-      try await send(letter)
-    } catch {
-      guard error.code == .tooLarge else { throw error }
-      // A record just under the topic's limit is over it with our headers.
-      try await send(letter.abridged())
-    }
-  }
-
-  private func send(_ letter: DeadLetter) async throws(KafkaError) {
-    _ = try await producer.send(
-      topic: options.ingest.deadLettersTopic, key: letter.key, value: letter.value,
-      headers: letter.headers)
-  }
-
-  private func buried(_ burial: Burial) {
-    counters.add(.eventsMalformed)
-    options.log.warning(
-      "record sent to the dead letters",
-      ["record": .text(burial.place), "error": .text("\(burial.error)")])
-  }
-
   /// Waits as long as Kafka does not take the record, whatever the reason: giving up would lose it.
   /// Only a record that is too large comes back as an error.
-  private func publish(
+  func publish(
     _ topic: String, _ key: [UInt8]?, _ value: [UInt8]?, _ headers: [KafkaHeader]
   ) async throws {
     _ = try await patience.persist(
@@ -178,7 +144,7 @@ extension Lane {
       })
   }
 
-  private func persistent<T>(_ what: String, _ call: () async throws -> T) async throws -> T {
+  func persistent<T>(_ what: String, _ call: () async throws -> T) async throws -> T {
     try await patience.persist(what, isTransient: Self.isTransient, call: call)
   }
 

@@ -16,6 +16,8 @@ package enum Receipt: Sendable, Equatable {
   case done
   /// The worker stopped before the record was done: its offset must not be committed.
   case notDone
+  /// Another worker, or another run, has the segment's claim: hand the record in again later.
+  case again(after: Duration)
   /// It must go to the dead letters, and they take nothing now: hand it to `bury` again. Its offset
   /// must not be committed before.
   case stuck(Burial)
@@ -44,8 +46,15 @@ package actor Lane {
   /// Fan-outs that this lane works on: a template is joined with its event once, not once a
   /// segment.
   private var prepared: [PreparedEvent] = []
-  private var inProgress: [ObjectIdentifier: SegmentProgress] = [:]
+  var runs: [ObjectIdentifier: SegmentRun] = [:]
+  /// Runs without a place: everything of theirs was tried.
+  var lingering = 0
+  var lastRun = 0
   let waits: StoppableWaits
+  let board = WaitBoard()
+  /// Records in the dead letters that the statistics do not know of yet, by the code of the reason.
+  var uncounted: [String: Int] = [:]
+  let index: Int
   var isStopping: Bool { waits.isStopped }
 
   package nonisolated var unownedExecutor: UnownedSerialExecutor {
@@ -55,6 +64,7 @@ package actor Lane {
   package init(
     index: Int, options: PipelineOptions, producer: KafkaProducer, counters: WorkerCounters
   ) {
+    self.index = index
     self.options = options
     self.producer = producer
     self.counters = counters
@@ -74,13 +84,16 @@ package actor Lane {
   package func start() {
     redis.start()
     deliver.start()
+    renewClaims()
   }
 
-  /// Gives up on what is in flight: calls of `run` return `.notDone`.
-  package func stop() {
+  /// Gives up on what is in flight: calls of `run` return `.notDone`. The claims are released, so
+  /// that another worker need not wait for their end.
+  package func stop() async {
     waits.stop()
-    for progress in inProgress.values { progress.abandon() }
+    for run in runs.values { run.progress.abandon() }
     deliver.stop()
+    await releaseClaims()
     redis.close()
   }
 
@@ -91,84 +104,20 @@ package actor Lane {
   package func vitals() -> LaneVitals {
     LaneVitals(
       ready: deliver.readyCount, inFlight: deliver.inFlight,
-      connections: deliver.openConnections)
+      connections: deliver.openConnections, lingering: lingering, waitsFor: board.all,
+      obstacles: obstacles)
   }
 
-  var patience: Patience { Patience(waits: waits, log: options.log) }
+  var patience: Patience { Patience(waits: waits, log: options.log, board: board) }
 
-  // MARK: a segment: expand → render → deliver → record
-
-  /// Does one segment from its followers to its counters.
-  func process(_ segment: Segment) async throws {
-    let event = try preparedEvent(segment.event)
-    let tally = SegmentTally()
-    let progress = SegmentProgress()
-    let identity = ObjectIdentifier(progress)
-    inProgress[identity] = progress
-    defer { inProgress[identity] = nil }
-    let reader = expand.reader(for: segment, fields: event.fieldNames, topic: event.event.app)
-    while let page = try await nextPage(reader, tally) {
-      let rendering = render.batches(
-        of: page, for: event, tally: tally, maximumPushes: options.batchPushes)
-      if segment.event.isExpired(at: options.deliver.wallClock()) {
-        rendering.settleRest(as: .expired)
-        continue
-      }
-      while let batch = rendering.next() {
-        progress.watch(batch)
-        await deliver.admit(batch)
-        await progress.roomForMore()
-        guard !isStopping else { throw Patience.Stopped() }
-      }
-    }
-    await progress.allSettled()
-    guard progress.isSettled else { throw Patience.Stopped() }
-    try await settle(segment, tally)
-  }
-
-  private func nextPage(
-    _ reader: SegmentReader, _ tally: SegmentTally
-  ) async throws -> RecipientPage? {
-    do {
-      return try await patience.persist(
-        "Redis has the followers", isTransient: { (error: ExpandError) in error.isTransient },
-        call: { () async throws(ExpandError) in try await reader.next() })
-    } catch let error as ExpandError {
-      // What stands at the key is no follower shard. Waiting mends nothing: the segment ends here.
-      tally.skipped += 1
-      options.log.error("followers skipped", ["error": .text("\(error)")])
-      return nil
-    }
-  }
-
-  private func settle(_ segment: Segment, _ tally: SegmentTally) async throws {
-    let settlement = try await patience.persist(
-      "Redis takes the counters", isTransient: { (error: RecordError) in error.isTransient },
-      call: { () async throws(RecordError) in
-        try await record.settle(segment, tally, now: options.deliver.wallClock())
-      })
-    guard case .recorded(let settled) = settlement else {
-      counters.add(.segmentsAlreadySettled)
-      return
-    }
-    counters.count(tally, settled.findings)
-    if settled.findings.withheld > 0 {
-      options.log.error(
-        "too many unusable tokens: is the environment or the app's topic right? None was set aside",
-        ["event": .text(segment.event.id), "tokens": .integer(settled.findings.withheld)])
-    }
-    if settled.fanOutDone {
-      options.log.info("fan-out done", ["event": .text(segment.event.id)])
-    }
-  }
-
-  private func preparedEvent(_ event: Event) throws(RenderError) -> PreparedEvent {
+  func preparedEvent(_ event: Event) throws(RenderError) -> PreparedEvent {
     if let index = prepared.lastIndex(where: { $0.event.id == event.id && $0.event == event }) {
       return prepared[index]
     }
     let fresh = try render.prepare(event)
     // As many as can be in flight; the oldest goes.
-    if prepared.count >= options.segmentsPerLane + options.eventsPerLane { prepared.removeFirst() }
+    let places = options.segmentsPerLane + options.eventsPerLane + options.stragglersPerLane
+    if prepared.count >= places { prepared.removeFirst() }
     prepared.append(fresh)
     return fresh
   }
@@ -178,4 +127,10 @@ package struct LaneVitals: Sendable {
   package let ready: Int
   package let inFlight: Int
   package let connections: Int
+  /// Segments whose pushes were all tried and are not all settled.
+  package let lingering: Int
+  /// Dependencies that are waited for, in words.
+  package let waitsFor: [String]
+  /// What pushes cannot pass, in words.
+  package let obstacles: [String]
 }

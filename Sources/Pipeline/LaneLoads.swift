@@ -1,62 +1,48 @@
 /// What a record from Kafka asks of a lane.
-package enum WorkKind: Sendable, Equatable, CaseIterable {
+package enum WorkKind: Int, Sendable, Equatable, CaseIterable {
   /// A record of the events topic: a small fan-out, or the plan of a large one.
   case event
   /// A record of the segments topic.
   case segment
+  /// A record of the stragglers topic.
+  case straggler
 }
 
-/// How much each lane has in flight, and who takes the next record: a pure machine, the bound of
-/// every lane's mailbox. Each kind has its own places, so that one giant fan-out does not delay a
-/// small one.
+/// How many places of each lane are taken, and who takes the next record: a pure machine. Each kind
+/// has its own places, so that one giant fan-out does not delay a small one, and neither waits for
+/// pushes that were tried in vain.
 package struct LaneLoads: Sendable, Equatable {
-  private let eventPlaces: Int
-  private let segmentPlaces: Int
-  private var events: [Int]
-  private var segments: [Int]
+  /// By `WorkKind.rawValue`.
+  private let places: [Int]
+  private var taken: [[Int]]
 
-  package init(lanes: Int, eventPlaces: Int, segmentPlaces: Int) {
-    self.eventPlaces = eventPlaces
-    self.segmentPlaces = segmentPlaces
-    events = Array(repeating: 0, count: lanes)
-    segments = Array(repeating: 0, count: lanes)
+  package init(lanes: Int, eventPlaces: Int, segmentPlaces: Int, stragglerPlaces: Int) {
+    places = [eventPlaces, segmentPlaces, stragglerPlaces]
+    taken = Array(repeating: Array(repeating: 0, count: lanes), count: places.count)
   }
 
   /// The least busy lane with a free place for this kind, which is then taken; nil when all are
   /// full.
   package mutating func take(_ kind: WorkKind) -> Int? {
-    let free = events.indices.filter { load(kind, $0) < places(kind) }
-    let least = free.min { events[$0] + segments[$0] < events[$1] + segments[$1] }
-    guard let least else { return nil }
-    change(kind, least, by: 1)
+    let mine = taken[kind.rawValue]
+    let free = mine.indices.filter { mine[$0] < places[kind.rawValue] }
+    guard let least = free.min(by: { load($0) < load($1) }) else { return nil }
+    taken[kind.rawValue][least] += 1
     return least
   }
 
   package mutating func giveBack(_ kind: WorkKind, lane: Int) {
-    precondition(load(kind, lane) > 0, "a lane gave back more than it took")
-    change(kind, lane, by: -1)
+    precondition(taken[kind.rawValue][lane] > 0, "a lane gave back more than it took")
+    taken[kind.rawValue][lane] -= 1
   }
 
   package func hasRoom(_ kind: WorkKind) -> Bool {
-    events.indices.contains { load(kind, $0) < places(kind) }
+    taken[kind.rawValue].contains { $0 < places[kind.rawValue] }
   }
 
-  package var inFlight: Int { events.reduce(0, +) + segments.reduce(0, +) }
+  package var inFlight: Int { taken.reduce(0) { $0 + $1.reduce(0, +) } }
 
-  package func inFlight(_ kind: WorkKind) -> Int {
-    (kind == .event ? events : segments).reduce(0, +)
-  }
+  package func inFlight(_ kind: WorkKind) -> Int { taken[kind.rawValue].reduce(0, +) }
 
-  private func places(_ kind: WorkKind) -> Int { kind == .event ? eventPlaces : segmentPlaces }
-
-  private func load(_ kind: WorkKind, _ lane: Int) -> Int {
-    kind == .event ? events[lane] : segments[lane]
-  }
-
-  private mutating func change(_ kind: WorkKind, _ lane: Int, by step: Int) {
-    switch kind {
-    case .event: events[lane] += step
-    case .segment: segments[lane] += step
-    }
-  }
+  private func load(_ lane: Int) -> Int { taken.reduce(0) { $0 + $1[lane] } }
 }

@@ -1,13 +1,15 @@
 import Telemetry
 
 /// Waits out a dependency that is down: repeats a call until it works, the worker stops, or the
-/// error is one that waiting does not mend. Says so in the log, where repetitions are limited.
+/// error is one that waiting does not mend. Says so in the log, where repetitions are limited, and
+/// on the lane's board.
 struct Patience {
   /// Thrown when the worker stops while waiting; the record stays uncommitted and another takes it.
   struct Stopped: Error {}
 
   let waits: StoppableWaits
   let log: Log
+  var board = WaitBoard()
   var initial: Duration = .milliseconds(100)
   var maximum: Duration = .seconds(5)
 
@@ -16,6 +18,8 @@ struct Patience {
     _ what: String, isTransient: (E) -> Bool, call: () async throws(E) -> T
   ) async throws -> T {
     var delay = initial
+    let number = board.begin()
+    defer { board.end(number) }
     while true {
       do {
         return try await call()
@@ -23,6 +27,7 @@ struct Patience {
         guard isTransient(error) else { throw error }
         guard !waits.isStopped else { throw Stopped() }
         log.warning("waiting: \(what)", ["error": .text("\(error)")])
+        board.say(number, "\(what): \(error)")
         await waits.wait(delay / 2 + delay / 2 * Double.random(in: 0...1))
         delay = min(delay * 2, maximum)
       }

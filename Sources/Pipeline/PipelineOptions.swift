@@ -21,6 +21,24 @@ package struct PipelineOptions: Sendable {
   /// Events in flight on a lane: small fan-outs run in these places, so that large ones never take
   /// them.
   package var eventsPerLane = 16
+  /// Records of stragglers in flight on a lane; each is at most a batch or two.
+  package var stragglersPerLane = 4
+  /// Segments on a lane that have left their place because all their pushes were tried. Each keeps
+  /// the batches with its last pushes, mostly one; beyond these a segment keeps its place.
+  package var lingeringPerLane = 32
+  /// How long a segment that has nothing else left waits for pushes that want another try.
+  package var straggleAfter: Duration = .seconds(2)
+  /// How long stragglers rest before they are tried again. One delay for all, so that the records
+  /// of a partition are in the order of their time.
+  package var straggleDelay: Duration = .seconds(5)
+  /// A claim on a segment ends after this without being renewed, and with a crashed worker.
+  package var claimLifetime: Duration = .seconds(10)
+  /// How long a rebalance is kept waiting for what was begun.
+  package var revokeTimeout: Duration = .seconds(5)
+  /// Tells this process from an earlier one with the same worker's id.
+  package var instance = String(UInt64.random(in: .min ... .max), radix: 36)
+  /// Any number; two calls never give the same one.
+  package var randomNumber: @Sendable () -> UInt64 = { .random(in: .min ... .max) }
   /// Pushes in a batch at most. Larger ones save nothing and make the peak of memory higher.
   package var batchPushes = 256
   /// How long a stopping worker waits for what is in flight.
@@ -38,6 +56,8 @@ package struct PipelineOptions: Sendable {
   package var log: Log
   /// Called once, when the group has given this worker its first partitions.
   package var whenReady: @Sendable () -> Void = {}
+  /// Called once, with the reason, when the worker can do nothing more and must be started anew.
+  package var whenFailed: @Sendable (String) -> Void = { _ in }
 
   package init(
     workerID: String, version: String, lanes: Int, kafka: KafkaOptions, ingest: IngestOptions,

@@ -1,53 +1,79 @@
+import EventLoop
 import Model
 
-/// Counts the batches of one segment that are not settled: waits for room for one more, and for all
-/// of them. Confined to its lane; one caller waits at a time.
+/// What a segment has under way in its lane: the batches that are not settled, and waits for there
+/// being fewer. Confined to its lane; one caller waits at a time.
 final class SegmentProgress {
-  /// Batches that may be unsettled at once. Pushes that wait out a back-off keep their batch's
-  /// memory, about 350 KB each, so this bounds what a segment of any size holds while Apple
-  /// refuses; 32 batches of 512 are many times what a lane has in flight.
+  /// Batches that may be unsettled at once. A batch keeps its memory, about 350 KB, until its last
+  /// push has an outcome or leaves, so this bounds what a segment of any size holds; 32 batches of
+  /// 256 are many times what a lane has in flight.
   static let maximumBatches = 32
 
+  enum Goal {
+    /// One more batch may be rendered, or nothing moves any more: what is left only waits.
+    case roomOrStalled
+    case room
+    /// Every push was tried or cannot be.
+    case nothingUnsent
+    case allSettled
+  }
+
+  let tally: SegmentTally
+  private let loop: EventLoop
   private(set) var unsettledBatches = 0
-  private var isAbandoned = false
-  private var waiter: CheckedContinuation<Void, Never>?
-  /// The waiter goes on when so few are unsettled.
-  private var enough = 0
+  private(set) var isAbandoned = false
+  private var waiter: (goal: Goal, continuation: CheckedContinuation<Void, Never>)?
+
+  init(tally: SegmentTally, loop: EventLoop) {
+    self.tally = tally
+    self.loop = loop
+    tally.whenNothingIsUnsent = { [weak self] in self?.check() }
+  }
 
   func watch(_ batch: PushBatch) {
     guard batch.unsettled > 0 else { return }
     unsettledBatches += 1
-    batch.whenSettled = { [self] in batchSettled() }
+    batch.whenSettled = { [self] in
+      unsettledBatches -= 1
+      check()
+    }
   }
 
-  /// Returns when one more batch may be rendered, or the lane gives up.
-  func roomForMore() async { await fallen(to: Self.maximumBatches - 1) }
+  /// Returns when the goal is reached, `limit` is over or the segment is given up; whether it is
+  /// reached.
+  func reached(_ goal: Goal, within limit: Duration? = nil) async -> Bool {
+    guard !isReached(goal), !isAbandoned else { return isReached(goal) }
+    let timer = limit.map { limit in
+      loop.schedule(after: limit) { [weak self] in self?.resume() }
+    }
+    await withCheckedContinuation { waiter = (goal, $0) }
+    timer?.cancel()
+    return isReached(goal)
+  }
 
-  /// Returns when every batch watched so far has settled, or the lane gives up.
-  func allSettled() async { await fallen(to: 0) }
-
-  var isSettled: Bool { unsettledBatches == 0 }
-
-  /// The lane stops: whoever waits, now or later, goes on with what there is.
+  /// The lane stops, or the segment is another's: whoever waits, now or later, goes on with what
+  /// there is.
   func abandon() {
     isAbandoned = true
     resume()
   }
 
-  private func fallen(to count: Int) async {
-    guard unsettledBatches > count, !isAbandoned else { return }
-    enough = count
-    await withCheckedContinuation { waiter = $0 }
+  private func isReached(_ goal: Goal) -> Bool {
+    switch goal {
+    case .roomOrStalled: unsettledBatches < Self.maximumBatches || tally.unsent == 0
+    case .room: unsettledBatches < Self.maximumBatches
+    case .nothingUnsent: tally.unsent == 0
+    case .allSettled: unsettledBatches == 0
+    }
   }
 
-  private func batchSettled() {
-    unsettledBatches -= 1
-    if unsettledBatches <= enough { resume() }
+  private func check() {
+    if let waiter, isReached(waiter.goal) { resume() }
   }
 
   private func resume() {
     let resumed = waiter
     waiter = nil
-    resumed?.resume()
+    resumed?.continuation.resume()
   }
 }

@@ -22,14 +22,18 @@ package final class Worker: Sendable {
     lanes = (0..<options.lanes).map {
       Lane(index: $0, options: options, producer: producer, counters: counters)
     }
-    pump = try KafkaPump(options: options, lanes: lanes, counters: counters)
+    pump = try KafkaPump(
+      options: options, lanes: lanes, producer: producer, counters: counters)
   }
 
   /// Connects. Whatever is down is waited for.
   package func start() async throws {
     // Without it the first record to a topic waits a second for the topic's metadata.
     try producer.prepare(
-      topics: [options.ingest.segmentsTopic, options.ingest.deadLettersTopic], timeout: .zero)
+      topics: [
+        options.ingest.segmentsTopic, options.ingest.stragglersTopic,
+        options.ingest.deadLettersTopic,
+      ], timeout: .zero)
     for lane in lanes { await lane.start() }
     try await pump.start()
     let beat = Heartbeat(options: options, lanes: lanes, pump: pump, counters: counters)

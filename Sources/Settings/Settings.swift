@@ -29,12 +29,14 @@ package struct Settings: Sendable, Equatable {
     package var security = Security()
     package var fetchWaitMaximum = Duration.zero
     package var sessionTimeout = Duration.zero
+    package var heartbeatInterval = Duration.zero
     package var maximumEventBytes = 0
     package var properties: [String: String] = [:]
 
     package struct Topics: Sendable, Equatable {
       package var events = ""
       package var segments = ""
+      package var stragglers = ""
       package var deadLetters = ""
     }
 
@@ -127,6 +129,10 @@ package struct Settings: Sendable, Equatable {
     /// 0 = one for each core.
     package var count = 0
     package var segmentsPerLane = 0
+    package var straggleAfter = Duration.zero
+    package var straggleDelay = Duration.zero
+    package var claimLifetime = Duration.zero
+    package var revokeTimeout = Duration.zero
     package var drainTimeout = Duration.zero
   }
 

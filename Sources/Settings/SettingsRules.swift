@@ -38,6 +38,7 @@ struct SettingsRules {
     let topics = settings.kafka.topics
     let named = [
       ("kafka.topics.events", topics.events), ("kafka.topics.segments", topics.segments),
+      ("kafka.topics.stragglers", topics.stragglers),
       ("kafka.topics.dead_letters", topics.deadLetters),
     ]
     for (index, (key, topic)) in named.enumerated() {

@@ -13,6 +13,7 @@ enum BrokerVerb {
     default: [
       Topic(name: "notify-followers", partitions: 4),
       Topic(name: "notify-followers.segments", partitions: 8),
+      Topic(name: "notify-followers.stragglers", partitions: 4),
       Topic(name: "notify-followers.dead-letters", partitions: 1),
     ], value: "NAME:PARTITIONS,...", help: "The topics to make")
 

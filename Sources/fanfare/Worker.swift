@@ -2,6 +2,7 @@ import CLinux
 import Glibc
 import Pipeline
 import Settings
+import Synchronization
 import Telemetry
 import Terminal
 
@@ -14,10 +15,10 @@ enum WorkerVerb {
   static let verb = Verb(
     "worker", summary: "Turn events from Kafka into pushes to every follower's device",
     discussion: """
-      Joins the consumer group, and runs until SIGTERM or SIGINT. Then it takes nothing new, waits \
-      for what is in flight (lanes.drain_timeout), commits and leaves. What it could not finish is \
-      delivered again to another worker. Kafka, Redis and Apple may be down at the start or in the \
-      middle: the worker waits, says so, and loses nothing.
+      Joins the consumer group, and runs until SIGTERM, SIGINT or SIGHUP. Then it takes nothing \
+      new, waits for what is in flight (lanes.drain_timeout), commits and leaves. What it could not \
+      finish is delivered again to another worker. Kafka, Redis and Apple may be down at the start \
+      or in the middle: the worker waits, says so, and loses nothing.
       """,
     options: ConfigurationOptions.all + [readyFile, ProcessOptions.dieWithParent],
     examples: [
@@ -41,6 +42,11 @@ enum WorkerVerb {
     } catch {
       throw CommandFailure(error)
     }
+    let hasFailed = Atomic(false)
+    options.whenFailed = { _ in
+      hasFailed.store(true, ordering: .relaxed)
+      signals.raise()
+    }
     if let path = invocation[readyFile] {
       options.whenReady = { touch(path, log) }
     }
@@ -52,7 +58,8 @@ enum WorkerVerb {
       throw CommandFailure(.failed, "\(error)")
     }
     await signals.wait()
-    return await worker.stop() ? .ok : .retryLater
+    let isDone = await worker.stop()
+    return isDone && !hasFailed.load(ordering: .relaxed) ? .ok : .retryLater
   }
 
   private static func touch(_ path: String, _ log: Log) {

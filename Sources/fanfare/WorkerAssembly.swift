@@ -20,6 +20,10 @@ extension Assembly {
       templates: try templates(settings), providerTokens: try providerTokenSource(settings),
       log: log)
     options.segmentsPerLane = settings.lanes.segmentsPerLane
+    options.straggleAfter = settings.lanes.straggleAfter
+    options.straggleDelay = settings.lanes.straggleDelay
+    options.claimLifetime = settings.lanes.claimLifetime
+    options.revokeTimeout = settings.lanes.revokeTimeout
     options.drainTimeout = settings.lanes.drainTimeout
     options.heartbeatInterval = settings.worker.heartbeatInterval
     return options

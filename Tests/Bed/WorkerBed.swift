@@ -48,7 +48,7 @@ package final class WorkerBed: Sendable {
     } else {
       let broker = try EmbeddedBroker(topics: [
         ("notify-followers", partitions), ("notify-followers.segments", partitions),
-        ("notify-followers.dead-letters", 1),
+        ("notify-followers.stragglers", partitions), ("notify-followers.dead-letters", 1),
       ])
       self.broker = broker
       bootstrapServers = broker.bootstrapServers

@@ -16,17 +16,19 @@ import Testing
       "0400", "0401", "0402", "0403", "0410", "0411", "0412", "0413", "1429", "2500", "1503",
       "150d", "1e02", "1e07", "1e08", "0200",
     ]
-    try await bed.follow("s1", tokens: codes.map(token))
+    // And enough that are taken to show that environment and app are right.
+    let healthy = (0..<40).map { paddedHex(0xA000 + $0) }
+    try await bed.follow("s1", tokens: codes.map(token) + healthy)
     let worker = try await bed.startWorker()
     try await bed.emit("e1")
     let status = try await bed.finished("e1")
-    #expect(status.isBalanced && status.pushes == codes.count)
+    #expect(status.isBalanced && status.pushes == codes.count + healthy.count)
     #expect(
       status.rejected == [
         "BadDeviceToken": 1, "DeviceTokenNotForTopic": 1, "TopicDisallowed": 1, "Forbidden": 1,
         "Unregistered": 2, "ExpiredToken": 1, "PayloadTooLarge": 1,
       ])
-    #expect(status.accepted == 8)
+    #expect(status.accepted == 8 + healthy.count)
     #expect(status.retried >= 8)
     // 410 and 411 are stamped now, after the binding: pruned. 412 is older than its binding: kept.
     #expect(status.pruned == 2)

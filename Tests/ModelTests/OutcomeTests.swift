@@ -16,7 +16,9 @@ import Testing
 
   @Test func namesAreApplesSpelling() {
     #expect(
-      RejectionReason.allCases.map(\.name) == Self.apple + ["Other", "Unrenderable", "NoRoute"])
+      RejectionReason.allCases.map(\.name) == Self.apple + [
+        "Other", "Unrenderable", "NoRoute", "Unanswered",
+      ])
   }
 
   @Test func namesAreReadBack() {
@@ -33,7 +35,7 @@ import Testing
 
   /// The tally counts in an array by raw value.
   @Test func rawValuesAreIndices() {
-    #expect(RejectionReason.allCases.map { Int($0.rawValue) } == Array(0..<35))
+    #expect(RejectionReason.allCases.map { Int($0.rawValue) } == Array(0..<36))
   }
 
   @Test func pushTypesAreApples() {

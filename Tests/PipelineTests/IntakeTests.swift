@@ -19,15 +19,19 @@ import Testing
       value: nil)
   }
 
+  private func add(_ intake: inout Intake, _ partition: KafkaPartition, _ offset: Int64) {
+    _ = intake.append(.init(message: message(partition, offset), number: Int(offset)))
+  }
+
   private func fill(_ intake: inout Intake, _ partition: KafkaPartition, _ count: Int) {
-    for offset in 0..<count { intake.append(message(partition, Int64(offset))) }
+    for offset in 0..<count { add(&intake, partition, Int64(offset)) }
   }
 
   @Test func pausesWhenFullAndGoesOnWhenNearlyEmpty() {
     var intake = intake([first, second])
     fill(&intake, first, Intake.capacity - 1)
     #expect(intake.balance().pause.isEmpty)
-    intake.append(message(second, 0))
+    add(&intake, second, 0)
     #expect(Set(intake.balance().pause) == [first, second])
     #expect(intake.balance().pause.isEmpty)
     var resumed: [KafkaPartition] = []
@@ -70,26 +74,26 @@ import Testing
   @Test func letsOtherPartitionsPassOneThatIsStuck() {
     var intake = intake([first, second])
     fill(&intake, first, Intake.capacity)
-    intake.append(message(second, 7))
-    let record = Intake.Stuck(partition: first, offset: 100, assignment: 1)
-    let other = Intake.Stuck(partition: first, offset: 101, assignment: 1)
+    add(&intake, second, 7)
+    let record = Intake.Stuck(partition: first, offset: 100)
+    let other = Intake.Stuck(partition: first, offset: 101)
     #expect(intake.block(record) == [first])
     _ = intake.block(other)
     // What is stuck does not count as full.
     #expect(intake.waiting == 1)
     #expect(intake.balance().pause.isEmpty)
-    #expect(intake.next()?.source == second)
+    #expect(intake.next()?.message.source == second)
     #expect(intake.next() == nil)
     #expect(intake.unblock(record).isEmpty)
     #expect(intake.unblock(other) == [first])
-    #expect(intake.next()?.offset == 0)
+    #expect(intake.next()?.message.offset == 0)
   }
 
   @Test func doesNotResumeAStuckPartitionWithTheOthers() {
     var intake = intake([first, second])
     fill(&intake, second, Intake.capacity)
     _ = intake.balance()
-    let record = Intake.Stuck(partition: first, offset: 1, assignment: 1)
+    let record = Intake.Stuck(partition: first, offset: 1)
     _ = intake.block(record)
     while intake.next() != nil {}
     #expect(intake.balance().resume == [second])
@@ -98,13 +102,62 @@ import Testing
 
   @Test func forgetsWhatWasStuckInAPartitionThatIsTakenAway() {
     var intake = intake([first])
-    let record = Intake.Stuck(partition: first, offset: 1, assignment: 1)
+    let record = Intake.Stuck(partition: first, offset: 1)
     _ = intake.block(record)
     intake.revoked([first])
     _ = intake.assigned([first])
-    intake.append(message(first, 1))
+    add(&intake, first, 1)
     #expect(intake.waiting == 1)
     #expect(intake.unblock(record).isEmpty)
-    #expect(intake.block(.init(partition: second, offset: 1, assignment: 1)).isEmpty)
+    #expect(intake.block(.init(partition: second, offset: 1)).isEmpty)
+  }
+
+  @Test func restsUntilARecordsTimeHasComeAndReadsNoFurther() {
+    var intake = intake([first, second])
+    let early = Intake.Record(message: message(first, 1), number: 1, notBefore: 100)
+    let late = Intake.Record(message: message(first, 2), number: 2, notBefore: 200)
+    #expect(intake.append(early, now: 50) == [first])
+    #expect(intake.append(late, now: 50).isEmpty)
+    add(&intake, second, 7)
+    #expect(intake.next(now: 50)?.message.source == second)
+    #expect(intake.next(now: 50) == nil)
+    #expect(intake.wake(now: 99).isEmpty)
+    // The later one rests still, so the partition stays paused.
+    #expect(intake.wake(now: 100).isEmpty)
+    #expect(intake.next(now: 100)?.number == 1)
+    #expect(intake.next(now: 199) == nil)
+    #expect(intake.wake(now: 200) == [first])
+    #expect(intake.next(now: 200)?.number == 2)
+  }
+
+  @Test func asksAgainForWhatOthersWorkOn() {
+    var intake = intake([first])
+    let record = Intake.Record(message: message(first, 1), number: 1)
+    intake.putAside(record, until: 100)
+    add(&intake, first, 2)
+    #expect(intake.next(now: 0)?.number == 2)
+    #expect(intake.next(now: 0) == nil)
+    _ = intake.wake(now: 100)
+    #expect(intake.next(now: 100)?.number == 1)
+    intake.putAside(record, until: 200)
+    intake.revoked([first])
+    _ = intake.assigned([first])
+    _ = intake.wake(now: 200)
+    #expect(intake.next(now: 200) == nil)
+    // Of a partition that is gone nothing is kept.
+    intake.putAside(.init(message: message(second, 1), number: 3), until: 0)
+    #expect(intake.asideCount == 0)
+  }
+
+  @Test func readsNothingMoreWhileTooMuchIsPutAside() {
+    var intake = intake([first])
+    for offset in 0..<Intake.maximumAside {
+      intake.putAside(.init(message: message(first, Int64(offset)), number: offset), until: 100)
+    }
+    #expect(intake.balance().pause == [first])
+    #expect(intake.balance().resume.isEmpty)
+    _ = intake.wake(now: 100)
+    while intake.next(now: 100) != nil {}
+    #expect(intake.balance().resume == [first])
   }
 }

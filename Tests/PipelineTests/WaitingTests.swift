@@ -64,23 +64,37 @@ import Testing
     let loop = EventLoop(name: "test")
     defer { loop.stop() }
     await LoopActor(loop).run { _ in
-      let progress = SegmentProgress()
+      let progress = SegmentProgress(tally: SegmentTally(), loop: loop)
+      progress.tally.willSend(1)
       let batches = (0..<SegmentProgress.maximumBatches).map { _ in batch() }
       for batch in batches.dropLast() { progress.watch(batch) }
-      await progress.roomForMore()
+      #expect(await progress.reached(.room))
       progress.watch(batches[batches.count - 1])
-      var went = loop.now
+      #expect(await !progress.reached(.roomOrStalled, within: .milliseconds(1)))
       loop.schedule(after: .milliseconds(5)) { batches[3].settle(0, .accepted) }
-      await progress.roomForMore()
-      #expect(loop.now > went)
-      went = loop.now
+      #expect(await progress.reached(.roomOrStalled))
+      #expect(await !progress.reached(.allSettled, within: .milliseconds(1)))
       loop.schedule(after: .milliseconds(5)) {
         for (index, batch) in batches.enumerated() where index != 3 { batch.settle(0, .expired) }
       }
-      await progress.allSettled()
-      #expect(loop.now > went)
-      #expect(progress.isSettled)
-      await progress.allSettled()
+      #expect(await progress.reached(.allSettled, within: .seconds(60)))
+      #expect(await progress.reached(.allSettled))
+    }
+  }
+
+  @Test func goesOnWhenNothingMovesAnyMore() async {
+    let loop = EventLoop(name: "test")
+    defer { loop.stop() }
+    await LoopActor(loop).run { _ in
+      let progress = SegmentProgress(tally: SegmentTally(), loop: loop)
+      progress.tally.willSend(2)
+      for _ in 0..<SegmentProgress.maximumBatches { progress.watch(batch()) }
+      loop.schedule(after: .milliseconds(2)) { progress.tally.noLongerUnsent() }
+      loop.schedule(after: .milliseconds(4)) { progress.tally.noLongerUnsent() }
+      #expect(await progress.reached(.nothingUnsent))
+      #expect(progress.tally.unsent == 0)
+      #expect(await progress.reached(.roomOrStalled))
+      #expect(await !progress.reached(.room, within: .milliseconds(1)))
     }
   }
 
@@ -88,12 +102,11 @@ import Testing
     let loop = EventLoop(name: "test")
     defer { loop.stop() }
     await LoopActor(loop).run { _ in
-      let progress = SegmentProgress()
+      let progress = SegmentProgress(tally: SegmentTally(), loop: loop)
       progress.watch(batch())
       loop.schedule(after: .milliseconds(2)) { progress.abandon() }
-      await progress.allSettled()
-      await progress.allSettled()
-      #expect(!progress.isSettled)
+      #expect(await !progress.reached(.allSettled))
+      #expect(await !progress.reached(.allSettled))
     }
   }
 }

@@ -105,7 +105,7 @@ import Testing
     try await RedisFixture().run { redis async throws in
       let record = RecordStage(redis: redis, keyspace: keyspace)
       let segment = segments("e1", 1)[0]
-      #expect(try await !record.isSettled(segment))
+      #expect(try await !redis.hasSettled(segment))
       _ = try await redis.ask("CONFIG", "SET", "maxmemory", "1")
       do {
         _ = try await record.settle(segment, tally(accepted: 5), now: noon)

@@ -33,7 +33,7 @@ func tally(accepted: Int, _ verdicts: [TokenVerdict] = []) -> SegmentTally {
     case .unusable(let reason): tally.count(.rejected(reason))
     }
   }
-  tally.verdicts = verdicts
+  for verdict in verdicts { tally.add(verdict) }
   tally.firstPushAt = noon + 10
   tally.lastPushAt = noon + 20
   return tally
@@ -50,6 +50,10 @@ func unusable(_ user: String, _ token: String) -> TokenVerdict {
 }
 
 extension RedisClient {
+  func hasSettled(_ segment: Segment) async throws -> Bool {
+    try await ask("SISMEMBER", keyspace.settled(id: segment.event.id), segment.id) == "1"
+  }
+
   /// What a registration writes.
   func bind(_ user: String, _ token: String, at: Int64? = nil) async throws {
     _ = try await ask("SADD", keyspace.bindings(user: user), member(token))

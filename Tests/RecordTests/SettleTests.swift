@@ -17,16 +17,24 @@ import Testing
       first.count(.suppressed, times: 3)
       first.retried = 4
       first.skipped = 1
-      let settled = SettledSegment(fanOutDone: false, findings: PruneFindings(), recordErrors: 0)
+      let settled = SettledSegment(fanOut: nil, findings: PruneFindings(), recordErrors: 0)
       #expect(try await record.settle(segments[0], first, now: noon) == .recorded(settled))
       #expect(try await record.settle(segments[0], first, now: noon) == .alreadySettled)
-      #expect(try await record.areSettled(segments) == [true, false])
+      #expect(try await redis.hasSettled(segments[0]))
+      #expect(try await !redis.hasSettled(segments[1]))
       let second = tally(accepted: 7)
       second.firstPushAt = noon + 5
       second.lastPushAt = noon + 15
-      let last = SettledSegment(fanOutDone: true, findings: PruneFindings(), recordErrors: 0)
-      #expect(try await record.settle(segments[1], second, now: noon + 99) == .recorded(last))
-      #expect(try await record.isSettled(segments[1]))
+      guard case .recorded(let last) = try await record.settle(segments[1], second, now: noon + 99)
+      else {
+        Issue.record("the last segment was not recorded")
+        return
+      }
+      let figures = Dictionary(
+        uniqueKeysWithValues: (last.fanOut ?? []).map { ($0.name, $0.count) })
+      #expect(figures["pushes"] == 22 && figures["accepted"] == 17 && figures["rejected"] == 2)
+      #expect(figures["suppressed"] == 3 && figures["expired"] == 0 && figures["retried"] == 4)
+      #expect(try await redis.hasSettled(segments[1]))
 
       let status = try #require(try await record.status(of: "e1"))
       #expect(status.state == .done)
@@ -44,6 +52,7 @@ import Testing
         let stats = try await redis.table(key)
         #expect(stats["pushes"] == "22" && stats["segments"] == "2", "\(key)")
         #expect(stats["rejected:PayloadTooLarge"] == "2" && stats["expired"] == nil)
+        #expect(stats["rejected"] == "2", "\(key)")
       }
     }
   }
@@ -76,7 +85,7 @@ import Testing
       #expect(status.streamer == "s1" && status.template == "go-live" && status.accepted == 4)
       let opening = try await record.open(
         event: event("e1"), audience: sharded(2), source: "t/0/1", now: noon)
-      #expect(opening == .resumed(plan: sharded(2)))
+      #expect(opening == .resumed(plan: sharded(2), published: 0))
       #expect(try await record.status(of: "e1")?.settled == 1)
     }
   }
@@ -86,7 +95,7 @@ import Testing
     let segment = segments("e1", 1)[0]
     let wasLost = try await fixture.run(commandTimeout: .milliseconds(200)) { redis async throws in
       let record = RecordStage(redis: redis, keyspace: keyspace)
-      _ = try await record.isSettled(segment)
+      _ = try await redis.hasSettled(segment)
       fixture.server.freeze()
       do {
         _ = try await record.settle(segment, tally(accepted: 5), now: noon)

@@ -10,6 +10,10 @@ final class ConsumerState {
   var paused: Set<KafkaPartition> = []
   var offsetsToCommitOnRevoke: (([KafkaPartition]) -> [KafkaPartition: Int64])?
   var revokeCommitTimeout = Duration.seconds(2)
+  /// Partitions that the group wants back are kept until `giveUp` is called.
+  var asksBeforeRevoke = false
+  /// What the group waits for.
+  var revoking: [KafkaPartition] = []
 
   init(log: @escaping KafkaLog) { self.log = log }
 
@@ -64,14 +68,13 @@ extension ConsumerState {
       assigned.formUnion(partitions)
       recorded.append(.assigned(partitions.sorted()))
     case RD_KAFKA_RESP_ERR__REVOKE_PARTITIONS:
-      let isLost = rd_kafka_assignment_lost(client) != 0
-      if !isLost { commitBeforeRevoke(client, partitions) }
-      // Given back unpaused: the pause must not survive into a later assignment.
-      resume(client, partitions)
-      unassign(client, list)
-      assigned.subtract(partitions)
-      let sorted = partitions.sorted()
-      recorded.append(isLost ? .lost(sorted) : .revoked(sorted))
+      if asksBeforeRevoke, rd_kafka_assignment_lost(client) == 0, !partitions.isEmpty {
+        // librdkafka waits for the call that unassigns, and the group with it.
+        revoking = partitions
+        recorded.append(.revoking(partitions.sorted()))
+      } else {
+        giveUp(client, partitions, list)
+      }
     default:
       // The rebalance failed: hold nothing, the next one begins afresh.
       recorded.append(.error(KafkaError(event, doing: "joining the group")))
@@ -80,6 +83,22 @@ extension ConsumerState {
       paused.removeAll()
       note(rd_kafka_assign(client, nil), doing: "giving up the partitions")
     }
+  }
+
+  /// Commits what may be committed and unassigns.
+  func giveUp(
+    _ client: OpaquePointer, _ partitions: [KafkaPartition],
+    _ list: UnsafeMutablePointer<rd_kafka_topic_partition_list_t>?
+  ) {
+    revoking = []
+    let isLost = rd_kafka_assignment_lost(client) != 0
+    if !isLost { commitBeforeRevoke(client, partitions) }
+    // Given back unpaused: the pause must not survive into a later assignment.
+    resume(client, partitions)
+    unassign(client, list)
+    assigned.subtract(partitions)
+    let sorted = partitions.sorted()
+    recorded.append(isLost ? .lost(sorted) : .revoked(sorted))
   }
 
   /// Only partitions that are paused: resuming another one moves its position.

@@ -37,8 +37,9 @@ struct KafkaConfiguration: ~Copyable {
     try set("allow.auto.create.topics", "false")
     try set("fetch.wait.max.ms", "\(options.fetchWaitMaximum.wholeMilliseconds)")
     try set("session.timeout.ms", "\(session)")
-    // A third of the session: two heartbeats may be lost.
-    try set("heartbeat.interval.ms", "\(max(session / 3, 1))")
+    // How long a rebalance may go unnoticed; a third of a short session, so that two may be lost.
+    let heartbeat = min(options.heartbeatInterval.wholeMilliseconds, session / 3)
+    try set("heartbeat.interval.ms", "\(max(heartbeat, 1))")
     try set(
       "max.poll.interval.ms", "\(max(options.pollIntervalMaximum.wholeMilliseconds, session))")
     try set("queued.max.messages.kbytes", "\(readAheadKilobytes)")

@@ -44,6 +44,20 @@ package final class KafkaConsumer {
     set { state.offsetsToCommitOnRevoke = newValue }
   }
 
+  /// With this, a revocation comes as `.revoking` and the partitions stay ours until
+  /// `giveUpRevoked`, which must come soon: the whole group waits.
+  package var asksBeforeRevoke: Bool {
+    get { state.asksBeforeRevoke }
+    set { state.asksBeforeRevoke = newValue }
+  }
+
+  /// Gives back what `.revoking` named; what happened then comes out of `poll`.
+  package func giveUpRevoked() {
+    guard !isClosed, !state.revoking.isEmpty else { return }
+    let list = PartitionList(state.revoking)
+    state.giveUp(client, state.revoking, list.handle)
+  }
+
   package var assignment: Set<KafkaPartition> { state.assigned }
   package var paused: Set<KafkaPartition> { state.paused }
 
@@ -119,6 +133,8 @@ package final class KafkaConsumer {
   @discardableResult
   package func close(timeout: Duration) -> Bool {
     guard !isClosed else { return true }
+    giveUpRevoked()
+    state.asksBeforeRevoke = false
     wake(descriptor: nil)
     isClosed = true
     let leftInOrder = leave(timeout: timeout)

@@ -74,6 +74,8 @@ package enum KafkaPoll: Sendable, Equatable {
   case message(KafkaMessage)
   /// These partitions are ours now; reading begins at their committed offsets.
   case assigned([KafkaPartition])
+  /// The group wants these back and waits: finish what is under way, then call `giveUpRevoked`.
+  case revoking([KafkaPartition])
   /// The group took these back in good order.
   case revoked([KafkaPartition])
   /// These were taken away without asking; others may be working on them already.

@@ -27,6 +27,9 @@ package struct KafkaOptions: Sendable, Equatable {
   /// After this long without heartbeat the group gives our partitions to others. Brokers allow 6
   /// s to 30 min by default.
   package var sessionTimeout = Duration.seconds(10)
+  /// How often the group's coordinator hears of us, and we of a rebalance: a group waits this long
+  /// for its slowest member. Never more than a third of the session.
+  package var heartbeatInterval = Duration.seconds(3)
   /// After this long without `poll` we leave the group ourselves. Never shorter than the session.
   package var pollIntervalMaximum = Duration.seconds(60)
   /// Bytes read ahead of `poll`, over all partitions. Before 2.2 librdkafka looks only once a
@@ -66,6 +69,24 @@ extension KafkaOptions {
     "enable.idempotence": "a retried record must not be written twice",
     "acks": "an unreplicated record can be lost",
     "request.required.acks": "an unreplicated record can be lost",
+    "auto.offset.reset":
+      "a group without offsets must begin with the oldest event, or it loses some",
+    "topic.auto.offset.reset": "a group without offsets must begin with the oldest event",
+    "enable.ssl.certificate.verification": "brokers' certificates are always checked",
+    "ssl.engine.location": "no foreign code is loaded into the worker",
+    "ssl.providers": "no foreign code is loaded into the worker",
+    "plugin.library.paths": "no foreign code is loaded into the worker",
+    "opaque": "it is a pointer of this program's",
+    "interceptors": "it is a pointer of this program's",
+    "default_topic_conf": "it is a pointer of this program's",
+    "delivery.report.only.error": "a record that was written would never be reported",
+    "dr_cb": "it is a pointer of this program's",
+    "dr_msg_cb": "it is a pointer of this program's",
+    "transactional.id": "records are written outside of transactions",
+    "isolation.level": "it must stay read_committed: an aborted event was never announced",
+    "partitioner": "segments are spread by their keys",
+    "message.timeout.ms": "it has a setting of its own",
+    "allow.auto.create.topics": "a mistyped topic must not come into being",
     "enable.partition.eof": "the end of a partition is no message",
     "log.queue": "log lines are passed on as they come",
     "sasl.password": "it has a setting of its own, which reads it from a file",

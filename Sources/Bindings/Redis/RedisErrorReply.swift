@@ -47,6 +47,8 @@ package struct RedisErrorReply: Error, Sendable, Equatable, CustomStringConverti
     if text.count <= 1024, message.hasPrefix("ERR Error running script") {
       for (word, kind) in kinds where message.contains("-\(word) ") { return kind }
     }
+    // And from Redis 7 on it says so in other words.
+    if message.hasPrefix("ERR The user executing the script can't") { return .noPermission }
     return .other
   }
 

@@ -21,6 +21,10 @@ extension SettingTable {
       "kafka.topics.dead_letters", \.kafka.topics.deadLetters,
       default: "notify-followers.dead-letters", .topic,
       "Records that could not be understood, as they were, with headers that say why."),
+    .text(
+      "kafka.topics.stragglers", \.kafka.topics.stragglers,
+      default: "notify-followers.stragglers", .topic,
+      "Pushes that only wait for another try, out of their segment's way."),
     .choice(
       "kafka.security.protocol", \.kafka.security.securityProtocol, default: .plaintext,
       "How brokers are spoken to. With TLS their certificate and host name are always checked."),
@@ -49,6 +53,11 @@ extension SettingTable {
       .seconds(6)...(.seconds(30 * 60)),
       "A worker silent for so long loses its partitions to the others. Brokers take 6 s "
         + "to 30 min (group.min/max.session.timeout.ms)."),
+    .duration(
+      "kafka.heartbeat_interval", \.kafka.heartbeatInterval, default: .seconds(3),
+      .milliseconds(100)...(.seconds(60)),
+      "How long a group may wait for this worker in a rebalance; at most a third of the "
+        + "session time-out is used."),
     .size(
       "kafka.maximum_event_bytes", \.kafka.maximumEventBytes, default: 64 << 10,
       (1 << 10)...(1 << 20),
@@ -110,6 +119,7 @@ enum KafkaProperties {
     "sasl.mechanisms": "kafka.security.mechanism", "sasl.username": "kafka.security.username",
     "sasl.password": "kafka.security.password_file", "ssl.ca.location": "kafka.security.ca_file",
     "fetch.wait.max.ms": "kafka.fetch_wait_maximum", "session.timeout.ms": "kafka.session_timeout",
+    "heartbeat.interval.ms": "kafka.heartbeat_interval",
   ]
 
   private static let owned: [String: String] = [
@@ -117,6 +127,17 @@ enum KafkaProperties {
     "auto.commit.enable": "an offset is committed only when its segment is settled and recorded",
     "enable.auto.offset.store":
       "an offset is committed only when its segment is settled and recorded",
+    "auto.offset.reset": "a group without offsets begins with the oldest event, or it loses some",
+    "topic.auto.offset.reset": "a group without offsets begins with the oldest event",
+    "ssl.engine.location": "no foreign code is loaded into the worker",
+    "ssl.providers": "no foreign code is loaded into the worker",
+    "ssl.engine.id": "no foreign code is loaded into the worker",
+    "delivery.report.only.error": "a record that was written would never be reported",
+    "transactional.id": "records are written outside of transactions",
+    "isolation.level": "events of aborted transactions are never read",
+    "partitioner": "segments are spread by their keys",
+    "message.timeout.ms": "how long a record may take is the worker's to decide",
+    "allow.auto.create.topics": "a mistyped topic must not come into being",
     "enable.partition.eof": "the consumer has no use for it and would see it as an error",
     "enable.idempotence": "segments and dead letters are written once, in order",
     "acks": "segments and dead letters are written to all in-sync replicas",

@@ -25,6 +25,8 @@ final class FollowerSource {
     /// `run` is the id of the server's run that gave the cursor: another run would take it and
     /// skip members.
     case scan(cursor: String, run: String?)
+    /// The segment names its users itself.
+    case listed(StragglerList)
   }
 
   private let redis: RedisClient
@@ -56,6 +58,9 @@ final class FollowerSource {
     case .plain(let key):
       reading = .scan(cursor: "0", run: nil)
       keys = [key]
+    case .stragglers(let list):
+      reading = .listed(list)
+      keys = [list.id]
     }
   }
 
@@ -69,7 +74,21 @@ final class FollowerSource {
       return FollowerBatch(bytes: ByteArena(capacity: 0), users: [])
     case .whole: return try await readWhole(key)
     case .scan(let cursor, let run): return try await scan(key, cursor, run)
+    case .listed(let list):
+      advance()
+      return Self.batch(list)
     }
+  }
+
+  /// Each user once, however many of the pushes are theirs.
+  private static func batch(_ list: StragglerList) -> FollowerBatch {
+    var batch = FollowerBatch(bytes: ByteArena(capacity: 32 * list.pushes.count), users: [])
+    var seen: Set<[UInt8]> = []
+    for push in list.pushes {
+      let user = Array(push.user.utf8)
+      if seen.insert(user).inserted { batch.users.append(batch.bytes.append(user)) }
+    }
+    return batch
   }
 
   private func isLarge(_ key: String) async throws(ExpandError) -> Bool {

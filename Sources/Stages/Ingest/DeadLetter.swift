@@ -26,6 +26,13 @@ package struct DeadLetter: Sendable, Equatable {
     headers = Array(original.prefix(Self.maximumOriginalHeaders)) + own
   }
 
+  /// The place of the record that this one repeats, when somebody sent a dead letter in again.
+  package static func source(of message: KafkaMessage) -> String? {
+    let header = message.headers.first { $0.name == "fanfare-source" }
+    guard let value = header?.value, value.count <= 512 else { return nil }
+    return String(decoding: value, as: UTF8.self)
+  }
+
   /// The same without what made it large, for a broker that refuses it as too large: a record that
   /// was just within the topic's limit is over it with our headers. `fanfare-source` says where the
   /// whole record stands; `fanfare-key-bytes` and `fanfare-value-bytes`, how large it is.

@@ -2,6 +2,7 @@
 package struct IngestOptions: Sendable, Equatable {
   package var eventsTopic = "notify-followers"
   package var segmentsTopic = "notify-followers.segments"
+  package var stragglersTopic = "notify-followers.stragglers"
   package var deadLettersTopic = "notify-followers.dead-letters"
   /// A larger record is refused without being parsed. A segment record carries its event, so it may
   /// be `segmentOverheadBytes` longer.
@@ -14,6 +15,8 @@ package struct IngestOptions: Sendable, Equatable {
   package var clockSkewMilliseconds: Int64 = 10 * 60 * 1000
 
   package static let segmentOverheadBytes = 1024
+  /// What the pushes of a straggler record take at most, besides its event.
+  package static let stragglerBytes = 64 * 1024
 
   package init() {}
 }

@@ -20,7 +20,7 @@ package struct IngestStage: Sendable {
   /// - Parameter now: ms since 1970.
   package func decode(_ message: KafkaMessage, now: Int64) -> IngestResult {
     do {
-      if message.topic == options.segmentsTopic {
+      if message.topic == options.segmentsTopic || message.topic == options.stragglersTopic {
         return .segment(try decodeSegment(message))
       }
       return .event(try decodeEvent(message, now: now))
@@ -38,7 +38,8 @@ package struct IngestStage: Sendable {
   }
 
   private func decodeSegment(_ message: KafkaMessage) throws(IngestError) -> Segment {
-    let limit = options.maximumEventBytes + IngestOptions.segmentOverheadBytes
+    var limit = options.maximumEventBytes + IngestOptions.segmentOverheadBytes
+    if message.topic == options.stragglersTopic { limit += IngestOptions.stragglerBytes }
     let (_, value) = try parse(message, limit: limit)
     return try SegmentRecord.decode(value, events: EventDecoder(options: options))
   }

@@ -2,11 +2,13 @@ import JSON
 import Keyspace
 import Model
 
-/// A segment as a record of the segments topic: the event's own document and which of its
-/// followers. Written and read by workers only. Its event was validated when it was read first, and
-/// is again; only the clock is not asked twice, since workers' clocks differ.
+/// A segment as a record of the segments or the stragglers topic: the event's own document and
+/// which of its followers. Written and read by workers only. Its event was validated when it was
+/// read first, and is again; only the clock is not asked twice, since workers' clocks differ.
 package enum SegmentRecord {
-  private static let members: Set<String> = ["event", "shard", "generation", "plain", "segments"]
+  private static let members: Set<String> = [
+    "event", "shard", "generation", "plain", "segments", "id", "parent", "stragglers",
+  ]
   /// As many as a streamer's heading may have.
   private static let maximumShards: Int64 = 65_536
   /// Another system's key with a streamer's id of at most 128 bytes in it.
@@ -20,6 +22,7 @@ package enum SegmentRecord {
       value += Array(#","shard":\#(index),"generation":\#(generation)"#.utf8)
     case .plain(let key):
       value += Array(#","plain":\#(JSONText.quoted(key))"#.utf8)
+    case .stragglers(let list): value += StragglerRecord.members(list)
     }
     value += Array(#","segments":\#(segment.count)}"#.utf8)
     return (Array("\(segment.event.id)/\(segment.id)".utf8), value)
@@ -35,6 +38,13 @@ package enum SegmentRecord {
     let document = Array(JSONText.compact(inner).utf8)
     let event = try events.decode(inner, document: document)
     let count = try number(object, "segments", 1...maximumShards)
+    if object["stragglers"] != nil {
+      guard object["plain"] == nil, object["shard"] == nil, object["generation"] == nil else {
+        throw IngestError(.badSegment, "stragglers are a segment without a shard and a plain set")
+      }
+      let list = try StragglerRecord.decode(object)
+      return Segment(event: event, slice: .stragglers(list), count: Int(count))
+    }
     if let plain = object["plain"] {
       guard let key = plain.string, isPlainKey(key) else {
         throw IngestError(

@@ -10,6 +10,8 @@ package struct FanOutStatus: Sendable, Equatable {
   package let streamer: String
   package let template: String
   package let source: String
+  /// What stood in the way of pushes when they became stragglers last; empty when nothing did.
+  package let obstacle: String
   /// Every number by its field's name, `rejected:<Reason>` among them.
   package let numbers: [String: Int]
 
@@ -18,12 +20,15 @@ package struct FanOutStatus: Sendable, Equatable {
     streamer = fields["streamer"] ?? ""
     template = fields["template"] ?? ""
     source = fields["source"] ?? ""
+    obstacle = fields["obstacle"] ?? ""
     numbers = fields.compactMapValues { Int($0) }
   }
 
   package subscript(_ field: String) -> Int { numbers[field] ?? 0 }
 
   package var segments: Int { self["segments"] }
+  /// Segments that hold stragglers; they come on top of `segments`.
+  package var stragglers: Int { self["stragglers"] }
   package var settled: Int { self["settled"] }
   package var recipients: Int { self["recipients"] }
   package var pushes: Int { self["pushes"] }

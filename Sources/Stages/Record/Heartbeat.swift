@@ -15,6 +15,24 @@ extension RecordStage {
     _ = try await execute(pipeline)
   }
 
+  /// Adds to the statistics how many records went to the dead letters, by the code of the reason.
+  package func countDeadLetters(_ codes: [String: Int], now: Int64) async throws(RecordError) {
+    guard !codes.isEmpty else { return }
+    var arguments = [
+      String(Keyspace.dayLifetimeSeconds), String(Keyspace.minuteLifetimeSeconds),
+      "dead_letters", String(codes.values.reduce(0, +)),
+    ]
+    for (code, count) in codes.sorted(by: { $0.key < $1.key }) {
+      arguments += ["dead_letters:\(code)", String(count)]
+    }
+    _ = try await evaluate(
+      RecordScripts.deadLetters,
+      keys: [
+        keyspace.statsTotal, keyspace.statsDay(milliseconds: now),
+        keyspace.statsMinute(milliseconds: now),
+      ], arguments: arguments)
+  }
+
   /// Writes the counters of all time as the point of these 10 seconds. Every worker may call it:
   /// the first one writes the point. Returns whether this call was the first.
   @discardableResult
@@ -29,7 +47,7 @@ extension RecordStage {
 
   static let seriesFields = [
     "events", "events_done", "events_expired", "events_duplicate", "segments", "recipients",
-    "pushes", "accepted", "expired", "cancelled", "suppressed", "retried", "pruned",
-    "prune_refused", "quarantined", "skipped", "record_errors",
+    "pushes", "accepted", "rejected", "expired", "cancelled", "suppressed", "retried", "stragglers",
+    "pruned", "prune_refused", "quarantined", "skipped", "dead_letters", "record_errors",
   ]
 }

@@ -6,8 +6,8 @@ package enum Opening: Sendable, Equatable {
   case new
   /// Redelivered before it was done. `plan` is the audience it was planned with: go on with that
   /// one, so that its settled marks keep their meaning when the followers were resharded in
-  /// between.
-  case resumed(plan: Audience)
+  /// between. The first `published` of its segments are in Kafka.
+  case resumed(plan: Audience, published: Int)
   /// Another record brought the same id before: drop it.
   case duplicate
   /// Redelivered after it was done or had expired: commit its offset.
@@ -31,11 +31,18 @@ package enum Settlement: Sendable, Equatable {
 }
 
 package struct SettledSegment: Sendable, Equatable {
-  /// It was the last one: the event's state is `done`.
-  package let fanOutDone: Bool
+  /// It was the last one: what became of the whole fan-out, whose state is `done`.
+  package let fanOut: [FanOutFigure]?
+  package var fanOutDone: Bool { fanOut != nil }
   package let findings: PruneFindings
   /// Counters that Redis did not take (overflow, a key of another type); the rest was recorded.
   package let recordErrors: Int
+}
+
+/// One counter of a fan-out's hash.
+package struct FanOutFigure: Sendable, Equatable {
+  package let name: String
+  package let count: Int
 }
 
 /// What became of Apple's verdicts on tokens.
@@ -52,7 +59,7 @@ package struct PruneFindings: Sendable, Equatable {
 
   package init() {}
 
-  mutating func add(_ other: PruneFindings) {
+  package mutating func add(_ other: PruneFindings) {
     pruned += other.pruned
     refused += other.refused
     quarantined += other.quarantined

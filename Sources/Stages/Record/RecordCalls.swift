@@ -12,7 +12,7 @@ extension RecordStage {
     var keys = [
       keyspace.event(id: event.id), keyspace.settled(id: event.id), keyspace.statsTotal,
       keyspace.statsDay(milliseconds: now), keyspace.statsMinute(milliseconds: now),
-      keyspace.statsEvents,
+      keyspace.statsEvents, keyspace.claims(id: event.id), keyspace.stragglers(id: event.id),
     ]
     var arguments = [
       String(now), event.id, event.streamer, event.template,

@@ -14,6 +14,8 @@ package struct RecordError: Error, Sendable, Equatable, CustomStringConvertible 
     case wrongType
     /// A key holds a value that none of us wrote.
     case badContent
+    /// Our clock and Redis' differ over whether an event has expired: wait until they agree.
+    case clocksDisagree
     /// Redis answered what no version known to us answers.
     case unexpected
     /// The client was closed.
@@ -27,7 +29,7 @@ package struct RecordError: Error, Sendable, Equatable, CustomStringConvertible 
 
   /// Whether the same call may succeed later without anybody mending the data.
   package var isTransient: Bool {
-    code == .unavailable || code == .refused || code == .notPermitted
+    code == .unavailable || code == .refused || code == .notPermitted || code == .clocksDisagree
   }
 
   package var description: String { cause.map { "\(message): \($0)" } ?? message }
@@ -66,6 +68,14 @@ package struct RecordError: Error, Sendable, Equatable, CustomStringConvertible 
     case (_, .permanent):
       self.init(.unexpected, "Redis refuses a command of ours", cause: reply)
     }
+  }
+
+  /// Both in ms since 1970.
+  package static func clocksDisagree(ours: Int64, redis: Int64) -> RecordError {
+    RecordError(
+      .clocksDisagree,
+      "this worker's clock is \((ours - redis) / 1000) s ahead of Redis', and the event "
+        + "has expired by one of them only: set the clocks (NTP)")
   }
 
   static func badContent(_ message: String) -> RecordError { RecordError(.badContent, message) }

@@ -3,17 +3,18 @@ package struct RecordOptions: Sendable {
   /// Verdicts that one script takes. A script holds up the whole Redis server: 256 verdicts are
   /// about a millisecond.
   package var verdictsPerScript: Int
-  /// Share of the answered pushes of a segment above which "unusable token" is read as a mistake
-  /// of ours (wrong environment, wrong app), so that no binding is set aside.
-  package var unusableShare: Double
-  /// Below this many unusable tokens in a segment the share says nothing.
-  package var unusableMinimum: Int
+  /// Bindings are set aside as unusable only while Apple has taken, of the same app and
+  /// environment, so many times as many pushes: otherwise the environment or the app that they are
+  /// bound with is wrong, and so are we.
+  package var acceptedForEachUnusable: Int
+  /// And at least so many: a handful of pushes proves nothing.
+  package var acceptedMinimum: Int
 
   package init(
-    verdictsPerScript: Int = 256, unusableShare: Double = 0.2, unusableMinimum: Int = 20
+    verdictsPerScript: Int = 256, acceptedForEachUnusable: Int = 4, acceptedMinimum: Int = 20
   ) {
     self.verdictsPerScript = max(1, verdictsPerScript)
-    self.unusableShare = unusableShare
-    self.unusableMinimum = unusableMinimum
+    self.acceptedForEachUnusable = acceptedForEachUnusable
+    self.acceptedMinimum = acceptedMinimum
   }
 }

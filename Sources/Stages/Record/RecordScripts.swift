@@ -12,14 +12,15 @@ enum RecordScripts {
   static let settle = RedisScript(prelude + pruneFunction + settleBody)
   static let prune = RedisScript(prelude + pruneFunction + pruneBody)
   static let series = RedisScript(seriesBody)
+  static let deadLetters = RedisScript(deadLettersBody)
 
-  /// KEYS 1…6 of every script but `series`: event, its settled segments, statistics of all time,
-  /// of the day, of the minute, stream of summaries. ARGV 1…8: now in ms, event id, streamer,
-  /// template, lifetimes in seconds of event, day, minute, entries that the stream of summaries
-  /// keeps.
+  /// KEYS 1…8 of every script but `series`: event, its settled segments, statistics of all time, of
+  /// the day, of the minute, stream of summaries, claims, planned segments of stragglers. ARGV 1…8:
+  /// now in ms, event id, streamer, template, lifetimes in seconds of event, day, minute, entries
+  /// that the stream of summaries keeps.
   private static let prelude = """
-    local event, settled, total, day, minute, events =
-      KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6]
+    local event, settled, total, day, minute, events, claims, stragglers =
+      KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6], KEYS[7], KEYS[8]
     local now, id, streamer, template = ARGV[1], ARGV[2], ARGV[3], ARGV[4]
     local failed = 0
 
@@ -27,6 +28,22 @@ enum RecordScripts {
       local kind = redis.call('TYPE', key)['ok']
       if kind ~= wanted and kind ~= 'none' then
         return redis.error_reply('WRONGTYPE ' .. key .. ' is a ' .. kind .. ', not a ' .. wanted)
+      end
+    end
+
+    -- What the user may not do is found out before anything is written: half a script's writes
+    -- would be counted twice when it is repeated. Redis 6.2 cannot be asked.
+    local function forbidden()
+      if not redis.acl_check_cmd then return end
+      for _, command in ipairs({{'HGET', event, 'f'}, {'HSET', event, 'f', 'v'},
+          {'HINCRBY', event, 'f', '1'}, {'EXPIRE', event, '1'}, {'SADD', settled, 'm'},
+          {'SCARD', settled}, {'HINCRBY', total, 'f', '1'}, {'HINCRBY', day, 'f', '1'},
+          {'HINCRBY', minute, 'f', '1'}, {'EXPIRE', minute, '1'},
+          {'XADD', events, '*', 'f', 'v'}, {'HDEL', claims, 'f'}, {'SADD', stragglers, 'm'}}) do
+        if not redis.acl_check_cmd(unpack(command)) then
+          return redis.error_reply('NOPERM our user may not run ' .. command[1] .. ' on '
+            .. command[2])
+        end
       end
     end
 
@@ -54,6 +71,7 @@ enum RecordScripts {
     local function keep()
       redis.call('EXPIRE', event, ARGV[5])
       redis.call('EXPIRE', settled, ARGV[5])
+      redis.call('EXPIRE', stragglers, ARGV[5])
       redis.call('EXPIRE', day, ARGV[6])
       redis.call('EXPIRE', minute, ARGV[7])
       if failed > 0 then
@@ -75,8 +93,8 @@ enum RecordScripts {
       local entry = {'XADD', events, 'MAXLEN', '~', ARGV[8], '*', 'event', id,
         'streamer', streamer, 'template', template, 'state', state,
         'rejected', string.format('%.0f', rejected)}
-      for _, field in ipairs({'segments', 'recipients', 'pushes', 'accepted', 'expired',
-          'cancelled', 'suppressed', 'retried', 'pruned', 'quarantined', 'skipped',
+      for _, field in ipairs({'segments', 'stragglers', 'recipients', 'pushes', 'accepted',
+          'expired', 'cancelled', 'suppressed', 'retried', 'pruned', 'quarantined', 'skipped',
           'started_ms', 'first_push_ms', 'last_push_ms', 'done_ms'}) do
         entry[#entry + 1] = field
         entry[#entry + 1] = value[field] or '0'
@@ -84,15 +102,16 @@ enum RecordScripts {
       try(unpack(entry))
     end
 
-    local problem = wrong(event, 'hash') or wrong(settled, 'set')
+    local problem = forbidden() or wrong(event, 'hash') or wrong(settled, 'set')
+      or wrong(stragglers, 'set')
     if problem then return problem end
 
     """
 
-  /// ARGV 9…11: source, segments, plan. Answers {what it is, the plan it was opened with, its
-  /// segments}.
+  /// ARGV 9…12: source, segments, plan, the source that this record replays or nothing. Answers
+  /// {what it is, the plan it was opened with, its segments, how many of them were published}.
   private static let openBody = """
-    local source, segments, plan = ARGV[9], ARGV[10], ARGV[11]
+    local source, segments, plan, replayed = ARGV[9], ARGV[10], ARGV[11], ARGV[12]
     local known = redis.call('HMGET', event, 'state', 'source', 'plan', 'segments')
     if not known[1] and redis.call('EXISTS', event) == 0 then
       create('running')
@@ -100,26 +119,34 @@ enum RecordScripts {
       count('events', 1)
       if segments == '0' then finish('done') end
       keep()
-      return {'new', plan, segments}
+      return {'new', plan, segments, '0'}
+    end
+    if replayed ~= '' and known[2] == replayed then
+      redis.call('HSET', event, 'source', source)
+      known[2] = source
     end
     if known[2] and known[2] ~= source then
       count('events_duplicate', 1)
       keep()
-      return {'duplicate', '', ''}
+      return {'duplicate', '', '', '0'}
     end
-    if known[1] == 'done' or known[1] == 'expired' then return {'finished', '', ''} end
+    if known[1] == 'done' or known[1] == 'expired' then return {'finished', '', '', '0'} end
     if not known[1] then create('running') end
     redis.call('HSETNX', event, 'source', source)
     redis.call('HSETNX', event, 'plan', plan)
     redis.call('HSETNX', event, 'segments', segments)
     keep()
-    known = redis.call('HMGET', event, 'plan', 'segments')
-    return {'resumed', known[1], known[2]}
+    known = redis.call('HMGET', event, 'plan', 'segments', 'published')
+    return {'resumed', known[1], known[2], known[3] or '0'}
     """
 
-  /// ARGV 9: source.
+  /// ARGV 9, 10: source, when the event expires in ms since 1970. Redis' clock is asked too: a
+  /// worker whose own is ahead must not expire an event for everybody.
   private static let expireBody = """
     local source = ARGV[9]
+    local time = redis.call('TIME')
+    local clock = tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
+    if clock < tonumber(ARGV[10]) then return {'early', string.format('%.0f', clock)} end
     local known = redis.call('HMGET', event, 'state', 'source')
     if known[2] and known[2] ~= source then
       count('events_duplicate', 1)
@@ -142,7 +169,8 @@ enum RecordScripts {
   /// Apple's timestamp or reason, user, member). A binding is taken out at most once, and only
   /// then it is counted, so running this again for the same verdicts changes nothing. A binding
   /// without a time may go; one whose time cannot be read stays, because nothing proves that
-  /// Apple's word is the younger.
+  /// Apple's word is the younger. What is refused is not counted here, since nothing marks it: the
+  /// tally carries it to the script that settles, which counts once.
   private static let pruneFunction = """
     local pruned, refused, quarantined = 0, 0, 0
 
@@ -169,8 +197,7 @@ enum RecordScripts {
         end
         key, argument = key + 4, argument + 4
       end
-      for _, counter in ipairs({{'pruned', pruned}, {'prune_refused', refused},
-          {'quarantined', quarantined}}) do
+      for _, counter in ipairs({{'pruned', pruned}, {'quarantined', quarantined}}) do
         if counter[2] > 0 then
           try('HINCRBY', event, counter[1], counter[2])
           count(counter[1], counter[2])
@@ -183,26 +210,38 @@ enum RecordScripts {
   /// ARGV 9…: verdicts.
   private static let pruneBody = """
     if redis.call('EXISTS', event) == 0 then create('running') end
-    prune(7, 9)
+    prune(9, 9)
     keep()
     return {'pruned', pruned, refused, quarantined, failed}
     """
 
-  /// ARGV 9…: segment, segments of the fan-out, first and last push ms, number of counters, then
-  /// name and amount of each, then verdicts.
+  /// ARGV 9…: segment, segments of the fan-out, first and last push ms, what stood in the way of
+  /// stragglers or nothing, number of counters, then name and amount of each, number of segments of
+  /// stragglers, then the id of each, then verdicts. Answers {what it did, whether it was the last,
+  /// pruned, refused, set aside, counters that failed, outcomes of the fan-out when it is done}.
   private static let settleBody = """
-    local segment, segments, first, last = ARGV[9], ARGV[10], tonumber(ARGV[11]), tonumber(ARGV[12])
-    local counters = tonumber(ARGV[13])
+    local segment, segments = ARGV[9], ARGV[10]
+    local first, last = tonumber(ARGV[11]), tonumber(ARGV[12])
+    local counters = tonumber(ARGV[14])
+    local argument = 15 + 2 * counters
+    local lists = tonumber(ARGV[argument])
     if redis.call('SADD', settled, segment) == 0 then return {'already'} end
+    redis.call('HDEL', claims, segment)
     if redis.call('EXISTS', event) == 0 then create('running') end
     redis.call('HSETNX', event, 'state', 'running')
     redis.call('HSETNX', event, 'segments', segments)
-    for i = 14, 12 + 2 * counters, 2 do
+    for i = argument + 1, argument + lists do redis.call('SADD', stragglers, ARGV[i]) end
+    for i = 15, 13 + 2 * counters, 2 do
       try('HINCRBY', event, ARGV[i], ARGV[i + 1])
       count(ARGV[i], ARGV[i + 1])
     end
     try('HSET', event, 'settled', redis.call('SCARD', settled))
     count('segments', 1)
+    if lists > 0 then
+      try('HINCRBY', event, 'stragglers', lists)
+      count('stragglers', lists)
+    end
+    if ARGV[13] ~= '' then try('HSET', event, 'obstacle', ARGV[13], 'obstacle_ms', now) end
     local times = redis.call('HMGET', event, 'first_push_ms', 'last_push_ms')
     local earliest, latest = tonumber(times[1] or ''), tonumber(times[2] or '')
     if first > 0 and (not earliest or first < earliest) then
@@ -211,16 +250,26 @@ enum RecordScripts {
     if last > 0 and (not latest or last > latest) then
       redis.call('HSET', event, 'last_push_ms', ARGV[12])
     end
-    prune(7, 14 + 2 * counters)
-    local done = 0
+    prune(9, argument + lists + 1)
+    if refused > 0 then
+      try('HINCRBY', event, 'prune_refused', refused)
+      count('prune_refused', refused)
+    end
+    local done, outcomes = 0, {}
     local planned = tonumber(redis.call('HGET', event, 'segments')) or tonumber(segments)
+    planned = planned + redis.call('SCARD', stragglers)
     if redis.call('SCARD', settled) >= planned then
       done = 1
       local state = redis.call('HGET', event, 'state')
       if state ~= 'done' and state ~= 'expired' then finish('done') end
+      for _, field in ipairs({'recipients', 'pushes', 'accepted', 'rejected', 'expired',
+          'cancelled', 'suppressed', 'retried', 'stragglers'}) do
+        outcomes[#outcomes + 1] = field
+        outcomes[#outcomes + 1] = redis.call('HGET', event, field) or '0'
+      end
     end
     keep()
-    return {'recorded', done, pruned, refused, quarantined, failed}
+    return {'recorded', done, pruned, refused, quarantined, failed, outcomes}
     """
 
   /// KEYS 1, 2: statistics of all time, stream of points. ARGV: id of the point, entries to keep,
@@ -238,6 +287,17 @@ enum RecordScripts {
       if string.find(reply.err, 'equal or smaller', 1, true) then return 0 end
       return reply
     end
+    return 1
+    """
+
+  /// KEYS: statistics of all time, of the day, of the minute. ARGV: lifetimes in seconds of day and
+  /// minute, then name and amount of each counter.
+  private static let deadLettersBody = """
+    for i = 3, #ARGV, 2 do
+      for _, key in ipairs(KEYS) do redis.call('HINCRBY', key, ARGV[i], ARGV[i + 1]) end
+    end
+    redis.call('EXPIRE', KEYS[2], ARGV[1])
+    redis.call('EXPIRE', KEYS[3], ARGV[2])
     return 1
     """
 }

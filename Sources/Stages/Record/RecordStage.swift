@@ -10,22 +10,27 @@ package final class RecordStage {
   let redis: RedisClient
   let keyspace: Keyspace
   let options: RecordOptions
+  var unusableTokens: UnusableTokenJudge
 
   package init(redis: RedisClient, keyspace: Keyspace, options: RecordOptions = RecordOptions()) {
     self.redis = redis
     self.keyspace = keyspace
     self.options = options
+    unusableTokens = UnusableTokenJudge(options)
   }
 
   /// Opens the fan-out of an event, or says why not. `source` is the record's
   /// `topic/partition/offset`: the same source again is a redelivery, another one a duplicate.
-  /// `now` is in ms since 1970.
+  /// `now` is in ms since 1970. `replayed`: the source of the record that this one repeats, when it
+  /// comes back from the dead letters; it then goes on where that one ended.
   package func open(
-    event: Event, audience: Audience, source: String, now: Int64
+    event: Event, audience: Audience, source: String, replayed: String? = nil, now: Int64
   ) async throws(RecordError) -> Opening {
     let reply = try await run(
       RecordScripts.open, event, now: now,
-      arguments: [source, String(audience.segmentCount), Plan.text(audience)])
+      arguments: [
+        source, String(audience.segmentCount), Plan.text(audience), replayed ?? "",
+      ])
     switch reply[0].text {
     case "new": return .new
     case "duplicate": return .duplicate
@@ -36,7 +41,7 @@ package final class RecordStage {
           "\(keyspace.event(id: event.id)) has no usable plan (fields plan and segments): "
             + "DEL it to fan the event out anew")
       }
-      return .resumed(plan: plan)
+      return .resumed(plan: plan, published: max(Int(reply[3].text ?? "") ?? 0, 0))
     default: throw .unexpected(reply.kind, from: "the script that opens an event")
     }
   }
@@ -47,8 +52,11 @@ package final class RecordStage {
   package func expire(
     event: Event, source: String, now: Int64
   ) async throws(RecordError) -> Expiry {
-    let reply = try await run(RecordScripts.expire, event, now: now, arguments: [source])
+    let reply = try await run(
+      RecordScripts.expire, event, now: now, arguments: [source, String(event.expiresAt)])
     switch reply[0].text {
+    case "early":
+      throw .clocksDisagree(ours: now, redis: Int64(reply[1].text ?? "") ?? 0)
     case "expired": return .recorded
     case "finished": return .alreadyRecorded
     case "duplicate": return .duplicate
@@ -56,39 +64,33 @@ package final class RecordStage {
     }
   }
 
-  package func isSettled(_ segment: Segment) async throws(RecordError) -> Bool {
-    try await areSettled([segment]) == [true]
+  /// Notes that the first `count` segments of a large event are in Kafka: who takes the event up
+  /// again writes the others only.
+  package func published(_ count: Int, of event: Event) async throws(RecordError) {
+    _ = try await execute(["HSET", keyspace.event(id: event.id), "published", String(count)])
   }
 
-  /// For each segment, all of one event, whether it is settled; one round trip.
-  package func areSettled(_ segments: [Segment]) async throws(RecordError) -> [Bool] {
-    guard let event = segments.first?.event.id else { return [] }
-    precondition(segments.allSatisfy { $0.event.id == event }, "segments of one event are asked")
-    let key = keyspace.settled(id: event)
-    let reply = try await execute(["SMISMEMBER", key] + segments.map(\.id))
-    guard reply.count == segments.count else {
-      throw .unexpected(reply.kind, from: "SMISMEMBER \(key)")
-    }
-    return (0..<segments.count).map { reply[$0].integer == 1 }
-  }
-
-  /// Records a settled segment: its mark, its counters, its verdicts, in one script; more verdicts
-  /// than `verdictsPerScript` are written by scripts before it. After a transient error repeat it
-  /// with the same tally: what was written is not written twice.
+  /// Records a settled segment: its mark, its counters, its verdicts and the segments that its
+  /// stragglers became, in one script; more verdicts than `verdictsPerScript` are written by
+  /// scripts before it. After a transient error repeat it with the same tally: what was written is
+  /// not written twice.
+  ///
+  /// - Parameter stragglers: ids of the segments that hold what this one has left without an
+  ///   outcome; their records are written already.
   package func settle(
-    _ segment: Segment, _ tally: SegmentTally, now: Int64
+    _ segment: Segment, _ tally: SegmentTally, stragglers: [String] = [], now: Int64
   ) async throws(RecordError) -> Settlement {
     let before = try await prune(segment, tally, leaving: options.verdictsPerScript, now: now)
-    let (verdicts, withheld) = admissible(tally.verdicts[...], of: tally)
+    let (verdicts, withheld) = admissible(tally.verdicts[...], segment, tally, now: now)
     var counters = Self.counters(of: tally)
-    if before.withheld + withheld > 0 {
-      counters.append(("quarantine_withheld", before.withheld + withheld))
-    }
+    let allWithheld = tally.withheld + withheld
+    if allWithheld > 0 { counters.append(("quarantine_withheld", allWithheld)) }
     var arguments = [
       segment.id, String(segment.count), String(tally.firstPushAt), String(tally.lastPushAt),
-      String(counters.count),
+      tally.obstacle ?? "", String(counters.count),
     ]
     for (name, count) in counters { arguments += [name, String(count)] }
+    arguments += [String(stragglers.count)] + stragglers
     let reply = try await run(
       RecordScripts.settle, segment.event, now: now, arguments: arguments, verdicts: verdicts)
     switch reply[0].text {
@@ -96,10 +98,11 @@ package final class RecordStage {
     case "recorded":
       var findings = before
       findings.add(Self.findings(reply, from: 2))
-      findings.withheld += withheld
+      findings.withheld = allWithheld
+      let isDone = Int(reply[1].integer ?? 0) == 1
       return .recorded(
         SettledSegment(
-          fanOutDone: Int(reply[1].integer ?? 0) == 1, findings: findings,
+          fanOut: isDone ? Self.outcomes(reply[6]) : nil, findings: findings,
           recordErrors: Int(reply[5].integer ?? 0)))
     default: throw .unexpected(reply.kind, from: "the script that settles a segment")
     }
@@ -108,22 +111,34 @@ package final class RecordStage {
   /// Writes the verdicts gathered so far but the last `leaving` and takes them out of the tally: a
   /// very large segment calls it now and then so that its memory stays bounded. `settle` does the
   /// rest.
+  @discardableResult
   package func prune(
     _ segment: Segment, _ tally: SegmentTally, leaving rest: Int = 0, now: Int64
   ) async throws(RecordError) -> PruneFindings {
     var findings = PruneFindings()
     while tally.verdicts.count > rest {
       let taken = min(options.verdictsPerScript, tally.verdicts.count - rest)
-      let (verdicts, withheld) = admissible(tally.verdicts.prefix(taken), of: tally)
+      let (verdicts, withheld) = admissible(
+        tally.verdicts.prefix(taken), segment, tally, now: now)
       if !verdicts.isEmpty {
         let reply = try await run(
           RecordScripts.prune, segment.event, now: now, arguments: [], verdicts: verdicts)
-        findings.add(Self.findings(reply, from: 1))
+        let found = Self.findings(reply, from: 1)
+        findings.add(found)
+        tally.pruneRefused += found.refused
       }
-      findings.withheld += withheld
-      tally.verdicts.removeFirst(taken)
+      tally.withheld += withheld
+      tally.dropVerdicts(taken)
     }
     return findings
+  }
+
+  /// Writes verdicts when a segment has gathered more than a few scripts' worth of them.
+  package func pruneSurplus(
+    _ segment: Segment, _ tally: SegmentTally, now: Int64
+  ) async throws(RecordError) -> PruneFindings {
+    guard tally.verdicts.count >= 4 * options.verdictsPerScript else { return PruneFindings() }
+    return try await prune(segment, tally, now: now)
   }
 
   /// The event's hash; nil when there is none (unknown, or older than its lifetime).
@@ -138,20 +153,16 @@ package final class RecordStage {
 // MARK: - Verdicts and counters
 
 extension RecordStage {
-  /// The verdicts that may be written: without those on unusable tokens when there are so many of
-  /// them that our own configuration must be wrong.
+  /// The verdicts that may be written: without those on unusable tokens while what Apple took of
+  /// the same app and environment does not show that our own configuration is right.
   private func admissible(
-    _ verdicts: ArraySlice<TokenVerdict>, of tally: SegmentTally
+    _ verdicts: ArraySlice<TokenVerdict>, _ segment: Segment, _ tally: SegmentTally, now: Int64
   ) -> (verdicts: [TokenVerdict], withheld: Int) {
-    let refusals =
-      tally.rejected[Int(RejectionReason.badDeviceToken.rawValue)]
-      + tally.rejected[Int(RejectionReason.deviceTokenNotForTopic.rawValue)]
-    let unusable = max(refusals, tally.verdicts.count { $0.finding.isUnusable })
-    let answered = tally.accepted + tally.rejected.reduce(0, +)
-    guard unusable >= options.unusableMinimum,
-      Double(unusable) > options.unusableShare * Double(answered)
-    else { return (Array(verdicts), 0) }
-    let kept = verdicts.filter { !$0.finding.isUnusable }
+    unusableTokens.hear(of: tally, topic: segment.event.app, now: now)
+    let kept = verdicts.filter { verdict in
+      guard verdict.finding.isUnusable else { return true }
+      return unusableTokens.maySetAside(verdict, topic: segment.event.app)
+    }
     return (kept, verdicts.count - kept.count)
   }
 
@@ -160,9 +171,17 @@ extension RecordStage {
       ("recipients", tally.recipients), ("pushes", tally.pushes), ("accepted", tally.accepted),
       ("expired", tally.expired), ("cancelled", tally.cancelled),
       ("suppressed", tally.suppressed), ("retried", tally.retried), ("skipped", tally.skipped),
+      ("rejected", tally.rejections.reduce(0) { $0 + $1.count }),
+      ("prune_refused", tally.pruneRefused),
     ]
     for (reason, count) in tally.rejections { counters.append(("rejected:\(reason.name)", count)) }
     return counters.filter { $0.1 != 0 }
+  }
+
+  private static func outcomes(_ reply: RedisReply) -> [FanOutFigure] {
+    stride(from: 0, to: reply.count - 1, by: 2).map {
+      FanOutFigure(name: reply[$0].text ?? "", count: Int(reply[$0 + 1].text ?? "") ?? 0)
+    }
   }
 
   private static func findings(_ reply: RedisReply, from index: Int) -> PruneFindings {

@@ -4,7 +4,7 @@ import Synchronization
 package enum WorkerCounter: Int, Sendable, CaseIterable {
   case eventsOK, eventsMalformed, eventsExpired, eventsDuplicate, eventsDeadLettered, eventsResumed
   case segmentsPublished, segmentsSettled, segmentsAlreadySettled, segmentsExpired
-  case recipients, skipped
+  case recipients, skipped, stragglers
   case pushesAccepted, pushesRejected, pushesExpired, pushesCancelled, pushesSuppressed
   case requests, retries, requestTimeouts
   case tokensPruned, tokensPruneRefused, tokensQuarantined

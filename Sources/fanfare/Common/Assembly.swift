@@ -34,6 +34,7 @@ enum Assembly {
     options.caFile = kafka.security.securityProtocol.usesTLS ? kafka.security.caFile : nil
     options.fetchWaitMaximum = kafka.fetchWaitMaximum
     options.sessionTimeout = kafka.sessionTimeout
+    options.heartbeatInterval = kafka.heartbeatInterval
     options.pollIntervalMaximum = max(options.pollIntervalMaximum, kafka.sessionTimeout)
     options.properties = kafka.properties
     return options
@@ -43,6 +44,7 @@ enum Assembly {
     var options = IngestOptions()
     options.eventsTopic = settings.kafka.topics.events
     options.segmentsTopic = settings.kafka.topics.segments
+    options.stragglersTopic = settings.kafka.topics.stragglers
     options.deadLettersTopic = settings.kafka.topics.deadLetters
     options.maximumEventBytes = settings.kafka.maximumEventBytes
     options.defaultExpirySeconds = settings.events.defaultExpiresIn.components.seconds

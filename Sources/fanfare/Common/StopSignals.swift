@@ -1,8 +1,8 @@
 import Glibc
 import Synchronization
 
-/// SIGTERM and SIGINT as something to wait for instead of something that kills. A second one ends
-/// the process at once, for whoever does not want to wait for a clean end.
+/// SIGTERM, SIGINT and SIGHUP as something to wait for instead of something that kills. A second
+/// one ends the process at once, for whoever does not want to wait for a clean end.
 ///
 /// By handlers, not by blocking: signals go to any thread that does not block them, and who makes
 /// the threads of a process (the Swift runtime, librdkafka) is not ours to say. A child that is
@@ -34,10 +34,17 @@ final class StopSignals: Sendable {
     }
     pthread_detach(thread)
     for number in [SIGTERM, SIGINT] { signal(number, writeToMailbox) }
+    // A closed terminal asks for a clean end too, unless `nohup` has said that it does not.
+    let earlier = signal(SIGHUP, writeToMailbox)
+    let isIgnored = unsafeBitCast(earlier, to: UInt.self) == unsafeBitCast(SIG_IGN, to: UInt.self)
+    if isIgnored { signal(SIGHUP, SIG_IGN) }
     return signals
   }
 
   var isRaised: Bool { state.withLock { $0.isRaised } }
+
+  /// As if a signal had come: who waits goes on.
+  func raise() { raised() }
 
   /// Suspends until the first signal; returns at once after it.
   func wait() async {

@@ -48,7 +48,8 @@ enum Servers {
       "broker",
       [
         Executable.own, "broker", "--topics",
-        "notify-followers:4,notify-followers.segments:8,notify-followers.dead-letters:1",
+        "notify-followers:4,notify-followers.segments:8,notify-followers.stragglers:4,"
+          + "notify-followers.dead-letters:1",
       ])
     return try await household.readyLine(of: process).text("bootstrap_servers")
   }

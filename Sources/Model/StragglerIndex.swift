@@ -1,0 +1,58 @@
+/// What a list of stragglers says of each of its pushes, found by the bytes of user and member.
+package struct StragglerIndex {
+  private let histories: [[UInt8]: PushHistory]
+
+  package init(_ list: StragglerList) {
+    histories = Dictionary(
+      list.pushes.map { (Self.key(Array($0.user.utf8), Array($0.member.utf8)), $0.history) }
+    ) { first, _ in first }
+  }
+
+  package var count: Int { histories.count }
+
+  /// Nil for a push that is not on the list.
+  package func history(
+    user: UnsafeRawBufferPointer, member: UnsafeRawBufferPointer
+  ) -> PushHistory? {
+    histories[Self.key(Array(user), Array(member))]
+  }
+
+  /// No user id holds a NUL.
+  private static func key(_ user: [UInt8], _ member: [UInt8]) -> [UInt8] { user + [0] + member }
+
+  /// Takes out of a page the bindings that are not on the list; returns how many are left. The
+  /// page's users were counted as followers by the segment that the pushes left.
+  package func keepListed(of page: RecipientPage) -> Int {
+    var bindings: [RecipientPage.Binding] = []
+    var recipients: [RecipientPage.Recipient] = []
+    var fields: [ByteSlice] = []
+    let columns = page.fieldNames.count
+    for (index, recipient) in page.recipients.enumerated() {
+      let first = Int(recipient.firstBinding)
+      let listed = page.bindings[first..<first + Int(recipient.bindingCount)].filter {
+        history(user: page.bytes[recipient.user], member: page.bytes[$0.member]) != nil
+      }
+      guard !listed.isEmpty else { continue }
+      recipients.append(
+        RecipientPage.Recipient(
+          user: recipient.user, firstBinding: bindings.count, bindingCount: listed.count))
+      bindings += listed
+      fields += page.fields[index * columns..<(index + 1) * columns]
+    }
+    page.recipients = recipients
+    page.bindings = bindings
+    page.fields = fields
+    page.followers = 0
+    page.suppressed = 0
+    return bindings.count
+  }
+
+  /// Gives each push of a sealed batch the tries that it has behind it.
+  package func setHistories(of batch: PushBatch) {
+    for (index, entry) in batch.entries.enumerated() {
+      if let history = history(user: batch.bytes[entry.user], member: batch.bytes[entry.member]) {
+        batch.setHistory(index, history)
+      }
+    }
+  }
+}

@@ -1,0 +1,95 @@
+import EventLoop
+import Kafka
+
+/// Records to lanes, as they have places, and back.
+extension KafkaPump {
+  func wakeRested() {
+    guard !isDraining else { return }
+    for index in intakes.indices { consumer.resume(intakes[index].wake(now: loop.now)) }
+    dispatchAll()
+  }
+
+  func dispatchAll() {
+    guard !isDraining else { return }
+    for kind in WorkKind.allCases { dispatch(kind) }
+  }
+
+  func dispatch(_ kind: WorkKind) {
+    let index = kind.rawValue
+    while intakes[index].waiting > 0, let lane = loads.take(kind) {
+      guard let record = intakes[index].next(now: loop.now) else {
+        loads.giveBack(kind, lane: lane)
+        break
+      }
+      begin(record, kind, lane)
+    }
+    let change = intakes[index].balance()
+    consumer.pause(change.pause)
+    consumer.resume(change.resume)
+  }
+
+  func begin(_ record: Intake.Record, _ kind: WorkKind, _ lane: Int) {
+    let run = running.begin(record, kind, lane: lane)
+    Task {
+      let receipt = await lanes[lane].run(record.message, kind) {
+        Task { await self.vacated(run) }
+      }
+      finished(run, receipt)
+    }
+  }
+
+  /// The run has nothing left that was never tried: its place is the next record's.
+  func vacated(_ identifier: Int) {
+    vacate(identifier)
+    dispatchAll()
+  }
+
+  func vacate(_ identifier: Int) {
+    if let (kind, lane) = running.vacate(identifier) { loads.giveBack(kind, lane: lane) }
+  }
+
+  func finished(_ identifier: Int, _ receipt: Receipt) {
+    vacate(identifier)
+    if case .stuck(let burial) = receipt {
+      hold(identifier, burial)
+    } else if let run = running.end(identifier) {
+      end(run, receipt)
+    }
+    dispatchAll()
+    giveUpRevokedWhenDone()
+    if running.count <= stuck { resumeDrained() }
+  }
+
+  func end(_ run: RunningRecords.Run, _ receipt: Receipt) {
+    switch receipt {
+    case .done:
+      offsets.finished(run.message.source, run.message.offset, run.number)
+      hasNews = true
+    case .again(let delay):
+      guard !isDraining else { return }
+      let record = Intake.Record(message: run.message, number: run.number)
+      intakes[run.kind.rawValue].putAside(record, until: loop.now &+ delay.nanoseconds)
+    case .notDone, .stuck: return
+    }
+  }
+
+  /// The record keeps its offset from being committed, but no place of a lane.
+  func hold(_ identifier: Int, _ burial: Burial) {
+    guard let run = running[identifier] else { return }
+    let record = Intake.Stuck(partition: run.message.source, offset: run.message.offset)
+    stuck += 1
+    consumer.pause(intakes[run.kind.rawValue].block(record))
+    Task {
+      let receipt = await lanes[run.lane].bury(burial)
+      stuck -= 1
+      let run = running.end(identifier)
+      if let run, receipt == .done {
+        end(run, .done)
+        consumer.resume(intakes[run.kind.rawValue].unblock(record))
+      }
+      dispatchAll()
+      giveUpRevokedWhenDone()
+      if running.count <= stuck { resumeDrained() }
+    }
+  }
+}

@@ -1,0 +1,90 @@
+import EventLoop
+import Model
+import Record
+import Telemetry
+
+/// The claims of the segments that a lane works on.
+extension Lane {
+  /// For the last words of a stopping lane: a claim that is not released ends by itself.
+  private static let releaseTimeout: Duration = .seconds(1)
+
+  func nextClaim(_ segment: Segment) -> Claim {
+    lastRun += 1
+    return Claim(
+      segment: segment, owner: "\(options.workerID)/\(options.instance)/\(index).\(lastRun)")
+  }
+
+  func ask(_ claim: Claim) async throws -> ClaimResult {
+    try await persistent("Redis knows the segment") {
+      let result = try await record.claim(claim, lifetime: options.claimLifetime)
+      if case .yours(let time) = result { try checkClock(claim.segment.event, redisTime: time) }
+      return result
+    }
+  }
+
+  /// A worker whose clock is ahead must not call pushes expired that are not.
+  private func checkClock(_ event: Event, redisTime: Int64) throws {
+    let now = options.deliver.wallClock()
+    if event.isExpired(at: now), !event.isExpired(at: redisTime) {
+      throw RecordError.clocksDisagree(ours: now, redis: redisTime)
+    }
+  }
+
+  /// Renews every claim now and then until the lane stops. A claim that is not renewed ends, and
+  /// nothing more is sent under it.
+  func renewClaims() {
+    guard !isStopping else { return }
+    Task { await renewNow() }
+    loop.schedule(after: options.claimLifetime / 3) { [weak self] in
+      self?.assumeIsolated { $0.renewClaims() }
+    }
+  }
+
+  private func renewNow() async {
+    for runs in Dictionary(grouping: runs.values, by: { $0.segment.event.id }).values {
+      let asked = loop.now
+      do {
+        let held = try await record.renew(runs.map(\.claim), lifetime: options.claimLifetime)
+        for (run, isHeld) in zip(runs, held) { renewed(run, isHeld, asked) }
+      } catch {
+        options.log.warning("claims not renewed", ["error": .text("\(error)")])
+      }
+    }
+  }
+
+  private func renewed(_ run: SegmentRun, _ isHeld: Bool, _ asked: UInt64) {
+    // It may have ended while Redis was asked.
+    guard runs[ObjectIdentifier(run)] === run else { return }
+    if isHeld {
+      run.holds(since: asked, for: options.claimLifetime)
+      return
+    }
+    options.log.warning(
+      "another worker has the segment; this one was too slow",
+      ["event": .text(run.segment.event.id), "segment": .text(run.segment.id)])
+    run.lose()
+  }
+
+  func release(_ claim: Claim) async {
+    do {
+      try await record.release(claim)
+    } catch {
+      options.log.debug("claim not released", ["error": .text("\(error)")])
+    }
+  }
+
+  func releaseClaims() async {
+    let claims = runs.values.map(\.claim)
+    guard !claims.isEmpty else { return }
+    // Redis may be away: what waits for it ends with the connection.
+    let deadline = loop.schedule(after: Self.releaseTimeout) { [weak self] in
+      self?.assumeIsolated { $0.redis.close() }
+    }
+    for claim in claims { await release(claim) }
+    deadline.cancel()
+  }
+}
+
+extension Lane {
+  var obstacles: [String] { [] }
+}

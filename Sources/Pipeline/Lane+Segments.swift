@@ -1,0 +1,180 @@
+import Deliver
+import Expand
+import Ingest
+import Kafka
+import Model
+import Record
+import Render
+import Telemetry
+
+/// A segment: claim → expand → render → deliver → record.
+extension Lane {
+  /// Pushes that would expire before they are tried again stay where they are until then.
+  private static let shortestStraggle: Duration = .milliseconds(1500)
+  /// While the last pushes in flight are answered, those among them that must wait leave.
+  private static let lingerStep: Duration = .milliseconds(200)
+
+  /// Does one segment from its followers to its counters, unless somebody has done it or does it.
+  ///
+  /// - Parameter vacate: called when all pushes of the segment were tried, before it ends.
+  func process(_ segment: Segment, vacate: @escaping () -> Void) async throws -> Receipt {
+    let claim = nextClaim(segment)
+    let asked = loop.now
+    switch try await ask(claim) {
+    case .settled, .orphaned: return .done
+    case .unplanned: return .again(after: options.claimLifetime / 10)
+    case .claimed(let milliseconds):
+      return .again(after: min(.milliseconds(milliseconds), options.claimLifetime / 10))
+    case .yours: break
+    }
+    let run = SegmentRun(claim: claim, loop: loop, vacate: vacate)
+    run.holds(since: asked, for: options.claimLifetime)
+    let identity = ObjectIdentifier(run)
+    runs[identity] = run
+    defer { runs[identity] = nil }
+    do {
+      try await send(run)
+      try await linger(run)
+      try await settle(run)
+    } catch {
+      deliver.abandon(run.tally)
+      guard !run.isLost else { return .again(after: options.claimLifetime / 10) }
+      // While the lane stops, all claims are released together.
+      if !isStopping { await release(claim) }
+      throw error
+    }
+    return .done
+  }
+
+  /// Hands all pushes of the segment to Deliver, page by page.
+  private func send(_ run: SegmentRun) async throws {
+    let segment = run.segment
+    let event = try preparedEvent(segment.event)
+    let reader = expand.reader(for: segment, fields: event.fieldNames, topic: event.event.app)
+    var listed = 0
+    while let page = try await nextPage(reader) {
+      try check(run)
+      if let index = run.index { listed += index.keepListed(of: page) }
+      let rendering = render.batches(
+        of: page, for: event, tally: run.tally, maximumPushes: options.batchPushes)
+      if segment.event.isExpired(at: options.deliver.wallClock()) {
+        rendering.settleRest(as: .expired)
+        continue
+      }
+      while let batch = rendering.next() {
+        run.index?.setHistories(of: batch)
+        run.progress.watch(batch)
+        await deliver.admit(batch)
+        try await makeRoom(run)
+      }
+      run.findings.add(
+        try await persistent("Redis takes verdicts on tokens") {
+          try await record.pruneSurplus(segment, run.tally, now: options.deliver.wallClock())
+        })
+    }
+    // What is on the list and no longer bound was logged out, or its owner muted, meanwhile.
+    if let index = run.index, index.count > listed {
+      run.tally.pushes += index.count - listed
+      run.tally.count(.cancelled, times: index.count - listed)
+    }
+  }
+
+  /// Waits until one more batch may be rendered. Pushes that only wait make room by leaving.
+  private func makeRoom(_ run: SegmentRun) async throws {
+    _ = await run.progress.reached(.roomOrStalled)
+    try check(run)
+    while !(await run.progress.reached(.room, within: .zero)) {
+      deliver.postponeWaiting(of: run.tally)
+      _ = await run.progress.reached(.room, within: Self.lingerStep)
+      try check(run)
+    }
+    if run.tally.stragglers.count >= StragglerRecord.maximumPushes {
+      try await writeStragglers(run)
+    }
+  }
+
+  /// Leaves the place when every push was tried, and waits for the rest; what still waits for
+  /// another try after `straggleAfter` becomes stragglers.
+  private func linger(_ run: SegmentRun) async throws {
+    _ = await run.progress.reached(.nothingUnsent)
+    try check(run)
+    var patience = Duration.zero
+    if lingering < options.lingeringPerLane {
+      lingering += 1
+      run.leavePlace()
+      patience = options.straggleAfter
+    }
+    defer { if !run.hasPlace { lingering -= 1 } }
+    var isSettled = await run.progress.reached(.allSettled, within: patience)
+    while !isSettled {
+      try check(run)
+      if remaining(run.segment.event) > Self.shortestStraggle {
+        deliver.postponeWaiting(of: run.tally)
+      }
+      isSettled = await run.progress.reached(.allSettled, within: Self.lingerStep)
+    }
+    try check(run)
+  }
+
+  private func remaining(_ event: Event) -> Duration {
+    .milliseconds(event.expiresAt - options.deliver.wallClock())
+  }
+
+  private func check(_ run: SegmentRun) throws {
+    guard !isStopping, !run.isLost else { throw Patience.Stopped() }
+  }
+
+  private func nextPage(_ reader: SegmentReader) async throws -> RecipientPage? {
+    try await persistent("Redis has the followers") { try await reader.next() }
+  }
+
+  /// Writes the pushes that left without an outcome into records of their own; the segment's mark
+  /// makes them count.
+  private func writeStragglers(_ run: SegmentRun) async throws {
+    let pushes = run.tally.stragglers
+    run.tally.stragglers = []
+    let event = run.segment.event
+    let now = options.deliver.wallClock()
+    let rest = min(options.straggleDelay, max(remaining(event) - .seconds(1), .zero))
+    let headers = [StragglerRecord.header(notBefore: now + rest.wholeMilliseconds)]
+    for list in StragglerRecord.lists(pushes) {
+      let segment = run.segment.straggling(list, number: options.randomNumber())
+      let (key, value) = SegmentRecord.encode(segment)
+      try await publish(options.ingest.stragglersTopic, key, value, headers)
+      run.written.append(segment.id)
+    }
+    counters.add(.stragglers, pushes.count)
+  }
+
+  private func settle(_ run: SegmentRun) async throws {
+    if !run.tally.stragglers.isEmpty { try await writeStragglers(run) }
+    let segment = run.segment
+    let settlement = try await persistent("Redis takes the counters") {
+      try await record.settle(
+        segment, run.tally, stragglers: run.written, now: options.deliver.wallClock())
+    }
+    guard case .recorded(let settled) = settlement else {
+      counters.add(.segmentsAlreadySettled)
+      return
+    }
+    run.findings.add(settled.findings)
+    counters.count(run.tally, run.findings)
+    if run.findings.withheld > 0 {
+      options.log.error(
+        "Apple calls tokens unusable and takes too few of the same app and environment: "
+          + "are both right? None was set aside",
+        ["event": .text(segment.event.id), "tokens": .integer(run.findings.withheld)])
+    }
+    if let figures = settled.fanOut {
+      var fields: LogFields = ["event": .text(segment.event.id)]
+      for figure in figures { fields = fields.merging([figure.name: .integer(figure.count)]) }
+      options.log.info("fan-out done", fields)
+    }
+  }
+}
+
+extension Duration {
+  fileprivate var wholeMilliseconds: Int64 {
+    components.seconds * 1000 + components.attoseconds / 1_000_000_000_000_000
+  }
+}

@@ -1,0 +1,46 @@
+import EventLoop
+import Model
+import Record
+
+/// One run of one segment in a lane, under a claim. Confined to its lane.
+final class SegmentRun {
+  let claim: Claim
+  let tally = SegmentTally()
+  let progress: SegmentProgress
+  /// Of a segment of stragglers.
+  let index: StragglerIndex?
+  /// Segments of stragglers that this run has written, not settled yet.
+  var written: [String] = []
+  /// What became of verdicts that could not wait for the end.
+  var findings = PruneFindings()
+  /// Another worker has the claim.
+  private(set) var isLost = false
+  /// Gives the segment's place to the next record; only the first call does.
+  private var vacate: (() -> Void)?
+
+  var segment: Segment { claim.segment }
+  var hasPlace: Bool { vacate != nil }
+
+  init(claim: Claim, loop: EventLoop, vacate: @escaping () -> Void) {
+    self.claim = claim
+    self.vacate = vacate
+    progress = SegmentProgress(tally: tally, loop: loop)
+    index = claim.segment.stragglers.map { StragglerIndex($0) }
+  }
+
+  func leavePlace() {
+    vacate?()
+    vacate = nil
+  }
+
+  /// - Parameter asked: monotonic nanoseconds when the claim was asked for; it began no sooner.
+  func holds(since asked: UInt64, for lifetime: Duration) {
+    // A tenth less, for the difference between this clock's pace and that of Redis.
+    tally.sendableUntil = asked &+ lifetime.nanoseconds / 10 * 9
+  }
+
+  func lose() {
+    isLost = true
+    progress.abandon()
+  }
+}

@@ -1,0 +1,102 @@
+import JSON
+import Kafka
+import Keyspace
+import Model
+
+/// The stragglers' part of a segment record. A push is an array: user, member, tries, losses,
+/// refusals, and whether it may have arrived.
+package enum StragglerRecord {
+  /// Ids are a segment's name, a mark and 16 digits; longer ones are none of ours.
+  private static let maximumIDBytes = 128
+  private static let maximumMemberBytes =
+    16 + Binding.maximumTopicBytes + 1 + Binding.maximumTokenDigits
+  /// Of quotes, commas and numbers, for each push.
+  private static let frameBytes = 32
+  /// A list never holds more, however short the names.
+  package static let maximumPushes = 512
+
+  /// Cuts pushes into lists that each fit a record.
+  package static func lists(_ pushes: [Straggler]) -> [[Straggler]] {
+    var lists: [[Straggler]] = []
+    var list: [Straggler] = []
+    var bytes = 0
+    for push in pushes {
+      // A control character takes six bytes in JSON; ids and members have none, but quotes count
+      // twice.
+      let size = 2 * push.user.utf8.count + push.member.utf8.count + frameBytes
+      if list.count == maximumPushes || bytes + size > IngestOptions.stragglerBytes {
+        lists.append(list)
+        list = []
+        bytes = 0
+      }
+      list.append(push)
+      bytes += size
+    }
+    if !list.isEmpty { lists.append(list) }
+    return lists
+  }
+
+  private static let notBeforeHeader = "fanfare-not-before"
+
+  /// Says when the pushes are due, in ms since 1970, to who reads the record without decoding it.
+  package static func header(notBefore: Int64) -> KafkaHeader {
+    KafkaHeader(notBeforeHeader, String(notBefore))
+  }
+
+  package static func notBefore(_ message: KafkaMessage) -> Int64? {
+    let header = message.headers.first { $0.name == notBeforeHeader }
+    return header?.value.flatMap { Int64(String(decoding: $0.prefix(20), as: UTF8.self)) }
+  }
+
+  static func members(_ list: StragglerList) -> [UInt8] {
+    let pushes = list.pushes.map { push in
+      let history = push.history
+      return "[\(JSONText.quoted(push.user)),\(JSONText.quoted(push.member)),\(history.tries),"
+        + "\(history.losses),\(history.refusals),\(history.mayHaveArrived)]"
+    }
+    return Array(
+      (#","id":\#(JSONText.quoted(list.id)),"parent":\#(JSONText.quoted(list.parent)),"#
+        + #""stragglers":[\#(pushes.joined(separator: ","))]"#).utf8)
+  }
+
+  static func decode(_ object: JSONObject) throws(IngestError) -> StragglerList {
+    guard let id = identifier(object["id"]), id.contains(StragglerList.mark),
+      let parent = identifier(object["parent"]), let items = object["stragglers"]?.array,
+      (1...maximumPushes).contains(items.count)
+    else {
+      throw IngestError(
+        .badSegment, "stragglers are 1 to \(maximumPushes) pushes with an id and a parent")
+    }
+    var pushes: [Straggler] = []
+    pushes.reserveCapacity(items.count)
+    for item in items {
+      guard let push = straggler(item.array ?? []) else {
+        throw IngestError(
+          .badSegment, "a straggler is user, member, tries, losses, refusals and a boolean")
+      }
+      pushes.append(push)
+    }
+    return StragglerList(id: id, parent: parent, pushes: pushes)
+  }
+
+  private static func identifier(_ value: JSONValue?) -> String? {
+    guard let text = value?.string, text.utf8.count <= maximumIDBytes, Keyspace.isIdentifier(text)
+    else { return nil }
+    return text
+  }
+
+  private static func straggler(_ fields: [JSONValue]) -> Straggler? {
+    guard fields.count == 6, let user = fields[0].string, Keyspace.isIdentifier(user),
+      let member = fields[1].string, member.utf8.count <= maximumMemberBytes,
+      member.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F }),
+      let tries = fields[2].integer, let losses = fields[3].integer,
+      let refusals = fields[4].integer, case .bool(let mayHaveArrived) = fields[5],
+      tries >= 0, losses >= 0, refusals >= 0
+    else { return nil }
+    return Straggler(
+      user: user, member: member,
+      history: PushHistory(
+        tries: UInt16(clamping: tries), losses: UInt8(clamping: losses),
+        refusals: UInt8(clamping: refusals), mayHaveArrived: mayHaveArrived))
+  }
+}

@@ -1,0 +1,84 @@
+import Keyspace
+import Model
+import Redis
+
+/// A worker's word in Redis that it works on a segment, with an end.
+package struct Claim: Sendable, Equatable {
+  package let segment: Segment
+  /// Names one run of the segment: another run in the same process is another owner, so that a
+  /// segment never runs twice at once.
+  package let owner: String
+
+  package init(segment: Segment, owner: String) {
+    self.segment = segment
+    self.owner = owner
+  }
+}
+
+/// What `RecordStage.claim` found.
+package enum ClaimResult: Sendable, Equatable {
+  /// Nobody else works on it until the claim ends; `redisTime` in ms since 1970.
+  case yours(redisTime: Int64)
+  /// Somebody works on it; ask again after `milliseconds` at the latest.
+  case claimed(milliseconds: Int64)
+  case settled
+  /// The segment that the stragglers left is not settled: ask again later.
+  case unplanned
+  /// The segment that the stragglers left was settled by a run that did not write this list, and
+  /// gave its pushes their outcomes itself: drop it.
+  case orphaned
+}
+
+extension RecordStage {
+  /// Asks for the right to send a segment; the same owner may ask again. `lifetime` is how long the
+  /// claim holds without being renewed.
+  package func claim(_ claim: Claim, lifetime: Duration) async throws(RecordError) -> ClaimResult {
+    let segment = claim.segment
+    let event = segment.event.id
+    let reply = try await evaluate(
+      ClaimScripts.claim,
+      keys: [
+        keyspace.settled(id: event), keyspace.claims(id: event), keyspace.stragglers(id: event),
+      ],
+      arguments: [
+        segment.id, claim.owner, Self.milliseconds(lifetime),
+        String(Keyspace.eventLifetimeSeconds), segment.stragglers?.parent ?? "",
+      ])
+    let now = Int64(reply[1].text ?? "") ?? 0
+    switch reply[0].text {
+    case "yours": return .yours(redisTime: now)
+    case "settled": return .settled
+    case "unplanned": return .unplanned
+    case "orphaned": return .orphaned
+    case "claimed":
+      return .claimed(milliseconds: max((Int64(reply[2].text ?? "") ?? now) - now, 1))
+    default: throw .unexpected(reply.kind, from: "the script that claims a segment")
+    }
+  }
+
+  /// Puts the end of claims off, all of one event; says of each whether it is the owner's still.
+  package func renew(_ claims: [Claim], lifetime: Duration) async throws(RecordError) -> [Bool] {
+    guard let event = claims.first?.segment.event.id else { return [] }
+    precondition(claims.allSatisfy { $0.segment.event.id == event }, "claims of one event")
+    let reply = try await evaluate(
+      ClaimScripts.renew, keys: [keyspace.settled(id: event), keyspace.claims(id: event)],
+      arguments: [Self.milliseconds(lifetime), String(Keyspace.eventLifetimeSeconds)]
+        + claims.flatMap { [$0.segment.id, $0.owner] })
+    guard reply.count == claims.count else {
+      throw .unexpected(reply.kind, from: "the script that renews claims")
+    }
+    return (0..<claims.count).map { reply[$0].integer == 1 }
+  }
+
+  /// Lets somebody else claim the segment at once.
+  package func release(_ claim: Claim) async throws(RecordError) {
+    _ = try await evaluate(
+      ClaimScripts.release, keys: [keyspace.claims(id: claim.segment.event.id)],
+      arguments: [claim.segment.id, claim.owner])
+  }
+
+  private static func milliseconds(_ duration: Duration) -> String {
+    let (seconds, attoseconds) = duration.components
+    return String(seconds * 1000 + attoseconds / 1_000_000_000_000_000)
+  }
+}

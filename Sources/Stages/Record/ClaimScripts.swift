@@ -1,0 +1,77 @@
+import Redis
+
+/// The Lua that decides who works on a segment. Time is Redis' own, so that workers whose clocks
+/// differ agree on the end of a claim.
+///
+/// A claim stands in the hash of claims as `<owner> <end>`, the end in ms since 1970.
+enum ClaimScripts {
+  static let claim = RedisScript(clock + claimBody)
+  static let renew = RedisScript(clock + renewBody)
+  static let release = RedisScript(releaseBody)
+
+  private static let clock = """
+    local time = redis.call('TIME')
+    local now = tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
+    local function whole(number) return string.format('%.0f', number) end
+    local function read(claim)
+      local owner, ends = string.match(claim, '^(.*) (%d+)$')
+      return owner, tonumber(ends) or 0
+    end
+
+    """
+
+  /// KEYS: settled segments, claims, planned segments of stragglers. ARGV: segment, owner, ms that
+  /// a claim lives, seconds that the key lives, the segment that the stragglers left or nothing.
+  /// Answers {what it is, now, when another's claim ends}.
+  private static let claimBody = """
+    local settled, claims, stragglers = KEYS[1], KEYS[2], KEYS[3]
+    local segment, owner, parent = ARGV[1], ARGV[2], ARGV[5]
+    if redis.call('SISMEMBER', settled, segment) == 1 then
+      return {'settled', whole(now), '0'}
+    end
+    if parent ~= '' and redis.call('SISMEMBER', stragglers, segment) == 0 then
+      if redis.call('SISMEMBER', settled, parent) == 1 then
+        return {'orphaned', whole(now), '0'}
+      end
+      return {'unplanned', whole(now), '0'}
+    end
+    local held = redis.call('HGET', claims, segment)
+    if held then
+      local other, ends = read(held)
+      if other ~= owner and ends > now then return {'claimed', whole(now), whole(ends)} end
+    end
+    redis.call('HSET', claims, segment, owner .. ' ' .. whole(now + tonumber(ARGV[3])))
+    redis.call('EXPIRE', claims, ARGV[4])
+    return {'yours', whole(now), '0'}
+    """
+
+  /// KEYS: settled segments, claims. ARGV: ms that a claim lives, seconds that the key lives, then
+  /// segment and owner of each claim. Answers 1 for each that is the owner's still, or 0.
+  private static let renewBody = """
+    local settled, claims, answer = KEYS[1], KEYS[2], {}
+    for i = 3, #ARGV, 2 do
+      local segment, owner, mine = ARGV[i], ARGV[i + 1], 0
+      local held = redis.call('HGET', claims, segment)
+      if held then
+        if read(held) == owner then mine = 1 end
+      elseif redis.call('SISMEMBER', settled, segment) == 0 then
+        mine = 1
+      end
+      if mine == 1 then
+        redis.call('HSET', claims, segment, owner .. ' ' .. whole(now + tonumber(ARGV[1])))
+      end
+      answer[#answer + 1] = mine
+    end
+    redis.call('EXPIRE', claims, ARGV[2])
+    return answer
+    """
+
+  /// KEYS: claims. ARGV: segment, owner. Answers 1 when the claim was the owner's.
+  private static let releaseBody = """
+    local held = redis.call('HGET', KEYS[1], ARGV[1])
+    if held and string.match(held, '^(.*) %d+$') == ARGV[2] then
+      return redis.call('HDEL', KEYS[1], ARGV[1])
+    end
+    return 0
+    """
+}

@@ -1,0 +1,136 @@
+import Keyspace
+import Model
+import Testing
+
+@testable import Record
+
+/// Who works on a segment: what is there (nothing, mine, another's, an ended one, the settled mark)
+/// and what is asked (claim, renew, release, settle).
+@Suite struct ClaimTests {
+  private let minute = Duration.seconds(60)
+
+  private func claim(_ segment: Segment, _ owner: String) -> Claim {
+    Claim(segment: segment, owner: owner)
+  }
+
+  @Test func oneRunAtATimeHasASegment() async throws {
+    try await RedisFixture().run { redis async throws in
+      let record = RecordStage(redis: redis, keyspace: keyspace)
+      let segment = segments("e1", 1)[0]
+      guard case .yours(let time) = try await record.claim(claim(segment, "a"), lifetime: minute)
+      else {
+        Issue.record("a free segment was refused")
+        return
+      }
+      #expect(time > 1_700_000_000_000)
+      // A reply that was lost: the same run asks again.
+      guard case .yours = try await record.claim(claim(segment, "a"), lifetime: minute) else {
+        Issue.record("its own claim was refused")
+        return
+      }
+      guard
+        case .claimed(let rest) = try await record.claim(claim(segment, "b"), lifetime: minute)
+      else {
+        Issue.record("two runs have it")
+        return
+      }
+      #expect(rest > 50_000 && rest <= 60_000)
+      #expect(try await record.renew([claim(segment, "a")], lifetime: minute) == [true])
+      #expect(try await record.renew([claim(segment, "b")], lifetime: minute) == [false])
+      try await record.release(claim(segment, "b"))
+      #expect(try await redis.ask("HEXISTS", keyspace.claims(id: "e1"), segment.id) == "1")
+      try await record.release(claim(segment, "a"))
+      guard case .yours = try await record.claim(claim(segment, "b"), lifetime: minute) else {
+        Issue.record("a released segment was refused")
+        return
+      }
+    }
+  }
+
+  @Test func aClaimEndsAndIsTakenOver() async throws {
+    try await RedisFixture().run { redis async throws in
+      let record = RecordStage(redis: redis, keyspace: keyspace)
+      let segment = segments("e1", 1)[0]
+      // It ended in 1970.
+      _ = try await redis.ask("HSET", keyspace.claims(id: "e1"), segment.id, "dead worker 1 77")
+      guard case .yours = try await record.claim(claim(segment, "b"), lifetime: minute) else {
+        Issue.record("an ended claim holds")
+        return
+      }
+      #expect(
+        try await record.renew([claim(segment, "dead worker 1")], lifetime: minute) == [false])
+      #expect(try await record.renew([claim(segment, "b")], lifetime: minute) == [true])
+    }
+  }
+
+  @Test func aSlowOwnerKeepsWhatNobodyTook() async throws {
+    try await RedisFixture().run { redis async throws in
+      let record = RecordStage(redis: redis, keyspace: keyspace)
+      let segment = segments("e1", 2)[0]
+      _ = try await redis.ask("HSET", keyspace.claims(id: "e1"), segment.id, "a 77")
+      #expect(try await record.renew([claim(segment, "a")], lifetime: minute) == [true])
+      // Redis lost the claim and not the mark, or the other way round.
+      _ = try await redis.ask("DEL", keyspace.claims(id: "e1"))
+      #expect(try await record.renew([claim(segment, "a")], lifetime: minute) == [true])
+      _ = try await record.settle(segment, tally(accepted: 1), now: noon)
+      #expect(try await record.renew([claim(segment, "a")], lifetime: minute) == [false])
+      #expect(try await record.claim(claim(segment, "b"), lifetime: minute) == .settled)
+      #expect(try await redis.ask("HEXISTS", keyspace.claims(id: "e1"), segment.id) == "0")
+    }
+  }
+
+  @Test func stragglersAreSentOnceTheirSegmentSaysSo() async throws {
+    try await RedisFixture().run { redis async throws in
+      let record = RecordStage(redis: redis, keyspace: keyspace)
+      let parent = segments("e1", 1)[0]
+      let push = Straggler(user: "u1", member: member("aa"), history: PushHistory())
+      let mine = parent.straggling([push], number: 1)
+      let dead = parent.straggling([push], number: 2)
+      #expect(try await record.claim(claim(mine, "a"), lifetime: minute) == .unplanned)
+      let first = tally(accepted: 3)
+      let settlement = try await record.settle(parent, first, stragglers: [mine.id], now: noon)
+      guard case .recorded(let settled) = settlement else {
+        Issue.record("not recorded: \(settlement)")
+        return
+      }
+      // One segment was planned, and its stragglers are one more.
+      #expect(!settled.fanOutDone)
+      #expect(try await record.claim(claim(dead, "a"), lifetime: minute) == .orphaned)
+      guard case .yours = try await record.claim(claim(mine, "a"), lifetime: minute) else {
+        Issue.record("planned stragglers were refused")
+        return
+      }
+      _ = try await record.settle(mine, tally(accepted: 1), now: noon)
+      let status = try #require(try await record.status(of: "e1"))
+      #expect(status.state == .done && status.accepted == 4)
+      #expect(status.segments == 1 && status.stragglers == 1 && status.settled == 2)
+    }
+  }
+
+  @Test func whatAnotherRunWroteIsDroppedWhenTheSegmentWasSettledWithoutIt() async throws {
+    try await RedisFixture().run { redis async throws in
+      let record = RecordStage(redis: redis, keyspace: keyspace)
+      let parent = segments("e1", 1)[0]
+      let push = Straggler(user: "u1", member: member("aa"), history: PushHistory())
+      let lists = [parent.straggling([push], number: 1), parent.straggling([push], number: 2)]
+      _ = try await record.settle(parent, tally(accepted: 3), stragglers: [lists[0].id], now: noon)
+      let again = try await record.settle(
+        parent, tally(accepted: 3), stragglers: [lists[1].id], now: noon)
+      #expect(again == .alreadySettled)
+      #expect(try await record.claim(claim(lists[1], "b"), lifetime: minute) == .orphaned)
+    }
+  }
+
+  @Test func anAnomalousKeyIsAnErrorAndNoClaim() async throws {
+    try await RedisFixture().run { redis async throws in
+      let record = RecordStage(redis: redis, keyspace: keyspace)
+      _ = try await redis.ask("SET", keyspace.claims(id: "e1"), "text")
+      do {
+        _ = try await record.claim(claim(segments("e1", 1)[0], "a"), lifetime: minute)
+        Issue.record("claimed over a key of another type")
+      } catch let error as RecordError {
+        #expect(error.code == .wrongType && !error.isTransient)
+      }
+    }
+  }
+}
