@@ -106,6 +106,10 @@ package final class PushBatch {
     finishIfSettled()
   }
 
+  package func hasPushes(for environment: APNsEnvironment) -> Bool {
+    state.pointee.entries.contains { $0.environment == environment }
+  }
+
   /// Before the batch is admitted: what earlier tries of a push left behind.
   package func setHistory(_ index: Int, _ history: PushHistory) {
     state.pointee.entries[index].history = history

@@ -18,6 +18,19 @@ package struct PushHistory: Sendable, Equatable, Hashable {
     self.refusals = refusals
     self.mayHaveArrived = mayHaveArrived
   }
+
+  /// Nothing was tried yet.
+  package var isEmpty: Bool { tries == 0 && losses == 0 && refusals == 0 && !mayHaveArrived }
+
+  package mutating func countTry() { if tries < .max { tries += 1 } }
+
+  package mutating func countRefusal() { if refusals < .max { refusals += 1 } }
+
+  /// Whatever was sent and not answered may be on the device.
+  package mutating func countLoss() {
+    if losses < .max { losses += 1 }
+    mayHaveArrived = true
+  }
 }
 
 /// A push that only waits for another try, or for a route that is closed: it leaves its segment

@@ -22,19 +22,31 @@ extension Log {
       warning(
         "APNs did not answer in time; sending again",
         ["endpoint": .text("\(endpoint)"), "pushes": .integer(pushes)])
-    case .held(let endpoint, let reason, let until):
-      error(
-        "APNs refuses our credentials, and nothing is sent meanwhile: "
-          + "check apns.key_file, key_id and team_id",
-        [
-          "endpoint": .text("\(endpoint)"), "reason": .text(reason.name), "for": .text("\(until)"),
-        ])
     case .configurationRejected(let endpoint, let reason):
       error(
         "APNs rejects what we send: check the template and the app's topic",
         ["endpoint": .text("\(endpoint)"), "reason": .text(reason.name)])
-    case .providerTokenFailed(let reason):
-      error("no provider token", ["reason": .text(reason)])
+    case .obstacleBegan(let obstacle): error(Self.message(of: obstacle), Self.fields(of: obstacle))
+    case .obstacleEnded(let obstacle):
+      info("pushes can be sent again", Self.fields(of: obstacle))
     }
+  }
+
+  private static func message(of obstacle: RouteObstacle) -> String {
+    switch obstacle.kind {
+    case .unreachable:
+      "APNs cannot be reached; pushes of this environment wait, all others go on"
+    case .credentialsRefused:
+      "APNs refuses our credentials, and pushes of this topic wait: "
+        + "check apns.key_file, key_id, team_id and the app's topic"
+    case .noToken: "no provider token, and nothing is sent: check apns.key_file"
+    }
+  }
+
+  private static func fields(of obstacle: RouteObstacle) -> LogFields {
+    [
+      "environment": .text(obstacle.environment.name),
+      "topic": .text(obstacle.topic ?? "every topic"), "reason": .text(obstacle.reason),
+    ]
   }
 }

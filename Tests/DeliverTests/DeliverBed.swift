@@ -8,31 +8,43 @@ import Transport
 
 @testable import Deliver
 
-/// A stage and the server that it sends to, on one loop, with a clock that the test moves.
+/// A stage and the servers that it sends to, on one loop, with a clock that the test moves.
 final class DeliverBed {
   let server = FakeServer()
+  /// Of the sandbox; no route leads to it unless the test asks for one.
+  let sandbox = FakeServer()
   let loop: EventLoop
   let tally = SegmentTally()
   private(set) var stage: DeliverStage
   let clock: ManualClock
   let notices: Notices
   private(set) var settledBatches = 0
-  private static let certificates = Result { try Certificates() }
+  static let certificates = Result { try Certificates() }
+
+  /// Where the sandbox's pushes go.
+  enum Sandbox {
+    case none, served
+    /// To a port that refuses connections.
+    case refused
+  }
 
   convenience init(
-    _ loop: EventLoop, configure: (inout DeliverOptions) -> Void = { _ in }
+    _ loop: EventLoop, sandbox: Sandbox = .none,
+    configure: (inout DeliverOptions) -> Void = { _ in }
   ) throws {
-    try self.init(loop, prepare: { _ in }, configure: configure)
+    try self.init(loop, sandbox: sandbox, prepare: { _ in }, configure: configure)
   }
 
   init(
-    _ loop: EventLoop, prepare: (FakeServer) -> Void,
+    _ loop: EventLoop, sandbox place: Sandbox = .none, prepare: (FakeServer) -> Void,
     configure: (inout DeliverOptions) -> Void = { _ in }
   ) throws {
     self.loop = loop
     let certificates = try Self.certificates.get()
     prepare(server)
     try server.start(on: loop, tls: certificates.server)
+    if place != .none { try sandbox.start(on: loop, tls: certificates.server) }
+    if place == .refused { sandbox.stop() }
     let clock = ManualClock()
     let notices = Notices()
     self.clock = clock
@@ -42,6 +54,10 @@ final class DeliverBed {
       report: { notice in notices.all.withLock { $0.append(notice) } })
     options.routes[.production] = APNsRoute(
       endpoint: Endpoint(host: "127.0.0.1", port: server.port), tls: certificates.client)
+    if place != .none {
+      options.routes[.sandbox] = APNsRoute(
+        endpoint: Endpoint(host: "127.0.0.1", port: sandbox.lastPort), tls: certificates.client)
+    }
     options.retry = RetryPolicy(initial: .milliseconds(2), maximum: .milliseconds(20))
     configure(&options)
     let tokens = ProviderTokenSource(
@@ -54,24 +70,45 @@ final class DeliverBed {
   func stop() {
     stage.stop()
     server.stop()
+    sandbox.stop()
+    #expect(server.faults == [])
+    #expect(sandbox.faults == [])
   }
 
-  /// A sealed batch for devices with these tokens.
+  /// A sealed batch for production devices with these tokens.
   func batch(_ tokens: [String], expiresIn milliseconds: Int64 = 600_000) -> PushBatch {
+    batch(tokens.map { (.production, $0) }, tally, expiresIn: milliseconds)
+  }
+
+  /// A sealed batch for these devices, in a segment of its own.
+  func batch(
+    _ devices: [(environment: APNsEnvironment, token: String)], _ tally: SegmentTally,
+    topic: String = "a.b", expiresIn milliseconds: Int64 = 600_000,
+    history: PushHistory = PushHistory()
+  ) -> PushBatch {
     let headers = PushHeaders(
-      pushType: .alert, priority: 10, topic: "a.b", collapseID: nil, expiration: 0,
+      pushType: .alert, priority: 10, topic: topic, collapseID: nil, expiration: 0,
       expiresAt: clock.milliseconds.load(ordering: .relaxed) + milliseconds)
-    let batch = PushBatch(event: "e", headers: headers, tally: tally)
+    return batch(devices, tally, headers, history: history)
+  }
+
+  func batch(
+    _ devices: [(environment: APNsEnvironment, token: String)], _ tally: SegmentTally,
+    _ headers: PushHeaders, event: String = "e", history: PushHistory = PushHistory()
+  ) -> PushBatch {
+    let batch = PushBatch(event: event, headers: headers, tally: tally)
     let page = RecipientPage(fieldNames: [])
     let user = page.bytes.append(utf8: "u1")
-    for token in tokens {
-      let member = page.bytes.append(utf8: "apns:production:a.b:" + token)
+    for (environment, token) in devices {
+      let member = page.bytes.append(utf8: "apns:\(environment.name):\(headers.topic):" + token)
       batch.append(
         recipient: .init(user: user, firstBinding: 0, bindingCount: 1),
         binding: .init(
-          member: member, token: member.last(token.utf8.count), environment: .production),
-        of: page, payload: batch.bytes.append(utf8: #"{"aps":{"alert":"\#(token)"}}"#))
+          member: member, token: member.last(token.utf8.count), environment: environment),
+        of: page, payload: batch.bytes.append(utf8: #"{"aps":{"alert":"\#(event) \#(token)"}}"#))
+      tally.pushes += 1
     }
+    for index in devices.indices { batch.setHistory(index, history) }
     batch.seal()
     batch.whenSettled = { [weak self] in self?.settledBatches += 1 }
     return batch
@@ -107,11 +144,20 @@ final class Notices: Sendable {
   func count(_ isWanted: (DeliverNotice) -> Bool) -> Int {
     all.withLock { $0.count(where: isWanted) }
   }
-  var holds: Int { count { if case .held = $0 { true } else { false } } }
+  /// Topics whose credentials were refused.
+  var holds: Int {
+    count {
+      if case .obstacleBegan(let obstacle) = $0 {
+        obstacle.kind == .credentialsRefused
+      } else {
+        false
+      }
+    }
+  }
   var disconnects: Int { count { if case .disconnected = $0 { true } else { false } } }
 }
 
-private struct Certificates {
+struct Certificates {
   let client: TLSClientContext
   let server: TLSServerContext
 

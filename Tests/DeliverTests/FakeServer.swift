@@ -11,6 +11,8 @@ import Transport
 final class FakeServer {
   enum Reply {
     case answer(Int, String = "")
+    /// With further header fields.
+    case fields(Int, [(String, String)])
     /// A response head and body bytes, but no end.
     case unfinished(Int)
     case reset(UInt32)
@@ -20,8 +22,18 @@ final class FakeServer {
   struct Request {
     let connection: Int
     let stream: Int32
-    let token: String
-    let authorization: String
+    /// As they came, in their order.
+    let fields: [(name: String, value: String)]
+    let body: String
+
+    /// Every value of a field, joined: a field that came twice equals nothing that a test expects.
+    subscript(name: String) -> String? {
+      let values = fields.filter { $0.name == name }.map(\.value)
+      return values.isEmpty ? nil : values.joined(separator: " and ")
+    }
+
+    var token: String { String((self[":path"] ?? "").dropFirst("/3/device/".count)) }
+    var authorization: String { self["authorization"] ?? "" }
   }
 
   var options = HTTP2ServerOptions()
@@ -33,6 +45,11 @@ final class FakeServer {
   /// Called behind the answers to what came in one piece.
   var afterRequests: (FakeConnection) -> Void = { _ in }
   private(set) var requests: [Request] = []
+  /// What the client did against HTTP/2, and what this server could not do. The bed says that there
+  /// is none when it stops.
+  fileprivate(set) var faults: [String] = []
+  /// Connections that are open and hear nothing.
+  var isDeaf = false
   private(set) var connections: [FakeConnection] = []
   private var listener: Listener?
   fileprivate var loop: EventLoop?
@@ -45,9 +62,12 @@ final class FakeServer {
       connections.append(connection)
       return connection
     }
+    lastPort = port
   }
 
   var port: Int { listener?.port ?? 0 }
+  /// Also when it no longer listens.
+  private(set) var lastPort = 0
   var open: [FakeConnection] { connections.filter { !$0.isClosed } }
 
   func count(_ token: String) -> Int { requests.count { $0.token == token } }
@@ -67,7 +87,8 @@ final class FakeConnection {
   private(set) var lastStream: Int32 = 0
   private unowned let server: FakeServer
   private let transport: Connection
-  private var fields: [Int: [String: String]] = [:]
+  private var fields: [Int: [(name: String, value: String)]] = [:]
+  private var bodies: [Int: [UInt8]] = [:]
   private var ended: [Int] = []
   private var answered = 0
 
@@ -94,26 +115,48 @@ final class FakeConnection {
 
   func flush() {
     guard let session, !isClosed else { return }
-    while let bytes = try? session.nextOutput() { transport.write(bytes) }
+    do {
+      while let bytes = try session.nextOutput() { transport.write(bytes) }
+    } catch {
+      server.faults.append("writing: \(error)")
+    }
     transport.flush()
   }
 
   func perform(_ reply: FakeServer.Reply, slot: Int) {
-    guard let session else { return }
+    guard let session, !isClosed else { return }
+    do {
+      try perform(reply, slot: slot, session)
+    } catch {
+      server.faults.append("answering: \(error)")
+    }
+  }
+
+  private func perform(
+    _ reply: FakeServer.Reply, slot: Int, _ session: HTTP2ServerSession
+  ) throws {
     switch reply {
     case .answer(let status, let body):
-      guard let head = try? Self.head(status) else { return }
+      let head = try Self.head(status)
       Array(body.utf8).withUnsafeBytes { _ = session.respond(slot: slot, head, body: $0) }
+    case .fields(let status, let fields):
+      let head = try Self.head(status, fields)
+      _ = session.respond(slot: slot, head, body: UnsafeRawBufferPointer(start: nil, count: 0))
     case .unfinished(let status):
-      guard let head = try? Self.head(status) else { return }
-      session.respond(slot: slot, head, source: EndlessBody())
+      session.respond(slot: slot, try Self.head(status), source: EndlessBody())
     case .reset(let code): session.reset(slot: slot, errorCode: code)
     case .silence: return
     }
   }
 
-  private static func head(_ status: Int) throws -> HTTP2FieldBlock {
-    try HTTP2FieldBlock([(":status", String(status), .indexed)], values: .copied)
+  private static func head(
+    _ status: Int, _ fields: [(String, String)] = []
+  ) throws -> HTTP2FieldBlock {
+    var all: [(name: String, value: String, indexing: HTTP2Indexing)] = [
+      (":status", String(status), .indexed)
+    ]
+    for (name, value) in fields { all.append((name, value, .indexed)) }
+    return try HTTP2FieldBlock(all, values: .copied)
   }
 }
 
@@ -128,16 +171,19 @@ extension FakeConnection: ConnectionDelegate {
   func connectionOpened(_ connection: Connection) { flush() }
 
   func connection(_ connection: Connection, received bytes: UnsafeRawBufferPointer) {
-    guard let session else { return }
-    guard (try? session.receive(bytes)) != nil else { return drop() }
+    guard let session, !server.isDeaf else { return }
+    do {
+      try session.receive(bytes)
+    } catch {
+      server.faults.append("reading: \(error)")
+      return drop()
+    }
     let slots = ended
     ended = []
     for slot in slots {
-      let found = fields[slot] ?? [:]
       let request = FakeServer.Request(
-        connection: number, stream: session.stream(of: slot) ?? 0,
-        token: String((found[":path"] ?? "").dropFirst("/3/device/".count)),
-        authorization: found["authorization"] ?? "")
+        connection: number, stream: session.stream(of: slot) ?? 0, fields: fields[slot] ?? [],
+        body: String(decoding: bodies[slot] ?? [], as: UTF8.self))
       lastStream = max(lastStream, request.stream)
       server.note(request)
       let reply = server.decide(request)
@@ -159,11 +205,17 @@ extension FakeConnection: ConnectionDelegate {
 }
 
 extension FakeConnection: HTTP2ServerDelegate {
-  func http2(slot: Int, requestBegan stream: Int32) { fields[slot] = [:] }
-  func http2(slot: Int, field name: UnsafeRawBufferPointer, value: UnsafeRawBufferPointer) {
-    fields[slot]?[String(decoding: name, as: UTF8.self)] = String(decoding: value, as: UTF8.self)
+  func http2(slot: Int, requestBegan stream: Int32) {
+    fields[slot] = []
+    bodies[slot] = []
   }
-  func http2(slot: Int, requestBody bytes: UnsafeRawBufferPointer) {}
+  func http2(slot: Int, field name: UnsafeRawBufferPointer, value: UnsafeRawBufferPointer) {
+    fields[slot]?.append(
+      (String(decoding: name, as: UTF8.self), String(decoding: value, as: UTF8.self)))
+  }
+  func http2(slot: Int, requestBody bytes: UnsafeRawBufferPointer) {
+    bodies[slot]?.append(contentsOf: bytes)
+  }
   func http2(requestEnded slot: Int) { ended.append(slot) }
   func http2(slot: Int, streamClosed errorCode: UInt32) {}
 }

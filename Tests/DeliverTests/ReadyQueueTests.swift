@@ -12,10 +12,10 @@ import Testing
     #expect(append(batch([.production]), to: &queue) == 1)
     let head = queue.next()
     let first = try #require(head)
-    #expect(first.index == 0 && first.tries == 0)
-    queue.putBack(ReadyPush(batch: first.batch, index: 0, tries: 1))
+    #expect(first.index == 0 && first.isFirst && first.history.isEmpty)
+    queue.putBack(tried(first.batch, 0, 1))
     #expect(queue.count == 3)
-    #expect(next(&queue)?.tries == 1)
+    #expect(next(&queue)?.history.tries == 1)
     #expect(next(&queue)?.index == 2)
     #expect(next(&queue)?.index == 0)
     #expect(next(&queue) == nil)
@@ -28,7 +28,7 @@ import Testing
     _ = queue.append(batch([.production], expiresAt: 200))
     let head = queue.next()
     let begun = try #require(head)
-    queue.putBack(ReadyPush(batch: begun.batch, index: 0, tries: 2))
+    queue.putBack(tried(begun.batch, 0, 2))
     let early = queue.takeExpired(at: 99)
     #expect(early.isEmpty)
     let expired = queue.takeExpired(at: 100)
@@ -52,8 +52,7 @@ import Testing
     var retries = RetryQueue()
     let pushes = batch(Array(repeating: .production, count: 50))
     for index in 0..<50 {
-      retries.append(
-        ReadyPush(batch: pushes, index: index, tries: 1), due: UInt64((index * 37) % 50))
+      retries.append(tried(pushes, index, 1), due: UInt64((index * 37) % 50))
     }
     var due = retries.popDue(at: 0)
     #expect(due?.index == 0)
@@ -71,7 +70,14 @@ import Testing
 
   private func next(_ queue: inout ReadyQueue) -> ReadyPush? { queue.next() }
 
-  private func append(_ batch: PushBatch, to queue: inout ReadyQueue) -> Int { queue.append(batch) }
+  private func append(_ batch: PushBatch, to queue: inout ReadyQueue) -> Int {
+    queue.append(batch).taken
+  }
+
+  private func tried(_ batch: PushBatch, _ index: Int, _ tries: UInt16) -> ReadyPush {
+    let history = PushHistory(tries: tries, losses: 0, refusals: 0, mayHaveArrived: false)
+    return ReadyPush(batch: batch, index: index, history: history)
+  }
 
   private func batch(_ environments: [APNsEnvironment], expiresAt: Int64 = .max) -> PushBatch {
     let headers = PushHeaders(

@@ -20,13 +20,36 @@ import Testing
     #expect(delays.count > 50)
   }
 
-  @Test func expiresWhatWouldComeTooLate() {
-    #expect(policy.decide(tries: 1, remainingMilliseconds: 0, chance: 0) == .expire)
-    #expect(policy.decide(tries: 1, remainingMilliseconds: -5, chance: 0) == .expire)
-    #expect(policy.decide(tries: 1, remainingMilliseconds: 100, chance: 0) == .expire)
+  @Test func triesOnceMoreJustBeforeTheExpiryWhenTheDelayWouldEndAfterIt() {
+    let margin = RetryPolicy.lastTryMargin
+    for remaining in [Int64(10_000), 14_000, 5_000, 700] {
+      #expect(
+        policy.decide(tries: 30, remainingMilliseconds: remaining, chance: 0)
+          == .retry(after: .milliseconds(remaining) - margin))
+    }
+    #expect(
+      policy.decide(tries: 30, remainingMilliseconds: 15_001, chance: 0)
+        == .retry(after: .seconds(15)))
+  }
+
+  @Test func expiresWhatHasNoTimeLeft() {
+    for remaining in [Int64(-5), 0, 100, 399] {
+      #expect(policy.decide(tries: 2, remainingMilliseconds: remaining, chance: 1023) == .expire)
+    }
     #expect(
       policy.decide(tries: 1, remainingMilliseconds: 101, chance: 0)
         == .retry(after: .milliseconds(100)))
-    #expect(policy.decide(tries: 30, remainingMilliseconds: 14_000, chance: 0) == .expire)
+  }
+
+  @Test func waitsAsLongAsTheServerAskedFor() {
+    #expect(
+      policy.decide(tries: 1, remainingMilliseconds: 60_000, atLeast: .seconds(7), chance: 0)
+        == .retry(after: .seconds(7)))
+    #expect(
+      policy.decide(tries: 1, remainingMilliseconds: 60_000, atLeast: .seconds(90), chance: 0)
+        == .retry(after: .milliseconds(59_750)))
+    #expect(
+      policy.decide(tries: 30, remainingMilliseconds: 60_000, atLeast: .seconds(1), chance: 0)
+        == .retry(after: .seconds(15)))
   }
 }

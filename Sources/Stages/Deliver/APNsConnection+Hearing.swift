@@ -65,6 +65,7 @@ extension APNsConnection: HTTP2ClientDelegate {
 
   func http2GoAway(lastStreamID: Int32, errorCode: UInt32, debug: UnsafeRawBufferPointer) {
     let reason = Answer(body: Array(debug.prefix(Answer.maximumBytes))).reason
+    lastStreamTaken = lastStreamID
     goAwayReason = reason ?? "GOAWAY, error code \(errorCode)"
   }
 

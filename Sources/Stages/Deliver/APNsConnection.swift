@@ -9,6 +9,8 @@ import Transport
 final class APNsConnection {
   /// Bytes for the socket beyond which no more frames are made: about 200 pushes.
   private static let outputLimit = 128 * 1024
+  /// In nanoseconds: a connection without anything in flight for longer is idle.
+  private static let idleGrace: UInt64 = 1_000_000_000
 
   unowned let route: Route
   let loop: EventLoop
@@ -26,6 +28,9 @@ final class APNsConnection {
   private var unwrittenBodyBytes = 0
   var lastHeardAt: UInt64 = 0
   private var lastAnswerAt: UInt64 = 0
+  /// Values of `retry-after` of refusals, by slot.
+  var retryAfters: [Int: Duration] = [:]
+  /// When it was connected; 0 before.
   var greetingAt: UInt64 = 0
   var pingSentAt: UInt64?
   var goAwayReason: String?
@@ -34,6 +39,11 @@ final class APNsConnection {
   let openedAt: UInt64
   /// Response heads that came.
   var answers = 0
+  /// Named by the server's GOAWAY: it looks at the streams up to this one.
+  var lastStreamTaken: Int32?
+  /// Pushes that were in flight when it was lost.
+  private var orphans = 0
+  private var lastSentAt: UInt64 = 0
 
   init(route: Route, loop: EventLoop, options: DeliverOptions) throws(HTTP2Error) {
     self.route = route
@@ -108,6 +118,7 @@ final class APNsConnection {
       let stream = try session.submit(block, body: bytes[entry.payload], slot: slot)
       slots[slot] = StreamSlots.Slot(push: push, headers: headers, sentAt: now, stream: stream)
       unwrittenBodyBytes += Int(entry.payload.count)
+      lastSentAt = now
       hasWork = true
       return .sent
     } catch {
@@ -207,11 +218,31 @@ final class APNsConnection {
     case .closeAndReplace, .close:
       transport?.close()
       settleFinished()
-      let orphans = takeInFlight()
+      let lost = takeInFlight()
+      orphans = lost.count
       session = nil
       transport = nil
-      route.closed(self, orphans: orphans, mustReplace: action == .closeAndReplace, reason: reason)
+      route.closed(self, orphans: lost, mustReplace: action == .closeAndReplace, reason: reason)
     }
+  }
+
+  // MARK: of what use it was
+
+  /// When it opened, was sent on or answered last.
+  var lastUsedAt: UInt64 { max(greetingAt, lastSentAt, lastAnswerAt) }
+
+  /// Asked when it takes no more pushes.
+  func end(at now: UInt64) -> Seat.End {
+    let unanswered = slots.occupied.count { slot in
+      guard let item = slots[slot], item.status == 0, let last = lastStreamTaken else {
+        return false
+      }
+      return item.stream <= last
+    }
+    let carried = answers + unanswered
+    guard carried == 0 || slots.inFlight == 0 else { return .carried(carried) }
+    let isQuiet = now &- lastUsedAt >= Self.idleGrace
+    return greetingAt > 0 && orphans == 0 && isQuiet ? .idle : .carried(carried)
   }
 
   private func takeInFlight() -> [ReadyPush] {
@@ -220,10 +251,10 @@ final class APNsConnection {
       slots.giveBack(slot)
       // Its head says all there is to say: the stream's end alone was lost, and Apple has the push.
       guard item.status != 200 else {
-        item.push.batch.settle(item.push.index, .accepted)
+        route.accepted(item.push)
         return nil
       }
-      return item.push.again()
+      return item.push
     }
   }
 
@@ -238,21 +269,28 @@ final class APNsConnection {
       slots.giveBack(slot)
       if item.status != 0 { lastAnswerAt = loop.now }
       switch item.status {
-      case 0:
-        // A stream beyond the last one that a GOAWAY names was not looked at (RFC 9113, section
-        // 6.8).
-        let isUntouched = errorCode == HTTP2ErrorCode.refusedStream && machine.phase == .draining
-        if isUntouched { route.putBack(item.push) } else { route.unanswered(item.push.again()) }
-      case 200:
-        item.push.batch.settle(item.push.index, .accepted)
-        route.credentialsTaken()
+      case 0: settleUnanswered(item, errorCode: errorCode)
+      case 200: route.accepted(item.push)
       default:
+        let retryAfter = retryAfters.isEmpty ? nil : retryAfters.removeValue(forKey: slot)
         route.answered(
-          item.push.again(), status: Int(item.status), body: body ?? [], on: self,
-          item.headers.token)
+          item.push, status: Int(item.status), body: body ?? [], retryAfter: retryAfter, on: self,
+          item)
       }
     }
     finished.removeAll(keepingCapacity: true)
     closeWhenDrained()
+  }
+
+  private func settleUnanswered(_ item: StreamSlots.Slot, errorCode: UInt32) {
+    let isRefused = errorCode == HTTP2ErrorCode.refusedStream
+    if item.isReset {
+      route.lost(item.push)
+    } else if isRefused, machine.phase == .draining {
+      // A stream beyond the last one that a GOAWAY names was not looked at (RFC 9113, section 6.8).
+      route.putBack(item.push)
+    } else {
+      route.reset(item.push, isRefused: isRefused, sentAt: item.sentAt)
+    }
   }
 }

@@ -19,8 +19,17 @@ package struct DeliverOptions: Sendable {
   package var connectionsPerRoute = 2
   /// Streams in flight on a connection at most, whatever the server allows: more only costs memory.
   package var streamsPerConnection = 500
-  /// Pushes that wait for a stream in a lane at most, plus one batch of each segment in flight.
+  /// Pushes of each environment that can be sent and wait for a stream at most, plus one batch of
+  /// each segment in flight.
   package var readyPushes = 1024
+  /// Pushes of each environment that wait for something else at most: the end of a back-off, a
+  /// connection, credentials. Each keeps a batch in memory; beyond this they leave their segment.
+  package var waitingPushes = 8192
+  /// Without an open connection for so long, a route is closed: nobody waits for it any more.
+  package var closedAfter: Duration = .seconds(1)
+  /// Connections that are open and take nothing for so long count as none. Apple answers within
+  /// some tenths of a second.
+  package var stalledAfter: Duration = .seconds(3)
   /// A stream without an answer is given up after this.
   package var requestTimeout: Duration = .seconds(30)
   package var connectTimeout: Duration = .seconds(10)
@@ -29,7 +38,7 @@ package struct DeliverOptions: Sendable {
   /// A PING without an answer closes the connection after this.
   package var pingTimeout: Duration = .seconds(10)
   package var retry = RetryPolicy()
-  /// How long nothing is sent after Apple refused our credentials.
+  /// How long nothing is sent for a topic after Apple refused our credentials for it.
   package var credentialHold: Duration = .seconds(15)
   /// Ms since 1970; what expiry is measured against.
   package var wallClock: @Sendable () -> Int64
@@ -52,8 +61,10 @@ package enum DeliverNotice: Sendable, Equatable {
   case disconnected(Endpoint, reason: String, retryAfter: Duration)
   case goingAway(Endpoint, reason: String)
   case unanswered(Endpoint, pushes: Int)
-  case held(Endpoint, reason: RejectionReason, until: Duration)
   /// Apple says that what we send is wrong; the push is rejected and the next ones will be too.
   case configurationRejected(Endpoint, reason: RejectionReason)
-  case providerTokenFailed(reason: String)
+  /// Pushes of a route or topic cannot be sent from now on.
+  case obstacleBegan(RouteObstacle)
+  /// They can again.
+  case obstacleEnded(RouteObstacle)
 }

@@ -8,9 +8,9 @@ package final class DeliverStage {
   private let options: DeliverOptions
   private let loop: EventLoop
   private let routes: [APNsEnvironment: Route]
-  private var waiting: [CheckedContinuation<Void, Never>] = []
-  /// The first of those that waited is on its way.
-  private var isAdmitting = false
+  private var waiting: [Waiter] = []
+  /// Routes for which one that waited is on its way.
+  private var admitting: Set<APNsEnvironment> = []
   private var ticker: LoopTimer?
   private var isStopped = false
   private static let tickInterval: Duration = .milliseconds(500)
@@ -47,25 +47,57 @@ package final class DeliverStage {
     for route in routes.values { route.stop() }
     let waiting = waiting
     self.waiting = []
-    for continuation in waiting { continuation.resume() }
+    for waiter in waiting { waiter.continuation.resume() }
   }
 
-  /// Queues a sealed batch, after waiting until fewer than `readyPushes` wait for a stream, in the
-  /// order of the calls. This is where backpressure begins: who waits here reads no further page.
-  /// Each push gets its outcome through the batch.
+  // MARK: admission
+
+  private struct Waiter {
+    let environments: Set<APNsEnvironment>
+    let topic: String
+    let continuation: CheckedContinuation<Void, Never>
+  }
+
+  /// Queues a sealed batch, after waiting until fewer than `readyPushes` wait for a stream of each
+  /// environment that it has pushes for, in the order of the calls. This is where backpressure
+  /// begins: who waits here reads no further page. Nobody waits for an environment or topic that
+  /// cannot be sent to. Each push gets its outcome through the batch, or leaves it as a straggler.
   package func admit(_ batch: PushBatch) async {
-    if mustWait {
-      await withCheckedContinuation { waiting.append($0) }
-      isAdmitting = false
+    let environments = Set(routes.keys.filter { batch.hasPushes(for: $0) })
+    let topic = batch.headers.topic
+    if !isStopped, mustWait(environments, topic) {
+      await withCheckedContinuation {
+        waiting.append(Waiter(environments: environments, topic: topic, continuation: $0))
+      }
+      admitting.subtract(environments)
     }
-    var taken = 0
-    for route in routes.values { taken += route.append(batch) }
-    if taken < batch.entries.count { rejectUnroutable(batch) }
+    for environment in environments { routes[environment]?.append(batch) }
+    if batch.unsettled > 0 { rejectUnroutable(batch) }
     admitWaiting()
   }
 
-  private var mustWait: Bool {
-    !isStopped && (readyCount >= options.readyPushes || isAdmitting || !waiting.isEmpty)
+  private func mustWait(_ environments: Set<APNsEnvironment>, _ topic: String) -> Bool {
+    isFull(environments, topic) || !admitting.isDisjoint(with: environments)
+      || waiting.contains { !$0.environments.isDisjoint(with: environments) }
+  }
+
+  private func isFull(_ environments: Set<APNsEnvironment>, _ topic: String) -> Bool {
+    environments.contains { routes[$0]?.isFull(for: topic) ?? false }
+  }
+
+  /// Lets in who waited longest for each environment. One at a time: each may bring a whole batch.
+  /// It calls this again when it has.
+  private func admitWaiting() {
+    guard !waiting.isEmpty else { return }
+    var busy = admitting
+    waiting.removeAll { waiter in
+      let mayGo = busy.isDisjoint(with: waiter.environments)
+      busy.formUnion(waiter.environments)
+      guard mayGo, !isFull(waiter.environments, waiter.topic) else { return false }
+      admitting.formUnion(waiter.environments)
+      waiter.continuation.resume()
+      return true
+    }
   }
 
   private func rejectUnroutable(_ batch: PushBatch) {
@@ -80,11 +112,22 @@ package final class DeliverStage {
   package var inFlight: Int { routes.values.reduce(0) { $0 + $1.inFlight } }
   package var openConnections: Int { routes.values.reduce(0) { $0 + $1.openConnections } }
 
-  private func admitWaiting() {
-    // One at a time: each may bring a whole batch. It calls this again when it has.
-    guard !waiting.isEmpty, !isAdmitting, readyCount < options.readyPushes else { return }
-    isAdmitting = true
-    waiting.removeFirst().resume()
+  /// What keeps pushes from being sent; empty when all is well.
+  package var obstacles: [RouteObstacle] { routes.values.flatMap(\.obstacles) }
+
+  // MARK: a segment's end
+
+  /// Takes out what of a segment only waits: for another try, for a connection, for credentials.
+  /// Each such push leaves its batch as a straggler. What can be sent and what is in flight stays.
+  package func postponeWaiting(of tally: SegmentTally) {
+    for route in routes.values { route.postponeWaiting(of: tally) }
+  }
+
+  /// Another worker has the segment: none of its pushes is sent from here any more, and those in
+  /// flight have no further try. Their batches never settle.
+  package func abandon(_ tally: SegmentTally) {
+    tally.sendableUntil = 0
+    for route in routes.values { route.abandon(tally) }
   }
 
   private func tick() {

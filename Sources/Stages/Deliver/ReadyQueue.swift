@@ -1,39 +1,48 @@
 import Model
 
-/// A push that is to be sent: the `index`-th of `batch`, sent `tries` times before.
-struct ReadyPush {
-  let batch: PushBatch
-  let index: Int
-  let tries: Int
-
-  /// The same push after one more try.
-  func again() -> ReadyPush { ReadyPush(batch: batch, index: index, tries: tries + 1) }
-}
-
-/// The pushes of one route that wait for a stream. Those that come back go first; new ones follow,
-/// batch by batch in the order they came. Its bound is the lane's `readyPushes`, which admission
-/// keeps.
+/// The pushes of one topic and environment that are to be sent. Those that come back go first; new
+/// ones follow, batch by batch in the order they came. Those whose credentials were refused stand
+/// apart: they go first when credentials are known to be good, last when another push should ask.
 struct ReadyQueue {
   private struct Range {
     let batch: PushBatch
     var next: Int
+    let end: Int
   }
 
   private let environment: APNsEnvironment
   private var returned: [ReadyPush] = []
+  private var refused: [ReadyPush] = []
   private var ranges: [Range] = []
   private var head = 0
   private(set) var count = 0
 
   init(environment: APNsEnvironment) { self.environment = environment }
 
-  /// Takes the pushes of `batch` that are for this environment; returns how many.
-  mutating func append(_ batch: PushBatch) -> Int {
-    let mine = batch.entries.count(where: { $0.environment == environment })
-    guard mine > 0 else { return 0 }
-    ranges.append(Range(batch: batch, next: 0))
-    count += mine
-    return mine
+  /// Whether a push beside those that were refused is here.
+  var hasOthers: Bool { count > refused.count }
+
+  /// A push that was in flight in a lost connection is not for an ordinary queue.
+  static func isOrdinary(_ entry: PushBatch.Entry, _ environment: APNsEnvironment) -> Bool {
+    entry.environment == environment && entry.history.losses == 0
+  }
+
+  /// Takes pushes of `batch` that are for this environment, `limit` at most.
+  /// - Returns: how many, and the index behind the last that was looked at.
+  mutating func append(_ batch: PushBatch, atMost limit: Int = .max) -> (taken: Int, end: Int) {
+    let entries = batch.entries
+    var taken = 0
+    var end = 0
+    while end < entries.count {
+      if Self.isOrdinary(entries[end], environment) {
+        guard taken < limit else { break }
+        taken += 1
+      }
+      end += 1
+    }
+    if taken > 0 { ranges.append(Range(batch: batch, next: 0, end: end)) }
+    count += taken
+    return (taken, end)
   }
 
   mutating func putBack(_ push: ReadyPush) {
@@ -41,47 +50,90 @@ struct ReadyQueue {
     count += 1
   }
 
-  mutating func next() -> ReadyPush? {
+  /// For a push whose credentials were refused.
+  mutating func putAside(_ push: ReadyPush) {
+    refused.append(push)
+    count += 1
+  }
+
+  mutating func next(refusedFirst: Bool = true) -> ReadyPush? {
+    if refusedFirst, let push = refused.popLast() {
+      count -= 1
+      return push
+    }
     if let push = returned.popLast() {
       count -= 1
       return push
     }
     while head < ranges.count {
       let batch = ranges[head].batch
+      let end = ranges[head].end
       var index = ranges[head].next
-      while index < batch.entries.count, batch.entries[index].environment != environment {
-        index += 1
-      }
-      guard index < batch.entries.count else {
+      while index < end, !Self.isOrdinary(batch.entries[index], environment) { index += 1 }
+      guard index < end else {
         dropHead()
         continue
       }
       ranges[head].next = index + 1
-      if index + 1 == batch.entries.count { dropHead() }
+      if index + 1 == end { dropHead() }
       count -= 1
-      return ReadyPush(batch: batch, index: index, tries: 0)
+      return ReadyPush(batch: batch, index: index, history: batch.entries[index].history)
     }
-    return nil
+    return nextRefused()
+  }
+
+  /// In turn: the same push must not be the only one that asks.
+  private mutating func nextRefused() -> ReadyPush? {
+    guard !refused.isEmpty else { return nil }
+    count -= 1
+    return refused.removeFirst()
   }
 
   /// Takes out the pushes whose event has expired at `milliseconds` since 1970.
   mutating func takeExpired(at milliseconds: Int64) -> [ReadyPush] {
-    let isExpired = { (batch: PushBatch) in batch.headers.expiresAt <= milliseconds }
-    var expired = returned.filter { isExpired($0.batch) }
-    returned.removeAll { isExpired($0.batch) }
-    for range in ranges[head...] where isExpired(range.batch) {
-      for index in range.next..<range.batch.entries.count
-      where range.batch.entries[index].environment == environment {
-        expired.append(ReadyPush(batch: range.batch, index: index, tries: 0))
-      }
+    take { $0.headers.expiresAt <= milliseconds }
+  }
+
+  /// Takes out the pushes of one segment.
+  mutating func take(of tally: SegmentTally) -> [ReadyPush] { take { $0.tally === tally } }
+
+  /// How many pushes of each batch are here that were not sent since they were admitted.
+  var firsts: [(tally: SegmentTally, count: Int)] {
+    var found = (returned + refused).filter(\.isFirst).map { (tally: $0.tally, count: 1) }
+    for range in ranges[head...] {
+      let count = rest(of: range).count
+      if count > 0 { found.append((range.batch.tally, count)) }
     }
-    if !expired.isEmpty {
+    return found
+  }
+
+  private mutating func take(where isWanted: (PushBatch) -> Bool) -> [ReadyPush] {
+    var taken: [ReadyPush] = []
+    if !returned.isEmpty {
+      taken += returned.filter { isWanted($0.batch) }
+      returned.removeAll { isWanted($0.batch) }
+    }
+    if !refused.isEmpty {
+      taken += refused.filter { isWanted($0.batch) }
+      refused.removeAll { isWanted($0.batch) }
+    }
+    if ranges[head...].contains(where: { isWanted($0.batch) }) {
+      for range in ranges[head...] where isWanted(range.batch) {
+        taken += rest(of: range).map {
+          ReadyPush(batch: range.batch, index: $0, history: range.batch.entries[$0].history)
+        }
+      }
       ranges.removeFirst(head)
       head = 0
-      ranges.removeAll { isExpired($0.batch) }
+      ranges.removeAll { isWanted($0.batch) }
     }
-    count -= expired.count
-    return expired
+    count -= taken.count
+    return taken
+  }
+
+  private func rest(of range: Range) -> [Int] {
+    let entries = range.batch.entries
+    return (range.next..<range.end).filter { Self.isOrdinary(entries[$0], environment) }
   }
 
   private mutating func dropHead() {
@@ -92,46 +144,6 @@ struct ReadyQueue {
     } else if head > 32 {
       ranges.removeFirst(head)
       head = 0
-    }
-  }
-}
-
-/// Pushes that wait out a back-off, earliest first. Its bound is the caller's: the batches that a
-/// segment may have unsettled.
-struct RetryQueue {
-  private struct Item {
-    let due: UInt64
-    let push: ReadyPush
-  }
-
-  private var heap: [Item] = []
-
-  var count: Int { heap.count }
-  /// Monotonic nanoseconds.
-  var nextDue: UInt64? { heap.first?.due }
-
-  mutating func append(_ push: ReadyPush, due: UInt64) {
-    heap.append(Item(due: due, push: push))
-    var child = heap.count - 1
-    while child > 0, heap[child].due < heap[(child - 1) / 2].due {
-      heap.swapAt(child, (child - 1) / 2)
-      child = (child - 1) / 2
-    }
-  }
-
-  mutating func popDue(at now: UInt64) -> ReadyPush? {
-    guard let first = heap.first, first.due <= now else { return nil }
-    heap.swapAt(0, heap.count - 1)
-    heap.removeLast()
-    var parent = 0
-    while true {
-      var smallest = parent
-      for child in [2 * parent + 1, 2 * parent + 2] where child < heap.count {
-        if heap[child].due < heap[smallest].due { smallest = child }
-      }
-      guard smallest != parent else { return first.push }
-      heap.swapAt(parent, smallest)
-      parent = smallest
     }
   }
 }

@@ -20,8 +20,8 @@ package enum Disposition: Sendable, Equatable {
   case retryElsewhere(RejectionReason)
   /// The provider token is too old: renew it and send again on a new connection.
   case renewToken
-  /// Our credentials are refused: nothing is sent until the hold is over, nothing is lost, tell the
-  /// operator.
+  /// Our credentials are refused: other pushes of the topic ask what that means. Nothing is lost,
+  /// and the operator is told.
   case hold(RejectionReason)
 }
 
@@ -51,8 +51,28 @@ package enum RejectionTable {
     }
   }
 
+  /// How often a push is tried that is answered in this way; then it is rejected for the reason.
+  package struct Limit: Sendable, Equatable {
+    package let tries: Int
+    /// No limit when nobody's pushes are taken: then it is not about this one.
+    package let whileOthersSucceed: Bool
+  }
+
+  /// Ten tries are a minute with the default back-off. `TooManyRequests` is said of one device,
+  /// which has got many pushes in that time; an event's news is not worth more.
+  package static func limit(of reason: RejectionReason) -> Limit? {
+    switch reason {
+    case .tooManyRequests: Limit(tries: 10, whileOthersSucceed: false)
+    case .internalServerError, .serviceUnavailable, .shutdown, .idleTimeout, .unanswered:
+      Limit(tries: 10, whileOthersSucceed: true)
+    default: nil
+    }
+  }
+
   private static func disposition(status: Int) -> Disposition {
     switch status {
+    // Whatever is refused with it, it is not the token: a proxy's answer, or a reason to come.
+    case 403: .hold(.other)
     case 404: .rejectAndAlert(.badPath)
     case 405: .rejectAndAlert(.methodNotAllowed)
     // Without a reason nothing says since when the token is gone, so it cannot be pruned.

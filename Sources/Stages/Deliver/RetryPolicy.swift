@@ -13,18 +13,30 @@ package struct RetryPolicy: Sendable, Equatable {
 
   package enum Decision: Sendable, Equatable {
     case retry(after: Duration)
-    /// The next try would come after the event's expiry.
+    /// No time is left for another try.
     case expire
   }
 
+  /// The last try is so long before the expiry: a round trip to Apple, and some.
+  package static let lastTryMargin: Duration = .milliseconds(250)
+
   /// - Parameters:
   ///   - tries: how often the push was sent already, at least 1.
-  ///   - remainingMilliseconds: until the event expires.
+  ///   - remainingMilliseconds: until the event expires. A delay that would end after that is cut
+  ///     short for one last try.
+  ///   - atLeast: what the server asked for.
   ///   - chance: any number; decides where in the upper half of the delay the try falls.
-  package func decide(tries: Int, remainingMilliseconds: Int64, chance: UInt64) -> Decision {
-    let delay = backOff(tries: tries, chance: chance)
-    guard delay < .milliseconds(remainingMilliseconds) else { return .expire }
-    return .retry(after: delay)
+  package func decide(
+    tries: Int, remainingMilliseconds: Int64, atLeast: Duration = .zero, chance: UInt64
+  ) -> Decision {
+    let remaining = Duration.milliseconds(remainingMilliseconds)
+    let shortest = backOff(tries: tries, chance: chance)
+    let delay = max(shortest, atLeast)
+    if delay < remaining { return .retry(after: delay) }
+    let last = remaining - Self.lastTryMargin
+    // Never sooner than the first back-off: a push that is tried just before its expiry is not
+    // tried over and over.
+    return last >= initial ? .retry(after: last) : .expire
   }
 
   package func backOff(tries: Int, chance: UInt64) -> Duration {

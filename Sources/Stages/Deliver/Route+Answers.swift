@@ -1,34 +1,57 @@
+import EventLoop
 import Model
 
 /// What follows from an answer, or from none. The table is `RejectionTable`'s.
 extension Route {
-  /// A stream ended without an answer: refused on an open connection, given up, or broken.
-  func unanswered(_ push: ReadyPush) { retryLater(push) }
+  func accepted(_ push: ReadyPush) {
+    lastAcceptedAt = loop.now
+    if isWatching { credentialsTaken(by: push) }
+    push.batch.settle(push.index, .accepted)
+  }
+
+  /// Every push that comes back from a connection without having been accepted passes here.
+  private func back(_ push: ReadyPush) -> ReadyPush {
+    lastMovedAt = loop.now
+    guard push.isProbe else { return push }
+    topic(named: push.topic).gate.probeReturned()
+    var push = push
+    push.isProbe = false
+    return push
+  }
+
+  /// It was in flight when its connection was lost, or was never answered.
+  func lost(_ push: ReadyPush) {
+    var push = back(push)
+    push.history.countLoss()
+    suspect(push)
+  }
+
+  /// The server ended the stream without an answer.
+  /// - Parameter isRefused: it says that it has not looked at the request (RFC 9113, section 8.7).
+  func reset(_ push: ReadyPush, isRefused: Bool, sentAt: UInt64) {
+    var push = back(push)
+    if !isRefused { push.history.mayHaveArrived = true }
+    retry(push, isRefused ? .serviceUnavailable : .unanswered, sentAt: sentAt)
+  }
 
   /// The server said that it has not looked at this push and takes no more on that connection: it
   /// goes first on another, and this was no try.
   func putBack(_ push: ReadyPush) {
-    ready.putBack(push)
+    enqueue(back(push))
     schedulePump()
   }
 
-  /// An answer that only valid credentials get.
-  func credentialsTaken() {
-    guard isProbing else { return }
-    isProbing = false
-    schedulePump()
-  }
-
-  /// - Parameter token: the one that this push was sent with.
   func answered(
-    _ push: ReadyPush, status: Int, body: [UInt8], on connection: APNsConnection,
-    _ token: ProviderToken
+    _ push: ReadyPush, status: Int, body: [UInt8], retryAfter: Duration?,
+    on connection: APNsConnection, _ item: StreamSlots.Slot
   ) {
     let answer = Answer(body: body)
+    let push = back(push)
     let disposition = RejectionTable.disposition(status: status, reason: answer.reason)
     switch disposition {
     case .hold, .renewToken, .retry, .retryElsewhere: break
-    case .accepted, .reject, .rejectAndAlert, .prune, .setAside: credentialsTaken()
+    case .accepted, .reject, .rejectAndAlert, .prune, .setAside:
+      if isWatching { credentialsTaken(by: push) }
     }
     switch disposition {
     case .accepted: push.batch.settle(push.index, .accepted)
@@ -42,15 +65,21 @@ extension Route {
     case .setAside(let reason):
       push.batch.condemn(push.index, .unusable(reason))
       push.batch.settle(push.index, .rejected(reason))
-    case .retry: retryLater(push)
+    case .retry(let reason): retry(push, reason, sentAt: item.sentAt, after: retryAfter)
     case .retryElsewhere(let reason):
       connection.retire(reason.name)
-      retryLater(push)
-    case .renewToken: renewToken(push, connection, token)
-    case .hold(let reason):
-      hold(reason)
-      retryLater(push, notBefore: heldUntil)
+      retry(push, reason, sentAt: item.sentAt, after: retryAfter)
+    case .renewToken: renewToken(push, connection, item.headers.token)
+    case .hold(let reason): refused(push, reason)
     }
+  }
+
+  // MARK: credentials
+
+  private func credentialsTaken(by push: ReadyPush) {
+    guard let topic = topics.first(where: { $0.name == push.topic }) else { return }
+    if push.isProbe { topic.gate.probeReturned() }
+    if topic.gate.taken() { credentialsTaken(topic) }
   }
 
   private func renewToken(
@@ -59,35 +88,64 @@ extension Route {
     let wall = options.wallClock()
     if let renewed = try? tokens.replacement(for: token, now: wall), renewed !== token {
       connection.retire("ExpiredProviderToken")
-      retryLater(push)
+      var push = push
+      push.history.countTry()
+      waitOut(push, tries: 1)
     } else {
       // A token this young cannot have expired: our clock or Apple's is wrong.
-      hold(.expiredProviderToken)
-      retryLater(push, notBefore: heldUntil)
+      refused(push, .expiredProviderToken)
     }
   }
 
-  /// Nothing is sent for a while, and then one push at a time until our credentials are taken.
-  func hold(_ reason: RejectionReason) {
-    isProbing = true
-    guard loop.now >= heldUntil else { return }
-    heldUntil = loop.now &+ options.credentialHold.nanoseconds
-    options.report(.held(target.endpoint, reason: reason, until: options.credentialHold))
-    scheduleRetries()
+  private func refused(_ push: ReadyPush, _ reason: RejectionReason) {
+    var push = push
+    push.history.countRefusal()
+    isWatching = true
+    let topic = topic(named: push.topic)
+    let verdict = topic.gate.refused(
+      refusals: Int(push.history.refusals), at: loop.now,
+      hold: options.credentialHold.nanoseconds)
+    switch verdict {
+    case .reject: push.batch.settle(push.index, .rejected(reason))
+    case .wait: waitOut(push, tries: Int(push.history.refusals))
+    case .hold(let until):
+      credentialsHeld(topic, reason: reason)
+      waitOut(push, tries: Int(push.history.refusals), notBefore: until)
+    }
+    schedulePump()
   }
 
-  private func retryLater(_ push: ReadyPush, notBefore: UInt64 = 0) {
+  // MARK: another try
+
+  private func retry(
+    _ push: ReadyPush, _ reason: RejectionReason, sentAt: UInt64, after: Duration? = nil
+  ) {
+    var push = push
+    push.history.countTry()
+    let limit = RejectionTable.limit(of: reason)
+    // While Apple takes others, it is the device or the push that it does not take.
+    let othersSucceed = lastAcceptedAt >= sentAt
+    if let limit, Int(push.history.tries) >= limit.tries, !limit.whileOthersSucceed || othersSucceed
+    {
+      return push.batch.settle(push.index, .rejected(reason))
+    }
+    waitOut(push, tries: Int(push.history.tries), atLeast: after)
+  }
+
+  private func waitOut(
+    _ push: ReadyPush, tries: Int, notBefore: UInt64 = 0, atLeast: Duration? = nil
+  ) {
     let remaining = push.batch.headers.expiresAt - options.wallClock()
     let decision = options.retry.decide(
-      tries: push.tries, remainingMilliseconds: remaining, chance: random.next())
+      tries: tries, remainingMilliseconds: remaining, atLeast: atLeast ?? .zero,
+      chance: random.next())
     switch decision {
-    case .expire: push.batch.settle(push.index, .expired)
+    case .expire: push.settleExpired()
     case .retry(let delay):
       let due = max(loop.now &+ delay.nanoseconds, notBefore)
       // Not beyond its expiry, also while nothing is sent: it gets its outcome then.
       let expiry = loop.now &+ Duration.milliseconds(remaining).nanoseconds
-      retries.append(push, due: min(due, expiry))
-      schedulePump()
+      wait(push, until: min(due, expiry))
     }
   }
 }

@@ -1,81 +1,123 @@
 import EventLoop
 import Model
 
-/// The way of a lane's pushes to one of Apple's environments: what waits, what waits longer, and
-/// the connections. It hands out pushes and, in Route+Answers, judges what became of them. Confined
-/// to its lane's loop.
+/// The way of a lane's pushes to one of Apple's environments. What is ready stands in a queue for
+/// each topic, and topics take turns; here it is handed out. What becomes of it is judged in
+/// Route+Answers; what waits is in Route+Waiting, the connections in Route+Connections, whether
+/// pushes can be sent at all in Route+Obstacles. Confined to its lane's loop.
 final class Route {
+  let environment: APNsEnvironment
   let target: APNsRoute
   let options: DeliverOptions
   let loop: EventLoop
   let tokens: ProviderTokenSource
   var random: any RandomNumberGenerator
-  var ready: ReadyQueue
+
+  var topics: [TopicQueue] = []
+  private var turn = 0
+  private var leftOfTurn = 0
+  /// Topics take turns by so many pushes: a change of topic costs a change of headers.
+  private static let pushesPerTurn = 32
+  /// Topics that are remembered though nothing of theirs is here.
+  private static let maximumIdleTopics = 256
+  /// A topic's credentials were refused lately.
+  var isWatching = false
+
   var retries = RetryQueue()
-  private var seats: [APNsConnection?]
+  var retryTimer: LoopTimer?
+  var suspects = SuspectQueue()
+
+  /// The last one is the suspects'.
+  var seats: [Seat]
   /// GOAWAY or our own wish took them out; they live until what is in flight is answered.
-  private var retiring: [APNsConnection] = []
-  private var failures: [Int]
-  var heldUntil: UInt64 = 0
-  /// Our credentials were refused, and no answer has shown since that they are taken.
-  var isProbing = false
-  private var isPumpScheduled = false
-  private var isStopped = false
-  private var isStarted = false
+  var retiring: [APNsConnection] = []
+  var budget = ConnectBudget()
   private var nextSeat = 0
-  /// A connection with so many answers is replaced at once when it goes; otherwise a server that
-  /// says GOAWAY after each request would make us connect as fast as we can.
-  private static let usefulAnswers = 50
-  private var retryTimer: LoopTimer?
+  var isStarted = false
+  private(set) var isStopped = false
+
+  /// Pushes can be sent: admission waits for room, and `SegmentTally.unsent` counts.
+  var isOpen = true
+  var obstacle: RouteObstacle?
+  /// Monotonic nanoseconds since when no connection has been open; nil while one is, or none is
+  /// wanted.
+  var unconnectedSince: UInt64?
+  var lastFailure = "connecting"
+  /// When a push was sent or answered last, or none was ready.
+  var lastMovedAt: UInt64 = 0
+  /// Connections are open and took nothing since then; nil while they do.
+  var stalledSince: UInt64?
+  var lastAcceptedAt: UInt64 = 0
+  /// No provider token is made before.
+  var noTokenUntil: UInt64 = 0
+
+  private var isPumpScheduled = false
   private var encoded: [EncodedHeaders] = []
-  /// Called when pushes may have left `ready`.
+  /// Called when pushes may have left the queues, or need no longer be waited for.
   var whenReadyMayHaveShrunk: () -> Void = {}
 
   init(
     environment: APNsEnvironment, target: APNsRoute, options: DeliverOptions,
     tokens: ProviderTokenSource, loop: EventLoop, random: any RandomNumberGenerator
   ) {
+    self.environment = environment
     self.target = target
     self.options = options
     self.tokens = tokens
     self.loop = loop
     self.random = random
-    ready = ReadyQueue(environment: environment)
-    seats = Array(repeating: nil, count: options.connectionsPerRoute)
-    failures = Array(repeating: 0, count: options.connectionsPerRoute)
+    seats = Array(repeating: Seat(), count: options.connectionsPerRoute + 1)
   }
 
-  var readyCount: Int { ready.count }
-  var waitingCount: Int { ready.count + retries.count }
-  var inFlight: Int {
-    seats.reduce(0) { $0 + ($1?.inFlight ?? 0) } + retiring.reduce(0) { $0 + $1.inFlight }
-  }
-  var openConnections: Int { seats.count { $0?.phase == .open } }
-
-  /// Connects every seat, once. Before the first push, it finds an open connection; without it, the
-  /// first push connects.
-  func start() {
-    guard !isStarted else { return }
-    isStarted = true
-    for seat in seats.indices { open(seat) }
+  /// Pushes that can be sent and wait for a stream.
+  var readyCount: Int {
+    isOpen ? topics.reduce(0) { $0 + ($1.isOpen ? $1.queue.count : 0) } : 0
   }
 
   func stop() {
     isStopped = true
     retryTimer?.cancel()
-    for connection in seats.compactMap({ $0 }) + retiring { connection.stop() }
-    seats = seats.map { _ in nil }
-    retiring = []
+    stopConnections()
   }
 
-  /// Returns how many pushes of `batch` are this route's.
-  func append(_ batch: PushBatch) -> Int {
-    let taken = ready.append(batch)
-    if taken > 0 {
-      start()
-      schedulePump()
+  // MARK: taking in
+
+  /// Whether a batch of this topic should wait for room. Never for what could not be sent anyway.
+  func isFull(for topic: String) -> Bool {
+    guard isOpen, readyCount >= options.readyPushes else { return false }
+    return topics.first { $0.name == topic }?.isOpen ?? true
+  }
+
+  func append(_ batch: PushBatch) {
+    let topic = topic(named: batch.headers.topic)
+    let room = topic.isOpen ? Int.max : max(0, options.waitingPushes - waitingCount)
+    let (taken, end) = topic.queue.append(batch, atMost: room)
+    if topic.isOpen { batch.tally.willSend(taken) }
+    appendOthers(of: batch, from: end)
+    start()
+    wakeResting()
+    schedulePump()
+  }
+
+  /// What an ordinary queue does not take: suspects, and pushes for which there is no room to wait.
+  private func appendOthers(of batch: PushBatch, from end: Int) {
+    let entries = batch.entries
+    for index in entries.indices where entries[index].environment == environment {
+      let push = ReadyPush(batch: batch, index: index, history: entries[index].history)
+      if push.history.losses > 0 {
+        suspect(push)
+      } else if index >= end {
+        postpone(push)
+      }
     }
-    return taken
+  }
+
+  func topic(named name: String) -> TopicQueue {
+    if let topic = topics.last, topic.name == name { return topic }
+    if let topic = topics.first(where: { $0.name == name }) { return topic }
+    let topic = TopicQueue(name: name, environment: environment, isOpen: isOpen)
+    topics.append(topic)
+    return topic
   }
 
   // MARK: handing out
@@ -91,61 +133,97 @@ final class Route {
 
   private func pump() {
     let now = loop.now
-    while let push = retries.popDue(at: now) { ready.putBack(push) }
-    if ready.count > 0, now >= heldUntil { fill(now: now) }
-    for connection in seats { connection?.flushIfNeeded() }
+    while let push = retries.popDue(at: now) { enqueue(push) }
+    fill(now: now)
+    for seat in seats { seat.connection?.flushIfNeeded() }
     for connection in retiring { connection.flushIfNeeded() }
+    if !isOpen { updateOpenness() }
+    if topics.count > 1 { forgetTopics(now) }
     whenReadyMayHaveShrunk()
     scheduleRetries()
   }
 
   private func fill(now: UInt64) {
-    // After a refusal of our credentials one push at a time asks whether they are good by now.
-    var budget = isProbing ? (inFlight == 0 ? 1 : 0) : Int.max
-    let wall = options.wallClock()
-    let token: ProviderToken
-    do {
-      token = try tokens.token(now: wall)
-    } catch {
-      options.report(.providerTokenFailed(reason: "\(error)"))
-      hold(.invalidProviderToken)
-      return
-    }
-    nextSeat = (nextSeat + 1) % seats.count
-    for offset in seats.indices {
-      guard let connection = seats[(nextSeat + offset) % seats.count] else { continue }
-      var room = min(connection.capacity, budget)
-      while room > 0, connection.hasWindow(), let push = ready.next() {
-        guard push.batch.headers.expiresAt > wall else {
-          push.batch.settle(push.index, .expired)
+    guard suspects.count > 0 || topics.contains(where: { $0.queue.count > 0 }) else { return }
+    guard let token = providerToken(now: now) else { return }
+    let round = Round(now: now, wall: options.wallClock(), token: token)
+    fillSuspects(round)
+    let ordinary = seats.count - 1
+    nextSeat = (nextSeat + 1) % ordinary
+    for offset in 0..<ordinary {
+      guard let connection = seats[(nextSeat + offset) % ordinary].connection else { continue }
+      var room = connection.capacity
+      while room > 0, connection.hasWindow(), let topic = nextTopic(now), let push = topic.next() {
+        guard mayGo(push, round) else {
+          topic.left(push)
+          withhold(push, round)
           continue
         }
-        guard dispatch(push, on: connection, token: token, now: now, wall: wall) else { break }
+        guard dispatch(push, of: topic, on: connection, round) else {
+          topic.undo(push)
+          break
+        }
         room -= 1
-        budget -= 1
       }
     }
   }
 
-  /// False when the connection takes no more.
-  private func dispatch(
-    _ push: ReadyPush, on connection: APNsConnection, token: ProviderToken, now: UInt64,
-    wall: Int64
+  /// What holds for all pushes of one round of handing out.
+  struct Round {
+    let now: UInt64
+    let wall: Int64
+    let token: ProviderToken
+  }
+
+  private func nextTopic(_ now: UInt64) -> TopicQueue? {
+    if leftOfTurn > 0, turn < topics.count, topics[turn].canSend(at: now) {
+      leftOfTurn -= 1
+      return topics[turn]
+    }
+    for _ in topics.indices {
+      turn = (turn + 1) % topics.count
+      if topics[turn].canSend(at: now) {
+        leftOfTurn = Self.pushesPerTurn - 1
+        return topics[turn]
+      }
+    }
+    return nil
+  }
+
+  func mayGo(_ push: ReadyPush, _ round: Round) -> Bool {
+    push.batch.headers.expiresAt > round.wall && push.tally.sendableUntil > round.now
+  }
+
+  /// A push that is too late gets its outcome; one whose segment may be another worker's by now
+  /// waits until that is known.
+  func withhold(_ push: ReadyPush, _ round: Round) {
+    guard push.batch.headers.expiresAt > round.wall else { return push.settleExpired() }
+    wait(push, until: round.now &+ 500_000_000)
+  }
+
+  /// False when the connection takes no more; then the push is as it was.
+  func dispatch(
+    _ push: ReadyPush, of topic: TopicQueue, on connection: APNsConnection, _ round: Round
   ) -> Bool {
-    let headers = encode(push.batch.headers, token)
-    switch connection.send(push, headers: headers, now: now) {
+    var sent = push
+    sent.isFirst = false
+    sent.isProbe = !topic.gate.isOpen
+    let headers = encode(push.batch.headers, round.token)
+    switch connection.send(sent, headers: headers, now: round.now) {
     case .sent:
-      let tally = push.batch.tally
-      if tally.firstPushAt == 0 { tally.firstPushAt = wall }
-      tally.lastPushAt = wall
-      if push.tries > 0 { tally.retried += 1 }
+      if sent.isProbe { topic.gate.probeSent() }
+      lastMovedAt = round.now
+      let tally = push.tally
+      if tally.firstPushAt == 0 { tally.firstPushAt = round.wall }
+      tally.lastPushAt = round.wall
+      if !push.history.isEmpty { tally.retried += 1 }
+      topic.left(push)
       return true
     case .refusedHeaders:
+      topic.left(push)
       push.batch.settle(push.index, .rejected(.unrenderable))
       return true
-    case .failed:
-      ready.putBack(push)
-      return false
+    case .failed: return false
     }
   }
 
@@ -164,81 +242,29 @@ final class Route {
     return made
   }
 
-  func scheduleRetries() {
-    retryTimer?.cancel()
-    retryTimer = nil
-    var due = retries.nextDue
-    if ready.count > 0, heldUntil > loop.now { due = min(due ?? .max, heldUntil) }
-    guard let due else { return }
-    let delay = Duration.nanoseconds(Int64(clamping: due > loop.now ? due - loop.now : 0))
-    retryTimer = loop.schedule(after: delay) { [weak self] in self?.schedulePump() }
+  private func forgetTopics(_ now: UInt64) {
+    let idle = topics.count { $0.queue.count == 0 }
+    topics.removeAll { topic in
+      let isForgotten =
+        topic.isForgettable(at: now)
+        || (idle > Self.maximumIdleTopics && topic.queue.count == 0 && topic.gate.isOpen)
+      if isForgotten, let obstacle = topic.obstacle { options.report(.obstacleEnded(obstacle)) }
+      return isForgotten
+    }
+    isWatching = topics.contains { $0.gate.isWatching }
   }
 
   /// Every half second: streams without an answer, connections without a sign of life, events that
-  /// expired while no stream was free.
+  /// expired while no stream was free, routes that take nothing.
   func tick() {
     let now = loop.now
-    for connection in seats.compactMap({ $0 }) + retiring { connection.tick(now: now) }
-    for push in ready.takeExpired(at: options.wallClock()) {
-      push.batch.settle(push.index, .expired)
-    }
+    for connection in seats.compactMap(\.connection) + retiring { connection.tick(now: now) }
+    closeIdleSuspects(now)
+    expireReady()
+    if isOpen, readyCount == 0 { lastMovedAt = now }
+    updateOpenness()
+    forgetTopics(now)
     whenReadyMayHaveShrunk()
-    if ready.count > 0 { schedulePump() }
-  }
-
-  // MARK: connections
-
-  private func open(_ seat: Int) {
-    guard !isStopped, seats[seat] == nil else { return }
-    do {
-      let connection = try APNsConnection(route: self, loop: loop, options: options)
-      seats[seat] = connection
-      connection.connect()
-    } catch {
-      reopenLater(seat, after: nil, reason: "\(error)")
-    }
-  }
-
-  func ready(_ connection: APNsConnection) {
-    options.report(.connected(target.endpoint))
-    schedulePump()
-  }
-
-  /// The connection takes no more pushes: another takes its seat while it drains.
-  func replace(_ connection: APNsConnection, reason: String) {
-    guard let seat = seats.firstIndex(where: { $0 === connection }) else { return }
-    options.report(.goingAway(target.endpoint, reason: reason))
-    retiring.append(connection)
-    seats[seat] = nil
-    if connection.answers >= Self.usefulAnswers {
-      failures[seat] = 0
-      open(seat)
-    } else {
-      // It went before it was of much use: do not run in circles.
-      reopenLater(seat, after: connection, reason: reason)
-    }
-  }
-
-  func closed(
-    _ connection: APNsConnection, orphans: [ReadyPush], mustReplace: Bool, reason: String
-  ) {
-    retiring.removeAll { $0 === connection }
-    guard !isStopped else { return }
-    for push in orphans.reversed() { ready.putBack(push) }
-    if mustReplace, let seat = seats.firstIndex(where: { $0 === connection }) {
-      seats[seat] = nil
-      reopenLater(seat, after: connection, reason: reason)
-    }
-    if !orphans.isEmpty { schedulePump() }
-  }
-
-  /// Apple takes rapid connecting and disconnecting for an attack: wait, longer each time that a
-  /// connection was of no use.
-  private func reopenLater(_ seat: Int, after connection: APNsConnection?, reason: String) {
-    if let connection, connection.answers > 0 { failures[seat] = 0 }
-    failures[seat] += 1
-    let delay = options.retry.backOff(tries: failures[seat], chance: random.next())
-    options.report(.disconnected(target.endpoint, reason: reason, retryAfter: delay))
-    loop.schedule(after: delay) { [weak self] in self?.open(seat) }
+    if suspects.count > 0 || topics.contains(where: { $0.queue.count > 0 }) { schedulePump() }
   }
 }

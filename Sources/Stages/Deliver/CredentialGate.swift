@@ -1,0 +1,113 @@
+/// Whether our credentials are taken for one topic, as a pure machine. Apple's refusal may be about
+/// the key, the topic or, on servers of its own mind, about one token: so it is other pushes that
+/// ask what a refusal means.
+///
+/// ```
+/// open ─refused→ doubted ─taken→ open
+///                   └─refused again→ held ─time→ doubted (fewer pushes ask)
+/// ```
+struct CredentialGate: Equatable {
+  enum State: Equatable {
+    case open
+    /// A few pushes at a time ask; the topic is not sent otherwise.
+    case doubted
+    /// Monotonic nanoseconds until which nothing asks, but a push for a new token.
+    case held(until: UInt64)
+  }
+
+  enum Verdict: Equatable {
+    /// The push waits and is sent again.
+    case wait
+    /// The push waits until then: nobody is asked before.
+    case hold(until: UInt64)
+    /// Others are taken and this one is not: it is the push.
+    case reject
+  }
+
+  private(set) var state = State.open
+  /// It was held and no answer since showed that credentials are taken: an operator's matter.
+  private(set) var isRefused = false
+  /// Monotonic nanoseconds; nil: never.
+  private(set) var lastRefusedAt: UInt64?
+  /// Another push was taken after the last refusal.
+  private var isConfirmed = false
+  private var refusalsInARow = 0
+  /// Pushes among those refusals that had not been refused before.
+  private var pushesRefused = 0
+  private var probes = 0
+
+  /// Enough to tell one bad token from a bad key within one round trip.
+  private static let firstProbes = 4
+  /// After a hold credentials are likely to be refused still, and Apple closes connections with
+  /// many errors.
+  private static let laterProbes = 2
+  /// Refused twice while others are taken: once may be Apple's servers learning a new key.
+  private static let refusalsOfOnePush = 2
+
+  var isOpen: Bool { state == .open }
+  /// Answers are worth hearing: without a refusal in the past there is nothing to compare with.
+  var isWatching: Bool { lastRefusedAt != nil }
+  /// Refused pushes are to be tried before others.
+  var prefersRefused: Bool { isOpen }
+
+  private var width: Int { isRefused ? Self.laterProbes : Self.firstProbes }
+
+  /// Whether a push may be sent now.
+  /// - Parameter hasUntried: one that was not refused is ready.
+  mutating func allows(at now: UInt64, hasUntried: Bool) -> Bool {
+    switch state {
+    case .open: return true
+    case .doubted: return probes < width
+    case .held(let until):
+      // One token's refusals say nothing about others.
+      if now < until { return hasUntried && pushesRefused < 2 && probes < width }
+      state = .doubted
+      refusalsInARow = 0
+      return probes < width
+    }
+  }
+
+  /// When `allows` may say yes without an answer coming first.
+  var opensAt: UInt64? {
+    guard case .held(let until) = state else { return nil }
+    return until
+  }
+
+  mutating func probeSent() { probes += 1 }
+  mutating func probeReturned() { probes = max(0, probes - 1) }
+
+  /// An answer that only good credentials get. Returns whether it ends a doubt.
+  mutating func taken() -> Bool {
+    isConfirmed = true
+    isRefused = false
+    refusalsInARow = 0
+    pushesRefused = 0
+    guard state != .open else { return false }
+    state = .open
+    return true
+  }
+
+  /// - Parameters:
+  ///   - refusals: of this push, this one among them.
+  ///   - hold: nanoseconds.
+  mutating func refused(refusals: Int, at now: UInt64, hold: UInt64) -> Verdict {
+    lastRefusedAt = now
+    if state == .open, isConfirmed, refusals >= Self.refusalsOfOnePush { return .reject }
+    isConfirmed = false
+    refusalsInARow += 1
+    if refusals <= 1 { pushesRefused += 1 }
+    switch state {
+    case .held(let until): return .hold(until: until)
+    case .open:
+      state = .doubted
+      return .wait
+    case .doubted:
+      // A push is its own probe only when there is no other to ask.
+      let isAlone = refusals >= Self.refusalsOfOnePush && probes == 0
+      guard refusalsInARow >= width || isAlone else { return .wait }
+      state = .held(until: now &+ hold)
+      isRefused = true
+      return .hold(until: now &+ hold)
+    }
+  }
+}

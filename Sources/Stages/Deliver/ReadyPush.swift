@@ -1,0 +1,24 @@
+import Model
+
+/// A push that is to be sent: the `index`-th of `batch`, with what it has been through.
+struct ReadyPush {
+  let batch: PushBatch
+  let index: Int
+  var history: PushHistory
+  /// Not handed to a connection since it was admitted. `SegmentTally.unsent` counts it while its
+  /// queue is open.
+  var isFirst = true
+  /// It was sent to ask whether our credentials are taken.
+  var isProbe = false
+
+  var tally: SegmentTally { batch.tally }
+  var topic: String { batch.headers.topic }
+
+  /// Another worker may send it by now: nobody here wants its outcome.
+  var isAbandoned: Bool { batch.tally.sendableUntil == 0 }
+
+  /// What ends it when its event expires. Apple may have taken it, and then "expired" would be a lie.
+  func settleExpired() {
+    batch.settle(index, history.mayHaveArrived ? .rejected(.unanswered) : .expired)
+  }
+}

@@ -1,0 +1,93 @@
+import EventLoop
+import Model
+
+/// Pushes that wait: for the end of a back-off, in a topic or route that is closed, for the
+/// suspects' connection. All together `waitingPushes` at most.
+extension Route {
+  var waitingCount: Int {
+    let parked = topics.reduce(0) { $0 + ($1.isOpen ? 0 : $1.queue.count) }
+    return retries.count + suspects.count + parked
+  }
+
+  /// The push is looked at again at `due`; a push that may not wait here leaves its segment.
+  func wait(_ push: ReadyPush, until due: UInt64) {
+    guard !push.isAbandoned else { return }
+    guard waitingCount < options.waitingPushes else { return postpone(push) }
+    retries.append(push, due: due)
+    schedulePump()
+  }
+
+  /// Puts a push where it will be sent from.
+  func enqueue(_ push: ReadyPush) {
+    guard !push.isAbandoned else { return }
+    if push.history.losses > 0 { return suspects.append(push) }
+    topic(named: push.topic).take(push)
+  }
+
+  /// A push that may be why a connection was lost.
+  func suspect(_ push: ReadyPush) {
+    guard !push.isAbandoned else { return }
+    guard push.history.losses < SuspectQueue.maximumLosses else {
+      return push.batch.settle(push.index, .rejected(.unanswered))
+    }
+    guard waitingCount < options.waitingPushes else { return postpone(push) }
+    suspects.append(push)
+    schedulePump()
+  }
+
+  func postpone(_ push: ReadyPush) {
+    if let obstacle = obstacle(for: push.topic) { push.tally.obstacle = "\(obstacle)" }
+    push.batch.postpone(push.index, history: push.history)
+  }
+
+  /// Takes out every push of a segment that cannot be sent now, as stragglers.
+  func postponeWaiting(of tally: SegmentTally) {
+    var waiting = retries.take(of: tally)
+    for topic in topics where !topic.isOpen { waiting += topic.queue.take(of: tally) }
+    if !isOpen || seats[seats.count - 1].connection?.phase != .open {
+      waiting += suspects.take(of: tally)
+    }
+    for push in waiting { postpone(push) }
+  }
+
+  /// Takes out every push of a segment, without a word.
+  func abandon(_ tally: SegmentTally) {
+    _ = retries.take(of: tally)
+    _ = suspects.take(of: tally)
+    for topic in topics {
+      let taken = topic.queue.take(of: tally)
+      if topic.isOpen { tally.noLongerUnsent(taken.count(where: \.isFirst)) }
+    }
+    whenReadyMayHaveShrunk()
+  }
+
+  /// What stands in the queues of a topic that has just been closed waits, and may be too much.
+  func postponeExcess() {
+    for topic in topics where !topic.isOpen {
+      while waitingCount > options.waitingPushes, let push = topic.queue.next() { postpone(push) }
+    }
+  }
+
+  func expireReady() {
+    let wall = options.wallClock()
+    for push in suspects.takeExpired(at: wall) { push.settleExpired() }
+    for topic in topics {
+      for push in topic.queue.takeExpired(at: wall) {
+        topic.left(push)
+        push.settleExpired()
+      }
+    }
+  }
+
+  func scheduleRetries() {
+    retryTimer?.cancel()
+    retryTimer = nil
+    var due = retries.nextDue
+    for topic in topics where topic.queue.count > 0 {
+      if let opensAt = topic.gate.opensAt, opensAt > loop.now { due = min(due ?? .max, opensAt) }
+    }
+    guard let due else { return }
+    let delay = Duration.nanoseconds(Int64(clamping: due > loop.now ? due - loop.now : 0))
+    retryTimer = loop.schedule(after: delay) { [weak self] in self?.schedulePump() }
+  }
+}

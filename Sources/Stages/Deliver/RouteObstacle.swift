@@ -1,0 +1,43 @@
+import Model
+
+/// What keeps pushes from being sent for the time being: a state that operators see for as long as
+/// it lasts.
+package struct RouteObstacle: Sendable, Equatable {
+  package enum Kind: String, Sendable, Equatable {
+    /// No connection is open, or those that are take nothing.
+    case unreachable
+    /// Apple refuses our credentials for the topic.
+    case credentialsRefused
+    /// Our key signs no provider token.
+    case noToken
+  }
+
+  package let kind: Kind
+  package let environment: APNsEnvironment
+  /// nil: all of them.
+  package let topic: String?
+  /// In words for an operator; no token, no secret.
+  package let reason: String
+  /// Ms since 1970.
+  package let since: Int64
+
+  package init(
+    kind: Kind, environment: APNsEnvironment, topic: String?, reason: String, since: Int64
+  ) {
+    self.kind = kind
+    self.environment = environment
+    self.topic = topic
+    self.reason = reason
+    self.since = since
+  }
+}
+
+extension RouteObstacle: CustomStringConvertible {
+  package var description: String {
+    switch kind {
+    case .unreachable: "\(environment.name): unreachable (\(reason))"
+    case .noToken: "\(environment.name): no provider token (\(reason))"
+    case .credentialsRefused: "\(environment.name) \(topic ?? "every topic"): \(reason)"
+    }
+  }
+}

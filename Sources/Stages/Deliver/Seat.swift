@@ -1,0 +1,66 @@
+import EventLoop
+
+/// A place for one connection, and when the next may take it. Apple takes rapid connecting and
+/// disconnecting for an attack, so connections that were of no use come at growing distances.
+struct Seat {
+  var connection: APNsConnection?
+  /// Runs until the next connection is opened.
+  var opening: LoopTimer?
+  /// Its connection was closed for being idle: the next push opens another at once.
+  var isResting = false
+  private(set) var failures = 0
+
+  /// How a connection ended.
+  enum End: Equatable {
+    /// It carried so many pushes that were answered, or will be; 0: of no use at all.
+    case carried(Int)
+    /// Nothing had been in flight for a while: servers close such connections.
+    case idle
+  }
+
+  /// A connection that carried so many is replaced at once. Node's http2 closes after 50.
+  static let usefulPushes = 20
+  /// For one that carried fewer: a server of such habits is slow, but not out of order.
+  private static let longestAfterSome: Duration = .seconds(5)
+
+  /// How long to wait with the next connection.
+  mutating func delay(after end: End, retry: RetryPolicy, chance: UInt64) -> Duration {
+    switch end {
+    case .carried(let pushes) where pushes >= Self.usefulPushes:
+      failures = 0
+      return .zero
+    case .carried(let pushes):
+      failures += 1
+      let delay = retry.backOff(tries: failures, chance: chance)
+      return pushes > 0 ? min(delay, Self.longestAfterSome) : delay
+    case .idle:
+      // Also an idle one is not reopened every few seconds for ever.
+      failures += 1
+      isResting = true
+      return retry.backOff(tries: failures, chance: chance)
+    }
+  }
+
+  /// The last connection carried something, so the next is no attempt in vain.
+  mutating func forgive() { failures = 0 }
+}
+
+/// Connections that a route may open in a while, whatever the reason: a bound on any storm.
+struct ConnectBudget {
+  static let perSecond: UInt64 = 20
+  private static let burst: UInt64 = 20
+  private static let cost: UInt64 = 1_000_000_000 / perSecond
+
+  /// When the budget would be untouched again, in monotonic nanoseconds.
+  private var usedUntil: UInt64 = 0
+
+  /// Nanoseconds until a connection may be opened; when 0, one is taken from the budget.
+  mutating func take(at now: UInt64) -> UInt64 {
+    let from = max(usedUntil, now)
+    let ahead = from - now
+    let room = (Self.burst - 1) * Self.cost
+    guard ahead <= room else { return ahead - room }
+    usedUntil = from + Self.cost
+    return 0
+  }
+}

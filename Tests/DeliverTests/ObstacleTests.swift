@@ -1,0 +1,134 @@
+import EventLoop
+import Model
+import Testing
+
+@testable import Deliver
+
+/// What cannot be sent costs what can be sent nothing.
+@Suite struct ObstacleTests {
+  private func mixed(_ count: Int) -> [(environment: APNsEnvironment, token: String)] {
+    hexadecimal(count).enumerated().map { ($0 % 2 == 0 ? .production : .sandbox, $1) }
+  }
+
+  @Test func anUnreachableEnvironmentHoldsUpNobodyElse() async throws {
+    try await onLoop { _, loop in
+      let bed = try DeliverBed(loop, sandbox: .refused) {
+        $0.readyPushes = 100
+        $0.closedAfter = .milliseconds(200)
+      }
+      defer { bed.stop() }
+      await bed.until("production is open") { bed.stage.openConnections == 2 }
+      let tallies = (0..<20).map { _ in SegmentTally() }
+      for tally in tallies { await bed.stage.admit(bed.batch(mixed(100), tally)) }
+      await bed.until("production is done") { tallies.allSatisfy { $0.accepted == 50 } }
+      await bed.until("it is known") { bed.stage.obstacles.count == 1 }
+      #expect(tallies.allSatisfy { $0.unsent == 0 })
+      let obstacle = try #require(bed.stage.obstacles.first)
+      #expect(obstacle.kind == .unreachable && obstacle.environment == .sandbox)
+      #expect("\(obstacle)".hasPrefix("sandbox: unreachable ("))
+      #expect(bed.stage.readyCount == 0)
+      for tally in tallies {
+        bed.stage.postponeWaiting(of: tally)
+        #expect(tally.stragglers.count == 50 && tally.unsent == 0)
+        #expect(tally.stragglers.allSatisfy { $0.member.hasPrefix("apns:sandbox:a.b:") })
+        #expect(tally.obstacle == "\(obstacle)")
+      }
+      #expect(bed.settledBatches == 20)
+    }
+  }
+
+  @Test func whatWaitsForAClosedRouteIsSentWhenItOpens() async throws {
+    try await onLoop { _, loop in
+      let bed = try DeliverBed(loop, prepare: { $0.speaks = false }) {
+        $0.closedAfter = .milliseconds(20)
+        $0.connectTimeout = .milliseconds(600)
+      }
+      defer { bed.stop() }
+      let tally = SegmentTally()
+      var calls = 0
+      tally.whenNothingIsUnsent = { calls += 1 }
+      await bed.stage.admit(bed.batch(mixed(20).map { (.production, $0.token) }, tally))
+      await bed.until("closed") { bed.stage.obstacles.count == 1 }
+      #expect(tally.unsent == 0 && calls == 1)
+      bed.server.speaks = true
+      await bed.until("settled") { bed.settledBatches == 1 }
+      #expect(tally.accepted == 20 && tally.unsent == 0 && calls == 2)
+      #expect(bed.stage.obstacles == [])
+      let ended = bed.notices.count { if case .obstacleEnded = $0 { true } else { false } }
+      #expect(ended == 1)
+    }
+  }
+
+  @Test func aServerThatAnswersNothingHoldsUpItsOwnEnvironmentOnly() async throws {
+    try await onLoop { _, loop in
+      let bed = try DeliverBed(loop, sandbox: .served) {
+        $0.readyPushes = 100
+        $0.streamsPerConnection = 20
+        $0.stalledAfter = .milliseconds(200)
+      }
+      defer { bed.stop() }
+      bed.sandbox.decide = { _ in .silence }
+      let tallies = (0..<10).map { _ in SegmentTally() }
+      for tally in tallies { await bed.stage.admit(bed.batch(mixed(100), tally)) }
+      await bed.until("production is done") { tallies.allSatisfy { $0.accepted == 50 } }
+      await bed.until("nothing is unsent") { tallies.allSatisfy { $0.unsent == 0 } }
+      #expect(bed.stage.obstacles.map(\.kind) == [.unreachable])
+    }
+  }
+
+  @Test func atItsBoundAPushThatHasToWaitLeavesItsSegmentAtOnce() async throws {
+    try await onLoop { _, loop in
+      let bed = try DeliverBed(loop, sandbox: .refused) {
+        $0.closedAfter = .milliseconds(200)
+        $0.waitingPushes = 30
+      }
+      defer { bed.stop() }
+      await bed.until("production is open") { bed.stage.openConnections == 2 }
+      let first = SegmentTally()
+      await bed.stage.admit(bed.batch(mixed(100), first))
+      await bed.until("closed") { bed.stage.obstacles.count == 1 }
+      await bed.until("production") { first.accepted == 50 }
+      #expect(first.stragglers.count == 20 && first.unsent == 0)
+      let second = SegmentTally()
+      await bed.stage.admit(bed.batch(mixed(40), second))
+      await bed.until("settled") { bed.settledBatches == 1 }
+      #expect(second.accepted == 20 && second.stragglers.count == 20 && second.unsent == 0)
+      #expect(second.pushes == 20 && second.settled == 20)
+    }
+  }
+
+  @Test func aRefusedTopicHoldsUpNoOtherTopic() async throws {
+    try await onLoop { _, loop in
+      let bed = try DeliverBed(loop) {
+        $0.readyPushes = 50
+        $0.credentialHold = .seconds(3600)
+      }
+      defer { bed.stop() }
+      bed.server.decide = {
+        $0["apns-topic"] == "refused"
+          ? .answer(403, #"{"reason":"InvalidProviderToken"}"#) : .answer(200)
+      }
+      let refused = SegmentTally()
+      let devices = mixed(200).map { (environment: APNsEnvironment.production, token: $0.token) }
+      await bed.stage.admit(bed.batch(devices, refused, topic: "refused"))
+      await bed.stage.admit(bed.batch(devices, refused, topic: "refused"))
+      await bed.until("held") { bed.stage.obstacles.count == 1 }
+      let began = loop.now
+      let healthy = SegmentTally()
+      await bed.stage.admit(bed.batch(devices, healthy, topic: "healthy"))
+      await bed.until("first push") { healthy.firstPushAt > 0 }
+      #expect(loop.now - began < 1_000_000_000)
+      await bed.until("all accepted") { healthy.accepted == 200 }
+      #expect(refused.unsent == 0)
+      #expect(
+        bed.stage.obstacles.map(\.description) == ["production refused: InvalidProviderToken"])
+      bed.stage.postponeWaiting(of: refused)
+      await bed.until("nothing in flight") { bed.stage.inFlight == 0 }
+      bed.stage.postponeWaiting(of: refused)
+      #expect(refused.stragglers.count == 400 && refused.settled == 0)
+      #expect(refused.obstacle == "production refused: InvalidProviderToken")
+      #expect(refused.stragglers.contains { $0.history.refusals > 0 })
+      #expect(bed.notices.holds == 1)
+    }
+  }
+}
