@@ -42,14 +42,14 @@ final class FakeServer {
   var decide: (Request) -> Reply = { _ in .answer(200) }
   /// By the number of the connection: how much later it answers.
   var delays: [Int: Duration] = [:]
+  /// How much later the others answer.
+  var delay: Duration?
   /// Called behind the answers to what came in one piece.
   var afterRequests: (FakeConnection) -> Void = { _ in }
   private(set) var requests: [Request] = []
   /// What the client did against HTTP/2, and what this server could not do. The bed says that there
   /// is none when it stops.
   fileprivate(set) var faults: [String] = []
-  /// Connections that are open and hear nothing.
-  var isDeaf = false
   private(set) var connections: [FakeConnection] = []
   private var listener: Listener?
   fileprivate var loop: EventLoop?
@@ -83,6 +83,9 @@ final class FakeServer {
 final class FakeConnection {
   let number: Int
   private(set) var isClosed = false
+  /// Open, and hears and says nothing more: dropped on the way without a word.
+  var isDeaf = false
+  private(set) var isGoingAway = false
   private(set) var session: HTTP2ServerSession?
   private(set) var lastStream: Int32 = 0
   private unowned let server: FakeServer
@@ -106,6 +109,7 @@ final class FakeConnection {
   }
 
   func goAway(lastStream: Int32, reason: String = "") {
+    isGoingAway = true
     let debug = reason.isEmpty ? [] : Array(#"{"reason":"\#(reason)"}"#.utf8)
     debug.withUnsafeBytes {
       session?.goAway(lastStreamID: lastStream, errorCode: HTTP2ErrorCode.noError, debug: $0)
@@ -114,7 +118,7 @@ final class FakeConnection {
   }
 
   func flush() {
-    guard let session, !isClosed else { return }
+    guard let session, !isClosed, !isDeaf else { return }
     do {
       while let bytes = try session.nextOutput() { transport.write(bytes) }
     } catch {
@@ -171,7 +175,7 @@ extension FakeConnection: ConnectionDelegate {
   func connectionOpened(_ connection: Connection) { flush() }
 
   func connection(_ connection: Connection, received bytes: UnsafeRawBufferPointer) {
-    guard let session, !server.isDeaf else { return }
+    guard let session, !isDeaf else { return }
     do {
       try session.receive(bytes)
     } catch {
@@ -187,7 +191,7 @@ extension FakeConnection: ConnectionDelegate {
       lastStream = max(lastStream, request.stream)
       server.note(request)
       let reply = server.decide(request)
-      guard let delay = server.delays[number] else {
+      guard let delay = server.delays[number] ?? server.delay else {
         perform(reply, slot: slot)
         continue
       }

@@ -7,11 +7,17 @@ import Testing
   static let minute: Int64 = 60_000
   static let start: Int64 = 1_700_000_000_000
 
+  private let monotonic = ManualClock()
+
   private func source(
     lifetime: Duration = .seconds(50 * 60), fails: Bool = false
   ) -> ProviderTokenSource {
-    ProviderTokenSource(
+    let monotonic = monotonic
+    return ProviderTokenSource(
       keyID: "KEYKEYKEY1", teamID: "TEAMTEAM01", lifetime: lifetime,
+      monotonic: {
+        UInt64(monotonic.milliseconds.load(ordering: .relaxed)) * 1_000_000
+      },
       base64URL: { String(decoding: $0, as: UTF8.self) },
       sign: { message in
         if fails { throw DeliverError(.signing, "no") }
@@ -56,10 +62,39 @@ import Testing
     #expect(try source.replacement(for: first, now: Self.start + 21 * Self.minute) === second)
   }
 
-  @Test func makesANewOneWhenTheClockWentBack() throws {
+  /// Two lanes read the clock, and the one that read it first asks last.
+  @Test func makesOneTokenForLanesWhoseClocksStraddle() throws {
     let source = source()
     let first = try source.token(now: Self.start)
-    #expect(try source.token(now: Self.start - 120 * Self.minute) !== first)
+    for early in [Int64(1), 999, 60_000, 5 * Self.minute] {
+      #expect(try source.token(now: Self.start - early) === first)
+      #expect(try source.replacement(for: first, now: Self.start - early) === first)
+    }
+    // At its end too: the second lane's time is still before it.
+    let second = try source.token(now: Self.start + 50 * Self.minute)
+    #expect(second !== first)
+    #expect(try source.token(now: Self.start + 50 * Self.minute - 1) === second)
+  }
+
+  @Test func makesANewOneWhenTheClockWasSetBackButNotAtEachStep() throws {
+    let source = source()
+    let first = try source.token(now: Self.start)
+    monotonic.advance(59_000)
+    #expect(try source.token(now: Self.start - 120 * Self.minute) === first)
+    monotonic.advance(1_000)
+    let second = try source.token(now: Self.start - 120 * Self.minute)
+    #expect(second !== first)
+    #expect(second.issuedAt == Self.start - 120 * Self.minute)
+  }
+
+  /// The wall clock stands still or is set back again and again; an hour passes all the same.
+  @Test func tokensComeOfAgeByAClockThatNobodySets() throws {
+    let source = source()
+    let first = try source.token(now: Self.start)
+    monotonic.advance(50 * Self.minute - 1)
+    #expect(try source.token(now: Self.start) === first)
+    monotonic.advance(1)
+    #expect(try source.token(now: Self.start) !== first)
   }
 
   @Test func saysThatTheKeyDoesNotSign() {

@@ -14,6 +14,7 @@ extension APNsConnection: ConnectionDelegate {
     guard let session else { return }
     lastHeardAt = loop.now
     pingSentAt = nil
+    isProving = false
     do {
       try session.receive(bytes)
     } catch {
@@ -51,7 +52,13 @@ extension APNsConnection: HTTP2ClientDelegate {
     slots.setStatus(slot, status)
   }
 
-  func http2(slot: Int, header name: UnsafeRawBufferPointer, value: UnsafeRawBufferPointer) {}
+  func http2(slot: Int, header name: UnsafeRawBufferPointer, value: UnsafeRawBufferPointer) {
+    // By its length first: accepted pushes have header fields too, and there are many of them.
+    guard name.count == RetryAfter.fieldName.count, name.elementsEqual(RetryAfter.fieldName),
+      let delay = RetryAfter.parse(value, now: options.wallClock())
+    else { return }
+    retryAfters[slot] = delay
+  }
 
   func http2(slot: Int, body: UnsafeRawBufferPointer) {
     // The status came before. A body of an accepted push, which Apple never sends, says nothing.

@@ -14,7 +14,7 @@ final class APNsConnection {
 
   unowned let route: Route
   let loop: EventLoop
-  private let options: DeliverOptions
+  let options: DeliverOptions
   private var transport: Connection?
   var session: HTTP2ClientSession?
   var machine = ConnectionMachine()
@@ -33,6 +33,8 @@ final class APNsConnection {
   /// When it was connected; 0 before.
   var greetingAt: UInt64 = 0
   var pingSentAt: UInt64?
+  /// Asked for a sign of life before it is sent on again.
+  var isProving = false
   var goAwayReason: String?
   var hasWork = false
   var gotSettings = false
@@ -87,6 +89,25 @@ final class APNsConnection {
   func hasWindow() -> Bool {
     guard let session else { return false }
     return session.remoteConnectionWindow > unwrittenBodyBytes
+  }
+
+  /// Whether it may be sent on after a quiet time. Something on the way may have dropped it without
+  /// a word, and pushes sent on it would wait for their time-out: it is asked first, and replaced
+  /// when it does not answer soon.
+  func isProven(at now: UInt64) -> Bool {
+    guard machine.phase == .open, slots.inFlight == 0,
+      now &- lastHeardAt > options.idleBeforePing.nanoseconds
+    else { return true }
+    guard !isProving else { return false }
+    isProving = true
+    if pingSentAt == nil { session?.ping() }
+    pingSentAt = pingSentAt ?? now
+    hasWork = true
+    loop.schedule(after: options.proofTimeout) { [weak self] in
+      guard let self, isProving, machine.phase == .open else { return }
+      close(.silent, "no answer to PING after a quiet time")
+    }
+    return false
   }
 
   // MARK: sending
@@ -241,7 +262,7 @@ final class APNsConnection {
     }
     let carried = answers + unanswered
     guard carried == 0 || slots.inFlight == 0 else { return .carried(carried) }
-    let isQuiet = now &- lastUsedAt >= Self.idleGrace
+    let isQuiet = isProving || now &- lastUsedAt >= Self.idleGrace
     return greetingAt > 0 && orphans == 0 && isQuiet ? .idle : .carried(carried)
   }
 
@@ -266,13 +287,13 @@ final class APNsConnection {
       position += 1
       guard let item = slots[slot] else { continue }
       let body = item.status == 200 ? nil : bodies.removeValue(forKey: slot)
+      let retryAfter = retryAfters.isEmpty ? nil : retryAfters.removeValue(forKey: slot)
       slots.giveBack(slot)
       if item.status != 0 { lastAnswerAt = loop.now }
       switch item.status {
       case 0: settleUnanswered(item, errorCode: errorCode)
       case 200: route.accepted(item.push)
       default:
-        let retryAfter = retryAfters.isEmpty ? nil : retryAfters.removeValue(forKey: slot)
         route.answered(
           item.push, status: Int(item.status), body: body ?? [], retryAfter: retryAfter, on: self,
           item)

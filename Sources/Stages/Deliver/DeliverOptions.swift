@@ -37,6 +37,11 @@ package struct DeliverOptions: Sendable {
   package var pingInterval: Duration = .seconds(3600)
   /// A PING without an answer closes the connection after this.
   package var pingTimeout: Duration = .seconds(10)
+  /// A connection that has been quiet for longer is asked for a sign of life before it is sent on.
+  package var idleBeforePing: Duration = .seconds(60)
+  /// Without that sign it is replaced after this: no round trip takes as long, and a new connection
+  /// takes less.
+  package var proofTimeout: Duration = .milliseconds(1500)
   package var retry = RetryPolicy()
   /// How long nothing is sent for a topic after Apple refused our credentials for it.
   package var credentialHold: Duration = .seconds(15)

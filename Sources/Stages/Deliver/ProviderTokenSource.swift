@@ -8,8 +8,16 @@ package final class ProviderTokenSource: Sendable {
   package static let minimumLifetime: Duration = .seconds(20 * 60)
   package static let maximumLifetime: Duration = .seconds(60 * 60)
 
+  /// Lanes read the clock before they ask, and NTP moves it: a time a little before a token's birth
+  /// is not worth another token.
+  private static let clockTolerance: Int64 = 5 * 60_000
+  /// A clock that is set to and fro makes no more than one token in this time.
+  private static let stepInterval: Duration = .seconds(60)
+
   private struct State {
     var current: ProviderToken?
+    /// Nanoseconds of a clock that nobody sets.
+    var madeAt: UInt64 = 0
   }
 
   private let keyID: String
@@ -17,13 +25,16 @@ package final class ProviderTokenSource: Sendable {
   private let lifetimeMilliseconds: Int64
   private let sign: @Sendable ([UInt8]) throws -> [UInt8]
   private let base64URL: @Sendable ([UInt8]) -> String
+  private let monotonic: @Sendable () -> UInt64
   private let state = ThreadLock(State())
 
   /// - Parameters:
   ///   - lifetime: the age at which a token is renewed; kept between 20 and 60 minutes.
+  ///   - monotonic: nanoseconds of a clock that nobody sets.
   ///   - sign: ES256 over the bytes, 64 bytes of r and s.
   package init(
     keyID: String, teamID: String, lifetime: Duration,
+    monotonic: @escaping @Sendable () -> UInt64 = { EventLoop.monotonicNanoseconds() },
     base64URL: @escaping @Sendable ([UInt8]) -> String,
     sign: @escaping @Sendable ([UInt8]) throws -> [UInt8]
   ) {
@@ -31,12 +42,14 @@ package final class ProviderTokenSource: Sendable {
     self.teamID = teamID
     let bounded = min(max(lifetime, Self.minimumLifetime), Self.maximumLifetime)
     lifetimeMilliseconds = bounded.components.seconds * 1000
+    self.monotonic = monotonic
     self.sign = sign
     self.base64URL = base64URL
   }
 
   /// The token to use at `now` (ms since 1970): a new one when there is none or it has come of age,
-  /// or when the clock has gone back before its birth.
+  /// by either clock, or when the wall clock was set back well before its birth: Apple refuses a
+  /// token from the future.
   package func token(now: Int64) throws(DeliverError) -> ProviderToken {
     try renewed(now: now, olderThan: lifetimeMilliseconds)
   }
@@ -52,12 +65,14 @@ package final class ProviderTokenSource: Sendable {
 
   private func renewed(now: Int64, olderThan age: Int64) throws(DeliverError) -> ProviderToken {
     let result: Result<ProviderToken, DeliverError> = state.withLock { state in
-      if let current = state.current, now >= current.issuedAt, now - current.issuedAt < age {
+      let time = monotonic()
+      if let current = state.current, Self.isGood(current, now, age, time &- state.madeAt) {
         return .success(current)
       }
       do {
         let token = try make(now: now)
         state.current = token
+        state.madeAt = time
         return .success(token)
       } catch let error as DeliverError {
         return .failure(error)
@@ -66,6 +81,15 @@ package final class ProviderTokenSource: Sendable {
       }
     }
     return try result.get()
+  }
+
+  /// - Parameter elapsed: nanoseconds since the token was made.
+  private static func isGood(
+    _ token: ProviderToken, _ now: Int64, _ age: Int64, _ elapsed: UInt64
+  ) -> Bool {
+    let aged = now - token.issuedAt
+    guard aged >= -clockTolerance else { return elapsed < stepInterval.nanoseconds }
+    return aged < age && elapsed < Duration.milliseconds(age).nanoseconds
   }
 
   private func make(now: Int64) throws -> ProviderToken {

@@ -17,7 +17,8 @@ struct ReadyPush {
   /// Another worker may send it by now: nobody here wants its outcome.
   var isAbandoned: Bool { batch.tally.sendableUntil == 0 }
 
-  /// What ends it when its event expires. Apple may have taken it, and then "expired" would be a lie.
+  /// What ends it when its event expires. Apple may have taken it, and then "expired" would be a
+  /// lie.
   func settleExpired() {
     batch.settle(index, history.mayHaveArrived ? .rejected(.unanswered) : .expired)
   }

@@ -120,7 +120,8 @@ extension Route {
     if end != .idle, delay > .zero {
       options.report(.disconnected(target.endpoint, reason: reason, retryAfter: delay))
     }
-    if delay == .zero { open(seat) } else { open(seat, after: delay) }
+    let isWanted = end == .idle && topics.contains { $0.queue.count > 0 }
+    if delay == .zero || isWanted { open(seat) } else { open(seat, after: delay) }
     noteConnections()
   }
 
@@ -133,6 +134,7 @@ extension Route {
       if seats[suspectSeat].opening == nil { open(suspectSeat) }
       return
     }
+    guard connection.isProven(at: round.now) else { return }
     while connection.capacity > 0, connection.hasWindow(),
       let push = suspects.next(inFlight: connection.inFlight)
     {

@@ -151,7 +151,9 @@ final class Route {
     let ordinary = seats.count - 1
     nextSeat = (nextSeat + 1) % ordinary
     for offset in 0..<ordinary {
-      guard let connection = seats[(nextSeat + offset) % ordinary].connection else { continue }
+      guard let connection = seats[(nextSeat + offset) % ordinary].connection,
+        connection.isProven(at: now)
+      else { continue }
       var room = connection.capacity
       while room > 0, connection.hasWindow(), let topic = nextTopic(now), let push = topic.next() {
         guard mayGo(push, round) else {

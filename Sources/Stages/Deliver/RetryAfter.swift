@@ -1,0 +1,52 @@
+/// What a server asks for with `Retry-After` (RFC 9110, section 10.2.3): seconds, or a date.
+enum RetryAfter {
+  /// HTTP/2 field names are in lower case.
+  static let fieldName = Array("retry-after".utf8)
+  /// No event's news keeps longer, and a proxy's mistake must not hold a push for days.
+  static let longest: Duration = .seconds(15 * 60)
+
+  /// nil for what is neither.
+  /// - Parameter now: ms since 1970.
+  static func parse(_ value: UnsafeRawBufferPointer, now: Int64) -> Duration? {
+    let bytes = Array(value.prefix(64))
+    if let seconds = number(bytes[...]) { return min(.seconds(seconds), longest) }
+    guard let date = date(bytes) else { return nil }
+    return min(max(.milliseconds(date - now), .zero), longest)
+  }
+
+  /// Ms since 1970 of an IMF-fixdate: `Sun, 06 Nov 1994 08:49:37 GMT`. The obsolete forms are not
+  /// read: no server made in this century sends them.
+  private static func date(_ bytes: [UInt8]) -> Int64? {
+    guard bytes.count == 29, bytes[3] == UInt8(ascii: ","), bytes[25...].elementsEqual(" GMT".utf8),
+      bytes[19] == UInt8(ascii: ":"), bytes[22] == UInt8(ascii: ":"),
+      let day = number(bytes[5..<7]), let year = number(bytes[12..<16]),
+      let hour = number(bytes[17..<19]), let minute = number(bytes[20..<22]),
+      let second = number(bytes[23..<25]),
+      let month = months.firstIndex(where: { bytes[8..<11].elementsEqual($0.utf8) }),
+      (1...31).contains(day), hour < 24, minute < 60, second <= 60
+    else { return nil }
+    let days = days(year: year, month: Int64(month) + 1, day: day)
+    return (((days * 24 + hour) * 60 + minute) * 60 + second) * 1000
+  }
+
+  private static let months = [
+    "Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec",
+  ]
+
+  /// Days since 1970-01-01 in the Gregorian calendar, counted in years that begin in March.
+  private static func days(year: Int64, month: Int64, day: Int64) -> Int64 {
+    let shifted = month <= 2 ? year - 1 : year
+    let dayOfYear = (153 * ((month + 9) % 12) + 2) / 5 + day - 1
+    return 365 * shifted + shifted / 4 - shifted / 100 + shifted / 400 + dayOfYear - 719_468
+  }
+
+  private static func number(_ digits: ArraySlice<UInt8>) -> Int64? {
+    guard !digits.isEmpty, digits.count <= 9 else { return nil }
+    var value: Int64 = 0
+    for digit in digits {
+      guard (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(digit) else { return nil }
+      value = value * 10 + Int64(digit - UInt8(ascii: "0"))
+    }
+    return value
+  }
+}

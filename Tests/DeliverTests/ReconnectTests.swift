@@ -1,0 +1,148 @@
+import EventLoop
+import Model
+import Testing
+
+@testable import Deliver
+
+/// When the next connection comes.
+@Suite struct ReconnectTests {
+  private let policy = RetryPolicy(initial: .milliseconds(200), maximum: .seconds(30))
+
+  /// A server that says GOAWAY after 50 requests, as Node's http2 does, before it has answered any.
+  @Test func aConnectionThatWasOfUseIsReplacedAtOnce() async throws {
+    try await onLoop { _, loop in
+      let bed = try DeliverBed(loop, prepare: { $0.delay = .milliseconds(100) }) {
+        $0.retry = RetryPolicy()
+      }
+      defer { bed.stop() }
+      bed.server.afterRequests = { connection in
+        if connection.lastStream >= 99, !connection.isGoingAway {
+          connection.goAway(lastStream: 99)
+        }
+      }
+      bed.server.decide = { $0.stream > 99 ? .silence : .answer(200) }
+      let began = loop.now
+      let tally = SegmentTally()
+      for _ in 0..<4 {
+        await bed.stage.admit(bed.batch(hexadecimal(500).map { (.production, $0) }, tally))
+      }
+      await bed.until("all settled") { bed.settledBatches == 4 }
+      #expect(tally.accepted == 2000)
+      // 40 connections or more: 20 at once, 20 in a second. With a back-off it was minutes.
+      #expect(loop.now - began < 6_000_000_000)
+      #expect(bed.notices.disconnects == 0)
+      // What a GOAWAY says was not looked at is sent again, and nothing else.
+      #expect(bed.server.requests.count { $0.stream <= 99 } == 2000)
+    }
+  }
+
+  @Test func aPushComesThroughAtOnceAfterAnIdleConnectionWasClosed() async throws {
+    try await onLoop { _, loop in
+      let bed = try DeliverBed(loop) {
+        $0.retry = RetryPolicy(initial: .seconds(100), maximum: .seconds(100))
+      }
+      defer { bed.stop() }
+      await bed.stage.admit(bed.batch(["00aa"]))
+      await bed.until("accepted") { bed.tally.accepted == 1 }
+      await bed.until("open") { bed.stage.openConnections == 2 }
+      let used = loop.now
+      await bed.until("idle") { loop.now - used > 1_200_000_000 }
+      for connection in bed.server.open { connection.drop() }
+      await bed.until("closed") { bed.stage.openConnections == 0 }
+      #expect(bed.notices.disconnects == 0)
+      let began = loop.now
+      await bed.stage.admit(bed.batch(["00bb"]))
+      await bed.until("accepted") { bed.tally.accepted == 2 }
+      #expect(loop.now - began < 5_000_000_000)
+      #expect(bed.stage.obstacles == [])
+    }
+  }
+
+  @Test func idleConnectionsThatAreClosedBlockNothingAndAreNoObstacle() async throws {
+    try await onLoop { _, loop in
+      let bed = try DeliverBed(loop) {
+        $0.retry = RetryPolicy(initial: .seconds(100), maximum: .seconds(100))
+        $0.closedAfter = .milliseconds(10)
+      }
+      defer { bed.stop() }
+      await bed.until("open") { bed.stage.openConnections == 2 && bed.stage.obstacles == [] }
+      let used = loop.now
+      await bed.until("idle") { loop.now - used > 1_200_000_000 }
+      for connection in bed.server.open { connection.goAway(lastStream: 0) }
+      await bed.until("closed") { bed.stage.openConnections == 0 }
+      await loop.wait(.milliseconds(50))
+      #expect(bed.stage.obstacles == [])
+    }
+  }
+
+  @Test func replacesAConnectionThatWasDroppedWithoutAWordBeforeItIsSentOn() async throws {
+    try await onLoop { _, loop in
+      let bed = try DeliverBed(loop) {
+        $0.idleBeforePing = .milliseconds(100)
+        $0.proofTimeout = .milliseconds(300)
+        $0.retry = RetryPolicy(initial: .seconds(100), maximum: .seconds(100))
+      }
+      defer { bed.stop() }
+      await bed.until("open") { bed.stage.openConnections == 2 }
+      await loop.wait(.milliseconds(150))
+      for connection in bed.server.open { connection.isDeaf = true }
+      let began = loop.now
+      await bed.stage.admit(bed.batch(hexadecimal(10)))
+      await bed.until("all accepted") { bed.tally.accepted == 10 }
+      #expect(loop.now - began < 5_000_000_000)
+      #expect(bed.server.requests.count == 10)
+      #expect(bed.tally.retried == 0)
+    }
+  }
+
+  @Test func waitsForNoSignOfLifeWhileAnotherConnectionIsAlive() async throws {
+    try await onLoop { _, loop in
+      let bed = try DeliverBed(loop) {
+        $0.idleBeforePing = .milliseconds(100)
+        $0.proofTimeout = .seconds(60)
+      }
+      defer { bed.stop() }
+      await bed.until("open") { bed.stage.openConnections == 2 }
+      await loop.wait(.milliseconds(150))
+      bed.server.open[0].isDeaf = true
+      await bed.stage.admit(bed.batch(hexadecimal(10)))
+      await bed.until("all accepted") { bed.tally.accepted == 10 }
+      #expect(bed.server.requests.allSatisfy { $0.connection == 1 })
+    }
+  }
+
+  // MARK: how long to wait
+
+  @Test func oneAnswerIsNoUseThatEndsABackOff() {
+    var seat = Seat()
+    var delays: [Duration] = []
+    for _ in 0..<12 {
+      delays.append(seat.delay(after: .carried(0), retry: policy, chance: 0))
+    }
+    #expect(delays.first == .milliseconds(100) && delays.last == .seconds(15))
+    // Of some use: a bounded wait, but a wait.
+    let some = seat.delay(after: .carried(1), retry: policy, chance: 0)
+    #expect(some == .seconds(5))
+    #expect(seat.delay(after: .carried(0), retry: policy, chance: 0) == .seconds(15))
+    #expect(seat.delay(after: .carried(Seat.usefulPushes), retry: policy, chance: 0) == .zero)
+    #expect(seat.delay(after: .carried(0), retry: policy, chance: 0) == .milliseconds(100))
+  }
+
+  @Test func neverConnectsMoreOftenThanItsBudgetWhateverTheServerDoes() {
+    var budget = ConnectBudget()
+    var now: UInt64 = 5_000_000_000
+    let begin = now
+    var connects = 0
+    while now < begin + 10_000_000_000 {
+      let wait = budget.take(at: now)
+      if wait == 0 { connects += 1 }
+      now += max(wait, 1_000_000)
+    }
+    #expect((200...221).contains(connects))
+    // A quiet time saves up no more than one burst.
+    now += 3_600_000_000_000
+    var burst = 0
+    while budget.take(at: now) == 0 { burst += 1 }
+    #expect(burst == 20)
+  }
+}
