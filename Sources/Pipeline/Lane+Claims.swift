@@ -84,7 +84,3 @@ extension Lane {
     deadline.cancel()
   }
 }
-
-extension Lane {
-  var obstacles: [String] { [] }
-}

@@ -105,7 +105,7 @@ package actor Lane {
     LaneVitals(
       ready: deliver.readyCount, inFlight: deliver.inFlight,
       connections: deliver.openConnections, lingering: lingering, waitsFor: board.all,
-      obstacles: obstacles)
+      obstacles: deliver.obstacles.map { "\($0)" })
   }
 
   var patience: Patience { Patience(waits: waits, log: options.log, board: board) }
