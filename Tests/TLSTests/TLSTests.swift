@@ -27,6 +27,8 @@ import Testing
     (["localhost"], "localhost", -2, .expired),
     (["*.example"], "a.b.example", 30, .hostMismatch),
     (["f*.example"], "foo.example", 30, .hostMismatch),
+    // Without alternative names; its common name is localhost.
+    ([], "localhost", 30, .hostMismatch),
   ])
   func refusesTheWrongCertificate(
     hosts: [String], host: String, days: Int, code: TLSError.Code
@@ -88,6 +90,32 @@ import Testing
       #expect(!verifier.verify(message, signature: signature))
     }
     #expect(!verifier.verify([1], signature: []))
+  }
+
+  @Test func refusesAKeyWhoseHalvesDoNotFit() throws {
+    // PKCS#8 of one length, whose last 65 bytes are the public point.
+    let keys = try (0..<2).map { _ in Self.der(try ES256Key.generate().privateKeyPEM) }
+    let mixed = keys[0].dropLast(65) + keys[1].suffix(65)
+    let error = #expect(throws: TLSError.self) { _ = try ES256Key(pem: Self.pem(mixed)) }
+    #expect(error?.code == .badKey && error?.message.contains("does not fit") == true)
+    _ = try ES256Key(pem: Self.pem(keys[0]))
+  }
+
+  /// Base64URL has two characters of its own, and no padding.
+  private static func der(_ pem: String) -> [UInt8] {
+    let body = pem.split(separator: "\n").filter { !$0.hasPrefix("-") }.joined()
+    let changed = body.map { $0 == "+" ? "-" : $0 == "/" ? "_" : $0 }.filter { $0 != "=" }
+    return Base64URL.decode(String(changed).utf8) ?? []
+  }
+
+  private static func pem(_ der: some Sequence<UInt8>) -> String {
+    let text = Base64URL.encode(Array(der)).map { $0 == "-" ? "+" : $0 == "_" ? "/" : $0 }
+    let padding = String(repeating: "=", count: (4 - text.count % 4) % 4)
+    let lines = stride(from: 0, to: text.count, by: 64).map {
+      String(text[$0..<min($0 + 64, text.count)])
+    }
+    return "-----BEGIN PRIVATE KEY-----\n" + lines.joined(separator: "\n") + padding
+      + "\n-----END PRIVATE KEY-----\n"
   }
 
   @Test(arguments: ["", "-----BEGIN CERTIFICATE-----", "-----BEGIN PRIVATE KEY-----\nAA\n"])

@@ -25,6 +25,18 @@ package final class ES256Key: @unchecked Sendable {
       throw TLSError(.badKey, "the key is not on the curve P-256, which ES256 needs", cause: nil)
     }
     self.init(owning: read)
+    try checkHalves()
+  }
+
+  /// A file can hold a private half and the public half of another key. OpenSSL reads and uses it,
+  /// and what it signs nobody can verify: better known at the start than by Apple's 403.
+  private func checkHalves() throws(TLSError) {
+    let message = Array("a key is tried before it is used".utf8)
+    let signature = try sign(message)
+    guard ES256PublicKey(sharing: handle).verify(message, signature: signature) else {
+      throw TLSError(
+        .badKey, "the private half of the key does not fit its public half", cause: nil)
+    }
   }
 
   package static func generate() throws(TLSError) -> ES256Key {
@@ -88,6 +100,12 @@ package final class ES256PublicKey: @unchecked Sendable {
     }
   }
 
+  fileprivate init(sharing key: OpaquePointer) {
+    // Balanced by `deinit`.
+    EVP_PKEY_up_ref(key)
+    handle = key
+  }
+
   deinit { EVP_PKEY_free(handle) }
 
   /// False for anything but 64 bytes that this key's owner made over `message`.
@@ -120,11 +138,17 @@ private func refusePassphrase(
   _ context: UnsafeMutableRawPointer?
 ) -> Int32 { -1 }
 
+/// The BIO keeps the address it gets and reads there until it is freed, so the text is lent around
+/// all of its life: what Swift passes for an array is good for the one call only.
 func withPEM(_ pem: String, _ read: (OpaquePointer) -> OpaquePointer?) -> OpaquePointer? {
-  let bytes = Array(pem.utf8)
-  guard let bio = BIO_new_mem_buf(bytes, Int32(clamping: bytes.count)) else { return nil }
-  defer { BIO_free(bio) }
-  return read(bio)
+  var pem = pem
+  return pem.withUTF8 { bytes in
+    guard let bio = BIO_new_mem_buf(bytes.baseAddress, Int32(clamping: bytes.count)) else {
+      return nil
+    }
+    defer { BIO_free(bio) }
+    return read(bio)
+  }
 }
 
 /// What `write` wrote, or nothing when it failed.

@@ -42,10 +42,11 @@ package final class TLSClientContext: @unchecked Sendable {
 
 /// What a server's connections share: its certificate chain, key and protocols.
 ///
-/// Unchecked: as for the client; `wire` is immutable.
+/// Unchecked: as for the client; `wire` is written once, in `init`.
 package final class TLSServerContext: @unchecked Sendable {
   let handle: OpaquePointer
-  fileprivate let wire: [UInt8]
+  /// OpenSSL is handed addresses in it, which must be good after the call that names them.
+  fileprivate let wire: UnsafeBufferPointer<UInt8>
 
   package init(certificateFile: String, keyFile: String, alpn: [String]) throws(TLSError) {
     ERR_clear_error()
@@ -53,7 +54,9 @@ package final class TLSServerContext: @unchecked Sendable {
       throw TLSError(.internalFailure, "OpenSSL gave no server context")
     }
     self.handle = handle
-    wire = wireFormat(alpn)
+    let names = UnsafeMutableBufferPointer<UInt8>.allocate(capacity: wireFormat(alpn).count)
+    _ = names.initialize(from: wireFormat(alpn))
+    wire = UnsafeBufferPointer(names)
     guard ossl_set_minimum_tls12(handle) == 1 else {
       throw TLSError(.internalFailure, "OpenSSL refuses TLS 1.2 as the oldest version")
     }
@@ -70,7 +73,10 @@ package final class TLSServerContext: @unchecked Sendable {
     }
   }
 
-  deinit { SSL_CTX_free(handle) }
+  deinit {
+    SSL_CTX_free(handle)
+    wire.deallocate()
+  }
 }
 
 private func setSharedOptions(_ handle: OpaquePointer) {
@@ -102,10 +108,9 @@ private func selectProtocol(
   }
   let server = Unmanaged<TLSServerContext>.fromOpaque(context).takeUnretainedValue()
   var found: UnsafeMutablePointer<UInt8>?
-  let result = server.wire.withUnsafeBufferPointer {
-    SSL_select_next_proto(
-      &found, chosenLength, $0.baseAddress, UInt32($0.count), offered, offeredLength)
-  }
+  let result = SSL_select_next_proto(
+    &found, chosenLength, server.wire.baseAddress, UInt32(server.wire.count), offered,
+    offeredLength)
   guard result == OPENSSL_NPN_NEGOTIATED, let found else { return SSL_TLSEXT_ERR_ALERT_FATAL }
   // What was found lies in the client's list or in `wire`, both alive until OpenSSL has copied it.
   chosen.pointee = UnsafePointer(found)

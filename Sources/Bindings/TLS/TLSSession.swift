@@ -39,7 +39,10 @@ package final class TLSSession {
     let parameters = SSL_get0_param(ssl)
     if X509_VERIFY_PARAM_set1_ip_asc(parameters, host) != 1 {
       ERR_clear_error()
-      SSL_set_hostflags(ssl, UInt32(X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS))
+      // RFC 9525: the names of a certificate are its alternative names. OpenSSL takes the common
+      // name where there are none, unless told not to.
+      SSL_set_hostflags(
+        ssl, UInt32(X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS | X509_CHECK_FLAG_NEVER_CHECK_SUBJECT))
       guard SSL_set1_host(ssl, host) == 1, ossl_set_server_name(ssl, host) == 1 else {
         throw TLSError(.hostMismatch, "\(host) cannot be a certificate's host name")
       }

@@ -10,7 +10,8 @@ package struct ThrowAwayAuthority: Sendable {
   package let serverKey: String
 
   /// `hosts`: names and addresses that the server certificate is for. Valid for `days`, from a day
-  /// ago; negative days make an expired certificate.
+  /// ago; negative days make an expired certificate. No hosts make one without alternative names,
+  /// which no client of ours takes: its common name is `localhost`.
   package init(hosts: [String], days: Int = 30) throws(TLSError) {
     let authorityKey = try ES256Key.generate()
     let authority = try Certificate(commonName: "Fanfare throw-away authority", serial: 1, days: 30)
@@ -24,7 +25,9 @@ package struct ThrowAwayAuthority: Sendable {
     let names = hosts.map { Self.isAddress($0) ? "IP:\($0)" : "DNS:\($0)" }
     try server.add(NID_basic_constraints, "critical,CA:FALSE", issuer: authority)
     try server.add(NID_ext_key_usage, "serverAuth", issuer: authority)
-    try server.add(NID_subject_alt_name, names.joined(separator: ","), issuer: authority)
+    if !names.isEmpty {
+      try server.add(NID_subject_alt_name, names.joined(separator: ","), issuer: authority)
+    }
     try server.sign(key: key, issuer: authority, issuerKey: authorityKey)
 
     authorityCertificate = authority.pem
