@@ -45,7 +45,7 @@ private func isValid(_ bytes: [UInt8]) -> Bool { bytes.withUnsafeBytes { JSONChe
   /// The corpus of malformed documents: input, and the code that it must get.
   @Test(arguments: [
     ("", JSONError.Code.empty), (" \r\n\t", .empty), ("{", .truncated), ("[1,", .truncated),
-    (#"{"a":1} x"#, .trailingText), ("{}{}", .trailingText), ("{}\u{0}", .trailingText),
+    (#"{"a":1} x"#, .trailingText), ("{}{}", .trailingText), ("{}\u{0}", .nullCharacter),
     ("NaN", .syntax), ("[Infinity]", .syntax), ("[-Infinity]", .syntax), ("1e999", .numberRange),
     ("-1e999", .numberRange), ("007", .syntax), ("[+1]", .syntax), ("[.5]", .syntax),
     ("[1.]", .syntax), ("[0x10]", .syntax), (#"{"a":1,"a":2}"#, .duplicateKey),
@@ -72,6 +72,15 @@ private func isValid(_ bytes: [UInt8]) -> Bool { bytes.withUnsafeBytes { JSONChe
   func refusesWhatIsNotUTF8(_ bytes: [UInt8]) throws {
     #expect(try #require(failure(of: bytes)).code == .encoding)
     #expect(!isValid(bytes))
+  }
+
+  @Test(arguments: [
+    "{\"n\":900\0}", "{\"n\":900\0,\"m\":1}", "{\"n\":1.5e3\0}", "{\"b\":true\0}",
+    "{\"b\":null\0}", "[false\0]", "{\"s\":\"a\0b\"}", "{\"s\":\"a\"\0}", "{\"n\":1}\0", "{ \0}",
+  ])
+  func refusesANULWhereverItStands(_ text: String) throws {
+    #expect(try #require(failure(of: text)).code == .nullCharacter)
+    #expect(!isValid(Array(text.utf8)))
   }
 
   @Test func refusesADocumentTruncatedAtEveryByte() {

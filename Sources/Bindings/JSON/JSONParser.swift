@@ -17,7 +17,7 @@ extension JSONValue {
     maximumDepth: Int = defaultMaximumDepth
   ) throws(JSONError) -> JSONValue {
     try JSONScan.gate(bytes, maximumBytes: maximumBytes)
-    try JSONScan.checkDepth(bytes, maximum: min(maximumDepth, JSONScan.janssonMaximumDepth))
+    try JSONScan.checkBytes(bytes, maximumDepth: min(maximumDepth, JSONScan.janssonMaximumDepth))
     let flags = Int(JSON_REJECT_DUPLICATES) | Int(JSON_DECODE_ANY)
     var failure = json_error_t()
     guard let root = json_loadb(bytes.baseAddress, bytes.count, flags, &failure) else {
@@ -37,7 +37,7 @@ extension JSONValue {
     }
   }
 
-  /// Recursive; `JSONScan.checkDepth` has bounded it.
+  /// Recursive; `JSONScan.checkBytes` has bounded it.
   private static func convert(_ value: UnsafeMutablePointer<json_t>) -> JSONValue {
     switch fanfare_json_type(value) {
     case JSON_TRUE: .bool(true)
@@ -82,7 +82,9 @@ package enum JSONCheck {
   /// True for exactly one JSON object under the rules of `JSONValue.parse` (nesting up to jansson's
   /// own 2,048). The caller has bounded the size.
   package static func isValid(_ bytes: UnsafeRawBufferPointer) -> Bool {
-    guard let root = json_loadb(bytes.baseAddress, bytes.count, Int(JSON_REJECT_DUPLICATES), nil)
+    // jansson swallows a NUL behind a number or a literal.
+    guard !bytes.contains(0),
+      let root = json_loadb(bytes.baseAddress, bytes.count, Int(JSON_REJECT_DUPLICATES), nil)
     else { return false }
     defer { json_decref(root) }
     return fanfare_json_type(root) == JSON_OBJECT

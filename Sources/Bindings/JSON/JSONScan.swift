@@ -27,9 +27,12 @@ enum JSONScan {
     }
   }
 
-  /// Counts open brackets outside strings. Exact for valid JSON; what is not valid is refused
-  /// anyway.
-  static func checkDepth(_ bytes: UnsafeRawBufferPointer, maximum: Int) throws(JSONError) {
+  /// Counts open brackets outside strings, exactly for valid JSON; what is not valid is refused
+  /// anyway. Refuses NUL, which stands nowhere in JSON: jansson swallows one behind a number or a
+  /// literal.
+  static func checkBytes(
+    _ bytes: UnsafeRawBufferPointer, maximumDepth maximum: Int
+  ) throws(JSONError) {
     var depth = 0
     var line = 1
     var column = 0
@@ -43,6 +46,10 @@ enum JSONScan {
       }
       // A continuation byte of UTF-8 is no new character.
       if byte & 0xC0 != 0x80 { column += 1 }
+      if byte == 0 {
+        throw JSONError(
+          code: .nullCharacter, message: "a NUL byte is not JSON", line: line, column: column)
+      }
       if inString {
         if isEscaped {
           isEscaped = false
