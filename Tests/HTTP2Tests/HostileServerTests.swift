@@ -28,7 +28,7 @@ import Testing
     _ = try client.submit(block, body: nothing, slot: 0)
     var output: [UInt8] = []
     do {
-      try drain(client, &output)
+      try withExtendedLifetime(block) { try drain(client, &output) }
       output = []
       let all = frame(4) + frame(4, flags: 1) + bytes
       var start = 0
@@ -65,9 +65,11 @@ import Testing
   @Test func aPushBeforeOurSettingsArriveTouchesNoSlot() throws {
     let recorder = RecordingClient()
     let client = try HTTP2ClientSession(options: HTTP2ClientOptions(), delegate: recorder)
-    _ = try client.submit(try Wire.requestBlock(), body: nothing, slot: 0)
+    // The session reads the block until its request is written: held, as a sender holds it.
+    let block = try Wire.requestBlock()
+    _ = try client.submit(block, body: nothing, slot: 0)
     var output: [UInt8] = []
-    try drain(client, &output)
+    try withExtendedLifetime(block) { try drain(client, &output) }
     let push = frame(5, flags: 4, stream: 1, [0, 0, 0, 2, 0x82, 0x86, 0x84, 0x41, 1, 0x61])
     let bytes = frame(4) + push + frame(1, flags: 5, stream: 1, ok)
     try bytes.withUnsafeBytes { try client.receive($0) }

@@ -46,6 +46,25 @@ import Testing
     }
   }
 
+  /// Far more one-byte DATA frames and WINDOW_UPDATEs than floods are told by, on both sides.
+  @Test func windowsOfOneByteAreNoFlood() throws {
+    var options = HTTP2ServerOptions()
+    options.streamWindowBytes = 1
+    let wire = try Wire(serverOptions: options)
+    try wire.pump()
+    let streams = 100
+    let body = [UInt8](repeating: 0x61, count: 400)
+    #expect(streams * body.count > HTTP2ClientOptions().maximumFramesWithoutProgress)
+    #expect(streams * body.count > HTTP2ServerOptions().maximumFramesWithoutProgress)
+    try body.withUnsafeBytes { bytes in
+      for slot in 0..<streams { _ = try wire.client.submit(wire.block, body: bytes, slot: slot) }
+      try wire.pump()
+    }
+    let whole = (0..<streams).count { wire.recorder.heard[$0]?.body == body }
+    #expect(whole == streams)
+    #expect((0..<streams).allSatisfy { wire.recorder.heard[$0]?.closed == [0] })
+  }
+
   @Test func pathAndTopicArriveAsGiven() throws {
     let wire = try Wire()
     wire.server.answers = false

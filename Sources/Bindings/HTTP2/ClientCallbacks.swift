@@ -99,7 +99,7 @@ private func onBeginFrame(
   _ native: OpaquePointer?, _ header: UnsafePointer<nghttp2_frame_hd>?,
   _ userData: UnsafeMutableRawPointer?
 ) -> Int32 {
-  guard let userData, let header, isWorthCounting(header) else { return 0 }
+  guard let userData, let header, isWorthCounting(header, largePiece: 1024) else { return 0 }
   withSession(userData) { $0.state.pointee.framesWithoutProgress += 1 }
   return 0
 }
@@ -216,10 +216,21 @@ private func onFrameSent(
   _ native: OpaquePointer?, _ frame: UnsafePointer<nghttp2_frame>?,
   _ userData: UnsafeMutableRawPointer?
 ) -> Int32 {
-  guard let frame, UInt32(frame.pointee.hd.type) == NGHTTP2_GOAWAY.rawValue, let userData else {
-    return 0
+  guard let frame, let userData else { return 0 }
+  switch UInt32(frame.pointee.hd.type) {
+  case NGHTTP2_DATA.rawValue:
+    // Every byte of ours that left earns its two WINDOW_UPDATEs, of the stream and the connection:
+    // so a server with a window of one byte, which is legal, never looks like a flood. What was not
+    // counted against it earns nothing: nobody saves up for a flood.
+    let answers = 2 * Int(frame.pointee.hd.length)
+    withSession(userData) { session in
+      let counted = session.state.pointee.framesWithoutProgress
+      session.state.pointee.framesWithoutProgress = max(0, counted - answers)
+    }
+  case NGHTTP2_GOAWAY.rawValue:
+    withSession(userData) { $0.state.pointee.goAwayErrorSent = frame.pointee.goaway.error_code }
+  default: break
   }
-  withSession(userData) { $0.state.pointee.goAwayErrorSent = frame.pointee.goaway.error_code }
   return 0
 }
 

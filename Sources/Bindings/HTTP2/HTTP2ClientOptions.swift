@@ -22,9 +22,10 @@ package struct HTTP2ClientOptions: Sendable {
   package var maximumSettingsEntries = 32
   /// CONTINUATION frames behind one HEADERS frame (CVE-2024-28182).
   package var maximumContinuations = 8
-  /// Frames, other than DATA of 1 KiB and more, since a stream last closed. 1,000 open streams
-  /// whose body the server acknowledges with two WINDOW_UPDATEs each, and hourly PINGs for years,
-  /// stay below it; floods do not.
+  /// Frames, other than DATA of 1 KiB and more, since a stream last closed, less two for each body
+  /// byte that we have sent meanwhile. 1,000 open streams whose body the server acknowledges with
+  /// two WINDOW_UPDATEs each, windows of one byte, and hourly PINGs for years stay below it; floods
+  /// do not.
   package var maximumFramesWithoutProgress = 20_000
 
   package init() {}

@@ -26,7 +26,7 @@ package final class HTTP2ServerSession {
         nghttp2_option_set_max_continuations(option, options.maximumContinuations)
       }, setCallbacks: setServerCallbacks)
     state = .allocate(capacity: 1)
-    state.initialize(to: ServerState())
+    state.initialize(to: ServerState(options))
     // Not retained: nghttp2 calls back only from inside calls on this object, which holds the
     // session.
     nghttp2_session_set_user_data(session, Unmanaged.passUnretained(self).toOpaque())
@@ -92,6 +92,7 @@ package final class HTTP2ServerSession {
   /// Tells the client how many body bytes each stream may send ahead, open ones included.
   package func setStreamWindow(_ bytes: Int) {
     guard !state.pointee.isDead else { return }
+    state.pointee.setStreamWindow(bytes)
     let entry = [setting(NGHTTP2_SETTINGS_INITIAL_WINDOW_SIZE, bytes)]
     _ = nghttp2_submit_settings(session, flagNone, entry, 1)
   }

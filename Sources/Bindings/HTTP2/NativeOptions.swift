@@ -47,6 +47,8 @@ func parseStatus(_ bytes: UnsafePointer<UInt8>, _ count: Int) -> Int32? {
 
 /// Large pieces of a body are no flood: the owner says how much body it takes.
 @inline(__always)
-func isWorthCounting(_ header: UnsafePointer<nghttp2_frame_hd>) -> Bool {
-  UInt32(header.pointee.type) != NGHTTP2_DATA.rawValue || header.pointee.length < 1024
+func isWorthCounting(
+  _ header: UnsafePointer<nghttp2_frame_hd>, largePiece: Int
+) -> Bool {
+  UInt32(header.pointee.type) != NGHTTP2_DATA.rawValue || header.pointee.length < largePiece
 }

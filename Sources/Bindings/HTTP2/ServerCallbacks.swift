@@ -24,12 +24,19 @@ struct ServerState {
   var lastSlot = 0
   var isDead = false
   var isTerminating = false
+  /// A DATA frame of so many bytes is no small one: 1 KiB, or all that our window lets a client
+  /// send at once.
+  private(set) var largePiece: Int
 
-  init() {
+  init(_ options: HTTP2ServerOptions) {
+    largePiece = 0
     capacity = 0
     slots = .allocate(capacity: 1)
     firstFree = -1
+    setStreamWindow(min(options.streamWindowBytes, options.connectionWindowBytes))
   }
+
+  mutating func setStreamWindow(_ bytes: Int) { largePiece = min(max(bytes, 1), 1024) }
 
   /// A slot for a new stream. The table grows to the most streams that were ever open, which is
   /// what the session allowed.
@@ -140,8 +147,12 @@ private func onBeginFrame(
   _ native: OpaquePointer?, _ header: UnsafePointer<nghttp2_frame_hd>?,
   _ userData: UnsafeMutableRawPointer?
 ) -> Int32 {
-  guard let userData, let header, isWorthCounting(header) else { return 0 }
-  withSession(userData) { $0.state.pointee.framesWithoutProgress += 1 }
+  guard let userData, let header else { return 0 }
+  withSession(userData) { session in
+    let state = session.state
+    guard isWorthCounting(header, largePiece: state.pointee.largePiece) else { return }
+    state.pointee.framesWithoutProgress += 1
+  }
   return 0
 }
 

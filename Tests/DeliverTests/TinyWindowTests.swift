@@ -1,0 +1,22 @@
+import Testing
+
+@testable import Deliver
+
+/// A window of one byte is legal: slow, and no reason to leave the connection.
+@Suite struct TinyWindowTests {
+  @Test func everyPushArrivesOnceThroughWindowsOfOneByte() async throws {
+    try await onLoop { _, loop in
+      let bed = try DeliverBed(loop, prepare: { $0.options.streamWindowBytes = 1 }) {
+        $0.connectionsPerRoute = 1
+      }
+      defer { bed.stop() }
+      // The payload holds its token: so many one-byte frames before the first stream ends.
+      let tokens = hexadecimal(600).map { $0 + String(repeating: "ab", count: 80) }
+      await bed.stage.admit(bed.batch(tokens))
+      await bed.until("all settled") { bed.settledBatches == 1 }
+      #expect(bed.tally.accepted == tokens.count)
+      #expect(bed.server.requests.count == tokens.count)
+      #expect(bed.server.connections.count == 1 && bed.notices.disconnects == 0)
+    }
+  }
+}
