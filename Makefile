@@ -76,7 +76,7 @@ endef
 .PHONY: help
 help: ## List the targets
 	@printf 'make <target> [ARGS="..."]\n\n'
-	awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-10s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
+	awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-13s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
 
 .PHONY: demo
 demo: ## Install what is missing, build, fan one event out to 100,000 followers
@@ -112,6 +112,14 @@ test-tsan: ## Run the tests that exercise lanes under ThreadSanitizer
 	swift test --skip-build --disable-xctest --no-parallel --sanitize=thread \
 	  --scratch-path .build/tsan \
 	  --filter '^($(lane_tests))\.' $(ARGS)
+
+.PHONY: test-valgrind
+test-valgrind: ## Run the release build's verbs and a small fan-out under valgrind
+	@$(call install,$(run_packages) valgrind,redis-server redis-cli valgrind)
+	$(call say,"Building in release mode; the first build takes some minutes")
+	swift build -c release --product fanfare >&2
+	$(call say,"Running the release build under valgrind")
+	Tests/Valgrind/run
 
 .PHONY: build
 build: ## Install what is missing, build in release mode: .build/release/fanfare
