@@ -36,6 +36,34 @@ import Testing
     #expect(received == (true, true, false))
   }
 
+  /// Both ends: what the kernel was told, which alone ends a connection that fell silent.
+  @Test func asksTheKernelToWatchOverSilence() async throws {
+    let loop = EventLoop(name: "test")
+    defer { loop.stop() }
+    var options = TransportOptions()
+    options.keepAliveIdle = .seconds(31)
+    options.keepAliveInterval = .seconds(11)
+    options.keepAliveProbes = 4
+    options.userTimeout = .milliseconds(20_500)
+    let (given, fallback) = try await LoopActor(loop).run { [options] _ in
+      let server = Echo()
+      let listener = try Listener(host: "127.0.0.1", port: 0, tls: nil, loop: loop) {
+        server.connections.append($0)
+        return server
+      }
+      defer { listener.close() }
+      let client = Client(loop)
+      let connection = Connection(
+        to: Endpoint(host: "127.0.0.1", port: listener.port), tls: nil, options: options,
+        loop: loop, delegate: client)
+      connection.connect()
+      await client.until { client.isOpen && !server.connections.isEmpty }
+      return (watch(connection.descriptor), watch(server.connections[0].descriptor))
+    }
+    #expect(given == [1, 1, 31, 11, 4, 20_500])
+    #expect(fallback == [1, 1, 30, 10, 3, 20_000])
+  }
+
   @Test func saysThatNobodyListens() async throws {
     let loop = EventLoop(name: "test")
     defer { loop.stop() }
@@ -92,6 +120,20 @@ import Testing
         Endpoint(host: "127.0.0.1", port: listener.port), loop: loop, tls: other.client)
     }
     #expect(code == .tls)
+  }
+}
+
+private func watch(_ descriptor: Int32) -> [Int32] {
+  let options = [
+    (Int32(IPPROTO_TCP), TCP_NODELAY), (SOL_SOCKET, SO_KEEPALIVE),
+    (Int32(IPPROTO_TCP), TCP_KEEPIDLE), (Int32(IPPROTO_TCP), TCP_KEEPINTVL),
+    (Int32(IPPROTO_TCP), TCP_KEEPCNT), (Int32(IPPROTO_TCP), TCP_USER_TIMEOUT),
+  ]
+  return options.map { level, name in
+    var value: Int32 = -1
+    var length = socklen_t(MemoryLayout<Int32>.size)
+    getsockopt(descriptor, level, name, &value, &length)
+    return value
   }
 }
 

@@ -47,7 +47,7 @@ extension Connection {
     // One dead address of several must not use up the whole time.
     let share = addresses.count > 1 ? options.connectTimeout / (addresses.count + 1) : nil
     let address = addresses.removeFirst()
-    guard let connecting = address.connect() else {
+    guard let connecting = address.connect(options) else {
       lastFailure = .system(.unreachable, "\(endpoint) cannot be reached", errno)
       tryNextAddress()
       return

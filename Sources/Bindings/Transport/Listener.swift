@@ -82,7 +82,7 @@ package final class Listener {
       if [EMFILE, ENFILE, ENOBUFS, ENOMEM].contains(errno) { rest() }
       return errno == EINTR || errno == ECONNABORTED
     }
-    Socket.setNoDelay(accepted)
+    Socket.set(options, of: accepted)
     var session: TLSSession?
     if let tls {
       guard let made = try? TLSSession(server: tls) else {

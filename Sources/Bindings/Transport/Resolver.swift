@@ -9,10 +9,10 @@ struct SocketAddress: Sendable {
 
   /// Opens a non-blocking stream socket and begins to connect. Nil and errno when that fails at
   /// once.
-  func connect() -> Int32? {
+  func connect(_ options: TransportOptions) -> Int32? {
     let descriptor = socket(family, Int32(SOCK_STREAM.rawValue) | SocketFlags.all, 0)
     guard descriptor >= 0 else { return nil }
-    Socket.setNoDelay(descriptor)
+    Socket.set(options, of: descriptor)
     let result = withSocketAddress { Glibc.connect(descriptor, $0, $1) }
     guard result == 0 || errno == EINPROGRESS else {
       let failure = errno
@@ -37,11 +37,26 @@ enum SocketFlags {
 }
 
 enum Socket {
-  /// Without it a batch of pushes waits for the answer to the last one (Nagle).
-  static func setNoDelay(_ descriptor: Int32) {
-    var on: Int32 = 1
-    setsockopt(
-      descriptor, Int32(IPPROTO_TCP), TCP_NODELAY, &on, socklen_t(MemoryLayout<Int32>.size))
+  static func set(_ options: TransportOptions, of descriptor: Int32) {
+    // Without it a batch of pushes waits for the answer to the last one (Nagle).
+    set(descriptor, Int32(IPPROTO_TCP), TCP_NODELAY, 1)
+    set(descriptor, SOL_SOCKET, SO_KEEPALIVE, 1)
+    set(descriptor, Int32(IPPROTO_TCP), TCP_KEEPIDLE, seconds(options.keepAliveIdle))
+    set(descriptor, Int32(IPPROTO_TCP), TCP_KEEPINTVL, seconds(options.keepAliveInterval))
+    set(descriptor, Int32(IPPROTO_TCP), TCP_KEEPCNT, options.keepAliveProbes)
+    set(
+      descriptor, Int32(IPPROTO_TCP), TCP_USER_TIMEOUT,
+      Int(options.userTimeout / .milliseconds(1)))
+  }
+
+  /// A socket that refuses an option works without it.
+  private static func set(_ descriptor: Int32, _ level: Int32, _ name: Int32, _ value: Int) {
+    var value = Int32(clamping: value)
+    setsockopt(descriptor, level, name, &value, socklen_t(MemoryLayout<Int32>.size))
+  }
+
+  private static func seconds(_ duration: Duration) -> Int {
+    max(1, Int(duration.components.seconds))
   }
 
   static func pendingError(_ descriptor: Int32) -> Int32 {

@@ -40,10 +40,3 @@ package struct TransportError: Error, Sendable, CustomStringConvertible {
 
   package var description: String { cause.map { "\(message): \($0)" } ?? message }
 }
-
-package struct TransportOptions: Sendable {
-  /// For everything from the name's resolution to the end of the TLS handshake.
-  package var connectTimeout: Duration
-
-  package init(connectTimeout: Duration = .seconds(10)) { self.connectTimeout = connectTimeout }
-}

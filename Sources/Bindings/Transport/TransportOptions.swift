@@ -1,0 +1,27 @@
+/// How a connection is made, and when the kernel gives it up.
+package struct TransportOptions: Sendable {
+  /// For everything from the name's resolution to the end of the TLS handshake.
+  package var connectTimeout: Duration
+  /// A connection on which nothing moves is probed after `keepAliveIdle`, then each
+  /// `keepAliveInterval`, and is gone after `keepAliveProbes` without an answer: a minute in all. A
+  /// firewall or load balancer that forgets idle connections sees traffic before it does (those of
+  /// clouds forget after 350 s and more).
+  package var keepAliveIdle: Duration
+  package var keepAliveInterval: Duration
+  package var keepAliveProbes: Int
+  /// For how long what we sent may stay unacknowledged (TCP_USER_TIMEOUT). The kernel's own patience
+  /// is 15 minutes. Linux lets it end the probes too: they end after the longer of the two.
+  package var userTimeout: Duration
+
+  package init(
+    connectTimeout: Duration = .seconds(10), keepAliveIdle: Duration = .seconds(30),
+    keepAliveInterval: Duration = .seconds(10), keepAliveProbes: Int = 3,
+    userTimeout: Duration = .seconds(20)
+  ) {
+    self.connectTimeout = connectTimeout
+    self.keepAliveIdle = keepAliveIdle
+    self.keepAliveInterval = keepAliveInterval
+    self.keepAliveProbes = keepAliveProbes
+    self.userTimeout = userTimeout
+  }
+}
