@@ -111,8 +111,8 @@ import Testing
   }
 
   @Test func waitsWhileItLoads() async throws {
-    let loading: FakeServer.Answer = "-LOADING Redis is loading the dataset in memory\r\n"
-    try await withFake([[loading], [loading], ["+PONG\r\n", "+yes\r\n"]]) {
+    let loading: FakeServer.Answer = "-LOADING Redis is loading\r\n*1\r\n$6\r\nmaster\r\n"
+    try await withFake([[loading], [loading], [ready, "+yes\r\n"]]) {
       options, _, _ async throws in
       try await withLane(options) { lane async throws in
         #expect(try await lane.call("GET", "k") == "yes")
@@ -122,7 +122,8 @@ import Testing
   }
 
   @Test func loadingForTooLongSaysSo() async throws {
-    try await withFake([["-LOADING wait\r\n"]]) { options, _, _ async throws in
+    let loading: FakeServer.Answer = "-LOADING wait\r\n*1\r\n$6\r\nmaster\r\n"
+    try await withFake([[loading]]) { options, _, _ async throws in
       try await withLane(options) { lane async throws in
         #expect(await lane.code("PING", timeout: .milliseconds(60)) == .loading)
       }
@@ -130,22 +131,26 @@ import Testing
   }
 
   @Test(arguments: [
-    "HTTP/1.1 400 Bad Request\r\n\r\n", "+PONG\r\n+PONG\r\n", "*3\r\n*3\r\n*x\r\n", "\u{0}",
+    "HTTP/1.1 400 Bad Request\r\n\r\n", "+PONG\r\n+PONG\r\n+PONG\r\n", "*3\r\n*3\r\n*x\r\n",
+    "\u{0}",
+    "+PONG\r\n*1\r\n$8\r\nsentinel\r\n", "+PONG\r\n+master\r\n",
   ])
   func aServerThatIsNoRedis(answer: String) async throws {
     try await withFake([[.init(answer)]]) { options, _, _ async throws in
       try await withLane(options) { lane async throws in
         let error = await lane.error("PING", timeout: .milliseconds(60))
-        let codes: [RedisError.Code] = [.unavailable, .connectionLost, .protocolError]
+        let codes: [RedisError.Code] = [.unavailable, .connectionLost, .protocolError, .refused]
         #expect(error.map { codes.contains($0.code) } == true, "\(answer)")
-        #expect(await lane.log.contains { $0.contains("Redis answers") }, "\(answer)")
+        let words = ["Redis answers", "ROLE answers"]
+        #expect(
+          await lane.log.contains { line in words.contains { line.contains($0) } }, "\(answer)")
       }
     }
   }
 
   @Test func whatWasAnsweredBeforeGarbageCounts() async throws {
-    let answers: [FakeServer.Answer] = ["+PONG\r\n", .init("+one\r\n?\r\n", upon: "second")]
-    try await withFake([answers, ["+PONG\r\n", "+again\r\n"]]) { options, _, _ async throws in
+    let answers: [FakeServer.Answer] = [ready, .init("+one\r\n?\r\n", upon: "second")]
+    try await withFake([answers, [ready, "+again\r\n"]]) { options, _, _ async throws in
       try await withLane(options) { lane async throws in
         #expect(await lane.until { $0.isConnected })
         async let first = lane.call("GET", "first")

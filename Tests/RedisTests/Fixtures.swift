@@ -107,6 +107,9 @@ func options(_ port: Int) -> RedisOptions {
     reconnectMinimum: .milliseconds(5), reconnectMaximum: .milliseconds(50))
 }
 
+/// What a fake server says to PING and ROLE: it does not tell its role, and is not asked again.
+let ready: FakeServer.Answer = "+PONG\r\n-NOPERM no ROLE for you\r\n"
+
 /// A server that answers the n-th connection with the n-th script, and later ones with the last: a
 /// piece of a script goes out when something is received, or as soon as `upon` was received;
 /// `close` closes.

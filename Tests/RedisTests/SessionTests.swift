@@ -147,15 +147,15 @@ import Testing
     func commands(_ options: RedisOptions) -> [[String]] {
       RedisHandshake(options).commands.map(\.arguments)
     }
-    #expect(commands(RedisOptions()) == [["PING"]])
-    #expect(commands(RedisOptions(username: "u")) == [["PING"]])
+    #expect(commands(RedisOptions()) == [["PING"], ["ROLE"]])
+    #expect(commands(RedisOptions(username: "u")) == [["PING"], ["ROLE"]])
     #expect(
       commands(RedisOptions(password: "p", database: 3)) == [
-        ["AUTH", "p"], ["SELECT", "3"], ["PING"],
+        ["AUTH", "p"], ["SELECT", "3"], ["PING"], ["ROLE"],
       ])
     #expect(
       commands(RedisOptions(username: "u", password: "p", clientName: "lane-0")) == [
-        ["AUTH", "u", "p"], ["CLIENT", "SETNAME", "lane-0"], ["PING"],
+        ["AUTH", "u", "p"], ["CLIENT", "SETNAME", "lane-0"], ["PING"], ["ROLE"],
       ])
   }
 
@@ -171,6 +171,7 @@ import Testing
     (.ping, "NOPERM this user", nil), (.ping, "NOAUTH Authentication required.", .authentication),
     (.ping, "LOADING Redis", .loading), (.ping, "MASTERDOWN Link", .loading),
     (.ping, "BUSY Redis is busy", .loading), (.ping, "CLUSTERDOWN", .loading),
+    (.role, "NOPERM this user", nil), (.role, "BUSY Redis is busy", .loading),
   ]
 
   @Test(arguments: table)

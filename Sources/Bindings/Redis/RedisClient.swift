@@ -7,16 +7,24 @@ import Transport
 ///
 /// Confined to its loop. Call `close` before letting it go.
 package final class RedisClient {
-  private let options: RedisOptions
+  let options: RedisOptions
+  let loop: EventLoop
+  let log: (String) -> Void
   private let handshake: RedisHandshake
-  private let loop: EventLoop
-  private let log: (String) -> Void
   private let random: () -> Double
   private var session: RedisSession
   private var connection: Connection?
   private var reader: RedisReplyReader?
   private var handshakeReplies: RedisReplies?
   private var sessionTimer: LoopTimer?
+  /// Asks now and then whether the connection is still good.
+  var checkTimer: LoopTimer?
+  /// The process that answers on this connection; nil before it was asked.
+  var runIdentifier: String?
+  /// Whether ROLE goes behind each pipeline of this connection.
+  private var asksForRole = false
+  private var hasToldOfRole = false
+  private let roleCommand = RedisPipeline(["ROLE"])
   private var waiting = Queue<Execution>()
   private var sent = Queue<Execution>()
   /// What SCRIPT LOAD answered, by source; a handful of scripts of our own.
@@ -58,14 +66,19 @@ package final class RedisClient {
   /// commands without a reply: see `RedisError.Code`, and `isOutcomeUnknown` for whether they may
   /// have been done.
   ///
+  /// ROLE goes out behind the commands: what a server answered that is not (or no longer) a master
+  /// is never returned, but `connectionLost` thrown, and another connection is made.
+  ///
   /// `timeout` (else `commandTimeout`) bounds all of it. When it passes after sending, the
-  /// connection is given up, since later replies would wait behind the missing one.
+  /// connection is given up, since later replies would wait behind the missing one. The replies
+  /// may take `maximumReplyBytes` (else the options' limit); more is `replyTooLarge`.
   package func execute(
-    _ pipeline: RedisPipeline, timeout: Duration? = nil
+    _ pipeline: RedisPipeline, timeout: Duration? = nil, maximumReplyBytes: Int? = nil
   ) async throws(RedisError) -> RedisReplies {
     if let failure = pipeline.failure { throw failure }
     let replies = RedisReplies(
-      expecting: pipeline.count, maximumBytes: options.maximumReplyBytes)
+      expecting: pipeline.count,
+      maximumBytes: min(maximumReplyBytes ?? .max, options.maximumReplyBytes))
     guard pipeline.count > 0 else { return replies }
     guard session.state != .closed else {
       throw RedisError(.closed, "Redis \(options.endpoint): the client is closed")
@@ -75,7 +88,7 @@ package final class RedisClient {
     }
     let execution = Execution(pipeline, replies, timeout: timeout ?? options.commandTimeout)
     await withCheckedContinuation { continuation in
-      execution.continuation = continuation
+      execution.whenFinished = { continuation.resume() }
       submit(execution)
     }
     if let failure = execution.failure { throw failure }
@@ -84,7 +97,7 @@ package final class RedisClient {
 
   // MARK: pipelines
 
-  private func submit(_ execution: Execution) {
+  func submit(_ execution: Execution) {
     execution.timer = loop.schedule(after: execution.timeout) { [weak self, weak execution] in
       if let execution { self?.expire(execution) }
     }
@@ -97,6 +110,11 @@ package final class RedisClient {
     sent.append(execution)
     reader.expect(execution.replies)
     connection.write(execution.pipeline.bytes)
+    guard asksForRole else { return }
+    let role = RedisReplies(expecting: 1, maximumBytes: RedisReplyReader.maximumLineBytes)
+    execution.role = role
+    reader.expect(role)
+    connection.write(roleCommand.bytes)
   }
 
   private func expire(_ execution: Execution) {
@@ -112,15 +130,23 @@ package final class RedisClient {
   }
 
   private func finishAnswered() {
-    while let execution = sent.first, execution.replies.isComplete {
+    while let execution = sent.first, execution.isAnswered {
+      // Ends this one too: what is no master's answer is nobody's.
+      if let role = execution.role, let failure = RedisRole(role[0]).failure {
+        return handle(.lost(failure))
+      }
       _ = sent.popFirst()
       execution.finish(nil)
+      if execution.replies.storage.pointee.refusesWrites {
+        let refused = "Redis takes no writes (READONLY): it is no master any more"
+        return handle(.lost(RedisError(.loading, refused)))
+      }
     }
   }
 
   // MARK: the connection's life
 
-  private func handle(_ event: RedisSession.Event) {
+  func handle(_ event: RedisSession.Event) {
     for action in session.handle(event, now: loop.now, random: random()) { perform(action) }
   }
 
@@ -139,7 +165,11 @@ package final class RedisClient {
       connection = nil
       reader = nil
       handshakeReplies = nil
-    case .sendWaiting: for execution in waiting.takeAll() { send(execution) }
+      checkTimer?.cancel()
+      runIdentifier = nil
+    case .sendWaiting:
+      for execution in waiting.takeAll() { send(execution) }
+      scheduleCheck()
     case .failSent(let error): for execution in sent.takeAll() { execution.finish(error) }
     case .failAll(let error):
       for execution in sent.takeAll() + waiting.takeAll() { execution.finish(error) }
@@ -177,11 +207,17 @@ package final class RedisClient {
   private func finishHandshake(_ replies: RedisReplies) {
     handshakeReplies = nil
     let answers = handshake.commands.enumerated().map { ($1.step, replies[$0].error) }
-    if let failure = RedisHandshake.verdict(answers) {
-      handle(.lost(failure))
-    } else {
-      handle(.handshakeAccepted)
+    let role = RedisRole(replies[replies.count - 1])
+    if let failure = RedisHandshake.verdict(answers) ?? role.failure {
+      return handle(.lost(failure))
     }
+    asksForRole = role == .master
+    if role == .untold, !hasToldOfRole {
+      hasToldOfRole = true
+      let why = "grant it, or a replica is not noticed"
+      log("Redis \(options.endpoint) does not tell us its ROLE: \(why)")
+    }
+    handle(.handshakeAccepted)
   }
 }
 
@@ -201,7 +237,10 @@ extension RedisClient: ConnectionDelegate {
     }
     if let replies = handshakeReplies, replies.isComplete { finishHandshake(replies) }
     finishAnswered()
-    if let failure { handle(.lost(failure)) }
+    guard let failure else { return }
+    // Of this pipeline alone the replies are too large; the others just lose their connection.
+    if failure.code == .replyTooLarge { sent.popFirst()?.finish(failure) }
+    handle(.lost(failure))
   }
 
   package func connectionDrained(_ connection: Connection) {}
@@ -212,31 +251,5 @@ extension RedisClient: ConnectionDelegate {
     let message = isReady ? "the connection broke" : "no connection"
     let cause = error.map { "\($0)" } ?? "the server closed it"
     handle(.lost(RedisError(isReady ? .connectionLost : .unavailable, message, cause: cause)))
-  }
-}
-
-/// A pipeline on its way: waits for a connection or for its replies.
-private final class Execution {
-  let pipeline: RedisPipeline
-  let replies: RedisReplies
-  let timeout: Duration
-  var isSent = false
-  var timer: LoopTimer?
-  var continuation: CheckedContinuation<Void, Never>?
-  private(set) var failure: RedisError?
-
-  init(_ pipeline: RedisPipeline, _ replies: RedisReplies, timeout: Duration) {
-    self.pipeline = pipeline
-    self.replies = replies
-    self.timeout = timeout
-  }
-
-  /// Once; later calls do nothing.
-  func finish(_ failure: RedisError?) {
-    guard let continuation else { return }
-    self.continuation = nil
-    self.failure = failure
-    timer?.cancel()
-    continuation.resume()
   }
 }

@@ -3,7 +3,7 @@ package struct RedisError: Error, Sendable, Equatable, CustomStringConvertible {
   package enum Code: String, Sendable, CaseIterable {
     /// Nothing was sent: no connection came about in time.
     case unavailable
-    /// Nothing was sent: Redis is reading its data set, runs a long script, or has lost its master.
+    /// Nothing was sent: Redis is reading its data set, runs a long script, or is a replica.
     case loading
     /// Nothing was sent: Redis knows no such user or password, or forbids it the database.
     case authentication
@@ -13,8 +13,10 @@ package struct RedisError: Error, Sendable, Equatable, CustomStringConvertible {
     case connectionLost
     /// Sent, and not answered in time: as for `connectionLost`.
     case timeout
-    /// What came is no RESP, was not asked for, nests too deep or is larger than allowed.
+    /// What came is no RESP, was not asked for, or nests too deep.
     case protocolError
+    /// This pipeline's replies are larger than it allows; the connection is given up over it.
+    case replyTooLarge
     /// A command without arguments or over 512 MB, or more pipelines than `maximumPipelines`.
     case invalidUse
     /// `close` was called.
@@ -36,6 +38,9 @@ package struct RedisError: Error, Sendable, Equatable, CustomStringConvertible {
 
   /// Whether Redis may have run the commands all the same.
   package var isOutcomeUnknown: Bool {
-    code == .connectionLost || code == .timeout || code == .protocolError
+    switch code {
+    case .connectionLost, .timeout, .protocolError, .replyTooLarge: true
+    case .unavailable, .loading, .authentication, .refused, .invalidUse, .closed: false
+    }
   }
 }

@@ -1,6 +1,6 @@
 /// What is said on a new connection before anything else, and what the answers mean.
 struct RedisHandshake: Sendable {
-  enum Step: Sendable, Equatable { case authenticate, selectDatabase, setName, ping }
+  enum Step: Sendable, Equatable { case authenticate, selectDatabase, setName, ping, role }
 
   let commands: [(step: Step, arguments: [String])]
 
@@ -18,6 +18,7 @@ struct RedisHandshake: Sendable {
     }
     // The only one that every server gets: says whether it is loading or wants a password.
     commands.append((.ping, ["PING"]))
+    commands.append((.role, ["ROLE"]))
     self.commands = commands
   }
 
@@ -50,8 +51,8 @@ struct RedisHandshake: Sendable {
       error.kind == .noPermission
         ? RedisError(.authentication, "the Redis user may not SELECT (NOPERM)")
         : RedisError(.refused, "Redis refuses the database number (\(error.word))")
-    // A user that may not PING or name itself may still do its work.
-    case (_, .setName), (_, .ping): nil
+    // A user that may not PING, name itself or ask for the role may still do its work.
+    case (_, .setName), (_, .ping), (_, .role): nil
     }
   }
 }

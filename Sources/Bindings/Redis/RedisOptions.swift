@@ -17,13 +17,15 @@ package struct RedisOptions: Sendable, CustomStringConvertible {
   package var connectTimeout: Duration
   /// From `execute` to the last reply, the wait for a connection included.
   package var commandTimeout: Duration
+  /// How often a connection is asked whether it still leads to the same master: how soon one that
+  /// was dropped in silence is found while nobody uses it.
+  package var checkInterval: Duration
   /// First and longest wait before another attempt to connect; each is shortened by up to half at
   /// random.
   package var reconnectMinimum: Duration
   package var reconnectMaximum: Duration
-  /// What the replies of one pipeline may take in memory together, 16 bytes an element included. A
-  /// page of 512 users is under 1 MiB; 64 MiB leaves room for large plain sets and says no to a 512
-  /// MB string.
+  /// What the replies of one pipeline may take in memory together, 16 bytes an element included,
+  /// unless it has a limit of its own; says no to a 512 MB string.
   package var maximumReplyBytes: Int
   /// Pipelines that wait or are unanswered. One lane has a handful; more means that somebody does
   /// not wait.
@@ -33,7 +35,8 @@ package struct RedisOptions: Sendable, CustomStringConvertible {
     host: String = "127.0.0.1", port: Int = 6379, username: String? = nil,
     password: String? = nil, database: Int = 0, tls: ClientSecurity? = nil,
     clientName: String? = nil, connectTimeout: Duration = .seconds(5),
-    commandTimeout: Duration = .seconds(10), reconnectMinimum: Duration = .milliseconds(50),
+    commandTimeout: Duration = .seconds(10), checkInterval: Duration = .seconds(5),
+    reconnectMinimum: Duration = .milliseconds(50),
     reconnectMaximum: Duration = .seconds(5), maximumReplyBytes: Int = 64 << 20,
     maximumPipelines: Int = 4096
   ) {
@@ -46,6 +49,7 @@ package struct RedisOptions: Sendable, CustomStringConvertible {
     self.clientName = clientName
     self.connectTimeout = connectTimeout
     self.commandTimeout = commandTimeout
+    self.checkInterval = checkInterval
     self.reconnectMinimum = reconnectMinimum
     self.reconnectMaximum = reconnectMaximum
     self.maximumReplyBytes = maximumReplyBytes

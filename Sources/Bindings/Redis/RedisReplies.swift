@@ -16,6 +16,9 @@ package final class RedisReplies {
   /// Commands sent; each has its reply once `execute` has returned.
   package var count: Int { storage.pointee.expected }
 
+  /// Bytes that these replies take, to judge how much may be asked for at once.
+  package var byteCount: Int { storage.pointee.used }
+
   var isComplete: Bool { storage.pointee.received == storage.pointee.expected }
 
   /// A null reply when there is no such command.

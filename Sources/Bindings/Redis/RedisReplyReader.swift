@@ -64,10 +64,8 @@ package final class RedisReplyReader {
       reader.pointee.privdata = UnsafeMutableRawPointer(replies.storage)
       var root: UnsafeMutableRawPointer?
       guard redisReaderGetReply(reader, &root) == REDIS_OK else {
-        throw failed(
-          replies.storage.pointee.isOverLimit
-            ? "Redis answers with more than \(replies.storage.pointee.maximumBytes) bytes"
-            : "Redis answers with something that is no RESP: \(readerMessage)")
+        if replies.storage.pointee.isOverLimit { throw tooLarge(replies) }
+        throw failed("Redis answers with something that is no RESP: \(readerMessage)")
       }
       guard root != nil else { return try checkUnparsed(replies) }
       missingStringBytes = 0
@@ -89,7 +87,7 @@ package final class RedisReplyReader {
       return
     }
     let limit = replies.storage.pointee.maximumBytes
-    guard whole <= limit + 32 else { throw failed("Redis answers with more than \(limit) bytes") }
+    guard whole <= limit + 32 else { throw tooLarge(replies) }
     missingStringBytes = whole - waiting.count
   }
 
@@ -123,8 +121,15 @@ package final class RedisReplyReader {
     }
   }
 
-  private func failed(_ message: String) -> RedisError {
-    let error = RedisError(.protocolError, message)
+  private func tooLarge(_ replies: RedisReplies) -> RedisError {
+    let limit = replies.storage.pointee.maximumBytes
+    return failed("Redis answers with more than \(limit) bytes", .replyTooLarge)
+  }
+
+  private func failed(
+    _ message: String, _ code: RedisError.Code = .protocolError
+  ) -> RedisError {
+    let error = RedisError(code, message)
     failure = error
     return error
   }
@@ -176,6 +181,11 @@ private func createString(
     default: .string
     }
   slot.pointee = ReplyNode(value: Int64(offset), count: Int32(length), kind: kind)
+  if kind == .error {
+    let line = UnsafeRawBufferPointer(start: text, count: length)
+    let error = RedisErrorReply.classify(String(decoding: line, as: UTF8.self))
+    if error == .readOnly { storage.pointee.refusesWrites = true }
+  }
   return present
 }
 

@@ -94,11 +94,12 @@ struct RedisSession: ~Copyable {
     state = .backingOff
     lastFailure = error
     let delay = delay(after: error, random)
-    failedAttempts = min(failedAttempts + 1, 64)
+    // The server did what it was asked; it is we who break off.
+    let isOurs = wasReady && error.code == .replyTooLarge
+    if !isOurs { failedAttempts = min(failedAttempts + 1, 64) }
     var actions: [Action] = [.cancelTimer, .disconnect]
     if wasReady {
-      // Who sent what cannot be answered (a reply over the limit) must know it: again would not
-      // help.
+      // Who sent what is not answered in RESP must know it: again would not help.
       let code: RedisError.Code = error.code == .protocolError ? .protocolError : .connectionLost
       let lost = RedisError(
         code, "the connection to \(name) broke before the answer", cause: "\(error)")

@@ -25,6 +25,8 @@ struct ReplyStorage: ~Copyable {
   var received = 0
   let maximumBytes: Int
   private(set) var isOverLimit = false
+  /// One of the replies says READONLY: who answers is no master any more.
+  var refusesWrites = false
 
   init(expecting expected: Int, maximumBytes: Int) {
     self.expected = expected
@@ -42,7 +44,7 @@ struct ReplyStorage: ~Copyable {
     bytes.deallocate()
   }
 
-  private var used: Int { byteCount + (nodeCount - expected) * MemoryLayout<ReplyNode>.stride }
+  var used: Int { byteCount + (nodeCount - expected) * MemoryLayout<ReplyNode>.stride }
 
   private mutating func admits(_ more: Int) -> Bool {
     guard more <= maximumBytes - used else {

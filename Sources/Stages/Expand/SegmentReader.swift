@@ -94,7 +94,7 @@ package final class SegmentReader {
       return try await redis.execute(pipeline)
     } catch {
       // The connection breaks on a reply over the limit.
-      if error.code == .protocolError, try await removeHeavy(users, of: batch) { return nil }
+      if error.code == .replyTooLarge, try await removeHeavy(users, of: batch) { return nil }
       throw ExpandError(error)
     }
   }

@@ -49,7 +49,8 @@ package struct RecordError: Error, Sendable, Equatable, CustomStringConvertible 
         cause: error.description)
     case .invalidUse:
       self.init(.unexpected, "Redis could not be asked", cause: error.description)
-    case .unavailable, .loading, .refused, .connectionLost, .timeout, .protocolError:
+    case .unavailable, .loading, .refused, .connectionLost, .timeout, .protocolError,
+      .replyTooLarge:
       self.init(.unavailable, "Redis does not answer", cause: error.description)
     }
   }

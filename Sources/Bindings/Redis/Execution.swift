@@ -1,0 +1,32 @@
+import EventLoop
+
+/// A pipeline on its way: waits for a connection or for its replies.
+final class Execution {
+  let pipeline: RedisPipeline
+  let replies: RedisReplies
+  let timeout: Duration
+  var isSent = false
+  var timer: LoopTimer?
+  /// What ROLE answers behind the pipeline's own commands; nil when it is not asked.
+  var role: RedisReplies?
+  /// Called once, at the end.
+  var whenFinished: (() -> Void)?
+  private(set) var failure: RedisError?
+
+  init(_ pipeline: RedisPipeline, _ replies: RedisReplies, timeout: Duration) {
+    self.pipeline = pipeline
+    self.replies = replies
+    self.timeout = timeout
+  }
+
+  var isAnswered: Bool { replies.isComplete && role?.isComplete != false }
+
+  /// Once; later calls do nothing.
+  func finish(_ failure: RedisError?) {
+    guard let whenFinished else { return }
+    self.whenFinished = nil
+    self.failure = failure
+    timer?.cancel()
+    whenFinished()
+  }
+}

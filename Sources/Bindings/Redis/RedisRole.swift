@@ -1,0 +1,44 @@
+/// What a server says it is. Only a master is served from: a replica answers reads from what it had,
+/// so that a mark that is set already looks as if it were not, and refuses every write.
+enum RedisRole: Equatable {
+  case master
+  /// `master`: where it says its master is.
+  case replica(master: String)
+  /// The user may not ask, or the server (a proxy) knows no ROLE.
+  case untold
+  case other(String)
+
+  init(_ reply: RedisReply) {
+    if let error = reply.error {
+      let isUntold = error.kind == .noPermission || error.message.hasPrefix("ERR unknown command")
+      self = isUntold ? .untold : .other(error.word)
+      return
+    }
+    switch reply[0].text {
+    case "master": self = .master
+    case "slave":
+      self = .replica(master: "\(reply[1].text ?? "?"):\(reply[2].decimal ?? 0)")
+    case let name: self = .other(name ?? "nothing known")
+    }
+  }
+
+  /// Why a connection to such a server is of no use.
+  var failure: RedisError? {
+    switch self {
+    case .master, .untold: nil
+    case .replica(let master):
+      RedisError(
+        .loading, "this Redis is a replica (its master is \(master)): only a master is used")
+    case .other(let name):
+      RedisError(.refused, "this is no Redis master: ROLE answers \(name)")
+    }
+  }
+
+  /// INFO's `run_id`: another one is another process, with another data set perhaps.
+  static func runIdentifier(_ information: RedisReply) -> String? {
+    guard let text = information.text else { return nil }
+    return text.split(whereSeparator: \.isNewline).first { $0.hasPrefix("run_id:") }.map {
+      String($0.dropFirst("run_id:".count))
+    }
+  }
+}
