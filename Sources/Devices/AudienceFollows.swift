@@ -14,9 +14,12 @@ package final class AudienceFollows {
 
   private let redis: RedisClient
   private let keyspace: Keyspace
+  private let plainSet: PlainSetPattern?
   private var gathered: [Follow] = []
-  private var streamers: Set<String> = []
-  private var digest: String?
+  private var streamers: Set<ExactText> = []
+  /// Streamers whose followers do not stand in a plain set.
+  private var unhidden: Set<ExactText> = []
+  private var script = ScriptCommand(AudienceScripts.follow)
 
   package private(set) var added = 0
 
@@ -25,14 +28,26 @@ package final class AudienceFollows {
   /// How often a follow starts anew because its streamer was rewritten meanwhile.
   private static let maximumTries = 16
 
-  package init(redis: RedisClient, keyspace: Keyspace) {
+  /// - Parameter plainSet: where followers without shards may stand; a follow beside them is
+  ///   refused, because it would hide them.
+  package init(redis: RedisClient, keyspace: Keyspace, plainSet: PlainSetPattern? = nil) {
     self.redis = redis
     self.keyspace = keyspace
+    self.plainSet = plainSet
+  }
+
+  /// Throws why a follow of this streamer would be refused.
+  package func check(streamer: String) async throws(DevicesError) {
+    if let problem = Self.problem(streamer: streamer) { throw DevicesError(.invalid, problem) }
+    guard let plainSet, !unhidden.contains(ExactText(streamer)) else { return }
+    let heading = try await redis.audienceHeading(of: streamer, keyspace)
+    if !heading.exists { try await plainSet.refuse([streamer], redis) }
+    unhidden.insert(ExactText(streamer))
   }
 
   /// Refuses what is no id, without a trace.
   package func append(streamer: String, user: String) async throws(DevicesError) {
-    if let problem = Self.problem(streamer: streamer) { throw DevicesError(.invalid, problem) }
+    try await check(streamer: streamer)
     guard Keyspace.isIdentifier(user) else {
       throw DevicesError(.invalid, AudienceRow.identifierProblem("user"))
     }
@@ -50,7 +65,7 @@ package final class AudienceFollows {
   package func finish() async throws(DevicesError) -> [String] {
     try await flush()
     var outgrown: [String] = []
-    let all = streamers.sorted()
+    let all = streamers.map(\.text)
     for start in stride(from: 0, to: all.count, by: Self.followsPerPage) {
       let some = Array(all[start..<min(start + Self.followsPerPage, all.count)])
       let pipeline = RedisPipeline()
@@ -72,7 +87,7 @@ package final class AudienceFollows {
   private func flush() async throws(DevicesError) {
     var left = gathered
     gathered.removeAll(keepingCapacity: true)
-    streamers.formUnion(left.lazy.map(\.streamer))
+    streamers.formUnion(left.lazy.map { ExactText($0.streamer) })
     for _ in 0..<Self.maximumTries {
       if left.isEmpty { return }
       left = try await write(left)
@@ -87,22 +102,21 @@ package final class AudienceFollows {
   /// Returns those whose streamer has changed since its heading was read.
   private func write(_ follows: [Follow]) async throws(DevicesError) -> [Follow] {
     let headings = try await headings(of: follows)
-    let script = try await command()
+    let command = try await script.words(redis)
     let pipeline = RedisPipeline(capacity: 1 << 20)
     for follow in follows {
-      guard let heading = headings[follow.streamer] else { continue }
+      guard let heading = headings[ExactText(follow.streamer)] else { continue }
       let keys = keys(of: follow, heading)
       pipeline.append(
-        script + [String(keys.count)] + keys + ["SADD", follow.user] + heading.texts)
+        command + [String(keys.count)] + keys + ["SADD", follow.user] + heading.texts)
     }
     let replies = try await redis.replies(to: pipeline)
     var moved: [Follow] = []
     for (index, follow) in follows.enumerated() {
       let reply = replies[index]
       if let error = reply.error {
-        // Redis forgets scripts when it restarts.
         guard error.kind == .noScript else { throw DevicesError(reply: error.message) }
-        digest = nil
+        script.forget()
         moved.append(follow)
       } else if reply[0].text == "done" {
         added += Int(reply[1].integer ?? 0)
@@ -116,18 +130,18 @@ package final class AudienceFollows {
 
   private func headings(
     of follows: [Follow]
-  ) async throws(DevicesError) -> [String: AudienceHeading] {
-    let streamers = Array(Set(follows.map(\.streamer)))
+  ) async throws(DevicesError) -> [ExactText: AudienceHeading] {
+    let streamers = Array(Set(follows.map { ExactText($0.streamer) }))
     let pipeline = RedisPipeline()
     for streamer in streamers {
       pipeline.append(
-        ["HMGET", keyspace.followers(of: streamer), "shards", "generation", "next"])
+        ["HMGET", keyspace.followers(of: streamer.text), "shards", "generation", "next"])
     }
     let replies = try await redis.replies(to: pipeline)
-    var headings: [String: AudienceHeading] = [:]
+    var headings: [ExactText: AudienceHeading] = [:]
     for (index, streamer) in streamers.enumerated() {
       headings[streamer] = try AudienceHeading(
-        replies[index], key: keyspace.followers(of: streamer))
+        replies[index], key: keyspace.followers(of: streamer.text))
     }
     return headings
   }
@@ -143,15 +157,5 @@ package final class AudienceFollows {
     ]
     if let next = heading.next { keys.append(shard(next.generation, next.shards)) }
     return keys
-  }
-
-  /// By digest where Redis keeps scripts for this user, else with the source.
-  private func command() async throws(DevicesError) -> [String] {
-    if digest == nil {
-      let replies = try await redis.replies(
-        to: RedisPipeline(["SCRIPT", "LOAD", DeviceScripts.follow.source]))
-      if let text = replies[0].text, text.utf8.count == 40 { digest = text }
-    }
-    return digest.map { ["EVALSHA", $0] } ?? ["EVAL", DeviceScripts.follow.source]
   }
 }

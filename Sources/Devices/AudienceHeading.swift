@@ -35,16 +35,24 @@ struct AudienceHeading {
     }
     self.shards = shards
     self.generation = generation
-    let parts = fields[2].split(separator: ":", omittingEmptySubsequences: false).map { Int($0) }
-    if parts.count == 2, let generation = parts[0], let shards = parts[1], generation >= 0,
-      shards >= 1, shards <= Self.maximumShards
-    {
-      next = Next(generation: generation, shards: shards)
-    } else if fields[2].isEmpty {
-      next = nil
-    } else {
+    next = Self.next(fields[2])
+    guard next != nil || fields[2].isEmpty else {
       throw DevicesError(.badContent, "\(key) has a field next that nobody of us wrote: HDEL it")
     }
+  }
+
+  static func next(_ text: String) -> Next? {
+    let parts = text.split(separator: ":", omittingEmptySubsequences: false).map { Int($0) }
+    guard parts.count == 2, let generation = parts[0], let shards = parts[1], generation >= 0,
+      shards >= 1, shards <= maximumShards
+    else { return nil }
+    return Next(generation: generation, shards: shards)
+  }
+
+  /// The shards that fan-outs read now; none for a streamer without.
+  func shardKeys(of streamer: String, _ keyspace: Keyspace) -> [String] {
+    guard exists else { return [] }
+    return AudienceRewrite.keys(keyspace, streamer, generation: generation, shards: shards)
   }
 }
 
@@ -69,6 +77,16 @@ extension RedisClient {
     } catch {
       throw DevicesError(error)
     }
+  }
+
+  /// How many members these sets have together.
+  func members(of keys: [String]) async throws(DevicesError) -> Int {
+    guard !keys.isEmpty else { return 0 }
+    let pipeline = RedisPipeline()
+    for key in keys { pipeline.append(["SCARD", key]) }
+    let replies = try await replies(to: pipeline)
+    if let error = replies.firstError { throw DevicesError(reply: error.message) }
+    return (0..<keys.count).reduce(0) { $0 + Int(replies[$1].integer ?? 0) }
   }
 
   /// The script's reply; an error reply is thrown.

@@ -2,49 +2,76 @@ import Keyspace
 import Redis
 
 /// A generation of follower shards that is being written beside the current one.
+///
+/// Its number is its own: Redis hands each out once, so nothing that this rewrite writes or removes
+/// can be what another makes current. The heading's `next` names the one rewrite that may finish;
+/// one that begins later takes its place, and the first fails when it finishes.
 final class AudienceRewrite {
   let streamer: String
   let shards: Int
   let generation: Int
   private let redis: RedisClient
   private let keyspace: Keyspace
-  private let followersPerFlush: Int
+  private let options: AudienceWriterOptions
+  private let allowsEmpty: Bool
   private var gathered: [Int: [String]] = [:]
   private var gatheredCount = 0
 
-  /// Announces the rewrite, so that whoever follows or unfollows from now on is written to both
-  /// generations. A rewrite that is under way already is superseded and fails when it finishes.
-  init(
-    redis: RedisClient, keyspace: Keyspace, streamer: String, shards: Int, followersPerFlush: Int
-  ) async throws(DevicesError) {
+  private init(
+    redis: RedisClient, keyspace: Keyspace, streamer: String, shards: Int, generation: Int,
+    options: AudienceWriterOptions, allowsEmpty: Bool
+  ) {
     self.redis = redis
     self.keyspace = keyspace
     self.streamer = streamer
     self.shards = shards
-    self.followersPerFlush = followersPerFlush
-    for _ in 0..<16 {
-      let heading = try await redis.audienceHeading(of: streamer, keyspace)
-      let latest = max(heading.exists ? heading.generation : 0, heading.next?.generation ?? 0)
-      guard latest < Int(Int32.max) else {
-        throw DevicesError(.badContent, "the generation of \(streamer) is too large: HSET it to 1")
-      }
-      let generation = latest + 1
-      // What a rewrite that died may have left under this name, or under the one that is taken
-      // over.
-      try await Self.remove(
-        redis, Self.keys(keyspace, streamer, generation: generation, shards: shards))
-      let reply = try await redis.reply(
-        to: DeviceScripts.begin, keys: [keyspace.followers(of: streamer)],
-        arguments: [heading.texts[1], heading.texts[2], "\(generation):\(shards)"])
-      guard reply[0].text == "done" else { continue }
-      self.generation = generation
-      if let next = heading.next {
-        try await Self.remove(
-          redis, Self.keys(keyspace, streamer, generation: next.generation, shards: next.shards))
-      }
-      return
+    self.generation = generation
+    self.options = options
+    self.allowsEmpty = allowsEmpty
+  }
+
+  /// How often a rewrite starts anew because the followers were rewritten under its hands.
+  static let maximumTries = 16
+
+  static func conflict(_ streamer: String) -> DevicesError {
+    DevicesError(.conflict, "the followers of \(streamer) are being rewritten by others")
+  }
+
+  /// Announces a rewrite of the audience that `heading` shows, so that whoever follows or unfollows
+  /// from now on is written to both generations. Nil when the audience has become another since
+  /// the heading was read: read it again.
+  /// - Parameter allowsEmpty: whether an audience of somebody may become one of nobody.
+  static func begin(
+    redis: RedisClient, keyspace: Keyspace, streamer: String, heading: AudienceHeading,
+    followers: Int, options: AudienceWriterOptions, allowsEmpty: Bool
+  ) async throws(DevicesError) -> AudienceRewrite? {
+    let key = keyspace.followers(of: streamer)
+    let shards = min(
+      Keyspace.recommendedShards(followers: followers), AudienceHeading.maximumShards)
+    let reserved = try await redis.reply(
+      to: AudienceScripts.reserve, keys: [key],
+      arguments: [heading.texts[0], heading.texts[1], String(Int32.max)])
+    if reserved[0].text == "exhausted" {
+      throw DevicesError(
+        .badContent, "\(key) has no generation left: DEL it and import the followers anew")
     }
-    throw DevicesError(.conflict, "the followers of \(streamer) are being rewritten by others")
+    guard reserved[0].text == "done", let generation = Int(reserved[1].text ?? "") else {
+      return nil
+    }
+    // Shards of a heading that somebody deleted may stand under this name.
+    try await remove(redis, keys(keyspace, streamer, generation: generation, shards: shards))
+    let announced = try await redis.reply(
+      to: AudienceScripts.announce, keys: [key],
+      arguments: [heading.texts[0], heading.texts[1], "\(generation):\(shards)"])
+    guard announced[0].text == "done" else { return nil }
+    // Whoever was announced before can no longer finish, so nobody will ever read its shards.
+    if let before = AudienceHeading.next(announced[1].text ?? "") {
+      try await remove(
+        redis, keys(keyspace, streamer, generation: before.generation, shards: before.shards))
+    }
+    return AudienceRewrite(
+      redis: redis, keyspace: keyspace, streamer: streamer, shards: shards,
+      generation: generation, options: options, allowsEmpty: allowsEmpty)
   }
 
   /// The key of the shard that a user belongs to in this generation.
@@ -56,25 +83,16 @@ final class AudienceRewrite {
   func append(_ user: String) async throws(DevicesError) {
     gathered[Keyspace.shard(of: user, shards: shards), default: []].append(user)
     gatheredCount += 1
-    if gatheredCount >= followersPerFlush { try await flush() }
+    if gatheredCount >= options.followersPerFlush { try await flush() }
   }
 
   /// Makes this generation current, deletes the one before it. Readers of that one find its
   /// followers in this one.
   func finish() async throws(DevicesError) -> (followers: Int, shards: Int, generation: Int) {
     try await flush()
-    let keys = Self.keys(keyspace, streamer, generation: generation, shards: shards)
-    let reply = try await redis.reply(
-      to: DeviceScripts.flip, keys: [keyspace.followers(of: streamer)] + keys,
-      arguments: [String(generation), String(shards)])
-    guard reply[0].text == "done" else {
-      try await Self.remove(redis, keys)
-      throw DevicesError(
-        .conflict,
-        "another rewrite of the followers of \(streamer) began meanwhile: this one is void")
-    }
+    let reply = try await flip()
     if let old = Int(reply[2].text ?? ""), let oldShards = Int(reply[3].text ?? ""),
-      oldShards >= 1, oldShards <= AudienceHeading.maximumShards
+      oldShards >= 1, oldShards <= AudienceHeading.maximumShards, old != generation
     {
       try await Self.remove(
         redis, Self.keys(keyspace, streamer, generation: old, shards: oldShards))
@@ -82,10 +100,44 @@ final class AudienceRewrite {
     return (Int(reply[1].decimal ?? 0), shards, generation)
   }
 
+  private func flip() async throws(DevicesError) -> RedisReply {
+    let keys = Self.keys(keyspace, streamer, generation: generation, shards: shards)
+    var minimum = allowsEmpty ? 0 : 1
+    while true {
+      let reply = try await redis.reply(
+        to: AudienceScripts.flip, keys: [keyspace.followers(of: streamer)] + keys,
+        arguments: [String(generation), String(shards), String(minimum)])
+      switch reply[0].text {
+      case "done": return reply
+      case "few":
+        // Nobody instead of nobody is no loss.
+        guard try await currentFollowers() == 0 else {
+          throw DevicesError(
+            .invalid,
+            "nobody would follow \(streamer) any more: its followers are as they were before")
+        }
+        minimum = 0
+      default:
+        try await Self.remove(redis, keys)
+        throw DevicesError(
+          .conflict,
+          "another rewrite of the followers of \(streamer) began meanwhile: this one is void")
+      }
+    }
+  }
+
+  private func currentFollowers() async throws(DevicesError) -> Int {
+    let heading = try await redis.audienceHeading(of: streamer, keyspace)
+    return try await redis.members(of: heading.shardKeys(of: streamer, keyspace))
+  }
+
+  /// Gives the rewrite up, unless it has become the current generation: an error after the last
+  /// step may only mean that its answer was lost.
   func abandon() async throws(DevicesError) {
-    _ = try await redis.reply(
-      to: DeviceScripts.abandon, keys: [keyspace.followers(of: streamer)],
+    let reply = try await redis.reply(
+      to: AudienceScripts.abandon, keys: [keyspace.followers(of: streamer)],
       arguments: [String(generation), String(shards)])
+    guard reply[0].text == "done" else { return }
     try await Self.remove(
       redis, Self.keys(keyspace, streamer, generation: generation, shards: shards))
   }

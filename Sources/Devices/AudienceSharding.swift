@@ -3,8 +3,9 @@ import Redis
 
 /// Where `AudienceSharding` takes followers from.
 package enum AudienceSource: Sendable, Equatable {
-  /// One plain set that another system keeps. It stays; what that system changes during the copy
-  /// may be missed.
+  /// One plain set that another system keeps. It stays, and from the last step on nobody reads it.
+  /// Who follows and unfollows by `Config/redis/follow.lua` is missed at no time; a bare SADD may
+  /// be.
   case plain(key: String)
   /// The streamer's current generation, which has grown or shrunk out of its shards.
   case current
@@ -31,13 +32,7 @@ package struct AudienceSharding {
   package func run(
     streamer: String, from source: AudienceSource, progress: (Int, Int) -> Void = { _, _ in }
   ) async throws(DevicesError) -> AudienceSummary {
-    let keys = try await sources(streamer, source)
-    let expected = try await count(keys)
-    let rewrite = try await AudienceRewrite(
-      redis: redis, keyspace: keyspace, streamer: streamer,
-      shards: min(
-        Keyspace.recommendedShards(followers: expected), AudienceHeading.maximumShards),
-      followersPerFlush: options.followersPerFlush)
+    let (rewrite, keys, expected) = try await begin(streamer, source)
     var summary = AudienceSummary()
     do {
       var copied = 0
@@ -61,29 +56,41 @@ package struct AudienceSharding {
     try await redis.audienceHeading(of: streamer, keyspace).exists
   }
 
-  private func sources(
+  /// The rewrite with the sets that it reads. What is counted and read is the audience that the
+  /// rewrite was announced for: nobody else can take it away without making the rewrite void.
+  private func begin(
     _ streamer: String, _ source: AudienceSource
-  ) async throws(DevicesError) -> [String] {
+  ) async throws(DevicesError) -> (AudienceRewrite, keys: [String], expected: Int) {
+    for _ in 0..<AudienceRewrite.maximumTries {
+      let heading = try await redis.audienceHeading(of: streamer, keyspace)
+      let keys = try Self.sources(streamer, source, heading, keyspace)
+      let expected = try await redis.members(of: keys)
+      if case .plain(let key) = source, expected == 0 {
+        throw DevicesError(.invalid, "\(key) holds nobody: nothing was changed")
+      }
+      if let rewrite = try await AudienceRewrite.begin(
+        redis: redis, keyspace: keyspace, streamer: streamer, heading: heading,
+        followers: expected, options: options, allowsEmpty: false)
+      {
+        return (rewrite, keys, expected)
+      }
+    }
+    throw AudienceRewrite.conflict(streamer)
+  }
+
+  private static func sources(
+    _ streamer: String, _ source: AudienceSource, _ heading: AudienceHeading, _ keyspace: Keyspace
+  ) throws(DevicesError) -> [String] {
     switch source {
     case .plain(let key): return [key]
     case .current:
-      let heading = try await redis.audienceHeading(of: streamer, keyspace)
       guard heading.exists else {
         throw DevicesError(
           .invalid,
           "\(streamer) has no follower shards: import its followers, or name the plain set")
       }
-      return AudienceRewrite.keys(
-        keyspace, streamer, generation: heading.generation, shards: heading.shards)
+      return heading.shardKeys(of: streamer, keyspace)
     }
-  }
-
-  private func count(_ keys: [String]) async throws(DevicesError) -> Int {
-    let pipeline = RedisPipeline()
-    for key in keys { pipeline.append(["SCARD", key]) }
-    let replies = try await redis.replies(to: pipeline)
-    if let error = replies.firstError { throw DevicesError(reply: error.message) }
-    return (0..<keys.count).reduce(0) { $0 + Int(replies[$1].integer ?? 0) }
   }
 
   /// A cursor is good for one run of one server only: when Redis was restarted or replaced in
@@ -126,7 +133,7 @@ package struct AudienceSharding {
     }
     guard !users.isEmpty else { return }
     let reply = try await redis.reply(
-      to: DeviceScripts.copy, keys: [source] + users.map { rewrite.shardKey(of: $0) },
+      to: AudienceScripts.copy, keys: [source] + users.map { rewrite.shardKey(of: $0) },
       arguments: users)
     progress(Int(reply.integer ?? 0))
   }

@@ -17,9 +17,9 @@ package struct AudienceWriterOptions: Sendable {
   }
 }
 
-/// Writes many users and a streamer's followers with plain commands in large pipelines: for an
-/// import or a seed. It does not look whether a token belongs to another user already;
-/// `DeviceRegistry` does. Confined to the loop of its Redis client.
+/// Writes many users and a streamer's followers in large pipelines: for an import or a seed. As
+/// with `DeviceRegistry`, a token that belongs to another user leaves that one. Confined to the
+/// loop of its Redis client.
 ///
 /// Followers are written as a new generation of shards beside the current one, which serves until
 /// `finish` makes the new one current in one step. A writer that dies leaves the current
@@ -28,8 +28,12 @@ package final class AudienceWriter {
   private let redis: RedisClient
   private let keyspace: Keyspace
   private let options: AudienceWriterOptions
-  private let page = RedisPipeline(capacity: 1 << 20)
-  private var rows = 0
+  /// What is left to write, in order.
+  private var page: [AudienceRow] = []
+  /// Who has bound what in this page. A second user's binding waits for the next page, so that
+  /// the last one named is the owner.
+  private var pageOwners: [ExactText: String] = [:]
+  private var script = ScriptCommand(DeviceScripts.bindAll)
   private var rewrite: AudienceRewrite?
 
   package private(set) var users = 0
@@ -46,14 +50,19 @@ package final class AudienceWriter {
 
   /// From here on every appended row is a follower of `streamer`. `expectedFollowers` fixes the
   /// number of shards: the least power of two with at most 2,048 followers each, at most 65,536
-  /// shards.
-  package func begin(streamer: String, expectedFollowers: Int) async throws(DevicesError) {
+  /// shards. An audience of somebody becomes one of nobody only when `allowsEmpty` says so.
+  package func begin(
+    streamer: String, expectedFollowers: Int, allowsEmpty: Bool = false
+  ) async throws(DevicesError) {
     try await flush()
-    rewrite = try await AudienceRewrite(
-      redis: redis, keyspace: keyspace, streamer: streamer,
-      shards: min(
-        Keyspace.recommendedShards(followers: expectedFollowers), AudienceHeading.maximumShards),
-      followersPerFlush: options.followersPerFlush)
+    for _ in 0..<AudienceRewrite.maximumTries {
+      let heading = try await redis.audienceHeading(of: streamer, keyspace)
+      rewrite = try await AudienceRewrite.begin(
+        redis: redis, keyspace: keyspace, streamer: streamer, heading: heading,
+        followers: expectedFollowers, options: options, allowsEmpty: allowsEmpty)
+      if rewrite != nil { return }
+    }
+    throw AudienceRewrite.conflict(streamer)
   }
 
   /// Appends a user; written when a page is full and by `finish`. Devices and profile fields are
@@ -61,12 +70,17 @@ package final class AudienceWriter {
   /// trace.
   package func append(_ row: AudienceRow) async throws(DevicesError) {
     if let problem = row.problem { throw DevicesError(.invalid, problem) }
-    encode(row)
+    for binding in row.bindings {
+      if let owner = pageOwners[ExactText(binding.token)], !owner.isExactly(row.user) {
+        try await flush()
+      }
+    }
+    for binding in row.bindings { pageOwners[ExactText(binding.token)] = row.user }
+    page.append(row)
     users += 1
     devices += row.bindings.count
-    rows += 1
     if let rewrite { try await rewrite.append(row.user) }
-    if rows >= options.rowsPerPage { try await flush() }
+    if page.count >= options.rowsPerPage { try await flush() }
   }
 
   /// Writes what is left and, after `begin`, makes the new generation current.
@@ -84,35 +98,74 @@ package final class AudienceWriter {
   /// Gives up what `begin` began: the current generation stays. Users written so far stay too.
   package func abandon() async throws(DevicesError) {
     page.removeAll()
-    rows = 0
+    pageOwners.removeAll()
     if let rewrite {
       self.rewrite = nil
       try await rewrite.abandon()
     }
   }
 
-  private func encode(_ row: AudienceRow) {
-    if !row.bindings.isEmpty {
-      let members = row.bindings.map(\.member)
-      let at = String(row.boundAt)
-      page.append(["SADD", keyspace.bindings(user: row.user)] + members)
-      page.append(["HSET", keyspace.bound(user: row.user)] + members.flatMap { [$0, at] })
-      for binding in row.bindings {
-        page.append(["SET", keyspace.tokenOwner(token: binding.token), row.user])
-      }
+  private func flush() async throws(DevicesError) {
+    guard !page.isEmpty else { return }
+    let rows = page
+    page.removeAll(keepingCapacity: true)
+    pageOwners.removeAll(keepingCapacity: true)
+    try await write(profilesOf: rows)
+    var bound = rows.filter { !$0.bindings.isEmpty }
+    var foreign: [(row: AudienceRow, binding: Binding)] = []
+    for _ in 0..<AudienceRewrite.maximumTries where !bound.isEmpty {
+      bound = try await bind(bound, &foreign)
     }
-    if !row.profile.isEmpty {
-      page.append(
-        ["HSET", keyspace.profile(user: row.user)] + row.profile.flatMap { [$0.name, $0.value] })
+    guard bound.isEmpty else { throw DevicesError.unexpected("EVALSHA") }
+    let registry = DeviceRegistry(redis: redis, keyspace: keyspace)
+    for (row, binding) in foreign {
+      try await registry.bind(user: row.user, binding, at: row.boundAt)
     }
   }
 
-  private func flush() async throws(DevicesError) {
-    rows = 0
-    guard page.count > 0 else { return }
-    defer { page.removeAll() }
-    let replies = try await redis.replies(to: page)
+  private func write(profilesOf rows: [AudienceRow]) async throws(DevicesError) {
+    let pipeline = RedisPipeline(capacity: 1 << 18)
+    for row in rows where !row.profile.isEmpty {
+      pipeline.append(
+        ["HSET", keyspace.profile(user: row.user)] + row.profile.flatMap { [$0.name, $0.value] })
+    }
+    guard pipeline.count > 0 else { return }
+    let replies = try await redis.replies(to: pipeline)
     if let error = replies.firstError { throw DevicesError(reply: error.message) }
+  }
+
+  /// Returns the rows whose script Redis has forgotten; `foreign` gets the tokens that belong to
+  /// other users.
+  private func bind(
+    _ rows: [AudienceRow], _ foreign: inout [(row: AudienceRow, binding: Binding)]
+  ) async throws(DevicesError) -> [AudienceRow] {
+    let command = try await script.words(redis)
+    let pipeline = RedisPipeline(capacity: 1 << 20)
+    for row in rows {
+      let keys =
+        keyspace.deviceKeys(user: row.user)
+        + row.bindings.map { keyspace.tokenOwner(token: $0.token) }
+      pipeline.append(
+        command + [String(keys.count)] + keys + [row.user, String(row.boundAt)]
+          + row.bindings.map(\.member))
+    }
+    let replies = try await redis.replies(to: pipeline)
+    var forgotten: [AudienceRow] = []
+    for (index, row) in rows.enumerated() {
+      let reply = replies[index]
+      if let error = reply.error {
+        guard error.kind == .noScript else { throw DevicesError(reply: error.message) }
+        script.forget()
+        forgotten.append(row)
+        continue
+      }
+      for position in 0..<reply.count {
+        guard let place = reply[position].integer, row.bindings.indices.contains(Int(place) - 1)
+        else { throw DevicesError.unexpected("a script of ours") }
+        foreign.append((row, row.bindings[Int(place) - 1]))
+      }
+    }
+    return forgotten
   }
 }
 

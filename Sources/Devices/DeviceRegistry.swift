@@ -7,10 +7,14 @@ import Redis
 package final class DeviceRegistry {
   private let redis: RedisClient
   private let keyspace: Keyspace
+  private let plainSet: PlainSetPattern?
 
-  package init(redis: RedisClient, keyspace: Keyspace) {
+  /// - Parameter plainSet: where followers without shards may stand; a follow beside them is
+  ///   refused, because it would hide them.
+  package init(redis: RedisClient, keyspace: Keyspace, plainSet: PlainSetPattern? = nil) {
     self.redis = redis
     self.keyspace = keyspace
+    self.plainSet = plainSet
   }
 
   /// Binds a device. A token that belonged to another user leaves that one; one that was set aside
@@ -22,7 +26,7 @@ package final class DeviceRegistry {
     try Self.check(user, "user")
     return try await withOwner(of: binding.token) { owner throws(DevicesError) in
       var keys = [keyspace.tokenOwner(token: binding.token)] + userKeys(user)
-      if let owner, owner != user { keys += userKeys(owner) }
+      if let owner, !owner.isExactly(user) { keys += userKeys(owner) }
       return try await run(
         DeviceScripts.bind, keys: keys,
         arguments: [user, binding.member, String(at), owner ?? ""])
@@ -50,7 +54,7 @@ package final class DeviceRegistry {
     return try await withOwner(of: new.token) { owner throws(DevicesError) in
       var keys = [keyspace.tokenOwner(token: new.token)] + userKeys(user)
       keys.append(keyspace.tokenOwner(token: old.token))
-      if let owner, owner != user { keys += userKeys(owner) }
+      if let owner, !owner.isExactly(user) { keys += userKeys(owner) }
       return try await run(
         DeviceScripts.replace, keys: keys,
         arguments: [user, new.member, String(at), owner ?? "", old.member])
@@ -102,9 +106,7 @@ extension DeviceRegistry {
   /// How often a call starts anew because others changed what it had read.
   private static let maximumTries = 16
 
-  private func userKeys(_ user: String) -> [String] {
-    [keyspace.bindings(user: user), keyspace.bound(user: user), keyspace.quarantined(user: user)]
-  }
+  private func userKeys(_ user: String) -> [String] { keyspace.deviceKeys(user: user) }
 
   private static func check(_ user: String, _ what: String) throws(DevicesError) {
     guard Keyspace.isIdentifier(user) else {
@@ -140,6 +142,9 @@ extension DeviceRegistry {
     try Self.check(user, "user")
     for _ in 0..<Self.maximumTries {
       let heading = try await redis.audienceHeading(of: streamer, keyspace)
+      if !heading.exists, let plainSet {
+        try await plainSet.refuse([streamer], redis)
+      }
       var keys = [keyspace.followers(of: streamer)]
       keys.append(
         keyspace.followerShard(
@@ -152,7 +157,7 @@ extension DeviceRegistry {
             shard: Keyspace.shard(of: user, shards: next.shards)))
       }
       let reply = try await run(
-        DeviceScripts.follow, keys: keys, arguments: [command, user] + heading.texts)
+        AudienceScripts.follow, keys: keys, arguments: [command, user] + heading.texts)
       if reply[0].text == "done" { return reply[1].integer == 1 }
     }
     throw DevicesError(

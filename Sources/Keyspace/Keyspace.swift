@@ -29,7 +29,8 @@ package struct Keyspace: Sendable, Equatable {
 // MARK: - Followers, users, tokens: written by Devices, read by Expand; no lifetime
 
 extension Keyspace {
-  /// HASH: `shards` (a power of two), `generation`, `followers`.
+  /// HASH: `shards` (a power of two), `generation`, `followers`; `next` while the followers are
+  /// divided anew, `last` the largest generation handed out.
   package func followers(of streamer: String) -> String { "\(dataPrefix){f:\(streamer)}" }
 
   /// SET of user ids; `shard(of:shards:)` says in which shard a user stands.
@@ -46,6 +47,11 @@ extension Keyspace {
   /// HASH: binding member → why Apple refused its token for good. Not deleted: a new login takes it
   /// out.
   package func quarantined(user: String) -> String { "\(dataPrefix){u:\(user)}:quarantined" }
+
+  /// The three keys of a user's devices, in the order in which scripts take them.
+  package func deviceKeys(user: String) -> [String] {
+    [bindings(user: user), bound(user: user), quarantined(user: user)]
+  }
 
   /// HASH: `locale`, `name`, `tz`, `badge`, `muted` and whatever else templates name.
   package func profile(user: String) -> String { "\(dataPrefix){u:\(user)}:profile" }

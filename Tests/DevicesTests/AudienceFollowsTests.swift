@@ -62,6 +62,48 @@ import Testing
     }
   }
 
+  @Test func streamersWhoOnlyLookAlikeAreTwo() async throws {
+    try await RedisFixture().run { redis async throws in
+      let streamers = ["caf\u{E9}", "cafe\u{301}"]
+      // With shards of their own number, so that one's heading is wrong for the other.
+      for (streamer, shards) in zip(streamers, ["4", "8"]) {
+        _ = try await redis.ask(
+          "HSET", keyspace.followers(of: streamer), "shards", shards, "generation", "1")
+      }
+      let users = (0..<200).map { "u\($0)" }.sorted()
+      let follows = AudienceFollows(redis: redis, keyspace: keyspace)
+      for user in users {
+        for streamer in streamers { try await follows.append(streamer: streamer, user: user) }
+      }
+      _ = try await follows.finish()
+      #expect(follows.added == 400)
+      for streamer in streamers { #expect(try await redis.followers(streamer) == users) }
+    }
+  }
+
+  @Test func aFollowDoesNotHideAPlainSet() async throws {
+    try await RedisFixture().run { redis async throws in
+      let plainSet = PlainSetPattern("followers:{streamer}")
+      _ = try await redis.ask("SADD", "followers:s1", "a", "b")
+      let follows = AudienceFollows(redis: redis, keyspace: keyspace, plainSet: plainSet)
+      let error = await failure { try await follows.append(streamer: "s1", user: "c") }
+      #expect(error?.code == .invalid && error?.message.contains("followers:s1") == true)
+      try await follows.append(streamer: "s2", user: "c")
+      _ = try await follows.finish()
+      let registry = DeviceRegistry(redis: redis, keyspace: keyspace, plainSet: plainSet)
+      #expect(
+        await failure { try await registry.follow(streamer: "s1", user: "c") }?.code == .invalid)
+      #expect(try await redis.keys().contains(keyspace.followers(of: "s1")) == false)
+      _ = try await AudienceSharding(redis: redis, keyspace: keyspace)
+        .run(streamer: "s1", from: .plain(key: "followers:s1"))
+      try await follows.append(streamer: "s1", user: "c")
+      _ = try await follows.finish()
+      #expect(try await registry.follow(streamer: "s1", user: "d"))
+      #expect(try await redis.followers("s1") == ["a", "b", "c", "d"])
+      #expect(PlainSetPattern("{streamer}:of:{streamer}").key(of: "x") == "x:of:x")
+    }
+  }
+
   @Test(arguments: ["s{1", "", "s:1:2"])
   func whatIsNoStreamerIsRefused(_ streamer: String) async throws {
     try await RedisFixture().run { redis async throws in

@@ -21,7 +21,7 @@ import Testing
       #expect(try await redis.followers("s1") == (0..<5_000).map { "u\($0)" }.sorted())
       #expect(
         try await redis.table(keyspace.followers(of: "s1"))
-          == ["shards": "4", "generation": "1", "followers": "5000"])
+          == ["shards": "4", "generation": "1", "followers": "5000", "last": "1"])
       for index in [0, 17, 4_999] {
         let row = audience.row(index)
         #expect(
@@ -68,7 +68,7 @@ import Testing
       #expect(try await redis.followers("s1").contains("late"))
       _ = try await writer.finish()
       let heading = try await redis.table(keyspace.followers(of: "s1"))
-      #expect(heading == ["shards": "4", "generation": "1", "followers": "11"])
+      #expect(heading == ["shards": "4", "generation": "1", "followers": "11", "last": "1"])
       #expect(try await redis.followers("s1").contains("late"))
     }
   }
@@ -91,9 +91,44 @@ import Testing
       try await second.begin(streamer: "s1", expectedFollowers: 1)
       try await second.append(AudienceRow(user: "z", profile: [], bindings: [], boundAt: 0))
       #expect(await failure { _ = try await first.finish() }?.code == .conflict)
-      #expect(try await second.finish().generation == 2)
+      #expect(try await second.finish().generation == 3)
       #expect(try await redis.followers("s1") == ["z"])
       #expect(try await redis.keys().filter { $0.hasPrefix("ffd:{f:s1:") }.count == 1)
+    }
+  }
+
+  @Test func aTokenBelongsToTheLastUserWhoIsNamedWithIt() async throws {
+    try await RedisFixture().run { redis async throws in
+      let writer = AudienceWriter(redis: redis, keyspace: keyspace)
+      // In one page, and back again.
+      for user in ["a", "b", "a", "c"] { try await writer.append(row(user, "aa", "\(user)1")) }
+      // In the next.
+      try await writer.finish()
+      try await writer.append(row("d", "a1"))
+      // Two ids that Swift takes for one.
+      try await writer.append(row("caf\u{E9}", "ee"))
+      try await writer.append(row("cafe\u{301}", "ee"))
+      try await writer.finish()
+      #expect(try await redis.tokens("a") == [])
+      #expect(try await redis.tokens("b") == ["b1"])
+      #expect(try await redis.tokens("c") == ["aa", "c1"])
+      #expect(try await redis.tokens("d") == ["a1"])
+      #expect(try await redis.tokens("caf\u{E9}") == [])
+      #expect(try await redis.tokens("cafe\u{301}") == ["ee"])
+      #expect(try await redis.ask("EXISTS", keyspace.bound(user: "a")) == "0")
+      #expect(try await redis.ask("GET", keyspace.tokenOwner(token: "aa")) == "c")
+    }
+  }
+
+  @Test func scriptsThatRedisForgotAreSentAgain() async throws {
+    try await RedisFixture().run { redis async throws in
+      let writer = AudienceWriter(redis: redis, keyspace: keyspace)
+      try await writer.append(row("a", "aa"))
+      try await writer.finish()
+      _ = try await redis.ask("SCRIPT", "FLUSH")
+      try await writer.append(row("b", "bb"))
+      try await writer.finish()
+      #expect(try await redis.tokens("b") == ["bb"])
     }
   }
 

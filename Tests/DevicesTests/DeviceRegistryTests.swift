@@ -89,6 +89,25 @@ import Testing
     }
   }
 
+  @Test func aTokenLeavesItsFirstUserInEveryAppAndEnvironment() async throws {
+    try await RedisFixture().run { redis async throws in
+      let registry = DeviceRegistry(redis: redis, keyspace: keyspace)
+      let sandbox = try #require(
+        Binding(environment: .sandbox, topic: "com.example.live", token: "aa"))
+      for first in ["u1", "caf\u{E9}"] {
+        _ = try await registry.bind(user: first, sandbox, at: 100)
+        _ = try await registry.bind(user: first, try binding("aa", "com.example.other"), at: 100)
+        _ = try await registry.bind(user: first, try binding("bb\(first.utf8.count)0"), at: 100)
+        // The second as the first: the same text to Swift, another user to Redis.
+        let second = first == "u1" ? "u2" : "cafe\u{301}"
+        #expect(try await registry.bind(user: second, try binding("aa"), at: 200))
+        #expect(try await redis.tokens(first) == ["bb\(first.utf8.count)0"])
+        #expect(try await redis.ask("HLEN", keyspace.bound(user: first)) == "1")
+        #expect(try await redis.tokens(second) == ["aa"])
+      }
+    }
+  }
+
   @Test func profilesAreSetFieldByField() async throws {
     try await RedisFixture().run { redis async throws in
       let registry = DeviceRegistry(redis: redis, keyspace: keyspace)
