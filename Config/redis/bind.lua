@@ -1,0 +1,90 @@
+-- Binds a device to a user, or takes it from the user, in one step. A token belongs to one user:
+-- who binds it takes it from whoever had it. For one Redis, not for a Redis Cluster: users and
+-- tokens stand in other slots.
+--
+--   EVAL <this file> 1 ffd:{t:<token>} bind <user> <environment> <bundle id> [<ms since 1970>]
+--   EVAL <this file> 1 ffd:{t:<token>} unbind <user> <environment> <bundle id>
+--
+-- <token> is lower-case hex, <environment> is production or sandbox. Without a time, now is the
+-- time of the binding. Answers 1 when it changed something, 0 when it was so already.
+
+local owner_key, verb, user, environment, topic = KEYS[1], ARGV[1], ARGV[2], ARGV[3], ARGV[4]
+
+local function refuse(why)
+  return redis.error_reply('ERR ' .. why)
+end
+
+local prefix, token = string.match(owner_key or '', '^([^{}]*){t:(%x+)}$')
+if not token or #token % 2 ~= 0 or #token > 512 or string.find(token, '%u') then
+  return refuse('the key must be <prefix>{t:<token>}, the token in lower-case hex')
+end
+if verb ~= 'bind' and verb ~= 'unbind' then return refuse('bind or unbind?') end
+if not user or #user < 1 or #user > 128 or string.find(user, '[%z\1-\31\127{}]') then
+  return refuse('a user id must be 1 to 128 bytes without control characters and braces')
+end
+if environment ~= 'production' and environment ~= 'sandbox' then
+  return refuse('the environment must be production or sandbox')
+end
+if not topic or #topic > 255 or not string.find(topic, '^[%w.-]+$') then
+  return refuse('the bundle id must be letters, digits, dots and hyphens')
+end
+local now = redis.call('TIME')
+local at = tonumber(ARGV[5] or string.format('%.0f', now[1] * 1000 + math.floor(now[2] / 1000)))
+if not at or at < 0 or at ~= math.floor(at) then
+  return refuse('the time must be milliseconds since 1970')
+end
+
+local function keys(of)
+  local start = prefix .. '{u:' .. of .. '}:'
+  return {start .. 'bindings', start .. 'bound', start .. 'quarantined'}
+end
+
+-- Nothing is written before every type is known to be right.
+local function wrong(key, wanted)
+  local kind = redis.call('TYPE', key)['ok']
+  if kind ~= wanted and kind ~= 'none' then
+    -- A device token must not get into an error, which may be logged.
+    if key == owner_key then key = 'the key of the token' end
+    return redis.error_reply('WRONGTYPE ' .. key .. ' is a ' .. kind .. ', not a ' .. wanted)
+  end
+end
+
+local function wrong_user(of)
+  local places = keys(of)
+  return wrong(places[1], 'set') or wrong(places[2], 'hash') or wrong(places[3], 'hash')
+end
+
+local function drop(of, member)
+  local places = keys(of)
+  redis.call('HDEL', places[2], member)
+  redis.call('HDEL', places[3], member)
+  return redis.call('SREM', places[1], member)
+end
+
+local member = 'apns:' .. environment .. ':' .. topic .. ':' .. token
+local problem = wrong(owner_key, 'string') or wrong_user(user)
+if problem then return problem end
+local owner = redis.call('GET', owner_key)
+
+if verb == 'unbind' then
+  if owner == user then redis.call('DEL', owner_key) end
+  return drop(user, member)
+end
+
+if owner and owner ~= '' and owner ~= user then
+  problem = wrong_user(owner)
+  if problem then return problem end
+  local ending = ':' .. token
+  for place, command in ipairs({'SMEMBERS', 'HKEYS', 'HKEYS'}) do
+    for _, had in ipairs(redis.call(command, keys(owner)[place])) do
+      if string.sub(had, -#ending) == ending then drop(owner, had) end
+    end
+  end
+end
+redis.call('SET', owner_key, user)
+local places = keys(user)
+-- A registration that arrives late must not make the binding look older than it is.
+local known = tonumber(redis.call('HGET', places[2], member) or '')
+if not known or known < at then redis.call('HSET', places[2], member, string.format('%.0f', at)) end
+redis.call('HDEL', places[3], member)
+return redis.call('SADD', places[1], member)

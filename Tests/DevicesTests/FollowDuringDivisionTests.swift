@@ -1,0 +1,98 @@
+import Keyspace
+import Redis
+import Synchronization
+import Testing
+
+@testable import Devices
+
+/// Follows and unfollows by others than us, while a large set is divided.
+@Suite struct FollowDuringDivisionTests {
+  private static let followers = 40_000
+  private static let clients = 4
+  private final class Flag: Sendable {
+    private let value = Atomic(false)
+    var isSet: Bool { value.load(ordering: .acquiring) }
+    func set() { value.store(true, ordering: .releasing) }
+  }
+
+  /// Changes users of its own, every `clients`-th, until told to end, and a while longer. Returns
+  /// who follows at the end, of those that it has changed, and how often it changed somebody.
+  private func work(
+    _ client: FollowingClient, _ number: Int, _ fixture: RedisFixture, until ended: Flag
+  ) async throws -> (state: [String: Bool], changes: Int) {
+    try await fixture.run { redis async throws in
+      var state: [String: Bool] = [:]
+      var changes = 0
+      var random = UInt64(number) &* 0x9E37_79B9_7F4A_7C15 | 1
+      var left = 200
+      while left > 0 {
+        if ended.isSet { left -= 1 }
+        random = random &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
+        // Half of them followed before.
+        let place = Int(random >> 33) % (2 * Self.followers / Self.clients)
+        let user = "user-\(place * Self.clients + number)"
+        let follows = random >> 20 & 1 == 0
+        try await client.change(redis, user, follows: follows)
+        state[user] = follows
+        changes += 1
+      }
+      return (state, changes)
+    }
+  }
+
+  @Test(arguments: FollowingClient.Way.allCases, [true, false])
+  func nothingIsLostAndNothingComesBack(_ way: FollowingClient.Way, isPlain: Bool) async throws {
+    let fixture = try RedisFixture()
+    let plainSet = isPlain ? "followers:s1" : nil
+    let client = FollowingClient(
+      way: way, streamer: "s1", plainSet: plainSet, script: try shippedScript("follow.lua"))
+    let initial = (0..<Self.followers).map { "user-\($0)" }
+    try await fixture.run { redis async throws in
+      let key = plainSet ?? "ffd:{f:s1:1:0}"
+      for start in stride(from: 0, to: initial.count, by: 10_000) {
+        _ = try await redis.execute(
+          RedisPipeline(["SADD", key] + initial[start..<start + 10_000]))
+      }
+      if !isPlain {
+        _ = try await redis.ask(
+          "HSET", keyspace.followers(of: "s1"), "shards", "1", "generation", "1", "followers",
+          String(Self.followers))
+      }
+    }
+    let ended = Flag()
+    async let division = fixture.run { redis async throws in
+      defer { ended.set() }
+      let sharding = AudienceSharding(
+        redis: redis, keyspace: keyspace, options: AudienceWriterOptions(scanCount: 100))
+      _ = try await sharding.run(
+        streamer: "s1", from: plainSet.map { .plain(key: $0) } ?? .current)
+      // Once more, from shards to shards.
+      return try await sharding.run(streamer: "s1", from: .current)
+    }
+    var wanted = Set(initial)
+    let results = try await withThrowingTaskGroup { group in
+      for number in 0..<Self.clients {
+        group.addTask { try await work(client, number, fixture, until: ended) }
+      }
+      return try await group.reduce(into: []) { $0.append($1) }
+    }
+    for result in results {
+      // Else the division was over before anything had happened.
+      #expect(result.changes > 300)
+      for (user, follows) in result.state {
+        if follows { wanted.insert(user) } else { wanted.remove(user) }
+      }
+    }
+    let summary = try await division
+    let expected = wanted
+    #expect(summary.shards >= 16)
+    try await fixture.run { redis async throws in
+      let found = Set(try await redis.followers("s1"))
+      #expect(expected.subtracting(found).count == 0, "follows lost")
+      #expect(found.subtracting(expected).count == 0, "unfollows that came back")
+      guard way == .script else { return }
+      let heading = try await redis.table(keyspace.followers(of: "s1"))
+      #expect(heading["followers"] == String(expected.count))
+    }
+  }
+}

@@ -1,0 +1,131 @@
+import Keyspace
+import Model
+import Redis
+import Testing
+
+@testable import Devices
+
+/// `Config/redis`: what backends in other languages send.
+@Suite struct ShippedScriptTests {
+  private static func evaluate(
+    _ redis: RedisClient, _ script: String, _ keys: [String], _ arguments: [String]
+  ) async throws -> String? {
+    let replies = try await redis.execute(
+      RedisPipeline(["EVAL", script, String(keys.count)] + keys + arguments))
+    return replies[0].errorText ?? replies[0].integer.map { String($0) }
+  }
+
+  @Test func followsStandWhereWeLookForThem() async throws {
+    let script = try shippedScript("follow.lua")
+    try await RedisFixture().run { redis async throws in
+      let heading = keyspace.followers(of: "s1")
+      _ = try await redis.ask("HSET", heading, "shards", "16", "generation", "3")
+      let users = (0..<300).map { "user-\($0)" } + ["さくら", "a b", "é", "1"]
+      for user in users {
+        #expect(try await Self.evaluate(redis, script, [heading], ["follow", user]) == "1")
+      }
+      #expect(try await Self.evaluate(redis, script, [heading], ["follow", "1"]) == "0")
+      #expect(try await redis.followers("s1") == users.sorted())
+      #expect(try await redis.ask("HGET", heading, "followers") == "304")
+      let registry = DeviceRegistry(redis: redis, keyspace: keyspace)
+      for user in users { #expect(try await registry.unfollow(streamer: "s1", user: user)) }
+      #expect(try await redis.ask("HGET", heading, "followers") == "0")
+    }
+  }
+
+  @Test func aNewStreamerGetsAHeadingOrAPlainSet() async throws {
+    let script = try shippedScript("follow.lua")
+    try await RedisFixture().run { redis async throws in
+      let heading = keyspace.followers(of: "s1")
+      #expect(try await Self.evaluate(redis, script, [heading], ["unfollow", "u"]) == "0")
+      #expect(try await redis.keys() == [])
+      #expect(try await Self.evaluate(redis, script, [heading], ["follow", "u"]) == "1")
+      #expect(
+        try await redis.table(heading)
+          == ["shards": "1", "generation": "0", "followers": "1"])
+      #expect(try await redis.followers("s1") == ["u"])
+      #expect(try await Self.evaluate(redis, script, [heading], ["unfollow", "u"]) == "1")
+      let other = [keyspace.followers(of: "s2"), "followers:s2"]
+      #expect(try await Self.evaluate(redis, script, other, ["follow", "u"]) == "1")
+      #expect(try await redis.members("followers:s2") == ["u"])
+      #expect(try await redis.ask("EXISTS", other[0]) == "0")
+      // Divided, the plain set is left alone.
+      _ = try await AudienceSharding(redis: redis, keyspace: keyspace)
+        .run(streamer: "s2", from: .plain(key: "followers:s2"))
+      #expect(try await Self.evaluate(redis, script, other, ["follow", "v"]) == "1")
+      #expect(try await redis.members("followers:s2") == ["u"])
+      #expect(try await redis.followers("s2") == ["u", "v"])
+    }
+  }
+
+  @Test func aTokenBelongsToOneUser() async throws {
+    let script = try shippedScript("bind.lua")
+    try await RedisFixture().run { redis async throws in
+      let key = keyspace.tokenOwner(token: "aa11")
+      func bind(_ user: String, _ environment: String, at: String...) async throws -> String? {
+        try await Self.evaluate(
+          redis, script, [key], ["bind", user, environment, "com.example.live"] + at)
+      }
+      let member = "apns:production:com.example.live:aa11"
+      #expect(try await bind("u1", "sandbox", at: "100") == "1")
+      _ = try await redis.ask(
+        "HSET", keyspace.quarantined(user: "u2"), member, "BadDeviceToken")
+      #expect(try await bind("u2", "production", at: "1767225600123") == "1")
+      #expect(try await bind("u2", "production", at: "1767225600000") == "0")
+      #expect(try await redis.tokens("u1") == [])
+      #expect(try await redis.ask("EXISTS", keyspace.bound(user: "u1")) == "0")
+      #expect(try await redis.members(keyspace.bindings(user: "u2")) == [member])
+      #expect(try await redis.table(keyspace.bound(user: "u2")) == [member: "1767225600123"])
+      #expect(try await redis.ask("EXISTS", keyspace.quarantined(user: "u2")) == "0")
+      #expect(try await redis.ask("GET", key) == "u2")
+      // It is what the registry writes.
+      let registry = DeviceRegistry(redis: redis, keyspace: keyspace)
+      #expect(try await registry.unbind(user: "u2", try binding("aa11")))
+      #expect(try await redis.keys() == [])
+      #expect(try await bind("u1", "production") == "1")
+      let now = try await redis.ask("HGET", keyspace.bound(user: "u1"), member)
+      #expect(try #require(Int64(now ?? "")) > 1_700_000_000_000)
+      #expect(
+        try await Self.evaluate(
+          redis, script, [key], ["unbind", "u1", "production", "com.example.live"]) == "1")
+      #expect(try await redis.keys() == [])
+    }
+  }
+
+  @Test func whatIsWrongIsRefusedAndNothingIsWritten() async throws {
+    let follow = try shippedScript("follow.lua")
+    let bind = try shippedScript("bind.lua")
+    try await RedisFixture().run { redis async throws in
+      let heading = keyspace.followers(of: "s1")
+      let owner = keyspace.tokenOwner(token: "aa")
+      let wrong: [(String, String, [String])] = [
+        (follow, "ffd:s1", ["follow", "u"]), (follow, "ffd:{f:s:1:0}", ["follow", "u"]),
+        (follow, heading, ["folow", "u"]), (follow, heading, ["follow"]),
+        (follow, heading, ["follow", "a\nb"]), (follow, heading, ["follow", "a}"]),
+        (follow, heading, ["follow", String(repeating: "x", count: 129)]),
+        (bind, "ffd:{t:AA}", ["bind", "u", "production", "com.example"]),
+        (bind, "ffd:{t:abc}", ["bind", "u", "production", "com.example"]),
+        (bind, owner, ["bind", "", "production", "com.example"]),
+        (bind, owner, ["bind", "u", "prod", "com.example"]),
+        (bind, owner, ["bind", "u", "production", "com:example"]),
+        (bind, owner, ["bind", "u", "production", "com.example", "soon"]),
+        (bind, owner, ["take", "u", "production", "com.example"]),
+      ]
+      for (script, key, arguments) in wrong {
+        let reply = try await Self.evaluate(redis, script, [key], arguments)
+        #expect(reply?.hasPrefix("ERR ") == true, "\(key) \(arguments) \(reply ?? "")")
+      }
+      #expect(try await redis.keys() == [])
+      _ = try await redis.ask("SET", "ffd:{f:s1:0:0}", "x")
+      _ = try await redis.ask("SET", keyspace.bound(user: "u"), "x")
+      #expect(
+        try await Self.evaluate(redis, follow, [heading], ["follow", "u"])?
+          .hasPrefix("WRONGTYPE") == true)
+      #expect(
+        try await Self.evaluate(
+          redis, bind, [owner], ["bind", "u", "production", "com.example"])?
+          .hasPrefix("WRONGTYPE") == true)
+      #expect(try await redis.keys().count == 2)
+    }
+  }
+}
