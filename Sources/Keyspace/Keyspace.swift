@@ -46,7 +46,30 @@ extension Keyspace {
 
   /// HASH: binding member → why Apple refused its token for good. Not deleted: a new login takes it
   /// out.
-  package func quarantined(user: String) -> String { "\(dataPrefix){u:\(user)}:quarantined" }
+  package func quarantined(user: String) -> String { "\(dataPrefix){u:\(user)}\(Self.setAside)" }
+
+  /// What SCAN matches to find the devices of everybody that were set aside.
+  package var quarantinedPattern: String {
+    var pattern = ""
+    for character in dataPrefix {
+      if "*?[]\\^-".contains(character) { pattern.append("\\") }
+      pattern.append(character)
+    }
+    return pattern + "{u:*}" + Self.setAside
+  }
+
+  /// Whose key it is; nil when it is none of those that `quarantined(user:)` makes.
+  package func user(ofQuarantined key: String) -> String? {
+    let start = "\(dataPrefix){u:"
+    let end = "}" + Self.setAside
+    guard key.utf8.starts(with: start.utf8), key.utf8.count > start.utf8.count + end.utf8.count,
+      key.utf8.reversed().starts(with: end.utf8.reversed())
+    else { return nil }
+    let user = key.utf8.dropFirst(start.utf8.count).dropLast(end.utf8.count)
+    return String(Substring(user))
+  }
+
+  private static let setAside = ":quarantined"
 
   /// The three keys of a user's devices, in the order in which scripts take them.
   package func deviceKeys(user: String) -> [String] {

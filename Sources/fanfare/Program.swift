@@ -18,6 +18,7 @@ let fanfareProgram = Program(
     BrokerVerb.verb,
     EmitVerb.verb,
     AudienceVerb.verb,
+    DeviceVerb.verb,
     RenderVerb.verb,
     CheckVerb.verb,
     DemoVerb.verb,

@@ -1,0 +1,130 @@
+import Keyspace
+import Redis
+
+/// Gives devices back to their users that were set aside: after a wrong environment or bundle id
+/// in the configuration was corrected, say. Confined to the loop of its Redis client.
+package struct DeviceRestoration {
+  /// What became of a device.
+  package enum Fate: Sendable, Equatable {
+    /// Its user's again; or would be, when nothing is to be written.
+    case restored
+    /// Another user has bound the token since: a token belongs to one user. It stays set aside.
+    case takenByAnother
+    /// A login took it out, or it was set aside anew, between reading and writing.
+    case changed
+  }
+
+  private let redis: RedisClient
+  private let keyspace: Keyspace
+
+  /// Keys asked of one SCAN, users read in one pipeline.
+  private static let keysPerPage = 1_000
+
+  package init(redis: RedisClient, keyspace: Keyspace) {
+    self.redis = redis
+    self.keyspace = keyspace
+  }
+
+  /// Looks at all that was set aside and restores what `filter` admits; without `writes` it only
+  /// tells. A call may be repeated. `told` gets every device admitted, page by page, and whether to
+  /// go on is its answer.
+  /// - Returns: entries that are no device of ours.
+  @discardableResult
+  package func run(
+    _ filter: QuarantineFilter, writes: Bool,
+    told: ([(device: QuarantinedDevice, fate: Fate)]) -> Bool
+  ) async throws(DevicesError) -> Int {
+    var unreadable = 0
+    if let user = filter.user {
+      guard Keyspace.isIdentifier(user) else {
+        throw DevicesError(.invalid, AudienceRow.identifierProblem("user"))
+      }
+      _ = told(try await page([user], filter, writes, &unreadable))
+      return unreadable
+    }
+    // SCAN may tell a key more than once.
+    var seen: Set<ExactText> = []
+    var cursor = "0"
+    repeat {
+      let replies = try await redis.replies(
+        to: RedisPipeline(
+          [
+            "SCAN", cursor, "MATCH", keyspace.quarantinedPattern, "COUNT",
+            String(Self.keysPerPage),
+          ]))
+      if let text = replies[0].errorText { throw DevicesError(reply: text) }
+      guard let next = replies[0][0].text else { throw DevicesError.unexpected("SCAN") }
+      cursor = next
+      let keys = replies[0][1]
+      var users: [String] = []
+      for index in 0..<keys.count {
+        guard let user = keys[index].text.flatMap({ keyspace.user(ofQuarantined: $0) }),
+          Keyspace.isIdentifier(user), seen.insert(ExactText(user)).inserted
+        else { continue }
+        users.append(user)
+      }
+      if !users.isEmpty, try await !told(page(users, filter, writes, &unreadable)) { break }
+    } while cursor != "0"
+    return unreadable
+  }
+
+  private func page(
+    _ users: [String], _ filter: QuarantineFilter, _ writes: Bool, _ unreadable: inout Int
+  ) async throws(DevicesError) -> [(device: QuarantinedDevice, fate: Fate)] {
+    let pipeline = RedisPipeline()
+    for user in users { pipeline.append(["HGETALL", keyspace.quarantined(user: user)]) }
+    let replies = try await redis.replies(to: pipeline)
+    var devices: [QuarantinedDevice] = []
+    for (index, user) in users.enumerated() {
+      let reply = replies[index]
+      if let text = reply.errorText { throw DevicesError(reply: text) }
+      for position in stride(from: 0, to: reply.count - 1, by: 2) {
+        guard let member = reply[position].text, let value = reply[position + 1].text,
+          let device = QuarantinedDevice(user: user, member: member, value: value)
+        else {
+          unreadable += 1
+          continue
+        }
+        if filter.admits(device) { devices.append(device) }
+      }
+    }
+    return writes ? try await restore(devices) : try await foresee(devices)
+  }
+
+  private func foresee(
+    _ devices: [QuarantinedDevice]
+  ) async throws(DevicesError) -> [(device: QuarantinedDevice, fate: Fate)] {
+    guard !devices.isEmpty else { return [] }
+    let pipeline = RedisPipeline()
+    for device in devices {
+      pipeline.append(["GET", keyspace.tokenOwner(token: device.binding.token)])
+    }
+    let replies = try await redis.replies(to: pipeline)
+    if let error = replies.firstError { throw DevicesError(reply: error.message) }
+    return devices.enumerated().map { index, device in
+      let owner = replies[index].bytes
+      let isFree = owner.map { $0.isEmpty || $0.elementsEqual(device.user.utf8) } ?? true
+      return (device, isFree ? .restored : .takenByAnother)
+    }
+  }
+
+  private func restore(
+    _ devices: [QuarantinedDevice]
+  ) async throws(DevicesError) -> [(device: QuarantinedDevice, fate: Fate)] {
+    var result: [(device: QuarantinedDevice, fate: Fate)] = []
+    for device in devices {
+      let reply = try await redis.reply(
+        to: DeviceScripts.restore,
+        keys: [keyspace.tokenOwner(token: device.binding.token)]
+          + keyspace.deviceKeys(user: device.user),
+        arguments: [device.user, device.binding.member, device.value])
+      switch reply[0].text {
+      case "done": result.append((device, .restored))
+      case "foreign": result.append((device, .takenByAnother))
+      case "moved": result.append((device, .changed))
+      default: throw DevicesError.unexpected("a script of ours")
+      }
+    }
+    return result
+  }
+}

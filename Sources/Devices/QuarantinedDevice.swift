@@ -1,0 +1,65 @@
+import Model
+
+/// A device that was set aside, because Apple had called its token no token, or not of this app.
+package struct QuarantinedDevice: Sendable, Equatable {
+  package let user: String
+  package let binding: Binding
+  /// Apple's reason, for instance `BadDeviceToken`.
+  package let reason: String
+  /// When it was set aside, ms since 1970; nil where that was not written.
+  package let setAsideAt: Int64?
+  /// What Redis holds, as it stands there.
+  let value: String
+
+  /// - Parameters:
+  ///   - member: `apns:<environment>:<topic>:<token>`.
+  ///   - value: the reason, alone or with the time behind it, whatever stands between the two.
+  init?(user: String, member: String, value: String) {
+    let parts = member.split(separator: ":", maxSplits: 3, omittingEmptySubsequences: false)
+    guard parts.count == 4, parts[0] == "apns",
+      let environment = APNsEnvironment.allCases.first(where: { $0.name == parts[1] }),
+      let binding = Binding(
+        environment: environment, topic: String(parts[2]), token: String(parts[3])),
+      binding.member.isExactly(member)
+    else { return nil }
+    self.user = user
+    self.binding = binding
+    self.value = value
+    reason = String(value.prefix { $0.isASCII && ($0.isLetter || $0.isNumber) })
+    let rest = value.utf8.dropFirst(reason.utf8.count).dropFirst()
+    setAsideAt = rest.count == value.utf8.count - reason.utf8.count - 1 ? Self.time(rest) : nil
+  }
+
+  private static func time(_ digits: Substring.UTF8View) -> Int64? {
+    digits.allSatisfy { $0 >= 0x30 && $0 <= 0x39 } ? Int64(String(Substring(digits))) : nil
+  }
+}
+
+/// Which of the devices that were set aside; what is nil admits all.
+package struct QuarantineFilter: Sendable, Equatable {
+  package var user: String?
+  /// Lower-case hex.
+  package var token: String?
+  package var reason: String?
+  package var topic: String?
+  package var environment: APNsEnvironment?
+  /// Set aside at or after this time, ms since 1970. A device without a time is not meant.
+  package var since: Int64?
+  /// Set aside before this time, ms since 1970. A device without a time is not meant.
+  package var before: Int64?
+
+  package init() {}
+
+  package var isEmpty: Bool { self == QuarantineFilter() }
+
+  func admits(_ device: QuarantinedDevice) -> Bool {
+    guard user?.isExactly(device.user) ?? true, token.map({ $0 == device.binding.token }) ?? true,
+      reason.map({ $0 == device.reason }) ?? true,
+      topic.map({ $0 == device.binding.topic }) ?? true,
+      environment.map({ $0 == device.binding.environment }) ?? true
+    else { return false }
+    guard since != nil || before != nil else { return true }
+    guard let time = device.setAsideAt else { return false }
+    return time >= since ?? .min && time < before ?? .max
+  }
+}

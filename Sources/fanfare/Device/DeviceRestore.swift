@@ -1,0 +1,202 @@
+import Devices
+import EventLoop
+import Ingest
+import Keyspace
+import Model
+import Redis
+import Telemetry
+import Terminal
+
+/// `device restore`: gives back what was set aside after Apple's refusals.
+enum DeviceRestore {
+  private enum Environment: String, CaseIterable { case production, sandbox }
+
+  private static let user = Option<String?>("user", .text, value: "ID", help: "Of this user only")
+  private static let token = Option<String?>(
+    "token", .text, value: "HEX", help: "This device only")
+  private static let reason = Option<String?>(
+    "reason", .text, help: "Refused for this reason only, for instance BadDeviceToken")
+  private static let topic = Option<String?>(
+    "topic", .text, value: "BUNDLE", help: "Of this app only")
+  private static let environment = Option<Environment?>(
+    "environment", .choice(), help: "Of this environment only")
+  private static let since = Option<String?>(
+    "since", .text, value: "TIME", help: "Set aside at or after this time")
+  private static let before = Option<String?>(
+    "before", .text, value: "TIME", help: "Set aside before this time")
+  private static let all = Option(flag: "all", help: "Whatever was set aside")
+  private static let apply = Option(flag: "apply", help: "Do it; otherwise it is only told")
+
+  static let verb = Verb(
+    "restore", summary: "Give devices back that were set aside",
+    discussion: """
+      A token that Apple calls a BadDeviceToken or DeviceTokenNotForTopic is taken from its user \
+      and set aside. When the cause was not the token but a wrong environment or bundle id in the \
+      configuration, correct that first, then give the devices back. Without --apply it only says \
+      what it would do. A token that another user has bound since stays set aside.
+
+      TIME is like 2026-11-21T08:00:00Z, or milliseconds since 1970; devices that were set aside \
+      without a note of the time are left out then. Unless --user is given, all keys of the \
+      database are looked at (SCAN), which harms nobody and takes its time.
+      """,
+    options: [user, token, reason, topic, environment, since, before, all, apply],
+    examples: [
+      .init("fanfare device restore --all", "What there is, by reason and app"),
+      .init(
+        "fanfare device restore --reason BadDeviceToken --topic com.example.live --apply",
+        "After the environment of the app's route was corrected"),
+    ], exitCodes: [.ok, .failed, .unavailable, .retryLater, .config]
+  ) { invocation in
+    await invocation.reporting { () async throws(CommandFailure) in try await run(invocation) }
+  }
+
+  private struct Group: Hashable {
+    let reason: String
+    let topic: String
+    let environment: String
+  }
+
+  private struct Counts: Sendable {
+    var groups: [Group: Int] = [:]
+    var restored = 0
+    var takenByAnother = 0
+    var changed = 0
+    var unreadable = 0
+    var isInterrupted = false
+
+    mutating func add(_ devices: [(device: QuarantinedDevice, fate: DeviceRestoration.Fate)]) {
+      for (device, fate) in devices {
+        switch fate {
+        case .restored:
+          restored += 1
+          let group = Group(
+            reason: device.reason, topic: device.binding.topic,
+            environment: device.binding.environment.name)
+          groups[group, default: 0] += 1
+        case .takenByAnother: takenByAnother += 1
+        case .changed: changed += 1
+        }
+      }
+    }
+
+    var sortedGroups: [(group: Group, count: Int)] {
+      groups.map { (group: $0.key, count: $0.value) }.sorted {
+        ($0.count, $1.group.reason, $1.group.topic) > ($1.count, $0.group.reason, $0.group.topic)
+      }
+    }
+  }
+
+  private static func run(_ invocation: Invocation) async throws(CommandFailure) -> ExitCode {
+    let filter = try filter(invocation)
+    if invocation[apply], filter.isEmpty, !invocation[all] {
+      throw CommandFailure(.usage, "say which devices, or --all")
+    }
+    let settings = try invocation.loadSettings()
+    let keyspace = Assembly.keyspace(settings)
+    let signals = StopSignals.catchAll()
+    let counts = try await CommandLoop.withRedis(settings) {
+      (_: isolated LoopActor, redis: RedisClient) async throws(CommandFailure) -> Counts in
+      var counts = Counts()
+      var progress = ProgressLine(
+        "looking", total: nil, on: invocation.errors, at: MonotonicClock.nowNanoseconds())
+      defer { progress.finish(at: MonotonicClock.nowNanoseconds()) }
+      do throws(DevicesError) {
+        counts.unreadable = try await DeviceRestoration(redis: redis, keyspace: keyspace)
+          .run(filter, writes: invocation[apply]) { devices in
+            counts.add(devices)
+            progress.update(done: counts.restored, at: MonotonicClock.nowNanoseconds())
+            return !signals.isRaised
+          }
+      } catch {
+        throw CommandFailure(error)
+      }
+      counts.isInterrupted = signals.isRaised
+      return counts
+    }
+    tell(counts, invocation)
+    guard !counts.isInterrupted else {
+      throw CommandFailure(.retryLater, "interrupted: run it again for the rest")
+    }
+    return .ok
+  }
+
+  private static func filter(
+    _ invocation: Invocation
+  ) throws(CommandFailure) -> QuarantineFilter {
+    var filter = QuarantineFilter()
+    filter.user = invocation[user]
+    filter.token = invocation[token]?.lowercased()
+    filter.reason = invocation[reason]
+    filter.topic = invocation[topic]
+    filter.environment = invocation[environment].map {
+      $0 == .production ? APNsEnvironment.production : .sandbox
+    }
+    filter.since = try invocation[since].map { (text) throws(CommandFailure) in
+      try time(text, "--since")
+    }
+    filter.before = try invocation[before].map { (text) throws(CommandFailure) in
+      try time(text, "--before")
+    }
+    if let user = filter.user, !Keyspace.isIdentifier(user) {
+      throw CommandFailure(.usage, "--user must be the id of a user")
+    }
+    // Never with the token in it: what is refused is told.
+    if let token = filter.token,
+      Binding(environment: .production, topic: "a", token: token) == nil
+    {
+      throw CommandFailure(.usage, "--token must be hex, an even number of digits")
+    }
+    if let topic = filter.topic, !Binding.isTopic(topic) {
+      throw CommandFailure(.usage, "--topic must be a bundle id: letters, digits, '.' and '-'")
+    }
+    return filter
+  }
+
+  private static func time(_ text: String, _ option: String) throws(CommandFailure) -> Int64 {
+    if let milliseconds = Int64(text), milliseconds >= 0 { return milliseconds }
+    if let milliseconds = Timestamp.milliseconds(text) { return milliseconds }
+    throw CommandFailure(
+      .usage, "\(option) must be like 2026-11-21T08:00:00Z, or milliseconds since 1970")
+  }
+
+  private static func tell(_ counts: Counts, _ invocation: Invocation) {
+    let isDone = invocation[apply]
+    guard invocation[DeviceVerb.json] else {
+      var text = Summary()
+      text.add(isDone ? "restored" : "would be restored", counts.restored)
+      for (group, count) in counts.sortedGroups {
+        text.add(
+          "\(group.reason.isEmpty ? "no reason" : group.reason)", count,
+          note: "\(group.topic), \(group.environment)", indent: 1)
+      }
+      if counts.takenByAnother > 0 {
+        text.add("left", counts.takenByAnother, note: "another user has bound the token since")
+      }
+      if counts.changed > 0 {
+        text.add("changed meanwhile", counts.changed, note: "run it again")
+      }
+      if counts.unreadable > 0 {
+        text.add("unreadable", counts.unreadable, note: "no devices", mark: .bad)
+      }
+      text.write(to: invocation.output)
+      if !isDone, counts.restored > 0 {
+        invocation.errors.line("nothing was written; --apply does it")
+      }
+      return
+    }
+    let line: Terminal.JSONObject = [
+      "applied": .bool(isDone), "restored": .integer(counts.restored),
+      "taken_by_another": .integer(counts.takenByAnother), "changed": .integer(counts.changed),
+      "unreadable": .integer(counts.unreadable),
+      "groups": .array(
+        counts.sortedGroups.map { group, count in
+          .object([
+            "reason": .text(group.reason), "topic": .text(group.topic),
+            "environment": .text(group.environment), "count": .integer(count),
+          ])
+        }),
+      "interrupted": .bool(counts.isInterrupted),
+    ]
+    invocation.output.line(JSONOutput.object(line).serialized())
+  }
+}

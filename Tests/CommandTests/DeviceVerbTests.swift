@@ -1,0 +1,108 @@
+import JSON
+import TestSupport
+import Testing
+
+/// `device restore` as a process, against a real redis-server.
+@Suite struct DeviceVerbTests {
+  private let redis: RedisServerProcess
+
+  init() throws { redis = try RedisServerProcess() }
+
+  private func member(_ token: String, _ topic: String = "com.example.live") -> String {
+    "apns:production:\(topic):\(token)"
+  }
+
+  private func setAside(_ user: String, _ member: String, _ value: String) throws {
+    try redis.cli("HSET", "ffd:{u:\(user)}:quarantined", member, value)
+  }
+
+  private func restore(_ arguments: String...) throws -> (code: Int32, object: JSONObject?) {
+    let process = try Command.start(
+      ["device", "restore", "--json", "--set", "redis.port=\(redis.port)"] + arguments)
+    let text = process.readToEnd()
+    return (process.waitForExit(), try Self.summary(text))
+  }
+
+  /// The last line; what stands above it is of the progress.
+  private static func summary(_ text: String) throws -> JSONObject? {
+    guard let line = text.split(separator: "\n").last, line.hasPrefix("{") else { return nil }
+    return try JSONValue.parse(Array(line.utf8)).object
+  }
+
+  @Test func givesBackWhatWasSetAside() throws {
+    try redis.cli(
+      "EVAL",
+      "for i = 0, 1499 do redis.call('HSET', 'ffd:{u:u' .. i .. '}:quarantined', ARGV[1] .. "
+        + "(1000 + i), 'BadDeviceToken') end", "0", member("aa"))
+    let told = try restore("--all")
+    #expect(told.code == 0 && told.object?["restored"]?.integer == 1_500)
+    #expect(told.object?["applied"]?.bool == false)
+    #expect(try redis.cli("EXISTS", "ffd:{u:u1}:bindings") == "0")
+    // Not by mistake everything.
+    #expect(try restore("--apply").code == 64)
+    let done = try restore("--all", "--apply")
+    #expect(done.code == 0 && done.object?["restored"]?.integer == 1_500)
+    for index in [0, 777, 1_499] {
+      let token = "aa\(1_000 + index)"
+      #expect(try redis.cli("SMEMBERS", "ffd:{u:u\(index)}:bindings") == member(token))
+      #expect(try redis.cli("EXISTS", "ffd:{u:u\(index)}:quarantined") == "0")
+      #expect(try redis.cli("GET", "ffd:{t:\(token)}") == "u\(index)")
+    }
+    #expect(try restore("--all", "--apply").object?["restored"]?.integer == 0)
+  }
+
+  @Test func filtersAreObeyed() throws {
+    try setAside("u1", member("a1"), "BadDeviceToken")
+    try setAside("u1", member("a2"), "DeviceTokenNotForTopic")
+    try setAside("u2", member("a3", "com.example.other"), "BadDeviceToken")
+    try setAside("u3", "apns:sandbox:com.example.live:a4", "BadDeviceToken")
+    // With the time behind the reason, however it is written.
+    try setAside("u4", member("a5"), "BadDeviceToken 1000")
+    try setAside("u5", member("a6"), "BadDeviceToken@3000")
+    try setAside("u6", "what is this", "BadDeviceToken")
+    func count(_ arguments: String...) throws -> Int64? {
+      let process = try Command.start(
+        ["device", "restore", "--json", "--set", "redis.port=\(redis.port)"] + arguments)
+      let text = process.readToEnd()
+      #expect(process.waitForExit() == 0, "\(text)")
+      return try Self.summary(text)?["restored"]?.integer
+    }
+    #expect(try count() == 6)
+    #expect(try restore().object?["unreadable"]?.integer == 1)
+    #expect(try count("--user", "u1") == 2)
+    #expect(try count("--token", "A3") == 1)
+    #expect(try count("--reason", "DeviceTokenNotForTopic") == 1)
+    #expect(try count("--reason", "BadDeviceToken") == 5)
+    #expect(try count("--topic", "com.example.other") == 1)
+    #expect(try count("--environment", "sandbox") == 1)
+    #expect(try count("--since", "1000") == 2)
+    #expect(try count("--since", "1970-01-01T00:00:02Z", "--before", "4000") == 1)
+    #expect(try count("--before", "3000") == 1)
+    #expect(try count("--user", "u1", "--reason", "BadDeviceToken", "--apply") == 1)
+    #expect(try redis.cli("SMEMBERS", "ffd:{u:u1}:bindings") == member("a1"))
+    #expect(try redis.cli("HKEYS", "ffd:{u:u1}:quarantined") == member("a2"))
+    for wrong in [["--since", "soon"], ["--token", "xyz"], ["--user", "a{b"]] {
+      let process = try Command.start(["device", "restore"] + wrong)
+      #expect(!process.readToEnd().contains("xyz"))
+      #expect(process.waitForExit() == 64)
+    }
+  }
+
+  @Test func aTokenThatAnotherUserHasBoundStaysAway() throws {
+    try setAside("u1", member("a1"), "BadDeviceToken")
+    try setAside("u2", member("a1"), "BadDeviceToken")
+    try redis.cli("SET", "ffd:{t:a1}", "u3")
+    try redis.cli("SADD", "ffd:{u:u3}:bindings", member("a1"))
+    for arguments in [["--all"], ["--all", "--apply"]] {
+      let outcome = try restore(arguments[0], arguments.last ?? "")
+      #expect(outcome.object?["taken_by_another"]?.integer == 2)
+      #expect(outcome.object?["restored"]?.integer == 0)
+    }
+    #expect(try redis.cli("EXISTS", "ffd:{u:u1}:bindings", "ffd:{u:u2}:bindings") == "0")
+    // Nobody's: the first who gets it back has it, the other has not.
+    try redis.cli("DEL", "ffd:{t:a1}", "ffd:{u:u3}:bindings")
+    let done = try restore("--all", "--apply")
+    #expect(done.object?["restored"]?.integer == 1)
+    #expect(done.object?["taken_by_another"]?.integer == 1)
+  }
+}
