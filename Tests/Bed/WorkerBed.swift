@@ -185,6 +185,43 @@ package final class WorkerBed: Sendable {
     }
   }
 
+  /// Writes an audience as a backend does that lays out shards by itself: follower `index` of each
+  /// shard has the device that `token` names, if any.
+  package func followInShards(
+    _ streamer: String, shards: Int, perShard: Int, environment: APNsEnvironment = .production,
+    token: @Sendable (_ shard: Int, _ index: Int) -> String?
+  ) async throws {
+    var users = Array(repeating: [String](), count: shards)
+    var number = 0
+    while users.contains(where: { $0.count < perShard }) {
+      let user = "\(streamer)-u\(number)"
+      number += 1
+      let shard = Keyspace.shard(of: user, shards: shards)
+      if users[shard].count < perShard { users[shard].append(user) }
+    }
+    let keyspace = keyspace
+    let rows = users
+    try await withRedis { client in
+      for (shard, members) in rows.enumerated() {
+        let pipeline = RedisPipeline()
+        let key = keyspace.followerShard(streamer: streamer, generation: 1, shard: shard)
+        pipeline.append(["SADD", key] + members)
+        for (index, user) in members.enumerated() {
+          guard let token = token(shard, index),
+            let binding = Binding(environment: environment, topic: Self.app, token: token)
+          else { continue }
+          pipeline.append(["SADD", keyspace.bindings(user: user), binding.member])
+        }
+        _ = try await client.execute(pipeline)
+      }
+      _ = try await client.execute(
+        RedisPipeline([
+          "HSET", keyspace.followers(of: streamer), "shards", String(rows.count), "generation",
+          "1", "followers", String(rows.count * perShard),
+        ]))
+    }
+  }
+
   package func emit(
     _ id: String, streamer: String = "s1", expiresIn: Int = 900,
     occurredAt: Int64 = WallClock.nowMilliseconds(), template: String = "go-live"

@@ -1,0 +1,120 @@
+import APNsSimulator
+import Deliver
+import Model
+import Pipeline
+import Record
+import TestBed
+import Testing
+import Transport
+
+/// Pushes that cannot be sent beside pushes that can: the good ones pay nothing for the bad ones.
+@Suite(.serialized) struct StragglerTests {
+  private static func sticky(_ code: String, _ number: Int) -> String {
+    let start = MagicTokens.prefix + code
+    let digits = String(number, radix: 16)
+    return start + String(repeating: "c", count: 64 - start.count - digits.count) + digits
+  }
+
+  /// As many segments as there are places, and more, each with one device that is never taken.
+  @Test func oneStickyDeviceASegmentStopsNoLane() async throws {
+    let bed = try await WorkerBed()
+    try await bed.followInShards("s1", shards: 64, perShard: 201) { shard, index in
+      index == 0 ? Self.sticky("0429", shard) : paddedHex(shard << 16 | index)
+    }
+    let worker = try await bed.startWorker {
+      $0.straggleAfter = .milliseconds(500)
+      $0.straggleDelay = .milliseconds(500)
+    }
+    try await bed.ready()
+    try await bed.emit("e1", expiresIn: 60)
+    let status = try await bed.finished("e1")
+    #expect(status.accepted == 64 * 200 && status.expired == 0)
+    #expect(status.rejected == ["TooManyRequests": 64])
+    #expect(status.pushes == 64 * 201 && status.recipients == 64 * 201 && status.isBalanced)
+    #expect(status.stragglers > 0 && status.settled == 64 + status.stragglers)
+    #expect(await bed.simulator.summary().duplicates == 0)
+    #expect(await worker.stop())
+  }
+
+  /// The sandbox cannot be reached; production has never heard of it.
+  @Test func aClosedSandboxCostsProductionNothing() async throws {
+    let bed = try await WorkerBed()
+    for (streamer, environment) in [("s1", APNsEnvironment.production), ("s2", .sandbox)] {
+      try await bed.followInShards(
+        streamer, shards: 8, perShard: 100, environment: environment
+      ) { shard, index in
+        paddedHex((environment == .sandbox ? 1 : 2) << 40 | shard << 16 | index)
+      }
+    }
+    let worker = try await bed.startWorker { options in
+      let production = options.deliver.routes[.production]
+      // Nobody listens on port 1 of the loopback interface.
+      options.deliver.routes[.sandbox] = production.map {
+        APNsRoute(endpoint: Endpoint(host: "127.0.0.1", port: 1), tls: $0.tls)
+      }
+      options.straggleAfter = .milliseconds(300)
+      options.straggleDelay = .milliseconds(500)
+    }
+    try await bed.ready()
+    try await bed.emit("closed", streamer: "s2", expiresIn: 12)
+    _ = try await bed.until("the sandbox's pushes wait") {
+      try await bed.status("closed").map { $0.stragglers > 0 ? true : nil } ?? nil
+    }
+    try await bed.emit("open", streamer: "s1", expiresIn: 60)
+    let open = try await bed.finished("open")
+    #expect(open.accepted == 800 && open.isBalanced && open.stragglers == 0)
+    // It was done while the other one waited.
+    let waiting = try #require(try await bed.status("closed"))
+    #expect(waiting.state == .running && waiting.obstacle.contains("sandbox: unreachable"))
+    let closed = try await bed.finished("closed")
+    #expect(closed.expired == 800 && closed.pushes == 800 && closed.isBalanced)
+    #expect(await worker.stop())
+  }
+
+  /// What waits survives its worker, with everything else sent once.
+  @Test func stragglersOutliveTheWorkerThatWroteThem() async throws {
+    let bed = try await WorkerBed()
+    try await bed.followInShards("s1", shards: 4, perShard: 50) { shard, index in
+      index == 0 ? Self.sticky("2503", shard) : paddedHex(shard << 16 | index)
+    }
+    let first = try await bed.startWorker {
+      $0.deliver.retry = RetryPolicy(initial: .seconds(5), maximum: .seconds(5))
+      $0.straggleAfter = .milliseconds(200)
+      $0.straggleDelay = .seconds(1)
+    }
+    try await bed.ready()
+    try await bed.emit("e1", expiresIn: 120)
+    _ = try await bed.until("all four are settled but for their stragglers") {
+      try await bed.status("e1").map { $0.settled >= 4 && $0.accepted == 196 ? true : nil } ?? nil
+    }
+    #expect(await first.stop())
+    let second = try await bed.startWorker { $0.straggleDelay = .seconds(1) }
+    let status = try await bed.finished("e1")
+    #expect(status.accepted == 200 && status.isBalanced && status.recipients == 200)
+    #expect(await bed.simulator.summary().duplicates == 0)
+    #expect(await second.stop())
+  }
+
+  /// A device that is unbound while its push waits gets none.
+  @Test func whoLogsOutMeanwhileGetsNothing() async throws {
+    let bed = try await WorkerBed()
+    let token = Self.sticky("3503", 1)
+    try await bed.follow("s1", tokens: [token, paddedHex(7)])
+    let worker = try await bed.startWorker {
+      $0.deliver.retry = RetryPolicy(initial: .seconds(5), maximum: .seconds(5))
+      $0.straggleAfter = .milliseconds(100)
+      $0.straggleDelay = .seconds(3)
+    }
+    try await bed.ready()
+    try await bed.emit("e1", expiresIn: 120)
+    _ = try await bed.until("the push waits") {
+      try await bed.status("e1").map { $0.stragglers == 1 ? true : nil } ?? nil
+    }
+    _ = try bed.redis.cli("DEL", "ffd:{u:s1-u0}:bindings")
+    let status = try await bed.finished("e1")
+    #expect(status.accepted == 1 && status.cancelled == 1 && status.pushes == 2)
+    #expect(status.isBalanced)
+    #expect(await bed.simulator.counts(of: token).accepted == 0)
+    #expect(await worker.stop())
+  }
+}
