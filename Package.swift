@@ -111,7 +111,7 @@ let testTargets: [Target] = [
   tests("HTTP2Tests", ["HTTP2"]),
   tests("TransportTests", ["Transport", "EventLoop", "TLS"]),
   tests("RedisTests", ["Redis", "EventLoop", "TLS", "Transport", "TestSupport"]),
-  tests("KafkaTests", ["Kafka"]),
+  tests("KafkaTests", ["Kafka", "TestSupport"]),
   tests("JSONTests", ["JSON"]),
   tests("YAMLTests", ["YAML"]),
   tests("ModelTests", ["Model"]),
@@ -134,7 +134,12 @@ let testTargets: [Target] = [
       "APNsSimulator", "Deliver", "Devices", "Kafka", "Model", "Pipeline", "Record", "TLS",
       "Telemetry", "TestBed", "TestSupport", "Transport",
     ]),
-  tests("FaultTests", ["APNsSimulator", "Devices", "Record", "TestBed", "TestSupport", "fanfare"]),
+  tests(
+    "FaultTests",
+    [
+      "APNsSimulator", "Deliver", "Devices", "Kafka", "Pipeline", "Record", "TestBed",
+      "TestSupport", "fanfare",
+    ]),
   tests("CommandTests", ["JSON", "Terminal", "TestSupport", "fanfare"]),
   tests("TidyTests", []),
 ]

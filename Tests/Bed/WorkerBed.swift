@@ -42,14 +42,17 @@ package final class WorkerBed: Sendable {
   ) async throws {
     directory = try TemporaryDirectory()
     self.redis = try redis ?? RedisServerProcess()
+    let topics = [
+      ("notify-followers", partitions), ("notify-followers.segments", partitions),
+      ("notify-followers.stragglers", partitions), ("notify-followers.dead-letters", 1),
+    ]
     if let kafka {
       broker = nil
       bootstrapServers = kafka
+      try KafkaAdmin(Self.kafkaOptions(kafka), log: { _ in })
+        .createTopics(topics, replicas: 1, timeout: .seconds(20))
     } else {
-      let broker = try EmbeddedBroker(topics: [
-        ("notify-followers", partitions), ("notify-followers.segments", partitions),
-        ("notify-followers.stragglers", partitions), ("notify-followers.dead-letters", 1),
-      ])
+      let broker = try EmbeddedBroker(topics: topics)
       self.broker = broker
       bootstrapServers = broker.bootstrapServers
     }

@@ -114,7 +114,6 @@ import Transport
   @Test(.enabled(if: RealKafka.home != nil, "FANFARE_KAFKA_HOME names no Kafka"))
   func goesTheWholeWayOnARealKafka() async throws {
     let kafka = try RealKafka()
-    defer { kafka.stop() }
     let bed = try await WorkerBed(kafka: kafka.bootstrapServers)
     let audience = SyntheticAudience(followers: 10_000, seed: 6, topic: WorkerBed.app)
     try await bed.seed(audience, streamer: "s1")
@@ -146,21 +145,4 @@ private final class Nghttpd {
   }
 
   deinit { process.stop() }
-}
-
-/// Apache Kafka in a directory of its own, by the script that comes with it.
-private final class RealKafka {
-  static let home = getenv("FANFARE_KAFKA_HOME").map { String(cString: $0) }
-
-  let bootstrapServers: String
-  private let directory: TemporaryDirectory
-
-  init() throws {
-    directory = try TemporaryDirectory()
-    let output = try ChildProcess.run([Self.home! + "/broker", "start", directory.path])
-    let lines = output.split(separator: "\n")
-    bootstrapServers = lines.last.map(String.init) ?? ""
-  }
-
-  func stop() { _ = try? ChildProcess.run([Self.home! + "/broker", "stop", directory.path]) }
 }

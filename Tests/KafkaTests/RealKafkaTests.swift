@@ -1,42 +1,6 @@
-import Glibc
 import Kafka
+import TestSupport
 import Testing
-
-/// One Apache Kafka in a directory of its own. `FANFARE_KAFKA_HOME` names a directory with a
-/// script `broker` (`broker start DIR` prints `host:port`, `broker stop DIR` ends it); without it
-/// these tests are skipped, since Kafka needs Java and half a gigabyte.
-private final class RealKafka {
-  static let home = getenv("FANFARE_KAFKA_HOME").flatMap {
-    $0.pointee == 0 ? nil : String(cString: $0)
-  }
-
-  let bootstrapServers: String
-  private let directory: String
-
-  init() throws {
-    var template = Array("/tmp/fanfare-kafka-XXXXXX".utf8CString)
-    directory = String(cString: try #require(mkdtemp(&template)))
-    bootstrapServers = try Self.broker("start", directory)
-  }
-
-  deinit {
-    _ = try? Self.broker("stop", directory)
-    _ = system("rm -rf '\(directory)'")
-  }
-
-  /// Runs the script; its last line.
-  private static func broker(_ order: String, _ directory: String) throws -> String {
-    let script = try #require(home) + "/broker"
-    let output = try #require(popen("'\(script)' \(order) '\(directory)'", "r"))
-    var last = ""
-    var line = [CChar](repeating: 0, count: 256)
-    while fgets(&line, Int32(line.count), output) != nil {
-      last = String(decoding: line.prefix { $0 > 0x20 }.map { UInt8($0) }, as: UTF8.self)
-    }
-    try #require(pclose(output) == 0)
-    return last
-  }
-}
 
 @Suite(.enabled(if: RealKafka.home != nil, "FANFARE_KAFKA_HOME names no Apache Kafka"))
 struct RealKafkaTests {

@@ -43,6 +43,22 @@ package struct KafkaAdmin: Sendable {
     return KafkaClusterInfo(brokers: answer.brokers, partitions: partitions, failures: failures)
   }
 
+  /// The end of each partition of a topic: the offset of the next record that will be written.
+  /// Blocks for at most `timeout` a partition.
+  package func ends(of topic: String, timeout: Duration) throws(KafkaError) -> [Int32: Int64] {
+    let client = try AdminClient(options, log: log)
+    let topics = try client.metadata(timeout: timeout).topics
+    guard let known = topics.first(where: { $0.name == topic }) else {
+      throw KafkaError(
+        RD_KAFKA_RESP_ERR_UNKNOWN_TOPIC_OR_PART, doing: "looking at topic \(topic)")
+    }
+    var ends: [Int32: Int64] = [:]
+    for partition in 0..<Int32(clamping: known.partitions) {
+      ends[partition] = try client.end(of: topic, partition, timeout: timeout)
+    }
+    return ends
+  }
+
   /// Creates the topics that are missing; those that exist are left as they are. Blocks for at most
   /// `timeout`. Real brokers only: make the embedded one's topics with `EmbeddedBroker`.
   package func createTopics(
@@ -109,6 +125,19 @@ private struct AdminClient: ~Copyable {
       }
     }
     return (brokers, topics)
+  }
+
+  func end(
+    of topic: String, _ partition: Int32, timeout: Duration
+  ) throws(KafkaError) -> Int64 {
+    var first: Int64 = 0
+    var end: Int64 = 0
+    let error = rd_kafka_query_watermark_offsets(
+      handle, topic, partition, &first, &end, Int32(clamping: timeout.wholeMilliseconds))
+    guard error == RD_KAFKA_RESP_ERR_NO_ERROR else {
+      throw explain(KafkaError(error, doing: "looking at topic \(topic)"))
+    }
+    return end
   }
 
   func create(

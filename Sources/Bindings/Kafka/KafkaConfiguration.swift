@@ -33,6 +33,8 @@ struct KafkaConfiguration: ~Copyable {
     try set("enable.auto.offset.store", "false")
     try set("auto.offset.reset", "earliest")
     try set("enable.partition.eof", "false")
+    // Topics and partitions that are made later are noticed soon, not within five minutes.
+    try set("topic.metadata.refresh.interval.ms", "10000")
     try set("partition.assignment.strategy", "range,roundrobin")
     try set("allow.auto.create.topics", "false")
     try set("fetch.wait.max.ms", "\(options.fetchWaitMaximum.wholeMilliseconds)")

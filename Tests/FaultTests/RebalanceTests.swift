@@ -1,0 +1,110 @@
+import APNsSimulator
+import Deliver
+import Devices
+import Glibc
+import Kafka
+import Pipeline
+import TestBed
+import TestSupport
+import Testing
+
+/// Members that come and go in the middle of a fan-out, and a group that hands records out again.
+@Suite(.serialized) struct RebalanceTests {
+  private static let audience = SyntheticAudience(
+    followers: 30_000, seed: 21, topic: WorkerBed.app, mutedShare: 0)
+
+  private static func slow() -> SimulatorScript {
+    var script = SimulatorScript()
+    script.latency = .milliseconds(5)
+    return script
+  }
+
+  /// The real broker, whose groups really rebalance, where there is one; the embedded one otherwise.
+  private static func bed(_ kafka: RealKafka?) async throws -> WorkerBed {
+    try await WorkerBed(kafka: kafka?.bootstrapServers, script: slow())
+  }
+
+  private static func slowly(_ options: inout PipelineOptions) {
+    options.deliver.streamsPerConnection = 40
+  }
+
+  @Test func joiningAndLeavingSendNothingTwice() async throws {
+    let kafka = RealKafka.home == nil ? nil : try RealKafka()
+    let bed = try await Self.bed(kafka)
+    try await bed.seed(Self.audience, streamer: "s1")
+    let first = try await bed.startWorker(Self.slowly)
+    try await bed.ready()
+    try await bed.emit("e1")
+    try await Self.settled(bed, 2)
+    let second = try await bed.startWorker {
+      Self.slowly(&$0)
+      $0.workerID = "worker-2"
+    }
+    try await bed.ready(workers: 2)
+    try await Self.settled(bed, 5)
+    #expect(await first.stop())
+    let third = try await bed.startWorker {
+      Self.slowly(&$0)
+      $0.workerID = "worker-3"
+    }
+    let status = try await bed.finished("e1")
+    #expect(await second.stop())
+    #expect(await third.stop())
+    #expect(status.isBalanced && status.accepted == Self.audience.totals().devices)
+    let summary = await bed.simulator.summary()
+    #expect(summary.accepted == status.accepted && summary.duplicates == 0)
+  }
+
+  /// Nothing can be committed, and the worker dies: its successor reads everything again.
+  @Test func whatWasPublishedIsNotPublishedAgain() async throws {
+    let bed = try await Self.bed(nil)
+    try await bed.seed(Self.audience, streamer: "s1")
+    bed.broker?.fail(
+      next: .offsetCommit, with: Array(repeating: .illegalGeneration, count: 10_000))
+    let first = try await bed.startWorker {
+      Self.slowly(&$0)
+      $0.drainTimeout = .zero
+    }
+    try await bed.ready()
+    try await bed.emit("e1")
+    try await Self.settled(bed, 4)
+    _ = await first.stop()
+    let planned = try #require(try await bed.status("e1"))
+    #expect(planned.state == .running && planned["published"] == planned.segments)
+    let second = try await bed.startWorker { $0.workerID = "worker-2" }
+    let status = try await bed.finished("e1")
+    #expect(await second.stop())
+    #expect(status.isBalanced && status.accepted == Self.audience.totals().devices)
+    #expect(try Self.records(bed, of: "notify-followers.segments") == planned.segments)
+  }
+
+  /// Two workers that call themselves by the same instance id: the group fences the first.
+  @Test(.enabled(if: RealKafka.home != nil, "FANFARE_KAFKA_HOME names no Apache Kafka"))
+  func aFencedWorkerEnds() async throws {
+    let kafka = try RealKafka()
+    let bed = try await Self.bed(kafka)
+    let instance = ["kafka.properties.group.instance.id=one"]
+    let first = try await bed.startProcess(
+      "first", executable: WorkerExecutable.path, settings: instance)
+    let second = try await bed.startProcess(
+      "second", executable: WorkerExecutable.path, settings: instance)
+    #expect(first.waitForExit() == 75)
+    try await bed.follow("s1", tokens: [paddedHex(1)])
+    try await bed.emit("e1")
+    #expect(try await bed.finished("e1").accepted == 1)
+    #expect(second.stop(SIGTERM) == 0)
+  }
+
+  private static func settled(_ bed: WorkerBed, _ count: Int) async throws {
+    _ = try await bed.until("\(count) segments are settled") {
+      try await bed.status("e1").map { $0.settled >= count ? true : nil } ?? nil
+    }
+  }
+
+  /// How many records were ever written to a topic.
+  private static func records(_ bed: WorkerBed, of topic: String) throws -> Int {
+    let options = KafkaOptions(bootstrapServers: bed.bootstrapServers)
+    let ends = try KafkaAdmin(options, log: { _ in }).ends(of: topic, timeout: .seconds(10))
+    return ends.values.reduce(0) { $0 + Int($1) }
+  }
+}
