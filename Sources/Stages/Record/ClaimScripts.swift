@@ -5,7 +5,7 @@ import Redis
 ///
 /// A claim stands in the hash of claims as `<owner> <end>`, the end in ms since 1970.
 enum ClaimScripts {
-  static let claim = RedisScript(clock + claimBody)
+  static let claim = RedisScript(RecordScripts.permissions + clock + claimBody)
   static let renew = RedisScript(clock + renewBody)
   static let release = RedisScript(releaseBody)
 
@@ -26,6 +26,10 @@ enum ClaimScripts {
   private static let claimBody = """
     local settled, claims, stragglers = KEYS[1], KEYS[2], KEYS[3]
     local segment, owner, parent = ARGV[1], ARGV[2], ARGV[5]
+    local problem = forbidden({{'SISMEMBER', settled, 'm'}, {'SISMEMBER', stragglers, 'm'},
+      {'HGET', claims, 'f'}, {'HSET', claims, 'f', 'v'}, {'HDEL', claims, 'f'},
+      {'EXPIRE', claims, '1'}})
+    if problem then return problem end
     if redis.call('SISMEMBER', settled, segment) == 1 then
       return {'settled', whole(now), '0'}
     end

@@ -7,12 +7,27 @@ import Redis
 /// On Redis Cluster these scripts cross slots (an event, the statistics, users); that needs them
 /// cut along the hash tags, which is why prunes are their own function.
 enum RecordScripts {
-  static let open = RedisScript(prelude + openBody)
-  static let expire = RedisScript(prelude + expireBody)
-  static let settle = RedisScript(prelude + pruneFunction + settleBody)
-  static let prune = RedisScript(prelude + pruneFunction + pruneBody)
+  static let open = RedisScript(permissions + prelude + openBody)
+  static let expire = RedisScript(permissions + prelude + expireBody)
+  static let settle = RedisScript(permissions + prelude + pruneFunction + settleBody)
+  static let prune = RedisScript(permissions + prelude + pruneFunction + pruneBody)
   static let series = RedisScript(seriesBody)
   static let deadLetters = RedisScript(deadLettersBody)
+
+  /// What the user may not do is found out before anything is written: half a script's writes would
+  /// be counted twice when it is repeated. Redis 6.2 cannot be asked.
+  static let permissions = """
+    local function forbidden(commands)
+      if not redis.acl_check_cmd then return end
+      for _, command in ipairs(commands) do
+        if not redis.acl_check_cmd(unpack(command)) then
+          return redis.error_reply('NOPERM our user may not run ' .. command[1] .. ' on '
+            .. command[2])
+        end
+      end
+    end
+
+    """
 
   /// KEYS 1…8 of every script but `series`: event, its settled segments, statistics of all time, of
   /// the day, of the minute, stream of summaries, claims, planned segments of stragglers. ARGV 1…8:
@@ -28,22 +43,6 @@ enum RecordScripts {
       local kind = redis.call('TYPE', key)['ok']
       if kind ~= wanted and kind ~= 'none' then
         return redis.error_reply('WRONGTYPE ' .. key .. ' is a ' .. kind .. ', not a ' .. wanted)
-      end
-    end
-
-    -- What the user may not do is found out before anything is written: half a script's writes
-    -- would be counted twice when it is repeated. Redis 6.2 cannot be asked.
-    local function forbidden()
-      if not redis.acl_check_cmd then return end
-      for _, command in ipairs({{'HGET', event, 'f'}, {'HSET', event, 'f', 'v'},
-          {'HINCRBY', event, 'f', '1'}, {'EXPIRE', event, '1'}, {'SADD', settled, 'm'},
-          {'SCARD', settled}, {'HINCRBY', total, 'f', '1'}, {'HINCRBY', day, 'f', '1'},
-          {'HINCRBY', minute, 'f', '1'}, {'EXPIRE', minute, '1'},
-          {'XADD', events, '*', 'f', 'v'}, {'HDEL', claims, 'f'}, {'SADD', stragglers, 'm'}}) do
-        if not redis.acl_check_cmd(unpack(command)) then
-          return redis.error_reply('NOPERM our user may not run ' .. command[1] .. ' on '
-            .. command[2])
-        end
       end
     end
 
@@ -102,8 +101,13 @@ enum RecordScripts {
       try(unpack(entry))
     end
 
-    local problem = forbidden() or wrong(event, 'hash') or wrong(settled, 'set')
-      or wrong(stragglers, 'set')
+    local problem = forbidden({{'TYPE', event}, {'HGET', event, 'f'}, {'HSET', event, 'f', 'v'},
+        {'HSETNX', event, 'f', 'v'}, {'HGETALL', event}, {'HINCRBY', event, 'f', '1'},
+        {'EXPIRE', event, '1'}, {'SADD', settled, 'm'}, {'SCARD', settled},
+        {'HINCRBY', total, 'f', '1'}, {'HINCRBY', day, 'f', '1'},
+        {'HINCRBY', minute, 'f', '1'}, {'EXPIRE', minute, '1'},
+        {'XADD', events, '*', 'f', 'v'}, {'HDEL', claims, 'f'}, {'SADD', stragglers, 'm'}})
+      or wrong(event, 'hash') or wrong(settled, 'set') or wrong(stragglers, 'set')
     if problem then return problem end
 
     """

@@ -1,0 +1,60 @@
+import Devices
+import Pipeline
+import Record
+import Telemetry
+import TestBed
+import TestSupport
+import Testing
+
+/// Redis that forbids something, and clocks that differ: an operator's to mend, not the record's
+/// fault. The worker waits, says what for, and goes on.
+@Suite(.serialized) struct DisagreementTests {
+  /// Commands that the worker needs at different steps: reading, opening, claiming, settling.
+  @Test(arguments: ["smembers", "sismember", "sadd", "hincrby", "hset", "xadd", "evalsha"])
+  func aMissingPermissionIsWaitedForAndNamed(command: String) async throws {
+    let bed = try await WorkerBed()
+    try await bed.follow("s1", tokens: [paddedHex(1), paddedHex(2)])
+    _ = try bed.redis.cli(
+      "ACL", "SETUSER", "fanfare", "on", ">secret", "~*", "+@all", "-\(command)")
+    let worker = try await bed.startWorker {
+      $0.redis.username = "fanfare"
+      $0.redis.password = "secret"
+    }
+    try await bed.ready()
+    try await bed.emit("e1")
+    _ = try await bed.until("the worker says what it waits for") {
+      bed.sink.lines.contains { line in
+        line.contains("waiting:") && line.lowercased().contains("noperm")
+          && line.lowercased().contains(command)
+      } ? true : nil
+    }
+    _ = try bed.redis.cli("ACL", "SETUSER", "fanfare", "+@all")
+    let status = try await bed.finished("e1")
+    #expect(status.accepted == 2 && status.pushes == 2 && status.recipients == 2)
+    #expect(status.isBalanced && status.recordErrors == 0)
+    #expect(await bed.simulator.summary().duplicates == 0)
+    #expect(!bed.sink.lines.contains { $0.contains("record sent to the dead letters") })
+    #expect(await worker.stop())
+  }
+
+  /// The event is young by Redis' clock and by everybody else's.
+  @Test func aWorkerWhoseClockIsAheadExpiresNothing() async throws {
+    let bed = try await WorkerBed()
+    try await bed.follow("s1", tokens: [paddedHex(1)])
+    let ahead = try await bed.startWorker {
+      $0.deliver.wallClock = { WallClock.nowMilliseconds() + 3_600_000 }
+    }
+    try await bed.ready()
+    try await bed.emit("e1", expiresIn: 120)
+    _ = try await bed.until("the worker says that its clock is ahead") {
+      bed.sink.lines.contains { $0.contains("ahead of Redis'") } ? true : nil
+    }
+    let running = try await bed.status("e1")
+    #expect(running?.state != .expired && running?.expired ?? 0 == 0)
+    _ = await ahead.stop()
+    let right = try await bed.startWorker { $0.workerID = "worker-2" }
+    let status = try await bed.finished("e1")
+    #expect(status.accepted == 1 && status.expired == 0)
+    #expect(await right.stop())
+  }
+}
