@@ -117,7 +117,9 @@ let testTargets: [Target] = [
   tests("ModelTests", ["Model"]),
   tests("KeyspaceTests", ["Keyspace"]),
   tests("IngestTests", ["Ingest", "Model", "Kafka", "JSON"]),
-  tests("ExpandTests", ["Expand", "Model", "Keyspace", "Redis", "EventLoop", "TestSupport"]),
+  tests(
+    "ExpandTests",
+    ["Expand", "Model", "Keyspace", "Redis", "EventLoop", "TestSupport", "Transport"]),
   tests("RenderTests", ["Render", "Model", "JSON"]),
   tests("DeliverTests", ["Deliver", "EventLoop", "HTTP2", "Model", "TLS", "Transport"]),
   tests("RecordTests", ["Record", "Model", "Keyspace", "Redis", "EventLoop", "TestSupport"]),

@@ -38,6 +38,8 @@ struct Reading: Equatable, Sendable {
   var suppressed = 0
   var skipped = 0
   var pageSizes: [Int] = []
+  /// Users that the reader named.
+  var passedOver: [String] = []
 
   mutating func add(_ page: RecipientPage) {
     followers += page.followers
@@ -102,10 +104,13 @@ extension RedisClient {
     let stage = ExpandStage(redis: self, keyspace: keyspace, options: options)
     let reader = stage.reader(for: segment, fields: fields, topic: app)
     var reading = Reading()
+    defer { #expect(reader.takeSkippedUsers().isEmpty) }
     var failures = 0
     while true {
       do {
-        guard let page = try await reader.next() else { break }
+        let page = try await reader.next()
+        reading.passedOver += reader.takeSkippedUsers().map(\.user)
+        guard let page else { break }
         reading.add(page)
       } catch {
         failures += 1

@@ -1,7 +1,7 @@
 import EventLoop
 
-/// A connection that nobody uses says nothing of itself: its other end may have gone without a word,
-/// may be a replica now, or, behind a proxy, another server.
+/// A connection that nobody uses says nothing of itself: its other end may have gone without a
+/// word, may be a replica now, or, behind a proxy, another server.
 extension RedisClient {
   func scheduleCheck() {
     checkTimer?.cancel()

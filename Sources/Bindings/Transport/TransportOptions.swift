@@ -9,8 +9,8 @@ package struct TransportOptions: Sendable {
   package var keepAliveIdle: Duration
   package var keepAliveInterval: Duration
   package var keepAliveProbes: Int
-  /// For how long what we sent may stay unacknowledged (TCP_USER_TIMEOUT). The kernel's own patience
-  /// is 15 minutes. Linux lets it end the probes too: they end after the longer of the two.
+  /// For how long what we sent may stay unacknowledged (TCP_USER_TIMEOUT; the kernel's own patience
+  /// is 15 minutes). Linux then ends the probes by it too, in place of their number.
   package var userTimeout: Duration
 
   package init(

@@ -11,18 +11,27 @@ package struct ExpandOptions: Sendable {
   package var maximumShardMembers: Int
   /// A profile's value over this is left out and counted as skipped: no payload could hold it.
   package var maximumFieldBytes: Int
-  /// A user whose bindings or profile take more memory in Redis is skipped when they do not fit a
-  /// reply.
-  package var maximumUserBytes: Int
+  /// What one reply may take: a page of users, a shard's members, a piece of a scan. A page of 512
+  /// users takes some 150 KB. Where a page takes more, fewer users are asked for at once; a user
+  /// who does not fit alone is passed over. So for each place of a lane there is at most one reply
+  /// and the page made of it, 2 × `maximumPageBytes`: with 4 places for segments and 16 for small
+  /// events, 80 MiB a lane, if every one of them is as large as it may be.
+  package var maximumPageBytes: Int
+  /// Users of one set that are remembered while it is read by SSCAN, so that nobody is sent to
+  /// twice when Redis is restarted meanwhile: at most 4 MiB a segment. Larger sets should be
+  /// sharded.
+  package var maximumRememberedUsers: Int
 
   package init(
     pageSize: Int = 512, plainSetKey: String? = nil, maximumShardMembers: Int = 16_384,
-    maximumFieldBytes: Int = 4_096, maximumUserBytes: Int = 1 << 20
+    maximumFieldBytes: Int = 4_096, maximumPageBytes: Int = 2 << 20,
+    maximumRememberedUsers: Int = 250_000
   ) {
     self.pageSize = max(1, pageSize)
     self.plainSetKey = plainSetKey
     self.maximumShardMembers = max(1, maximumShardMembers)
     self.maximumFieldBytes = maximumFieldBytes
-    self.maximumUserBytes = maximumUserBytes
+    self.maximumPageBytes = max(4_096, maximumPageBytes)
+    self.maximumRememberedUsers = maximumRememberedUsers
   }
 }

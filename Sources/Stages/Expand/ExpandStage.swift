@@ -28,14 +28,14 @@ package final class ExpandStage {
     let plainKey = plainKey(of: streamer)
     let pipeline = RedisPipeline(["HMGET", key] + FollowerHeading.fields)
     if let plainKey { pipeline.append("TYPE", plainKey) }
-    let replies = try await redis.replies(to: pipeline)
+    let replies = try await FollowerHeading.replies(to: pipeline, key: key, from: redis)
     if let heading = try FollowerHeading.read(replies[0], key: key) {
       return .sharded(
         shards: heading.shards, generation: heading.generation, followers: heading.followers)
     }
     guard let plainKey else { return .none }
     if let error = replies[1].error {
-      throw ExpandError(reply: error, key: plainKey, wanted: "set")
+      throw ExpandError(reply: error, to: "TYPE", key: plainKey, wanted: "set")
     }
     switch replies[1].text {
     case "set": return .plain(key: plainKey)
@@ -50,14 +50,18 @@ package final class ExpandStage {
 
   /// Reads the recipients of a segment. `fields` are the profile fields that templates need, `app`
   /// the app whose bindings are addressed. Nothing is sent before the first `next()`.
+  ///
+  /// With `now` (ms since 1970) reading is given up when the event has expired and Redis is still
+  /// too slow, or its replies still too large, to read its followers.
   package func reader(
-    for segment: Segment, fields: [String], topic app: String
+    for segment: Segment, fields: [String], topic app: String, now: (() -> Int64)? = nil
   ) -> SegmentReader {
     SegmentReader(
       redis: redis, keyspace: keyspace, options: options,
       source: FollowerSource(
         redis: redis, keyspace: keyspace, segment: segment, options: options),
-      fields: fields, app: app)
+      fields: fields, app: app,
+      isExpired: { now.map { segment.event.isExpired(at: $0()) } ?? false })
   }
 
   private func plainKey(of streamer: String) -> String? {

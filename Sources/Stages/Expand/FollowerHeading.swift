@@ -5,6 +5,8 @@ import Redis
 struct FollowerHeading: Equatable {
   static let maximumShards = 65_536
   static let fields = ["shards", "generation", "followers"]
+  /// Three numbers take less; a field of 100 MB is not read.
+  static let maximumBytes = 4_096
 
   let shards: Int
   let generation: Int
@@ -14,9 +16,9 @@ struct FollowerHeading: Equatable {
   static func read(
     _ reply: RedisReply, key: String
   ) throws(ExpandError) -> FollowerHeading? {
-    if let error = reply.error { throw ExpandError(reply: error, key: key, wanted: "hash") }
+    let reply = try reply.array(from: "HMGET", key: key, wanted: "hash")
     guard reply.count == fields.count else {
-      throw ExpandError(.unexpected, "HMGET \(key) answered \(reply.count) fields")
+      throw ExpandError.unexpected(reply, to: "HMGET", key: key)
     }
     if reply[0].isNull && reply[1].isNull { return nil }
     guard let shards = Int(reply[0].text ?? ""), shards >= 1, shards <= maximumShards,
@@ -31,5 +33,20 @@ struct FollowerHeading: Equatable {
     // Only shown, never counted on.
     let followers = max(0, Int(reply[2].text ?? "") ?? 0)
     return FollowerHeading(shards: shards, generation: generation, followers: followers)
+  }
+
+  /// Asks for the heading and for what else is in `pipeline` behind it, little as well.
+  static func replies(
+    to pipeline: RedisPipeline, key: String, from redis: RedisClient
+  ) async throws(ExpandError) -> RedisReplies {
+    do {
+      return try await redis.execute(pipeline, maximumReplyBytes: maximumBytes)
+    } catch {
+      guard error.code == .replyTooLarge else { throw ExpandError(error) }
+      throw ExpandError(
+        .badContent,
+        "\(key) holds more than three numbers: repair it with HSET, or DEL it and import the "
+          + "followers anew", cause: error.description)
+    }
   }
 }

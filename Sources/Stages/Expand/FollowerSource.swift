@@ -8,6 +8,8 @@ struct FollowerBatch {
   var users: [ByteSlice]
   /// Members that cannot be user ids.
   var skipped = 0
+
+  static var empty: FollowerBatch { FollowerBatch(bytes: ByteArena(capacity: 0), users: []) }
 }
 
 /// Where the user ids of a segment come from. Each call of `nextBatch` that throws can be
@@ -15,8 +17,7 @@ struct FollowerBatch {
 ///
 /// When the followers are resharded while a segment waits, its shard is gone. Shards are powers of
 /// two and a user's shard is a remainder, so the same users can be told in the new generation, and
-/// are read there: nobody is lost, somebody may be read twice (harmless: the collapse id makes one
-/// push of two).
+/// are read there: nobody is lost. Who has come before is passed over when reading begins anew.
 final class FollowerSource {
   private enum Reading {
     /// The size of the key is not known yet.
@@ -27,6 +28,8 @@ final class FollowerSource {
     case scan(cursor: String, run: String?)
     /// The segment names its users itself.
     case listed(StragglerList)
+    /// Scanned to its end; left is a look whether the followers were resharded meanwhile.
+    case scanned
   }
 
   private let redis: RedisClient
@@ -38,6 +41,10 @@ final class FollowerSource {
   private var reading: Reading
   /// The generation being read; nil for a plain set.
   private var generation: Int?
+  /// Asked of each scan; halved when that is too much.
+  private var scanCount: Int
+  /// Kept from the first scan on: what is read in one reply cannot begin anew.
+  private var seen: SeenUsers?
   /// How often reading began anew, because Redis was restarted under a scan or the followers were
   /// resharded.
   private(set) var restarts = 0
@@ -47,6 +54,7 @@ final class FollowerSource {
     self.keyspace = keyspace
     self.segment = segment
     self.options = options
+    scanCount = options.pageSize
     switch segment.slice {
     case .shard(let index, let generation):
       self.generation = generation
@@ -71,12 +79,15 @@ final class FollowerSource {
     switch reading {
     case .unknown:
       reading = try await isLarge(key) ? .scan(cursor: "0", run: nil) : .whole
-      return FollowerBatch(bytes: ByteArena(capacity: 0), users: [])
+      return .empty
     case .whole: return try await readWhole(key)
     case .scan(let cursor, let run): return try await scan(key, cursor, run)
     case .listed(let list):
       advance()
       return Self.batch(list)
+    case .scanned:
+      if try await !follow() { advance() }
+      return .empty
     }
   }
 
@@ -92,16 +103,32 @@ final class FollowerSource {
   }
 
   private func isLarge(_ key: String) async throws(ExpandError) -> Bool {
-    let replies = try await redis.replies(to: RedisPipeline(["SCARD", key]))
-    if let error = replies[0].error { throw ExpandError(reply: error, key: key, wanted: "set") }
-    return (replies[0].integer ?? 0) > Int64(options.maximumShardMembers)
+    let replies = try await redis.replies(
+      to: RedisPipeline(["SCARD", key]), maximumBytes: options.maximumPageBytes)
+    if let error = replies[0].error {
+      throw ExpandError(reply: error, to: "SCARD", key: key, wanted: "set")
+    }
+    guard let count = replies[0].integer else {
+      throw ExpandError.unexpected(replies[0], to: "SCARD", key: key)
+    }
+    return count > Int64(options.maximumShardMembers)
   }
 
   private func readWhole(_ key: String) async throws(ExpandError) -> FollowerBatch {
-    let replies = try await redis.replies(to: RedisPipeline(["SMEMBERS", key], headingCommand))
-    if let error = replies[0].error { throw ExpandError(reply: error, key: key, wanted: "set") }
-    let batch = batch(replies[0])
-    if replies[0].count == 0, try follow(replies[1]) { return batch }
+    let replies: RedisReplies
+    do {
+      replies = try await redis.execute(
+        RedisPipeline(["SMEMBERS", key]), maximumReplyBytes: options.maximumPageBytes)
+    } catch {
+      // Not in one piece then.
+      guard error.code == .replyTooLarge || error.code == .timeout else { throw ExpandError(error) }
+      reading = .scan(cursor: "0", run: nil)
+      if error.code == .timeout { throw ExpandError(error) }
+      return .empty
+    }
+    let members = try replies[0].array(from: "SMEMBERS", key: key, wanted: "set")
+    let batch = try batch(members, from: "SMEMBERS", key)
+    if members.count == 0, try await follow() { return batch }
     advance()
     return batch
   }
@@ -109,30 +136,51 @@ final class FollowerSource {
   private func scan(
     _ key: String, _ cursor: String, _ run: String?
   ) async throws(ExpandError) -> FollowerBatch {
-    let pipeline = RedisPipeline(
-      ["SSCAN", key, cursor, "COUNT", String(options.pageSize)], ["INFO", "server"])
-    if generation != nil { pipeline.append(headingCommand) }
-    let replies = try await redis.replies(to: pipeline)
-    if let error = replies[0].error { throw ExpandError(reply: error, key: key, wanted: "set") }
+    let replies: RedisReplies
+    do {
+      replies = try await redis.execute(
+        RedisPipeline(["SSCAN", key, cursor, "COUNT", String(scanCount)], ["INFO", "server"]),
+        maximumReplyBytes: options.maximumPageBytes)
+    } catch {
+      try askForLess(error, key)
+      return .empty
+    }
+    let scanned = try replies[0].array(from: "SSCAN", key: key, wanted: "set")
     // Where INFO is forbidden there is no telling; the operator's documentation says so.
-    let answering = Self.runIdentifier(replies[1])
+    let answering = RedisRole.runIdentifier(replies[1])
     if cursor != "0", run != answering {
       restarts += 1
       reading = .scan(cursor: "0", run: nil)
-      return FollowerBatch(bytes: ByteArena(capacity: 0), users: [])
+      return .empty
     }
-    guard let next = replies[0][0].text else {
-      throw ExpandError(.unexpected, "SSCAN \(key) answered no cursor")
+    guard scanned.count == 2, let next = scanned[0].text else {
+      throw ExpandError.unexpected(scanned, to: "SSCAN", key: key)
     }
-    let batch = batch(replies[0][1])
+    if seen == nil { seen = SeenUsers(maximum: options.maximumRememberedUsers) }
+    let members = try scanned[1].array(from: "SSCAN", key: key, wanted: "set")
+    let batch = try batch(members, from: "SSCAN", key)
     if next != "0" {
       reading = .scan(cursor: next, run: answering)
     } else if generation == nil {
       advance()
-    } else if try !follow(replies[2]) {
-      advance()
+    } else {
+      reading = .scanned
     }
     return batch
+  }
+
+  /// After a piece of a scan that was too large or too slow. Throws what asking for less does not
+  /// mend.
+  private func askForLess(_ error: RedisError, _ key: String) throws(ExpandError) {
+    guard error.code == .replyTooLarge || error.code == .timeout else { throw ExpandError(error) }
+    guard scanCount > 1 || error.code == .timeout else {
+      throw ExpandError(
+        .badContent,
+        "\(key) holds members of more than \(options.maximumPageBytes) bytes, which are no users: "
+          + "SREM them", cause: error.description)
+    }
+    scanCount = max(1, scanCount / 2)
+    if error.code == .timeout { throw ExpandError(error) }
   }
 
   private func advance() {
@@ -140,14 +188,14 @@ final class FollowerSource {
     reading = generation == nil ? .scan(cursor: "0", run: nil) : .unknown
   }
 
-  private var headingCommand: [String] {
-    ["HMGET", keyspace.followers(of: segment.event.streamer)] + FollowerHeading.fields
-  }
-
   /// Turns to the current generation when that is not the one being read.
-  private func follow(_ heading: RedisReply) throws(ExpandError) -> Bool {
+  private func follow() async throws(ExpandError) -> Bool {
     let streamer = segment.event.streamer
-    let current = try FollowerHeading.read(heading, key: keyspace.followers(of: streamer))
+    let headingKey = keyspace.followers(of: streamer)
+    let replies = try await FollowerHeading.replies(
+      to: RedisPipeline(["HMGET", headingKey] + FollowerHeading.fields), key: headingKey,
+      from: redis)
+    let current = try FollowerHeading.read(replies[0], key: headingKey)
     guard let current, current.generation != generation,
       case .shard(let index, _) = segment.slice
     else { return false }
@@ -170,11 +218,20 @@ final class FollowerSource {
     return true
   }
 
-  private func batch(_ members: RedisReply) -> FollowerBatch {
+  private func batch(
+    _ members: RedisReply, from command: String, _ key: String
+  ) throws(ExpandError) -> FollowerBatch {
     var batch = FollowerBatch(bytes: ByteArena(capacity: 16 * members.count), users: [])
     batch.users.reserveCapacity(members.count)
     let shard = foreignShard
-    members.forEachElement { _, _, user in
+    let seen = seen
+    var areStrings = true
+    members.forEachElement { _, kind, user in
+      guard kind == .string else {
+        areStrings = false
+        return
+      }
+      guard seen?.insert(user) != false else { return }
       guard Keyspace.isIdentifier(user) else {
         batch.skipped += 1
         return
@@ -182,6 +239,7 @@ final class FollowerSource {
       if let shard, Keyspace.shard(of: user, shards: shard.count) != shard.index { return }
       batch.users.append(batch.bytes.append(user))
     }
+    guard areStrings else { throw ExpandError.unexpected(members, to: command, key: key) }
     return batch
   }
 
@@ -189,12 +247,5 @@ final class FollowerSource {
   private var foreignShard: (index: Int, count: Int)? {
     guard case .shard(let index, let own) = segment.slice, own != generation else { return nil }
     return (index, segment.count)
-  }
-
-  static func runIdentifier(_ reply: RedisReply) -> String? {
-    guard let text = reply.text else { return nil }
-    return text.split(whereSeparator: \.isNewline).first { $0.hasPrefix("run_id:") }.map {
-      String($0.dropFirst("run_id:".count))
-    }
   }
 }

@@ -1,3 +1,4 @@
+import Keyspace
 import Model
 import Redis
 
@@ -7,21 +8,25 @@ import Redis
 struct PageBuilder {
   private let parser: BindingParser
   private let maximumFieldBytes: Int
+  private let keyspace: Keyspace
 
-  init(app: String, maximumFieldBytes: Int) {
+  init(app: String, maximumFieldBytes: Int, keyspace: Keyspace) {
     parser = BindingParser(app: app)
     self.maximumFieldBytes = maximumFieldBytes
+    self.keyspace = keyspace
   }
 
   /// `replies` holds for each user the members of its set, then `muted` and the page's fields.
-  /// Throws what is neither a value nor another type at a key: then the page stays empty.
+  /// Throws what is neither a value nor another type at a key: then the page stays empty. A user
+  /// with another type at a key is passed over, and returned by name: whether that is a device, or
+  /// somebody who muted the streamer, nobody can tell.
   func build(
     _ page: RecipientPage, users: ArraySlice<ByteSlice>, of names: ByteArena,
     from replies: RedisReplies
-  ) throws(ExpandError) {
+  ) throws(ExpandError) -> [SkippedUser] {
     var draft = PageDraft(
       fieldCount: page.fieldNames.count, users: users.count, start: page.bytes.count)
-    let bound = try measure(users, replies, &draft)
+    let bound = try measure(users, of: names, replies, &draft)
     let base = UnsafeRawPointer(names.base)
     _ = page.bytes.append(atMost: bound) { room in
       draft.room = room
@@ -40,12 +45,14 @@ struct PageBuilder {
     page.recipients = draft.recipients
     page.bindings = draft.bindings
     page.fields = draft.fields
+    return draft.wrongTypes
   }
 
   /// Looks at every reply's type, counts the users skipped, and returns the bytes that the page
   /// takes at most.
   private func measure(
-    _ users: ArraySlice<ByteSlice>, _ replies: RedisReplies, _ draft: inout PageDraft
+    _ users: ArraySlice<ByteSlice>, of names: ByteArena, _ replies: RedisReplies,
+    _ draft: inout PageDraft
   ) throws(ExpandError) -> Int {
     var bytes = 0
     var index = 0
@@ -54,17 +61,23 @@ struct PageBuilder {
       let profile = replies[index + 1]
       index += 2
       if bindings.kind != .array || profile.kind != .array {
-        try Self.expectWrongType(bindings, wanted: "set of bindings")
-        try Self.expectWrongType(profile, wanted: "hash with a profile")
+        draft.wrongTypes.append(
+          try skippedUser(names.string(user), bindings: bindings, profile: profile))
         draft.skipped += 1
+        continue
       }
+      // One field more or less, and those behind it would be another field's.
+      var isSound = profile.count == draft.fieldCount + 1
       bytes += Int(user.count)
-      bindings.forEachElement { _, _, member in
+      bindings.forEachElement { _, kind, member in
+        if kind != .string { isSound = false }
         if member.count <= BindingParser.maximumMemberBytes { bytes += member.count }
       }
-      profile.forEachElement { _, _, value in
+      profile.forEachElement { _, kind, value in
+        if kind != .string, kind != .null { isSound = false }
         if value.count <= maximumFieldBytes { bytes += value.count }
       }
+      if !isSound { throw unsound(names.string(user), bindings: bindings, profile: profile) }
     }
     return bytes
   }
@@ -73,6 +86,7 @@ struct PageBuilder {
     _ user: UnsafeRawBufferPointer, bindings: RedisReply, profile: RedisReply,
     to draft: inout PageDraft
   ) {
+    guard bindings.kind == .array, profile.kind == .array else { return }
     let first = draft.bindings.count
     let mark = draft.used
     bindings.forEachElement { _, _, member in
@@ -125,17 +139,35 @@ struct PageBuilder {
     value.count == 1 ? value[0] == 0x31 : value.count == 4 && value.elementsEqual("true".utf8)
   }
 
-  private static func expectWrongType(
-    _ reply: RedisReply, wanted: String
-  ) throws(ExpandError) {
-    if reply.kind == .array { return }
-    guard let error = reply.error else {
-      throw ExpandError(
-        .unexpected, "Redis answered no \(wanted) but a reply of kind \(reply.kind)")
+  /// Throws unless what stands in the way is another type at one of the user's keys.
+  private func skippedUser(
+    _ user: String, bindings: RedisReply, profile: RedisReply
+  ) throws(ExpandError) -> SkippedUser {
+    let reads = [
+      (bindings, "SMEMBERS", keyspace.bindings(user: user), "set of bindings"),
+      (profile, "HMGET", keyspace.profile(user: user), "hash with a profile"),
+    ]
+    var reasons: [String] = []
+    for (reply, command, key, wanted) in reads where reply.kind != .array {
+      guard let error = reply.error else {
+        throw ExpandError.unexpected(reply, to: command, key: key)
+      }
+      guard error.kind == .wrongType else {
+        throw ExpandError(reply: error, to: command, key: key, wanted: wanted)
+      }
+      reasons.append("\(key) is not a \(wanted)")
     }
-    if error.kind != .wrongType {
-      throw ExpandError(reply: error, key: "the key of a user", wanted: wanted)
-    }
+    return SkippedUser(user: user, reason: reasons.joined(separator: "; "))
+  }
+
+  /// What neither SMEMBERS nor HMGET answers.
+  private func unsound(
+    _ user: String, bindings: RedisReply, profile: RedisReply
+  ) -> ExpandError {
+    let areStrings = (0..<bindings.count).allSatisfy { bindings[$0].kind == .string }
+    return areStrings
+      ? ExpandError.unexpected(profile, to: "HMGET", key: keyspace.profile(user: user))
+      : ExpandError.unexpected(bindings, to: "SMEMBERS", key: keyspace.bindings(user: user))
   }
 }
 
@@ -151,6 +183,7 @@ private struct PageDraft {
   var fields: [ByteSlice] = []
   var suppressed = 0
   var skipped = 0
+  var wrongTypes: [SkippedUser] = []
 
   init(fieldCount: Int, users: Int, start: Int) {
     self.fieldCount = fieldCount

@@ -5,35 +5,41 @@ import Redis
 /// The recipients of one segment, page by page, one round trip a page. Confined to one lane.
 ///
 /// When `next()` throws a transient error, call it again after a while: the page that did not come
-/// is asked for once more; no follower is lost, and none comes twice but for two cases, which
-/// `restarts` counts: Redis was restarted while a set was scanned (its cursor means nothing to
-/// another run, so the scan begins anew), or the followers were resharded. Both are harmless, the
-/// collapse id makes one push of two.
+/// is asked for once more; no follower is lost, and none comes twice, also when Redis was restarted
+/// while a set was scanned (its cursor means nothing to another run, so the scan begins anew) or
+/// the followers were resharded; `restarts` counts those. Only a set of more than
+/// `maximumRememberedUsers` can repeat some then: harmless, the collapse id makes one push of two.
 package final class SegmentReader {
   private let redis: RedisClient
-  private let keyspace: Keyspace
   private let options: ExpandOptions
   private let source: FollowerSource
   private let fields: [String]
   private let builder: PageBuilder
+  private let isExpired: () -> Bool
   private let pipeline = RedisPipeline(capacity: 64 * 1024)
   private let bindingsCommand: RedisCommandTemplate
   private let profileCommand: RedisCommandTemplate
+  private var pace: PagePace
   private var batch: FollowerBatch?
   private var position = 0
   /// Ids that no page has reported yet.
   private var skipped = 0
+  private var skippedUsers: [SkippedUser] = []
+  /// Of those that are named; all are counted.
+  private static let maximumNamed = 16
 
   init(
     redis: RedisClient, keyspace: Keyspace, options: ExpandOptions, source: FollowerSource,
-    fields: [String], app: String
+    fields: [String], app: String, isExpired: @escaping () -> Bool
   ) {
     self.redis = redis
-    self.keyspace = keyspace
     self.options = options
     self.source = source
     self.fields = fields
-    builder = PageBuilder(app: app, maximumFieldBytes: options.maximumFieldBytes)
+    self.isExpired = isExpired
+    pace = PagePace(maximumUsers: options.pageSize, maximumBytes: options.maximumPageBytes)
+    builder = PageBuilder(
+      app: app, maximumFieldBytes: options.maximumFieldBytes, keyspace: keyspace)
     bindingsCommand = RedisCommandTemplate("SMEMBERS", key: keyspace.bindingsParts)
     profileCommand = RedisCommandTemplate(
       "HMGET", key: keyspace.profileParts, after: ["muted"] + fields)
@@ -42,6 +48,12 @@ package final class SegmentReader {
   /// How often reading began anew; worth a note in the log when it grows.
   package var restarts: Int { source.restarts }
 
+  /// Who was passed over since the last call, the first few of them: for the log.
+  package func takeSkippedUsers() -> [SkippedUser] {
+    defer { skippedUsers = [] }
+    return skippedUsers
+  }
+
   /// The next page, nil after the last. A page may have no recipients: nobody of it has devices.
   package func next() async throws(ExpandError) -> RecipientPage? {
     while true {
@@ -49,23 +61,34 @@ package final class SegmentReader {
         let users = batch.users[position..<(position + pageLength(batch.users.count - position))]
         guard let replies = try await fetch(users, of: batch) else { continue }
         let page = RecipientPage(fieldNames: fields)
-        try builder.build(page, users: users, of: batch.bytes, from: replies)
+        for user in try builder.build(page, users: users, of: batch.bytes, from: replies) {
+          name(user)
+        }
         position += users.count
         page.skipped += skipped
         skipped = 0
         return page
       }
-      guard let next = try await source.nextBatch() else { return rest() }
+      guard let next = try await nextBatch() else { return rest() }
       batch = next
       position = 0
       skipped += next.skipped
     }
   }
 
+  private func nextBatch() async throws(ExpandError) -> FollowerBatch? {
+    do {
+      return try await source.nextBatch()
+    } catch {
+      throw error.code == .slow && isExpired() ? Self.expired(error.description) : error
+    }
+  }
+
   /// A scan answers about as many as it was asked for, now and then some more: such a page stays
   /// whole.
   private func pageLength(_ left: Int) -> Int {
-    left > 2 * options.pageSize || (batch?.users.count ?? 0) > 2 * options.pageSize
+    if pace.isSlowed { return min(left, pace.users) }
+    return left > 2 * options.pageSize || (batch?.users.count ?? 0) > 2 * options.pageSize
       ? min(left, options.pageSize) : left
   }
 
@@ -80,8 +103,8 @@ package final class SegmentReader {
     return page
   }
 
-  /// Bindings and profile of every user; nil when users were taken out of the batch, so that the
-  /// page must be cut anew.
+  /// Bindings and profile of every user; nil when that was too much, so that the page must be cut
+  /// anew.
   private func fetch(
     _ users: ArraySlice<ByteSlice>, of batch: FollowerBatch
   ) async throws(ExpandError) -> RedisReplies? {
@@ -91,37 +114,45 @@ package final class SegmentReader {
       pipeline.append(profileCommand, batch.bytes[user])
     }
     do {
-      return try await redis.execute(pipeline)
+      let replies = try await redis.execute(pipeline, maximumReplyBytes: options.maximumPageBytes)
+      pace.fitted(users.count, bytes: replies.byteCount)
+      return replies
     } catch {
-      // The connection breaks on a reply over the limit.
-      if error.code == .replyTooLarge, try await removeHeavy(users, of: batch) { return nil }
-      throw ExpandError(error)
+      try askForLess(error, users, of: batch)
+      return nil
     }
   }
 
-  /// A user with 512 MB in a field would make every reply too large, for ever. Asks for sizes
-  /// instead of contents, and takes out who is over the limit. Returns whether there was somebody.
-  private func removeHeavy(
-    _ users: ArraySlice<ByteSlice>, of batch: FollowerBatch
-  ) async throws(ExpandError) -> Bool {
-    let pipeline = RedisPipeline()
-    for user in users {
-      for parts in [keyspace.bindingsParts, keyspace.profileParts] {
-        let name = batch.bytes[user]
-        let key = parts.prefix + name + parts.suffix
-        pipeline.append(["MEMORY", "USAGE", String(decoding: key, as: UTF8.self), "SAMPLES", "0"])
-      }
-    }
-    let replies = try await redis.replies(to: pipeline)
-    let heavy = users.indices.filter { index in
-      let first = 2 * (index - users.startIndex)
-      return (first...first + 1).contains {
-        (replies[$0].integer ?? 0) > Int64(options.maximumUserBytes)
-      }
-    }
-    guard !heavy.isEmpty else { return false }
-    for index in heavy.reversed() { self.batch?.users.remove(at: index) }
-    skipped += heavy.count
-    return true
+  /// Throws what asking for less does not mend, or what must be waited out before.
+  private func askForLess(
+    _ error: RedisError, _ users: ArraySlice<ByteSlice>, of batch: FollowerBatch
+  ) throws(ExpandError) {
+    guard error.code == .replyTooLarge || error.code == .timeout else { throw ExpandError(error) }
+    guard !isExpired() else { throw Self.expired(error.description) }
+    pace.tooMuch(users.count)
+    // Redis may be slow for reasons of its own: nobody is passed over for that.
+    if error.code == .timeout { throw ExpandError(error) }
+    if users.count == 1, let user = users.first { passOver(batch.bytes.string(user)) }
+  }
+
+  /// A user with 512 MB in a field would make every reply too large, for ever.
+  private func passOver(_ user: String) {
+    position += 1
+    skipped += 1
+    name(
+      SkippedUser(
+        user: user,
+        reason: "bindings and profile take more than \(options.maximumPageBytes) bytes"))
+  }
+
+  private func name(_ user: SkippedUser) {
+    if skippedUsers.count < Self.maximumNamed { skippedUsers.append(user) }
+  }
+
+  private static func expired(_ cause: String) -> ExpandError {
+    ExpandError(
+      .expired,
+      "the event expired before its followers could be read: Redis is too slow, or "
+        + "holds too much of them", cause: cause)
   }
 }
