@@ -24,6 +24,31 @@ struct FittingTests {
     #expect(PayloadFitter.fit("", into: 0) == "")
   }
 
+  @Test(
+    "A bidi control whose end is cut off goes too, a pair and what never ends stay",
+    arguments: [
+      ("a\u{202E}bcdefghij\u{202C}k", 10, "abcd…"),
+      ("a\u{2067}bcdefghij\u{2069}k", 10, "abcd…"),
+      ("\u{2068}b\u{2069}cdefghij", 12, "\u{2068}b\u{2069}cd…"),
+      ("\u{2067}\u{202B}bcdefghij\u{2069}k", 11, "bc…"),
+      ("\u{202B}bcdefghijk", 10, "\u{202B}bcde…"),
+      ("a\u{202C}bcdefghijk", 10, "a\u{202C}bcd…"),
+    ])
+  func cutPairs(_ text: String, room: Int, kept: String) {
+    let fitted = PayloadFitter.fit(text, into: room)
+    #expect(fitted.unicodeScalars.elementsEqual(kept.unicodeScalars), "\(fitted.debugDescription)")
+    #expect(JSONEscaping.escapedCount(fitted.utf8) <= room)
+  }
+
+  @Test("A name's pair of bidi controls is not left open when the text is cut")
+  func cutPairOfAName() throws {
+    let name = "\u{202E}" + String(repeating: "a", count: 5_000) + "\u{202C}"
+    let payload = try #require(
+      Samples.payload(try Samples.prepare(), ["name": Array(name.utf8)]))
+    let body = try #require(try StrictJSON(payload).text("aps.alert.body"))
+    #expect(body.hasPrefix("Hi aaaa") && body.hasSuffix("a…"))
+  }
+
   @Test("One Character of 10,000 combining marks is left out whole")
   func combiningMarks() throws {
     let name = "a" + String(repeating: "\u{301}", count: 10_000)

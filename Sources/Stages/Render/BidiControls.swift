@@ -22,7 +22,19 @@ enum BidiControls {
   }
 
   static func cleaned(_ text: String) -> String {
-    let unpaired = unpairedControls(of: text)
+    let unpaired = Unpaired(of: text)
+    return removing(unpaired.unending.union(unpaired.others), from: text)
+  }
+
+  /// `beginning`, with which `whole` begins, without the controls that end in the rest of it. What
+  /// ends nowhere in the whole is the template's own, and stays.
+  static func beginning(_ beginning: String, of whole: String) -> String {
+    let unpaired = Unpaired(of: beginning).unending
+    guard !unpaired.isEmpty else { return beginning }
+    return removing(unpaired.subtracting(Unpaired(of: whole).unending), from: beginning)
+  }
+
+  private static func removing(_ unpaired: Set<Int>, from text: String) -> String {
     guard !unpaired.isEmpty else { return text }
     var result = String.UnicodeScalarView()
     for (index, scalar) in text.unicodeScalars.enumerated() where !unpaired.contains(index) {
@@ -34,28 +46,34 @@ enum BidiControls {
   /// The positions, in scalars, of the controls that have no partner (UAX 9, BD9 and BD11): an
   /// isolate ends at its U+2069, which also ends what was opened inside it; U+202C ends an
   /// embedding of the same isolate.
-  private static func unpairedControls(of text: String) -> Set<Int> {
-    var open: [(isIsolate: Bool, index: Int)] = []
-    var openIsolates = 0
-    var unpaired: Set<Int> = []
-    for (index, scalar) in text.unicodeScalars.enumerated() {
-      switch scalar.value {
-      case 0x202A, 0x202B, 0x202D, 0x202E: open.append((false, index))
-      case 0x2066, 0x2067, 0x2068:
-        open.append((true, index))
-        openIsolates += 1
-      case 0x202C:
-        if open.last?.isIsolate == false { open.removeLast() } else { unpaired.insert(index) }
-      case 0x2069:
-        guard openIsolates > 0 else {
-          unpaired.insert(index)
-          continue
+  private struct Unpaired {
+    /// Opened, and nothing ends it.
+    var unending: Set<Int> = []
+    /// What ends nothing, and what ended with the isolate around it.
+    var others: Set<Int> = []
+
+    init(of text: String) {
+      var open: [(isIsolate: Bool, index: Int)] = []
+      var openIsolates = 0
+      for (index, scalar) in text.unicodeScalars.enumerated() {
+        switch scalar.value {
+        case 0x202A, 0x202B, 0x202D, 0x202E: open.append((false, index))
+        case 0x2066, 0x2067, 0x2068:
+          open.append((true, index))
+          openIsolates += 1
+        case 0x202C:
+          if open.last?.isIsolate == false { open.removeLast() } else { others.insert(index) }
+        case 0x2069:
+          guard openIsolates > 0 else {
+            others.insert(index)
+            continue
+          }
+          openIsolates -= 1
+          while let last = open.popLast(), !last.isIsolate { others.insert(last.index) }
+        default: continue
         }
-        openIsolates -= 1
-        while let last = open.popLast(), !last.isIsolate { unpaired.insert(last.index) }
-      default: continue
       }
+      unending = Set(open.map(\.index))
     }
-    return unpaired.union(open.map(\.index))
   }
 }

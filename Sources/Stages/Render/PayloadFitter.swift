@@ -34,7 +34,8 @@ struct PayloadFitter {
   }
 
   /// The longest beginning of `text` that fits with "…" behind it into `room` bytes of JSON, when
-  /// the whole does not; "…" alone, or nothing, when not one Character does.
+  /// the whole does not; "…" alone, or nothing, when not one Character does. A bidi control whose
+  /// partner is cut off goes too: it would turn what stands behind the text.
   static func fit(_ text: String, into room: Int) -> String {
     var used = 0
     var cut = text.startIndex
@@ -50,7 +51,7 @@ struct PayloadFitter {
     guard ellipsis.utf8.count <= room else { return "" }
     var kept = text[..<cut]
     while kept.last?.isWhitespace == true { kept.removeLast() }
-    return kept + ellipsis
+    return BidiControls.beginning(String(kept), of: text) + ellipsis
   }
 
   private func fieldText() -> String {
