@@ -74,7 +74,7 @@ struct ReplyStorage: ~Copyable {
   }
 
   private mutating func growBytes(_ more: Int) {
-    byteCapacity = max(byteCapacity * 2, byteCount + more)
+    byteCapacity = max(min(byteCapacity * 2, maximumBytes), byteCount + more)
     let grown = UnsafeMutableRawPointer.allocate(byteCount: byteCapacity, alignment: 8)
     grown.copyMemory(from: bytes, byteCount: byteCount)
     bytes.deallocate()
