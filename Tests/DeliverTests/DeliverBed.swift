@@ -19,6 +19,7 @@ final class DeliverBed {
   let clock: ManualClock
   let notices: Notices
   private(set) var settledBatches = 0
+  let canSign = Flag(true)
   static let certificates = Result { try Certificates() }
 
   /// Where the sandbox's pushes go.
@@ -47,6 +48,7 @@ final class DeliverBed {
     if place == .refused { sandbox.stop() }
     let clock = ManualClock()
     let notices = Notices()
+    let canSign = canSign
     self.clock = clock
     self.notices = notices
     var options = DeliverOptions(
@@ -62,7 +64,11 @@ final class DeliverBed {
     configure(&options)
     let tokens = ProviderTokenSource(
       keyID: "KEYKEYKEY1", teamID: "TEAMTEAM01", lifetime: .seconds(50 * 60),
-      base64URL: { Base64URL.encode($0) }, sign: { _ in [UInt8](repeating: 7, count: 64) })
+      base64URL: { Base64URL.encode($0) },
+      sign: { _ in
+        guard canSign.value.load(ordering: .relaxed) else { throw SigningRefused() }
+        return [UInt8](repeating: 7, count: 64)
+      })
     stage = DeliverStage(options: options, tokens: tokens, loop: loop)
     stage.start()
   }
@@ -138,6 +144,14 @@ final class ManualClock: Sendable {
   let milliseconds = Atomic<Int64>(1_700_000_000_000)
   func advance(_ by: Int64) { milliseconds.wrappingAdd(by, ordering: .relaxed) }
 }
+
+/// What a test turns on and off.
+final class Flag: Sendable {
+  let value: Atomic<Bool>
+  init(_ value: Bool) { self.value = Atomic(value) }
+}
+
+private struct SigningRefused: Error {}
 
 final class Notices: Sendable {
   let all = Mutex<[DeliverNotice]>([])

@@ -19,6 +19,8 @@ import Testing
       (403, "BadCertificate", .hold(.badCertificate)),
       (403, "ExpiredProviderToken", .renewToken),
       (403, "Forbidden", .reject(.forbidden)),
+      (403, nil, .hold(.other)),
+      (403, "SomethingNew", .hold(.other)),
       (404, nil, .rejectAndAlert(.badPath)),
       (405, nil, .rejectAndAlert(.methodNotAllowed)),
       (410, "Unregistered", .prune(.unregistered)),
@@ -39,11 +41,51 @@ import Testing
     #expect(RejectionTable.disposition(status: status, reason: reason) == disposition)
   }
 
-  /// A body cannot turn a permanent refusal into something that is sent for ever.
-  @Test func knowsEveryReasonOfOurVocabulary() {
+  /// A refusal is final whatever status it comes with, and so is a status whose reason is new.
+  @Test func judgesByTheReasonBeforeTheStatus() {
+    for status in [400, 403, 429, 500, 503] {
+      let judge = { (reason: RejectionReason) in
+        RejectionTable.disposition(status: status, reason: reason.name)
+      }
+      #expect(judge(.badDeviceToken) == .setAside(.badDeviceToken))
+      #expect(judge(.unregistered) == .prune(.unregistered))
+      #expect(judge(.payloadTooLarge) == .reject(.payloadTooLarge))
+      #expect(judge(.badTopic) == .rejectAndAlert(.badTopic))
+      #expect(judge(.invalidProviderToken) == .hold(.invalidProviderToken))
+      #expect(judge(.expiredProviderToken) == .renewToken)
+      #expect(judge(.tooManyRequests) == .retry(.tooManyRequests))
+      #expect(judge(.shutdown) == .retryElsewhere(.shutdown))
+    }
+  }
+
+  /// Each reason of Apple's, and nothing else, is tried again; the list is the table's, by hand.
+  @Test func everyReasonOfApplesHasItsRow() {
+    let again: Set<RejectionReason> = [
+      .tooManyRequests, .internalServerError, .serviceUnavailable, .shutdown, .idleTimeout,
+      .badCertificate, .badCertificateEnvironment, .invalidProviderToken, .missingProviderToken,
+      .unrelatedKeyIdInToken, .badEnvironmentKeyIdInToken, .tooManyProviderTokenUpdates,
+      .expiredProviderToken,
+    ]
     for reason in RejectionReason.allCases {
       let disposition = RejectionTable.disposition(status: 400, reason: reason.name)
-      #expect(disposition != .accepted)
+      let isFinal =
+        switch disposition {
+        case .reject, .rejectAndAlert, .prune, .setAside: true
+        case .accepted, .retry, .retryElsewhere, .renewToken, .hold: false
+        }
+      #expect(isFinal == !again.contains(reason), "\(reason)")
+    }
+  }
+
+  @Test func onlyWhatMayBeOneDevicesMatterHasALimit() {
+    for reason in RejectionReason.allCases {
+      let limit = RejectionTable.limit(of: reason)
+      switch reason {
+      case .tooManyRequests: #expect(limit == .init(tries: 10, whileOthersSucceed: false))
+      case .internalServerError, .serviceUnavailable, .shutdown, .idleTimeout, .unanswered:
+        #expect(limit == .init(tries: 10, whileOthersSucceed: true))
+      default: #expect(limit == nil)
+      }
     }
   }
 

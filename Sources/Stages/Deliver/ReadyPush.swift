@@ -11,6 +11,9 @@ struct ReadyPush {
   /// It was sent to ask whether our credentials are taken.
   var isProbe = false
 
+  /// Monotonic nanoseconds of the answer that asked for another try; 0: none here.
+  var answeredAt: UInt64 = 0
+
   var tally: SegmentTally { batch.tally }
   var topic: String { batch.headers.topic }
 

@@ -123,8 +123,9 @@ extension Route {
     var push = push
     push.history.countTry()
     let limit = RejectionTable.limit(of: reason)
-    // While Apple takes others, it is the device or the push that it does not take.
-    let othersSucceed = lastAcceptedAt >= sentAt
+    // When Apple took others between its last two tries, it is this push that it does not take.
+    let othersSucceed = lastAcceptedAt >= (push.answeredAt > 0 ? push.answeredAt : sentAt)
+    push.answeredAt = loop.now
     if let limit, Int(push.history.tries) >= limit.tries, !limit.whileOthersSucceed || othersSucceed
     {
       return push.batch.settle(push.index, .rejected(reason))

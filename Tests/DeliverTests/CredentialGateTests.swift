@@ -1,0 +1,98 @@
+import Testing
+
+@testable import Deliver
+
+@Suite struct CredentialGateTests {
+  private let hold: UInt64 = 15_000_000_000
+
+  @Test func anUnusedGateIsOpenAndRemembersNothing() {
+    let gate = Gate()
+    #expect(gate.isOpen && !gate.isWatching && !gate.isRefused)
+    #expect(gate.allows(at: 0, hasUntried: false))
+    let opened = gate.taken()
+    #expect(!opened)
+  }
+
+  @Test func oneRefusalAsksOthersAtOnceAFewAtATime() {
+    let gate = Gate()
+    #expect(gate.refused(refusals: 1, at: 0, hold: hold) == .wait)
+    #expect(!gate.isOpen && !gate.isRefused)
+    for _ in 0..<4 {
+      #expect(gate.allows(at: 0, hasUntried: true))
+      gate.probeSent()
+    }
+    #expect(!gate.allows(at: 0, hasUntried: true))
+    gate.probeReturned()
+    #expect(gate.taken())
+    #expect(gate.isOpen && gate.allows(at: 0, hasUntried: false))
+  }
+
+  @Test func aPushRefusedTwiceWhileOthersAreTakenIsRejected() {
+    let gate = Gate()
+    #expect(gate.refused(refusals: 1, at: 0, hold: hold) == .wait)
+    _ = gate.taken()
+    #expect(gate.refused(refusals: 2, at: 1, hold: hold) == .reject)
+    // It is that push's matter: nobody else waits.
+    #expect(gate.isOpen)
+  }
+
+  @Test func aPushRefusedTwiceIsNotRejectedWhenNobodyIsTaken() {
+    let gate = Gate()
+    #expect(gate.refused(refusals: 2, at: 0, hold: hold) == .wait)
+    #expect(gate.refused(refusals: 3, at: 0, hold: hold) == .hold(until: hold))
+    #expect(gate.isRefused)
+  }
+
+  @Test func refusedProbesHoldAndFewerAskAfterwards() {
+    let gate = Gate()
+    for _ in 0..<3 { #expect(gate.refused(refusals: 1, at: 0, hold: hold) == .wait) }
+    #expect(gate.refused(refusals: 1, at: 7, hold: hold) == .hold(until: 7 + hold))
+    #expect(gate.opensAt == 7 + hold)
+    // What comes late changes nothing.
+    #expect(gate.refused(refusals: 1, at: 9, hold: hold) == .hold(until: 7 + hold))
+    #expect(!gate.allows(at: 6 + hold, hasUntried: true))
+    #expect(gate.allows(at: 7 + hold, hasUntried: true))
+    gate.probeSent()
+    #expect(gate.allows(at: 7 + hold, hasUntried: true))
+    gate.probeSent()
+    #expect(!gate.allows(at: 7 + hold, hasUntried: true))
+    #expect(gate.isRefused)
+    gate.probeReturned()
+    #expect(gate.refused(refusals: 1, at: 8 + hold, hold: hold) == .wait)
+    gate.probeReturned()
+    #expect(gate.refused(refusals: 1, at: 8 + hold, hold: hold) == .hold(until: 8 + 2 * hold))
+    #expect(gate.taken())
+    #expect(gate.isOpen && !gate.isRefused)
+  }
+
+  @Test func oneTokensRefusalsKeepNoOtherTokenWaiting() {
+    let gate = Gate()
+    #expect(gate.refused(refusals: 1, at: 0, hold: hold) == .wait)
+    #expect(gate.refused(refusals: 2, at: 1, hold: hold) == .hold(until: 1 + hold))
+    #expect(!gate.allows(at: 2, hasUntried: false))
+    #expect(gate.allows(at: 2, hasUntried: true))
+    // A second token is refused too: now it is not about a token.
+    #expect(gate.refused(refusals: 1, at: 3, hold: hold) == .hold(until: 1 + hold))
+    #expect(!gate.allows(at: 4, hasUntried: true))
+  }
+}
+
+/// The machine behind a reference, since an expectation calls nothing that changes a value.
+private final class Gate {
+  private var machine = CredentialGate()
+
+  var isOpen: Bool { machine.isOpen }
+  var isWatching: Bool { machine.isWatching }
+  var isRefused: Bool { machine.isRefused }
+  var opensAt: UInt64? { machine.opensAt }
+
+  func allows(at now: UInt64, hasUntried: Bool) -> Bool {
+    machine.allows(at: now, hasUntried: hasUntried)
+  }
+  func probeSent() { machine.probeSent() }
+  func probeReturned() { machine.probeReturned() }
+  func taken() -> Bool { machine.taken() }
+  func refused(refusals: Int, at now: UInt64, hold: UInt64) -> CredentialGate.Verdict {
+    machine.refused(refusals: refusals, at: now, hold: hold)
+  }
+}

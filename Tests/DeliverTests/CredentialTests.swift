@@ -1,0 +1,114 @@
+import EventLoop
+import Model
+import Synchronization
+import Testing
+
+@testable import Deliver
+
+/// Refusals of our credentials, over real connections: whose matter they are.
+@Suite struct CredentialTests {
+  private func devices(_ count: Int) -> [(environment: APNsEnvironment, token: String)] {
+    hexadecimal(count).map { (.production, $0) }
+  }
+
+  private static let invalid = FakeServer.Reply.answer(403, #"{"reason":"InvalidProviderToken"}"#)
+
+  /// The push that is refused must not be the one that asks again while everybody waits.
+  @Test func oneRefusedTokenCostsTheOthersOfItsTopicNothing() async throws {
+    try await onLoop { _, loop in
+      let bed = try DeliverBed(loop) { $0.credentialHold = .seconds(3600) }
+      defer { bed.stop() }
+      let all = devices(1000)
+      bed.server.decide = { $0.token == all[0].token ? Self.invalid : .answer(200) }
+      let tally = SegmentTally()
+      await bed.stage.admit(bed.batch(all, tally))
+      await bed.until("settled") { bed.settledBatches == 1 }
+      #expect(tally.accepted == 999)
+      #expect(tally.rejections.map(\.reason) == [.invalidProviderToken])
+      #expect(bed.server.count(all[0].token) == 2)
+      #expect(bed.notices.holds == 0 && bed.stage.obstacles == [])
+    }
+  }
+
+  @Test func anEventAfterALoneRefusedPushLeavesAtOnce() async throws {
+    try await onLoop { _, loop in
+      let bed = try DeliverBed(loop) { $0.credentialHold = .seconds(3600) }
+      defer { bed.stop() }
+      bed.server.decide = { $0.token == "00bad0" ? Self.invalid : .answer(200) }
+      let refused = SegmentTally()
+      await bed.stage.admit(bed.batch([(.production, "00bad0")], refused))
+      await bed.until("held") { bed.stage.obstacles.count == 1 }
+      let tally = SegmentTally()
+      let began = loop.now
+      await bed.stage.admit(bed.batch(devices(100), tally))
+      await bed.until("accepted") { tally.accepted == 100 }
+      #expect(loop.now - began < 1_000_000_000)
+      #expect(bed.stage.obstacles == [] && tally.unsent == 0)
+    }
+  }
+
+  @Test(arguments: ["", #"{"reason":"NobodyKnowsThis"}"#, "<html>forbidden</html>"])
+  func aRefusalWithoutADocumentedReasonHoldsToo(body: String) async throws {
+    try await onLoop { _, loop in
+      let bed = try DeliverBed(loop) { $0.credentialHold = .milliseconds(50) }
+      defer { bed.stop() }
+      bed.server.decide = { _ in .answer(403, body) }
+      let tally = SegmentTally()
+      await bed.stage.admit(bed.batch(devices(100), tally))
+      await bed.until("held") { bed.stage.obstacles.count == 1 }
+      #expect(
+        bed.stage.obstacles.map(\.reason) == ["403 without a reason that Apple documents"])
+      #expect(tally.settled == 0)
+      bed.server.decide = { _ in .answer(200) }
+      await bed.until("settled") { bed.settledBatches == 1 }
+      #expect(tally.accepted == 100 && bed.stage.obstacles == [])
+    }
+  }
+
+  @Test func anotherPushAsksEachTime() async throws {
+    try await onLoop { _, loop in
+      let bed = try DeliverBed(loop, prepare: { $0.options.maximumConcurrentStreams = 1 }) {
+        $0.connectionsPerRoute = 1
+        $0.credentialHold = .milliseconds(5)
+      }
+      defer { bed.stop() }
+      bed.server.decide = { _ in Self.invalid }
+      let tally = SegmentTally()
+      await bed.stage.admit(bed.batch(devices(30), tally))
+      await bed.until("all were asked with") { bed.server.requests.count >= 30 }
+      #expect(Set(bed.server.requests.prefix(30).map(\.token)).count == 30)
+      #expect(tally.settled == 0)
+    }
+  }
+
+  @Test func theKeyOfOneEnvironmentStopsNoOther() async throws {
+    try await onLoop { _, loop in
+      let bed = try DeliverBed(loop, sandbox: .served) { $0.credentialHold = .seconds(3600) }
+      defer { bed.stop() }
+      bed.sandbox.decide = { _ in .answer(403, #"{"reason":"BadEnvironmentKeyIdInToken"}"#) }
+      let tally = SegmentTally()
+      let mixed = devices(100) + hexadecimal(100).map { (.sandbox, "aa" + $0) }
+      await bed.stage.admit(bed.batch(mixed, tally))
+      await bed.until("production") { tally.accepted == 100 }
+      await bed.until("held") { tally.unsent == 0 }
+      #expect(
+        bed.stage.obstacles.map(\.description) == ["sandbox a.b: BadEnvironmentKeyIdInToken"])
+    }
+  }
+
+  @Test func aKeyThatSignsNothingIsAnObstacleAndMendsItself() async throws {
+    try await onLoop { _, loop in
+      let bed = try DeliverBed(loop) { $0.credentialHold = .milliseconds(50) }
+      defer { bed.stop() }
+      bed.canSign.value.store(false, ordering: .relaxed)
+      let tally = SegmentTally()
+      await bed.stage.admit(bed.batch(devices(10), tally))
+      await bed.until("known") { bed.stage.obstacles.map(\.kind) == [.noToken] }
+      #expect(tally.unsent == 0)
+      #expect(bed.stage.obstacles.first.map { "\($0)".contains("apns.key_file") } == true)
+      bed.canSign.value.store(true, ordering: .relaxed)
+      await bed.until("settled") { bed.settledBatches == 1 }
+      #expect(tally.accepted == 10 && bed.stage.obstacles == [])
+    }
+  }
+}

@@ -1,0 +1,137 @@
+import EventLoop
+import HTTP2
+import Model
+import Testing
+
+@testable import Deliver
+
+/// How often a push is tried, and when.
+@Suite struct TryLimitTests {
+  private func devices(_ count: Int) -> [(environment: APNsEnvironment, token: String)] {
+    hexadecimal(count).map { (.production, $0) }
+  }
+
+  private func settle(
+    _ reply: FakeServer.Reply, of count: Int, history: PushHistory = PushHistory()
+  ) async throws -> (requests: Int, rejections: [RejectionReason], accepted: Int) {
+    try await onLoop { _, loop in
+      let bed = try DeliverBed(loop)
+      defer { bed.stop() }
+      bed.server.decide = { $0.token == "00bad0" ? reply : .answer(200) }
+      let others = SegmentTally()
+      let tally = SegmentTally()
+      await bed.stage.admit(bed.batch([(.production, "00bad0")], tally, history: history))
+      var sent = 0
+      while tally.settled == 0, sent < 200 {
+        await bed.stage.admit(bed.batch(devices(count), others))
+        sent += 1
+        await bed.until("the others are accepted") { others.accepted == sent * count }
+      }
+      return (bed.server.count("00bad0"), tally.rejections.map(\.reason), others.accepted)
+    }
+  }
+
+  @Test func tooManyRequestsOfOneDeviceEnd() async throws {
+    let result = try await settle(.answer(429, #"{"reason":"TooManyRequests"}"#), of: 10)
+    #expect(result.requests == 10 && result.rejections == [.tooManyRequests])
+  }
+
+  @Test func whatOtherSegmentsTriedCounts() async throws {
+    let history = PushHistory(tries: 8, losses: 0, refusals: 0, mayHaveArrived: false)
+    let result = try await settle(.answer(429), of: 10, history: history)
+    #expect(result.requests == 2 && result.rejections == [.tooManyRequests])
+  }
+
+  @Test func aServersErrorsForOnePushEndWhileOthersAreTaken() async throws {
+    let result = try await settle(.answer(500), of: 10)
+    #expect(result.requests == 10 && result.rejections == [.internalServerError])
+  }
+
+  @Test func streamsThatAreRefusedOrBrokenForOnePushEnd() async throws {
+    let refused = try await settle(.reset(HTTP2ErrorCode.refusedStream), of: 10)
+    #expect(refused.requests == 10 && refused.rejections == [.serviceUnavailable])
+    let broken = try await settle(.reset(HTTP2ErrorCode.internalError), of: 10)
+    #expect(broken.requests == 10 && broken.rejections == [.unanswered])
+  }
+
+  @Test func aServersErrorsForEverybodyAreNobodysFault() async throws {
+    try await onLoop { _, loop in
+      let bed = try DeliverBed(loop)
+      defer { bed.stop() }
+      bed.server.decide = { [unowned server = bed.server] in
+        server.count($0.token) <= 20 ? .answer(503) : .answer(200)
+      }
+      let tally = SegmentTally()
+      await bed.stage.admit(bed.batch([(.production, "00aa")], tally))
+      await bed.until("settled") { bed.settledBatches == 1 }
+      #expect(tally.accepted == 1 && bed.server.requests.count == 21)
+    }
+  }
+
+  @Test func aServerIsAskedAgainWhenItWantsToBe() async throws {
+    try await onLoop { _, loop in
+      let bed = try DeliverBed(loop)
+      defer { bed.stop() }
+      var times: [UInt64] = []
+      bed.server.decide = { _ in
+        times.append(loop.now)
+        return times.count == 1 ? .fields(503, [("retry-after", "1")]) : .answer(200)
+      }
+      await bed.stage.admit(bed.batch(["00aa"]))
+      await bed.until("settled") { bed.settledBatches == 1 }
+      #expect(times.count == 2)
+      // The back-off alone is 2 ms.
+      #expect(times[1] - times[0] >= 1_000_000_000)
+    }
+  }
+
+  /// The delay would end after the expiry by far: one more try comes just before it.
+  @Test func theLastTryComesJustBeforeTheExpiry() async throws {
+    try await onLoop { _, loop in
+      let bed = try DeliverBed(loop) {
+        $0.retry = RetryPolicy(initial: .milliseconds(400), maximum: .seconds(30))
+      }
+      defer { bed.stop() }
+      var times: [UInt64] = []
+      bed.server.decide = { _ in
+        times.append(loop.now)
+        return times.count == 1 ? .fields(503, [("retry-after", "30")]) : .answer(200)
+      }
+      await bed.until("open") { bed.stage.openConnections == 2 }
+      await bed.stage.admit(bed.batch(["00aa"], expiresIn: 1_000))
+      await bed.until("settled") { bed.settledBatches == 1 }
+      #expect(bed.tally.accepted == 1 && times.count == 2)
+      #expect(times[1] - times[0] >= 700_000_000)
+    }
+  }
+}
+
+@Suite struct RetryAfterTests {
+  private func parse(_ text: String, now: Int64 = 0) -> Duration? {
+    Array(text.utf8).withUnsafeBytes { RetryAfter.parse($0, now: now) }
+  }
+
+  @Test func readsSecondsAndDates() {
+    #expect(parse("0") == .zero)
+    #expect(parse("120") == .seconds(120))
+    let date = "Sun, 06 Nov 1994 08:49:37 GMT"
+    #expect(parse(date, now: 784_111_777_000 - 5_000) == .seconds(5))
+    #expect(parse(date, now: 784_111_777_000 + 5_000) == .zero)
+    #expect(parse("Thu, 29 Feb 2024 00:00:00 GMT", now: 1_709_164_799_000) == .seconds(1))
+    #expect(parse("Fri, 01 Mar 2024 00:00:00 GMT", now: 1_709_251_199_000) == .seconds(1))
+  }
+
+  @Test func keepsNobodyWaitingForEver() {
+    #expect(parse("999999999") == RetryAfter.longest)
+    #expect(parse("Fri, 31 Dec 9999 23:59:59 GMT") == RetryAfter.longest)
+  }
+
+  @Test(arguments: [
+    "", "-1", "1.5", "soon", "9999999999", "Sun, 06 Nov 1994 08:49:37 UTC",
+    "Sun, 06 Foo 1994 08:49:37 GMT", "Sun, 00 Nov 1994 08:49:37 GMT",
+    "Sun, 06 Nov 1994 24:00:00 GMT", "Sunday, 06-Nov-94 08:49:37 GMT",
+  ])
+  func readsNothingElse(text: String) {
+    #expect(parse(text) == nil)
+  }
+}
