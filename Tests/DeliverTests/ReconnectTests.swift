@@ -128,6 +128,15 @@ import Testing
     #expect(seat.delay(after: .carried(0), retry: policy, chance: 0) == .milliseconds(100))
   }
 
+  /// A night of idle closes must not cost the first push after a real failure half a minute.
+  @Test func idleClosesAreNoFailures() {
+    var seat = Seat()
+    for _ in 0..<12 { _ = seat.delay(after: .idle, retry: policy, chance: 0) }
+    #expect(seat.isResting)
+    #expect(seat.delay(after: .idle, retry: policy, chance: 0) == .seconds(15))
+    #expect(seat.delay(after: .carried(0), retry: policy, chance: 0) == .milliseconds(100))
+  }
+
   @Test func neverConnectsMoreOftenThanItsBudgetWhateverTheServerDoes() {
     var budget = ConnectBudget()
     var now: UInt64 = 5_000_000_000

@@ -5,13 +5,13 @@ import Model
 extension Route {
   func accepted(_ push: ReadyPush) {
     lastAcceptedAt = loop.now
+    lastMovedAt = loop.now
     if isWatching { credentialsTaken(by: push) }
     push.batch.settle(push.index, .accepted)
   }
 
   /// Every push that comes back from a connection without having been accepted passes here.
   private func back(_ push: ReadyPush) -> ReadyPush {
-    lastMovedAt = loop.now
     guard push.isProbe else { return push }
     topic(named: push.topic).gate.probeReturned()
     var push = push
@@ -47,6 +47,7 @@ extension Route {
   ) {
     let answer = Answer(body: body)
     let push = back(push)
+    lastMovedAt = loop.now
     let disposition = RejectionTable.disposition(status: status, reason: answer.reason)
     switch disposition {
     case .hold, .renewToken, .retry, .retryElsewhere: break

@@ -92,7 +92,7 @@ extension Route {
   /// The connection takes no more pushes: another takes its seat while it drains.
   func replace(_ connection: APNsConnection, reason: String) {
     guard let seat = seat(of: connection) else { return }
-    options.report(.goingAway(target.endpoint, reason: reason))
+    if seat != suspectSeat { options.report(.goingAway(target.endpoint, reason: reason)) }
     retiring.append(connection)
     vacate(seat, after: connection, reason: reason)
   }
@@ -102,10 +102,10 @@ extension Route {
   ) {
     retiring.removeAll { $0 === connection }
     guard !isStopped else { return }
+    for push in orphans { lost(push) }
     if mustReplace, let seat = seat(of: connection) {
       vacate(seat, after: connection, reason: reason)
     }
-    for push in orphans { lost(push) }
   }
 
   private func seat(of connection: APNsConnection) -> Int? {
@@ -113,8 +113,10 @@ extension Route {
   }
 
   private func vacate(_ seat: Int, after connection: APNsConnection, reason: String) {
-    lastFailure = reason
     seats[seat].connection = nil
+    // Nobody misses the suspects' connection when there are none.
+    guard seat != suspectSeat || suspects.count + connection.inFlight > 0 else { return }
+    lastFailure = reason
     let end = connection.end(at: loop.now)
     let delay = seats[seat].delay(after: end, retry: options.retry, chance: random.next())
     if end != .idle, delay > .zero {

@@ -93,9 +93,8 @@ final class Route {
     let room = topic.isOpen ? Int.max : max(0, options.waitingPushes - waitingCount)
     let (taken, end) = topic.queue.append(batch, atMost: room)
     if topic.isOpen { batch.tally.willSend(taken) }
-    appendOthers(of: batch, from: end)
+    if taken < batch.entries.count { appendOthers(of: batch, from: end) }
     start()
-    wakeResting()
     schedulePump()
   }
 
@@ -146,6 +145,7 @@ final class Route {
   private func fill(now: UInt64) {
     guard suspects.count > 0 || topics.contains(where: { $0.queue.count > 0 }) else { return }
     guard let token = providerToken(now: now) else { return }
+    wakeResting()
     let round = Round(now: now, wall: options.wallClock(), token: token)
     fillSuspects(round)
     let ordinary = seats.count - 1

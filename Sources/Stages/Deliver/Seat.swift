@@ -8,7 +8,9 @@ struct Seat {
   var opening: LoopTimer?
   /// Its connection was closed for being idle: the next push opens another at once.
   var isResting = false
-  private(set) var failures = 0
+  private var failures = 0
+  /// A server that closes what is idle is in good order: this slows down only what nobody needs.
+  private var idleCloses = 0
 
   /// How a connection ended.
   enum End: Equatable {
@@ -28,21 +30,19 @@ struct Seat {
     switch end {
     case .carried(let pushes) where pushes >= Self.usefulPushes:
       failures = 0
+      idleCloses = 0
       return .zero
     case .carried(let pushes):
       failures += 1
       let delay = retry.backOff(tries: failures, chance: chance)
       return pushes > 0 ? min(delay, Self.longestAfterSome) : delay
     case .idle:
-      // Also an idle one is not reopened every few seconds for ever.
-      failures += 1
+      failures = 0
+      idleCloses += 1
       isResting = true
-      return retry.backOff(tries: failures, chance: chance)
+      return retry.backOff(tries: idleCloses, chance: chance)
     }
   }
-
-  /// The last connection carried something, so the next is no attempt in vain.
-  mutating func forgive() { failures = 0 }
 }
 
 /// Connections that a route may open in a while, whatever the reason: a bound on any storm.
