@@ -33,12 +33,13 @@ extension SettingTable {
         + "it. More costs memory and hardly speed."),
     .integer(
       "apns.ready_pushes_per_lane", \.apns.readyPushesPerLane, default: 1_024, 16...65_536,
-      "Rendered pushes that wait for a free stream, up to 5 KiB each; when so many wait, "
-        + "no further page is read."),
+      "Rendered pushes of an environment that wait for a free stream, up to 5 KiB each; when "
+        + "so many wait, no further page is read."),
     .duration(
       "apns.request_timeout", \.apns.requestTimeout, default: .seconds(30),
       .seconds(1)...minutes(5),
-      "A push unanswered for so long is given up on this connection and tried again."),
+      "A push unanswered for so long is given up on this connection and tried again on "
+        + "another, a few times."),
     .duration(
       "apns.connect_timeout", \.apns.connectTimeout, default: .seconds(10),
       .milliseconds(100)...(.seconds(60)),
@@ -50,8 +51,8 @@ extension SettingTable {
     .duration(
       "apns.retry.initial", \.apns.retry.initial, default: .milliseconds(200),
       .milliseconds(10)...minutes(15),
-      "The first pause before a push is tried again after 429, 5xx or a lost connection; "
-        + "it doubles, with jitter, until the event expires."),
+      "The first pause before a push is tried again after 429 or 5xx, or a connection after "
+        + "it was lost; it doubles, with jitter, until the event expires."),
     .duration(
       "apns.retry.maximum", \.apns.retry.maximum, default: .seconds(30),
       .milliseconds(10)...minutes(15),
