@@ -131,4 +131,37 @@ import Testing
       #expect(bed.notices.holds == 1)
     }
   }
+
+  /// A refusal puts a topic in doubt, and what would end the doubt is never answered.
+  @Test func aDoubtThatNothingEndsHoldsUpNoOtherTopic() async throws {
+    try await onLoop { _, loop in
+      let bed = try DeliverBed(loop) {
+        $0.readyPushes = 50
+        $0.streamsPerConnection = 20
+        $0.closedAfter = .milliseconds(200)
+      }
+      defer { bed.stop() }
+      var isRefused = false
+      bed.server.decide = { request in
+        guard request["apns-topic"] == "doubted" else { return .answer(200) }
+        defer { isRefused = true }
+        return isRefused ? .silence : .answer(403, #"{"reason":"InvalidProviderToken"}"#)
+      }
+      let devices = mixed(200).map { (environment: APNsEnvironment.production, token: $0.token) }
+      let first = SegmentTally()
+      await bed.stage.admit(bed.batch([devices[0]], first, topic: "doubted"))
+      await bed.until("refused") { isRefused && bed.stage.inFlight == 0 }
+      let doubted = SegmentTally()
+      await bed.stage.admit(bed.batch(devices, doubted, topic: "doubted"))
+      let began = loop.now
+      let healthy = SegmentTally()
+      await bed.stage.admit(bed.batch(devices, healthy, topic: "healthy"))
+      await bed.until("all accepted") { healthy.accepted == 200 }
+      #expect(loop.now - began < 1_000_000_000)
+      await bed.until("parked") { doubted.unsent == 0 }
+      #expect(bed.stage.inFlight <= 4)
+      bed.stage.postponeWaiting(of: doubted)
+      #expect(doubted.stragglers.count >= 196)
+    }
+  }
 }

@@ -29,6 +29,8 @@ struct CredentialGate: Equatable {
   private(set) var isRefused = false
   /// Monotonic nanoseconds; nil: never.
   private(set) var lastRefusedAt: UInt64?
+  /// Monotonic nanoseconds since when nobody knows whether they are taken.
+  private var doubtedAt: UInt64 = 0
   /// Another push was taken after the last refusal.
   private var isConfirmed = false
   private var refusalsInARow = 0
@@ -52,6 +54,12 @@ struct CredentialGate: Equatable {
 
   private var width: Int { isRefused ? Self.laterProbes : Self.firstProbes }
 
+  /// Whether pushes of the topic are as good as closed in: credentials are refused, or those that
+  /// ask have had no answer for `patience` nanoseconds.
+  func isClosed(at now: UInt64, patience: UInt64) -> Bool {
+    isRefused || (state == .doubted && now &- doubtedAt >= patience)
+  }
+
   /// Whether a push may be sent now.
   /// - Parameter hasUntried: one that was not refused is ready.
   mutating func allows(at now: UInt64, hasUntried: Bool) -> Bool {
@@ -62,6 +70,7 @@ struct CredentialGate: Equatable {
       // One token's refusals say nothing about others.
       if now < until { return hasUntried && pushesRefused < 2 && probes < width }
       state = .doubted
+      doubtedAt = now
       refusalsInARow = 0
       return probes < width
     }
@@ -100,6 +109,7 @@ struct CredentialGate: Equatable {
     case .held(let until): return .hold(until: until)
     case .open:
       state = .doubted
+      doubtedAt = now
       return .wait
     case .doubted:
       // A push is its own probe only when there is no other to ask.

@@ -22,7 +22,10 @@ extension Route {
   func updateOpenness() {
     let kind = closure
     isOpen = kind == nil
-    for topic in topics { topic.setOpen(isOpen && !topic.gate.isRefused) }
+    let patience = options.closedAfter.nanoseconds
+    for topic in topics {
+      topic.setOpen(isOpen && !topic.gate.isClosed(at: loop.now, patience: patience))
+    }
     if kind != obstacle?.kind {
       if let obstacle { options.report(.obstacleEnded(obstacle)) }
       obstacle = kind.map { begin($0, topic: nil, reason: lastFailure) }

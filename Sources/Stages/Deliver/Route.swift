@@ -83,9 +83,15 @@ final class Route {
   // MARK: taking in
 
   /// Whether a batch of this topic should wait for room. Never for what could not be sent anyway.
-  func isFull(for topic: String) -> Bool {
+  func isFull(for name: String) -> Bool {
     guard isOpen, readyCount >= options.readyPushes else { return false }
-    return topics.first { $0.name == topic }?.isOpen ?? true
+    if let topic = topics.first(where: { $0.name == name }) {
+      guard topic.isOpen else { return false }
+      if !topic.gate.isOpen { return topic.queue.count >= options.readyPushes }
+    }
+    // What waits for a topic's credentials to be found good takes nobody else's room.
+    let moving = topics.reduce(0) { $0 + ($1.isOpen && $1.gate.isOpen ? $1.queue.count : 0) }
+    return moving >= options.readyPushes
   }
 
   func append(_ batch: PushBatch) {
