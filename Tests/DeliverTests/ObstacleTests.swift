@@ -97,6 +97,43 @@ import Testing
     }
   }
 
+  @Test func pushesThatWaitForAnotherTryAreBoundedToo() async throws {
+    try await onLoop { _, loop in
+      let bed = try DeliverBed(loop) {
+        $0.waitingPushes = 30
+        $0.retry = RetryPolicy(initial: .seconds(100), maximum: .seconds(100))
+      }
+      defer { bed.stop() }
+      bed.server.decide = { _ in .answer(503) }
+      let tally = SegmentTally()
+      let devices = mixed(100).map { (environment: APNsEnvironment.production, token: $0.token) }
+      await bed.stage.admit(bed.batch(devices, tally))
+      await bed.until("answered") { bed.server.requests.count == 100 && bed.stage.inFlight == 0 }
+      #expect(tally.stragglers.count == 70 && tally.unsent == 0)
+      #expect(tally.stragglers.allSatisfy { $0.history.tries == 1 })
+      bed.stage.postponeWaiting(of: tally)
+      #expect(tally.stragglers.count == 100 && bed.settledBatches == 1)
+    }
+  }
+
+  @Test func topicsTakeTurnsForFreeStreams() async throws {
+    try await onLoop { _, loop in
+      let bed = try DeliverBed(loop) {
+        $0.connectionsPerRoute = 1
+        $0.streamsPerConnection = 1
+      }
+      defer { bed.stop() }
+      let devices = mixed(500).map { (environment: APNsEnvironment.production, token: $0.token) }
+      let large = SegmentTally()
+      let small = SegmentTally()
+      await bed.stage.admit(bed.batch(devices, large, topic: "large"))
+      await bed.stage.admit(bed.batch(Array(devices[0..<20]), small, topic: "small"))
+      await bed.until("the small one is done") { small.accepted == 20 }
+      #expect(large.accepted <= 100)
+      await bed.until("both are done") { bed.settledBatches == 2 }
+    }
+  }
+
   @Test func aRefusedTopicHoldsUpNoOtherTopic() async throws {
     try await onLoop { _, loop in
       let bed = try DeliverBed(loop) {

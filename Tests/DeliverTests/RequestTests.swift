@@ -1,6 +1,7 @@
 import EventLoop
 import Model
 import Testing
+import Transport
 
 @testable import Deliver
 
@@ -98,6 +99,24 @@ import Testing
       #expect(bed.server.requests.map(\.token).sorted() == production.sorted())
       #expect(bed.sandbox.requests.map(\.token).sorted() == sandbox.sorted())
       #expect(bed.tally.accepted == 200 && bed.tally.acceptedInSandbox == 100)
+    }
+  }
+
+  /// Its certificate is for 127.0.0.1, which is where "localhost" leads as well.
+  @Test func aServerThatIsNotWhoItShouldBeGetsNothing() async throws {
+    try await onLoop { _, loop in
+      let bed = try DeliverBed(loop) { options in
+        guard let route = options.routes[.production] else { return }
+        let endpoint = Endpoint(host: "localhost", port: route.endpoint.port)
+        options.routes[.production] = APNsRoute(endpoint: endpoint, tls: route.tls)
+        options.closedAfter = .milliseconds(100)
+      }
+      defer { bed.stop() }
+      await bed.stage.admit(bed.batch(hexadecimal(10)))
+      await bed.until("closed") { bed.stage.obstacles.map(\.kind) == [.unreachable] }
+      #expect(bed.notices.disconnects > 0 && bed.stage.openConnections == 0)
+      #expect(bed.server.requests.isEmpty && bed.tally.unsent == 0)
+      #expect("\(bed.stage.obstacles)".contains("localhost"))
     }
   }
 
