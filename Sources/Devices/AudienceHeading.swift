@@ -56,6 +56,20 @@ struct AudienceHeading {
   }
 }
 
+extension AudienceHeading {
+  /// Throws when somebody follows already: what would take their place, and how to say so.
+  func refuseToReplace(
+    _ streamer: String, by others: String, _ redis: RedisClient, _ keyspace: Keyspace
+  ) async throws(DevicesError) {
+    let followers = try await redis.members(of: shardKeys(of: streamer, keyspace))
+    guard followers > 0 else { return }
+    throw DevicesError(
+      .invalid,
+      "\(streamer) has \(followers) followers in \(shards) shards (generation \(generation)), "
+        + "which \(others) would replace: nothing was changed; --replace does it")
+  }
+}
+
 extension RedisClient {
   func audienceHeading(
     of streamer: String, _ keyspace: Keyspace

@@ -29,10 +29,12 @@ package struct AudienceSharding {
 
   /// Reads the source by SSCAN, writes the next generation, makes it current. On an error the
   /// current generation is as before; run it again. `progress` gets followers copied and expected.
+  /// - Parameter replaces: whether a plain set may take the place of followers in shards.
   package func run(
-    streamer: String, from source: AudienceSource, progress: (Int, Int) -> Void = { _, _ in }
+    streamer: String, from source: AudienceSource, replaces: Bool = false,
+    progress: (Int, Int) -> Void = { _, _ in }
   ) async throws(DevicesError) -> AudienceSummary {
-    let (rewrite, keys, expected) = try await begin(streamer, source)
+    let (rewrite, keys, expected) = try await begin(streamer, source, replaces)
     var summary = AudienceSummary()
     do {
       var copied = 0
@@ -59,7 +61,7 @@ package struct AudienceSharding {
   /// The rewrite with the sets that it reads. What is counted and read is the audience that the
   /// rewrite was announced for: nobody else can take it away without making the rewrite void.
   private func begin(
-    _ streamer: String, _ source: AudienceSource
+    _ streamer: String, _ source: AudienceSource, _ replaces: Bool
   ) async throws(DevicesError) -> (AudienceRewrite, keys: [String], expected: Int) {
     for _ in 0..<AudienceRewrite.maximumTries {
       let heading = try await redis.audienceHeading(of: streamer, keyspace)
@@ -67,6 +69,10 @@ package struct AudienceSharding {
       let expected = try await redis.members(of: keys)
       if case .plain(let key) = source, expected == 0 {
         throw DevicesError(.invalid, "\(key) holds nobody: nothing was changed")
+      }
+      if case .plain(let key) = source, !replaces {
+        try await heading.refuseToReplace(
+          streamer, by: "the \(expected) members of \(key)", redis, keyspace)
       }
       if let rewrite = try await AudienceRewrite.begin(
         redis: redis, keyspace: keyspace, streamer: streamer, heading: heading,

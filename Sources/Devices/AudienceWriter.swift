@@ -50,13 +50,18 @@ package final class AudienceWriter {
 
   /// From here on every appended row is a follower of `streamer`. `expectedFollowers` fixes the
   /// number of shards: the least power of two with at most 2,048 followers each, at most 65,536
-  /// shards. An audience of somebody becomes one of nobody only when `allowsEmpty` says so.
+  /// shards. An audience of somebody becomes one of nobody only when `allowsEmpty` says so, and
+  /// is replaced only when `replaces` does.
   package func begin(
-    streamer: String, expectedFollowers: Int, allowsEmpty: Bool = false
+    streamer: String, expectedFollowers: Int, replaces: Bool = true, allowsEmpty: Bool = false
   ) async throws(DevicesError) {
     try await flush()
     for _ in 0..<AudienceRewrite.maximumTries {
       let heading = try await redis.audienceHeading(of: streamer, keyspace)
+      if !replaces {
+        try await heading.refuseToReplace(
+          streamer, by: "\(expectedFollowers) others", redis, keyspace)
+      }
       rewrite = try await AudienceRewrite.begin(
         redis: redis, keyspace: keyspace, streamer: streamer, heading: heading,
         followers: expectedFollowers, options: options, allowsEmpty: allowsEmpty)

@@ -1,9 +1,9 @@
 import Redis
 
-/// The Lua behind `DeviceRegistry` and `AudienceWriter`: devices. All keys are declared; where a key
-/// depends on a value in Redis (a token's owner, the shards of a streamer), the caller reads that
-/// value first and the script answers `moved` when it has changed since. No script writes before
-/// it has checked every type.
+/// The Lua behind `DeviceRegistry` and `AudienceWriter`: devices. All keys are declared; where a
+/// key depends on a value in Redis (a token's owner), the caller reads that value first and the
+/// script answers `moved` when it has changed since. No script writes before it has checked every
+/// type.
 enum DeviceScripts {
   static let bind = RedisScript(prelude + bindFunctions + bindBody)
   static let bindAll = RedisScript(prelude + bindFunctions + bindAllBody)

@@ -15,6 +15,12 @@ package struct PlainSetPattern: Sendable, Equatable {
 
   package func key(of streamer: String) -> String { parts.joined(separator: streamer) }
 
+  package func members(
+    of streamer: String, _ redis: RedisClient
+  ) async throws(DevicesError) -> Int {
+    try await redis.members(of: [key(of: streamer)])
+  }
+
   /// Throws for the first of these streamers, all of them without shards, who has a plain set.
   func refuse(_ streamers: [String], _ redis: RedisClient) async throws(DevicesError) {
     let pipeline = RedisPipeline()

@@ -12,6 +12,7 @@ import Testing
 
   @Test(arguments: [
     [], ["worker"], ["simulator"], ["broker"], ["emit"], ["audience"], ["audience", "import"],
+    ["device"], ["device", "restore"],
     ["audience", "seed"], ["audience", "shard"], ["render"], ["check"], ["version"],
     ["completions"],
   ])
@@ -21,7 +22,7 @@ import Testing
     #expect(process.waitForExit() == 0)
     #expect(text.contains("Usage: fanfare"))
     #expect(text.contains("Examples:"))
-    #expect(path == ["audience"] || text.contains("Exit codes:"))
+    #expect(path == ["audience"] || path == ["device"] || text.contains("Exit codes:"))
   }
 
   @Test(arguments: [

@@ -95,4 +95,40 @@ import Testing
       #expect(heading["followers"] == String(expected.count))
     }
   }
+
+  @Test func anImportLosesNobodyEither() async throws {
+    let fixture = try RedisFixture()
+    try await fixture.run { redis async throws in
+      let follows = AudienceFollows(redis: redis, keyspace: keyspace)
+      for index in 0..<10_000 { try await follows.append(streamer: "s1", user: "user-\(index)") }
+      _ = try await follows.finish()
+    }
+    let ended = Flag()
+    async let divisions: Void = fixture.run { redis async throws in
+      defer { ended.set() }
+      let sharding = AudienceSharding(redis: redis, keyspace: keyspace)
+      for _ in 0..<3 { _ = try await sharding.run(streamer: "s1", from: .current) }
+    }
+    let count = try await fixture.run { redis async throws in
+      let follows = AudienceFollows(redis: redis, keyspace: keyspace)
+      var count = 10_000
+      while !ended.isSet {
+        for _ in 0..<500 {
+          try await follows.append(streamer: "s1", user: "user-\(count)")
+          count += 1
+        }
+      }
+      _ = try await follows.finish()
+      #expect(follows.added == count - 10_000)
+      return count
+    }
+    try await divisions
+    // Else the divisions were over before anything had happened.
+    #expect(count >= 14_000)
+    try await fixture.run { redis async throws in
+      #expect(try await redis.followers("s1") == (0..<count).map { "user-\($0)" }.sorted())
+      let heading = try await redis.table(keyspace.followers(of: "s1"))
+      #expect(heading["followers"] == String(count))
+    }
+  }
 }

@@ -7,11 +7,11 @@ import Testing
 @Suite struct OverlappingRewriteTests {
   private static let users = (0..<5_000).map { "user-\($0)" }
 
-  private func fill(_ fixture: RedisFixture) async throws {
+  private func fill(_ fixture: RedisFixture, _ users: [String] = users) async throws {
     try await fixture.run { redis async throws in
       let writer = AudienceWriter(redis: redis, keyspace: keyspace)
-      try await writer.begin(streamer: "s1", expectedFollowers: 5_000)
-      for user in Self.users {
+      try await writer.begin(streamer: "s1", expectedFollowers: users.count)
+      for user in users {
         try await writer.append(AudienceRow(user: user, profile: [], bindings: [], boundAt: 1))
       }
       _ = try await writer.finish()
@@ -20,16 +20,15 @@ import Testing
 
   /// Divides again and again; each time it either did or was told that another did.
   private func divide(
-    _ fixture: RedisFixture, rounds: Int, scanCount: Int
+    _ fixture: RedisFixture, followers: Int, rounds: Int
   ) async throws -> (done: Int, void: Int) {
     try await fixture.run { redis async throws in
       var counts = (done: 0, void: 0)
       for _ in 0..<rounds {
         let error = await failure {
-          let summary = try await AudienceSharding(
-            redis: redis, keyspace: keyspace, options: AudienceWriterOptions(scanCount: scanCount)
-          ).run(streamer: "s1", from: .current)
-          #expect(summary.followers == 5_000)
+          let summary = try await AudienceSharding(redis: redis, keyspace: keyspace)
+            .run(streamer: "s1", from: .current)
+          #expect(summary.followers == followers)
         }
         if let error {
           #expect(error.code == .conflict, "\(error)")
@@ -42,21 +41,26 @@ import Testing
     }
   }
 
-  @Test func nobodyIsLostHoweverTheyOverlap() async throws {
+  /// A small audience, so that every step of one comes between any two steps of another.
+  @Test(arguments: [(60, 300), (5_000, 30)])
+  func nobodyIsLostHoweverTheyOverlap(_ followers: Int, rounds: Int) async throws {
     let fixture = try RedisFixture()
-    try await fill(fixture)
-    async let first = divide(fixture, rounds: 30, scanCount: 400)
-    async let second = divide(fixture, rounds: 45, scanCount: 1_000)
-    let (one, other) = try await (first, second)
-    #expect(one.done + other.done > 0)
+    let users = Array(Self.users.prefix(followers))
+    try await fill(fixture, users)
+    async let first = divide(fixture, followers: followers, rounds: rounds)
+    async let second = divide(fixture, followers: followers, rounds: rounds + 17)
+    async let third = divide(fixture, followers: followers, rounds: rounds + 5)
+    let counts = try await [first, second, third]
+    #expect(counts.contains { $0.done > 0 })
     // Else they have not overlapped, and nothing was shown.
-    #expect(one.void + other.void > 0)
+    #expect(counts.contains { $0.void > 0 })
     try await fixture.run { redis async throws in
-      #expect(try await redis.followers("s1") == Self.users.sorted())
+      #expect(try await redis.followers("s1") == users.sorted())
       let heading = try await redis.table(keyspace.followers(of: "s1"))
-      #expect(heading["followers"] == "5000" && heading["next"] == nil)
+      #expect(heading["followers"] == String(followers) && heading["next"] == nil)
       // What was void has left nothing.
-      #expect(try await redis.keys().count { $0.hasPrefix("ffd:{f:s1:") } == 4)
+      let shards = Keyspace.recommendedShards(followers: followers)
+      #expect(try await redis.keys().count { $0.hasPrefix("ffd:{f:s1:") } == shards)
     }
   }
 

@@ -25,8 +25,10 @@ enum AudienceImport {
 
       Only user is needed. environment is production unless given; bound_at (also in milliseconds \
       since 1970) is now unless given. All is added to what is there, so the same file may be \
-      imported again; streamers whose followers have outgrown their shards are divided anew. Rows \
-      that are wrong are told with their line and passed over.
+      imported again; streamers whose followers have outgrown their shards are divided anew. A \
+      token belongs to one user: the last one named with it. Rows that are wrong are told with \
+      their line and passed over, and so is who follows a streamer whose followers stand in a \
+      plain set (audience.plain_set_key): divide it first.
       """,
     options: [strict, app], arguments: [file],
     examples: [
@@ -56,7 +58,13 @@ enum AudienceImport {
     let keyspace = Assembly.keyspace(settings)
     let counts = try await CommandLoop.withRedis(settings) {
       (_: isolated LoopActor, redis: RedisClient) async throws(CommandFailure) -> Counts in
-      try await write(redis, keyspace, reader, invocation, signals)
+      let target = Target(
+        writer: AudienceWriter(redis: redis, keyspace: keyspace),
+        follows: AudienceFollows(
+          redis: redis, keyspace: keyspace,
+          plainSet: settings.audience.plainSetKey.map { PlainSetPattern($0) }),
+        sharding: AudienceSharding(redis: redis, keyspace: keyspace))
+      return try await write(to: target, reader, invocation, signals)
     }
     tell(counts, invocation)
     if counts.isInterrupted {
@@ -66,28 +74,29 @@ enum AudienceImport {
     return counts.refused == 0 ? .ok : .failed
   }
 
+  private struct Target {
+    let writer: AudienceWriter
+    let follows: AudienceFollows
+    let sharding: AudienceSharding
+  }
+
   private static func write(
-    _ redis: RedisClient, _ keyspace: Keyspace, _ reader: ImportRowReader,
-    _ invocation: Invocation, _ signals: StopSignals
+    to target: Target, _ reader: ImportRowReader, _ invocation: Invocation,
+    _ signals: StopSignals
   ) async throws(CommandFailure) -> Counts {
     var counts = Counts()
     var progress = ProgressLine(
       "importing", total: nil, on: invocation.errors, at: MonotonicClock.nowNanoseconds())
     defer { progress.finish(at: MonotonicClock.nowNanoseconds()) }
-    var lines = try LineReader(invocation[file], maximumLineBytes: ImportRow.maximumBytes)
-    let writer = AudienceWriter(redis: redis, keyspace: keyspace)
-    let follows = AudienceFollows(redis: redis, keyspace: keyspace)
+    var lines = try LineReader(
+      invocation[file], maximumLineBytes: ImportRow.maximumBytes, until: signals)
     do {
       while !signals.isRaised, let line = try lines.next() {
-        if case .text(let bytes) = line, bytes.allSatisfy({ $0 <= 0x20 }) { continue }
+        if case .text(let bytes) = line, bytes.allSatisfy(isBlank) { continue }
         counts.rows += 1
         progress.update(done: counts.rows, at: MonotonicClock.nowNanoseconds())
         do {
-          let row = try read(line, reader)
-          for part in row.rows { try await writer.append(part) }
-          for streamer in row.follows {
-            try await follows.append(streamer: streamer, user: row.user)
-          }
+          try await write(try read(line, reader), to: target)
           counts.users += 1
         } catch let refusal as ImportRow.Refusal {
           counts.refused += 1
@@ -97,13 +106,8 @@ enum AudienceImport {
         }
       }
       counts.isInterrupted = signals.isRaised
-      try await writer.finish()
-      let outgrown = try await follows.finish()
-      for streamer in outgrown {
-        _ = try await AudienceSharding(redis: redis, keyspace: keyspace)
-          .run(streamer: streamer, from: .current)
-      }
-      counts.divided = outgrown
+      try await target.writer.finish()
+      counts.divided = try await divide(try await target.follows.finish(), target.sharding)
     } catch let error as DevicesError {
       throw CommandFailure(error)
     } catch let error as CommandFailure {
@@ -111,9 +115,46 @@ enum AudienceImport {
     } catch {
       throw CommandFailure(.failed, "\(error)")
     }
-    counts.devices = writer.devices
-    counts.follows = follows.added
+    counts.devices = target.writer.devices
+    counts.follows = target.follows.added
     return counts
+  }
+
+  /// What JSON calls blank: any other control byte makes a line that is no row.
+  private static func isBlank(_ byte: UInt8) -> Bool {
+    byte == 0x20 || byte == 0x09 || byte == 0x0D
+  }
+
+  /// A row leaves no trace when one of its follows is refused.
+  private static func write(_ row: ImportRow, to target: Target) async throws {
+    for streamer in row.follows {
+      do throws(DevicesError) {
+        try await target.follows.check(streamer: streamer)
+      } catch {
+        if error.code == .invalid { throw ImportRow.Refusal(error.message) }
+        throw error
+      }
+    }
+    for part in row.rows { try await target.writer.append(part) }
+    for streamer in row.follows {
+      try await target.follows.append(streamer: streamer, user: row.user)
+    }
+  }
+
+  /// Those that another does not divide at the same time.
+  private static func divide(
+    _ outgrown: [String], _ sharding: AudienceSharding
+  ) async throws(DevicesError) -> [String] {
+    var divided: [String] = []
+    for streamer in outgrown {
+      do throws(DevicesError) {
+        _ = try await sharding.run(streamer: streamer, from: .current)
+        divided.append(streamer)
+      } catch {
+        if error.code != .conflict { throw error }
+      }
+    }
+    return divided
   }
 
   private static func read(

@@ -30,16 +30,21 @@ enum AudienceSeed {
     "muted-share", .number(in: 0...1), default: 0.01, value: "SHARE",
     help: "How many people have muted the streamer")
   private static let userPrefix = Option(
-    "user-prefix", .text, default: "u", value: "TEXT", help: "What user ids begin with")
+    "user-prefix", .text, default: "made-up-", value: "TEXT", help: "What user ids begin with")
+  private static let replace = Option(
+    flag: "replace", help: "Put them in the place of the followers that the streamer has")
 
   static let verb = Verb(
     "seed", summary: "Write made-up followers with devices and profiles",
     discussion: """
-      Replaces the streamer's followers. About 1.2 devices a person, eight languages, some without \
-      a name, some without a device. The same seed makes the same people on every machine.
+      A streamer who has followers keeps them unless --replace is given, and a user who exists \
+      and was not made by this verb is never written to. About 1.2 devices a person, eight \
+      languages, some without a name, some without a device. The same seed makes the same people \
+      on every machine.
       """,
     options: [
       streamer, followers, app, environment, seed, deadPrefix, deadShare, mutedShare, userPrefix,
+      replace,
     ],
     examples: [
       .init("fanfare audience seed --streamer s42", "100,000 followers"),
@@ -58,7 +63,12 @@ enum AudienceSeed {
     let keyspace = Assembly.keyspace(settings)
     let summary = try await CommandLoop.withRedis(settings) {
       (_: isolated LoopActor, redis: RedisClient) async throws(CommandFailure) -> AudienceSummary in
-      try await write(
+      if !invocation[replace], let pattern = settings.audience.plainSetKey {
+        try await refuse(PlainSetPattern(pattern), redis, invocation)
+      }
+      try await refuseStrangers(
+        audience, SeededUsers(redis: redis, keyspace: keyspace), signals)
+      return try await write(
         audience, AudienceWriter(redis: redis, keyspace: keyspace), invocation, signals)
     }
     tell(summary, audience.totals(), invocation)
@@ -91,6 +101,49 @@ enum AudienceSeed {
       mutedShare: invocation[mutedShare], userPrefix: invocation[userPrefix])
   }
 
+  /// Shards would hide the plain set.
+  private static func refuse(
+    _ plainSet: PlainSetPattern, _ redis: RedisClient, _ invocation: Invocation
+  ) async throws(CommandFailure) {
+    let members: Int
+    do throws(DevicesError) {
+      members = try await plainSet.members(of: invocation[streamer], redis)
+    } catch {
+      throw CommandFailure(error)
+    }
+    guard members > 0 else { return }
+    throw CommandFailure(
+      .failed,
+      "\(invocation[streamer]) has \(members) followers in the plain set "
+        + "\(plainSet.key(of: invocation[streamer])), which the shards of "
+        + "\(invocation[followers]) others would hide: nothing was changed; --replace does it")
+  }
+
+  /// Before anything is written, so that a refusal leaves no trace.
+  private static func refuseStrangers(
+    _ audience: SyntheticAudience, _ seeded: SeededUsers, _ signals: StopSignals
+  ) async throws(CommandFailure) {
+    let page = SeededUsers.usersPerPage
+    for start in stride(from: 0, to: audience.followers, by: page) {
+      if signals.isRaised {
+        throw CommandFailure(.retryLater, "interrupted: nothing was written")
+      }
+      let users = (start..<min(start + page, audience.followers)).map { audience.user($0) }
+      let stranger: String?
+      do throws(DevicesError) {
+        stranger = try await seeded.stranger(among: users)
+      } catch {
+        throw CommandFailure(error)
+      }
+      if let stranger {
+        throw CommandFailure(
+          .failed,
+          "the user \(stranger) exists and was not made up by audience seed: nothing was written; "
+            + "choose a --user-prefix that no id of yours begins with")
+      }
+    }
+  }
+
   private static func write(
     _ audience: SyntheticAudience, _ writer: AudienceWriter, _ invocation: Invocation,
     _ signals: StopSignals
@@ -100,13 +153,14 @@ enum AudienceSeed {
       at: MonotonicClock.nowNanoseconds())
     do throws(DevicesError) {
       try await writer.begin(
-        streamer: invocation[streamer], expectedFollowers: audience.followers)
+        streamer: invocation[streamer], expectedFollowers: audience.followers,
+        replaces: invocation[replace], allowsEmpty: invocation[replace])
       for index in 0..<audience.followers {
         if index % 1_000 == 0 {
           progress.update(done: index, at: MonotonicClock.nowNanoseconds())
           if signals.isRaised { break }
         }
-        try await writer.append(audience.row(index))
+        try await writer.append(SeededUsers.marked(audience.row(index)))
       }
       if signals.isRaised {
         progress.clear()

@@ -13,16 +13,20 @@ enum AudienceShard {
     "from-key", .text, value: "KEY",
     help: "The plain set that holds them; unless given, their shards or, where there are none, "
       + "audience.plain_set_key")
+  private static let replace = Option(
+    flag: "replace", help: "Put the plain set in the place of followers that stand in shards")
 
   static let verb = Verb(
     "shard", summary: "Divide a streamer's followers into shards of at most 2,048",
     discussion: """
       Shards are what lanes and workers divide among themselves: a streamer with many followers in \
       one set is served by one lane. Fan-outs, follows and unfollows may go on meanwhile; the new \
-      shards take over in one step. A plain set stays as it is, and changes to it during the copy \
-      may be missed: let the backend follow and unfollow on the shards from then on.
+      shards take over in one step. A plain set stays as it is and is not read from then on: let \
+      the backend follow and unfollow by Config/redis/follow.lua before you divide it, which \
+      writes to the right place before, during and after. Followers that stand in shards already \
+      are replaced by a plain set only with --replace; by an empty one they never are.
       """,
-    options: [streamer, fromKey],
+    options: [streamer, fromKey, replace],
     examples: [
       .init("fanfare audience shard --streamer s42 --from-key followers:s42", "A plain set"),
       .init("fanfare audience shard --streamer s42", "Shards that have grown"),
@@ -44,7 +48,9 @@ enum AudienceShard {
       do throws(DevicesError) {
         let source = try await source(invocation, settings, redis)
         let summary = try await AudienceSharding(redis: redis, keyspace: keyspace)
-          .run(streamer: invocation[streamer], from: source) { done, expected in
+          .run(
+            streamer: invocation[streamer], from: source, replaces: invocation[replace]
+          ) { done, expected in
             progress.update(
               done: done, total: expected, at: MonotonicClock.nowNanoseconds())
           }
@@ -64,14 +70,11 @@ enum AudienceShard {
   ) async throws(DevicesError) -> AudienceSource {
     let streamer = invocation[streamer]
     if let key = invocation[fromKey] { return .plain(key: key) }
-    guard let pattern = settings.audience.plainSetKey,
-      let hole = pattern.firstRange(of: "{streamer}")
-    else { return .current }
+    guard let pattern = settings.audience.plainSetKey else { return .current }
     let hasShards = try await AudienceSharding(
       redis: redis, keyspace: Assembly.keyspace(settings)
     ).hasShards(streamer)
-    return hasShards
-      ? .current : .plain(key: pattern[..<hole.lowerBound] + streamer + pattern[hole.upperBound...])
+    return hasShards ? .current : .plain(key: PlainSetPattern(pattern).key(of: streamer))
   }
 
   private static func tell(_ summary: AudienceSummary, _ invocation: Invocation) {

@@ -11,15 +11,21 @@ struct LineReader: ~Copyable {
   private let descriptor: Int32
   private let isOwned: Bool
   private let maximumLineBytes: Int
+  private let signals: StopSignals?
   private var buffer: [UInt8] = []
   private var position = 0
   private var isAtEnd = false
   /// Of the line that `next` gave last, from 1.
   private(set) var number = 0
 
-  /// - Parameter path: `-` is standard input.
-  init(_ path: String, maximumLineBytes: Int) throws(CommandFailure) {
+  /// - Parameters:
+  ///   - path: `-` is standard input.
+  ///   - signals: at the first of which there are no more lines, also while one is waited for.
+  init(
+    _ path: String, maximumLineBytes: Int, until signals: StopSignals? = nil
+  ) throws(CommandFailure) {
     self.maximumLineBytes = maximumLineBytes
+    self.signals = signals
     if path == "-" {
       descriptor = STDIN_FILENO
       isOwned = false
@@ -54,8 +60,23 @@ struct LineReader: ~Copyable {
         isTooLong = true
         position = buffer.count
       }
+      guard waitForBytes() else { return nil }
       try fill()
     }
+  }
+
+  /// False at the first signal.
+  private func waitForBytes() -> Bool {
+    guard let signals else { return true }
+    // poll(2) passes over a descriptor below zero.
+    var watched = [
+      pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0),
+      pollfd(fd: signals.descriptor, events: Int16(POLLIN), revents: 0),
+    ]
+    repeat {
+      if signals.isRaised { return false }
+    } while poll(&watched, 2, -1) < 0 && errno == EINTR
+    return !signals.isRaised
   }
 
   private static func trimmed(_ line: ArraySlice<UInt8>) -> [UInt8] {

@@ -14,8 +14,18 @@ final class StopSignals: Sendable {
   }
 
   private let state = Mutex(State())
+  /// Can be read from the first signal on, for whoever waits with poll(2); -1 where there is no
+  /// pipe left. Open for the process's life.
+  let descriptor: Int32
+  private let writeEnd: Int32
   /// Where the handlers write, for all of the process's life; -1 before the first `catchAll`.
   fileprivate static let mailbox = Atomic<Int32>(-1)
+
+  private init() {
+    var ends: [Int32] = [-1, -1]
+    if pipe(&ends) == 0 { for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) } }
+    (descriptor, writeEnd) = (ends[0], ends[1])
+  }
 
   /// Catches the signals from now on. Once in a process's life.
   static func catchAll() -> StopSignals {
@@ -68,6 +78,8 @@ final class StopSignals: Sendable {
       defer { state.actions = [] }
       return state.actions
     }
+    var byte: UInt8 = 1
+    if writeEnd >= 0 { _ = write(writeEnd, &byte, 1) }
     for action in actions { action() }
   }
 }

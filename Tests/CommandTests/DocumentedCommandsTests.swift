@@ -1,0 +1,95 @@
+import TestSupport
+import Testing
+
+/// What README.md tells people to type into redis-cli, as it stands there.
+@Suite struct DocumentedCommandsTests {
+  private let directory: TemporaryDirectory
+  private let redis: RedisServerProcess
+  private let root = #filePath.split(separator: "/").dropLast(3).map { "/" + $0 }.joined()
+
+  init() throws {
+    directory = try TemporaryDirectory()
+    redis = try RedisServerProcess()
+  }
+
+  /// The lines of the README's shell blocks from the first that begins so to the next blank one or
+  /// the end of the block.
+  private func commands(from beginning: String) throws -> String {
+    let lines = try ChildProcess.run(["cat", root + "/README.md"])
+      .split(separator: "\n", omittingEmptySubsequences: false)
+    let first = try #require(lines.firstIndex { $0.hasPrefix(beginning) })
+    return lines[first...].prefix { !$0.isEmpty && $0 != "```" }.joined(separator: "\n")
+  }
+
+  /// Runs them in the repository's root, `redis-cli` and `fanfare` being those of this test.
+  private func type(_ commands: String, as user: [String] = []) throws -> String {
+    let password = try directory.write("change-me", to: "password")
+    let options = (["-p", "\(redis.port)"] + user).joined(separator: " ")
+    let settings =
+      ["redis.port=\(redis.port)"]
+      + (user.isEmpty ? [] : ["redis.username=\(user[1])", "redis.password_file=\(password)"])
+    return try ChildProcess.run(
+      [
+        "bash", "-c",
+        """
+        cd '\(root)' && exec 2>&1 && set -e && export FANFARE_CONFIG=
+        redis-cli() { command redis-cli --no-auth-warning \(options) "$@"; }
+        fanfare() { '\(Command.path)' "$@" --set '\(settings.joined(separator: "' --set '"))'; }
+        \(commands)
+        """,
+      ])
+  }
+
+  @Test func theExamplesWriteWhatTheTableSays() throws {
+    _ = try type(try commands(from: "token=aabb"))
+    let token = "aabbccddeeff00112233445566778899aabbccddeeff00112233445566778899"
+    #expect(
+      try redis.cli("SMEMBERS", "ffd:{u:u1}:bindings")
+        == "apns:production:com.example.live:\(token)")
+    #expect(try redis.cli("HLEN", "ffd:{u:u1}:bound") == "1")
+    #expect(try redis.cli("HGET", "ffd:{u:u1}:profile", "name") == "Ken")
+    #expect(try redis.cli("GET", "ffd:{t:\(token)}") == "u1")
+    #expect(try redis.cli("SMEMBERS", "ffd:{f:s42:0:0}") == "u1")
+    _ = try type(try commands(from: "redis-cli SADD followers:s44"))
+    #expect(try redis.cli("SCARD", "followers:s44") == "3")
+    #expect(try redis.cli("SCARD", "ffd:{f:s44:1:0}") == "4")
+  }
+
+  @Test func theUsersMayDoWhatTheyAreFor() throws {
+    let made = try type(try commands(from: "redis-cli ACL SETUSER dashboard"))
+    let answers = made.split(separator: "\n")
+    #expect(answers.count >= 4 && answers.allSatisfy { $0 == "OK" }, "\(made)")
+    let audience = ["--user", "audience", "--pass", "change-me"]
+    try redis.cli("SADD", "followers:s9", "a", "b")
+    try redis.cli(
+      "HSET", "ffd:{u:z}:quarantined", "apns:production:com.example:aa", "BadDeviceToken")
+    let device = #""devices":[{"token":"ab12","topic":"com.example.live"}]"#
+    let said = try type(
+      """
+      printf '%s\\n' '{"user":"x","follows":["s1"],\(device)}' '{"user":"y",\(device)}' |
+        fanfare audience import -
+      fanfare audience seed --streamer s2 --followers 50
+      fanfare audience seed --streamer s2 --followers 40 --replace
+      fanfare audience shard --streamer s9 --from-key followers:s9
+      fanfare audience shard --streamer s9
+      fanfare device restore --all --apply
+      echo everything
+      """, as: audience)
+    #expect(said.hasSuffix("everything\n"), "\(said)")
+    #expect(!said.contains("NOPERM"), "\(said)")
+    #expect(try redis.cli("GET", "ffd:{t:ab12}") == "y")
+    #expect(try redis.cli("SCARD", "ffd:{u:z}:bindings") == "1")
+
+    let backend = ["--user", "backend", "--pass", "change-me"]
+    let done = try type(
+      """
+      redis-cli --eval Config/redis/bind.lua 'ffd:{t:cc}' , bind u1 production com.example 5
+      redis-cli --eval Config/redis/bind.lua 'ffd:{t:cc}' , bind u2 production com.example
+      redis-cli --eval Config/redis/bind.lua 'ffd:{t:cc}' , unbind u2 production com.example
+      redis-cli --eval Config/redis/follow.lua 'ffd:{f:new}' , follow u1
+      redis-cli --eval Config/redis/follow.lua 'ffd:{f:s9}' followers:s9 , unfollow a
+      redis-cli --eval Config/redis/follow.lua 'ffd:{f:s8}' followers:s8 , follow a
+      """, as: backend)
+    #expect(done == "1\n1\n1\n1\n1\n1\n", "\(done)")
+  }
+}
