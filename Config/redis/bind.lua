@@ -66,18 +66,26 @@ local problem = wrong(owner_key, 'string') or wrong_user(user)
 if problem then return problem end
 local owner = redis.call('GET', owner_key)
 
+local function is_of_token(binding)
+  return string.sub(binding, -#token - 1) == ':' .. token
+end
+
 if verb == 'unbind' then
+  local removed = drop(user, member)
+  -- Whoever has the token in another app or environment still owns it.
+  for _, has in ipairs(redis.call('SMEMBERS', keys(user)[1])) do
+    if is_of_token(has) then return removed end
+  end
   if owner == user then redis.call('DEL', owner_key) end
-  return drop(user, member)
+  return removed
 end
 
 if owner and owner ~= '' and owner ~= user then
   problem = wrong_user(owner)
   if problem then return problem end
-  local ending = ':' .. token
   for place, command in ipairs({'SMEMBERS', 'HKEYS', 'HKEYS'}) do
     for _, had in ipairs(redis.call(command, keys(owner)[place])) do
-      if string.sub(had, -#ending) == ending then drop(owner, had) end
+      if is_of_token(had) then drop(owner, had) end
     end
   end
 end

@@ -35,6 +35,17 @@ enum DeviceScripts {
       return redis.call('SREM', KEYS[key], member)
     end
 
+    -- Whoever has the token in another app or environment still owns it.
+    local function leave(owner, user, key, member)
+      local removed = drop(key, member)
+      local ending = string.match(member, ':%x+$')
+      for _, has in ipairs(redis.call('SMEMBERS', KEYS[key])) do
+        if string.sub(has, -#ending) == ending then return removed end
+      end
+      if redis.call('GET', KEYS[owner]) == user then redis.call('DEL', KEYS[owner]) end
+      return removed
+    end
+
     -- Whoever had the token has it in no app and no environment any more.
     local function drop_token(key, member)
       local ending = string.match(member, ':%x+$')
@@ -72,8 +83,7 @@ enum DeviceScripts {
   private static let unbindBody = """
     local problem = wrong(KEYS[1], 'string') or wrong_user(2)
     if problem then return problem end
-    if redis.call('GET', KEYS[1]) == ARGV[1] then redis.call('DEL', KEYS[1]) end
-    return {'done', drop(2, ARGV[2])}
+    return {'done', leave(1, ARGV[1], 2, ARGV[2])}
     """
 
   /// KEYS: owner of the new token, three of the user, owner of the old token, then three of the
@@ -86,8 +96,7 @@ enum DeviceScripts {
     local user, member, at, expected, old = ARGV[1], ARGV[2], ARGV[3], ARGV[4], ARGV[5]
     local owner = redis.call('GET', KEYS[1]) or ''
     if owner ~= expected then return {'moved', owner} end
-    if redis.call('GET', KEYS[5]) == user then redis.call('DEL', KEYS[5]) end
-    local removed = drop(2, old)
+    local removed = leave(5, user, 2, old)
     if KEYS[6] then drop_token(6, member) end
     redis.call('SET', KEYS[1], user)
     take(2, member, at)

@@ -200,4 +200,16 @@ import Testing
     #expect(process.waitForExit() == 75)
     #expect(try redis.cli("HGET", "ffd:{u:u1}:profile", "name") == "Mia")
   }
+
+  /// Nobody has opened the other end yet.
+  @Test func anImportOfAPipeEndsAtTheFirstSignal() throws {
+    let pipe = directory.file("pipe")
+    try #require(mkfifo(pipe, 0o600) == 0)
+    let process = try start(["import", pipe])
+    let deadline = ContinuousClock.now + .seconds(20)
+    while try !redis.cli("CLIENT", "LIST").contains("cmd=ping"), ContinuousClock.now < deadline {}
+    process.signal(SIGINT)
+    try process.waitForLine(containing: "interrupted", timeout: .seconds(20))
+    #expect(process.waitForExit() == 75)
+  }
 }

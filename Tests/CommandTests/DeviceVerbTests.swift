@@ -88,6 +88,16 @@ import Testing
     }
   }
 
+  @Test func aPrefixWithPatternsInItIsAPrefix() throws {
+    for prefix in ["p[1]*:", "p1x:"] {
+      try redis.cli("HSET", "\(prefix){u:u1}:quarantined", member("a1"), "BadDeviceToken")
+    }
+    let outcome = try restore("--all", "--apply", "--set", "redis.prefix.data=p[1]*:")
+    #expect(outcome.code == 0 && outcome.object?["restored"]?.integer == 1)
+    #expect(try redis.cli("SCARD", "p[1]*:{u:u1}:bindings") == "1")
+    #expect(try redis.cli("EXISTS", "p1x:{u:u1}:bindings") == "0")
+  }
+
   @Test func aTokenThatAnotherUserHasBoundStaysAway() throws {
     try setAside("u1", member("a1"), "BadDeviceToken")
     try setAside("u2", member("a1"), "BadDeviceToken")

@@ -105,9 +105,11 @@ import Testing
   func whatIsNoStreamerIsRefused(_ streamer: String) async throws {
     try await RedisFixture().run { redis async throws in
       let follows = AudienceFollows(redis: redis, keyspace: keyspace)
-      await #expect(throws: DevicesError.self) {
-        try await follows.append(streamer: streamer, user: "a")
-      }
+      let error = await failure { try await follows.append(streamer: streamer, user: "a") }
+      #expect(error?.code == .invalid)
+      _ = try await follows.finish()
+      #expect(follows.added == 0)
+      #expect(try await redis.keys() == [])
     }
   }
 }

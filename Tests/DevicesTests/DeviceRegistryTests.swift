@@ -108,6 +108,33 @@ import Testing
     }
   }
 
+  @Test(arguments: [true, false])
+  func whoKeepsATokenInAnotherAppKeepsOwningIt(_ isScript: Bool) async throws {
+    let script = try shippedScript("bind.lua")
+    try await RedisFixture().run { redis async throws in
+      let registry = DeviceRegistry(redis: redis, keyspace: keyspace)
+      let other = try binding("aa", "com.example.other")
+      for device in [try binding("aa"), other] {
+        _ = try await registry.bind(user: "u1", device, at: 100)
+      }
+      let owner = keyspace.tokenOwner(token: "aa")
+      if isScript {
+        _ = try await redis.ask(
+          "EVAL", script, "1", owner, "unbind", "u1", "production", "com.example.other")
+      } else {
+        #expect(try await registry.replace(user: "u1", other, with: try binding("bb"), at: 100))
+      }
+      #expect(try await redis.ask("GET", owner) == "u1")
+      _ = try await registry.bind(user: "u2", try binding("aa"), at: 200)
+      #expect(try await redis.tokens("u1") == (isScript ? [] : ["bb"]))
+      _ = try await registry.bind(user: "u2", other, at: 200)
+      #expect(try await registry.unbind(user: "u2", other))
+      #expect(try await redis.ask("GET", owner) == "u2")
+      #expect(try await registry.unbind(user: "u2", try binding("aa")))
+      #expect(try await redis.ask("GET", owner) == nil)
+    }
+  }
+
   @Test func profilesAreSetFieldByField() async throws {
     try await RedisFixture().run { redis async throws in
       let registry = DeviceRegistry(redis: redis, keyspace: keyspace)

@@ -37,6 +37,21 @@ import Testing
     #expect(String(decoding: profile, as: UTF8.self) == keys.profile(user: "ユーザ"))
   }
 
+  @Test func whoseDevicesWereSetAsideIsReadFromTheKey() {
+    for keys in [keys, Keyspace(data: "a*[b]?\\-", dashboards: ""), Keyspace(data: "")] {
+      for user in ["u1", "ユーザ", "a:quarantined", "x"] {
+        #expect(keys.user(ofQuarantined: keys.quarantined(user: user)) == user)
+      }
+      #expect(keys.user(ofQuarantined: keys.bound(user: "u1")) == nil)
+      #expect(keys.user(ofQuarantined: "y" + keys.quarantined(user: "u1")) == nil)
+      #expect(keys.user(ofQuarantined: keys.quarantined(user: "")) == nil)
+    }
+    #expect(keys.quarantinedPattern == "ffd:{u:*}:quarantined")
+    #expect(Keyspace(data: "a*[b]?\\").quarantinedPattern.hasPrefix(#"a\*\[b\]\?\\{u:"#))
+    #expect(
+      keys.deviceKeys(user: "u") == ["bindings", "bound", "quarantined"].map { "ffd:{u:u}:\($0)" })
+  }
+
   @Test(
     arguments: [
       (0, "19700101", "0000"), (1_795_248_059_999, "20261121", "0800"),

@@ -31,11 +31,13 @@ struct LineReader: ~Copyable {
       isOwned = false
       return
     }
-    descriptor = open(path, O_RDONLY | O_CLOEXEC)
+    // Who can be interrupted does not wait here for somebody to write to a pipe, but below.
+    descriptor = open(path, O_RDONLY | O_CLOEXEC | (signals == nil ? 0 : O_NONBLOCK))
     isOwned = true
     guard descriptor >= 0 else {
       throw CommandFailure(.failed, "\(path) cannot be opened: \(String(cString: strerror(errno)))")
     }
+    if signals != nil { _ = fcntl(descriptor, F_SETFL, O_RDONLY) }
   }
 
   deinit { if isOwned { close(descriptor) } }
