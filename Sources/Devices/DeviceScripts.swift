@@ -107,19 +107,33 @@ enum DeviceScripts {
   /// then the owner of each token. ARGV: user, at ms, the member of each token. Answers the
   /// positions, from 1, of tokens that belong to others: nothing was written for those.
   private static let bindAllBody = """
-    local problem = wrong_user(1)
-    for i = 4, #KEYS do problem = problem or wrong(KEYS[i], 'string') end
+    local problem = wrong(KEYS[1], 'set') or wrong(KEYS[3], 'hash')
     if problem then return problem end
-    local foreign = {}
+    local foreign, members, tokens, set = {}, {}, {}, {KEYS[2]}
     for i = 4, #KEYS do
-      local owner = redis.call('GET', KEYS[i]) or ''
-      if owner ~= '' and owner ~= ARGV[1] then
+      local owner = redis.pcall('GET', KEYS[i])
+      if type(owner) == 'table' then return wrong(KEYS[i], 'string') end
+      if owner and owner ~= '' and owner ~= ARGV[1] then
         foreign[#foreign + 1] = i - 3
       else
-        redis.call('SET', KEYS[i], ARGV[1])
-        take(1, ARGV[i - 1], ARGV[2])
+        members[#members + 1] = ARGV[i - 1]
+        tokens[#tokens + 1] = owner ~= ARGV[1] and KEYS[i]
       end
     end
+    if #members == 0 then return foreign end
+    local times = redis.pcall('HMGET', KEYS[2], unpack(members))
+    if times.err then return wrong(KEYS[2], 'hash') end
+    for i, member in ipairs(members) do
+      -- An import that is older must not make the binding look older than it is.
+      local known = tonumber(times[i] or '')
+      if not known or known < tonumber(ARGV[2]) then
+        set[#set + 1], set[#set + 2] = member, ARGV[2]
+      end
+      if tokens[i] then redis.call('SET', tokens[i], ARGV[1]) end
+    end
+    if #set > 1 then redis.call('HSET', unpack(set)) end
+    redis.call('HDEL', KEYS[3], unpack(members))
+    redis.call('SADD', KEYS[1], unpack(members))
     return foreign
     """
 

@@ -120,6 +120,46 @@ import Testing
     }
   }
 
+  @Test func devicesAreBoundAsTheRegistryBindsThem() async throws {
+    try await RedisFixture().run { redis async throws in
+      let registry = DeviceRegistry(redis: redis, keyspace: keyspace)
+      let (first, second) = (try binding("aa"), try binding("bb"))
+      try await registry.bind(user: "a", first, at: 5_000)
+      try await registry.bind(user: "a", second, at: 500)
+      for member in [first.member, "apns:production:x:cc"] {
+        _ = try await redis.ask("HSET", keyspace.quarantined(user: "a"), member, "BadDeviceToken")
+      }
+      let writer = AudienceWriter(redis: redis, keyspace: keyspace)
+      try await writer.append(row("a", "aa", "bb", "dd"))
+      try await writer.finish()
+      #expect(try await redis.tokens("a") == ["aa", "bb", "dd"])
+      // The youngest time stands.
+      let times = try await redis.table(keyspace.bound(user: "a"))
+      #expect(times[first.member] == "5000" && times[second.member] == "1000")
+      #expect(times[try binding("dd").member] == "1000")
+      #expect(try await redis.ask("HLEN", keyspace.quarantined(user: "a")) == "1")
+      #expect(try await redis.ask("GET", keyspace.tokenOwner(token: "dd")) == "a")
+    }
+  }
+
+  @Test func anotherTypeIsNamedAndNothingIsWrittenAndNoTokenIsTold() async throws {
+    try await RedisFixture().run { redis async throws in
+      let token = String(repeating: "ab", count: 32)
+      for key in [keyspace.tokenOwner(token: token)] + keyspace.deviceKeys(user: "a") {
+        _ = try await redis.ask("FLUSHALL")
+        _ = try await redis.ask("LPUSH", key, "something else")
+        let writer = AudienceWriter(redis: redis, keyspace: keyspace)
+        let row = AudienceRow(
+          user: "a", profile: [], bindings: [try binding(token)], boundAt: 1_000)
+        try await writer.append(row)
+        let error = await failure { try await writer.finish() }
+        #expect(error?.code == .wrongType)
+        #expect(error?.description.contains(token) == false)
+        #expect(try await redis.keys() == [key])
+      }
+    }
+  }
+
   @Test func scriptsThatRedisForgotAreSentAgain() async throws {
     try await RedisFixture().run { redis async throws in
       let writer = AudienceWriter(redis: redis, keyspace: keyspace)
