@@ -28,7 +28,7 @@ package struct DeviceRestoration {
   /// Looks at all that was set aside and restores what `filter` admits; without `writes` it only
   /// tells. A call may be repeated. `told` gets every device admitted, page by page, and whether to
   /// go on is its answer.
-  /// - Returns: entries that are no device of ours.
+  /// - Returns: entries that are no device of ours, or stand beside keys of another type.
   @discardableResult
   package func run(
     _ filter: QuarantineFilter, writes: Bool,
@@ -77,7 +77,12 @@ package struct DeviceRestoration {
     var devices: [QuarantinedDevice] = []
     for (index, user) in users.enumerated() {
       let reply = replies[index]
-      if let text = reply.errorText { throw DevicesError(reply: text) }
+      if let error = reply.error {
+        // One key that somebody else wrote must not keep the others' devices away.
+        guard error.kind == .wrongType else { throw DevicesError(reply: error.message) }
+        unreadable += 1
+        continue
+      }
       for position in stride(from: 0, to: reply.count - 1, by: 2) {
         guard let member = reply[position].text, let value = reply[position + 1].text,
           let device = QuarantinedDevice(user: user, member: member, value: value)
@@ -88,7 +93,7 @@ package struct DeviceRestoration {
         if filter.admits(device) { devices.append(device) }
       }
     }
-    return writes ? try await restore(devices) : try await foresee(devices)
+    return writes ? try await restore(devices, &unreadable) : try await foresee(devices)
   }
 
   private func foresee(
@@ -109,15 +114,18 @@ package struct DeviceRestoration {
   }
 
   private func restore(
-    _ devices: [QuarantinedDevice]
+    _ devices: [QuarantinedDevice], _ unreadable: inout Int
   ) async throws(DevicesError) -> [(device: QuarantinedDevice, fate: Fate)] {
     var result: [(device: QuarantinedDevice, fate: Fate)] = []
     for device in devices {
-      let reply = try await redis.reply(
-        to: DeviceScripts.restore,
-        keys: [keyspace.tokenOwner(token: device.binding.token)]
-          + keyspace.deviceKeys(user: device.user),
-        arguments: [device.user, device.binding.member, device.value])
+      let reply: RedisReply
+      do throws(DevicesError) {
+        reply = try await restore(device)
+      } catch {
+        guard error.code == .wrongType else { throw error }
+        unreadable += 1
+        continue
+      }
       switch reply[0].text {
       case "done": result.append((device, .restored))
       case "foreign": result.append((device, .takenByAnother))
@@ -126,5 +134,13 @@ package struct DeviceRestoration {
       }
     }
     return result
+  }
+
+  private func restore(_ device: QuarantinedDevice) async throws(DevicesError) -> RedisReply {
+    try await redis.reply(
+      to: DeviceScripts.restore,
+      keys: [keyspace.tokenOwner(token: device.binding.token)]
+        + keyspace.deviceKeys(user: device.user),
+      arguments: [device.user, device.binding.member, device.value])
   }
 }

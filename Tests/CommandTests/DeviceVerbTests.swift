@@ -88,6 +88,17 @@ import Testing
     }
   }
 
+  @Test func keysOfAnotherTypeKeepNobodyElseAway() throws {
+    try redis.cli("SET", "ffd:{u:u1}:quarantined", "x")
+    try setAside("u2", member("a2"), "BadDeviceToken")
+    try redis.cli("SET", "ffd:{u:u2}:bindings", "x")
+    for index in 3..<10 { try setAside("u\(index)", member("a\(index)"), "BadDeviceToken") }
+    let outcome = try restore("--all", "--apply")
+    #expect(outcome.code == 0 && outcome.object?["restored"]?.integer == 7)
+    #expect(outcome.object?["unreadable"]?.integer == 2)
+    #expect(try redis.cli("HLEN", "ffd:{u:u2}:quarantined") == "1")
+  }
+
   @Test func aPrefixWithPatternsInItIsAPrefix() throws {
     for prefix in ["p[1]*:", "p1x:"] {
       try redis.cli("HSET", "\(prefix){u:u1}:quarantined", member("a1"), "BadDeviceToken")

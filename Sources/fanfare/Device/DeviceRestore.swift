@@ -176,7 +176,8 @@ enum DeviceRestore {
         text.add("changed meanwhile", counts.changed, note: "run it again")
       }
       if counts.unreadable > 0 {
-        text.add("unreadable", counts.unreadable, note: "no devices", mark: .bad)
+        text.add(
+          "unreadable", counts.unreadable, note: "no devices, or keys of another type", mark: .bad)
       }
       text.write(to: invocation.output)
       if !isDone, counts.restored > 0 {
