@@ -128,7 +128,7 @@ let testTargets: [Target] = [
   tests("SettingsTests", ["Settings", "Render", "YAML", "TestSupport"]),
   tests("TelemetryTests", ["Telemetry"]),
   tests("TerminalTests", ["Terminal"]),
-  tests("APNsSimulatorTests", ["APNsSimulator", "TLS", "JSON"]),
+  tests("APNsSimulatorTests", ["APNsSimulator", "TLS", "Transport", "JSON"]),
   tests("PipelineTests", ["EventLoop", "Kafka", "Model", "Pipeline", "Telemetry"]),
   tests(
     "IntegrationTests",

@@ -50,9 +50,11 @@ extension Lane {
   private func send(_ run: SegmentRun) async throws {
     let segment = run.segment
     let event = try preparedEvent(segment.event)
-    let reader = expand.reader(for: segment, fields: event.fieldNames, topic: event.event.app)
+    let reader = expand.reader(
+      for: segment, fields: event.fieldNames, topic: event.event.app,
+      now: options.deliver.wallClock)
     var listed = 0
-    while let page = try await nextPage(reader) {
+    while let page = try await nextPage(reader, of: event.event) {
       try check(run)
       if let index = run.index { listed += index.keepListed(of: page) }
       let rendering = render.batches(
@@ -124,8 +126,28 @@ extension Lane {
     guard !isStopping, !run.isLost else { throw Patience.Stopped() }
   }
 
-  private func nextPage(_ reader: SegmentReader) async throws -> RecipientPage? {
-    try await persistent("Redis has the followers") { try await reader.next() }
+  private func nextPage(
+    _ reader: SegmentReader, of event: Event
+  ) async throws -> RecipientPage? {
+    defer {
+      for skipped in reader.takeSkippedUsers() {
+        options.log.warning(
+          "user passed over",
+          [
+            "event": .text(event.id), "user": .text(skipped.user),
+            "reason": .text(skipped.reason),
+          ])
+      }
+    }
+    do {
+      return try await persistent("Redis has the followers") { try await reader.next() }
+    } catch let error as ExpandError where error.code == .expired {
+      // Too slow for too long: nobody who is left can be told in time.
+      options.log.warning(
+        "event expired before all followers were read",
+        ["event": .text(event.id), "error": .text("\(error)")])
+      return nil
+    }
   }
 
   /// Writes the pushes that left without an outcome into records of their own; the segment's mark

@@ -19,7 +19,8 @@ import Testing
     return script
   }
 
-  /// The real broker, whose groups really rebalance, where there is one; the embedded one otherwise.
+  /// The real broker, whose groups really rebalance, where there is one; the embedded one
+  /// otherwise.
   private static func bed(_ kafka: RealKafka?) async throws -> WorkerBed {
     try await WorkerBed(kafka: kafka?.bootstrapServers, script: slow())
   }

@@ -43,6 +43,19 @@ import Testing
     }
   }
 
+  @Test func aTokenStaysItsOwnersWhileAnotherAppOfTheirsHasIt() async throws {
+    try await RedisFixture().run { redis async throws in
+      let record = RecordStage(redis: redis, keyspace: keyspace)
+      try await redis.bind("u1", "aa", at: noon - 1)
+      _ = try await redis.ask(
+        "SADD", keyspace.bindings(user: "u1"), "apns:production:com.example.other:aa")
+      _ = try await record.settle(
+        segments("e1", 1)[0], tally(accepted: 1, [gone("u1", "aa", since: noon)]), now: noon)
+      #expect(try await redis.ask("SCARD", keyspace.bindings(user: "u1")) == "1")
+      #expect(try await redis.ask("GET", keyspace.tokenOwner(token: "aa")) == "u1")
+    }
+  }
+
   @Test func unusableTokensAreSetAsideNotDeleted() async throws {
     try await RedisFixture().run { redis async throws in
       let record = RecordStage(redis: redis, keyspace: keyspace)
@@ -52,7 +65,9 @@ import Testing
       #expect(try await redis.ask("EXISTS", keyspace.bindings(user: "u1")) == "0")
       #expect(try await redis.ask("EXISTS", keyspace.bound(user: "u1")) == "0")
       #expect(
-        try await redis.table(keyspace.quarantined(user: "u1")) == [member("aa"): "BadDeviceToken"])
+        try await redis.table(keyspace.quarantined(user: "u1")) == [
+          member("aa"): "BadDeviceToken \(noon)"
+        ])
       #expect(try await record.status(of: "e1")?.quarantined == 1)
     }
   }

@@ -1,8 +1,8 @@
 import Glibc
 
 /// One Apache Kafka in a directory of its own. `FANFARE_KAFKA_HOME` names a directory with a script
-/// `broker` (`broker start DIR` prints `host:port`, `broker stop DIR` ends it); without it the tests
-/// that want it are skipped, since Kafka needs Java and half a gigabyte.
+/// `broker` (`broker start DIR` prints `host:port`, `broker stop DIR` ends it); without it the
+/// tests that want it are skipped, since Kafka needs Java and half a gigabyte.
 package final class RealKafka: Sendable {
   package static let home = getenv("FANFARE_KAFKA_HOME").flatMap {
     $0.pointee == 0 ? nil : String(cString: $0)

@@ -178,6 +178,17 @@ enum RecordScripts {
   private static let pruneFunction = """
     local pruned, refused, quarantined = 0, 0, 0
 
+    -- Whether the user has the member's token in another app or environment: then it stays theirs.
+    -- With more devices than anybody has that is taken for granted.
+    local function has(bindings, member)
+      if (try('SCARD', bindings) or 0) > 1000 then return true end
+      local ending = string.match(member, ':[^:]*$') or member
+      for _, other in ipairs(try('SMEMBERS', bindings) or {}) do
+        if string.sub(other, -#ending) == ending then return true end
+      end
+      return false
+    end
+
     local function prune(key, argument)
       while argument + 3 <= #ARGV do
         local bindings, bound, set_aside, owner =
@@ -192,12 +203,12 @@ enum RecordScripts {
           elseif try('SREM', bindings, member) == 1 then
             pruned = pruned + 1
             try('HDEL', bound, member)
-            if try('GET', owner) == user then try('DEL', owner) end
+            if try('GET', owner) == user and not has(bindings, member) then try('DEL', owner) end
           end
         elseif try('SREM', bindings, member) == 1 then
           quarantined = quarantined + 1
           try('HDEL', bound, member)
-          try('HSET', set_aside, member, finding)
+          try('HSET', set_aside, member, finding .. ' ' .. now)
         end
         key, argument = key + 4, argument + 4
       end

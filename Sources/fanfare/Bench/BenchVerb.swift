@@ -29,7 +29,7 @@ struct BenchOptions: Sendable {
 /// How fast it is, as ratios to a program that everybody can run.
 enum BenchVerb {
   enum Section: String, CaseIterable, Sendable {
-    case deliver, worker, memory, latency
+    case deliver, worker, memory, latency, neighbours
   }
 
   private static let json = Option(
@@ -62,6 +62,9 @@ enum BenchVerb {
       memory: the worker's peak resident size at 100,000 and 1,000,000 followers.
 
       latency: from the event's append to the first push, on an idle system.
+
+      neighbours: what devices that Apple puts off, a closed sandbox and a refused push cost the \
+      healthy pushes beside them.
 
       Runs are interleaved; every figure is the median of them, with the least and the most beside \
       it. It needs h2load and nghttpd (Debian: nghttp2-client, nghttp2-server) and ends with 1 \
@@ -129,6 +132,8 @@ enum BenchVerb {
         results.add(try await MemoryBench(household: household, options: options).run())
       case .latency:
         results.add(try await LatencyBench(household: household, options: options).run())
+      case .neighbours:
+        results.add(try await NeighboursBench(household: household, options: options).run())
       }
       await household.stopAll()
     }

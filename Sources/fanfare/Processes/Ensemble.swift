@@ -29,7 +29,7 @@ final class Ensemble {
 
   private init(
     household: Household, redisPort: Int, bootstrapServers: String, simulator: SimulatorProcess,
-    templates: String, lanes: Int
+    templates: String, lanes: Int, closesSandbox: Bool
   ) throws(CommandFailure) {
     self.household = household
     self.redisPort = redisPort
@@ -37,7 +37,7 @@ final class Ensemble {
     self.simulator = simulator
     let file = WorkerFile(
       bootstrapServers: bootstrapServers, redisPort: redisPort, simulator: simulator,
-      templates: templates, lanes: lanes)
+      templates: templates, lanes: lanes, closesSandbox: closesSandbox)
     configuration = try household.directory.write(file.text, to: "fanfare.yaml")
     redis = RedisClient(
       options: RedisOptions(port: redisPort, commandTimeout: .seconds(30)), loop: household.loop,
@@ -54,15 +54,17 @@ final class Ensemble {
   }
 
   /// Starts everything but the worker.
+  /// - Parameter closesSandbox: the worker's sandbox is an address where nobody listens.
   static func start(
-    _ household: Household, templates: String, lanes: Int, simulatorOptions: [String] = []
+    _ household: Household, templates: String, lanes: Int, simulatorOptions: [String] = [],
+    closesSandbox: Bool = false
   ) async throws(CommandFailure) -> Ensemble {
     let redis = try await Servers.redis(household)
     let broker = try await Servers.broker(household)
     let simulator = try await Servers.simulator(household, options: simulatorOptions)
     let ensemble = try Ensemble(
       household: household, redisPort: redis.port, bootstrapServers: broker, simulator: simulator,
-      templates: templates, lanes: lanes)
+      templates: templates, lanes: lanes, closesSandbox: closesSandbox)
     try await ensemble.warmUp()
     return ensemble
   }

@@ -9,6 +9,8 @@ struct WorkerFile {
   let templates: String
   /// 0: one for each core.
   let lanes: Int
+  /// The sandbox is an address where nobody listens.
+  var closesSandbox = false
 
   /// A real broker answers a waiting fetch as soon as there is something to read. The embedded one
   /// looks again only when the wait is over, so the wait must be short for an event to be read at
@@ -19,6 +21,8 @@ struct WorkerFile {
   /// partitions to the next one. The drain must fit into half of it.
   private static let sessionTimeout = "6s"
   private static let drainTimeout = "2s"
+  /// The least of the privileged ports; nobody listens there.
+  private static let closedPort = 1
 
   var text: String {
     func quoted(_ text: String) -> String { JSONOutput.text(text).serialized() }
@@ -36,7 +40,7 @@ struct WorkerFile {
         directory: \(quoted(templates))
       apns:
         production: { host: \(host), port: \(port) }
-        sandbox: { host: \(host), port: \(port) }
+        sandbox: { host: \(host), port: \(closesSandbox ? Self.closedPort : port) }
         ca_file: \(quoted(simulator.caFile))
         key_file: \(quoted(simulator.keyFile))
         key_id: \(quoted(simulator.keyID))
