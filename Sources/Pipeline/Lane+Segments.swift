@@ -100,13 +100,15 @@ extension Lane {
   private func linger(_ run: SegmentRun) async throws {
     _ = await run.progress.reached(.nothingUnsent)
     try check(run)
-    var patience = Duration.zero
-    if lingering < options.lingeringPerLane {
-      lingering += 1
+    let isStraggler = run.index != nil
+    var patience = Self.lingerStep
+    if lingering[isStraggler, default: 0] < options.lingeringPerLane {
+      lingering[isStraggler, default: 0] += 1
       run.leavePlace()
-      patience = options.straggleAfter
+      // What waits for a closed route waits elsewhere, and leaves room to what comes back soon.
+      if !deliver.waitsForClosedRoute(run.tally) { patience = options.straggleAfter }
     }
-    defer { if !run.hasPlace { lingering -= 1 } }
+    defer { if !run.hasPlace { lingering[isStraggler, default: 0] -= 1 } }
     var isSettled = await run.progress.reached(.allSettled, within: patience)
     while !isSettled {
       try check(run)

@@ -48,7 +48,8 @@ package actor Lane {
   private var prepared: [PreparedEvent] = []
   var runs: [ObjectIdentifier: SegmentRun] = [:]
   /// Runs without a place: everything of theirs was tried.
-  var lingering = 0
+  /// Stragglers (`true`) have a bound of their own: they must not push others out.
+  var lingering: [Bool: Int] = [:]
   var lastRun = 0
   let waits: StoppableWaits
   let board = WaitBoard()
@@ -104,7 +105,8 @@ package actor Lane {
   package func vitals() -> LaneVitals {
     LaneVitals(
       ready: deliver.readyCount, inFlight: deliver.inFlight,
-      connections: deliver.openConnections, lingering: lingering, waitsFor: board.all,
+      connections: deliver.openConnections, lingering: lingering.values.reduce(0, +),
+      waitsFor: board.all,
       obstacles: deliver.obstacles.map { "\($0)" })
   }
 

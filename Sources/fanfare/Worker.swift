@@ -17,8 +17,8 @@ enum WorkerVerb {
     discussion: """
       Joins the consumer group, and runs until SIGTERM, SIGINT or SIGHUP. Then it takes nothing \
       new, waits for what is in flight (lanes.drain_timeout), commits and leaves. What it could \
-      not finish is delivered again to another worker. Kafka, Redis and Apple may be down at the start \
-      or in the middle: the worker waits, says so, and loses nothing.
+      not finish is delivered again to another worker. Kafka, Redis and Apple may be down at the \
+      start or in the middle: the worker waits, says so, and loses nothing.
       """,
     options: ConfigurationOptions.all + [readyFile, ProcessOptions.dieWithParent],
     examples: [

@@ -250,6 +250,9 @@ final class APNsConnection {
   // MARK: of what use it was
 
   /// When it opened, was sent on or answered last.
+  /// TCP and TLS were set up.
+  var wasOpened: Bool { greetingAt > 0 }
+
   var lastUsedAt: UInt64 { max(greetingAt, lastSentAt, lastAnswerAt) }
 
   /// Asked when it takes no more pushes.

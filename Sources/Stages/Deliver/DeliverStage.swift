@@ -123,6 +123,11 @@ package final class DeliverStage {
     for route in routes.values { route.postponeWaiting(of: tally) }
   }
 
+  /// Whether a segment waits for nothing but a route that is closed: that may take long.
+  package func waitsForClosedRoute(_ tally: SegmentTally) -> Bool {
+    routes.values.contains { $0.parks(tally) } && !routes.values.contains { $0.retries(tally) }
+  }
+
   /// Another worker has the segment: none of its pushes is sent from here any more, and those in
   /// flight have no further try. Their batches never settle.
   package func abandon(_ tally: SegmentTally) {

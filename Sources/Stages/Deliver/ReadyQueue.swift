@@ -97,6 +97,11 @@ struct ReadyQueue {
   /// Takes out the pushes of one segment.
   mutating func take(of tally: SegmentTally) -> [ReadyPush] { take { $0.tally === tally } }
 
+  func contains(_ tally: SegmentTally) -> Bool {
+    ranges[head...].contains { $0.batch.tally === tally }
+      || (returned + refused).contains { $0.tally === tally }
+  }
+
   /// How many pushes of each batch are here that were not sent since they were admitted.
   var firsts: [(tally: SegmentTally, count: Int)] {
     var found = (returned + refused).filter(\.isFirst).map { (tally: $0.tally, count: 1) }

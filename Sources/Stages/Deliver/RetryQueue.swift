@@ -30,6 +30,8 @@ struct RetryQueue {
     return first.push
   }
 
+  func contains(_ tally: SegmentTally) -> Bool { heap.contains { $0.push.tally === tally } }
+
   /// Takes out the pushes of one segment.
   mutating func take(of tally: SegmentTally) -> [ReadyPush] {
     let taken = heap.filter { $0.push.tally === tally }.map(\.push)

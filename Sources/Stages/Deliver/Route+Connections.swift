@@ -85,6 +85,7 @@ extension Route {
 
   func ready(_ connection: APNsConnection) {
     options.report(.connected(target.endpoint))
+    cannotConnect = false
     noteConnections()
     schedulePump()
   }
@@ -125,6 +126,11 @@ extension Route {
     let isWanted = end == .idle && topics.contains { $0.queue.count > 0 }
     if delay == .zero || isWanted { open(seat) } else { open(seat, after: delay) }
     noteConnections()
+    // Nobody waits a second for a server that has said no.
+    if seat != suspectSeat, !connection.wasOpened, openConnections == 0 {
+      cannotConnect = true
+      updateOpenness()
+    }
   }
 
   // MARK: suspects

@@ -37,7 +37,9 @@ extension Route {
   private var closure: RouteObstacle.Kind? {
     let now = loop.now
     if noTokenUntil > 0 { return .noToken }
-    if let unconnectedSince, now &- unconnectedSince >= options.closedAfter.nanoseconds {
+    if let unconnectedSince,
+      cannotConnect || now &- unconnectedSince >= options.closedAfter.nanoseconds
+    {
       return .unreachable
     }
     if isStalled(now) {

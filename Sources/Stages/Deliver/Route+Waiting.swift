@@ -50,6 +50,14 @@ extension Route {
     for push in waiting { postpone(push) }
   }
 
+  /// Whether pushes of a segment are parked here until the route is open again.
+  func parks(_ tally: SegmentTally) -> Bool {
+    !isOpen && topics.contains { $0.queue.contains(tally) }
+  }
+
+  /// Whether pushes of a segment wait out a back-off.
+  func retries(_ tally: SegmentTally) -> Bool { isOpen && retries.contains(tally) }
+
   /// Takes out every push of a segment, without a word.
   func abandon(_ tally: SegmentTally) {
     _ = retries.take(of: tally)

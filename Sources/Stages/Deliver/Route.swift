@@ -42,6 +42,8 @@ final class Route {
   /// Monotonic nanoseconds since when no connection has been open; nil while one is, or none is
   /// wanted.
   var unconnectedSince: UInt64?
+  /// The last attempt to connect came to nothing, and no connection has been open since.
+  var cannotConnect = false
   var lastFailure = "connecting"
   /// When a push was sent or answered last, or none was ready.
   var lastMovedAt: UInt64 = 0
