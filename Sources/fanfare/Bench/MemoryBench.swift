@@ -1,6 +1,7 @@
 import APNsSimulator
 import Devices
 import Evaluation
+import Redis
 import Terminal
 
 /// The worker's peak resident size with a small and a large audience: it must not grow with it.
@@ -10,6 +11,12 @@ struct MemoryBench {
   static let limitMegabytes = 100.0
   private static let small = (streamer: "bench-small", followers: 100_000)
   private static let large = (streamer: "bench-large", followers: 1_000_000)
+  private static let smallPlain = (streamer: "bench-plain-small", followers: 100_000)
+  private static let largePlain = (streamer: "bench-plain-large", followers: 1_000_000)
+  /// Younger than Apple's word: the binding stays, and every run has the same work.
+  private static let boundAt = "1767225600000"
+  /// Users of a plain set that are written in one round trip.
+  private static let plainChunk = 1_000
   /// Gone since before any binding: the worker has its work with them, and Redis stays as it is,
   /// so that every run is the same.
   private static let deadTokenPrefix = MagicTokens.prefix + "0412"
@@ -33,14 +40,23 @@ struct MemoryBench {
           row: people.row)
       }
     }
+    for (streamer, followers) in [Self.smallPlain, Self.largePlain] {
+      try await seedPlain(streamer, followers, ensemble)
+    }
     var small: [Double] = []
     var large: [Double] = []
+    var smallPlain: [Double] = []
+    var largePlain: [Double] = []
     for run in 1...options.runs {
       small.append(try await peak(Self.small.streamer, run, ensemble))
       large.append(try await peak(Self.large.streamer, run, ensemble))
+      smallPlain.append(try await peak(Self.smallPlain.streamer, run, ensemble))
+      largePlain.append(try await peak(Self.largePlain.streamer, run, ensemble))
       options.note(
         "memory", run,
-        "100k followers \(Figures.fixed(small[run - 1])) MB, 1M \(Figures.fixed(large[run - 1])) MB"
+        "100k followers \(Figures.fixed(small[run - 1])) MB, 1M \(Figures.fixed(large[run - 1])) MB; "
+          + "plain sets, all refused: \(Figures.fixed(smallPlain[run - 1])) and "
+          + "\(Figures.fixed(largePlain[run - 1])) MB"
       )
     }
     return [
@@ -53,7 +69,39 @@ struct MemoryBench {
       try BenchResult(
         "rss_ratio", "memory 1,000,000 ÷ 100,000", zip(large, small).map { $0 / $1 }, unit: "×",
         digits: 2, limit: Self.ratioLimit),
+      try BenchResult(
+        "rss_plain_refused_1m_mb", "the same, a plain set, every token refused", largePlain,
+        unit: " MB", digits: 1, limit: Self.limitMegabytes),
+      try BenchResult(
+        "rss_plain_refused_ratio", "memory 1,000,000 ÷ 100,000, plain, all refused",
+        zip(largePlain, smallPlain).map { $0 / $1 }, unit: "×", digits: 2,
+        limit: Self.ratioLimit),
     ]
+  }
+
+  /// One set of all followers, as another system keeps it; each has one device whose token is gone.
+  private func seedPlain(
+    _ streamer: String, _ followers: Int, _ ensemble: Ensemble
+  ) async throws(CommandFailure) {
+    try await options.seeding("\(Figures.grouped(followers)) in a plain set", followers) {
+      (progress) async throws(CommandFailure) in
+      for start in stride(from: 0, to: followers, by: Self.plainChunk) {
+        try household.checkpoint()
+        let users = (start..<min(start + Self.plainChunk, followers)).map { "\(streamer)-\($0)" }
+        let pipeline = RedisPipeline()
+        pipeline.append(["SADD", Ensemble.plainSetPrefix + streamer] + users)
+        for (offset, user) in users.enumerated() {
+          let digits = String(start + offset, radix: 16)
+          let zeros = 64 - Self.deadTokenPrefix.count - digits.count
+          let token = Self.deadTokenPrefix + String(repeating: "0", count: zeros) + digits
+          let member = "apns:production:\(Ensemble.app):\(token)"
+          pipeline.append(["SADD", ensemble.keyspace.bindings(user: user), member])
+          pipeline.append(["HSET", ensemble.keyspace.bound(user: user), member, Self.boundAt])
+        }
+        _ = try await ensemble.send(pipeline)
+        progress(start + users.count)
+      }
+    }
   }
 
   /// In MB of 1,048,576 bytes.

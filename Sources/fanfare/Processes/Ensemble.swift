@@ -14,6 +14,8 @@ import Terminal
 final class Ensemble {
   /// The app that the devices belong to.
   static let app = "com.example.live"
+  /// What stands before a streamer's id in the key of a plain set.
+  static let plainSetPrefix = "plain-followers:"
 
   let household: Household
   let simulator: SimulatorProcess

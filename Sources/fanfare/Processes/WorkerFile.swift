@@ -36,6 +36,8 @@ struct WorkerFile {
       redis:
         host: 127.0.0.1
         port: \(redisPort)
+      audience:
+        plain_set_key: "\(Ensemble.plainSetPrefix){streamer}"
       templates:
         directory: \(quoted(templates))
       apns:
