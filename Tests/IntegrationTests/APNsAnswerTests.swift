@@ -111,6 +111,54 @@ import Testing
     #expect(await worker.stop())
   }
 
+  /// A key that Apple refuses for the app is not only a line in the log.
+  @Test func aRefusedKeyShowsInHeartbeatAndFanOut() async throws {
+    let bed = try await WorkerBed()
+    try await bed.follow("s1", tokens: "abcdef".map { token("040f", filler: $0) })
+    let worker = try await bed.startWorker {
+      $0.heartbeatInterval = .milliseconds(100)
+      $0.straggleAfter = .milliseconds(200)
+      $0.straggleDelay = .seconds(1)
+    }
+    try await bed.ready()
+    try await bed.emit("e1", expiresIn: 10)
+    let wanted = "production \(WorkerBed.app): InvalidProviderToken"
+    _ = try await bed.until("the heartbeat names the app") {
+      let held = try bed.redis.cli("HGET", "ff:worker:worker-1", "held_routes")
+      return held.contains(wanted) ? true : nil
+    }
+    _ = try await bed.until("the fan-out names it too") {
+      try await bed.status("e1").map { $0.obstacle == wanted ? true : nil } ?? nil
+    }
+    let status = try await bed.finished("e1")
+    #expect(status.expired == 6 && status.isBalanced)
+    #expect(await worker.stop())
+  }
+
+  /// Bound for production by an app server that meant the sandbox, a few devices a streamer.
+  @Test func aWrongEnvironmentLosesNoBinding() async throws {
+    let bed = try await WorkerBed()
+    func wrong(_ streamer: Int, _ device: Int) -> String {
+      let number = String(streamer << 8 | device, radix: 16)
+      return String(token("0400").dropLast(number.count)) + number
+    }
+    for streamer in 0..<40 {
+      try await bed.follow("s\(streamer)", tokens: (0..<15).map { wrong(streamer, $0) })
+    }
+    let worker = try await bed.startWorker()
+    for streamer in 0..<40 { try await bed.emit("e\(streamer)", streamer: "s\(streamer)") }
+    for streamer in 0..<40 {
+      let status = try await bed.finished("e\(streamer)")
+      #expect(status.rejected == ["BadDeviceToken": 15] && status.quarantined == 0)
+      for device in 0..<15 {
+        let key = "ffd:{u:s\(streamer)-u\(device)}:bindings"
+        #expect(try bed.redis.cli("SCARD", key) == "1", "\(key)")
+      }
+    }
+    #expect(bed.sink.lines.contains { $0.contains("Apple calls tokens unusable") })
+    #expect(await worker.stop())
+  }
+
   private func bindings(_ bed: WorkerBed, of index: Int) throws -> String {
     try bed.redis.cli("SMEMBERS", "ffd:{u:s1-u\(index)}:bindings")
   }

@@ -17,6 +17,7 @@ import Testing
     _ = try bed.redis.cli(
       "ACL", "SETUSER", "fanfare", "on", ">secret", "~*", "+@all", "-\(command)")
     let worker = try await bed.startWorker {
+      $0.heartbeatInterval = .milliseconds(100)
       $0.redis.username = "fanfare"
       $0.redis.password = "secret"
     }
@@ -27,6 +28,13 @@ import Testing
         line.contains("waiting:") && line.lowercased().contains("noperm")
           && line.lowercased().contains(command)
       } ? true : nil
+    }
+    // The heartbeat is an HSET itself.
+    if command != "hset" {
+      _ = try await bed.until("the heartbeat says it too") {
+        let waits = try bed.redis.cli("HGET", "ff:worker:worker-1", "waits_for").lowercased()
+        return waits.contains("noperm") && waits.contains(command) ? true : nil
+      }
     }
     _ = try bed.redis.cli("ACL", "SETUSER", "fanfare", "+@all")
     let status = try await bed.finished("e1")
