@@ -39,7 +39,7 @@ struct FileRules {
       return pem.contains("-----END PRIVATE KEY-----")
         ? nil : SettingComplaint("\(Shown.path(path)) is cut off: there is no end of the key")
     }
-    let expected = "expects the .p8 file from Apple (PEM, `BEGIN PRIVATE KEY`)"
+    let expected = "must be the .p8 file from Apple (PEM, `BEGIN PRIVATE KEY`)"
     if has("CERTIFICATE") {
       return SettingComplaint("\(expected), \(Shown.path(path)) is a certificate")
     }
@@ -67,7 +67,7 @@ struct FileRules {
       else {
         layers.add(
           .problem, source, key: key,
-          "expects PEM certificates (`BEGIN CERTIFICATE`), \(Shown.path(path)) holds none")
+          "must hold PEM certificates (`BEGIN CERTIFICATE`), \(Shown.path(path)) holds none")
         return
       }
     } catch {

@@ -53,7 +53,7 @@ extension SettingKind {
       default: break
       }
       guard case .single(let text) = raw.content else {
-        throw SettingComplaint("expects \(summary), got \(raw.kindName)")
+        throw SettingComplaint("must be \(summary), is \(raw.kindName)")
       }
       return try readSingle(text, baseDirectory: baseDirectory)
     } catch {
@@ -73,7 +73,7 @@ extension SettingKind {
       return .text(try SecretText.checked(text))
     case .integer(let range):
       guard let number = Int(text) else {
-        throw SettingComplaint("expects \(summary), got \(Shown.value(text))")
+        throw SettingComplaint("must be \(summary), is \(Shown.value(text))")
       }
       return .integer(try Self.within(range, number, text, String.init))
     case .size(let range):
@@ -83,13 +83,13 @@ extension SettingKind {
       return .duration(try Self.within(range, duration, text, DurationText.text))
     case .bool:
       guard text == "true" || text == "false" else {
-        throw SettingComplaint("expects true or false, got \(Shown.value(text))")
+        throw SettingComplaint("must be true or false, is \(Shown.value(text))")
       }
       return .bool(text == "true")
     case .choice(let names):
       if names.contains(text) { return .text(text) }
       throw SettingComplaint(
-        "expects \(summary), got \(Shown.value(text))",
+        "must be \(summary), is \(Shown.value(text))",
         hint: NearestName.hint(for: text, among: names))
     case .path, .secretFile:
       if let complaint = TextRule.pathText.complaint(about: text) { throw complaint }
@@ -110,14 +110,14 @@ extension SettingKind {
         RawSetting(.single(String($0.trimmingSpaces)), raw.source)
       }
     default:
-      complain(SettingComplaint("expects \(summary), got \(raw.kindName)"), raw.source)
+      complain(SettingComplaint("must be \(summary), is \(raw.kindName)"), raw.source)
       return nil
     }
     if elements.isEmpty { complain(SettingComplaint("must not be empty"), raw.source) }
     let items = elements.compactMap { element -> String? in
       guard case .single(let text) = element.content else {
         complain(
-          SettingComplaint("expects \(rule.summary), got \(element.kindName)"), element.source)
+          SettingComplaint("must be \(rule.summary), is \(element.kindName)"), element.source)
         return nil
       }
       if let complaint = rule.complaint(about: text) {
@@ -140,21 +140,21 @@ extension SettingKind {
       for part in text.split(separator: ",") {
         let pair = part.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
         guard pair.count == 2 else {
-          complain(SettingComplaint("expects name=value, name=value, …"), raw.source)
+          complain(SettingComplaint("must be name=value, name=value, …"), raw.source)
           return nil
         }
         let value = RawSetting(.single(String(pair[1].trimmingSpaces)), raw.source)
         entries.append((String(pair[0].trimmingSpaces), value))
       }
     default:
-      complain(SettingComplaint("expects \(summary), got \(raw.kindName)"), raw.source)
+      complain(SettingComplaint("must be \(summary), is \(raw.kindName)"), raw.source)
       return nil
     }
     var values: [String: String] = [:]
     var isWhole = true
     for (name, value) in entries {
       guard case .single(let text) = value.content else {
-        let message = "\(Shown.value(name)) expects a text, got \(value.kindName)"
+        let message = "\(Shown.value(name)) must be a text, is \(value.kindName)"
         complain(SettingComplaint(message), value.source)
         isWhole = false
         continue
@@ -175,8 +175,8 @@ extension SettingKind {
       let least = show(range.lowerBound)
       throw SettingComplaint(
         value < range.lowerBound
-          ? "must be at least \(least), got \(Shown.value(text))"
-          : "must be at most \(show(range.upperBound)), got \(Shown.value(text))")
+          ? "must be at least \(least), is \(Shown.value(text))"
+          : "must be at most \(show(range.upperBound)), is \(Shown.value(text))")
     }
     return value
   }

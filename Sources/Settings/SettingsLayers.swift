@@ -93,7 +93,7 @@ struct SettingsLayers {
       if path != nil && node.isNull { return }
       add(
         .problem, .file(file, node.place), key: path,
-        "expects a mapping of keys, got \(node.kindName)")
+        "must be a mapping of keys, is \(node.kindName)")
       return
     }
     for entry in entries {

@@ -41,6 +41,12 @@ package enum TemplateFile {
     return (sources, problems)
   }
 
+  /// The names of the templates that a directory holds, whatever is in them; nil when it cannot be
+  /// read.
+  package static func names(in directory: String) -> [String]? {
+    (try? fileNames(in: directory))?.map { String($0.dropLast(".yaml".count)) }
+  }
+
   /// One file.
   package static func read(file: String) throws(SettingsError) -> TemplateSource {
     do throws(SettingsFindingFailure) {

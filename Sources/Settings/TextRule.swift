@@ -16,17 +16,17 @@ package struct TextRule: Sendable {
   }
 
   func complaint(about text: String) -> SettingComplaint? {
-    if text.isEmpty { return SettingComplaint("must not be empty: expects \(summary)") }
+    if text.isEmpty { return SettingComplaint("must be \(summary), is empty") }
     if text.unicodeScalars.contains(where: { $0.value < 0x20 || (0x7F...0x9F).contains($0.value) })
     {
       return SettingComplaint(
-        "holds a control character, such as a line break: expects \(summary)",
+        "holds a control character, such as a line break: must be \(summary)",
         hint: "write the value on one line; a block (`|`, `>`) ends in a line break")
     }
     if text.utf8.count > maximumBytes {
       return SettingComplaint("is \(text.utf8.count) bytes long, at most \(maximumBytes) are taken")
     }
-    return accepts(text) ? nil : SettingComplaint("expects \(summary), got \(Shown.value(text))")
+    return accepts(text) ? nil : SettingComplaint("must be \(summary), is \(Shown.value(text))")
   }
 
   static let any = TextRule("text", maximumBytes: 1_024)

@@ -20,7 +20,7 @@ package enum DurationText {
     let (number, unit) = UnitSplit.split(text)
     guard let number else {
       throw SettingComplaint(
-        "expects a duration, got \(Shown.value(text))",
+        "must be a duration, is \(Shown.value(text))",
         hint: "write it like 500ms, 10s, 15m, 48h or 7d")
     }
     guard !unit.isEmpty else {
@@ -56,7 +56,7 @@ package enum SizeText {
     let (number, unit) = UnitSplit.split(text)
     guard let number else {
       throw SettingComplaint(
-        "expects a number of bytes, got \(Shown.value(text))",
+        "must be a number of bytes, is \(Shown.value(text))",
         hint: "write it like 512B, 64KiB or 1MiB")
     }
     guard let known = units.first(where: { $0.name == unit || (unit.isEmpty && $0.name == "B") })

@@ -69,11 +69,11 @@ extension ValueParser where Value == [BrokerVerb.Topic] {
           guard sides.count == 2, let partitions = Int(sides[1]), (1...1_000).contains(partitions),
             isTopicName(sides[0])
           else {
-            throw ValueRefusal("NAME:PARTITIONS is wanted, several separated by commas")
+            throw ValueRefusal("it must be NAME:PARTITIONS, several separated by commas")
           }
           topics.append(BrokerVerb.Topic(name: String(sides[0]), partitions: partitions))
         }
-        guard !topics.isEmpty else { throw ValueRefusal("at least one topic is wanted") }
+        guard !topics.isEmpty else { throw ValueRefusal("it must name at least one topic") }
         return topics
       }, show: { $0.map { "\($0.name):\($0.partitions)" }.joined(separator: ",") })
   }

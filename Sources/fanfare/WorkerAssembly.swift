@@ -19,6 +19,9 @@ extension Assembly {
       deliver: try deliverOptions(settings, report: { log.deliver($0) }),
       templates: try templates(settings), providerTokens: try providerTokenSource(settings),
       log: log)
+    for warning in options.templates.flatMap(\.warnings) {
+      log.warning("a template looks mistaken", ["place": .text(warning.description)])
+    }
     options.segmentsPerLane = settings.lanes.segmentsPerLane
     options.straggleAfter = settings.lanes.straggleAfter
     options.straggleDelay = settings.lanes.straggleDelay

@@ -91,6 +91,24 @@ import Testing
     #expect(down.code == 69 && down.text.contains("no broker answers"), "\(down.text)")
   }
 
+  @Test func renderPassesOverWhatTheWorkerPassesOver() throws {
+    let directory = try TemporaryDirectory()
+    let redis = try RedisServerProcess()
+    let file = try directory.write("payload: { aps: { alert: hello } }\n", to: "hello.yaml")
+    try redis.cli(
+      "SADD", "ffd:{u:u1}:bindings", "apns:production:com.example.live:ab12",
+      "apns:prod:com.example.live:ab12", "apns:sandbox:com.example.live:xyz",
+      "fcm:production:com.example.live:ab12", "apns:production:com.example.other:ab12")
+    let outcome = try Command.run(
+      "render", file, "--user", "u1", "--json", "--set", "redis.port=\(redis.port)")
+    #expect(outcome.code == 0, "\(outcome.text)")
+    let shown = try #require(try JSONValue.parse(Array(outcome.text.utf8)).object)
+    #expect(shown["devices"]?.object?.members.map(\.name) == ["production"])
+    #expect(shown["devices"]?.object?["production"] == 1)
+    #expect(shown["devices_of_other_apps"] == 1)
+    #expect(shown["devices_skipped"] == 3)
+  }
+
   @Test func importGoesOnOverWrongRowsAndStopsWhenStrict() throws {
     let directory = try TemporaryDirectory()
     let redis = try RedisServerProcess()

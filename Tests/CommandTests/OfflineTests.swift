@@ -48,6 +48,79 @@ import Testing
     #expect(missing.code == 64 && missing.text.contains("--streamer"))
   }
 
+  @Test func emitAsksWhetherWorkersHaveTheTemplate() throws {
+    let directory = try TemporaryDirectory()
+    _ = try directory.write("payload: { aps: { alert: hello } }\n", to: "hello.yaml")
+    let nobody = "kafka.bootstrap_servers=127.0.0.1:\(try FreePort.find())"
+    func emit(_ template: String, in place: String, _ more: String...) throws -> Command.Outcome {
+      let process = try Command.start(
+        ["emit", "--streamer", "s1", "--app", "com.example.live", "--template", template]
+          + ["--timeout", "200ms", "--set", nobody, "--set", "templates.directory=\(place)"] + more)
+      let text = process.readToEnd()
+      return Command.Outcome(code: process.waitForExit(), text: text)
+    }
+    let unknown = try emit("helo", in: directory.path)
+    #expect(unknown.code == 1, "\(unknown.text)")
+    #expect(unknown.text.contains("holds no template helo (did you mean hello?)"))
+    // 69: it got as far as Kafka, which is not there.
+    #expect(try emit("helo", in: directory.path, "--any-template").code == 69)
+    #expect(try emit("hello", in: directory.path).code == 69)
+    let unsure = try emit("helo", in: directory.file("nothing"))
+    #expect(unsure.code == 69)
+    #expect(unsure.text.contains("whether workers have the template helo is not known"))
+  }
+
+  @Test func checkHoldsPayloadsAgainstWhatAppleTakes() throws {
+    let directory = try TemporaryDirectory()
+    _ = try directory.write(
+      """
+      payload:
+        aps:
+          alert: { title: hello, titel: x }
+          sounds: default
+          badge: "3"
+          interruption-level: urgent
+          relevance-score: 1.5
+      """, to: "wrong.yaml")
+    _ = try directory.write(
+      "payload: { aps: { alert: hello, sounds: x, badge: 3 } }\n", to: "odd.yaml")
+    let setting = "templates.directory=\(directory.path)"
+    let outcome = try Command.run("check", "--offline", "--set", setting)
+    #expect(outcome.code == 78)
+    for expected in [
+      "wrong.yaml:5:12: aps.badge must be a whole number from 0",
+      "wrong.yaml:6:25: aps.interruption-level must be one of passive, active",
+      "wrong.yaml:7:22: aps.relevance-score must be a number, 0 to 1",
+    ] { #expect(outcome.text.contains(expected), "\(expected): \(outcome.text)") }
+    let odd = outcome.lines.first { $0.contains("odd.yaml:1:") }
+    #expect(odd?.contains("warning") == true, "\(outcome.text)")
+    #expect(odd?.contains("'aps.sounds', the device passes over it; did you mean 'sound'?") == true)
+  }
+
+  @Test func checkConnectsAlthoughAKeyIsMissing() throws {
+    let (kafka, redis, apns) = (try FreePort.find(), try FreePort.find(), try FreePort.find())
+    let settings = [
+      "kafka.bootstrap_servers=127.0.0.1:\(kafka)", "redis.port=\(redis)",
+      "apns.production.host=127.0.0.1", "apns.production.port=\(apns)",
+      "apns.sandbox.host=127.0.0.1", "apns.sandbox.port=0",
+    ]
+    func check(_ settings: [String]) throws -> [String: [String]] {
+      let process = try Command.start(
+        ["check", "--json", "--timeout", "500ms"] + settings.flatMap { ["--set", $0] })
+      let text = process.readToEnd()
+      #expect(process.waitForExit() == 78)
+      let checks = try JSONValue.parse(Array(text.utf8)).object?["checks"]?.array ?? []
+      return Dictionary(grouping: checks) { $0.object?["area"]?.string ?? "" }
+        .mapValues { $0.map { $0.object?["status"]?.string ?? "" } }
+    }
+    // A port that is wrong is not connected to; what stands beside it is.
+    let wrong = try check(settings)
+    #expect(wrong["kafka"] == ["problem"] && wrong["redis"] == ["problem"], "\(wrong)")
+    #expect(wrong["apns"] == ["skipped"])
+    let keyless = try check(Array(settings.dropLast()) + ["apns.sandbox.port=\(apns)"])
+    #expect(keyless["apns"] == ["problem"], "\(keyless)")
+  }
+
   @Test func emitTellsWrongLinesWithTheirNumbers() throws {
     let directory = try TemporaryDirectory()
     let wrong = Self.event.replacing("a1", with: "a 2")

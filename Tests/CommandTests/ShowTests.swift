@@ -123,6 +123,34 @@ import Testing
     #expect(leftFiles == [])
   }
 
+  @Test("What the demo says to try next works as it is printed")
+  func whatNext() throws {
+    let process = try start("demo --followers 300 --lanes 1 --keep")
+    let said = process.readToEnd().split(separator: "\n").map(String.init)
+    #expect(process.waitForExit() == 0)
+    let look = try #require(said.firstIndex { $0.contains("look into what Redis held") })
+    let next = try #require(said.firstIndex { $0 == "Try next" })
+    func type(_ line: String) throws -> String { try ChildProcess.run(["sh", "-c", line]) }
+    // As a reader of the terminal does it, who waits for the server to have started.
+    _ = try type(said[look + 1])
+    let port = said[look + 2].split(separator: " ").drop { $0 != "-p" }.dropFirst().first ?? ""
+    _ = try type("until redis-cli -p \(port) PING | grep -q PONG; do :; done")
+    #expect(try type(said[look + 2]).contains("recipients\n300\n"))
+    _ = try type(said[look + 3])
+
+    let commands = said[next...].filter { $0.hasPrefix("    ") }
+    #expect(commands.count >= 3)
+    for command in commands {
+      // The whole of them would take minutes: a small demo stands for the large one.
+      var small = command.replacing("--followers 1M", with: "--followers 200")
+      if command.hasSuffix("bench") { small += " --help" }
+      #expect(throws: Never.self, "\(command)") {
+        _ = try type("TMPDIR=\(directory.path) \(small)")
+      }
+    }
+    expectNobodyIsLeft()
+  }
+
   @Test("A template directory without the template is a mistake in the configuration")
   func templates() throws {
     let outcome = try Command.run("demo", "--templates", directory.path)

@@ -65,21 +65,21 @@ import Testing
         level: inof
       """,
       [
-        "fanfare.yaml:2:29: kafka.bootstrap_servers: expects host:port, got `no port`",
-        "fanfare.yaml:2:40: kafka.bootstrap_servers: expects host:port, got `x:99999`",
-        "fanfare.yaml:3:10: kafka.group: expects text without spaces and braces, got a list",
+        "fanfare.yaml:2:29: kafka.bootstrap_servers: must be host:port, is `no port`",
+        "fanfare.yaml:2:40: kafka.bootstrap_servers: must be host:port, is `x:99999`",
+        "fanfare.yaml:3:10: kafka.group: must be text without spaces and braces, is a list",
         "fanfare.yaml:4:3: warning: unknown key `kafka.sesion_timeout` "
           + "(did you mean kafka.session_timeout?)",
         "fanfare.yaml:5:23: kafka.fetch_wait_maximum: has no unit: `100` "
           + "(write 100s for seconds, 100ms for milliseconds)",
-        "fanfare.yaml:6:24: kafka.maximum_event_bytes: must be at most 1MiB, got `2MiB`",
-        "fanfare.yaml:8:9: redis.port: expects an integer, 1…65535, got `http`",
-        "fanfare.yaml:9:8: redis.tls: expects a mapping of keys, got a single value",
-        "fanfare.yaml:10:13: redis.database: must be at least 0, got `-1`",
-        "fanfare.yaml:12:18: lanes.drain_timeout: expects a duration, got `soon` "
+        "fanfare.yaml:6:24: kafka.maximum_event_bytes: must be at most 1MiB, is `2MiB`",
+        "fanfare.yaml:8:9: redis.port: must be an integer, 1…65535, is `http`",
+        "fanfare.yaml:9:8: redis.tls: must be a mapping of keys, is a single value",
+        "fanfare.yaml:10:13: redis.database: must be at least 0, is `-1`",
+        "fanfare.yaml:12:18: lanes.drain_timeout: must be a duration, is `soon` "
           + "(write it like 500ms, 10s, 15m, 48h or 7d)",
-        "fanfare.yaml:14:10: log.level: expects one of error, warning, notice, info, debug, "
-          + "got `inof` (did you mean info?)",
+        "fanfare.yaml:14:10: log.level: must be one of error, warning, notice, info, debug, "
+          + "is `inof` (did you mean info?)",
       ])
   }
 
@@ -95,28 +95,29 @@ import Testing
   }
 
   @Test(arguments: [
-    ("kafka: {maximum_event_bytes: -1}", "must be at least 1KiB, got `-1`"),
-    ("apns: {ready_pushes_per_lane: -2048}", "must be at least 16, got `-2048`"),
-    ("apns: {request_timeout: -30s}", "must be at least 1s, got `-30s`"),
+    ("kafka: {maximum_event_bytes: -1}", "must be at least 1KiB, is `-1`"),
+    ("apns: {ready_pushes_per_lane: -2048}", "must be at least 16, is `-2048`"),
+    ("apns: {request_timeout: -30s}", "must be at least 1s, is `-30s`"),
     ("events: {default_expires_in: 9223372036854775807d}", "is too large"),
     ("kafka: {maximum_event_bytes: 9223372036854775807GiB}", "is too large"),
-    ("lanes: {count: 99999999999999999999}", "expects an integer"),
-    ("lanes: {count: 1.5}", "expects an integer"), ("lanes: {count: {}}", "got a mapping"),
-    ("redis: {tls: {enabled: 'yes'}}", "expects true or false, got `yes`"),
+    ("lanes: {count: 99999999999999999999}", "must be an integer"),
+    ("lanes: {count: 1.5}", "must be an integer"), ("lanes: {count: {}}", "is a mapping"),
+    ("redis: {tls: {enabled: 'yes'}}", "must be true or false, is `yes`"),
     ("kafka: {maximum_event_bytes: 64KB}", "has an unknown unit"),
     ("apns: {connect_timeout: 10sec}", "has an unknown unit"),
-    ("apns: {token_lifetime: 1h}", "must be at most 59m, got `1h`"),
-    ("apns: {production: {host: 'https://api.push.apple.com'}}", "expects a host name"),
+    ("apns: {token_lifetime: 1h}", "must be at most 59m, is `1h`"),
+    ("apns: {production: {host: 'https://api.push.apple.com'}}", "must be a host name"),
     ("apns: {production: {host: \"a\\r\\nb\"}}", "holds a control character"),
     ("redis: {prefix: {data: \"f{d\"}}", "text without spaces and braces"),
     ("audience: {plain_set_key: followers}", "with `{streamer}` in it once"),
-    ("kafka: {topics: {events: 'a/b'}}", "expects letters, digits"),
+    ("kafka: {topics: {events: 'a/b'}}", "must be letters, digits"),
     ("kafka: {bootstrap_servers: []}", "must not be empty"),
-    ("redis: {host: ''}", "must not be empty"), ("redis: {password: [a]}", "got a list"),
+    ("redis: {host: ''}", "must be a host name or an address, is empty"),
+    ("redis: {password: [a]}", "is a list"),
     ("worker: {heartbeat_interval: 1m}", "must be at most 20s"),
-    ("kafka: {properties: [a]}", "expects a mapping of texts, got a list"),
-    ("kafka: {properties: {a: [b]}}", "`a` expects a text, got a list"), ("[1]", "got a list"),
-    ("text", "expects a mapping of keys"), ("kafka: [1]", "got a list"),
+    ("kafka: {properties: [a]}", "must be a mapping of texts, is a list"),
+    ("kafka: {properties: {a: [b]}}", "`a` must be a text, is a list"), ("[1]", "is a list"),
+    ("text", "must be a mapping of keys"), ("kafka: [1]", "is a list"),
   ])
   func refusesWrongValues(_ yaml: String, _ message: String) throws {
     let problems = try SettingsFixture(yaml).load().problems

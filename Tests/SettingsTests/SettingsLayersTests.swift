@@ -72,12 +72,12 @@ import Testing
     fixture.overrides = [("redis.port", "65536"), ("redis.prot", "1"), ("kafka", "1")]
     #expect(
       fixture.findings() == [
-        "fanfare.yaml:1:15: redis.port: must be at least 1, got `0`",
+        "fanfare.yaml:1:15: redis.port: must be at least 1, is `0`",
         "environment FANFARE_QWERTY: warning: unknown variable",
-        "environment FANFARE_REDIS_PORT: redis.port: expects an integer, 1…65535, got `x`",
+        "environment FANFARE_REDIS_PORT: redis.port: must be an integer, 1…65535, is `x`",
         "environment FANFARE_REDIS_PROT: warning: unknown variable "
           + "(did you mean FANFARE_REDIS_PORT?)",
-        "--set redis.port: redis.port: must be at most 65535, got `65536`",
+        "--set redis.port: redis.port: must be at most 65535, is `65536`",
         "--set redis.prot: unknown key (did you mean redis.port?)", "--set kafka: unknown key",
       ])
   }

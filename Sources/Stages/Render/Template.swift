@@ -19,6 +19,8 @@ package struct Template: Sendable {
   let table: LocaleTable
   /// One per locale.
   let variants: [[Piece]]
+  /// What is allowed and looks like a mistake, in the order of the file.
+  package private(set) var warnings: [RenderError.Problem] = []
 
   /// A stretch of the payload.
   enum Piece: Equatable, Sendable {
@@ -43,7 +45,10 @@ package struct Template: Sendable {
   /// it.
   package static func compile(_ source: TemplateSource) throws(RenderError) -> Template {
     var compiler = TemplateCompiler(source)
-    if let template = compiler.compile() { return template }
+    if var template = compiler.compile() {
+      template.warnings = compiler.warnings.sorted { $0.place < $1.place }
+      return template
+    }
     let problems = compiler.problems.sorted { $0.place < $1.place }
     throw RenderError(
       .invalidTemplate,

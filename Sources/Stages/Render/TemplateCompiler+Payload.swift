@@ -22,6 +22,7 @@ extension TemplateCompiler {
       return .map([])
     }
     if pushType == .background { checkBackground(members, entry.place) }
+    checkApplePart(of: members, at: entry.place, pushType)
     var path: [String]?
     if let shorten, let text = string(shorten.value, "shorten") {
       path = text.split(separator: ".", omittingEmptySubsequences: false).map(String.init)

@@ -5,6 +5,7 @@ import Model
 struct TemplateCompiler {
   let source: TemplateSource
   var problems: [RenderError.Problem] = []
+  var warnings: [RenderError.Problem] = []
   /// Profile fields in the order of their first use.
   var recipientFields = ["locale"]
   var usedTextKeys: Set<String> = []
@@ -50,6 +51,10 @@ struct TemplateCompiler {
 
   mutating func report(_ place: TemplateSource.Place, _ message: String) {
     problems.append(RenderError.Problem(file: source.file, place: place, message: message))
+  }
+
+  mutating func warn(_ place: TemplateSource.Place, _ message: String) {
+    warnings.append(RenderError.Problem(file: source.file, place: place, message: message))
   }
 
   static func list(_ words: [String]) -> String { words.joined(separator: ", ") }

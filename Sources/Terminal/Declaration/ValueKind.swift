@@ -75,7 +75,7 @@ extension ValueParser where Value == String {
     ValueParser(
       kind: .path,
       parse: { (text: String) throws(ValueRefusal) -> String in
-        guard !text.isEmpty else { throw ValueRefusal("a path is wanted, this is empty") }
+        guard !text.isEmpty else { throw ValueRefusal("it must be a path, and is empty") }
         return text
       },
       show: { $0 })
@@ -90,7 +90,7 @@ extension ValueParser where Value == Int {
       kind: .integer(range),
       parse: { (text: String) throws(ValueRefusal) -> Int in
         guard let value = Self.integer(text) else {
-          throw ValueRefusal("a whole number is wanted, such as 250000, 250k or 1M")
+          throw ValueRefusal("it must be a whole number, such as 250000, 250k or 1M")
         }
         guard range.contains(value) else {
           throw ValueRefusal("it must be \(ValueKind.integer(range).bounds ?? "a whole number")")
@@ -126,7 +126,7 @@ extension ValueParser where Value == Double {
       parse: { (text: String) throws(ValueRefusal) -> Double in
         let isPlain = text.utf8.allSatisfy { "0123456789.eE+-".utf8.contains($0) }
         guard isPlain, let value = Double(text), value.isFinite else {
-          throw ValueRefusal("a number is wanted, such as 0.05")
+          throw ValueRefusal("it must be a number, such as 0.05")
         }
         guard range.contains(value) else {
           throw ValueRefusal("it must be \(ValueKind.number(range).bounds ?? "a number")")
@@ -147,7 +147,7 @@ extension ValueParser where Value == Duration {
       kind: .duration(range),
       parse: { (text: String) throws(ValueRefusal) -> Duration in
         guard let value = DurationText.parse(text) else {
-          throw ValueRefusal("a time with its unit is wanted, such as 250ms, 30s, 1m30s or 2h")
+          throw ValueRefusal("it must be a time with its unit, such as 250ms, 30s, 1m30s or 2h")
         }
         guard range.contains(value) else {
           throw ValueRefusal("it must be \(ValueKind.duration(range).bounds ?? "a time")")

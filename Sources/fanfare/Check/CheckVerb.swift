@@ -47,19 +47,37 @@ enum CheckVerb {
     FileChecks.templates(report.read, &list)
     let tokens = FileChecks.key(report.read, &list)
     guard !invocation[offline] else { return list }
-    guard report.problems.isEmpty else {
-      for area in ["kafka", "redis", "apns"] {
-        list.skipped(area, "not connected to while the configuration is wrong")
-      }
-      return list
+    if mayConnect("kafka", report, &list) {
+      KafkaChecks.run(report.read, timeout: invocation[timeout], &list)
     }
-    KafkaChecks.run(report.read, timeout: invocation[timeout], &list)
-    list.append(
-      await RedisChecks.run(
-        report.read, timeout: invocation[timeout], deniesWarnings: list.deniesWarnings))
-    list.append(
-      await APNsChecks.run(
-        report.read, tokens, timeout: invocation[timeout], deniesWarnings: list.deniesWarnings))
+    if mayConnect("redis", report, &list) {
+      list.append(
+        await RedisChecks.run(
+          report.read, timeout: invocation[timeout], deniesWarnings: list.deniesWarnings))
+    }
+    if mayConnect("apns", report, &list) {
+      list.append(
+        await APNsChecks.run(
+          report.read, tokens, timeout: invocation[timeout], deniesWarnings: list.deniesWarnings))
+    }
     return list
+  }
+
+  /// Without these one can see whether Apple's servers are there, but show them no provider token.
+  private static let providerTokenKeys = ["apns.key_file", "apns.key_id", "apns.team_id"]
+
+  /// A mistake in one part of the configuration says nothing about the others.
+  private static func mayConnect(
+    _ area: String, _ report: SettingsReport, _ list: inout CheckList
+  ) -> Bool {
+    let isWrong = report.problems.contains { problem in
+      // What names no key is about the whole file.
+      guard let key = problem.key else { return true }
+      return (key == area || key.hasPrefix(area + ".")) && !providerTokenKeys.contains(key)
+    }
+    if isWrong {
+      list.skipped(area, "not connected to while its part of the configuration is wrong")
+    }
+    return !isWrong
   }
 }

@@ -15,14 +15,15 @@ enum FileChecks {
   }
 
   static func templates(_ settings: Settings, _ list: inout CheckList) {
-    do {
-      for template in try Assembly.templates(settings) {
-        let locales = template.locales.joined(separator: ", ")
-        list.ok("templates", "\(template.name): \(template.pushType.rawValue), \(locales)")
+    let (templates, problems) = Assembly.templatesAndProblems(settings)
+    for template in templates {
+      let locales = template.locales.joined(separator: ", ")
+      list.ok("templates", "\(template.name): \(template.pushType.rawValue), \(locales)")
+      for warning in template.warnings {
+        list.add("templates", Assembly.finding(.warning, warning))
       }
-    } catch {
-      list.add("templates", error)
     }
+    for problem in problems { list.add("templates", problem) }
   }
 
   /// Nil when there is no usable key.

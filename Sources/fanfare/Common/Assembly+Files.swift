@@ -41,6 +41,15 @@ extension Assembly {
 
   /// Reads and compiles every template; throws all problems of all files at once.
   static func templates(_ settings: Settings) throws(SettingsError) -> [Template] {
+    let (templates, problems) = templatesAndProblems(settings)
+    guard problems.isEmpty else { throw SettingsError(code: .invalidTemplates, problems: problems) }
+    return templates
+  }
+
+  /// The same for whoever goes on with those that are sound.
+  static func templatesAndProblems(
+    _ settings: Settings
+  ) -> (templates: [Template], problems: [SettingsFinding]) {
     let (sources, unreadable) = TemplateFile.readWhatCanBe(in: settings.templates.directory)
     var problems = unreadable
     var templates: [Template] = []
@@ -51,8 +60,7 @@ extension Assembly {
         problems += findings(error, file: source.file)
       }
     }
-    guard problems.isEmpty else { throw SettingsError(code: .invalidTemplates, problems: problems) }
-    return templates
+    return (templates, problems)
   }
 
   /// One template file: what `fanfare render` shows while somebody writes it.
@@ -69,10 +77,14 @@ extension Assembly {
     guard !error.problems.isEmpty else {
       return [SettingsFinding(.problem, place: file, key: nil, message: error.message)]
     }
-    return error.problems.map { problem in
-      SettingsFinding(
-        .problem, place: "\(problem.file):\(problem.place.line):\(problem.place.column)", key: nil,
-        message: problem.message)
-    }
+    return error.problems.map { finding(.problem, $0) }
+  }
+
+  static func finding(
+    _ severity: SettingsFinding.Severity, _ problem: RenderError.Problem
+  ) -> SettingsFinding {
+    SettingsFinding(
+      severity, place: "\(problem.file):\(problem.place.line):\(problem.place.column)", key: nil,
+      message: problem.message)
   }
 }

@@ -29,7 +29,7 @@ extension ValueParser where Value == ConfigurationOptions.Override {
       parse: { (text: String) throws(ValueRefusal) in
         let sides = text.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
         guard sides.count == 2, !sides[0].isEmpty else {
-          throw ValueRefusal("KEY=VALUE is wanted, such as redis.port=6380")
+          throw ValueRefusal("it must be KEY=VALUE, such as redis.port=6380")
         }
         return ConfigurationOptions.Override(key: String(sides[0]), value: String(sides[1]))
       }, show: { "\($0.key)=\($0.value)" })

@@ -58,12 +58,14 @@ final class DemoRun {
       comparison: try await comparison(fanOut, ensemble),
       ledger: try await ensemble.simulator.totals())
     try await ensemble.stopWorker()
-    if options.keeps { try await keep(ensemble) }
+    if options.keeps {
+      try await DemoLastWords.keep(fanOut.event, ensemble, on: options.talk)
+    }
     if options.asJSON {
       options.output.line(report.json.serialized())
     } else {
       report.write(to: options.output)
-      tellWhatNext(fanOut.event)
+      DemoLastWords.whatNext(templates: options.templates, on: options.output)
     }
     return report.isGood ? .ok : .failed
   }
@@ -149,29 +151,5 @@ final class DemoRun {
       }
     }
     return gone
-  }
-
-  // MARK: last words
-
-  private func keep(_ ensemble: Ensemble) async throws(CommandFailure) {
-    let replies = try await ensemble.send(RedisPipeline(["SAVE"]))
-    if let error = replies.firstError {
-      throw CommandFailure(.failed, "redis-server cannot save: \(error.message)")
-    }
-    let event = ensemble.keyspace.event(id: "<event>")
-    options.talk.line("To look into what Redis held:")
-    options.talk.line("  redis-server --port 6390 --dir \(household.directory.path) &")
-    options.talk.line("  redis-cli -p 6390 HGETALL '\(event)'")
-  }
-
-  private func tellWhatNext(_ event: DemoEvent) {
-    var next = Summary()
-    next.section("Try next")
-    next.add("fanfare demo --followers 1M", "", note: "a million, in as much memory")
-    next.add("fanfare demo --keep", "", note: "then look at Redis, the logs, the configuration")
-    next.add("fanfare render go-live --locale ja", "", note: "what one follower gets")
-    next.add("fanfare bench", "", note: "how fast it is, beside h2load")
-    options.output.line()
-    next.write(to: options.output)
   }
 }

@@ -13,7 +13,9 @@ enum DemoVerb {
   private static let json = Option(
     flag: "json", help: "Print one JSON object on standard output, all else on standard error")
   private static let keep = Option(
-    flag: "keep", help: "Leave the directory: logs, configuration, and what Redis held")
+    flag: "keep",
+    help:
+      "Leave the directory: logs, configuration, and what Redis held, with the way to look at it")
 
   static let verb = Verb(
     "demo", summary: "Show everything at work on this machine, and check that nothing was lost",

@@ -14,6 +14,11 @@ enum EmitVerb {
     "timeout", .duration(in: .milliseconds(100) ... .seconds(300)), default: .seconds(10),
     help: "How long Kafka may take")
   private static let json = Option(flag: "json", help: "Print one JSON object for each event")
+  private static let anyTemplate = Option(
+    flag: "any-template", help: "Do not ask whether templates.directory holds the template")
+
+  /// What an event without a template gets.
+  private static let usualTemplate = "go-live"
 
   static let verb = Verb(
     "emit", summary: "Write events to Kafka",
@@ -21,8 +26,11 @@ enum EmitVerb {
       Each event is validated as the worker validates it; nothing is sent while one of them is \
       wrong. The record's key is the streamer's id. When Kafka has acknowledged an event, its \
       topic, partition and offset are printed.
+
+      A template that templates.directory does not hold is a mistake: workers would put the event \
+      aside. Where there is no such directory, a template other than go-live is sent with a warning.
       """,
-    options: EventFlags.all + [file, timeout, json] + ConfigurationOptions.all,
+    options: EventFlags.all + [file, anyTemplate, timeout, json] + ConfigurationOptions.all,
     examples: [
       .init(
         "fanfare emit --streamer s42 --name Aiko --app com.example.live --title 'Speedrun night'",
@@ -48,7 +56,34 @@ enum EmitVerb {
     } else {
       events = [try reader.read(flags: try EventFlags.document(invocation))]
     }
+    if !invocation[anyTemplate] { try checkTemplates(of: events, settings, invocation) }
     return try await send(events, settings, invocation)
+  }
+
+  /// Looks at the names only: whether the templates are sound, `check` says.
+  private static func checkTemplates(
+    of events: [ReadEvent], _ settings: Settings, _ invocation: Invocation
+  ) throws(CommandFailure) {
+    let directory = settings.templates.directory
+    let named = Set(events.map(\.event.template)).sorted()
+    guard let known = TemplateFile.names(in: directory) else {
+      for name in named where name != usualTemplate {
+        invocation.errors.line(
+          TextLayout.printable(
+            "warning: templates.directory (\(directory)) cannot be read: whether workers have the "
+              + "template \(name) is not known"))
+      }
+      return
+    }
+    let unknown = named.filter { !known.contains($0) }
+    guard !unknown.isEmpty else { return }
+    throw CommandFailure(
+      .failed,
+      "nothing was sent: workers would put it aside (--any-template sends it all the same)",
+      findings: unknown.map { name in
+        let guess = Suggestion.nearest(to: name, among: known).map { " (did you mean \($0)?)" }
+        return "templates.directory (\(directory)) holds no template \(name)" + (guess ?? "")
+      })
   }
 
   private static func send(

@@ -85,7 +85,7 @@ extension ValueParser where Value == EventFlags.Pair {
       parse: { (text: String) throws(ValueRefusal) in
         let sides = text.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
         guard sides.count == 2, !sides[0].isEmpty else {
-          throw ValueRefusal("NAME=VALUE is wanted")
+          throw ValueRefusal("it must be NAME=VALUE")
         }
         return EventFlags.Pair(name: String(sides[0]), value: String(sides[1]))
       }, show: { "\($0.name)=\($0.value)" })

@@ -12,6 +12,21 @@ enum Executable {
     command.enumerated().map { strdup($0 == 0 && $1 == own ? "fanfare" : $1) } + [nil]
   }
 
+  /// How this program was called, for whoever calls it again in the same directory.
+  static var nameAsCalled: String { shellQuoted(CommandLine.arguments.first ?? "fanfare") }
+
+  /// A word that a shell takes as it is.
+  static func shellQuoted(_ word: String) -> String {
+    let isPlain = word.utf8.allSatisfy { byte in
+      switch byte {
+      case 0x30...0x39, 0x41...0x5A, 0x61...0x7A, 0x2B, 0x2D, 0x2E, 0x2F, 0x3A, 0x40, 0x5F: true
+      default: false
+      }
+    }
+    if isPlain && !word.isEmpty { return word }
+    return "'" + word.replacing("'", with: "'\\''") + "'"
+  }
+
   /// The directory that this program's file is in; nil where /proc is not mounted.
   static var ownDirectory: String? {
     var bytes = [CChar](repeating: 0, count: Int(PATH_MAX))

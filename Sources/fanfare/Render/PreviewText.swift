@@ -35,6 +35,7 @@ enum PreviewText {
       }
       object["devices"] = .object(addressed)
       object["devices_of_other_apps"] = .integer(devices.others)
+      object["devices_skipped"] = .integer(devices.skipped)
       object["muted"] = .bool(devices.isMuted)
     }
     return .object(object)
@@ -66,6 +67,8 @@ enum PreviewText {
     let addressed = devices.addressed.sorted { $0.key < $1.key }
       .map { "\($0.value) in \($0.key)" }.joined(separator: ", ")
     let others = devices.others > 0 ? "; \(devices.others) of other apps" : ""
+    let skipped = devices.skipped > 0 ? "; \(devices.skipped) passed over: not a binding" : ""
     return (addressed.isEmpty ? "no device of this app" : "devices: \(addressed)") + others
+      + skipped
   }
 }

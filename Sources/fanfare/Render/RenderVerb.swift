@@ -44,6 +44,9 @@ enum RenderVerb {
   private static func run(_ invocation: Invocation) async throws(CommandFailure) -> ExitCode {
     let settings = try invocation.loadSettings()
     let template = try TemplateChoice.find(invocation[template], settings)
+    for warning in template.warnings {
+      invocation.errors.line(TextLayout.printable("warning: \(warning)"))
+    }
     let event = try event(invocation, settings, template.name)
     var person = RenderedPerson()
     if let user = invocation[user] {

@@ -1,5 +1,6 @@
 import EventLoop
 import Keyspace
+import Model
 import Redis
 import Settings
 
@@ -14,6 +15,8 @@ struct RenderedPerson: Sendable {
     var addressed: [String: Int] = [:]
     /// Of other apps: they get nothing of this event.
     var others = 0
+    /// Members that the worker passes over, because they are no bindings.
+    var skipped = 0
     var isMuted = false
   }
 
@@ -51,15 +54,26 @@ struct RenderedPerson: Sendable {
     devices.isMuted = profile[0].text == "1"
     for (index, name) in names.enumerated() { person.fields[name] = profile[index + 1].text }
     for index in 0..<bindings.count {
-      // apns:<environment>:<topic>:<token>
-      let parts = (bindings[index].text ?? "").split(separator: ":")
-      if parts.count == 4, parts[2] == app {
-        devices.addressed[String(parts[1]), default: 0] += 1
+      guard let binding = binding(bindings[index].text ?? "") else {
+        devices.skipped += 1
+        continue
+      }
+      if binding.topic == app {
+        devices.addressed[binding.environment.name, default: 0] += 1
       } else {
         devices.others += 1
       }
     }
     person.devices = devices
     return person
+  }
+
+  /// `apns:<environment>:<topic>:<token>`; nil for what the worker would not send to either.
+  private static func binding(_ member: String) -> Binding? {
+    let parts = member.split(separator: ":", maxSplits: 3, omittingEmptySubsequences: false)
+    guard parts.count == 4, parts[0] == "apns",
+      let environment = APNsEnvironment.allCases.first(where: { $0.name == parts[1] })
+    else { return nil }
+    return Binding(environment: environment, topic: String(parts[2]), token: String(parts[3]))
   }
 }
