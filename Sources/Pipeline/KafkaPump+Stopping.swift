@@ -36,6 +36,7 @@ extension KafkaPump {
     let gone = Set(partitions)
     revoking.subtract(gone)
     for index in intakes.indices { intakes[index].revoked(gone) }
+    if self.partitions == 0 { noLongerReady() }
     options.log.info("partitions revoked", ["count": .integer(partitions.count)])
     // What was paused for their records' sake goes on.
     dispatchAll()
@@ -65,6 +66,7 @@ extension KafkaPump {
   /// flight. Records that wait for the dead letters are not waited for.
   package func drain(timeout: Duration) async -> Bool {
     isDraining = true
+    noLongerReady()
     pauseAll()
     if running.count > stuck {
       let deadline = loop.schedule(after: timeout) { [weak self] in

@@ -166,10 +166,16 @@ package actor KafkaPump {
     for index in intakes.indices { consumer.pause(intakes[index].assigned(partitions)) }
     options.log.info("partitions assigned", ["count": .integer(self.partitions)])
     if isDraining { pauseAll() }
-    if !isReady, self.partitions > 0 {
+    if !isReady, !isDraining, self.partitions > 0 {
       isReady = true
       options.whenReady()
     }
+  }
+
+  func noLongerReady() {
+    guard isReady else { return }
+    isReady = false
+    options.whenUnready()
   }
 
   func sayThatWeWait() {

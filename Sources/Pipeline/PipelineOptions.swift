@@ -56,6 +56,8 @@ package struct PipelineOptions: Sendable {
   package var log: Log
   /// Called once, when the group has given this worker its first partitions.
   package var whenReady: @Sendable () -> Void = {}
+  /// Called when that has come to an end: the worker drains, or has no partition any more.
+  package var whenUnready: @Sendable () -> Void = {}
   /// Called once, with the reason, when the worker can do nothing more and must be started anew.
   package var whenFailed: @Sendable (String) -> Void = { _ in }
 

@@ -1,5 +1,4 @@
 import CLinux
-import Glibc
 import Pipeline
 import Settings
 import Synchronization
@@ -10,7 +9,7 @@ import Terminal
 enum WorkerVerb {
   private static let readyFile = Option<String?>(
     "ready-file", .path, value: "FILE",
-    help: "Write this file when the group has given the worker its first partitions")
+    help: "A file that is there while the worker has partitions and takes new events")
 
   static let verb = Verb(
     "worker", summary: "Turn events from Kafka into pushes to every follower's device",
@@ -33,6 +32,9 @@ enum WorkerVerb {
     invocation.obeyParent()
     linux_give_back_large_memory()
     let signals = StopSignals.catchAll()
+    let ready = invocation[readyFile].map { ReadyFile($0) }
+    defer { ready?.end() }
+    signals.onFirst { ready?.end() }
     let settings = try invocation.loadSettings(requirements: [.providerToken])
     let log = Assembly.log(settings)
     defer { log.flush() }
@@ -47,8 +49,13 @@ enum WorkerVerb {
       hasFailed.store(true, ordering: .relaxed)
       signals.raise()
     }
-    if let path = invocation[readyFile] {
-      options.whenReady = { touch(path, log) }
+    if let ready {
+      options.whenReady = {
+        if let failure = ready.appear() {
+          log.error("the ready file cannot be written", ["reason": .text(failure)])
+        }
+      }
+      options.whenUnready = { ready.disappear() }
     }
     let worker: Worker
     do {
@@ -60,14 +67,5 @@ enum WorkerVerb {
     await signals.wait()
     let isDone = await worker.stop()
     return isDone && !hasFailed.load(ordering: .relaxed) ? .ok : .retryLater
-  }
-
-  private static func touch(_ path: String, _ log: Log) {
-    let descriptor = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0o644)
-    guard descriptor >= 0 else {
-      log.error("the ready file cannot be written", ["path": .text(path)])
-      return
-    }
-    close(descriptor)
   }
 }

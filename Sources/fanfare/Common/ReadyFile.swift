@@ -1,0 +1,35 @@
+import Glibc
+import Synchronization
+
+/// A file that is there as long as something is true, for probes and scripts. What an earlier
+/// process left behind when it was killed goes at once. Called from any thread.
+final class ReadyFile: Sendable {
+  private let path: String
+  private let hasEnded = Mutex(false)
+
+  init(_ path: String) {
+    self.path = path
+    unlink(path)
+  }
+
+  /// What went wrong, or nil. Nothing after `end`.
+  func appear() -> String? {
+    hasEnded.withLock { hasEnded in
+      if hasEnded { return nil }
+      let descriptor = open(path, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o644)
+      guard descriptor >= 0 else { return "\(path): \(String(cString: strerror(errno)))" }
+      close(descriptor)
+      return nil
+    }
+  }
+
+  func disappear() { hasEnded.withLock { if !$0 { unlink(path) } } }
+
+  /// It goes and does not come back.
+  func end() {
+    hasEnded.withLock { hasEnded in
+      if !hasEnded { unlink(path) }
+      hasEnded = true
+    }
+  }
+}
