@@ -114,6 +114,28 @@ import Testing
       ])
   }
 
+  @Test func aPostponedPushLeavesWithItsHistoryAndIsNotCounted() {
+    let batch = batch()
+    var calls = 0
+    batch.whenSettled = { calls += 1 }
+    add(3, to: batch)
+    tally.pushes = 3
+    batch.seal()
+    let history = PushHistory(tries: 4, losses: 1, refusals: 2, mayHaveArrived: true)
+    batch.postpone(1, history: history)
+    #expect(tally.pushes == 2 && tally.settled == 0 && batch.unsettled == 2 && calls == 0)
+    #expect(
+      tally.stragglers == [
+        Straggler(
+          user: "user-1", member: "apns:sandbox:com.example.live:10001", history: history)
+      ])
+    batch.settle(0, .accepted)
+    batch.postpone(2, history: PushHistory())
+    #expect(calls == 1 && batch.unsettled == 0)
+    #expect(tally.pushes == 1 && tally.settled == 1 && tally.acceptedInSandbox == 1)
+    #expect(tally.stragglers.map(\.user) == ["user-1", "user-2"])
+  }
+
   // MARK: errors of ours stop the process before a wrong counter is written
 
   private static func small() -> PushBatch {
@@ -128,6 +150,15 @@ import Testing
       let batch = PushBatchTests.small()
       batch.seal()
       batch.settle(0, .accepted)
+      batch.settle(0, .accepted)
+    }
+  }
+
+  @Test func aPostponedPushDoesNotSettle() async {
+    await #expect(processExitsWith: .failure) {
+      let batch = PushBatchTests.small()
+      batch.seal()
+      batch.postpone(0, history: PushHistory())
       batch.settle(0, .accepted)
     }
   }

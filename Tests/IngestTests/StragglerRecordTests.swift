@@ -1,0 +1,145 @@
+import Ingest
+import JSON
+import Kafka
+import Model
+import Testing
+
+@Suite struct StragglerRecordTests {
+  private static let topic = "notify-followers.stragglers"
+
+  private func event() throws -> Event { try #require(decode(sampleText).event) }
+
+  private func parent() throws -> Segment {
+    Segment(event: try event(), slice: .shard(index: 3, generation: 7), count: 64)
+  }
+
+  private func push(_ number: Int, _ history: PushHistory = PushHistory()) -> Straggler {
+    Straggler(user: "u\(number)", member: "apns:production:a.b:\(number)", history: history)
+  }
+
+  private func decoded(_ value: [UInt8]) -> IngestResult {
+    decode(message(value, topic: Self.topic))
+  }
+
+  /// A record whose part about stragglers is `members`.
+  private func decoded(_ members: String) -> IngestResult {
+    decoded(Array("{\"event\":\(sampleText),\"segments\":64,\(members)}".utf8))
+  }
+
+  @Test func pushesComeBackWithTheirHistories() throws {
+    let pushes = [
+      push(1), push(2, PushHistory(tries: 9, losses: 2, refusals: 1, mayHaveArrived: true)),
+      push(3, PushHistory(tries: .max, losses: .max, refusals: .max, mayHaveArrived: false)),
+      Straggler(
+        user: "\"\\é👩‍👩‍👧 ", member: "apns:sandbox:a.b:ff",
+        history: PushHistory(tries: 0, losses: 1, refusals: 0, mayHaveArrived: true)),
+    ]
+    let segment = try parent().straggling(pushes, number: 0xBEEF)
+    let (key, value) = SegmentRecord.encode(segment)
+    #expect(String(decoding: key, as: UTF8.self) == "live-8f2c/7.3~000000000000beef")
+    let back = try #require(decoded(value).segment)
+    let list = try #require(back.stragglers)
+    #expect(list == segment.stragglers && list.parent == "7.3" && list.pushes == pushes)
+    #expect(back.id == "7.3~000000000000beef" && back.count == 64)
+    #expect(back.event.id == "live-8f2c" && back.event.expiresAt == segment.event.expiresAt)
+  }
+
+  @Test func stragglersOfStragglersNameTheListThatTheyLeft() throws {
+    let first = try parent().straggling([push(1)], number: 1)
+    let second = first.straggling([push(1)], number: .max)
+    let back = try #require(decoded(SegmentRecord.encode(second).value).segment)
+    #expect(back.id == "7.3~ffffffffffffffff")
+    #expect(back.stragglers?.parent == "7.3~0000000000000001")
+  }
+
+  @Test func listsFitTheirRecordsAndLoseNothing() throws {
+    #expect(StragglerRecord.lists([]) == [])
+    #expect(StragglerRecord.lists([push(1)]) == [[push(1)]])
+    let short = (0..<1025).map { push($0) }
+    #expect(StragglerRecord.lists(short).map(\.count) == [512, 512, 1])
+    // The longest names, of characters that take two bytes each in JSON.
+    let member =
+      "apns:production:" + String(repeating: "a", count: Binding.maximumTopicBytes) + ":"
+      + String(repeating: "0", count: Binding.maximumTokenDigits)
+    let long = (0..<300).map { number in
+      let digits = String(number)
+      return Straggler(
+        user: String(repeating: "\"", count: 128 - digits.count) + digits, member: member,
+        history: PushHistory(tries: .max, losses: .max, refusals: .max, mayHaveArrived: false))
+    }
+    for pushes in [short, long] {
+      let lists = StragglerRecord.lists(pushes)
+      #expect(lists.flatMap { $0 } == pushes)
+      for list in lists {
+        let value = SegmentRecord.encode(try parent().straggling(list, number: 5)).value
+        #expect(value.count <= IngestOptions.stragglerBytes + sampleText.utf8.count + 256)
+        #expect(try #require(decoded(value).segment).stragglers?.pushes == list)
+      }
+    }
+    #expect(StragglerRecord.lists(long).count > 1)
+  }
+
+  private static let good = #"["u1","apns:production:a.b:1",1,0,0,false]"#
+  private static func named(_ pushes: String) -> String {
+    #""id":"7.3~01","parent":"7.3","stragglers":\#(pushes)"#
+  }
+
+  @Test(arguments: [
+    // Missing, of another type, empty, without the mark, too long.
+    #""parent":"7.3","stragglers":[\#(good)]"#, #""id":"7.3~01","stragglers":[\#(good)]"#,
+    #""id":7,"parent":"7.3","stragglers":[\#(good)]"#,
+    #""id":"7.3~01","parent":null,"stragglers":[\#(good)]"#,
+    #""id":"","parent":"7.3","stragglers":[\#(good)]"#,
+    #""id":"7.3","parent":"7.3","stragglers":[\#(good)]"#,
+    #""id":"7.3~01","parent":"","stragglers":[\#(good)]"#,
+    #""id":"7.3~\#(String(repeating: "0", count: 125))","parent":"7.3","stragglers":[\#(good)]"#,
+    #""id":"7.3~01","parent":"\#(String(repeating: "7", count: 129))","stragglers":[\#(good)]"#,
+    named("[]"), named("null"), named("{}"), named(#""u1""#), named("[\(good),null]"),
+    named("[" + Array(repeating: good, count: 513).joined(separator: ",") + "]"),
+    // Pushes.
+    named(#"[["u1","apns:production:a.b:1",1,0,0]]"#),
+    named(#"[["u1","apns:production:a.b:1",1,0,0,false,0]]"#),
+    named(#"[[7,"apns:production:a.b:1",1,0,0,false]]"#),
+    named(#"[["","apns:production:a.b:1",1,0,0,false]]"#),
+    named(#"[["a\u0000b","apns:production:a.b:1",1,0,0,false]]"#),
+    named(#"[["u1",null,1,0,0,false]]"#), named(#"[["u1","a b",1,0,0,false]]"#),
+    named(#"[["u1","é",1,0,0,false]]"#),
+    named(#"[["u1","\#(String(repeating: "a", count: 1000))",1,0,0,false]]"#),
+    named(#"[["u1","apns:production:a.b:1",-1,0,0,false]]"#),
+    named(#"[["u1","apns:production:a.b:1",1,-1,0,false]]"#),
+    named(#"[["u1","apns:production:a.b:1",1,0,-1,false]]"#),
+    named(#"[["u1","apns:production:a.b:1",1.5,0,0,false]]"#),
+    named(#"[["u1","apns:production:a.b:1",1,0,0,0]]"#),
+    named(#"[["u1","apns:production:a.b:1",1,0,0,"false"]]"#),
+    // One or the other.
+    named("[\(good)]") + #","plain":"k""#, named("[\(good)]") + #","shard":0"#,
+    named("[\(good)]") + #","generation":0"#,
+  ])
+  func whatIsNoListIsRefused(_ members: String) {
+    let error = decoded(members).error?.code
+    // A NUL is refused before anybody looks at the members.
+    #expect(error == (members.contains("u0000") ? .notJSON : .badSegment), "\(members.prefix(90))")
+  }
+
+  @Test func theBoundsAreInside() throws {
+    #expect(decoded(Self.named("[\(Self.good)]")).segment?.stragglers?.pushes.count == 1)
+    let most = "[" + Array(repeating: Self.good, count: 512).joined(separator: ",") + "]"
+    #expect(decoded(Self.named(most)).segment?.stragglers?.pushes.count == 512)
+    let huge = #"[["u1","m",9223372036854775807,9999,9999,true]]"#
+    let history = decoded(Self.named(huge)).segment?.stragglers?.pushes.first?.history
+    #expect(
+      history == PushHistory(tries: .max, losses: .max, refusals: .max, mayHaveArrived: true))
+  }
+
+  @Test func theTimeIsReadWithoutTheRecord() {
+    let due = StragglerRecord.header(notBefore: 1_795_248_000_123)
+    #expect(StragglerRecord.notBefore(message([], headers: [due])) == 1_795_248_000_123)
+    #expect(StragglerRecord.notBefore(message([])) == nil)
+    for value in ["", "soon", "1e9", String(repeating: "9", count: 30)] {
+      let header = KafkaHeader(due.name, value)
+      #expect(StragglerRecord.notBefore(message([], headers: [header])) == nil, "\(value)")
+    }
+    let empty = KafkaHeader(name: due.name, value: nil)
+    #expect(StragglerRecord.notBefore(message([], headers: [empty])) == nil)
+  }
+}

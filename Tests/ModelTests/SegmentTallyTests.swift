@@ -1,0 +1,52 @@
+import Model
+import Testing
+
+@Suite struct SegmentTallyTests {
+  private func unusable(_ environment: APNsEnvironment, _ number: Int) -> TokenVerdict {
+    TokenVerdict(
+      user: "u\(number)", member: "apns:\(environment.name):a.b:\(number)",
+      finding: .unusable(.badDeviceToken))
+  }
+
+  @Test func tellsEachTimeThatNothingIsUnsent() {
+    let tally = SegmentTally()
+    var calls = 0
+    tally.whenNothingIsUnsent = { calls += 1 }
+    tally.noLongerUnsent(0)
+    #expect(calls == 0)
+    tally.willSend(3)
+    tally.noLongerUnsent()
+    #expect(tally.unsent == 2 && calls == 0)
+    tally.noLongerUnsent(2)
+    #expect(tally.unsent == 0 && calls == 1)
+    // A route opens again, and what had counted as waiting is unsent once more.
+    tally.willSend(1)
+    tally.noLongerUnsent(0)
+    #expect(tally.unsent == 1 && calls == 1)
+    tally.noLongerUnsent()
+    #expect(calls == 2)
+  }
+
+  @Test func evidenceIsToldOnceAndByEnvironment() {
+    let tally = SegmentTally()
+    tally.count(.accepted, times: 10)
+    tally.acceptedInSandbox = 3
+    tally.add(unusable(.production, 1))
+    tally.add(unusable(.sandbox, 2))
+    tally.add(unusable(.sandbox, 3))
+    tally.add(
+      TokenVerdict(user: "u4", member: "apns:production:a.b:4", finding: .gone(since: 5)))
+    #expect(tally.takeEvidence(of: .production) == (7, 1))
+    #expect(tally.takeEvidence(of: .sandbox) == (3, 2))
+    #expect(tally.takeEvidence(of: .production) == (0, 0))
+    #expect(tally.takeEvidence(of: .sandbox) == (0, 0))
+    // What is written down and dropped has been heard of all the same.
+    tally.dropVerdicts(4)
+    tally.count(.accepted, times: 2)
+    tally.acceptedInSandbox += 1
+    tally.add(unusable(.sandbox, 5))
+    #expect(tally.takeEvidence(of: .production) == (1, 0))
+    #expect(tally.takeEvidence(of: .sandbox) == (1, 1))
+    #expect(tally.verdicts == [unusable(.sandbox, 5)])
+  }
+}

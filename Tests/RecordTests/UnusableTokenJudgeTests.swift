@@ -1,0 +1,109 @@
+import Model
+import Testing
+
+@testable import Record
+
+/// Every kind of evidence against every kind of verdict. The ratio is 4, the minimum 20.
+@Suite struct UnusableTokenJudgeTests {
+  private var judge = UnusableTokenJudge(RecordOptions())
+
+  private static func verdict(
+    _ environment: APNsEnvironment = .production, _ number: Int = 0
+  ) -> TokenVerdict {
+    TokenVerdict(
+      user: "u\(number)", member: "apns:\(environment.name):a.b:\(number)",
+      finding: .unusable(.badDeviceToken))
+  }
+
+  private static func evidence(
+    accepted: Int, unusable: Int, _ environment: APNsEnvironment = .production
+  ) -> SegmentTally {
+    let tally = SegmentTally()
+    tally.count(.accepted, times: accepted)
+    if environment == .sandbox { tally.acceptedInSandbox = accepted }
+    for number in 0..<unusable { tally.add(verdict(environment, number)) }
+    return tally
+  }
+
+  private func mayBe(
+    _ environment: APNsEnvironment = .production, topic: String = "a.b"
+  ) -> Bool {
+    judge.maySetAside(Self.verdict(environment), topic: topic)
+  }
+
+  @Test func withoutEvidenceNothingIsSetAside() {
+    #expect(!mayBe() && !mayBe(.sandbox))
+  }
+
+  @Test(arguments: [
+    (19, 1, false), (20, 1, true), (20, 5, true), (20, 6, false), (400, 100, true),
+    (399, 100, false), (20, 0, true), (0, 0, false),
+  ])
+  mutating func whatAppleTakesDecides(accepted: Int, unusable: Int, isAllowed: Bool) {
+    let tally = Self.evidence(accepted: accepted, unusable: unusable)
+    judge.hear(of: tally, topic: "a.b", now: noon)
+    #expect(mayBe() == isAllowed)
+    // The same tally again is no further evidence.
+    judge.hear(of: tally, topic: "a.b", now: noon)
+    #expect(mayBe() == isAllowed)
+  }
+
+  @Test mutating func appsAndEnvironmentsAreJudgedByThemselves() {
+    judge.hear(of: Self.evidence(accepted: 100, unusable: 1), topic: "a.b", now: noon)
+    #expect(mayBe() && !mayBe(.sandbox) && !mayBe(topic: "a.c"))
+    judge.hear(of: Self.evidence(accepted: 100, unusable: 50, .sandbox), topic: "a.b", now: noon)
+    #expect(mayBe() && !mayBe(.sandbox))
+    judge.hear(of: Self.evidence(accepted: 100, unusable: 0, .sandbox), topic: "a.b", now: noon)
+    #expect(mayBe(.sandbox))
+  }
+
+  @Test mutating func segmentsAddUp() {
+    for _ in 0..<20 {
+      judge.hear(of: Self.evidence(accepted: 1, unusable: 0), topic: "a.b", now: noon)
+    }
+    #expect(mayBe())
+    for _ in 0..<6 {
+      judge.hear(of: Self.evidence(accepted: 0, unusable: 1), topic: "a.b", now: noon)
+    }
+    #expect(!mayBe())
+  }
+
+  @Test mutating func whatIsOldCountsHalf() {
+    let half = UnusableTokenJudge.halfLifeMilliseconds
+    judge.hear(of: Self.evidence(accepted: 80, unusable: 0), topic: "a.b", now: noon)
+    judge.hear(of: Self.evidence(accepted: 0, unusable: 11), topic: "a.b", now: noon + half)
+    #expect(mayBe())
+    // Half of 80 and of 11, and 6 more: 40 against 11.
+    judge.hear(of: Self.evidence(accepted: 0, unusable: 6), topic: "a.b", now: noon + half + 1)
+    #expect(!mayBe())
+    // Half of 40 and of 11: 20 against 5.
+    judge.hear(
+      of: Self.evidence(accepted: 0, unusable: 0), topic: "a.b", now: noon + 2 * half + 2)
+    #expect(!mayBe(), "nothing was heard, so nothing is older")
+    judge.hear(
+      of: Self.evidence(accepted: 1, unusable: 0), topic: "a.b", now: noon + 2 * half + 2)
+    #expect(mayBe())
+    judge.hear(
+      of: Self.evidence(accepted: 1, unusable: 0), topic: "a.b", now: noon + 3 * half + 3)
+    #expect(!mayBe(), "too few are left")
+  }
+
+  /// A clock that was set back must not keep evidence for ever.
+  @Test mutating func aClockThatGoesBackHalvesToo() {
+    judge.hear(of: Self.evidence(accepted: 30, unusable: 0), topic: "a.b", now: noon)
+    judge.hear(of: Self.evidence(accepted: 1, unusable: 0), topic: "a.b", now: noon - 1)
+    #expect(!mayBe())
+  }
+
+  @Test mutating func theLeastWatchedPlaceMakesRoom() {
+    for number in 0..<UnusableTokenJudge.maximumPlaces {
+      let count = number == 77 ? 21 : 1000
+      judge.hear(
+        of: Self.evidence(accepted: count, unusable: 0), topic: "app-\(number)", now: noon)
+    }
+    #expect(mayBe(topic: "app-77"))
+    judge.hear(of: Self.evidence(accepted: 500, unusable: 0), topic: "one-more", now: noon)
+    #expect(!mayBe(topic: "app-77") && mayBe(topic: "one-more"))
+    #expect(mayBe(topic: "app-0") && mayBe(topic: "app-255"))
+  }
+}
