@@ -114,12 +114,12 @@ import Testing
 
     let second = try KafkaConsumer(options, topics: ["t"], log: silent)
     try second.subscribe()
-    var ofSecond: [KafkaPoll] = []
-    let ofFirst = first.collect(seconds: 25) { polled in
-      if let polled = second.poll() { ofSecond.append(polled) }
-      return polled.assigned.count == 2 && ofSecond.assigned.count == 2
+    // What each has now counts: on the way there a group may hand partitions out more than once.
+    let ofFirst = first.collect(seconds: 25) { _ in
+      _ = second.poll()
+      return first.assignment.count == 2 && second.assignment.count == 2
     }
-    #expect(ofFirst.revoked.count == 4)
+    #expect(Set(ofFirst.revoked).count == 4)
     #expect(first.paused.isEmpty)
     let all = first.assignment.union(second.assignment)
     #expect(all.count == 4)
@@ -134,8 +134,7 @@ import Testing
 
     // One leaves, the other takes over.
     #expect(second.close(timeout: .seconds(5)))
-    first.collect(seconds: 25) { $0.assigned.count == 4 }
-    #expect(first.assignment.count == 4)
+    first.collect(seconds: 25) { _ in first.assignment.count == 4 }
     #expect(first.close(timeout: .seconds(5)))
     producer.close(timeout: .seconds(1))
   }
@@ -227,7 +226,9 @@ import Testing
     }
     consumer.close(timeout: .seconds(1))
     #expect(ContinuousClock.now - before < .seconds(5))
-    #expect(consumer.poll() != nil || consumer.poll() == nil, "polling a closed one is harmless")
+    var left = 0
+    while consumer.poll(timeout: .milliseconds(20)) != nil, left < 1000 { left += 1 }
+    #expect(left < 1000, "what happened before it was closed can be polled, and comes to an end")
     #expect(lines.all.contains { $0.message.contains("Connection refused") })
   }
 

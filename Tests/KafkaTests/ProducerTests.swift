@@ -14,6 +14,23 @@ import Testing
     producer.close(timeout: .seconds(1))
   }
 
+  /// The hashes are those of Kafka's own tests of murmur2 (UtilsTest): whatever client writes a
+  /// streamer's events, they stand in one partition and so in order.
+  @Test func placesKeysAsKafkasOwnClientsDo() async throws {
+    let broker = try EmbeddedBroker(topics: [("t", 16)])
+    let producer = try KafkaProducer(options(broker.bootstrapServers), log: silent)
+    let hashes: [(key: String, hash: Int32)] = [
+      ("21", -973_932_308), ("foobar", -790_332_482), ("a-little-bit-long-string", -985_981_536),
+      ("a-little-bit-longer-string", -1_486_304_829),
+      ("lkjh234lh9fiuh90y23oiuhsafujhadof229phr9h19h89h8", -58_897_971), ("abc", 479_470_107),
+    ]
+    for (key, hash) in hashes {
+      let delivery = try await producer.send(topic: "t", key: Array(key.utf8), value: [1])
+      #expect(delivery.partition == (hash & .max) % 16, "\(key)")
+    }
+    producer.close(timeout: .seconds(1))
+  }
+
   @Test func sendsMoreThanItsQueueHolds() async throws {
     let broker = try EmbeddedBroker(topics: [("t", 1)])
     var options = options(broker.bootstrapServers)
