@@ -129,7 +129,12 @@ let testTargets: [Target] = [
   tests("TelemetryTests", ["Telemetry"]),
   tests("TerminalTests", ["Terminal"]),
   tests("APNsSimulatorTests", ["APNsSimulator", "TLS", "Transport", "JSON"]),
-  tests("PipelineTests", ["EventLoop", "Kafka", "Model", "Pipeline", "Telemetry"]),
+  tests(
+    "PipelineTests",
+    [
+      "Deliver", "EventLoop", "Expand", "Ingest", "Kafka", "Keyspace", "Model", "Pipeline",
+      "Record", "Redis", "Telemetry",
+    ]),
   tests(
     "IntegrationTests",
     [

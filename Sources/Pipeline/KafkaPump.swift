@@ -9,7 +9,7 @@ import Telemetry
 package actor KafkaPump {
   let options: PipelineOptions
   let loop: EventLoop
-  let lanes: [Lane]
+  let lanes: [any RecordRunner]
   let consumer: KafkaConsumer
   let producer: KafkaProducer
   let counters: WorkerCounters
@@ -50,7 +50,8 @@ package actor KafkaPump {
   }
 
   package init(
-    options: PipelineOptions, lanes: [Lane], producer: KafkaProducer, counters: WorkerCounters
+    options: PipelineOptions, lanes: [any RecordRunner], producer: KafkaProducer,
+    counters: WorkerCounters
   ) throws(KafkaError) {
     self.options = options
     self.lanes = lanes

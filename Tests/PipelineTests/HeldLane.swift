@@ -1,0 +1,78 @@
+import Ingest
+import Kafka
+import Synchronization
+
+@testable import Pipeline
+
+/// Stands for a lane: what it is given runs until a test says how it ended.
+final class HeldLane: RecordRunner {
+  struct Place: Hashable, Sendable {
+    let partition: KafkaPartition
+    let offset: Int64
+
+    init(_ partition: KafkaPartition, _ offset: Int64) {
+      self.partition = partition
+      self.offset = offset
+    }
+  }
+
+  private struct State {
+    var begun: [Place] = []
+    var open: [Place: [CheckedContinuation<Receipt, Never>]] = [:]
+    var burials: [CheckedContinuation<Receipt, Never>] = []
+    var isOver = false
+  }
+
+  private let state = Mutex(State())
+
+  func run(
+    _ message: KafkaMessage, _ kind: WorkKind, vacate: @escaping @Sendable () -> Void
+  ) async -> Receipt {
+    let place = Place(message.source, message.offset)
+    return await withCheckedContinuation { continuation in
+      let isOver = state.withLock { state in
+        state.begun.append(place)
+        if !state.isOver { state.open[place, default: []].append(continuation) }
+        return state.isOver
+      }
+      if isOver { continuation.resume(returning: .notDone) }
+    }
+  }
+
+  func bury(_ burial: Burial) async -> Receipt {
+    await withCheckedContinuation { continuation in
+      state.withLock { $0.burials.append(continuation) }
+    }
+  }
+
+  /// In the order in which they began, each as often as it did.
+  var begun: [Place] { state.withLock { $0.begun } }
+
+  func count(_ place: Place) -> Int { begun.count { $0 == place } }
+
+  /// Ends the run of a record that began first.
+  func end(_ place: Place, _ receipt: Receipt = .done) {
+    let ended = state.withLock { state -> CheckedContinuation<Receipt, Never>? in
+      guard state.open[place]?.isEmpty == false else { return nil }
+      return state.open[place]?.removeFirst()
+    }
+    ended?.resume(returning: receipt)
+  }
+
+  func endBurial(_ receipt: Receipt = .done) {
+    let ended = state.withLock { $0.burials.isEmpty ? nil : $0.burials.removeFirst() }
+    ended?.resume(returning: receipt)
+  }
+
+  /// As a lane that stops.
+  func stop() {
+    let ended = state.withLock { state in
+      let all = state.open.values.flatMap { $0 } + state.burials
+      state.open = [:]
+      state.burials = []
+      state.isOver = true
+      return all
+    }
+    for continuation in ended { continuation.resume(returning: .notDone) }
+  }
+}

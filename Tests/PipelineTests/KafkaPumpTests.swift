@@ -1,0 +1,189 @@
+import Ingest
+import Kafka
+import Testing
+
+@testable import Pipeline
+
+/// What is committed when, and what becomes of records when a group changes under them.
+@Suite(.serialized) struct KafkaPumpTests {
+  private static let place = PumpBed.place
+
+  @Test func finishesWhatRunsBeforeItGivesPartitionsUp() async throws {
+    try await PumpBed.run(partitions: 2, revokeTimeout: .seconds(60)) { bed in
+      try await bed.send(0, 1)
+      try await bed.pump.start()
+      try await bed.until("both run") { bed.lane.begun.count == 2 }
+      let second = try bed.member()
+      defer { second.close(timeout: .seconds(2)) }
+      try await bed.until("the group asks", polling: second) { await !bed.pump.revoking.isEmpty }
+      bed.lane.end(Self.place(0, 0))
+      try await bed.until("one is done", polling: second) { await bed.pump.running.count == 1 }
+      #expect(await !bed.pump.revoking.isEmpty)
+      #expect(second.assignment.isEmpty)
+      bed.lane.end(Self.place(1, 0))
+      try await bed.until("they are given up", polling: second) { !second.assignment.isEmpty }
+      #expect(await bed.pump.revoking.isEmpty)
+    }
+  }
+
+  /// The embedded broker takes no commit while a group changes, so this asks what the consumer would
+  /// commit then. RebalanceTests sees it happen on a real Kafka.
+  @Test func offersWhatIsDoneWhenPartitionsAreTakenAway() async throws {
+    try await PumpBed.run { bed in
+      try await bed.send(0)
+      try await bed.pump.start()
+      try await bed.until("it runs") { bed.lane.begun.count == 1 }
+      #expect(await bed.pump.offeredOnRevoke() == [:])
+      // Each commit of its own accord fails, so that there is something to offer again.
+      bed.broker.fail(
+        next: .offsetCommit, with: Array(repeating: .topicAuthorizationFailed, count: 1000))
+      bed.lane.end(Self.place(0, 0))
+      let partition = KafkaPartition(topic: PumpBed.topic, partition: 0)
+      try await bed.until("it is offered") { await bed.pump.offeredOnRevoke() == [partition: 1] }
+    }
+  }
+
+  @Test func givesUpInTimeAndJoinsWhatRunsStill() async throws {
+    try await PumpBed.run(partitions: 2, revokeTimeout: .milliseconds(200)) { bed in
+      try await bed.send(0, 1)
+      try await bed.pump.start()
+      try await bed.until("both run") { bed.lane.begun.count == 2 }
+      let begun = bed.lane.begun
+      let second = try bed.member()
+      try await bed.until("they are given up", polling: second) { !second.assignment.isEmpty }
+      let others = try #require(second.assignment.first?.partition)
+      let own = Self.place(1 - others, 0)
+      let run = try #require(begun.firstIndex(of: own)) + 1
+      // What stays here comes again, uncommitted as it is, and joins the run that goes on.
+      try await bed.until("it has come again", polling: second) {
+        await (bed.pump.running[run]?.number ?? 0) > 2
+      }
+      #expect(bed.lane.count(own) == 1)
+
+      bed.lane.end(own)
+      bed.lane.end(Self.place(others, 0))
+      try await bed.until("both have ended", polling: second) {
+        let hasNews = await bed.pump.hasNews
+        let isIdle = await bed.pump.running.isEmpty
+        return isIdle && !hasNews
+      }
+      // The other has done nothing of its partition: nobody may have committed it.
+      second.close(timeout: .seconds(5))
+      try await bed.until("it comes back") { bed.lane.count(Self.place(others, 0)) == 2 }
+      #expect(bed.lane.count(own) == 1)
+    }
+  }
+
+  @Test func commitsAgainWhatWasNotCommitted() async throws {
+    try await PumpBed.run { bed in
+      try await bed.send(0)
+      try await bed.pump.start()
+      try await bed.until("it runs") { bed.lane.begun.count == 1 }
+      bed.broker.fail(next: .offsetCommit, with: [.topicAuthorizationFailed])
+      bed.lane.end(Self.place(0, 0))
+      try await bed.until("the commit fails") {
+        bed.sink.lines.contains { $0.contains("offsets not committed") }
+      }
+      try await bed.until("it is repeated") { await !bed.pump.hasNews }
+      #expect(bed.failures == [])
+      #expect(try await bed.successor(of: 0) == 1)
+    }
+  }
+
+  @Test func asksAgainForWhatOthersWorkOnAndCommitsNothingThatIsNotDone() async throws {
+    try await PumpBed.run { bed in
+      try await bed.send(0)
+      try await bed.pump.start()
+      try await bed.until("it runs") { bed.lane.begun.count == 1 }
+      bed.lane.end(Self.place(0, 0), .again(after: .milliseconds(50)))
+      try await bed.until("it runs again") { bed.lane.begun.count == 2 }
+      #expect(await bed.pump.aside == 0)
+      #expect(await bed.pump.running.count == 1)
+      bed.lane.end(Self.place(0, 0), .notDone)
+      try await bed.until("it has ended") { await bed.pump.running.isEmpty }
+      #expect(try await bed.successor(of: 0) == 0)
+    }
+  }
+
+  @Test func aRecordThatWaitsForTheDeadLettersKeepsItsOffsetAndNoPlace() async throws {
+    try await PumpBed.run(partitions: 2, eventsPerLane: 1) { bed in
+      try await bed.send(0, 0)
+      try await bed.pump.start()
+      try await bed.until("the first runs") { bed.lane.begun.count == 1 }
+      bed.lane.end(Self.place(0, 0), .stuck(Self.burial(Self.place(0, 0))))
+      try await bed.until("it is stuck") { await bed.pump.stuck == 1 }
+      try await bed.send(1)
+      try await bed.until("another partition has its place") { bed.lane.begun.count == 2 }
+      #expect(bed.lane.begun.last == Self.place(1, 0))
+      bed.lane.end(Self.place(1, 0))
+      try await bed.until("that is done") { await bed.pump.running.count == 1 }
+      #expect(bed.lane.begun.count == 2, "its own partition rests")
+      bed.lane.endBurial()
+      try await bed.until("its partition goes on") { bed.lane.begun.count == 3 }
+      #expect(bed.lane.begun.last == Self.place(0, 1))
+      #expect(try await bed.successor(of: 0) == 1)
+    }
+  }
+
+  @Test func aStoppingWorkerDoesNotWaitForTheDeadLetters() async throws {
+    try await PumpBed.run { bed in
+      try await bed.send(0)
+      try await bed.pump.start()
+      try await bed.until("it runs") { bed.lane.begun.count == 1 }
+      bed.lane.end(Self.place(0, 0), .stuck(Self.burial(Self.place(0, 0))))
+      try await bed.until("it is stuck") { await bed.pump.stuck == 1 }
+      let began = ContinuousClock.now
+      #expect(await !bed.pump.drain(timeout: .seconds(120)))
+      #expect(ContinuousClock.now - began < .seconds(60))
+      #expect(try await bed.successor(of: 0) == 0)
+    }
+  }
+
+  @Test func aDrainWaitsForWhatRunsAndBeginsNothing() async throws {
+    try await PumpBed.run { bed in
+      try await bed.send(0)
+      try await bed.pump.start()
+      try await bed.until("it runs") { bed.lane.begun.count == 1 }
+      #expect(await !bed.pump.drain(timeout: .milliseconds(20)))
+      async let isDone = bed.pump.drain(timeout: .seconds(60))
+      try await bed.until("it drains") { await !bed.pump.drained.isEmpty }
+      try await bed.send(0)
+      bed.lane.end(Self.place(0, 0))
+      #expect(await isDone)
+      #expect(bed.lane.begun.count == 1)
+      #expect(try await bed.successor(of: 0) == 1)
+    }
+  }
+
+  @Test func aClientThatCannotGoOnEndsTheWorkerOnce() async throws {
+    try await PumpBed.run { bed in
+      let fatal = KafkaError(code: .fatal, message: "fenced")
+      let passing = KafkaError(code: .unreachable, message: "away")
+      let partition = KafkaPartition(topic: PumpBed.topic, partition: 0)
+      await bed.pump.handle(.error(passing))
+      await bed.pump.handle(.commitFailed([partition: 1], passing))
+      #expect(bed.failures == [])
+      await bed.pump.handle(.commitFailed([partition: 1], fatal))
+      await bed.pump.handle(.error(fatal))
+      await bed.pump.handle(.error(fatal))
+      #expect(bed.failures.count == 1)
+      #expect(bed.failures.first?.contains("fenced") == true)
+    }
+  }
+
+  private static func burial(_ place: HeldLane.Place) -> Burial {
+    let message = KafkaMessage(
+      topic: place.partition.topic, partition: place.partition.partition, offset: place.offset,
+      key: nil, value: nil)
+    let error = IngestError(.tombstone, "no value")
+    return Burial(
+      letter: DeadLetter(message, error: error, worker: "worker-1", time: ""),
+      place: message.place, error: error)
+  }
+}
+
+extension KafkaPump {
+  fileprivate func offeredOnRevoke() -> [KafkaPartition: Int64] {
+    consumer.offsetsToCommitOnRevoke?([]) ?? [:]
+  }
+}

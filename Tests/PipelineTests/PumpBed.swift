@@ -1,0 +1,151 @@
+import Deliver
+import EventLoop
+import Expand
+import Ingest
+import Kafka
+import Keyspace
+import Record
+import Redis
+import Synchronization
+import Telemetry
+import Testing
+
+@testable import Pipeline
+
+/// A pump on the embedded broker, whose groups take three seconds to form, with one lane that does
+/// what the test says.
+final class PumpBed: Sendable {
+  static let topic = IngestOptions().eventsTopic
+
+  let broker: EmbeddedBroker
+  let lane = HeldLane()
+  let pump: KafkaPump
+  let sink = MemorySink()
+  private let said = Failures()
+  private let producer: KafkaProducer
+  private let loop = EventLoop(name: "bed")
+
+  private init(partitions: Int, revokeTimeout: Duration, eventsPerLane: Int) throws {
+    let ingest = IngestOptions()
+    broker = try EmbeddedBroker(
+      topics: [(ingest.eventsTopic, partitions)]
+        + [ingest.segmentsTopic, ingest.stragglersTopic].map { ($0, 1) })
+    let kafka = Self.kafka(broker)
+    producer = try KafkaProducer(kafka) { _ in }
+    var options = PipelineOptions(
+      workerID: "worker-1", version: "test", lanes: 1, kafka: kafka, ingest: ingest,
+      redis: RedisOptions(), keyspace: Keyspace(), expand: ExpandOptions(),
+      record: RecordOptions(), deliver: DeliverOptions(wallClock: { 0 }), templates: [],
+      providerTokens: ProviderTokenSource(
+        keyID: "", teamID: "", lifetime: .seconds(3000), base64URL: { _ in "" }, sign: { $0 }),
+      log: Log(LogOptions(level: .debug, format: .json), sink: sink))
+    options.whenFailed = { [said] in said.append($0) }
+    options.revokeTimeout = revokeTimeout
+    options.eventsPerLane = eventsPerLane
+    pump = try KafkaPump(
+      options: options, lanes: [lane], producer: producer, counters: WorkerCounters())
+  }
+
+  /// What the worker was told to end for.
+  var failures: [String] { said.all }
+
+  private static func kafka(_ broker: EmbeddedBroker) -> KafkaOptions {
+    var options = KafkaOptions(bootstrapServers: broker.bootstrapServers)
+    options.sessionTimeout = .seconds(4)
+    options.fetchWaitMaximum = .milliseconds(10)
+    return options
+  }
+
+  /// Runs `body` with a pump and ends everything afterwards, whatever happened.
+  static func run(
+    partitions: Int = 1, revokeTimeout: Duration = .seconds(5), eventsPerLane: Int = 16,
+    _ body: (PumpBed) async throws -> Void
+  ) async throws {
+    let bed = try PumpBed(
+      partitions: partitions, revokeTimeout: revokeTimeout, eventsPerLane: eventsPerLane)
+    do {
+      try await body(bed)
+    } catch {
+      await bed.end()
+      throw error
+    }
+    await bed.end()
+  }
+
+  /// As a worker that has waited long enough. May be repeated.
+  func stop() async {
+    _ = await pump.drain(timeout: .zero)
+    lane.stop()
+    await pump.close()
+    _ = await pump.drain(timeout: .seconds(5))
+  }
+
+  private func end() async {
+    await stop()
+    producer.close(timeout: .seconds(1))
+    pump.end()
+    loop.stop()
+  }
+
+  /// One record for each partition.
+  func send(_ partitions: Int32...) async throws {
+    for partition in partitions {
+      _ = try await producer.send(
+        topic: Self.topic, partition: partition, key: nil, value: Array("\(partition)".utf8))
+    }
+  }
+
+  static func place(_ partition: Int32, _ offset: Int64) -> HeldLane.Place {
+    HeldLane.Place(KafkaPartition(topic: topic, partition: partition), offset)
+  }
+
+  /// Another member of the group, which reads the events only.
+  func member() throws -> KafkaConsumer {
+    let consumer = try KafkaConsumer(Self.kafka(broker), topics: [Self.topic]) { _ in }
+    try consumer.subscribe()
+    return consumer
+  }
+
+  /// The offset of the first record that the next owner of `partition` is given, when this one has
+  /// stopped.
+  func successor(of partition: Int32) async throws -> Int64? {
+    await stop()
+    try await send(partition)
+    let consumer = try member()
+    defer { consumer.close(timeout: .seconds(2)) }
+    return try await first(consumer, partition)?.offset
+  }
+
+  func first(_ consumer: KafkaConsumer, _ partition: Int32) async throws -> KafkaMessage? {
+    var found: KafkaMessage?
+    try await until("a record of partition \(partition)") {
+      if case .message(let message) = consumer.poll(), message.partition == partition {
+        found = message
+      }
+      return found != nil
+    }
+    return found
+  }
+
+  /// Asks again every 5 ms, 30 seconds at most; `member` is polled meanwhile.
+  func until(
+    _ what: String, polling member: KafkaConsumer? = nil,
+    sourceLocation: SourceLocation = #_sourceLocation, _ condition: () async throws -> Bool
+  ) async throws {
+    let actor = LoopActor(loop)
+    let deadline = ContinuousClock.now + .seconds(30)
+    while try await !condition() {
+      try #require(
+        ContinuousClock.now < deadline, "waited for: \(what)\n\(sink.lines.suffix(10))",
+        sourceLocation: sourceLocation)
+      while member?.poll() != nil {}
+      await actor.wait(.milliseconds(5))
+    }
+  }
+}
+
+private final class Failures: Sendable {
+  private let texts = Mutex<[String]>([])
+  func append(_ text: String) { texts.withLock { $0.append(text) } }
+  var all: [String] { texts.withLock { $0 } }
+}
