@@ -35,8 +35,8 @@ struct Intake {
   /// `maximum_event_bytes`.
   static let capacity = 16
   /// Records put aside at most, beyond which nothing more is read: after the death of a worker,
-  /// what it had claimed is a few places of each of its lanes.
-  static let maximumAside = 64
+  /// what it had claimed is the places of its lanes and what lingered there, some forty a lane.
+  static let maximumAside = 256
 
   init(kind: WorkKind, topic: String) {
     self.kind = kind

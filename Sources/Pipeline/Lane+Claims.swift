@@ -73,6 +73,15 @@ extension Lane {
     }
   }
 
+  /// What a failed run has written is nobody's to send.
+  func drop(_ run: SegmentRun) async {
+    do {
+      try await record.drop(run.written, of: run.segment.event)
+    } catch {
+      options.log.warning("stragglers not dropped", ["error": .text("\(error)")])
+    }
+  }
+
   func releaseClaims() async {
     let claims = runs.values.map(\.claim)
     guard !claims.isEmpty else { return }

@@ -11,6 +11,8 @@ import Telemetry
 extension Lane {
   /// Pushes that would expire before they are tried again stay where they are until then.
   private static let shortestStraggle: Duration = .milliseconds(1500)
+  /// After an event's expiry, clocks that differ included.
+  private static let longestUnplanned: Duration = .seconds(-60)
   /// While the last pushes in flight are answered, those among them that must wait leave.
   private static let lingerStep: Duration = .milliseconds(200)
 
@@ -22,7 +24,10 @@ extension Lane {
     let asked = loop.now
     switch try await ask(claim) {
     case .settled, .orphaned: return .done
-    case .unplanned: return .again(after: options.claimLifetime / 10)
+    case .unplanned:
+      // Long after its time nothing is sent, whoever it was that wrote it.
+      return remaining(segment.event) < Self.longestUnplanned
+        ? .done : .again(after: options.claimLifetime / 10)
     case .claimed(let milliseconds):
       return .again(after: min(.milliseconds(milliseconds), options.claimLifetime / 10))
     case .yours: break
@@ -40,7 +45,9 @@ extension Lane {
       deliver.abandon(run.tally)
       guard !run.isLost else { return .again(after: options.claimLifetime / 10) }
       // While the lane stops, all claims are released together.
-      if !isStopping { await release(claim) }
+      guard !isStopping else { throw error }
+      await drop(run)
+      await release(claim)
       throw error
     }
     return .done

@@ -121,6 +121,19 @@ import Testing
     }
   }
 
+  @Test func whatAFailedRunWroteIsDropped() async throws {
+    try await RedisFixture().run { redis async throws in
+      let record = RecordStage(redis: redis, keyspace: keyspace)
+      let parent = segments("e1", 1)[0]
+      let push = Straggler(user: "u1", member: member("aa"), history: PushHistory())
+      let list = parent.straggling([push], number: 1)
+      #expect(try await record.claim(claim(list, "a"), lifetime: minute) == .unplanned)
+      try await record.drop([list.id], of: parent.event)
+      #expect(try await record.claim(claim(list, "a"), lifetime: minute) == .orphaned)
+      try await record.drop([], of: parent.event)
+    }
+  }
+
   @Test func anAnomalousKeyIsAnErrorAndNoClaim() async throws {
     try await RedisFixture().run { redis async throws in
       let record = RecordStage(redis: redis, keyspace: keyspace)

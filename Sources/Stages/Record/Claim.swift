@@ -70,6 +70,15 @@ extension RecordStage {
     return (0..<claims.count).map { reply[$0].integer == 1 }
   }
 
+  /// Segments of stragglers that a run wrote before it failed: their pushes are another run's, or
+  /// nobody's, and who reads them need not wait for them to be planned.
+  package func drop(_ stragglers: [String], of event: Event) async throws(RecordError) {
+    guard !stragglers.isEmpty else { return }
+    _ = try await evaluate(
+      ClaimScripts.drop, keys: [keyspace.claims(id: event.id)],
+      arguments: [String(Keyspace.eventLifetimeSeconds)] + stragglers)
+  }
+
   /// Lets somebody else claim the segment at once.
   package func release(_ claim: Claim) async throws(RecordError) {
     _ = try await evaluate(

@@ -8,6 +8,7 @@ enum ClaimScripts {
   static let claim = RedisScript(RecordScripts.permissions + clock + claimBody)
   static let renew = RedisScript(clock + renewBody)
   static let release = RedisScript(releaseBody)
+  static let drop = RedisScript(dropBody)
 
   private static let clock = """
     local time = redis.call('TIME')
@@ -34,7 +35,8 @@ enum ClaimScripts {
       return {'settled', whole(now), '0'}
     end
     if parent ~= '' and redis.call('SISMEMBER', stragglers, segment) == 0 then
-      if redis.call('SISMEMBER', settled, parent) == 1 then
+      if redis.call('SISMEMBER', settled, parent) == 1
+          or redis.call('HGET', claims, segment) == 'dropped' then
         return {'orphaned', whole(now), '0'}
       end
       return {'unplanned', whole(now), '0'}
@@ -68,6 +70,14 @@ enum ClaimScripts {
     end
     redis.call('EXPIRE', claims, ARGV[2])
     return answer
+    """
+
+  /// KEYS: claims. ARGV: seconds that the key lives, then ids of segments of stragglers that nobody
+  /// will plan.
+  private static let dropBody = """
+    for i = 2, #ARGV do redis.call('HSET', KEYS[1], ARGV[i], 'dropped') end
+    redis.call('EXPIRE', KEYS[1], ARGV[1])
+    return 1
     """
 
   /// KEYS: claims. ARGV: segment, owner. Answers 1 when the claim was the owner's.
