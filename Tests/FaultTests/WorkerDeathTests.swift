@@ -38,7 +38,8 @@ import Testing
     #expect(atRisk <= 12 * 1500)
   }
 
-  @Test func sendsNothingTwiceWhenAWorkerIsToldToStop() async throws {
+  @Test(arguments: [SIGTERM, SIGHUP])
+  func sendsNothingTwiceWhenAWorkerIsToldToStop(signal: Int32) async throws {
     let bed = try await WorkerBed(script: Self.latency(.milliseconds(2)))
     try await bed.seed(Self.audience, streamer: "s1")
     let first = try await bed.startProcess(
@@ -46,7 +47,7 @@ import Testing
       settings: Self.slowly)
     try await bed.emit("e1")
     try await Self.middle(bed)
-    #expect(first.stop(SIGTERM) == 0)
+    #expect(first.stop(signal) == 0)
     let running = try #require(try await bed.status("e1"))
     #expect(running.state == .running)
     let second = try await bed.startProcess("second", executable: WorkerExecutable.path)

@@ -26,8 +26,8 @@ import Testing
     }
   }
 
-  /// The embedded broker takes no commit while a group changes, so this asks what the consumer would
-  /// commit then. RebalanceTests sees it happen on a real Kafka.
+  /// The embedded broker takes no commit while a group changes, so this asks what the consumer
+  /// would commit then. RebalanceTests sees it happen on a real Kafka.
   @Test func offersWhatIsDoneWhenPartitionsAreTakenAway() async throws {
     try await PumpBed.run { bed in
       try await bed.send(0)
