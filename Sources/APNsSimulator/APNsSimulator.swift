@@ -42,6 +42,11 @@ package actor APNsSimulator {
     let files = try SimulatorFiles.prepare(options)
     var options = options
     options.providerKeys = files.providerKeys
+    if options.controlToken.isEmpty {
+      options.controlToken = String(
+        (0..<32).map { _ in "0123456789abcdef".randomElement() ?? "0" })
+    }
+    try SimulatorFiles.write(controlToken: options.controlToken, options)
     let service: SimulatorService
     let listener: Listener
     do {
@@ -59,7 +64,7 @@ package actor APNsSimulator {
     return APNsSimulatorAddress(
       host: options.host, port: listener.port, authorityFile: files.authority,
       providerKeyFile: files.providerKeyFile, keyID: files.providerKeys[0].keyID,
-      teamID: files.providerKeys[0].teamID)
+      teamID: files.providerKeys[0].teamID, controlToken: options.controlToken)
   }
 
   /// What was asked until now.

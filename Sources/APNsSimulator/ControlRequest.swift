@@ -1,48 +1,87 @@
 import HTTP2
 import JSON
 
-/// A request under `/simulator/`, for whoever checks or steers a run; no authorisation, on the same
-/// port.
+/// A request under `/simulator/`, for whoever checks or steers a run, on the same port. It needs
+/// the header `simulator-token` with what the simulator made up at its start
+/// (`APNsSimulatorAddress.controlToken`).
 ///
 /// | request | answer |
 /// |---|---|
 /// | `GET /simulator/ledger[?from=<n>&count=<n>]` | every token asked for, in order of arrival |
 /// | `GET /simulator/summary` | the numbers of `SimulatorSummary` |
+/// | `GET /simulator/pushes?token=<hex>` | the last push to a token, of the last few megabytes |
 /// | `POST /simulator/script` | replaces the script (see `SimulatorScript`) |
 /// | `POST /simulator/reset` | forgets ledger and numbers |
 final class ControlRequest {
-  /// Room for a script with 100,000 tokens.
-  static let maximumBodyBytes = 8 << 20
+  /// Room for a script with 10,000 tokens; a longer one is a file (`--script`).
+  static let maximumBodyBytes = 1 << 20
+  /// For all requests together that are coming in.
+  static let maximumBytesOfAll = 4 << 20
 
   private let path: Substring
   private let query: [Substring: Int]
+  private let token: Substring
   private var body: [UInt8] = []
   private var isTooLarge = false
+  private var isAllowed = false
 
   init(path: String) {
     let sides = path.split(separator: "?", maxSplits: 1)
     self.path = sides.first ?? ""
     var query: [Substring: Int] = [:]
+    var token: Substring = ""
     for pair in (sides.count > 1 ? sides[1] : "").split(separator: "&") {
       let parts = pair.split(separator: "=")
+      if parts.count == 2, parts[0] == "token" { token = parts[1] }
       if parts.count == 2, let number = Int(parts[1]) { query[parts[0]] = number }
     }
     self.query = query
+    self.token = token
   }
 
-  func append(_ bytes: UnsafeRawBufferPointer) {
-    guard body.count + bytes.count <= Self.maximumBodyBytes else {
+  func take(
+    _ name: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer, _ service: SimulatorService
+  ) {
+    if name.equals("simulator-token") { isAllowed = service.isControlToken(value) }
+  }
+
+  /// Keeps nothing of who may not ask.
+  func append(_ bytes: UnsafeRawBufferPointer, _ service: SimulatorService) {
+    guard isAllowed, !isTooLarge else { return }
+    guard body.count + bytes.count <= Self.maximumBodyBytes,
+      service.controlBytes + bytes.count <= Self.maximumBytesOfAll
+    else {
       isTooLarge = true
-      body = []
+      forget(service)
       return
     }
+    service.controlBytes += bytes.count
     body.append(contentsOf: bytes)
+  }
+
+  /// The stream is over, or its connection.
+  func forget(_ service: SimulatorService) {
+    service.controlBytes -= body.count
+    body = []
   }
 
   func answer(
     _ service: SimulatorService, _ session: HTTP2ServerSession, slot: Int, isGet: Bool, isPost: Bool
   ) {
+    guard isAllowed else {
+      respond(
+        session, slot, status: 403,
+        #"{"reason":"Forbidden","message":"send the header simulator-token, which the simulator "#
+          + #"prints as control_token when it starts"}"#)
+      return
+    }
     switch path {
+    case "/simulator/pushes" where isGet:
+      guard let text = service.pushes.json(of: Array(token.lowercased().utf8)) else {
+        respond(session, slot, status: 404, #"{"reason":"UnknownToken"}"#)
+        return
+      }
+      respond(session, slot, status: 200, text)
     case "/simulator/ledger" where isGet:
       guard let head = Self.head(status: 200) else { return }
       let source = LedgerBody(
@@ -54,7 +93,8 @@ final class ControlRequest {
       service.reset()
       respond(session, slot, status: 200, "{}")
     case "/simulator/script" where isPost: replaceScript(service, session, slot)
-    case "/simulator/ledger", "/simulator/summary", "/simulator/reset", "/simulator/script":
+    case "/simulator/ledger", "/simulator/summary", "/simulator/reset", "/simulator/script",
+      "/simulator/pushes":
       respond(session, slot, status: 405, #"{"reason":"MethodNotAllowed"}"#)
     default: respond(session, slot, status: 404, #"{"reason":"BadPath"}"#)
     }

@@ -23,6 +23,8 @@ final class ProviderTokens {
   static let maximumAgeSeconds: Int64 = 3600
   /// Ours, since Apple does not say: clocks differ a little, but not more.
   static let maximumSkewSeconds: Int64 = 600
+  /// 1970 to 9999. No arithmetic on what a client says may overflow.
+  private static let times: ClosedRange<Int64> = 0...253_402_300_799
   /// Far over what workers use; beyond it all are forgotten and judged again.
   private static let maximumKnown = 256
   private static let maximumBytes = 4096
@@ -70,6 +72,7 @@ final class ProviderTokens {
     else { return invalid }
     guard header["alg"]?.string == "ES256", let keyID = header["kid"]?.string,
       let issuer = claims["iss"]?.string, let issuedAt = claims["iat"]?.integer,
+      Self.times.contains(issuedAt),
       let key = keys.first(where: { $0.keyID == keyID && $0.teamID == issuer })
     else { return invalid }
     verifications += 1

@@ -1,13 +1,16 @@
 import JSON
 
 extension SimulatorScript {
+  /// Room for 100,000 tokens.
+  package static let maximumBytes = 8 << 20
+
   /// Reads a script document. Every error names the member it is about.
   package static func parse(_ bytes: UnsafeRawBufferPointer) throws(SimulatorError)
     -> SimulatorScript
   {
     let value: JSONValue
     do {
-      value = try JSONValue.parse(bytes, maximumBytes: ControlRequest.maximumBodyBytes)
+      value = try JSONValue.parse(bytes, maximumBytes: SimulatorScript.maximumBytes)
     } catch {
       throw SimulatorError(.badScript, "the script is not JSON", cause: "\(error)")
     }

@@ -13,6 +13,8 @@ package enum SimulatedAnswer: Sendable, Equatable {
   /// The connection closes without an answer to anything that is open on it.
   case drop
 
+  var isAcceptance: Bool { if case .accept = self { true } else { false } }
+
   static func refuse(_ reason: AppleReason) -> SimulatedAnswer { .refuse(Refusal(reason)) }
 }
 

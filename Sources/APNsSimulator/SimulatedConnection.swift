@@ -21,6 +21,8 @@ final class SimulatedConnection {
   private var closesWhenDrained = false
   /// Microseconds since 1970, read once for all that came in one piece.
   private var arrival: Int64 = 0
+  /// Monotonic nanoseconds of the last bytes.
+  private(set) var heardAt: UInt64
   // Faults.
   private var requestCount = 0
   private var lastProcessedStream: Int32 = 0
@@ -30,6 +32,7 @@ final class SimulatedConnection {
   init(_ service: SimulatorService, _ transport: Connection) throws(HTTP2Error) {
     self.service = service
     self.transport = transport
+    heardAt = service.loop.now
     records = .allocate(capacity: 1)
     var options = HTTP2ServerOptions()
     options.maximumConcurrentStreams = service.options.firstStreams
@@ -37,6 +40,7 @@ final class SimulatedConnection {
   }
 
   deinit {
+    for request in control.values { request.forget(service) }
     for index in 0..<recordCount { records[index].deallocate() }
     records.deallocate()
   }
@@ -45,6 +49,18 @@ final class SimulatedConnection {
     session?.abandon()
     transport.close()
     service.remove(self)
+  }
+
+  /// Says goodbye as a server does that wants its memory back; who does not take even that is
+  /// closed the next time.
+  func closeBecauseIdle() {
+    guard !closesWhenDrained else { return close() }
+    let none = UnsafeRawBufferPointer(start: nil, count: 0)
+    session?.goAway(
+      lastStreamID: lastProcessedStream, errorCode: HTTP2ErrorCode.noError, debug: none)
+    flush()
+    closesWhenDrained = true
+    if transport.pendingBytes == 0 { close() }
   }
 
   func streamLimitChanged() {
@@ -192,8 +208,11 @@ extension SimulatedConnection: HTTP2ServerDelegate {
   }
 
   func http2(slot: Int, field name: UnsafeRawBufferPointer, value: UnsafeRawBufferPointer) {
-    guard let field = KnownField(name) else { return }
     let record = records + slot
+    guard let field = KnownField(name) else {
+      if record.pointee.path == .control { control[slot]?.take(name, value, service) }
+      return
+    }
     let bit: UInt32 = 1 << field.rawValue
     guard record.pointee.seen & bit == 0 else {
       record.pointee.faults |= RequestFault.duplicateField.bit
@@ -223,7 +242,7 @@ extension SimulatedConnection: HTTP2ServerDelegate {
 
   func http2(slot: Int, requestBody bytes: UnsafeRawBufferPointer) {
     if records[slot].path == .control {
-      control[slot]?.append(bytes)
+      control[slot]?.append(bytes, service)
     } else {
       records[slot].append(bytes)
     }
@@ -240,7 +259,7 @@ extension SimulatedConnection: HTTP2ServerDelegate {
   }
 
   func http2(slot: Int, streamClosed errorCode: UInt32) {
-    if !control.isEmpty { control[slot] = nil }
+    if !control.isEmpty { control.removeValue(forKey: slot)?.forget(service) }
   }
 }
 
@@ -249,6 +268,7 @@ extension SimulatedConnection: ConnectionDelegate {
 
   func connection(_ connection: Connection, received bytes: UnsafeRawBufferPointer) {
     arrival = service.options.clock()
+    heardAt = service.loop.now
     do {
       try session?.receive(bytes)
     } catch {

@@ -20,9 +20,14 @@ struct SimulatorFiles {
   /// that has read them survives a restart of the simulator.
   static func prepare(_ options: APNsSimulatorOptions) throws(SimulatorError) -> SimulatorFiles {
     let directory = options.directory
-    guard mkdir(directory, 0o755) == 0 || errno == EEXIST else {
+    guard mkdir(directory, 0o700) == 0 || errno == EEXIST else {
       throw SimulatorError(
         .cannotStart, "\(directory) cannot be made", cause: String(cString: strerror(errno)))
+    }
+    var status = stat()
+    guard lstat(directory, &status) == 0, status.st_mode & S_IFMT == S_IFDIR else {
+      throw SimulatorError(
+        .cannotStart, "\(directory) is not a directory: no symbolic link is followed")
     }
     do {
       try writeCertificates(options)
@@ -63,6 +68,18 @@ struct SimulatorFiles {
     try ThrowAwayAuthority.write(names, to: namesFile, mode: 0o644)
   }
 
+  /// Beside the certificate, for who may read the directory.
+  static func write(
+    controlToken: String, _ options: APNsSimulatorOptions
+  ) throws(SimulatorError) {
+    do {
+      try ThrowAwayAuthority.write(
+        controlToken, to: options.directory + "/control.token", mode: 0o600)
+    } catch {
+      throw SimulatorError(.cannotStart, "the token cannot be written", cause: "\(error)")
+    }
+  }
+
   private static func providerKey(_ path: String) throws(TLSError) -> ES256Key {
     if let pem = read(path) { return try ES256Key(pem: pem) }
     let key = try ES256Key.generate()
@@ -72,14 +89,25 @@ struct SimulatorFiles {
 
   private static func isYoung(_ path: String) -> Bool {
     var information = stat()
-    guard stat(path, &information) == 0, information.st_size > 0 else { return false }
+    guard lstat(path, &information) == 0, information.st_size > 0, isOurs(information)
+    else { return false }
+    // What was a secret and could be read by others is none any more.
+    if path.hasSuffix(".key"), information.st_mode & 0o077 != 0 { return false }
     return time(nil) - information.st_mtim.tv_sec < oldestSeconds
   }
 
+  /// A file that somebody else has put there may hold a key that somebody else knows.
+  private static func isOurs(_ information: stat) -> Bool {
+    information.st_mode & S_IFMT == S_IFREG && information.st_uid == geteuid()
+  }
+
   private static func read(_ path: String) -> String? {
-    let descriptor = open(path, O_RDONLY | O_CLOEXEC)
+    let descriptor = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC)
     guard descriptor >= 0 else { return nil }
     defer { close(descriptor) }
+    var information = stat()
+    guard fstat(descriptor, &information) == 0, isOurs(information) else { return nil }
+    if path.hasSuffix(".p8"), information.st_mode & 0o077 != 0 { return nil }
     var bytes = [UInt8](repeating: 0, count: 65_536)
     let count = Glibc.read(descriptor, &bytes, bytes.count)
     return count > 0 ? String(decoding: bytes[0..<count], as: UTF8.self) : nil

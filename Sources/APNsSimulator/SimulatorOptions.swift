@@ -40,6 +40,10 @@ package struct APNsSimulatorOptions: Sendable {
   /// For the error mix, the jitter and the apns-ids that are made up.
   package var seed: UInt64 = 1
   package var maximumConnections = 1024
+  /// A connection that has sent nothing for so long is closed. Apple leaves them open for hours.
+  package var idleTimeout: Duration = .seconds(2 * 3600)
+  /// What requests under /simulator/ must show; made up by `APNsSimulator.start` when empty.
+  package var controlToken = ""
   /// Microseconds since 1970.
   package var clock: @Sendable () -> Int64 = APNsSimulatorOptions.wallClock
 
@@ -62,4 +66,6 @@ package struct APNsSimulatorAddress: Sendable {
   package let providerKeyFile: String?
   package let keyID: String
   package let teamID: String
+  /// What requests under /simulator/ must send as `simulator-token`.
+  package let controlToken: String
 }

@@ -11,6 +11,11 @@ final class SimulatorService {
   let tokens: ProviderTokens
   let heads: AnswerHeads
   let ledger = TokenLedger()
+  let pushes = RecentPushes()
+  /// What control requests that are coming in hold.
+  var controlBytes = 0
+  private let controlToken: [UInt8]
+  private var idleTimer: LoopTimer?
   private(set) var script: SimulatorScript
   private var rulesByToken: [[UInt8]: Int] = [:]
   private var prefixRules: [(prefix: [UInt8], rule: Int)] = []
@@ -31,9 +36,11 @@ final class SimulatorService {
     tokens = try ProviderTokens(options.providerKeys)
     heads = try AnswerHeads(isDevelopment: options.isDevelopment)
     topics = options.topics.map { Array($0.utf8) }
+    controlToken = Array(options.controlToken.utf8)
     random = SplitMix64(seed: options.seed)
     script = SimulatorScript()
     replaceScript(options.script)
+    closeIdleConnections()
   }
 
   // MARK: Connections
@@ -49,8 +56,20 @@ final class SimulatorService {
     connections[ObjectIdentifier(connection)] = nil
   }
 
+  /// Looks four times within the time that a connection may be idle.
+  private func closeIdleConnections() {
+    let limit = options.idleTimeout.nanoseconds
+    for connection in Array(connections.values) where loop.now &- connection.heardAt >= limit {
+      connection.closeBecauseIdle()
+    }
+    idleTimer = loop.schedule(after: options.idleTimeout / 4) { [weak self] in
+      self?.closeIdleConnections()
+    }
+  }
+
   func closeAll() {
     timer?.cancel()
+    idleTimer?.cancel()
     for connection in Array(connections.values) { connection.close() }
   }
 
@@ -79,6 +98,7 @@ final class SimulatorService {
   /// Forgets tokens and numbers; connections and script stay.
   func reset() {
     ledger.removeAll()
+    pushes.removeAll()
     counters = SimulatorSummary()
     counters.connections = connections.count
   }
@@ -88,6 +108,12 @@ final class SimulatorService {
     summary.tokens = ledger.count
     summary.openConnections = connections.count
     return summary
+  }
+
+  /// In the same time for every wrong one.
+  func isControlToken(_ text: UnsafeRawBufferPointer) -> Bool {
+    guard !controlToken.isEmpty, text.count == controlToken.count else { return false }
+    return zip(text, controlToken).reduce(0) { $0 | ($1.0 ^ $1.1) } == 0
   }
 
   // MARK: Requests
@@ -115,6 +141,7 @@ final class SimulatorService {
       answer = isSilent ? .silence : choose(record, tries: tries)
     }
     count(answer, entry, arrival: arrival)
+    if entry != nil { pushes.add(record, accepted: answer.isAcceptance) }
     return answer
   }
 

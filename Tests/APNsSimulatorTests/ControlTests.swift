@@ -3,21 +3,9 @@ import JSON
 import Testing
 
 @Suite struct ControlTests {
-  private func get(_ path: String) -> Request {
-    var request = Request()
-    request.method = "GET"
-    request.path = path
-    request.fields = []
-    request.body = []
-    return request
-  }
+  private func get(_ path: String) -> Request { .control("GET", path) }
 
-  private func post(_ path: String, _ body: String) -> Request {
-    var request = get(path)
-    request.method = "POST"
-    request.body = Array(body.utf8)
-    return request
-  }
+  private func post(_ path: String, _ body: String) -> Request { .control("POST", path, body) }
 
   private static func token(_ number: Int) -> String {
     let digits = String(number, radix: 16)
@@ -134,6 +122,92 @@ import Testing
       #expect(wrong.status == 404)
       let method = try await client.send(self.post("/simulator/ledger", ""), authorization: nil)
       #expect(method.status == 405)
+    }
+  }
+
+  @Test func nobodyWithoutTheTokenSeesOrSteersARun() async throws {
+    try await withSimulator { _, bench in
+      let client = try await bench.connect()
+      let authorization = try bench.authorization()
+      _ = try await client.send(Request(), authorization: authorization)
+      for (name, value) in [
+        ("simulator-token", "c0ffe0"), ("simulator-token", ""), ("x", "c0ffee"),
+      ] {
+        for path in ["ledger", "summary", "pushes?token=ab"] {
+          var request = self.get("/simulator/\(path)")
+          request.fields = [(name, value)]
+          #expect(try await client.send(request, authorization: authorization).status == 403)
+        }
+        var request = self.post("/simulator/script", #"{"mix": {"InternalServerError": 1.0}}"#)
+        request.fields = [(name, value)]
+        #expect(try await client.send(request, authorization: nil).status == 403)
+        request = self.post("/simulator/reset", "")
+        request.fields = [(name, value)]
+        #expect(try await client.send(request, authorization: nil).status == 403)
+      }
+      #expect(try await client.send(Request(), authorization: authorization).status == 200)
+      #expect(await bench.simulator.summary().requests == 2)
+    }
+  }
+
+  @Test func oneSeesTheLastPushOfADevice() async throws {
+    try await withSimulator { _, bench in
+      let client = try await bench.connect()
+      let authorization = try bench.authorization()
+      let token = Self.token(7)
+      func pushes(_ token: String) async throws -> Reply {
+        try await client.send(self.get("/simulator/pushes?token=\(token)"), authorization: nil)
+      }
+      #expect(try await pushes(token).status == 404)
+      #expect(try await pushes("").status == 404)
+      for text in ["one", "two", "\u{7}✓ \"three\""] {
+        var request = Request(token: token)
+        request.body = Array("{\"aps\":{\"alert\":\(JSONText.quoted(text))}}".utf8)
+        #expect(try await client.send(request, authorization: authorization).status == 200)
+        _ = try await client.send(Request(token: Self.token(8)), authorization: authorization)
+        let seen = try JSONValue.parse(try await pushes(token.uppercased()).body).object
+        #expect(seen?["payload"]?.object?["aps"]?.object?["alert"]?.string == text)
+        #expect(seen?["token"]?.string == token)
+        #expect(seen?["topic"]?.string == "com.example.live")
+        #expect(seen?["push_type"]?.string == "alert")
+        #expect(seen?["accepted"] == true)
+      }
+      var refused = Request(token: token)
+      refused.body = Array("no \"object\"".utf8)
+      _ = try await client.send(refused, authorization: authorization)
+      let seen = try JSONValue.parse(try await pushes(token).body).object
+      #expect(seen?["payload"]?.string == "no \"object\"")
+      #expect(seen?["accepted"] == false)
+      _ = try await client.send(self.post("/simulator/reset", ""), authorization: nil)
+      #expect(try await pushes(token).status == 404)
+    }
+  }
+
+  @Test func aBodyOfAControlRequestIsBounded() async throws {
+    try await withSimulator { _, bench in
+      let client = try await bench.connect()
+      _ = try await client.send(Request(), authorization: try bench.authorization())
+      let filler = String(repeating: " ", count: 1_200_000)
+      let large = try await client.send(
+        self.post("/simulator/script", filler + "{}"), authorization: nil)
+      #expect(large.status == 413)
+      // Room that was given back is there again.
+      for _ in 0..<8 {
+        let script = String(repeating: " ", count: 1_000_000) + "{}"
+        let reply = try await client.send(
+          self.post("/simulator/script", script), authorization: nil)
+        #expect(reply.status == 200)
+      }
+    }
+  }
+
+  @Test func aConnectionThatSaysNothingIsClosed() async throws {
+    try await withSimulator(changed { $0.idleTimeout = .milliseconds(200) }) { _, bench in
+      let client = try await bench.connect()
+      _ = try await client.send(Request(), authorization: try bench.authorization())
+      await client.until { $0.isLost }
+      #expect(client.goAways == [1])
+      #expect(await bench.simulator.summary().openConnections == 0)
     }
   }
 }

@@ -24,6 +24,10 @@ import Testing
         (try bench.authorization(algorithm: "none"), "InvalidProviderToken"),
         (try bench.authorization(key: stranger), "InvalidProviderToken"),
         (try bench.authorization(age: -7200), "InvalidProviderToken"),
+        (try bench.authorization(issuedAt: .min), "InvalidProviderToken"),
+        (try bench.authorization(issuedAt: .max), "InvalidProviderToken"),
+        (try bench.authorization(issuedAt: -1), "InvalidProviderToken"),
+        (try bench.authorization(issuedAt: 0), "ExpiredProviderToken"),
         (try bench.authorization(age: 3601), "ExpiredProviderToken"),
       ]
       for (authorization, expected) in cases {

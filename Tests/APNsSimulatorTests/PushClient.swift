@@ -1,6 +1,5 @@
 import APNsSimulator
 import EventLoop
-import Glibc
 import HTTP2
 import TLS
 import Transport
@@ -24,6 +23,18 @@ struct Request: Sendable {
     ("apns-id", "123e4567-e89b-12d3-a456-42661417400a"),
   ]
   var body = Array(#"{"aps":{"alert":"hello"}}"#.utf8)
+
+  static let controlToken = "c0ffee"
+
+  /// To the simulator itself.
+  static func control(_ method: String, _ path: String, _ body: String = "") -> Request {
+    var request = Request()
+    request.method = method
+    request.path = path
+    request.fields = [("simulator-token", controlToken)]
+    request.body = Array(body.utf8)
+    return request
+  }
 
   init() {}
   init(token: String) { path = "/3/device/" + token }
@@ -203,6 +214,7 @@ func withSimulator(
   options.providerKeys = [
     .init(keyID: "KEY1234567", teamID: "TEAM123456", publicKeyPEM: key.publicKeyPEM)
   ]
+  options.controlToken = Request.controlToken
   setup.change(&options)
   let simulator = APNsSimulator(options: options, log: { _ in })
   let address = try await simulator.start()
@@ -250,38 +262,13 @@ final class Bench {
   /// `bearer <jwt>`, issued `age` seconds ago.
   func authorization(
     age: Int64 = 0, keyID: String = "KEY1234567", teamID: String = "TEAM123456",
-    algorithm: String = "ES256", key other: ES256Key? = nil
+    algorithm: String = "ES256", key other: ES256Key? = nil, issuedAt exactly: Int64? = nil
   ) throws -> String {
-    let issuedAt = APNsSimulatorOptions.wallClock() / 1_000_000 - age
+    let issuedAt = exactly ?? APNsSimulatorOptions.wallClock() / 1_000_000 - age
     let header = Base64URL.encode(Array(#"{"alg":"\#(algorithm)","kid":"\#(keyID)"}"#.utf8))
     let claims = Base64URL.encode(Array(#"{"iss":"\#(teamID)","iat":\#(issuedAt)}"#.utf8))
     let message = "\(header).\(claims)"
     let signature = try (other ?? key).sign(Array(message.utf8))
     return "bearer \(message).\(Base64URL.encode(signature))"
   }
-}
-
-struct SystemError: Error { let number: Int32 }
-
-func makeDirectory() throws -> String {
-  var template = Array("/tmp/simulator-test-XXXXXX".utf8CString)
-  guard mkdtemp(&template) != nil else { throw SystemError(number: errno) }
-  return String(decoding: template.dropLast().map(UInt8.init(bitPattern:)), as: UTF8.self)
-}
-
-func removeDirectory(_ path: String) {
-  for name in ["ca.pem", "server.pem", "server.key", "server.hosts", "AuthKey_SIMULATED1.p8"] {
-    unlink("\(path)/\(name)")
-  }
-  rmdir(path)
-}
-
-func readFile(_ path: String) throws -> String {
-  let descriptor = open(path, O_RDONLY)
-  guard descriptor >= 0 else { throw SystemError(number: errno) }
-  defer { close(descriptor) }
-  var bytes = [UInt8](repeating: 0, count: 65_536)
-  let count = read(descriptor, &bytes, bytes.count)
-  guard count >= 0 else { throw SystemError(number: errno) }
-  return String(decoding: bytes[0..<count], as: UTF8.self)
 }

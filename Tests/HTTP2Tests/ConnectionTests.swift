@@ -41,6 +41,21 @@ import Testing
     #expect(wire.recorder.heard.values.allSatisfy { $0.closed.allSatisfy { $0 == 0 } })
   }
 
+  @Test func aServerSendsNothingFromInsideOfACallback() throws {
+    let wire = try Wire()
+    try wire.pump()
+    for slot in 0..<3 {
+      wire.server.session?.setMaximumConcurrentStreams(100 + slot)
+      _ = try wire.client.submit(wire.block, body: nothing, slot: slot)
+    }
+    let settings = wire.recorder.settingsChanges
+    try wire.pump()
+    #expect(wire.server.outputInside == [false, false, false])
+    // What it had to say leaves afterwards.
+    #expect(wire.recorder.settingsChanges > settings)
+    #expect(wire.recorder.heard.values.allSatisfy { $0.closed == [0] })
+  }
+
   @Test func refusedStreamsAreReportedAsRefused() throws {
     let wire = try Wire()
     try wire.pump()

@@ -56,6 +56,8 @@ final class EchoServer: HTTP2ServerDelegate {
   var answers = true
   var ended: [Int] = []
   var closedCount = 0
+  /// What the session gave to who asked for output inside of a callback.
+  var outputInside: [Bool] = []
   var openMaximum = 0
   let head: HTTP2FieldBlock
 
@@ -77,6 +79,7 @@ final class EchoServer: HTTP2ServerDelegate {
   }
   func http2(requestEnded slot: Int) {
     ended.append(slot)
+    outputInside.append((try? session?.nextOutput()) != nil)
     guard answers else { return }
     answer(slot)
   }

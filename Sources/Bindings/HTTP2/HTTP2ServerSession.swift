@@ -121,6 +121,8 @@ package final class HTTP2ServerSession {
   package func receive(_ bytes: UnsafeRawBufferPointer) throws(HTTP2Error) {
     try checkAlive()
     guard let base = bytes.baseAddress, !bytes.isEmpty, !state.pointee.isTerminating else { return }
+    state.pointee.isReceiving = true
+    defer { state.pointee.isReceiving = false }
     let taken = nghttp2_session_mem_recv(
       session, base.assumingMemoryBound(to: UInt8.self), bytes.count)
     guard taken >= 0 else { throw die(.library(Int32(taken), while: "reading")) }
@@ -131,9 +133,11 @@ package final class HTTP2ServerSession {
     }
   }
 
-  /// The next bytes to write, good until the next call on this session, or nil.
+  /// The next bytes to write, good until the next call on this session, or nil. Nil inside of
+  /// `receive`, whose callbacks nghttp2 must not be asked to send from: ask again after it.
   package func nextOutput() throws(HTTP2Error) -> UnsafeRawBufferPointer? {
     try checkAlive()
+    guard !state.pointee.isReceiving else { return nil }
     var data: UnsafePointer<UInt8>?
     let count = nghttp2_session_mem_send(session, &data)
     if count > 0 { return UnsafeRawBufferPointer(start: data, count: count) }

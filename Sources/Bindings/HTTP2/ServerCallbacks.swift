@@ -24,6 +24,8 @@ struct ServerState {
   var lastSlot = 0
   var isDead = false
   var isTerminating = false
+  /// Inside of nghttp2_session_mem_recv.
+  var isReceiving = false
   /// A DATA frame of so many bytes is no small one: 1 KiB, or all that our window lets a client
   /// send at once.
   private(set) var largePiece: Int

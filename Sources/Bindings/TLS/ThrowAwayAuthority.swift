@@ -56,8 +56,11 @@ package struct ThrowAwayAuthority: Sendable {
     return files
   }
 
+  /// Makes the file anew: what was there before, a symbolic link or a file that others may read,
+  /// is taken away and not written through.
   package static func write(_ text: String, to path: String, mode: UInt32) throws(TLSError) {
-    let descriptor = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, mode)
+    unlink(path)
+    let descriptor = open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode)
     guard descriptor >= 0 else {
       throw TLSError(
         .internalFailure, "\(path) cannot be written", cause: String(cString: strerror(errno)))

@@ -66,11 +66,13 @@ struct DeliverBench {
     let program = try Executable.find("nghttpd", package: "nghttp2-server")
     let port = try LocalPort.findFree()
     let files = household.directory.file("apns")
+    // Serves a directory with nothing in it: ours holds keys.
+    let served = try household.directory.makeDirectory("nghttpd")
     let process = try household.start(
       "nghttpd",
       [
         program, "-a", "127.0.0.1", "-m", "\(BenchTraffic.streamsPerConnection)", "-d",
-        household.directory.path, "\(port)", "\(files)/server.key", "\(files)/server.pem",
+        served, "\(port)", "\(files)/server.key", "\(files)/server.pem",
       ])
     _ = try await household.wait("nghttpd was not ready", within: .seconds(10), blaming: process) {
       () async throws(CommandFailure) -> Bool? in LocalPort.isListening(port) ? true : nil

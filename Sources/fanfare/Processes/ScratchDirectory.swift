@@ -20,6 +20,12 @@ struct ScratchDirectory: Sendable {
 
   func file(_ name: String) -> String { "\(path)/\(name)" }
 
+  func makeDirectory(_ name: String) throws(CommandFailure) -> String {
+    let path = file(name)
+    guard mkdir(path, 0o700) == 0 || errno == EEXIST else { throw Self.cannotWrite(path) }
+    return path
+  }
+
   @discardableResult
   func write(_ text: String, to name: String) throws(CommandFailure) -> String {
     try write(to: name) { $0(text) }

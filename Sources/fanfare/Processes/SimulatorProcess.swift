@@ -11,6 +11,7 @@ struct SimulatorProcess: Sendable {
   let keyFile: String
   let keyID: String
   let teamID: String
+  private let controlToken: String
   let trust: TLSClientContext
   /// What it printed when it was ready, for other processes.
   let readyFile: String
@@ -29,6 +30,7 @@ struct SimulatorProcess: Sendable {
     keyFile = try ready.text("key_file")
     keyID = try ready.text("key_id")
     teamID = try ready.text("team_id")
+    controlToken = try ready.text("control_token")
     self.loop = loop
     do {
       trust = try TLSClientContext(caFile: caFile, alpn: ["h2"])
@@ -72,11 +74,13 @@ struct SimulatorProcess: Sendable {
   /// Forgets ledger and numbers.
   func reset() async throws(CommandFailure) {
     _ = try await SimulatorRequest.body(
-      of: "/simulator/reset", method: "POST", at: endpoint, trust: trust, loop: loop)
+      of: "/simulator/reset", method: "POST", controlToken: controlToken, at: endpoint,
+      trust: trust, loop: loop)
   }
 
   private func get(_ path: String) async throws(CommandFailure) -> Report {
-    let body = try await SimulatorRequest.body(of: path, at: endpoint, trust: trust, loop: loop)
+    let body = try await SimulatorRequest.body(
+      of: path, controlToken: controlToken, at: endpoint, trust: trust, loop: loop)
     return try Report(body, of: "the simulator")
   }
 }

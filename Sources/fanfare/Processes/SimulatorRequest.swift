@@ -20,12 +20,12 @@ final class SimulatorRequest {
 
   /// The body of a 200 answer.
   static func body(
-    of path: String, method: String = "GET", at endpoint: Endpoint, trust: TLSClientContext,
-    loop: EventLoop, maximumBytes: Int = 32 << 20
+    of path: String, method: String = "GET", controlToken: String, at endpoint: Endpoint,
+    trust: TLSClientContext, loop: EventLoop, maximumBytes: Int = 32 << 20
   ) async throws(CommandFailure) -> [UInt8] {
     let request: SimulatorRequest
     do {
-      request = try SimulatorRequest(method, path, maximumBytes: maximumBytes)
+      request = try SimulatorRequest(method, path, controlToken, maximumBytes: maximumBytes)
     } catch {
       throw CommandFailure(.failed, "\(method) \(path): \(error)")
     }
@@ -38,11 +38,14 @@ final class SimulatorRequest {
     return request.body
   }
 
-  private init(_ method: String, _ path: String, maximumBytes: Int) throws {
+  private init(
+    _ method: String, _ path: String, _ controlToken: String, maximumBytes: Int
+  ) throws {
     self.maximumBytes = maximumBytes
     block = try HTTP2FieldBlock([
       (":method", method, .indexed), (":scheme", "https", .indexed),
       (":authority", "localhost", .indexed), (":path", path, .never),
+      ("simulator-token", controlToken, .never),
     ])
     var options = HTTP2ClientOptions()
     options.maximumSlots = 1

@@ -10,11 +10,14 @@ enum SimulatorVerb {
       HTTP/2 over TLS with a certificate of its own making, Apple's checks and answers, and faults \
       on request. Certificate, authority and provider key are written to the directory; what a \
       worker needs of them stands in the line of JSON that is printed when it is ready: host, \
-      port, ca_file, key_file, key_id, team_id. Without --public-key the provider key is made too.
+      port, ca_file, key_file, key_id, team_id, control_token. Without --public-key the provider \
+      key is made too.
 
       GET /simulator/ledger tells how often each token was asked for and accepted, \
-      /simulator/summary the sums; POST /simulator/script replaces the script, /simulator/reset \
-      forgets all. Tokens that begin with fa4efa4e choose their own answer.
+      /simulator/pushes?token=HEX the last push to one, /simulator/summary the sums; POST \
+      /simulator/script replaces the script, /simulator/reset forgets all. These need the header \
+      simulator-token, with what control.token in the directory holds. Tokens that begin with \
+      fa4efa4e choose their own answer.
 
       It runs until SIGTERM or SIGINT and then says on standard error what it has seen.
       """,
@@ -28,7 +31,8 @@ enum SimulatorVerb {
         "fanfare simulator --directory /tmp/apns --answer dead=410 --goaway-after 1000",
         "Tokens that begin with dead are gone; connections end after 1,000 requests"),
       .init(
-        "curl -s --cacert /tmp/apns/ca.pem --http2 https://127.0.0.1:2197/simulator/summary",
+        "curl -s --cacert /tmp/apns/ca.pem -H \"simulator-token: $(cat /tmp/apns/control.token)\" "
+          + "https://127.0.0.1:2197/simulator/summary",
         "What came in so far"),
     ], exitCodes: [.ok, .failed]
   ) { invocation in
@@ -69,6 +73,7 @@ enum SimulatorVerb {
       "ca_file": .text(address.authorityFile),
       "key_file": address.providerKeyFile.map { .text($0) } ?? .null,
       "key_id": .text(address.keyID), "team_id": .text(address.teamID),
+      "control_token": .text(address.controlToken),
     ]
   }
 

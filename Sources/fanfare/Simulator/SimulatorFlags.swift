@@ -104,7 +104,7 @@ enum SimulatorFlags {
   private static func scriptOptions(_ invocation: Invocation) throws -> SimulatorScript {
     var script = SimulatorScript()
     if let path = invocation[Self.script] {
-      let file = try BoundedFile.read(path, maximumBytes: 8 << 20)
+      let file = try BoundedFile.read(path, maximumBytes: SimulatorScript.maximumBytes)
       script = try file.bytes.withUnsafeBytes { try SimulatorScript.parse($0) }
     }
     script.rules = try rules(invocation[answers]) + script.rules
