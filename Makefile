@@ -121,6 +121,11 @@ test-valgrind: ## Run the release build's verbs and a small fan-out under valgri
 	$(call say,"Running the release build under valgrind")
 	Tests/Valgrind/run
 
+.PHONY: test-mutants
+test-mutants: ## Break the code on purpose, a line at a time: does a test notice? (ARGS='--only NAME', --list)
+	@$(call install,$(test_packages) python3,redis-server nghttpd openssl python3)
+	exec Tests/Mutants/run $(ARGS)
+
 .PHONY: build
 build: ## Install what is missing, build in release mode: .build/release/fanfare
 	@$(call install,$(run_packages),)

@@ -237,8 +237,9 @@ package final class WorkerBed: Sendable {
     try await emit(raw: Array(document.utf8), key: streamer)
   }
 
-  package func emit(raw: [UInt8]?, key: String) async throws {
-    _ = try await producer.send(topic: "notify-followers", key: Array(key.utf8), value: raw)
+  package func emit(raw: [UInt8]?, key: String, headers: [KafkaHeader] = []) async throws {
+    _ = try await producer.send(
+      topic: "notify-followers", key: Array(key.utf8), value: raw, headers: headers)
   }
 
   // MARK: what comes out

@@ -117,4 +117,28 @@ import Transport
     #expect(await bed.simulator.counts(of: token).accepted == 0)
     #expect(await worker.stop())
   }
+
+  /// A user's other device has had its push, and the tries of one that is never taken add up over
+  /// all the records that carry it.
+  @Test func onlyTheDeviceThatWaitsIsTriedAgain() async throws {
+    let bed = try await WorkerBed()
+    let sticky = Self.sticky("0429", 1)
+    try await bed.follow("s1", tokens: [sticky, paddedHex(8)])
+    let other = "apns:production:\(WorkerBed.app):\(paddedHex(7))"
+    _ = try bed.redis.cli("SADD", "ffd:{u:s1-u0}:bindings", other)
+    let worker = try await bed.startWorker {
+      $0.deliver.retry = RetryPolicy(initial: .seconds(20), maximum: .seconds(20))
+      $0.straggleAfter = .milliseconds(50)
+      $0.straggleDelay = .milliseconds(200)
+    }
+    try await bed.ready()
+    try await bed.emit("e1", expiresIn: 40)
+    let status = try await bed.finished("e1")
+    #expect(status.rejected == ["TooManyRequests": 1] && status.expired == 0)
+    #expect(status.accepted == 2 && status.pushes == 3 && status.recipients == 2)
+    #expect(status.isBalanced && status.stragglers == 9)
+    #expect(await bed.simulator.counts(of: sticky).requests == 10)
+    #expect(await bed.simulator.counts(of: paddedHex(7)).requests == 1)
+    #expect(await worker.stop())
+  }
 }

@@ -8,7 +8,7 @@ struct LayoutRules {
   /// Folders of Tests that mirror no room: tests of the whole, and what all tests share.
   static let mirrorsOfNoRoom: Set<String> = [
     "IntegrationTests", "FaultTests", "CommandTests", "TidyTests", "Support", "Bed",
-    "ThreadSanitizer", "Valgrind",
+    "ThreadSanitizer", "Valgrind", "Mutants",
   ]
 
   /// Rooms without unit tests of their own, and what tests them.

@@ -1,0 +1,82 @@
+import APNsSimulator
+import Pipeline
+import TestBed
+import TestSupport
+import Testing
+
+/// A segment that takes its time under a claim that does not.
+@Suite(.serialized) struct ClaimedSegmentTests {
+  /// Sixty pushes, one after the other, 50 ms each.
+  private static func bed() async throws -> WorkerBed {
+    var script = SimulatorScript()
+    script.latency = .milliseconds(50)
+    let bed = try await WorkerBed(script: script)
+    try await bed.follow("s1", tokens: (0..<60).map { paddedHex($0) })
+    return bed
+  }
+
+  private static func slowly(_ options: inout PipelineOptions) {
+    options.lanes = 1
+    options.deliver.connectionsPerRoute = 1
+    options.deliver.streamsPerConnection = 1
+    options.claimLifetime = .milliseconds(900)
+    options.heartbeatInterval = .milliseconds(100)
+    options.drainTimeout = .zero
+  }
+
+  private static func sent(_ bed: WorkerBed, _ count: Int) async throws {
+    _ = try await bed.until("\(count) are sent") {
+      await bed.simulator.summary().accepted >= count ? true : nil
+    }
+  }
+
+  @Test func aClaimIsRenewedAsLongAsItTakes() async throws {
+    let bed = try await Self.bed()
+    let worker = try await bed.startWorker(Self.slowly)
+    try await bed.emit("e1")
+    let status = try await bed.finished("e1")
+    #expect(status.accepted == 60 && status.isBalanced)
+    #expect(await bed.simulator.summary().duplicates == 0)
+    #expect(!bed.sink.lines.contains { $0.contains("another worker has the segment") })
+    #expect(try bed.redis.cli("HLEN", "ff:{e:e1}:claims") == "0")
+    #expect(await worker.stop())
+  }
+
+  @Test func aSegmentThatAnotherWorkerHasIsLeftToIt() async throws {
+    let bed = try await Self.bed()
+    let worker = try await bed.startWorker(Self.slowly)
+    try await bed.emit("e1")
+    try await Self.sent(bed, 5)
+    let segment = try bed.redis.cli("HKEYS", "ff:{e:e1}:claims")
+    _ = try bed.redis.cli("HSET", "ff:{e:e1}:claims", segment, "worker-9/x/0.1 99999999999999")
+    _ = try await bed.until("the record is put aside") {
+      try bed.redis.cli("HGET", "ff:worker:worker-1", "records_aside") == "1" ? true : nil
+    }
+    #expect(bed.sink.lines.contains { $0.contains("another worker has the segment") })
+    let before = await bed.simulator.summary().accepted
+    #expect(before < 60)
+    #expect(try await bed.status("e1")?.settled == 0)
+    // The other one is gone, and all is sent again: what it did is not known here.
+    _ = try bed.redis.cli("HDEL", "ff:{e:e1}:claims", segment)
+    let status = try await bed.finished("e1")
+    #expect(status.accepted == 60 && status.settled == 1 && status.isBalanced)
+    #expect(await bed.simulator.summary().accepted == 60 + before)
+    #expect(await worker.stop())
+  }
+
+  @Test func aWorkerThatStopsLeavesNoClaimBehind() async throws {
+    let bed = try await Self.bed()
+    let first = try await bed.startWorker {
+      Self.slowly(&$0)
+      $0.claimLifetime = .seconds(600)
+    }
+    try await bed.emit("e1")
+    try await Self.sent(bed, 5)
+    let isDone = await first.stop()
+    #expect(!isDone)
+    #expect(try bed.redis.cli("HLEN", "ff:{e:e1}:claims") == "0")
+    let second = try await bed.startWorker { $0.workerID = "worker-2" }
+    #expect(try await bed.finished("e1").accepted == 60)
+    #expect(await second.stop())
+  }
+}
