@@ -25,6 +25,78 @@ import Testing
     }
   }
 
+  /// What Record writes as `first_push_ms`, `last_push_ms` and `retried`.
+  @Test func notesWhenItSentFirstAndLastAndHowOftenAgain() async throws {
+    try await onLoop { _, loop in
+      let bed = try DeliverBed(loop)
+      defer { bed.stop() }
+      let begin = bed.clock.milliseconds.load(ordering: .relaxed)
+      #expect(bed.tally.firstPushAt == 0 && bed.tally.lastPushAt == 0)
+      for token in ["00aa", "00bb", "00cc"] {
+        bed.clock.advance(1_000)
+        await bed.stage.admit(bed.batch([token]))
+        await bed.until("accepted") { bed.stage.inFlight == 0 && bed.stage.readyCount == 0 }
+      }
+      #expect(bed.tally.accepted == 3 && bed.tally.retried == 0)
+      #expect(bed.tally.firstPushAt == begin + 1_000 && bed.tally.lastPushAt == begin + 3_000)
+    }
+  }
+
+  @Test(arguments: [RejectionReason.badDeviceToken, .deviceTokenNotForTopic])
+  func tokensThatAppleCallsUnusableAreCondemned(reason: RejectionReason) async throws {
+    try await onLoop { _, loop in
+      let bed = try DeliverBed(loop)
+      defer { bed.stop() }
+      bed.server.decide = {
+        $0.token == "00bb" ? .answer(400, #"{"reason":"\#(reason.name)"}"#) : .answer(200)
+      }
+      await bed.stage.admit(bed.batch(["00aa", "00bb", "00cc"]))
+      await bed.until("all settled") { bed.settledBatches == 1 }
+      let member = "apns:production:a.b:00bb"
+      #expect(
+        bed.tally.verdicts == [
+          TokenVerdict(user: "u1", member: member, finding: .unusable(reason))
+        ])
+      #expect(bed.tally.accepted == 2 && bed.tally.rejections.map(\.reason) == [reason])
+    }
+  }
+
+  /// Apple ties a connection to the token that it began with.
+  @Test func aConnectionWhoseTokenHasExpiredIsLeft() async throws {
+    try await onLoop { _, loop in
+      let bed = try DeliverBed(loop) { $0.connectionsPerRoute = 1 }
+      defer { bed.stop() }
+      await bed.stage.admit(bed.batch(["00aa"]))
+      await bed.until("first accepted") { bed.tally.accepted == 1 }
+      let old = try #require(bed.server.requests.first?.authorization)
+      bed.clock.advance(25 * 60 * 1000)
+      bed.server.decide = {
+        $0.authorization == old
+          ? .answer(403, #"{"reason":"ExpiredProviderToken"}"#) : .answer(200)
+      }
+      await bed.stage.admit(bed.batch(hexadecimal(20)))
+      await bed.until("all settled") { bed.settledBatches == 2 }
+      #expect(bed.tally.accepted == 21)
+      for request in bed.server.requests {
+        #expect((request.authorization == old) == (request.connection == 0))
+      }
+    }
+  }
+
+  @Test func aConnectionThatShutsDownIsLeft() async throws {
+    try await onLoop { _, loop in
+      let bed = try DeliverBed(loop) { $0.connectionsPerRoute = 1 }
+      defer { bed.stop() }
+      bed.server.decide = {
+        $0.connection == 0 ? .answer(503, #"{"reason":"Shutdown"}"#) : .answer(200)
+      }
+      await bed.stage.admit(bed.batch(["00aa"]))
+      await bed.until("settled") { bed.settledBatches == 1 }
+      #expect(bed.tally.accepted == 1)
+      #expect(bed.server.requests.map(\.connection) == [0, 1])
+    }
+  }
+
   @Test func renewsAnExpiredTokenOnceThoughOldAnswersComeLater() async throws {
     try await onLoop { _, loop in
       let bed = try DeliverBed(loop)

@@ -122,6 +122,36 @@ import Testing
     }
   }
 
+  /// PINGs are answered; that is no use to anybody.
+  @Test func leavesAConnectionThatAnswersNoPush() async throws {
+    try await onLoop { _, loop in
+      let bed = try DeliverBed(loop) {
+        $0.requestTimeout = .milliseconds(100)
+        $0.connectionsPerRoute = 1
+      }
+      defer { bed.stop() }
+      bed.server.decide = { $0.connection == 0 ? .silence : .answer(200) }
+      await bed.stage.admit(bed.batch(hexadecimal(30)))
+      await bed.until("all settled") { bed.settledBatches == 1 }
+      #expect(bed.tally.accepted == 30)
+      await bed.until("it is left") { bed.notices.ends.contains("no answer to any push") }
+    }
+  }
+
+  @Test func leavesAConnectionThatAnswersNoPing() async throws {
+    try await onLoop { _, loop in
+      let bed = try DeliverBed(loop) {
+        $0.pingInterval = .milliseconds(50)
+        $0.pingTimeout = .milliseconds(100)
+        $0.connectionsPerRoute = 1
+      }
+      defer { bed.stop() }
+      await bed.until("open") { bed.stage.openConnections == 1 }
+      for connection in bed.server.open { connection.isDeaf = true }
+      await bed.until("another is opened") { bed.server.open.contains { !$0.isDeaf } }
+    }
+  }
+
   @Test func survivesConnectionsThatDropAllTheTime() async throws {
     try await onLoop { _, loop in
       let bed = try DeliverBed(loop)

@@ -168,6 +168,12 @@ final class Notices: Sendable {
       }
     }
   }
+  /// Why connections ended.
+  var ends: [String] {
+    all.withLock { notices in
+      notices.compactMap { if case .disconnected(_, let reason, _) = $0 { reason } else { nil } }
+    }
+  }
   var disconnects: Int { count { if case .disconnected = $0 { true } else { false } } }
 }
 

@@ -63,6 +63,22 @@ import Testing
     }
   }
 
+  @Test func aRenewedClaimEndsLater() async throws {
+    try await RedisFixture().run { redis async throws in
+      let record = RecordStage(redis: redis, keyspace: keyspace)
+      let segments = segments("e1", 2)
+      func end(_ segment: Segment) async throws -> Int {
+        let held = try await redis.ask("HGET", keyspace.claims(id: "e1"), segment.id)
+        return Int(held?.split(separator: " ").last ?? "") ?? 0
+      }
+      for segment in segments { _ = try await record.claim(claim(segment, "a"), lifetime: minute) }
+      let first = try await end(segments[0])
+      let claims = segments.map { claim($0, "a") }
+      #expect(try await record.renew(claims, lifetime: minute * 10) == [true, true])
+      for segment in segments { #expect(try await end(segment) >= first + 540_000) }
+    }
+  }
+
   @Test func aSlowOwnerKeepsWhatNobodyTook() async throws {
     try await RedisFixture().run { redis async throws in
       let record = RecordStage(redis: redis, keyspace: keyspace)

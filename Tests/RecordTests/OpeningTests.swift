@@ -44,6 +44,45 @@ import Testing
     }
   }
 
+  @Test func aRecordThatReplaysTheFirstOneGoesOn() async throws {
+    try await RedisFixture().run { redis async throws in
+      let record = RecordStage(redis: redis, keyspace: keyspace)
+      func open(_ source: String, replayed: String?) async throws -> Opening {
+        try await record.open(
+          event: event("e1"), audience: sharded(2), source: source, replayed: replayed, now: noon)
+      }
+      #expect(try await open("t/0/1", replayed: nil) == .new)
+      #expect(try await open("t/0/2", replayed: "t/0/9") == .duplicate)
+      #expect(
+        try await open("t/0/3", replayed: "t/0/1") == .resumed(plan: sharded(2), published: 0))
+      // From then on it is the event's record, and the first one is a repetition.
+      #expect(try await open("t/0/3", replayed: nil) == .resumed(plan: sharded(2), published: 0))
+      #expect(try await open("t/0/1", replayed: nil) == .duplicate)
+      #expect(try await record.status(of: "e1")?.source == "t/0/3")
+      #expect(try await redis.table(keyspace.statsTotal)["events"] == "1")
+    }
+  }
+
+  /// Redis' clock decides: this worker's is ahead of it.
+  @Test func anEventThatIsYoungByRedisClockIsNotExpired() async throws {
+    try await RedisFixture().run { redis async throws in
+      let record = RecordStage(redis: redis, keyspace: keyspace)
+      let expiry: Int64 = 4_102_444_800_000  // 2100-01-01
+      let young = Event(
+        id: "e1", app: "a.b", streamer: "s1", stream: "b1", template: "go-live",
+        occurredAt: noon, expiresAt: expiry, fields: [:], document: [])
+      do {
+        _ = try await record.expire(event: young, source: "t/0/1", now: expiry + 60_000)
+        Issue.record("expired")
+      } catch let error as RecordError {
+        #expect(error.code == .clocksDisagree && error.isTransient)
+        #expect(error.message.contains("ahead of Redis'"))
+      }
+      #expect(try await record.status(of: "e1") == nil)
+      #expect(try await redis.table(keyspace.statsTotal) == [:])
+    }
+  }
+
   @Test func anEventWithoutFollowersIsDoneAtOnce() async throws {
     try await RedisFixture().run { redis async throws in
       let record = RecordStage(redis: redis, keyspace: keyspace)

@@ -57,6 +57,22 @@ import Testing
     }
   }
 
+  /// Segments settle in any order; one that sent nothing has no times.
+  @Test func theTimesAreThoseOfTheFirstAndTheLastPush() async throws {
+    try await RedisFixture().run { redis async throws in
+      let record = RecordStage(redis: redis, keyspace: keyspace)
+      let times: [(first: Int64, last: Int64)] = [(0, 0), (20, 50), (10, 30), (15, 40), (0, 0)]
+      for (segment, time) in zip(segments("e1", 5), times) {
+        let own = tally(accepted: 1)
+        own.firstPushAt = time.first
+        own.lastPushAt = time.last
+        _ = try await record.settle(segment, own, now: noon)
+      }
+      let status = try #require(try await record.status(of: "e1"))
+      #expect(status.firstPushAt == 10 && status.lastPushAt == 50)
+    }
+  }
+
   @Test func theSummaryIsPlainDecimals() async throws {
     let fixture = try RedisFixture()
     try await fixture.run { redis async throws in
@@ -127,6 +143,61 @@ import Testing
       #expect(try await !record.appendSeriesPoint(now: noon + 9_999))
       #expect(try await record.appendSeriesPoint(now: noon + 10_000))
       #expect(try await redis.ask("XLEN", keyspace.statsSeries) == "2")
+    }
+  }
+
+  @Test func aPointHoldsTheCountersOfAllTime() async throws {
+    let fixture = try RedisFixture()
+    try await fixture.run { redis async throws in
+      let record = RecordStage(redis: redis, keyspace: keyspace)
+      let own = tally(accepted: 4)
+      own.count(.rejected(.badTopic), times: 2)
+      own.pushes += 2
+      _ = try await record.settle(segments("e1", 1)[0], own, now: noon)
+      try await record.countDeadLetters([:], now: noon)
+      try await record.countDeadLetters(["not_json": 2, "tombstone": 1], now: noon)
+      try await record.countDeadLetters(["not_json": 5], now: noon)
+      #expect(try await record.appendSeriesPoint(now: noon + 7))
+      for key in [
+        keyspace.statsTotal, keyspace.statsDay(milliseconds: noon),
+        keyspace.statsMinute(milliseconds: noon),
+      ] {
+        let stats = try await redis.table(key)
+        #expect(stats["dead_letters"] == "8" && stats["dead_letters:not_json"] == "7", "\(key)")
+        #expect(stats["dead_letters:tombstone"] == "1", "\(key)")
+      }
+      let day = try await redis.ask("TTL", keyspace.statsDay(milliseconds: noon))
+      let minute = try await redis.ask("TTL", keyspace.statsMinute(milliseconds: noon))
+      #expect(Int(day ?? "") ?? 0 > 86_400 && Int(minute ?? "") ?? 0 > 0)
+    }
+    let point = try fixture.server.cli("XRANGE", keyspace.statsSeries, "-", "+")
+    let lines = point.split(separator: "\n", omittingEmptySubsequences: false).map(String.init)
+    #expect(lines.first == "\(noon)-0")
+    let fields = Dictionary(
+      uniqueKeysWithValues: stride(from: 1, to: lines.count - 1, by: 2).map {
+        (lines[$0], lines[$0 + 1])
+      })
+    let expected = [
+      "pushes": "6", "accepted": "4", "rejected": "2", "recipients": "4", "segments": "1",
+      "events_done": "1", "dead_letters": "8", "expired": "0", "pruned": "0",
+    ]
+    for (name, value) in expected { #expect(fields[name] == value, "\(name)") }
+    #expect(Set(fields.keys) == Set(RecordStage.seriesFields))
+  }
+
+  @Test func aSegmentSaysWhatStoodInTheWay() async throws {
+    try await RedisFixture().run { redis async throws in
+      let record = RecordStage(redis: redis, keyspace: keyspace)
+      let segments = segments("e1", 2)
+      _ = try await record.settle(segments[0], tally(accepted: 4), now: noon)
+      #expect(try await record.status(of: "e1")?.obstacle == "")
+      let held = tally(accepted: 1)
+      held.obstacle = "production: unreachable"
+      _ = try await record.settle(segments[1], held, stragglers: ["1.1~01"], now: noon + 5)
+      let status = try #require(try await record.status(of: "e1"))
+      #expect(
+        status.obstacle == "production: unreachable" && status["obstacle_ms"] == Int(noon) + 5)
+      #expect(status.state == .running && status.stragglers == 1)
     }
   }
 }

@@ -104,6 +104,24 @@ import Testing
     #expect(code == .timeout)
   }
 
+  /// Its certificate is for 127.0.0.1, which is where "localhost" leads as well.
+  @Test func refusesAServerOfAnotherName() async throws {
+    let tls = try Certificates()
+    let loop = EventLoop(name: "test")
+    defer { loop.stop() }
+    let code = try await LoopActor(loop).run { _ in
+      let server = Echo()
+      let listener = try Listener(host: "127.0.0.1", port: 0, tls: tls.server, loop: loop) {
+        server.connections.append($0)
+        return server
+      }
+      defer { listener.close() }
+      return await failure(
+        Endpoint(host: "localhost", port: listener.port), loop: loop, tls: tls.client)
+    }
+    #expect(code == .tls)
+  }
+
   @Test func refusesAServerOfAnotherAuthority() async throws {
     let tls = try Certificates()
     let other = try Certificates()

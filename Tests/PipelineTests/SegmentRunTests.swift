@@ -1,0 +1,61 @@
+import EventLoop
+import Model
+import Record
+import Testing
+
+@testable import Pipeline
+
+@Suite struct SegmentRunTests {
+  private func claim(_ slice: Segment.Slice) -> Claim {
+    let event = Event(
+      id: "e1", app: "a.b", streamer: "s1", stream: "b1", template: "go-live", occurredAt: 0,
+      expiresAt: 0, fields: [:], document: [])
+    return Claim(segment: Segment(event: event, slice: slice, count: 1), owner: "w/1/0.1")
+  }
+
+  /// A claim began no sooner than it was asked for, and is trusted for a tenth less than it lives.
+  @Test func nothingIsSentAfterTheEndOfAClaim() {
+    let loop = EventLoop(name: "test")
+    defer { loop.stop() }
+    let run = SegmentRun(claim: claim(.plain(key: "k")), loop: loop, vacate: {})
+    run.holds(since: 5_000, for: .seconds(10))
+    #expect(run.tally.sendableUntil == 9_000_005_000)
+    run.holds(since: 4_000_000_000, for: .seconds(10))
+    #expect(run.tally.sendableUntil == 13_000_000_000)
+  }
+
+  @Test func aPlaceIsLeftOnce() {
+    let loop = EventLoop(name: "test")
+    defer { loop.stop() }
+    var calls = 0
+    let run = SegmentRun(claim: claim(.plain(key: "k")), loop: loop) { calls += 1 }
+    #expect(run.hasPlace)
+    run.leavePlace()
+    run.leavePlace()
+    #expect(calls == 1 && !run.hasPlace)
+  }
+
+  @Test func whoeverWaitsForALostSegmentGoesOn() async {
+    let loop = EventLoop(name: "test")
+    defer { loop.stop() }
+    let claim = claim(.plain(key: "k"))
+    let isReached = await LoopActor(loop).run { _ in
+      let run = SegmentRun(claim: claim, loop: loop, vacate: {})
+      run.tally.willSend(1)
+      loop.schedule(after: .milliseconds(5)) { run.lose() }
+      let isReached = await run.progress.reached(.nothingUnsent)
+      return isReached || !run.isLost
+    }
+    #expect(!isReached)
+  }
+
+  @Test func onlyStragglersHaveAnIndex() {
+    let loop = EventLoop(name: "test")
+    defer { loop.stop() }
+    let push = Straggler(user: "u1", member: "apns:production:a.b:ff", history: PushHistory())
+    let list = StragglerList(id: "plain~01", parent: "plain", pushes: [push])
+    let plain = SegmentRun(claim: claim(.plain(key: "k")), loop: loop, vacate: {})
+    let late = SegmentRun(claim: claim(.stragglers(list)), loop: loop, vacate: {})
+    #expect(plain.index == nil && late.index?.count == 1)
+  }
+}
