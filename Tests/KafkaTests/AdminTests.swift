@@ -1,5 +1,6 @@
-import Kafka
 import Testing
+
+@testable import Kafka
 
 @Suite struct AdminTests {
   @Test func knowsTopicsAndPartitions() throws {
@@ -32,6 +33,37 @@ import Testing
 }
 
 @Suite struct ConfigurationTests {
+  /// The promises rest on these.
+  @Test func consumersAreSetAsThePromisesWant() throws {
+    var options = KafkaOptions(bootstrapServers: "127.0.0.1:1")
+    for (session, heartbeat) in [(45, "3000"), (6, "2000")] {
+      options.sessionTimeout = .seconds(session)
+      var configuration = try KafkaConfiguration(options)
+      try configuration.setConsumer(options)
+      let expected = [
+        "enable.auto.commit": "false", "enable.auto.offset.store": "false",
+        "auto.offset.reset": "smallest", "allow.auto.create.topics": "false",
+        "partition.assignment.strategy": "range,roundrobin", "heartbeat.interval.ms": heartbeat,
+        "session.timeout.ms": "\(session)000", "max.poll.interval.ms": "60000",
+        "isolation.level": "read_committed",
+      ]
+      for (name, value) in expected {
+        #expect(configuration.value(of: name) == value, "\(name)")
+      }
+    }
+  }
+
+  @Test func producersAreSetAsThePromisesWant() throws {
+    let options = KafkaOptions(bootstrapServers: "127.0.0.1:1")
+    var configuration = try KafkaConfiguration(options)
+    try configuration.setProducer(options)
+    let expected = [
+      "enable.idempotence": "true", "acks": "-1", "partitioner": "murmur2_random",
+      "message.timeout.ms": "30000",
+    ]
+    for (name, value) in expected { #expect(configuration.value(of: name) == value, "\(name)") }
+  }
+
   @Test(arguments: [
     "enable.auto.commit", "enable.auto.offset.store", "enable.idempotence", "acks", "group.id",
     "sasl.password",

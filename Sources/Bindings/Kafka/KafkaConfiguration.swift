@@ -95,6 +95,14 @@ struct KafkaConfiguration: ~Copyable {
       cause: Self.mayBeSecret(name) ? "the value is not shown" : String(nulTerminated: text))
   }
 
+  /// What librdkafka has for a property by now: for tests of what is set here.
+  mutating func value(of name: String) -> String? {
+    var text = [CChar](repeating: 0, count: 512)
+    var size = text.count
+    guard rd_kafka_conf_get(handle, name, &text, &size) == RD_KAFKA_CONF_OK else { return nil }
+    return String(nulTerminated: text)
+  }
+
   /// Lends the properties so that callbacks can be added.
   mutating func withHandle(_ body: (OpaquePointer?) -> Void) { body(handle) }
 
