@@ -7,6 +7,8 @@ package struct BoundedFile: Sendable {
   package let mode: UInt32
 
   package var text: String { String(decoding: bytes, as: UTF8.self) }
+  /// More than its owner and those of its group may do more than read it.
+  package var isExposed: Bool { mode & 0o027 != 0 }
   /// Anybody on the machine may read it.
   package var isWorldReadable: Bool { mode & 0o004 != 0 }
 

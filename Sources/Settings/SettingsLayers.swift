@@ -12,6 +12,14 @@ struct SettingsLayers {
   let baseDirectory: String
   var findings: [SettingsFinding] = []
   private var values: [String: Effective] = [:]
+  private var unknownNames = 0
+  /// A file with more mistakes than one reads is of another program; what each may have meant costs
+  /// a comparison with every name that there is.
+  private static let maximumUnknownNames = 100
+  private static let maximumHints = 20
+  private static let knownNames = SettingTable.keys.map(\.path) + SettingTable.groups.sorted()
+  /// Where the file says a password itself.
+  private var secretsInFile: [(key: String, source: SettingSource)] = []
 
   init(baseDirectory: String) {
     self.baseDirectory = baseDirectory
@@ -69,9 +77,9 @@ struct SettingsLayers {
   // MARK: The file
 
   mutating func read(file: String) {
-    let bytes: [UInt8]
+    let read: BoundedFile
     do {
-      bytes = try BoundedFile.read(file, maximumBytes: SettingsLoader.maximumFileBytes).bytes
+      read = try BoundedFile.read(file, maximumBytes: SettingsLoader.maximumFileBytes)
     } catch {
       findings.append(
         SettingsFinding(
@@ -80,9 +88,16 @@ struct SettingsLayers {
       return
     }
     do throws(YAMLError) {
-      guard let root = try YAMLNode.parse(bytes, maximumBytes: SettingsLoader.maximumFileBytes)
+      guard let root = try YAMLNode.parse(read.bytes, maximumBytes: SettingsLoader.maximumFileBytes)
       else { return }
       if !root.isNull { walk(root, path: nil, file: file) }
+      for (key, source) in secretsInFile {
+        warnIfExposed(read, path: file, key: key, source: source)
+      }
+      if unknownNames > Self.maximumUnknownNames {
+        let more = unknownNames - Self.maximumUnknownNames
+        add(.warning, .file(file, root.place), key: nil, "\(more) more unknown keys")
+      }
     } catch {
       add(.problem, .file(file, error.place), key: nil, error.message)
     }
@@ -99,27 +114,37 @@ struct SettingsLayers {
     for entry in entries {
       let name = path.map { "\($0).\(entry.key)" } ?? entry.key
       if let key = SettingTable.key(name) {
-        read(key, RawSetting(entry.value, file: file), relativeTo: baseDirectory)
+        let raw = RawSetting(entry.value, file: file)
+        read(key, raw, relativeTo: baseDirectory)
+        if holdsSecret(key, raw) { secretsInFile.append((key.path, raw.source)) }
       } else if SettingTable.groups.contains(name) {
         walk(entry.value, path: name, file: file)
       } else {
-        let known = SettingTable.keys.map(\.path) + SettingTable.groups.sorted()
+        let hint = hint(for: name, among: Self.knownNames)
+        guard unknownNames <= Self.maximumUnknownNames else { continue }
         add(
           .warning, .file(file, entry.keyPlace), key: nil, "unknown key \(Shown.value(name))",
-          hint: NearestName.hint(for: name, among: known))
+          hint: hint)
       }
     }
+  }
+
+  /// Nil for all but the first.
+  private mutating func hint(for name: String, among known: [String]) -> String? {
+    unknownNames += 1
+    return unknownNames <= Self.maximumHints ? NearestName.hint(for: name, among: known) : nil
   }
 
   // MARK: The environment
 
   mutating func read(environment: [String: String]) {
     let keys = Dictionary(uniqueKeysWithValues: SettingTable.keys.map { ($0.environmentName, $0) })
+    let names = keys.keys.sorted()
     for (name, text) in environment.sorted(by: { $0.key < $1.key }) where name.hasPrefix("FANFARE_")
     {
       if EnvironmentNames.isForeign(name, value: text) { continue }
       guard let key = keys[name] else {
-        let hint = NearestName.hint(for: name, among: keys.keys.sorted())
+        let hint = hint(for: name, among: names)
         add(.warning, .environment(name), key: nil, "unknown variable", hint: hint)
         continue
       }
@@ -135,11 +160,13 @@ struct SettingsLayers {
     for (path, text) in overrides {
       let source = SettingSource.flag(Shown.path(path))
       if let key = SettingTable.key(path) {
-        read(key, RawSetting(.single(text), source), relativeTo: "")
+        let raw = RawSetting(.single(text), source)
+        read(key, raw, relativeTo: "")
+        if holdsSecret(key, raw) { warnOfCommandLine(path, source) }
       } else if !readMapEntry(path, text, source) {
         add(
           .problem, source, key: nil, "unknown key",
-          hint: NearestName.hint(for: path, among: SettingTable.keys.map(\.path)))
+          hint: hint(for: path, among: SettingTable.keys.map(\.path)))
       }
     }
   }
@@ -152,6 +179,7 @@ struct SettingsLayers {
       guard case .map = key.kind, path.hasPrefix(key.path + ".") else { continue }
       let before = values[key.path]
       let name = String(path.dropFirst(key.path.count + 1))
+      if KafkaProperties.isSecret(name) { warnOfCommandLine(key.path, source) }
       let entry = RawSetting(.map([(name, RawSetting(.single(text), source))]), source)
       read(key, entry, relativeTo: "")
       if case .map(let old)? = before?.value, case .map(let new)? = values[key.path]?.value {
@@ -190,10 +218,30 @@ struct SettingsLayers {
   mutating func warnIfExposed(
     _ file: BoundedFile, path: String, key: String, source: SettingSource
   ) {
-    guard file.isWorldReadable else { return }
+    guard file.isExposed else { return }
     add(
-      .warning, source, key: key, "\(Shown.path(path)) can be read by every user of this machine",
+      .warning, source, key: key,
+      file.isWorldReadable
+        ? "\(Shown.path(path)) can be read by every user of this machine"
+        : "\(Shown.path(path)) holds a secret and has mode 0\(String(file.mode, radix: 8)): "
+          + "at most 0640 is safe",
       hint: "chmod 0440, or defaultMode: 0440 in Kubernetes")
+  }
+
+  /// Whether a value is one that must not be seen; of a mapping, whether one in it is.
+  private func holdsSecret(_ key: SettingKey, _ raw: RawSetting) -> Bool {
+    switch (key.kind, raw.content) {
+    case (.secret, .single(let text)): !text.isEmpty
+    case (.map, .map(let entries)): entries.contains { KafkaProperties.isSecret($0.name) }
+    default: false
+    }
+  }
+
+  private mutating func warnOfCommandLine(_ key: String, _ source: SettingSource) {
+    let file = SettingTable.key(key + "_file") == nil ? "the configuration" : key + "_file"
+    add(
+      .warning, source, key: key, "every user of this machine sees a command line (ps)",
+      hint: "keep it in a file: \(file)")
   }
 }
 

@@ -1,3 +1,4 @@
+import Glibc
 import Settings
 import TestSupport
 import Testing
@@ -12,7 +13,7 @@ struct SettingsFixture {
 
   init(_ yaml: String) throws {
     directory = try TemporaryDirectory()
-    try directory.write(yaml, to: "fanfare.yaml")
+    chmod(try directory.write(yaml, to: "fanfare.yaml"), 0o640)
   }
 
   var file: String { directory.file("fanfare.yaml") }

@@ -133,4 +133,50 @@ import Testing
       "redis: {password: a, password_file: b}\n",
       ["fanfare.yaml:1:37: redis.password_file: redis.password is set too (keep one of them)"])
   }
+
+  @Test func warnsOfSecretsOnTheCommandLine() throws {
+    var fixture = try SettingsFixture("")
+    fixture.overrides = [
+      ("redis.password", "x"), ("kafka.security.password", "y"),
+      ("kafka.properties.ssl.key.password", "z"), ("redis.port", "6380"),
+    ]
+    #expect(
+      fixture.findings().filter { $0.contains("command line") } == [
+        "--set redis.password: warning: redis.password: every user of this machine sees a command "
+          + "line (ps) (keep it in a file: redis.password_file)",
+        "--set kafka.security.password: warning: kafka.security.password: every user of this "
+          + "machine sees a command line (ps) (keep it in a file: kafka.security.password_file)",
+        "--set kafka.properties.ssl.key.password: warning: kafka.properties: every user of this "
+          + "machine sees a command line (ps) (keep it in a file: the configuration)",
+      ])
+  }
+
+  @Test(arguments: [
+    (0o644, "redis: {password: x}", 1), (0o660, "redis: {password: x}", 1),
+    (0o640, "redis: {password: x}", 0), (0o440, "redis: {password: x}", 0),
+    (0o644, "redis: {port: 6380}", 0), (0o644, "redis: {password: ''}", 0),
+    (0o644, "kafka: {properties: {ssl.key.password: x}}", 1),
+  ])
+  func warnsOfAPasswordInAFileThatOthersRead(mode: UInt32, yaml: String, count: Int) throws {
+    let fixture = try SettingsFixture(yaml)
+    chmod(fixture.file, mode)
+    let warnings = fixture.load().warnings
+    #expect(warnings.count == count, "\(warnings)")
+    #expect(warnings.allSatisfy { $0.hint?.contains("chmod 0440") == true })
+  }
+
+  @Test func aFileOfUnknownKeysIsReadInShort() throws {
+    let yaml = (0..<40_000).map { "some_key_\($0): x\n" }.joined()
+    let warnings = try SettingsFixture(yaml).load().warnings
+    #expect(warnings.count == 101)
+    #expect(warnings.last?.message == "39900 more unknown keys")
+    // Each hint is a comparison with every key there is.
+    var hints = 0
+    let near = (0..<200).map { "kafka.grou\($0 % 10): x\n" }
+    let distinct = near.enumerated().map { "k\($0.offset)afka: x\n" }.joined()
+    for warning in try SettingsFixture(distinct).load().warnings where warning.hint != nil {
+      hints += 1
+    }
+    #expect(hints <= 20)
+  }
 }
