@@ -19,9 +19,9 @@ package enum TerminalDevice {
   /// How long a descriptor that was made non-blocking may refuse bytes before they are given up.
   private static let patienceMilliseconds: Int32 = 5_000
 
-  /// Writes all bytes. False after EPIPE, ENOSPC and whatever else will not mend; an interrupted
-  /// call is repeated.
-  package static func write(_ bytes: UnsafeRawBufferPointer, to descriptor: Int32) -> Bool {
+  /// Writes all bytes. 0, or the errno of what will not mend, EPIPE and ENOSPC among them; an
+  /// interrupted call is repeated.
+  package static func write(_ bytes: UnsafeRawBufferPointer, to descriptor: Int32) -> Int32 {
     var rest = bytes[...]
     while !rest.isEmpty {
       let written = Glibc.write(
@@ -30,11 +30,11 @@ package enum TerminalDevice {
         rest = rest.dropFirst(written)
       } else if errno == EAGAIN {
         var waiting = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
-        guard poll(&waiting, 1, patienceMilliseconds) > 0 else { return false }
+        guard poll(&waiting, 1, patienceMilliseconds) > 0 else { return EAGAIN }
       } else if errno != EINTR {
-        return false
+        return errno
       }
     }
-    return true
+    return 0
   }
 }

@@ -1,3 +1,4 @@
+import Foundation
 import Glibc
 import Synchronization
 import Testing
@@ -78,5 +79,44 @@ import Testing
     #expect(!torn.isEmpty && !torn.contains("\n"))
     #expect([UInt8]("next\n".utf8).withUnsafeBytes { sink.write($0) })
     #expect(read(reader) == "\nnext\n")
+  }
+
+  /// Lanes that log at the same moment into what has room for one line: none of them may wait. A
+  /// pipe is what a container gives, a socket what systemd gives.
+  @Test(arguments: [false, true])
+  func lanesThatLogAtOnceDoNotWait(isSocket: Bool) throws {
+    var ends: [Int32] = [0, 0]
+    if isSocket {
+      try #require(socketpair(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0, &ends) == 0)
+    } else {
+      try #require(Glibc.pipe(&ends) == 0)
+    }
+    let sink = DescriptorSink(descriptor: ends[1])
+    let line = [UInt8](repeating: 0x78, count: 4_000)
+    let lanes = 4
+    let ended = Atomic(0)
+    let taken = Atomic(0)
+    var threads: [Thread] = []
+    for _ in 0..<lanes {
+      let thread = Thread {
+        for _ in 0..<2_000 {
+          if line.withUnsafeBytes({ sink.write($0) }) { taken.add(1, ordering: .relaxed) }
+        }
+        ended.add(1, ordering: .relaxed)
+      }
+      thread.start()
+      threads.append(thread)
+    }
+    // Room for one line, again and again, while all of them want it.
+    var bytes = [UInt8](repeating: 0, count: 4_096)
+    let deadline = ContinuousClock.now + .seconds(20)
+    var reads = 0
+    while ended.load(ordering: .relaxed) < lanes, ContinuousClock.now < deadline {
+      if reads < 200 { reads += Glibc.read(ends[0], &bytes, bytes.count) > 0 ? 1 : 0 }
+    }
+    #expect(ended.load(ordering: .relaxed) == lanes)
+    #expect(taken.load(ordering: .relaxed) > 0)
+    // Whoever still waits is let go.
+    for end in ends { close(end) }
   }
 }

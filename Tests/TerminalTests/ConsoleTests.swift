@@ -52,4 +52,42 @@ import Testing
     #expect(TerminalDevice.width(of: -1) == nil)
     #expect(Buffer().console(width: 0).width == Console.defaultWidth)
   }
+
+  @Test func whatIsLostIsKnownAndAReaderThatLeftIsNoLoss() throws {
+    Console.ignoreBrokenPipes()
+    let full = open("/dev/full", O_WRONLY)
+    defer { close(full) }
+    let console = Console(descriptor: full)
+    #expect(console.failure == nil)
+    console.line("x")
+    #expect(console.failure == "No space left on device")
+    let (read, write) = try pipe()
+    close(read)
+    defer { close(write) }
+    let piped = Console(descriptor: write)
+    #expect(!piped.line("x"))
+    #expect(piped.failure == nil)
+  }
+
+  /// Servers' words, files' words: none of them moves the cursor or renames the window.
+  @Test func aTerminalGetsNoSequenceButOurs() throws {
+    let buffer = Buffer()
+    let terminal = buffer.console(isTerminal: true, coloured: true)
+    terminal.line("a\u{1B}]0;title\u{7}b\u{9B}2Jc\u{1B}[2Jd\u{1B}[31;5me\u{8}f\u{7F}")
+    let gone = "\u{FFFD}"
+    #expect(
+      buffer.text
+        == "a\(gone)]0;title\(gone)b\(gone)2Jc\(gone)[2Jd\(gone)[31;5me\(gone)f\(gone)\n")
+    let next = Buffer()
+    let ours = "\r" + terminal.styled("日本\t✓", .red) + "\u{1B}[K\n"
+    next.console(isTerminal: true, coloured: true).write(ours)
+    #expect(next.text == ours)
+  }
+
+  @Test func aComplaintIsOneLineOfText() async {
+    let buffer = Buffer()
+    let program = Program(name: "p", summary: "s", version: "1", verbs: [])
+    program.complain("Redis: -ERR \u{1B}[2J\nfanfare: all is well", on: buffer.console(width: 80))
+    #expect(buffer.text == "p: Redis: -ERR \u{FFFD}[2J fanfare: all is well\n")
+  }
 }

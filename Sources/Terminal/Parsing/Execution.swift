@@ -31,6 +31,7 @@ extension Program {
   }
 
   func complain(_ message: String, on console: Console) {
-    console.line(console.styled("\(name):", .red) + " \(message)")
+    // Servers' words are in it.
+    console.line(console.styled("\(name):", .red) + " \(TextLayout.printable(message))")
   }
 }

@@ -13,8 +13,12 @@ enum CommandRunner {
     let loop = EventLoop(name: program.name)
     Task.detached {
       let code = await LoopActor(loop).run { (actor: isolated LoopActor) async in
-        await program.execute(
-          arguments, output: .standardOutput(), errors: .standardError())
+        let output = Console.standardOutput()
+        let errors = Console.standardError()
+        let code = await program.execute(arguments, output: output, errors: errors)
+        guard code == .ok, let failure = output.failure else { return code }
+        errors.line("\(program.name): standard output cannot be written: \(failure)")
+        return .failed
       }
       exit(code.rawValue)
     }

@@ -14,6 +14,9 @@ final class StopSignals: Sendable {
   }
 
   private let state = Mutex(State())
+  /// The process's own, from `catchAll` on.
+  private static let caught = Mutex<StopSignals?>(nil)
+  static var current: StopSignals? { caught.withLock { $0 } }
   /// Can be read from the first signal on, for whoever waits with poll(2); -1 where there is no
   /// pipe left. Open for the process's life.
   let descriptor: Int32
@@ -30,6 +33,7 @@ final class StopSignals: Sendable {
   /// Catches the signals from now on. Once in a process's life.
   static func catchAll() -> StopSignals {
     let signals = StopSignals()
+    caught.withLock { $0 = signals }
     var ends: [Int32] = [-1, -1]
     // Without pipe or thread the signals kill, as they do by default.
     guard pipe(&ends) == 0 else { return signals }
