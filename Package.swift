@@ -147,7 +147,12 @@ let testTargets: [Target] = [
       "APNsSimulator", "Deliver", "Devices", "Kafka", "Pipeline", "Record", "TestBed",
       "TestSupport", "fanfare",
     ]),
-  tests("CommandTests", ["JSON", "Terminal", "TestSupport", "fanfare"]),
+  tests(
+    "CommandTests",
+    [
+      "Deliver", "Expand", "Ingest", "JSON", "Kafka", "Keyspace", "Pipeline", "Redis", "Settings",
+      "TLS", "Telemetry", "Terminal", "TestSupport", "Transport", "fanfare",
+    ]),
   tests("TidyTests", []),
 ]
 

@@ -1,0 +1,237 @@
+import Deliver
+import Expand
+import Ingest
+import JSON
+import Kafka
+import Keyspace
+import Pipeline
+import Redis
+import Settings
+import TLS
+import Telemetry
+import TestSupport
+import Testing
+import Transport
+
+@testable import fanfare
+
+/// From a configuration to what each room takes, with no key at its default and no value twice: a
+/// line of the assembly that is forgotten, or swapped with another, gives a wrong one.
+@Suite struct AssemblyTests {
+  private let directory: TemporaryDirectory
+
+  init() throws {
+    directory = try TemporaryDirectory()
+    _ = try directory.write("payload: { aps: { alert: hello } }\n", to: "hello.yaml")
+    _ = try directory.write(try ES256Key.generate().privateKeyPEM, to: "key.p8")
+    let authority = try ThrowAwayAuthority(hosts: ["localhost"])
+    for name in ["apns.pem", "redis.pem", "kafka.pem"] {
+      _ = try directory.write(authority.authorityCertificate, to: name)
+    }
+  }
+
+  private static let yaml = """
+    kafka:
+      bootstrap_servers: ["k1:9001", "k2:9002"]
+      group: a-group
+      client_id: a-client
+      topics: { events: t-events, segments: t-segments, dead_letters: t-dead, stragglers: t-late }
+      security:
+        protocol: sasl_ssl
+        mechanism: SCRAM-SHA-256
+        username: ku
+        password: kp
+        ca_file: kafka.pem
+      fetch_wait_maximum: 101ms
+      session_timeout: 91s
+      heartbeat_interval: 4s
+      maximum_event_bytes: 5KiB
+      properties: { socket.keepalive.enable: "true" }
+    redis:
+      host: redis.example
+      port: 6001
+      username: ru
+      password: rp
+      database: 6
+      tls: { enabled: true, ca_file: redis.pem }
+      connect_timeout: 7s
+      command_timeout: 8s
+      reconnect_minimum: 109ms
+      reconnect_maximum: 10s
+      prefix: { data: "pd:", dashboards: "pb:" }
+    audience: { page_size: 111, plain_set_key: "plain:{streamer}" }
+    templates: { directory: . }
+    apns:
+      production: { host: production.example, port: 2001 }
+      sandbox: { host: sandbox.example, port: 2002 }
+      ca_file: apns.pem
+      key_file: key.p8
+      key_id: KEYKEYKEY1
+      team_id: TEAMTEAM12
+      token_lifetime: 31m
+      connections_per_lane: 12
+      streams_per_connection: 113
+      ready_pushes_per_lane: 114
+      request_timeout: 15s
+      connect_timeout: 16s
+      ping_interval: 17m
+      retry: { initial: 118ms, maximum: 19s }
+    lanes:
+      count: 20
+      segments_per_lane: 21
+      straggle_after: 22s
+      straggle_delay: 23s
+      claim_lifetime: 24s
+      revoke_timeout: 25s
+      drain_timeout: 26s
+    events: { default_expires_in: 27s, maximum_expires_in: 28h }
+    worker: { id: w-29, heartbeat_interval: 18s }
+    log: { level: debug, format: json }
+    """
+
+  private func settings(_ yaml: String = yaml) throws -> Settings {
+    let file = try directory.write(yaml, to: "fanfare.conf")
+    let report = SettingsLoader.load(
+      SettingsInput(file: file, environment: [:], overrides: [], requirements: [.providerToken]))
+    return try report.settings()
+  }
+
+  @Test func theConfigurationOfThisTestLeavesNoKeyOut() throws {
+    let file = try directory.write(Self.yaml, to: "fanfare.conf")
+    let report = SettingsLoader.load(SettingsInput(file: file, environment: [:], overrides: []))
+    #expect(report.problems.isEmpty, "\(report.problems)")
+    let defaults = SettingsLoader.load(SettingsInput(environment: [:], overrides: []))
+    for (setting, usual) in zip(report.effective, defaults.effective) {
+      // Their secrets are given directly.
+      if setting.path.hasSuffix("password_file") { continue }
+      #expect(setting.value != usual.value, "\(setting.path)")
+    }
+  }
+
+  @Test func kafkaAndEventsGetWhatTheyAreTold() throws {
+    let kafka = try Assembly.kafkaOptions(settings())
+    var expected = KafkaOptions(bootstrapServers: "k1:9001,k2:9002")
+    expected.group = "a-group"
+    expected.clientID = "a-client"
+    expected.securityProtocol = .saslTLS
+    expected.saslMechanism = "SCRAM-SHA-256"
+    expected.username = "ku"
+    expected.password = "kp"
+    expected.caFile = directory.file("kafka.pem")
+    expected.fetchWaitMaximum = .milliseconds(101)
+    expected.sessionTimeout = .seconds(91)
+    expected.heartbeatInterval = .seconds(4)
+    expected.pollIntervalMaximum = .seconds(91)
+    expected.properties = ["socket.keepalive.enable": "true"]
+    #expect(kafka == expected)
+    let plain = Self.yaml.replacing("protocol: sasl_ssl", with: "protocol: plaintext")
+    let anonymous = try Assembly.kafkaOptions(settings(plain))
+    #expect(anonymous.username == nil && anonymous.caFile == nil)
+    #expect(anonymous.securityProtocol == .plaintext)
+
+    var ingest = IngestOptions()
+    ingest.eventsTopic = "t-events"
+    ingest.segmentsTopic = "t-segments"
+    ingest.stragglersTopic = "t-late"
+    ingest.deadLettersTopic = "t-dead"
+    ingest.maximumEventBytes = 5 << 10
+    ingest.defaultExpirySeconds = 27
+    ingest.maximumExpirySeconds = 28 * 3600
+    #expect(try Assembly.ingestOptions(settings()) == ingest)
+  }
+
+  @Test func redisGetsWhatItIsTold() throws {
+    let redis = try Assembly.redisOptions(settings())
+    #expect(redis.endpoint == Endpoint(host: "redis.example", port: 6001))
+    #expect(redis.username == "ru" && redis.password == "rp" && redis.database == 6)
+    #expect(redis.tls != nil && redis.clientName == "fanfare")
+    #expect(redis.connectTimeout == .seconds(7) && redis.commandTimeout == .seconds(8))
+    #expect(redis.reconnectMinimum == .milliseconds(109))
+    #expect(redis.reconnectMaximum == .seconds(10))
+    let plain = Self.yaml.replacing("enabled: true", with: "enabled: false")
+    #expect(try Assembly.redisOptions(settings(plain)).tls == nil)
+    #expect(try Assembly.keyspace(settings()) == Keyspace(data: "pd:", dashboards: "pb:"))
+    let expand = try Assembly.expandOptions(settings())
+    #expect(expand.pageSize == 111 && expand.plainSetKey == "plain:{streamer}")
+  }
+
+  @Test func deliveryGetsWhatItIsTold() throws {
+    let deliver = try Assembly.deliverOptions(settings()) { _ in }
+    #expect(
+      deliver.routes.mapValues(\.endpoint) == [
+        .production: Endpoint(host: "production.example", port: 2001),
+        .sandbox: Endpoint(host: "sandbox.example", port: 2002),
+      ])
+    #expect(deliver.connectionsPerRoute == 12)
+    #expect(deliver.streamsPerConnection == 113)
+    #expect(deliver.readyPushes == 114)
+    #expect(deliver.requestTimeout == .seconds(15))
+    #expect(deliver.connectTimeout == .seconds(16))
+    #expect(deliver.pingInterval == .seconds(17 * 60))
+    #expect(deliver.retry == RetryPolicy(initial: .milliseconds(118), maximum: .seconds(19)))
+  }
+
+  /// Which file is whose shows when one of them cannot be used.
+  @Test(arguments: ["apns.pem", "redis.pem"])
+  func theCertificatesOfEachAreItsOwn(file: String) throws {
+    let settings = try settings()
+    _ = try directory.write(
+      "-----BEGIN CERTIFICATE-----\nMIIB\n-----END CERTIFICATE-----\n", to: file)
+    func fails(_ body: () throws -> Void) -> Bool {
+      do { try body() } catch { return true }
+      return false
+    }
+    let isApple = file == "apns.pem"
+    let hasAppleFailed = fails { _ = try Assembly.deliverOptions(settings) { _ in } }
+    let hasRedisFailed = fails { _ = try Assembly.redisOptions(settings) }
+    #expect(hasAppleFailed == isApple && hasRedisFailed == !isApple)
+  }
+
+  @Test func providerTokensAreSignedAsTold() throws {
+    let tokens = try Assembly.providerTokenSource(settings())
+    let now: Int64 = 1_767_225_600_000
+    func text(_ now: Int64) throws -> String {
+      String(decoding: try tokens.token(now: now).authorization.bytes, as: UTF8.self)
+    }
+    let first = try text(now)
+    let parts = first.dropFirst("bearer ".count).split(separator: ".")
+    func object(_ part: Substring) throws -> JSONObject? {
+      let bytes = try #require(Base64URL.decode(Array(part.utf8)[...]))
+      return try JSONValue.parse(bytes).object
+    }
+    #expect(try object(parts[0])?["kid"]?.string == "KEYKEYKEY1")
+    #expect(try object(parts[1])?["iss"]?.string == "TEAMTEAM12")
+    #expect(try object(parts[1])?["iat"]?.integer == now / 1_000)
+    #expect(try text(now + 31 * 60_000 - 1_000) == first)
+    #expect(try text(now + 31 * 60_000 + 1_000) != first)
+  }
+
+  @Test func theWorkerGetsWhatItIsTold() throws {
+    let settings = try settings()
+    let options = try Assembly.pipelineOptions(settings, log: .discarding)
+    #expect(options.workerID == "w-29" && options.version == Fanfare.version)
+    #expect(options.lanes == 20 && options.segmentsPerLane == 21)
+    #expect(options.straggleAfter == .seconds(22))
+    #expect(options.straggleDelay == .seconds(23))
+    #expect(options.claimLifetime == .seconds(24))
+    #expect(options.revokeTimeout == .seconds(25))
+    #expect(options.drainTimeout == .seconds(26))
+    #expect(options.heartbeatInterval == .seconds(18))
+    #expect(options.templates.map(\.name) == ["hello"])
+    // Each room's options are its own.
+    #expect(options.kafka == Assembly.kafkaOptions(settings))
+    #expect(options.ingest == Assembly.ingestOptions(settings))
+    #expect(options.redis.endpoint.host == "redis.example" && options.redis.database == 6)
+    #expect(options.keyspace == Keyspace(data: "pd:", dashboards: "pb:"))
+    #expect(options.expand.pageSize == 111)
+    #expect(options.deliver.readyPushes == 114)
+    let token = try options.providerTokens.token(now: 1_767_225_600_000)
+    #expect(!token.authorization.bytes.isEmpty)
+
+    let everyCore = Self.yaml.replacing("count: 20", with: "count: 0")
+    #expect(try Assembly.pipelineOptions(self.settings(everyCore), log: .discarding).lanes >= 1)
+    #expect(Assembly.log(settings).isEnabled(.debug))
+    let quiet = Self.yaml.replacing("level: debug", with: "level: error")
+    #expect(try !Assembly.log(self.settings(quiet)).isEnabled(.warning))
+  }
+}
