@@ -1,6 +1,7 @@
 import Deliver
 import EventLoop
 import Kafka
+import Synchronization
 import Telemetry
 
 /// A whole worker: the pump and its lanes. Start it, let it run, drain it.
@@ -10,6 +11,7 @@ package final class Worker: Sendable {
   private let pump: KafkaPump
   private let producer: KafkaProducer
   package let counters: WorkerCounters
+  private let stopping = Mutex<Task<Bool, Never>?>(nil)
 
   /// Makes all the parts; nothing connects yet but librdkafka's own threads.
   package init(options: PipelineOptions) throws(KafkaError) {
@@ -48,8 +50,18 @@ package final class Worker: Sendable {
 
   /// Takes nothing new, waits for what is in flight, commits, leaves the group and ends all
   /// threads. Returns whether all that was begun is done; what is not will be done again by another
-  /// worker.
+  /// worker. Called again it says the same.
+  @discardableResult
   package func stop() async -> Bool {
+    let task = stopping.withLock { known in
+      let task = known ?? Task { await self.stopOnce() }
+      known = task
+      return task
+    }
+    return await task.value
+  }
+
+  private func stopOnce() async -> Bool {
     options.log.notice("stopping: taking no new work")
     let isDone = await pump.drain(timeout: options.drainTimeout)
     for lane in lanes { await lane.stop() }

@@ -13,6 +13,7 @@ import Record
 import Redis
 import Render
 import Settings
+import Synchronization
 import TLS
 import Telemetry
 import TestSupport
@@ -35,6 +36,7 @@ package final class WorkerBed: Sendable {
   private let loop = EventLoop(name: "bed")
   private let actor: LoopActor
   private let producer: KafkaProducer
+  private let workers = Mutex<[Worker]>([])
 
   package init(
     kafka: String? = nil, redis: RedisServerProcess? = nil, partitions: Int = 4,
@@ -68,8 +70,15 @@ package final class WorkerBed: Sendable {
 
   deinit {
     producer.close(timeout: .seconds(1))
-    let simulator = simulator
-    Task { _ = await simulator.stop() }
+    // A test that failed in the middle has stopped none of its workers. They need what stands
+    // around them until they have.
+    let (simulator, workers) = (simulator, workers.withLock { $0 })
+    let surroundings = (broker, redis, directory)
+    Task {
+      for worker in workers { await worker.stop() }
+      await simulator.stop()
+      withExtendedLifetime(surroundings) {}
+    }
     loop.stop()
   }
 
@@ -83,7 +92,7 @@ package final class WorkerBed: Sendable {
   // MARK: workers
 
   package func options(id: String = "worker-1") throws -> PipelineOptions {
-    let pem = try readFile(address.providerKeyFile ?? "")
+    let pem = try BoundedFile.read(address.providerKeyFile ?? "", maximumBytes: 16_384).text
     let key = try ES256Key(pem: pem)
     let tokens = ProviderTokenSource(
       keyID: address.keyID, teamID: address.teamID, lifetime: .seconds(3000),
@@ -111,6 +120,7 @@ package final class WorkerBed: Sendable {
     var options = try options()
     change(&options)
     let worker = try Worker(options: options)
+    workers.withLock { $0.append(worker) }
     try await worker.start()
     return worker
   }
@@ -254,7 +264,7 @@ package final class WorkerBed: Sendable {
   /// Waits until the fan-out has come to its end, a minute at most.
   package func finished(_ event: String) async throws -> FanOutStatus {
     try await until("\(event) is done") {
-      let status = try? await self.status(event)
+      let status = try await self.status(event)
       return status?.state == .done || status?.state == .expired ? status : nil
     }
   }
@@ -275,14 +285,6 @@ package final class WorkerBed: Sendable {
     let tests = #filePath.split(separator: "/").dropLast(3).joined(separator: "/")
     return "/" + tests + "/Config/templates"
   }()
-
-  private func readFile(_ path: String) throws -> String {
-    guard let file = fopen(path, "r") else { throw TestSupportError("cannot read \(path)") }
-    defer { fclose(file) }
-    var bytes = [UInt8](repeating: 0, count: 16_384)
-    let count = fread(&bytes, 1, bytes.count, file)
-    return String(decoding: bytes.prefix(count), as: UTF8.self)
-  }
 }
 
 /// A token of 64 hex digits that is nothing but a number.

@@ -123,12 +123,18 @@ import Testing
     let consumer = try KafkaConsumer(options, topics: ["notify-followers.dead-letters"]) { _ in }
     try consumer.subscribe()
     var letters: [KafkaMessage] = []
+    var failures: [KafkaError] = []
     for _ in 0..<600 where letters.count < count {
-      if case .message(let message) = consumer.poll(timeout: .milliseconds(100)) {
-        letters.append(message)
+      switch consumer.poll(timeout: .milliseconds(100)) {
+      case .message(let message): letters.append(message)
+      case .error(let error): failures.append(error)
+      default: break
       }
     }
     consumer.close(timeout: .seconds(2))
+    guard letters.count >= count else {
+      throw TestSupportError("\(letters.count) of \(count) dead letters came: \(failures)")
+    }
     return letters
   }
 }
