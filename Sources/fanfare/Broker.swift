@@ -1,5 +1,7 @@
+import EventLoop
 import Kafka
 import Terminal
+import Transport
 
 /// librdkafka's mock cluster as a process: what the demo, the bench and tests take for Kafka.
 enum BrokerVerb {
@@ -17,18 +19,23 @@ enum BrokerVerb {
       Topic(name: "notify-followers.dead-letters", partitions: 1),
     ], value: "NAME:PARTITIONS,...", help: "The topics to make")
 
+  private static let port = Option(
+    "port", .integer(in: 0...65_535), default: 0,
+    help: "The port of 127.0.0.1 that clients begin with; 0: any free one")
+
   static let verb = Verb(
     "broker", summary: "Run an embedded Kafka broker, for demos and tests",
     discussion: """
-      One broker on a free port of 127.0.0.1 that serves other processes and consumer groups, and \
-      keeps everything in memory: of a partition the last 5 MiB. Not for data that matters.
+      One broker on 127.0.0.1 that serves other processes and consumer groups, and keeps \
+      everything in memory: of a partition the last 5 MiB. Not for data that matters. With --port, \
+      clients find it there and are then sent to the free port that it has chosen itself.
 
       When it is ready it prints one line of JSON on standard output: \
       {"bootstrap_servers":"127.0.0.1:PORT"}. It runs until SIGTERM or SIGINT.
       """,
-    options: [topics, ProcessOptions.dieWithParent],
+    options: [port, topics, ProcessOptions.dieWithParent],
     examples: [
-      .init("fanfare broker", "With the topics that the worker expects"),
+      .init("fanfare broker --port 9092", "With the topics that the worker expects"),
       .init("fanfare broker --topics events:1,events.segments:16", "With others"),
     ], exitCodes: [.ok, .failed]
   ) { invocation in
@@ -45,16 +52,44 @@ enum BrokerVerb {
       broker = try EmbeddedBroker(
         topics: invocation[topics].map { (name: $0.name, partitions: $0.partitions) })
     } catch {
-      throw CommandFailure(.failed, error.description)
+      throw CommandFailure(.failed, "\(error)")
     }
-    let line: JSONOutput = ["bootstrap_servers": .text(broker.bootstrapServers)]
-    invocation.output.line(line.serialized())
-    if invocation.errors.capabilities.isTerminal {
-      invocation.errors.line("Kafka is at \(broker.bootstrapServers); Ctrl-C ends it.")
+    if invocation[port] == 0 {
+      tell(broker.bootstrapServers, invocation)
+      await signals.wait()
+    } else {
+      try await forward(invocation[port], to: broker.bootstrapServers, invocation, until: signals)
     }
-    await signals.wait()
     withExtendedLifetime(broker) {}
     return .ok
+  }
+
+  /// librdkafka's mock cluster takes no port: what clients begin with leads to the one it has.
+  private static func forward(
+    _ port: Int, to servers: String, _ invocation: Invocation, until signals: StopSignals
+  ) async throws(CommandFailure) {
+    let own = servers.split(separator: ":").last.flatMap { Int($0) } ?? 0
+    try await CommandLoop.run {
+      (_: isolated LoopActor, loop: EventLoop) async throws(CommandFailure) in
+      let forwarder: PortForwarder
+      do {
+        forwarder = try PortForwarder(
+          port: port, to: Endpoint(host: "127.0.0.1", port: own), loop: loop)
+      } catch {
+        throw CommandFailure(.failed, "\(error)")
+      }
+      defer { forwarder.close() }
+      tell("127.0.0.1:\(port)", invocation)
+      await signals.wait()
+    }
+  }
+
+  private static func tell(_ servers: String, _ invocation: Invocation) {
+    let line: JSONOutput = ["bootstrap_servers": .text(servers)]
+    invocation.output.line(line.serialized())
+    if invocation.errors.capabilities.isTerminal {
+      invocation.errors.line("Kafka is at \(servers); Ctrl-C ends it.")
+    }
   }
 }
 

@@ -91,6 +91,24 @@ import Testing
     #expect(down.code == 69 && down.text.contains("no broker answers"), "\(down.text)")
   }
 
+  @Test func aBrokerIsFoundAtThePortThatItIsGiven() throws {
+    let directory = try TemporaryDirectory()
+    let port = try FreePort.find()
+    let broker = try start(
+      ["broker", "--port", "\(port)", "--topics", "notify-followers:1"], in: directory)
+    defer { broker.process.stop() }
+    #expect(broker.ready["bootstrap_servers"]?.string == "127.0.0.1:\(port)")
+    let server = "kafka.bootstrap_servers=127.0.0.1:\(port)"
+    for offset in 0..<2 {
+      let outcome = try Command.run(
+        "emit", "--streamer", "s1", "--app", "com.example.live", "--json", "--set", server)
+      #expect(outcome.code == 0, "\(outcome.text)")
+      #expect(outcome.text.contains("\"offset\":\(offset)"), "\(outcome.text)")
+    }
+    let second = try Command.run("broker", "--port", "\(port)")
+    #expect(second.code == 1 && second.text.contains("cannot listen"), "\(second.text)")
+  }
+
   @Test func renderPassesOverWhatTheWorkerPassesOver() throws {
     let directory = try TemporaryDirectory()
     let redis = try RedisServerProcess()

@@ -65,8 +65,9 @@ import Testing
     let report = try object(process)
     #expect(process.waitForExit() == 0)
     let numbers = [
-      "recipients", "devices", "pushes", "accepted", "expired", "suppressed", "pruned", "lost",
-      "duplicated",
+      "recipients", "devices", "pushes", "accepted", "expired", "cancelled", "suppressed",
+      "retried",
+      "stragglers", "skipped", "dead_letters", "pruned", "lost", "duplicated",
     ].map { report[$0]?.integer }
     #expect(!numbers.contains(nil))
     #expect(report["recipients"] == 3000)
@@ -77,6 +78,8 @@ import Testing
     let unregistered = try #require(report["rejected"]?.object?["Unregistered"]?.integer)
     #expect(unregistered > 0)
     #expect(report["pruned"]?.integer == unregistered)
+    #expect(report["rejected_total"]?.integer == unregistered)
+    #expect(report["dead_letters"] == 0)
     for name in [
       "first_push_ms", "elapsed_ms", "pushes_per_second", "worker_cpu_us_per_push",
       "worker_peak_rss_mb",

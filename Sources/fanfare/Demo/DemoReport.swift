@@ -22,7 +22,9 @@ struct DemoReport {
   var wrongly: Int { audit.wrongly + audit.strangers }
 
   /// Nothing lost, nobody disturbed, and every number seen by two.
-  var isGood: Bool { lost == 0 && wrongly == 0 && comparison.matches }
+  var isGood: Bool {
+    lost == 0 && wrongly == 0 && fanOut.deadLetters == 0 && comparison.matches
+  }
 
   /// From the append to the first request that reached the push service; nil when none did.
   var firstPushMilliseconds: Double? {
@@ -33,6 +35,8 @@ struct DemoReport {
     fanOut.elapsedMilliseconds > 0
       ? Double(fanOut.sentPushes) * 1_000 / fanOut.elapsedMilliseconds : .nan
   }
+
+  private var rejectedTotal: Int { status.rejected.values.reduce(0, +) }
 
   private var peakMegabytes: Double { Double(fanOut.workerPeakBytes) / 1_048_576 }
 
@@ -45,8 +49,11 @@ struct DemoReport {
       "event": .text(fanOut.event.id), "recipients": .integer(status.recipients),
       "devices": .integer(totals.devices), "pushes": .integer(status.pushes),
       "accepted": .integer(status.accepted), "rejected": .object(rejected),
-      "expired": .integer(status.expired), "suppressed": .integer(status.suppressed),
-      "retried": .integer(status.retried), "pruned": .integer(status.pruned),
+      "rejected_total": .integer(rejectedTotal),
+      "expired": .integer(status.expired), "cancelled": .integer(status.cancelled),
+      "suppressed": .integer(status.suppressed), "retried": .integer(status.retried),
+      "stragglers": .integer(status.stragglers), "skipped": .integer(status.skipped),
+      "dead_letters": .integer(fanOut.deadLetters), "pruned": .integer(status.pruned),
       "lost": .integer(lost), "duplicated": .integer(audit.duplicated),
       "wrongly_reached": .integer(wrongly),
       "counters_match_ledger": .bool(comparison.matches),
@@ -79,14 +86,22 @@ struct DemoReport {
     summary.add("recipients", status.recipients)
     summary.add("pushes", status.pushes, note: "one for each of their devices")
     summary.add("accepted", status.accepted, indent: 1)
+    summary.add("rejected", rejectedTotal, indent: 1)
     for (reason, count) in status.rejected.sorted(by: { $0.key < $1.key }) {
       let note = reason == "Unregistered" ? "the app is gone from the device" : ""
-      summary.add("rejected: \(reason)", count, note: note, indent: 1)
+      summary.add(reason, count, note: note, indent: 2)
     }
     if status.expired > 0 { summary.add("expired", status.expired, indent: 1) }
     if status.cancelled > 0 { summary.add("cancelled", status.cancelled, indent: 1) }
     summary.add(
       "suppressed", status.suppressed, note: "their owners muted the streamer", indent: 1)
+    if status.retried > 0 { summary.add("retried", status.retried, note: "sends beyond the first") }
+    if status.stragglers > 0 {
+      summary.add(
+        "stragglers", status.stragglers, note: "segments of pushes that waited for another try")
+    }
+    if status.skipped > 0 { summary.add("skipped", status.skipped, note: "not as they should be") }
+    if fanOut.deadLetters > 0 { summary.add("dead letters", fanOut.deadLetters, mark: .bad) }
     summary.add("pruned", status.pruned, note: "dead bindings taken out of Redis")
   }
 

@@ -137,6 +137,12 @@ final class Ensemble {
     }
   }
 
+  func deadLetters() async throws(CommandFailure) -> Int {
+    let replies = try await send(
+      RedisPipeline(["HGET", keyspace.statsTotal, "dead_letters"]))
+    return replies[0].decimal.map { Int($0) } ?? 0
+  }
+
   func send(_ commands: RedisPipeline) async throws(CommandFailure) -> RedisReplies {
     do {
       return try await redis.execute(commands)

@@ -10,6 +10,8 @@ struct FanOut {
   /// Microseconds since 1970.
   let emittedAt: Int64
   let status: FanOutStatus
+  /// Records that the worker has given up, as the statistics count them.
+  let deadLetters: Int
   let workerCPUNanoseconds: UInt64
   let workerPeakBytes: Int
 
@@ -39,6 +41,7 @@ struct FanOut {
     let after = try ensemble.workerUsage()
     return FanOut(
       event: event, emittedAt: emittedAt, status: status,
+      deadLetters: try await ensemble.deadLetters(),
       workerCPUNanoseconds: after.cpuNanoseconds - before.cpuNanoseconds,
       workerPeakBytes: after.peakResidentBytes)
   }
