@@ -83,7 +83,7 @@ extension KafkaPump {
     guard !isClosed else { return }
     isClosed = true
     do {
-      try consumer.commitNow(offsets.takeCommittable(), timeout: Self.closeTimeout)
+      try consumer.commitNow(offsets.takeCommittable(all: true), timeout: Self.closeTimeout)
     } catch {
       options.log.warning("last commit failed", ["error": .text("\(error)")])
     }

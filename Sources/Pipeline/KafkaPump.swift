@@ -76,7 +76,7 @@ package actor KafkaPump {
 
   package func start() throws {
     consumer.offsetsToCommitOnRevoke = { [weak self] _ in
-      self?.assumeIsolated { $0.offsets.takeCommittable() } ?? [:]
+      self?.assumeIsolated { $0.offsets.takeCommittable(all: true) } ?? [:]
     }
     let waker = try LoopWaker(loop: loop) { [weak self] in
       self?.assumeIsolated { $0.poll() }

@@ -52,6 +52,20 @@ import Testing
     #expect(ledger.unfinished == 1)
   }
 
+  @Test func whatWasTakenIsOfferedAgainAtTheLastChance() throws {
+    var ledger = assigned()
+    #expect(ledger.takeCommittable(all: true).isEmpty)
+    let number = try begin(&ledger, one, 5)
+    ledger.finished(one, 5, number)
+    #expect(ledger.takeCommittable() == [one: 6])
+    #expect(ledger.takeCommittable().isEmpty)
+    #expect(ledger.takeCommittable(all: true) == [one: 6])
+    #expect(ledger.takeCommittable().isEmpty)
+    // What is under way stays uncommitted, last chance or not.
+    _ = try begin(&ledger, one, 6)
+    #expect(ledger.takeCommittable(all: true) == [one: 6])
+  }
+
   @Test func aDoneRecordIsCommittedOnce() throws {
     var ledger = assigned()
     let number = try begin(&ledger, one, 5)

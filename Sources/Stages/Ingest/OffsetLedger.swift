@@ -62,10 +62,13 @@ package struct OffsetLedger: Sendable, Equatable {
   }
 
   /// The offsets to commit (of the next record to read) that have moved since the last call.
-  package mutating func takeCommittable() -> [KafkaPartition: Int64] {
+  ///
+  /// - Parameter all: those too that were taken before: an earlier commit may be on its way still
+  ///   and be refused, and this is the last chance.
+  package mutating func takeCommittable(all: Bool = false) -> [KafkaPartition: Int64] {
     var moved: [KafkaPartition: Int64] = [:]
     for (partition, assignment) in assignments {
-      guard let committable = assignment.committable, committable != assignment.taken
+      guard let committable = assignment.committable, all || committable != assignment.taken
       else { continue }
       moved[partition] = committable
       assignments[partition]?.taken = committable

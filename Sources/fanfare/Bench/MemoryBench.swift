@@ -55,7 +55,8 @@ struct MemoryBench {
       options.note(
         "memory", run,
         "100k followers \(Figures.fixed(small[run - 1])) MB, 1M "
-          + "\(Figures.fixed(large[run - 1])) MB; plain sets, all refused: \(Figures.fixed(smallPlain[run - 1])) and "
+          + "\(Figures.fixed(large[run - 1])) MB; plain sets, all refused: "
+          + "\(Figures.fixed(smallPlain[run - 1])) and "
           + "\(Figures.fixed(largePlain[run - 1])) MB"
       )
     }
