@@ -247,9 +247,10 @@ package final class WorkerBed: Sendable {
     try await emit(raw: Array(document.utf8), key: streamer)
   }
 
-  package func emit(raw: [UInt8]?, key: String, headers: [KafkaHeader] = []) async throws {
-    _ = try await producer.send(
-      topic: "notify-followers", key: Array(key.utf8), value: raw, headers: headers)
+  package func emit(
+    raw: [UInt8]?, key: String, headers: [KafkaHeader] = [], topic: String = "notify-followers"
+  ) async throws {
+    _ = try await producer.send(topic: topic, key: Array(key.utf8), value: raw, headers: headers)
   }
 
   // MARK: what comes out

@@ -30,6 +30,22 @@ import Testing
     }
   }
 
+  /// A list of stragglers names pushes; a user with two of them is read once.
+  @Test func theUsersOfStragglersComeOnce() async throws {
+    try await RedisFixture().run { redis async throws in
+      try await redis.equip(["ann", "bob"])
+      try await redis.commands([["SADD", keyspace.bindings(user: "ann"), member("aabb")]])
+      let pushes = [("ann", token("ann")), ("bob", token("bob")), ("ann", "aabb"), ("gone", "cc")]
+        .map { Straggler(user: $0, member: member($1), history: PushHistory()) }
+      let list = StragglerList(id: "1.0~01", parent: "1.0", pushes: pushes)
+      let segment = Segment(event: event(), slice: .stragglers(list), count: 2)
+      let (reading, restarts) = try await redis.read(segment)
+      #expect(reading.users == ["ann", "bob"] && reading.followers == 3 && restarts == 0)
+      #expect(reading.tokens["ann"]?.sorted() == [token("ann"), "aabb"].sorted())
+      #expect(reading.tokens["bob"] == [token("bob")])
+    }
+  }
+
   @Test func aPlainSetIsScannedToItsEnd() async throws {
     try await RedisFixture().run { redis async throws in
       try await redis.commands([["SADD", "followers:s1"] + Self.users])

@@ -65,4 +65,31 @@ import Testing
     #expect(status.accepted == 1 && status.expired == 0)
     #expect(await right.stop())
   }
+
+  /// A segment of an event that others have opened.
+  @Test func aWorkerWhoseClockIsAheadLeavesSegmentsAlone() async throws {
+    let bed = try await WorkerBed()
+    try await bed.followInShards("s1", shards: 1, perShard: 3) { _, index in paddedHex(index) }
+    let ahead = try await bed.startWorker {
+      $0.deliver.wallClock = { WallClock.nowMilliseconds() + 3_600_000 }
+    }
+    try await bed.ready()
+    let now = WallClock.rfc3339(WallClock.nowMilliseconds())
+    let record = """
+      {"event":{"id":"e1","app":"\(WorkerBed.app)","streamer":{"id":"s1","name":"Aiko"},\
+      "stream":{"id":"b1","title":"Speedrun night"},"occurred_at":"\(now)","expires_in":300},\
+      "shard":0,"generation":1,"segments":1}
+      """
+    try await bed.emit(
+      raw: Array(record.utf8), key: "e1/1.0", topic: "notify-followers.segments")
+    _ = try await bed.until("the worker says that its clock is ahead") {
+      bed.sink.lines.contains { $0.contains("ahead of Redis'") } ? true : nil
+    }
+    #expect(try await bed.status("e1")?.expired ?? 0 == 0)
+    _ = await ahead.stop()
+    let right = try await bed.startWorker { $0.workerID = "worker-2" }
+    let status = try await bed.finished("e1")
+    #expect(status.accepted == 3 && status.expired == 0)
+    #expect(await right.stop())
+  }
 }
