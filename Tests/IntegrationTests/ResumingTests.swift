@@ -105,6 +105,7 @@ import Testing
       $0.record.verdictsPerScript = 4
       $0.deliver.readyPushes = 8
       $0.deliver.streamsPerConnection = 4
+      $0.deliver.requestTimeout = .seconds(600)
       $0.drainTimeout = .zero
     }
     try await bed.emit("e1", streamer: "large")
