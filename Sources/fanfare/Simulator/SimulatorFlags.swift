@@ -63,11 +63,15 @@ enum SimulatorFlags {
     "seed", .integer(in: 0 ... .max), default: 1, help: "For the mix, the jitter and the apns-ids")
   private static let connections = Option(
     "connections", .integer(in: 1...65_536), default: 1_024, help: "Connections open at a time")
+  private static let idleTimeout = Option(
+    "idle-timeout", .duration(in: .seconds(1) ... .seconds(86_400)), default: .seconds(7_200),
+    help: "A connection that sends nothing for so long is closed")
 
   static let all: [any DeclaredOption] = [
     directory, host, port, certificateHosts, teamID, keyID, publicKey, noProviderToken, topics,
     firstStreams, streams, development, latency, jitter, mix, answers, script, goAwayAfter,
     goAwayBehind, dropAfter, silentAfter, seed, connections,
+    idleTimeout,
   ]
 
   static func options(
@@ -88,6 +92,7 @@ enum SimulatorFlags {
     options.isDevelopment = invocation[development]
     options.seed = UInt64(invocation[seed])
     options.maximumConnections = invocation[connections]
+    options.idleTimeout = invocation[idleTimeout]
     options.providerKeys = try providerKeys(invocation)
     do {
       options.script = try scriptOptions(invocation)
