@@ -22,6 +22,27 @@ import Testing
     #expect(queue.count == 0)
   }
 
+  /// Stragglers of a topic whose credentials were in doubt: another push must ask, also when the
+  /// one that was refused stands first in its list.
+  @Test func pushesRefusedInAnotherSegmentAskLast() {
+    var queue = ReadyQueue(environment: .production)
+    let stragglers = batch([.production, .production, .production])
+    stragglers.setHistory(
+      0, PushHistory(tries: 0, losses: 0, refusals: 1, mayHaveArrived: false))
+    #expect(append(stragglers, to: &queue) == 3)
+    #expect(queue.hasOthers && queue.count == 3)
+    #expect(queue.firsts.reduce(0) { $0 + $1.count } == 3)
+    #expect(next(&queue, refusedFirst: false)?.index == 1)
+    #expect(next(&queue, refusedFirst: false)?.index == 2)
+    #expect(!queue.hasOthers)
+    #expect(next(&queue, refusedFirst: false)?.index == 0)
+    #expect(next(&queue, refusedFirst: false) == nil)
+    #expect(append(stragglers, to: &queue) == 3)
+    #expect(next(&queue, refusedFirst: true)?.index == 0)
+    let rest = queue.take(of: stragglers.tally)
+    #expect(rest.map(\.index).sorted() == [1, 2])
+  }
+
   @Test func takesOutWhatExpiredAndKeepsTheRest() throws {
     var queue = ReadyQueue(environment: .production)
     _ = queue.append(batch([.production, .production], expiresAt: 100))
@@ -68,7 +89,9 @@ import Testing
     #expect(retries.count == 0)
   }
 
-  private func next(_ queue: inout ReadyQueue) -> ReadyPush? { queue.next() }
+  private func next(_ queue: inout ReadyQueue, refusedFirst: Bool = true) -> ReadyPush? {
+    queue.next(refusedFirst: refusedFirst)
+  }
 
   private func append(_ batch: PushBatch, to queue: inout ReadyQueue) -> Int {
     queue.append(batch).taken

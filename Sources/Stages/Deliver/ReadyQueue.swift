@@ -22,9 +22,15 @@ struct ReadyQueue {
   /// Whether a push beside those that were refused is here.
   var hasOthers: Bool { count > refused.count }
 
-  /// A push that was in flight in a lost connection is not for an ordinary queue.
-  static func isOrdinary(_ entry: PushBatch.Entry, _ environment: APNsEnvironment) -> Bool {
+  /// A push that was in flight in a lost connection is not for this queue.
+  private func isOurs(_ entry: PushBatch.Entry) -> Bool {
     entry.environment == environment && entry.history.losses == 0
+  }
+
+  /// Is sent in the batch's order: no earlier try of it, here or in another segment, was refused
+  /// for our credentials.
+  private func isOrdinary(_ entry: PushBatch.Entry) -> Bool {
+    isOurs(entry) && entry.history.refusals == 0
   }
 
   /// Takes pushes of `batch` that are for this environment, `limit` at most.
@@ -32,15 +38,21 @@ struct ReadyQueue {
   mutating func append(_ batch: PushBatch, atMost limit: Int = .max) -> (taken: Int, end: Int) {
     let entries = batch.entries
     var taken = 0
+    var ordinary = 0
     var end = 0
     while end < entries.count {
-      if Self.isOrdinary(entries[end], environment) {
+      if isOurs(entries[end]) {
         guard taken < limit else { break }
         taken += 1
+        if isOrdinary(entries[end]) {
+          ordinary += 1
+        } else {
+          refused.append(ReadyPush(batch: batch, index: end, history: entries[end].history))
+        }
       }
       end += 1
     }
-    if taken > 0 { ranges.append(Range(batch: batch, next: 0, end: end)) }
+    if ordinary > 0 { ranges.append(Range(batch: batch, next: 0, end: end)) }
     count += taken
     return (taken, end)
   }
@@ -69,7 +81,7 @@ struct ReadyQueue {
       let batch = ranges[head].batch
       let end = ranges[head].end
       var index = ranges[head].next
-      while index < end, !Self.isOrdinary(batch.entries[index], environment) { index += 1 }
+      while index < end, !isOrdinary(batch.entries[index]) { index += 1 }
       guard index < end else {
         dropHead()
         continue
@@ -138,7 +150,7 @@ struct ReadyQueue {
 
   private func rest(of range: Range) -> [Int] {
     let entries = range.batch.entries
-    return (range.next..<range.end).filter { Self.isOrdinary(entries[$0], environment) }
+    return (range.next..<range.end).filter { isOrdinary(entries[$0]) }
   }
 
   private mutating func dropHead() {
