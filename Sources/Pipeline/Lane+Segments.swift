@@ -11,8 +11,6 @@ import Telemetry
 extension Lane {
   /// Pushes that would expire before they are tried again stay where they are until then.
   private static let shortestStraggle: Duration = .milliseconds(1500)
-  /// After an event's expiry, clocks that differ included.
-  private static let longestUnplanned: Duration = .seconds(-60)
   /// While the last pushes in flight are answered, those among them that must wait leave.
   private static let lingerStep: Duration = .milliseconds(200)
 
@@ -24,10 +22,7 @@ extension Lane {
     let asked = loop.now
     switch try await ask(claim) {
     case .settled, .orphaned: return .done
-    case .unplanned:
-      // Long after its time nothing is sent, whoever it was that wrote it.
-      return remaining(segment.event) < Self.longestUnplanned
-        ? .done : .again(after: options.claimLifetime / 10)
+    case .unplanned: return try await putOff(segment)
     case .claimed(let milliseconds):
       return .again(after: min(.milliseconds(milliseconds), options.claimLifetime / 10))
     case .yours: break

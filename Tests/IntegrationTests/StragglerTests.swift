@@ -3,6 +3,7 @@ import Deliver
 import Model
 import Pipeline
 import Record
+import Telemetry
 import TestBed
 import Testing
 import Transport
@@ -139,6 +140,45 @@ import Transport
     #expect(status.isBalanced && status.stragglers == 9)
     #expect(await bed.simulator.counts(of: sticky).requests == 10)
     #expect(await bed.simulator.counts(of: paddedHex(7)).requests == 1)
+    #expect(await worker.stop())
+  }
+
+  /// Redis forgets that segments were settled, as after a fail-over: what they left behind must not
+  /// stand in the way of others' stragglers, nor be asked about for ever.
+  @Test func stragglersOfForgottenSegmentsStopNoOthers() async throws {
+    let bed = try await WorkerBed()
+    let forgotten = 70
+    for number in 0..<forgotten {
+      try await bed.follow("s\(number)", tokens: [Self.sticky("9503", number)])
+    }
+    try await bed.follow("good", tokens: [Self.sticky("1503", 999)])
+    let worker = try await bed.startWorker {
+      $0.deliver.retry = RetryPolicy(initial: .seconds(5), maximum: .seconds(5))
+      $0.straggleAfter = .milliseconds(100)
+      $0.straggleDelay = .seconds(2)
+      $0.claimLifetime = .seconds(2)
+    }
+    try await bed.ready()
+    for number in 0..<forgotten {
+      try await bed.emit("e\(number)", streamer: "s\(number)", expiresIn: 10)
+    }
+    _ = try await bed.until("all are settled but for their stragglers") { () -> Bool? in
+      for number in 0..<forgotten {
+        guard try await bed.status("e\(number)")?.stragglers == 1 else { return nil }
+      }
+      return true
+    }
+    for number in 0..<forgotten {
+      let event = "ff:{e:e\(number)}"
+      _ = try bed.redis.cli("DEL", event, event + ":settled", event + ":stragglers")
+    }
+    try await bed.emit("good", streamer: "good", expiresIn: 120)
+    let good = try await bed.finished("good")
+    #expect(good.accepted == 1 && good.stragglers == 1 && good.isBalanced)
+    // In the end they are an operator's.
+    _ = try await bed.until("the forgotten ones are dead letters") {
+      try bed.redis.cli("HGET", "ff:{stats}:total", "dead_letters") == "\(forgotten)" ? true : nil
+    }
     #expect(await worker.stop())
   }
 }
