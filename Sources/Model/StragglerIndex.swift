@@ -47,6 +47,18 @@ package struct StragglerIndex {
     return bindings.count
   }
 
+  /// How many of a page's bindings, all of them listed, were sent to and never answered for.
+  package func countUnanswered(in page: RecipientPage) -> Int {
+    page.recipients.reduce(0) { count, recipient in
+      let first = Int(recipient.firstBinding)
+      return count
+        + page.bindings[first..<first + Int(recipient.bindingCount)].count {
+          history(user: page.bytes[recipient.user], member: page.bytes[$0.member])?.mayHaveArrived
+            ?? false
+        }
+    }
+  }
+
   /// Gives each push of a sealed batch the tries that it has behind it.
   package func setHistories(of batch: PushBatch) {
     for (index, entry) in batch.entries.enumerated() {

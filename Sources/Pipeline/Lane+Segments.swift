@@ -62,7 +62,8 @@ extension Lane {
       let rendering = render.batches(
         of: page, for: event, tally: run.tally, maximumPushes: options.batchPushes)
       if segment.event.isExpired(at: options.deliver.wallClock()) {
-        rendering.settleRest(as: .expired)
+        rendering.settleRest(
+          as: .expired, unanswered: run.index?.countUnanswered(in: page) ?? 0)
         continue
       }
       while let batch = rendering.next() {

@@ -181,4 +181,31 @@ import Transport
     }
     #expect(await worker.stop())
   }
+
+  /// A push that was sent and not answered may be on the device: when its event expires while it
+  /// waits in Kafka, "expired" would be a lie.
+  @Test func whatMayHaveArrivedDoesNotExpire() async throws {
+    let bed = try await WorkerBed()
+    try await bed.follow("s1", tokens: [paddedHex(1), paddedHex(2)])
+    let worker = try await bed.startWorker()
+    try await bed.ready()
+    let id = "1.0~0000000000000001"
+    _ = try bed.redis.cli("SADD", "ff:{e:e1}:stragglers", id)
+    let time = WallClock.rfc3339(WallClock.nowMilliseconds() - 60_000)
+    let member = "apns:production:\(WorkerBed.app):"
+    let record = """
+      {"event":{"id":"e1","app":"\(WorkerBed.app)","streamer":{"id":"s1","name":"Aiko"},\
+      "stream":{"id":"b1","title":"T"},"template":"go-live","occurred_at":"\(time)",\
+      "expires_in":30},"id":"\(id)","parent":"1.0","stragglers":\
+      [["s1-u0","\(member)\(paddedHex(1))",0,1,0,true],\
+      ["s1-u1","\(member)\(paddedHex(2))",1,0,0,false]],"segments":1}
+      """
+    try await bed.emit(raw: Array(record.utf8), key: "e1", topic: "notify-followers.stragglers")
+    let status: FanOutStatus = try await bed.until("the list is settled") {
+      let status = try await bed.status("e1")
+      return status?.settled == 1 ? status : nil
+    }
+    #expect(status.expired == 1 && status.rejected == ["Unanswered": 1] && status.isBalanced)
+    #expect(await worker.stop())
+  }
 }

@@ -58,7 +58,10 @@ package final class PageRendering {
   /// Gives the same outcome to all bindings that are not in a batch yet, without rendering them:
   /// `.expired` when the event's time is over in the middle of a page, `.cancelled` when somebody
   /// stopped it.
-  package func settleRest(as outcome: Outcome) {
+  ///
+  /// - Parameter unanswered: how many of them were sent before, so that they may have arrived and
+  ///   are no `outcome` but rejected as unanswered.
+  package func settleRest(as outcome: Outcome, unanswered: Int = 0) {
     var rest = -doneBindings
     for index in recipient..<page.recipients.count {
       rest += Int(page.recipients[index].bindingCount)
@@ -66,7 +69,8 @@ package final class PageRendering {
     recipient = page.recipients.count
     doneBindings = 0
     tally.pushes += rest
-    tally.count(outcome, times: rest)
+    tally.count(outcome, times: rest - unanswered)
+    tally.count(.rejected(.unanswered), times: unanswered)
   }
 
   /// Room for the batch in one piece when the pushes are like those before.
