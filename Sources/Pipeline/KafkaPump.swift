@@ -122,9 +122,10 @@ package actor KafkaPump {
     case .assigned(let partitions): assigned(partitions)
     case .revoking(let partitions): finishBeforeRevoke(partitions)
     case .revoked(let partitions), .lost(let partitions): revoked(partitions)
-    case .committed: return
+    case .committed: counters.add(.kafkaCommits)
     case .commitFailed(let failed, let error):
       // The next commit covers it again; should none come, the settled marks know what was done.
+      counters.add(.kafkaCommitFailures)
       offsets.commitFailed(Array(failed.keys))
       hasNews = true
       options.log.warning("offsets not committed", ["error": .text("\(error)")])

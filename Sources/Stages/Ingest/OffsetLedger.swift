@@ -11,6 +11,8 @@ package struct OffsetLedger: Sendable, Equatable {
     var open: [Int64: Int] = [:]
     /// One past the offset that began last; nil when none has.
     var next: Int64?
+    /// Where reading began.
+    var start: Int64?
     /// What was taken last, and before that where reading began; nil when that commit failed.
     var taken: Int64?
 
@@ -24,6 +26,7 @@ package struct OffsetLedger: Sendable, Equatable {
         if offset < next { open = open.filter { $0.key < offset } }
       } else {
         taken = offset
+        start = offset
       }
       open[offset] = number
       next = offset + 1
@@ -68,8 +71,8 @@ package struct OffsetLedger: Sendable, Equatable {
   package mutating func takeCommittable(all: Bool = false) -> [KafkaPartition: Int64] {
     var moved: [KafkaPartition: Int64] = [:]
     for (partition, assignment) in assignments {
-      guard let committable = assignment.committable, all || committable != assignment.taken
-      else { continue }
+      let known = all ? assignment.start : assignment.taken
+      guard let committable = assignment.committable, committable != known else { continue }
       moved[partition] = committable
       assignments[partition]?.taken = committable
     }
