@@ -35,6 +35,7 @@ extension KafkaPump {
     offsets.revoked(partitions)
     let gone = Set(partitions)
     revoking.subtract(gone)
+    if revoking.isEmpty { revokeDeadline?.cancel() }
     for index in intakes.indices { intakes[index].revoked(gone) }
     if self.partitions == 0 { noLongerReady() }
     options.log.info("partitions revoked", ["count": .integer(partitions.count)])

@@ -42,6 +42,8 @@ extension Lane {
 
   private func renewNow() async {
     for runs in Dictionary(grouping: runs.values, by: { $0.segment.event.id }).values {
+      // A stopping lane releases its claims: none of them may come back.
+      guard !isStopping else { return }
       let asked = loop.now
       do {
         let held = try await record.renew(runs.map(\.claim), lifetime: options.claimLifetime)

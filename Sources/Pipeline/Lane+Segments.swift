@@ -31,7 +31,10 @@ extension Lane {
     run.holds(since: asked, for: options.claimLifetime)
     let identity = ObjectIdentifier(run)
     runs[identity] = run
-    defer { runs[identity] = nil }
+    defer {
+      runs[identity] = nil
+      if run.isLingering { lingering[run.index != nil, default: 0] -= 1 }
+    }
     do {
       try await send(run)
       try await linger(run)
@@ -77,10 +80,12 @@ extension Lane {
           try await record.pruneSurplus(segment, run.tally, now: options.deliver.wallClock())
         })
     }
-    // What is on the list and no longer bound was logged out, or its owner muted, meanwhile.
+    // What is on the list and no longer bound was logged out, or its owner muted, meanwhile; or it
+    // could not be read in time.
     if let index = run.index, index.count > listed {
+      let isLate = segment.event.isExpired(at: options.deliver.wallClock())
       run.tally.pushes += index.count - listed
-      run.tally.count(.cancelled, times: index.count - listed)
+      run.tally.count(isLate ? .expired : .cancelled, times: index.count - listed)
     }
   }
 
@@ -106,12 +111,13 @@ extension Lane {
     let isStraggler = run.index != nil
     var patience = Self.lingerStep
     if lingering[isStraggler, default: 0] < options.lingeringPerLane {
+      // Until it is recorded: while nobody takes records, no more are begun.
       lingering[isStraggler, default: 0] += 1
+      run.isLingering = true
       run.leavePlace()
       // What waits for a closed route waits elsewhere, and leaves room to what comes back soon.
       if !deliver.waitsForClosedRoute(run.tally) { patience = options.straggleAfter }
     }
-    defer { if !run.hasPlace { lingering[isStraggler, default: 0] -= 1 } }
     var isSettled = await run.progress.reached(.allSettled, within: patience)
     while !isSettled {
       try check(run)

@@ -18,6 +18,9 @@ final class SegmentRun {
   /// Gives the segment's place to the next record; only the first call does.
   private var vacate: (() -> Void)?
 
+  /// It left its place and counts among those that linger.
+  var isLingering = false
+
   var segment: Segment { claim.segment }
   var hasPlace: Bool { vacate != nil }
 
