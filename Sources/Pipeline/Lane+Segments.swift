@@ -31,10 +31,7 @@ extension Lane {
     run.holds(since: asked, for: options.claimLifetime)
     let identity = ObjectIdentifier(run)
     runs[identity] = run
-    defer {
-      runs[identity] = nil
-      if run.isLingering { lingering[run.index != nil, default: 0] -= 1 }
-    }
+    defer { runs[identity] = nil }
     do {
       try await send(run)
       try await linger(run)
@@ -108,11 +105,9 @@ extension Lane {
   private func linger(_ run: SegmentRun) async throws {
     _ = await run.progress.reached(.nothingUnsent)
     try check(run)
-    let isStraggler = run.index != nil
     var patience = Self.lingerStep
-    if lingering[isStraggler, default: 0] < options.lingeringPerLane {
+    if mayLinger(run) {
       // Until it is recorded: while nobody takes records, no more are begun.
-      lingering[isStraggler, default: 0] += 1
       run.isLingering = true
       run.leavePlace()
       // What waits for a closed route waits elsewhere, and leaves room to what comes back soon.
@@ -127,6 +122,15 @@ extension Lane {
       isSettled = await run.progress.reached(.allSettled, within: Self.lingerStep)
     }
     try check(run)
+  }
+
+  private func mayLinger(_ run: SegmentRun) -> Bool {
+    let others = runs.values.filter {
+      $0.isLingering && ($0.index == nil) == (run.index == nil)
+    }
+    guard others.count < options.lingeringPerLane else { return false }
+    let bytes = others.reduce(run.progress.unsettledBytes) { $0 + $1.progress.unsettledBytes }
+    return others.isEmpty || bytes <= options.lingeringBytesPerLane
   }
 
   private func remaining(_ event: Event) -> Duration {

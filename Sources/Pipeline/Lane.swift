@@ -47,9 +47,6 @@ package actor Lane {
   /// segment.
   private var prepared: [PreparedEvent] = []
   var runs: [ObjectIdentifier: SegmentRun] = [:]
-  /// Runs without a place: everything of theirs was tried.
-  /// Stragglers (`true`) have a bound of their own: they must not push others out.
-  var lingering: [Bool: Int] = [:]
   var lastRun = 0
   let waits: StoppableWaits
   let board = WaitBoard()
@@ -105,7 +102,7 @@ package actor Lane {
   package func vitals() -> LaneVitals {
     LaneVitals(
       ready: deliver.readyCount, inFlight: deliver.inFlight,
-      connections: deliver.openConnections, lingering: lingering.values.reduce(0, +),
+      connections: deliver.openConnections, lingering: runs.values.count(where: \.isLingering),
       waitsFor: board.all,
       obstacles: deliver.obstacles.map { "\($0)" })
   }

@@ -23,9 +23,11 @@ package struct PipelineOptions: Sendable {
   package var eventsPerLane = 16
   /// Records of stragglers in flight on a lane; each is at most a batch or two.
   package var stragglersPerLane = 4
-  /// Segments on a lane that have left their place because all their pushes were tried. Each keeps
-  /// the batches with its last pushes, mostly one; beyond these a segment keeps its place.
-  package var lingeringPerLane = 32
+  /// Segments on a lane that have left their place because all their pushes were tried; beyond
+  /// these a segment keeps its place. Stragglers have as many of their own.
+  package var lingeringPerLane = 512
+  /// What they keep in memory at most: the batches with their last pushes, mostly one of 200 KB.
+  package var lingeringBytesPerLane = 16 << 20
   /// How long a segment that has nothing else left waits for pushes that want another try.
   package var straggleAfter: Duration = .seconds(2)
   /// How long stragglers rest before they are tried again. One delay for all, so that the records

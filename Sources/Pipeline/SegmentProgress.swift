@@ -21,6 +21,8 @@ final class SegmentProgress {
   let tally: SegmentTally
   private let loop: EventLoop
   private(set) var unsettledBatches = 0
+  /// Bytes of memory that the unsettled batches keep.
+  private(set) var unsettledBytes = 0
   private(set) var isAbandoned = false
   private var waiter: (goal: Goal, continuation: CheckedContinuation<Void, Never>)?
 
@@ -32,9 +34,12 @@ final class SegmentProgress {
 
   func watch(_ batch: PushBatch) {
     guard batch.unsettled > 0 else { return }
+    let bytes = batch.bytes.capacity
     unsettledBatches += 1
+    unsettledBytes += bytes
     batch.whenSettled = { [self] in
       unsettledBatches -= 1
+      unsettledBytes -= bytes
       check()
     }
   }

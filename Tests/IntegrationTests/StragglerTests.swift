@@ -37,6 +37,28 @@ import Transport
     #expect(await worker.stop())
   }
 
+  /// Devices for which Apple never answers: their pushes are in flight for a long time, and keep
+  /// neither places nor lanes.
+  @Test func oneSilentDeviceASegmentStopsNoLane() async throws {
+    let bed = try await WorkerBed()
+    try await bed.followInShards("s1", shards: 128, perShard: 20) { shard, index in
+      index == 0 ? Self.sticky("0fff", shard) : paddedHex(shard << 16 | index)
+    }
+    let worker = try await bed.startWorker {
+      $0.deliver.passedOverAfter = .milliseconds(500)
+      $0.straggleAfter = .milliseconds(500)
+      $0.straggleDelay = .milliseconds(500)
+    }
+    try await bed.ready()
+    try await bed.emit("e1", expiresIn: 15)
+    let status = try await bed.finished("e1")
+    #expect(status.accepted == 128 * 19 && status.expired == 0)
+    #expect(status.rejected == ["Unanswered": 128])
+    #expect(status.pushes == 128 * 20 && status.isBalanced)
+    #expect(await bed.simulator.summary().duplicates == 0)
+    #expect(await worker.stop())
+  }
+
   /// The sandbox cannot be reached; production has never heard of it.
   @Test func aClosedSandboxCostsProductionNothing() async throws {
     let bed = try await WorkerBed()

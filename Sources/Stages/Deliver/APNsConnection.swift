@@ -28,6 +28,9 @@ final class APNsConnection {
   private var unwrittenBodyBytes = 0
   var lastHeardAt: UInt64 = 0
   private var lastAnswerAt: UInt64 = 0
+  /// When the latest of the answered pushes was sent, and how long the slowest answer took.
+  private var latestAnswered: UInt64 = 0
+  private var slowestAnswer: UInt64 = 0
   /// Values of `retry-after` of refusals, by slot.
   var retryAfters: [Int: Duration] = [:]
   /// When it was connected; 0 before.
@@ -185,7 +188,9 @@ final class APNsConnection {
     var unanswered = 0
     let limit = options.requestTimeout.nanoseconds
     for slot in slots.occupied {
-      guard let item = slots[slot], !item.isReset, now &- item.sentAt > limit else { continue }
+      guard let item = slots[slot], !item.isReset,
+        now &- item.sentAt > limit || isPassedOver(item, now)
+      else { continue }
       slots.setReset(slot)
       session.reset(stream: item.stream, errorCode: HTTP2ErrorCode.cancel)
       unanswered += 1
@@ -208,6 +213,14 @@ final class APNsConnection {
       pingSentAt = now
     }
     flush()
+  }
+
+  /// The server has answered what was sent no sooner, and this one not, for far longer than any
+  /// answer has taken: it is this push that it does not answer.
+  private func isPassedOver(_ item: StreamSlots.Slot, _ now: UInt64) -> Bool {
+    guard latestAnswered >= item.sentAt else { return false }
+    let patience = max(options.passedOverAfter.nanoseconds, 3 &* slowestAnswer)
+    return now &- item.sentAt > patience
   }
 
   /// Takes no new pushes and closes when those in flight are answered.
@@ -249,10 +262,10 @@ final class APNsConnection {
 
   // MARK: of what use it was
 
-  /// When it opened, was sent on or answered last.
   /// TCP and TLS were set up.
   var wasOpened: Bool { greetingAt > 0 }
 
+  /// When it opened, was sent on or answered last.
   var lastUsedAt: UInt64 { max(greetingAt, lastSentAt, lastAnswerAt) }
 
   /// Asked when it takes no more pushes.
@@ -292,7 +305,11 @@ final class APNsConnection {
       let body = item.status == 200 ? nil : bodies.removeValue(forKey: slot)
       let retryAfter = retryAfters.isEmpty ? nil : retryAfters.removeValue(forKey: slot)
       slots.giveBack(slot)
-      if item.status != 0 { lastAnswerAt = loop.now }
+      if item.status != 0 {
+        lastAnswerAt = loop.now
+        latestAnswered = max(latestAnswered, item.sentAt)
+        slowestAnswer = max(slowestAnswer, lastAnswerAt &- item.sentAt)
+      }
       switch item.status {
       case 0: settleUnanswered(item, errorCode: errorCode)
       case 200: route.accepted(item.push)

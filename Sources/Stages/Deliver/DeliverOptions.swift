@@ -32,6 +32,8 @@ package struct DeliverOptions: Sendable {
   package var stalledAfter: Duration = .seconds(3)
   /// A stream without an answer is given up after this.
   package var requestTimeout: Duration = .seconds(30)
+  /// So is one that others have overtaken: the server answers, but not this push.
+  package var passedOverAfter: Duration = .seconds(5)
   package var connectTimeout: Duration = .seconds(10)
   /// A connection without traffic is asked for a sign of life after this. Apple: about an hour.
   package var pingInterval: Duration = .seconds(3600)

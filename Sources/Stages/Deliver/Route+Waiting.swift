@@ -44,9 +44,7 @@ extension Route {
   func postponeWaiting(of tally: SegmentTally) {
     var waiting = retries.take(of: tally)
     for topic in topics where !topic.isOpen { waiting += topic.queue.take(of: tally) }
-    if !isOpen || seats[seats.count - 1].connection?.phase != .open {
-      waiting += suspects.take(of: tally)
-    }
+    waiting += suspects.take(of: tally)
     for push in waiting { postpone(push) }
   }
 
