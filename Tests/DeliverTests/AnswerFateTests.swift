@@ -157,7 +157,8 @@ import Testing
       bed.clock.advance(300)
       await bed.until("all settled") { bed.settledBatches == 2 }
       #expect(bed.tally.expired == 150)
-      #expect(bed.server.requests.count == sent)
+      // One that was never refused may ask each half second.
+      #expect(bed.server.requests.count <= sent + 1)
     }
   }
 

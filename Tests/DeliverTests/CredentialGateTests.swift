@@ -50,7 +50,7 @@ import Testing
     #expect(gate.opensAt == 7 + hold)
     // What comes late changes nothing.
     #expect(gate.refused(refusals: 1, at: 9, hold: hold) == .hold(until: 7 + hold))
-    #expect(!gate.allows(at: 6 + hold, hasUntried: true))
+    #expect(!gate.allows(at: 6 + hold, hasUntried: false))
     #expect(gate.allows(at: 7 + hold, hasUntried: true))
     gate.probeSent()
     #expect(gate.allows(at: 7 + hold, hasUntried: true))
@@ -75,6 +75,23 @@ import Testing
     #expect(gate.refused(refusals: 1, at: 3, hold: hold) == .hold(until: 1 + hold))
     #expect(!gate.allows(at: 4, hasUntried: true))
   }
+
+  @Test func aPushThatWasNeverRefusedAsksNowAndThenDuringAHold() {
+    let gate = Gate()
+    let pause = CredentialGate.askAgainAfter
+    for _ in 0..<4 { _ = gate.refused(refusals: 1, at: 0, hold: hold) }
+    #expect(gate.isRefused)
+    #expect(!gate.allows(at: pause - 1, hasUntried: true))
+    #expect(!gate.allows(at: pause, hasUntried: false))
+    #expect(gate.allows(at: pause, hasUntried: true))
+    gate.probeSent(at: pause)
+    #expect(!gate.allows(at: 2 * pause - 1, hasUntried: true))
+    gate.probeReturned()
+    #expect(gate.refused(refusals: 1, at: pause + 1, hold: hold) == .hold(until: hold))
+    #expect(gate.allows(at: 2 * pause, hasUntried: true))
+    gate.probeSent(at: 2 * pause)
+    #expect(gate.taken() && gate.isOpen)
+  }
 }
 
 /// The machine behind a reference, since an expectation calls nothing that changes a value.
@@ -89,7 +106,7 @@ private final class Gate {
   func allows(at now: UInt64, hasUntried: Bool) -> Bool {
     machine.allows(at: now, hasUntried: hasUntried)
   }
-  func probeSent() { machine.probeSent() }
+  func probeSent(at now: UInt64 = 0) { machine.probeSent(at: now) }
   func probeReturned() { machine.probeReturned() }
   func taken() -> Bool { machine.taken() }
   func refused(refusals: Int, at now: UInt64, hold: UInt64) -> CredentialGate.Verdict {

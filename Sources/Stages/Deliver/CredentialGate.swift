@@ -37,6 +37,8 @@ struct CredentialGate: Equatable {
   /// Pushes among those refusals that had not been refused before.
   private var pushesRefused = 0
   private var probes = 0
+  /// Monotonic nanoseconds.
+  private var lastProbeAt: UInt64 = 0
 
   /// Enough to tell one bad token from a bad key within one round trip.
   private static let firstProbes = 4
@@ -45,6 +47,10 @@ struct CredentialGate: Equatable {
   private static let laterProbes = 2
   /// Refused twice while others are taken: once may be Apple's servers learning a new key.
   private static let refusalsOfOnePush = 2
+
+  /// While credentials are held, between two pushes that ask: a healthy event's first push must not
+  /// wait out a hold for others' sake.
+  static let askAgainAfter: UInt64 = 500_000_000
 
   var isOpen: Bool { state == .open }
   /// Answers are worth hearing: without a refusal in the past there is nothing to compare with.
@@ -67,8 +73,12 @@ struct CredentialGate: Equatable {
     case .open: return true
     case .doubted: return probes < width
     case .held(let until):
-      // One token's refusals say nothing about others.
-      if now < until { return hasUntried && pushesRefused < 2 && probes < width }
+      if now < until {
+        // One token's refusals say nothing about others, and those of several little: a push that
+        // was never refused may be of a healthy event, so one asks now and then.
+        guard hasUntried, probes < width else { return false }
+        return pushesRefused < 2 || now &- lastProbeAt >= Self.askAgainAfter
+      }
       state = .doubted
       doubtedAt = now
       refusalsInARow = 0
@@ -82,7 +92,10 @@ struct CredentialGate: Equatable {
     return until
   }
 
-  mutating func probeSent() { probes += 1 }
+  mutating func probeSent(at now: UInt64) {
+    probes += 1
+    lastProbeAt = now
+  }
   mutating func probeReturned() { probes = max(0, probes - 1) }
 
   /// An answer that only good credentials get. Returns whether it ends a doubt.

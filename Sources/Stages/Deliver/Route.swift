@@ -221,7 +221,7 @@ final class Route {
     let headers = encode(push.batch.headers, round.token)
     switch connection.send(sent, headers: headers, now: round.now) {
     case .sent:
-      if sent.isProbe { topic.gate.probeSent() }
+      if sent.isProbe { topic.gate.probeSent(at: round.now) }
       lastMovedAt = round.now
       let tally = push.tally
       if tally.firstPushAt == 0 { tally.firstPushAt = round.wall }
