@@ -14,13 +14,14 @@ extension Lane {
   func putOff(_ segment: Segment) async throws -> Receipt {
     let event = segment.event
     let now = options.deliver.wallClock()
-    let last = event.expiresAt + (options.claimLifetime * Self.lifetimesAfterExpiry).milliseconds
+    let last =
+      event.expiresAt + (options.claimLifetime * Self.lifetimesAfterExpiry).wholeMilliseconds
     guard now < last else {
       throw IngestError(
         .unprocessable,
         "the segment that these pushes left was never settled, and their event is over")
     }
-    let delay = max(options.straggleDelay.milliseconds, 1000)
+    let delay = max(options.straggleDelay.wholeMilliseconds, 1000)
     let remaining = event.expiresAt - now - 1000
     let headers = [
       StragglerRecord.header(notBefore: now + (remaining > 0 ? min(delay, remaining) : delay))
@@ -31,11 +32,5 @@ extension Lane {
       "stragglers put off: the segment that they left is not settled",
       ["event": .text(event.id), "segment": .text(segment.id)])
     return .done
-  }
-}
-
-extension Duration {
-  fileprivate var milliseconds: Int64 {
-    components.seconds * 1000 + components.attoseconds / 1_000_000_000_000_000
   }
 }
