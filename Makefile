@@ -14,7 +14,7 @@ ARGS ?=
 build_packages := pkg-config librdkafka-dev libnghttp2-dev libssl-dev libhiredis-dev libyaml-dev \
 	libjansson-dev
 run_packages := $(build_packages) redis-server ca-certificates
-test_packages := $(run_packages) nghttp2-client nghttp2-server openssl
+test_packages := $(run_packages) nghttp2-client nghttp2-server openssl python3
 
 libraries := rdkafka libnghttp2 openssl hiredis yaml-0.1 jansson
 sources := Package.swift Sources Tests
@@ -87,10 +87,15 @@ demo: ## Install what is missing, build, fan one event out to 100,000 followers
 	exec .build/release/fanfare demo $(ARGS)
 
 .PHONY: test
-test: ## Install what is missing, build, run every test
-	@$(call install,$(test_packages),redis-server nghttpd openssl)
-	$(call say,"Building and running the tests")
-	swift test --disable-xctest --no-parallel $(ARGS)
+test: ## Install what is missing, build, run every test (ARGS='--filter NAME': some of them)
+	@$(call install,$(test_packages),redis-server nghttpd openssl python3)
+	$(call say,"Building the tests; the first build takes some minutes")
+	swift build --build-tests >&2
+	$(call say,"Running the tests")
+	if [ -n "$(ARGS)" ]; then
+	  exec swift test --skip-build --disable-xctest --no-parallel $(ARGS)
+	fi
+	exec Tests/run
 
 .PHONY: bench
 bench: ## Install what is missing, build, measure against h2load
@@ -123,7 +128,7 @@ test-valgrind: ## Run the release build's verbs and a small fan-out under valgri
 
 .PHONY: test-mutants
 test-mutants: ## Break the code on purpose, a line at a time: does a test notice? (ARGS='--only NAME', --list)
-	@$(call install,$(test_packages) python3,redis-server nghttpd openssl python3)
+	@$(call install,$(test_packages),redis-server nghttpd openssl python3)
 	exec Tests/Mutants/run $(ARGS)
 
 .PHONY: build

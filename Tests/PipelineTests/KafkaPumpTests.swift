@@ -23,7 +23,6 @@ import Testing
       #expect(second.assignment.isEmpty)
       bed.lane.end(Self.place(1, 0))
       try await bed.until("they are given up", polling: second) { !second.assignment.isEmpty }
-      #expect(await bed.pump.revoking.isEmpty)
     }
   }
 
