@@ -55,11 +55,11 @@ import Testing
     arguments: [["audience", "import", "-"], ["audience", "seed", "--streamer", "s"]])
   func connecting(verb: [String]) throws {
     let silent = try SilentServer()
-    let process = try Command.start(verb + ["--set", "redis.port=\(silent.port)"])
+    // Without the signal it would give up with another exit code, and much later.
+    let settings = ["redis.port=\(silent.port)", "redis.connect_timeout=60s"]
+    let process = try Command.start(verb + settings.flatMap { ["--set", $0] })
     try silent.waitForAClient()
-    let began = ContinuousClock.now
     #expect(process.stop(SIGINT) == 75)
-    #expect(ContinuousClock.now - began < .seconds(2))
     #expect(process.readToEnd().contains("interrupted while connecting to Redis"))
   }
 }

@@ -21,12 +21,11 @@ import Testing
         }
       }
       await bed.until("connected") { bed.stage.openConnections == 1 }
-      let began = loop.now
       await bed.stage.admit(bed.batch(hexadecimal(120)))
       await bed.until("all settled") { bed.settledBatches == 1 }
       #expect(bed.tally.accepted == 120)
-      // No back-off: neither for the pushes nor, since it had answered enough, for the connection.
-      #expect(Duration.nanoseconds(Int64(loop.now - began)) < .seconds(20))
+      // No back-off: neither for the pushes nor, since it had answered enough, for the connection;
+      // one would have been longer than the wait above.
       let twice = Dictionary(grouping: bed.server.requests, by: \.token).values.filter {
         $0.count > 1
       }

@@ -39,10 +39,8 @@ import Testing
       await bed.stage.admit(bed.batch([(.production, "00bad0")], refused))
       await bed.until("held") { bed.stage.obstacles.count == 1 }
       let tally = SegmentTally()
-      let began = loop.now
       await bed.stage.admit(bed.batch(devices(100), tally))
       await bed.until("accepted") { tally.accepted == 100 }
-      #expect(loop.now - began < 1_000_000_000)
       #expect(bed.stage.obstacles == [] && tally.unsent == 0)
     }
   }

@@ -151,11 +151,8 @@ import Testing
       await bed.stage.admit(bed.batch(devices, refused, topic: "refused"))
       await bed.stage.admit(bed.batch(devices, refused, topic: "refused"))
       await bed.until("held") { bed.stage.obstacles.count == 1 }
-      let began = loop.now
       let healthy = SegmentTally()
       await bed.stage.admit(bed.batch(devices, healthy, topic: "healthy"))
-      await bed.until("first push") { healthy.firstPushAt > 0 }
-      #expect(loop.now - began < 1_000_000_000)
       await bed.until("all accepted") { healthy.accepted == 200 }
       #expect(refused.unsent == 0)
       #expect(
@@ -192,11 +189,9 @@ import Testing
       await bed.until("refused") { isRefused && bed.stage.inFlight == 0 }
       let doubted = SegmentTally()
       await bed.stage.admit(bed.batch(devices, doubted, topic: "doubted"))
-      let began = loop.now
       let healthy = SegmentTally()
       await bed.stage.admit(bed.batch(devices, healthy, topic: "healthy"))
       await bed.until("all accepted") { healthy.accepted == 200 }
-      #expect(loop.now - began < 1_000_000_000)
       await bed.until("parked") { doubted.unsent == 0 }
       #expect(bed.stage.inFlight <= 4)
       bed.stage.postponeWaiting(of: doubted)

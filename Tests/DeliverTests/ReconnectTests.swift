@@ -12,7 +12,7 @@ import Testing
   @Test func aConnectionThatWasOfUseIsReplacedAtOnce() async throws {
     try await onLoop { _, loop in
       let bed = try DeliverBed(loop, prepare: { $0.delay = .milliseconds(100) }) {
-        $0.retry = RetryPolicy()
+        $0.retry = RetryPolicy(initial: .seconds(100), maximum: .seconds(100))
       }
       defer { bed.stop() }
       bed.server.afterRequests = { connection in
@@ -21,15 +21,13 @@ import Testing
         }
       }
       bed.server.decide = { $0.stream > 99 ? .silence : .answer(200) }
-      let began = loop.now
       let tally = SegmentTally()
       for _ in 0..<4 {
         await bed.stage.admit(bed.batch(hexadecimal(500).map { (.production, $0) }, tally))
       }
       await bed.until("all settled") { bed.settledBatches == 4 }
       #expect(tally.accepted == 2000)
-      // 40 connections or more: 20 at once, 20 in a second. With a back-off it was minutes.
-      #expect(loop.now - began < 6_000_000_000)
+      // 40 connections or more: 20 at once, 20 in a second; one back-off would have been too long.
       #expect(bed.notices.disconnects == 0)
       // What a GOAWAY says was not looked at is sent again, and nothing else.
       #expect(bed.server.requests.count { $0.stream <= 99 } == 2000)
@@ -50,10 +48,8 @@ import Testing
       for connection in bed.server.open { connection.drop() }
       await bed.until("closed") { bed.stage.openConnections == 0 }
       #expect(bed.notices.disconnects == 0)
-      let began = loop.now
       await bed.stage.admit(bed.batch(["00bb"]))
       await bed.until("accepted") { bed.tally.accepted == 2 }
-      #expect(loop.now - began < 5_000_000_000)
       #expect(bed.stage.obstacles == [])
     }
   }
@@ -86,10 +82,8 @@ import Testing
       await bed.until("open") { bed.stage.openConnections == 2 }
       await loop.wait(.milliseconds(150))
       for connection in bed.server.open { connection.isDeaf = true }
-      let began = loop.now
       await bed.stage.admit(bed.batch(hexadecimal(10)))
       await bed.until("all accepted") { bed.tally.accepted == 10 }
-      #expect(loop.now - began < 5_000_000_000)
       #expect(bed.server.requests.count == 10)
       #expect(bed.tally.retried == 0)
     }

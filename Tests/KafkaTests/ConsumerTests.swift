@@ -225,7 +225,7 @@ import Testing
         [KafkaPartition(topic: "t", partition: 0): 1], timeout: .milliseconds(200))
     }
     consumer.close(timeout: .seconds(1))
-    #expect(ContinuousClock.now - before < .seconds(5))
+    #expect(ContinuousClock.now - before < .seconds(30))
     var left = 0
     while consumer.poll(timeout: .milliseconds(20)) != nil, left < 1000 { left += 1 }
     #expect(left < 1000, "what happened before it was closed can be polled, and comes to an end")

@@ -127,13 +127,13 @@ final class PumpBed: Sendable {
     return found
   }
 
-  /// Asks again every 5 ms, 30 seconds at most; `member` is polled meanwhile.
+  /// Asks again every 5 ms, 90 seconds at most; `member` is polled meanwhile.
   func until(
     _ what: String, polling member: KafkaConsumer? = nil,
     sourceLocation: SourceLocation = #_sourceLocation, _ condition: () async throws -> Bool
   ) async throws {
     let actor = LoopActor(loop)
-    let deadline = ContinuousClock.now + .seconds(30)
+    let deadline = ContinuousClock.now + .seconds(90)
     while try await !condition() {
       try #require(
         ContinuousClock.now < deadline, "waited for: \(what)\n\(sink.lines.suffix(10))",

@@ -167,13 +167,12 @@ import Testing
 
   @Test func refusesAHugeFileByItsSize() throws {
     let fixture = try SettingsFixture("")
-    #expect(truncate(fixture.file, 100 << 20) == 0)
-    let started = ContinuousClock.now
+    // Nobody reads a tebibyte: it would not come to an end.
+    #expect(truncate(fixture.file, 1 << 40) == 0)
     #expect(
       fixture.findings() == [
-        "the configuration fanfare.yaml is 104857600 bytes long, at most 1048576 are read"
+        "the configuration fanfare.yaml is 1099511627776 bytes long, at most 1048576 are read"
       ])
-    #expect(ContinuousClock.now - started < .seconds(1), "it was read")
   }
 
   @Test func saysWhyAFileCannotBeRead() throws {
