@@ -33,8 +33,11 @@ package final class SegmentTally {
   /// nothing does.
   package var obstacle: String?
 
+  /// Its pushes leave as stragglers when their route is slow and others go on. Stragglers wait for
+  /// their turn instead: they have left a segment once, and are not written over and over.
+  package var mayStraggle = true
   /// Admitted pushes that could be sent and have not been. When it is 0, whatever is left waits:
-  /// for an answer, for its next try, or for a route that is closed.
+  /// for an answer, for its next try, or for a route that is closed or too slow.
   package private(set) var unsent = 0
   /// Called each time that `unsent` falls to 0.
   package var whenNothingIsUnsent: () -> Void = {}

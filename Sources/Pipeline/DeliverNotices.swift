@@ -39,6 +39,8 @@ extension Log {
     case .credentialsRefused:
       "APNs refuses our credentials, and pushes of this topic wait: "
         + "check apns.key_file, key_id, team_id and the app's topic"
+    case .slow:
+      "APNs takes pushes of this environment slowly; what is too much waits, all others go on"
     case .noToken: "no provider token, and nothing is sent: check apns.key_file"
     }
   }

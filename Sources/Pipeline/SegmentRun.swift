@@ -29,6 +29,7 @@ final class SegmentRun {
     self.vacate = vacate
     progress = SegmentProgress(tally: tally, loop: loop)
     index = claim.segment.stragglers.map { StragglerIndex($0) }
+    tally.mayStraggle = index == nil
   }
 
   func leavePlace() {

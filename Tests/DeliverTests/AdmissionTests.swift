@@ -66,35 +66,3 @@ import Testing
     }
   }
 }
-
-/// Confined to the loop.
-private final class AdmissionLog {
-  private let bed: DeliverBed
-  private(set) var admitted: [Int] = []
-  private(set) var most = 0
-  private var calls = 0
-
-  init(_ bed: DeliverBed) { self.bed = bed }
-
-  /// Returns when the call has begun: tasks of their own would begin in any order.
-  func admit(_ number: Int, count: Int) async {
-    let caller = LoopActor(bed.loop)
-    let call = Confined(self)
-    let earlier = calls
-    Task { await caller.run { _ in await call.value.run(number, count) } }
-    await bed.until("call \(number) has begun") { calls > earlier }
-  }
-
-  private func run(_ number: Int, _ count: Int) async {
-    calls += 1
-    await bed.stage.admit(bed.batch(hexadecimal(count)))
-    admitted.append(number)
-    most = max(most, bed.stage.readyCount)
-  }
-}
-
-/// Carries an object of the loop into a task that runs on the same loop, and nowhere else.
-private struct Confined: @unchecked Sendable {
-  let value: AdmissionLog
-  init(_ value: AdmissionLog) { self.value = value }
-}

@@ -5,14 +5,16 @@ import Model
 /// settles each push with its outcome. Steps of a push: admit → wait for a stream → send → judge
 /// the answer → settle, or wait out a back-off and again. Confined to its lane's loop.
 package final class DeliverStage {
-  private let options: DeliverOptions
-  private let loop: EventLoop
-  private let routes: [APNsEnvironment: Route]
-  private var waiting: [Waiter] = []
+  let options: DeliverOptions
+  let loop: EventLoop
+  let routes: [APNsEnvironment: Route]
+  var waiting: [Waiter] = []
   /// Routes for which one that waited is on its way.
-  private var admitting: Set<APNsEnvironment> = []
+  var admitting: Set<APNsEnvironment> = []
+  /// Routes are looked at again soon.
+  var isLooking = false
   private var ticker: LoopTimer?
-  private var isStopped = false
+  private(set) var isStopped = false
   private static let tickInterval: Duration = .milliseconds(500)
 
   package init(
@@ -47,60 +49,10 @@ package final class DeliverStage {
     for route in routes.values { route.stop() }
     let waiting = waiting
     self.waiting = []
-    for waiter in waiting { waiter.continuation.resume() }
+    for waiter in waiting { waiter.continuation.resume(returning: waiter.environments) }
   }
 
-  // MARK: admission
-
-  private struct Waiter {
-    let environments: Set<APNsEnvironment>
-    let topic: String
-    let continuation: CheckedContinuation<Void, Never>
-  }
-
-  /// Queues a sealed batch, after waiting until fewer than `readyPushes` wait for a stream of each
-  /// environment that it has pushes for, in the order of the calls. This is where backpressure
-  /// begins: who waits here reads no further page. Nobody waits for an environment or topic that
-  /// cannot be sent to. Each push gets its outcome through the batch, or leaves it as a straggler.
-  package func admit(_ batch: PushBatch) async {
-    let environments = Set(routes.keys.filter { batch.hasPushes(for: $0) })
-    let topic = batch.headers.topic
-    if !isStopped, mustWait(environments, topic) {
-      await withCheckedContinuation {
-        waiting.append(Waiter(environments: environments, topic: topic, continuation: $0))
-      }
-      admitting.subtract(environments)
-    }
-    for environment in environments { routes[environment]?.append(batch) }
-    if batch.unsettled > 0 { rejectUnroutable(batch) }
-    admitWaiting()
-  }
-
-  private func mustWait(_ environments: Set<APNsEnvironment>, _ topic: String) -> Bool {
-    isFull(environments, topic) || !admitting.isDisjoint(with: environments)
-      || waiting.contains { !$0.environments.isDisjoint(with: environments) }
-  }
-
-  private func isFull(_ environments: Set<APNsEnvironment>, _ topic: String) -> Bool {
-    environments.contains { routes[$0]?.isFull(for: topic) ?? false }
-  }
-
-  /// Lets in who waited longest for each environment. One at a time: each may bring a whole batch.
-  /// It calls this again when it has.
-  private func admitWaiting() {
-    guard !waiting.isEmpty else { return }
-    var busy = admitting
-    waiting.removeAll { waiter in
-      let mayGo = busy.isDisjoint(with: waiter.environments)
-      busy.formUnion(waiter.environments)
-      guard mayGo, !isFull(waiter.environments, waiter.topic) else { return false }
-      admitting.formUnion(waiter.environments)
-      waiter.continuation.resume()
-      return true
-    }
-  }
-
-  private func rejectUnroutable(_ batch: PushBatch) {
+  func rejectUnroutable(_ batch: PushBatch) {
     for (index, entry) in batch.entries.enumerated() where routes[entry.environment] == nil {
       batch.settle(index, .rejected(.noRoute))
     }

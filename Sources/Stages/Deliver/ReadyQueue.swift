@@ -8,6 +8,8 @@ struct ReadyQueue {
     let batch: PushBatch
     var next: Int
     let end: Int
+    /// Monotonic nanoseconds.
+    let since: UInt64
   }
 
   private let environment: APNsEnvironment
@@ -33,9 +35,14 @@ struct ReadyQueue {
     isOurs(entry) && entry.history.refusals == 0
   }
 
+  /// When the batch came that is sent from next; nil when none waits.
+  var oldest: UInt64? { head < ranges.count ? ranges[head].since : nil }
+
   /// Takes pushes of `batch` that are for this environment, `limit` at most.
   /// - Returns: how many, and the index behind the last that was looked at.
-  mutating func append(_ batch: PushBatch, atMost limit: Int = .max) -> (taken: Int, end: Int) {
+  mutating func append(
+    _ batch: PushBatch, atMost limit: Int = .max, at now: UInt64 = 0
+  ) -> (taken: Int, end: Int) {
     let entries = batch.entries
     var taken = 0
     var ordinary = 0
@@ -52,7 +59,7 @@ struct ReadyQueue {
       }
       end += 1
     }
-    if ordinary > 0 { ranges.append(Range(batch: batch, next: 0, end: end)) }
+    if ordinary > 0 { ranges.append(Range(batch: batch, next: 0, end: end, since: now)) }
     count += taken
     return (taken, end)
   }

@@ -24,7 +24,8 @@ extension Route {
     isOpen = kind == nil
     let patience = options.closedAfter.nanoseconds
     for topic in topics {
-      topic.setOpen(isOpen && !topic.gate.isClosed(at: loop.now, patience: patience))
+      let isClosed = topic.gate.isClosed(at: loop.now, patience: patience)
+      topic.set(open: isOpen && !isClosed, lags: lags)
     }
     if kind != obstacle?.kind {
       if let obstacle { options.report(.obstacleEnded(obstacle)) }
@@ -62,6 +63,45 @@ extension Route {
     return true
   }
 
+  // MARK: slowness
+
+  func lookAtCongestion(_ now: UInt64) {
+    let oldest = topics.lazy.filter { $0.isOpen && $0.gate.isOpen }.compactMap(\.queue.oldest).min()
+    // What nothing can be sent over is closed, or will be: that is another matter.
+    if !isOpen || openConnections == 0 { lastUnableAt = now }
+    congestion.look(
+      oldest: oldest.map { max($0, lastUnableAt) }, bound: options.readyPushes,
+      patience: options.congestedAfter.nanoseconds,
+      at: now)
+  }
+
+  var isSlow: Bool { isOpen && congestion.isSlow }
+  var isLagging: Bool { isOpen && congestion.isLagging }
+
+  /// Whether somebody could be held up by another route. Production is what a worker is for; pushes
+  /// of the sandbox are the exception.
+  func isInUse(at now: UInt64) -> Bool {
+    isOpen
+      && (environment == .production
+        || (lastAppendedAt > 0 && now &- lastAppendedAt < Congestion.memory))
+  }
+
+  func set(lags: Bool, yields: Bool) {
+    if lags != self.lags {
+      self.lags = lags
+      for topic in topics { topic.set(open: topic.isOpen, lags: lags) }
+    }
+    guard yields != self.yields else { return }
+    self.yields = yields
+    if yields {
+      slowness = begin(.slow, topic: nil, reason: "pushes come faster than it takes them")
+    } else if let ended = slowness {
+      options.report(.obstacleEnded(ended))
+      slowness = nil
+    }
+    whenReadyMayHaveShrunk()
+  }
+
   private func begin(
     _ kind: RouteObstacle.Kind, topic: String?, reason: String
   ) -> RouteObstacle {
@@ -94,9 +134,11 @@ extension Route {
 
   // MARK: what operators see
 
-  var obstacles: [RouteObstacle] { (obstacle.map { [$0] } ?? []) + topics.compactMap(\.obstacle) }
+  var obstacles: [RouteObstacle] {
+    [obstacle, slowness].compactMap { $0 } + topics.compactMap(\.obstacle)
+  }
 
   func obstacle(for topic: String) -> RouteObstacle? {
-    obstacle ?? topics.first { $0.name == topic }?.obstacle
+    obstacle ?? topics.first { $0.name == topic }?.obstacle ?? slowness
   }
 }

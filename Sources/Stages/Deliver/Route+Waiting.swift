@@ -40,10 +40,10 @@ extension Route {
     push.batch.postpone(push.index, history: push.history)
   }
 
-  /// Takes out every push of a segment that cannot be sent now, as stragglers.
+  /// Takes out every push of a segment that cannot be sent now, or not soon, as stragglers.
   func postponeWaiting(of tally: SegmentTally) {
     var waiting = retries.take(of: tally)
-    for topic in topics where !topic.isOpen { waiting += topic.queue.take(of: tally) }
+    for topic in topics where !topic.counts(tally) { waiting += topic.queue.take(of: tally) }
     waiting += suspects.take(of: tally)
     for push in waiting { postpone(push) }
   }
@@ -62,7 +62,7 @@ extension Route {
     _ = suspects.take(of: tally)
     for topic in topics {
       let taken = topic.queue.take(of: tally)
-      if topic.isOpen { tally.noLongerUnsent(taken.count(where: \.isFirst)) }
+      if topic.counts(tally) { tally.noLongerUnsent(taken.count(where: \.isFirst)) }
     }
     whenReadyMayHaveShrunk()
   }

@@ -2,9 +2,10 @@ import EventLoop
 import Model
 
 /// The way of a lane's pushes to one of Apple's environments. What is ready stands in a queue for
-/// each topic, and topics take turns; here it is handed out. What becomes of it is judged in
-/// Route+Answers; what waits is in Route+Waiting, the connections in Route+Connections, whether
-/// pushes can be sent at all in Route+Obstacles. Confined to its lane's loop.
+/// each topic, and topics take turns; here it is handed out. It comes in by Route+TakingIn; what
+/// becomes of it is judged in Route+Answers; what waits is in Route+Waiting, the connections in
+/// Route+Connections, whether pushes can be sent at all in Route+Obstacles.
+/// Confined to its lane's loop.
 final class Route {
   let environment: APNsEnvironment
   let target: APNsRoute
@@ -22,6 +23,18 @@ final class Route {
   private static let maximumIdleTopics = 256
   /// A topic's credentials were refused lately.
   var isWatching = false
+
+  var congestion = Congestion()
+  /// When it was looked at last and had no connection.
+  var lastUnableAt: UInt64 = 0
+  /// It lags behind others that are in use: segments keep no places for it.
+  var lags = false
+  /// It is slow, and others go on: those that go there do not wait for it.
+  var yields = false
+  /// Shown to operators while it yields.
+  var slowness: RouteObstacle?
+  /// When a batch for it came last; 0 when none has.
+  var lastAppendedAt: UInt64 = 0
 
   var retries = RetryQueue()
   var retryTimer: LoopTimer?
@@ -82,51 +95,6 @@ final class Route {
     stopConnections()
   }
 
-  // MARK: taking in
-
-  /// Whether a batch of this topic should wait for room. Never for what could not be sent anyway.
-  func isFull(for name: String) -> Bool {
-    guard isOpen, readyCount >= options.readyPushes else { return false }
-    if let topic = topics.first(where: { $0.name == name }) {
-      guard topic.isOpen else { return false }
-      if !topic.gate.isOpen { return topic.queue.count >= options.readyPushes }
-    }
-    // What waits for a topic's credentials to be found good takes nobody else's room.
-    let moving = topics.reduce(0) { $0 + ($1.isOpen && $1.gate.isOpen ? $1.queue.count : 0) }
-    return moving >= options.readyPushes
-  }
-
-  func append(_ batch: PushBatch) {
-    let topic = topic(named: batch.headers.topic)
-    let room = topic.isOpen ? Int.max : max(0, options.waitingPushes - waitingCount)
-    let (taken, end) = topic.queue.append(batch, atMost: room)
-    if topic.isOpen { batch.tally.willSend(taken) }
-    if taken < batch.entries.count { appendOthers(of: batch, from: end) }
-    start()
-    schedulePump()
-  }
-
-  /// What an ordinary queue does not take: suspects, and pushes for which there is no room to wait.
-  private func appendOthers(of batch: PushBatch, from end: Int) {
-    let entries = batch.entries
-    for index in entries.indices where entries[index].environment == environment {
-      let push = ReadyPush(batch: batch, index: index, history: entries[index].history)
-      if push.history.losses > 0 {
-        suspect(push)
-      } else if index >= end {
-        postpone(push)
-      }
-    }
-  }
-
-  func topic(named name: String) -> TopicQueue {
-    if let topic = topics.last, topic.name == name { return topic }
-    if let topic = topics.first(where: { $0.name == name }) { return topic }
-    let topic = TopicQueue(name: name, environment: environment, isOpen: isOpen)
-    topics.append(topic)
-    return topic
-  }
-
   // MARK: handing out
 
   func schedulePump() {
@@ -159,22 +127,28 @@ final class Route {
     let ordinary = seats.count - 1
     nextSeat = (nextSeat + 1) % ordinary
     for offset in 0..<ordinary {
-      guard let connection = seats[(nextSeat + offset) % ordinary].connection,
-        connection.isProven(at: now)
-      else { continue }
-      var room = connection.capacity
-      while room > 0, connection.hasWindow(), let topic = nextTopic(now), let push = topic.next() {
-        guard mayGo(push, round) else {
-          topic.left(push)
-          withhold(push, round)
-          continue
-        }
-        guard dispatch(push, of: topic, on: connection, round) else {
-          topic.undo(push)
-          break
-        }
-        room -= 1
+      if let connection = seats[(nextSeat + offset) % ordinary].connection {
+        fill(connection, round)
       }
+    }
+  }
+
+  func fill(_ connection: APNsConnection, _ round: Round) {
+    guard connection.isProven(at: round.now) else { return }
+    var room = connection.capacity
+    while room > 0, connection.hasWindow(), let topic = nextTopic(round.now),
+      let push = topic.next()
+    {
+      guard mayGo(push, round) else {
+        topic.left(push)
+        withhold(push, round)
+        continue
+      }
+      guard dispatch(push, of: topic, on: connection, round) else {
+        topic.undo(push)
+        break
+      }
+      room -= 1
     }
   }
 
@@ -223,6 +197,7 @@ final class Route {
     case .sent:
       if sent.isProbe { topic.gate.probeSent(at: round.now) }
       lastMovedAt = round.now
+      congestion.take()
       let tally = push.tally
       if tally.firstPushAt == 0 { tally.firstPushAt = round.wall }
       tally.lastPushAt = round.wall

@@ -10,6 +10,8 @@ package struct RouteObstacle: Sendable, Equatable {
     case credentialsRefused
     /// Our key signs no provider token.
     case noToken
+    /// It takes pushes, but more slowly than they come. What is too much waits elsewhere.
+    case slow
   }
 
   package let kind: Kind
@@ -36,6 +38,7 @@ extension RouteObstacle: CustomStringConvertible {
   package var description: String {
     switch kind {
     case .unreachable: "\(environment.name): unreachable (\(reason))"
+    case .slow: "\(environment.name): slow (\(reason))"
     case .noToken: "\(environment.name): no provider token (\(reason))"
     case .credentialsRefused: "\(environment.name) \(topic ?? "every topic"): \(reason)"
     }

@@ -5,8 +5,10 @@ final class TopicQueue {
   let name: String
   var queue: ReadyQueue
   var gate = CredentialGate()
-  /// `SegmentTally.unsent` counts what is here: the route is open and credentials are not refused.
-  var isOpen: Bool
+  /// What is here can be sent: the route is open and credentials are not refused.
+  private(set) var isOpen: Bool
+  /// The route lags behind others: segments do not keep their places for what is here.
+  private(set) var lags = false
   /// Shown to operators while credentials are refused.
   var obstacle: RouteObstacle?
 
@@ -24,12 +26,12 @@ final class TopicQueue {
 
   /// A push has left the queue, for a connection or for good.
   func left(_ push: ReadyPush) {
-    if isOpen, push.isFirst { push.tally.noLongerUnsent() }
+    if push.isFirst, counts(push.tally) { push.tally.noLongerUnsent() }
   }
 
   /// A push comes to the queue, again or from where it waited.
   func take(_ push: ReadyPush) {
-    if isOpen, push.isFirst { push.tally.willSend(1) }
+    if push.isFirst, counts(push.tally) { push.tally.willSend(1) }
     undo(push)
   }
 
@@ -38,11 +40,16 @@ final class TopicQueue {
     if push.history.refusals > 0 { queue.putAside(push) } else { queue.putBack(push) }
   }
 
-  func setOpen(_ open: Bool) {
-    guard open != isOpen else { return }
+  /// Whether `SegmentTally.unsent` counts what a segment has here.
+  func counts(_ tally: SegmentTally) -> Bool { isOpen && !(lags && tally.mayStraggle) }
+
+  func set(open: Bool, lags: Bool) {
+    guard open != isOpen || lags != self.lags else { return }
+    let firsts = queue.firsts.map { (item: $0, counted: counts($0.tally)) }
     isOpen = open
-    for item in queue.firsts {
-      if open { item.tally.willSend(item.count) } else { item.tally.noLongerUnsent(item.count) }
+    self.lags = lags
+    for (item, counted) in firsts where counted != counts(item.tally) {
+      if counted { item.tally.noLongerUnsent(item.count) } else { item.tally.willSend(item.count) }
     }
   }
 
