@@ -33,10 +33,41 @@ import Testing
       #expect(tally.rejections.map(\.reason) == [.unanswered])
       #expect(bed.server.count(guilty) == SuspectQueue.maximumLosses)
       let duplicates = bed.server.requests.count - 3000
-      #expect(duplicates <= 200 + SuspectQueue.together + SuspectQueue.maximumLosses)
-      // The two of ordinary traffic, one more after the loss, and the suspects'.
-      #expect(bed.server.connections.count <= 2 + 1 + SuspectQueue.maximumLosses)
+      #expect(duplicates <= 200 + 200 / SuspectQueue.groups + SuspectQueue.maximumLosses)
+      // The two of ordinary traffic, one more after the loss, and helpers.
+      #expect(bed.server.connections.count <= 2 + 1 + Route.helpers + SuspectQueue.maximumLosses)
       #expect(tally.unsent == 0)
+    }
+  }
+
+  /// The server reads what is there, answers later, and closes the connection when one of many
+  /// tokens is due.
+  @Test func manyGuiltyTokensCostTheOthersLittle() async throws {
+    try await onLoop { _, loop in
+      let bed = try DeliverBed(loop) {
+        $0.retry = RetryPolicy(initial: .milliseconds(200), maximum: .seconds(30))
+      }
+      defer { bed.stop() }
+      let tokens = devices(6000)
+      let guilty = Set(stride(from: 150, to: 6000, by: 300).map { tokens[$0].token })
+      bed.server.delay = .milliseconds(5)
+      bed.server.decide = { [unowned server = bed.server] request in
+        guard guilty.contains(request.token) else { return .answer(200) }
+        loop.schedule(after: .milliseconds(5)) { server.connections[request.connection].drop() }
+        return .silence
+      }
+      let tally = SegmentTally()
+      for first in stride(from: 0, to: 6000, by: 500) {
+        await bed.stage.admit(bed.batch(Array(tokens[first..<first + 500]), tally))
+      }
+      await bed.until("all settled") { bed.settledBatches == 12 }
+      #expect(tally.accepted == 6000 - guilty.count && tally.expired == 0)
+      #expect(tally.rejections.map(\.reason) == [.unanswered])
+      #expect(tally.rejections.map(\.count) == [guilty.count])
+      let duplicates = bed.server.requests.count { !guilty.contains($0.token) } - tally.accepted
+      // What was in flight at first, and little with each of the others.
+      #expect(duplicates <= 2 * 250 + guilty.count * 30)
+      #expect(tally.unsent == 0 && bed.stage.inFlight == 0)
     }
   }
 
@@ -99,29 +130,43 @@ import Testing
     }
   }
 
-  @Test func fewGoTogetherAndThoseLostTwiceAlone() throws {
+  @Test func whatWasLostTogetherIsDividedUntilOneIsAlone() throws {
     let batch = try onePush()
-    func push(_ losses: UInt8) -> ReadyPush {
+    func pushes(_ count: Int, losses: UInt8) -> [ReadyPush] {
       let history = PushHistory(tries: 0, losses: losses, refusals: 0, mayHaveArrived: true)
-      return ReadyPush(batch: batch, index: 0, history: history)
+      return (0..<count).map { ReadyPush(batch: batch, index: $0, history: history) }
     }
     var queue = SuspectQueue()
-    for _ in 0..<50 { queue.append(push(1)) }
-    var inFlight = 0
-    while queue.next(inFlight: inFlight) != nil { inFlight += 1 }
-    #expect(inFlight == SuspectQueue.together)
-    queue.append(push(2))
-    queue.append(push(2))
-    // Nobody joins those in flight while one waits to be alone.
-    #expect(queue.next(inFlight: 1) == nil)
-    for _ in 0..<2 {
-      let alone = queue.next(inFlight: 0)
-      #expect(alone?.history.losses == 2)
-      #expect(queue.next(inFlight: 1) == nil)
-    }
-    #expect(queue.next(inFlight: 0)?.history.losses == 1)
-    #expect(queue.next(inFlight: 1)?.history.losses == 1)
-    #expect(queue.count == 50 - SuspectQueue.together - 2)
+    queue.append(pushes(1, losses: 2))
+    queue.append(pushes(500, losses: 1))
+    #expect(queue.count == 501 && queue.groupCount == 1 + SuspectQueue.groups)
+    // No more than the connection takes.
+    #expect(queue.nextGroup(atMost: 1).count == 1)
+    #expect(queue.nextGroup(atMost: 0).isEmpty)
+    var sizes: [Int] = []
+    while queue.count > 1 { sizes.append(queue.nextGroup(atMost: 1000).count) }
+    #expect(sizes == Array(repeating: 32, count: 15) + [19])
+    // The one that was lost alone comes last.
+    queue.append(pushes(16, losses: 2))
+    for _ in 0..<16 { #expect(queue.nextGroup(atMost: 1000).count == 1) }
+    #expect(queue.count == 1 && queue.groupCount == 1)
+    #expect(queue.nextGroup(atMost: 1000).map(\.history.losses) == [2])
+    #expect(queue.nextGroup(atMost: 1000).isEmpty && queue.groupCount == 0)
+  }
+
+  @Test func takesOutASegmentsPushesAndThoseThatExpired() throws {
+    let first = try onePush()
+    let second = try onePush()
+    let once = PushHistory(tries: 0, losses: 1, refusals: 0, mayHaveArrived: true)
+    let twice = PushHistory(tries: 0, losses: 2, refusals: 0, mayHaveArrived: true)
+    var queue = SuspectQueue()
+    queue.append(
+      (0..<40).map { ReadyPush(batch: $0 % 2 == 0 ? first : second, index: $0, history: once) })
+    queue.append([ReadyPush(batch: first, index: 40, history: twice)])
+    #expect(queue.take(of: first.tally).count == 21 && queue.count == 20)
+    #expect(queue.takeExpired(at: 0).isEmpty)
+    #expect(queue.takeExpired(at: .max).count == 20 && queue.count == 0)
+    #expect(queue.groupCount == 0)
   }
 
   private func onePush() throws -> PushBatch {

@@ -39,6 +39,8 @@ final class APNsConnection {
   /// Asked for a sign of life before it is sent on again.
   var isProving = false
   var goAwayReason: String?
+  /// Nothing else goes with what is in flight on it.
+  var carriesSuspects = false
   var hasWork = false
   var gotSettings = false
   let openedAt: UInt64
@@ -326,7 +328,7 @@ final class APNsConnection {
   private func settleUnanswered(_ item: StreamSlots.Slot, errorCode: UInt32) {
     let isRefused = errorCode == HTTP2ErrorCode.refusedStream
     if item.isReset {
-      route.lost(item.push)
+      route.lost([item.push])
     } else if isRefused, machine.phase == .draining {
       // A stream beyond the last one that a GOAWAY names was not looked at (RFC 9113, section 6.8).
       route.putBack(item.push)

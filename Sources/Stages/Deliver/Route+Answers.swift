@@ -6,6 +6,7 @@ extension Route {
   func accepted(_ push: ReadyPush) {
     lastAcceptedAt = loop.now
     lastMovedAt = loop.now
+    if push.history.losses == 0 { window.answered() }
     if isWatching { credentialsTaken(by: push) }
     push.batch.settle(push.index, .accepted)
   }
@@ -19,11 +20,19 @@ extension Route {
     return push
   }
 
-  /// It was in flight when its connection was lost, or was never answered.
-  func lost(_ push: ReadyPush) {
-    var push = back(push)
-    push.history.countLoss()
-    suspect(push)
+  /// They were in flight when their connection was lost; or one was never answered.
+  func lost(_ pushes: [ReadyPush]) {
+    let lost = pushes.map { push in
+      var push = back(push)
+      push.history.countLoss()
+      return push
+    }
+    if let push = lost.first, lost.count == 1, !push.isAbandoned,
+      push.history.losses >= SuspectQueue.maximumLosses
+    {
+      return push.batch.settle(push.index, .rejected(.unanswered))
+    }
+    suspect(lost)
   }
 
   /// The server ended the stream without an answer.
@@ -48,6 +57,7 @@ extension Route {
     let answer = Answer(body: body)
     let push = back(push)
     lastMovedAt = loop.now
+    if push.history.losses == 0 { window.answered() }
     let disposition = RejectionTable.disposition(status: status, reason: answer.reason)
     switch disposition {
     case .hold, .renewToken, .retry, .retryElsewhere: break

@@ -38,14 +38,18 @@ extension Route {
   /// What an ordinary queue does not take: suspects, and pushes for which there is no room to wait.
   private func appendOthers(of batch: PushBatch, from end: Int) {
     let entries = batch.entries
+    var lost: [ReadyPush] = []
     for index in entries.indices where entries[index].environment == environment {
       let push = ReadyPush(batch: batch, index: index, history: entries[index].history)
-      if push.history.losses > 0 {
-        suspect(push)
+      if push.history.losses > 1 {
+        suspect([push])
+      } else if push.history.losses > 0 {
+        lost.append(push)
       } else if index >= end {
         postpone(push)
       }
     }
+    suspect(lost)
   }
 
   func topic(named name: String) -> TopicQueue {

@@ -20,18 +20,16 @@ extension Route {
   /// Puts a push where it will be sent from.
   func enqueue(_ push: ReadyPush) {
     guard !push.isAbandoned else { return }
-    if push.history.losses > 0 { return suspects.append(push) }
+    if push.history.losses > 0 { return suspects.append([push]) }
     topic(named: push.topic).take(push)
   }
 
-  /// A push that may be why a connection was lost.
-  func suspect(_ push: ReadyPush) {
-    guard !push.isAbandoned else { return }
-    guard push.history.losses < SuspectQueue.maximumLosses else {
-      return push.batch.settle(push.index, .rejected(.unanswered))
-    }
-    guard waitingCount < options.waitingPushes else { return postpone(push) }
-    suspects.append(push)
+  /// Pushes that were lost together: one of them may be why.
+  func suspect(_ lost: [ReadyPush]) {
+    let wanted = lost.filter { !$0.isAbandoned }
+    let room = max(0, options.waitingPushes - waitingCount)
+    for push in wanted.dropFirst(room) { postpone(push) }
+    suspects.append(Array(wanted.prefix(room)))
     schedulePump()
   }
 

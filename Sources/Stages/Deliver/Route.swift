@@ -4,7 +4,7 @@ import Model
 /// The way of a lane's pushes to one of Apple's environments. What is ready stands in a queue for
 /// each topic, and topics take turns; here it is handed out. It comes in by Route+TakingIn; what
 /// becomes of it is judged in Route+Answers; what waits is in Route+Waiting, the connections in
-/// Route+Connections, whether pushes can be sent at all in Route+Obstacles.
+/// Route+Connections and Route+Helpers, whether pushes can be sent at all in Route+Obstacles.
 /// Confined to its lane's loop.
 final class Route {
   let environment: APNsEnvironment
@@ -39,8 +39,9 @@ final class Route {
   var retries = RetryQueue()
   var retryTimer: LoopTimer?
   var suspects = SuspectQueue()
+  var window = LossWindow()
 
-  /// The last one is the suspects'.
+  /// Behind the ordinary ones those of the helpers.
   var seats: [Seat]
   /// GOAWAY or our own wish took them out; they live until what is in flight is answered.
   var retiring: [APNsConnection] = []
@@ -81,7 +82,7 @@ final class Route {
     self.tokens = tokens
     self.loop = loop
     self.random = random
-    seats = Array(repeating: Seat(), count: options.connectionsPerRoute + 1)
+    seats = Array(repeating: Seat(), count: options.connectionsPerRoute + Self.helpers)
   }
 
   /// Pushes that can be sent and wait for a stream.
@@ -123,19 +124,20 @@ final class Route {
     guard let token = providerToken(now: now) else { return }
     wakeResting()
     let round = Round(now: now, wall: options.wallClock(), token: token)
-    fillSuspects(round)
-    let ordinary = seats.count - 1
+    if suspects.count > 0 { fillSuspects(round) }
+    let ordinary = ordinarySeats.count
     nextSeat = (nextSeat + 1) % ordinary
     for offset in 0..<ordinary {
       if let connection = seats[(nextSeat + offset) % ordinary].connection {
         fill(connection, round)
       }
     }
+    if isCareful { fillHelpers(round) }
   }
 
   func fill(_ connection: APNsConnection, _ round: Round) {
     guard connection.isProven(at: round.now) else { return }
-    var room = connection.capacity
+    var room = min(connection.capacity, window.limit - connection.inFlight)
     while room > 0, connection.hasWindow(), let topic = nextTopic(round.now),
       let push = topic.next()
     {
@@ -244,7 +246,7 @@ final class Route {
   func tick() {
     let now = loop.now
     for connection in seats.compactMap(\.connection) + retiring { connection.tick(now: now) }
-    closeIdleSuspects(now)
+    closeIdleHelpers(now)
     expireReady()
     if isOpen, readyCount == 0 { lastMovedAt = now }
     updateOpenness()

@@ -25,6 +25,9 @@ struct Seat {
   /// For one that carried fewer: a server of such habits is slow, but not out of order.
   private static let longestAfterSome: Duration = .seconds(5)
 
+  /// It went down with suspects while others were taken: they are why, and not the server.
+  mutating func forgive() { failures = 0 }
+
   /// How long to wait with the next connection.
   mutating func delay(after end: End, retry: RetryPolicy, chance: UInt64) -> Duration {
     switch end {
@@ -55,10 +58,12 @@ struct ConnectBudget {
   private var usedUntil: UInt64 = 0
 
   /// Nanoseconds until a connection may be opened; when 0, one is taken from the budget.
-  mutating func take(at now: UInt64) -> UInt64 {
+  ///
+  /// - Parameter isHelper: ordinary connections come first: half of the burst is theirs alone.
+  mutating func take(at now: UInt64, isHelper: Bool = false) -> UInt64 {
     let from = max(usedUntil, now)
     let ahead = from - now
-    let room = (Self.burst - 1) * Self.cost
+    let room = ((isHelper ? Self.burst / 2 : Self.burst) - 1) * Self.cost
     guard ahead <= room else { return ahead - room }
     usedUntil = from + Self.cost
     return 0

@@ -1,37 +1,57 @@
 import Model
 
 /// Pushes that were in flight in a lost connection, or were never answered: one of them may be why.
-/// They go over a connection of their own, so that ordinary traffic is disturbed once; those that
-/// were lost twice go alone, so that the guilty is known.
+/// Those that were lost together are sent again in some groups, each alone on a connection for
+/// helpers, so that ordinary traffic is disturbed once; what is lost with a group is divided again,
+/// until the guilty is known. A good push is sent again once or twice, whatever was lost with it.
 struct SuspectQueue {
-  /// What is sent again when one of them is guilty: few, and still 300 pushes a second at 100 ms.
-  static let together = 32
-  /// Lost in ordinary traffic, among suspects, and alone: it has had its chances.
+  /// How many groups those lost together make. With more, fewer are sent again for nothing, and all
+  /// take longer: of 235 (Apple's window) 15 go together, and of these each alone.
+  static let groups = 16
+  /// Lost in ordinary traffic, among suspects and alone, or alone twice: it has had its chances.
   static let maximumLosses = 3
 
-  private var several: [ReadyPush] = []
-  private var alone: [ReadyPush] = []
-  /// One that must be alone is in flight.
-  private var isAlone = false
-
-  var count: Int { several.count + alone.count }
-
-  mutating func append(_ push: ReadyPush) {
-    if push.history.losses > 1 { alone.append(push) } else { several.append(push) }
+  private struct Lineup {
+    var pushes: [ReadyPush]
+    /// Size of a group.
+    let together: Int
   }
 
-  /// The next to be sent while `inFlight` of them are.
-  mutating func next(inFlight: Int) -> ReadyPush? {
-    if inFlight == 0 {
-      isAlone = false
-      if let push = alone.popLast() {
-        isAlone = true
-        return push
-      }
+  private var lineups: [Lineup] = []
+  /// Lost alone: very likely guilty, so that all others go first.
+  private var likely: [ReadyPush] = []
+  private(set) var count = 0
+
+  /// Takes what was lost together.
+  mutating func append(_ lost: [ReadyPush]) {
+    guard let first = lost.first else { return }
+    count += lost.count
+    if lost.count == 1, first.history.losses > 1 {
+      likely.append(first)
+    } else {
+      let together = (lost.count + Self.groups - 1) / Self.groups
+      lineups.append(Lineup(pushes: lost, together: together))
     }
-    // Who must be alone waits for those in flight, and nobody is added to them.
-    guard !isAlone, alone.isEmpty || inFlight == 0, inFlight < Self.together else { return nil }
-    return several.popLast()
+  }
+
+  /// Groups that wait.
+  var groupCount: Int {
+    lineups.reduce(likely.count) { $0 + ($1.pushes.count + $1.together - 1) / $1.together }
+  }
+
+  /// The next that go together; empty when none wait.
+  mutating func nextGroup(atMost limit: Int) -> [ReadyPush] {
+    guard limit > 0, count > 0 else { return [] }
+    guard !lineups.isEmpty else {
+      count -= 1
+      return [likely.removeFirst()]
+    }
+    let size = min(lineups[0].together, lineups[0].pushes.count, limit)
+    let group = Array(lineups[0].pushes.suffix(size))
+    lineups[0].pushes.removeLast(size)
+    if lineups[0].pushes.isEmpty { lineups.removeFirst() }
+    count -= size
+    return group
   }
 
   mutating func takeExpired(at milliseconds: Int64) -> [ReadyPush] {
@@ -41,10 +61,17 @@ struct SuspectQueue {
   mutating func take(of tally: SegmentTally) -> [ReadyPush] { take { $0.tally === tally } }
 
   private mutating func take(where isWanted: (ReadyPush) -> Bool) -> [ReadyPush] {
-    let taken = several.filter(isWanted) + alone.filter(isWanted)
-    guard !taken.isEmpty else { return [] }
-    several.removeAll(where: isWanted)
-    alone.removeAll(where: isWanted)
+    guard count > 0 else { return [] }
+    var taken = likely.filter(isWanted)
+    if !taken.isEmpty { likely.removeAll(where: isWanted) }
+    for index in lineups.indices {
+      let some = lineups[index].pushes.filter(isWanted)
+      guard !some.isEmpty else { continue }
+      taken += some
+      lineups[index].pushes.removeAll(where: isWanted)
+    }
+    lineups.removeAll { $0.pushes.isEmpty }
+    count -= taken.count
     return taken
   }
 }

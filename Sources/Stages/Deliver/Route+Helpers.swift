@@ -1,0 +1,76 @@
+import EventLoop
+import Model
+
+/// Connections beside the ordinary ones, for trouble: they find out which push closes connections,
+/// and spread what is in flight while many do, so that little is lost with each.
+extension Route {
+  /// With the ordinary two, four times as much as goes over these with the same window; Apple asks
+  /// to spread pushes over connections, but not to open many at once.
+  static let helpers = 6
+  /// In nanoseconds: when a push was accepted not longer ago, the server is in order.
+  private static let takingFor: UInt64 = 2_000_000_000
+
+  private var helperSeats: Range<Int> { options.connectionsPerRoute..<seats.count }
+
+  var isCareful: Bool { window.isCareful(streams: options.streamsPerConnection) }
+
+  var isTaking: Bool { loop.now &- lastAcceptedAt < Self.takingFor }
+
+  var needsHelpers: Bool { suspects.count > 0 || isCareful }
+
+  /// One finds out about a single loss. When there are more, all do.
+  private func openHelpers(_ wanted: Int) {
+    for seat in helperSeats.prefix(isCareful ? wanted : min(wanted, 1))
+    where seats[seat].connection == nil && seats[seat].opening == nil {
+      open(seat)
+    }
+  }
+
+  /// Sends what may be why a connection was lost, a group at a time on each connection.
+  func fillSuspects(_ round: Round) {
+    openHelpers(suspects.groupCount)
+    for seat in helperSeats {
+      guard let connection = seats[seat].connection, connection.inFlight == 0,
+        connection.isProven(at: round.now), connection.hasWindow()
+      else { continue }
+      connection.carriesSuspects = true
+      for push in suspects.nextGroup(atMost: connection.capacity) {
+        send(push, on: connection, round)
+      }
+    }
+  }
+
+  private func send(_ push: ReadyPush, on connection: APNsConnection, _ round: Round) {
+    let topic = topic(named: push.topic)
+    guard mayGo(push, round) else { return withhold(push, round) }
+    guard topic.gate.isOpen else {
+      return wait(push, until: topic.gate.opensAt ?? round.now &+ 500_000_000)
+    }
+    // It never stood in the topic's queue, so that `unsent` does not count it.
+    var suspect = push
+    suspect.isFirst = false
+    if !dispatch(suspect, of: topic, on: connection, round) { suspects.append([push]) }
+  }
+
+  /// Helpers that find no suspects take ordinary pushes.
+  func fillHelpers(_ round: Round) {
+    guard suspects.count == 0 else { return }
+    if readyCount > 0 { openHelpers(helperSeats.count) }
+    for seat in helperSeats {
+      guard let connection = seats[seat].connection else { continue }
+      if connection.inFlight == 0 { connection.carriesSuspects = false }
+      if !connection.carriesSuspects { fill(connection, round) }
+    }
+  }
+
+  /// A helper goes when it has had nothing to do for a while.
+  func closeIdleHelpers(_ now: UInt64) {
+    guard suspects.count == 0 else { return }
+    for seat in helperSeats {
+      guard let connection = seats[seat].connection, connection.inFlight == 0,
+        now &- connection.lastUsedAt > 30_000_000_000
+      else { continue }
+      connection.retire("no suspects left")
+    }
+  }
+}
