@@ -212,6 +212,58 @@ final class LogFixture: Sendable {
     #expect(!limiter.admit(late, at: 10).writes)
   }
 
+  /// Who looks for one event's lines finds them, whatever else goes on.
+  @Test func linesOfDifferentEventsAreNoRepetitions() throws {
+    let log = fixture.log(repeatLimit: 2)
+    for number in 0..<2_000 {
+      log.info("fan-out started", ["event": .text("e\(number)"), "segments": 1])
+      log.with(["event": .text("e\(number)")]).notice("fan-out done")
+    }
+    for _ in 0..<5 { log.info("fan-out started", ["event": "again"]) }
+    #expect(fixture.sink.lines.count == 4_005 && log.statistics.suppressed == 0)
+    fixture.sink.removeAll()
+    for _ in 0..<5 {
+      for event in ["a", "b"] { log.warning("user passed over", ["event": .text(event)]) }
+    }
+    #expect(fixture.sink.lines.count == 4 && log.statistics.suppressed == 6)
+    log.flush()
+    let summaries = try (4..<6).map { try fixture.object($0) }
+    #expect(summaries.map { $0["event"] as? String } == ["a", "b"])
+    #expect(summaries.map { $0["repeated"] as? Int } == [3, 3])
+    // A line about nothing in particular is limited as before.
+    for _ in 0..<5 { log.info("waiting for partitions") }
+    #expect(fixture.sink.lines.count == 8)
+  }
+
+  /// However many events a fault hits, neither memory nor the log grows with them.
+  @Test func faultsOfManyEventsAreToldOnceTheTableIsFull() {
+    var limiter = RepeatLimiter(limit: 2, windowNanoseconds: 10)
+    let most = RepeatLimiter.maximumEventKeys
+    func key(_ event: Int) -> RepeatLimiter.Key {
+      .init(level: .warning, message: "broken", event: "e\(event)")
+    }
+    var written = 0
+    for event in 0..<10_000 where limiter.admit(key(event), at: 0).writes { written += 1 }
+    #expect(written == most + 2)
+    // One that has its place keeps it.
+    #expect(limiter.admit(key(0), at: 9).writes && !limiter.admit(key(0), at: 9).writes)
+    // An id of any length takes no memory.
+    let long = RepeatLimiter.Key(
+      level: .error, message: "odd", event: String(repeating: "x", count: 257))
+    #expect(limiter.admit(long, at: 9).writes)
+    let ended = limiter.admit(key(0), at: 10).ended
+    #expect(
+      ended == [
+        .init(level: .warning, message: "broken", event: nil, count: 10_000 - most - 2),
+        .init(level: .warning, message: "broken", event: "e0", count: 1),
+      ])
+    // A new window has room again.
+    #expect(limiter.admit(key(20_000), at: 10).writes)
+    _ = limiter.admit(long, at: 10)
+    #expect(limiter.flush().isEmpty)
+    #expect(limiter.admit(key(30_000), at: 11).writes)
+  }
+
   @Test func logsFromManyThreadsLoseNothing() async {
     let log = fixture.log(repeatLimit: 0)
     await withTaskGroup { group in

@@ -24,7 +24,8 @@ package struct LogOptions: Sendable {
   package var format: LogFormat
   /// One per deployment, or random for this process.
   package var tokenLabelKey: TokenLabelKey
-  /// Lines of the same message per window; further ones are counted and summed up. 0: no limit.
+  /// Lines of the same message, and about the same event, per window; further ones are counted and
+  /// summed up. 0: no limit.
   package var repeatLimit = 20
   package var repeatWindow: Duration = .seconds(10)
 
@@ -42,7 +43,8 @@ package struct LogOptions: Sendable {
 /// any thread, never blocking. Neither message nor fields are evaluated when the level is off.
 ///
 /// The message is a constant sentence and the fields carry what varies: repeats are recognised by
-/// the message.
+/// the message and by the field `event`. A line of level info or notice that names an event is
+/// always written.
 package struct Log: Sendable {
   private let core: LogCore
   private let context: LogFields
@@ -159,7 +161,7 @@ private final class LogCore: Sendable {
   }
 
   func log(_ level: LogLevel, _ message: String, _ fields: LogFields) {
-    let key = RepeatLimiter.Key(level: level, message: message)
+    let key = RepeatLimiter.Key(level: level, message: message, event: Self.event(of: fields))
     let now = clock.monotonicNanoseconds()
     let (writes, ended) = limiter.withLock { $0.admit(key, at: now) }
     tell(ended)
@@ -175,10 +177,19 @@ private final class LogCore: Sendable {
   private func tell(_ summaries: [RepeatLimiter.Summary]) {
     for summary in summaries {
       let times = summary.count == 1 ? "once more" : "\(Self.grouped(summary.count)) times more"
+      var fields: LogFields = ["repeated": .integer(summary.count)]
+      if let event = summary.event { fields[Self.eventField] = .text(event) }
       write(
-        summary.level, "\(summary.message) (repeated \(times) within \(windowSeconds) s)",
-        ["repeated": .integer(summary.count)])
+        summary.level, "\(summary.message) (repeated \(times) within \(windowSeconds) s)", fields)
     }
+  }
+
+  /// The field that names the event a line is about.
+  private static let eventField = "event"
+
+  private static func event(of fields: LogFields) -> String? {
+    guard case .text(let event)? = fields[eventField] else { return nil }
+    return event
   }
 
   private func write(_ level: LogLevel, _ message: String, _ fields: LogFields) {
