@@ -89,8 +89,11 @@ import Transport
     // It was done while the other one waited.
     let waiting = try #require(try await bed.status("closed"))
     #expect(waiting.state == .running && waiting.obstacle.contains("sandbox: unreachable"))
+    // One device each: whoever was found has an outcome or waits for one.
+    #expect(waiting.waiting + waiting.pushes == waiting.recipients && waiting.recipients > 0)
     let closed = try await bed.finished("closed")
     #expect(closed.expired == 800 && closed.pushes == 800 && closed.isBalanced)
+    #expect(closed["waiting"] == 0 && closed.stragglers > 0)
     #expect(await worker.stop())
   }
 
@@ -107,13 +110,16 @@ import Transport
     }
     try await bed.ready()
     try await bed.emit("e1", expiresIn: 120)
-    _ = try await bed.until("all four are settled but for their stragglers") {
-      try await bed.status("e1").map { $0.settled >= 4 && $0.accepted == 196 ? true : nil } ?? nil
+    let before: FanOutStatus = try await bed.until("all are settled but for their stragglers") {
+      let status = try await bed.status("e1")
+      return status.map { $0.settled >= 4 && $0.accepted == 196 } == true ? status : nil
     }
+    #expect(before.waiting == 4 && before.pushes == 196)
     #expect(await first.stop())
     let second = try await bed.startWorker { $0.straggleDelay = .seconds(1) }
     let status = try await bed.finished("e1")
     #expect(status.accepted == 200 && status.isBalanced && status.recipients == 200)
+    #expect(status.waiting == 0)
     #expect(await bed.simulator.summary().duplicates == 0)
     #expect(await second.stop())
   }
@@ -159,7 +165,7 @@ import Transport
     let status = try await bed.finished("e1")
     #expect(status.rejected == ["TooManyRequests": 1] && status.expired == 0)
     #expect(status.accepted == 2 && status.pushes == 3 && status.recipients == 2)
-    #expect(status.isBalanced && status.stragglers == 9)
+    #expect(status.isBalanced && status.stragglers == 9 && status.waiting == 0)
     #expect(await bed.simulator.counts(of: sticky).requests == 10)
     #expect(await bed.simulator.counts(of: paddedHex(7)).requests == 1)
     #expect(await worker.stop())

@@ -200,4 +200,66 @@ import Testing
       #expect(status.state == .running && status.stragglers == 1)
     }
   }
+
+  /// What waits is known at each step, whoever repeats a step.
+  @Test func theEventSaysHowManyPushesWait() async throws {
+    try await RedisFixture().run { redis async throws in
+      let record = RecordStage(redis: redis, keyspace: keyspace)
+      func list(_ parent: Segment, _ pushes: Int, number: UInt64) -> Segment {
+        parent.straggling(
+          (0..<pushes).map {
+            Straggler(user: "u\($0)", member: member("aa"), history: PushHistory())
+          }, number: number)
+      }
+      func settle(_ segment: Segment, accepted: Int, leaving lists: [Segment]) async throws -> Int {
+        let own = tally(accepted: accepted)
+        own.pushes += lists.reduce(0) { $0 + ($1.stragglers?.pushes.count ?? 0) }
+        for push in lists.flatMap({ $0.stragglers?.pushes ?? [] }) { own.postpone(push) }
+        own.stragglers = []
+        // The reply was lost: it is said twice, and counts once.
+        for _ in 0..<2 {
+          _ = try await record.settle(segment, own, stragglers: lists.map(\.id), now: noon)
+        }
+        return try #require(try await record.status(of: "e1")).waiting
+      }
+      let segments = segments("e1", 3)
+      #expect(try await settle(segments[0], accepted: 7, leaving: []) == 0)
+      #expect(try await redis.table(keyspace.event(id: "e1"))["waiting"] == nil)
+      let first = [list(segments[1], 5, number: 1), list(segments[1], 4, number: 2)]
+      #expect(try await settle(segments[1], accepted: 3, leaving: first) == 9)
+      // Two of five wait on; then a segment that leaves others, and the rest of the first round.
+      let second = list(first[0], 2, number: 3)
+      #expect(try await settle(first[0], accepted: 3, leaving: [second]) == 6)
+      let third = list(segments[2], 1, number: 4)
+      #expect(try await settle(segments[2], accepted: 0, leaving: [third]) == 7)
+      #expect(try await settle(first[1], accepted: 4, leaving: []) == 3)
+      #expect(try await settle(second, accepted: 2, leaving: []) == 1)
+      #expect(try await record.status(of: "e1")?.state == .running)
+      #expect(try await settle(third, accepted: 1, leaving: []) == 0)
+      let status = try #require(try await record.status(of: "e1"))
+      #expect(status.state == .done && status.accepted == 20 && status.isBalanced)
+      #expect(try await redis.table(keyspace.event(id: "e1"))["waiting"] == "0")
+    }
+  }
+
+  /// Redis lost the segment that left a list, as after a fail-over: nothing waits less than nobody.
+  @Test func aListWhoseSegmentWasForgottenMakesNobodyWaitLess() async throws {
+    try await RedisFixture().run { redis async throws in
+      let record = RecordStage(redis: redis, keyspace: keyspace)
+      let push = Straggler(user: "u1", member: member("aa"), history: PushHistory())
+      let list = segments("e1", 2)[0].straggling([push], number: 1)
+      _ = try await record.settle(list, tally(accepted: 1), now: noon)
+      #expect(try await record.status(of: "e1")?.waiting == 0)
+      // A counter that is none is told, and holds nothing up.
+      _ = try await redis.ask("HSET", keyspace.event(id: "e1"), "waiting", "many")
+      let other = segments("e1", 2)[1].straggling([push], number: 2)
+      guard case .recorded(let settled) = try await record.settle(
+        other, tally(accepted: 1), now: noon)
+      else {
+        Issue.record("not recorded")
+        return
+      }
+      #expect(settled.recordErrors == 1)
+    }
+  }
 }

@@ -30,6 +30,8 @@ package struct FanOutStatus: Sendable, Equatable {
   /// Segments that hold stragglers; they come on top of `segments`.
   package var stragglers: Int { self["stragglers"] }
   package var settled: Int { self["settled"] }
+  /// Pushes that left their segments as stragglers and have no outcome yet; 0 once it is done.
+  package var waiting: Int { self["waiting"] }
   package var recipients: Int { self["recipients"] }
   package var pushes: Int { self["pushes"] }
   package var accepted: Int { self["accepted"] }
@@ -57,8 +59,10 @@ package struct FanOutStatus: Sendable, Equatable {
     return reasons
   }
 
-  /// The promise of the counters: every push has one outcome.
+  /// The promise of the counters: every push that was counted has one outcome, and once all
+  /// segments are settled none waits.
   package var isBalanced: Bool {
-    pushes == accepted + rejected.values.reduce(0, +) + expired + cancelled + suppressed
+    (state != .done || waiting == 0)
+      && pushes == accepted + rejected.values.reduce(0, +) + expired + cancelled + suppressed
   }
 }

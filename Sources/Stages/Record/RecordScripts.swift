@@ -232,14 +232,16 @@ enum RecordScripts {
 
   /// ARGV 9…: segment, segments of the fan-out, first and last push ms, what stood in the way of
   /// stragglers or nothing, number of counters, then name and amount of each, number of segments of
-  /// stragglers, then the id of each, then verdicts. Answers {what it did, whether it was the last,
-  /// pruned, refused, set aside, counters that failed, outcomes of the fan-out when it is done}.
+  /// stragglers, pushes that wait more than before, the id of each such segment, then verdicts.
+  /// Answers {what it did, whether it was the last, pruned, refused, set aside, counters that
+  /// failed, outcomes of the fan-out when it is done}.
   private static let settleBody = """
     local segment, segments = ARGV[9], ARGV[10]
     local first, last = tonumber(ARGV[11]), tonumber(ARGV[12])
     local counters = tonumber(ARGV[14])
     local argument = 15 + 2 * counters
-    local lists = tonumber(ARGV[argument])
+    local lists, waiting = tonumber(ARGV[argument]), tonumber(ARGV[argument + 1])
+    argument = argument + 1
     if redis.call('SADD', settled, segment) == 0 then return {'already'} end
     redis.call('HDEL', claims, segment)
     if redis.call('EXISTS', event) == 0 then create('running') end
@@ -255,6 +257,10 @@ enum RecordScripts {
     if lists > 0 then
       try('HINCRBY', event, 'stragglers', lists)
       count('stragglers', lists)
+    end
+    -- Below 0 when Redis forgot a segment that had left them.
+    if waiting ~= 0 and (try('HINCRBY', event, 'waiting', waiting) or 0) < 0 then
+      redis.call('HSET', event, 'waiting', '0')
     end
     if ARGV[13] ~= '' then try('HSET', event, 'obstacle', ARGV[13], 'obstacle_ms', now) end
     local times = redis.call('HMGET', event, 'first_push_ms', 'last_push_ms')

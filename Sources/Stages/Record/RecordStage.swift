@@ -90,7 +90,9 @@ package final class RecordStage {
       tally.obstacle ?? "", String(counters.count),
     ]
     for (name, count) in counters { arguments += [name, String(count)] }
-    arguments += [String(stragglers.count)] + stragglers
+    // What waits more than before: the pushes that left, less those that the segment itself held.
+    let waiting = tally.postponed - (segment.stragglers?.pushes.count ?? 0)
+    arguments += [String(stragglers.count), String(waiting)] + stragglers
     let reply = try await run(
       RecordScripts.settle, segment.event, now: now, arguments: arguments, verdicts: verdicts)
     switch reply[0].text {

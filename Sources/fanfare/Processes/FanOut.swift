@@ -62,7 +62,10 @@ struct FanOut {
         if status.state == .done || status.state == .expired { return status }
       }
       guard loop.now < changedAt + stallLimit.nanoseconds else {
-        let settled = status.map { "\($0.settled) of \($0.segments) segments are settled" }
+        let settled = status.map {
+          "\($0.settled) of \($0.segments + $0.stragglers) segments are settled, "
+            + "\($0.waiting) pushes wait for another try"
+        }
         throw CommandFailure(
           .failed,
           "the fan-out has stood still for \(Figures.duration(stallLimit)): "
