@@ -1,5 +1,6 @@
 import Glibc
 import JSON
+import Kafka
 import TestSupport
 import Testing
 
@@ -107,6 +108,49 @@ import Testing
     }
     let second = try Command.run("broker", "--port", "\(port)")
     #expect(second.code == 1 && second.text.contains("cannot listen"), "\(second.text)")
+  }
+
+  /// As where the port is all that is forwarded: from another machine, or into a container.
+  @Test func clientsOfABrokerStayAtThePortThatItIsGiven() async throws {
+    let directory = try TemporaryDirectory()
+    let port = try FreePort.find()
+    let broker = try start(["broker", "--port", "\(port)", "--topics", "t:4"], in: directory)
+    defer { broker.process.stop() }
+    var options = KafkaOptions(bootstrapServers: "127.0.0.1:\(port)")
+    options.group = "g"
+    options.sessionTimeout = .seconds(6)
+    options.fetchWaitMaximum = .milliseconds(10)
+    let known = try KafkaAdmin(options) { _ in }.metadata(topics: ["t"], timeout: .seconds(20))
+    #expect(known.brokers == ["127.0.0.1:\(port)"] && known.partitions == ["t": 4])
+
+    let consumers = try (0..<2).map { _ in
+      let consumer = try KafkaConsumer(options, topics: ["t"]) { _ in }
+      try consumer.subscribe()
+      return consumer
+    }
+    let producers = try (0..<2).map { _ in try KafkaProducer(options) { _ in } }
+    // More than a socket takes at once, so that frames come in pieces.
+    let padding = [UInt8](repeating: 0x78, count: 20_000)
+    for number in 0..<100 {
+      _ = try await producers[number % 2].send(
+        topic: "t", partition: Int32(number % 4), key: nil,
+        value: Array("\(number) ".utf8) + padding)
+    }
+    var read: [String] = []
+    let deadline = ContinuousClock.now + .seconds(40)
+    while Set(read).count < 100, ContinuousClock.now < deadline {
+      for consumer in consumers {
+        guard case .message(let message)? = consumer.poll(timeout: .milliseconds(5)) else {
+          continue
+        }
+        let value = message.value ?? []
+        #expect(value.count > padding.count)
+        read.append(String(decoding: value.prefix { $0 != 0x20 }, as: UTF8.self))
+      }
+    }
+    #expect(Set(read) == Set((0..<100).map { "\($0)" }))
+    for consumer in consumers { #expect(consumer.close(timeout: .seconds(5))) }
+    for producer in producers { producer.close(timeout: .seconds(1)) }
   }
 
   @Test func renderPassesOverWhatTheWorkerPassesOver() throws {

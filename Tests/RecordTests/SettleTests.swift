@@ -253,8 +253,9 @@ import Testing
       // A counter that is none is told, and holds nothing up.
       _ = try await redis.ask("HSET", keyspace.event(id: "e1"), "waiting", "many")
       let other = segments("e1", 2)[1].straggling([push], number: 2)
-      guard case .recorded(let settled) = try await record.settle(
-        other, tally(accepted: 1), now: noon)
+      guard
+        case .recorded(let settled) = try await record.settle(
+          other, tally(accepted: 1), now: noon)
       else {
         Issue.record("not recorded")
         return

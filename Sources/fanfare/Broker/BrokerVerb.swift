@@ -21,14 +21,14 @@ enum BrokerVerb {
 
   private static let port = Option(
     "port", .integer(in: 0...65_535), default: 0,
-    help: "The port of 127.0.0.1 that clients begin with; 0: any free one")
+    help: "The port of 127.0.0.1 where clients find it; 0: any free one")
 
   static let verb = Verb(
     "broker", summary: "Run an embedded Kafka broker, for demos and tests",
     discussion: """
       One broker on 127.0.0.1 that serves other processes and consumer groups, and keeps \
       everything in memory: of a partition the last 5 MiB. Not for data that matters. With --port, \
-      clients find it there and are then sent to the free port that it has chosen itself.
+      everything goes by that port: it may be forwarded, from another machine or into a container.
 
       When it is ready it prints one line of JSON on standard output: \
       {"bootstrap_servers":"127.0.0.1:PORT"}. It runs until SIGTERM or SIGINT.
@@ -64,16 +64,17 @@ enum BrokerVerb {
     return .ok
   }
 
-  /// librdkafka's mock cluster takes no port: what clients begin with leads to the one it has.
+  /// librdkafka's mock cluster takes no port: whatever comes to the given one goes to the one it
+  /// has.
   private static func forward(
     _ port: Int, to servers: String, _ invocation: Invocation, until signals: StopSignals
   ) async throws(CommandFailure) {
     let own = servers.split(separator: ":").last.flatMap { Int($0) } ?? 0
     try await CommandLoop.run {
       (_: isolated LoopActor, loop: EventLoop) async throws(CommandFailure) in
-      let forwarder: PortForwarder
+      let forwarder: BrokerForwarder
       do {
-        forwarder = try PortForwarder(
+        forwarder = try BrokerForwarder(
           port: port, to: Endpoint(host: "127.0.0.1", port: own), loop: loop)
       } catch {
         throw CommandFailure(.failed, "\(error)")
