@@ -15,9 +15,10 @@ enum EmitVerb {
     help: "How long Kafka may take")
   private static let json = Option(flag: "json", help: "Print one JSON object for each event")
   private static let anyTemplate = Option(
-    flag: "any-template", help: "Do not ask whether templates.directory holds the template")
+    flag: "any-template",
+    help: "Do not ask whether templates.directory holds the template: it is with the workers")
 
-  /// What an event without a template gets.
+  /// What an event without a template gets: every set of templates is supposed to have it.
   private static let usualTemplate = "go-live"
 
   static let verb = Verb(
@@ -28,7 +29,7 @@ enum EmitVerb {
       topic, partition and offset are printed.
 
       A template that templates.directory does not hold is a mistake: workers would put the event \
-      aside. Where there is no such directory, a template other than go-live is sent with a warning.
+      aside. On a machine without that directory a template other than go-live needs --any-template.
       """,
     options: EventFlags.all + [file, anyTemplate, timeout, json] + ConfigurationOptions.all,
     examples: [
@@ -66,21 +67,20 @@ enum EmitVerb {
   ) throws(CommandFailure) {
     let directory = settings.templates.directory
     let named = Set(events.map(\.event.template)).sorted()
-    guard let known = TemplateFile.names(in: directory) else {
-      for name in named where name != usualTemplate {
-        invocation.errors.line(
-          TextLayout.printable(
-            "warning: templates.directory (\(directory)) cannot be read: whether workers have the "
-              + "template \(name) is not known"))
-      }
-      return
+    let known = TemplateFile.names(in: directory)
+    let unknown = named.filter { name in
+      known.map { !$0.contains(name) } ?? (name != usualTemplate)
     }
-    let unknown = named.filter { !known.contains($0) }
     guard !unknown.isEmpty else { return }
     throw CommandFailure(
       .failed,
-      "nothing was sent: workers would put it aside (--any-template sends it all the same)",
+      "nothing was sent: workers put aside what they have no template for "
+        + "(--any-template sends it all the same)",
       findings: unknown.map { name in
+        guard let known else {
+          return "templates.directory (\(directory)) cannot be read: whether workers have the "
+            + "template \(name) is not known"
+        }
         let guess = Suggestion.nearest(to: name, among: known).map { " (did you mean \($0)?)" }
         return "templates.directory (\(directory)) holds no template \(name)" + (guess ?? "")
       })
