@@ -230,8 +230,18 @@ import Transport
 
     let everyCore = Self.yaml.replacing("count: 20", with: "count: 0")
     #expect(try Assembly.pipelineOptions(self.settings(everyCore), log: .discarding).lanes >= 1)
-    #expect(Assembly.log(settings).isEnabled(.debug))
-    let quiet = Self.yaml.replacing("level: debug", with: "level: error")
-    #expect(try !Assembly.log(self.settings(quiet)).isEnabled(.warning))
+  }
+
+  @Test func theLogGetsWhatItIsTold() throws {
+    let log = try Assembly.logOptions(settings())
+    #expect(log.level == .debug && log.format == .json)
+    #expect(try Assembly.log(settings()).isEnabled(.debug))
+    let quiet = Self.yaml.replacing(
+      "level: debug, format: json", with: "level: error, format: text")
+    #expect(try Assembly.logOptions(settings(quiet)).level == .error)
+    guard case .text = try Assembly.logOptions(settings(quiet)).format else {
+      Issue.record("text was asked for")
+      return
+    }
   }
 }

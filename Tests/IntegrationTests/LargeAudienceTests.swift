@@ -37,6 +37,35 @@ import Testing
     #expect(await worker.stop())
   }
 
+  /// A reply for which Redis needs longer than it has, each time: nobody is passed over for that,
+  /// and the fan-out ends with its event.
+  @Test func whatCannotBeReadInTimeEndsWithItsEvent() async throws {
+    let bed = try await WorkerBed()
+    try await bed.follow("slow", tokens: [paddedHex(1)])
+    try await bed.follow("light", tokens: [paddedHex(2)])
+    let bindings = """
+      for i = 1, 1000000 do
+        redis.call('SADD', 'ffd:{u:slow-u0}:bindings', string.rep('b', 50) .. i)
+      end
+      """
+    try bed.redis.cli("EVAL", bindings, "0")
+    let worker = try await bed.startWorker {
+      $0.redis.commandTimeout = .milliseconds(200)
+      $0.redis.maximumReplyBytes = 1 << 30
+      $0.expand.maximumPageBytes = 1 << 30
+    }
+    try await bed.ready()
+    try await bed.emit("slow", streamer: "slow", expiresIn: 6)
+    let slow = try await bed.finished("slow")
+    #expect(slow.state == .done && slow.settled == 1)
+    #expect(slow.pushes == 0 && slow.skipped == 0)
+    #expect(
+      bed.sink.lines.contains { $0.contains("event expired before all followers were read") })
+    try await bed.emit("light", streamer: "light")
+    #expect(try await bed.finished("light").accepted == 1)
+    #expect(await worker.stop())
+  }
+
   @Test func aRestartUnderAPlainSetSendsAndCountsOnce() async throws {
     let count = 3_000
     let bed = try await WorkerBed(redis: RedisServerProcess(isDurable: true))

@@ -101,11 +101,12 @@ enum Assembly {
     return [.production: route(apns.production), .sandbox: route(apns.sandbox)]
   }
 
-  static func log(_ settings: Settings) -> Log {
-    Log(
-      LogOptions(
-        level: LogLevel(name: settings.log.level.rawValue) ?? .info,
-        format: LogFormat.named(settings.log.format.rawValue) ?? .automatic()))
+  static func log(_ settings: Settings) -> Log { Log(logOptions(settings)) }
+
+  static func logOptions(_ settings: Settings) -> LogOptions {
+    LogOptions(
+      level: LogLevel(name: settings.log.level.rawValue) ?? .info,
+      format: LogFormat.named(settings.log.format.rawValue) ?? .automatic())
   }
 
   private static func security(
