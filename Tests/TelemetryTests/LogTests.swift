@@ -242,9 +242,10 @@ final class LogFixture: Sendable {
     func key(_ event: Int) -> RepeatLimiter.Key {
       .init(level: .warning, message: "broken", event: "e\(event)")
     }
-    var written = 0
-    for event in 0..<10_000 where limiter.admit(key(event), at: 0).writes { written += 1 }
-    #expect(written == most + 2)
+    func written(at now: UInt64) -> Int {
+      (0..<10_000).count { limiter.admit(key($0), at: now).writes }
+    }
+    #expect(written(at: 0) == most + 2)
     // One that has its place keeps it.
     #expect(limiter.admit(key(0), at: 9).writes && !limiter.admit(key(0), at: 9).writes)
     // An id of any length takes no memory.
@@ -258,10 +259,8 @@ final class LogFixture: Sendable {
         .init(level: .warning, message: "broken", event: "e0", count: 1),
       ])
     // A new window has room again.
-    #expect(limiter.admit(key(20_000), at: 10).writes)
-    _ = limiter.admit(long, at: 10)
-    #expect(limiter.flush().isEmpty)
-    #expect(limiter.admit(key(30_000), at: 11).writes)
+    _ = limiter.flush()
+    #expect(written(at: 11) == most + 2)
   }
 
   @Test func logsFromManyThreadsLoseNothing() async {
