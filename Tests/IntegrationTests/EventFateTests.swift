@@ -53,6 +53,23 @@ import Testing
     #expect(broken?.key == Array("s1".utf8))
   }
 
+  /// Who looks for one event's lines finds them, however many other events there are.
+  @Test func theLogHasEachStepOfEachEvent() async throws {
+    let bed = try await WorkerBed()
+    try await bed.follow("s1", tokens: tokens(1))
+    let worker = try await bed.startWorker()
+    let events = (0..<30).map { "e-\($0)" }
+    for event in events { try await bed.emit(event) }
+    for event in events { #expect(try await bed.finished(event).accepted == 1) }
+    #expect(await worker.stop())
+    for event in events {
+      let lines = bed.sink.lines.filter { $0.contains("\"event\":\"\(event)\"") }
+      for step in ["fan-out started", "fan-out done"] {
+        #expect(lines.count { $0.contains("\"msg\":\"\(step)\"") } == 1, "\(event): \(step)")
+      }
+    }
+  }
+
   @Test func passesOverWhatRedisHoldsWrong() async throws {
     let bed = try await WorkerBed()
     try await bed.follow("s1", tokens: tokens(5))
