@@ -1,6 +1,6 @@
-/// How many pushes may be in flight on one connection, by how often connections are lost: what is in
-/// flight then may be on its device and is sent again. While losses are rare there is no bound of
-/// its own here. A pure machine; times are monotonic nanoseconds.
+/// How many pushes may be in flight on one connection, by how often connections are lost: what is
+/// in flight then may be on its device and is sent again. While losses are rare there is no bound
+/// of its own here. A pure machine; times are monotonic nanoseconds.
 struct LossWindow {
   /// Before anything is known of a server; the bound doubles with each round of answers.
   static let initial = 64
