@@ -41,10 +41,16 @@ package struct Straggler: Sendable, Equatable {
   package let member: String
   package let history: PushHistory
 
+  private static let sandboxPrefix = "apns:\(APNsEnvironment.sandbox.name):"
+
   package init(user: String, member: String, history: PushHistory) {
     self.user = user
     self.member = member
     self.history = history
+  }
+
+  package var environment: APNsEnvironment {
+    member.utf8.starts(with: Self.sandboxPrefix.utf8) ? .sandbox : .production
   }
 }
 
@@ -59,6 +65,9 @@ package struct StragglerList: Sendable, Equatable {
   /// pushes are this list's to send.
   package let parent: String
   package let pushes: [Straggler]
+
+  /// One, but in records of older workers.
+  package var environments: Set<APNsEnvironment> { Set(pushes.map(\.environment)) }
 
   package init(id: String, parent: String, pushes: [Straggler]) {
     self.id = id

@@ -158,7 +158,7 @@ package actor KafkaPump {
 
   /// Workers' clocks differ: a record rests no longer than the delay of its topic.
   func notBefore(_ message: KafkaMessage, _ kind: WorkKind) -> UInt64 {
-    guard kind == .straggler, let due = StragglerRecord.notBefore(message) else { return 0 }
+    guard kind == .straggler, let due = StragglerLabel(message).notBefore else { return 0 }
     let wait = Duration.milliseconds(max(due - options.deliver.wallClock(), 0))
     return loop.now &+ min(wait, options.straggleDelay).nanoseconds
   }

@@ -1,36 +1,136 @@
+import Deliver
 import Ingest
+import Kafka
 import Model
 import Telemetry
 
-/// Stragglers whose time has come before their segment's.
+/// Records of stragglers that cannot be worked on yet. They go to the end of their topic as they
+/// are, under the same id, where they hold up neither an offset nor the stragglers behind them.
 extension Lane {
+  /// Records on their way to the end of the topic that hold no place meanwhile. Enough that a lane
+  /// puts off thousands a second at 10 ms a write; at 128 KiB each 16 MiB.
+  private static let maximumPuttingOff = 128
+  /// Records of a worker that wait in memory for a last try, since Kafka's order would have them
+  /// come too late.
+  private static let maximumLastTries = 64
+  /// The longest that a record waits so: its offset cannot be committed meanwhile.
+  private static let longestLastTry: Duration = .seconds(10)
+  /// The last try is so long before the expiry.
+  static let lastTryBeforeExpiry: Duration = .seconds(1)
   /// Lifetimes of a claim after its expiry that an event's segments may still need to settle.
   private static let lifetimesAfterExpiry = 6
 
-  /// The segment that these pushes left is not settled: it is read still, or its worker died, or
-  /// Redis lost its mark. Nobody knows for how long, so the record goes to the end of its topic
-  /// under the same id, where it holds up neither an offset nor the stragglers behind it. When the
-  /// event is over and the mark has not come, no try will make it better.
-  func putOff(_ segment: Segment) async throws -> Receipt {
-    let event = segment.event
+  /// A list whose route is closed as this lane sees it rests again, unread: claiming, reading and
+  /// rendering it would come to nothing, and keep those waiting whose routes are open. One list at
+  /// a time is worked on all the same, so that something asks whether the route is open again; it
+  /// goes behind the others then, and another one asks next.
+  func straggle(_ message: KafkaMessage, _ vacate: @escaping () -> Void) async throws -> Receipt {
+    let label = completeLabel(of: message)
+    guard let route = label.route, let expiresAt = label.expiresAt, deliver.isClosed(route),
+      left(until: expiresAt) > Self.lastTryBeforeExpiry * 3 / 2
+    else { return try await work(message, vacate) }
+    if probed.insert(route).inserted {
+      defer { probed.remove(route) }
+      return try await work(message, vacate)
+    }
+    return try await putOff(message, label, vacate)
+  }
+
+  /// Who reads a record of an older worker finds out for himself what its headers do not say.
+  private func completeLabel(of message: KafkaMessage) -> StragglerLabel {
+    var label = StragglerLabel(message)
+    guard label.route == nil || label.expiresAt == nil,
+      case .segment(let segment) = ingest.decode(message, now: options.deliver.wallClock()),
+      let list = segment.stragglers
+    else { return label }
+    let routes = list.environments.compactMap { route(of: segment.event, $0) }
+    // Pushes of several routes wait only when all of these are closed.
+    label.route = routes.first { !deliver.isClosed($0) } ?? routes.first
+    label.expiresAt = segment.event.expiresAt
+    return label
+  }
+
+  /// Nil when this worker does not know the event's template.
+  func route(of event: Event, _ environment: APNsEnvironment) -> PushRoute? {
+    render.template(named: event.template).map {
+      PushRoute(environment: environment, topic: event.app + $0.pushType.topicSuffix)
+    }
+  }
+
+  func label(for segment: Segment) -> StragglerLabel {
+    let environments = segment.stragglers?.environments ?? []
     let now = options.deliver.wallClock()
+    return StragglerLabel(
+      route: environments.count == 1
+        ? environments.first.flatMap { route(of: segment.event, $0) } : nil,
+      notBefore: now + rest(until: segment.event.expiresAt).wholeMilliseconds, writtenAt: now,
+      expiresAt: segment.event.expiresAt)
+  }
+
+  /// How long pushes rest that go to Kafka now: shorter than others at the end, so that they have a
+  /// last try. After the expiry it is the same for all again.
+  private func rest(until expiresAt: Int64) -> Duration {
+    let left = left(until: expiresAt) - Self.lastTryBeforeExpiry
+    return left > .zero ? min(options.straggleDelay, left) : options.straggleDelay
+  }
+
+  func left(until expiresAt: Int64) -> Duration {
+    .milliseconds(expiresAt - options.deliver.wallClock())
+  }
+
+  /// - Parameter vacate: is called at once, unless very many are on their way: what waits for Kafka
+  ///   needs no place.
+  func putOff(
+    _ message: KafkaMessage, _ label: StragglerLabel, _ vacate: () -> Void
+  ) async throws -> Receipt {
+    if let delay = lastTry(label) { return .again(after: delay) }
+    if puttingOff < Self.maximumPuttingOff { vacate() }
+    puttingOff += 1
+    defer { puttingOff -= 1 }
+    var label = label
+    let delay = label.expiresAt.map { rest(until: $0) } ?? options.straggleDelay
+    label.notBefore = options.deliver.wallClock() + max(delay, .seconds(1)).wholeMilliseconds
+    if label.writtenAt == nil { label.writtenAt = message.timestamp }
+    do {
+      try await publish(
+        options.ingest.stragglersTopic, message.key, message.value, label.headers)
+    } catch is KafkaError {
+      // The broker takes less than it did.
+      return .again(after: options.straggleDelay)
+    }
+    return .done
+  }
+
+  /// A record that would come back after its event's expiry waits here for its last try, as many as
+  /// are bearable: in Kafka it would stand behind records that rest longer.
+  private func lastTry(_ label: StragglerLabel) -> Duration? {
+    guard let expiresAt = label.expiresAt else { return nil }
+    let left = left(until: expiresAt) - Self.lastTryBeforeExpiry
+    guard left > .zero, left < options.straggleDelay, left <= Self.longestLastTry,
+      lastTries < max(Self.maximumLastTries / options.lanes, 1)
+    else { return nil }
+    lastTries += 1
+    loop.schedule(after: left) { [weak self] in self?.assumeIsolated { $0.lastTries -= 1 } }
+    return left
+  }
+
+  /// The segment that these pushes left is not settled: it is read still, or its worker died, or
+  /// Redis lost its mark. Nobody knows for how long. When the event is over and the mark has not
+  /// come, no try will make it better.
+  func putOffUnplanned(
+    _ segment: Segment, _ message: KafkaMessage, _ vacate: () -> Void
+  ) async throws -> Receipt {
+    let event = segment.event
     let last =
       event.expiresAt + (options.claimLifetime * Self.lifetimesAfterExpiry).wholeMilliseconds
-    guard now < last else {
+    guard options.deliver.wallClock() < last else {
       throw IngestError(
         .unprocessable,
         "the segment that these pushes left was never settled, and their event is over")
     }
-    let delay = max(options.straggleDelay.wholeMilliseconds, 1000)
-    let remaining = event.expiresAt - now - 1000
-    let headers = [
-      StragglerRecord.header(notBefore: now + (remaining > 0 ? min(delay, remaining) : delay))
-    ]
-    let (key, value) = SegmentRecord.encode(segment)
-    try await publish(options.ingest.stragglersTopic, key, value, headers)
     options.log.debug(
       "stragglers put off: the segment that they left is not settled",
       ["event": .text(event.id), "segment": .text(segment.id)])
-    return .done
+    return try await putOff(message, completeLabel(of: message), vacate)
   }
 }

@@ -19,12 +19,7 @@ extension Lane {
     _ message: KafkaMessage, _ kind: WorkKind, vacate: @escaping @Sendable () -> Void
   ) async -> Receipt {
     do {
-      switch ingest.decode(message, now: options.deliver.wallClock()) {
-      case .event(let event): return try await fanOut(event, from: message, vacate)
-      case .segment(let segment): return try await resume(segment, from: message, vacate)
-      case .malformed(let error): try await bury(message, error)
-      }
-      return .done
+      return try await kind == .straggler ? straggle(message, vacate) : work(message, vacate)
     } catch is Patience.Stopped {
       return .notDone
     } catch let burial as Burial {
@@ -34,6 +29,15 @@ extension Lane {
       guard !isStopping else { return .notDone }
       return await giveUp(message, error)
     }
+  }
+
+  func work(_ message: KafkaMessage, _ vacate: @escaping () -> Void) async throws -> Receipt {
+    switch ingest.decode(message, now: options.deliver.wallClock()) {
+    case .event(let event): return try await fanOut(event, from: message, vacate)
+    case .segment(let segment): return try await resume(segment, from: message, vacate)
+    case .malformed(let error): try await bury(message, error)
+    }
+    return .done
   }
 
   /// Redis holds what the contract rules out, or answers what we do not know. Waiting mends
@@ -88,7 +92,7 @@ extension Lane {
         ["event": .text(event.id), "segments": .integer(audience.segmentCount)])
     }
     let segments = audience.segments(of: event)
-    if segments.count == 1 { return try await process(segments[0], vacate: vacate) }
+    if segments.count == 1 { return try await process(segments[0], from: message, vacate: vacate) }
     try await plan(segments, of: event, published: published)
     return .done
   }
@@ -119,7 +123,7 @@ extension Lane {
       try await bury(message, IngestError(.unknownTemplate, reason))
       return .done
     }
-    return try await process(segment, vacate: vacate)
+    return try await process(segment, from: message, vacate: vacate)
   }
 
   private func expire(_ event: Event, from message: KafkaMessage) async throws {

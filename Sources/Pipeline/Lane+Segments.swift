@@ -11,18 +11,21 @@ import Telemetry
 extension Lane {
   /// Pushes that would expire before they are tried again stay where they are until then.
   private static let shortestStraggle: Duration = .milliseconds(1500)
+  private static let longestStay: Duration = .seconds(5)
   /// While the last pushes in flight are answered, those among them that must wait leave.
   private static let lingerStep: Duration = .milliseconds(200)
 
   /// Does one segment from its followers to its counters, unless somebody has done it or does it.
   ///
   /// - Parameter vacate: called when all pushes of the segment were tried, before it ends.
-  func process(_ segment: Segment, vacate: @escaping () -> Void) async throws -> Receipt {
+  func process(
+    _ segment: Segment, from message: KafkaMessage, vacate: @escaping () -> Void
+  ) async throws -> Receipt {
     let claim = nextClaim(segment)
     let asked = loop.now
     switch try await ask(claim) {
     case .settled, .orphaned: return .done
-    case .unplanned: return try await putOff(segment)
+    case .unplanned: return try await putOffUnplanned(segment, message, vacate)
     case .claimed(let milliseconds):
       return .again(after: min(.milliseconds(milliseconds), options.claimLifetime / 10))
     case .yours: break
@@ -116,12 +119,21 @@ extension Lane {
     var isSettled = await run.progress.reached(.allSettled, within: patience)
     while !isSettled {
       try check(run)
-      if remaining(run.segment.event) > Self.shortestStraggle {
+      if left(until: run.segment.event.expiresAt) > shortestStraggle(run) {
         deliver.postponeWaiting(of: run.tally)
       }
       isSettled = await run.progress.reached(.allSettled, within: Self.lingerStep)
     }
     try check(run)
+  }
+
+  /// Near the expiry the order of the stragglers' topic would make a last try come too late: who
+  /// keeps no place stays where it is.
+  private func shortestStraggle(_ run: SegmentRun) -> Duration {
+    guard run.isLingering, !deliver.waitsForClosedRoute(run.tally) else {
+      return Self.shortestStraggle
+    }
+    return Self.shortestStraggle + min(options.straggleDelay, Self.longestStay)
   }
 
   private func mayLinger(_ run: SegmentRun) -> Bool {
@@ -131,10 +143,6 @@ extension Lane {
     guard others.count < options.lingeringPerLane else { return false }
     let bytes = others.reduce(run.progress.unsettledBytes) { $0 + $1.progress.unsettledBytes }
     return others.isEmpty || bytes <= options.lingeringBytesPerLane
-  }
-
-  private func remaining(_ event: Event) -> Duration {
-    .milliseconds(event.expiresAt - options.deliver.wallClock())
   }
 
   private func check(_ run: SegmentRun) throws {
@@ -170,14 +178,11 @@ extension Lane {
   private func writeStragglers(_ run: SegmentRun) async throws {
     let pushes = run.tally.stragglers
     run.tally.stragglers = []
-    let event = run.segment.event
-    let now = options.deliver.wallClock()
-    let rest = min(options.straggleDelay, max(remaining(event) - .seconds(1), .zero))
-    let headers = [StragglerRecord.header(notBefore: now + rest.wholeMilliseconds)]
     for list in StragglerRecord.lists(pushes) {
       let segment = run.segment.straggling(list, number: options.randomNumber())
       let (key, value) = SegmentRecord.encode(segment)
-      try await publish(options.ingest.stragglersTopic, key, value, headers)
+      try await publish(
+        options.ingest.stragglersTopic, key, value, label(for: segment).headers)
       run.written.append(segment.id)
     }
     counters.add(.stragglers, pushes.count)

@@ -52,6 +52,12 @@ package actor Lane {
   let board = WaitBoard()
   /// Records in the dead letters that the statistics do not know of yet, by the code of the reason.
   var uncounted: [String: Int] = [:]
+  /// Closed routes of which a list of stragglers is worked on.
+  var probed: Set<PushRoute> = []
+  /// Records on their way to the end of the stragglers' topic.
+  var puttingOff = 0
+  /// Records that wait in the pump for a last try.
+  var lastTries = 0
   let index: Int
   var isStopping: Bool { waits.isStopped }
 

@@ -131,15 +131,18 @@ import Testing
       history == PushHistory(tries: .max, losses: .max, refusals: .max, mayHaveArrived: true))
   }
 
-  @Test func theTimeIsReadWithoutTheRecord() {
-    let due = StragglerRecord.header(notBefore: 1_795_248_000_123)
-    #expect(StragglerRecord.notBefore(message([], headers: [due])) == 1_795_248_000_123)
-    #expect(StragglerRecord.notBefore(message([])) == nil)
-    for value in ["", "soon", "1e9", String(repeating: "9", count: 30)] {
-      let header = KafkaHeader(due.name, value)
-      #expect(StragglerRecord.notBefore(message([], headers: [header])) == nil, "\(value)")
+  /// What a closed route keeps waiting keeps nothing of another.
+  @Test func aListHasOneRoute() {
+    let pushes = (0..<700).map { number in
+      Straggler(
+        user: "u\(number)",
+        member: "apns:\(number % 2 == 0 ? "sandbox" : "production"):apns.sandbox:\(number)",
+        history: PushHistory())
     }
-    let empty = KafkaHeader(name: due.name, value: nil)
-    #expect(StragglerRecord.notBefore(message([], headers: [empty])) == nil)
+    let lists = StragglerRecord.lists(pushes)
+    #expect(lists.map(\.count) == [350, 350])
+    #expect(lists.flatMap { $0 }.count { pushes.contains($0) } == 700)
+    #expect(lists[0].allSatisfy { $0.environment == .production })
+    #expect(lists[1].allSatisfy { $0.environment == .sandbox })
   }
 }

@@ -80,6 +80,11 @@ package final class DeliverStage {
     routes.values.contains { $0.parks(tally) } && !routes.values.contains { $0.retries(tally) }
   }
 
+  /// Whether a push would only wait here now: nothing of its environment or topic can be sent.
+  package func isClosed(_ route: PushRoute) -> Bool {
+    routes[route.environment]?.isClosed(for: route.topic) ?? false
+  }
+
   /// Another worker has the segment: none of its pushes is sent from here any more, and those in
   /// flight have no further try. Their batches never settle.
   package func abandon(_ tally: SegmentTally) {

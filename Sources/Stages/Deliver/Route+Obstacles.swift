@@ -138,6 +138,10 @@ extension Route {
     [obstacle, slowness].compactMap { $0 } + topics.compactMap(\.obstacle)
   }
 
+  func isClosed(for topic: String) -> Bool {
+    !isOpen || topics.first { $0.name == topic }?.isOpen == false
+  }
+
   func obstacle(for topic: String) -> RouteObstacle? {
     obstacle ?? topics.first { $0.name == topic }?.obstacle ?? slowness
   }

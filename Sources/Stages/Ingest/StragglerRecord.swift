@@ -1,5 +1,4 @@
 import JSON
-import Kafka
 import Keyspace
 import Model
 
@@ -15,8 +14,15 @@ package enum StragglerRecord {
   /// A list never holds more, however short the names.
   package static let maximumPushes = 512
 
-  /// Cuts pushes into lists that each fit a record.
+  /// Cuts pushes of one topic into lists that each fit a record and have one route, so that what a
+  /// closed route keeps waiting keeps nothing else.
   package static func lists(_ pushes: [Straggler]) -> [[Straggler]] {
+    APNsEnvironment.allCases.flatMap { environment in
+      cut(pushes.filter { $0.environment == environment })
+    }
+  }
+
+  private static func cut(_ pushes: [Straggler]) -> [[Straggler]] {
     var lists: [[Straggler]] = []
     var list: [Straggler] = []
     var bytes = 0
@@ -34,18 +40,6 @@ package enum StragglerRecord {
     }
     if !list.isEmpty { lists.append(list) }
     return lists
-  }
-
-  private static let notBeforeHeader = "fanfare-not-before"
-
-  /// Says when the pushes are due, in ms since 1970, to who reads the record without decoding it.
-  package static func header(notBefore: Int64) -> KafkaHeader {
-    KafkaHeader(notBeforeHeader, String(notBefore))
-  }
-
-  package static func notBefore(_ message: KafkaMessage) -> Int64? {
-    let header = message.headers.first { $0.name == notBeforeHeader }
-    return header?.value.flatMap { Int64(String(decoding: $0.prefix(20), as: UTF8.self)) }
   }
 
   static func members(_ list: StragglerList) -> [UInt8] {

@@ -1,0 +1,63 @@
+import Kafka
+import Model
+
+/// What the headers of a straggler record say to who reads it without decoding it. Each is nil when
+/// it is missing or not ours, as in the records of older workers.
+package struct StragglerLabel: Sendable, Equatable {
+  /// Of all pushes of the list.
+  package var route: PushRoute?
+  /// When the pushes are due, in ms since 1970.
+  package var notBefore: Int64?
+  /// When the list was written first, in ms since 1970: whoever puts it off leaves this as it is.
+  package var writtenAt: Int64?
+  /// When the event expires, in ms since 1970.
+  package var expiresAt: Int64?
+
+  private static let routeHeader = "fanfare-route"
+  private static let notBeforeHeader = "fanfare-not-before"
+  private static let writtenHeader = "fanfare-written"
+  private static let expiresHeader = "fanfare-expires"
+
+  package init(route: PushRoute?, notBefore: Int64?, writtenAt: Int64?, expiresAt: Int64?) {
+    self.route = route
+    self.notBefore = notBefore
+    self.writtenAt = writtenAt
+    self.expiresAt = expiresAt
+  }
+
+  package init(_ message: KafkaMessage) {
+    for header in message.headers {
+      guard let value = header.value else { continue }
+      switch header.name {
+      case Self.routeHeader: route = Self.route(value)
+      case Self.notBeforeHeader: notBefore = Self.time(value)
+      case Self.writtenHeader: writtenAt = Self.time(value)
+      case Self.expiresHeader: expiresAt = Self.time(value)
+      default: break
+      }
+    }
+  }
+
+  package var headers: [KafkaHeader] {
+    let times = [
+      (Self.notBeforeHeader, notBefore), (Self.writtenHeader, writtenAt),
+      (Self.expiresHeader, expiresAt),
+    ]
+    return times.compactMap { name, time in time.map { KafkaHeader(name, String($0)) } }
+      + (route.map { [KafkaHeader(Self.routeHeader, "\($0.environment.name) \($0.topic)")] } ?? [])
+  }
+
+  private static func time(_ value: [UInt8]) -> Int64? {
+    Int64(String(decoding: value.prefix(20), as: UTF8.self))
+  }
+
+  private static func route(_ value: [UInt8]) -> PushRoute? {
+    let text = String(decoding: value.prefix(2 * Binding.maximumTopicBytes), as: UTF8.self)
+    for environment in APNsEnvironment.allCases {
+      let start = environment.name + " "
+      guard text.utf8.starts(with: start.utf8), text.utf8.count > start.utf8.count else { continue }
+      return PushRoute(environment: environment, topic: String(text.dropFirst(start.count)))
+    }
+    return nil
+  }
+}

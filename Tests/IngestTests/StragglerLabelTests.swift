@@ -1,0 +1,35 @@
+import Ingest
+import Kafka
+import Model
+import Testing
+
+@Suite struct StragglerLabelTests {
+  private static let all = StragglerLabel(
+    route: PushRoute(environment: .sandbox, topic: "com.example.live.voip"),
+    notBefore: 1_795_248_000_123, writtenAt: 1, expiresAt: .max)
+
+  @Test func allIsReadWithoutTheRecord() {
+    #expect(StragglerLabel(message([], headers: Self.all.headers)) == Self.all)
+    let none = StragglerLabel(route: nil, notBefore: nil, writtenAt: nil, expiresAt: nil)
+    #expect(none.headers == [] && StragglerLabel(message([])) == none)
+    #expect(
+      Self.all.headers.map(\.name)
+        == ["fanfare-not-before", "fanfare-written", "fanfare-expires", "fanfare-route"])
+  }
+
+  @Test(arguments: ["", "soon", "1e9", String(repeating: "9", count: 30)])
+  func whatIsNoTimeIsNone(_ value: String) {
+    for header in Self.all.headers {
+      let label = StragglerLabel(message([], headers: [KafkaHeader(header.name, value)]))
+      #expect(label.headers == [], "\(header.name) \(value)")
+    }
+    let empty = KafkaHeader(name: "fanfare-not-before", value: nil)
+    #expect(StragglerLabel(message([], headers: [empty])).notBefore == nil)
+  }
+
+  @Test(arguments: ["sandbox", "sandbox ", "Sandbox a.b", " a.b", "prod a.b"])
+  func whatIsNoRouteIsNone(_ value: String) {
+    #expect(
+      StragglerLabel(message([], headers: [KafkaHeader("fanfare-route", value)])).route == nil)
+  }
+}

@@ -1,0 +1,117 @@
+import APNsSimulator
+import Deliver
+import Model
+import Pipeline
+import Record
+import TestBed
+import TestSupport
+import Testing
+import Transport
+
+/// Many stragglers of a route that is closed, beside a few of one that is open.
+@Suite(.serialized) struct ClosedRouteTests {
+  private static let shards = 64
+  private static let perShard = 100
+  private static let followers = shards * perShard
+
+  /// A sandbox behind `port`, and as little room as makes a lane feel every list.
+  private static func narrow(_ options: inout PipelineOptions, port: Int) {
+    let production = options.deliver.routes[.production]
+    options.deliver.routes[.sandbox] = production.map {
+      APNsRoute(endpoint: Endpoint(host: "127.0.0.1", port: port), tls: $0.tls)
+    }
+    options.lanes = 1
+    options.stragglersPerLane = 1
+    options.lingeringPerLane = 1
+    options.straggleAfter = .milliseconds(300)
+    options.straggleDelay = .seconds(1)
+  }
+
+  private static func follow(_ bed: WorkerBed) async throws {
+    try await bed.followInShards(
+      "big", shards: shards, perShard: perShard, environment: .sandbox
+    ) { shard, index in paddedHex(1 << 40 | shard << 16 | index) }
+  }
+
+  private static func allWait(_ bed: WorkerBed) async throws {
+    _ = try await bed.until("all of the closed route wait") {
+      try await bed.status("big").map { $0.stragglers >= shards ? true : nil } ?? nil
+    }
+  }
+
+  /// Devices whose first try is refused: they are stragglers of a route that is open.
+  @Test func othersStragglersAreTriedInTime() async throws {
+    let bed = try await WorkerBed(partitions: 1)
+    try await Self.follow(bed)
+    for number in 0..<3 {
+      let tokens = (0..<8).map { "fa4efa4e1503" + paddedHex(number << 8 | $0).suffix(52) }
+      try await bed.follow("s\(number)", tokens: tokens)
+    }
+    let worker = try await bed.startWorker {
+      // Nobody listens on port 1 of the loopback interface.
+      Self.narrow(&$0, port: 1)
+      $0.deliver.retry = RetryPolicy(initial: .seconds(20), maximum: .seconds(20))
+    }
+    try await bed.ready()
+    try await bed.emit("big", streamer: "big", expiresIn: 45)
+    try await Self.allWait(bed)
+    for number in 0..<3 {
+      try await bed.emit("good\(number)", streamer: "s\(number)", expiresIn: 120)
+      let good = try await bed.finished("good\(number)")
+      #expect(good.accepted == 8 && good.stragglers > 0 && good.isBalanced)
+      #expect(good.doneAt - good.startedAt < 5000)
+    }
+    let waiting = try #require(try await bed.status("big"))
+    #expect(waiting.state == .running && waiting.obstacle.contains("sandbox: unreachable"))
+    // Their event expires while they wait.
+    let big = try await bed.finished("big")
+    #expect(big.expired == Self.followers && big.pushes == Self.followers && big.isBalanced)
+    #expect(big.recipients == Self.followers)
+    #expect(big.doneAt - big.startedAt < 55_000)
+    #expect(await bed.simulator.summary().duplicates == 0)
+    #expect(await worker.stop())
+  }
+
+  @Test func allOfThemAreSentWhenItOpens() async throws {
+    let bed = try await WorkerBed(partitions: 1)
+    try await Self.follow(bed)
+    let port = try FreePort.find()
+    let worker = try await bed.startWorker { Self.narrow(&$0, port: port) }
+    try await bed.ready()
+    try await bed.emit("big", streamer: "big", expiresIn: 300)
+    try await Self.allWait(bed)
+    var options = APNsSimulatorOptions(directory: bed.directory.path)
+    options.port = port
+    let sandbox = APNsSimulator(options: options) { _ in }
+    _ = try await sandbox.start()
+    let big = try await bed.finished("big")
+    #expect(big.accepted == Self.followers && big.pushes == Self.followers && big.isBalanced)
+    let summary = await sandbox.stop()
+    #expect(summary.accepted == Self.followers && summary.duplicates == 0)
+    #expect(await worker.stop())
+  }
+
+  /// Apple refuses the key for the sandbox at first: it is the lists let through that find out when
+  /// it takes it.
+  @Test func whoIsLetThroughAsksForTheOthers() async throws {
+    let bed = try await WorkerBed(partitions: 1)
+    try await Self.follow(bed)
+    var options = APNsSimulatorOptions(directory: bed.directory.path)
+    options.script.mix = try SimulatorScript.mix("InvalidProviderToken=1")
+    let sandbox = APNsSimulator(options: options) { _ in }
+    let address = try await sandbox.start()
+    let worker = try await bed.startWorker {
+      Self.narrow(&$0, port: address.port)
+      $0.deliver.credentialHold = .seconds(1)
+    }
+    try await bed.ready()
+    try await bed.emit("big", streamer: "big", expiresIn: 300)
+    try await Self.allWait(bed)
+    await sandbox.replaceScript(SimulatorScript())
+    let big = try await bed.finished("big")
+    #expect(big.accepted == Self.followers && big.pushes == Self.followers && big.isBalanced)
+    let summary = await sandbox.stop()
+    #expect(summary.accepted == Self.followers && summary.duplicates == 0)
+    #expect(await worker.stop())
+  }
+}
