@@ -75,14 +75,19 @@ extension ConsumerState {
       } else {
         giveUp(client, partitions, list)
       }
-    default:
-      // The rebalance failed: hold nothing, the next one begins afresh.
-      recorded.append(.error(KafkaError(event, doing: "joining the group")))
-      if !assigned.isEmpty { recorded.append(.lost(assigned.sorted())) }
-      assigned.removeAll()
-      paused.removeAll()
-      note(rd_kafka_assign(client, nil), doing: "giving up the partitions")
+    default: rebalanceFailed(client, KafkaError(event, doing: "joining the group"))
     }
+  }
+
+  /// Holds nothing: the next rebalance begins afresh.
+  func rebalanceFailed(_ client: OpaquePointer, _ error: KafkaError) {
+    recorded.append(.error(error))
+    if !assigned.isEmpty { recorded.append(.lost(assigned.sorted())) }
+    assigned.removeAll()
+    revoking = []
+    // Given back unpaused, as in `giveUp`.
+    resume(client, Array(paused))
+    note(rd_kafka_assign(client, nil), doing: "giving up the partitions")
   }
 
   /// Commits what may be committed and unassigns.

@@ -6,10 +6,10 @@ import CRdKafka
 /// Nothing is committed but by `commit`, `commitNow` and `offsetsToCommitOnRevoke`. An offset to
 /// commit is that of the next record to read: one past the last one done.
 package final class KafkaConsumer {
-  private let client: OpaquePointer
+  let client: OpaquePointer
   private let queue: OpaquePointer
   private let topics: [String]
-  private let state: ConsumerState
+  let state: ConsumerState
   private var isClosed = false
 
   /// - Parameter log: takes librdkafka's log lines, from any thread.
