@@ -45,6 +45,8 @@ struct Heartbeat: Sendable {
 }
 
 extension Lane {
+  private static let namesakeLineInterval: Duration = .seconds(60)
+
   /// Beats now and at every interval, until the lane stops. One lane does it for the worker.
   func startHeartbeat(_ heartbeat: Heartbeat) {
     guard !isStopping else { return }
@@ -54,11 +56,27 @@ extension Lane {
     }
   }
 
+  /// After a restart the last beat was an earlier instance's, once. Later it is ours, unless
+  /// another one lives.
+  private func sayWhoElseBeats(_ last: String?) {
+    defer { hasBeaten = true }
+    guard hasBeaten, let last, last != options.instance, loop.now >= nextNamesakeLine else {
+      return
+    }
+    nextNamesakeLine = loop.now &+ Self.namesakeLineInterval.nanoseconds
+    options.log.warning(
+      "another worker has the same id and overwrites this one's heartbeat: give each its own "
+        + "worker.id",
+      ["worker": .text(options.workerID), "instance": .text(last)])
+  }
+
   private func beat(_ heartbeat: Heartbeat) async {
     let fields = await heartbeat.fields()
     for lane in heartbeat.lanes { await lane.countDeadLetters() }
     do {
-      try await record.heartbeat(worker: options.workerID, fields)
+      let last = try await record.heartbeat(
+        worker: options.workerID, instance: options.instance, fields)
+      sayWhoElseBeats(last)
       _ = try await record.appendSeriesPoint(now: options.deliver.wallClock())
     } catch {
       // The next beat comes soon; that Redis is away is said by whoever needs it.

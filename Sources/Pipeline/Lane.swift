@@ -66,6 +66,9 @@ package actor Lane {
   }
 
   package init(
+  /// Of the heartbeat, which one lane gives.
+  var hasBeaten = false
+  var nextNamesakeLine: UInt64 = 0
     index: Int, options: PipelineOptions, producer: KafkaProducer, counters: WorkerCounters
   ) {
     self.index = index

@@ -60,6 +60,38 @@ import Testing
     _ = await worker.stop()
   }
 
+  /// Each overwrites what the other says of itself. A restart is no namesake.
+  @Test func aSecondWorkerOfTheSameIdIsNoticed() async throws {
+    let bed = try await WorkerBed()
+    let said = "another worker has the same id"
+    func start() async throws -> Worker {
+      try await bed.startWorker { $0.heartbeatInterval = .milliseconds(50) }
+    }
+    func beats(_ worker: Worker) async throws {
+      let first = try Self.field(bed, "beat_ms")
+      for _ in 0..<2 {
+        _ = try await bed.until("it beats") {
+          try Self.field(bed, "beat_ms") != first ? true : nil
+        }
+      }
+    }
+    let first = try await start()
+    try await beats(first)
+    #expect(await first.stop())
+    let second = try await start()
+    try await beats(second)
+    #expect(!bed.sink.lines.contains { $0.contains(said) })
+    let third = try await start()
+    _ = try await bed.until("both say so") {
+      bed.sink.lines.count { $0.contains(said) } >= 2 ? true : nil
+    }
+    try await beats(third)
+    // Each once a minute.
+    #expect(bed.sink.lines.count { $0.contains(said) } == 2)
+    #expect(await third.stop())
+    #expect(await second.stop())
+  }
+
   /// The worker's own counters are the event's.
   @Test func countersAreThoseOfItsEvents() async throws {
     let bed = try await WorkerBed()

@@ -56,7 +56,7 @@ extension RecordStage {
     return try await execute(pipeline)
   }
 
-  /// The reply to the pipeline's first command.
+  /// The reply to the pipeline's first command; an error of any is thrown.
   func execute(_ pipeline: RedisPipeline) async throws(RecordError) -> RedisReply {
     let replies: RedisReplies
     do {
@@ -64,7 +64,8 @@ extension RecordStage {
     } catch {
       throw RecordError(error)
     }
-    return try Self.checked(replies[0])
+    for index in 0..<replies.count { _ = try Self.checked(replies[index]) }
+    return replies[0]
   }
 
   private static func checked(_ reply: RedisReply) throws(RecordError) -> RedisReply {
