@@ -100,6 +100,10 @@ extension Keyspace {
   /// settled; lives `eventLifetimeSeconds`.
   package func stragglers(id: String) -> String { "\(dashboardsPrefix){e:\(id)}:stragglers" }
 
+  /// HASH: id of a segment → who settled it and what became of it, for an owner that did not hear
+  /// the answer; lives `receiptLifetimeSeconds`.
+  package func receipts(id: String) -> String { "\(dashboardsPrefix){e:\(id)}:receipts" }
+
   /// HASH: the counters of all time; no lifetime.
   package var statsTotal: String { "\(dashboardsPrefix){stats}:total" }
 
@@ -126,6 +130,8 @@ extension Keyspace {
 
   /// 7 days: longer than Kafka redelivers, so that a redelivered segment still finds its mark.
   package static let eventLifetimeSeconds = 7 * 86_400
+  /// 10 minutes: a settling is repeated as soon as Redis answers again.
+  package static let receiptLifetimeSeconds = 600
   /// 400 days: a year, and the same month of the year before whole.
   package static let dayLifetimeSeconds = 400 * 86_400
   /// 48 hours: today and yesterday.

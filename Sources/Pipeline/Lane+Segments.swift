@@ -193,7 +193,8 @@ extension Lane {
     let segment = run.segment
     let settlement = try await persistent("Redis takes the counters") {
       try await record.settle(
-        segment, run.tally, stragglers: run.written, now: options.deliver.wallClock())
+        segment, run.tally, stragglers: run.written, owner: run.claim.owner,
+        now: options.deliver.wallClock())
     }
     guard case .recorded(let settled) = settlement else {
       counters.add(.segmentsAlreadySettled)

@@ -15,6 +15,7 @@ import Testing
     #expect(keys.tokenOwner(token: "ab12") == "ffd:{t:ab12}")
     #expect(keys.event(id: "live-8f2c") == "ff:{e:live-8f2c}")
     #expect(keys.settled(id: "live-8f2c") == "ff:{e:live-8f2c}:settled")
+    #expect(keys.receipts(id: "live-8f2c") == "ff:{e:live-8f2c}:receipts")
     #expect(keys.statsTotal == "ff:{stats}:total")
     #expect(keys.statsEvents == "ff:{stats}:events")
     #expect(keys.statsSeries == "ff:{stats}:series")

@@ -131,6 +131,33 @@ import Testing
     }
   }
 
+  /// The figures are the worker's only word on the end of a fan-out.
+  @Test func whoDidNotHearTheAnswerGetsItAgain() async throws {
+    try await RedisFixture().run { redis async throws in
+      let record = RecordStage(redis: redis, keyspace: keyspace)
+      let segments = segments("e1", 2)
+      for (index, segment) in segments.enumerated() {
+        try await redis.bind("u\(index)", "aa0\(index)", at: 1)
+        let own = tally(accepted: 5, [gone("u\(index)", "aa0\(index)", since: noon)])
+        let first = try await record.settle(segment, own, owner: "a b", now: noon)
+        guard case .recorded(let settled) = first else {
+          Issue.record("not recorded: \(first)")
+          return
+        }
+        #expect(settled.fanOutDone == (index == 1) && settled.findings.pruned == 1)
+        #expect(try await record.settle(segment, own, owner: "a b", now: noon) == first)
+        for other in ["a", "b", "a b 1", ""] {
+          let again = try await record.settle(segment, own, owner: other, now: noon)
+          #expect(again == .alreadySettled, "\(other)")
+        }
+      }
+      let status = try #require(try await record.status(of: "e1"))
+      #expect(status.accepted == 10 && status.pruned == 2 && status.settled == 2)
+      let left = Int(try await redis.ask("TTL", keyspace.receipts(id: "e1")) ?? "") ?? 0
+      #expect(left > 0 && left <= 600)
+    }
+  }
+
   @Test func heartbeatsVanishAndSeriesPointsAreOnePerInterval() async throws {
     try await RedisFixture().run { redis async throws in
       let record = RecordStage(redis: redis, keyspace: keyspace)

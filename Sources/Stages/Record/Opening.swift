@@ -25,8 +25,7 @@ package enum Expiry: Sendable, Equatable {
 /// What became of a segment's tally.
 package enum Settlement: Sendable, Equatable {
   case recorded(SettledSegment)
-  /// This segment was recorded before, perhaps by a try whose reply was lost: it is settled all
-  /// the same.
+  /// Another run has recorded this segment: it is settled all the same.
   case alreadySettled
 }
 

@@ -29,13 +29,13 @@ enum RecordScripts {
 
     """
 
-  /// KEYS 1…8 of every script but `series`: event, its settled segments, statistics of all time, of
-  /// the day, of the minute, stream of summaries, claims, planned segments of stragglers. ARGV 1…8:
-  /// now in ms, event id, streamer, template, lifetimes in seconds of event, day, minute, entries
+  /// KEYS 1…9 of every script but `series`: event, its settled segments, statistics of all time, of
+  /// the day, of the minute, stream of summaries, claims, planned segments of stragglers, receipts.
+  /// ARGV 1…8: now in ms, event id, streamer, template, lifetimes in seconds of event, day, minute, entries
   /// that the stream of summaries keeps.
-  private static let prelude = """
-    local event, settled, total, day, minute, events, claims, stragglers =
-      KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6], KEYS[7], KEYS[8]
+  static let prelude = """
+    local event, settled, total, day, minute, events, claims, stragglers, receipts =
+      KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6], KEYS[7], KEYS[8], KEYS[9]
     local now, id, streamer, template = ARGV[1], ARGV[2], ARGV[3], ARGV[4]
     local failed = 0
 
@@ -106,7 +106,8 @@ enum RecordScripts {
         {'EXPIRE', event, '1'}, {'SADD', settled, 'm'}, {'SCARD', settled},
         {'HINCRBY', total, 'f', '1'}, {'HINCRBY', day, 'f', '1'},
         {'HINCRBY', minute, 'f', '1'}, {'EXPIRE', minute, '1'},
-        {'XADD', events, '*', 'f', 'v'}, {'HDEL', claims, 'f'}, {'SADD', stragglers, 'm'}})
+        {'XADD', events, '*', 'f', 'v'}, {'HDEL', claims, 'f'}, {'SADD', stragglers, 'm'},
+        {'HGET', receipts, 'f'}, {'HSET', receipts, 'f', 'v'}})
       or wrong(event, 'hash') or wrong(settled, 'set') or wrong(stragglers, 'set')
     if problem then return problem end
 
@@ -225,30 +226,47 @@ enum RecordScripts {
   /// ARGV 9…: verdicts.
   private static let pruneBody = """
     if redis.call('EXISTS', event) == 0 then create('running') end
-    prune(9, 9)
+    prune(10, 9)
     keep()
     return {'pruned', pruned, refused, quarantined, failed}
     """
 
   /// ARGV 9…: segment, segments of the fan-out, first and last push ms, what stood in the way of
-  /// stragglers or nothing, number of counters, then name and amount of each, number of segments of
-  /// stragglers, pushes that wait more than before, the id of each such segment, then verdicts.
-  /// Answers {what it did, whether it was the last, pruned, refused, set aside, counters that
-  /// failed, outcomes of the fan-out when it is done}.
+  /// stragglers or nothing, owner, seconds that a receipt lives, number of counters, then name and
+  /// amount of each, number of segments of stragglers, pushes that wait more than before, the id of
+  /// each such segment, then verdicts. Answers {what it did, whether it was the last, pruned,
+  /// refused, set aside, counters that failed, outcomes of the fan-out when it is done}; the same
+  /// once more to an owner whose reply was lost.
   private static let settleBody = """
-    local segment, segments = ARGV[9], ARGV[10]
+    local segment, segments, owner = ARGV[9], ARGV[10], ARGV[14]
     local first, last = tonumber(ARGV[11]), tonumber(ARGV[12])
-    local counters = tonumber(ARGV[14])
-    local argument = 15 + 2 * counters
+    local counters = tonumber(ARGV[16])
+    local argument = 17 + 2 * counters
     local lists, waiting = tonumber(ARGV[argument]), tonumber(ARGV[argument + 1])
     argument = argument + 1
-    if redis.call('SADD', settled, segment) == 0 then return {'already'} end
+    local function outcomes()
+      local all = {}
+      for _, field in ipairs({'recipients', 'pushes', 'accepted', 'rejected', 'expired',
+          'cancelled', 'suppressed', 'retried', 'stragglers'}) do
+        all[#all + 1] = field
+        all[#all + 1] = redis.call('HGET', event, field) or '0'
+      end
+      return all
+    end
+    if redis.call('SADD', settled, segment) == 0 then
+      local receipt = try('HGET', receipts, segment) or ''
+      local mine, done, pruned, refused, quarantined, failed =
+        string.match(receipt, '^(.+) (%d) (%d+) (%d+) (%d+) (%d+)$')
+      if mine ~= owner or owner == '' then return {'already'} end
+      return {'recorded', tonumber(done), tonumber(pruned), tonumber(refused),
+        tonumber(quarantined), tonumber(failed), done == '1' and outcomes() or {}}
+    end
     redis.call('HDEL', claims, segment)
     if redis.call('EXISTS', event) == 0 then create('running') end
     redis.call('HSETNX', event, 'state', 'running')
     redis.call('HSETNX', event, 'segments', segments)
     for i = argument + 1, argument + lists do redis.call('SADD', stragglers, ARGV[i]) end
-    for i = 15, 13 + 2 * counters, 2 do
+    for i = 17, 15 + 2 * counters, 2 do
       try('HINCRBY', event, ARGV[i], ARGV[i + 1])
       count(ARGV[i], ARGV[i + 1])
     end
@@ -271,26 +289,26 @@ enum RecordScripts {
     if last > 0 and (not latest or last > latest) then
       redis.call('HSET', event, 'last_push_ms', ARGV[12])
     end
-    prune(9, argument + lists + 1)
+    prune(10, argument + lists + 1)
     if refused > 0 then
       try('HINCRBY', event, 'prune_refused', refused)
       count('prune_refused', refused)
     end
-    local done, outcomes = 0, {}
+    local done = 0
     local planned = tonumber(redis.call('HGET', event, 'segments')) or tonumber(segments)
     planned = planned + redis.call('SCARD', stragglers)
     if redis.call('SCARD', settled) >= planned then
       done = 1
       local state = redis.call('HGET', event, 'state')
       if state ~= 'done' and state ~= 'expired' then finish('done') end
-      for _, field in ipairs({'recipients', 'pushes', 'accepted', 'rejected', 'expired',
-          'cancelled', 'suppressed', 'retried', 'stragglers'}) do
-        outcomes[#outcomes + 1] = field
-        outcomes[#outcomes + 1] = redis.call('HGET', event, field) or '0'
-      end
     end
     keep()
-    return {'recorded', done, pruned, refused, quarantined, failed, outcomes}
+    if owner ~= '' then
+      try('HSET', receipts, segment, string.format('%s %d %d %d %d %d', owner, done, pruned,
+        refused, quarantined, failed))
+      try('EXPIRE', receipts, ARGV[15])
+    end
+    return {'recorded', done, pruned, refused, quarantined, failed, done == 1 and outcomes() or {}}
     """
 
   /// KEYS 1, 2: statistics of all time, stream of points. ARGV: id of the point, entries to keep,

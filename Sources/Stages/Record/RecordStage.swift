@@ -75,10 +75,14 @@ package final class RecordStage {
   /// scripts before it. After a transient error repeat it with the same tally: what was written is
   /// not written twice.
   ///
-  /// - Parameter stragglers: ids of the segments that hold what this one has left without an
-  ///   outcome; their records are written already.
+  /// - Parameters:
+  ///   - stragglers: ids of the segments that hold what this one has left without an outcome; their
+  ///     records are written already.
+  ///   - owner: of the segment's claim: a call that is repeated because its reply was lost gets the
+  ///     same answer.
   package func settle(
-    _ segment: Segment, _ tally: SegmentTally, stragglers: [String] = [], now: Int64
+    _ segment: Segment, _ tally: SegmentTally, stragglers: [String] = [], owner: String = "",
+    now: Int64
   ) async throws(RecordError) -> Settlement {
     let before = try await prune(segment, tally, leaving: options.verdictsPerScript, now: now)
     let (verdicts, withheld) = admissible(tally.verdicts[...], segment, tally, now: now)
@@ -87,7 +91,8 @@ package final class RecordStage {
     if allWithheld > 0 { counters.append(("quarantine_withheld", allWithheld)) }
     var arguments = [
       segment.id, String(segment.count), String(tally.firstPushAt), String(tally.lastPushAt),
-      tally.obstacle ?? "", String(counters.count),
+      tally.obstacle ?? "", owner, String(Keyspace.receiptLifetimeSeconds),
+      String(counters.count),
     ]
     for (name, count) in counters { arguments += [name, String(count)] }
     // What waits more than before: the pushes that left, less those that the segment itself held.

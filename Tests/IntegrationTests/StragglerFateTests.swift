@@ -1,0 +1,64 @@
+import APNsSimulator
+import Deliver
+import Model
+import Pipeline
+import Record
+import Redis
+import Telemetry
+import TestBed
+import Testing
+
+/// Stragglers that something else befalls: lost marks, small brokers, unknown templates, clocks.
+@Suite(.serialized) struct StragglerFateTests {
+  /// Refused once, and then taken.
+  private static func late(_ number: Int) -> String {
+    MagicTokens.prefix + "1503" + paddedHex(number).suffix(52)
+  }
+
+  private static func quickly(_ options: inout PipelineOptions) {
+    options.deliver.retry = RetryPolicy(initial: .seconds(20), maximum: .seconds(20))
+    options.straggleAfter = .milliseconds(100)
+    options.straggleDelay = .seconds(1)
+    options.claimLifetime = .seconds(1)
+  }
+
+  private static func settled(_ bed: WorkerBed, stragglers: Int) async throws {
+    _ = try await bed.until("the segment is settled but for its stragglers") {
+      try await bed.status("e1").map { $0.stragglers >= stragglers ? true : nil } ?? nil
+    }
+  }
+
+  /// Redis settles, and its answer is lost: the worker tells of the end all the same.
+  @Test func aSettlingWhoseAnswerIsLostIsToldOf() async throws {
+    var script = SimulatorScript()
+    script.latency = .milliseconds(500)
+    let bed = try await WorkerBed(script: script)
+    try await bed.follow("s1", tokens: [paddedHex(1), paddedHex(2)])
+    let worker = try await bed.startWorker {
+      $0.redis.commandTimeout = .milliseconds(300)
+      $0.heartbeatInterval = .seconds(600)
+    }
+    try await bed.ready()
+    // Redis learns its scripts.
+    try await bed.emit("e0", expiresIn: 120)
+    _ = try await bed.finished("e0")
+    try await bed.emit("e1", expiresIn: 120)
+    _ = try await bed.until("the pushes are under way") {
+      await bed.simulator.summary().requests == 4 ? true : nil
+    }
+    bed.redis.freeze()
+    _ = try await bed.until("the worker waits for Redis") {
+      bed.sink.lines.contains { $0.contains("waiting: Redis takes the counters") } ? true : nil
+    }
+    bed.redis.resume()
+    let status = try await bed.finished("e1")
+    #expect(status.accepted == 2 && status.isBalanced)
+    _ = try await bed.until("the worker says so") {
+      bed.sink.lines.contains { $0.contains("fan-out done") && $0.contains("\"e1\"") }
+        ? true : nil
+    }
+    #expect(await worker.stop())
+    let counters = worker.counters.snapshot()
+    #expect(counters[.segmentsSettled] == 2 && counters[.pushesAccepted] == 4)
+  }
+}
