@@ -1,4 +1,6 @@
 import EventLoop
+import Ingest
+import Kafka
 import Model
 import Record
 import Telemetry
@@ -14,15 +16,35 @@ extension Lane {
       segment: segment, owner: "\(options.workerID)/\(options.instance)/\(index).\(lastRun)")
   }
 
-  func ask(_ claim: Claim) async throws -> ClaimResult {
+  func ask(_ claim: Claim, from message: KafkaMessage) async throws -> ClaimResult {
     try await persistent("Redis knows the segment") {
-      let result = try await record.claim(claim, lifetime: options.claimLifetime)
+      var result = try await record.claim(claim, lifetime: options.claimLifetime)
+      if result == .unplanned, isAdoptable(message) { result = try await adopt(claim) }
       if case .yours(let time) = result { try checkClock(claim.segment.event, redisTime: time) }
       return result
     }
   }
 
-  /// A worker whose clock is ahead must not call pushes expired that are not.
+  /// The age travels with the record, through all hands that put it off.
+  private func isAdoptable(_ message: KafkaMessage) -> Bool {
+    let written = StragglerLabel(message).writtenAt ?? message.timestamp
+    let wait = options.straggleDelay + options.adoptAfter
+    return options.deliver.wallClock() - written >= wait.wholeMilliseconds
+  }
+
+  private func adopt(_ claim: Claim) async throws(RecordError) -> ClaimResult {
+    let result = try await record.adopt(
+      claim, lifetime: options.claimLifetime, now: options.deliver.wallClock())
+    if case .yours = result {
+      options.log.warning(
+        "nobody settled the segment that stragglers left: they are sent without it",
+        ["event": .text(claim.segment.event.id), "segment": .text(claim.segment.id)])
+    }
+    return result
+  }
+
+  /// A worker whose clock is ahead must not call pushes expired that are not. One whose clock is
+  /// behind takes Redis' word that they are (`SegmentRun.isLate`).
   private func checkClock(_ event: Event, redisTime: Int64) throws {
     let now = options.deliver.wallClock()
     if event.isExpired(at: now), !event.isExpired(at: redisTime) {

@@ -23,7 +23,8 @@ extension Lane {
   ) async throws -> Receipt {
     let claim = nextClaim(segment)
     let asked = loop.now
-    switch try await ask(claim) {
+    let result = try await ask(claim, from: message)
+    switch result {
     case .settled, .orphaned: return .done
     case .unplanned: return try await putOffUnplanned(segment, message, vacate)
     case .claimed(let milliseconds):

@@ -35,6 +35,9 @@ package struct PipelineOptions: Sendable {
   package var straggleDelay: Duration = .seconds(5)
   /// A claim on a segment ends after this without being renewed, and with a crashed worker.
   package var claimLifetime: Duration = .seconds(10)
+  /// Stragglers whose segment was not settled so long after they were due are sent without it: a
+  /// worker that died is replaced, and its segment claimed anew, within this.
+  package var adoptAfter: Duration { kafka.sessionTimeout + claimLifetime * 3 }
   /// How long a rebalance is kept waiting for what was begun.
   package var revokeTimeout: Duration = .seconds(5)
   /// Tells this process from an earlier one with the same worker's id.

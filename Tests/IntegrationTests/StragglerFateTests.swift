@@ -28,6 +28,32 @@ import Testing
     }
   }
 
+  /// A fail-over that lost what the settling wrote: nobody else would send these pushes.
+  @Test func whatRedisForgotIsSentAllTheSame() async throws {
+    let bed = try await WorkerBed()
+    try await bed.follow("s1", tokens: [Self.late(1), Self.late(2), paddedHex(3)])
+    let worker = try await bed.startWorker(Self.quickly)
+    try await bed.ready()
+    try await bed.emit("e1", expiresIn: 120)
+    try await Self.settled(bed, stragglers: 1)
+    _ = try bed.redis.cli("DEL", "ff:{e:e1}:settled", "ff:{e:e1}:stragglers")
+    for number in [1, 2] {
+      _ = try await bed.until("push \(number) arrives") {
+        await bed.simulator.counts(of: Self.late(number)).accepted == 1 ? true : nil
+      }
+    }
+    let list = try bed.redis.cli("SMEMBERS", "ff:{e:e1}:stragglers")
+    #expect(list.contains("~"))
+    _ = try await bed.until("the list is settled") {
+      try bed.redis.cli("SISMEMBER", "ff:{e:e1}:settled", list) == "1" ? true : nil
+    }
+    let status = try #require(try await bed.status("e1"))
+    #expect(status.accepted == 3 && status.isBalanced && status.stragglers == 2)
+    #expect(bed.sink.lines.contains { $0.contains("they are sent without it") })
+    #expect(await bed.simulator.summary().duplicates == 0)
+    #expect(await worker.stop())
+  }
+
   /// Redis settles, and its answer is lost: the worker tells of the end all the same.
   @Test func aSettlingWhoseAnswerIsLostIsToldOf() async throws {
     var script = SimulatorScript()

@@ -44,6 +44,10 @@ extension RecordStage {
         segment.id, claim.owner, Self.milliseconds(lifetime),
         String(Keyspace.eventLifetimeSeconds), segment.stragglers?.parent ?? "",
       ])
+    return try Self.result(reply)
+  }
+
+  static func result(_ reply: RedisReply) throws(RecordError) -> ClaimResult {
     let now = Int64(reply[1].text ?? "") ?? 0
     switch reply[0].text {
     case "yours": return .yours(redisTime: now)
@@ -86,7 +90,7 @@ extension RecordStage {
       arguments: [claim.segment.id, claim.owner])
   }
 
-  private static func milliseconds(_ duration: Duration) -> String {
+  static func milliseconds(_ duration: Duration) -> String {
     let (seconds, attoseconds) = duration.components
     return String(seconds * 1000 + attoseconds / 1_000_000_000_000_000)
   }

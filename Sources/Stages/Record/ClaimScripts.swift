@@ -10,7 +10,7 @@ enum ClaimScripts {
   static let release = RedisScript(releaseBody)
   static let drop = RedisScript(dropBody)
 
-  private static let clock = """
+  static let clock = """
     local time = redis.call('TIME')
     local now = tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
     local function whole(number) return string.format('%.0f', number) end
