@@ -32,6 +32,7 @@ extension Lane {
     case .yours: break
     }
     let run = SegmentRun(claim: claim, loop: loop, vacate: vacate)
+    if case .yours(let redisTime) = result { run.isLate = segment.event.isExpired(at: redisTime) }
     run.holds(since: asked, for: options.claimLifetime)
     let identity = ObjectIdentifier(run)
     runs[identity] = run
@@ -65,7 +66,7 @@ extension Lane {
       if let index = run.index { listed += index.keepListed(of: page) }
       let rendering = render.batches(
         of: page, for: event, tally: run.tally, maximumPushes: options.batchPushes)
-      if segment.event.isExpired(at: options.deliver.wallClock()) {
+      if isLate(run) {
         rendering.settleRest(
           as: .expired, unanswered: run.index?.countUnanswered(in: page) ?? 0)
         continue
@@ -84,10 +85,13 @@ extension Lane {
     // What is on the list and no longer bound was logged out, or its owner muted, meanwhile; or it
     // could not be read in time.
     if let index = run.index, index.count > listed {
-      let isLate = segment.event.isExpired(at: options.deliver.wallClock())
       run.tally.pushes += index.count - listed
-      run.tally.count(isLate ? .expired : .cancelled, times: index.count - listed)
+      run.tally.count(isLate(run) ? .expired : .cancelled, times: index.count - listed)
     }
+  }
+
+  private func isLate(_ run: SegmentRun) -> Bool {
+    run.isLate || run.segment.event.isExpired(at: options.deliver.wallClock())
   }
 
   /// Waits until one more batch may be rendered. Pushes that only wait make room by leaving.

@@ -59,6 +59,7 @@ package actor Lane {
   /// Records that wait in the pump for a last try.
   var lastTries = 0
   let index: Int
+  var hasSaidThatClockIsBehind = false
   var isStopping: Bool { waits.isStopped }
 
   package nonisolated var unownedExecutor: UnownedSerialExecutor {

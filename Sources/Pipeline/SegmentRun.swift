@@ -13,6 +13,8 @@ final class SegmentRun {
   var written: [String] = []
   /// What became of verdicts that could not wait for the end.
   var findings = PruneFindings()
+  /// The event had expired by Redis' clock when the segment was claimed.
+  var isLate = false
   /// Another worker has the claim.
   private(set) var isLost = false
   /// Gives the segment's place to the next record; only the first call does.

@@ -54,6 +54,28 @@ import Testing
     #expect(await worker.stop())
   }
 
+  /// Nothing is sent after its expiry, whatever the worker's clock says.
+  @Test func aClockThatIsBehindSendsNothingLate() async throws {
+    let bed = try await WorkerBed()
+    try await bed.followInShards("s1", shards: 4, perShard: 5) { paddedHex($0 << 8 | $1) }
+    let worker = try await bed.startWorker {
+      $0.lanes = 1
+      $0.deliver.wallClock = { WallClock.nowMilliseconds() - 60_000 }
+    }
+    try await bed.ready()
+    let now = WallClock.nowMilliseconds()
+    try await bed.emit("e1", expiresIn: 30, occurredAt: now - 40_000)
+    try await bed.emit("e2", expiresIn: 300, occurredAt: now)
+    let late = try await bed.finished("e1")
+    #expect(late.expired == 20 && late.pushes == 20 && late.isBalanced && late.accepted == 0)
+    #expect(try await bed.finished("e2").accepted == 20)
+    #expect(await bed.simulator.summary().requests == 20)
+    let said = bed.sink.lines.filter { $0.contains("clock is behind Redis'") }
+    #expect(said.count == 1)
+    #expect(said.allSatisfy { $0.contains("milliseconds\":6") || $0.contains("milliseconds\":5") })
+    #expect(await worker.stop())
+  }
+
   /// Redis settles, and its answer is lost: the worker tells of the end all the same.
   @Test func aSettlingWhoseAnswerIsLostIsToldOf() async throws {
     var script = SimulatorScript()
