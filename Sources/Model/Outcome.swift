@@ -31,6 +31,8 @@ package enum RejectionReason: UInt8, Sendable, CaseIterable {
   /// Ours: sent, perhaps more than once, and never answered. It may have reached the device, so it
   /// is neither `accepted` nor `expired`.
   case unanswered
+  /// Ours: it had to wait for another try, and Kafka took no record with it, however small.
+  case unwritable
 
   /// As Apple spells it; ours are made likewise.
   package var name: String {
@@ -39,7 +41,9 @@ package enum RejectionReason: UInt8, Sendable, CaseIterable {
   }
 
   /// Said by us and never by Apple.
-  private static let ours: Set<RejectionReason> = [.other, .unrenderable, .noRoute, .unanswered]
+  private static let ours: Set<RejectionReason> = [
+    .other, .unrenderable, .noRoute, .unanswered, .unwritable,
+  ]
 
   private static let byName: [String: RejectionReason] = Dictionary(
     uniqueKeysWithValues: allCases.filter { !ours.contains($0) }.map { ($0.name, $0) })

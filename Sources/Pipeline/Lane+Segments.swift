@@ -178,21 +178,6 @@ extension Lane {
     }
   }
 
-  /// Writes the pushes that left without an outcome into records of their own; the segment's mark
-  /// makes them count.
-  private func writeStragglers(_ run: SegmentRun) async throws {
-    let pushes = run.tally.stragglers
-    run.tally.stragglers = []
-    for list in StragglerRecord.lists(pushes) {
-      let segment = run.segment.straggling(list, number: options.randomNumber())
-      let (key, value) = SegmentRecord.encode(segment)
-      try await publish(
-        options.ingest.stragglersTopic, key, value, label(for: segment).headers)
-      run.written.append(segment.id)
-    }
-    counters.add(.stragglers, pushes.count)
-  }
-
   private func settle(_ run: SegmentRun) async throws {
     if !run.tally.stragglers.isEmpty { try await writeStragglers(run) }
     let segment = run.segment

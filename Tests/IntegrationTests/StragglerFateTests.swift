@@ -54,6 +54,60 @@ import Testing
     #expect(await worker.stop())
   }
 
+  /// The topic takes less than a list: it is cut until it fits.
+  @Test func aListThatKafkaRefusesIsHalved() async throws {
+    let bed = try await WorkerBed()
+    try await bed.follow("s1", tokens: (0..<100).map { Self.late($0) })
+    let worker = try await bed.startWorker {
+      Self.quickly(&$0)
+      $0.kafka.maximumMessageBytes = 3000
+    }
+    try await bed.ready()
+    try await bed.emit("e1", expiresIn: 120)
+    let status = try await bed.finished("e1")
+    #expect(status.accepted == 100 && status.pushes == 100 && status.isBalanced)
+    #expect(status.stragglers >= 8 && status.settled == 1 + status.stragglers)
+    #expect(await bed.simulator.summary().duplicates == 0)
+    #expect(await worker.stop())
+  }
+
+  /// Not even one push fits beside its event: it is given up by name, and all others go on.
+  @Test func aPushThatKafkaRefusesAloneIsGivenUp() async throws {
+    let bed = try await WorkerBed()
+    try await bed.follow("s1", tokens: [Self.late(1), paddedHex(2), Self.late(3)])
+    let worker = try await bed.startWorker {
+      Self.quickly(&$0)
+      $0.kafka.maximumMessageBytes = 1000
+    }
+    try await bed.ready()
+    let title = String(repeating: "t", count: 1000)
+    let time = WallClock.rfc3339(WallClock.nowMilliseconds())
+    let event = """
+      {"id":"e1","app":"\(WorkerBed.app)","streamer":{"id":"s1","name":"Aiko"},\
+      "stream":{"id":"b1","title":"\(title)"},"template":"go-live",\
+      "occurred_at":"\(time)","expires_in":60}
+      """
+    try await bed.emit(raw: Array(event.utf8), key: "s1")
+    let status = try await bed.finished("e1")
+    #expect(status.accepted == 1 && status.rejected == ["Unwritable": 2] && status.pushes == 3)
+    #expect(status.isBalanced && status.stragglers == 0)
+    let given = bed.sink.lines.filter { $0.contains("is given up") }
+    #expect(given.contains { $0.contains("s1-u0") } && given.contains { $0.contains("s1-u2") })
+    #expect(await worker.stop())
+  }
+
+  private static func record(_ id: String, user: Int, expiresIn: Int) -> [UInt8] {
+    let time = WallClock.rfc3339(WallClock.nowMilliseconds())
+    let member = "apns:production:\(WorkerBed.app):\(paddedHex(user + 1))"
+    return Array(
+      """
+      {"event":{"id":"\(id)","app":"\(WorkerBed.app)","streamer":{"id":"s1","name":"Aiko"},\
+      "stream":{"id":"b1","title":"T"},"template":"go-live","occurred_at":"\(time)",\
+      "expires_in":\(expiresIn)},"id":"1.0~01","parent":"1.0",\
+      "stragglers":[["s1-u\(user)","\(member)",1,0,0,false]],"segments":1}
+      """.utf8)
+  }
+
   /// Nothing is sent after its expiry, whatever the worker's clock says.
   @Test func aClockThatIsBehindSendsNothingLate() async throws {
     let bed = try await WorkerBed()

@@ -47,7 +47,8 @@ package enum RejectionTable {
     case .expiredProviderToken: return .renewToken
     case .forbidden, .payloadTooLarge: return .reject(known)
     case .tooManyRequests, .internalServerError, .serviceUnavailable: return .retry(known)
-    case .other, .unrenderable, .noRoute, .unanswered: return disposition(status: status)
+    case .other, .unrenderable, .noRoute, .unanswered, .unwritable:
+      return disposition(status: status)
     }
   }
 

@@ -1,0 +1,47 @@
+import Ingest
+import Kafka
+import Model
+import Record
+import Telemetry
+
+/// What a segment leaves behind.
+extension Lane {
+  /// Writes the pushes that left without an outcome into records of their own; the segment's mark
+  /// makes them count.
+  func writeStragglers(_ run: SegmentRun) async throws {
+    let pushes = run.tally.stragglers
+    run.tally.stragglers = []
+    // The last is written first.
+    var lists = Array(StragglerRecord.lists(pushes).reversed())
+    while let list = lists.popLast() {
+      let segment = run.segment.straggling(list, number: options.randomNumber())
+      let (key, value) = SegmentRecord.encode(segment)
+      do {
+        try await publish(
+          options.ingest.stragglersTopic, key, value, label(for: segment).headers)
+      } catch let error as KafkaError {
+        // The broker's limit is below ours.
+        let half = list.count / 2
+        if half > 0 {
+          lists += [Array(list[half...]), Array(list[..<half])]
+        } else {
+          giveUp(list[0], run, error)
+        }
+        continue
+      }
+      run.written.append(segment.id)
+      counters.add(.stragglers, list.count)
+    }
+  }
+
+  private func giveUp(_ push: Straggler, _ run: SegmentRun, _ error: KafkaError) {
+    run.tally.pushes += 1
+    run.tally.count(.rejected(push.history.mayHaveArrived ? .unanswered : .unwritable))
+    options.log.error(
+      "a push that must wait is given up: Kafka takes no record as large as its event's",
+      [
+        "event": .text(run.segment.event.id), "user": .text(push.user),
+        "error": .text("\(error)"),
+      ])
+  }
+}
