@@ -37,7 +37,7 @@ extension Lane {
   }
 
   /// Who reads a record of an older worker finds out for himself what its headers do not say.
-  private func completeLabel(of message: KafkaMessage) -> StragglerLabel {
+  func completeLabel(of message: KafkaMessage) -> StragglerLabel {
     var label = StragglerLabel(message)
     guard label.route == nil || label.expiresAt == nil,
       case .segment(let segment) = ingest.decode(message, now: options.deliver.wallClock()),

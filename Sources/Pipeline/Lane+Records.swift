@@ -120,6 +120,12 @@ extension Lane {
   ) async throws -> Receipt {
     if render.template(named: segment.event.template) == nil {
       let reason = "the template \(segment.event.template) is not loaded"
+      if segment.stragglers != nil, !segment.event.isExpired(at: options.deliver.wallClock()) {
+        // Another worker has it: some are newer than others while a new version is rolled out.
+        options.log.warning(
+          "stragglers put off: \(reason)", ["event": .text(segment.event.id)])
+        return try await putOff(message, completeLabel(of: message), vacate)
+      }
       try await bury(message, IngestError(.unknownTemplate, reason))
       return .done
     }

@@ -108,6 +108,34 @@ import Testing
       """.utf8)
   }
 
+  /// While a new version is rolled out some workers know a template and others do not yet.
+  @Test func aTemplateThatAnotherWorkerKnowsIsWaitedFor() async throws {
+    let bed = try await WorkerBed()
+    try await bed.follow("s1", tokens: [paddedHex(1), paddedHex(2)])
+    let old = try await bed.startWorker {
+      Self.quickly(&$0)
+      $0.templates = []
+    }
+    try await bed.ready()
+    for (id, user, expiresIn) in [("long", 0, 120), ("short", 1, 2)] {
+      _ = try bed.redis.cli("SADD", "ff:{e:\(id)}:stragglers", "1.0~01")
+      let record = Self.record(id, user: user, expiresIn: expiresIn)
+      try await bed.emit(raw: record, key: id, topic: "notify-followers.stragglers")
+    }
+    _ = try await bed.until("what has expired is a dead letter") {
+      try bed.redis.cli("HGET", "ff:{stats}:total", "dead_letters:unknown_template") == "1"
+        ? true : nil
+    }
+    #expect(bed.sink.lines.contains { $0.contains("put off") && $0.contains("not loaded") })
+    #expect(await old.stop())
+    let new = try await bed.startWorker(Self.quickly)
+    _ = try await bed.until("the other one is sent") {
+      try await bed.status("long").map { $0.accepted == 1 ? true : nil } ?? nil
+    }
+    #expect(await bed.simulator.summary().accepted == 1)
+    #expect(await new.stop())
+  }
+
   /// Nothing is sent after its expiry, whatever the worker's clock says.
   @Test func aClockThatIsBehindSendsNothingLate() async throws {
     let bed = try await WorkerBed()
