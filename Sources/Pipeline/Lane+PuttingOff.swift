@@ -17,20 +17,30 @@ extension Lane {
   private static let longestLastTry: Duration = .seconds(10)
   /// The last try is so long before the expiry.
   static let lastTryBeforeExpiry: Duration = .seconds(1)
+  /// Lists with pushes that were not refused, of one route, that are worked on while credentials are
+  /// held: one push asks each half second, and a list stays for two (`straggleAfter`).
+  private static let maximumAsking = 4
   /// Lifetimes of a claim after its expiry that an event's segments may still need to settle.
   private static let lifetimesAfterExpiry = 6
 
   /// A list whose route is closed as this lane sees it rests again, unread: claiming, reading and
   /// rendering it would come to nothing, and keep those waiting whose routes are open. One list at
   /// a time is worked on all the same, so that something asks whether the route is open again; it
-  /// goes behind the others then, and another one asks next.
+  /// goes behind the others then, and another one asks next. A list whose pushes were not all
+  /// refused need not stand behind those that were: Apple may take it and not them.
   func straggle(_ message: KafkaMessage, _ vacate: @escaping () -> Void) async throws -> Receipt {
     let label = completeLabel(of: message)
     guard let route = label.route, let expiresAt = label.expiresAt, deliver.isClosed(route),
       left(until: expiresAt) > Self.lastTryBeforeExpiry * 3 / 2
     else { return try await work(message, vacate) }
-    if probed.insert(route).inserted {
-      defer { probed.remove(route) }
+    let probe = Probe(route: route, isRefused: label.isRefused)
+    let limit = !label.isRefused && deliver.isHeld(route) ? Self.maximumAsking : 1
+    if probing[probe, default: 0] < limit {
+      probing[probe, default: 0] += 1
+      defer {
+        probing[probe, default: 1] -= 1
+        if probing[probe] == 0 { probing[probe] = nil }
+      }
       return try await work(message, vacate)
     }
     return try await putOff(message, label, vacate)
@@ -60,11 +70,13 @@ extension Lane {
   func label(for segment: Segment) -> StragglerLabel {
     let environments = segment.stragglers?.environments ?? []
     let now = options.deliver.wallClock()
-    return StragglerLabel(
+    var label = StragglerLabel(
       route: environments.count == 1
         ? environments.first.flatMap { route(of: segment.event, $0) } : nil,
       notBefore: now + rest(until: segment.event.expiresAt).wholeMilliseconds, writtenAt: now,
       expiresAt: segment.event.expiresAt)
+    label.isRefused = segment.stragglers?.pushes.allSatisfy { $0.history.refusals > 0 } ?? false
+    return label
   }
 
   /// How long pushes rest that go to Kafka now: shorter than others at the end, so that they have a

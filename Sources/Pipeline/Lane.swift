@@ -23,6 +23,13 @@ package enum Receipt: Sendable, Equatable {
   case stuck(Burial)
 }
 
+/// A list of stragglers that is let through to ask whether its route is open.
+struct Probe: Hashable {
+  let route: PushRoute
+  /// All its pushes were refused before.
+  let isRefused: Bool
+}
+
 /// A dead letter on its way.
 package struct Burial: Error, Sendable, Equatable {
   let letter: DeadLetter
@@ -52,14 +59,17 @@ package actor Lane {
   let board = WaitBoard()
   /// Records in the dead letters that the statistics do not know of yet, by the code of the reason.
   var uncounted: [String: Int] = [:]
-  /// Closed routes of which a list of stragglers is worked on.
-  var probed: Set<PushRoute> = []
+  var hasSaidThatClockIsBehind = false
+  /// Lists of stragglers of closed routes that are worked on.
+  var probing: [Probe: Int] = [:]
   /// Records on their way to the end of the stragglers' topic.
   var puttingOff = 0
   /// Records that wait in the pump for a last try.
   var lastTries = 0
+  /// Of the heartbeat, which one lane gives.
+  var hasBeaten = false
+  var nextNamesakeLine: UInt64 = 0
   let index: Int
-  var hasSaidThatClockIsBehind = false
   var isStopping: Bool { waits.isStopped }
 
   package nonisolated var unownedExecutor: UnownedSerialExecutor {
@@ -67,9 +77,6 @@ package actor Lane {
   }
 
   package init(
-  /// Of the heartbeat, which one lane gives.
-  var hasBeaten = false
-  var nextNamesakeLine: UInt64 = 0
     index: Int, options: PipelineOptions, producer: KafkaProducer, counters: WorkerCounters
   ) {
     self.index = index

@@ -12,6 +12,9 @@ import Testing
     #expect(StragglerLabel(message([], headers: Self.all.headers)) == Self.all)
     let none = StragglerLabel(route: nil, notBefore: nil, writtenAt: nil, expiresAt: nil)
     #expect(none.headers == [] && StragglerLabel(message([])) == none)
+    var refused = Self.all
+    refused.isRefused = true
+    #expect(StragglerLabel(message([], headers: refused.headers)) == refused)
     #expect(
       Self.all.headers.map(\.name)
         == ["fanfare-not-before", "fanfare-written", "fanfare-expires", "fanfare-route"])

@@ -12,6 +12,8 @@ import Transport
 @Suite(.serialized) struct ClosedRouteTests {
   private static let shards = 64
   private static let perShard = 100
+  /// Devices of the test that has one a shard.
+  private static let asking = 32
   private static let followers = shards * perShard
 
   /// A sandbox behind `port`, and as little room as makes a lane feel every list.
@@ -112,6 +114,42 @@ import Transport
     #expect(big.accepted == Self.followers && big.pushes == Self.followers && big.isBalanced)
     let summary = await sandbox.stop()
     #expect(summary.accepted == Self.followers && summary.duplicates == 0)
+    #expect(await worker.stop())
+  }
+
+  /// Tokens for which Apple refuses our credentials for ever close their topic, and a push that it
+  /// would take waits with them: it need not wait until each of them has asked.
+  @Test func whoWasNotRefusedAsksSoon() async throws {
+    let bed = try await WorkerBed(partitions: 1)
+    try await bed.followInShards("bad", shards: Self.asking, perShard: 1) { shard, _ in
+      "fa4efa4e040f" + paddedHex(shard).suffix(52)
+    }
+    try await bed.follow("s1", tokens: ["fa4efa4e1503" + paddedHex(1).suffix(52)])
+    let worker = try await bed.startWorker {
+      Self.narrow(&$0, port: 1)
+      $0.deliver.retry = RetryPolicy(initial: .seconds(20), maximum: .seconds(20))
+      $0.deliver.credentialHold = .seconds(2)
+      // Longer than the half second between two pushes that ask.
+      $0.straggleAfter = .seconds(2)
+    }
+    try await bed.ready()
+    try await bed.emit("bad", streamer: "bad", expiresIn: 300)
+    _ = try await bed.until("all of them wait") {
+      let status = try await bed.status("bad")
+      return (status?.stragglers ?? 0) >= Self.asking && status?.obstacle.isEmpty == false
+        ? true : nil
+    }
+    _ = try await bed.until("each of them has asked") { () -> Bool? in
+      for shard in 0..<Self.asking {
+        let token = "fa4efa4e040f" + paddedHex(shard).suffix(52)
+        guard await bed.simulator.counts(of: token).requests > 0 else { return nil }
+      }
+      return true
+    }
+    try await bed.emit("good", expiresIn: 300)
+    let good = try await bed.finished("good")
+    #expect(good.accepted == 1 && good.stragglers > 0)
+    #expect(good.doneAt - good.startedAt < 12_000)
     #expect(await worker.stop())
   }
 }

@@ -85,6 +85,12 @@ package final class DeliverStage {
     routes[route.environment]?.isClosed(for: route.topic) ?? false
   }
 
+  /// Whether a route that is closed is so for its topic only: then pushes that were not refused yet
+  /// ask one by one.
+  package func isHeld(_ route: PushRoute) -> Bool {
+    routes[route.environment]?.isOpen == true && isClosed(route)
+  }
+
   /// Another worker has the segment: none of its pushes is sent from here any more, and those in
   /// flight have no further try. Their batches never settle.
   package func abandon(_ tally: SegmentTally) {

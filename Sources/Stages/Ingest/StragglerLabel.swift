@@ -6,6 +6,8 @@ import Model
 package struct StragglerLabel: Sendable, Equatable {
   /// Of all pushes of the list.
   package var route: PushRoute?
+  /// Apple has refused our credentials for each of the pushes before.
+  package var isRefused = false
   /// When the pushes are due, in ms since 1970.
   package var notBefore: Int64?
   /// When the list was written first, in ms since 1970: whoever puts it off leaves this as it is.
@@ -14,6 +16,7 @@ package struct StragglerLabel: Sendable, Equatable {
   package var expiresAt: Int64?
 
   private static let routeHeader = "fanfare-route"
+  private static let refusedHeader = "fanfare-refused"
   private static let notBeforeHeader = "fanfare-not-before"
   private static let writtenHeader = "fanfare-written"
   private static let expiresHeader = "fanfare-expires"
@@ -30,6 +33,7 @@ package struct StragglerLabel: Sendable, Equatable {
       guard let value = header.value else { continue }
       switch header.name {
       case Self.routeHeader: route = Self.route(value)
+      case Self.refusedHeader: isRefused = value == Array("1".utf8)
       case Self.notBeforeHeader: notBefore = Self.time(value)
       case Self.writtenHeader: writtenAt = Self.time(value)
       case Self.expiresHeader: expiresAt = Self.time(value)
@@ -44,6 +48,7 @@ package struct StragglerLabel: Sendable, Equatable {
       (Self.expiresHeader, expiresAt),
     ]
     return times.compactMap { name, time in time.map { KafkaHeader(name, String($0)) } }
+      + (isRefused ? [KafkaHeader(Self.refusedHeader, "1")] : [])
       + (route.map { [KafkaHeader(Self.routeHeader, "\($0.environment.name) \($0.topic)")] } ?? [])
   }
 
