@@ -31,8 +31,8 @@ enum RecordScripts {
 
   /// KEYS 1…9 of every script but `series`: event, its settled segments, statistics of all time, of
   /// the day, of the minute, stream of summaries, claims, planned segments of stragglers, receipts.
-  /// ARGV 1…8: now in ms, event id, streamer, template, lifetimes in seconds of event, day, minute, entries
-  /// that the stream of summaries keeps.
+  /// ARGV 1…8: now in ms, event id, streamer, template, lifetimes in seconds of event, day, minute,
+  /// entries that the stream of summaries keeps.
   static let prelude = """
     local event, settled, total, day, minute, events, claims, stragglers, receipts =
       KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6], KEYS[7], KEYS[8], KEYS[9]
