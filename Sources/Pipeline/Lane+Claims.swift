@@ -27,7 +27,7 @@ extension Lane {
 
   /// The age travels with the record, through all hands that put it off.
   private func isAdoptable(_ message: KafkaMessage) -> Bool {
-    let written = StragglerLabel(message).writtenAt ?? message.timestamp
+    let written = writtenAt(message)
     let wait = options.straggleDelay + options.adoptAfter
     return options.deliver.wallClock() - written >= wait.wholeMilliseconds
   }

@@ -17,8 +17,8 @@ extension Lane {
   private static let longestLastTry: Duration = .seconds(10)
   /// The last try is so long before the expiry.
   static let lastTryBeforeExpiry: Duration = .seconds(1)
-  /// Lists with pushes that were not refused, of one route, that are worked on while credentials are
-  /// held: one push asks each half second, and a list stays for two (`straggleAfter`).
+  /// Lists with pushes that were not refused, of one route, that are worked on while credentials
+  /// are held: one push asks each half second, and a list stays for two (`straggleAfter`).
   private static let maximumAsking = 4
   /// Lifetimes of a claim after its expiry that an event's segments may still need to settle.
   private static let lifetimesAfterExpiry = 6
@@ -58,6 +58,12 @@ extension Lane {
     label.route = routes.first { !deliver.isClosed($0) } ?? routes.first
     label.expiresAt = segment.event.expiresAt
     return label
+  }
+
+  /// Of a record without a time nobody knows its age: it begins now.
+  func writtenAt(_ message: KafkaMessage) -> Int64 {
+    if let written = StragglerLabel(message).writtenAt { return written }
+    return message.timestamp > 0 ? message.timestamp : options.deliver.wallClock()
   }
 
   /// Nil when this worker does not know the event's template.
@@ -102,7 +108,7 @@ extension Lane {
     var label = label
     let delay = label.expiresAt.map { rest(until: $0) } ?? options.straggleDelay
     label.notBefore = options.deliver.wallClock() + max(delay, .seconds(1)).wholeMilliseconds
-    if label.writtenAt == nil { label.writtenAt = message.timestamp }
+    label.writtenAt = writtenAt(message)
     do {
       try await publish(
         options.ingest.stragglersTopic, message.key, message.value, label.headers)

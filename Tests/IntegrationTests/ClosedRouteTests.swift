@@ -3,6 +3,7 @@ import Deliver
 import Model
 import Pipeline
 import Record
+import Telemetry
 import TestBed
 import TestSupport
 import Testing
@@ -41,6 +42,24 @@ import Transport
     }
   }
 
+  /// As older workers wrote them: without a word on its routes, of which one is open.
+  private static func emitMixed(_ bed: WorkerBed) async throws {
+    try await bed.follow("mixed", tokens: [paddedHex(777)])
+    let sandbox = "apns:sandbox:\(WorkerBed.app):\(paddedHex(778))"
+    _ = try bed.redis.cli("SADD", "ffd:{u:mixed-u0}:bindings", sandbox)
+    _ = try bed.redis.cli("SADD", "ff:{e:mixed}:stragglers", "1.0~01")
+    let time = WallClock.rfc3339(WallClock.nowMilliseconds())
+    let record = """
+      {"event":{"id":"mixed","app":"\(WorkerBed.app)","streamer":{"id":"mixed","name":"Aiko"},\
+      "stream":{"id":"b1","title":"T"},"template":"go-live","occurred_at":"\(time)",\
+      "expires_in":120},"id":"1.0~01","parent":"1.0","stragglers":\
+      [["mixed-u0","\(sandbox)",0,0,0,false],\
+      ["mixed-u0","apns:production:\(WorkerBed.app):\(paddedHex(777))",1,0,0,false]],\
+      "segments":1}
+      """
+    try await bed.emit(raw: Array(record.utf8), key: "m", topic: "notify-followers.stragglers")
+  }
+
   /// Devices whose first try is refused: they are stragglers of a route that is open.
   @Test func othersStragglersAreTriedInTime() async throws {
     let bed = try await WorkerBed(partitions: 1)
@@ -62,6 +81,10 @@ import Transport
       let good = try await bed.finished("good\(number)")
       #expect(good.accepted == 8 && good.stragglers > 0 && good.isBalanced)
       #expect(good.doneAt - good.startedAt < 5000)
+    }
+    try await Self.emitMixed(bed)
+    _ = try await bed.until("the push of the open route in an old record is sent") {
+      await bed.simulator.counts(of: paddedHex(777)).accepted == 1 ? true : nil
     }
     let waiting = try #require(try await bed.status("big"))
     #expect(waiting.state == .running && waiting.obstacle.contains("sandbox: unreachable"))
