@@ -39,6 +39,16 @@ import Testing
     #expect(window.limit == 500 && !window.isCareful(streams: 500))
   }
 
+  @Test func aLossOfLongAgoSaysNothing() {
+    var window = LossWindow()
+    answer(&window, 100)
+    window.lost(openedAt: 0, at: 1_000_000_000)
+    window.forget(at: 60_999_999_999)
+    #expect(window.limit == LossWindow.floor)
+    window.forget(at: 61_000_000_000)
+    #expect(window.limit == LossWindow.initial && !window.isCareful(streams: 500))
+  }
+
   /// A server that restarts closes all its connections at once.
   @Test func connectionsLostTogetherAreOneLoss() {
     var window = LossWindow()

@@ -11,6 +11,8 @@ struct LossWindow {
   /// Fewer answers than this between the losses of two connections that were open together: both
   /// have the same cause, as when a server restarts.
   private static let sameCause = 16
+  /// A loss that is older says nothing.
+  private static let memory: UInt64 = 60_000_000_000
 
   /// Answers between the last two losses; nil before the first.
   private var between: Int?
@@ -28,6 +30,13 @@ struct LossWindow {
   func isCareful(streams: Int) -> Bool { between != nil && limit < streams }
 
   mutating func answered() { answers += 1 }
+
+  /// Called now and then.
+  mutating func forget(at now: UInt64) {
+    guard between != nil, now &- lastLostAt >= Self.memory else { return }
+    between = nil
+    answers = 0
+  }
 
   /// A connection was lost with pushes in flight.
   mutating func lost(openedAt: UInt64, at now: UInt64) {

@@ -16,7 +16,7 @@ extension Route {
 
   var isTaking: Bool { loop.now &- lastAcceptedAt < Self.takingFor }
 
-  var needsHelpers: Bool { suspects.count > 0 || isCareful }
+  var needsHelpers: Bool { suspects.count > 0 || (isCareful && readyCount > 0) }
 
   /// One finds out about a single loss. When there are more, all do.
   private func openHelpers(_ wanted: Int) {
@@ -46,6 +46,7 @@ extension Route {
     guard topic.gate.isOpen else {
       return wait(push, until: topic.gate.opensAt ?? round.now &+ 500_000_000)
     }
+    guard connection.hasWindow() else { return suspects.append([push]) }
     // It never stood in the topic's queue, so that `unsent` does not count it.
     var suspect = push
     suspect.isFirst = false

@@ -246,6 +246,7 @@ final class Route {
   func tick() {
     let now = loop.now
     for connection in seats.compactMap(\.connection) + retiring { connection.tick(now: now) }
+    window.forget(at: now)
     closeIdleHelpers(now)
     expireReady()
     if isOpen, readyCount == 0 { lastMovedAt = now }
