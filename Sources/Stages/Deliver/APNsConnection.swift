@@ -5,7 +5,8 @@ import Transport
 
 /// One HTTP/2 connection to APNs with the pushes in flight on it: joins transport, session and
 /// slots. It says what happened to its route, which decides. What it hears is in
-/// APNsConnection+Hearing. Confined to its lane's loop.
+/// APNsConnection+Hearing, what it does not hear in APNsConnection+Time. Confined to its lane's
+/// loop.
 final class APNsConnection {
   /// Bytes for the socket beyond which no more frames are made: about 200 pushes.
   private static let outputLimit = 128 * 1024
@@ -27,10 +28,10 @@ final class APNsConnection {
   private var headersInBlock: EncodedHeaders?
   private var unwrittenBodyBytes = 0
   var lastHeardAt: UInt64 = 0
-  private var lastAnswerAt: UInt64 = 0
+  var lastAnswerAt: UInt64 = 0
   /// When the latest of the answered pushes was sent, and how long the slowest answer took.
-  private var latestAnswered: UInt64 = 0
-  private var slowestAnswer: UInt64 = 0
+  var latestAnswered: UInt64 = 0
+  var slowestAnswer: UInt64 = 0
   /// Values of `retry-after` of refusals, by slot.
   var retryAfters: [Int: Duration] = [:]
   /// When it was connected; 0 before.
@@ -96,25 +97,6 @@ final class APNsConnection {
     return session.remoteConnectionWindow > unwrittenBodyBytes
   }
 
-  /// Whether it may be sent on after a quiet time. Something on the way may have dropped it without
-  /// a word, and pushes sent on it would wait for their time-out: it is asked first, and replaced
-  /// when it does not answer soon.
-  func isProven(at now: UInt64) -> Bool {
-    guard machine.phase == .open, slots.inFlight == 0,
-      now &- lastHeardAt > options.idleBeforePing.nanoseconds
-    else { return true }
-    guard !isProving else { return false }
-    isProving = true
-    if pingSentAt == nil { session?.ping() }
-    pingSentAt = pingSentAt ?? now
-    hasWork = true
-    loop.schedule(after: options.proofTimeout) { [weak self] in
-      guard let self, isProving, machine.phase == .open else { return }
-      close(.silent, "no answer to PING after a quiet time")
-    }
-    return false
-  }
-
   // MARK: sending
 
   enum Sent { case sent, refusedHeaders, failed }
@@ -178,52 +160,7 @@ final class APNsConnection {
 
   func flushIfNeeded() { if hasWork { flush() } }
 
-  // MARK: time
-
-  /// Gives up on streams without an answer and asks a quiet server for a sign of life.
-  func tick(now: UInt64) {
-    if machine.phase == .greeting, now &- greetingAt > options.connectTimeout.nanoseconds {
-      close(.silent, "no SETTINGS after the TLS handshake")
-      return
-    }
-    guard machine.phase == .open || machine.phase == .draining, let session else { return }
-    var unanswered = 0
-    let limit = options.requestTimeout.nanoseconds
-    for slot in slots.occupied {
-      guard let item = slots[slot], !item.isReset,
-        now &- item.sentAt > limit || isPassedOver(item, now)
-      else { continue }
-      slots.setReset(slot)
-      session.reset(stream: item.stream, errorCode: HTTP2ErrorCode.cancel)
-      unanswered += 1
-    }
-    if unanswered > 0 {
-      options.report(.unanswered(route.target.endpoint, pushes: unanswered))
-      // It may well answer PINGs: a connection that answers no request is of no use.
-      if now &- max(lastAnswerAt, openedAt) > limit {
-        close(.silent, "no answer to any push")
-        return
-      }
-    }
-    if let pingSentAt {
-      if now &- pingSentAt > options.pingTimeout.nanoseconds {
-        close(.silent, "no answer to PING")
-        return
-      }
-    } else if unanswered > 0 || now &- lastHeardAt > options.pingInterval.nanoseconds {
-      session.ping()
-      pingSentAt = now
-    }
-    flush()
-  }
-
-  /// The server has answered what was sent no sooner, and this one not, for far longer than any
-  /// answer has taken: it is this push that it does not answer.
-  private func isPassedOver(_ item: StreamSlots.Slot, _ now: UInt64) -> Bool {
-    guard latestAnswered >= item.sentAt else { return false }
-    let patience = max(options.passedOverAfter.nanoseconds, 3 &* slowestAnswer)
-    return now &- item.sentAt > patience
-  }
+  // MARK: its end
 
   /// Takes no new pushes and closes when those in flight are answered.
   func retire(_ reason: String) {
@@ -237,7 +174,7 @@ final class APNsConnection {
 
   func lose(_ reason: String) { close(.lost, reason) }
 
-  private func close(_ event: ConnectionMachine.Event, _ reason: String) {
+  func close(_ event: ConnectionMachine.Event, _ reason: String) {
     perform(machine.handle(event), reason)
   }
 

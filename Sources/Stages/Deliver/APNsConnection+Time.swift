@@ -1,0 +1,69 @@
+import EventLoop
+import HTTP2
+
+/// What follows from silence: pushes without an answer, a server without a sign of life.
+extension APNsConnection {
+  /// Whether it may be sent on after a quiet time. Something on the way may have dropped it without
+  /// a word, and pushes sent on it would wait for their time-out: it is asked first, and replaced
+  /// when it does not answer soon.
+  func isProven(at now: UInt64) -> Bool {
+    guard machine.phase == .open, slots.inFlight == 0,
+      now &- lastHeardAt > options.idleBeforePing.nanoseconds
+    else { return true }
+    guard !isProving else { return false }
+    isProving = true
+    if pingSentAt == nil { session?.ping() }
+    pingSentAt = pingSentAt ?? now
+    hasWork = true
+    loop.schedule(after: options.proofTimeout) { [weak self] in
+      guard let self, isProving, machine.phase == .open else { return }
+      close(.silent, "no answer to PING after a quiet time")
+    }
+    return false
+  }
+
+  /// Gives up on streams without an answer and asks a quiet server for a sign of life.
+  func tick(now: UInt64) {
+    if machine.phase == .greeting, now &- greetingAt > options.connectTimeout.nanoseconds {
+      close(.silent, "no SETTINGS after the TLS handshake")
+      return
+    }
+    guard machine.phase == .open || machine.phase == .draining, let session else { return }
+    var unanswered = 0
+    let limit = options.requestTimeout.nanoseconds
+    for slot in slots.occupied {
+      guard let item = slots[slot], !item.isReset,
+        now &- item.sentAt > limit || isPassedOver(item, now)
+      else { continue }
+      slots.setReset(slot)
+      session.reset(stream: item.stream, errorCode: HTTP2ErrorCode.cancel)
+      unanswered += 1
+    }
+    if unanswered > 0 {
+      options.report(.unanswered(route.target.endpoint, pushes: unanswered))
+      // It may well answer PINGs: a connection that answers no request is of no use.
+      if now &- max(lastAnswerAt, openedAt) > limit {
+        close(.silent, "no answer to any push")
+        return
+      }
+    }
+    if let pingSentAt {
+      if now &- pingSentAt > options.pingTimeout.nanoseconds {
+        close(.silent, "no answer to PING")
+        return
+      }
+    } else if unanswered > 0 || now &- lastHeardAt > options.pingInterval.nanoseconds {
+      session.ping()
+      pingSentAt = now
+    }
+    flush()
+  }
+
+  /// The server has answered what was sent no sooner, and this one not, for far longer than any
+  /// answer has taken: it is this push that it does not answer.
+  private func isPassedOver(_ item: StreamSlots.Slot, _ now: UInt64) -> Bool {
+    guard latestAnswered >= item.sentAt else { return false }
+    let patience = max(options.passedOverAfter.nanoseconds, 3 &* slowestAnswer)
+    return now &- item.sentAt > patience
+  }
+}
