@@ -12,6 +12,12 @@ extension Route {
 
   private var helperSeats: Range<Int> { options.connectionsPerRoute..<seats.count }
 
+  /// Those for suspects: all helpers, or half of them while the others have ordinary pushes.
+  private var suspectSeats: Range<Int> {
+    let areOthersReady = isCareful && readyCount > 0
+    return helperSeats.prefix(areOthersReady ? Self.helpers / 2 : Self.helpers)
+  }
+
   var isCareful: Bool { window.isCareful(streams: options.streamsPerConnection) }
 
   var isTaking: Bool { loop.now &- lastAcceptedAt < Self.takingFor }
@@ -29,7 +35,7 @@ extension Route {
   /// Sends what may be why a connection was lost, a group at a time on each connection.
   func fillSuspects(_ round: Round) {
     openHelpers(suspects.groupCount)
-    for seat in helperSeats {
+    for seat in suspectSeats {
       guard let connection = seats[seat].connection, connection.inFlight == 0,
         connection.isProven(at: round.now), connection.hasWindow()
       else { continue }
@@ -53,11 +59,11 @@ extension Route {
     if !dispatch(suspect, of: topic, on: connection, round) { suspects.append([push]) }
   }
 
-  /// Helpers that find no suspects take ordinary pushes.
+  /// Helpers without suspects take ordinary pushes.
   func fillHelpers(_ round: Round) {
-    guard suspects.count == 0 else { return }
-    if readyCount > 0 { openHelpers(helperSeats.count) }
-    for seat in helperSeats {
+    guard readyCount > 0 else { return }
+    openHelpers(helperSeats.count)
+    for seat in helperSeats where suspects.count == 0 || !suspectSeats.contains(seat) {
       guard let connection = seats[seat].connection else { continue }
       if connection.inFlight == 0 { connection.carriesSuspects = false }
       if !connection.carriesSuspects { fill(connection, round) }
