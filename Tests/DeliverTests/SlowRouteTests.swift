@@ -142,17 +142,20 @@ import Testing
     #expect(!look(&congestion, oldest: 10 * Self.second, at: 10.09, taken: 1))
     #expect(!congestion.isLagging)
     #expect(!look(&congestion, oldest: 10 * Self.second, at: 10.9, taken: 1))
-    #expect(congestion.isLagging)
+    #expect(congestion.isLagging && !congestion.isHoldingUp)
     #expect(look(&congestion, oldest: 10 * Self.second, at: 11))
+    #expect(congestion.isHoldingUp)
     // Its queue was empty for a while: that says nothing.
     #expect(look(&congestion, oldest: nil, at: 12, taken: 999))
-    #expect(look(&congestion, oldest: 12 * Self.second, at: 12.5))
-    #expect(!look(&congestion, oldest: 12 * Self.second, at: 12.9, taken: 1000))
-    #expect(!look(&congestion, oldest: nil, at: 13, taken: 1000))
+    #expect(!congestion.isHoldingUp)
+    // It took in half a second what it may not keep waiting for a second.
+    #expect(look(&congestion, oldest: 12 * Self.second, at: 12.4, taken: 499))
+    #expect(!look(&congestion, oldest: 12 * Self.second, at: 12.5, taken: 1))
+    #expect(!look(&congestion, oldest: nil, at: 13, taken: 500))
     #expect(!congestion.isLagging)
     // Fast or not, who waits waits.
     #expect(look(&congestion, oldest: 13 * Self.second, at: 14, taken: 5000))
-    #expect(look(&congestion, oldest: nil, at: 43.9))
-    #expect(!look(&congestion, oldest: nil, at: 44))
+    #expect(look(&congestion, oldest: nil, at: 23.9))
+    #expect(!look(&congestion, oldest: nil, at: 24))
   }
 }

@@ -2,7 +2,7 @@
 /// machine. Times are monotonic nanoseconds.
 struct Congestion {
   /// A route that was slow is slow until it shows otherwise, or nothing has waited for so long.
-  static let memory: UInt64 = 30_000_000_000
+  static let memory: UInt64 = 10_000_000_000
   /// It lags when pushes wait for this part of the time that makes it slow: longer than they do on
   /// a route that has all it can take.
   private static let lagging: UInt64 = 10
@@ -13,6 +13,8 @@ struct Congestion {
   private var lastSlow: UInt64?
   private var taken = 0
   private var takenSince: UInt64 = 0
+  /// When it was looked at last, pushes had waited too long.
+  private(set) var isHoldingUp = false
 
   /// Pushes wait long enough to keep their segments from ending.
   var isLagging: Bool { lastLagged != nil }
@@ -26,17 +28,24 @@ struct Congestion {
   ///
   /// - Parameters:
   ///   - oldest: since when the push that is sent next has been ready; nil when none is.
-  ///   - bound: how many pushes may be ready. A route that takes as many in half a second is fast.
+  ///   - bound: how many pushes may be ready. A route that takes as many in `patience` is fast.
   ///   - patience: what waits longer makes the route slow.
   mutating func look(oldest: UInt64?, bound: Int, patience: UInt64, at now: UInt64) {
-    let isFast = taken >= bound
-    if now &- takenSince >= Self.measured {
+    let isFast = measure(bound: bound, patience: patience, at: now)
+    let wait = oldest.map { now > $0 ? now - $0 : 0 } ?? 0
+    isHoldingUp = wait >= patience
+    Self.judge(&lastSlow, isTrue: wait >= patience, isFast: isFast, at: now)
+    Self.judge(&lastLagged, isTrue: wait >= patience / Self.lagging, isFast: isFast, at: now)
+  }
+
+  private mutating func measure(bound: Int, patience: UInt64, at now: UInt64) -> Bool {
+    let elapsed = now &- takenSince
+    guard elapsed >= Self.measured else { return false }
+    defer {
       taken = 0
       takenSince = now
     }
-    let wait = oldest.map { now > $0 ? now - $0 : 0 } ?? 0
-    Self.judge(&lastSlow, isTrue: wait >= patience, isFast: isFast, at: now)
-    Self.judge(&lastLagged, isTrue: wait >= patience / Self.lagging, isFast: isFast, at: now)
+    return Double(taken) * Double(patience) >= Double(bound) * Double(elapsed)
   }
 
   private static func judge(

@@ -115,7 +115,7 @@ extension DeliverStage {
     for route in routes.values { route.lookAtCongestion(now) }
     for route in routes.values {
       let othersGoOn = routes.values.contains {
-        $0 !== route && $0.isInUse(at: now) && !$0.isSlow
+        $0 !== route && $0.isInUse(at: now) && !$0.congestion.isHoldingUp
       }
       route.set(lags: route.isLagging && othersGoOn, yields: route.isSlow && othersGoOn)
     }
