@@ -85,6 +85,13 @@ package final class SegmentTally {
     stragglers.append(straggler)
   }
 
+  /// A postponed push gets its outcome here after all.
+  package func settlePostponed(as outcome: Outcome) {
+    pushes += 1
+    postponed -= 1
+    count(outcome)
+  }
+
   package var settled: Int { accepted + rejected.reduce(0, +) + expired + cancelled + suppressed }
 
   package func count(_ outcome: Outcome, times: Int = 1) {

@@ -35,8 +35,8 @@ extension Lane {
   }
 
   private func giveUp(_ push: Straggler, _ run: SegmentRun, _ error: KafkaError) {
-    run.tally.pushes += 1
-    run.tally.count(.rejected(push.history.mayHaveArrived ? .unanswered : .unwritable))
+    let reason: RejectionReason = push.history.mayHaveArrived ? .unanswered : .unwritable
+    run.tally.settlePostponed(as: .rejected(reason))
     options.log.error(
       "a push that must wait is given up: Kafka takes no record as large as its event's",
       [

@@ -13,6 +13,8 @@ import Testing
     followers: 40_000, seed: 11, topic: WorkerBed.app, mutedShare: 0)
   /// Slow enough that there is a middle.
   private static let slowly = ["apns.streams_per_connection=40"]
+  /// Little enough in flight to end in time on a busy machine too.
+  private static let carefully = ["lanes.segments_per_lane=1", "lanes.drain_timeout=2900ms"]
 
   @Test func losesNothingWhenAWorkerIsKilled() async throws {
     let bed = try await WorkerBed(script: Self.latency(.milliseconds(2)))
@@ -44,7 +46,7 @@ import Testing
     try await bed.seed(Self.audience, streamer: "s1")
     let first = try await bed.startProcess(
       "first", executable: WorkerExecutable.path,
-      settings: Self.slowly)
+      settings: Self.slowly + Self.carefully)
     try await bed.emit("e1")
     try await Self.middle(bed)
     #expect(first.stop(signal) == 0)
