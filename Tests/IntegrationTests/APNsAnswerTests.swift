@@ -29,7 +29,8 @@ import Testing
         "Unregistered": 2, "ExpiredToken": 1, "PayloadTooLarge": 1,
       ])
     #expect(status.accepted == 8 + healthy.count)
-    #expect(status.retried >= 8)
+    // One or two fewer when a GOAWAY puts a push back, which is no try.
+    #expect((6...8).contains(status.retried))
     // 410 and 411 are stamped now, after the binding: pruned. 412 is older than its binding: kept.
     #expect(status.pruned == 2)
     #expect(status.pruneRefused == 1)

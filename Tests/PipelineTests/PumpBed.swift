@@ -12,7 +12,7 @@ import Testing
 
 @testable import Pipeline
 
-/// A pump on the embedded broker, whose groups take three seconds to form, with one lane that does
+/// A pump on the embedded broker, whose groups take seconds to form, with one lane that does
 /// what the test says.
 final class PumpBed: Sendable {
   static let topic = IngestOptions().eventsTopic
@@ -51,7 +51,7 @@ final class PumpBed: Sendable {
 
   private static func kafka(_ broker: EmbeddedBroker) -> KafkaOptions {
     var options = KafkaOptions(bootstrapServers: broker.bootstrapServers)
-    options.sessionTimeout = .seconds(4)
+    options.sessionTimeout = .seconds(6)
     options.fetchWaitMaximum = .milliseconds(10)
     return options
   }
