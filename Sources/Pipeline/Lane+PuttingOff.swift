@@ -60,10 +60,11 @@ extension Lane {
     return label
   }
 
-  /// Of a record without a time nobody knows its age: it begins now.
+  /// Of a record without a time, or with one to come, nobody knows its age: it begins now.
   func writtenAt(_ message: KafkaMessage) -> Int64 {
-    if let written = StragglerLabel(message).writtenAt { return written }
-    return message.timestamp > 0 ? message.timestamp : options.deliver.wallClock()
+    let now = options.deliver.wallClock()
+    if let written = StragglerLabel(message).writtenAt { return min(written, now) }
+    return message.timestamp > 0 ? min(message.timestamp, now) : now
   }
 
   /// Nil when this worker does not know the event's template.

@@ -6,7 +6,7 @@ import Testing
 @Suite struct StragglerLabelTests {
   private static let all = StragglerLabel(
     route: PushRoute(environment: .sandbox, topic: "com.example.live.voip"),
-    notBefore: 1_795_248_000_123, writtenAt: 1, expiresAt: .max)
+    notBefore: 1_795_248_000_123, writtenAt: 1, expiresAt: 253_402_300_799_999)
 
   @Test func allIsReadWithoutTheRecord() {
     #expect(StragglerLabel(message([], headers: Self.all.headers)) == Self.all)
@@ -20,7 +20,10 @@ import Testing
         == ["fanfare-not-before", "fanfare-written", "fanfare-expires", "fanfare-route"])
   }
 
-  @Test(arguments: ["", "soon", "1e9", String(repeating: "9", count: 30)])
+  @Test(arguments: [
+    "", "soon", "1e9", String(repeating: "9", count: 30), "-9223372036854775808",
+    "9223372036854775807", "-1", "253402300800000", "000000000000000000001",
+  ])
   func whatIsNoTimeIsNone(_ value: String) {
     for header in Self.all.headers {
       let label = StragglerLabel(message([], headers: [KafkaHeader(header.name, value)]))

@@ -232,6 +232,7 @@ extension Duration {
     let (seconds, attoseconds) = components
     guard seconds >= 0, attoseconds >= 0 else { return 0 }
     let (scaled, overflow) = UInt64(seconds).multipliedReportingOverflow(by: 1_000_000_000)
-    return overflow ? .max / 2 : scaled &+ UInt64(attoseconds / 1_000_000_000)
+    return overflow || scaled > .max / 2
+      ? .max / 2 : scaled &+ UInt64(attoseconds / 1_000_000_000)
   }
 }

@@ -52,8 +52,13 @@ package struct StragglerLabel: Sendable, Equatable {
       + (route.map { [KafkaHeader(Self.routeHeader, "\($0.environment.name) \($0.topic)")] } ?? [])
   }
 
+  /// Nil for what is no time between 1970 and the year 9999, as for what is no number: anybody may
+  /// write to a topic, and who reads a label calculates with it.
   private static func time(_ value: [UInt8]) -> Int64? {
-    Int64(String(decoding: value.prefix(20), as: UTF8.self))
+    guard value.count <= 20, let time = Int64(String(decoding: value, as: UTF8.self)),
+      Timestamp.range.contains(time)
+    else { return nil }
+    return time
   }
 
   private static func route(_ value: [UInt8]) -> PushRoute? {

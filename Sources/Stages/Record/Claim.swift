@@ -48,16 +48,24 @@ extension RecordStage {
   }
 
   static func result(_ reply: RedisReply) throws(RecordError) -> ClaimResult {
-    let now = Int64(reply[1].text ?? "") ?? 0
+    let now = try time(reply[1])
     switch reply[0].text {
     case "yours": return .yours(redisTime: now)
     case "settled": return .settled
     case "unplanned": return .unplanned
     case "orphaned": return .orphaned
     case "claimed":
-      return .claimed(milliseconds: max((Int64(reply[2].text ?? "") ?? now) - now, 1))
+      return .claimed(milliseconds: max(max(Int64(reply[2].text ?? "") ?? now, now) - now, 1))
     default: throw .unexpected(reply.kind, from: "the script that claims a segment")
     }
+  }
+
+  /// Ms since 1970, up to the year 9999: it is calculated with.
+  private static func time(_ reply: RedisReply) throws(RecordError) -> Int64 {
+    guard let time = Int64(reply.text ?? ""), (0...253_402_300_799_999).contains(time) else {
+      throw .unexpected(reply.kind, from: "the script that claims a segment")
+    }
+    return time
   }
 
   /// Puts the end of claims off, all of one event; says of each whether it is the owner's still.

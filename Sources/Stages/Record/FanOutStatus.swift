@@ -63,6 +63,6 @@ package struct FanOutStatus: Sendable, Equatable {
   /// segments are settled none waits.
   package var isBalanced: Bool {
     (state != .done || waiting == 0)
-      && pushes == accepted + rejected.values.reduce(0, +) + expired + cancelled + suppressed
+      && pushes == accepted &+ rejected.values.reduce(0, &+) &+ expired &+ cancelled &+ suppressed
   }
 }

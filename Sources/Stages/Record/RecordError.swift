@@ -75,7 +75,7 @@ package struct RecordError: Error, Sendable, Equatable, CustomStringConvertible 
   package static func clocksDisagree(ours: Int64, redis: Int64) -> RecordError {
     RecordError(
       .clocksDisagree,
-      "this worker's clock is \((ours - redis) / 1000) s ahead of Redis', and the event "
+      "this worker's clock is \((ours &- redis) / 1000) s ahead of Redis', and the event "
         + "has expired by one of them only: set the clocks (NTP)")
   }
 
