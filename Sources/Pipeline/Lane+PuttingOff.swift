@@ -20,6 +20,11 @@ extension Lane {
   /// Lists with pushes that were not refused, of one route, that are worked on while credentials
   /// are held: one push asks each half second, and a list stays for two (`straggleAfter`).
   private static let maximumAsking = 4
+  /// Bytes of the lists of a slow environment that are worked on at a time: some 2,000 pushes.
+  private static let maximumSlowBytes = 4 * IngestOptions.stragglerBytes
+  /// Lists that may be worked on without a place, and before all their pushes were tried.
+  private static let maximumWithoutPlace = 64
+  private static let slowPlacesInterval: Duration = .milliseconds(200)
   /// Lifetimes of a claim after its expiry that an event's segments may still need to settle.
   private static let lifetimesAfterExpiry = 6
 
@@ -30,9 +35,13 @@ extension Lane {
   /// refused need not stand behind those that were: Apple may take it and not them.
   func straggle(_ message: KafkaMessage, _ vacate: @escaping () -> Void) async throws -> Receipt {
     let label = completeLabel(of: message)
-    guard let route = label.route, let expiresAt = label.expiresAt, deliver.isClosed(route),
+    guard let route = label.route, let expiresAt = label.expiresAt,
       left(until: expiresAt) > Self.lastTryBeforeExpiry * 3 / 2
     else { return try await work(message, vacate) }
+    guard deliver.isClosed(route) else {
+      guard deliver.yields(route.environment) else { return try await work(message, vacate) }
+      return try await workSlowly(message, label, route.environment, vacate)
+    }
     let probe = Probe(route: route, isRefused: label.isRefused)
     let limit = !label.isRefused && deliver.isHeld(route) ? Self.maximumAsking : 1
     if probing[probe, default: 0] < limit {
@@ -44,6 +53,38 @@ extension Lane {
       return try await work(message, vacate)
     }
     return try await putOff(message, label, vacate)
+  }
+
+  /// What waits for a slow route needs no place meanwhile. Of its lists as much is worked on as
+  /// keeps it busy until the others come again, which rest unread.
+  private func workSlowly(
+    _ message: KafkaMessage, _ label: StragglerLabel, _ environment: APNsEnvironment,
+    _ vacate: @escaping () -> Void
+  ) async throws -> Receipt {
+    let bytes = message.value?.count ?? 0
+    let others = slowly[environment, default: 0]
+    guard others == 0 || others + bytes <= Self.maximumSlowBytes else {
+      return try await putOff(message, label, vacate)
+    }
+    slowly[environment] = others + bytes
+    defer { slowly[environment, default: bytes] -= bytes }
+    vacate()
+    return try await work(message, vacate)
+  }
+
+  /// Lists that were begun before their route was found to be slow give up their places.
+  func leaveSlowPlaces() {
+    guard !isStopping else { return }
+    var gone = runs.values.count { $0.index != nil && !$0.hasPlace && !$0.isLingering }
+    for run in runs.values where run.index != nil && run.hasPlace {
+      guard gone < Self.maximumWithoutPlace else { break }
+      guard run.environments.allSatisfy({ deliver.yields($0) }) else { continue }
+      run.leavePlace()
+      gone += 1
+    }
+    loop.schedule(after: Self.slowPlacesInterval) { [weak self] in
+      self?.assumeIsolated { $0.leaveSlowPlaces() }
+    }
   }
 
   /// Who reads a record of an older worker finds out for himself what its headers do not say.

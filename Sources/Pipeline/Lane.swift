@@ -62,6 +62,8 @@ package actor Lane {
   var hasSaidThatClockIsBehind = false
   /// Lists of stragglers of closed routes that are worked on.
   var probing: [Probe: Int] = [:]
+  /// Bytes of the lists of stragglers of slow environments that are worked on.
+  var slowly: [APNsEnvironment: Int] = [:]
   /// Records on their way to the end of the stragglers' topic.
   var puttingOff = 0
   /// Records that wait in the pump for a last try.
@@ -100,6 +102,7 @@ package actor Lane {
     redis.start()
     deliver.start()
     renewClaims()
+    leaveSlowPlaces()
   }
 
   /// Gives up on what is in flight: calls of `run` return `.notDone`. The claims are released, so

@@ -9,6 +9,8 @@ final class SegmentRun {
   let progress: SegmentProgress
   /// Of a segment of stragglers.
   let index: StragglerIndex?
+  /// That its stragglers are for.
+  let environments: Set<APNsEnvironment>
   /// Segments of stragglers that this run has written, not settled yet.
   var written: [String] = []
   /// What became of verdicts that could not wait for the end.
@@ -31,6 +33,7 @@ final class SegmentRun {
     self.vacate = vacate
     progress = SegmentProgress(tally: tally, loop: loop)
     index = claim.segment.stragglers.map { StragglerIndex($0) }
+    environments = claim.segment.stragglers?.environments ?? []
     tally.mayStraggle = index == nil
   }
 

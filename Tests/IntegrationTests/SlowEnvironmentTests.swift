@@ -3,6 +3,7 @@ import Deliver
 import Model
 import Pipeline
 import Record
+import Telemetry
 import TestBed
 import Testing
 import Transport
@@ -88,6 +89,62 @@ import Transport
     await sandbox.replaceScript(SimulatorScript())
     let slow = try await bed.finished("slow")
     #expect(slow.isBalanced && slow.accepted == 32 * 200)
+    #expect(await sandbox.summary().duplicates == 0)
+    #expect(await worker.stop())
+  }
+
+  private static let lists = 300
+  private static let perList = 20
+
+  /// Lists of stragglers of the sandbox, as segments left them.
+  private func emitSlowLists() async throws {
+    try await bed.followInShards(
+      "slow", shards: 1, perShard: Self.lists * Self.perList, environment: .sandbox
+    ) { _, index in paddedHex(1 << 40 | index) }
+    let names = (0..<Self.lists).map { "1.0~\(paddedHex($0).suffix(16))" }
+    _ = try bed.redis.cli(["SADD", "ff:{e:slow}:stragglers"] + names)
+    _ = try bed.redis.cli("SADD", "ff:{e:slow}:settled", "1.0")
+    let time = WallClock.rfc3339(WallClock.nowMilliseconds())
+    for (number, name) in names.enumerated() {
+      let pushes = (0..<Self.perList).map { place in
+        let user = number * Self.perList + place
+        let member = "apns:sandbox:\(WorkerBed.app):\(paddedHex(1 << 40 | user))"
+        return #"["slow-u\#(user)","\#(member)",1,0,0,false]"#
+      }
+      let record = """
+        {"event":{"id":"slow","app":"\(WorkerBed.app)","streamer":{"id":"slow","name":"Aiko"},\
+        "stream":{"id":"b1","title":"T"},"template":"go-live","occurred_at":"\(time)",\
+        "expires_in":600},"id":"\(name)","parent":"1.0",\
+        "stragglers":[\(pushes.joined(separator: ","))],"segments":1}
+        """
+      try await bed.emit(
+        raw: Array(record.utf8), key: name, topic: "notify-followers.stragglers")
+    }
+  }
+
+  /// Hundreds of lists of the sandbox, and one of production that is written behind them.
+  @Test func itsListsOfStragglersDelayNoOthers() async throws {
+    try await emitSlowLists()
+    // Refused once, and then taken.
+    let tokens = (0..<8).map { MagicTokens.prefix + "1503" + paddedHex($0).suffix(52) }
+    try await bed.follow("good", tokens: tokens)
+    let worker = try await startWorker()
+    _ = try await bed.until("the sandbox is busy") {
+      await sandbox.summary().accepted >= 20 ? true : nil
+    }
+    try await bed.emit("good", streamer: "good")
+    let good = try await bed.finished("good")
+    #expect(good.accepted == 8 && good.isBalanced)
+    let all = Self.lists * Self.perList
+    let taken = await sandbox.summary().accepted
+    #expect(taken < all / 4)
+    // It goes on to take what it can.
+    _ = try await bed.until("more are taken") {
+      await sandbox.summary().accepted >= taken + 60 ? true : nil
+    }
+    await sandbox.replaceScript(SimulatorScript())
+    let slow = try await bed.finished("slow")
+    #expect(slow.isBalanced && slow.accepted == all && slow.settled == 1 + Self.lists)
     #expect(await sandbox.summary().duplicates == 0)
     #expect(await worker.stop())
   }

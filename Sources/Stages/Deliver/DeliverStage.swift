@@ -85,6 +85,11 @@ package final class DeliverStage {
     routes[route.environment]?.isClosed(for: route.topic) ?? false
   }
 
+  /// Whether pushes of an environment come faster than it takes them, while others go on.
+  package func yields(_ environment: APNsEnvironment) -> Bool {
+    routes[environment]?.yields ?? false
+  }
+
   /// Whether a route that is closed is so for its topic only: then pushes that were not refused yet
   /// ask one by one.
   package func isHeld(_ route: PushRoute) -> Bool {
