@@ -97,12 +97,13 @@ package final class PushBatch {
 
   /// Takes a push out without an outcome: it becomes a straggler, which is counted where it gets
   /// its outcome.
-  package func postpone(_ index: Int, history: PushHistory) {
+  package func postpone(_ index: Int, history: PushHistory, askAgainAt: Int64 = 0) {
     takeOut(index)
     let entry = state.pointee.entries[index]
     tally.postpone(
       Straggler(
-        user: bytes.string(entry.user), member: bytes.string(entry.member), history: history))
+        user: bytes.string(entry.user), member: bytes.string(entry.member), history: history,
+        askAgainAt: askAgainAt))
     finishIfSettled()
   }
 

@@ -40,13 +40,17 @@ package struct Straggler: Sendable, Equatable {
   /// What the user's set of bindings holds.
   package let member: String
   package let history: PushHistory
+  /// Apple asked not to be asked before, in ms since 1970; 0: it did not say. It stands beside the
+  /// record of the list, not in it.
+  package let askAgainAt: Int64
 
   private static let sandboxPrefix = "apns:\(APNsEnvironment.sandbox.name):"
 
-  package init(user: String, member: String, history: PushHistory) {
+  package init(user: String, member: String, history: PushHistory, askAgainAt: Int64 = 0) {
     self.user = user
     self.member = member
     self.history = history
+    self.askAgainAt = askAgainAt
   }
 
   package var environment: APNsEnvironment {
@@ -68,6 +72,9 @@ package struct StragglerList: Sendable, Equatable {
 
   /// One, but in records of older workers.
   package var environments: Set<APNsEnvironment> { Set(pushes.map(\.environment)) }
+
+  /// When Apple may be asked about all of them; 0: at any time.
+  package var askAgainAt: Int64 { pushes.reduce(0) { max($0, $1.askAgainAt) } }
 
   package init(id: String, parent: String, pushes: [Straggler]) {
     self.id = id

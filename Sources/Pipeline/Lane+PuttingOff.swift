@@ -38,6 +38,9 @@ extension Lane {
     guard let route = label.route, let expiresAt = label.expiresAt,
       left(until: expiresAt) > Self.lastTryBeforeExpiry * 3 / 2
     else { return try await work(message, vacate) }
+    if let time = label.askAgainAt, time > options.deliver.wallClock() {
+      return try await putOff(message, label, vacate)
+    }
     guard deliver.isClosed(route) else {
       guard deliver.yields(route.environment) else { return try await work(message, vacate) }
       return try await workSlowly(message, label, route.environment, vacate)
@@ -123,6 +126,7 @@ extension Lane {
         ? environments.first.flatMap { route(of: segment.event, $0) } : nil,
       notBefore: now + rest(until: segment.event.expiresAt).wholeMilliseconds, writtenAt: now,
       expiresAt: segment.event.expiresAt)
+    if let time = segment.stragglers?.askAgainAt, time > now { label.askAgainAt = time }
     label.isRefused = segment.stragglers?.pushes.allSatisfy { $0.history.refusals > 0 } ?? false
     return label
   }

@@ -14,6 +14,7 @@ import Testing
     #expect(none.headers == [] && StragglerLabel(message([])) == none)
     var refused = Self.all
     refused.isRefused = true
+    refused.askAgainAt = 1_795_248_030_123
     #expect(StragglerLabel(message([], headers: refused.headers)) == refused)
     #expect(
       Self.all.headers.map(\.name)
@@ -25,7 +26,7 @@ import Testing
     "9223372036854775807", "-1", "253402300800000", "000000000000000000001",
   ])
   func whatIsNoTimeIsNone(_ value: String) {
-    for header in Self.all.headers {
+    for header in Self.all.headers + [KafkaHeader("fanfare-ask-again", "")] {
       let label = StragglerLabel(message([], headers: [KafkaHeader(header.name, value)]))
       #expect(label.headers == [], "\(header.name) \(value)")
     }

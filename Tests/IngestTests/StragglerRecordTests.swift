@@ -145,4 +145,18 @@ import Testing
     #expect(lists[0].allSatisfy { $0.environment == .production })
     #expect(lists[1].allSatisfy { $0.environment == .sandbox })
   }
+
+  /// What Apple wants to be asked about later keeps nothing else waiting, nor what is due sooner.
+  @Test func aListIsDueTogether() {
+    let times: [Int64] = [0, 90_000, 10_000, 0, 15_000, 15_001, 0, 12_000]
+    let pushes = times.enumerated().map { number, time in
+      Straggler(
+        user: "u\(number)", member: "apns:production:a.b:\(number)", history: PushHistory(),
+        askAgainAt: time)
+    }
+    let lists = StragglerRecord.lists(pushes).map { StragglerList(id: "", parent: "", pushes: $0) }
+    let dues = lists.map { $0.pushes.map(\.askAgainAt) }
+    #expect(dues == [[0, 0, 0], [10_000, 12_000, 15_000], [15_001], [90_000]])
+    #expect(lists.map(\.askAgainAt) == [0, 15_000, 15_001, 90_000])
+  }
 }

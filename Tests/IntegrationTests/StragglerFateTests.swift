@@ -71,6 +71,28 @@ import Testing
     #expect(await worker.stop())
   }
 
+  /// Longer than a segment waits: the time travels with the straggler, and others' do not wait.
+  @Test func appleIsNotAskedAgainBeforeItWantsToBe() async throws {
+    var script = SimulatorScript()
+    let refusal = Refusal(status: 503, reason: "ServiceUnavailable", retryAfter: 10)
+    script.rules = [.init(tokens: [paddedHex(1)], steps: [.init(.refuse(refusal), times: 1)])]
+    let bed = try await WorkerBed(script: script)
+    try await bed.follow("s1", tokens: [paddedHex(1), paddedHex(2), Self.late(3)])
+    let worker = try await bed.startWorker(Self.quickly)
+    try await bed.ready()
+    try await bed.emit("e1", expiresIn: 120)
+    _ = try await bed.until("who did not ask for time is asked again") {
+      await bed.simulator.counts(of: Self.late(3)).accepted == 1 ? true : nil
+    }
+    #expect(await bed.simulator.counts(of: paddedHex(1)).requests == 1)
+    let status = try await bed.finished("e1")
+    #expect(status.accepted == 3 && status.isBalanced && status.stragglers == 2)
+    #expect(await bed.simulator.counts(of: paddedHex(1)).requests == 2)
+    let waited = status.lastPushAt - status.firstPushAt
+    #expect(waited >= 9_900 && waited < 15_000, "\(waited) ms")
+    #expect(await worker.stop())
+  }
+
   /// Not even one push fits beside its event: it is given up by name, and all others go on.
   @Test func aPushThatKafkaRefusesAloneIsGivenUp() async throws {
     let bed = try await WorkerBed()

@@ -14,6 +14,9 @@ struct ReadyPush {
   /// Monotonic nanoseconds of the answer that asked for another try; 0: none here.
   var answeredAt: UInt64 = 0
 
+  /// Apple asked not to be asked before, in ms since 1970; 0: it did not say.
+  var askAgainAt: Int64 = 0
+
   var tally: SegmentTally { batch.tally }
   var topic: String { batch.headers.topic }
 

@@ -154,6 +154,9 @@ extension Route {
     switch decision {
     case .expire: push.settleExpired()
     case .retry(let delay):
+      var push = push
+      push.askAgainAt =
+        atLeast == nil ? 0 : options.wallClock() + Int64(delay / .milliseconds(1))
       let due = max(loop.now &+ delay.nanoseconds, notBefore)
       // Not beyond its expiry, also while nothing is sent: it gets its outcome then.
       let expiry = loop.now &+ Duration.milliseconds(remaining).nanoseconds

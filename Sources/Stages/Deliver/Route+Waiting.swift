@@ -35,7 +35,7 @@ extension Route {
 
   func postpone(_ push: ReadyPush) {
     if let obstacle = obstacle(for: push.topic) { push.tally.obstacle = "\(obstacle)" }
-    push.batch.postpone(push.index, history: push.history)
+    push.batch.postpone(push.index, history: push.history, askAgainAt: push.askAgainAt)
   }
 
   /// Takes out every push of a segment that cannot be sent now, or not soon, as stragglers.

@@ -10,6 +10,8 @@ package struct StragglerLabel: Sendable, Equatable {
   package var isRefused = false
   /// When the pushes are due, in ms since 1970.
   package var notBefore: Int64?
+  /// Apple asked not to be asked about them before, in ms since 1970.
+  package var askAgainAt: Int64?
   /// When the list was written first, in ms since 1970: whoever puts it off leaves this as it is.
   package var writtenAt: Int64?
   /// When the event expires, in ms since 1970.
@@ -18,6 +20,7 @@ package struct StragglerLabel: Sendable, Equatable {
   private static let routeHeader = "fanfare-route"
   private static let refusedHeader = "fanfare-refused"
   private static let notBeforeHeader = "fanfare-not-before"
+  private static let askAgainHeader = "fanfare-ask-again"
   private static let writtenHeader = "fanfare-written"
   private static let expiresHeader = "fanfare-expires"
 
@@ -35,6 +38,7 @@ package struct StragglerLabel: Sendable, Equatable {
       case Self.routeHeader: route = Self.route(value)
       case Self.refusedHeader: isRefused = value == Array("1".utf8)
       case Self.notBeforeHeader: notBefore = Self.time(value)
+      case Self.askAgainHeader: askAgainAt = Self.time(value)
       case Self.writtenHeader: writtenAt = Self.time(value)
       case Self.expiresHeader: expiresAt = Self.time(value)
       default: break
@@ -45,7 +49,7 @@ package struct StragglerLabel: Sendable, Equatable {
   package var headers: [KafkaHeader] {
     let times = [
       (Self.notBeforeHeader, notBefore), (Self.writtenHeader, writtenAt),
-      (Self.expiresHeader, expiresAt),
+      (Self.expiresHeader, expiresAt), (Self.askAgainHeader, askAgainAt),
     ]
     return times.compactMap { name, time in time.map { KafkaHeader(name, String($0)) } }
       + (isRefused ? [KafkaHeader(Self.refusedHeader, "1")] : [])

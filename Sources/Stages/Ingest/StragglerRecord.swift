@@ -14,12 +14,31 @@ package enum StragglerRecord {
   /// A list never holds more, however short the names.
   package static let maximumPushes = 512
 
+  /// Apple may be asked about all pushes of a list within this, in ms.
+  private static let together: Int64 = 5000
+
   /// Cuts pushes of one topic into lists that each fit a record and have one route, so that what a
-  /// closed route keeps waiting keeps nothing else.
+  /// closed route keeps waiting keeps nothing else; nor does what Apple wants to be asked about
+  /// later.
   package static func lists(_ pushes: [Straggler]) -> [[Straggler]] {
     APNsEnvironment.allCases.flatMap { environment in
-      cut(pushes.filter { $0.environment == environment })
+      timed(pushes.filter { $0.environment == environment }).flatMap(cut)
     }
+  }
+
+  private static func timed(_ pushes: [Straggler]) -> [[Straggler]] {
+    let later = pushes.filter { $0.askAgainAt > 0 }
+    guard !later.isEmpty else { return [pushes] }
+    var groups = [pushes.filter { $0.askAgainAt == 0 }]
+    var first = Int64.min
+    for push in later.sorted(by: { $0.askAgainAt < $1.askAgainAt }) {
+      if groups.count == 1 || push.askAgainAt - first > together {
+        groups.append([])
+        first = push.askAgainAt
+      }
+      groups[groups.count - 1].append(push)
+    }
+    return groups
   }
 
   private static func cut(_ pushes: [Straggler]) -> [[Straggler]] {
