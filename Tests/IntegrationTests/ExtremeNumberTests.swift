@@ -6,7 +6,7 @@ import Telemetry
 import TestBed
 import Testing
 
-/// Numbers at the ends of their range, from whoever writes to the topics: they cost nobody anything.
+/// Numbers at the ends of their range, from whoever writes to the topics: they cost nobody a thing.
 @Suite(.serialized) struct ExtremeNumberTests {
   private static let extremes = [
     "-9223372036854775808", "9223372036854775807", "-1", "18446744073709551616",

@@ -89,7 +89,7 @@ import Testing
     #expect(status.accepted == 3 && status.isBalanced && status.stragglers == 2)
     #expect(await bed.simulator.counts(of: paddedHex(1)).requests == 2)
     let waited = status.lastPushAt - status.firstPushAt
-    #expect(waited >= 9_900 && waited < 15_000, "\(waited) ms")
+    #expect(waited >= 9_900 && waited < 60_000, "\(waited) ms")
     #expect(await worker.stop())
   }
 

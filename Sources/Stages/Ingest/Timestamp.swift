@@ -1,7 +1,7 @@
 /// RFC 3339 date-times, strictly: `2026-11-21T08:00:00Z`, with a fraction of up to nine digits and
 /// any offset; years 1970 to 9999, days that exist, no leap seconds.
 package enum Timestamp {
-  /// In ms since 1970. What comes from outside as a number and is a time lies within it, or is none.
+  /// In ms since 1970. A number from outside that is not within it is no time.
   package static let range: ClosedRange<Int64> = 0...253_402_300_799_999
 
   /// Milliseconds since 1970; nil for anything else than a date-time after 1970.
