@@ -1,5 +1,6 @@
 import Ingest
 import Kafka
+import Model
 import Record
 import Telemetry
 
@@ -10,7 +11,7 @@ extension Lane {
   func bury(_ message: KafkaMessage, _ error: IngestError) async throws {
     let time = WallClock.rfc3339(options.deliver.wallClock())
     let letter = DeadLetter(message, error: error, worker: options.workerID, time: time)
-    let burial = Burial(letter: letter, place: message.place, error: error)
+    let burial = Burial(letter: letter, message: message, error: error)
     do {
       try await write(letter)
     } catch {
@@ -19,7 +20,7 @@ extension Lane {
         ["record": .text(burial.place), "error": .text("\(error)")])
       throw burial
     }
-    buried(burial)
+    try await buried(burial)
   }
 
   /// Tries until the dead letters take what they would not take at first, or the worker stops.
@@ -28,10 +29,10 @@ extension Lane {
       try await patience.persist(
         "Kafka takes dead letters", isTransient: { (_: KafkaError) in true },
         call: { () async throws(KafkaError) in try await write(burial.letter) })
+      try await buried(burial)
     } catch {
       return .notDone
     }
-    buried(burial)
     return .done
   }
 
@@ -51,13 +52,44 @@ extension Lane {
       headers: letter.headers)
   }
 
-  private func buried(_ burial: Burial) {
+  private func buried(_ burial: Burial) async throws {
     counters.add(.eventsMalformed)
     uncounted[burial.error.code.rawValue, default: 0] += 1
     Task { await countDeadLetters() }
     options.log.warning(
       "record sent to the dead letters",
       ["record": .text(burial.place), "error": .text("\(burial.error)")])
+    try await note(burial)
+  }
+
+  /// The event says what is missing of it, and comes to its end without it.
+  private func note(_ burial: Burial) async throws {
+    let now = options.deliver.wallClock()
+    let (event, segment): (Event, Segment?)
+    switch ingest.decode(burial.message, now: now) {
+    case .event(let found): (event, segment) = (found, nil)
+    case .segment(let found): (event, segment) = (found.event, found)
+    case .malformed: return
+    }
+    do {
+      let figures = try await persistent("Redis notes a dead letter") {
+        try await record.noteDeadLetter(
+          of: segment, event, code: burial.error.code.rawValue, source: burial.place, now: now)
+      }
+      if let figures { sayEnd(of: event, figures, isComplete: false) }
+    } catch let error as RecordError {
+      // What makes a segment a dead letter may stand in the way of this too.
+      options.log.warning(
+        "the event does not say that a segment of it is a dead letter",
+        ["event": .text(event.id), "error": .text("\(error)")])
+    }
+  }
+
+  func sayEnd(of event: Event, _ figures: [FanOutFigure], isComplete: Bool) {
+    var fields: LogFields = ["event": .text(event.id)]
+    for figure in figures { fields = fields.merging([figure.name: .integer(figure.count)]) }
+    guard !isComplete else { return options.log.info("fan-out done", fields) }
+    options.log.warning("fan-out incomplete: the rest of it is in the dead letters", fields)
   }
 
   /// Adds to the statistics what they do not know yet. What a crash forgets is in the topic all the

@@ -199,9 +199,7 @@ extension Lane {
         ["event": .text(segment.event.id), "tokens": .integer(run.findings.withheld)])
     }
     if let figures = settled.fanOut {
-      var fields: LogFields = ["event": .text(segment.event.id)]
-      for figure in figures { fields = fields.merging([figure.name: .integer(figure.count)]) }
-      options.log.info("fan-out done", fields)
+      sayEnd(of: segment.event, figures, isComplete: settled.isComplete)
     }
   }
 }

@@ -33,9 +33,11 @@ struct Probe: Hashable {
 /// A dead letter on its way.
 package struct Burial: Error, Sendable, Equatable {
   let letter: DeadLetter
-  /// The record's place in Kafka.
-  let place: String
+  let message: KafkaMessage
   let error: IngestError
+
+  /// The record's place in Kafka.
+  var place: String { message.place }
 }
 
 /// One thread, one event loop, everything a segment needs; shares nothing with other lanes.

@@ -266,7 +266,7 @@ package final class WorkerBed: Sendable {
   package func finished(_ event: String) async throws -> FanOutStatus {
     try await until("\(event) is done") {
       let status = try await self.status(event)
-      return status?.state == .done || status?.state == .expired ? status : nil
+      return [.done, .expired, .incomplete].contains(status?.state) ? status : nil
     }
   }
 

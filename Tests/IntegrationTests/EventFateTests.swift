@@ -98,6 +98,40 @@ import Testing
     #expect(await worker.stop())
   }
 
+  /// One of four segments cannot be read: the event says so, and is done once it was sent in again.
+  @Test func anEventSaysWhichOfItsSegmentsAreDeadLetters() async throws {
+    let bed = try await WorkerBed(partitions: 1)
+    try await bed.followInShards("s1", shards: 4, perShard: 5) { paddedHex($0 << 8 | $1) }
+    let shard = bed.keyspace.followerShard(streamer: "s1", generation: 1, shard: 2)
+    _ = try bed.redis.cli("RENAME", shard, "away")
+    _ = try bed.redis.cli("SET", shard, "a string")
+    let worker = try await bed.startWorker()
+    try await bed.emit("e1")
+    let status = try await bed.finished("e1")
+    #expect(status.state == .incomplete && status.deadLettered == 1 && status.settled == 3)
+    #expect(status.accepted == 15 && status.isBalanced)
+    let said = try bed.redis.cli("HGETALL", "ff:{e:e1}:dead_letters")
+    #expect(said == "1.2\nunprocessable")
+    let summary = try bed.redis.cli("XREVRANGE", "ff:{stats}:events", "+", "-", "COUNT", "1")
+    #expect(summary.contains("incomplete") && summary.contains("dead_lettered\n1"))
+    _ = try await bed.until("the log says so") {
+      bed.sink.lines.contains {
+        $0.contains("fan-out incomplete") && $0.contains(#""dead_lettered":1"#)
+      } ? true : nil
+    }
+    let letter = try #require(try deadLetters(bed, count: 1).first)
+    _ = try bed.redis.cli("DEL", shard)
+    _ = try bed.redis.cli("RENAME", "away", shard)
+    try await bed.emit(
+      raw: letter.value, key: "e1/1.2", headers: letter.headers, topic: "notify-followers.segments")
+    let done: FanOutStatus = try await bed.until("it is done") {
+      let status = try await bed.status("e1")
+      return status?.state == .done ? status : nil
+    }
+    #expect(done.accepted == 20 && done.settled == 4 && done.deadLettered == 0 && done.isBalanced)
+    #expect(await worker.stop())
+  }
+
   @Test func letsOtherPartitionsGoOnWhileDeadLettersAreRefused() async throws {
     let bed = try await WorkerBed()
     try await bed.follow("s4", tokens: tokens(5))

@@ -16,6 +16,7 @@ import Testing
     #expect(keys.event(id: "live-8f2c") == "ff:{e:live-8f2c}")
     #expect(keys.settled(id: "live-8f2c") == "ff:{e:live-8f2c}:settled")
     #expect(keys.receipts(id: "live-8f2c") == "ff:{e:live-8f2c}:receipts")
+    #expect(keys.deadLetters(id: "live-8f2c") == "ff:{e:live-8f2c}:dead_letters")
     #expect(keys.statsTotal == "ff:{stats}:total")
     #expect(keys.statsEvents == "ff:{stats}:events")
     #expect(keys.statsSeries == "ff:{stats}:series")

@@ -185,7 +185,7 @@ import Testing
     let error = IngestError(.tombstone, "no value")
     return Burial(
       letter: DeadLetter(message, error: error, worker: "worker-1", time: ""),
-      place: message.place, error: error)
+      message: message, error: error)
   }
 }
 

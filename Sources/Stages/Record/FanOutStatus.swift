@@ -2,6 +2,8 @@
 package struct FanOutStatus: Sendable, Equatable {
   package enum State: String, Sendable {
     case running, done, expired
+    /// Nothing more is to come, and segments of it are in the dead letters.
+    case incomplete
     /// Something else stands there.
     case unknown
   }
@@ -29,6 +31,8 @@ package struct FanOutStatus: Sendable, Equatable {
   package var segments: Int { self["segments"] }
   /// Segments that hold stragglers; they come on top of `segments`.
   package var stragglers: Int { self["stragglers"] }
+  /// Segments whose records are in the dead letters.
+  package var deadLettered: Int { self["dead_lettered"] }
   package var settled: Int { self["settled"] }
   /// Pushes that left their segments as stragglers and have no outcome yet; 0 once it is done.
   package var waiting: Int { self["waiting"] }

@@ -28,7 +28,7 @@ extension RecordStage {
       arguments += ["dead_letters:\(code)", String(count)]
     }
     _ = try await evaluate(
-      RecordScripts.deadLetters,
+      DeadLetterScripts.count,
       keys: [
         keyspace.statsTotal, keyspace.statsDay(milliseconds: now),
         keyspace.statsMinute(milliseconds: now),
@@ -48,8 +48,9 @@ extension RecordStage {
   }
 
   static let seriesFields = [
-    "events", "events_done", "events_expired", "events_duplicate", "segments", "recipients",
-    "pushes", "accepted", "rejected", "expired", "cancelled", "suppressed", "retried", "stragglers",
+    "events", "events_done", "events_expired", "events_incomplete", "events_duplicate", "segments",
+    "recipients", "pushes", "accepted", "rejected", "expired", "cancelled", "suppressed", "retried",
+    "stragglers",
     "pruned", "prune_refused", "quarantined", "skipped", "dead_letters", "record_errors",
   ]
 }

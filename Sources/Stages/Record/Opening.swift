@@ -30,9 +30,11 @@ package enum Settlement: Sendable, Equatable {
 }
 
 package struct SettledSegment: Sendable, Equatable {
-  /// It was the last one: what became of the whole fan-out, whose state is `done`.
+  /// It was the last one: what became of the whole fan-out.
   package let fanOut: [FanOutFigure]?
-  package var fanOutDone: Bool { fanOut != nil }
+  /// No segment of it is in the dead letters; `done` instead of `incomplete`.
+  package var isComplete = true
+  package var fanOutDone: Bool { fanOut != nil && isComplete }
   package let findings: PruneFindings
   /// Counters that Redis did not take (overflow, a key of another type); the rest was recorded.
   package let recordErrors: Int

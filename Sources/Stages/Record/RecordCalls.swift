@@ -13,7 +13,7 @@ extension RecordStage {
       keyspace.event(id: event.id), keyspace.settled(id: event.id), keyspace.statsTotal,
       keyspace.statsDay(milliseconds: now), keyspace.statsMinute(milliseconds: now),
       keyspace.statsEvents, keyspace.claims(id: event.id), keyspace.stragglers(id: event.id),
-      keyspace.receipts(id: event.id),
+      keyspace.receipts(id: event.id), keyspace.deadLetters(id: event.id),
     ]
     var arguments = [
       String(now), event.id, event.streamer, event.template,

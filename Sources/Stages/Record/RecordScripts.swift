@@ -7,12 +7,12 @@ import Redis
 /// On Redis Cluster these scripts cross slots (an event, the statistics, users); that needs them
 /// cut along the hash tags, which is why prunes are their own function.
 enum RecordScripts {
-  static let open = RedisScript(permissions + prelude + openBody)
+  static let open = RedisScript(permissions + prelude + DeadLetterScripts.conclusion + openBody)
   static let expire = RedisScript(permissions + prelude + expireBody)
-  static let settle = RedisScript(permissions + prelude + pruneFunction + settleBody)
+  static let settle = RedisScript(
+    permissions + prelude + DeadLetterScripts.conclusion + pruneFunction + settleBody)
   static let prune = RedisScript(permissions + prelude + pruneFunction + pruneBody)
   static let series = RedisScript(seriesBody)
-  static let deadLetters = RedisScript(deadLettersBody)
 
   /// What the user may not do is found out before anything is written: half a script's writes would
   /// be counted twice when it is repeated. Redis 6.2 cannot be asked.
@@ -29,13 +29,15 @@ enum RecordScripts {
 
     """
 
-  /// KEYS 1…9 of every script but `series`: event, its settled segments, statistics of all time, of
-  /// the day, of the minute, stream of summaries, claims, planned segments of stragglers, receipts.
+  /// KEYS 1…10 of every script but `series`: event, its settled segments, statistics of all time,
+  /// of the day, of the minute, stream of summaries, claims, planned segments of stragglers,
+  /// receipts, segments in the dead letters.
   /// ARGV 1…8: now in ms, event id, streamer, template, lifetimes in seconds of event, day, minute,
   /// entries that the stream of summaries keeps.
   static let prelude = """
-    local event, settled, total, day, minute, events, claims, stragglers, receipts =
-      KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6], KEYS[7], KEYS[8], KEYS[9]
+    local event, settled, total, day, minute, events, claims, stragglers, receipts,
+      dead = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6], KEYS[7], KEYS[8], KEYS[9],
+      KEYS[10]
     local now, id, streamer, template = ARGV[1], ARGV[2], ARGV[3], ARGV[4]
     local failed = 0
 
@@ -71,6 +73,7 @@ enum RecordScripts {
       redis.call('EXPIRE', event, ARGV[5])
       redis.call('EXPIRE', settled, ARGV[5])
       redis.call('EXPIRE', stragglers, ARGV[5])
+      redis.call('EXPIRE', dead, ARGV[5])
       redis.call('EXPIRE', day, ARGV[6])
       redis.call('EXPIRE', minute, ARGV[7])
       if failed > 0 then
@@ -92,9 +95,9 @@ enum RecordScripts {
       local entry = {'XADD', events, 'MAXLEN', '~', ARGV[8], '*', 'event', id,
         'streamer', streamer, 'template', template, 'state', state,
         'rejected', string.format('%.0f', rejected)}
-      for _, field in ipairs({'segments', 'stragglers', 'recipients', 'pushes', 'accepted',
-          'expired', 'cancelled', 'suppressed', 'retried', 'pruned', 'quarantined', 'skipped',
-          'started_ms', 'first_push_ms', 'last_push_ms', 'done_ms'}) do
+      for _, field in ipairs({'segments', 'stragglers', 'dead_lettered', 'recipients', 'pushes',
+          'accepted', 'expired', 'cancelled', 'suppressed', 'retried', 'pruned', 'quarantined',
+          'skipped', 'started_ms', 'first_push_ms', 'last_push_ms', 'done_ms'}) do
         entry[#entry + 1] = field
         entry[#entry + 1] = value[field] or '0'
       end
@@ -107,8 +110,10 @@ enum RecordScripts {
         {'HINCRBY', total, 'f', '1'}, {'HINCRBY', day, 'f', '1'},
         {'HINCRBY', minute, 'f', '1'}, {'EXPIRE', minute, '1'},
         {'XADD', events, '*', 'f', 'v'}, {'HDEL', claims, 'f'}, {'SADD', stragglers, 'm'},
-        {'HGET', receipts, 'f'}, {'HSET', receipts, 'f', 'v'}})
+        {'HGET', receipts, 'f'}, {'HSET', receipts, 'f', 'v'},
+        {'HLEN', dead}, {'HEXISTS', dead, 'f'}, {'HSETNX', dead, 'f', 'v'}, {'HDEL', dead, 'f'}})
       or wrong(event, 'hash') or wrong(settled, 'set') or wrong(stragglers, 'set')
+      or wrong(dead, 'hash')
     if problem then return problem end
 
     """
@@ -136,6 +141,12 @@ enum RecordScripts {
       return {'duplicate', '', '', '0'}
     end
     if known[1] == 'done' or known[1] == 'expired' then return {'finished', '', '', '0'} end
+    if redis.call('HDEL', dead, 'event') == 1 then
+      note_lost()
+      reopen()
+    elseif known[1] == 'incomplete' then
+      return {'finished', '', '', '0'}
+    end
     if not known[1] then create('running') end
     redis.call('HSETNX', event, 'source', source)
     redis.call('HSETNX', event, 'plan', plan)
@@ -226,7 +237,7 @@ enum RecordScripts {
   /// ARGV 9…: verdicts.
   private static let pruneBody = """
     if redis.call('EXISTS', event) == 0 then create('running') end
-    prune(10, 9)
+    prune(11, 9)
     keep()
     return {'pruned', pruned, refused, quarantined, failed}
     """
@@ -234,7 +245,7 @@ enum RecordScripts {
   /// ARGV 9…: segment, segments of the fan-out, first and last push ms, what stood in the way of
   /// stragglers or nothing, owner, seconds that a receipt lives, number of counters, then name and
   /// amount of each, number of segments of stragglers, pushes that wait more than before, the id of
-  /// each such segment, then verdicts. Answers {what it did, whether it was the last, pruned,
+  /// each such segment, then verdicts. Answers {what it did, what `conclude` says, pruned,
   /// refused, set aside, counters that failed, outcomes of the fan-out when it is done}; the same
   /// once more to an owner whose reply was lost.
   private static let settleBody = """
@@ -244,24 +255,16 @@ enum RecordScripts {
     local argument = 17 + 2 * counters
     local lists, waiting = tonumber(ARGV[argument]), tonumber(ARGV[argument + 1])
     argument = argument + 1
-    local function outcomes()
-      local all = {}
-      for _, field in ipairs({'recipients', 'pushes', 'accepted', 'rejected', 'expired',
-          'cancelled', 'suppressed', 'retried', 'stragglers'}) do
-        all[#all + 1] = field
-        all[#all + 1] = redis.call('HGET', event, field) or '0'
-      end
-      return all
-    end
     if redis.call('SADD', settled, segment) == 0 then
       local receipt = try('HGET', receipts, segment) or ''
       local mine, done, pruned, refused, quarantined, failed =
         string.match(receipt, '^(.+) (%d) (%d+) (%d+) (%d+) (%d+)$')
       if mine ~= owner or owner == '' then return {'already'} end
       return {'recorded', tonumber(done), tonumber(pruned), tonumber(refused),
-        tonumber(quarantined), tonumber(failed), done == '1' and outcomes() or {}}
+        tonumber(quarantined), tonumber(failed), done ~= '0' and outcomes() or {}}
     end
     redis.call('HDEL', claims, segment)
+    if redis.call('HDEL', dead, segment) == 1 then note_lost() end
     if redis.call('EXISTS', event) == 0 then create('running') end
     redis.call('HSETNX', event, 'state', 'running')
     redis.call('HSETNX', event, 'segments', segments)
@@ -289,26 +292,19 @@ enum RecordScripts {
     if last > 0 and (not latest or last > latest) then
       redis.call('HSET', event, 'last_push_ms', ARGV[12])
     end
-    prune(10, argument + lists + 1)
+    prune(11, argument + lists + 1)
     if refused > 0 then
       try('HINCRBY', event, 'prune_refused', refused)
       count('prune_refused', refused)
     end
-    local done = 0
-    local planned = tonumber(redis.call('HGET', event, 'segments')) or tonumber(segments)
-    planned = planned + redis.call('SCARD', stragglers)
-    if redis.call('SCARD', settled) >= planned then
-      done = 1
-      local state = redis.call('HGET', event, 'state')
-      if state ~= 'done' and state ~= 'expired' then finish('done') end
-    end
+    local done = conclude(segments)
     keep()
     if owner ~= '' then
       try('HSET', receipts, segment, string.format('%s %d %d %d %d %d', owner, done, pruned,
         refused, quarantined, failed))
       try('EXPIRE', receipts, ARGV[15])
     end
-    return {'recorded', done, pruned, refused, quarantined, failed, done == 1 and outcomes() or {}}
+    return {'recorded', done, pruned, refused, quarantined, failed, done > 0 and outcomes() or {}}
     """
 
   /// KEYS 1, 2: statistics of all time, stream of points. ARGV: id of the point, entries to keep,
@@ -326,17 +322,6 @@ enum RecordScripts {
       if string.find(reply.err, 'equal or smaller', 1, true) then return 0 end
       return reply
     end
-    return 1
-    """
-
-  /// KEYS: statistics of all time, of the day, of the minute. ARGV: lifetimes in seconds of day and
-  /// minute, then name and amount of each counter.
-  private static let deadLettersBody = """
-    for i = 3, #ARGV, 2 do
-      for _, key in ipairs(KEYS) do redis.call('HINCRBY', key, ARGV[i], ARGV[i + 1]) end
-    end
-    redis.call('EXPIRE', KEYS[2], ARGV[1])
-    redis.call('EXPIRE', KEYS[3], ARGV[2])
     return 1
     """
 }

@@ -106,10 +106,11 @@ package final class RecordStage {
       var findings = before
       findings.add(Self.findings(reply, from: 2))
       findings.withheld = allWithheld
-      let isDone = Int(reply[1].integer ?? 0) == 1
+      let end = reply[1].integer ?? 0
       return .recorded(
         SettledSegment(
-          fanOut: isDone ? Self.outcomes(reply[6]) : nil, findings: findings,
+          fanOut: end > 0 ? Self.outcomes(reply[6]) : nil, isComplete: end != 2,
+          findings: findings,
           recordErrors: Int(reply[5].integer ?? 0)))
     default: throw .unexpected(reply.kind, from: "the script that settles a segment")
     }
@@ -185,7 +186,7 @@ extension RecordStage {
     return counters.filter { $0.1 != 0 }
   }
 
-  private static func outcomes(_ reply: RedisReply) -> [FanOutFigure] {
+  static func outcomes(_ reply: RedisReply) -> [FanOutFigure] {
     stride(from: 0, to: reply.count - 1, by: 2).map {
       FanOutFigure(name: reply[$0].text ?? "", count: Int(reply[$0 + 1].text ?? "") ?? 0)
     }

@@ -59,7 +59,7 @@ struct FanOut {
       last = status
       if let status {
         progress(status)
-        if status.state == .done || status.state == .expired { return status }
+        if status.state != .running, status.state != .unknown { return status }
       }
       guard loop.now < changedAt + stallLimit.nanoseconds else {
         let settled = status.map {

@@ -1,0 +1,126 @@
+import Model
+import Redis
+
+/// The Lua that knows of segments whose records are in the dead letters, and with them when a
+/// fan-out has come to its end.
+enum DeadLetterScripts {
+  static let note = RedisScript(
+    RecordScripts.permissions + RecordScripts.prelude + conclusion + noteBody)
+  static let count = RedisScript(countBody)
+
+  /// Stands behind the prelude.
+  static let conclusion = """
+    -- Segments that are in the dead letters, and those that were to be planned by an event that is.
+    local function lost()
+      local number = redis.call('HLEN', dead)
+      if redis.call('HEXISTS', dead, 'event') == 1 then
+        local plan = redis.call('HMGET', event, 'segments', 'published')
+        local unpublished = (tonumber(plan[1]) or 0) - (tonumber(plan[2]) or 0)
+        number = number - 1 + math.max(unpublished, 0)
+      end
+      return number
+    end
+
+    local function note_lost()
+      local number = lost()
+      if number > 0 then
+        redis.call('HSET', event, 'dead_lettered', number)
+      else
+        redis.call('HDEL', event, 'dead_lettered')
+      end
+    end
+
+    local function reopen()
+      redis.call('HSET', event, 'state', 'running')
+      redis.call('HDEL', event, 'done_ms')
+    end
+
+    local function outcomes()
+      local all = {}
+      for _, field in ipairs({'recipients', 'pushes', 'accepted', 'rejected', 'expired',
+          'cancelled', 'suppressed', 'retried', 'stragglers', 'dead_lettered'}) do
+        local value = redis.call('HGET', event, field)
+        if value or field ~= 'dead_lettered' then
+          all[#all + 1] = field
+          all[#all + 1] = value or '0'
+        end
+      end
+      return all
+    end
+
+    -- 1: all is settled. 2: what is not is in the dead letters. 0: there is more to come.
+    local function conclude(segments)
+      local state = redis.call('HGET', event, 'state')
+      local planned = tonumber(redis.call('HGET', event, 'segments')) or tonumber(segments)
+      planned = planned + redis.call('SCARD', stragglers)
+      local number = redis.call('SCARD', settled)
+      if number >= planned then
+        if state ~= 'done' and state ~= 'expired' then finish('done') end
+        return 1
+      end
+      local missing = lost()
+      if missing > 0 and number + missing >= planned then
+        if state == 'running' then finish('incomplete') end
+        return 2
+      end
+      if state == 'incomplete' then reopen() end
+      return 0
+    end
+
+    """
+
+  /// ARGV 9…12: segment or `event`, segments of the fan-out, the code of the reason, source of the
+  /// event's record. Answers {what it did, whether the fan-out ended with it, its outcomes then}.
+  private static let noteBody = """
+    local segment, segments, code, source = ARGV[9], ARGV[10], ARGV[11], ARGV[12]
+    local state = redis.call('HGET', event, 'state')
+    if segment == 'event' then
+      if redis.call('HGET', event, 'source') ~= source or state == 'done'
+          or state == 'expired' then
+        return {'nothing', 0, {}}
+      end
+    elseif redis.call('SISMEMBER', settled, segment) == 1
+        or string.find(segment, '~', 1, true)
+        and redis.call('SISMEMBER', stragglers, segment) == 0 then
+      return {'nothing', 0, {}}
+    end
+    if redis.call('EXISTS', event) == 0 then create('running') end
+    redis.call('HSETNX', event, 'state', 'running')
+    redis.call('HSETNX', event, 'segments', segments)
+    redis.call('HSETNX', dead, segment, code)
+    note_lost()
+    local ended = conclude(segments) == 2 and state ~= 'incomplete'
+    keep()
+    return {'noted', ended and 1 or 0, ended and outcomes() or {}}
+    """
+
+  /// KEYS: statistics of all time, of the day, of the minute. ARGV: lifetimes in seconds of day and
+  /// minute, then name and amount of each counter.
+  private static let countBody = """
+    for i = 3, #ARGV, 2 do
+      for _, key in ipairs(KEYS) do redis.call('HINCRBY', key, ARGV[i], ARGV[i + 1]) end
+    end
+    redis.call('EXPIRE', KEYS[2], ARGV[1])
+    redis.call('EXPIRE', KEYS[3], ARGV[2])
+    return 1
+    """
+}
+
+extension RecordStage {
+  /// Notes that no try will settle a segment, since its record is in the dead letters; nil for the
+  /// event's own record, at `source`: the segments that it has not brought to Kafka are lost then.
+  /// Safe to repeat. Should somebody send the dead letter in again, its settling corrects this.
+  ///
+  /// - Returns: what became of the fan-out, when nothing more is to come of it.
+  package func noteDeadLetter(
+    of segment: Segment?, _ event: Event, code: String, source: String, now: Int64
+  ) async throws(RecordError) -> [FanOutFigure]? {
+    let reply = try await run(
+      DeadLetterScripts.note, event, now: now,
+      arguments: [segment?.id ?? "event", String(segment?.count ?? 0), code, source])
+    switch reply[0].text {
+    case "noted", "nothing": return reply[1].integer == 1 ? Self.outcomes(reply[2]) : nil
+    default: throw .unexpected(reply.kind, from: "the script that notes a dead letter")
+    }
+  }
+}
