@@ -62,10 +62,7 @@ extension Lane {
       return .done
     }
     let now = options.deliver.wallClock()
-    guard !event.isExpired(at: now) else {
-      try await expire(event, from: message)
-      return .done
-    }
+    if event.isExpired(at: now), try await expire(event, from: message) != .begun { return .done }
     var audience = try await persistent("Redis has the audience") {
       try await expand.audience(of: event.streamer)
     }
@@ -132,13 +129,15 @@ extension Lane {
     return try await process(segment, from: message, vacate: vacate)
   }
 
-  private func expire(_ event: Event, from message: KafkaMessage) async throws {
+  private func expire(_ event: Event, from message: KafkaMessage) async throws -> Expiry {
     let expiry = try await persistent("Redis takes the expired event") {
       try await record.expire(
         event: event, source: message.place, now: options.deliver.wallClock())
     }
+    guard expiry != .begun else { return expiry }
     counters.add(expiry == .duplicate ? .eventsDuplicate : .eventsExpired)
     options.log.notice("event expired before it was read", ["event": .text(event.id)])
+    return expiry
   }
 
   /// Waits as long as Kafka does not take the record, whatever the reason: giving up would lose it.

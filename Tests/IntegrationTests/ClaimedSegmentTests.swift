@@ -1,5 +1,6 @@
 import APNsSimulator
 import Pipeline
+import Telemetry
 import TestBed
 import TestSupport
 import Testing
@@ -50,7 +51,8 @@ import Testing
     try await bed.emit("e1")
     try await Self.sent(bed, 5)
     let segment = try bed.redis.cli("HKEYS", "ff:{e:e1}:claims")
-    _ = try bed.redis.cli("HSET", "ff:{e:e1}:claims", segment, "worker-9/x/0.1 99999999999999")
+    let end = WallClock.nowMilliseconds() + 300_000
+    _ = try bed.redis.cli("HSET", "ff:{e:e1}:claims", segment, "worker-9/x/0.1 \(end)")
     _ = try await bed.until("the record is put aside") {
       try bed.redis.cli("HGET", "ff:worker:worker-1", "records_aside") == "1" ? true : nil
     }
@@ -63,6 +65,22 @@ import Testing
     let status = try await bed.finished("e1")
     #expect(status.accepted == 60 && status.settled == 1 && status.isBalanced)
     #expect(await bed.simulator.summary().accepted == 60 + before)
+    #expect(await worker.stop())
+  }
+
+  /// Its event expires while another worker has the claim, and that one is gone.
+  @Test func whatExpiresUnderAnothersClaimIsCounted() async throws {
+    let bed = try await Self.bed()
+    let name = "1.0"
+    let end = WallClock.nowMilliseconds() + 8000
+    _ = try bed.redis.cli("HSET", "ff:{e:e1}:claims", name, "worker-9/x/0.1 \(end)")
+    let worker = try await bed.startWorker(Self.slowly)
+    try await bed.ready()
+    try await bed.emit("e1", expiresIn: 3)
+    let status = try await bed.finished("e1")
+    #expect(status.state == .done && status.settled == 1)
+    #expect(status.expired == 60 && status.pushes == 60 && status.isBalanced)
+    #expect(await bed.simulator.summary().requests == 0)
     #expect(await worker.stop())
   }
 

@@ -1,5 +1,6 @@
 import Keyspace
 import Model
+import Redis
 import Testing
 
 @testable import Record
@@ -60,6 +61,42 @@ import Testing
       #expect(
         try await record.renew([claim(segment, "dead worker 1")], lifetime: minute) == [false])
       #expect(try await record.renew([claim(segment, "b")], lifetime: minute) == [true])
+    }
+  }
+
+  /// Redis' clock was ahead when it was written, and was set back.
+  @Test func aClaimWithoutASaneEndIsNone() async throws {
+    try await RedisFixture().run { redis async throws in
+      let record = RecordStage(redis: redis, keyspace: keyspace)
+      let segment = segments("e1", 1)[0]
+      for end in ["99999999999999", String(repeating: "9", count: 400), "9223372036854775807"] {
+        _ = try await redis.ask("HSET", keyspace.claims(id: "e1"), segment.id, "ahead 1 \(end)")
+        guard case .yours = try await record.claim(claim(segment, "b"), lifetime: minute) else {
+          Issue.record("a claim until \(end) holds")
+          return
+        }
+        try await record.release(claim(segment, "b"))
+      }
+    }
+  }
+
+  /// Nobody else has the segments: only a script that says so may stop those who send them.
+  @Test func aRenewalWithoutAnAnswerIsAnError() async throws {
+    try await RedisFixture().run { redis async throws in
+      let record = RecordStage(redis: redis, keyspace: keyspace)
+      for answer in ["{'1', '0'}", "{1, 2}", "{1}", "{1, 0, 1}", "{1, {0}}", "1", "'10'", "{}"] {
+        let reply = try await record.evaluate(
+          RedisScript("return \(answer)"), keys: [], arguments: [])
+        do {
+          let held = try RecordStage.held(reply, of: 2)
+          Issue.record("\(answer) was taken for \(held)")
+        } catch let error as RecordError {
+          #expect(error.code == .unexpected)
+        }
+      }
+      let reply = try await record.evaluate(
+        RedisScript("return {1, 0}"), keys: [], arguments: [])
+      #expect(try RecordStage.held(reply, of: 2) == [true, false])
     }
   }
 

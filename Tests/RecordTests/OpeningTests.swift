@@ -116,17 +116,25 @@ import Testing
     }
   }
 
+  /// Whoever reads it again goes on, and its segments say that their pushes have expired.
   @Test func aRunningEventThatExpiresStillCountsItsSegments() async throws {
     try await RedisFixture().run { redis async throws in
       let record = RecordStage(redis: redis, keyspace: keyspace)
       _ = try await record.open(
         event: event("e1"), audience: sharded(1), source: "t/0/1", now: noon)
+      #expect(try await record.expire(event: event("e1"), source: "t/0/1", now: noon) == .begun)
       #expect(
-        try await record.expire(event: event("e1"), source: "t/0/1", now: noon) == .recorded)
-      _ = try await record.settle(segments("e1", 1)[0], tally(accepted: 3), now: noon)
+        try await record.expire(event: event("e1"), source: "t/0/2", now: noon) == .duplicate)
+      #expect(try await record.status(of: "e1")?.state == .running)
+      let late = tally(accepted: 0)
+      late.pushes = 3
+      late.count(.expired, times: 3)
+      _ = try await record.settle(segments("e1", 1)[0], late, now: noon)
       let status = try #require(try await record.status(of: "e1"))
-      #expect(status.state == .expired)
-      #expect(status.accepted == 3)
+      #expect(status.state == .done && status.expired == 3 && status.settled == 1)
+      #expect(
+        try await record.expire(event: event("e1"), source: "t/0/1", now: noon)
+          == .alreadyRecorded)
       #expect(try await redis.ask("XLEN", keyspace.statsEvents) == "1")
     }
   }

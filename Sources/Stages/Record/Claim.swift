@@ -76,10 +76,15 @@ extension RecordStage {
       ClaimScripts.renew, keys: [keyspace.settled(id: event), keyspace.claims(id: event)],
       arguments: [Self.milliseconds(lifetime), String(Keyspace.eventLifetimeSeconds)]
         + claims.flatMap { [$0.segment.id, $0.owner] })
-    guard reply.count == claims.count else {
-      throw .unexpected(reply.kind, from: "the script that renews claims")
-    }
-    return (0..<claims.count).map { reply[$0].integer == 1 }
+    return try Self.held(reply, of: claims.count)
+  }
+
+  /// What is no answer must not be taken for another worker's claim: pushes would be sent twice.
+  static func held(_ reply: RedisReply, of count: Int) throws(RecordError) -> [Bool] {
+    let answers = (0..<reply.count).compactMap { reply[$0].integer }
+    guard reply.count == count, answers.count == count, answers.allSatisfy({ $0 == 0 || $0 == 1 })
+    else { throw .unexpected(reply.kind, from: "the script that renews claims") }
+    return answers.map { $0 == 1 }
   }
 
   /// Segments of stragglers that a run wrote before it failed: their pushes are another run's, or

@@ -10,13 +10,17 @@ enum ClaimScripts {
   static let release = RedisScript(releaseBody)
   static let drop = RedisScript(dropBody)
 
+  /// An end that is further off than twice the longest lifetime that can be configured is none of
+  /// a claim: Redis' clock was ahead when it was written, and was set back.
   static let clock = """
     local time = redis.call('TIME')
     local now = tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
     local function whole(number) return string.format('%.0f', number) end
     local function read(claim)
       local owner, ends = string.match(claim, '^(.*) (%d+)$')
-      return owner, tonumber(ends) or 0
+      ends = tonumber(ends) or 0
+      if ends > now + 600000 then ends = 0 end
+      return owner, ends
     end
 
     """

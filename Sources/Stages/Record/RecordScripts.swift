@@ -163,13 +163,16 @@ enum RecordScripts {
     local time = redis.call('TIME')
     local clock = tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
     if clock < tonumber(ARGV[10]) then return {'early', string.format('%.0f', clock)} end
-    local known = redis.call('HMGET', event, 'state', 'source')
+    local known = redis.call('HMGET', event, 'state', 'source', 'plan', 'segments')
     if known[2] and known[2] ~= source then
       count('events_duplicate', 1)
       keep()
       return {'duplicate'}
     end
     if known[1] == 'done' or known[1] == 'expired' then return {'finished'} end
+    if known[2] and known[3] and known[4] and known[4] ~= '0' then
+      return {'begun'}
+    end
     if not known[1] then
       create('expired')
       count('events', 1)

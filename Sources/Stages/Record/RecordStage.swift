@@ -47,8 +47,8 @@ package final class RecordStage {
   }
 
   /// Settles an event that was stale when it was read. Safe to repeat; the rules for duplicates
-  /// are those of `open`. An event that is running becomes `expired` too; its segments may still
-  /// be recorded.
+  /// are those of `open`. An event that was opened before it expired is left alone: its segments
+  /// count each of their pushes.
   package func expire(
     event: Event, source: String, now: Int64
   ) async throws(RecordError) -> Expiry {
@@ -58,6 +58,7 @@ package final class RecordStage {
     case "early":
       throw .clocksDisagree(ours: now, redis: Int64(reply[1].text ?? "") ?? 0)
     case "expired": return .recorded
+    case "begun": return .begun
     case "finished": return .alreadyRecorded
     case "duplicate": return .duplicate
     default: throw .unexpected(reply.kind, from: "the script that expires an event")
