@@ -104,8 +104,8 @@ extension Keyspace {
   /// the answer; lives `receiptLifetimeSeconds`.
   package func receipts(id: String) -> String { "\(dashboardsPrefix){e:\(id)}:receipts" }
 
-  /// HASH: id of a segment whose record is in the dead letters, or `event` for the event's own →
-  /// the code of the reason; lives `eventLifetimeSeconds`.
+  /// SET of the ids of segments whose records are in the dead letters, and `event` for the event's
+  /// own; lives `eventLifetimeSeconds`.
   package func deadLetters(id: String) -> String { "\(dashboardsPrefix){e:\(id)}:dead_letters" }
 
   /// HASH: the counters of all time; no lifetime.

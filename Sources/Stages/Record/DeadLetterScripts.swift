@@ -12,8 +12,8 @@ enum DeadLetterScripts {
   static let conclusion = """
     -- Segments that are in the dead letters, and those that were to be planned by an event that is.
     local function lost()
-      local number = redis.call('HLEN', dead)
-      if redis.call('HEXISTS', dead, 'event') == 1 then
+      local number = redis.call('SCARD', dead)
+      if redis.call('SISMEMBER', dead, 'event') == 1 then
         local plan = redis.call('HMGET', event, 'segments', 'published')
         local unpublished = (tonumber(plan[1]) or 0) - (tonumber(plan[2]) or 0)
         number = number - 1 + math.max(unpublished, 0)
@@ -26,7 +26,7 @@ enum DeadLetterScripts {
       if number > 0 then
         redis.call('HSET', event, 'dead_lettered', number)
       else
-        redis.call('HDEL', event, 'dead_lettered')
+        redis.call('HDEL', event, 'dead_lettered', 'dead_letter')
       end
     end
 
@@ -87,7 +87,8 @@ enum DeadLetterScripts {
     if redis.call('EXISTS', event) == 0 then create('running') end
     redis.call('HSETNX', event, 'state', 'running')
     redis.call('HSETNX', event, 'segments', segments)
-    redis.call('HSETNX', dead, segment, code)
+    redis.call('SADD', dead, segment)
+    redis.call('HSET', event, 'dead_letter', segment .. ' ' .. code)
     note_lost()
     local ended = conclude(segments) == 2 and state ~= 'incomplete'
     keep()

@@ -111,9 +111,9 @@ enum RecordScripts {
         {'HINCRBY', minute, 'f', '1'}, {'EXPIRE', minute, '1'},
         {'XADD', events, '*', 'f', 'v'}, {'HDEL', claims, 'f'}, {'SADD', stragglers, 'm'},
         {'HGET', receipts, 'f'}, {'HSET', receipts, 'f', 'v'},
-        {'HLEN', dead}, {'HEXISTS', dead, 'f'}, {'HSETNX', dead, 'f', 'v'}, {'HDEL', dead, 'f'}})
+        {'SADD', dead, 'm'}, {'SREM', dead, 'm'}})
       or wrong(event, 'hash') or wrong(settled, 'set') or wrong(stragglers, 'set')
-      or wrong(dead, 'hash')
+      or wrong(dead, 'set')
     if problem then return problem end
 
     """
@@ -141,7 +141,7 @@ enum RecordScripts {
       return {'duplicate', '', '', '0'}
     end
     if known[1] == 'done' or known[1] == 'expired' then return {'finished', '', '', '0'} end
-    if redis.call('HDEL', dead, 'event') == 1 then
+    if redis.call('SREM', dead, 'event') == 1 then
       note_lost()
       reopen()
     elseif known[1] == 'incomplete' then
@@ -267,7 +267,7 @@ enum RecordScripts {
         tonumber(quarantined), tonumber(failed), done ~= '0' and outcomes() or {}}
     end
     redis.call('HDEL', claims, segment)
-    if redis.call('HDEL', dead, segment) == 1 then note_lost() end
+    if redis.call('SREM', dead, segment) == 1 then note_lost() end
     if redis.call('EXISTS', event) == 0 then create('running') end
     redis.call('HSETNX', event, 'state', 'running')
     redis.call('HSETNX', event, 'segments', segments)
