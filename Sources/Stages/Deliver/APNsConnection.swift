@@ -227,7 +227,7 @@ final class APNsConnection {
       slots.giveBack(slot)
       // Its head says all there is to say: the stream's end alone was lost, and Apple has the push.
       guard item.status != 200 else {
-        route.accepted(item.push)
+        route.accepted(item.push, sentAt: item.sentAt)
         return nil
       }
       return item.push
@@ -251,7 +251,7 @@ final class APNsConnection {
       }
       switch item.status {
       case 0: settleUnanswered(item, errorCode: errorCode)
-      case 200: route.accepted(item.push)
+      case 200: route.accepted(item.push, sentAt: item.sentAt)
       default:
         route.answered(
           item.push, status: Int(item.status), body: body ?? [], retryAfter: retryAfter, on: self,

@@ -3,9 +3,10 @@ import Model
 
 /// What follows from an answer, or from none. The table is `RejectionTable`'s.
 extension Route {
-  func accepted(_ push: ReadyPush) {
+  func accepted(_ push: ReadyPush, sentAt: UInt64) {
     lastAcceptedAt = loop.now
     lastMovedAt = loop.now
+    overload.answered(isFailure: false, sentAt: sentAt, at: lastAcceptedAt)
     if push.history.losses == 0 { window.answered() }
     if isWatching { credentialsTaken(by: push) }
     push.batch.settle(push.index, .accepted)
@@ -39,8 +40,15 @@ extension Route {
   /// - Parameter isRefused: it says that it has not looked at the request (RFC 9113, section 8.7).
   func reset(_ push: ReadyPush, isRefused: Bool, sentAt: UInt64) {
     var push = back(push)
-    if !isRefused { push.history.mayHaveArrived = true }
-    retry(push, isRefused ? .serviceUnavailable : .unanswered, sentAt: sentAt)
+    overload.answered(isFailure: true, sentAt: sentAt, at: loop.now)
+    guard isRefused else {
+      push.history.mayHaveArrived = true
+      return retry(push, .unanswered, sentAt: sentAt)
+    }
+    // No try: nobody has looked at it. Where many are refused, the rate sees to it that the server
+    // is not asked too often; where it is this one alone, the growing delay does.
+    push.setbacks += 1
+    waitOut(push, tries: overload.isRare ? push.setbacks : min(push.setbacks, 3))
   }
 
   /// The server said that it has not looked at this push and takes no more on that connection: it
@@ -60,8 +68,12 @@ extension Route {
     if push.history.losses == 0 { window.answered() }
     let disposition = RejectionTable.disposition(status: status, reason: answer.reason)
     switch disposition {
-    case .hold, .renewToken, .retry, .retryElsewhere: break
+    case .hold, .renewToken, .retryElsewhere: break
+    case .retry(let reason):
+      let isFailure = RejectionTable.limit(of: reason)?.whileOthersSucceed == true
+      overload.answered(isFailure: isFailure, sentAt: item.sentAt, at: lastMovedAt)
     case .accepted, .reject, .rejectAndAlert, .prune, .setAside:
+      overload.answered(isFailure: false, sentAt: item.sentAt, at: lastMovedAt)
       if isWatching { credentialsTaken(by: push) }
     }
     switch disposition {
@@ -132,16 +144,20 @@ extension Route {
     _ push: ReadyPush, _ reason: RejectionReason, sentAt: UInt64, after: Duration? = nil
   ) {
     var push = push
-    push.history.countTry()
     let limit = RejectionTable.limit(of: reason)
-    // When Apple took others between its last two tries, it is this push that it does not take.
+    // When Apple took others between its last two tries, and nearly all lately, it is this push
+    // that it does not take. One that takes a part of them says that of any push.
     let othersSucceed = lastAcceptedAt >= (push.answeredAt > 0 ? push.answeredAt : sentAt)
     push.answeredAt = loop.now
-    if let limit, Int(push.history.tries) >= limit.tries, !limit.whileOthersSucceed || othersSucceed
-    {
-      return push.batch.settle(push.index, .rejected(reason))
+    if limit?.whileOthersSucceed == true, !othersSucceed || !overload.isRare {
+      push.setbacks += 1
+    } else {
+      push.history.countTry()
+      if let limit, Int(push.history.tries) >= limit.tries {
+        return push.batch.settle(push.index, .rejected(reason))
+      }
     }
-    waitOut(push, tries: Int(push.history.tries), atLeast: after)
+    waitOut(push, tries: Int(push.history.tries) + push.setbacks, atLeast: after)
   }
 
   private func waitOut(

@@ -40,6 +40,7 @@ final class Route {
   var retryTimer: LoopTimer?
   var suspects = SuspectQueue()
   var window = LossWindow()
+  var overload = Overload()
 
   /// Behind the ordinary ones those of the helpers.
   var seats: [Seat]
@@ -138,6 +139,9 @@ final class Route {
   func fill(_ connection: APNsConnection, _ round: Round) {
     guard connection.isProven(at: round.now) else { return }
     var room = min(connection.capacity, window.limit - connection.inFlight)
+    if overload.rate != nil, room > 0 {
+      room = min(room, overload.allowance(ready: readyCount, at: round.now))
+    }
     while room > 0, connection.hasWindow(), let topic = nextTopic(round.now),
       let push = topic.next()
     {
@@ -200,10 +204,11 @@ final class Route {
       if sent.isProbe { topic.gate.probeSent(at: round.now) }
       lastMovedAt = round.now
       congestion.take()
+      overload.take()
       let tally = push.tally
       if tally.firstPushAt == 0 { tally.firstPushAt = round.wall }
       tally.lastPushAt = round.wall
-      if !push.history.isEmpty { tally.retried += 1 }
+      if push.isAnotherTry { tally.retried += 1 }
       topic.left(push)
       return true
     case .refusedHeaders:
@@ -247,6 +252,7 @@ final class Route {
     let now = loop.now
     for connection in seats.compactMap(\.connection) + retiring { connection.tick(now: now) }
     window.forget(at: now)
+    overload.forget(at: now)
     closeIdleHelpers(now)
     expireReady()
     if isOpen, readyCount == 0 { lastMovedAt = now }

@@ -1,0 +1,150 @@
+/// How much is sent to a server that takes only part of it and answers the rest with "not now": a
+/// 5xx, a refused stream. Its own answers say how much it takes: what was taken in a while is what
+/// is sent in the next, a little less at first and then more again. A server in order has no bound
+/// here. A pure machine; times are monotonic nanoseconds.
+struct Overload {
+  /// Pushes a second that go on asking a server that takes none.
+  static let floor = 10.0
+  /// Failures that are fewer than this part of all answers are a matter of single pushes.
+  private static let rare = 10
+  /// Answers that are remembered for that.
+  private static let remembered = 256
+  /// Answers are looked at over so long, and longer while they are too few to say anything.
+  private static let round: UInt64 = 200_000_000
+  private static let longestRound: UInt64 = 1_000_000_000
+  private static let telling = 20
+  /// So many failures in a round are worth a bound where there was none.
+  private static let worthBounding = 10
+  /// Of what the server took last: room to work off what it has in hand.
+  private static let caution = 0.9
+  /// Each round in a row without trouble adds this part to what the next round adds.
+  private static let step = 0.05
+  /// What is sent at once at most, in seconds of the rate.
+  private static let burst = 0.003
+  /// Where less sent does not help, it is not tried again before.
+  private static let unhelpfulFor: UInt64 = 10_000_000_000
+  /// Trouble that is older says nothing.
+  private static let memory: UInt64 = 60_000_000_000
+
+  private var answers = 0
+  private var failures = 0
+
+  /// Pushes a second; nil: no bound.
+  private(set) var rate: Double?
+  /// What the server took when it was overloaded last.
+  private var ceiling = Double.infinity
+  private var growth = 0.0
+  private var loweredAt: UInt64 = 0
+  /// The part that failed in the round before the rate was lowered, until it is seen to have helped.
+  private var shareBefore: Double?
+  private var unboundedUntil: UInt64 = 0
+
+  private var credit = 0.0
+  private var creditedAt: UInt64 = 0
+  /// More was ready in this round than might go.
+  private var isLimiting = false
+
+  private var roundSince: UInt64 = 0
+  private var roundAnswers = 0
+  private var roundFailures = 0
+
+  /// Nearly all pushes are taken lately: one that is not may be at fault itself.
+  var isRare: Bool { failures * Self.rare < answers }
+
+  // MARK: answers
+
+  mutating func answered(isFailure: Bool, sentAt: UInt64, at now: UInt64) {
+    if answers == Self.remembered {
+      answers /= 2
+      failures /= 2
+    }
+    answers += 1
+    if isFailure { failures += 1 }
+    // What was sent before says nothing of the new rate.
+    guard sentAt >= loweredAt else { return }
+    if roundAnswers == 0 || now &- roundSince > 2 * Self.longestRound { beginRound(now) }
+    roundAnswers += 1
+    if isFailure { roundFailures += 1 }
+    let elapsed = now &- roundSince
+    guard elapsed >= Self.round, roundAnswers >= Self.telling || elapsed >= Self.longestRound
+    else { return }
+    judge(elapsed, now)
+    beginRound(now)
+  }
+
+  private mutating func beginRound(_ now: UInt64) {
+    roundSince = now
+    roundAnswers = 0
+    roundFailures = 0
+    isLimiting = false
+  }
+
+  private mutating func judge(_ elapsed: UInt64, _ now: UInt64) {
+    guard roundFailures * Self.rare >= roundAnswers else {
+      shareBefore = nil
+      return raise()
+    }
+    guard now >= unboundedUntil, roundFailures >= Self.worthBounding || (rate != nil && isLimiting)
+    else { return }
+    let share = Double(roundFailures) / Double(roundAnswers)
+    if let before = shareBefore, share > before / 2, share < 1.5 * before,
+      1 - share < 1.25 * (1 - before)
+    {
+      // It fails as often as before: then it is not for being sent too much.
+      unboundedUntil = now &+ Self.unhelpfulFor
+      return trust()
+    }
+    let taken = Double(roundAnswers - roundFailures) * 1_000_000_000 / Double(elapsed)
+    rate = max(Self.floor, taken * Self.caution)
+    ceiling = taken > Self.floor ? taken : .infinity
+    growth = 0
+    credit = 0
+    creditedAt = now
+    loweredAt = now
+    shareBefore = share
+  }
+
+  /// At once up to what the server took before, then carefully, and ever less so.
+  private mutating func raise() {
+    guard let rate, isLimiting else { return }
+    if rate < ceiling {
+      self.rate = min(rate * 2, ceiling)
+    } else {
+      growth = min(growth + Self.step, 1)
+      self.rate = rate * (1 + growth)
+    }
+  }
+
+  private mutating func trust() {
+    rate = nil
+    ceiling = .infinity
+    shareBefore = nil
+  }
+
+  /// Called now and then.
+  mutating func forget(at now: UInt64) {
+    if rate != nil, now &- loweredAt >= Self.memory { trust() }
+  }
+
+  // MARK: sending
+
+  /// How many of the `ready` pushes may go now.
+  mutating func allowance(ready: Int, at now: UInt64) -> Int {
+    guard let rate else { return ready }
+    let earned = Double(now &- creditedAt) * rate / 1_000_000_000
+    credit = min(credit + earned, max(1, rate * Self.burst))
+    creditedAt = now
+    if credit < Double(ready) { isLimiting = true }
+    return min(ready, Int(credit))
+  }
+
+  /// A push was sent.
+  mutating func take() { if rate != nil { credit -= 1 } }
+
+  /// When the next may go; nil when one may go now.
+  func opensAt(_ now: UInt64) -> UInt64? {
+    guard let rate, credit < 1 else { return nil }
+    // A loop that wakes more often than each millisecond has no time for anything else.
+    return now &+ max(1_000_000, UInt64((1 - credit) * 1_000_000_000 / rate))
+  }
+}

@@ -1,0 +1,162 @@
+import EventLoop
+import HTTP2
+import Model
+import Testing
+
+@testable import Deliver
+
+/// A server that takes part of what it is sent.
+@Suite struct OverloadTests {
+  private static let millisecond: UInt64 = 1_000_000
+
+  /// Sends for so long to a server that answers after a while, a millisecond at a time.
+  private struct Trial {
+    var overload = Overload()
+    var now: UInt64 = 1_000_000_000
+    var sent = 0
+    var taken = 0
+    private var onTheWay: [(at: UInt64, sentAt: UInt64, isTaken: Bool)] = []
+
+    /// - Parameters:
+    ///   - offered: pushes that are ready each millisecond.
+    ///   - takes: what the server says to a push that comes now.
+    mutating func run(
+      milliseconds: Int, offered: Int, latency: UInt64 = 2,
+      takes: (UInt64) -> Bool
+    ) {
+      for _ in 0..<milliseconds {
+        now += OverloadTests.millisecond
+        while let first = onTheWay.first, first.at <= now {
+          onTheWay.removeFirst()
+          if first.isTaken { taken += 1 }
+          overload.answered(isFailure: !first.isTaken, sentAt: first.sentAt, at: now)
+        }
+        for _ in 0..<overload.allowance(ready: offered, at: now) {
+          overload.take()
+          sent += 1
+          onTheWay.append((now + latency * OverloadTests.millisecond, now, takes(now)))
+        }
+      }
+    }
+  }
+
+  /// Takes so many a second, and as many at once when it was not asked before.
+  private struct Bucket {
+    let perSecond: Double
+    var filled: Double
+    var since: UInt64 = 1_000_000_000
+
+    init(perSecond: Double) {
+      self.perSecond = perSecond
+      filled = perSecond
+    }
+
+    mutating func takes(_ now: UInt64) -> Bool {
+      filled = min(perSecond, filled + Double(now - since) * perSecond / 1_000_000_000)
+      since = now
+      guard filled >= 1 else { return false }
+      filled -= 1
+      return true
+    }
+  }
+
+  @Test(arguments: [50.0, 1_000, 4_000])
+  func nearlyAllThatIsSentIsTaken(perSecond: Double) {
+    var trial = Trial()
+    var bucket = Bucket(perSecond: perSecond)
+    trial.run(milliseconds: 30_000, offered: 8) { bucket.takes($0) }
+    #expect(Double(trial.taken) > 0.85 * 30 * perSecond)
+    // The first 200 ms tell that there is a bound.
+    #expect(Double(trial.sent - trial.taken) < 0.15 * Double(trial.taken) + 1_800)
+  }
+
+  @Test func aServerInOrderHasNoBound() {
+    var trial = Trial()
+    trial.run(milliseconds: 1_000, offered: 10) { _ in true }
+    // One push in a hundred, again and again.
+    var count = 0
+    trial.run(milliseconds: 5_000, offered: 10) { _ in
+      count += 1
+      return count % 100 != 0
+    }
+    #expect(trial.overload.rate == nil && trial.sent == 60_000 && trial.overload.isRare)
+  }
+
+  @Test func aServerThatTakesNothingIsAskedNowAndThenAndTrustedSoon() {
+    var trial = Trial()
+    trial.run(milliseconds: 1_000, offered: 10) { _ in true }
+    trial.run(milliseconds: 2_000, offered: 10) { _ in false }
+    let before = trial.sent
+    trial.run(milliseconds: 10_000, offered: 10) { _ in false }
+    #expect(trial.sent - before == Int(10 * Overload.floor))
+    #expect(!trial.overload.isRare)
+    let taken = trial.taken
+    trial.run(milliseconds: 6_000, offered: 10) { _ in true }
+    #expect(trial.taken - taken > 15_000)
+  }
+
+  /// A third fails whatever is sent: less of it would only be slower.
+  @Test func whatFailsHoweverLittleIsSentIsNotBounded() {
+    var trial = Trial()
+    var count = 0
+    trial.run(milliseconds: 20_000, offered: 10) { _ in
+      count += 1
+      return count % 3 != 0
+    }
+    #expect(trial.sent > 150_000)
+    #expect(!trial.overload.isRare)
+  }
+
+  @Test func troubleIsForgotten() {
+    var trial = Trial()
+    trial.run(milliseconds: 1_000, offered: 10) { _ in false }
+    #expect(trial.overload.rate == Overload.floor)
+    trial.overload.forget(at: trial.now + 30_000 * Self.millisecond)
+    #expect(trial.overload.rate == Overload.floor)
+    trial.overload.forget(at: trial.now + 60_000 * Self.millisecond)
+    #expect(trial.overload.rate == nil)
+  }
+
+  /// It says 100 streams and takes two at a time.
+  @Test func everyPushIsTakenByAServerThatRefusesMostStreams() async throws {
+    try await onLoop { _, loop in
+      let bed = try DeliverBed(loop)
+      defer { bed.stop() }
+      var busy: [Int: Int] = [:]
+      bed.server.delay = .milliseconds(5)
+      bed.server.decide = { request in
+        guard busy[request.connection, default: 0] < 2 else {
+          return .reset(HTTP2ErrorCode.refusedStream)
+        }
+        busy[request.connection, default: 0] += 1
+        loop.schedule(after: .milliseconds(5)) { busy[request.connection, default: 0] -= 1 }
+        return .answer(200)
+      }
+      let tokens = hexadecimal(1000)
+      await bed.stage.admit(bed.batch(tokens))
+      await bed.until("settled") { bed.tally.settled == tokens.count }
+      #expect(bed.tally.accepted == tokens.count)
+      #expect(bed.server.requests.count < 5 * tokens.count)
+    }
+  }
+
+  /// Others succeed all the time, and that says nothing about those that are not taken.
+  @Test func nobodyIsRejectedForWhatTheServerTakesTooSlowly() async throws {
+    try await onLoop { _, loop in
+      let bed = try DeliverBed(loop)
+      defer { bed.stop() }
+      var next: UInt64 = 0
+      bed.server.decide = { _ in
+        guard loop.now >= next else {
+          return .answer(503, #"{"reason":"ServiceUnavailable"}"#)
+        }
+        next = loop.now + 5_000_000
+        return .answer(200)
+      }
+      let tokens = hexadecimal(600)
+      await bed.stage.admit(bed.batch(tokens))
+      await bed.until("settled") { bed.tally.settled == tokens.count }
+      #expect(bed.tally.accepted == tokens.count && bed.tally.rejections.isEmpty)
+    }
+  }
+}
