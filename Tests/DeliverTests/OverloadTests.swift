@@ -60,12 +60,12 @@ import Testing
     }
   }
 
-  @Test(arguments: [50.0, 1_000, 4_000])
+  @Test(arguments: [20.0, 50, 77, 130, 1_000, 4_000])
   func nearlyAllThatIsSentIsTaken(perSecond: Double) {
     var trial = Trial()
     var bucket = Bucket(perSecond: perSecond)
-    trial.run(milliseconds: 30_000, offered: 8) { bucket.takes($0) }
-    #expect(Double(trial.taken) > 0.85 * 30 * perSecond)
+    trial.run(milliseconds: 100_000, offered: 8) { bucket.takes($0) }
+    #expect(Double(trial.taken) > 0.85 * 100 * perSecond)
     // The first 200 ms tell that there is a bound.
     #expect(Double(trial.sent - trial.taken) < 0.15 * Double(trial.taken) + 1_800)
   }
@@ -132,11 +132,11 @@ import Testing
         loop.schedule(after: .milliseconds(5)) { busy[request.connection, default: 0] -= 1 }
         return .answer(200)
       }
-      let tokens = hexadecimal(1000)
+      let tokens = hexadecimal(400)
       await bed.stage.admit(bed.batch(tokens))
       await bed.until("settled") { bed.tally.settled == tokens.count }
       #expect(bed.tally.accepted == tokens.count)
-      #expect(bed.server.requests.count < 5 * tokens.count)
+      #expect(bed.server.requests.count < 10 * tokens.count)
     }
   }
 
@@ -153,7 +153,7 @@ import Testing
         next = loop.now + 5_000_000
         return .answer(200)
       }
-      let tokens = hexadecimal(600)
+      let tokens = hexadecimal(300)
       await bed.stage.admit(bed.batch(tokens))
       await bed.until("settled") { bed.tally.settled == tokens.count }
       #expect(bed.tally.accepted == tokens.count && bed.tally.rejections.isEmpty)

@@ -35,7 +35,7 @@ struct Overload {
   private var ceiling = Double.infinity
   private var growth = 0.0
   private var loweredAt: UInt64 = 0
-  /// The part that failed in the round before the rate was lowered, until it is seen to have helped.
+  /// The part that failed in the round before the rate was lowered, until that is seen to help.
   private var shareBefore: Double?
   private var unboundedUntil: UInt64 = 0
 
@@ -87,8 +87,8 @@ struct Overload {
     guard now >= unboundedUntil, roundFailures >= Self.worthBounding || (rate != nil && isLimiting)
     else { return }
     let share = Double(roundFailures) / Double(roundAnswers)
-    if let before = shareBefore, share > before / 2, share < 1.5 * before,
-      1 - share < 1.25 * (1 - before)
+    if let before = shareBefore, roundFailures >= Self.worthBounding,
+      share > before / 2, share < 1.5 * before, 1 - share < 1.25 * (1 - before)
     {
       // It fails as often as before: then it is not for being sent too much.
       unboundedUntil = now &+ Self.unhelpfulFor
