@@ -161,10 +161,13 @@ import Testing
     return false
   }
 
-  @Test(arguments: ["settings", "ping", "empty data", "priority", "window update", "continuation"])
+  @Test(arguments: [
+    "settings", "ping", "empty data", "priority", "window update", "continuation", "unknown type",
+  ])
   func floodsEndTheConnection(kind: String) throws {
     var options = HTTP2ClientOptions()
     options.maximumFramesWithoutProgress = 2000
+    options.maximumBytesWithoutProgress = 1 << 20
     var bytes: [UInt8] = []
     let one: [UInt8]
     switch kind {
@@ -175,6 +178,7 @@ import Testing
       one = frame(0, stream: 1)
     case "priority": one = frame(2, stream: 9, [0, 0, 0, 0, 1])
     case "window update": one = frame(8, [0, 0, 0, 1])
+    case "unknown type": one = frame(200, [UInt8](repeating: 0, count: 64))
     default:
       bytes += frame(1, flags: 0, stream: 1, ok)
       one = frame(9, flags: 0, stream: 1)

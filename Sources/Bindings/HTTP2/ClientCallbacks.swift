@@ -26,6 +26,7 @@ struct ClientSlot {
 struct ClientState {
   var openStreams = 0
   var framesWithoutProgress = 0
+  var bytesWithoutProgress = 0
   /// The slot that was looked up last.
   var lastSlot = 0
   /// Error code of a GOAWAY that nghttp2 sent on its own account.
@@ -36,6 +37,9 @@ struct ClientState {
   var goAwayReceived = false
   var settingsReceived = false
 }
+
+/// Nine of the frame's head, four of its own.
+private let windowUpdateBytes = 13
 
 func setClientCallbacks(_ callbacks: OpaquePointer) {
   nghttp2_session_callbacks_set_on_begin_frame_callback(callbacks, onBeginFrame)
@@ -160,6 +164,8 @@ private func onDataChunk(
   guard let data, let userData else { return 0 }
   withSession(userData) { session in
     guard let slot = slotIndex(native, stream, session) else { return }
+    // How much body it takes is the owner's matter.
+    session.state.pointee.bytesWithoutProgress -= count
     session.relay.body(slot, UnsafeRawBufferPointer(start: data, count: count))
   }
   return 0
@@ -226,6 +232,8 @@ private func onFrameSent(
     withSession(userData) { session in
       let counted = session.state.pointee.framesWithoutProgress
       session.state.pointee.framesWithoutProgress = max(0, counted - answers)
+      let bytes = session.state.pointee.bytesWithoutProgress
+      session.state.pointee.bytesWithoutProgress = max(0, bytes - answers * windowUpdateBytes)
     }
   case NGHTTP2_GOAWAY.rawValue:
     withSession(userData) { $0.state.pointee.goAwayErrorSent = frame.pointee.goaway.error_code }
@@ -246,6 +254,7 @@ private func onStreamClose(
     session.slots[slot].body = nil
     session.state.pointee.openStreams -= 1
     session.state.pointee.framesWithoutProgress = 0
+    session.state.pointee.bytesWithoutProgress = 0
     // A peer may reset with NO_ERROR before the end; that is not an answer read to its end.
     let isCut = errorCode == HTTP2ErrorCode.noError && !isEnd
     session.relay.closed(slot, isCut ? HTTP2ErrorCode.internalError : errorCode)

@@ -27,6 +27,9 @@ package struct HTTP2ClientOptions: Sendable {
   /// two WINDOW_UPDATEs each, windows of one byte, and hourly PINGs for years stay below it; floods
   /// do not.
   package var maximumFramesWithoutProgress = 20_000
+  /// Bytes of anything but bodies since then, less what windows of one byte cost: the longest heads
+  /// of all slots stay below it. It bounds what nobody counts as frames, those of unknown types.
+  package var maximumBytesWithoutProgress = 32 << 20
 
   package init() {}
 }

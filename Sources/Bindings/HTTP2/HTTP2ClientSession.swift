@@ -108,7 +108,10 @@ package final class HTTP2ClientSession {
     let taken = nghttp2_session_mem_recv(
       session, base.assumingMemoryBound(to: UInt8.self), bytes.count)
     guard taken >= 0 else { throw die(.library(Int32(taken), while: "reading")) }
-    if state.pointee.framesWithoutProgress > options.maximumFramesWithoutProgress {
+    state.pointee.bytesWithoutProgress += bytes.count
+    if state.pointee.framesWithoutProgress > options.maximumFramesWithoutProgress
+      || state.pointee.bytesWithoutProgress > options.maximumBytesWithoutProgress
+    {
       // Outside of the callbacks: nghttp2 goes on reading after a call of this inside of one, and
       // has aborted the process for that (CVE-2026-27135). We feed it no more.
       state.pointee.isTerminating = true
