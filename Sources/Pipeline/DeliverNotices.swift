@@ -22,6 +22,13 @@ extension Log {
       warning(
         "APNs did not answer in time; sending again",
         ["endpoint": .text("\(endpoint)"), "pushes": .integer(pushes)])
+    case .lost(let endpoint, let connections, let pushes, let reason):
+      warning(
+        "connections to APNs ended with pushes in flight; sending them again",
+        [
+          "endpoint": .text("\(endpoint)"), "connections": .integer(connections),
+          "pushes": .integer(pushes), "reason": .text(reason),
+        ])
     case .configurationRejected(let endpoint, let reason):
       error(
         "APNs rejects what we send: check the template and the app's topic",

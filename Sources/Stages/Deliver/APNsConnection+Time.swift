@@ -3,6 +3,9 @@ import HTTP2
 
 /// What follows from silence: pushes without an answer, a server without a sign of life.
 extension APNsConnection {
+  /// This part of the slowest answer's time is forgotten with each tick: half of it in ten seconds.
+  private static let slownessFades: UInt64 = 32
+
   /// Whether it may be sent on after a quiet time. Something on the way may have dropped it without
   /// a word, and pushes sent on it would wait for their time-out: it is asked first, and replaced
   /// when it does not answer soon.
@@ -29,6 +32,12 @@ extension APNsConnection {
       return
     }
     guard machine.phase == .open || machine.phase == .draining, let session else { return }
+    if takesNothing(now) {
+      tookNothing = true
+      close(.silent, "open, but it took no pushes")
+      return
+    }
+    slowestAnswer -= slowestAnswer / Self.slownessFades
     var unanswered = 0
     let limit = options.requestTimeout.nanoseconds
     for slot in slots.occupied {
@@ -57,6 +66,23 @@ extension APNsConnection {
       pingSentAt = now
     }
     flush()
+  }
+
+  /// No streams, no window, or a socket that takes no bytes; and pushes wait for it. Long enough
+  /// for a server that only needs to breathe: another connection may find one that takes them.
+  private func takesNothing(_ now: UInt64) -> Bool {
+    guard machine.phase == .open, slots.inFlight == 0, capacity == 0 else {
+      takesNothingSince = nil
+      return false
+    }
+    let since = takesNothingSince ?? now
+    takesNothingSince = since
+    return route.hasWaitingPushes && now &- since >= options.replacedAfter.nanoseconds
+  }
+
+  func noteAnswer(_ item: StreamSlots.Slot) {
+    latestAnswered = max(latestAnswered, item.sentAt)
+    slowestAnswer = max(slowestAnswer, lastAnswerAt &- item.sentAt)
   }
 
   /// The server has answered what was sent no sooner, and this one not, for far longer than any

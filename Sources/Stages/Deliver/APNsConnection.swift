@@ -42,6 +42,10 @@ final class APNsConnection {
   var goAwayReason: String?
   /// Nothing else goes with what is in flight on it.
   var carriesSuspects = false
+  /// Open, with nothing in flight, and takes nothing since then; nil when it does.
+  var takesNothingSince: UInt64?
+  /// It is closed for that: as little use as a connection that failed.
+  var tookNothing = false
   var hasWork = false
   var gotSettings = false
   let openedAt: UInt64
@@ -218,7 +222,7 @@ final class APNsConnection {
     let carried = answers + unanswered
     guard carried == 0 || slots.inFlight == 0 else { return .carried(carried) }
     let isQuiet = isProving || now &- lastUsedAt >= Self.idleGrace
-    return greetingAt > 0 && orphans == 0 && isQuiet ? .idle : .carried(carried)
+    return greetingAt > 0 && orphans == 0 && isQuiet && !tookNothing ? .idle : .carried(carried)
   }
 
   private func takeInFlight() -> [ReadyPush] {
@@ -246,8 +250,8 @@ final class APNsConnection {
       slots.giveBack(slot)
       if item.status != 0 {
         lastAnswerAt = loop.now
-        latestAnswered = max(latestAnswered, item.sentAt)
-        slowestAnswer = max(slowestAnswer, lastAnswerAt &- item.sentAt)
+        // That we gave it up says nothing of how long answers take.
+        if !item.isReset { noteAnswer(item) }
       }
       switch item.status {
       case 0: settleUnanswered(item, errorCode: errorCode)

@@ -30,6 +30,9 @@ package struct DeliverOptions: Sendable {
   /// Connections that are open and take nothing for so long count as none. Apple answers within
   /// some tenths of a second.
   package var stalledAfter: Duration = .seconds(3)
+  /// A connection with nothing in flight that takes nothing for so long, while pushes wait, is
+  /// replaced: another may take them.
+  package var replacedAfter: Duration = .seconds(5)
   /// An environment whose pushes wait longer than this for a stream is slow: those of other
   /// environments do not wait for it.
   package var congestedAfter: Duration = .seconds(1)
@@ -74,6 +77,8 @@ package enum DeliverNotice: Sendable, Equatable {
   case disconnected(Endpoint, reason: String, retryAfter: Duration)
   case goingAway(Endpoint, reason: String)
   case unanswered(Endpoint, pushes: Int)
+  /// Connections ended with pushes in flight, which are sent again: all since the last such notice.
+  case lost(Endpoint, connections: Int, pushes: Int, reason: String)
   /// Apple says that what we send is wrong; the push is rejected and the next ones will be too.
   case configurationRejected(Endpoint, reason: RejectionReason)
   /// Pushes of a route or topic cannot be sent from now on.

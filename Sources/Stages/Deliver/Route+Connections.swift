@@ -107,10 +107,20 @@ extension Route {
     if orphans.contains(where: { $0.history.losses == 0 }) {
       window.lost(openedAt: connection.openedAt, at: loop.now)
     }
+    if !orphans.isEmpty { losses.count(orphans.count, reason: reason) }
+    reportLosses()
     lost(orphans)
     if mustReplace, let seat = seat(of: connection) {
       vacate(seat, after: connection, reason: reason)
     }
+  }
+
+  /// Called now and then, and at a loss.
+  func reportLosses() {
+    guard let lost = losses.due(at: loop.now) else { return }
+    options.report(
+      .lost(
+        target.endpoint, connections: lost.connections, pushes: lost.pushes, reason: lost.reason))
   }
 
   private func seat(of connection: APNsConnection) -> Int? {

@@ -41,6 +41,7 @@ final class Route {
   var suspects = SuspectQueue()
   var window = LossWindow()
   var overload = Overload()
+  var losses = LossCount()
 
   /// Behind the ordinary ones those of the helpers.
   var seats: [Seat]
@@ -89,6 +90,11 @@ final class Route {
   /// Pushes that can be sent and wait for a stream.
   var readyCount: Int {
     isOpen ? topics.reduce(0) { $0 + ($1.isOpen ? $1.queue.count : 0) } : 0
+  }
+
+  /// Pushes of topics that nothing is known against wait for a connection.
+  var hasWaitingPushes: Bool {
+    suspects.count > 0 || topics.contains { $0.queue.count > 0 && $0.gate.isOpen }
   }
 
   func stop() {
@@ -253,6 +259,7 @@ final class Route {
     for connection in seats.compactMap(\.connection) + retiring { connection.tick(now: now) }
     window.forget(at: now)
     overload.forget(at: now)
+    reportLosses()
     closeIdleHelpers(now)
     expireReady()
     if isOpen, readyCount == 0 { lastMovedAt = now }

@@ -1,0 +1,124 @@
+import EventLoop
+import Model
+import Testing
+
+@testable import Deliver
+
+/// Connections that are open and take nothing, while another would.
+@Suite struct UselessConnectionTests {
+  @Test func aConnectionThatTakesNothingIsReplaced() async throws {
+    try await onLoop { _, loop in
+      let bed = try DeliverBed(loop, prepare: { $0.options.maximumConcurrentStreams = 0 }) {
+        $0.replacedAfter = .milliseconds(100)
+      }
+      defer { bed.stop() }
+      await bed.until("open") { bed.stage.openConnections == 2 }
+      bed.server.options.maximumConcurrentStreams = 100
+      await bed.stage.admit(bed.batch(hexadecimal(500)))
+      await bed.until("settled") { bed.settledBatches == 1 }
+      #expect(bed.tally.accepted == 500 && bed.server.requests.count == 500)
+      #expect(bed.notices.ends.contains("open, but it took no pushes"))
+    }
+  }
+
+  @Test func aServerThatMeansItIsNotHammered() async throws {
+    try await onLoop { _, loop in
+      let bed = try DeliverBed(loop, prepare: { $0.options.maximumConcurrentStreams = 0 }) {
+        $0.replacedAfter = .milliseconds(100)
+        $0.retry = RetryPolicy(initial: .seconds(100), maximum: .seconds(100))
+      }
+      defer { bed.stop() }
+      // They have been idle for long enough that a server might have closed them for that.
+      await bed.until("open") { bed.stage.openConnections == 2 }
+      await loop.wait(.milliseconds(1100))
+      await bed.stage.admit(bed.batch(hexadecimal(10)))
+      await bed.until("both were given up") { bed.notices.disconnects == 2 }
+      #expect(bed.stage.openConnections == 0 && bed.server.connections.count == 2)
+    }
+  }
+
+  @Test func anIdleConnectionWithoutStreamsIsKept() async throws {
+    try await onLoop { _, loop in
+      let bed = try DeliverBed(loop, prepare: { $0.options.maximumConcurrentStreams = 0 }) {
+        $0.replacedAfter = .milliseconds(100)
+      }
+      defer { bed.stop() }
+      await bed.until("open") { bed.stage.openConnections == 2 }
+      await loop.wait(.milliseconds(1100))
+      #expect(bed.notices.disconnects == 0 && bed.stage.openConnections == 2)
+    }
+  }
+
+  /// What we gave up ourselves says nothing of how long answers take: each is given up as soon as
+  /// the one before.
+  @Test func patienceDoesNotGrow() async throws {
+    try await onLoop { _, loop in
+      let bed = try DeliverBed(loop) {
+        $0.connectionsPerRoute = 1
+        $0.passedOverAfter = .milliseconds(100)
+      }
+      defer { bed.stop() }
+      var asked: [String: UInt64] = [:]
+      var again: [String: UInt64] = [:]
+      bed.server.decide = { request in
+        guard request.token.hasPrefix("00bad") else { return .answer(200) }
+        if asked[request.token] == nil {
+          asked[request.token] = loop.now
+          return .unfinished(503)
+        }
+        again[request.token] = loop.now
+        return .answer(200)
+      }
+      let others = SegmentTally()
+      for (round, token) in ["00bad1", "00bad2", "00bad3"].enumerated() {
+        await bed.stage.admit(bed.batch([token]))
+        await bed.until("asked") { asked[token] != nil }
+        let devices = hexadecimal(10).map { (environment: APNsEnvironment.production, token: $0) }
+        await bed.stage.admit(bed.batch(devices, others))
+        await bed.until("overtaken") { others.accepted == 10 * (round + 1) }
+        await bed.until("sent again") { again[token] != nil }
+      }
+      let last = try #require(asked["00bad3"]).distance(to: try #require(again["00bad3"]))
+      // The clock ticks each 500 ms. Three times the time of the first would be 1.5 s, and of the
+      // second 4.5 s.
+      #expect(last < 3_000_000_000)
+      await bed.until("settled") { bed.settledBatches == 6 }
+    }
+  }
+
+  @Test func whatIsLostWithConnectionsIsTold() async throws {
+    try await onLoop { _, loop in
+      let bed = try DeliverBed(loop) { $0.connectionsPerRoute = 1 }
+      defer { bed.stop() }
+      await bed.stage.admit(bed.batch(hexadecimal(100)))
+      await bed.until("of use") { bed.tally.accepted == 100 }
+      var hasDropped = false
+      bed.server.decide = { _ in hasDropped ? .answer(200) : .silence }
+      await bed.stage.admit(bed.batch(hexadecimal(30)))
+      await bed.until("in flight") { bed.server.requests.count == 130 }
+      hasDropped = true
+      for connection in bed.server.open { connection.drop() }
+      await bed.until("settled") { bed.settledBatches == 2 }
+      let lost = bed.notices.all.withLock { notices in
+        notices.compactMap { notice -> [Int]? in
+          guard case .lost(_, let connections, let pushes, _) = notice else { return nil }
+          return [connections, pushes]
+        }
+      }
+      #expect(lost == [[1, 30]])
+    }
+  }
+
+  @Test func lossesThatFollowSoonAreToldTogether() {
+    let second: UInt64 = 1_000_000_000
+    var losses = LossCount()
+    #expect(losses.due(at: 0) == nil)
+    losses.count(3, reason: "a")
+    #expect(losses.due(at: second) == .init(connections: 1, pushes: 3, reason: "a"))
+    losses.count(4, reason: "b")
+    losses.count(5, reason: "c")
+    #expect(losses.due(at: 10 * second) == nil)
+    #expect(losses.due(at: 11 * second) == .init(connections: 2, pushes: 9, reason: "c"))
+    #expect(losses.due(at: 100 * second) == nil)
+  }
+}
