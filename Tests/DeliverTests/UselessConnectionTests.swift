@@ -49,43 +49,6 @@ import Testing
     }
   }
 
-  /// What we gave up ourselves says nothing of how long answers take: each is given up as soon as
-  /// the one before.
-  @Test func patienceDoesNotGrow() async throws {
-    try await onLoop { _, loop in
-      let bed = try DeliverBed(loop) {
-        $0.connectionsPerRoute = 1
-        $0.passedOverAfter = .milliseconds(100)
-      }
-      defer { bed.stop() }
-      var asked: [String: UInt64] = [:]
-      var again: [String: UInt64] = [:]
-      bed.server.decide = { request in
-        guard request.token.hasPrefix("00bad") else { return .answer(200) }
-        if asked[request.token] == nil {
-          asked[request.token] = loop.now
-          return .unfinished(503)
-        }
-        again[request.token] = loop.now
-        return .answer(200)
-      }
-      let others = SegmentTally()
-      for (round, token) in ["00bad1", "00bad2", "00bad3"].enumerated() {
-        await bed.stage.admit(bed.batch([token]))
-        await bed.until("asked") { asked[token] != nil }
-        let devices = hexadecimal(10).map { (environment: APNsEnvironment.production, token: $0) }
-        await bed.stage.admit(bed.batch(devices, others))
-        await bed.until("overtaken") { others.accepted == 10 * (round + 1) }
-        await bed.until("sent again") { again[token] != nil }
-      }
-      let last = try #require(asked["00bad3"]).distance(to: try #require(again["00bad3"]))
-      // The clock ticks each 500 ms. Three times the time of the first would be 1.5 s, and of the
-      // second 4.5 s.
-      #expect(last < 3_000_000_000)
-      await bed.until("settled") { bed.settledBatches == 6 }
-    }
-  }
-
   @Test func whatIsLostWithConnectionsIsTold() async throws {
     try await onLoop { _, loop in
       let bed = try DeliverBed(loop) { $0.connectionsPerRoute = 1 }

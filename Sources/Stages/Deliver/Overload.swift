@@ -21,6 +21,9 @@ struct Overload {
   private static let step = 0.05
   /// What is sent at once at most, in seconds of the rate.
   private static let burst = 0.003
+  /// Where more than this fails, what is sent is bounded in any case: what a server had saved up
+  /// for a burst looks as if less did not help.
+  private static let bearable = 0.7
   /// Where less sent does not help, it is not tried again before.
   private static let unhelpfulFor: UInt64 = 10_000_000_000
   /// Trouble that is older says nothing.
@@ -87,7 +90,7 @@ struct Overload {
     guard now >= unboundedUntil, roundFailures >= Self.worthBounding || (rate != nil && isLimiting)
     else { return }
     let share = Double(roundFailures) / Double(roundAnswers)
-    if let before = shareBefore, roundFailures >= Self.worthBounding,
+    if let before = shareBefore, roundFailures >= Self.worthBounding, share < Self.bearable,
       share > before / 2, share < 1.5 * before, 1 - share < 1.25 * (1 - before)
     {
       // It fails as often as before: then it is not for being sent too much.
