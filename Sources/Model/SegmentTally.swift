@@ -29,8 +29,6 @@ package final class SegmentTally {
   private var unusable = [0, 0]
   /// Pushes that left without an outcome and are not written down yet.
   package var stragglers: [Straggler] = []
-  /// Pushes that left without an outcome, written down or not.
-  package private(set) var postponed = 0
   /// What stands in the way of pushes that became stragglers, in words for an operator; nil while
   /// nothing does.
   package var obstacle: String?
@@ -81,14 +79,12 @@ package final class SegmentTally {
 
   package func postpone(_ straggler: Straggler) {
     pushes -= 1
-    postponed += 1
     stragglers.append(straggler)
   }
 
   /// A postponed push gets its outcome here after all.
   package func settlePostponed(as outcome: Outcome) {
     pushes += 1
-    postponed -= 1
     count(outcome)
   }
 

@@ -25,11 +25,13 @@ extension Lane {
     }
   }
 
-  /// The age travels with the record, through all hands that put it off.
+  /// The age travels with the record, through all hands that put it off. Time in which nobody read
+  /// it does not count: the worker that the parent waits for may have been away as well.
   private func isAdoptable(_ message: KafkaMessage) -> Bool {
-    let written = writtenAt(message)
+    let now = options.deliver.wallClock()
+    let due = min(StragglerLabel(message).notBefore ?? now, now)
     let wait = options.straggleDelay + options.adoptAfter
-    return options.deliver.wallClock() - written >= wait.wholeMilliseconds
+    return due - writtenAt(message) >= wait.wholeMilliseconds
   }
 
   private func adopt(_ claim: Claim) async throws(RecordError) -> ClaimResult {
@@ -107,7 +109,7 @@ extension Lane {
   /// What a failed run has written is nobody's to send.
   func drop(_ run: SegmentRun) async {
     do {
-      try await record.drop(run.written, of: run.segment.event)
+      try await record.drop(run.written.map(\.id), of: run.segment.event)
     } catch {
       options.log.warning("stragglers not dropped", ["error": .text("\(error)")])
     }

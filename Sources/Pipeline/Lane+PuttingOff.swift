@@ -153,8 +153,10 @@ extension Lane {
     defer { puttingOff -= 1 }
     var label = label
     let delay = label.expiresAt.map { rest(until: $0) } ?? options.straggleDelay
-    label.notBefore = options.deliver.wallClock() + max(delay, .seconds(1)).wholeMilliseconds
-    label.writtenAt = writtenAt(message)
+    let now = options.deliver.wallClock()
+    let unread = max(now - (StragglerLabel(message).notBefore ?? now), 0)
+    label.notBefore = now + max(delay, .seconds(1)).wholeMilliseconds
+    label.writtenAt = writtenAt(message) + unread
     do {
       try await publish(
         options.ingest.stragglersTopic, message.key, message.value, label.headers)

@@ -29,7 +29,7 @@ extension Lane {
         }
         continue
       }
-      run.written.append(segment.id)
+      run.written.append(PlannedStragglers(segment))
       counters.add(.stragglers, list.count)
     }
   }

@@ -12,7 +12,7 @@ final class SegmentRun {
   /// That its stragglers are for.
   let environments: Set<APNsEnvironment>
   /// Segments of stragglers that this run has written, not settled yet.
-  var written: [String] = []
+  var written: [PlannedStragglers] = []
   /// What became of verdicts that could not wait for the end.
   var findings = PruneFindings()
   /// The event had expired by Redis' clock when the segment was claimed.

@@ -1,5 +1,6 @@
 import APNsSimulator
 import Deliver
+import Kafka
 import Model
 import Pipeline
 import Record
@@ -128,6 +129,32 @@ import Testing
       "expires_in":\(expiresIn)},"id":"1.0~01","parent":"1.0",\
       "stragglers":[["s1-u\(user)","\(member)",1,0,0,false]],"segments":1}
       """.utf8)
+  }
+
+  /// Everything was away for minutes, and the worker that comes back reads a list before the
+  /// segment that it waits for.
+  @Test func whileNobodyReadsAListItDoesNotWait() async throws {
+    let bed = try await WorkerBed()
+    try await bed.follow("s1", tokens: [paddedHex(1)])
+    let now = WallClock.nowMilliseconds()
+    let headers = [
+      KafkaHeader("fanfare-written", String(now - 300_000)),
+      KafkaHeader("fanfare-not-before", String(now - 299_000)),
+    ]
+    try await bed.emit(
+      raw: Self.record("e1", user: 0, expiresIn: 120), key: "e1", headers: headers,
+      topic: "notify-followers.stragglers")
+    let worker = try await bed.startWorker(Self.quickly)
+    _ = try await bed.until("it was read") {
+      bed.sink.lines.contains { $0.contains("the segment that they left is not settled") }
+        ? true : nil
+    }
+    try await bed.emit("e1", expiresIn: 120)
+    let status = try await bed.finished("e1")
+    #expect(status.accepted == 1 && status.isBalanced && status.waiting == 0)
+    #expect(!bed.sink.lines.contains { $0.contains("they are sent without it") })
+    #expect(await worker.stop())
+    #expect(await bed.simulator.summary().accepted == 1)
   }
 
   /// While a new version is rolled out some workers know a template and others do not yet.

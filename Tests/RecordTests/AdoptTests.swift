@@ -35,16 +35,18 @@ import Testing
       #expect(try await adopt(record, list()) == "yours")
       #expect(try await adopt(record, list(), "b") == "claimed")
       let running = try #require(try await record.status(of: "e1"))
-      #expect(running.stragglers == 1 && running.state == .running)
+      #expect(running.stragglers == 1 && running.state == .running && running.waiting == 1)
       #expect(try await redis.table(keyspace.statsTotal)["stragglers"] == "1")
       _ = try await record.settle(list(), tally(accepted: 1), now: noon)
       #expect(try await adopt(record, list(), "b") == "settled")
-      // Its parent comes back, much too late.
-      _ = try await record.settle(parent, tally(accepted: 3), now: noon)
+      // Its parent comes back, much too late, and has left the same list.
+      _ = try await record.settle(
+        parent, tally(accepted: 3), stragglers: [PlannedStragglers(list())], now: noon)
       #expect(try await adopt(record, list(), "b") == "settled")
       _ = try await record.settle(segments("e1", 2)[1], tally(accepted: 3), now: noon)
       let status = try #require(try await record.status(of: "e1"))
       #expect(status.state == .done && status.settled == 3 && status.isBalanced)
+      #expect(status.stragglers == 1 && status.waiting == 0)
     }
   }
 
@@ -58,7 +60,7 @@ import Testing
       _ = try await redis.ask("HSET", keyspace.claims(id: "e1"), parent.id, "p 77")
       #expect(try await adopt(record, list(1)) == "yours")
       _ = try await record.settle(
-        parent, tally(accepted: 3), stragglers: [list(2).id], now: noon)
+        parent, tally(accepted: 3), stragglers: [PlannedStragglers(list(2))], now: noon)
       #expect(try await adopt(record, list(2)) == "yours")
       #expect(try await adopt(record, list(3)) == "orphaned")
       #expect(try await record.status(of: "e1")?.stragglers == 2)

@@ -141,7 +141,8 @@ import Testing
       let dead = parent.straggling([push], number: 2)
       #expect(try await record.claim(claim(mine, "a"), lifetime: minute) == .unplanned)
       let first = tally(accepted: 3)
-      let settlement = try await record.settle(parent, first, stragglers: [mine.id], now: noon)
+      let settlement = try await record.settle(
+        parent, first, stragglers: [PlannedStragglers(mine)], now: noon)
       guard case .recorded(let settled) = settlement else {
         Issue.record("not recorded: \(settlement)")
         return
@@ -166,9 +167,10 @@ import Testing
       let parent = segments("e1", 1)[0]
       let push = Straggler(user: "u1", member: member("aa"), history: PushHistory())
       let lists = [parent.straggling([push], number: 1), parent.straggling([push], number: 2)]
-      _ = try await record.settle(parent, tally(accepted: 3), stragglers: [lists[0].id], now: noon)
+      _ = try await record.settle(
+        parent, tally(accepted: 3), stragglers: [PlannedStragglers(lists[0])], now: noon)
       let again = try await record.settle(
-        parent, tally(accepted: 3), stragglers: [lists[1].id], now: noon)
+        parent, tally(accepted: 3), stragglers: [PlannedStragglers(lists[1])], now: noon)
       #expect(again == .alreadySettled)
       #expect(try await record.claim(claim(lists[1], "b"), lifetime: minute) == .orphaned)
     }

@@ -95,12 +95,14 @@ import Testing
       let list = parent.straggling([push], number: 1)
       #expect(try await note(record, list) == nil)
       #expect(try await record.status(of: "e1") == nil)
-      _ = try await record.settle(parent, tally(accepted: 1), stragglers: [list.id], now: noon)
+      _ = try await record.settle(
+        parent, tally(accepted: 1), stragglers: [PlannedStragglers(list)], now: noon)
       #expect(try await note(record, list)?["dead_lettered"] == 1)
       #expect(try await record.status(of: "e1")?.state == .incomplete)
       // It leaves a list of its own behind: there is more to come.
       let next = list.straggling([push], number: 2)
-      _ = try await record.settle(list, tally(accepted: 0), stragglers: [next.id], now: noon)
+      _ = try await record.settle(
+        list, tally(accepted: 0), stragglers: [PlannedStragglers(next)], now: noon)
       let status = try #require(try await record.status(of: "e1"))
       #expect(status.state == .running && status.deadLettered == 0 && status.doneAt == 0)
       _ = try await record.settle(next, tally(accepted: 1), now: noon)

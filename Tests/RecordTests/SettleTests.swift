@@ -225,7 +225,9 @@ import Testing
       #expect(try await record.status(of: "e1")?.obstacle == "")
       let held = tally(accepted: 1)
       held.obstacle = "production: unreachable"
-      _ = try await record.settle(segments[1], held, stragglers: ["1.1~01"], now: noon + 5)
+      let left = segments[1].straggling([], number: 1)
+      _ = try await record.settle(
+        segments[1], held, stragglers: [PlannedStragglers(left)], now: noon + 5)
       let status = try #require(try await record.status(of: "e1"))
       #expect(
         status.obstacle == "production: unreachable" && status["obstacle_ms"] == Int(noon) + 5)
@@ -250,7 +252,8 @@ import Testing
         own.stragglers = []
         // The reply was lost: it is said twice, and counts once.
         for _ in 0..<2 {
-          _ = try await record.settle(segment, own, stragglers: lists.map(\.id), now: noon)
+          _ = try await record.settle(
+            segment, own, stragglers: lists.map(PlannedStragglers.init), now: noon)
         }
         return try #require(try await record.status(of: "e1")).waiting
       }

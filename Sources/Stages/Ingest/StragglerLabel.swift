@@ -12,7 +12,8 @@ package struct StragglerLabel: Sendable, Equatable {
   package var notBefore: Int64?
   /// Apple asked not to be asked about them before, in ms since 1970.
   package var askAgainAt: Int64?
-  /// When the list was written first, in ms since 1970: whoever puts it off leaves this as it is.
+  /// When the list was written first, in ms since 1970, and later by as long as it was due and
+  /// nobody read it: what is between this and `notBefore` is its age.
   package var writtenAt: Int64?
   /// When the event expires, in ms since 1970.
   package var expiresAt: Int64?

@@ -7,7 +7,8 @@ enum AdoptScript {
   static let adopt = RedisScript(
     RecordScripts.permissions + RecordScripts.prelude + ClaimScripts.clock + body)
 
-  /// ARGV 9…12: segment, owner, ms that a claim lives, the segment that the stragglers left.
+  /// ARGV 9…13: segment, owner, ms that a claim lives, the segment that the stragglers left, how
+  /// many pushes they are.
   /// Answers as the script that claims.
   private static let body = """
     local segment, owner, parent = ARGV[9], ARGV[10], ARGV[12]
@@ -30,6 +31,7 @@ enum AdoptScript {
       redis.call('SADD', stragglers, segment)
       try('HINCRBY', event, 'stragglers', 1)
       count('stragglers', 1)
+      try('HINCRBY', event, 'waiting', ARGV[13])
     end
     local ends = running(segment)
     if ends then return {'claimed', whole(now), whole(ends)} end
@@ -53,6 +55,7 @@ extension RecordStage {
       AdoptScript.adopt, segment.event, now: now,
       arguments: [
         segment.id, claim.owner, Self.milliseconds(lifetime), segment.stragglers?.parent ?? "",
+        String(segment.stragglers?.pushes.count ?? 0),
       ])
     return try Self.result(reply)
   }

@@ -247,17 +247,17 @@ enum RecordScripts {
 
   /// ARGV 9…: segment, segments of the fan-out, first and last push ms, what stood in the way of
   /// stragglers or nothing, owner, seconds that a receipt lives, number of counters, then name and
-  /// amount of each, number of segments of stragglers, pushes that wait more than before, the id of
-  /// each such segment, then verdicts. Answers {what it did, what `conclude` says, pruned,
-  /// refused, set aside, counters that failed, outcomes of the fan-out when it is done}; the same
-  /// once more to an owner whose reply was lost.
+  /// amount of each, number of segments of stragglers, pushes that waited in this segment itself,
+  /// id and pushes of each segment of stragglers, then verdicts. Answers {what it did, what
+  /// `conclude` says, pruned, refused, set aside, counters that failed, outcomes of the fan-out
+  /// when it is done}; the same once more to an owner whose reply was lost.
   private static let settleBody = """
     local segment, segments, owner = ARGV[9], ARGV[10], ARGV[14]
     local first, last = tonumber(ARGV[11]), tonumber(ARGV[12])
     local counters = tonumber(ARGV[16])
     local argument = 17 + 2 * counters
-    local lists, waiting = tonumber(ARGV[argument]), tonumber(ARGV[argument + 1])
-    argument = argument + 1
+    local lists, waiting = tonumber(ARGV[argument]), -tonumber(ARGV[argument + 1])
+    argument = argument + 2
     if redis.call('SADD', settled, segment) == 0 then
       local receipt = try('HGET', receipts, segment) or ''
       local mine, done, pruned, refused, quarantined, failed =
@@ -271,16 +271,22 @@ enum RecordScripts {
     if redis.call('EXISTS', event) == 0 then create('running') end
     redis.call('HSETNX', event, 'state', 'running')
     redis.call('HSETNX', event, 'segments', segments)
-    for i = argument + 1, argument + lists do redis.call('SADD', stragglers, ARGV[i]) end
+    -- A segment of stragglers that was adopted is planned and counted already.
+    local planned = 0
+    for i = argument, argument + 2 * lists - 2, 2 do
+      if redis.call('SADD', stragglers, ARGV[i]) == 1 then
+        planned, waiting = planned + 1, waiting + tonumber(ARGV[i + 1])
+      end
+    end
     for i = 17, 15 + 2 * counters, 2 do
       try('HINCRBY', event, ARGV[i], ARGV[i + 1])
       count(ARGV[i], ARGV[i + 1])
     end
     try('HSET', event, 'settled', redis.call('SCARD', settled))
     count('segments', 1)
-    if lists > 0 then
-      try('HINCRBY', event, 'stragglers', lists)
-      count('stragglers', lists)
+    if planned > 0 then
+      try('HINCRBY', event, 'stragglers', planned)
+      count('stragglers', planned)
     end
     -- Below 0 when Redis forgot a segment that had left them.
     if waiting ~= 0 and (try('HINCRBY', event, 'waiting', waiting) or 0) < 0 then
@@ -295,7 +301,7 @@ enum RecordScripts {
     if last > 0 and (not latest or last > latest) then
       redis.call('HSET', event, 'last_push_ms', ARGV[12])
     end
-    prune(11, argument + lists + 1)
+    prune(11, argument + 2 * lists)
     if refused > 0 then
       try('HINCRBY', event, 'prune_refused', refused)
       count('prune_refused', refused)

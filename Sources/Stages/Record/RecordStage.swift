@@ -77,13 +77,13 @@ package final class RecordStage {
   /// not written twice.
   ///
   /// - Parameters:
-  ///   - stragglers: ids of the segments that hold what this one has left without an outcome; their
+  ///   - stragglers: the segments that hold what this one has left without an outcome; their
   ///     records are written already.
   ///   - owner: of the segment's claim: a call that is repeated because its reply was lost gets the
   ///     same answer.
   package func settle(
-    _ segment: Segment, _ tally: SegmentTally, stragglers: [String] = [], owner: String = "",
-    now: Int64
+    _ segment: Segment, _ tally: SegmentTally, stragglers: [PlannedStragglers] = [],
+    owner: String = "", now: Int64
   ) async throws(RecordError) -> Settlement {
     let before = try await prune(segment, tally, leaving: options.verdictsPerScript, now: now)
     let (verdicts, withheld) = admissible(tally.verdicts[...], segment, tally, now: now)
@@ -96,9 +96,9 @@ package final class RecordStage {
       String(counters.count),
     ]
     for (name, count) in counters { arguments += [name, String(count)] }
-    // What waits more than before: the pushes that left, less those that the segment itself held.
-    let waiting = tally.postponed - (segment.stragglers?.pushes.count ?? 0)
-    arguments += [String(stragglers.count), String(waiting)] + stragglers
+    let waited = segment.stragglers?.pushes.count ?? 0
+    arguments += [String(stragglers.count), String(waited)]
+    for planned in stragglers { arguments += [planned.id, String(planned.pushes)] }
     let reply = try await run(
       RecordScripts.settle, segment.event, now: now, arguments: arguments, verdicts: verdicts)
     switch reply[0].text {
