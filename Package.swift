@@ -23,17 +23,31 @@ func binding(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
 
 func stage(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
   .target(
-    name: name, dependencies: ["Model"] + dependencies,
-    path: "Sources/Stages/\(name)", swiftSettings: strict)
+    name: name, dependencies: dependencies, path: "Sources/Stages/\(name)",
+    swiftSettings: strict)
 }
 
-func room(_ name: String, _ dependencies: [Target.Dependency] = []) -> Target {
+func room(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
   .target(name: name, dependencies: dependencies, swiftSettings: strict)
+}
+
+func program(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
+  .executableTarget(name: name, dependencies: dependencies, swiftSettings: strict)
+}
+
+/// What tests share; not a product.
+func support(
+  _ name: String, path: String, _ dependencies: [Target.Dependency]
+) -> Target {
+  .target(name: name, dependencies: dependencies, path: path, swiftSettings: strict)
 }
 
 func tests(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
   .testTarget(name: name, dependencies: dependencies, swiftSettings: strict)
 }
+
+// The walls. What a target names here is what its sources import, no less and no more: a test
+// holds each against the other.
 
 let cLibraries: [Target] = [
   cLibrary("CRdKafka", pkgConfig: "rdkafka", apt: "librdkafka-dev", brew: "librdkafka"),
@@ -56,19 +70,20 @@ let bindings: [Target] = [
   binding("YAML", ["CYAML"]),
 ]
 
+/// No stage imports another.
 let stages: [Target] = [
-  stage("Ingest", ["JSON", "Kafka", "Keyspace"]),
-  stage("Expand", ["Keyspace", "Redis"]),
-  stage("Render", []),
-  stage("Deliver", ["EventLoop", "HTTP2", "JSON", "Transport"]),
-  stage("Record", ["Keyspace", "Redis"]),
+  stage("Ingest", ["JSON", "Kafka", "Keyspace", "Model"]),
+  stage("Expand", ["Keyspace", "Model", "Redis"]),
+  stage("Render", ["Model"]),
+  stage("Deliver", ["EventLoop", "HTTP2", "JSON", "Model", "Transport"]),
+  stage("Record", ["Keyspace", "Model", "Redis"]),
 ]
 
 let rooms: [Target] = [
-  room("Model"),
-  room("Keyspace"),
-  room("Terminal"),
-  room("Telemetry"),
+  room("Model", []),
+  room("Keyspace", []),
+  room("Terminal", []),
+  room("Telemetry", []),
   room(
     "Pipeline",
     [
@@ -76,34 +91,40 @@ let rooms: [Target] = [
       "Render", "Deliver", "Record",
     ]),
   room("Devices", ["Model", "Keyspace", "Redis"]),
-  room("Evaluation"),
+  room("Evaluation", []),
   room("APNsSimulator", ["EventLoop", "TLS", "HTTP2", "Transport", "JSON"]),
-  room("Settings", ["YAML", "JSON", "Render"]),
+  room("Settings", ["YAML", "JSON"]),
+  room(
+    "Assembly",
+    [
+      "Deliver", "Expand", "Ingest", "Kafka", "Keyspace", "Model", "Pipeline", "Record", "Redis",
+      "Render", "Settings", "TLS", "Telemetry", "Transport", "YAML",
+    ]),
 ]
 
-let fanfare: Target = .executableTarget(
-  name: "fanfare",
-  dependencies: [
-    "CLinux", "EventLoop", "TLS", "HTTP2", "Transport", "Redis", "Kafka", "JSON", "YAML", "Model",
-    "Keyspace", "Ingest", "Expand", "Render", "Deliver", "Record", "Pipeline", "Devices",
-    "APNsSimulator", "Settings", "Telemetry", "Terminal", "Evaluation",
-  ],
-  swiftSettings: strict)
+let programs: [Target] = [
+  program(
+    "fanfare",
+    [
+      "APNsSimulator", "Assembly", "CLinux", "Deliver", "Devices", "Evaluation", "EventLoop",
+      "HTTP2", "Ingest", "JSON", "Kafka", "Keyspace", "Model", "Pipeline", "Record", "Redis",
+      "Render", "Settings", "TLS", "Telemetry", "Terminal", "Transport", "YAML",
+    ])
+]
 
-/// What tests share: real servers on free ports, child processes, directories that vanish. Not a
-/// product.
-let testSupport: Target = .target(
-  name: "TestSupport", path: "Tests/Support", swiftSettings: strict)
-
-/// A whole small world for tests of the whole way: real Redis, embedded Kafka, the simulator,
-/// workers.
-let testBed: Target = .target(
-  name: "TestBed",
-  dependencies: [
-    "APNsSimulator", "Deliver", "Devices", "EventLoop", "Expand", "Ingest", "Kafka", "Keyspace",
-    "Model", "Pipeline", "Record", "Redis", "Render", "Settings", "TLS", "Telemetry",
-    "TestSupport", "Transport",
-  ], path: "Tests/Bed", swiftSettings: strict)
+let supports: [Target] = [
+  // Real servers on free ports, child processes, directories that vanish.
+  support("TestSupport", path: "Tests/Support", []),
+  // A whole small world for tests of the whole way: real Redis, embedded Kafka, the simulator,
+  // workers.
+  support(
+    "TestBed", path: "Tests/Bed",
+    [
+      "APNsSimulator", "Assembly", "Deliver", "Devices", "EventLoop", "Expand", "Ingest", "Kafka",
+      "Keyspace", "Model", "Pipeline", "Record", "Redis", "Render", "Settings", "TLS", "Telemetry",
+      "TestSupport", "Transport",
+    ]),
+]
 
 let testTargets: [Target] = [
   tests("EventLoopTests", ["EventLoop"]),
@@ -125,10 +146,17 @@ let testTargets: [Target] = [
   tests("RecordTests", ["Record", "Model", "Keyspace", "Redis", "EventLoop", "TestSupport"]),
   tests("DevicesTests", ["Devices", "Model", "Keyspace", "Redis", "EventLoop", "TestSupport"]),
   tests("EvaluationTests", ["Evaluation"]),
-  tests("SettingsTests", ["Settings", "Render", "YAML", "TestSupport"]),
+  tests("SettingsTests", ["Settings", "YAML", "TestSupport"]),
+  tests(
+    "AssemblyTests",
+    [
+      "Assembly", "Deliver", "Expand", "Ingest", "JSON", "Kafka", "Keyspace", "Pipeline", "Redis",
+      "Render", "Settings", "TLS", "Telemetry", "TestSupport", "Transport",
+    ]),
   tests("TelemetryTests", ["Telemetry"]),
   tests("TerminalTests", ["Terminal"]),
-  tests("APNsSimulatorTests", ["APNsSimulator", "TLS", "Transport", "JSON"]),
+  tests(
+    "APNsSimulatorTests", ["APNsSimulator", "EventLoop", "HTTP2", "JSON", "TLS", "Transport"]),
   tests(
     "PipelineTests",
     [
@@ -147,12 +175,7 @@ let testTargets: [Target] = [
       "APNsSimulator", "Deliver", "Devices", "Kafka", "Pipeline", "Record", "TestBed",
       "TestSupport", "fanfare",
     ]),
-  tests(
-    "CommandTests",
-    [
-      "Deliver", "Expand", "Ingest", "JSON", "Kafka", "Keyspace", "Pipeline", "Redis", "Settings",
-      "TLS", "Telemetry", "Terminal", "TestSupport", "Transport", "fanfare",
-    ]),
+  tests("CommandTests", ["JSON", "Terminal", "TestSupport", "fanfare"]),
   tests("TidyTests", []),
 ]
 
@@ -160,5 +183,5 @@ let package = Package(
   name: "fanfare",
   platforms: [.macOS(.v15)],
   products: [.executable(name: "fanfare", targets: ["fanfare"])],
-  targets: cLibraries + bindings + stages + rooms + [fanfare, testSupport, testBed] + testTargets,
+  targets: cLibraries + bindings + stages + rooms + programs + supports + testTargets,
   swiftLanguageModes: [.v6])

@@ -54,7 +54,7 @@ package struct BoundedFile: Sendable {
 }
 
 extension Shown {
-  static func path(_ path: String) -> String {
+  package static func path(_ path: String) -> String {
     String(
       String.UnicodeScalarView(
         path.unicodeScalars.map { $0.properties.generalCategory == .control ? "?" : $0 }))

@@ -87,8 +87,8 @@ package struct TextRule: Sendable {
 }
 
 /// Values quoted in messages: short, and nothing that could disturb a terminal or a log line.
-enum Shown {
-  static func value(_ text: String) -> String {
+package enum Shown {
+  package static func value(_ text: String) -> String {
     var clean = String.UnicodeScalarView()
     for scalar in text.unicodeScalars.prefix(48) {
       let category = scalar.properties.generalCategory

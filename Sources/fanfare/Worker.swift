@@ -1,3 +1,4 @@
+import Assembly
 import CLinux
 import Pipeline
 import Settings
@@ -40,7 +41,7 @@ enum WorkerVerb {
     defer { log.flush() }
     var options: PipelineOptions
     do {
-      options = try Assembly.pipelineOptions(settings, log: log)
+      options = try Assembly.pipelineOptions(settings, version: Fanfare.version, log: log)
     } catch {
       throw CommandFailure(error)
     }

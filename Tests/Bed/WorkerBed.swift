@@ -1,4 +1,5 @@
 import APNsSimulator
+import Assembly
 import Deliver
 import Devices
 import EventLoop

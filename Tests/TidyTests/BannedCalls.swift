@@ -60,7 +60,7 @@ struct BannedCalls {
   }
 
   private static func foundation(in file: SourceFile) -> [Violation] {
-    guard let room = file.room, ImportTable.hotRooms.contains(room) else { return [] }
+    guard let room = file.room, ImportRules.hotRooms.contains(room) else { return [] }
     return ImportRules.imports(of: file).filter { $0.module.hasPrefix("Foundation") }.map {
       file.violation($0.line, "\(room) is on the hot path: Glibc instead of \($0.module)")
     }

@@ -1,12 +1,32 @@
-/// What the source says about the walls of `ImportTable`.
+/// What the sources say about the walls that the manifest names.
 struct ImportRules {
-  let table: ImportTable
+  let manifest: Manifest
 
   struct Import: Equatable {
     let module: String
     let line: Int
     let isReexported: Bool
   }
+
+  /// What the toolchain brings. Foundation is a rule of its own (`BannedCalls`).
+  static let toolchain: Set<String> = [
+    "Swift", "Glibc", "Synchronization", "FoundationEssentials", "Foundation", "Dispatch",
+    "Testing",
+  ]
+
+  /// In these rooms every push or every page passes: `Foundation` costs (a `UUID()` alone 2.7 µs),
+  /// and its parsers accept what they should refuse.
+  static let hotRooms: Set<String> = [
+    "EventLoop", "TLS", "HTTP2", "Transport", "Redis", "Kafka", "Model", "Keyspace", "Expand",
+    "Render", "Deliver", "Record", "Telemetry",
+  ]
+
+  /// C types leave no binding: each library has one importer. CLinux holds system calls, not a
+  /// library, and is no one's.
+  static let importersOfC = [
+    "CRdKafka": "Kafka", "CHiredis": "Redis", "CNghttp2": "HTTP2", "COpenSSL": "TLS",
+    "CYAML": "YAML", "CJansson": "JSON",
+  ]
 
   /// Every import of the file, with attributes, access level and kind (`import struct A.B`) read
   /// over.
@@ -36,17 +56,13 @@ struct ImportRules {
     "struct", "class", "enum", "protocol", "func", "typealias", "var", "let", "actor",
   ]
 
+  /// What files of a target import of ours without its manifest saying so, or hide from it.
   func violations(in file: SourceFile) -> [Violation] {
-    guard let room = file.room, let row = table.row(room) else { return [] }
+    guard let name = file.target, let target = manifest[name] else { return [] }
     return Self.imports(of: file).flatMap { found -> [Violation] in
       var broken: [Violation] = []
-      let isOurs = table.rooms.contains(found.module)
-      if isOurs
-        ? !row.imports.contains(found.module) : !ImportTable.toolchain.contains(found.module)
-      {
-        broken.append(
-          file.violation(
-            found.line, "\(room) may not import \(found.module) (\(room): \(row.because))"))
+      if !target.dependencies.contains(found.module), !Self.toolchain.contains(found.module) {
+        broken.append(file.violation(found.line, "\(name) does not depend on \(found.module)"))
       }
       if found.isReexported {
         broken.append(
@@ -56,15 +72,45 @@ struct ImportRules {
     }
   }
 
-  /// A test may reach into any room, but a C type leaves no binding there either.
-  func violationsOfC(in file: SourceFile) -> [Violation] {
-    Self.imports(of: file).compactMap { found in
-      guard let importers = ImportTable.importersOfC[found.module], found.module != "CLinux",
-        !importers.contains(file.room ?? "")
-      else { return nil }
-      return file.violation(
-        found.line, "only \(importers.sorted().joined(separator: ", ")) may import \(found.module)")
+  /// Doors that nobody uses. A program is built for those who run it; they need not import it.
+  func unused(in files: [SourceFile]) -> [Violation] {
+    let programs = manifest.names(of: "program")
+    let imported = Dictionary(grouping: files, by: \.target).mapValues { files in
+      Set(files.flatMap { Self.imports(of: $0) }.map(\.module))
     }
+    return manifest.targets.flatMap { target in
+      target.dependencies.subtracting(programs).subtracting(imported[target.name] ?? []).sorted()
+        .map {
+          Violation(file: "Package.swift", line: 0, rule: "\(target.name) imports no \($0)")
+        }
+    }
+  }
+
+  /// What the design says of the table itself.
+  func brokenDesign() -> [String] {
+    let stages = manifest.names(of: "stage")
+    var broken: [String] = []
+    for target in manifest.targets where target.kind != "tests" && target.kind != "support" {
+      let (name, imports) = (target.name, target.dependencies)
+      if stages.contains(name), !imports.isDisjoint(with: stages) {
+        broken.append("\(name) imports another stage")
+      }
+      if imports.contains("Settings"), name != "Assembly", name != "fanfare" {
+        broken.append("\(name) imports Settings: it takes options instead")
+      }
+      if imports.contains("Pipeline"), name != "Assembly", name != "fanfare" {
+        broken.append("\(name) stands above the Pipeline")
+      }
+      for (library, importer) in Self.importersOfC
+      where imports.contains(library) && name != importer {
+        broken.append("only \(importer) may import \(library)")
+      }
+    }
+    for pure in ["Model", "Keyspace", "Telemetry"]
+    where manifest[pure]?.dependencies != [] {
+      broken.append("\(pure) is pure")
+    }
+    return broken
   }
 
   /// HTTP2 and TLS take bytes and give bytes; whoever moves them is Transport.
@@ -83,10 +129,13 @@ struct ImportRules {
     "epoll_wait", "SSL_set_fd", "BIO_new_socket", "BIO_new_connect", "BIO_s_socket",
   ]
 
-  /// The rooms on disk and the rows of the table are the same.
-  static func unknownRooms(onDisk: Set<String>, table: ImportTable) -> [String] {
-    onDisk.subtracting(table.rooms).sorted().map { "\($0) has no row in the import table" }
-      + table.rooms.subtracting(onDisk).sorted().map { "\($0) has a row but no folder in Sources" }
+  /// The rooms on disk and those of the manifest are the same.
+  static func unknownRooms(onDisk: Set<String>, manifest: Manifest) -> [String] {
+    let declared = ["library", "binding", "stage", "room", "program"].reduce(into: Set<String>()) {
+      $0.formUnion(manifest.names(of: $1))
+    }
+    return onDisk.subtracting(declared).sorted().map { "\($0) is no target of Package.swift" }
+      + declared.subtracting(onDisk).sorted().map { "\($0) has no folder in Sources" }
   }
 }
 

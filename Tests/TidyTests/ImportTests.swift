@@ -1,48 +1,35 @@
 import Testing
 
 @Suite struct ImportTests {
-  private let rules = ImportRules(table: .this)
+  private let rules = ImportRules(manifest: .this)
 
   private func broken(_ path: String, _ text: String) -> [Violation] {
     rules.violations(in: SourceFile(path: path, text: text))
   }
 
-  @Test func everyRoomKeepsToTheTable() {
+  @Test func everyTargetImportsWhatTheManifestSays() {
     report(PackageTree.swiftFiles.flatMap { rules.violations(in: $0) })
   }
 
-  @Test func cModulesAreImportedByTheirBindingOnly() {
-    report(PackageTree.swiftFiles.flatMap { rules.violationsOfC(in: $0) })
+  @Test func everyDoorIsUsed() {
+    report(rules.unused(in: PackageTree.swiftFiles))
   }
 
   @Test func http2AndTLSNeverTouchASocket() {
     report(PackageTree.swiftFiles.flatMap { ImportRules.socketCalls(in: $0) })
   }
 
-  @Test func tableAndFoldersAgree() {
+  @Test func manifestAndFoldersAgree() {
     let rooms = Set(PackageTree.this.rooms().keys)
-    #expect(ImportRules.unknownRooms(onDisk: rooms, table: .this) == [])
+    #expect(ImportRules.unknownRooms(onDisk: rooms, manifest: .this) == [])
+    let tests = Set(PackageTree.swiftFiles.filter(\.isTest).compactMap(\.target))
+    #expect(tests.subtracting(Manifest.this.names) == [])
   }
 
-  @Test func tableItselfKeepsTheDesign() {
-    let stages = Set(ImportTable.stages.map(\.room))
-    for row in ImportTable.this.rows {
-      let cModules = row.imports.intersection(ImportTable.importersOfC.keys)
-      for module in cModules {
-        #expect(ImportTable.importersOfC[module]?.contains(row.room) == true, "\(row.room)")
-      }
-      if stages.contains(row.room) { #expect(row.imports.isDisjoint(with: stages), "\(row.room)") }
-      if row.room != "fanfare" { #expect(!row.imports.contains("Settings"), "\(row.room)") }
-      #expect(row.imports.isSubset(of: ImportTable.this.rooms), "\(row.room)")
-      #expect(!row.imports.contains("fanfare") && !row.imports.contains(row.room), "\(row.room)")
-    }
-    #expect(ImportTable.hotRooms.isSubset(of: ImportTable.this.rooms))
-    for room in ["Model", "Keyspace", "Telemetry"] {
-      #expect(ImportTable.this.row(room)?.imports == [])
-    }
-    for room in ["HTTP2", "TLS"] {
-      #expect(ImportTable.this.row(room)?.imports.contains("CLinux") == false)
-    }
+  @Test func theManifestKeepsTheDesign() {
+    #expect(rules.brokenDesign() == [])
+    #expect(ImportRules.hotRooms.isSubset(of: Manifest.this.names))
+    #expect(Manifest.this.names(of: "stage").count == 5)
   }
 
   // MARK: - The rules can fail
@@ -55,7 +42,7 @@ import Testing
   func findsAnImportThroughTheWall(_ text: String) {
     let found = broken("Sources/Stages/Expand/A.swift", "import Model\n\(text)\n")
     #expect(found.map(\.line) == [2])
-    #expect(found.first?.rule.hasPrefix("Expand may not import Kafka") == true)
+    #expect(found.first?.rule.hasPrefix("Expand does not depend on Kafka") == true)
   }
 
   @Test func findsOutsideModulesAndReexports() {
@@ -80,11 +67,46 @@ import Testing
 
   @Test func findsCOutsideItsBinding() {
     for path in ["Sources/fanfare/A.swift", "Tests/KafkaTests/A.swift"] {
-      let file = SourceFile(path: path, text: "import CRdKafka\n")
-      #expect(rules.violationsOfC(in: file).count == 1)
+      #expect(broken(path, "import CRdKafka\n").count == 1)
     }
-    let binding = SourceFile(path: "Sources/Bindings/Kafka/A.swift", text: "import CRdKafka\n")
-    #expect(rules.violationsOfC(in: binding) == [])
+    #expect(broken("Sources/Bindings/Kafka/A.swift", "import CRdKafka\n") == [])
+  }
+
+  @Test func findsDoorsThatNobodyUses() {
+    let manifest = Manifest(#"room("Attic", ["Model", "Kafka"]), room("Model", [])"#)
+    let file = SourceFile(path: "Sources/Attic/A.swift", text: "import Model\n")
+    let found = ImportRules(manifest: manifest).unused(in: [file])
+    #expect(found.map(\.rule) == ["Attic imports no Kafka"])
+  }
+
+  @Test(arguments: [
+    (#"stage("Expand", ["Record"]), stage("Record", [])"#, "Expand imports another stage"),
+    (#"room("Devices", ["Settings"])"#, "Devices imports Settings: it takes options instead"),
+    (#"room("Devices", ["Pipeline"])"#, "Devices stands above the Pipeline"),
+    (#"room("Devices", ["CHiredis"])"#, "only Redis may import CHiredis"),
+    (#"room("Model", ["Redis"])"#, "Model is pure"),
+  ])
+  func findsABrokenDesign(manifest: String, complaint: String) {
+    let broken = ImportRules(manifest: Manifest(manifest)).brokenDesign()
+    #expect(broken.contains(complaint))
+  }
+
+  @Test func readsTheManifest() {
+    let text = """
+      support("TestBed", path: "Tests/Bed", ["Model"]),
+      stage(
+        "Expand",
+        [
+          "Model", "Redis",
+        ]),
+      cLibrary("CYAML", pkgConfig: "yaml-0.1", apt: "libyaml-dev", brew: "libyaml"),
+      """
+    #expect(
+      Manifest(text).targets == [
+        .init(name: "CYAML", kind: "library", dependencies: []),
+        .init(name: "TestBed", kind: "support", dependencies: ["Model"]),
+        .init(name: "Expand", kind: "stage", dependencies: ["Model", "Redis"]),
+      ])
   }
 
   @Test func findsSocketCalls() {
@@ -99,10 +121,10 @@ import Testing
     #expect(calls("SSL_connect(ssl); session.send(bytes)  // then connect(it)") == 0)
   }
 
-  @Test func findsRoomsWithoutARowAndRowsWithoutARoom() {
-    let table = ImportTable(rows: [.init("Model", [], because: "pure")])
-    #expect(ImportRules.unknownRooms(onDisk: ["Model"], table: table) == [])
-    #expect(ImportRules.unknownRooms(onDisk: ["Model", "Attic"], table: table).count == 1)
-    #expect(ImportRules.unknownRooms(onDisk: [], table: table).count == 1)
+  @Test func findsRoomsWithoutATargetAndTargetsWithoutARoom() {
+    let manifest = Manifest(#"room("Model", [])"#)
+    #expect(ImportRules.unknownRooms(onDisk: ["Model"], manifest: manifest) == [])
+    #expect(ImportRules.unknownRooms(onDisk: ["Model", "Attic"], manifest: manifest).count == 1)
+    #expect(ImportRules.unknownRooms(onDisk: [], manifest: manifest).count == 1)
   }
 }

@@ -102,6 +102,14 @@ struct SourceFile: Sendable {
     return ["C", "Bindings", "Stages"].contains(parts[1]) ? parts[2] : parts[1]
   }
 
+  /// The target that it belongs to.
+  var target: String? {
+    if let room { return room }
+    let parts = path.split(separator: "/").map(String.init)
+    guard parts.count > 2, parts[0] == "Tests" else { return nil }
+    return ["Support": "TestSupport", "Bed": "TestBed"][parts[1]] ?? parts[1]
+  }
+
   func violation(_ line: Int, _ rule: String) -> Violation {
     Violation(file: path, line: line, rule: rule)
   }

@@ -1,3 +1,4 @@
+import Assembly
 import Deliver
 import EventLoop
 import JSON

@@ -1,3 +1,4 @@
+import Assembly
 import Deliver
 import Settings
 import Telemetry

@@ -1,3 +1,4 @@
+import Assembly
 import EventLoop
 import Redis
 import Settings

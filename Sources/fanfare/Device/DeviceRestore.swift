@@ -1,3 +1,4 @@
+import Assembly
 import Devices
 import EventLoop
 import Ingest

@@ -1,3 +1,4 @@
+import Assembly
 import Ingest
 import Model
 import Render

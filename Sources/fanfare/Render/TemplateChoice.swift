@@ -1,3 +1,4 @@
+import Assembly
 import Render
 import Settings
 import Terminal

@@ -6,12 +6,13 @@ import Telemetry
 
 extension Assembly {
   /// Everything a worker is made of. What throws has looked at a file; nothing has connected.
-  static func pipelineOptions(
-    _ settings: Settings, log: Log
+  /// - Parameter version: what the worker says of itself in its heartbeat.
+  package static func pipelineOptions(
+    _ settings: Settings, version: String, log: Log
   ) throws(SettingsError) -> PipelineOptions {
     let cores = max(1, sysconf(Int32(_SC_NPROCESSORS_ONLN)))
     var options = PipelineOptions(
-      workerID: settings.worker.id, version: Fanfare.version,
+      workerID: settings.worker.id, version: version,
       lanes: settings.lanes.count == 0 ? cores : settings.lanes.count,
       kafka: kafkaOptions(settings), ingest: ingestOptions(settings),
       redis: try redisOptions(settings), keyspace: keyspace(settings),

@@ -1,3 +1,4 @@
+import Assembly
 import Glibc
 import Render
 import Settings

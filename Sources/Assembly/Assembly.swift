@@ -12,8 +12,8 @@ import Telemetry
 import Transport
 
 /// From settings to what each room takes. Nothing here connects; what throws has looked at a file.
-enum Assembly {
-  static func kafkaOptions(_ settings: Settings) -> KafkaOptions {
+package enum Assembly {
+  package static func kafkaOptions(_ settings: Settings) -> KafkaOptions {
     let kafka = settings.kafka
     var options = KafkaOptions(bootstrapServers: kafka.bootstrapServers.joined(separator: ","))
     options.clientID = kafka.clientID
@@ -40,7 +40,7 @@ enum Assembly {
     return options
   }
 
-  static func ingestOptions(_ settings: Settings) -> IngestOptions {
+  package static func ingestOptions(_ settings: Settings) -> IngestOptions {
     var options = IngestOptions()
     options.eventsTopic = settings.kafka.topics.events
     options.segmentsTopic = settings.kafka.topics.segments
@@ -52,7 +52,7 @@ enum Assembly {
     return options
   }
 
-  static func redisOptions(_ settings: Settings) throws(SettingsError) -> RedisOptions {
+  package static func redisOptions(_ settings: Settings) throws(SettingsError) -> RedisOptions {
     let redis = settings.redis
     return RedisOptions(
       host: redis.host, port: redis.port, username: redis.username,
@@ -64,17 +64,17 @@ enum Assembly {
       reconnectMaximum: redis.reconnectMaximum)
   }
 
-  static func keyspace(_ settings: Settings) -> Keyspace {
+  package static func keyspace(_ settings: Settings) -> Keyspace {
     Keyspace(data: settings.redis.prefix.data, dashboards: settings.redis.prefix.dashboards)
   }
 
-  static func expandOptions(_ settings: Settings) -> ExpandOptions {
+  package static func expandOptions(_ settings: Settings) -> ExpandOptions {
     ExpandOptions(
       pageSize: settings.audience.pageSize, plainSetKey: settings.audience.plainSetKey)
   }
 
   /// - Parameter report: hears what an operator should know, from any lane.
-  static func deliverOptions(
+  package static func deliverOptions(
     _ settings: Settings, report: @escaping @Sendable (DeliverNotice) -> Void
   ) throws(SettingsError) -> DeliverOptions {
     let apns = settings.apns
@@ -90,7 +90,7 @@ enum Assembly {
     return options
   }
 
-  static func deliverRoutes(
+  package static func deliverRoutes(
     _ settings: Settings
   ) throws(SettingsError) -> [APNsEnvironment: APNsRoute] {
     let apns = settings.apns
@@ -101,9 +101,9 @@ enum Assembly {
     return [.production: route(apns.production), .sandbox: route(apns.sandbox)]
   }
 
-  static func log(_ settings: Settings) -> Log { Log(logOptions(settings)) }
+  package static func log(_ settings: Settings) -> Log { Log(logOptions(settings)) }
 
-  static func logOptions(_ settings: Settings) -> LogOptions {
+  package static func logOptions(_ settings: Settings) -> LogOptions {
     LogOptions(
       level: LogLevel(name: settings.log.level.rawValue) ?? .info,
       format: LogFormat.named(settings.log.format.rawValue) ?? .automatic())
@@ -119,7 +119,9 @@ enum Assembly {
     }
   }
 
-  static func problem(_ key: String, _ message: String, hint: String? = nil) -> SettingsError {
+  package static func problem(
+    _ key: String, _ message: String, hint: String? = nil
+  ) -> SettingsError {
     SettingsError(
       code: .invalidConfiguration,
       problems: [SettingsFinding(.problem, place: nil, key: key, message: message, hint: hint)])

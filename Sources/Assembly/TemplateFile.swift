@@ -1,5 +1,6 @@
 import Glibc
 import Render
+import Settings
 import YAML
 
 /// Reads template files into the values that Render compiles; what they mean is Render's to say.
@@ -30,7 +31,7 @@ package enum TemplateFile {
       }
       for name in names {
         do throws(SettingsFindingFailure) {
-          sources.append(try read(SettingKind.resolved(name, in: directory)))
+          sources.append(try read("\(directory)/\(name)"))
         } catch {
           problems.append(error.finding)
         }

@@ -9,7 +9,7 @@ extension Assembly {
   private static let maximumKeyBytes = 64 << 10
 
   /// Shared by all lanes of a process.
-  static func providerTokenSource(
+  package static func providerTokenSource(
     _ settings: Settings
   ) throws(SettingsError) -> ProviderTokenSource {
     let apns = settings.apns
@@ -24,7 +24,7 @@ extension Assembly {
       base64URL: { Base64URL.encode($0) }, sign: { try key.sign($0) })
   }
 
-  static func signingKey(_ path: String) throws(SettingsError) -> ES256Key {
+  package static func signingKey(_ path: String) throws(SettingsError) -> ES256Key {
     let file: BoundedFile
     do {
       file = try BoundedFile.read(path, maximumBytes: maximumKeyBytes)
@@ -40,14 +40,14 @@ extension Assembly {
   }
 
   /// Reads and compiles every template; throws all problems of all files at once.
-  static func templates(_ settings: Settings) throws(SettingsError) -> [Template] {
+  package static func templates(_ settings: Settings) throws(SettingsError) -> [Template] {
     let (templates, problems) = templatesAndProblems(settings)
     guard problems.isEmpty else { throw SettingsError(code: .invalidTemplates, problems: problems) }
     return templates
   }
 
   /// The same for whoever goes on with those that are sound.
-  static func templatesAndProblems(
+  package static func templatesAndProblems(
     _ settings: Settings
   ) -> (templates: [Template], problems: [SettingsFinding]) {
     let (sources, unreadable) = TemplateFile.readWhatCanBe(in: settings.templates.directory)
@@ -64,7 +64,7 @@ extension Assembly {
   }
 
   /// One template file: what `fanfare render` shows while somebody writes it.
-  static func template(file: String) throws(SettingsError) -> Template {
+  package static func template(file: String) throws(SettingsError) -> Template {
     let source = try TemplateFile.read(file: file)
     do {
       return try Template.compile(source)
@@ -80,7 +80,7 @@ extension Assembly {
     return error.problems.map { finding(.problem, $0) }
   }
 
-  static func finding(
+  package static func finding(
     _ severity: SettingsFinding.Severity, _ problem: RenderError.Problem
   ) -> SettingsFinding {
     SettingsFinding(
