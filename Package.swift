@@ -91,9 +91,20 @@ let rooms: [Target] = [
       "Render", "Deliver", "Record",
     ]),
   room("Devices", ["Model", "Keyspace", "Redis"]),
-  room("Evaluation", []),
   room("APNsSimulator", ["EventLoop", "TLS", "HTTP2", "Transport", "JSON"]),
   room("Settings", ["YAML", "JSON"]),
+  room(
+    "LocalStack",
+    [
+      "APNsSimulator", "CLinux", "Devices", "EventLoop", "HTTP2", "JSON", "Kafka", "Keyspace",
+      "Record", "Redis", "TLS", "Telemetry", "Terminal", "Transport",
+    ]),
+  room(
+    "Benchmarks",
+    [
+      "APNsSimulator", "Deliver", "Devices", "EventLoop", "Keyspace", "LocalStack", "Model",
+      "Record", "Redis", "TLS", "Telemetry", "Terminal",
+    ]),
   room(
     "Assembly",
     [
@@ -106,8 +117,9 @@ let programs: [Target] = [
   program(
     "fanfare",
     [
-      "APNsSimulator", "Assembly", "CLinux", "Deliver", "Devices", "Evaluation", "EventLoop",
-      "HTTP2", "Ingest", "JSON", "Kafka", "Keyspace", "Model", "Pipeline", "Record", "Redis",
+      "APNsSimulator", "Assembly", "Benchmarks", "CLinux", "Deliver", "Devices", "EventLoop",
+      "HTTP2", "Ingest", "JSON", "Kafka", "Keyspace", "LocalStack", "Model", "Pipeline", "Record",
+      "Redis",
       "Render", "Settings", "TLS", "Telemetry", "Terminal", "Transport", "YAML",
     ])
 ]
@@ -145,7 +157,7 @@ let testTargets: [Target] = [
   tests("DeliverTests", ["Deliver", "EventLoop", "HTTP2", "Model", "TLS", "Transport"]),
   tests("RecordTests", ["Record", "Model", "Keyspace", "Redis", "EventLoop", "TestSupport"]),
   tests("DevicesTests", ["Devices", "Model", "Keyspace", "Redis", "EventLoop", "TestSupport"]),
-  tests("EvaluationTests", ["Evaluation"]),
+  tests("BenchmarksTests", ["Benchmarks", "LocalStack"]),
   tests("SettingsTests", ["Settings", "YAML", "TestSupport"]),
   tests(
     "AssemblyTests",

@@ -20,6 +20,20 @@ package actor LoopActor {
 }
 
 extension EventLoop {
+  /// A loop for the length of some work: its thread ends with the work.
+  package static func temporary<T: Sendable, E: Error>(
+    _ name: String, _ body: @Sendable (isolated LoopActor, EventLoop) async throws(E) -> T
+  ) async throws(E) -> T {
+    let loop = EventLoop(name: name)
+    defer {
+      loop.stop()
+      loop.join()
+    }
+    return try await LoopActor(loop).run { (actor: isolated LoopActor) async throws(E) -> T in
+      try await body(actor, loop)
+    }
+  }
+
   /// Suspends the caller, which runs on this loop, for `duration`.
   package nonisolated(nonsending) func wait(_ duration: Duration) async {
     await withCheckedContinuation { continuation in

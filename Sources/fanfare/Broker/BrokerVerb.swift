@@ -70,7 +70,7 @@ enum BrokerVerb {
     _ port: Int, to servers: String, _ invocation: Invocation, until signals: StopSignals
   ) async throws(CommandFailure) {
     let own = servers.split(separator: ":").last.flatMap { Int($0) } ?? 0
-    try await CommandLoop.run {
+    try await EventLoop.temporary("command") {
       (_: isolated LoopActor, loop: EventLoop) async throws(CommandFailure) in
       let forwarder: BrokerForwarder
       do {

@@ -31,7 +31,8 @@ enum APNsChecks {
       // A simulator stands for both.
       if asked.contains(route.endpoint) { continue }
       asked.append(route.endpoint)
-      let answer = await CommandLoop.run { (_: isolated LoopActor, loop: EventLoop) async in
+      let answer = await EventLoop.temporary("command") {
+        (_: isolated LoopActor, loop: EventLoop) async in
         await APNsProbe(route, authorization: token, loop: loop).run(timeout: limit)
       }
       tell(answer, environment, route.endpoint, &list)

@@ -22,7 +22,8 @@ enum RedisChecks {
     }
     let keyspace = Assembly.keyspace(settings)
     list.append(
-      await CommandLoop.run { (_: isolated LoopActor, loop: EventLoop) async -> CheckList in
+      await EventLoop.temporary("command") {
+        (_: isolated LoopActor, loop: EventLoop) async -> CheckList in
         var options = made
         options.connectTimeout = min(options.connectTimeout, timeout)
         options.commandTimeout = min(options.commandTimeout, timeout)

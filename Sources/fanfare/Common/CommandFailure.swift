@@ -1,5 +1,6 @@
 import Devices
 import Kafka
+import LocalStack
 import Redis
 import Settings
 import Terminal
@@ -19,6 +20,28 @@ struct CommandFailure: Error, Sendable {
 
   init(_ error: SettingsError) {
     self.init(.config, error.message, findings: error.problems.map(\.description))
+  }
+
+  /// Runs what fails as local runs do.
+  static func from<T>(
+    _ body: () async throws(LocalStackError) -> T
+  ) async throws(CommandFailure) -> T {
+    do throws(LocalStackError) {
+      return try await body()
+    } catch {
+      throw CommandFailure(error)
+    }
+  }
+
+  init(_ error: LocalStackError) {
+    let code: ExitCode =
+      switch error.kind {
+      case .failed: .failed
+      case .unavailable: .unavailable
+      case .configuration: .config
+      case .interrupted: .retryLater
+      }
+    self.init(code, error.message, findings: error.findings)
   }
 
   init(_ error: KafkaError) { self.init(Self.code(of: error), error.description) }

@@ -3,29 +3,15 @@ import EventLoop
 import Redis
 import Settings
 
-/// A loop for the length of a command: its thread ends with the work.
 enum CommandLoop {
-  static func run<T: Sendable, E: Error>(
-    _ body: @Sendable (isolated LoopActor, EventLoop) async throws(E) -> T
-  ) async throws(E) -> T {
-    let loop = EventLoop(name: "command")
-    defer {
-      loop.stop()
-      loop.join()
-    }
-    return try await LoopActor(loop).run { (actor: isolated LoopActor) async throws(E) -> T in
-      try await body(actor, loop)
-    }
-  }
-
-  /// The same with a client of the Redis that the settings name, which answers.
+  /// Lends a client of the Redis that the settings name, which answers.
   static func withRedis<T: Sendable>(
     _ settings: Settings,
     _ body: @Sendable (isolated LoopActor, RedisClient) async throws(CommandFailure) -> T
   ) async throws(CommandFailure) -> T {
     let options: RedisOptions
     do { options = try Assembly.redisOptions(settings) } catch { throw CommandFailure(error) }
-    return try await run {
+    return try await EventLoop.temporary("command") {
       (actor: isolated LoopActor, loop: EventLoop) async throws(CommandFailure) -> T in
       let client = RedisClient(options: options, loop: loop, log: { _ in })
       client.start()

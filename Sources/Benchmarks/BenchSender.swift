@@ -1,0 +1,63 @@
+import Deliver
+import EventLoop
+import LocalStack
+import Model
+import Telemetry
+import Terminal
+
+/// One lane with Deliver in it, and pushes that come from nowhere: what a bench runs as a process
+/// of its own.
+package enum BenchSender {
+  /// The hidden verb that runs it.
+  package static let verb = "bench-sender"
+
+  package static func send(
+    _ count: Int, to simulator: SimulatorProcess, _ loop: EventLoop
+  ) async throws(LocalStackError) -> JSONOutput {
+    var options = DeliverOptions(wallClock: { WallClock.nowMilliseconds() })
+    options.routes[.production] = APNsRoute(endpoint: simulator.endpoint, tls: simulator.trust)
+    options.connectionsPerRoute = BenchTraffic.connections
+    options.streamsPerConnection = BenchTraffic.streamsPerConnection
+    let deliver = DeliverStage(
+      options: options, tokens: try BenchTraffic.providerTokens(simulator), loop: loop)
+    let startedAt = EventLoop.monotonicNanoseconds()
+    deliver.start()
+    var batches = SenderBatches(
+      total: count,
+      expiresAt: WallClock.nowMilliseconds() + BenchTraffic.expirySeconds * 1_000)
+    let gate = SettlementGate()
+    while let batch = batches.next() {
+      gate.watch(batch)
+      batch.seal()
+      await deliver.admit(batch)
+    }
+    await gate.allSettled()
+    let elapsed = EventLoop.monotonicNanoseconds() - startedAt
+    deliver.stop()
+    return [
+      "pushes": .integer(count), "accepted": .integer(batches.tally.accepted),
+      "elapsed_us": .integer(Int(elapsed / 1_000)),
+    ]
+  }
+}
+
+/// Waits for the last batch to be settled. Confined to one loop.
+private final class SettlementGate {
+  private var open = 0
+  private var waiting: CheckedContinuation<Void, Never>?
+
+  func watch(_ batch: PushBatch) {
+    open += 1
+    batch.whenSettled = { [unowned self] in
+      open -= 1
+      if open == 0 {
+        waiting?.resume()
+        waiting = nil
+      }
+    }
+  }
+
+  func allSettled() async {
+    if open > 0 { await withCheckedContinuation { waiting = $0 } }
+  }
+}

@@ -1,0 +1,52 @@
+import LocalStack
+import Terminal
+
+/// The sections of a bench, one after the other.
+package struct BenchSuite: Sendable {
+  package enum Section: String, CaseIterable, Sendable {
+    case deliver, worker, memory, latency, neighbours
+  }
+
+  private let sections: [Section]
+
+  package init(_ sections: [Section]) { self.sections = sections }
+
+  /// Before minutes have been spent.
+  private func requirePrograms() throws(LocalStackError) {
+    if sections != [.deliver] {
+      _ = try Executable.find("redis-server", package: "redis-server")
+    }
+    if sections.contains(.deliver) {
+      _ = try Executable.find("nghttpd", package: "nghttp2-server")
+    }
+    if sections.contains(.deliver) || sections.contains(.worker) {
+      _ = try Executable.find("h2load", package: "nghttp2-client")
+    }
+  }
+
+  package func run(
+    _ options: BenchOptions, _ processes: ChildProcesses
+  ) async throws(LocalStackError) -> BenchResults {
+    try requirePrograms()
+    options.talk.line(
+      options.talk.styled("Fanfare bench", .bold)
+        + ": \(sections.map(\.rawValue).joined(separator: ", ")), \(options.runs) runs each")
+    var results = BenchResults()
+    for section in sections {
+      switch section {
+      case .deliver:
+        results.add(try await DeliverBench(processes: processes, options: options).run())
+      case .worker:
+        results.add(try await WorkerBench(processes: processes, options: options).run())
+      case .memory:
+        results.add(try await MemoryBench(processes: processes, options: options).run())
+      case .latency:
+        results.add(try await LatencyBench(processes: processes, options: options).run())
+      case .neighbours:
+        results.add(try await NeighboursBench(processes: processes, options: options).run())
+      }
+      await processes.stopAll()
+    }
+    return results
+  }
+}

@@ -1,0 +1,81 @@
+import Deliver
+import LocalStack
+import TLS
+import Telemetry
+
+/// What the sender and h2load both send, so that they are compared on the same work: the same
+/// headers, bodies of the same size, and paths that differ.
+package enum BenchTraffic {
+  package static let connections = 2
+  package static let streamsPerConnection = 500
+  /// One on each connection: what a process costs that sends nothing to speak of.
+  package static let idleRequests = connections
+  package static let pushType = "alert"
+  package static let priority = 10
+  package static let collapseID = "live-s42"
+  package static let expirySeconds: Int64 = 3_600
+
+  /// Apple allows one stream until it has seen a valid provider token. h2load does not wait to
+  /// hear that, and would count what is refused as failed.
+  package static let simulatorOptions = ["--first-streams", "1000", "--streams", "1000"]
+
+  /// The go-live push in English, with a number where the name stands.
+  package static let payload =
+    payloadStart + Array(repeating: 0x30, count: numberDigits) + payloadEnd
+  package static let numberDigits = 8
+  /// Where in `payload` the number stands.
+  package static let numberOffset = payloadStart.count
+  private static let payloadStart = Array(
+    #"{"aps":{"alert":{"title":"Aiko is live","body":"Hi "#.utf8)
+  private static let payloadEnd = Array(
+    (#", tune in now: Speedrun night"},"sound":"default","thread-id":"live-s42"},"#
+      + #""stream":{"id":"b-991","streamer":"s42"}}"#).utf8)
+
+  package static let tokenDigits = 64
+  /// The last digits of a token; the others are the same for all.
+  package static let distinctDigits = 16
+  package static let tokenStart = "9c1a5e0f42d7b8361e9ad4c05b7f2863d1408ce6a97b3f52"
+
+  /// One-to-one, so that distinct numbers give distinct tokens; the finishing step of SplitMix64.
+  package static func tokenEnd(_ number: Int) -> UInt64 {
+    var z = UInt64(truncatingIfNeeded: number) &+ 0x9E37_79B9_7F4A_7C15
+    z = (z ^ (z >> 30)) &* 0xBF58_476D_1CE4_E5B9
+    z = (z ^ (z >> 27)) &* 0x94D0_49BB_1331_11EB
+    return z ^ (z >> 31)
+  }
+
+  package static func token(_ number: Int) -> String {
+    let digits = String(tokenEnd(number), radix: 16)
+    return tokenStart + String(repeating: "0", count: distinctDigits - digits.count) + digits
+  }
+
+  package static func providerTokens(
+    _ simulator: SimulatorProcess
+  ) throws(LocalStackError) -> ProviderTokenSource {
+    guard let pem = ScratchDirectory.read(simulator.keyFile) else {
+      throw LocalStackError(.failed, "\(simulator.keyFile) cannot be read")
+    }
+    let key: ES256Key
+    do {
+      key = try ES256Key(pem: pem)
+    } catch {
+      throw LocalStackError(.failed, "\(simulator.keyFile): \(error)")
+    }
+    return ProviderTokenSource(
+      keyID: simulator.keyID, teamID: simulator.teamID, lifetime: .seconds(50 * 60),
+      base64URL: { Base64URL.encode($0) }, sign: { try key.sign($0) })
+  }
+
+  /// The value of the `authorization` header.
+  package static func authorization(_ simulator: SimulatorProcess) throws(LocalStackError) -> String
+  {
+    do {
+      let token = try providerTokens(simulator).token(now: WallClock.nowMilliseconds())
+      return String(decoding: token.authorization.bytes, as: UTF8.self)
+    } catch let failure as LocalStackError {
+      throw failure
+    } catch {
+      throw LocalStackError(.failed, "\(error)")
+    }
+  }
+}

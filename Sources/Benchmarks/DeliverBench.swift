@@ -1,0 +1,96 @@
+import EventLoop
+import LocalStack
+import Terminal
+
+/// The sending path against h2load: same server, same headers, same body size, distinct paths.
+/// Both figures are CPU time from the system's accounting, of a whole process less that of the same
+/// process with next to nothing to send: h2load spends a fifth of its time on reading the paths.
+package struct DeliverBench {
+  package static let ratioLimit = 1.3
+
+  package let processes: ChildProcesses
+  package let options: BenchOptions
+
+  package func run() async throws(LocalStackError) -> [BenchResult] {
+    let simulator = try await LocalServers.simulator(
+      processes, options: BenchTraffic.simulatorOptions)
+    let load = try LoadGenerator(processes, simulator)
+    var h2load = LoadGenerator.Series(requests: options.pushes)
+    var sender = LoadGenerator.Series(requests: options.pushes)
+    for run in 1...options.runs {
+      let idle = try await send(BenchTraffic.idleRequests, simulator)
+      sender.add(busy: try await send(options.pushes, simulator), idle: idle)
+      try await load.run(options.pushes, into: &h2load)
+      options.note("deliver", run, "sender \(sender.last), h2load \(h2load.last)")
+    }
+    let plain = try await againstNghttpd(load)
+    return try LoadGenerator.results(h2load) + [
+      try BenchResult(
+        "deliver_cpu_us", "deliver only: CPU a push", sender.costs, unit: " µs", digits: 2),
+      try BenchResult(
+        "deliver_ratio", "deliver only ÷ h2load", zip(sender.costs, h2load.costs).map { $0 / $1 },
+        unit: "×", digits: 2, limit: Self.ratioLimit),
+      try BenchResult(
+        "deliver_per_second", "deliver only: pushes a second", sender.rates, unit: "", digits: 0),
+    ] + plain
+  }
+
+  private func send(
+    _ pushes: Int, _ simulator: SimulatorProcess
+  ) async throws(LocalStackError) -> LoadGenerator.Process {
+    let process = try processes.start(
+      "sender",
+      [
+        Executable.own, BenchSender.verb, "--simulator", simulator.readyFile, "--pushes",
+        "\(pushes)",
+      ], isNeeded: false, isGuarded: false)
+    let ending = try await processes.finish(process, within: .seconds(300))
+    let output = ScratchDirectory.read(process.outputFile) ?? ""
+    let report = try JSONReport(Array(output.utf8), of: "the sender")
+    let accepted = try report.integer("accepted")
+    guard accepted == pushes else {
+      throw LocalStackError(
+        .failed,
+        "of the sender's \(Figures.grouped(pushes)) pushes \(Figures.grouped(accepted)) were "
+          + "accepted")
+    }
+    let seconds = Double(try report.integer("elapsed_us")) / 1e6
+    return LoadGenerator.Process(
+      requests: pushes, cpuMicroseconds: ending.cpuMicroseconds,
+      requestsPerSecond: Double(pushes) / seconds, succeeded: accepted)
+  }
+
+  /// For context only: nghttpd knows no device and answers 404, so its share of the work is less.
+  private func againstNghttpd(
+    _ load: LoadGenerator
+  ) async throws(LocalStackError) -> [BenchResult] {
+    let program = try Executable.find("nghttpd", package: "nghttp2-server")
+    let port = try LocalPort.findFree()
+    let files = processes.directory.file("apns")
+    // Serves a directory with nothing in it: ours holds keys.
+    let served = try processes.directory.makeDirectory("nghttpd")
+    let process = try processes.start(
+      "nghttpd",
+      [
+        program, "-a", "127.0.0.1", "-m", "\(BenchTraffic.streamsPerConnection)", "-d",
+        served, "\(port)", "\(files)/server.key", "\(files)/server.pem",
+      ])
+    _ = try await processes.wait("nghttpd was not ready", within: .seconds(10), blaming: process) {
+      () async throws(LocalStackError) -> Bool? in LocalPort.isListening(port) ? true : nil
+    }
+    var h2load = LoadGenerator.Series(requests: options.pushes)
+    for run in 1...options.runs {
+      try await load.run(
+        options.pushes, into: &h2load, url: "https://127.0.0.1:\(port)", mustSucceed: false)
+      options.note("nghttpd", run, "h2load \(h2load.last)")
+    }
+    return [
+      try BenchResult(
+        "nghttpd_h2load_cpu_us", "h2load at nghttpd (404): CPU", h2load.costs, unit: " µs",
+        digits: 2),
+      try BenchResult(
+        "nghttpd_h2load_per_second", "h2load at nghttpd (404): a second", h2load.rates, unit: "",
+        digits: 0),
+    ]
+  }
+}

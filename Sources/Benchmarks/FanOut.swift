@@ -1,0 +1,60 @@
+import LocalStack
+import Record
+
+/// One event from its append to its settled counters, and what it cost the worker.
+package struct FanOut {
+  package let event: GoLiveEvent
+  /// Microseconds since 1970.
+  package let emittedAt: Int64
+  package let status: FanOutStatus
+  /// Records that the worker has given up, as the statistics count them.
+  package let deadLetters: Int
+  package let workerCPUNanoseconds: UInt64
+  package let workerPeakBytes: Int
+
+  /// From the append until the last counter was written.
+  package var elapsedMilliseconds: Double {
+    Double(Int64(status.doneAt) * 1_000 - emittedAt) / 1_000
+  }
+
+  /// Pushes that Apple was asked to take; the muted ones never were.
+  package var sentPushes: Int { status.pushes - status.suppressed }
+
+  package var cpuMicrosecondsPerPush: Double {
+    sentPushes > 0 ? Double(workerCPUNanoseconds) / 1_000 / Double(sentPushes) : .nan
+  }
+
+  /// - Parameter progress: called with the pushes that have an outcome.
+  package static func run(
+    _ event: GoLiveEvent, on stack: LocalStack, progress: (FanOutStatus) -> Void = { _ in }
+  ) async throws(LocalStackError) -> FanOut {
+    let before = try stack.workerUsage()
+    let emittedAt = try await stack.emit(event)
+    let status = try await stack.settled(event, progress: progress)
+    let after = try stack.workerUsage()
+    return FanOut(
+      event: event, emittedAt: emittedAt, status: status,
+      deadLetters: try await stack.deadLetters(),
+      workerCPUNanoseconds: after.cpuNanoseconds - before.cpuNanoseconds,
+      workerPeakBytes: after.peakResidentBytes)
+  }
+}
+
+extension FanOutCounters {
+  package init(_ status: FanOutStatus) {
+    self.init()
+    recipients = status.recipients
+    pushes = status.pushes
+    accepted = status.accepted
+    rejected = status.rejected
+    expired = status.expired
+    cancelled = status.cancelled
+    suppressed = status.suppressed
+    pruned = status.pruned
+  }
+}
+
+extension FanOutStatus {
+  /// Pushes that have an outcome.
+  package var outcomes: Int { FanOutCounters(self).outcomes }
+}

@@ -1,0 +1,126 @@
+import LocalStack
+import Telemetry
+import Terminal
+
+/// h2load: nghttp2's own load generator, a C program that sends the same request again and again.
+/// What a sender could reach that had nothing to decide.
+package struct LoadGenerator {
+  /// A process that has sent its requests and ended.
+  package struct Process {
+    let requests: Int
+    /// User and system time of all of it.
+    let cpuMicroseconds: Double
+    let requestsPerSecond: Double
+    let succeeded: Int
+  }
+
+  /// The runs of one program so far.
+  package struct Series {
+    private var cost: MarginalCost
+    private(set) var rates: [Double] = []
+
+    init(requests: Int) { cost = MarginalCost(requests: requests - BenchTraffic.idleRequests) }
+
+    mutating func add(busy: Process, idle: Process) {
+      cost.add(busy: busy.cpuMicroseconds, idle: idle.cpuMicroseconds)
+      rates.append(busy.requestsPerSecond)
+    }
+
+    /// CPU time a request, in microseconds.
+    var costs: [Double] { cost.perRequest }
+
+    /// The last run in a few words.
+    var last: String { Figures.time(nanoseconds: (costs.last ?? .nan) * 1_000) }
+  }
+
+  private let program: String
+  private let processes: ChildProcesses
+  private let simulator: SimulatorProcess
+  private let bodyFile: String
+  private let authorization: String
+
+  package init(_ processes: ChildProcesses, _ simulator: SimulatorProcess) throws(LocalStackError) {
+    program = try Executable.find("h2load", package: "nghttp2-client")
+    self.processes = processes
+    self.simulator = simulator
+    bodyFile = try processes.directory.write(
+      String(decoding: BenchTraffic.payload, as: UTF8.self), to: "body.json")
+    authorization = try BenchTraffic.authorization(simulator)
+  }
+
+  /// - Parameters:
+  ///   - url: what requests go to instead of the simulator: scheme, host and port.
+  ///   - mustSucceed: whether every answer must be a success.
+  package func run(
+    _ requests: Int, into series: inout Series, url: String? = nil, mustSucceed: Bool = true
+  ) async throws(LocalStackError) {
+    // The idle run reads the same paths.
+    let paths = try writePaths(requests, url: url ?? "https://\(simulator.endpoint)")
+    let idle = try await process(BenchTraffic.idleRequests, paths, mustSucceed: mustSucceed)
+    let busy = try await process(requests, paths, mustSucceed: mustSucceed)
+    series.add(busy: busy, idle: idle)
+  }
+
+  private func process(
+    _ requests: Int, _ paths: String, mustSucceed: Bool
+  ) async throws(LocalStackError) -> Process {
+    let process = try processes.start(
+      "h2load", command(requests, paths), isNeeded: false, isGuarded: false)
+    let ending = try await processes.finish(process, within: .seconds(300))
+    let output = ScratchDirectory.read(process.outputFile) ?? ""
+    guard let said = LoadReport(output), said.done == requests else {
+      throw LocalStackError(
+        .failed, "h2load's output is not understood",
+        findings: ScratchDirectory.lastLines(12, of: process.outputFile))
+    }
+    guard !mustSucceed || said.succeeded == requests else {
+      throw LocalStackError(
+        .failed,
+        "of h2load's \(Figures.grouped(requests)) requests \(Figures.grouped(said.succeeded)) "
+          + "were accepted",
+        findings: ScratchDirectory.lastLines(12, of: process.outputFile))
+    }
+    return Process(
+      requests: requests, cpuMicroseconds: ending.cpuMicroseconds,
+      requestsPerSecond: said.requestsPerSecond, succeeded: said.succeeded)
+  }
+
+  /// Each of h2load's connections goes through the file from its beginning.
+  private func writePaths(_ requests: Int, url: String) throws(LocalStackError) -> String {
+    let perConnection = (requests + BenchTraffic.connections - 1) / BenchTraffic.connections
+    return try processes.directory.write(to: "paths.txt") { write in
+      for number in 0..<perConnection {
+        write("\(url)/3/device/\(BenchTraffic.token(number))\n")
+      }
+    }
+  }
+
+  private func command(_ requests: Int, _ paths: String) -> [String] {
+    let expiration = WallClock.nowMilliseconds() / 1_000 + BenchTraffic.expirySeconds
+    var command = [
+      program, "-n", "\(requests)", "-c", "\(BenchTraffic.connections)", "-m",
+      "\(BenchTraffic.streamsPerConnection)", "-t", "1", "-d", bodyFile, "-i", paths,
+    ]
+    for (name, value) in [
+      ("authorization", authorization),
+      ("apns-id", "123e4567-e89b-42d3-a456-426614174000"), ("apns-topic", LocalStack.app),
+      ("apns-push-type", BenchTraffic.pushType), ("apns-priority", "\(BenchTraffic.priority)"),
+      ("apns-expiration", "\(expiration)"), ("apns-collapse-id", BenchTraffic.collapseID),
+    ] {
+      command += ["-H", "\(name): \(value)"]
+    }
+    return command
+  }
+
+  /// What every section that runs it says of it.
+  package static func results(_ series: Series) throws(LocalStackError) -> [BenchResult] {
+    [
+      try BenchResult(
+        "h2load_cpu_us", "h2load: CPU a request", series.costs, unit: " µs",
+        digits: 2),
+      try BenchResult(
+        "h2load_per_second", "h2load: requests a second", series.rates, unit: "",
+        digits: 0),
+    ]
+  }
+}

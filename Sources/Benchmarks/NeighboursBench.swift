@@ -1,0 +1,181 @@
+import APNsSimulator
+import Devices
+import EventLoop
+import Keyspace
+import LocalStack
+import Model
+import Terminal
+
+/// What pushes that cannot be sent cost those that can: devices that Apple puts off for ever, an
+/// environment that cannot be reached, a push whose credentials are refused. Times are those of the
+/// simulator's ledger: from the event's append to the arrival of the last healthy push.
+package struct NeighboursBench {
+  package static let ratioLimit = 2.0
+  package static let firstPushLimitMilliseconds = 1_000.0
+  private static let segments = 64
+  private static let followersPerSegment = 201
+  /// Of a healthy event beside a refused one.
+  private static let smallAudience = 20
+
+  /// What one of each segment's devices, or all of them, are.
+  private enum Kind: Int {
+    /// All are healthy.
+    case healthy = 1
+    /// One of each segment is answered 429, always.
+    case sticky
+    /// All belong to the sandbox, where nobody listens.
+    case unreachable
+  }
+
+  package let processes: ChildProcesses
+  package let options: BenchOptions
+
+  package func run() async throws(LocalStackError) -> [BenchResult] {
+    let stack = try await LocalStack.start(
+      processes, templates: options.templates, lanes: options.lanes, closesSandbox: true)
+    defer { stack.close() }
+    try await stack.startWorker()
+    var alone: [Double] = []
+    var besideSticky: [Double] = []
+    var besideClosed: [Double] = []
+    var besideRefused: [Double] = []
+    for run in 1...options.runs {
+      alone.append(try await lastArrival(.healthy, 4 * run, stack))
+      besideSticky.append(try await lastArrival(.sticky, 4 * run + 1, stack))
+      try await seed(.unreachable, 4 * run + 2, stack)
+      _ = try await stack.emit(event(.unreachable, 4 * run + 2))
+      besideClosed.append(try await lastArrival(.healthy, 4 * run + 3, stack))
+      besideRefused.append(try await firstBesideRefused(run, stack))
+      options.note(
+        "beside", run,
+        "alone \(Figures.fixed(alone[run - 1])) ms, beside sticky devices "
+          + "\(Figures.fixed(besideSticky[run - 1])) ms, beside a closed sandbox "
+          + "\(Figures.fixed(besideClosed[run - 1])) ms, first push beside a refused one "
+          + "\(Figures.fixed(besideRefused[run - 1])) ms")
+    }
+    return [
+      try BenchResult(
+        "healthy_alone_ms", "12,864 healthy pushes, alone", alone, unit: " ms", digits: 0),
+      try BenchResult(
+        "healthy_beside_sticky_ratio", "beside a sticky device a segment ÷ alone",
+        zip(besideSticky, alone).map { $0 / $1 }, unit: "×", digits: 2, limit: Self.ratioLimit),
+      try BenchResult(
+        "healthy_beside_closed_sandbox_ratio", "beside a closed sandbox ÷ alone",
+        zip(besideClosed, alone).map { $0 / $1 }, unit: "×", digits: 2, limit: Self.ratioLimit),
+      try BenchResult(
+        "first_push_beside_refused_ms", "first push beside a refused one", besideRefused,
+        unit: " ms", digits: 1, limit: Self.firstPushLimitMilliseconds),
+    ]
+  }
+
+  // MARK: one fan-out
+
+  private func name(_ kind: Kind, _ number: Int) -> String { "bench-beside-\(kind)-\(number)" }
+
+  private func event(_ kind: Kind, _ number: Int) -> GoLiveEvent {
+    GoLiveEvent(id: name(kind, number), streamer: name(kind, number))
+  }
+
+  /// Milliseconds from the append until the last healthy device was asked for.
+  private func lastArrival(
+    _ kind: Kind, _ number: Int, _ stack: LocalStack
+  ) async throws(LocalStackError) -> Double {
+    try await seed(kind, number, stack)
+    let fanOut = try await FanOut.run(event(kind, number), on: stack)
+    let ledger = try await stack.simulator.ledger()
+    var last: Int64 = 0
+    for index in 0..<Self.segments * Self.followersPerSegment
+    where !isSticky(kind, index, number) {
+      guard let token = TokenKey(token(kind, index, number)), let entry = ledger[token],
+        entry.accepted == 1
+      else {
+        throw LocalStackError(
+          .failed, "a healthy push of \(name(kind, number)) was not accepted once")
+      }
+      last = max(last, entry.firstArrival)
+    }
+    return Double(last - fanOut.emittedAt) / 1_000
+  }
+
+  /// Followers are dealt to the shards as the sharding rule says; the first of each shard is the
+  /// sticky one.
+  private func seed(
+    _ kind: Kind, _ number: Int, _ stack: LocalStack
+  ) async throws(LocalStackError) {
+    let followers = Self.segments * Self.followersPerSegment
+    try await stack.seed(
+      streamer: name(kind, number), followers: followers,
+      expected: Self.segments * Keyspace.targetShardFollowers
+    ) { index in
+      let binding = Binding(
+        environment: kind == .unreachable ? .sandbox : .production, topic: LocalStack.app,
+        token: token(kind, index, number))
+      return AudienceRow(
+        user: user(kind, index, number), profile: [("name", "Kim")],
+        bindings: binding.map { [$0] } ?? [], boundAt: 0)
+    }
+  }
+
+  private func user(_ kind: Kind, _ index: Int, _ number: Int) -> String {
+    "beside-\(kind)-\(number)-\(index)"
+  }
+
+  /// One follower in so many is sticky: each segment has about one.
+  private func isSticky(_ kind: Kind, _ index: Int, _ number: Int) -> Bool {
+    kind == .sticky && index % Self.followersPerSegment == 0
+  }
+
+  private func token(_ kind: Kind, _ index: Int, _ number: Int) -> String {
+    let start = isSticky(kind, index, number) ? MagicTokens.prefix + "0429" : "beef"
+    let digits = String(kind.rawValue << 48 | number << 24 | index, radix: 16)
+    return start + String(repeating: "0", count: 64 - start.count - digits.count) + digits
+  }
+
+  // MARK: a refused push
+
+  /// Milliseconds from the append of a healthy event to its first push, while a push of another
+  /// event of the same app is answered 403.
+  private func firstBesideRefused(
+    _ run: Int, _ stack: LocalStack
+  ) async throws(LocalStackError) -> Double {
+    let refused = "bench-refused-\(run)"
+    let healthy = "bench-healthy-\(run)"
+    try await seedSmall(refused, 1, MagicTokens.prefix + "040f", run, stack)
+    try await seedSmall(healthy, Self.smallAudience, "cafe", run, stack)
+    _ = try await stack.emit(GoLiveEvent(id: refused, streamer: refused))
+    // Until Apple has refused it.
+    guard let first = TokenKey(smallToken(MagicTokens.prefix + "040f", 0, run)) else {
+      throw LocalStackError(.failed, "the refused token is none")
+    }
+    while try await stack.simulator.ledger()[first] == nil {
+      try processes.checkpoint()
+      await processes.loop.wait(.milliseconds(20))
+    }
+    let fanOut = try await FanOut.run(GoLiveEvent(id: healthy, streamer: healthy), on: stack)
+    let ledger = try await stack.simulator.ledger()
+    let arrivals = (0..<Self.smallAudience).compactMap { index in
+      TokenKey(smallToken("cafe", index, run)).flatMap { ledger[$0]?.firstArrival }
+    }
+    guard arrivals.count == Self.smallAudience, let earliest = arrivals.min() else {
+      throw LocalStackError(.failed, "a healthy push of \(healthy) never arrived")
+    }
+    return Double(earliest - fanOut.emittedAt) / 1_000
+  }
+
+  private func seedSmall(
+    _ streamer: String, _ followers: Int, _ prefix: String, _ run: Int, _ stack: LocalStack
+  ) async throws(LocalStackError) {
+    try await stack.seed(streamer: streamer, followers: followers) { index in
+      let binding = Binding(
+        environment: .production, topic: LocalStack.app, token: smallToken(prefix, index, run))
+      return AudienceRow(
+        user: "\(streamer)-\(index)", profile: [("name", "Kim")],
+        bindings: binding.map { [$0] } ?? [], boundAt: 0)
+    }
+  }
+
+  private func smallToken(_ prefix: String, _ index: Int, _ run: Int) -> String {
+    let digits = String(run << 16 | index, radix: 16)
+    return prefix + String(repeating: "0", count: 64 - prefix.count - digits.count) + digits
+  }
+}

@@ -1,0 +1,94 @@
+import EventLoop
+import Terminal
+
+/// The servers that stand around a worker, each a process of its own on a free port of 127.0.0.1.
+package enum LocalServers {
+  private static let patience: Duration = .seconds(20)
+  private static let portAttempts = 5
+
+  package struct Redis {
+    package let process: ChildProcess
+    package let port: Int
+  }
+
+  /// A redis-server that keeps nothing but what SAVE is told to.
+  package static func redis(_ processes: ChildProcesses) async throws(LocalStackError) -> Redis {
+    let program = try Executable.find("redis-server", package: "redis-server")
+    for attempt in 1...portAttempts {
+      let port = try LocalPort.findFree()
+      let process = try processes.start(
+        "redis",
+        [
+          program, "--port", "\(port)", "--bind", "127.0.0.1", "--save", "", "--appendonly", "no",
+          "--dir", processes.directory.path, "--daemonize", "no",
+        ], isNeeded: false)
+      let isReady = try await processes.wait(
+        "redis-server was not ready", within: patience, blaming: process
+      ) { () async throws(LocalStackError) -> Bool? in
+        if !process.isRunning { return false }
+        let log = ScratchDirectory.read(process.outputFile) ?? ""
+        return log.contains("Ready to accept connections") ? true : nil
+      }
+      if isReady {
+        process.isNeeded = true
+        return Redis(process: process, port: port)
+      }
+      guard attempt < portAttempts else {
+        throw LocalStackError(
+          .failed, "redis-server ends as soon as it is started",
+          findings: ScratchDirectory.lastLines(8, of: process.outputFile))
+      }
+    }
+    throw LocalStackError(.failed, "redis-server does not start")
+  }
+
+  /// Returns the bootstrap servers of an embedded Kafka broker.
+  package static func broker(_ processes: ChildProcesses) async throws(LocalStackError) -> String {
+    let process = try processes.start(
+      "broker",
+      [
+        Executable.own, "broker", "--topics",
+        "notify-followers:4,notify-followers.segments:8,notify-followers.stragglers:4,"
+          + "notify-followers.dead-letters:1",
+      ])
+    return try await processes.readyLine(of: process).text("bootstrap_servers")
+  }
+
+  package static func simulator(
+    _ processes: ChildProcesses, options: [String] = []
+  ) async throws(LocalStackError) -> SimulatorProcess {
+    let directory = processes.directory.file("apns")
+    let process = try processes.start(
+      "simulator", [Executable.own, "simulator", "--directory", directory] + options)
+    return try SimulatorProcess(
+      ready: await processes.readyLine(of: process), readyFile: process.outputFile,
+      loop: processes.loop)
+  }
+
+  /// Waits for the group to have given the worker its partitions.
+  package static func worker(
+    _ processes: ChildProcesses, configuration: String
+  ) async throws(LocalStackError) -> ChildProcess {
+    let ready = processes.directory.file("worker.ready")
+    ScratchDirectory.removeFile(ready)
+    let process = try processes.start(
+      "worker",
+      [Executable.own, "worker", "--config", configuration, "--ready-file", ready])
+    return try await processes.wait(
+      "the worker was not ready", within: patience, blaming: process
+    ) { ScratchDirectory.exists(ready) ? process : nil }
+  }
+}
+
+extension ChildProcesses {
+  /// The line of JSON that a server prints when it is ready.
+  package func readyLine(of process: ChildProcess) async throws(LocalStackError) -> JSONReport {
+    let line = try await wait(
+      "\(process.name) was not ready", within: .seconds(20), blaming: process
+    ) { () async throws(LocalStackError) -> String? in
+      let text = ScratchDirectory.read(process.outputFile) ?? ""
+      return text.firstIndex(of: "\n").map { String(text[..<$0]) }
+    }
+    return try JSONReport(Array(line.utf8), of: "the \(process.name)")
+  }
+}

@@ -1,0 +1,186 @@
+import APNsSimulator
+import Devices
+import EventLoop
+import Kafka
+import Keyspace
+import Record
+import Redis
+import Telemetry
+import Terminal
+
+/// A worker and everything that it needs around it, on this machine: redis-server, the embedded
+/// Kafka broker, the simulator. Confined to the loop of its processes.
+package final class LocalStack {
+  /// The app that the devices belong to.
+  package static let app = "com.example.live"
+  /// What stands before a streamer's id in the key of a plain set.
+  package static let plainSetPrefix = "plain-followers:"
+
+  /// A fan-out that stands still for so long is given up.
+  private static let stallLimit: Duration = .seconds(60)
+  private static let pollInterval: Duration = .milliseconds(20)
+
+  package let processes: ChildProcesses
+  package let simulator: SimulatorProcess
+  package let redis: RedisClient
+  package let keyspace = Keyspace()
+  package let redisPort: Int
+  package let bootstrapServers: String
+  private let record: RecordStage
+  private let producer: KafkaProducer
+  private let configuration: String
+  private var worker: ChildProcess?
+  private var workersStarted = 0
+
+  private init(
+    processes: ChildProcesses, redisPort: Int, bootstrapServers: String,
+    simulator: SimulatorProcess,
+    templates: String, lanes: Int, closesSandbox: Bool
+  ) throws(LocalStackError) {
+    self.processes = processes
+    self.redisPort = redisPort
+    self.bootstrapServers = bootstrapServers
+    self.simulator = simulator
+    let file = WorkerFile(
+      bootstrapServers: bootstrapServers, redisPort: redisPort, simulator: simulator,
+      templates: templates, lanes: lanes, closesSandbox: closesSandbox)
+    configuration = try processes.directory.write(file.text, to: "fanfare.yaml")
+    redis = RedisClient(
+      options: RedisOptions(port: redisPort, commandTimeout: .seconds(30)), loop: processes.loop,
+      log: { _ in })
+    record = RecordStage(redis: redis, keyspace: keyspace)
+    var options = KafkaOptions(bootstrapServers: bootstrapServers)
+    options.clientID = "fanfare-demo"
+    do {
+      producer = try KafkaProducer(options, log: { _ in })
+    } catch {
+      throw LocalStackError(.unavailable, "\(error)")
+    }
+    redis.start()
+  }
+
+  /// Starts everything but the worker.
+  /// - Parameter closesSandbox: the worker's sandbox is an address where nobody listens.
+  package static func start(
+    _ processes: ChildProcesses, templates: String, lanes: Int, simulatorOptions: [String] = [],
+    closesSandbox: Bool = false
+  ) async throws(LocalStackError) -> LocalStack {
+    let redis = try await LocalServers.redis(processes)
+    let broker = try await LocalServers.broker(processes)
+    let simulator = try await LocalServers.simulator(processes, options: simulatorOptions)
+    let stack = try LocalStack(
+      processes: processes, redisPort: redis.port, bootstrapServers: broker, simulator: simulator,
+      templates: templates, lanes: lanes, closesSandbox: closesSandbox)
+    try await stack.warmUp()
+    return stack
+  }
+
+  /// The first record of a producer waits for its connections; no event should.
+  private func warmUp() async throws(LocalStackError) {
+    do {
+      _ = try await producer.send(topic: "fanfare.warm-up", key: nil, value: [])
+    } catch {
+      throw LocalStackError(.unavailable, "\(error)")
+    }
+  }
+
+  /// Ends our own connections. The processes ends the processes.
+  package func close() {
+    redis.close()
+    producer.close(timeout: .zero)
+  }
+
+  /// Returns when it has gone the whole way once, with an event of a streamer who has follower
+  /// shards and no followers: librdkafka takes a second to read its first record of a topic, and
+  /// another to write it.
+  package func startWorker() async throws(LocalStackError) {
+    worker = try await LocalServers.worker(processes, configuration: configuration)
+    workersStarted += 1
+    try await seed(streamer: "nobody", followers: 0, expected: 3 * Keyspace.targetShardFollowers) {
+      AudienceRow(user: "\($0)", profile: [], bindings: [], boundAt: 0)
+    }
+    let event = GoLiveEvent(id: "warm-up-\(workersStarted)", streamer: "nobody")
+    _ = try await emit(event)
+    _ = try await settled(event)
+  }
+
+  /// Lets the worker finish and end.
+  package func stopWorker() async throws(LocalStackError) {
+    guard let worker else { return }
+    self.worker = nil
+    try await processes.stop(worker, within: .seconds(30))
+  }
+
+  /// What the operating system says of the worker, as long as it runs.
+  package func workerUsage() throws(LocalStackError) -> ProcessUsage {
+    guard let worker, let usage = ProcessUsage.of(worker.processID) else {
+      throw LocalStackError(.failed, "the worker's CPU time and memory cannot be read from /proc")
+    }
+    return usage
+  }
+
+  /// Writes the event and returns when, in microseconds since 1970, that was begun.
+  package func emit(_ event: GoLiveEvent) async throws(LocalStackError) -> Int64 {
+    let value = Array(event.json.serialized().utf8)
+    let emittedAt = APNsSimulatorOptions.wallClock()
+    do {
+      _ = try await producer.send(
+        topic: "notify-followers", key: Array(event.streamer.utf8), value: value)
+    } catch {
+      throw LocalStackError(.unavailable, "\(error)")
+    }
+    return emittedAt
+  }
+
+  package func status(of event: String) async throws(LocalStackError) -> FanOutStatus? {
+    do {
+      return try await record.status(of: event)
+    } catch {
+      throw LocalStackError(.unavailable, "\(error)")
+    }
+  }
+
+  /// Waits until the event's fan-out has come to its end. Fails when it stands still.
+  /// - Parameter progress: called with each look at its counters.
+  package func settled(
+    _ event: GoLiveEvent, progress: (FanOutStatus) -> Void = { _ in }
+  ) async throws(LocalStackError) -> FanOutStatus {
+    var last: FanOutStatus?
+    var changedAt = processes.loop.now
+    while true {
+      try processes.checkpoint()
+      let status = try await status(of: event.id)
+      if status != last { changedAt = processes.loop.now }
+      last = status
+      if let status {
+        progress(status)
+        if status.state != .running, status.state != .unknown { return status }
+      }
+      guard processes.loop.now < changedAt + Self.stallLimit.nanoseconds else {
+        let settled = status.map {
+          "\($0.settled) of \($0.segments + $0.stragglers) segments are settled, "
+            + "\($0.waiting) pushes wait for another try"
+        }
+        throw LocalStackError(
+          .failed,
+          "the fan-out has stood still for \(Figures.duration(Self.stallLimit)): "
+            + (settled ?? "the worker has not opened it"))
+      }
+      await processes.loop.wait(Self.pollInterval)
+    }
+  }
+
+  package func deadLetters() async throws(LocalStackError) -> Int {
+    let replies = try await send(
+      RedisPipeline(["HGET", keyspace.statsTotal, "dead_letters"]))
+    return replies[0].decimal.map { Int($0) } ?? 0
+  }
+
+  package func send(_ commands: RedisPipeline) async throws(LocalStackError) -> RedisReplies {
+    do {
+      return try await redis.execute(commands)
+    } catch {
+      throw LocalStackError(.unavailable, "\(error)")
+    }
+  }
+}

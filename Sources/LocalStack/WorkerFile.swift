@@ -1,0 +1,56 @@
+import Terminal
+
+/// The configuration of a worker that speaks to our own servers: what somebody would write for
+/// theirs, with the addresses of a run in it.
+package struct WorkerFile {
+  package let bootstrapServers: String
+  package let redisPort: Int
+  package let simulator: SimulatorProcess
+  package let templates: String
+  /// 0: one for each core.
+  package let lanes: Int
+  /// The sandbox is an address where nobody listens.
+  package var closesSandbox = false
+
+  /// A real broker answers a waiting fetch as soon as there is something to read. The embedded one
+  /// looks again only when the wait is over, so the wait must be short for an event to be read at
+  /// once.
+  private static let fetchWait = "5ms"
+
+  /// When a worker leaves, the embedded broker waits a second less than this before it gives the
+  /// partitions to the next one. The drain must fit into half of it.
+  private static let sessionTimeout = "6s"
+  private static let drainTimeout = "2s"
+  /// The least of the privileged ports; nobody listens there.
+  private static let closedPort = 1
+
+  package var text: String {
+    func quoted(_ text: String) -> String { JSONOutput.text(text).serialized() }
+    let host = quoted(simulator.endpoint.host)
+    let port = simulator.endpoint.port
+    return """
+      kafka:
+        bootstrap_servers: [\(quoted(bootstrapServers))]
+        fetch_wait_maximum: \(Self.fetchWait)
+        session_timeout: \(Self.sessionTimeout)
+      redis:
+        host: 127.0.0.1
+        port: \(redisPort)
+      audience:
+        plain_set_key: "\(LocalStack.plainSetPrefix){streamer}"
+      templates:
+        directory: \(quoted(templates))
+      apns:
+        production: { host: \(host), port: \(port) }
+        sandbox: { host: \(host), port: \(closesSandbox ? Self.closedPort : port) }
+        ca_file: \(quoted(simulator.caFile))
+        key_file: \(quoted(simulator.keyFile))
+        key_id: \(quoted(simulator.keyID))
+        team_id: \(quoted(simulator.teamID))
+      lanes:
+        count: \(lanes)
+        drain_timeout: \(Self.drainTimeout)
+
+      """
+  }
+}

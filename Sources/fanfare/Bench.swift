@@ -1,0 +1,78 @@
+import Benchmarks
+import LocalStack
+import Terminal
+
+/// How fast it is, as ratios to a program that everybody can run.
+enum BenchVerb {
+  private static let json = Option(
+    flag: "json", help: "Print one JSON object on standard output, all else on standard error")
+  private static let only = Option<BenchSuite.Section?>(
+    "only", .choice(), value: "SECTION", help: "Measure only this")
+  private static let runs = Option(
+    "runs", .integer(in: 1...99), default: 3, help: "Runs of each figure; the median counts")
+  private static let pushes = Option(
+    "pushes", .integer(in: 1_000...10_000_000), default: 300_000,
+    help: "Pushes, and requests of h2load, in a run of deliver and worker")
+  private static let events = Option(
+    "events", .integer(in: 1...10_000), default: 100, help: "Events in a run of latency")
+  private static let lanes = Option(
+    "lanes", .integer(in: 0...256), default: 0, help: "Lanes of the worker; 0: one for each core")
+  private static let templates = Option<String?>(
+    "templates", .path, value: "DIR",
+    help: "The directory of go-live.yaml; the one that comes with Fanfare unless given")
+
+  static let verb = Verb(
+    "bench", summary: "Measure CPU, memory and latency on this machine, beside h2load",
+    discussion: """
+      deliver: CPU time a push of the sending path alone, beside h2load's a request: same server, \
+      same headers, same body size, distinct paths. Of both the whole process counts, as the \
+      system accounts for it, less the same process with two requests: h2load reads all paths \
+      first.
+
+      worker: CPU time a push of a whole worker, from the Kafka event to the settled counters.
+
+      memory: the worker's peak resident size at 100,000 and 1,000,000 followers.
+
+      latency: from the event's append to the first push, on an idle system.
+
+      neighbours: what devices that Apple puts off, a closed sandbox and a refused push cost the \
+      healthy pushes beside them.
+
+      Runs are interleaved; every figure is the median of them, with the least and the most beside \
+      it. It needs h2load and nghttpd (Debian: nghttp2-client, nghttp2-server) and ends with 1 \
+      when a limit is missed. A build without optimisation (swift build without -c release) \
+      misses them.
+      """,
+    options: [json, only, runs, pushes, events, lanes, templates],
+    examples: [
+      .init("fanfare bench", "Everything; some minutes"),
+      .init("fanfare bench --only deliver --runs 5", "The sending path, five times"),
+      .init("fanfare bench --json > bench.json", "For scripts"),
+    ], exitCodes: [.ok, .failed, .unavailable, .retryLater, .config]
+  ) { invocation in
+    await invocation.reporting { () async throws(CommandFailure) in
+      let asJSON = invocation[json]
+      let talk = asJSON ? invocation.errors : invocation.output
+      let directory = invocation[templates]
+      let templates = try await CommandFailure.from { () async throws(LocalStackError) in
+        try TemplateDirectory.find(directory)
+      }
+      let options = BenchOptions(
+        runs: invocation[runs], pushes: invocation[pushes], events: invocation[events],
+        lanes: invocation[lanes], templates: templates,
+        talk: talk)
+      let sections = invocation[only].map { [$0] } ?? BenchSuite.Section.allCases
+      let output = invocation.output
+      return try await localRun("fanfare-bench", invocation) {
+        (processes) async throws(LocalStackError) -> ExitCode in
+        let results = try await BenchSuite(sections).run(options, processes)
+        if asJSON {
+          output.line(results.json.serialized())
+        } else {
+          results.write(to: output)
+        }
+        return results.meetLimits ? .ok : .failed
+      }
+    }
+  }
+}
