@@ -96,7 +96,7 @@ let rooms: [Target] = [
   room(
     "LocalStack",
     [
-      "APNsSimulator", "CLinux", "Devices", "EventLoop", "HTTP2", "JSON", "Kafka", "Keyspace",
+      "APNsSimulator", "Devices", "EventLoop", "HTTP2", "JSON", "Kafka", "Keyspace",
       "Record", "Redis", "TLS", "Telemetry", "Terminal", "Transport",
     ]),
   room(
@@ -118,15 +118,12 @@ let programs: [Target] = [
     "fanfare",
     [
       "APNsSimulator", "Assembly", "Benchmarks", "CLinux", "Deliver", "Devices", "EventLoop",
-      "HTTP2", "Ingest", "JSON", "Kafka", "Keyspace", "LocalStack", "Model", "Pipeline", "Record",
-      "Redis",
-      "Render", "Settings", "TLS", "Telemetry", "Terminal", "Transport", "YAML",
+      "HTTP2", "Ingest", "JSON", "Kafka", "Keyspace", "LocalStack", "Model", "Pipeline",
+      "Redis", "Render", "Settings", "TLS", "Telemetry", "Terminal", "Transport", "YAML",
     ])
 ]
 
 let supports: [Target] = [
-  // Real servers on free ports, child processes, directories that vanish.
-  support("TestSupport", path: "Tests/Support", []),
   // A whole small world for tests of the whole way: real Redis, embedded Kafka, the simulator,
   // workers.
   support(
@@ -134,8 +131,8 @@ let supports: [Target] = [
     [
       "APNsSimulator", "Assembly", "Deliver", "Devices", "EventLoop", "Expand", "Ingest", "Kafka",
       "Keyspace", "Model", "Pipeline", "Record", "Redis", "Render", "Settings", "TLS", "Telemetry",
-      "TestSupport", "Transport",
-    ]),
+      "LocalStack", "Transport",
+    ])
 ]
 
 let testTargets: [Target] = [
@@ -143,8 +140,8 @@ let testTargets: [Target] = [
   tests("TLSTests", ["TLS"]),
   tests("HTTP2Tests", ["HTTP2"]),
   tests("TransportTests", ["Transport", "EventLoop", "TLS"]),
-  tests("RedisTests", ["Redis", "EventLoop", "TLS", "Transport", "TestSupport"]),
-  tests("KafkaTests", ["Kafka", "TestSupport"]),
+  tests("RedisTests", ["Redis", "EventLoop", "TLS", "Transport", "LocalStack"]),
+  tests("KafkaTests", ["Kafka", "LocalStack"]),
   tests("JSONTests", ["JSON"]),
   tests("YAMLTests", ["YAML"]),
   tests("ModelTests", ["Model"]),
@@ -152,18 +149,19 @@ let testTargets: [Target] = [
   tests("IngestTests", ["Ingest", "Model", "Kafka", "JSON"]),
   tests(
     "ExpandTests",
-    ["Expand", "Model", "Keyspace", "Redis", "EventLoop", "TestSupport", "Transport"]),
+    ["Expand", "Model", "Keyspace", "Redis", "EventLoop", "LocalStack", "Transport"]),
   tests("RenderTests", ["Render", "Model", "JSON"]),
   tests("DeliverTests", ["Deliver", "EventLoop", "HTTP2", "Model", "TLS", "Transport"]),
-  tests("RecordTests", ["Record", "Model", "Keyspace", "Redis", "EventLoop", "TestSupport"]),
-  tests("DevicesTests", ["Devices", "Model", "Keyspace", "Redis", "EventLoop", "TestSupport"]),
+  tests("RecordTests", ["Record", "Model", "Keyspace", "Redis", "EventLoop", "LocalStack"]),
+  tests("DevicesTests", ["Devices", "Model", "Keyspace", "Redis", "EventLoop", "LocalStack"]),
+  tests("LocalStackTests", ["EventLoop", "LocalStack"]),
   tests("BenchmarksTests", ["Benchmarks", "LocalStack"]),
-  tests("SettingsTests", ["Settings", "YAML", "TestSupport"]),
+  tests("SettingsTests", ["Settings", "YAML", "LocalStack"]),
   tests(
     "AssemblyTests",
     [
       "Assembly", "Deliver", "Expand", "Ingest", "JSON", "Kafka", "Keyspace", "Pipeline", "Redis",
-      "Render", "Settings", "TLS", "Telemetry", "TestSupport", "Transport",
+      "Render", "Settings", "TLS", "Telemetry", "LocalStack", "Transport",
     ]),
   tests("TelemetryTests", ["Telemetry"]),
   tests("TerminalTests", ["Terminal"]),
@@ -179,15 +177,15 @@ let testTargets: [Target] = [
     "IntegrationTests",
     [
       "APNsSimulator", "Deliver", "Devices", "Kafka", "Model", "Pipeline", "Record", "TLS",
-      "Telemetry", "TestBed", "TestSupport", "Transport",
+      "Telemetry", "TestBed", "LocalStack", "Transport",
     ]),
   tests(
     "FaultTests",
     [
       "APNsSimulator", "Deliver", "Devices", "Kafka", "Pipeline", "Record", "TestBed",
-      "TestSupport", "fanfare",
+      "LocalStack", "fanfare",
     ]),
-  tests("CommandTests", ["JSON", "Terminal", "TestSupport", "fanfare"]),
+  tests("CommandTests", ["JSON", "Terminal", "LocalStack", "fanfare"]),
   tests("TidyTests", []),
 ]
 

@@ -1,12 +1,30 @@
-import CLinux
 import Glibc
+import Synchronization
 
-/// A process that this one started. Its standard input is empty, its output goes to files, and it
-/// leads a process group of its own, so that a terminal's Ctrl-C reaches us alone. Signalled and
-/// waited for on one thread, by its process id.
-package final class ChildProcess {
-  package struct Ending: Sendable {
-    /// Nil: ended by a signal.
+/// A program that this process started: ended by its process id, at the latest when the object
+/// goes. Should this process crash, a guardian process kills it.
+package final class ChildProcess: Sendable {
+  package enum Output: Sendable {
+    case discard
+    /// Appended to a file.
+    case file(String)
+    /// Read by `waitForLine` and `readToEnd`. A child that writes over 64 KiB unread is held up.
+    case pipe
+
+    fileprivate func open(
+      _ descriptor: Int32, _ actions: inout posix_spawn_file_actions_t
+    ) {
+      let flags = O_WRONLY | O_CREAT | O_APPEND
+      if case .file(let path) = self {
+        posix_spawn_file_actions_addopen(&actions, descriptor, path, flags, 0o600)
+      } else {
+        posix_spawn_file_actions_addopen(&actions, descriptor, "/dev/null", O_WRONLY, 0)
+      }
+    }
+  }
+
+  package struct Ending: Sendable, CustomStringConvertible {
+    /// nil: ended by a signal.
     package let exitCode: Int32?
     package let signal: Int32?
     /// User and system time of the whole process, in microseconds.
@@ -16,90 +34,156 @@ package final class ChildProcess {
       if let exitCode { return "exit code \(exitCode)" }
       return "signal \(signal ?? 0)"
     }
+
+    /// As a shell says it: 128 and the number of the signal that ended it.
+    package var status: Int32 { exitCode ?? 128 + (signal ?? 0) }
+
+    fileprivate init(_ raw: Int32, _ usage: rusage) {
+      let hasExited = raw & 0x7F == 0
+      exitCode = hasExited ? (raw >> 8) & 0xFF : nil
+      signal = hasExited ? nil : raw & 0x7F
+      cpuMicroseconds = [usage.ru_utime, usage.ru_stime].reduce(0.0) {
+        $0 + Double($1.tv_sec) * 1e6 + Double($1.tv_usec)
+      }
+    }
   }
 
-  package let name: String
   package let processID: pid_t
-  package let outputFile: String
-  package let logFile: String
-  package private(set) var ending: Ending?
-  /// Whether its end is a failure; the word of those it is among.
-  package var isNeeded = true
+  private let output: Int32
+  private let guardian: Guardian?
+  private let known = Mutex<Ending?>(nil)
 
+  /// Starts the program, which is looked up in PATH, with nothing blocked and nothing ignored,
+  /// whatever this process does; its standard input is empty.
+  ///
   /// - Parameters:
-  ///   - command: the program's path and its arguments.
-  ///   - outputFile: takes standard output.
-  ///   - logFile: takes standard error.
+  ///   - output: takes what it says.
+  ///   - errors: takes its standard error; nil: `output` does.
+  ///   - environment: is added to this process's own.
+  ///   - hasGuardian: false for what dies with this process anyway.
+  ///   - leadsGroup: it leads a process group of its own, so that a terminal's Ctrl-C reaches this
+  ///     process alone.
   package init(
-    _ name: String, command: [String], outputFile: String, logFile: String
+    _ arguments: [String], output: Output = .discard, errors: Output? = nil,
+    environment: [String: String] = [:], hasGuardian: Bool = true, leadsGroup: Bool = false
   ) throws(LocalStackError) {
-    self.name = name
-    self.outputFile = outputFile
-    self.logFile = logFile
-    processID = try Self.spawn(name, command, outputFile, logFile)
+    var pipe: (read: Int32, write: Int32)?
+    if case .pipe = output { pipe = try Spawn.makePipe() }
+    defer { if let pipe { close(pipe.write) } }
+    do throws(LocalStackError) {
+      processID = try Spawn.start(
+        arguments, environment: environment, leadsGroup: leadsGroup
+      ) { actions in
+        posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0)
+        if let pipe {
+          posix_spawn_file_actions_adddup2(&actions, pipe.write, 1)
+        } else {
+          output.open(1, &actions)
+        }
+        if let errors {
+          errors.open(2, &actions)
+        } else {
+          posix_spawn_file_actions_adddup2(&actions, 1, 2)
+        }
+      }
+    } catch {
+      if let pipe { close(pipe.read) }
+      throw error
+    }
+    self.output = pipe?.read ?? -1
+    guardian = hasGuardian ? Guardian(of: processID) : nil
   }
+
+  deinit {
+    stop(SIGKILL)
+    if output >= 0 { close(output) }
+  }
+
+  /// Sends a signal, unless the process has been waited for already.
+  package func signal(_ number: Int32) {
+    known.withLock { if $0 == nil { _ = Glibc.kill(processID, number) } }
+  }
+
+  /// Sends a signal and waits for the end. The exit code; 128 + the signal's number when one ended
+  /// it.
+  @discardableResult
+  package func stop(_ number: Int32 = SIGTERM) -> Int32 {
+    signal(number)
+    return waitForExit()
+  }
+
+  @discardableResult
+  package func waitForExit() -> Int32 { waitForEnding().status }
+
+  package func waitForEnding() -> Ending {
+    // Waits outside the lock, so that others may signal meanwhile; reaps inside, so that they never
+    // signal a process id that has become another's.
+    var information = siginfo_t()
+    while waitid(P_PID, id_t(processID), &information, WEXITED | WNOWAIT) < 0, errno == EINTR {}
+    return known.withLock { known in
+      while true { if let ending = reap(&known) { return ending } }
+    }
+  }
+
+  /// How it ended, if it has; does not wait.
+  package var ending: Ending? { known.withLock { reap(&$0) } }
 
   package var isRunning: Bool { ending == nil }
 
-  /// Nothing once the process has been waited for: its id may be another's by then.
-  package func signal(_ number: Int32) {
-    if ending == nil { _ = kill(processID, number) }
-  }
-
-  /// Takes the ending of the process, if it has ended.
-  package func reap() {
-    guard ending == nil else { return }
-    var status: Int32 = 0
+  private func reap(_ known: inout Ending?) -> Ending? {
+    if let known { return known }
+    var raw: Int32 = 0
     var usage = rusage()
-    guard wait4(processID, &status, WNOHANG, &usage) == processID else { return }
-    let exited = status & 0x7F == 0
-    let cpu = [usage.ru_utime, usage.ru_stime].reduce(0.0) {
-      $0 + Double($1.tv_sec) * 1e6 + Double($1.tv_usec)
-    }
-    ending = Ending(
-      exitCode: exited ? (status >> 8) & 0xFF : nil, signal: exited ? nil : status & 0x7F,
-      cpuMicroseconds: cpu)
+    guard wait4(processID, &raw, WNOHANG, &usage) == processID else { return nil }
+    guardian?.dismiss()
+    known = Ending(raw, usage)
+    return known
   }
 
-  private static func spawn(
-    _ name: String, _ command: [String], _ outputFile: String, _ logFile: String
-  ) throws(LocalStackError) -> pid_t {
-    guard let program = command.first else {
-      throw LocalStackError(.failed, "\(name) has no program to run")
+  /// Reads the output until a line contains `text`. What was read till then is in the error when
+  /// the output ends or the time is over.
+  package func waitForLine(
+    containing text: String, timeout: Duration = .seconds(10)
+  ) throws(LocalStackError) {
+    var read = ""
+    let deadline = ContinuousClock.now + timeout
+    while !read.contains(text) {
+      let (seconds, attoseconds) = (deadline - ContinuousClock.now).components
+      let left = seconds * 1000 + attoseconds / 1_000_000_000_000_000
+      var watched = pollfd(fd: output, events: Int16(POLLIN), revents: 0)
+      guard left > 0, poll(&watched, 1, Int32(clamping: left)) != 0 else {
+        throw LocalStackError(.failed, "no '\(text)' within \(timeout), but: \(read)")
+      }
+      guard let more = readSome() else {
+        throw LocalStackError(.failed, "ended without '\(text)', but: \(read)")
+      }
+      read += more
     }
-    var actions = posix_spawn_file_actions_t()
-    posix_spawn_file_actions_init(&actions)
-    defer { posix_spawn_file_actions_destroy(&actions) }
-    let flags = O_WRONLY | O_CREAT | O_APPEND
-    posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0)
-    posix_spawn_file_actions_addopen(&actions, 1, outputFile, flags, 0o600)
-    posix_spawn_file_actions_addopen(&actions, 2, logFile, flags, 0o600)
-    var attributes = posix_spawnattr_t()
-    posix_spawnattr_init(&attributes)
-    defer { posix_spawnattr_destroy(&attributes) }
-    setSignals(&attributes)
-    var arguments = Executable.arguments(command)
-    defer { for argument in arguments { free(argument) } }
-    var processID: pid_t = 0
-    let failure = posix_spawn(
-      &processID, program, &actions, &attributes, &arguments, linux_environment())
-    guard failure == 0 else {
-      throw LocalStackError(
-        .failed, "\(name) (\(program)) cannot be started: \(String(cString: strerror(failure)))")
-    }
-    return processID
   }
 
-  /// The child starts with nothing blocked and nothing ignored, whatever we do ourselves.
-  private static func setSignals(_ attributes: inout posix_spawnattr_t) {
-    var signals = sigset_t()
-    sigemptyset(&signals)
-    posix_spawnattr_setsigmask(&attributes, &signals)
-    for number in [SIGPIPE, SIGTERM, SIGINT, SIGHUP] { sigaddset(&signals, number) }
-    posix_spawnattr_setsigdefault(&attributes, &signals)
-    posix_spawnattr_setpgroup(&attributes, 0)
-    posix_spawnattr_setflags(
-      &attributes,
-      Int16(POSIX_SPAWN_SETSIGMASK) | Int16(POSIX_SPAWN_SETSIGDEF) | Int16(POSIX_SPAWN_SETPGROUP))
+  package func readToEnd() -> String {
+    var text = ""
+    while let more = readSome() { text += more }
+    return text
+  }
+
+  private func readSome() -> String? {
+    var buffer = [UInt8](repeating: 0, count: 4096)
+    while true {
+      let count = Glibc.read(output, &buffer, buffer.count)
+      if count > 0 { return String(decoding: buffer[0..<count], as: UTF8.self) }
+      if count == 0 || errno != EINTR { return nil }
+    }
+  }
+
+  /// Runs a program to its end; its output, or an error when it does not exit with 0.
+  package static func run(_ arguments: [String]) throws(LocalStackError) -> String {
+    let process = try ChildProcess(arguments, output: .pipe)
+    let text = process.readToEnd()
+    let code = process.waitForExit()
+    guard code == 0 else {
+      throw LocalStackError(.failed, "\(arguments) exited with \(code): \(text)")
+    }
+    return text
   }
 }

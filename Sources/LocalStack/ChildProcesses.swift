@@ -9,7 +9,7 @@ package final class ChildProcesses {
   package let loop: EventLoop
   package let directory: ScratchDirectory
   private let isInterrupted: @Sendable () -> Bool
-  private var children: [ChildProcess] = []
+  private var children: [RunProcess] = []
   private var started: [String: Int] = [:]
 
   /// How often a wait looks again. A look costs some microseconds.
@@ -34,12 +34,12 @@ package final class ChildProcesses {
   ///     start.
   package func start(
     _ name: String, _ command: [String], isNeeded: Bool = true, isGuarded: Bool = true
-  ) throws(LocalStackError) -> ChildProcess {
+  ) throws(LocalStackError) -> RunProcess {
     loop.assertOnLoop()
     let number = started[name, default: 0] + 1
     started[name] = number
     let files = number == 1 ? name : "\(name)-\(number)"
-    let process = try ChildProcess(
+    let process = try RunProcess(
       name, command: isGuarded ? Executable.guarded(command) : command,
       outputFile: directory.file("\(files).out"), logFile: directory.file("\(files).log"))
     process.isNeeded = isNeeded
@@ -53,7 +53,6 @@ package final class ChildProcesses {
       throw LocalStackError(.interrupted, "interrupted; everything it started has been stopped")
     }
     for child in children {
-      child.reap()
       if child.isNeeded, let ending = child.ending { throw failure(of: child, ending) }
     }
   }
@@ -61,7 +60,7 @@ package final class ChildProcesses {
   /// Waits until `condition` gives a value.
   /// - Parameter what: completes "… within 10 s", for the message when time is over.
   package func wait<Value>(
-    _ what: String, within limit: Duration, blaming culprit: ChildProcess? = nil,
+    _ what: String, within limit: Duration, blaming culprit: RunProcess? = nil,
     _ condition: () async throws(LocalStackError) -> Value?
   ) async throws(LocalStackError) -> Value {
     let deadline = EventLoop.monotonicNanoseconds() + limit.nanoseconds
@@ -79,19 +78,18 @@ package final class ChildProcesses {
 
   /// Waits for a program that ends by itself; its end with anything but 0 fails the run.
   package func finish(
-    _ process: ChildProcess, within limit: Duration
+    _ process: RunProcess, within limit: Duration
   ) async throws(LocalStackError) -> ChildProcess.Ending {
     process.isNeeded = false
     let ending = try await wait("\(process.name) did not end", within: limit, blaming: process) {
-      process.reap()
-      return process.ending
+      process.ending
     }
     guard ending.exitCode == 0 else { throw failure(of: process, ending) }
     return ending
   }
 
   /// Asks a child to end and waits for it.
-  package func stop(_ process: ChildProcess, within limit: Duration) async throws(LocalStackError) {
+  package func stop(_ process: RunProcess, within limit: Duration) async throws(LocalStackError) {
     process.signal(SIGTERM)
     _ = try await finish(process, within: limit)
   }
@@ -109,18 +107,17 @@ package final class ChildProcesses {
   }
 
   private var areGone: Bool {
-    for child in children { child.reap() }
-    return children.allSatisfy { !$0.isRunning }
+    children.allSatisfy { !$0.isRunning }
   }
 
   private func failure(
-    of process: ChildProcess, _ ending: ChildProcess.Ending
+    of process: RunProcess, _ ending: ChildProcess.Ending
   ) -> LocalStackError {
     LocalStackError(
       .failed, "\(process.name) ended with \(ending.description)", findings: lastLogLines(process))
   }
 
-  private func lastLogLines(_ process: ChildProcess) -> [String] {
+  private func lastLogLines(_ process: RunProcess) -> [String] {
     let lines = ScratchDirectory.lastLines(Self.shownLogLines, of: process.logFile)
     return lines.isEmpty ? [] : ["The last lines of \(process.logFile):"] + lines.map { "  \($0)" }
   }

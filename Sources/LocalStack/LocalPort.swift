@@ -2,8 +2,9 @@ import Glibc
 
 /// TCP ports of 127.0.0.1.
 package enum LocalPort {
-  /// Below the ports that Linux gives to outgoing connections (from 32,768).
-  private static let range: ClosedRange<UInt16> = 20_000...31_999
+  /// Below the ports that Linux gives to outgoing connections (from 32,768), so that a server that
+  /// was killed finds its port free when it comes back.
+  private static let range: ClosedRange<UInt16> = 18_000...31_999
 
   /// A port of the loopback address that nobody listens on now, picked at random. Somebody may
   /// still take it first: who starts a server on it tries again with another.

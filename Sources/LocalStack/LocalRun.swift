@@ -14,13 +14,8 @@ package enum LocalRun {
     _ body: @escaping @Sendable (ChildProcesses) async throws(LocalStackError) -> Result
   ) async throws(LocalStackError) -> Result {
     let directory = try ScratchDirectory(name)
-    defer {
-      if let keepDirectory {
-        keepDirectory(directory.path)
-      } else {
-        directory.remove()
-      }
-    }
+    if keepDirectory != nil { directory.keep() }
+    defer { keepDirectory?(directory.path) }
     return try await EventLoop.temporary("local-run") {
       (_: isolated LoopActor, loop: EventLoop) async throws(LocalStackError) -> Result in
       let processes = ChildProcesses(

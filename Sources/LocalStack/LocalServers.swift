@@ -7,7 +7,7 @@ package enum LocalServers {
   private static let portAttempts = 5
 
   package struct Redis {
-    package let process: ChildProcess
+    package let process: RunProcess
     package let port: Int
   }
 
@@ -68,7 +68,7 @@ package enum LocalServers {
   /// Waits for the group to have given the worker its partitions.
   package static func worker(
     _ processes: ChildProcesses, configuration: String
-  ) async throws(LocalStackError) -> ChildProcess {
+  ) async throws(LocalStackError) -> RunProcess {
     let ready = processes.directory.file("worker.ready")
     ScratchDirectory.removeFile(ready)
     let process = try processes.start(
@@ -82,7 +82,7 @@ package enum LocalServers {
 
 extension ChildProcesses {
   /// The line of JSON that a server prints when it is ready.
-  package func readyLine(of process: ChildProcess) async throws(LocalStackError) -> JSONReport {
+  package func readyLine(of process: RunProcess) async throws(LocalStackError) -> JSONReport {
     let line = try await wait(
       "\(process.name) was not ready", within: .seconds(20), blaming: process
     ) { () async throws(LocalStackError) -> String? in

@@ -29,7 +29,7 @@ package final class LocalStack {
   private let record: RecordStage
   private let producer: KafkaProducer
   private let configuration: String
-  private var worker: ChildProcess?
+  private var worker: RunProcess?
   private var workersStarted = 0
 
   private init(

@@ -1,11 +1,14 @@
 import Glibc
+import Synchronization
 import Terminal
 
-/// A directory of a run's own under `TMPDIR`, readable by its owner only.
-package struct ScratchDirectory: Sendable {
+/// A directory of a run's own under `TMPDIR`, readable by its owner only; removed with all that is
+/// in it when the object goes, unless it was kept.
+package final class ScratchDirectory: Sendable {
   package let path: String
+  private let isKept = Mutex(false)
 
-  package init(_ name: String) throws(LocalStackError) {
+  package init(_ name: String = "fanfare-test") throws(LocalStackError) {
     let given = TerminalDevice.environment("TMPDIR") ?? ""
     let parent = given.isEmpty ? "/tmp" : given
     var template = Array("\(parent)/\(name)-XXXXXX".utf8CString)
@@ -17,6 +20,11 @@ package struct ScratchDirectory: Sendable {
     }
     path = String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
   }
+
+  deinit { if !isKept.withLock({ $0 }) { Self.removeTree(path) } }
+
+  /// Leaves it there for good.
+  package func keep() { isKept.withLock { $0 = true } }
 
   package func file(_ name: String) -> String { "\(path)/\(name)" }
 
@@ -74,9 +82,7 @@ package struct ScratchDirectory: Sendable {
     return lines.suffix(count).map(String.init)
   }
 
-  /// Removes it with all that is in it. Links are removed, not followed.
-  package func remove() { Self.removeTree(path) }
-
+  /// Links are removed, not followed.
   private static func removeTree(_ path: String) {
     if let directory = opendir(path) {
       while let entry = readdir(directory) {

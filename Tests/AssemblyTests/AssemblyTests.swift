@@ -5,22 +5,22 @@ import Ingest
 import JSON
 import Kafka
 import Keyspace
+import LocalStack
 import Pipeline
 import Redis
 import Settings
 import TLS
 import Telemetry
-import TestSupport
 import Testing
 import Transport
 
 /// From a configuration to what each room takes, with no key at its default and no value twice: a
 /// line of the assembly that is forgotten, or swapped with another, gives a wrong one.
 @Suite struct AssemblyTests {
-  private let directory: TemporaryDirectory
+  private let directory: ScratchDirectory
 
   init() throws {
-    directory = try TemporaryDirectory()
+    directory = try ScratchDirectory()
     _ = try directory.write("payload: { aps: { alert: hello } }\n", to: "hello.yaml")
     _ = try directory.write(try ES256Key.generate().privateKeyPEM, to: "key.p8")
     let authority = try ThrowAwayAuthority(hosts: ["localhost"])

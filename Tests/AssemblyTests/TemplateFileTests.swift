@@ -1,8 +1,8 @@
 import Assembly
 import Glibc
+import LocalStack
 import Render
 import Settings
-import TestSupport
 import Testing
 
 @Suite struct TemplateFileTests {
@@ -27,7 +27,7 @@ import Testing
   }
 
   @Test func readsADirectoryByName() throws {
-    let directory = try TemporaryDirectory()
+    let directory = try ScratchDirectory()
     try directory.write("b: 1\n", to: "go-live.yaml")
     try directory.write("a: 1\n", to: "ended.yaml")
     try directory.write("}", to: ".hidden.yaml")
@@ -38,7 +38,7 @@ import Testing
   }
 
   @Test func saysAllProblemsOfAllFiles() throws {
-    let directory = try TemporaryDirectory()
+    let directory = try ScratchDirectory()
     try directory.write("a: 1\nb: }\n", to: "one.yaml")
     try directory.write("a: 1\na: 2\n", to: "two.yaml")
     try directory.write("a: 1\n", to: "well.yaml")
@@ -53,7 +53,7 @@ import Testing
   }
 
   @Test func saysThatThereIsNone() throws {
-    let directory = try TemporaryDirectory()
+    let directory = try ScratchDirectory()
     for path in [directory.path, directory.file("none")] {
       #expect(throws: SettingsError.self) { try TemplateFile.readAll(in: path) }
     }

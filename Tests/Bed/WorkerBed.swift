@@ -8,6 +8,7 @@ import Glibc
 import Ingest
 import Kafka
 import Keyspace
+import LocalStack
 import Model
 import Pipeline
 import Record
@@ -17,7 +18,6 @@ import Settings
 import Synchronization
 import TLS
 import Telemetry
-import TestSupport
 import Transport
 
 /// Everything that the way of an event needs, real but small: a redis-server, the embedded broker,
@@ -25,7 +25,7 @@ import Transport
 package final class WorkerBed: Sendable {
   package static let app = "com.example.live"
 
-  package let directory: TemporaryDirectory
+  package let directory: ScratchDirectory
   package let redis: RedisServerProcess
   package let broker: EmbeddedBroker?
   package let bootstrapServers: String
@@ -43,7 +43,7 @@ package final class WorkerBed: Sendable {
     kafka: String? = nil, redis: RedisServerProcess? = nil, partitions: Int = 4,
     script: SimulatorScript = SimulatorScript()
   ) async throws {
-    directory = try TemporaryDirectory()
+    directory = try ScratchDirectory()
     self.redis = try redis ?? RedisServerProcess()
     let topics = [
       ("notify-followers", partitions), ("notify-followers.segments", partitions),
@@ -279,7 +279,8 @@ package final class WorkerBed: Sendable {
       if let found = try await probe() { return found }
       await actor.wait(.milliseconds(10))
     }
-    throw TestSupportError(
+    throw LocalStackError(
+      .failed,
       "waited a minute for: \(what)\n" + sink.lines.suffix(30).joined(separator: "\n"))
   }
 

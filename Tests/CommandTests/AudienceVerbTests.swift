@@ -1,15 +1,15 @@
 import Glibc
 import JSON
-import TestSupport
+import LocalStack
 import Testing
 
 /// The audience verbs as processes, against a real redis-server.
 @Suite struct AudienceVerbTests {
-  private let directory: TemporaryDirectory
+  private let directory: ScratchDirectory
   private let redis: RedisServerProcess
 
   init() throws {
-    directory = try TemporaryDirectory()
+    directory = try ScratchDirectory()
     redis = try RedisServerProcess()
   }
 

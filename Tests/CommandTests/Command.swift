@@ -1,5 +1,5 @@
 import Glibc
-import TestSupport
+import LocalStack
 import Testing
 
 /// The built program, as a user runs it.

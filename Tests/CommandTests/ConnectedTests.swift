@@ -1,14 +1,14 @@
 import Glibc
 import JSON
 import Kafka
-import TestSupport
+import LocalStack
 import Testing
 
 /// Verbs among real processes: the simulator, the embedded broker, a redis-server.
 @Suite struct ConnectedTests {
   /// Starts a verb that prints one line of JSON when it is ready.
   private func start(
-    _ arguments: [String], in directory: TemporaryDirectory
+    _ arguments: [String], in directory: ScratchDirectory
   ) throws -> (process: ChildProcess, ready: JSONObject) {
     let output = directory.file("\(arguments[0]).out")
     let process = try ChildProcess([Command.path] + arguments, output: .file(output))
@@ -19,11 +19,11 @@ import Testing
       }
       _ = poll(nil, 0, 20)
     }
-    throw TestSupportError("\(arguments) did not get ready")
+    throw LocalStackError(.failed, "\(arguments) did not get ready")
   }
 
   @Test func serversSayWhenTheyAreReadyAndEndInOrder() throws {
-    let directory = try TemporaryDirectory()
+    let directory = try ScratchDirectory()
     let simulator = try start(
       ["simulator", "--directory", directory.file("apns")], in: directory)
     for name in ["host", "port", "ca_file", "key_file", "key_id", "team_id"] {
@@ -38,7 +38,7 @@ import Testing
   }
 
   @Test func checkFindsEverythingInOrder() throws {
-    let directory = try TemporaryDirectory()
+    let directory = try ScratchDirectory()
     let redis = try RedisServerProcess()
     let broker = try start(["broker"], in: directory)
     let simulator = try start(
@@ -72,7 +72,7 @@ import Testing
   }
 
   @Test func emitPrintsWhereTheEventWent() throws {
-    let directory = try TemporaryDirectory()
+    let directory = try ScratchDirectory()
     let broker = try start(["broker", "--topics", "notify-followers:1"], in: directory)
     defer { broker.process.stop() }
     let servers = try #require(broker.ready["bootstrap_servers"]?.string)
@@ -93,8 +93,8 @@ import Testing
   }
 
   @Test func aBrokerIsFoundAtThePortThatItIsGiven() throws {
-    let directory = try TemporaryDirectory()
-    let port = try FreePort.find()
+    let directory = try ScratchDirectory()
+    let port = try LocalPort.findFree()
     let broker = try start(
       ["broker", "--port", "\(port)", "--topics", "notify-followers:1"], in: directory)
     defer { broker.process.stop() }
@@ -154,7 +154,7 @@ import Testing
   }
 
   @Test func renderPassesOverWhatTheWorkerPassesOver() throws {
-    let directory = try TemporaryDirectory()
+    let directory = try ScratchDirectory()
     let redis = try RedisServerProcess()
     let file = try directory.write("payload: { aps: { alert: hello } }\n", to: "hello.yaml")
     try redis.cli(
@@ -172,7 +172,7 @@ import Testing
   }
 
   @Test func importGoesOnOverWrongRowsAndStopsWhenStrict() throws {
-    let directory = try TemporaryDirectory()
+    let directory = try ScratchDirectory()
     let redis = try RedisServerProcess()
     let file = try directory.write(
       """

@@ -1,14 +1,14 @@
-import TestSupport
+import LocalStack
 import Testing
 
 /// What README.md tells people to type into redis-cli, as it stands there.
 @Suite struct DocumentedCommandsTests {
-  private let directory: TemporaryDirectory
+  private let directory: ScratchDirectory
   private let redis: RedisServerProcess
   private let root = #filePath.split(separator: "/").dropLast(3).map { "/" + $0 }.joined()
 
   init() throws {
-    directory = try TemporaryDirectory()
+    directory = try ScratchDirectory()
     redis = try RedisServerProcess()
   }
 

@@ -1,5 +1,5 @@
 import JSON
-import TestSupport
+import LocalStack
 import Testing
 
 /// Verbs that look at files only.
@@ -9,7 +9,7 @@ import Testing
     + #""occurred_at":"2026-01-01T00:00:00Z"}"#
 
   @Test func checkNamesAllProblemsAtOnce() throws {
-    let directory = try TemporaryDirectory()
+    let directory = try ScratchDirectory()
     let config = try directory.write(
       """
       kafka:
@@ -49,9 +49,9 @@ import Testing
   }
 
   @Test func emitAsksWhetherWorkersHaveTheTemplate() throws {
-    let directory = try TemporaryDirectory()
+    let directory = try ScratchDirectory()
     _ = try directory.write("payload: { aps: { alert: hello } }\n", to: "hello.yaml")
-    let nobody = "kafka.bootstrap_servers=127.0.0.1:\(try FreePort.find())"
+    let nobody = "kafka.bootstrap_servers=127.0.0.1:\(try LocalPort.findFree())"
     func emit(_ template: String, in place: String, _ more: String...) throws -> Command.Outcome {
       let process = try Command.start(
         ["emit", "--streamer", "s1", "--app", "com.example.live", "--template", template]
@@ -76,7 +76,7 @@ import Testing
   }
 
   @Test func checkHoldsPayloadsAgainstWhatAppleTakes() throws {
-    let directory = try TemporaryDirectory()
+    let directory = try ScratchDirectory()
     _ = try directory.write(
       """
       payload:
@@ -103,7 +103,9 @@ import Testing
   }
 
   @Test func checkConnectsAlthoughAKeyIsMissing() throws {
-    let (kafka, redis, apns) = (try FreePort.find(), try FreePort.find(), try FreePort.find())
+    let (kafka, redis, apns) = (
+      try LocalPort.findFree(), try LocalPort.findFree(), try LocalPort.findFree()
+    )
     let settings = [
       "kafka.bootstrap_servers=127.0.0.1:\(kafka)", "redis.port=\(redis)",
       "apns.production.host=127.0.0.1", "apns.production.port=\(apns)",
@@ -127,7 +129,7 @@ import Testing
   }
 
   @Test func emitTellsWrongLinesWithTheirNumbers() throws {
-    let directory = try TemporaryDirectory()
+    let directory = try ScratchDirectory()
     let wrong = Self.event.replacing("a1", with: "a 2")
     let file = try directory.write("\(Self.event)\n\n\(wrong)\n{\n", to: "events.ndjson")
     let outcome = try Command.run("emit", "--file", file)
@@ -138,7 +140,7 @@ import Testing
   }
 
   @Test func renderShowsEveryLocale() throws {
-    let directory = try TemporaryDirectory()
+    let directory = try ScratchDirectory()
     let file = try directory.write(
       """
       default_locale: en
@@ -158,7 +160,7 @@ import Testing
   }
 
   @Test func renderNamesTheNearestTemplate() throws {
-    let directory = try TemporaryDirectory()
+    let directory = try ScratchDirectory()
     _ = try directory.write("payload: { aps: { alert: hello } }\n", to: "hello.yaml")
     let outcome = try Command.run(
       "render", "helo", "--set", "templates.directory=\(directory.path)")

@@ -1,18 +1,18 @@
 import Glibc
 import JSON
-import TestSupport
+import LocalStack
 import Testing
 
 /// The demo and the bench as somebody runs them, made small: the numbers add up, and nothing stays
 /// behind.
 @Suite struct ShowTests {
   /// The runs' TMPDIR.
-  private let directory: TemporaryDirectory
-  private let logs: TemporaryDirectory
+  private let directory: ScratchDirectory
+  private let logs: ScratchDirectory
 
   init() throws {
-    directory = try TemporaryDirectory()
-    logs = try TemporaryDirectory()
+    directory = try ScratchDirectory()
+    logs = try ScratchDirectory()
   }
 
   /// Standard output alone is read; the rest goes to a file of the test's own.
@@ -175,7 +175,7 @@ import Testing
       }
       _ = poll(nil, 0, 5)
     }
-    throw TestSupportError("no nghttpd came")
+    throw LocalStackError(.failed, "no nghttpd came")
   }
 
   @Test("A template directory without the template is a mistake in the configuration")

@@ -1,5 +1,5 @@
 import Glibc
-import TestSupport
+import LocalStack
 import Testing
 
 /// What becomes of a verb whose output nobody takes, and of one that is interrupted.
@@ -70,7 +70,7 @@ private final class SilentServer {
   private let descriptor: Int32
 
   init() throws {
-    port = try FreePort.find()
+    port = try LocalPort.findFree()
     descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
     var address = sockaddr_in()
     address.sin_family = sa_family_t(AF_INET)
@@ -82,7 +82,7 @@ private final class SilentServer {
       }
     }
     guard bound == 0, listen(descriptor, 8) == 0 else {
-      throw TestSupportError("cannot listen: errno \(errno)")
+      throw LocalStackError(.failed, "cannot listen: errno \(errno)")
     }
   }
 
@@ -91,9 +91,9 @@ private final class SilentServer {
   /// Once somebody has connected and said something, a request is on its way.
   func waitForAClient() throws {
     var watched = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
-    guard poll(&watched, 1, 10_000) == 1 else { throw TestSupportError("nobody connected") }
+    guard poll(&watched, 1, 10_000) == 1 else { throw LocalStackError(.failed, "nobody connected") }
     let client = accept(descriptor, nil, nil)
     var said = pollfd(fd: client, events: Int16(POLLIN), revents: 0)
-    guard poll(&said, 1, 10_000) == 1 else { throw TestSupportError("nothing was said") }
+    guard poll(&said, 1, 10_000) == 1 else { throw LocalStackError(.failed, "nothing was said") }
   }
 }

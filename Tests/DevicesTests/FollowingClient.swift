@@ -1,7 +1,7 @@
 import Keyspace
+import LocalStack
 import Redis
 import Synchronization
-import TestSupport
 import Testing
 
 @testable import Devices

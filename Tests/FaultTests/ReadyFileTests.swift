@@ -1,8 +1,8 @@
 import APNsSimulator
 import Glibc
 import Kafka
+import LocalStack
 import TestBed
-import TestSupport
 import Testing
 
 /// The file by which probes know that a worker works: it says what is so now.
@@ -20,7 +20,7 @@ import Testing
   func stale() async throws {
     let bed = try await WorkerBed()
     let ready = try bed.directory.write("", to: "stale")
-    let nobody = try FreePort.find()
+    let nobody = try LocalPort.findFree()
     let process = try ChildProcess([
       WorkerExecutable.path, "worker", "--ready-file", ready, "--set",
       "kafka.bootstrap_servers=127.0.0.1:\(nobody)", "--set", "redis.port=\(nobody)",

@@ -3,9 +3,9 @@ import Deliver
 import Devices
 import Glibc
 import Kafka
+import LocalStack
 import Pipeline
 import TestBed
-import TestSupport
 import Testing
 
 /// Members that come and go in the middle of a fan-out, and a group that hands records out again.

@@ -3,7 +3,6 @@ import Devices
 import Glibc
 import Record
 import TestBed
-import TestSupport
 import Testing
 
 /// Worker processes that are killed or told to stop in the middle. The ledger of the simulator is

@@ -4,7 +4,6 @@ import Model
 import Record
 import Telemetry
 import TestBed
-import TestSupport
 import Testing
 
 /// What APNs may answer, and what then stands in Redis and in the ledger.

@@ -2,7 +2,6 @@ import APNsSimulator
 import Pipeline
 import Telemetry
 import TestBed
-import TestSupport
 import Testing
 
 /// A segment that takes its time under a claim that does not.

@@ -3,7 +3,6 @@ import Pipeline
 import Record
 import Telemetry
 import TestBed
-import TestSupport
 import Testing
 
 /// Redis that forbids something, and clocks that differ: an operator's to mend, not the record's

@@ -1,9 +1,9 @@
 import Kafka
+import LocalStack
 import Model
 import Record
 import Telemetry
 import TestBed
-import TestSupport
 import Testing
 
 /// What becomes of single records: good, bad, stale and repeated.
@@ -184,7 +184,7 @@ import Testing
     }
     consumer.close(timeout: .seconds(2))
     guard letters.count >= count else {
-      throw TestSupportError("\(letters.count) of \(count) dead letters came: \(failures)")
+      throw LocalStackError(.failed, "\(letters.count) of \(count) dead letters came: \(failures)")
     }
     return letters
   }

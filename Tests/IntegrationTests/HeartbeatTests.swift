@@ -2,7 +2,6 @@ import APNsSimulator
 import Pipeline
 import Telemetry
 import TestBed
-import TestSupport
 import Testing
 
 /// What a worker says of itself, field by field.

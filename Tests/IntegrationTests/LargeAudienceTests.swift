@@ -1,7 +1,7 @@
+import LocalStack
 import Model
 import Record
 import TestBed
-import TestSupport
 import Testing
 
 /// Audiences whose people have too much, or that are read while Redis is restarted.

@@ -1,12 +1,12 @@
 import Devices
 import Glibc
+import LocalStack
 import Model
 import Pipeline
 import Record
 import TLS
 import Telemetry
 import TestBed
-import TestSupport
 import Testing
 import Transport
 
@@ -134,12 +134,12 @@ private final class Nghttpd {
   let authorityFile: String
   private let process: ChildProcess
 
-  init(directory: TemporaryDirectory) throws {
+  init(directory: ScratchDirectory) throws {
     let own = directory.file("nghttpd")
     mkdir(own, 0o700)
     let files = try ThrowAwayAuthority(hosts: ["127.0.0.1"]).write(to: own)
     authorityFile = files.authority
-    port = try FreePort.find()
+    port = try LocalPort.findFree()
     process = try ChildProcess(
       ["nghttpd", "--echo-upload", "-n", "1", "-m", "200", "\(port)", files.key, files.certificate])
   }

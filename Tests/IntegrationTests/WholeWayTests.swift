@@ -2,7 +2,6 @@ import APNsSimulator
 import Devices
 import Telemetry
 import TestBed
-import TestSupport
 import Testing
 
 /// Event in Kafka → followers in Redis → pushes at the simulator → counters in Redis.

@@ -1,12 +1,12 @@
 import EventLoop
-import TestSupport
+import LocalStack
 import Testing
 
 @testable import Redis
 
 @Suite struct ClientFaultTests {
   @Test func withoutAServerItIsUnavailableInTime() async throws {
-    try await withLane(options(try FreePort.find())) { lane async throws in
+    try await withLane(options(try LocalPort.findFree())) { lane async throws in
       let error = await lane.error("PING", timeout: .milliseconds(50))
       #expect(error?.code == .unavailable && error?.isOutcomeUnknown == false)
       #expect(error?.cause?.contains("refused") == true)

@@ -1,6 +1,6 @@
 import EventLoop
+import LocalStack
 import TLS
-import TestSupport
 import Testing
 
 @testable import Redis
@@ -95,7 +95,7 @@ import Testing
   }
 
   @Test func tooManyPipelinesAreRefused() async throws {
-    var options = options(try FreePort.find())
+    var options = options(try LocalPort.findFree())
     options.maximumPipelines = 1
     options.commandTimeout = .milliseconds(50)
     try await withLane(options) { lane async throws in
@@ -192,7 +192,7 @@ import Testing
   }
 
   @Test func encrypted() async throws {
-    let directory = try TemporaryDirectory()
+    let directory = try ScratchDirectory()
     let files = try ThrowAwayAuthority(hosts: ["127.0.0.1"]).write(to: directory.path)
     let server = try RedisServerProcess(
       tls: .init(authority: files.authority, certificate: files.certificate, key: files.key))
@@ -203,7 +203,7 @@ import Testing
       #expect(try await lane.call("SET", "k", value) == "OK")
       #expect(try await lane.call("GET", "k") == value)
     }
-    let other = try TemporaryDirectory()
+    let other = try ScratchDirectory()
     let stranger = try ThrowAwayAuthority(hosts: ["127.0.0.1"]).write(to: other.path)
     options.tls = try TLSClientContext(caFile: stranger.authority, alpn: [])
     try await withLane(options) { lane async throws in

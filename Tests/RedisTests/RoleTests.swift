@@ -1,4 +1,4 @@
-import TestSupport
+import LocalStack
 import Testing
 
 @testable import Redis
@@ -7,7 +7,7 @@ import Testing
 @Suite struct RoleTests {
   /// Its master is a port where nobody listens: it keeps what it has, and grows stale.
   private func makeReplica(_ server: RedisServerProcess) throws {
-    try server.cli("REPLICAOF", "127.0.0.1", "\(FreePort.find())")
+    try server.cli("REPLICAOF", "127.0.0.1", "\(LocalPort.findFree())")
   }
 
   @Test func aReplicaBehindTheAddressIsLeftForTheNewMaster() async throws {

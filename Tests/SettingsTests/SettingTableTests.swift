@@ -1,6 +1,5 @@
 import Glibc
 import Settings
-import TestSupport
 import Testing
 import YAML
 

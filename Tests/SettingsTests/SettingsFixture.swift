@@ -1,18 +1,18 @@
 import Glibc
+import LocalStack
 import Settings
-import TestSupport
 import Testing
 
 /// A directory with a configuration in it, for one test.
 struct SettingsFixture {
-  let directory: TemporaryDirectory
+  let directory: ScratchDirectory
   var environment: [String: String] = [:]
   var overrides: [(key: String, value: String)] = []
   var denyWarnings = false
   var requirements: SettingsRequirements = []
 
   init(_ yaml: String) throws {
-    directory = try TemporaryDirectory()
+    directory = try ScratchDirectory()
     chmod(try directory.write(yaml, to: "fanfare.yaml"), 0o640)
   }
 

@@ -7,7 +7,7 @@ struct LayoutRules {
 
   /// Folders of Tests that mirror no room: tests of the whole, and what all tests share.
   static let mirrorsOfNoRoom: Set<String> = [
-    "IntegrationTests", "FaultTests", "CommandTests", "TidyTests", "Support", "Bed",
+    "IntegrationTests", "FaultTests", "CommandTests", "TidyTests", "Bed",
     "ThreadSanitizer", "Valgrind", "Mutants",
   ]
 

@@ -107,7 +107,7 @@ struct SourceFile: Sendable {
     if let room { return room }
     let parts = path.split(separator: "/").map(String.init)
     guard parts.count > 2, parts[0] == "Tests" else { return nil }
-    return ["Support": "TestSupport", "Bed": "TestBed"][parts[1]] ?? parts[1]
+    return parts[1] == "Bed" ? "TestBed" : parts[1]
   }
 
   func violation(_ line: Int, _ rule: String) -> Violation {

@@ -1,8 +1,8 @@
 import Glibc
-import TestSupport
+import LocalStack
 import Testing
 
-@Suite struct TestSupportTests {
+@Suite struct ProcessTests {
   @Test func serverAnswersDiesAndComesBack() throws {
     let server = try RedisServerProcess()
     #expect(try server.cli("SET", "key", "value") == "OK")
@@ -28,12 +28,12 @@ import Testing
       ["sh", "-c", "echo $NUMBER; exit 7"], output: .pipe, environment: ["NUMBER": "5"])
     try process.waitForLine(containing: "5")
     #expect(process.waitForExit() == 7)
-    #expect(throws: TestSupportError.self) { try ChildProcess(["/no/such/program"]) }
+    #expect(throws: LocalStackError.self) { try ChildProcess(["/no/such/program"]) }
     #expect(try ChildProcess(["sleep", "600"]).stop() == 128 + SIGTERM)
   }
 
   @Test func directoriesVanish() throws {
-    var directory: TemporaryDirectory? = try TemporaryDirectory()
+    var directory: ScratchDirectory? = try ScratchDirectory()
     let path = try #require(directory?.path)
     try directory?.write("text", to: "file")
     #expect(mkdir("\(path)/inner", 0o755) == 0)

@@ -10,15 +10,17 @@ package final class RealKafka: Sendable {
 
   package let bootstrapServers: String
   private let script: String
-  private let directory: TemporaryDirectory
+  private let directory: ScratchDirectory
 
   package init() throws {
-    guard let home = Self.home else { throw TestSupportError("FANFARE_KAFKA_HOME is not set") }
+    guard let home = Self.home else {
+      throw LocalStackError(.failed, "FANFARE_KAFKA_HOME is not set")
+    }
     script = home + "/broker"
-    directory = try TemporaryDirectory()
+    directory = try ScratchDirectory()
     let output = try ChildProcess.run([script, "start", directory.path])
     guard let line = output.split(separator: "\n").last else {
-      throw TestSupportError("\(script) start printed no address")
+      throw LocalStackError(.failed, "\(script) start printed no address")
     }
     bootstrapServers = String(line)
   }

@@ -18,7 +18,7 @@ package final class RedisServerProcess: Sendable {
   }
 
   package let port: Int
-  package let directory: TemporaryDirectory
+  package let directory: ScratchDirectory
   private let arguments: [String]
   private let cliArguments: [String]
   private let process: Mutex<ChildProcess?>
@@ -28,10 +28,10 @@ package final class RedisServerProcess: Sendable {
   package init(
     isDurable: Bool = false, tls: TLSFiles? = nil, options: [String] = []
   ) throws {
-    directory = try TemporaryDirectory()
+    directory = try ScratchDirectory()
     var attempt = 0
     while true {
-      let port = try FreePort.find()
+      let port = try LocalPort.findFree()
       let arguments = Self.arguments(
         port: port, directory: directory.path, isDurable: isDurable, tls: tls)
       do {
