@@ -66,33 +66,34 @@ let bindings: [Target] = [
   binding("Transport", ["CLinux", "EventLoop", "TLS"]),
   binding("Redis", ["CHiredis", "EventLoop", "Transport"]),
   binding("Kafka", ["CRdKafka"]),
-  binding("JSON", ["CJansson"]),
+  binding("JSON", ["CJansson", "Text"]),
   binding("YAML", ["CYAML"]),
 ]
 
 /// No stage imports another.
 let stages: [Target] = [
-  stage("Ingest", ["JSON", "Kafka", "Keyspace", "Model"]),
+  stage("Ingest", ["JSON", "Kafka", "Keyspace", "Model", "Text"]),
   stage("Expand", ["Keyspace", "Model", "Redis"]),
   stage("Render", ["Model"]),
-  stage("Deliver", ["EventLoop", "HTTP2", "JSON", "Model", "Transport"]),
+  stage("Deliver", ["EventLoop", "HTTP2", "JSON", "Model", "Text", "Transport"]),
   stage("Record", ["Keyspace", "Model", "Redis"]),
 ]
 
 let rooms: [Target] = [
+  room("Text", []),
   room("Model", []),
-  room("Keyspace", []),
-  room("Terminal", []),
-  room("Telemetry", []),
+  room("Keyspace", ["Text"]),
+  room("Terminal", ["Text"]),
+  room("Telemetry", ["Text"]),
   room(
     "Pipeline",
     [
       "Model", "Keyspace", "Telemetry", "EventLoop", "Redis", "Kafka", "Ingest", "Expand",
       "Render", "Deliver", "Record",
     ]),
-  room("Devices", ["Model", "Keyspace", "Redis"]),
-  room("APNsSimulator", ["EventLoop", "TLS", "HTTP2", "Transport", "JSON"]),
-  room("Settings", ["YAML", "JSON"]),
+  room("Devices", ["Keyspace", "Model", "Redis", "Text"]),
+  room("APNsSimulator", ["EventLoop", "HTTP2", "JSON", "Text", "TLS", "Transport"]),
+  room("Settings", ["JSON", "Text", "YAML"]),
   room(
     "LocalStack",
     [
@@ -103,13 +104,13 @@ let rooms: [Target] = [
     "Benchmarks",
     [
       "APNsSimulator", "Deliver", "Devices", "EventLoop", "Keyspace", "LocalStack", "Model",
-      "Record", "Redis", "TLS", "Telemetry", "Terminal",
+      "Record", "Redis", "Telemetry", "Terminal", "Text", "TLS",
     ]),
   room(
     "Assembly",
     [
       "Deliver", "Expand", "Ingest", "Kafka", "Keyspace", "Model", "Pipeline", "Record", "Redis",
-      "Render", "Settings", "TLS", "Telemetry", "Transport", "YAML",
+      "Render", "Settings", "Telemetry", "TLS", "Transport", "YAML",
     ]),
 ]
 
@@ -118,8 +119,8 @@ let programs: [Target] = [
     "fanfare",
     [
       "APNsSimulator", "Assembly", "Benchmarks", "CLinux", "Deliver", "Devices", "EventLoop",
-      "HTTP2", "Ingest", "JSON", "Kafka", "Keyspace", "LocalStack", "Model", "Pipeline",
-      "Redis", "Render", "Settings", "TLS", "Telemetry", "Terminal", "Transport", "YAML",
+      "HTTP2", "Ingest", "JSON", "Kafka", "Keyspace", "LocalStack", "Model", "Pipeline", "Redis",
+      "Render", "Settings", "Telemetry", "Terminal", "Text", "TLS", "Transport", "YAML",
     ])
 ]
 
@@ -130,27 +131,28 @@ let supports: [Target] = [
     "TestBed", path: "Tests/Bed",
     [
       "APNsSimulator", "Assembly", "Deliver", "Devices", "EventLoop", "Expand", "Ingest", "Kafka",
-      "Keyspace", "Model", "Pipeline", "Record", "Redis", "Render", "Settings", "TLS", "Telemetry",
-      "LocalStack", "Transport",
+      "Keyspace", "LocalStack", "Model", "Pipeline", "Record", "Redis", "Render", "Settings",
+      "Telemetry", "TLS", "Transport",
     ])
 ]
 
 let testTargets: [Target] = [
   tests("EventLoopTests", ["EventLoop"]),
-  tests("TLSTests", ["TLS"]),
-  tests("HTTP2Tests", ["HTTP2"]),
+  tests("TLSTests", ["Text", "TLS"]),
+  tests("HTTP2Tests", ["HTTP2", "Text"]),
   tests("TransportTests", ["Transport", "EventLoop", "TLS"]),
   tests("RedisTests", ["Redis", "EventLoop", "TLS", "Transport", "LocalStack"]),
   tests("KafkaTests", ["Kafka", "LocalStack"]),
-  tests("JSONTests", ["JSON"]),
+  tests("JSONTests", ["JSON", "Text"]),
   tests("YAMLTests", ["YAML"]),
+  tests("TextTests", ["Text"]),
   tests("ModelTests", ["Model"]),
   tests("KeyspaceTests", ["Keyspace"]),
-  tests("IngestTests", ["Ingest", "Model", "Kafka", "JSON"]),
+  tests("IngestTests", ["Ingest", "JSON", "Kafka", "Model", "Text"]),
   tests(
     "ExpandTests",
     ["Expand", "Model", "Keyspace", "Redis", "EventLoop", "LocalStack", "Transport"]),
-  tests("RenderTests", ["Render", "Model", "JSON"]),
+  tests("RenderTests", ["JSON", "Model", "Render", "Text"]),
   tests("DeliverTests", ["Deliver", "EventLoop", "HTTP2", "Model", "TLS", "Transport"]),
   tests("RecordTests", ["Record", "Model", "Keyspace", "Redis", "EventLoop", "LocalStack"]),
   tests("DevicesTests", ["Devices", "Model", "Keyspace", "Redis", "EventLoop", "LocalStack"]),
@@ -160,13 +162,14 @@ let testTargets: [Target] = [
   tests(
     "AssemblyTests",
     [
-      "Assembly", "Deliver", "Expand", "Ingest", "JSON", "Kafka", "Keyspace", "Pipeline", "Redis",
-      "Render", "Settings", "TLS", "Telemetry", "LocalStack", "Transport",
+      "Assembly", "Deliver", "Expand", "Ingest", "JSON", "Kafka", "Keyspace", "LocalStack",
+      "Pipeline", "Redis", "Render", "Settings", "Telemetry", "Text", "TLS", "Transport",
     ]),
-  tests("TelemetryTests", ["Telemetry"]),
+  tests("TelemetryTests", ["Telemetry", "Text"]),
   tests("TerminalTests", ["Terminal"]),
   tests(
-    "APNsSimulatorTests", ["APNsSimulator", "EventLoop", "HTTP2", "JSON", "TLS", "Transport"]),
+    "APNsSimulatorTests",
+    ["APNsSimulator", "EventLoop", "HTTP2", "JSON", "Text", "TLS", "Transport"]),
   tests(
     "PipelineTests",
     [

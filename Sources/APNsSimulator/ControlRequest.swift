@@ -1,5 +1,6 @@
 import HTTP2
 import JSON
+import Text
 
 /// A request under `/simulator/`, for whoever checks or steers a run, on the same port. It needs
 /// the header `simulator-token` with what the simulator made up at its start
@@ -111,7 +112,7 @@ final class ControlRequest {
       service.replaceScript(try body.withUnsafeBytes { try SimulatorScript.parse($0) })
       respond(session, slot, status: 200, "{}")
     } catch {
-      let reason = JSONText.quoted("\(error)")
+      let reason = JSONString.quoted("\(error)")
       respond(session, slot, status: 400, "{\"reason\":\"BadScript\",\"message\":\(reason)}")
     }
   }

@@ -1,5 +1,6 @@
 import JSON
 import TLS
+import Text
 
 /// A provider token that was looked at once; the signature costs as much as 50 pushes.
 final class CheckedProviderToken {

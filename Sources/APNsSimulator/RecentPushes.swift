@@ -1,4 +1,5 @@
 import JSON
+import Text
 
 /// The last pushes that came in, so that somebody can see what a device would have got. Bounded by
 /// bytes: two halves are filled in turn, and the older one is forgotten as a whole. Written for
@@ -43,9 +44,9 @@ final class RecentPushes {
     let payload = push.payload.withUnsafeBytes {
       PayloadScan.isObject($0) ? String(decoding: $0, as: UTF8.self) : nil
     }
-    let quoted = payload ?? JSONText.quoted(String(decoding: push.payload, as: UTF8.self))
-    return "{\"token\":\(JSONText.quoted(String(decoding: token, as: UTF8.self))),"
-      + "\"topic\":\(JSONText.quoted(String(decoding: push.topic, as: UTF8.self))),"
+    let quoted = payload ?? JSONString.quoted(String(decoding: push.payload, as: UTF8.self))
+    return "{\"token\":\(JSONString.quoted(String(decoding: token, as: UTF8.self))),"
+      + "\"topic\":\(JSONString.quoted(String(decoding: push.topic, as: UTF8.self))),"
       + "\"push_type\":\"\(type.name)\",\"accepted\":\(push.isAccepted),\"payload\":\(quoted)}"
   }
 

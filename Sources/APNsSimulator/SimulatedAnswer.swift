@@ -1,5 +1,6 @@
 import HTTP2
 import JSON
+import Text
 
 /// What happens to one request.
 package enum SimulatedAnswer: Sendable, Equatable {
@@ -112,7 +113,7 @@ final class AnswerHeads {
 
   private static func body(_ refusal: Refusal, nowMilliseconds: Int64) -> [UInt8] {
     if let body = refusal.body { return Array(body.utf8) }
-    let reason = JSONText.quoted(refusal.reason)
+    let reason = JSONString.quoted(refusal.reason)
     switch refusal.timestamp {
     case .absent: return Array("{\"reason\":\(reason)}".utf8)
     case .now: return Array("{\"reason\":\(reason),\"timestamp\":\(nowMilliseconds)}".utf8)

@@ -21,7 +21,7 @@ extension Assembly {
     let key = try signingKey(path)
     return ProviderTokenSource(
       keyID: keyID, teamID: teamID, lifetime: apns.tokenLifetime,
-      base64URL: { Base64URL.encode($0) }, sign: { try key.sign($0) })
+      sign: { try key.sign($0) })
   }
 
   package static func signingKey(_ path: String) throws(SettingsError) -> ES256Key {

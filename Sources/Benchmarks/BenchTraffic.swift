@@ -2,6 +2,7 @@ import Deliver
 import LocalStack
 import TLS
 import Telemetry
+import Text
 
 /// What the sender and h2load both send, so that they are compared on the same work: the same
 /// headers, bodies of the same size, and paths that differ.
@@ -36,12 +37,9 @@ package enum BenchTraffic {
   package static let distinctDigits = 16
   package static let tokenStart = "9c1a5e0f42d7b8361e9ad4c05b7f2863d1408ce6a97b3f52"
 
-  /// One-to-one, so that distinct numbers give distinct tokens; the finishing step of SplitMix64.
+  /// One-to-one, so that distinct numbers give distinct tokens.
   package static func tokenEnd(_ number: Int) -> UInt64 {
-    var z = UInt64(truncatingIfNeeded: number) &+ 0x9E37_79B9_7F4A_7C15
-    z = (z ^ (z >> 30)) &* 0xBF58_476D_1CE4_E5B9
-    z = (z ^ (z >> 27)) &* 0x94D0_49BB_1331_11EB
-    return z ^ (z >> 31)
+    SplitMix64.mix(UInt64(truncatingIfNeeded: number) &+ 0x9E37_79B9_7F4A_7C15)
   }
 
   package static func token(_ number: Int) -> String {
@@ -63,7 +61,7 @@ package enum BenchTraffic {
     }
     return ProviderTokenSource(
       keyID: simulator.keyID, teamID: simulator.teamID, lifetime: .seconds(50 * 60),
-      base64URL: { Base64URL.encode($0) }, sign: { try key.sign($0) })
+      sign: { try key.sign($0) })
   }
 
   /// The value of the `authorization` header.

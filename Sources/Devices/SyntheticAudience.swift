@@ -1,4 +1,5 @@
 import Model
+import Text
 
 /// Followers made from a seed: the same index gives the same person on every machine, so a demo or
 /// a bench knows whom it should have reached without storing anything. Not for production data.
@@ -47,7 +48,7 @@ package struct SyntheticAudience: Sendable {
 
   /// What is cheap to know of a follower, without a string being made.
   package func person(_ index: Int) -> Person {
-    let bits = Self.mix(seed ^ Self.mix(UInt64(truncatingIfNeeded: index) &+ 0x5EED))
+    let bits = SplitMix64.mix(seed ^ SplitMix64.mix(UInt64(truncatingIfNeeded: index) &+ 0x5EED))
     let deviceCount =
       switch bits % 100 {
       case 0..<4: 0
@@ -55,7 +56,7 @@ package struct SyntheticAudience: Sendable {
       case 80..<96: 2
       default: 3
       }
-    let isMuted = Self.share(Self.mix(bits ^ 0xA1), mutedShare) && !isBare(bits)
+    let isMuted = Self.share(SplitMix64.mix(bits ^ 0xA1), mutedShare) && !isBare(bits)
     return Person(index: index, deviceCount: deviceCount, isMuted: isMuted, bits: bits)
   }
 
@@ -69,7 +70,7 @@ package struct SyntheticAudience: Sendable {
     }
     return AudienceRow(
       user: user(index), profile: profile(of: person), bindings: bindings,
-      boundAt: boundAt - Int64(Self.mix(person.bits ^ 0xB0) % 7_776_000_000))
+      boundAt: boundAt - Int64(SplitMix64.mix(person.bits ^ 0xB0) % 7_776_000_000))
   }
 
   /// The tokens of the devices that get a push: none when the person is muted.
@@ -79,7 +80,7 @@ package struct SyntheticAudience: Sendable {
   }
 
   package func isDead(_ index: Int, device: Int) -> Bool {
-    Self.share(Self.mix(deviceSeed(index, device) ^ 0xDEAD), deadShare)
+    Self.share(SplitMix64.mix(deviceSeed(index, device) ^ 0xDEAD), deadShare)
   }
 
   /// 64 hex digits, distinct for distinct (index, device): the last 16 are a one-to-one mixture of
@@ -90,7 +91,7 @@ package struct SyntheticAudience: Sendable {
     return String(unsafeUninitializedCapacity: 64) { digits in
       var state = start
       for word in 0..<4 {
-        state = word == 3 ? start : Self.mix(state &+ 0x9E37_79B9_7F4A_7C15)
+        state = word == 3 ? start : SplitMix64.mix(state &+ 0x9E37_79B9_7F4A_7C15)
         for digit in 0..<16 {
           let value = UInt8(truncatingIfNeeded: state >> UInt64(60 - 4 * digit)) & 0xF
           digits[16 * word + digit] = value < 10 ? 0x30 + value : 0x57 + value
@@ -140,34 +141,26 @@ package struct SyntheticAudience: Sendable {
     let bits = person.bits
     if isBare(bits) { return [] }
     let locale = SyntheticNames.locales[
-      Int(Self.mix(bits ^ 0x10) % UInt64(SyntheticNames.locales.count))]
+      Int(SplitMix64.mix(bits ^ 0x10) % UInt64(SyntheticNames.locales.count))]
     var profile = [(name: "locale", value: locale.tag), (name: "tz", value: locale.timeZone)]
-    if !Self.share(Self.mix(bits ^ 0x11), 0.03) {
-      let name = locale.names[Int(Self.mix(bits ^ 0x12) % UInt64(locale.names.count))]
+    if !Self.share(SplitMix64.mix(bits ^ 0x11), 0.03) {
+      let name = locale.names[Int(SplitMix64.mix(bits ^ 0x12) % UInt64(locale.names.count))]
       profile.append((name: "name", value: name))
     }
-    if Self.share(Self.mix(bits ^ 0x13), 0.2) {
-      profile.append((name: "badge", value: String(1 + Self.mix(bits ^ 0x14) % 20)))
+    if Self.share(SplitMix64.mix(bits ^ 0x13), 0.2) {
+      profile.append((name: "badge", value: String(1 + SplitMix64.mix(bits ^ 0x14) % 20)))
     }
     if person.isMuted { profile.append((name: "muted", value: "1")) }
     return profile
   }
 
-  private func isBare(_ bits: UInt64) -> Bool { Self.share(Self.mix(bits ^ 0xBA), 0.005) }
+  private func isBare(_ bits: UInt64) -> Bool { Self.share(SplitMix64.mix(bits ^ 0xBA), 0.005) }
 
   private func deviceSeed(_ index: Int, _ device: Int) -> UInt64 {
-    Self.mix(Self.mix(seed) &+ UInt64(truncatingIfNeeded: index) &* 4 &+ UInt64(device))
+    SplitMix64.mix(SplitMix64.mix(seed) &+ UInt64(truncatingIfNeeded: index) &* 4 &+ UInt64(device))
   }
 
   private static func share(_ bits: UInt64, _ share: Double) -> Bool {
     Double(bits >> 11) < share * Double(1 << 53)
-  }
-
-  /// The one-to-one finishing step of SplitMix64 (Steele, Lea, Flood 2014).
-  private static func mix(_ value: UInt64) -> UInt64 {
-    var z = value
-    z = (z ^ (z >> 30)) &* 0xBF58_476D_1CE4_E5B9
-    z = (z ^ (z >> 27)) &* 0x94D0_49BB_1331_11EB
-    return z ^ (z >> 31)
   }
 }

@@ -1,4 +1,5 @@
 import JSON
+import Text
 
 /// A value of one key, after reading.
 package enum SettingValue: Sendable, Equatable {
@@ -58,11 +59,12 @@ package enum SettingKind: Sendable {
       if case .size = self { SizeText.text(number) } else { String(number) }
     case .duration(let duration): DurationText.text(duration)
     case .bool(let flag): flag ? "true" : "false"
-    case .list(let items): "[" + items.map(JSONText.quoted).joined(separator: ", ") + "]"
+    case .list(let items): "[" + items.map(JSONString.quoted).joined(separator: ", ") + "]"
     case .map(let entries):
       "{"
         + entries.sorted { $0.key < $1.key }
-        .map { "\(YAMLText.scalar($0.key)): \(JSONText.quoted($0.value))" }.joined(separator: ", ")
+        .map { "\(YAMLText.scalar($0.key)): \(JSONString.quoted($0.value))" }.joined(
+          separator: ", ")
         + "}"
     }
   }
@@ -88,6 +90,6 @@ enum YAMLText {
           || (byte >= 0x61 && byte <= 0x7A) || [0x2D, 0x2E, 0x2F, 0x5F].contains(byte)
       } && text.utf8.first.map { $0 >= 0x41 } == true
     let isWord = ["true", "false", "null", "yes", "no", "on", "off"].contains(text.lowercased())
-    return isPlain && !isWord ? text : JSONText.quoted(text)
+    return isPlain && !isWord ? text : JSONString.quoted(text)
   }
 }

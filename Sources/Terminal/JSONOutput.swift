@@ -1,3 +1,5 @@
+import Text
+
 /// A value that `--json` prints. Members keep the order in which they were written, so that people
 /// can read what scripts parse. Written here because the strict parser's library is for reading
 /// and sorts nothing.
@@ -79,12 +81,12 @@ struct JSONWriter {
     case .bool(let value): text += value ? "true" : "false"
     case .integer(let value): text += String(value)
     case .number(let value, let digits): writeNumber(value, digits: digits)
-    case .text(let value): writeText(value)
+    case .text(let value): text += JSONString.quoted(value)
     case .array(let values):
       writeList("[", "]", values) { writer, value in writer.write(value) }
     case .object(let object):
       writeList("{", "}", object.members) { writer, member in
-        writer.writeText(member.name)
+        writer.text += JSONString.quoted(member.name)
         writer.text += writer.indented ? ": " : ":"
         writer.write(member.value)
       }
@@ -123,30 +125,5 @@ struct JSONWriter {
       if rounded.hasSuffix(".") { rounded.removeLast() }
     }
     text += rounded == "-0" ? "0" : rounded
-  }
-
-  private mutating func writeText(_ value: String) {
-    text += "\""
-    for scalar in value.unicodeScalars {
-      switch scalar {
-      case "\"": text += "\\\""
-      case "\\": text += "\\\\"
-      case "\n": text += "\\n"
-      case "\r": text += "\\r"
-      case "\t": text += "\\t"
-      default:
-        // U+2028/2029 end a line in JavaScript; the rest may not stand bare (RFC 8259 section 7)
-        // or drives a terminal.
-        if scalar.value < 0x20 || (0x7F...0x9F).contains(scalar.value)
-          || (0x2028...0x2029).contains(scalar.value)
-        {
-          let hex = String(scalar.value, radix: 16)
-          text += "\\u" + String(repeating: "0", count: 4 - hex.count) + hex
-        } else {
-          text.unicodeScalars.append(scalar)
-        }
-      }
-    }
-    text += "\""
   }
 }

@@ -1,6 +1,7 @@
 import APNsSimulator
 import JSON
 import Testing
+import Text
 
 @Suite struct ControlTests {
   private func get(_ path: String) -> Request { .control("GET", path) }
@@ -162,7 +163,7 @@ import Testing
       #expect(try await pushes("").status == 404)
       for text in ["one", "two", "\u{7}✓ \"three\""] {
         var request = Request(token: token)
-        request.body = Array("{\"aps\":{\"alert\":\(JSONText.quoted(text))}}".utf8)
+        request.body = Array("{\"aps\":{\"alert\":\(JSONString.quoted(text))}}".utf8)
         #expect(try await client.send(request, authorization: authorization).status == 200)
         _ = try await client.send(Request(token: Self.token(8)), authorization: authorization)
         let seen = try JSONValue.parse(try await pushes(token.uppercased()).body).object

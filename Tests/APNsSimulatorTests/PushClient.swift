@@ -2,6 +2,7 @@ import APNsSimulator
 import EventLoop
 import HTTP2
 import TLS
+import Text
 import Transport
 
 struct Reply: Sendable {

@@ -12,6 +12,7 @@ import Settings
 import TLS
 import Telemetry
 import Testing
+import Text
 import Transport
 
 /// From a configuration to what each room takes, with no key at its default and no value twice: a

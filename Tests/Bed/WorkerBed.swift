@@ -97,7 +97,7 @@ package final class WorkerBed: Sendable {
     let key = try ES256Key(pem: pem)
     let tokens = ProviderTokenSource(
       keyID: address.keyID, teamID: address.teamID, lifetime: .seconds(3000),
-      base64URL: { Base64URL.encode($0) }, sign: { try key.sign($0) })
+      sign: { try key.sign($0) })
     let log = log
     var deliver = DeliverOptions(
       wallClock: { WallClock.nowMilliseconds() }, report: { log.deliver($0) })

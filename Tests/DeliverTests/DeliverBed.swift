@@ -64,7 +64,6 @@ final class DeliverBed {
     configure(&options)
     let tokens = ProviderTokenSource(
       keyID: "KEYKEYKEY1", teamID: "TEAMTEAM01", lifetime: .seconds(50 * 60),
-      base64URL: { Base64URL.encode($0) },
       sign: { _ in
         guard canSign.value.load(ordering: .relaxed) else { throw SigningRefused() }
         return [UInt8](repeating: 7, count: 64)

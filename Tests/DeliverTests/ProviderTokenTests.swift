@@ -18,7 +18,6 @@ import Testing
       monotonic: {
         UInt64(monotonic.milliseconds.load(ordering: .relaxed)) * 1_000_000
       },
-      base64URL: { String(decoding: $0, as: UTF8.self) },
       sign: { message in
         if fails { throw DeliverError(.signing, "no") }
         return Array("S\(message.count)".utf8)

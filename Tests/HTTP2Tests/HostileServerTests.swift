@@ -1,5 +1,6 @@
 import HTTP2
 import Testing
+import Text
 
 /// Servers that do what no library would: bytes made by hand.
 @Suite struct HostileServerTests {
@@ -191,7 +192,7 @@ import Testing
   }
 
   @Test func randomBytesNeverTrap() throws {
-    var random = Seeded(state: 42)
+    var random = SplitMix64(seed: 42)
     for _ in 0..<2000 {
       let bytes = (0..<Int.random(in: 1...200, using: &random)).map { _ in
         UInt8.random(in: .min ... .max, using: &random)

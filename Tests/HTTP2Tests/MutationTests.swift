@@ -1,10 +1,11 @@
 import HTTP2
 import Testing
+import Text
 
 /// Real conversations with bytes of the server (or the client) changed, dropped or doubled: the
 /// session reports each slot once at most and never traps.
 @Suite struct MutationTests {
-  private func conversation(mutating random: inout Seeded, atServer: Bool) throws {
+  private func conversation(mutating random: inout SplitMix64, atServer: Bool) throws {
     let wire = try Wire()
     let body = [UInt8](repeating: 0x7b, count: 200)
     let bytes = UnsafeMutableRawBufferPointer.allocate(byteCount: 200, alignment: 1)
@@ -37,7 +38,7 @@ import Testing
     #expect(wire.client.openStreams == submitted - wire.recorder.closedCount)
   }
 
-  private func mutate(_ bytes: [UInt8], _ random: inout Seeded) -> [UInt8] {
+  private func mutate(_ bytes: [UInt8], _ random: inout SplitMix64) -> [UInt8] {
     guard Int.random(in: 0..<8, using: &random) == 0, !bytes.isEmpty else { return bytes }
     var changed = bytes
     let place = Int.random(in: 0..<bytes.count, using: &random)
@@ -55,7 +56,7 @@ import Testing
   @Test(arguments: [true, false])
   func mutatedBytesNeverTrap(atServer: Bool) throws {
     for seed in 0..<1500 {
-      var random = Seeded(state: UInt64(seed))
+      var random = SplitMix64(seed: UInt64(seed))
       try conversation(mutating: &random, atServer: atServer)
     }
   }

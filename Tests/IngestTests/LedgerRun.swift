@@ -1,5 +1,6 @@
 import Ingest
 import Kafka
+import Text
 
 /// The ledger beside a model that keeps everything: what was read and what is done in each
 /// assignment.
@@ -32,7 +33,7 @@ struct LedgerRun {
   private(set) var complaints: [String] = []
   private(set) var commits = 0
 
-  mutating func step(_ random: inout SeededRandom) {
+  mutating func step(_ random: inout SplitMix64) {
     let partition = partitions[Int.random(in: 0..<3, using: &random)]
     switch Int.random(in: 0..<200, using: &random) {
     case 0..<4: assign(partition)

@@ -1,6 +1,7 @@
 import Ingest
 import Kafka
 import Testing
+import Text
 
 @Suite struct OffsetLedgerTests {
   private let one = KafkaPartition(topic: "t", partition: 1)
@@ -195,7 +196,7 @@ import Testing
   // MARK: random orders against a naive model
 
   @Test(arguments: 0..<40 as Range<UInt64>) func randomOrders(seed: UInt64) {
-    var random = SeededRandom(seed: seed)
+    var random = SplitMix64(seed: seed)
     var run = LedgerRun()
     for _ in 0..<2_000 { run.step(&random) }
     run.finishAll()

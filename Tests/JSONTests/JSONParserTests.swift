@@ -1,5 +1,6 @@
 import JSON
 import Testing
+import Text
 
 private func parse(
   _ text: String, maximumBytes: Int = 1_000_000, maximumDepth: Int = 32
@@ -141,7 +142,7 @@ private func isValid(_ bytes: [UInt8]) -> Bool { bytes.withUnsafeBytes { JSONChe
   }
 
   @Test func survivesRandomBytes() {
-    var generator = SplitMix(state: 42)
+    var generator = SplitMix64(seed: 42)
     let alphabet = Array(#"{}[]":,\u0aé 1e-.tfn"#.utf8) + [0x00, 0xFF, 0xC3]
     for _ in 0..<20_000 {
       let count = Int(generator.next() % 24)
@@ -149,18 +150,5 @@ private func isValid(_ bytes: [UInt8]) -> Bool { bytes.withUnsafeBytes { JSONChe
       if isValid(bytes) { #expect(failure(of: bytes) == nil) }
       if failure(of: bytes) != nil { #expect(!isValid(bytes)) }
     }
-  }
-}
-
-/// A seeded generator, so that a failure can be repeated.
-private struct SplitMix {
-  var state: UInt64
-
-  mutating func next() -> UInt64 {
-    state &+= 0x9E37_79B9_7F4A_7C15
-    var mixed = state
-    mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
-    mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
-    return mixed ^ (mixed >> 31)
   }
 }

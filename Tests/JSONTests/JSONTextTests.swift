@@ -1,5 +1,6 @@
 import JSON
 import Testing
+import Text
 
 @Suite struct JSONTextTests {
   @Test func writesCompactly() {
@@ -13,9 +14,9 @@ import Testing
 
   @Test func escapesStrings() {
     #expect(
-      JSONText.quoted("a\"b\\c\n\r\t\u{0}\u{1F}\u{7F}é😀/")
+      JSONString.quoted("a\"b\\c\n\r\t\u{0}\u{1F}\u{7F}é😀/")
         == ##""a\"b\\c\n\r\t\u0000\u001f\u007fé😀/""##)
-    #expect(JSONText.quoted("\u{2028}\u{2029}") == #""\u2028\u2029""#)
+    #expect(JSONString.quoted("\u{2028}\u{2029}") == #""\u2028\u2029""#)
   }
 
   @Test func writesNullForWhatJSONCannotSay() {

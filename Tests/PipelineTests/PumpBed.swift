@@ -37,7 +37,7 @@ final class PumpBed: Sendable {
       redis: RedisOptions(), keyspace: Keyspace(), expand: ExpandOptions(),
       record: RecordOptions(), deliver: DeliverOptions(wallClock: { 0 }), templates: [],
       providerTokens: ProviderTokenSource(
-        keyID: "", teamID: "", lifetime: .seconds(3000), base64URL: { _ in "" }, sign: { $0 }),
+        keyID: "", teamID: "", lifetime: .seconds(3000), sign: { $0 }),
       log: Log(LogOptions(level: .debug, format: .json), sink: sink))
     options.whenFailed = { [said] in said.append($0) }
     options.revokeTimeout = revokeTimeout

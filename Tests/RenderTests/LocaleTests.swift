@@ -1,4 +1,5 @@
 import Testing
+import Text
 
 @testable import Render
 
@@ -80,7 +81,7 @@ struct LocaleTests {
   @Test("The cache tells locales apart that fall on the same place, or share their words")
   func cache() {
     let cache = LocaleCache()
-    var random = SeededRandom(seed: 7)
+    var random = SplitMix64(seed: 7)
     let letters = Array("abehjknrstz-ASU_01".utf8)
     for _ in 0..<20_000 {
       let locale = (0..<Int.random(in: 0...20, using: &random)).map { _ in
@@ -105,20 +106,5 @@ struct LocaleTests {
       let expected = table.names.firstIndex(of: locale) ?? 0
       if index != expected { Issue.record("\(bytes) gets \(table.names[index])") }
     }
-  }
-}
-
-/// SplitMix64: the same numbers for the same seed.
-struct SeededRandom: RandomNumberGenerator {
-  private var state: UInt64
-
-  init(seed: UInt64) { state = seed }
-
-  mutating func next() -> UInt64 {
-    state &+= 0x9E37_79B9_7F4A_7C15
-    var mixed = state
-    mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
-    mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
-    return mixed ^ (mixed >> 31)
   }
 }

@@ -1,5 +1,6 @@
 import Model
 import Testing
+import Text
 
 @testable import Render
 
@@ -55,7 +56,7 @@ struct TextTests {
 
   @Test("Random bytes are repaired as String repairs them", arguments: [1, 2, 3, 4] as [UInt64])
   func randomBytes(_ seed: UInt64) throws {
-    var random = SeededRandom(seed: seed)
+    var random = SplitMix64(seed: seed)
     let interesting: [UInt8] = [
       0x00, 0x1F, 0x20, 0x22, 0x5C, 0x61, 0x7F, 0x80, 0x8F, 0x90, 0x9F, 0xA0, 0xBF, 0xC1, 0xC2,
       0xE0,
@@ -118,7 +119,7 @@ struct TextTests {
 
   @Test("Random people in random pages", arguments: [11, 12, 13] as [UInt64])
   func randomPages(_ seed: UInt64) throws {
-    var random = SeededRandom(seed: seed)
+    var random = SplitMix64(seed: seed)
     let prepared = try Samples.prepare()
     for _ in 0..<40 {
       let people = (0..<Int.random(in: 0...20, using: &random)).map { index in

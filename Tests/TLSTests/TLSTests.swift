@@ -1,6 +1,7 @@
 import Glibc
 import TLS
 import Testing
+import Text
 
 @Suite struct TLSTests {
   @Test func shakesHandsAndCarriesBytesBothWays() throws {
@@ -121,18 +122,6 @@ import Testing
   @Test(arguments: ["", "-----BEGIN CERTIFICATE-----", "-----BEGIN PRIVATE KEY-----\nAA\n"])
   func refusesWhatIsNoKey(pem: String) {
     #expect(throws: TLSError.self) { _ = try ES256Key(pem: pem) }
-  }
-
-  @Test(arguments: [[], [0], [0xFF, 0xFE], [1, 2, 3], Array(0...255)] as [[UInt8]])
-  func base64RoundTrips(bytes: [UInt8]) {
-    let text = Base64URL.encode(bytes)
-    #expect(!text.contains("=") && !text.contains("+") && !text.contains("/"))
-    #expect(Base64URL.decode(text.utf8) == bytes)
-  }
-
-  @Test(arguments: ["A", "AB=", "A+", "AB\n", "AAAAA", "AB"])
-  func base64RefusesWhatItNeverWrites(text: String) {
-    #expect(Base64URL.decode(text.utf8) == nil)
   }
 }
 

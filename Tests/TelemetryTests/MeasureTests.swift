@@ -1,5 +1,6 @@
 import Foundation
 import Testing
+import Text
 
 @testable import Telemetry
 
@@ -74,21 +75,9 @@ import Testing
 }
 
 @Suite struct HistogramTests {
-  /// SplitMix64, seeded.
-  private struct Numbers {
-    var state: UInt64
-    mutating func next() -> UInt64 {
-      state &+= 0x9E37_79B9_7F4A_7C15
-      var z = state
-      z = (z ^ (z >> 30)) &* 0xBF58_476D_1CE4_E5B9
-      z = (z ^ (z >> 27)) &* 0x94D0_49BB_1331_11EB
-      return z ^ (z >> 31)
-    }
-  }
-
   @Test(arguments: [1, 2, 3, 4, 5, 6, 7, 8])
   func percentilesAreWithinTheStatedError(seed: UInt64) throws {
-    var numbers = Numbers(state: seed)
+    var numbers = SplitMix64(seed: seed)
     var histogram = Histogram()
     var exact: [UInt64] = []
     for _ in 0..<(Int(seed) * 700) {

@@ -106,9 +106,9 @@ struct ImportRules {
         broken.append("only \(importer) may import \(library)")
       }
     }
-    for pure in ["Model", "Keyspace", "Telemetry"]
-    where manifest[pure]?.dependencies != [] {
-      broken.append("\(pure) is pure")
+    for pure in ["Text", "Model", "Keyspace", "Telemetry", "Terminal"] {
+      guard let target = manifest[pure] else { continue }
+      if !target.dependencies.isSubset(of: ["Text"]) { broken.append("\(pure) is pure") }
     }
     return broken
   }

@@ -1,4 +1,5 @@
 import EventLoop
+import Text
 
 /// The provider token of one team key, shared by all lanes of a worker: Apple answers 429 when a
 /// connection sees more than one new token within 20 minutes, and 403 when one is older than an
@@ -24,7 +25,6 @@ package final class ProviderTokenSource: Sendable {
   private let teamID: String
   private let lifetimeMilliseconds: Int64
   private let sign: @Sendable ([UInt8]) throws -> [UInt8]
-  private let base64URL: @Sendable ([UInt8]) -> String
   private let monotonic: @Sendable () -> UInt64
   private let state = ThreadLock(State())
 
@@ -35,7 +35,6 @@ package final class ProviderTokenSource: Sendable {
   package init(
     keyID: String, teamID: String, lifetime: Duration,
     monotonic: @escaping @Sendable () -> UInt64 = { EventLoop.monotonicNanoseconds() },
-    base64URL: @escaping @Sendable ([UInt8]) -> String,
     sign: @escaping @Sendable ([UInt8]) throws -> [UInt8]
   ) {
     self.keyID = keyID
@@ -44,7 +43,6 @@ package final class ProviderTokenSource: Sendable {
     lifetimeMilliseconds = bounded.components.seconds * 1000
     self.monotonic = monotonic
     self.sign = sign
-    self.base64URL = base64URL
   }
 
   /// The token to use at `now` (ms since 1970): a new one when there is none or it has come of age,
@@ -95,7 +93,7 @@ package final class ProviderTokenSource: Sendable {
   private func make(now: Int64) throws -> ProviderToken {
     let header = #"{"alg":"ES256","kid":"\#(keyID)"}"#
     let claims = #"{"iss":"\#(teamID)","iat":\#(now / 1000)}"#
-    let message = base64URL(Array(header.utf8)) + "." + base64URL(Array(claims.utf8))
+    let message = Base64URL.encode(Array(header.utf8)) + "." + Base64URL.encode(Array(claims.utf8))
     let signature: [UInt8]
     do {
       signature = try sign(Array(message.utf8))
@@ -104,7 +102,7 @@ package final class ProviderTokenSource: Sendable {
         .signing, "the provider token cannot be signed: check apns.key_file", cause: "\(error)")
     }
     return ProviderToken(
-      authorization: "bearer " + message + "." + base64URL(signature), issuedAt: now)
+      authorization: "bearer " + message + "." + Base64URL.encode(signature), issuedAt: now)
   }
 }
 

@@ -1,6 +1,7 @@
 import JSON
 import Keyspace
 import Model
+import Text
 
 /// A segment as a record of the segments or the stragglers topic: the event's own document and
 /// which of its followers. Written and read by workers only. Its event was validated when it was
@@ -21,7 +22,7 @@ package enum SegmentRecord {
     case .shard(let index, let generation):
       value += Array(#","shard":\#(index),"generation":\#(generation)"#.utf8)
     case .plain(let key):
-      value += Array(#","plain":\#(JSONText.quoted(key))"#.utf8)
+      value += Array(#","plain":\#(JSONString.quoted(key))"#.utf8)
     case .stragglers(let list): value += StragglerRecord.members(list)
     }
     value += Array(#","segments":\#(segment.count)}"#.utf8)

@@ -1,6 +1,7 @@
 import JSON
 import Keyspace
 import Model
+import Text
 
 /// The stragglers' part of a segment record. A push is an array: user, member, tries, losses,
 /// refusals, and whether it may have arrived.
@@ -64,11 +65,11 @@ package enum StragglerRecord {
   static func members(_ list: StragglerList) -> [UInt8] {
     let pushes = list.pushes.map { push in
       let history = push.history
-      return "[\(JSONText.quoted(push.user)),\(JSONText.quoted(push.member)),\(history.tries),"
+      return "[\(JSONString.quoted(push.user)),\(JSONString.quoted(push.member)),\(history.tries),"
         + "\(history.losses),\(history.refusals),\(history.mayHaveArrived)]"
     }
     return Array(
-      (#","id":\#(JSONText.quoted(list.id)),"parent":\#(JSONText.quoted(list.parent)),"#
+      (#","id":\#(JSONString.quoted(list.id)),"parent":\#(JSONString.quoted(list.parent)),"#
         + #""stragglers":[\#(pushes.joined(separator: ","))]"#).utf8)
   }
 

@@ -1,3 +1,5 @@
+import Text
+
 /// Makes one line of bytes of a message and its fields. Whatever they hold, the result is one
 /// line, valid UTF-8 (in JSON: one valid object without duplicate names), scrubbed, and at most
 /// `maximumLineBytes` long.
@@ -144,8 +146,7 @@ struct LineWriter {
         line += UTF8.encode(scalar) ?? UTF8.encodedReplacementCharacter
         return
       }
-      let hex = String(scalar.value, radix: 16)
-      line += ("\\u" + String(repeating: "0", count: 4 - hex.count) + hex).utf8
+      line += JSONString.unicodeEscape(scalar).utf8
     }
   }
 

@@ -1,7 +1,12 @@
 import Glibc
+import Text
 
 /// The time of day. May jump; for what people and other machines read.
 package enum WallClock {
+  /// The years 0 and 9999: four digits.
+  private static let earliest: Int64 = -62_167_219_200_000
+  private static let latest: Int64 = 253_402_300_799_999
+
   /// Milliseconds since 1970 (CLOCK_REALTIME).
   package static func nowMilliseconds() -> Int64 {
     var time = timespec()
@@ -12,8 +17,10 @@ package enum WallClock {
   /// RFC 3339 in UTC with milliseconds: `2026-11-21T08:00:00.123Z`. Years outside 0…9999 are held
   /// at the ends.
   package static func rfc3339(_ milliseconds: Int64) -> String {
-    let moment = CivilTime(milliseconds: milliseconds)
-    return String(unsafeUninitializedCapacity: CivilTime.length) { moment.write(to: $0) }
+    let moment = CivilTime(milliseconds: min(max(milliseconds, earliest), latest))
+    return String(unsafeUninitializedCapacity: CivilTime.rfc3339Length) {
+      moment.writeRFC3339(to: $0)
+    }
   }
 }
 
@@ -29,31 +36,10 @@ package enum MonotonicClock {
   }
 }
 
-/// A moment as year, month, day and time in UTC, by Howard Hinnant's `civil_from_days`.
-struct CivilTime {
-  static let length = 24
-  private let year, month, day, millisecondOfDay: Int
+extension CivilTime {
+  fileprivate static let rfc3339Length = 24
 
-  private static let earliest: Int64 = -62_167_219_200_000
-  private static let latest: Int64 = 253_402_300_799_999
-
-  init(milliseconds: Int64) {
-    let milliseconds = Int(min(max(milliseconds, Self.earliest), Self.latest))
-    let millisecondOfDay = (milliseconds % 86_400_000 + 86_400_000) % 86_400_000
-    // Days since 0000-03-01: years then end with their leap day.
-    let days = (milliseconds - millisecondOfDay) / 86_400_000 + 719_468
-    let era = (days >= 0 ? days : days - 146_096) / 146_097
-    let dayOfEra = days - era * 146_097
-    let yearOfEra = (dayOfEra - dayOfEra / 1_460 + dayOfEra / 36_524 - dayOfEra / 146_096) / 365
-    let dayOfYear = dayOfEra - (365 * yearOfEra + yearOfEra / 4 - yearOfEra / 100)
-    let shifted = (5 * dayOfYear + 2) / 153
-    self.millisecondOfDay = millisecondOfDay
-    day = dayOfYear - (153 * shifted + 2) / 5 + 1
-    month = shifted < 10 ? shifted + 3 : shifted - 9
-    year = yearOfEra + era * 400 + (month <= 2 ? 1 : 0)
-  }
-
-  func write(to target: UnsafeMutableBufferPointer<UInt8>) -> Int {
+  fileprivate func writeRFC3339(to target: UnsafeMutableBufferPointer<UInt8>) -> Int {
     var position = 0
     func put(_ value: Int, digits: Int, then separator: Unicode.Scalar) {
       var rest = value
@@ -67,10 +53,10 @@ struct CivilTime {
     put(year, digits: 4, then: "-")
     put(month, digits: 2, then: "-")
     put(day, digits: 2, then: "T")
-    put(millisecondOfDay / 3_600_000, digits: 2, then: ":")
-    put(millisecondOfDay / 60_000 % 60, digits: 2, then: ":")
-    put(millisecondOfDay / 1_000 % 60, digits: 2, then: ".")
-    put(millisecondOfDay % 1_000, digits: 3, then: "Z")
+    put(hour, digits: 2, then: ":")
+    put(minute, digits: 2, then: ":")
+    put(second, digits: 2, then: ".")
+    put(millisecond, digits: 3, then: "Z")
     return position
   }
 }

@@ -3,6 +3,7 @@ import Ingest
 import JSON
 import Keyspace
 import Model
+import Text
 
 /// One line of an import: a user with profile, devices and follows.
 struct ImportRow {
@@ -155,7 +156,7 @@ struct ImportRowReader {
     _ object: JSONObject, known: [String], in place: String
   ) throws(ImportRow.Refusal) {
     for member in object.members where !known.contains(member.name) {
-      let name = JSONText.quoted(String(member.name.prefix(64)))
+      let name = JSONString.quoted(String(member.name.prefix(64)))
       throw ImportRow.Refusal(
         "\(place) has no member \(name): it has \(known.joined(separator: ", "))")
     }

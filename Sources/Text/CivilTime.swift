@@ -1,0 +1,31 @@
+/// A moment as year, month, day and time of UTC, by Howard Hinnant's `civil_from_days`; exact for
+/// every moment that 64 bits of milliseconds name, the years before 1970 included.
+package struct CivilTime: Sendable, Equatable {
+  package let year: Int
+  package let month: Int
+  package let day: Int
+  package let millisecondOfDay: Int
+
+  package var hour: Int { millisecondOfDay / 3_600_000 }
+  package var minute: Int { millisecondOfDay / 60_000 % 60 }
+  package var second: Int { millisecondOfDay / 1_000 % 60 }
+  package var millisecond: Int { millisecondOfDay % 1_000 }
+
+  /// - Parameter milliseconds: since 1970.
+  package init(milliseconds: Int64) {
+    let sinceMidnight = Int(milliseconds % 86_400_000)
+    let millisecondOfDay = sinceMidnight < 0 ? sinceMidnight + 86_400_000 : sinceMidnight
+    let daysSince1970 = Int(milliseconds / 86_400_000) - (sinceMidnight < 0 ? 1 : 0)
+    // Days since 0000-03-01: years then end with their leap day.
+    let days = daysSince1970 + 719_468
+    let era = (days >= 0 ? days : days - 146_096) / 146_097
+    let dayOfEra = days - era * 146_097
+    let yearOfEra = (dayOfEra - dayOfEra / 1_460 + dayOfEra / 36_524 - dayOfEra / 146_096) / 365
+    let dayOfYear = dayOfEra - (365 * yearOfEra + yearOfEra / 4 - yearOfEra / 100)
+    let shifted = (5 * dayOfYear + 2) / 153
+    self.millisecondOfDay = millisecondOfDay
+    day = dayOfYear - (153 * shifted + 2) / 5 + 1
+    month = shifted < 10 ? shifted + 3 : shifted - 9
+    year = yearOfEra + era * 400 + (month <= 2 ? 1 : 0)
+  }
+}
