@@ -1,5 +1,6 @@
 import Synchronization
 import Testing
+import Text
 
 @testable import Deliver
 
@@ -27,9 +28,15 @@ import Testing
   @Test func writesHeaderAndClaims() throws {
     let token = try source().token(now: Self.start)
     let text = String(decoding: Array(token.authorization.bytes), as: UTF8.self)
-    #expect(
-      text.hasPrefix(
-        #"bearer {"alg":"ES256","kid":"KEYKEYKEY1"}.{"iss":"TEAMTEAM01","iat":1700000000}.S"#))
+    #expect(text.hasPrefix("bearer "))
+    let parts = text.dropFirst("bearer ".count).split(separator: ".").map { part in
+      Base64URL.decode(part.utf8).map { String(decoding: $0, as: UTF8.self) }
+    }
+    #expect(parts.count == 3)
+    #expect(parts.first == #"{"alg":"ES256","kid":"KEYKEYKEY1"}"#)
+    #expect(parts.dropFirst().first == #"{"iss":"TEAMTEAM01","iat":1700000000}"#)
+    // What was signed is both parts as they are sent, and the dot between them.
+    #expect(parts.last == "S\(text.lastIndex(of: ".").map { text[..<$0].utf8.count - 7 } ?? 0)")
   }
 
   @Test func keepsATokenUntilItComesOfAge() throws {

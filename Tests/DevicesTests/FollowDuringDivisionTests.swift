@@ -1,4 +1,5 @@
 import Keyspace
+import LocalStack
 import Redis
 import Synchronization
 import Testing

@@ -1,18 +1,19 @@
 import EventLoop
-import LocalStack
 import Redis
 
-/// A real redis-server and a client of it on a loop of its own.
-final class RedisFixture: Sendable {
-  let server: RedisServerProcess
+/// A real redis-server and a client of it on a loop of its own, for tests.
+package final class RedisFixture: Sendable {
+  package let server: RedisServerProcess
   private let loop = EventLoop(name: "fixture")
 
-  init(isDurable: Bool = false) throws { server = try RedisServerProcess(isDurable: isDurable) }
+  package init(isDurable: Bool = false) throws {
+    server = try RedisServerProcess(isDurable: isDurable)
+  }
 
   deinit { loop.stop() }
 
   /// Runs `body` on the loop with a client that is closed afterwards.
-  func run<T: Sendable>(
+  package func run<T: Sendable>(
     commandTimeout: Duration = .seconds(10), maximumReplyBytes: Int = 64 << 20,
     _ body: @Sendable (RedisClient) async throws -> T
   ) async throws -> T {
@@ -31,13 +32,13 @@ final class RedisFixture: Sendable {
 
 extension RedisClient {
   /// The text of a command's reply; integers in decimal, nil for null and for arrays.
-  func ask(_ command: String...) async throws -> String? {
+  package func ask(_ command: String...) async throws -> String? {
     let replies = try await execute(RedisPipeline(command))
     if let error = replies[0].error { throw error }
     return replies[0].integer.map { String($0) } ?? replies[0].text
   }
 
-  func table(_ key: String) async throws -> [String: String] {
+  package func table(_ key: String) async throws -> [String: String] {
     try await execute(RedisPipeline(["HGETALL", key]))[0].dictionary ?? [:]
   }
 }
