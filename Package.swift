@@ -188,7 +188,7 @@ let testTargets: [Target] = [
       "APNsSimulator", "Deliver", "Devices", "Kafka", "Pipeline", "Record", "TestBed",
       "LocalStack", "fanfare",
     ]),
-  tests("CommandTests", ["JSON", "Terminal", "LocalStack", "fanfare"]),
+  tests("CommandTests", ["fanfare", "JSON", "Kafka", "LocalStack", "Terminal"]),
   tests("TidyTests", []),
 ]
 

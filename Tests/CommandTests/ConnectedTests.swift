@@ -112,8 +112,8 @@ import Testing
 
   /// As where the port is all that is forwarded: from another machine, or into a container.
   @Test func clientsOfABrokerStayAtThePortThatItIsGiven() async throws {
-    let directory = try TemporaryDirectory()
-    let port = try FreePort.find()
+    let directory = try ScratchDirectory()
+    let port = try LocalPort.findFree()
     let broker = try start(["broker", "--port", "\(port)", "--topics", "t:4"], in: directory)
     defer { broker.process.stop() }
     var options = KafkaOptions(bootstrapServers: "127.0.0.1:\(port)")
