@@ -91,9 +91,15 @@ let rooms: [Target] = [
       "Model", "Keyspace", "Telemetry", "EventLoop", "Redis", "Kafka", "Ingest", "Expand",
       "Render", "Deliver", "Record",
     ]),
-  room("Devices", ["Keyspace", "Model", "Redis", "Text"]),
+  room("Devices", ["JSON", "Keyspace", "Model", "Redis", "Text"]),
   room("APNsSimulator", ["EventLoop", "HTTP2", "JSON", "Text", "TLS", "Transport"]),
   room("Settings", ["JSON", "Text", "YAML"]),
+  room(
+    "Checks",
+    [
+      "Assembly", "Deliver", "EventLoop", "HTTP2", "JSON", "Kafka", "Keyspace", "Model", "Redis",
+      "Settings", "Telemetry", "Terminal", "Transport",
+    ]),
   room(
     "LocalStack",
     [
@@ -118,7 +124,7 @@ let programs: [Target] = [
   program(
     "fanfare",
     [
-      "APNsSimulator", "Assembly", "Benchmarks", "CLinux", "Deliver", "Devices", "EventLoop",
+      "APNsSimulator", "Assembly", "Benchmarks", "Checks", "CLinux", "Devices", "EventLoop",
       "HTTP2", "Ingest", "JSON", "Kafka", "Keyspace", "LocalStack", "Model", "Pipeline", "Redis",
       "Render", "Settings", "Telemetry", "Terminal", "Text", "TLS", "Transport", "YAML",
     ])
@@ -156,6 +162,7 @@ let testTargets: [Target] = [
   tests("DeliverTests", ["Deliver", "EventLoop", "HTTP2", "Model", "Text", "TLS", "Transport"]),
   tests("RecordTests", ["Keyspace", "LocalStack", "Model", "Record", "Redis"]),
   tests("DevicesTests", ["Devices", "Keyspace", "LocalStack", "Model", "Redis"]),
+  tests("ChecksTests", ["Checks", "Settings", "Terminal"]),
   tests("LocalStackTests", ["EventLoop", "LocalStack"]),
   tests("BenchmarksTests", ["Benchmarks", "LocalStack"]),
   tests("SettingsTests", ["Settings", "YAML", "LocalStack"]),

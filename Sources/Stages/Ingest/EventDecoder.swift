@@ -1,6 +1,7 @@
 import JSON
 import Keyspace
 import Model
+import Text
 
 /// From a parsed document to a validated event. `Config/event.schema.json` says the same in JSON
 /// Schema; what it cannot say (bytes instead of characters, the total of values, what an id may end

@@ -2,6 +2,7 @@ import Assembly
 import EventLoop
 import Redis
 import Settings
+import Terminal
 
 enum CommandLoop {
   /// Lends a client of the Redis that the settings name, which answers.

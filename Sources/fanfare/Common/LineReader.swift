@@ -1,4 +1,5 @@
 import Glibc
+import Terminal
 
 /// A file or standard input, read line by line; memory is bounded by the longest line allowed.
 struct LineReader: ~Copyable {

@@ -7,6 +7,7 @@ import Model
 import Redis
 import Telemetry
 import Terminal
+import Text
 
 /// `device restore`: gives back what was set aside after Apple's refusals.
 enum DeviceRestore {

@@ -16,7 +16,7 @@ enum KafkaChecks {
       information = try KafkaAdmin(Assembly.kafkaOptions(settings), log: { _ in })
         .metadata(topics: names, timeout: timeout)
     } catch {
-      let isOurs = CommandFailure.code(of: error) == .config
+      let isOurs = [.configuration, .authentication, .authorization].contains(error.code)
       list.problem(area, isOurs ? .configuration : .dependency, error.description)
       return
     }

@@ -1,5 +1,6 @@
 import EventLoop
 import Kafka
+import LocalStack
 import Terminal
 import Transport
 

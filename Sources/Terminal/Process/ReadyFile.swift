@@ -3,17 +3,17 @@ import Synchronization
 
 /// A file that is there as long as something is true, for probes and scripts. What an earlier
 /// process left behind when it was killed goes at once. Called from any thread.
-final class ReadyFile: Sendable {
+package final class ReadyFile: Sendable {
   private let path: String
   private let hasEnded = Mutex(false)
 
-  init(_ path: String) {
+  package init(_ path: String) {
     self.path = path
     unlink(path)
   }
 
   /// What went wrong, or nil. Nothing after `end`.
-  func appear() -> String? {
+  package func appear() -> String? {
     hasEnded.withLock { hasEnded in
       if hasEnded { return nil }
       let descriptor = open(path, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o644)
@@ -23,10 +23,10 @@ final class ReadyFile: Sendable {
     }
   }
 
-  func disappear() { hasEnded.withLock { if !$0 { unlink(path) } } }
+  package func disappear() { hasEnded.withLock { if !$0 { unlink(path) } } }
 
   /// It goes and does not come back.
-  func end() {
+  package func end() {
     hasEnded.withLock { hasEnded in
       if !hasEnded { unlink(path) }
       hasEnded = true

@@ -1,6 +1,6 @@
 import Testing
 
-@testable import fanfare
+@testable import LocalStack
 
 /// What the embedded broker's forwarder changes in what passes, and what not.
 @Suite struct BrokerAddressesTests {

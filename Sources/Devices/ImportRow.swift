@@ -1,35 +1,38 @@
-import Devices
-import Ingest
 import JSON
 import Keyspace
 import Model
 import Text
 
 /// One line of an import: a user with profile, devices and follows.
-struct ImportRow {
-  let user: String
+package struct ImportRow {
+  package let user: String
   /// A row knows one time of binding: there is one for each time that the devices name.
-  let rows: [AudienceRow]
-  let follows: [String]
+  package let rows: [AudienceRow]
+  package let follows: [String]
 
-  struct Refusal: Error {
-    let reason: String
-    init(_ reason: String) { self.reason = reason }
+  package struct Refusal: Error {
+    package let reason: String
+    package init(_ reason: String) { self.reason = reason }
   }
 
   /// 1,000 devices with long tokens take about 600 KiB.
-  static let maximumBytes = 1 << 20
-  static let maximumFollows = 10_000
+  package static let maximumBytes = 1 << 20
+  package static let maximumFollows = 10_000
 }
 
 /// Reads rows strictly: a member that nobody knows is a mistake, not something to pass over.
-struct ImportRowReader {
+package struct ImportRowReader {
   /// For devices that do not name their app.
-  let defaultTopic: String?
+  package let defaultTopic: String?
   /// For devices that do not say when they were bound, ms since 1970.
-  let now: Int64
+  package let now: Int64
 
-  func read(_ line: [UInt8]) throws(ImportRow.Refusal) -> ImportRow {
+  package init(defaultTopic: String?, now: Int64) {
+    self.defaultTopic = defaultTopic
+    self.now = now
+  }
+
+  package func read(_ line: [UInt8]) throws(ImportRow.Refusal) -> ImportRow {
     let value: JSONValue
     do {
       value = try JSONValue.parse(line, maximumBytes: ImportRow.maximumBytes, maximumDepth: 8)

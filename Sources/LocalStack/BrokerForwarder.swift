@@ -3,7 +3,7 @@ import Transport
 
 /// A second port for a Kafka broker of this machine: hands on what comes to it, both ways, and has
 /// clients told that the broker is there. Confined to its loop.
-final class BrokerForwarder {
+package final class BrokerForwarder {
   private let broker: Endpoint
   private let port: Int
   private let loop: EventLoop
@@ -13,7 +13,7 @@ final class BrokerForwarder {
   /// Two descriptors each, and a client has two or three connections.
   private static let maximumRelays = 256
 
-  init(port: Int, to broker: Endpoint, loop: EventLoop) throws(TransportError) {
+  package init(port: Int, to broker: Endpoint, loop: EventLoop) throws(TransportError) {
     self.broker = broker
     self.port = port
     self.loop = loop
@@ -22,7 +22,7 @@ final class BrokerForwarder {
     }
   }
 
-  func close() {
+  package func close() {
     listener?.close()
     for relay in Array(relays.values) { relay.close() }
   }
@@ -43,14 +43,14 @@ private final class Relay: ConnectionDelegate {
   /// A side that takes nothing does not fill our memory. An answer of Kafka's has 50 MiB at most.
   private static let maximumBytes = 64 << 20
 
-  var whenClosed: () -> Void = {}
+  package var whenClosed: () -> Void = {}
   private let client: Connection
   private var server: Connection?
   private var addresses: BrokerAddresses
   /// One side has closed; the other still gets what was said.
   private var isEnding = false
 
-  init(_ client: Connection, to broker: Endpoint, shownAs port: Int, loop: EventLoop) {
+  package init(_ client: Connection, to broker: Endpoint, shownAs port: Int, loop: EventLoop) {
     self.client = client
     addresses = BrokerAddresses(host: broker.host, port: broker.port, shownAs: port)
     let server = Connection(
@@ -59,16 +59,16 @@ private final class Relay: ConnectionDelegate {
     server.connect()
   }
 
-  func close() {
+  package func close() {
     client.close()
     server?.close()
     server = nil
     whenClosed()
   }
 
-  func connectionOpened(_ connection: Connection) {}
+  package func connectionOpened(_ connection: Connection) {}
 
-  func connection(_ connection: Connection, received bytes: UnsafeRawBufferPointer) {
+  package func connection(_ connection: Connection, received bytes: UnsafeRawBufferPointer) {
     let isClient = connection === client
     guard let other = isClient ? server : client else { return }
     guard other.pendingBytes + bytes.count <= Self.maximumBytes else { return close() }
@@ -80,11 +80,11 @@ private final class Relay: ConnectionDelegate {
     }
   }
 
-  func connectionDrained(_ connection: Connection) {
+  package func connectionDrained(_ connection: Connection) {
     if isEnding { close() }
   }
 
-  func connectionClosed(_ connection: Connection, error: TransportError?) {
+  package func connectionClosed(_ connection: Connection, error: TransportError?) {
     let other = connection === client ? server : client
     guard !isEnding, error == nil, let other, other.isOpen, other.pendingBytes > 0 else {
       return close()

@@ -7,7 +7,7 @@ import Synchronization
 /// By handlers, not by blocking: signals go to any thread that does not block them, and who makes
 /// the threads of a process (the Swift runtime, librdkafka) is not ours to say. A child that is
 /// started gets the default back by itself.
-final class StopSignals: Sendable {
+package final class StopSignals: Sendable {
   private struct State {
     var isRaised = false
     var actions: [@Sendable () -> Void] = []
@@ -16,10 +16,10 @@ final class StopSignals: Sendable {
   private let state = Mutex(State())
   /// The process's own, from `catchAll` on.
   private static let caught = Mutex<StopSignals?>(nil)
-  static var current: StopSignals? { caught.withLock { $0 } }
+  package static var current: StopSignals? { caught.withLock { $0 } }
   /// Can be read from the first signal on, for whoever waits with poll(2); -1 where there is no
   /// pipe left. Open for the process's life.
-  let descriptor: Int32
+  package let descriptor: Int32
   private let writeEnd: Int32
   /// Where the handlers write, for all of the process's life; -1 before the first `catchAll`.
   fileprivate static let mailbox = Atomic<Int32>(-1)
@@ -31,7 +31,7 @@ final class StopSignals: Sendable {
   }
 
   /// Catches the signals from now on. Once in a process's life.
-  static func catchAll() -> StopSignals {
+  package static func catchAll() -> StopSignals {
     let signals = StopSignals()
     caught.withLock { $0 = signals }
     var ends: [Int32] = [-1, -1]
@@ -55,20 +55,20 @@ final class StopSignals: Sendable {
     return signals
   }
 
-  var isRaised: Bool { state.withLock { $0.isRaised } }
+  package var isRaised: Bool { state.withLock { $0.isRaised } }
 
   /// As if a signal had come: who waits goes on.
-  func raise() { raised() }
+  package func raise() { raised() }
 
   /// Suspends until the first signal; returns at once after it.
-  func wait() async {
+  package func wait() async {
     await withCheckedContinuation { continuation in
       onFirst { continuation.resume() }
     }
   }
 
   /// Called from the signals' thread at the first one, or at once after it.
-  func onFirst(_ action: @escaping @Sendable () -> Void) {
+  package func onFirst(_ action: @escaping @Sendable () -> Void) {
     let isRaised = state.withLock { state in
       if !state.isRaised { state.actions.append(action) }
       return state.isRaised

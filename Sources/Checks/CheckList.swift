@@ -2,53 +2,53 @@ import Settings
 import Terminal
 
 /// One thing that was looked at.
-struct CheckItem: Sendable {
-  enum Status: String, Sendable { case ok, warning, problem, skipped }
+package struct CheckItem: Sendable {
+  package enum Status: String, Sendable { case ok, warning, problem, skipped }
 
   /// Who can mend it: whoever wrote the configuration, or whoever runs what it points to.
-  enum Blame: Sendable { case configuration, dependency }
+  package enum Blame: Sendable { case configuration, dependency }
 
   /// `configuration`, `templates`, `key`, `kafka`, `redis`, `apns`
-  let area: String
-  var status: Status
-  let blame: Blame
-  let place: String?
-  let key: String?
-  let message: String
-  let hint: String?
+  package let area: String
+  package var status: Status
+  package let blame: Blame
+  package let place: String?
+  package let key: String?
+  package let message: String
+  package let hint: String?
 }
 
 /// Everything that was looked at, in order.
-struct CheckList: Sendable {
-  private(set) var items: [CheckItem] = []
+package struct CheckList: Sendable {
+  package private(set) var items: [CheckItem] = []
   /// Warnings count as problems.
-  let deniesWarnings: Bool
+  package let deniesWarnings: Bool
 
-  init(deniesWarnings: Bool) { self.deniesWarnings = deniesWarnings }
+  package init(deniesWarnings: Bool) { self.deniesWarnings = deniesWarnings }
 
-  mutating func ok(_ area: String, _ message: String) {
+  package mutating func ok(_ area: String, _ message: String) {
     add(area, .ok, .configuration, message)
   }
 
-  mutating func skipped(_ area: String, _ message: String) {
+  package mutating func skipped(_ area: String, _ message: String) {
     add(area, .skipped, .configuration, message)
   }
 
-  mutating func warning(
+  package mutating func warning(
     _ area: String, _ blame: CheckItem.Blame, _ message: String, key: String? = nil,
     hint: String? = nil
   ) {
     add(area, deniesWarnings ? .problem : .warning, blame, message, key: key, hint: hint)
   }
 
-  mutating func problem(
+  package mutating func problem(
     _ area: String, _ blame: CheckItem.Blame, _ message: String, key: String? = nil,
     hint: String? = nil
   ) {
     add(area, .problem, blame, message, key: key, hint: hint)
   }
 
-  mutating func add(_ area: String, _ finding: SettingsFinding) {
+  package mutating func add(_ area: String, _ finding: SettingsFinding) {
     let isProblem = finding.severity == .problem || deniesWarnings
     items.append(
       CheckItem(
@@ -56,11 +56,11 @@ struct CheckList: Sendable {
         place: finding.place, key: finding.key, message: finding.message, hint: finding.hint))
   }
 
-  mutating func add(_ area: String, _ error: SettingsError) {
+  package mutating func add(_ area: String, _ error: SettingsError) {
     for problem in error.problems { add(area, problem) }
   }
 
-  mutating func append(_ other: CheckList) { items += other.items }
+  package mutating func append(_ other: CheckList) { items += other.items }
 
   private mutating func add(
     _ area: String, _ status: CheckItem.Status, _ blame: CheckItem.Blame, _ message: String,
@@ -74,11 +74,11 @@ struct CheckList: Sendable {
 
   // MARK: The verdict
 
-  var problems: Int { items.count { $0.status == .problem } }
-  var warnings: Int { items.count { $0.status == .warning } }
+  package var problems: Int { items.count { $0.status == .problem } }
+  package var warnings: Int { items.count { $0.status == .warning } }
 
   /// A configuration that is wrong comes first: waiting does not mend it.
-  var exitCode: ExitCode {
+  package var exitCode: ExitCode {
     let problems = items.filter { $0.status == .problem }
     if problems.contains(where: { $0.blame == .configuration }) { return .config }
     return problems.isEmpty ? .ok : .unavailable
@@ -87,7 +87,7 @@ struct CheckList: Sendable {
 
 /// The list for people and for scripts.
 extension CheckList {
-  func write(to console: Console) {
+  package func write(to console: Console) {
     var area = ""
     for item in items {
       if item.area != area {
@@ -105,7 +105,7 @@ extension CheckList {
     console.line(console.styled(verdict, problems > 0 ? .red : .green))
   }
 
-  var json: JSONOutput {
+  package var json: JSONOutput {
     let checks = items.map { item -> JSONOutput in
       var object: JSONObject = [
         "area": .text(item.area), "status": .text(item.status.rawValue),

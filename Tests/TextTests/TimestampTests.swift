@@ -1,7 +1,8 @@
 import Glibc
-import Ingest
 import Testing
 import Text
+
+private let sampleTime: Int64 = 1_795_248_000_000
 
 @Suite struct TimestampTests {
   @Test(

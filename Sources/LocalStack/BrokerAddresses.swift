@@ -4,7 +4,7 @@
 ///
 /// Frames are those of Kafka's protocol guide: a size of four bytes, then in a request the kind,
 /// its version and a number, in an answer the number of its request.
-struct BrokerAddresses {
+package struct BrokerAddresses {
   /// The kinds of requests whose answers name brokers.
   private static let kinds: Set<Int> = [3, 10]
   /// Requests in flight that are kept in mind. librdkafka has one of these kinds at a time.
@@ -20,7 +20,7 @@ struct BrokerAddresses {
   /// The answer that is being gathered.
   private var gathered: [UInt8]?
 
-  init(host: String, port: Int, shownAs shown: Int) {
+  package init(host: String, port: Int, shownAs shown: Int) {
     func bytes(_ port: Int) -> [UInt8] {
       Array(host.utf8) + [0, 0, UInt8(port >> 8 & 0xFF), UInt8(port & 0xFF)]
     }
@@ -29,7 +29,7 @@ struct BrokerAddresses {
   }
 
   /// What the client says.
-  mutating func hear(_ bytes: UnsafeRawBufferPointer) {
+  package mutating func hear(_ bytes: UnsafeRawBufferPointer) {
     requests.read(bytes) { part in
       guard case .header(let header, _) = part, Self.kinds.contains(Self.number(header[4..<6])),
         awaited.count < Self.maximumRequests
@@ -39,7 +39,7 @@ struct BrokerAddresses {
   }
 
   /// What the broker answers; `pass` gets what the client is to hear, in order.
-  mutating func answer(
+  package mutating func answer(
     _ bytes: UnsafeRawBufferPointer, pass: (UnsafeRawBufferPointer) -> Void
   ) {
     answers.read(bytes) { part in
@@ -70,7 +70,7 @@ struct BrokerAddresses {
 /// Cuts a stream into frames: each a header of a fixed length that begins with the size of all
 /// that follows these four bytes, and a body.
 private struct FrameReader {
-  enum Part {
+  package enum Part {
     case header([UInt8], size: Int)
     case body(UnsafeRawBufferPointer)
     case end
@@ -82,9 +82,9 @@ private struct FrameReader {
   /// It was no frame: whatever comes is one body without an end.
   private var isLost = false
 
-  init(headerBytes: Int) { self.headerBytes = headerBytes }
+  package init(headerBytes: Int) { self.headerBytes = headerBytes }
 
-  mutating func read(_ bytes: UnsafeRawBufferPointer, part: (Part) -> Void) {
+  package mutating func read(_ bytes: UnsafeRawBufferPointer, part: (Part) -> Void) {
     var bytes = bytes[...]
     while !bytes.isEmpty {
       if isLost { return part(.body(UnsafeRawBufferPointer(rebasing: bytes))) }

@@ -1,0 +1,52 @@
+import Settings
+
+/// Everything that a worker needs, looked at before there is one.
+package enum Checks {
+  /// - Parameters:
+  ///   - report: what was read of the configuration.
+  ///   - file: where it was read.
+  ///   - connects: false: files only.
+  ///   - timeout: how long each of Kafka, Redis and Apple may take.
+  ///   - deniesWarnings: take warnings for problems.
+  package static func run(
+    _ report: SettingsReport, file: String?, connects: Bool, timeout: Duration, deniesWarnings: Bool
+  ) async -> CheckList {
+    var list = CheckList(deniesWarnings: deniesWarnings)
+    FileChecks.configuration(report, file: file, &list)
+    // Also with a configuration that is wrong elsewhere: its files may hold further problems.
+    FileChecks.templates(report.read, &list)
+    let tokens = FileChecks.key(report.read, &list)
+    guard connects else { return list }
+    if mayConnect("kafka", report, &list) {
+      KafkaChecks.run(report.read, timeout: timeout, &list)
+    }
+    if mayConnect("redis", report, &list) {
+      list.append(
+        await RedisChecks.run(report.read, timeout: timeout, deniesWarnings: deniesWarnings))
+    }
+    if mayConnect("apns", report, &list) {
+      list.append(
+        await APNsChecks.run(
+          report.read, tokens, timeout: timeout, deniesWarnings: deniesWarnings))
+    }
+    return list
+  }
+
+  /// Without these one can see whether Apple's servers are there, but show them no provider token.
+  private static let providerTokenKeys = ["apns.key_file", "apns.key_id", "apns.team_id"]
+
+  /// A mistake in one part of the configuration says nothing about the others.
+  private static func mayConnect(
+    _ area: String, _ report: SettingsReport, _ list: inout CheckList
+  ) -> Bool {
+    let isWrong = report.problems.contains { problem in
+      // What names no key is about the whole file.
+      guard let key = problem.key else { return true }
+      return (key == area || key.hasPrefix(area + ".")) && !providerTokenKeys.contains(key)
+    }
+    if isWrong {
+      list.skipped(area, "not connected to while its part of the configuration is wrong")
+    }
+    return !isWrong
+  }
+}
