@@ -186,8 +186,8 @@ let testTargets: [Target] = [
   tests(
     "IntegrationTests",
     [
-      "APNsSimulator", "Deliver", "Devices", "Kafka", "Model", "Pipeline", "Record", "TLS",
-      "Telemetry", "TestBed", "LocalStack", "Transport",
+      "APNsSimulator", "Deliver", "Devices", "Kafka", "LocalStack", "Model", "Pipeline", "Record",
+      "Redis", "Telemetry", "TestBed", "TLS", "Transport",
     ]),
   tests(
     "FaultTests",

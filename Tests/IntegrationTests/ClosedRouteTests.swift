@@ -5,7 +5,7 @@ import Pipeline
 import Record
 import Telemetry
 import TestBed
-import TestSupport
+import LocalStack
 import Testing
 import Transport
 
@@ -100,7 +100,7 @@ import Transport
   @Test func allOfThemAreSentWhenItOpens() async throws {
     let bed = try await WorkerBed(partitions: 1)
     try await Self.follow(bed)
-    let port = try FreePort.find()
+    let port = try LocalPort.findFree()
     let worker = try await bed.startWorker { Self.narrow(&$0, port: port) }
     try await bed.ready()
     try await bed.emit("big", streamer: "big", expiresIn: 300)
