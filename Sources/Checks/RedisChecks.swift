@@ -108,7 +108,7 @@ enum RedisChecks {
     let mayNot = error.hasPrefix("NOPERM")
     list.problem(
       area, mayNot ? .configuration : .dependency, "takes no writes: \(error)",
-      hint: mayNot ? "grant our user the keys and commands that README.md lists" : nil)
+      hint: mayNot ? "grant our user the keys and commands that docs/redis.md lists" : nil)
   }
 
   /// INFO's `name:value` lines.

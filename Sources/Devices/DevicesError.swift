@@ -66,7 +66,7 @@ package struct DevicesError: Error, Sendable, Equatable, CustomStringConvertible
       self.init(.refused, "Redis takes no writes now", cause: reply)
     case (_, .fatal):
       self.init(
-        .notPermitted, "Redis refuses our user: grant it what README.md lists", cause: reply)
+        .notPermitted, "Redis refuses our user: grant it what docs/redis.md lists", cause: reply)
     case (_, .permanent):
       self.init(.unexpected, "Redis refuses a command of ours", cause: error.word)
     }

@@ -36,4 +36,4 @@ let fanfareProgram = Program(
     .init(
       "fanfare render go-live --locale ja --field name=Aiko", "Show what a follower would get"),
   ],
-  epilogue: "README.md explains the event, the Redis keys and every setting.")
+  epilogue: "README.md begins, docs/ explains the event, the Redis keys and every setting.")

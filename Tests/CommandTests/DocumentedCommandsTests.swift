@@ -1,7 +1,7 @@
 import LocalStack
 import Testing
 
-/// What README.md tells people to type into redis-cli, as it stands there.
+/// What docs/redis.md tells people to type into redis-cli, as it stands there.
 @Suite struct DocumentedCommandsTests {
   private let directory: ScratchDirectory
   private let redis: RedisServerProcess
@@ -12,10 +12,10 @@ import Testing
     redis = try RedisServerProcess()
   }
 
-  /// The lines of the README's shell blocks from the first that begins so to the next blank one or
+  /// The lines of the page's shell blocks from the first that begins so to the next blank one or
   /// the end of the block.
   private func commands(from beginning: String) throws -> String {
-    let lines = try ChildProcess.run(["cat", root + "/README.md"])
+    let lines = try ChildProcess.run(["cat", root + "/docs/redis.md"])
       .split(separator: "\n", omittingEmptySubsequences: false)
     let first = try #require(lines.firstIndex { $0.hasPrefix(beginning) })
     return lines[first...].prefix { !$0.isEmpty && $0 != "```" }.joined(separator: "\n")

@@ -12,7 +12,7 @@ func shippedScript(_ name: String) throws -> String {
   return try ChildProcess.run(["cat", root + "/Config/redis/" + name])
 }
 
-/// A backend that does what README.md says, and keeps book of what it has done.
+/// A backend that does what docs/redis.md says, and keeps book of what it has done.
 struct FollowingClient {
   enum Way: CaseIterable { case script, commands }
 

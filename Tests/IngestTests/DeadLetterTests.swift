@@ -1,3 +1,4 @@
+import Foundation
 import Ingest
 import Kafka
 import Testing
@@ -76,5 +77,16 @@ import Testing
         "too_many_fields", "key_mismatch", "bad_segment", "unknown_template", "unprocessable",
       ])
     #expect("\(error)" == "bad_time: occurred_at is missing a Z")
+  }
+}
+
+/// docs/events.md is where people look a code up.
+@Suite struct DeadLetterPageTests {
+  @Test func everyCodeIsExplained() throws {
+    let root = #filePath.split(separator: "/").dropLast(3).map { "/" + $0 }.joined()
+    let page = try String(contentsOfFile: root + "/docs/events.md", encoding: .utf8)
+    for code in IngestError.Code.allCases {
+      #expect(page.contains("`\(code.rawValue)`"), "\(code.rawValue) is not in docs/events.md")
+    }
   }
 }

@@ -3,6 +3,7 @@ struct LayoutRules {
   /// What a newcomer sees first; names that begin with a dot are not counted.
   static let topLevel: Set<String> = [
     "Package.swift", "Sources", "Tests", "docker", "Config", "README.md", "Makefile", "LICENSE",
+    "docs", "CONTRIBUTING.md", "CHANGELOG.md", "SECURITY.md",
   ]
 
   /// Folders of Tests that mirror no room: tests of the whole, and what all tests share.

@@ -53,6 +53,10 @@ struct PackageTree: Sendable {
     (try? String(contentsOf: root.appendingPathComponent(path), encoding: .utf8)) ?? ""
   }
 
+  func exists(_ path: String) -> Bool {
+    FileManager.default.fileExists(atPath: root.appendingPathComponent(path).path)
+  }
+
   /// Room → folder: what stands right under Sources, and under its three storeys.
   func rooms() -> [String: String] {
     var found: [String: String] = [:]

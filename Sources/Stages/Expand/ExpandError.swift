@@ -78,7 +78,8 @@ package struct ExpandError: Error, Sendable, Equatable, CustomStringConvertible 
       self.init(.refused, "Redis does not serve \(key) now", cause: error.message)
     case (_, .fatal):
       self.init(
-        .notPermitted, "our Redis user may not \(command) \(key): grant it what README.md lists",
+        .notPermitted,
+        "our Redis user may not \(command) \(key): grant it what docs/redis.md lists",
         cause: error.message)
     case (_, .permanent):
       self.init(.unexpected, "Redis refuses to \(command) \(key)", cause: error.message)

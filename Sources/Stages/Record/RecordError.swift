@@ -65,7 +65,7 @@ package struct RecordError: Error, Sendable, Equatable, CustomStringConvertible 
       self.init(.refused, "Redis takes no writes now", cause: reply)
     case (_, .fatal):
       self.init(
-        .notPermitted, "Redis refuses our user: grant it what README.md lists", cause: reply)
+        .notPermitted, "Redis refuses our user: grant it what docs/redis.md lists", cause: reply)
     case (_, .permanent):
       self.init(.unexpected, "Redis refuses a command of ours", cause: reply)
     }

@@ -6,8 +6,8 @@ enum AudienceVerb {
   static let verb = Verb(
     group: "audience", summary: "Write users, devices and followers to Redis",
     discussion: """
-      What these verbs write is what the worker reads: the keys under redis.prefix.data. README.md \
-      says how they look, for backends that write them themselves.
+      What these verbs write is what the worker reads: the keys under redis.prefix.data. \
+      docs/redis.md says how they look, for backends that write them themselves.
       """,
     options: [json] + ConfigurationOptions.all,
     verbs: [AudienceImport.verb, AudienceSeed.verb, AudienceShard.verb],

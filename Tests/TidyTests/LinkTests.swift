@@ -1,0 +1,57 @@
+import Testing
+
+/// Where the documents point to.
+@Suite struct LinkTests {
+  private static let tree = PackageTree.this
+  private static let documents =
+    tree.names(in: "").filter { $0.hasSuffix(".md") }
+    + tree.files(under: "docs", withSuffix: ".md")
+
+  @Test func everyLinkLeadsSomewhere() {
+    #expect(Self.documents.count > 10)
+    report(Self.documents.flatMap { Self.broken(in: $0, text: Self.tree.text(of: $0)) })
+  }
+
+  /// Links that name no file of the package, or no heading of a document.
+  private static func broken(in path: String, text: String) -> [Violation] {
+    text.split(separator: "\n", omittingEmptySubsequences: false).enumerated().flatMap {
+      index, line in
+      line.matches(of: /\]\(([^)]+)\)/).compactMap { match -> Violation? in
+        let target = String(match.1)
+        guard !target.hasPrefix("https://"), !leads(target, from: path) else { return nil }
+        return Violation(file: path, line: index + 1, rule: "\(target) leads nowhere")
+      }
+    }
+  }
+
+  private static func leads(_ target: String, from path: String) -> Bool {
+    let parts = target.split(separator: "#", maxSplits: 1, omittingEmptySubsequences: false)
+    var folders = path.split(separator: "/").dropLast().map(String.init)
+    for step in parts[0].split(separator: "/") {
+      if step == ".." { _ = folders.popLast() } else { folders.append(String(step)) }
+    }
+    let file = parts[0].isEmpty ? path : folders.joined(separator: "/")
+    guard tree.exists(file) else { return false }
+    return parts.count == 1 || anchors(of: tree.text(of: file)).contains(String(parts[1]))
+  }
+
+  /// As GitHub makes them of headings.
+  private static func anchors(of text: String) -> Set<String> {
+    Set(
+      text.split(separator: "\n").filter { $0.hasPrefix("#") }.map { line in
+        line.drop { $0 == "#" }.drop { $0 == " " }.lowercased().compactMap {
+          $0 == " " ? "-" : $0.isLetter || $0.isNumber || $0 == "-" ? String($0) : nil
+        }.joined()
+      })
+  }
+
+  @Test(arguments: [
+    ("[a](README.md)", true), ("[a](nowhere.md)", false),
+    ("[a](docs/redis.md#who-may-do-what)", true),
+    ("[a](docs/redis.md#nobody)", false), ("[a](https://example.com/x)", true),
+    ("[a](Config/templates/)", true),
+  ])
+  func findsLinksThatLeadNowhere(text: String, isGood: Bool) {
+    #expect(Self.broken(in: "README.md", text: text).isEmpty == isGood)
+  }
+}
