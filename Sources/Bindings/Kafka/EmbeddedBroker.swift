@@ -92,9 +92,4 @@ extension EmbeddedBroker {
       rd_kafka_mock_broker_set_up(cluster, -1)
     }
   }
-
-  /// Delays every answer.
-  package func setRoundTrip(_ time: Duration) {
-    rd_kafka_mock_broker_set_rtt(cluster, -1, Int32(clamping: time.wholeMilliseconds))
-  }
 }

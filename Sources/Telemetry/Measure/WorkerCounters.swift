@@ -2,24 +2,13 @@ import Synchronization
 
 /// What a lane counts. Sums over its life; never goes down.
 package enum WorkerCounter: Int, Sendable, CaseIterable {
-  case eventsOK, eventsMalformed, eventsExpired, eventsDuplicate, eventsDeadLettered, eventsResumed
-  case segmentsPublished, segmentsSettled, segmentsAlreadySettled, segmentsExpired
+  case eventsOK, eventsMalformed, eventsExpired, eventsDuplicate, eventsResumed
+  case segmentsSettled, segmentsAlreadySettled
   case recipients, skipped, stragglers
   case pushesAccepted, pushesRejected, pushesExpired, pushesCancelled, pushesSuppressed
-  case requests, retries, requestTimeouts
+  case requests, retries
   case tokensPruned, tokensPruneRefused, tokensQuarantined
-  case payloadsTruncated, payloadsUnrenderable
-  case connectionsOpened, connectionsClosed, connectionsFailed, goAways, providerTokensIssued
-  case redisCommands, redisErrors, redisReconnects
-  case kafkaCommits, kafkaCommitFailures, kafkaRebalances, kafkaErrors
-  case partitionPauses, partitionResumes
-}
-
-/// What a lane has at this moment.
-package enum WorkerGauge: Int, Sendable, CaseIterable {
-  case eventsInFlight, segmentsInFlight, recipientsPending
-  case pushesQueued, streamsInFlight, streamsLimit, connectionsOpen
-  case partitionsAssigned, partitionsPaused
+  case kafkaCommits, kafkaCommitFailures
 }
 
 /// The counters of one lane or worker. Written by its lane (a batch at a time where it can be),
@@ -29,8 +18,7 @@ package final class WorkerCounters: Sendable {
   /// Rejections are counted by `RejectionReason.rawValue` too, without knowing the reasons here.
   package static let maximumReasons = 64
 
-  private let counters = InlineArray<48, Atomic<Int>> { _ in Atomic(0) }
-  private let gauges = InlineArray<16, Atomic<Int>> { _ in Atomic(0) }
+  private let counters = InlineArray<24, Atomic<Int>> { _ in Atomic(0) }
   private let rejections = InlineArray<64, Atomic<Int>> { _ in Atomic(0) }
 
   package init() {}
@@ -46,21 +34,10 @@ package final class WorkerCounters: Sendable {
     rejections[min(Int(reason), Self.maximumReasons - 1)].wrappingAdd(amount, ordering: .relaxed)
   }
 
-  package func set(_ gauge: WorkerGauge, _ value: Int) {
-    gauges[gauge.rawValue].store(value, ordering: .relaxed)
-  }
-
-  package func move(_ gauge: WorkerGauge, by amount: Int) {
-    gauges[gauge.rawValue].wrappingAdd(amount, ordering: .relaxed)
-  }
-
   package func snapshot() -> WorkerSnapshot {
     var snapshot = WorkerSnapshot()
     for counter in WorkerCounter.allCases {
       snapshot[counter] = counters[counter.rawValue].load(ordering: .relaxed)
-    }
-    for gauge in WorkerGauge.allCases {
-      snapshot[gauge] = gauges[gauge.rawValue].load(ordering: .relaxed)
     }
     for reason in 0..<Self.maximumReasons {
       snapshot.rejections[reason] = rejections[reason].load(ordering: .relaxed)
@@ -69,11 +46,9 @@ package final class WorkerCounters: Sendable {
   }
 }
 
-/// The counters at one moment. Lanes are added up with `+`; `since` gives what happened between
-/// two moments.
+/// The counters at one moment. Lanes are added up with `+`.
 package struct WorkerSnapshot: Sendable, Equatable {
   private var counters = [Int](repeating: 0, count: WorkerCounter.allCases.count)
-  private var gauges = [Int](repeating: 0, count: WorkerGauge.allCases.count)
   /// By `RejectionReason.rawValue`.
   package fileprivate(set) var rejections = [Int](
     repeating: 0, count: WorkerCounters.maximumReasons)
@@ -85,11 +60,6 @@ package struct WorkerSnapshot: Sendable, Equatable {
     set { counters[counter.rawValue] = newValue }
   }
 
-  package fileprivate(set) subscript(gauge: WorkerGauge) -> Int {
-    get { gauges[gauge.rawValue] }
-    set { gauges[gauge.rawValue] = newValue }
-  }
-
   /// Pushes with an outcome.
   package var pushes: Int {
     self[.pushesAccepted] + self[.pushesRejected] + self[.pushesExpired] + self[.pushesCancelled]
@@ -99,16 +69,7 @@ package struct WorkerSnapshot: Sendable, Equatable {
   package static func + (first: WorkerSnapshot, second: WorkerSnapshot) -> WorkerSnapshot {
     var sum = first
     for index in sum.counters.indices { sum.counters[index] &+= second.counters[index] }
-    for index in sum.gauges.indices { sum.gauges[index] &+= second.gauges[index] }
     for index in sum.rejections.indices { sum.rejections[index] &+= second.rejections[index] }
     return sum
-  }
-
-  /// Counters less those of an earlier snapshot; gauges as they are now.
-  package func since(_ earlier: WorkerSnapshot) -> WorkerSnapshot {
-    var difference = self
-    for index in counters.indices { difference.counters[index] &-= earlier.counters[index] }
-    for index in rejections.indices { difference.rejections[index] &-= earlier.rejections[index] }
-    return difference
   }
 }

@@ -45,19 +45,3 @@ package struct TokenLabel: Sendable, Hashable, CustomStringConvertible {
     return "tok:" + String(repeating: "0", count: 8 - hex.count) + hex
   }
 }
-
-/// A secret on its way through the program: prints, dumps and interpolates as `[redacted]`.
-package struct Redacted: Sendable, Equatable, CustomStringConvertible, CustomDebugStringConvertible,
-  CustomReflectable
-{
-  private let secret: String
-
-  package init(_ secret: String) { self.secret = secret }
-
-  /// The secret itself, for the one place that sends it.
-  package func reveal() -> String { secret }
-
-  package var description: String { Scrubber.mark }
-  package var debugDescription: String { Scrubber.mark }
-  package var customMirror: Mirror { Mirror(self, children: [:]) }
-}
