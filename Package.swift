@@ -98,7 +98,7 @@ let rooms: [Target] = [
     "Checks",
     [
       "Assembly", "Deliver", "EventLoop", "HTTP2", "JSON", "Kafka", "Keyspace", "Model", "Redis",
-      "Settings", "Telemetry", "Terminal", "Transport",
+      "Settings", "Telemetry", "Terminal", "TLS", "Transport", "YAML",
     ]),
   room(
     "LocalStack",
@@ -125,8 +125,8 @@ let programs: [Target] = [
     "fanfare",
     [
       "APNsSimulator", "Assembly", "Benchmarks", "Checks", "CLinux", "Devices", "EventLoop",
-      "HTTP2", "Ingest", "JSON", "Kafka", "Keyspace", "LocalStack", "Model", "Pipeline", "Redis",
-      "Render", "Settings", "Telemetry", "Terminal", "Text", "TLS", "Transport", "YAML",
+      "Ingest", "JSON", "Kafka", "Keyspace", "LocalStack", "Model", "Pipeline", "Redis", "Render",
+      "Settings", "Telemetry", "Terminal", "Text", "Transport",
     ])
 ]
 

@@ -89,10 +89,10 @@ enum AudienceImport {
     var progress = ProgressLine(
       "importing", total: nil, on: invocation.errors, at: MonotonicClock.nowNanoseconds())
     defer { progress.finish(at: MonotonicClock.nowNanoseconds()) }
-    var lines = try LineReader(
+    var lines = try LineReader.open(
       invocation[file], maximumLineBytes: ImportRow.maximumBytes, until: signals)
     do {
-      while !signals.isRaised, let line = try lines.next() {
+      while !signals.isRaised, let line = try lines.nextLine() {
         if case .text(let bytes) = line, bytes.allSatisfy(isBlank) { continue }
         counts.rows += 1
         progress.update(done: counts.rows, at: MonotonicClock.nowNanoseconds())

@@ -18,6 +18,8 @@ struct CommandFailure: Error, Sendable {
     self.findings = findings
   }
 
+  init(_ error: LineReader.Failure) { self.init(.failed, error.message) }
+
   init(_ error: SettingsError) {
     self.init(.config, error.message, findings: error.problems.map(\.description))
   }

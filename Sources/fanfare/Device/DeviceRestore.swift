@@ -52,42 +52,6 @@ enum DeviceRestore {
     await invocation.reporting { () async throws(CommandFailure) in try await run(invocation) }
   }
 
-  private struct Group: Hashable {
-    let reason: String
-    let topic: String
-    let environment: String
-  }
-
-  private struct Counts: Sendable {
-    var groups: [Group: Int] = [:]
-    var restored = 0
-    var takenByAnother = 0
-    var changed = 0
-    var unreadable = 0
-    var isInterrupted = false
-
-    mutating func add(_ devices: [(device: QuarantinedDevice, fate: DeviceRestoration.Fate)]) {
-      for (device, fate) in devices {
-        switch fate {
-        case .restored:
-          restored += 1
-          let group = Group(
-            reason: device.reason, topic: device.binding.topic,
-            environment: device.binding.environment.name)
-          groups[group, default: 0] += 1
-        case .takenByAnother: takenByAnother += 1
-        case .changed: changed += 1
-        }
-      }
-    }
-
-    var sortedGroups: [(group: Group, count: Int)] {
-      groups.map { (group: $0.key, count: $0.value) }.sorted {
-        ($0.count, $1.group.reason, $1.group.topic) > ($1.count, $0.group.reason, $0.group.topic)
-      }
-    }
-  }
-
   private static func run(_ invocation: Invocation) async throws(CommandFailure) -> ExitCode {
     let filter = try filter(invocation)
     if invocation[apply], filter.isEmpty, !invocation[all] {
@@ -97,8 +61,9 @@ enum DeviceRestore {
     let keyspace = Assembly.keyspace(settings)
     let signals = StopSignals.catchAll()
     let counts = try await CommandLoop.withRedis(settings) {
-      (_: isolated LoopActor, redis: RedisClient) async throws(CommandFailure) -> Counts in
-      var counts = Counts()
+      (_: isolated LoopActor, redis: RedisClient) async throws(CommandFailure) -> RestorationCounts
+      in
+      var counts = RestorationCounts()
       var progress = ProgressLine(
         "looking", total: nil, on: invocation.errors, at: MonotonicClock.nowNanoseconds())
       defer { progress.finish(at: MonotonicClock.nowNanoseconds()) }
@@ -161,7 +126,7 @@ enum DeviceRestore {
       .usage, "\(option) must be like 2026-11-21T08:00:00Z, or milliseconds since 1970")
   }
 
-  private static func tell(_ counts: Counts, _ invocation: Invocation) {
+  private static func tell(_ counts: RestorationCounts, _ invocation: Invocation) {
     let isDone = invocation[apply]
     guard invocation[DeviceVerb.json] else {
       var text = Summary()

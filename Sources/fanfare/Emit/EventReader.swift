@@ -3,6 +3,7 @@ import JSON
 import Kafka
 import Model
 import Telemetry
+import Terminal
 
 /// An event that the worker will take, with its document as it is sent.
 struct ReadEvent: Sendable {
@@ -32,9 +33,9 @@ struct EventReader {
   func read(file path: String) throws(CommandFailure) -> [ReadEvent] {
     var lines: [(number: Int, bytes: [UInt8])] = []
     var complaints: [String] = []
-    var reader = try LineReader(path, maximumLineBytes: options.maximumEventBytes)
+    var reader = try LineReader.open(path, maximumLineBytes: options.maximumEventBytes)
     var size = 0
-    while let line = try reader.next() {
+    while let line = try reader.nextLine() {
       switch line {
       case .text(let bytes):
         size += bytes.count + 1

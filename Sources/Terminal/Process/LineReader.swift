@@ -1,9 +1,13 @@
 import Glibc
-import Terminal
 
 /// A file or standard input, read line by line; memory is bounded by the longest line allowed.
-struct LineReader: ~Copyable {
-  enum Line {
+package struct LineReader: ~Copyable {
+  /// In words for whoever named the file.
+  package struct Failure: Error, Sendable {
+    package let message: String
+  }
+
+  package enum Line {
     case text([UInt8])
     /// Passed over; its bytes are not kept.
     case tooLong
@@ -17,14 +21,14 @@ struct LineReader: ~Copyable {
   private var position = 0
   private var isAtEnd = false
   /// Of the line that `next` gave last, from 1.
-  private(set) var number = 0
+  package private(set) var number = 0
 
   /// - Parameters:
   ///   - path: `-` is standard input.
   ///   - signals: at the first of which there are no more lines, also while one is waited for.
-  init(
+  package init(
     _ path: String, maximumLineBytes: Int, until signals: StopSignals? = nil
-  ) throws(CommandFailure) {
+  ) throws(Failure) {
     self.maximumLineBytes = maximumLineBytes
     self.signals = signals
     if path == "-" {
@@ -36,7 +40,7 @@ struct LineReader: ~Copyable {
     descriptor = open(path, O_RDONLY | O_CLOEXEC | (signals == nil ? 0 : O_NONBLOCK))
     isOwned = true
     guard descriptor >= 0 else {
-      throw CommandFailure(.failed, "\(path) cannot be opened: \(String(cString: strerror(errno)))")
+      throw Failure(message: "\(path) cannot be opened: \(String(cString: strerror(errno)))")
     }
     if signals != nil { _ = fcntl(descriptor, F_SETFL, O_RDONLY) }
   }
@@ -44,7 +48,7 @@ struct LineReader: ~Copyable {
   deinit { if isOwned { close(descriptor) } }
 
   /// Without its line break; nil at the end. The last line may lack its break.
-  mutating func next() throws(CommandFailure) -> Line? {
+  package mutating func next() throws(Failure) -> Line? {
     number += 1
     var isTooLong = false
     while true {
@@ -86,7 +90,7 @@ struct LineReader: ~Copyable {
     Array(line.last == 0x0D ? line.dropLast() : line)
   }
 
-  private mutating func fill() throws(CommandFailure) {
+  private mutating func fill() throws(Failure) {
     buffer.removeFirst(position)
     position = 0
     let held = buffer.count
@@ -99,7 +103,7 @@ struct LineReader: ~Copyable {
     } while got < 0 && errno == EINTR
     buffer.removeLast(buffer.count - held - max(got, 0))
     guard got >= 0 else {
-      throw CommandFailure(.failed, "reading failed: \(String(cString: strerror(errno)))")
+      throw Failure(message: "reading failed: \(String(cString: strerror(errno)))")
     }
     isAtEnd = got == 0
   }
