@@ -3,10 +3,10 @@ import Redis
 import Terminal
 
 /// What the demo's user may type next. Each command works as it stands, in the same directory.
-enum DemoLastWords {
+package enum DemoLastWords {
   /// Has Redis write down what it holds, and says how to look at it: the demo's own redis-server
   /// ends with the demo.
-  static func keep(
+  package static func keep(
     _ event: GoLiveEvent, _ stack: LocalStack, on console: Console
   ) async throws(LocalStackError) {
     let replies = try await stack.send(RedisPipeline(["SAVE"]))
@@ -24,7 +24,7 @@ enum DemoLastWords {
     console.line("  redis-cli -p \(port) SHUTDOWN NOSAVE")
   }
 
-  static func whatNext(templates: String, on console: Console) {
+  package static func whatNext(templates: String, on console: Console) {
     let program = Executable.nameAsCalled
     let template = Executable.shellQuoted("\(templates)/go-live.yaml")
     var commands = [

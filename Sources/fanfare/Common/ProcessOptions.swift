@@ -1,0 +1,17 @@
+import CLinux
+import Terminal
+
+/// For verbs that others start as a child.
+enum ProcessOptions {
+  static let dieWithParent = Option(
+    flag: "die-with-parent",
+    help: "End (SIGTERM) when the thread that started this process ends", isHidden: true)
+}
+
+extension Invocation {
+  /// To be called first by a verb that takes `--die-with-parent`. The kernel watches the thread
+  /// that started the child, not its process: start children from a thread that lives on.
+  func obeyParent() {
+    if self[ProcessOptions.dieWithParent] { _ = linux_signal_on_parent_death(SIGTERM) }
+  }
+}
