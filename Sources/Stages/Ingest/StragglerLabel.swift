@@ -1,5 +1,6 @@
 import Kafka
 import Model
+import Text
 
 /// What the headers of a straggler record say to who reads it without decoding it. Each is nil when
 /// it is missing or not ours, as in the records of older workers.
