@@ -1,11 +1,11 @@
 import APNsSimulator
 import Deliver
+import LocalStack
 import Model
 import Pipeline
 import Record
 import Telemetry
 import TestBed
-import LocalStack
 import Testing
 import Transport
 

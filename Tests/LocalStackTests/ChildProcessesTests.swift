@@ -83,8 +83,8 @@ import Testing
     let named = Mutex("")
     let kept = try await LocalRun.run(
       "fanfare-test", isInterrupted: { false },
-      keepDirectory: { path in named.withLock { $0 = path } }
-    ) { processes in processes.directory.path }
+      keepDirectory: { path in named.withLock { $0 = path } },
+      { processes in processes.directory.path })
     #expect(ScratchDirectory.exists(kept) && named.withLock { $0 } == kept)
     #expect(ProcessStatus.remove(kept))
   }

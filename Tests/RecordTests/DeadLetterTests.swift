@@ -1,4 +1,5 @@
 import Keyspace
+import LocalStack
 import Model
 import Testing
 
