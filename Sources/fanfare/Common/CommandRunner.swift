@@ -20,7 +20,9 @@ enum CommandRunner {
         errors.line("\(program.name): standard output cannot be written: \(failure)")
         return .failed
       }
-      exit(code.rawValue)
+      // Without the handlers of exit(3): OpenSSL's takes apart what other threads may still use.
+      fflush(nil)
+      _exit(code.rawValue)
     }
     // Nobody stops the loop: the process ends above.
     loop.join()
