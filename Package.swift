@@ -76,7 +76,7 @@ let stages: [Target] = [
   stage("Expand", ["Keyspace", "Model", "Redis"]),
   stage("Render", ["Model"]),
   stage("Deliver", ["EventLoop", "HTTP2", "JSON", "Model", "Text", "Transport"]),
-  stage("Record", ["Keyspace", "Model", "Redis"]),
+  stage("Record", ["Keyspace", "Model", "Redis", "Text"]),
 ]
 
 let rooms: [Target] = [
@@ -88,8 +88,8 @@ let rooms: [Target] = [
   room(
     "Pipeline",
     [
-      "Model", "Keyspace", "Telemetry", "EventLoop", "Redis", "Kafka", "Ingest", "Expand",
-      "Render", "Deliver", "Record",
+      "Deliver", "EventLoop", "Expand", "Ingest", "Kafka", "Keyspace", "Model", "Record", "Redis",
+      "Render", "Telemetry", "Text",
     ]),
   room("Devices", ["JSON", "Keyspace", "Model", "Redis", "Text"]),
   room("APNsSimulator", ["EventLoop", "HTTP2", "JSON", "Text", "TLS", "Transport"]),
@@ -103,8 +103,8 @@ let rooms: [Target] = [
   room(
     "LocalStack",
     [
-      "APNsSimulator", "Devices", "EventLoop", "HTTP2", "JSON", "Kafka", "Keyspace",
-      "Record", "Redis", "TLS", "Telemetry", "Terminal", "Transport",
+      "APNsSimulator", "Devices", "EventLoop", "HTTP2", "JSON", "Kafka", "Keyspace", "Record",
+      "Redis", "Telemetry", "Terminal", "Text", "TLS", "Transport",
     ]),
   room(
     "Benchmarks",

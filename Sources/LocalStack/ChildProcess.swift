@@ -1,5 +1,6 @@
 import Glibc
 import Synchronization
+import Text
 
 /// A program that this process started: ended by its process id, at the latest when the object
 /// goes. Should this process crash, a guardian process kills it.
@@ -148,8 +149,7 @@ package final class ChildProcess: Sendable {
     var read = ""
     let deadline = ContinuousClock.now + timeout
     while !read.contains(text) {
-      let (seconds, attoseconds) = (deadline - ContinuousClock.now).components
-      let left = seconds * 1000 + attoseconds / 1_000_000_000_000_000
+      let left = (deadline - ContinuousClock.now).wholeMilliseconds
       var watched = pollfd(fd: output, events: Int16(POLLIN), revents: 0)
       guard left > 0, poll(&watched, 1, Int32(clamping: left)) != 0 else {
         throw LocalStackError(.failed, "no '\(text)' within \(timeout), but: \(read)")

@@ -4,6 +4,7 @@ import Kafka
 import Model
 import Record
 import Telemetry
+import Text
 
 /// The claims of the segments that a lane works on.
 extension Lane {
@@ -29,9 +30,10 @@ extension Lane {
   /// it does not count: the worker that the parent waits for may have been away as well.
   private func isAdoptable(_ message: KafkaMessage) -> Bool {
     let now = options.deliver.wallClock()
-    let due = min(StragglerLabel(message).notBefore ?? now, now)
+    let label = StragglerLabel(message)
+    let due = min(label.notBefore ?? now, now)
     let wait = options.straggleDelay + options.adoptAfter
-    return due - writtenAt(message) >= wait.wholeMilliseconds
+    return due - writtenAt(message, label) >= wait.wholeMilliseconds
   }
 
   private func adopt(_ claim: Claim) async throws(RecordError) -> ClaimResult {

@@ -3,6 +3,7 @@ import Ingest
 import Kafka
 import Model
 import Telemetry
+import Text
 
 /// Records of stragglers that cannot be worked on yet. They go to the end of their topic as they
 /// are, under the same id, where they hold up neither an offset nor the stragglers behind them.
@@ -105,9 +106,9 @@ extension Lane {
   }
 
   /// Of a record without a time, or with one to come, nobody knows its age: it begins now.
-  func writtenAt(_ message: KafkaMessage) -> Int64 {
+  func writtenAt(_ message: KafkaMessage, _ label: StragglerLabel) -> Int64 {
     let now = options.deliver.wallClock()
-    if let written = StragglerLabel(message).writtenAt { return min(written, now) }
+    if let written = label.writtenAt { return min(written, now) }
     return message.timestamp > 0 ? min(message.timestamp, now) : now
   }
 
@@ -154,9 +155,9 @@ extension Lane {
     var label = label
     let delay = label.expiresAt.map { rest(until: $0) } ?? options.straggleDelay
     let now = options.deliver.wallClock()
-    let unread = max(now - (StragglerLabel(message).notBefore ?? now), 0)
+    let unread = max(now - (label.notBefore ?? now), 0)
+    label.writtenAt = writtenAt(message, label) + unread
     label.notBefore = now + max(delay, .seconds(1)).wholeMilliseconds
-    label.writtenAt = writtenAt(message) + unread
     do {
       try await publish(
         options.ingest.stragglersTopic, message.key, message.value, label.headers)

@@ -1,3 +1,5 @@
+import Text
+
 /// Durations as configuration writes them: one number, one unit.
 package enum DurationText {
   private static let units: [(name: String, milliseconds: Int64)] = [
@@ -6,8 +8,7 @@ package enum DurationText {
 
   /// In the largest unit that divides it; finer than a millisecond is cut off.
   package static func text(_ duration: Duration) -> String {
-    let milliseconds =
-      duration.components.seconds * 1_000 + duration.components.attoseconds / 1_000_000_000_000_000
+    let milliseconds = duration.wholeMilliseconds
     guard milliseconds != 0 else { return "0s" }
     for unit in units where milliseconds % unit.milliseconds == 0 {
       return "\(milliseconds / unit.milliseconds)\(unit.name)"

@@ -1,5 +1,6 @@
 import EventLoop
 import Model
+import Text
 
 /// What follows from an answer, or from none. The table is `RejectionTable`'s.
 extension Route {
@@ -171,8 +172,7 @@ extension Route {
     case .expire: push.settleExpired()
     case .retry(let delay):
       var push = push
-      push.askAgainAt =
-        atLeast == nil ? 0 : options.wallClock() + Int64(delay / .milliseconds(1))
+      push.askAgainAt = atLeast == nil ? 0 : options.wallClock() + delay.wholeMilliseconds
       let due = max(loop.now &+ delay.nanoseconds, notBefore)
       // Not beyond its expiry, also while nothing is sent: it gets its outcome then.
       let expiry = loop.now &+ Duration.milliseconds(remaining).nanoseconds

@@ -1,6 +1,7 @@
 import Keyspace
 import Model
 import Redis
+import Text
 
 /// A worker's word in Redis that it works on a segment, with an end.
 package struct Claim: Sendable, Equatable {
@@ -62,7 +63,7 @@ extension RecordStage {
 
   /// Ms since 1970, up to the year 9999: it is calculated with.
   private static func time(_ reply: RedisReply) throws(RecordError) -> Int64 {
-    guard let time = Int64(reply.text ?? ""), (0...253_402_300_799_999).contains(time) else {
+    guard let time = Int64(reply.text ?? ""), Timestamp.range.contains(time) else {
       throw .unexpected(reply.kind, from: "the script that claims a segment")
     }
     return time
@@ -103,8 +104,5 @@ extension RecordStage {
       arguments: [claim.segment.id, claim.owner])
   }
 
-  static func milliseconds(_ duration: Duration) -> String {
-    let (seconds, attoseconds) = duration.components
-    return String(seconds * 1000 + attoseconds / 1_000_000_000_000_000)
-  }
+  static func milliseconds(_ duration: Duration) -> String { String(duration.wholeMilliseconds) }
 }

@@ -5,7 +5,7 @@ import Text
 package enum WallClock {
   /// The years 0 and 9999: four digits.
   private static let earliest: Int64 = -62_167_219_200_000
-  private static let latest: Int64 = 253_402_300_799_999
+  private static let latest = Timestamp.range.upperBound
 
   /// Milliseconds since 1970 (CLOCK_REALTIME).
   package static func nowMilliseconds() -> Int64 {
