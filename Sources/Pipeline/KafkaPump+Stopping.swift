@@ -79,16 +79,19 @@ extension KafkaPump {
     return running.isEmpty
   }
 
-  /// Commits what is done and leaves the group, so that others take over at once.
-  package func close() {
+  /// Commits what is done and leaves the group, so that others take over at once. Waits for Kafka
+  /// for at most `timeout`: what was not committed is read again and found done.
+  package func close(timeout: Duration) {
     guard !isClosed else { return }
     isClosed = true
+    let deadline = ContinuousClock.now + timeout
     do {
-      try consumer.commitNow(offsets.takeCommittable(all: true), timeout: Self.closeTimeout)
+      try consumer.commitNow(
+        offsets.takeCommittable(all: true), timeout: timeout * Self.commitShare)
     } catch {
       options.log.warning("last commit failed", ["error": .text("\(error)")])
     }
-    consumer.close(timeout: Self.closeTimeout)
+    consumer.close(timeout: deadline - .now)
     waker?.close()
   }
 

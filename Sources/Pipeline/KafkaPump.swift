@@ -41,9 +41,8 @@ package actor KafkaPump {
   /// A group takes its time to form, or has no partition left for us: an operator is told.
   static let waitingLineInterval: Duration = .seconds(5)
 
-  /// For the last commit, and again for leaving the group: a stopping worker waits no longer for
-  /// Kafka.
-  static let closeTimeout: Duration = .seconds(5)
+  /// Of the time to close, what the last commit may take: the rest is for leaving the group.
+  static let commitShare = 0.75
 
   package nonisolated var unownedExecutor: UnownedSerialExecutor {
     loop.asUnownedSerialExecutor()

@@ -11,6 +11,9 @@ package final class Worker: Sendable {
   private let pump: KafkaPump
   private let producer: KafkaProducer
   package let counters: WorkerCounters
+  /// For the last commit, for leaving the group and for what the producer still has, together: a
+  /// stopping worker waits no longer for Kafka.
+  private static let closeTimeout: Duration = .seconds(4)
   private let stopping = Mutex<Task<Bool, Never>?>(nil)
 
   /// Makes all the parts; nothing connects yet but librdkafka's own threads.
@@ -65,8 +68,9 @@ package final class Worker: Sendable {
     options.log.notice("stopping: taking no new work")
     let isDone = await pump.drain(timeout: options.drainTimeout)
     for lane in lanes { await lane.stop() }
-    await pump.close()
-    producer.close(timeout: .seconds(5))
+    let deadline = ContinuousClock.now + Self.closeTimeout
+    await pump.close(timeout: Self.closeTimeout)
+    producer.close(timeout: max(deadline - .now, .zero))
     // What the lanes gave up comes back, before their threads end under it.
     _ = await pump.drain(timeout: .seconds(1))
     pump.end()

@@ -76,7 +76,7 @@ final class PumpBed: Sendable {
   func stop() async {
     _ = await pump.drain(timeout: .zero)
     lane.stop()
-    await pump.close()
+    await pump.close(timeout: .seconds(5))
     _ = await pump.drain(timeout: .seconds(5))
   }
 

@@ -11,6 +11,8 @@ package final class KafkaConsumer {
   private let topics: [String]
   let state: ConsumerState
   private var isClosed = false
+  /// What `poll` had not returned when the client was closed.
+  private var recordedLast: [KafkaPoll] = []
 
   /// - Parameter log: takes librdkafka's log lines, from any thread.
   package init(
@@ -41,7 +43,7 @@ package final class KafkaConsumer {
   /// `close`, before they are given back, so that the next owner begins where we ended.
   package var offsetsToCommitOnRevoke: (([KafkaPartition]) -> [KafkaPartition: Int64])? {
     get { state.offsetsToCommitOnRevoke }
-    set { state.offsetsToCommitOnRevoke = newValue }
+    set { if !isClosed { state.offsetsToCommitOnRevoke = newValue } }
   }
 
   /// With this, a revocation comes as `.revoking` and the partitions stay ours until
@@ -58,8 +60,8 @@ package final class KafkaConsumer {
     state.giveUp(client, state.revoking, list.handle)
   }
 
-  package var assignment: Set<KafkaPartition> { state.assigned }
-  package var paused: Set<KafkaPartition> { state.paused }
+  package var assignment: Set<KafkaPartition> { isClosed ? [] : state.assigned }
+  package var paused: Set<KafkaPartition> { isClosed ? [] : state.paused }
 
   /// Joins the group. Assignments come out of `poll`.
   package func subscribe() throws(KafkaError) {
@@ -128,8 +130,9 @@ package final class KafkaConsumer {
   }
 
   /// Leaves the group and frees everything; returns false when that could not be done in good
-  /// order within `timeout`, and the group will notice our absence only after the session
-  /// time-out. What happened meanwhile can still be polled. Once only; further calls do nothing.
+  /// order within `timeout`. Then the group notices our absence only after the session time-out,
+  /// and the client's memory and threads go when librdkafka has given up waiting for its brokers.
+  /// What happened meanwhile can still be polled. Once only; further calls do nothing.
   @discardableResult
   package func close(timeout: Duration) -> Bool {
     guard !isClosed else { return true }
@@ -139,12 +142,14 @@ package final class KafkaConsumer {
     isClosed = true
     let leftInOrder = leave(timeout: timeout)
     rd_kafka_queue_destroy(queue)
-    // Waits for librdkafka's threads, which do not wait for brokers.
-    rd_kafka_destroy_flags(client, RD_KAFKA_DESTROY_F_NO_CONSUMER_CLOSE)
+    state.offsetsToCommitOnRevoke = nil
     state.assigned.removeAll()
     state.paused.removeAll()
-    // Balances passRetained in `init`: no callback can come any more.
-    Unmanaged.passUnretained(state).release()
+    recordedLast = state.recorded
+    state.recorded.removeAll()
+    // Balances passRetained in `init`.
+    let abandoned = AbandonedClient(client, state: Unmanaged.passUnretained(state))
+    if leftInOrder { abandoned.destroy() } else { abandoned.destroyInBackground() }
     return leftInOrder
   }
 
@@ -176,7 +181,8 @@ package final class KafkaConsumer {
   }
 
   private func takeRecorded() -> KafkaPoll? {
-    state.recorded.isEmpty ? nil : state.recorded.removeFirst()
+    guard !isClosed else { return recordedLast.isEmpty ? nil : recordedLast.removeFirst() }
+    return state.recorded.isEmpty ? nil : state.recorded.removeFirst()
   }
 
   private func check(_ error: rd_kafka_resp_err_t, doing: String) throws(KafkaError) {

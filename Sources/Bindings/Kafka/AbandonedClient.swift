@@ -1,0 +1,43 @@
+import CRdKafka
+import Glibc
+
+/// A consumer whose commits no broker answers. librdkafka destroys it only when they have timed
+/// out, which takes `session.timeout.ms` and longer: a thread of its own waits for that.
+///
+/// `@unchecked Sendable`: its maker gives client and state up, and the thread is all that touches
+/// them from then on.
+final class AbandonedClient: @unchecked Sendable {
+  private let client: OpaquePointer
+  private let state: Unmanaged<ConsumerState>
+
+  /// - Parameter state: retained once for the client's callbacks, released with it.
+  init(_ client: OpaquePointer, state: Unmanaged<ConsumerState>) {
+    self.client = client
+    self.state = state
+  }
+
+  func destroy() {
+    rd_kafka_destroy_flags(client, RD_KAFKA_DESTROY_F_NO_CONSUMER_CLOSE)
+    // No callback can come any more.
+    state.release()
+  }
+
+  /// Returns at once; without a thread to be had it blocks until the client is destroyed.
+  func destroyInBackground() {
+    // Released by the thread, or below when there is none.
+    let retained = Unmanaged.passRetained(self)
+    var identifier: pthread_t = 0
+    if pthread_create(&identifier, nil, runDestruction, retained.toOpaque()) == 0 {
+      pthread_detach(identifier)
+    } else {
+      retained.release()
+      destroy()
+    }
+  }
+}
+
+private func runDestruction(_ pointer: UnsafeMutableRawPointer?) -> UnsafeMutableRawPointer? {
+  guard let pointer else { return nil }
+  Unmanaged<AbandonedClient>.fromOpaque(pointer).takeRetainedValue().destroy()
+  return nil
+}
