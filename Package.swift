@@ -60,12 +60,13 @@ let cLibraries: [Target] = [
 ]
 
 let bindings: [Target] = [
-  binding("EventLoop", ["CLinux"]),
+  binding("Threads", []),
+  binding("EventLoop", ["CLinux", "Threads"]),
   binding("TLS", ["COpenSSL"]),
   binding("HTTP2", ["CNghttp2"]),
   binding("Transport", ["CLinux", "EventLoop", "TLS"]),
   binding("Redis", ["CHiredis", "EventLoop", "Transport"]),
-  binding("Kafka", ["CRdKafka"]),
+  binding("Kafka", ["CRdKafka", "Threads"]),
   binding("JSON", ["CJansson", "Text"]),
   binding("YAML", ["CYAML"]),
 ]
@@ -75,7 +76,7 @@ let stages: [Target] = [
   stage("Ingest", ["JSON", "Kafka", "Keyspace", "Model", "Text"]),
   stage("Expand", ["Keyspace", "Model", "Redis"]),
   stage("Render", ["Model"]),
-  stage("Deliver", ["EventLoop", "HTTP2", "JSON", "Model", "Text", "Transport"]),
+  stage("Deliver", ["EventLoop", "HTTP2", "JSON", "Model", "Text", "Threads", "Transport"]),
   stage("Record", ["Keyspace", "Model", "Redis", "Text"]),
 ]
 
@@ -83,13 +84,13 @@ let rooms: [Target] = [
   room("Text", []),
   room("Model", []),
   room("Keyspace", ["Text"]),
-  room("Terminal", ["Text"]),
-  room("Telemetry", ["Text"]),
+  room("Terminal", ["Text", "Threads"]),
+  room("Telemetry", ["Text", "Threads"]),
   room(
     "Pipeline",
     [
       "Deliver", "EventLoop", "Expand", "Ingest", "Kafka", "Keyspace", "Model", "Record", "Redis",
-      "Render", "Telemetry", "Text",
+      "Render", "Telemetry", "Text", "Threads",
     ]),
   room("Devices", ["JSON", "Keyspace", "Model", "Redis", "Text"]),
   room("APNsSimulator", ["EventLoop", "HTTP2", "JSON", "Text", "TLS", "Transport"]),
@@ -104,7 +105,7 @@ let rooms: [Target] = [
     "LocalStack",
     [
       "APNsSimulator", "Devices", "EventLoop", "HTTP2", "JSON", "Kafka", "Keyspace", "Record",
-      "Redis", "Telemetry", "Terminal", "Text", "TLS", "Transport",
+      "Redis", "Telemetry", "Terminal", "Text", "Threads", "TLS", "Transport",
     ]),
   room(
     "Benchmarks",
@@ -126,7 +127,7 @@ let programs: [Target] = [
     [
       "APNsSimulator", "Assembly", "Benchmarks", "Checks", "CLinux", "Devices", "EventLoop",
       "Ingest", "JSON", "Kafka", "Keyspace", "LocalStack", "Model", "Pipeline", "Redis", "Render",
-      "Settings", "Telemetry", "Terminal", "Text", "Transport",
+      "Settings", "Telemetry", "Terminal", "Text", "Threads", "Transport",
     ])
 ]
 
@@ -138,17 +139,18 @@ let supports: [Target] = [
     [
       "APNsSimulator", "Assembly", "Deliver", "Devices", "EventLoop", "Expand", "Ingest", "Kafka",
       "Keyspace", "LocalStack", "Model", "Pipeline", "Record", "Redis", "Render", "Settings",
-      "Telemetry", "TLS", "Transport",
+      "Telemetry", "Threads", "TLS", "Transport",
     ])
 ]
 
 let testTargets: [Target] = [
-  tests("EventLoopTests", ["EventLoop"]),
+  tests("ThreadsTests", ["Threads"]),
+  tests("EventLoopTests", ["EventLoop", "Threads"]),
   tests("TLSTests", ["Text", "TLS"]),
   tests("HTTP2Tests", ["HTTP2", "Text"]),
   tests("TransportTests", ["Transport", "EventLoop", "TLS"]),
   tests("RedisTests", ["Redis", "EventLoop", "TLS", "Transport", "LocalStack"]),
-  tests("KafkaTests", ["Kafka", "LocalStack"]),
+  tests("KafkaTests", ["Kafka", "LocalStack", "Threads"]),
   tests("JSONTests", ["JSON", "Text"]),
   tests("YAMLTests", ["YAML"]),
   tests("TextTests", ["Text"]),
@@ -159,11 +161,13 @@ let testTargets: [Target] = [
     "ExpandTests",
     ["Expand", "Model", "Keyspace", "Redis", "EventLoop", "LocalStack", "Transport"]),
   tests("RenderTests", ["JSON", "Model", "Render", "Text"]),
-  tests("DeliverTests", ["Deliver", "EventLoop", "HTTP2", "Model", "Text", "TLS", "Transport"]),
+  tests(
+    "DeliverTests",
+    ["Deliver", "EventLoop", "HTTP2", "Model", "Text", "Threads", "TLS", "Transport"]),
   tests("RecordTests", ["Keyspace", "LocalStack", "Model", "Record", "Redis"]),
   tests("DevicesTests", ["Devices", "Keyspace", "LocalStack", "Model", "Redis"]),
   tests("ChecksTests", ["Checks", "Settings", "Terminal"]),
-  tests("LocalStackTests", ["EventLoop", "LocalStack"]),
+  tests("LocalStackTests", ["EventLoop", "LocalStack", "Threads"]),
   tests("BenchmarksTests", ["Benchmarks", "LocalStack"]),
   tests("SettingsTests", ["Settings", "YAML", "LocalStack"]),
   tests(
@@ -172,16 +176,16 @@ let testTargets: [Target] = [
       "Assembly", "Deliver", "Expand", "Ingest", "JSON", "Kafka", "Keyspace", "LocalStack",
       "Pipeline", "Redis", "Render", "Settings", "Telemetry", "Text", "TLS", "Transport",
     ]),
-  tests("TelemetryTests", ["Telemetry", "Text"]),
-  tests("TerminalTests", ["Terminal"]),
+  tests("TelemetryTests", ["Telemetry", "Text", "Threads"]),
+  tests("TerminalTests", ["Terminal", "Threads"]),
   tests(
     "APNsSimulatorTests",
-    ["APNsSimulator", "EventLoop", "HTTP2", "JSON", "Text", "TLS", "Transport"]),
+    ["APNsSimulator", "EventLoop", "HTTP2", "JSON", "Text", "Threads", "TLS", "Transport"]),
   tests(
     "PipelineTests",
     [
       "Deliver", "EventLoop", "Expand", "Ingest", "Kafka", "Keyspace", "Model", "Pipeline",
-      "Record", "Redis", "Telemetry",
+      "Record", "Redis", "Telemetry", "Threads",
     ]),
   tests(
     "IntegrationTests",

@@ -1,6 +1,6 @@
 import Glibc
-import Synchronization
 import Text
+import Threads
 
 /// A program that this process started: ended by its process id, at the latest when the object
 /// goes. Should this process crash, a guardian process kills it.
@@ -52,7 +52,7 @@ package final class ChildProcess: Sendable {
   package let processID: pid_t
   private let output: Int32
   private let guardian: Guardian?
-  private let known = Mutex<Ending?>(nil)
+  private let known = ThreadLock<Ending?>(nil)
 
   /// Starts the program, which is looked up in PATH, with nothing blocked and nothing ignored,
   /// whatever this process does; its standard input is empty.

@@ -1,5 +1,5 @@
 import Glibc
-import Synchronization
+import Threads
 
 /// A real redis-server on a free port of the loopback address, with a directory of its own; gone
 /// when the object goes. `kill` and `start` again on the same port to play an outage.
@@ -21,7 +21,7 @@ package final class RedisServerProcess: Sendable {
   package let directory: ScratchDirectory
   private let arguments: [String]
   private let cliArguments: [String]
-  private let process: Mutex<ChildProcess?>
+  private let process: ThreadLock<ChildProcess?>
 
   /// `isDurable`: every write is on disk before its reply, so that it survives `kill`. `options`:
   /// further arguments of redis-server, such as `["--requirepass", "secret"]`.
@@ -35,7 +35,7 @@ package final class RedisServerProcess: Sendable {
       let arguments = Self.arguments(
         port: port, directory: directory.path, isDurable: isDurable, tls: tls)
       do {
-        process = Mutex(try Self.launch(arguments + options))
+        process = ThreadLock(try Self.launch(arguments + options))
         self.port = port
         self.arguments = arguments + options
         cliArguments = ["-p", "\(port)"] + (tls.map { ["--tls", "--cacert", $0.authority] } ?? [])

@@ -1,12 +1,12 @@
 import Glibc
-import Synchronization
 import Terminal
+import Threads
 
 /// A directory of a run's own under `TMPDIR`, readable by its owner only; removed with all that is
 /// in it when the object goes, unless it was kept.
 package final class ScratchDirectory: Sendable {
   package let path: String
-  private let isKept = Mutex(false)
+  private let isKept = ThreadLock(false)
 
   package init(_ name: String = "fanfare-test") throws(LocalStackError) {
     let given = TerminalDevice.environment("TMPDIR") ?? ""

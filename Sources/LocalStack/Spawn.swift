@@ -1,10 +1,10 @@
 import Glibc
-import Synchronization
+import Threads
 
 /// posix_spawn(3).
 enum Spawn {
   /// Between a pipe's making and its close-on-exec mark no child may start and inherit it.
-  private static let exclusive = Mutex(())
+  private static let exclusive = ThreadLock(())
 
   static func makePipe() throws(LocalStackError) -> (read: Int32, write: Int32) {
     try exclusive.withLock { _ throws(LocalStackError) in

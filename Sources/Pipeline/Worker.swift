@@ -1,8 +1,8 @@
 import Deliver
 import EventLoop
 import Kafka
-import Synchronization
 import Telemetry
+import Threads
 
 /// A whole worker: the pump and its lanes. Start it, let it run, drain it.
 package final class Worker: Sendable {
@@ -14,7 +14,7 @@ package final class Worker: Sendable {
   /// For the last commit, for leaving the group and for what the producer still has, together: a
   /// stopping worker waits no longer for Kafka.
   private static let closeTimeout: Duration = .seconds(4)
-  private let stopping = Mutex<Task<Bool, Never>?>(nil)
+  private let stopping = ThreadLock<Task<Bool, Never>?>(nil)
 
   /// Makes all the parts; nothing connects yet but librdkafka's own threads.
   package init(options: PipelineOptions) throws(KafkaError) {

@@ -1,8 +1,8 @@
 import APNsSimulator
 import HTTP2
 import JSON
-import Synchronization
 import Testing
+import Threads
 
 /// Answers that the token, the script or the mix chooses.
 @Suite struct AnswerTests {
@@ -154,7 +154,7 @@ import Testing
 }
 
 final class Statuses: Sendable {
-  private let values = Mutex<[Int]>([])
+  private let values = ThreadLock<[Int]>([])
   func append(_ status: Int) { values.withLock { $0.append(status) } }
   var all: [Int] { values.withLock { $0 } }
 }

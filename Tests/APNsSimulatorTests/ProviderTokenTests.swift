@@ -1,7 +1,7 @@
 import APNsSimulator
-import Synchronization
 import TLS
 import Testing
+import Threads
 
 @Suite struct ProviderTokenTests {
   private func reason(_ reply: Reply) -> String { "\(reply.status) \(reply.text)" }
@@ -99,7 +99,7 @@ import Testing
 
 /// Seconds that the simulator's clock is ahead.
 final class ClockShift: Sendable {
-  private let value = Mutex<Int64>(0)
+  private let value = ThreadLock<Int64>(0)
   var seconds: Int64 { value.withLock { $0 } }
   func set(_ seconds: Int64) { value.withLock { $0 = seconds } }
 }

@@ -15,9 +15,9 @@ import Record
 import Redis
 import Render
 import Settings
-import Synchronization
 import TLS
 import Telemetry
+import Threads
 import Transport
 
 /// Everything that the way of an event needs, real but small: a redis-server, the embedded broker,
@@ -37,7 +37,7 @@ package final class WorkerBed: Sendable {
   private let loop = EventLoop(name: "bed")
   private let actor: LoopActor
   private let producer: KafkaProducer
-  private let workers = Mutex<[Worker]>([])
+  private let workers = ThreadLock<[Worker]>([])
 
   package init(
     kafka: String? = nil, redis: RedisServerProcess? = nil, partitions: Int = 4,

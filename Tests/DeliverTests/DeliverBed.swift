@@ -4,6 +4,7 @@ import Model
 import Synchronization
 import TLS
 import Testing
+import Threads
 import Transport
 
 @testable import Deliver
@@ -153,7 +154,7 @@ final class Flag: Sendable {
 private struct SigningRefused: Error {}
 
 final class Notices: Sendable {
-  let all = Mutex<[DeliverNotice]>([])
+  let all = ThreadLock<[DeliverNotice]>([])
   func count(_ isWanted: (DeliverNotice) -> Bool) -> Int {
     all.withLock { $0.count(where: isWanted) }
   }

@@ -1,6 +1,6 @@
 import Glibc
-import Synchronization
 import Testing
+import Threads
 
 @testable import EventLoop
 
@@ -17,7 +17,7 @@ import Testing
   @Test func executesWorkFromOtherThreadsInOrder() async {
     let loop = EventLoop(name: "test")
     defer { loop.stop() }
-    let seen = Mutex<[Int]>([])
+    let seen = ThreadLock<[Int]>([])
     await withCheckedContinuation { continuation in
       for number in 0..<1000 { loop.execute { seen.withLock { $0.append(number) } } }
       loop.execute { continuation.resume() }
@@ -42,7 +42,7 @@ import Testing
   @Test func runsTurnEndHooksOnceAfterTheWorkOfTheTurn() async {
     let loop = EventLoop(name: "test")
     defer { loop.stop() }
-    let order = Mutex<[String]>([])
+    let order = ThreadLock<[String]>([])
     await LoopActor(loop).run { _ in
       loop.atTurnEnd { order.withLock { $0.append("end") } }
       loop.execute { order.withLock { $0.append("work") } }

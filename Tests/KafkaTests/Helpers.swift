@@ -1,11 +1,11 @@
 import Glibc
 import Kafka
-import Synchronization
 import Testing
+import Threads
 
 /// Log lines of clients under test.
 final class Lines: Sendable {
-  private let lines = Mutex<[KafkaLogLine]>([])
+  private let lines = ThreadLock<[KafkaLogLine]>([])
 
   var log: KafkaLog { { line in self.lines.withLock { $0.append(line) } } }
   var all: [KafkaLogLine] { lines.withLock { $0 } }

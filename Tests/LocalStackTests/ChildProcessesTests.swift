@@ -1,7 +1,7 @@
 import EventLoop
 import LocalStack
-import Synchronization
 import Testing
+import Threads
 
 /// A run's processes: every wait ends, and none of them is left behind.
 @Suite struct ChildProcessesTests {
@@ -60,8 +60,8 @@ import Testing
   }
 
   @Test func anInterruptionEndsTheRunAndWhatItStarted() async throws {
-    let isInterrupted = Mutex(false)
-    let started = Mutex<Int32>(0)
+    let isInterrupted = ThreadLock(false)
+    let started = ThreadLock<Int32>(0)
     let failure = await #expect(throws: LocalStackError.self) {
       try await Self.run(
         isInterrupted: { isInterrupted.withLock { $0 } },
@@ -80,7 +80,7 @@ import Testing
   @Test func aRunsDirectoryGoesUnlessItIsKept() async throws {
     let gone = try await Self.run { processes in processes.directory.path }
     #expect(!ScratchDirectory.exists(gone))
-    let named = Mutex("")
+    let named = ThreadLock("")
     let kept = try await LocalRun.run(
       "fanfare-test", isInterrupted: { false },
       keepDirectory: { path in named.withLock { $0 = path } },

@@ -1,6 +1,6 @@
 import Ingest
 import Kafka
-import Synchronization
+import Threads
 
 @testable import Pipeline
 
@@ -23,7 +23,7 @@ final class HeldLane: RecordRunner {
     var isOver = false
   }
 
-  private let state = Mutex(State())
+  private let state = ThreadLock(State())
 
   func run(
     _ message: KafkaMessage, _ kind: WorkKind, vacate: @escaping @Sendable () -> Void

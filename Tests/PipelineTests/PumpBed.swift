@@ -6,9 +6,9 @@ import Kafka
 import Keyspace
 import Record
 import Redis
-import Synchronization
 import Telemetry
 import Testing
+import Threads
 
 @testable import Pipeline
 
@@ -145,7 +145,7 @@ final class PumpBed: Sendable {
 }
 
 private final class Failures: Sendable {
-  private let texts = Mutex<[String]>([])
+  private let texts = ThreadLock<[String]>([])
   func append(_ text: String) { texts.withLock { $0.append(text) } }
   var all: [String] { texts.withLock { $0 } }
 }

@@ -1,13 +1,13 @@
 import Foundation
-import Synchronization
 import Testing
+import Threads
 
 @testable import Telemetry
 
 /// A log into memory whose clock stands still unless moved.
 final class LogFixture: Sendable {
   let sink = MemorySink()
-  private let now = Mutex<UInt64>(0)
+  private let now = ThreadLock<UInt64>(0)
 
   func log(
     _ format: LogFormat = .json, level: LogLevel = .debug, repeatLimit: Int = 0,

@@ -1,10 +1,10 @@
-import Synchronization
+import Threads
 
 @testable import Terminal
 
 /// Keeps what was written to its console.
 final class Buffer: Sendable {
-  private let bytes = Mutex<[UInt8]>([])
+  private let bytes = ThreadLock<[UInt8]>([])
 
   var text: String { bytes.withLock { String(decoding: $0, as: UTF8.self) } }
   var lines: [String] {

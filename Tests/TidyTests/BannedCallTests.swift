@@ -18,7 +18,8 @@ import Testing
 
   @Test(arguments: [
     "fatalError(\"no\")", "let a = try! b()", "let a = b as! Int", "print(1)", "Swift.print(1)",
-    "debugPrint(a)", "nonisolated(unsafe) var a = 1", "let a = \"\\(try! b())\"",
+    "debugPrint(a)", "nonisolated(unsafe) var a = 1", "let a = Mutex(0)",
+    "let a = \"\\(try! b())\"",
     "import Foundation",
     "import FoundationEssentials", "// TO" + "DO: later", "/* FIX" + "ME */", "/// XX" + "X",
     "// Kept by the lock.\nstruct A: @unchecked Sendable {}",

@@ -17,6 +17,7 @@ struct BannedCalls {
     Ban(word: "Task.sleep(", because: sleepless) { $0.isTest },
     Ban(word: "Thread.sleep(", because: sleepless) { $0.isTest },
     Ban(word: "XCTSkip(", because: "say with .enabled(if:) what a test needs") { $0.isTest },
+    Ban(word: "Mutex(", because: "ThreadSanitizer sees ThreadLock only") { _ in true },
     Ban(word: "nonisolated(unsafe)", because: "only a binding knows what C guarantees") {
       $0.isSource && !$0.isBinding
     },

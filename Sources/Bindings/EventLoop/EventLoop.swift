@@ -1,6 +1,7 @@
 import CLinux
 import Glibc
 import Synchronization
+import Threads
 
 /// One thread around one epoll set: the executor that a lane is pinned to. It knows no protocol.
 ///

@@ -1,5 +1,5 @@
 import CRdKafka
-import Synchronization
+import Threads
 
 /// Writes records; a record is written once and acknowledged by all replicas in sync before
 /// `send` returns.
@@ -13,9 +13,9 @@ package final class KafkaProducer: @unchecked Sendable {
   private let gate: SendGate
   private let state: ProducerState
   /// Held while a record is handed to the client, so that the client is there.
-  private let isOpen = Mutex(true)
+  private let isOpen = ThreadLock(true)
   /// Handles that keep the topics' metadata fresh.
-  private let topics = Mutex<[TopicHandle]>([])
+  private let topics = ThreadLock<[TopicHandle]>([])
 
   /// - Parameter log: takes librdkafka's log lines and the client's errors, from any thread.
   package init(_ options: KafkaOptions, log: @escaping KafkaLog) throws(KafkaError) {
@@ -146,7 +146,7 @@ private struct TopicHandle: @unchecked Sendable {
 /// What the producer's callbacks find through their opaque pointer.
 final class ProducerState: Sendable {
   let log: KafkaLog
-  let fatalError = Mutex<KafkaError?>(nil)
+  let fatalError = ThreadLock<KafkaError?>(nil)
 
   init(log: @escaping KafkaLog) { self.log = log }
 

@@ -1,6 +1,7 @@
 import CRdKafka
 import Glibc
 import Synchronization
+import Threads
 
 /// Serves a client's callbacks from a thread of its own until told to stop.
 ///
@@ -9,7 +10,7 @@ import Synchronization
 final class PollThread: @unchecked Sendable {
   private let client: OpaquePointer
   private let stopping = Atomic<Bool>(false)
-  private let thread = Mutex<pthread_t?>(nil)
+  private let thread = ThreadLock<pthread_t?>(nil)
 
   init(_ client: OpaquePointer) { self.client = client }
 

@@ -1,4 +1,4 @@
-import Synchronization
+import Threads
 
 /// Lets senders in while both their number and the bytes of their records are within bounds; the
 /// others wait in line, first come, first served. Nobody waits in librdkafka's own queue, which
@@ -13,7 +13,7 @@ final class SendGate: Sendable {
 
   private let maximumSenders: Int
   private let maximumBytes: Int
-  private let state = Mutex(State())
+  private let state = ThreadLock(State())
 
   init(maximumSenders: Int, maximumBytes: Int) {
     self.maximumSenders = maximumSenders

@@ -1,5 +1,6 @@
 import EventLoop
 import Text
+import Threads
 
 /// The provider token of one team key, shared by all lanes of a worker: Apple answers 429 when a
 /// connection sees more than one new token within 20 minutes, and 403 when one is older than an

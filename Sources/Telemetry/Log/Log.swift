@@ -1,4 +1,5 @@
 import Synchronization
+import Threads
 
 /// The times a log needs; a test passes its own.
 package struct LogClock: Sendable {
@@ -138,7 +139,7 @@ private final class LogCore: Sendable {
   private let writer: LineWriter
   private let sink: any LogSink
   private let clock: LogClock
-  private let limiter: Mutex<RepeatLimiter>
+  private let limiter: ThreadLock<RepeatLimiter>
   private let windowSeconds: Int
   private let written = InlineArray<5, Atomic<Int>> { _ in Atomic(0) }
   private let dropped = Atomic(0)
@@ -152,7 +153,7 @@ private final class LogCore: Sendable {
     self.sink = sink
     self.clock = clock
     let window = UInt64(max(0, options.repeatWindow / .nanoseconds(1)))
-    limiter = Mutex(RepeatLimiter(limit: options.repeatLimit, windowNanoseconds: window))
+    limiter = ThreadLock(RepeatLimiter(limit: options.repeatLimit, windowNanoseconds: window))
     windowSeconds = Int(window / 1_000_000_000)
   }
 

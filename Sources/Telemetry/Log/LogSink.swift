@@ -1,5 +1,5 @@
 import Glibc
-import Synchronization
+import Threads
 
 /// Where lines go. Called from any thread; must not block.
 package protocol LogSink: Sendable {
@@ -24,7 +24,7 @@ package final class DescriptorSink: LogSink {
   private let descriptor: Int32
   private let kind: Kind
   /// Whether the last line broke off in the middle: the next one starts a new line.
-  private let isTorn = Mutex(false)
+  private let isTorn = ThreadLock(false)
 
   /// Standard error. Ignores SIGPIPE from now on in the whole process: a log whose reader ends
   /// must not end it.
@@ -85,7 +85,7 @@ package final class DescriptorSink: LogSink {
 
 /// Keeps lines, for tests.
 package final class MemorySink: LogSink {
-  private let kept = Mutex<[String]>([])
+  private let kept = ThreadLock<[String]>([])
 
   package init() {}
 

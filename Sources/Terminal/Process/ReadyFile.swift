@@ -1,11 +1,11 @@
 import Glibc
-import Synchronization
+import Threads
 
 /// A file that is there as long as something is true, for probes and scripts. What an earlier
 /// process left behind when it was killed goes at once. Called from any thread.
 package final class ReadyFile: Sendable {
   private let path: String
-  private let hasEnded = Mutex(false)
+  private let hasEnded = ThreadLock(false)
 
   package init(_ path: String) {
     self.path = path

@@ -1,5 +1,6 @@
 import Glibc
 import Synchronization
+import Threads
 
 /// SIGTERM, SIGINT and SIGHUP as something to wait for instead of something that kills. A second
 /// one ends the process at once, for whoever does not want to wait for a clean end.
@@ -13,9 +14,9 @@ package final class StopSignals: Sendable {
     var actions: [@Sendable () -> Void] = []
   }
 
-  private let state = Mutex(State())
+  private let state = ThreadLock(State())
   /// The process's own, from `catchAll` on.
-  private static let caught = Mutex<StopSignals?>(nil)
+  private static let caught = ThreadLock<StopSignals?>(nil)
   package static var current: StopSignals? { caught.withLock { $0 } }
   /// Can be read from the first signal on, for whoever waits with poll(2); -1 where there is no
   /// pipe left. Open for the process's life.

@@ -2,9 +2,9 @@ import Assembly
 import Ingest
 import Kafka
 import Settings
-import Synchronization
 import Telemetry
 import Terminal
+import Threads
 
 /// Writes events to Kafka, as a live backend does.
 enum EmitVerb {
@@ -135,7 +135,7 @@ enum EmitVerb {
 
 /// librdkafka's last complaint, for the case that nothing else explains a failure.
 final class KafkaWords: Sendable {
-  private let text = Mutex<String?>(nil)
+  private let text = ThreadLock<String?>(nil)
 
   var last: String? { text.withLock { $0 } }
 
