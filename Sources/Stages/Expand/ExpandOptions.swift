@@ -18,14 +18,14 @@ package struct ExpandOptions: Sendable {
   /// events, 80 MiB a lane, if every one of them is as large as it may be.
   package var maximumPageBytes: Int
   /// Users of one set that are remembered while it is read by SSCAN, so that nobody is sent to
-  /// twice when Redis is restarted meanwhile: at most 4 MiB a segment. Larger sets should be
+  /// twice when Redis is restarted meanwhile: at most 2 MiB a segment. Larger sets should be
   /// sharded.
   package var maximumRememberedUsers: Int
 
   package init(
     pageSize: Int = 512, plainSetKey: String? = nil, maximumShardMembers: Int = 16_384,
     maximumFieldBytes: Int = 4_096, maximumPageBytes: Int = 2 << 20,
-    maximumRememberedUsers: Int = 250_000
+    maximumRememberedUsers: Int = 196_608
   ) {
     self.pageSize = max(1, pageSize)
     self.plainSetKey = plainSetKey
