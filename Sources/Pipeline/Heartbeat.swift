@@ -71,9 +71,10 @@ extension Lane {
   }
 
   private func beat(_ heartbeat: Heartbeat) async {
-    let fields = await heartbeat.fields()
     for lane in heartbeat.lanes { await lane.countDeadLetters() }
     do {
+      let clock = String(try await compareClock())
+      let fields = await heartbeat.fields() + [("clock_ahead_ms", clock)]
       let last = try await record.heartbeat(
         worker: options.workerID, instance: options.instance, fields)
       sayWhoElseBeats(last)

@@ -47,22 +47,6 @@ extension Lane {
     return result
   }
 
-  /// A worker whose clock is ahead must not call pushes expired that are not. One whose clock is
-  /// behind takes Redis' word that they are (`SegmentRun.isLate`).
-  private func checkClock(_ event: Event, redisTime: Int64) throws {
-    let now = options.deliver.wallClock()
-    if !event.isExpired(at: now), event.isExpired(at: redisTime), !hasSaidThatClockIsBehind {
-      hasSaidThatClockIsBehind = true
-      options.log.error(
-        "this worker's clock is behind Redis': what has expired by Redis' is not sent; "
-          + "set the clocks (NTP)",
-        ["milliseconds": .integer(Int(redisTime - now)), "event": .text(event.id)])
-    }
-    if event.isExpired(at: now), !event.isExpired(at: redisTime) {
-      throw RecordError.clocksDisagree(ours: now, redis: redisTime)
-    }
-  }
-
   /// Renews every claim now and then until the lane stops. A claim that is not renewed ends, and
   /// nothing more is sent under it.
   func renewClaims() {

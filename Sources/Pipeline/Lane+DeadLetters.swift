@@ -69,7 +69,7 @@ extension Lane {
     switch ingest.decode(burial.message, now: now) {
     case .event(let found): (event, segment) = (found, nil)
     case .segment(let found): (event, segment) = (found.event, found)
-    case .malformed: return
+    case .early, .malformed: return
     }
     do {
       let figures = try await persistent("Redis notes a dead letter") {

@@ -34,6 +34,11 @@ extension Lane {
   func work(_ message: KafkaMessage, _ vacate: @escaping () -> Void) async throws -> Receipt {
     switch ingest.decode(message, now: options.deliver.wallClock()) {
     case .event(let event): return try await fanOut(event, from: message, vacate)
+    case .early(let event, let error):
+      guard try await isEarlyForRedis(event) else {
+        return try await fanOut(event, from: message, vacate)
+      }
+      try await bury(message, error)
     case .segment(let segment): return try await resume(segment, from: message, vacate)
     case .malformed(let error): try await bury(message, error)
     }

@@ -61,7 +61,9 @@ package actor Lane {
   let board = WaitBoard()
   /// Records in the dead letters that the statistics do not know of yet, by the code of the reason.
   var uncounted: [String: Int] = [:]
-  var hasSaidThatClockIsBehind = false
+  /// Of the lines on clocks that differ, one of which a minute names an event.
+  var nextClockLine: UInt64 = 0
+  var hasNamedEventOfClock = false
   /// Lists of stragglers of closed routes that are worked on.
   var probing: [Probe: Int] = [:]
   /// Bytes of the lists of stragglers of slow environments that are worked on.

@@ -54,7 +54,7 @@ import Testing
     try await bed.ready()
     try await bed.emit("e1", expiresIn: 120)
     _ = try await bed.until("the worker says that its clock is ahead") {
-      bed.sink.lines.contains { $0.contains("ahead of Redis'") } ? true : nil
+      bed.sink.lines.contains { $0.contains("ahead of Redis', and event e1 has") } ? true : nil
     }
     let running = try await bed.status("e1")
     #expect(running?.state != .expired && running?.expired ?? 0 == 0)
@@ -63,6 +63,35 @@ import Testing
     let status = try await bed.finished("e1")
     #expect(status.accepted == 1 && status.expired == 0)
     #expect(await right.stop())
+  }
+
+  /// Every good event seems to come from the future.
+  @Test func aWorkerWhoseClockIsBehindRefusesNothing() async throws {
+    let bed = try await WorkerBed()
+    try await bed.follow("s1", tokens: [paddedHex(1)])
+    let behind = try await bed.startWorker {
+      $0.deliver.wallClock = { WallClock.nowMilliseconds() - 660_000 }
+      $0.heartbeatInterval = .milliseconds(100)
+    }
+    try await bed.ready()
+    try await bed.emit("e1", expiresIn: 120)
+    let status = try await bed.finished("e1")
+    #expect(status.accepted == 1 && status.isBalanced)
+    #expect(!bed.sink.lines.contains { $0.contains("record sent to the dead letters") })
+    #expect(
+      bed.sink.lines.contains { $0.contains("clock is behind Redis'") && $0.contains("\"e1\"") })
+    _ = try await bed.until("the heartbeat says how far") {
+      let ahead = try bed.redis.cli("HGET", "ff:worker:worker-1", "clock_ahead_ms")
+      return Int(ahead).map { abs($0 + 660_000) < 60_000 ? true : nil } ?? nil
+    }
+    // It is early by Redis' clock too.
+    try await bed.emit("e2", occurredAt: WallClock.nowMilliseconds() + 3_600_000)
+    _ = try await bed.until("it goes to the dead letters") {
+      bed.sink.lines.contains {
+        $0.contains("record sent to the dead letters") && $0.contains("occurred_in_future")
+      } ? true : nil
+    }
+    #expect(await behind.stop())
   }
 
   /// A segment of an event that others have opened.

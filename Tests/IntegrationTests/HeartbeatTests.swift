@@ -37,6 +37,8 @@ import Testing
     #expect(memory > 1_000_000 && memory < 10_000_000_000)
     let beat = try #require(Int64(try Self.field(bed, "beat_ms")))
     #expect(abs(beat - WallClock.nowMilliseconds()) < 60_000)
+    let ahead = try #require(Int64(try Self.field(bed, "clock_ahead_ms")))
+    #expect(abs(ahead) < 60_000)
     #expect(try bed.redis.cli("EXISTS", "ff:{stats}:series") == "1")
     _ = await worker.stop()
   }

@@ -5,6 +5,9 @@ import Model
 /// What a record from Kafka turned out to be.
 package enum IngestResult: Sendable, Equatable {
   case event(Event)
+  /// An event from the future as this worker's clock sees it: ask another clock before it goes to
+  /// the dead letters for this reason.
+  case early(Event, IngestError)
   case segment(Segment)
   /// For the dead letters: no later try will make it better.
   case malformed(IngestError)
@@ -23,16 +26,24 @@ package struct IngestStage: Sendable {
       if message.topic == options.segmentsTopic || message.topic == options.stragglersTopic {
         return .segment(try decodeSegment(message))
       }
-      return .event(try decodeEvent(message, now: now))
+      let event = try decodeEvent(message)
+      guard isEarly(event, at: now) else { return .event(event) }
+      return .early(event, Self.early(event, now: now))
     } catch {
       return .malformed(error)
     }
   }
 
-  private func decodeEvent(_ message: KafkaMessage, now: Int64) throws(IngestError) -> Event {
+  /// Whether the event says that it happened later than the live backend's clock may be ahead.
+  ///
+  /// - Parameter now: ms since 1970 by the clock that is believed.
+  package func isEarly(_ event: Event, at now: Int64) -> Bool {
+    event.occurredAt > now + options.clockSkewMilliseconds
+  }
+
+  private func decodeEvent(_ message: KafkaMessage) throws(IngestError) -> Event {
     let (document, value) = try parse(message, limit: options.maximumEventBytes)
     let event = try EventDecoder(options: options).decode(value, document: document)
-    try checkTime(event, now: now)
     try checkKey(message, event)
     return event
   }
@@ -62,12 +73,10 @@ package struct IngestStage: Sendable {
     }
   }
 
-  private func checkTime(_ event: Event, now: Int64) throws(IngestError) {
-    guard event.occurredAt <= now + options.clockSkewMilliseconds else {
-      throw IngestError(
-        .occurredInFuture,
-        "occurred_at is \((event.occurredAt - now) / 1000) s ahead of this worker's clock")
-    }
+  private static func early(_ event: Event, now: Int64) -> IngestError {
+    IngestError(
+      .occurredInFuture,
+      "occurred_at is \((event.occurredAt - now) / 1000) s ahead of this worker's clock")
   }
 
   /// The key decides the partition, and so the order of a streamer's events.

@@ -1,3 +1,4 @@
+import Model
 import Redis
 
 /// Why something could not be recorded.
@@ -72,10 +73,12 @@ package struct RecordError: Error, Sendable, Equatable, CustomStringConvertible 
   }
 
   /// Both in ms since 1970.
-  package static func clocksDisagree(ours: Int64, redis: Int64) -> RecordError {
+  package static func clocksDisagree(
+    over event: Event, ours: Int64, redis: Int64
+  ) -> RecordError {
     RecordError(
       .clocksDisagree,
-      "this worker's clock is \((ours &- redis) / 1000) s ahead of Redis', and the event "
+      "this worker's clock is \((ours &- redis) / 1000) s ahead of Redis', and event \(event.id) "
         + "has expired by one of them only: set the clocks (NTP)")
   }
 

@@ -56,7 +56,8 @@ package final class RecordStage {
       RecordScripts.expire, event, now: now, arguments: [source, String(event.expiresAt)])
     switch reply[0].text {
     case "early":
-      throw .clocksDisagree(ours: now, redis: Int64(reply[1].text ?? "") ?? 0)
+      throw .clocksDisagree(
+        over: event, ours: now, redis: Int64(reply[1].text ?? "") ?? 0)
     case "expired": return .recorded
     case "begun": return .begun
     case "finished": return .alreadyRecorded

@@ -90,7 +90,7 @@ struct EventReader {
     switch IngestStage(options: options).decode(message, now: WallClock.nowMilliseconds()) {
     case .event(let event): return .success(ReadEvent(event: event))
     case .segment: return .failure(IngestError(.badSegment, "this is a segment, not an event"))
-    case .malformed(let error): return .failure(error)
+    case .early(_, let error), .malformed(let error): return .failure(error)
     }
   }
 }

@@ -1,0 +1,61 @@
+import Model
+import Record
+import Telemetry
+
+/// This worker's clock beside Redis', which all workers share. Neither refuses nor expires an event
+/// for everybody where the two differ.
+extension Lane {
+  /// So far apart the clocks are worth a line, whether or not an event is in between.
+  private static let bearableDifference: Duration = .seconds(120)
+  private static let lineInterval: Duration = .seconds(60)
+
+  /// A worker whose clock is ahead must not call pushes expired that are not. One whose clock is
+  /// behind takes Redis' word that they are (`SegmentRun.isLate`).
+  func checkClock(_ event: Event, redisTime: Int64) throws {
+    let now = options.deliver.wallClock()
+    if !event.isExpired(at: now), event.isExpired(at: redisTime) {
+      sayThatClockIsOff(now, redisTime, event)
+    }
+    if event.isExpired(at: now), !event.isExpired(at: redisTime) {
+      throw RecordError.clocksDisagree(over: event, ours: now, redis: redisTime)
+    }
+  }
+
+  /// Whether the event, which is early by this worker's clock, is so by Redis' too. Where it is
+  /// not, this worker's clock is behind, and the event is as good as any.
+  func isEarlyForRedis(_ event: Event) async throws -> Bool {
+    let redisTime = try await persistent("Redis says what time it is") {
+      try await record.time()
+    }
+    guard !ingest.isEarly(event, at: redisTime) else { return true }
+    sayThatClockIsOff(options.deliver.wallClock(), redisTime, event)
+    return false
+  }
+
+  /// How far this worker's clock is ahead of Redis' in ms; less than 0: behind.
+  func compareClock() async throws(RecordError) -> Int64 {
+    let redisTime = try await record.time()
+    let now = options.deliver.wallClock()
+    if abs(now - redisTime) > Self.bearableDifference.wholeMilliseconds {
+      sayThatClockIsOff(now, redisTime, nil)
+    }
+    return now - redisTime
+  }
+
+  private func sayThatClockIsOff(_ now: Int64, _ redisTime: Int64, _ event: Event?) {
+    // What is said of one event is not said of all in the same minute.
+    guard loop.now >= nextClockLine || event != nil && !hasNamedEventOfClock else { return }
+    if loop.now >= nextClockLine { hasNamedEventOfClock = false }
+    nextClockLine = loop.now &+ Self.lineInterval.nanoseconds
+    var fields: LogFields = ["milliseconds": .integer(Int(abs(now - redisTime)))]
+    if let event {
+      fields["event"] = .text(event.id)
+      hasNamedEventOfClock = true
+    }
+    let message =
+      now < redisTime
+      ? "this worker's clock is behind Redis', whose time counts; set the clocks (NTP)"
+      : "this worker's clock is ahead of Redis', whose time counts; set the clocks (NTP)"
+    options.log.error(message, fields)
+  }
+}
