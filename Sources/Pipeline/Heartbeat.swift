@@ -14,7 +14,7 @@ struct Heartbeat: Sendable {
     var inFlight = 0
     var connections = 0
     var lingering = 0
-    var waitsFor: [String] = []
+    var waitsFor = await pump.waitsFor
     var obstacles: [String] = []
     for lane in lanes {
       let vitals = await lane.vitals()

@@ -26,6 +26,8 @@ package actor KafkaPump {
   var isReady = false
   var hasNews = false
   var hasFailed = false
+  /// No broker can be reached.
+  var isKafkaAway = false
   var waker: LoopWaker?
   var drained: [CheckedContinuation<Void, Never>] = []
   /// Records that wait for the dead letters, of partitions that are ours or were.
@@ -132,7 +134,26 @@ package actor KafkaPump {
     case .error(let error):
       options.log.warning("Kafka", ["error": .text("\(error)")])
       if error.isFatal { fail(error) }
+    case .reachable(let isReachable): reaches(isReachable)
     }
+  }
+
+  /// Nothing comes in and nothing is committed meanwhile; whoever sends waits for himself.
+  func reaches(_ isReachable: Bool) {
+    let waited = isKafkaAway
+    isKafkaAway = !isReachable
+    if isKafkaAway {
+      options.log.warning(
+        "waiting for Kafka: no broker can be reached",
+        ["servers": .text(options.kafka.bootstrapServers)])
+    } else if waited {
+      options.log.notice("Kafka can be reached again")
+    }
+  }
+
+  /// Dependencies that are waited for, in words.
+  package var waitsFor: [String] {
+    isKafkaAway ? ["kafka: no broker of \(options.kafka.bootstrapServers) can be reached"] : []
   }
 
   /// A client that is beyond repair consumes nothing and says nothing more: the process ends, and

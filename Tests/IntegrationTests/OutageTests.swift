@@ -80,6 +80,35 @@ import Transport
     #expect(await worker.stop())
   }
 
+  /// An idle worker too: nobody sends anything while the broker is away and when it is back.
+  @Test func aKafkaThatIsAwayIsNamedUntilItIsBack() async throws {
+    let bed = try await WorkerBed()
+    @Sendable func waits() throws -> String { try bed.redis.cli("HGET", "ff:worker:worker-1", "waits_for") }
+    let worker = try await bed.startWorker {
+      $0.heartbeatInterval = .milliseconds(100)
+      $0.kafka.reachabilityInterval = .milliseconds(200)
+    }
+    try await bed.ready()
+    _ = try await bed.until("the first beat") {
+      try bed.redis.cli("EXISTS", "ff:worker:worker-1") == "1" ? true : nil
+    }
+    #expect(try waits() == "")
+    for _ in 0..<2 {
+      bed.broker?.setDown(true)
+      _ = try await bed.until("the heartbeat names Kafka") {
+        try waits().contains("kafka: no broker of \(bed.bootstrapServers)") ? true : nil
+      }
+      bed.broker?.setDown(false)
+      _ = try await bed.until("it is back") { try waits() == "" ? true : nil }
+    }
+    let said = ["waiting for Kafka: no broker can be reached", "Kafka can be reached again"]
+    for line in said { #expect(bed.sink.lines.count { $0.contains(line) } >= 2, "\(line)") }
+    try await bed.follow("s1", tokens: [paddedHex(1)])
+    try await bed.emit("e1")
+    #expect(try await bed.finished("e1").accepted == 1)
+    #expect(await worker.stop())
+  }
+
   @Test func startsBeforeRedisAndAPNsAreThere() async throws {
     let bed = try await WorkerBed(redis: RedisServerProcess(isDurable: true))
     try await bed.follow("s1", tokens: (0..<10).map { paddedHex($0) })

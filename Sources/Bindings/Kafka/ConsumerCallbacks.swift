@@ -1,4 +1,5 @@
 import CRdKafka
+import Glibc
 
 /// What librdkafka's callbacks find through their opaque pointer. All but `log`, which is
 /// immutable, is touched on the consumer's own thread only: these callbacks run inside its calls.
@@ -14,6 +15,8 @@ final class ConsumerState {
   var asksBeforeRevoke = false
   /// What the group waits for.
   var revoking: [KafkaPartition] = []
+  /// Whether a broker can be reached; nil before that is known.
+  var isReachable: Bool?
 
   init(log: @escaping KafkaLog) { self.log = log }
 
@@ -36,6 +39,11 @@ func setConsumerCallbacks(_ handle: OpaquePointer?, opaque: UnsafeMutableRawPoin
     guard let client else { return }
     ConsumerState.find(opaque)?.rebalance(client, event, partitions)
   }
+  rd_kafka_conf_set_stats_cb(handle) { _, statistics, _, opaque in
+    if let statistics { ConsumerState.find(opaque)?.heard(statistics) }
+    // The text is librdkafka's to free.
+    return 0
+  }
   rd_kafka_conf_set_offset_commit_cb(handle) { _, error, offsets, opaque in
     ConsumerState.find(opaque)?.committed(error, offsets)
   }
@@ -46,6 +54,25 @@ extension ConsumerState {
     _ client: OpaquePointer?, _ error: Int32, _ reason: UnsafePointer<CChar>?
   ) {
     recorded.append(.error(KafkaError(client: client, error: error, reason: reason)))
+    if rd_kafka_resp_err_t(error) == RD_KAFKA_RESP_ERR__ALL_BROKERS_DOWN { reaches(false) }
+  }
+
+  /// No callback says that a broker is back, and an idle worker would not notice for hours: the
+  /// statistics, a JSON text, hold the state of each connection. Two searches tell what is wanted
+  /// of it, whatever its size.
+  fileprivate func heard(_ statistics: UnsafePointer<CChar>) {
+    // librdkafka writes `"state":"UP"` and `"state":"UPDATE"` for a broker that answers.
+    if strstr(statistics, "\"state\":\"UP") != nil {
+      reaches(true)
+    } else if strstr(statistics, "\"state\":\"") != nil {
+      reaches(false)
+    }
+  }
+
+  private func reaches(_ isReachable: Bool) {
+    guard self.isReachable != isReachable else { return }
+    self.isReachable = isReachable
+    recorded.append(.reachable(isReachable))
   }
 
   fileprivate func committed(

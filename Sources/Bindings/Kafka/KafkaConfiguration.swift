@@ -46,6 +46,7 @@ struct KafkaConfiguration: ~Copyable {
       "max.poll.interval.ms", "\(max(options.pollIntervalMaximum.wholeMilliseconds, session))")
     try set("queued.max.messages.kbytes", "\(readAheadKilobytes)")
     try set("queued.min.messages", "1000")
+    try set("statistics.interval.ms", "\(options.reachabilityInterval.wholeMilliseconds)")
     // One answer is held in memory besides the read-ahead; not below message.max.bytes (1,000,000).
     try set("fetch.max.bytes", "\(max(readAheadKilobytes * 1024 / 2, 1_048_576))")
     try setAll(options.properties)

@@ -83,6 +83,8 @@ package enum KafkaPoll: Sendable, Equatable {
   case committed([KafkaPartition: Int64])
   case commitFailed([KafkaPartition: Int64], KafkaError)
   case error(KafkaError)
+  /// Whether any broker can be reached, when that has changed; said first when it is known.
+  case reachable(Bool)
 }
 
 /// A line that librdkafka wants to have logged.

@@ -32,6 +32,8 @@ package struct KafkaOptions: Sendable, Equatable {
   package var heartbeatInterval = Duration.seconds(3)
   /// After this long without `poll` we leave the group ourselves. Never shorter than the session.
   package var pollIntervalMaximum = Duration.seconds(60)
+  /// How often a consumer looks whether any broker can be reached.
+  package var reachabilityInterval = Duration.seconds(5)
   /// Bytes read ahead of `poll`, over all partitions. Before 2.2 librdkafka looks only once a
   /// second whether a full read-ahead has room again, so this must hold a second's work: 1,000
   /// segment records of 1 KiB are two million followers; eight times that leaves room for large
@@ -88,6 +90,7 @@ extension KafkaOptions {
     "message.timeout.ms": "it has a setting of its own",
     "allow.auto.create.topics": "a mistyped topic must not come into being",
     "enable.partition.eof": "the end of a partition is no message",
+    "statistics.interval.ms": "they say whether a broker can be reached",
     "log.queue": "log lines are passed on as they come",
     "sasl.password": "it has a setting of its own, which reads it from a file",
     "test.mock.num.brokers": "the embedded broker has a command of its own",
