@@ -70,13 +70,22 @@ import Testing
     try await RedisFixture().run { redis async throws in
       let record = RecordStage(redis: redis, keyspace: keyspace)
       let segment = segments("e1", 1)[0]
-      for end in ["99999999999999", String(repeating: "9", count: 400), "9223372036854775807"] {
+      let now = try await record.time()
+      let longest = Claim.longestLifetime.components.seconds * 1000
+      for end in ["\(now + longest + 20_000)", "99999999999999", String(repeating: "9", count: 400), "9223372036854775807"] {
         _ = try await redis.ask("HSET", keyspace.claims(id: "e1"), segment.id, "ahead 1 \(end)")
         guard case .yours = try await record.claim(claim(segment, "b"), lifetime: minute) else {
           Issue.record("a claim until \(end) holds")
           return
         }
         try await record.release(claim(segment, "b"))
+      }
+      let dead = claim(segment, "dead")
+      guard case .yours = try await record.claim(dead, lifetime: Claim.longestLifetime),
+        case .claimed = try await record.claim(claim(segment, "b"), lifetime: minute)
+      else {
+        Issue.record("the longest claim is not believed")
+        return
       }
     }
   }

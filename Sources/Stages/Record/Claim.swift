@@ -10,6 +10,9 @@ package struct Claim: Sendable, Equatable {
   /// segment never runs twice at once.
   package let owner: String
 
+  /// No configuration allows a longer one.
+  package static let longestLifetime: Duration = .seconds(5 * 60)
+
   package init(segment: Segment, owner: String) {
     self.segment = segment
     self.owner = owner

@@ -5,13 +5,15 @@ import Redis
 ///
 /// A claim stands in the hash of claims as `<owner> <end>`, the end in ms since 1970.
 enum ClaimScripts {
+  private static let farthestEnd = Claim.longestLifetime + .seconds(10)
+
   static let claim = RedisScript(RecordScripts.permissions + clock + claimBody)
   static let renew = RedisScript(clock + renewBody)
   static let release = RedisScript(releaseBody)
   static let drop = RedisScript(dropBody)
 
-  /// An end that is further off than twice the longest lifetime that can be configured is none of
-  /// a claim: Redis' clock was ahead when it was written, and was set back.
+  /// An end that is further off than any lifetime leads is none of a claim: Redis' clock was ahead
+  /// when it was written, and was set back. A replica that was promoted may be a little behind.
   static let clock = """
     local time = redis.call('TIME')
     local now = tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
@@ -19,7 +21,7 @@ enum ClaimScripts {
     local function read(claim)
       local owner, ends = string.match(claim, '^(.*) (%d+)$')
       ends = tonumber(ends) or 0
-      if ends > now + 600000 then ends = 0 end
+      if ends > now + \(RecordStage.milliseconds(farthestEnd)) then ends = 0 end
       return owner, ends
     end
 
