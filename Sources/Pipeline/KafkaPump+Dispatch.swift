@@ -1,5 +1,7 @@
 import EventLoop
+import Ingest
 import Kafka
+import Telemetry
 
 /// Records to lanes, as they have places, and back.
 extension KafkaPump {
@@ -30,12 +32,24 @@ extension KafkaPump {
 
   func begin(_ record: Intake.Record, _ kind: WorkKind, _ lane: Int) {
     let run = running.begin(record, kind, lane: lane)
+    sayWhatIsTakenUp(record.message, kind)
     Task {
       let receipt = await lanes[lane].run(record.message, kind) {
         Task { await self.vacated(run) }
       }
       finished(run, receipt)
     }
+  }
+
+  /// One line for each large fan-out that this worker has a part in: its own, another's, or one
+  /// that was under way before a restart.
+  private func sayWhatIsTakenUp(_ message: KafkaMessage, _ kind: WorkKind) {
+    guard kind == .segment, let event = SegmentRecord.event(ofKey: message.key),
+      recentEvents.isNew(event)
+    else { return }
+    options.log.info(
+      "fan-out taken up: this worker has segments of it",
+      ["event": .text(event), "first": .text(message.place)])
   }
 
   /// The run has nothing left that was never tried: its place is the next record's.

@@ -33,6 +33,7 @@ package actor KafkaPump {
   /// Records that wait for the dead letters, of partitions that are ours or were.
   var stuck = 0
   var nextWaitingLine: UInt64 = 0
+  var recentEvents = RecentEvents()
 
   /// Offsets are committed this often when there is something to commit: what a crash repeats
   /// besides what was in flight.

@@ -87,16 +87,29 @@ extension Lane {
       counters.add(.eventsResumed)
       audience = plan
       published = count
+      say("fan-out resumed", event, audience, ["published": .integer(published)])
+    case .empty(let figures):
+      counters.add(.eventsOK)
+      say("fan-out started", event, audience)
+      sayEnd(of: event, figures, isComplete: true)
+      return .done
     case .new:
       counters.add(.eventsOK)
-      options.log.info(
-        "fan-out started",
-        ["event": .text(event.id), "segments": .integer(audience.segmentCount)])
+      say("fan-out started", event, audience)
     }
     let segments = audience.segments(of: event)
     if segments.count == 1 { return try await process(segments[0], from: message, vacate: vacate) }
     try await plan(segments, of: event, published: published)
     return .done
+  }
+
+  private func say(
+    _ what: String, _ event: Event, _ audience: Audience, _ more: LogFields = [:]
+  ) {
+    let fields: LogFields = [
+      "event": .text(event.id), "segments": .integer(audience.segmentCount),
+    ]
+    options.log.info(what, fields.merging(more))
   }
 
   /// The segments of a large event go to all lanes of all workers through Kafka. What is there

@@ -27,6 +27,11 @@ import Testing
     #expect(try await bed.finished("stale").state == .expired)
     let nobody = try await bed.finished("nobody")
     #expect(nobody.pushes == 0 && nobody.segments == 0)
+    for what in ["fan-out started", "fan-out done"] {
+      let lines = bed.sink.lines.filter { $0.contains(what) && $0.contains("\"nobody\"") }
+      #expect(lines.count == 1, "\(what)")
+      #expect(lines.allSatisfy { what == "fan-out started" || $0.contains("\"pushes\":0") })
+    }
     #expect(try await bed.finished("plain").accepted == 2)
 
     // The same id once more, in a record of its own: counted and dropped.

@@ -62,6 +62,12 @@ import Testing
     #expect(status.accepted == 100 && status.recipients == 100)
     #expect(await bed.simulator.summary().duplicates == 0)
     #expect(await worker.stop())
+    // An operator sees what a worker goes on with: once each, however many segments there are.
+    func said(_ what: String) -> Int {
+      bed.sink.lines.count { $0.contains(what) && $0.contains("\"event\":\"e1\"") }
+    }
+    #expect(said("fan-out resumed") == 1 && said("fan-out started") == 0)
+    #expect(said("fan-out taken up") == 1 && said("fan-out done") == 1)
   }
 
   /// Somebody mends what was wrong and sends the dead letter in again, as it is.

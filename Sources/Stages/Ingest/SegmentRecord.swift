@@ -29,6 +29,13 @@ package enum SegmentRecord {
     return (Array("\(segment.event.id)/\(segment.id)".utf8), value)
   }
 
+  /// The event that a segment's record is about, by its key; nil when somebody else has written it.
+  package static func event(ofKey key: [UInt8]?) -> String? {
+    guard let key, let slash = key.firstIndex(of: UInt8(ascii: "/")), slash > 0, slash <= 64
+    else { return nil }
+    return String(decoding: key[..<slash], as: UTF8.self)
+  }
+
   static func decode(_ value: JSONValue, events: EventDecoder) throws(IngestError) -> Segment {
     guard let object = value.object, let inner = object["event"] else {
       throw IngestError(.badSegment, "a segment record is an object with an event")

@@ -2,8 +2,10 @@ import Model
 
 /// What `RecordStage.open` found out about an event.
 package enum Opening: Sendable, Equatable {
-  /// Not seen before; with no segments it is done already.
+  /// Not seen before.
   case new
+  /// Not seen before and done already: nobody follows the streamer.
+  case empty([FanOutFigure])
   /// Redelivered before it was done. `plan` is the audience it was planned with: go on with that
   /// one, so that its settled marks keep their meaning when the followers were resharded in
   /// between. The first `published` of its segments are in Kafka.

@@ -119,7 +119,8 @@ enum RecordScripts {
     """
 
   /// ARGV 9…12: source, segments, plan, the source that this record replays or nothing. Answers
-  /// {what it is, the plan it was opened with, its segments, how many of them were published}.
+  /// {what it is, the plan it was opened with, its segments, how many of them were published,
+  /// outcomes of the fan-out when it is done already}.
   private static let openBody = """
     local source, segments, plan, replayed = ARGV[9], ARGV[10], ARGV[11], ARGV[12]
     local known = redis.call('HMGET', event, 'state', 'source', 'plan', 'segments')
@@ -129,6 +130,7 @@ enum RecordScripts {
       count('events', 1)
       if segments == '0' then finish('done') end
       keep()
+      if segments == '0' then return {'empty', plan, segments, '0', outcomes()} end
       return {'new', plan, segments, '0'}
     end
     if replayed ~= '' and known[2] == replayed then

@@ -33,6 +33,7 @@ package final class RecordStage {
       ])
     switch reply[0].text {
     case "new": return .new
+    case "empty": return .empty(Self.outcomes(reply[4]))
     case "duplicate": return .duplicate
     case "finished": return .finished
     case "resumed":
