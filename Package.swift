@@ -64,8 +64,8 @@ let bindings: [Target] = [
   binding("EventLoop", ["CLinux", "Threads"]),
   binding("TLS", ["COpenSSL"]),
   binding("HTTP2", ["CNghttp2"]),
-  binding("Transport", ["CLinux", "EventLoop", "TLS"]),
-  binding("Redis", ["CHiredis", "EventLoop", "Transport"]),
+  binding("Transport", ["CLinux", "EventLoop", "Text", "TLS"]),
+  binding("Redis", ["CHiredis", "EventLoop", "Text", "Transport"]),
   binding("Kafka", ["CRdKafka", "Threads"]),
   binding("JSON", ["CJansson", "Text"]),
   binding("YAML", ["CYAML"]),
@@ -99,7 +99,7 @@ let rooms: [Target] = [
     "Checks",
     [
       "Assembly", "Deliver", "EventLoop", "HTTP2", "JSON", "Kafka", "Keyspace", "Model", "Redis",
-      "Settings", "Telemetry", "Terminal", "TLS", "Transport", "YAML",
+      "Settings", "Telemetry", "Terminal", "Text", "TLS", "Transport", "YAML",
     ]),
   room(
     "LocalStack",
@@ -169,7 +169,7 @@ let testTargets: [Target] = [
   tests("ChecksTests", ["Checks", "Settings", "Terminal"]),
   tests("LocalStackTests", ["EventLoop", "LocalStack", "Threads"]),
   tests("BenchmarksTests", ["Benchmarks", "LocalStack"]),
-  tests("SettingsTests", ["Settings", "YAML", "LocalStack"]),
+  tests("SettingsTests", ["LocalStack", "Settings", "Text", "YAML"]),
   tests(
     "AssemblyTests",
     [
@@ -185,7 +185,7 @@ let testTargets: [Target] = [
     "PipelineTests",
     [
       "Deliver", "EventLoop", "Expand", "Ingest", "Kafka", "Keyspace", "Model", "Pipeline",
-      "Record", "Redis", "Telemetry", "Threads",
+      "Record", "Redis", "Telemetry", "Threads", "Transport",
     ]),
   tests(
     "IntegrationTests",

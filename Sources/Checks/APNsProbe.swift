@@ -2,6 +2,7 @@ import Deliver
 import EventLoop
 import HTTP2
 import Telemetry
+import Text
 import Transport
 
 /// One connection to Apple's service and one request for a device that cannot exist, to see whether
@@ -40,7 +41,7 @@ final class APNsProbe {
 
   func run(timeout: Duration) async -> Answer {
     let timer = loop.schedule(after: timeout) { [weak self] in
-      self?.finish("gave no answer within \(timeout)")
+      self?.finish("gave no answer within \(DurationText.text(timeout))")
     }
     await withCheckedContinuation { continuation in
       self.continuation = continuation

@@ -95,7 +95,8 @@ extension CheckList {
         console.line(console.styled(area, .bold))
       }
       let label = TextLayout.padded(item.status.rawValue, to: 9)
-      let words = [item.place, item.key, item.message].compactMap { $0 }.joined(separator: ": ")
+      let key = SettingsFinding.key(item.key, beside: item.place)
+      let words = [item.place, key, item.message].compactMap { $0 }.joined(separator: ": ")
       console.line("  " + styled(label, item.status, console) + TextLayout.printable(words))
       if let hint = item.hint {
         console.line(String(repeating: " ", count: 11) + TextLayout.printable(hint))

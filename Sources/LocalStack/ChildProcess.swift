@@ -152,7 +152,8 @@ package final class ChildProcess: Sendable {
       let left = (deadline - ContinuousClock.now).wholeMilliseconds
       var watched = pollfd(fd: output, events: Int16(POLLIN), revents: 0)
       guard left > 0, poll(&watched, 1, Int32(clamping: left)) != 0 else {
-        throw LocalStackError(.failed, "no '\(text)' within \(timeout), but: \(read)")
+        throw LocalStackError(
+          .failed, "no '\(text)' within " + DurationText.text(timeout) + ", but: \(read)")
       }
       guard let more = readSome() else {
         throw LocalStackError(.failed, "ended without '\(text)', but: \(read)")

@@ -1,6 +1,7 @@
 import EventLoop
 import Glibc
 import Terminal
+import Text
 
 /// The child processes of a run, from first to last. All that waits, waits here, so that every
 /// wait ends at a signal, at the death of a child that the run cannot do without, or at its
@@ -69,7 +70,7 @@ package final class ChildProcesses {
       if let value = try await condition() { return value }
       guard EventLoop.monotonicNanoseconds() < deadline else {
         throw LocalStackError(
-          .failed, "\(what) within \(Figures.duration(limit))",
+          .failed, "\(what) within \(DurationText.text(limit))",
           findings: culprit.map(lastLogLines) ?? [])
       }
       await loop.wait(Self.pollInterval)

@@ -7,6 +7,7 @@ import Record
 import Redis
 import Telemetry
 import Terminal
+import Text
 
 /// A worker and everything that it needs around it, on this machine: redis-server, the embedded
 /// Kafka broker, the simulator. Confined to the loop of its processes.
@@ -163,7 +164,7 @@ package final class LocalStack {
         }
         throw LocalStackError(
           .failed,
-          "the fan-out has stood still for \(Figures.duration(Self.stallLimit)): "
+          "the fan-out has stood still for \(DurationText.text(Self.stallLimit)): "
             + (settled ?? "the worker has not opened it"))
       }
       await processes.loop.wait(Self.pollInterval)

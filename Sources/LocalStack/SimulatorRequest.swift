@@ -1,6 +1,7 @@
 import EventLoop
 import HTTP2
 import TLS
+import Text
 import Transport
 
 /// One request to a running simulator over a connection of its own, for checks: rare, so nothing
@@ -59,7 +60,7 @@ package final class SimulatorRequest {
       to: endpoint, tls: trust, options: TransportOptions(), loop: loop, delegate: self)
     self.connection = connection
     let timer = loop.schedule(after: Self.timeout) { [weak self] in
-      self?.end("no answer within \(Self.timeout)")
+      self?.end("no answer within \(DurationText.text(Self.timeout))")
     }
     connection.connect()
     if !isDone { await withCheckedContinuation { waiting = $0 } }

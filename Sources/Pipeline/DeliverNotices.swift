@@ -1,5 +1,6 @@
 import Deliver
 import Telemetry
+import Text
 
 extension Log {
   /// What Deliver tells an operator, in words.
@@ -12,7 +13,7 @@ extension Log {
         "no connection to APNs",
         [
           "endpoint": .text("\(endpoint)"), "reason": .text(reason),
-          "retry_after": .text("\(retryAfter)"),
+          "retry_after": .text(DurationText.text(retryAfter)),
         ])
     case .goingAway(let endpoint, let reason):
       self.notice(

@@ -1,3 +1,4 @@
+import Text
 import YAML
 
 /// A value as it was written, before its key has said what it should be.
@@ -79,7 +80,7 @@ extension SettingKind {
     case .size(let range):
       return .integer(try Self.within(range, try SizeText.parse(text), text, SizeText.text))
     case .duration(let range):
-      let duration = try DurationText.parse(text)
+      let duration = try DurationText.setting(text)
       return .duration(try Self.within(range, duration, text, DurationText.text))
     case .bool:
       guard text == "true" || text == "false" else {

@@ -52,11 +52,16 @@ package struct SettingsFinding: Sendable, Equatable, CustomStringConvertible {
     self.hint = hint
   }
 
+  /// The key where it is to be said beside the place: `--set redis.port` says it itself.
+  package static func key(_ key: String?, beside place: String?) -> String? {
+    place == key.map { SettingSource.flag($0).description } ? nil : key
+  }
+
   /// `fanfare.yaml:12:5: warning: kafka.gruop: unknown key (did you mean kafka.group?)`
   package var description: String {
     var text = place.map { "\($0): " } ?? ""
     if severity == .warning { text += "warning: " }
-    if let key { text += "\(key): " }
+    if let key = Self.key(key, beside: place) { text += "\(key): " }
     text += message
     if let hint { text += " (\(hint))" }
     return text

@@ -1,3 +1,5 @@
+import Text
+
 /// Rules over several keys.
 struct SettingsRules {
   let settings: Settings

@@ -1,41 +1,35 @@
 import Text
 
-/// Durations as configuration writes them: one number, one unit.
-package enum DurationText {
-  private static let units: [(name: String, milliseconds: Int64)] = [
-    ("d", 86_400_000), ("h", 3_600_000), ("m", 60_000), ("s", 1_000), ("ms", 1),
-  ]
-
-  /// In the largest unit that divides it; finer than a millisecond is cut off.
-  package static func text(_ duration: Duration) -> String {
-    let milliseconds = duration.wholeMilliseconds
-    guard milliseconds != 0 else { return "0s" }
-    for unit in units where milliseconds % unit.milliseconds == 0 {
-      return "\(milliseconds / unit.milliseconds)\(unit.name)"
+extension DurationText {
+  /// A duration of the configuration: `500ms`, `10s`, `15m`, `48h`, `7d`, in whole milliseconds.
+  package static func setting(_ text: String) throws(SettingComplaint) -> Duration {
+    let duration: Duration
+    do throws(Flaw) {
+      duration = try parse(text)
+    } catch {
+      throw complaint(error, text)
     }
-    return "\(milliseconds)ms"
+    guard duration.components.attoseconds % 1_000_000_000_000_000 == 0 else {
+      throw SettingComplaint("must be whole milliseconds, is \(Shown.value(text))")
+    }
+    return duration
   }
 
-  /// `500ms`, `10s`, `15m`, `48h`, `7d`.
-  package static func parse(_ text: String) throws(SettingComplaint) -> Duration {
-    let (number, unit) = UnitSplit.split(text)
-    guard let number else {
-      throw SettingComplaint(
+  private static func complaint(_ flaw: Flaw, _ text: String) -> SettingComplaint {
+    switch flaw {
+    case .notANumber:
+      SettingComplaint(
         "must be a duration, is \(Shown.value(text))",
         hint: "write it like 500ms, 10s, 15m, 48h or 7d")
-    }
-    guard !unit.isEmpty else {
-      throw SettingComplaint(
+    case .noUnit(let number):
+      SettingComplaint(
         "has no unit: \(Shown.value(text))",
         hint: "write \(number)s for seconds, \(number)ms for milliseconds")
-    }
-    guard let known = units.first(where: { $0.name == unit }) else {
-      throw SettingComplaint(
+    case .unknownUnit:
+      SettingComplaint(
         "has an unknown unit: \(Shown.value(text))", hint: "the units are ms, s, m, h and d")
+    case .tooLarge: SettingComplaint("is too large: \(Shown.value(text))")
     }
-    let (milliseconds, overflow) = number.multipliedReportingOverflow(by: known.milliseconds)
-    guard !overflow else { throw SettingComplaint("is too large: \(Shown.value(text))") }
-    return .milliseconds(milliseconds)
   }
 }
 

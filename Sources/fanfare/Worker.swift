@@ -35,6 +35,9 @@ enum WorkerVerb {
     let signals = StopSignals.catchAll()
     let ready = invocation[readyFile].map { ReadyFile($0) }
     defer { ready?.end() }
+    if let failure = ready?.check() {
+      throw CommandFailure(.usage, "--ready-file cannot be written: \(failure)")
+    }
     signals.onFirst { ready?.end() }
     let settings = try invocation.loadSettings(requirements: [.providerToken])
     let log = Assembly.log(settings)

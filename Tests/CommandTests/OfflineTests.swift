@@ -159,6 +159,51 @@ import Testing
     #expect(alerts == ["Aiko is live, Mia \"M\"", "Aiko ist live, Mia \"M\""])
   }
 
+  @Test func renderSaysWhichLocaleItTook() throws {
+    let directory = try ScratchDirectory()
+    let file = try directory.write(
+      """
+      default_locale: en
+      payload: { aps: { alert: "{{text.words}}" } }
+      locales:
+        en: { words: "live" }
+        ja: { words: "配信中" }
+      """, to: "hello.yaml")
+    for (given, taken) in [("jp", "en"), ("ja-JP", "ja")] {
+      let outcome = try Command.run("render", file, "--locale", given)
+      #expect(outcome.code == 0)
+      #expect(outcome.text.contains("locale \(given): the template's \(taken) is used"))
+    }
+    let exact = try Command.run("render", file, "--locale", "ja")
+    #expect(exact.code == 0 && !exact.text.contains("is used"))
+  }
+
+  /// Before it connects to anything: nobody is there.
+  @Test func aReadyFileThatCannotBeWrittenIsToldAtOnce() throws {
+    let directory = try ScratchDirectory()
+    let nobody = try LocalPort.findFree()
+    for path in [directory.file("nowhere/ready"), directory.path] {
+      let outcome = try Command.run(
+        "worker", "--ready-file", path, "--set", "redis.port=\(nobody)", "--set",
+        "kafka.bootstrap_servers=127.0.0.1:\(nobody)")
+      #expect(outcome.code == 64)
+      #expect(outcome.text.contains("--ready-file cannot be written: \(path)"))
+    }
+  }
+
+  /// Redis is not asked, and not waited for, when there is nothing to write to it.
+  @Test func importLooksForItsFileFirst() throws {
+    let directory = try ScratchDirectory()
+    let nobody = try LocalPort.findFree()
+    for (path, words) in [
+      (directory.file("nofile"), "cannot be opened"), (directory.path, "it is a directory"),
+    ] {
+      let outcome = try Command.run(
+        "audience", "import", path, "--set", "redis.port=\(nobody)")
+      #expect(outcome.code == 1 && outcome.text.contains(words), "\(outcome.text)")
+    }
+  }
+
   @Test func renderNamesTheNearestTemplate() throws {
     let directory = try ScratchDirectory()
     _ = try directory.write("payload: { aps: { alert: hello } }\n", to: "hello.yaml")

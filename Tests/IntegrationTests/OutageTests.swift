@@ -83,7 +83,9 @@ import Transport
   /// An idle worker too: nobody sends anything while the broker is away and when it is back.
   @Test func aKafkaThatIsAwayIsNamedUntilItIsBack() async throws {
     let bed = try await WorkerBed()
-    @Sendable func waits() throws -> String { try bed.redis.cli("HGET", "ff:worker:worker-1", "waits_for") }
+    @Sendable func waits() throws -> String {
+      try bed.redis.cli("HGET", "ff:worker:worker-1", "waits_for")
+    }
     let worker = try await bed.startWorker {
       $0.heartbeatInterval = .milliseconds(100)
       $0.kafka.reachabilityInterval = .milliseconds(200)

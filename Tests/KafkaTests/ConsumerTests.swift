@@ -243,6 +243,15 @@ import Testing
     #expect(consumer.collectMessages(1).count == 1)
     broker.setDown(true)
     consumer.collect { !$0.errors.isEmpty }
+    // Whoever asks knows whether it is tried again; the error does not.
+    do {
+      try consumer.commitNow(
+        [KafkaPartition(topic: "t", partition: 0): 1], timeout: .milliseconds(50))
+      Issue.record("a commit succeeded without a broker")
+    } catch {
+      #expect(error.code == .timedOut || error.code == .unreachable)
+      #expect(!error.description.contains("tried again"))
+    }
     broker.setDown(false)
     try await producer.sendNumbers(1..<2, to: "t")
     let read = consumer.collect(seconds: 30) { $0.messages.contains { $0.text == "1" } }

@@ -72,7 +72,10 @@ import Testing
       let segment = segments("e1", 1)[0]
       let now = try await record.time()
       let longest = Claim.longestLifetime.components.seconds * 1000
-      for end in ["\(now + longest + 20_000)", "99999999999999", String(repeating: "9", count: 400), "9223372036854775807"] {
+      for end in [
+        "\(now + longest + 20_000)", "99999999999999", String(repeating: "9", count: 400),
+        "9223372036854775807",
+      ] {
         _ = try await redis.ask("HSET", keyspace.claims(id: "e1"), segment.id, "ahead 1 \(end)")
         guard case .yours = try await record.claim(claim(segment, "b"), lifetime: minute) else {
           Issue.record("a claim until \(end) holds")

@@ -77,7 +77,7 @@ import Testing
         "environment FANFARE_REDIS_PORT: redis.port: must be an integer, 1…65535, is `x`",
         "environment FANFARE_REDIS_PROT: warning: unknown variable "
           + "(did you mean FANFARE_REDIS_PORT?)",
-        "--set redis.port: redis.port: must be at most 65535, is `65536`",
+        "--set redis.port: must be at most 65535, is `65536`",
         "--set redis.prot: unknown key (did you mean redis.port?)", "--set kafka: unknown key",
       ])
   }
@@ -142,9 +142,9 @@ import Testing
     ]
     #expect(
       fixture.findings().filter { $0.contains("command line") } == [
-        "--set redis.password: warning: redis.password: every user of this machine sees a command "
+        "--set redis.password: warning: every user of this machine sees a command "
           + "line (ps) (keep it in a file: redis.password_file)",
-        "--set kafka.security.password: warning: kafka.security.password: every user of this "
+        "--set kafka.security.password: warning: every user of this "
           + "machine sees a command line (ps) (keep it in a file: kafka.security.password_file)",
         "--set kafka.properties.ssl.key.password: warning: kafka.properties: every user of this "
           + "machine sees a command line (ps) (keep it in a file: the configuration)",

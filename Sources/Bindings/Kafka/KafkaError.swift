@@ -116,7 +116,7 @@ extension KafkaError.Code {
         : "login refused; check the SASL mechanism, the user name and the password"
     case .authorization: "not allowed; grant the user's ACL on the topic or group"
     case .unknownTopic: "the topic or partition does not exist; create it"
-    case .timedOut: "no answer in time; Kafka is slow or away, it is tried again"
+    case .timedOut: "no answer in time; Kafka is slow or away"
     case .tooLarge: "the record is too large; raise max.message.bytes of the topic"
     case .rebalanced: "the group was rebalanced meanwhile; the work is delivered again"
     case .fatal: "this client cannot go on; it must be made anew"

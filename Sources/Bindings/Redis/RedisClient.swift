@@ -1,4 +1,5 @@
 import EventLoop
+import Text
 import Transport
 
 /// One connection to Redis for everybody on one loop: pipelines go out in the order of `execute`,
@@ -124,7 +125,9 @@ package final class RedisClient {
       return
     }
     let error = RedisError(
-      .timeout, "Redis \(options.endpoint) did not answer within \(execution.timeout)")
+      .timeout,
+      "Redis \(options.endpoint) did not answer within "
+        + DurationText.text(execution.timeout))
     execution.finish(error)
     handle(.lost(error))
   }

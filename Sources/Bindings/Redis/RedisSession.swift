@@ -1,4 +1,5 @@
 import EventLoop
+import Text
 
 /// Whether there is a connection to Redis and what to do when there is none: states, events,
 /// actions; no clock, no socket. `RedisClient` performs what it says.
@@ -135,6 +136,7 @@ struct RedisSession: ~Copyable {
       default: .unavailable
       }
     return RedisError(
-      code, "\(name) gave no connection within \(timeout)", cause: lastFailure?.description)
+      code, "\(name) gave no connection within " + DurationText.text(timeout),
+      cause: lastFailure?.description)
   }
 }

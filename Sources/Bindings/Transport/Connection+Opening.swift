@@ -1,6 +1,7 @@
 import EventLoop
 import Glibc
 import TLS
+import Text
 
 extension Connection {
   package func connect() {
@@ -22,7 +23,10 @@ extension Connection {
     deadline = loop.schedule(after: options.connectTimeout) { [weak self] in
       guard let self, state != .open, state != .closed else { return }
       let limit = options.connectTimeout
-      fail(lastFailure ?? TransportError(.timeout, "\(endpoint) gave no connection in \(limit)"))
+      fail(
+        lastFailure
+          ?? TransportError(
+            .timeout, "\(endpoint) gave no connection in " + DurationText.text(limit)))
     }
   }
 

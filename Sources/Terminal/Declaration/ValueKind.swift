@@ -1,3 +1,5 @@
+import Text
+
 /// What an option or an argument takes: enough for help and completions to speak of it.
 package enum ValueKind: Sendable, Equatable {
   case flag
@@ -16,7 +18,7 @@ package enum ValueKind: Sendable, Equatable {
     case .number(let range):
       "\(Figures.number(range.lowerBound))…\(Figures.number(range.upperBound))"
     case .duration(let range):
-      "\(Figures.duration(range.lowerBound))…\(Figures.duration(range.upperBound))"
+      "\(DurationText.text(range.lowerBound))…\(DurationText.text(range.upperBound))"
     case .choice(let names): names.joined(separator: " | ")
     }
   }
@@ -146,7 +148,7 @@ extension ValueParser where Value == Duration {
     ValueParser(
       kind: .duration(range),
       parse: { (text: String) throws(ValueRefusal) -> Duration in
-        guard let value = DurationText.parse(text) else {
+        guard let value = try? DurationText.parse(text) else {
           throw ValueRefusal("it must be a time with its unit, such as 250ms, 30s, 1m30s or 2h")
         }
         guard range.contains(value) else {
@@ -154,7 +156,7 @@ extension ValueParser where Value == Duration {
         }
         return value
       },
-      show: { Figures.duration($0) })
+      show: { DurationText.text($0) })
   }
 }
 
@@ -174,33 +176,6 @@ where Value: RawRepresentable & CaseIterable, Value.RawValue == String {
         return value
       },
       show: { $0.rawValue })
-  }
-}
-
-enum DurationText {
-  private static let units: [(name: String, microseconds: Int64)] = [
-    ("us", 1), ("ms", 1_000), ("s", 1_000_000), ("m", 60_000_000), ("h", 3_600_000_000),
-    ("d", 86_400_000_000),
-  ]
-
-  /// Whole microseconds; nil for what is no time, is negative, or is over 10,000 days.
-  static func parse(_ text: String) -> Duration? {
-    if text == "0" { return .zero }
-    var rest = text[...]
-    var total: Int64 = 0
-    while !rest.isEmpty {
-      let digits = rest.prefix { $0.isASCII && $0.isNumber || $0 == "." }
-      rest = rest.dropFirst(digits.count)
-      let unitName = rest.prefix { $0.isASCII && $0.isLetter }
-      rest = rest.dropFirst(unitName.count)
-      guard let unit = units.first(where: { $0.name == unitName }), let value = Double(digits)
-      else { return nil }
-      let microseconds = (value * Double(unit.microseconds)).rounded()
-      guard microseconds <= 864e12 else { return nil }
-      total += Int64(microseconds)
-      guard total <= 864_000_000_000_000 else { return nil }
-    }
-    return text.isEmpty ? nil : .microseconds(total)
   }
 }
 

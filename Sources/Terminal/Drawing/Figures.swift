@@ -57,19 +57,4 @@ package enum Figures {
     }
     return fixed(value) + " TiB"
   }
-
-  /// A length of time as options take it: `1m30s`, `250ms`, `0s`.
-  package static func duration(_ duration: Duration) -> String {
-    let (seconds, attoseconds) = duration.components
-    var rest = seconds
-    var result = ""
-    for (unit, length) in [("d", 86_400), ("h", 3_600), ("m", 60), ("s", 1)] as [(String, Int64)] {
-      if rest / length != 0 { result += "\(rest / length)\(unit)" }
-      rest %= length
-    }
-    let microseconds = attoseconds / 1_000_000_000_000
-    if microseconds / 1_000 != 0 { result += "\(microseconds / 1_000)ms" }
-    if microseconds % 1_000 != 0 { result += "\(microseconds % 1_000)us" }
-    return result.isEmpty ? "0s" : result
-  }
 }

@@ -7,7 +7,7 @@ package struct LineReader: ~Copyable {
     package let message: String
   }
 
-  package enum Line {
+  package enum Line: Sendable {
     case text([UInt8])
     /// Passed over; its bytes are not kept.
     case tooLong
@@ -41,6 +41,11 @@ package struct LineReader: ~Copyable {
     isOwned = true
     guard descriptor >= 0 else {
       throw Failure(message: "\(path) cannot be opened: \(String(cString: strerror(errno)))")
+    }
+    var status = stat()
+    if fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFDIR {
+      close(descriptor)
+      throw Failure(message: "\(path) cannot be read: it is a directory")
     }
     if signals != nil { _ = fcntl(descriptor, F_SETFL, O_RDONLY) }
   }

@@ -12,6 +12,19 @@ package final class ReadyFile: Sendable {
     unlink(path)
   }
 
+  /// Why the file could not appear, or nil, without letting it: whoever waits for it would take it
+  /// for the sign.
+  package func check() -> String? {
+    var status = stat()
+    if lstat(path, &status) == 0 { return "\(path): something is there that cannot be removed" }
+    let probe = "\(path).\(getpid())"
+    let descriptor = open(probe, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0o644)
+    guard descriptor >= 0 else { return "\(path): \(String(cString: strerror(errno)))" }
+    close(descriptor)
+    unlink(probe)
+    return nil
+  }
+
   /// What went wrong, or nil. Nothing after `end`.
   package func appear() -> String? {
     hasEnded.withLock { hasEnded in

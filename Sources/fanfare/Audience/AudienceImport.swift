@@ -4,6 +4,7 @@ import EventLoop
 import Keyspace
 import Redis
 import Settings
+import Synchronization
 import Telemetry
 import Terminal
 
@@ -56,6 +57,8 @@ enum AudienceImport {
     let reader = ImportRowReader(
       defaultTopic: invocation[app], now: WallClock.nowMilliseconds())
     let signals = StopSignals.catchAll()
+    // A file that is not there is no reason to wait for Redis.
+    let lines = try Lines(invocation[file], until: signals)
     let keyspace = Assembly.keyspace(settings)
     let counts = try await CommandLoop.withRedis(settings) {
       (_: isolated LoopActor, redis: RedisClient) async throws(CommandFailure) -> Counts in
@@ -65,7 +68,7 @@ enum AudienceImport {
           redis: redis, keyspace: keyspace,
           plainSet: settings.audience.plainSetKey.map { PlainSetPattern($0) }),
         sharding: AudienceSharding(redis: redis, keyspace: keyspace))
-      return try await write(to: target, reader, invocation, signals)
+      return try await write(to: target, lines, reader, invocation, signals)
     }
     tell(counts, invocation)
     if counts.isInterrupted {
@@ -75,6 +78,22 @@ enum AudienceImport {
     return counts.refused == 0 ? .ok : .failed
   }
 
+  /// Opened on one thread and read on the loop's.
+  private final class Lines: Sendable {
+    private let reader: Mutex<LineReader>
+
+    init(_ path: String, until signals: StopSignals) throws(CommandFailure) {
+      reader = Mutex(
+        try LineReader.open(path, maximumLineBytes: ImportRow.maximumBytes, until: signals))
+    }
+
+    var number: Int { reader.withLock { $0.number } }
+
+    func next() throws(CommandFailure) -> LineReader.Line? {
+      try reader.withLock { (reader) throws(CommandFailure) in try reader.nextLine() }
+    }
+  }
+
   private struct Target {
     let writer: AudienceWriter
     let follows: AudienceFollows
@@ -82,17 +101,15 @@ enum AudienceImport {
   }
 
   private static func write(
-    to target: Target, _ reader: ImportRowReader, _ invocation: Invocation,
+    to target: Target, _ lines: Lines, _ reader: ImportRowReader, _ invocation: Invocation,
     _ signals: StopSignals
   ) async throws(CommandFailure) -> Counts {
     var counts = Counts()
     var progress = ProgressLine(
       "importing", total: nil, on: invocation.errors, at: MonotonicClock.nowNanoseconds())
     defer { progress.finish(at: MonotonicClock.nowNanoseconds()) }
-    var lines = try LineReader.open(
-      invocation[file], maximumLineBytes: ImportRow.maximumBytes, until: signals)
     do {
-      while !signals.isRaised, let line = try lines.nextLine() {
+      while !signals.isRaised, let line = try lines.next() {
         if case .text(let bytes) = line, bytes.allSatisfy(isBlank) { continue }
         counts.rows += 1
         progress.update(done: counts.rows, at: MonotonicClock.nowNanoseconds())

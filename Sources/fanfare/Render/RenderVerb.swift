@@ -60,6 +60,7 @@ enum RenderVerb {
     for (index, locale) in locales.enumerated() {
       if let locale { person.fields["locale"] = locale }
       let preview = try preview(template, event, person)
+      say(person.fields["locale"], preview, invocation)
       if invocation[json] {
         invocation.output.line(PreviewText.json(preview, person).serialized())
       } else {
@@ -68,6 +69,15 @@ enum RenderVerb {
       }
     }
     return .ok
+  }
+
+  /// A mistyped locale gets the default's text, as it does in production.
+  private static func say(
+    _ locale: String?, _ preview: RenderPreview, _ invocation: Invocation
+  ) {
+    guard let locale, locale != preview.locale else { return }
+    invocation.errors.line(
+      TextLayout.printable("locale \(locale): the template's \(preview.locale) is used"))
   }
 
   private static func preview(
