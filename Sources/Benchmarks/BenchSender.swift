@@ -18,6 +18,8 @@ package enum BenchSender {
     options.routes[.production] = APNsRoute(endpoint: simulator.endpoint, tls: simulator.trust)
     options.connectionsPerRoute = BenchTraffic.connections
     options.streamsPerConnection = BenchTraffic.streamsPerConnection
+    // Nothing leaves its segment here, however long connecting takes under a profiler.
+    options.closedAfter = .seconds(30)
     let deliver = DeliverStage(
       options: options, tokens: try BenchTraffic.providerTokens(simulator), loop: loop)
     let startedAt = EventLoop.monotonicNanoseconds()

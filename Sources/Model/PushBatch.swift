@@ -32,6 +32,8 @@ package final class PushBatch {
   private let state: UnsafeMutablePointer<State>
 
   package var entries: [Entry] { state.pointee.entries }
+  /// One push, without a hold on the list of all.
+  package subscript(index: Int) -> Entry { state.pointee.entries[index] }
   /// Pushes without an outcome.
   package var unsettled: Int { state.pointee.unsettled }
   package var isSealed: Bool { state.pointee.isSealed }

@@ -32,7 +32,7 @@ import Testing
           overload.answered(isFailure: !first.isTaken, sentAt: first.sentAt, at: now)
         }
         for _ in 0..<overload.allowance(ready: offered, at: now) {
-          overload.take()
+          overload.take(1)
           sent += 1
           onTheWay.append((now + latency * OverloadTests.millisecond, now, takes(now)))
         }

@@ -43,6 +43,30 @@ import Testing
     #expect(rest.map(\.index).sorted() == [1, 2])
   }
 
+  @Test func pushesThatWereNeverTriedGoTogether() throws {
+    var queue = ReadyQueue(environment: .production)
+    let plain = batch(Array(repeating: .production, count: 5))
+    let mixed = batch([.production, .sandbox, .production])
+    #expect(append(plain, to: &queue) == 5 && append(mixed, to: &queue) == 2)
+    var upcoming = queue.upcoming(atMost: 3)
+    let run = try #require(upcoming)
+    #expect(run.first.index == 0 && run.count == 3)
+    // The connection took two of three.
+    queue.drop(run, 2)
+    queue.putBack(tried(plain, 0, 1))
+    #expect(queue.count == 6)
+    upcoming = queue.upcoming(atMost: 9)
+    let back = try #require(upcoming)
+    #expect(back.count == 1 && back.first.history.tries == 1)
+    queue.drop(back, 1)
+    upcoming = queue.upcoming(atMost: 9)
+    let rest = try #require(upcoming)
+    #expect(rest.first.index == 2 && rest.count == 3)
+    queue.drop(rest, 3)
+    // Its pushes of the other environment are not for this queue.
+    #expect(next(&queue)?.index == 0 && next(&queue)?.index == 2 && next(&queue) == nil)
+  }
+
   @Test func takesOutWhatExpiredAndKeepsTheRest() throws {
     var queue = ReadyQueue(environment: .production)
     _ = queue.append(batch([.production, .production], expiresAt: 100))

@@ -128,7 +128,7 @@ import Testing
   private func look(
     _ congestion: inout Congestion, oldest: UInt64?, at seconds: Double, taken: Int = 0
   ) -> Bool {
-    for _ in 0..<taken { congestion.take() }
+    for _ in 0..<taken { congestion.take(1) }
     congestion.look(
       oldest: oldest, bound: 1000, patience: Self.second,
       at: UInt64(seconds * Double(Self.second)))

@@ -62,7 +62,7 @@ extension APNsConnection: HTTP2ClientDelegate {
 
   func http2(slot: Int, body: UnsafeRawBufferPointer) {
     // The status came before. A body of an accepted push, which Apple never sends, says nothing.
-    guard slots[slot]?.status != 200, !body.isEmpty else { return }
+    guard slots.status(slot) != 200, !body.isEmpty else { return }
     let room = Answer.maximumBytes - (bodies[slot]?.count ?? 0)
     guard room > 0 else { return }
     bodies[slot, default: []].append(contentsOf: body.prefix(room))

@@ -19,13 +19,11 @@ final class APNsConnection {
   private var transport: Connection?
   var session: HTTP2ClientSession?
   var machine = ConnectionMachine()
-  var slots: StreamSlots
+  let slots: StreamSlots
   /// Bodies of refusals, by slot; accepted pushes have none.
   var bodies: [Int: [UInt8]] = [:]
   var finished: [(slot: Int, errorCode: UInt32)] = []
-  private let plainBlock: HTTP2FieldBlock
-  private let collapsingBlock: HTTP2FieldBlock
-  private var headersInBlock: EncodedHeaders?
+  private let blocks: RequestBlocks
   private var unwrittenBodyBytes = 0
   var lastHeardAt: UInt64 = 0
   var lastAnswerAt: UInt64 = 0
@@ -63,16 +61,12 @@ final class APNsConnection {
     self.options = options
     openedAt = loop.now
     slots = StreamSlots(capacity: options.streamsPerConnection)
-    let host = route.target.endpoint.host
-    plainBlock = try EncodedHeaders.makeBlock(authority: host, collapses: false)
-    collapsingBlock = try EncodedHeaders.makeBlock(authority: host, collapses: true)
+    blocks = try RequestBlocks(authority: route.target.endpoint.host)
     var sessionOptions = HTTP2ClientOptions()
     sessionOptions.maximumSlots = options.streamsPerConnection
     session = try HTTP2ClientSession(
       options: sessionOptions, delegate: self)
   }
-
-  deinit { slots.deallocate() }
 
   func connect() {
     let transport = Connection(
@@ -103,42 +97,63 @@ final class APNsConnection {
 
   // MARK: sending
 
-  enum Sent { case sent, refusedHeaders, failed }
+  /// Why it took no more of a run.
+  enum End {
+    case allSent
+    /// No stream or no window is left.
+    case full
+    /// The next push has bytes in a header that must not be there.
+    case refusedHeaders
+    /// Its stream identifiers are used up, after a thousand million pushes: retire it.
+    case usedUp(reason: String)
+  }
 
-  /// Hands a push to nghttp2; `flush` puts it on the wire. Only when `capacity` is positive.
-  func send(_ push: ReadyPush, headers: EncodedHeaders, now: UInt64) -> Sent {
-    guard let session, let slot = slots.take() else { return .failed }
-    let block = headers.headers.collapseID == nil ? plainBlock : collapsingBlock
-    if headersInBlock !== headers {
-      headersInBlock = nil
-      guard headers.apply(to: block) else {
-        slots.giveBack(slot)
-        return .refusedHeaders
+  /// Hands pushes to nghttp2, as many as it takes; `flush` puts them on the wire. Only when
+  /// `capacity` is positive.
+  func send(
+    _ run: ReadyRun, headers: EncodedHeaders, isProbe: Bool, now: UInt64
+  ) -> (sent: Int, end: End) {
+    guard let session else { return (0, .full) }
+    guard let block = blocks.block(for: headers) else { return (0, .refusedHeaders) }
+    let batch = run.first.batch
+    let bytes = batch.bytes
+    let window = session.remoteConnectionWindow
+    var unwritten = unwrittenBodyBytes
+    var item = StreamSlots.Slot(push: run.first, headers: headers, sentAt: now, stream: 0)
+    item.push.isFirst = false
+    item.push.isProbe = isProbe
+    var sent = 0
+    var end = End.allSent
+    while sent < run.count {
+      guard unwritten < window, let slot = slots.next else {
+        end = .full
+        break
       }
-      headersInBlock = headers
+      let entry = batch[item.push.index]
+      let path = slots.path(slot, token: bytes[entry.token])
+      guard block.set(EncodedHeaders.Field.path, path),
+        block.set(EncodedHeaders.Field.apnsID, bytes[entry.apnsID])
+      else {
+        end = .refusedHeaders
+        break
+      }
+      do {
+        item.stream = try session.submit(block, body: bytes[entry.payload], slot: slot)
+      } catch {
+        end = .usedUp(reason: "\(error)")
+        break
+      }
+      slots.fill(slot, item)
+      unwritten += Int(entry.payload.count)
+      item.push.index += 1
+      sent += 1
     }
-    let entry = push.batch.entries[push.index]
-    let bytes = push.batch.bytes
-    let path = slots.path(slot, token: bytes[entry.token])
-    guard block.set(EncodedHeaders.Field.path, path),
-      block.set(EncodedHeaders.Field.apnsID, bytes[entry.apnsID])
-    else {
-      slots.giveBack(slot)
-      return .refusedHeaders
-    }
-    do {
-      let stream = try session.submit(block, body: bytes[entry.payload], slot: slot)
-      slots[slot] = StreamSlots.Slot(push: push, headers: headers, sentAt: now, stream: stream)
-      unwrittenBodyBytes += Int(entry.payload.count)
+    unwrittenBodyBytes = unwritten
+    if sent > 0 {
       lastSentAt = now
       hasWork = true
-      return .sent
-    } catch {
-      slots.giveBack(slot)
-      // Its stream identifiers are used up, after a thousand million pushes.
-      retire("\(error)")
-      return .failed
     }
+    return (sent, end)
   }
 
   /// Puts on the wire what was sent, and what nghttp2 has to say besides.
@@ -147,12 +162,14 @@ final class APNsConnection {
     guard let session, let transport, machine.phase != .connecting, machine.phase != .closed
     else { return }
     do {
-      while transport.pendingBytes < Self.outputLimit {
+      var room = Self.outputLimit - transport.pendingBytes
+      while room > 0 {
         guard let bytes = try session.nextOutput() else {
           unwrittenBodyBytes = 0
           break
         }
         transport.write(bytes)
+        room -= bytes.count
       }
     } catch {
       lose("\(error)")
@@ -226,12 +243,13 @@ final class APNsConnection {
   }
 
   private func takeInFlight() -> [ReadyPush] {
-    slots.occupied.compactMap { slot in
-      guard let item = slots[slot] else { return nil }
-      slots.giveBack(slot)
+    var accepted = AcceptedAnswers(rateSince: route.overload.loweredAt)
+    defer { route.note(accepted) }
+    return slots.occupied.compactMap { slot in
+      guard let item = slots.empty(slot) else { return nil }
       // Its head says all there is to say: the stream's end alone was lost, and Apple has the push.
       guard item.status != 200 else {
-        route.accepted(item.push, sentAt: item.sentAt)
+        route.accepted(item.push, sentAt: item.sentAt, &accepted)
         return nil
       }
       return item.push
@@ -240,14 +258,14 @@ final class APNsConnection {
 
   /// Judges the streams that ended. Outside of nghttp2's callbacks, which may not be re-entered.
   func settleFinished() {
+    var accepted = AcceptedAnswers(rateSince: route.overload.loweredAt)
     var position = 0
     while position < finished.count {
       let (slot, errorCode) = finished[position]
       position += 1
-      guard let item = slots[slot] else { continue }
+      guard let item = slots.empty(slot) else { continue }
       let body = item.status == 200 ? nil : bodies.removeValue(forKey: slot)
       let retryAfter = retryAfters.isEmpty ? nil : retryAfters.removeValue(forKey: slot)
-      slots.giveBack(slot)
       if item.status != 0 {
         lastAnswerAt = loop.now
         // That we gave it up says nothing of how long answers take.
@@ -255,7 +273,7 @@ final class APNsConnection {
       }
       switch item.status {
       case 0: settleUnanswered(item, errorCode: errorCode)
-      case 200: route.accepted(item.push, sentAt: item.sentAt)
+      case 200: route.accepted(item.push, sentAt: item.sentAt, &accepted)
       default:
         route.answered(
           item.push, status: Int(item.status), body: body ?? [], retryAfter: retryAfter, on: self,
@@ -263,6 +281,7 @@ final class APNsConnection {
       }
     }
     finished.removeAll(keepingCapacity: true)
+    route.note(accepted)
     closeWhenDrained()
   }
 

@@ -21,8 +21,8 @@ struct Congestion {
   /// They wait too long for anybody to wait for them.
   var isSlow: Bool { lastSlow != nil }
 
-  /// A push was handed to a connection.
-  mutating func take() { taken += 1 }
+  /// Pushes were handed to a connection.
+  mutating func take(_ pushes: Int) { taken += pushes }
 
   /// Looks at the route; called now and then.
   ///

@@ -53,8 +53,11 @@ package final class DeliverStage {
   }
 
   func rejectUnroutable(_ batch: PushBatch) {
-    for (index, entry) in batch.entries.enumerated() where routes[entry.environment] == nil {
-      batch.settle(index, .rejected(.noRoute))
+    for environment in APNsEnvironment.allCases
+    where routes[environment] == nil && batch.hasPushes(for: environment) {
+      for (index, entry) in batch.entries.enumerated() where entry.environment == environment {
+        batch.settle(index, .rejected(.noRoute))
+      }
     }
   }
 

@@ -29,7 +29,7 @@ struct LossWindow {
   /// Connections are lost so often that little may be in flight on each.
   func isCareful(streams: Int) -> Bool { between != nil && limit < streams }
 
-  mutating func answered() { answers += 1 }
+  mutating func answered(_ pushes: Int = 1) { answers += pushes }
 
   /// Called now and then.
   mutating func forget(at now: UInt64) {

@@ -37,7 +37,7 @@ struct Overload {
   /// What the server took when it was overloaded last.
   private var ceiling = Double.infinity
   private var growth = 0.0
-  private var loweredAt: UInt64 = 0
+  private(set) var loweredAt: UInt64 = 0
   /// The part that failed in the round before the rate was lowered, until that is seen to help.
   private var shareBefore: Double?
   private var unboundedUntil: UInt64 = 0
@@ -57,17 +57,25 @@ struct Overload {
   // MARK: answers
 
   mutating func answered(isFailure: Bool, sentAt: UInt64, at now: UInt64) {
-    if answers == Self.remembered {
+    answered(1, atThisRate: sentAt >= loweredAt ? 1 : 0, areFailures: isFailure, at: now)
+  }
+
+  /// As above for several answers of one kind.
+  /// - Parameter recent: those of pushes that were sent at the present rate, since `loweredAt`:
+  ///   what was sent before says nothing of it.
+  mutating func answered(
+    _ count: Int, atThisRate recent: Int, areFailures: Bool = false, at now: UInt64
+  ) {
+    answers += count
+    if areFailures { failures += count }
+    while answers > Self.remembered {
       answers /= 2
       failures /= 2
     }
-    answers += 1
-    if isFailure { failures += 1 }
-    // What was sent before says nothing of the new rate.
-    guard sentAt >= loweredAt else { return }
+    guard recent > 0 else { return }
     if roundAnswers == 0 || now &- roundSince > 2 * Self.longestRound { beginRound(now) }
-    roundAnswers += 1
-    if isFailure { roundFailures += 1 }
+    roundAnswers += recent
+    if areFailures { roundFailures += recent }
     let elapsed = now &- roundSince
     guard elapsed >= Self.round, roundAnswers >= Self.telling || elapsed >= Self.longestRound
     else { return }
@@ -141,8 +149,8 @@ struct Overload {
     return min(ready, Int(credit))
   }
 
-  /// A push was sent.
-  mutating func take() { if rate != nil { credit -= 1 } }
+  /// Pushes were sent.
+  mutating func take(_ pushes: Int) { if rate != nil { credit -= Double(pushes) } }
 
   /// When the next may go; nil when one may go now.
   func opensAt(_ now: UInt64) -> UInt64? {

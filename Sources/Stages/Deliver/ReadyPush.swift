@@ -3,7 +3,7 @@ import Model
 /// A push that is to be sent: the `index`-th of `batch`, with what it has been through.
 struct ReadyPush {
   let batch: PushBatch
-  let index: Int
+  var index: Int
   var history: PushHistory
   /// Not handed to a connection since it was admitted. `SegmentTally.unsent` counts it while its
   /// queue is open.

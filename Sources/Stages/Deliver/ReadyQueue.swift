@@ -8,6 +8,8 @@ struct ReadyQueue {
     let batch: PushBatch
     var next: Int
     let end: Int
+    /// All of it is for us, and none was ever sent.
+    let isPlain: Bool
     /// Monotonic nanoseconds.
     let since: UInt64
   }
@@ -46,6 +48,7 @@ struct ReadyQueue {
     let entries = batch.entries
     var taken = 0
     var ordinary = 0
+    var plain = 0
     var end = 0
     while end < entries.count {
       if isOurs(entries[end]) {
@@ -53,13 +56,16 @@ struct ReadyQueue {
         taken += 1
         if isOrdinary(entries[end]) {
           ordinary += 1
+          if entries[end].history.isEmpty { plain += 1 }
         } else {
           refused.append(ReadyPush(batch: batch, index: end, history: entries[end].history))
         }
       }
       end += 1
     }
-    if ordinary > 0 { ranges.append(Range(batch: batch, next: 0, end: end, since: now)) }
+    if ordinary > 0 {
+      ranges.append(Range(batch: batch, next: 0, end: end, isPlain: plain == end, since: now))
+    }
     count += taken
     return (taken, end)
   }
@@ -75,37 +81,51 @@ struct ReadyQueue {
     count += 1
   }
 
-  mutating func next(refusedFirst: Bool = true) -> ReadyPush? {
-    if refusedFirst, let push = refused.popLast() {
-      count -= 1
-      return push
-    }
-    if let push = returned.popLast() {
-      count -= 1
-      return push
-    }
+  /// What is sent next. It stays here until it is dropped; nothing else is done to the queue
+  /// before.
+  mutating func upcoming(atMost limit: Int, refusedFirst: Bool = true) -> ReadyRun? {
+    if refusedFirst, let push = refused.last { return ReadyRun(push, from: .refusedLast) }
+    if let push = returned.last { return ReadyRun(push, from: .returned) }
     while head < ranges.count {
-      let batch = ranges[head].batch
-      let end = ranges[head].end
-      var index = ranges[head].next
-      while index < end, !isOrdinary(batch.entries[index]) { index += 1 }
-      guard index < end else {
+      let range = ranges[head]
+      if range.isPlain {
+        let push = ReadyPush(batch: range.batch, index: range.next, history: PushHistory())
+        return ReadyRun(push, count: min(limit, range.end - range.next), from: .batches)
+      }
+      var index = range.next
+      while index < range.end, !isOrdinary(range.batch[index]) { index += 1 }
+      guard index < range.end else {
         dropHead()
         continue
       }
-      ranges[head].next = index + 1
-      if index + 1 == end { dropHead() }
-      count -= 1
-      return ReadyPush(batch: batch, index: index, history: batch.entries[index].history)
+      ranges[head].next = index
+      let history = range.batch[index].history
+      return ReadyRun(
+        ReadyPush(batch: range.batch, index: index, history: history), from: .batches)
     }
-    return nextRefused()
+    // In turn: the same push must not be the only one that asks.
+    return refused.first.map { ReadyRun($0, from: .refusedFirst) }
   }
 
-  /// In turn: the same push must not be the only one that asks.
-  private mutating func nextRefused() -> ReadyPush? {
-    guard !refused.isEmpty else { return nil }
-    count -= 1
-    return refused.removeFirst()
+  /// The first `sent` of what was upcoming have left.
+  mutating func drop(_ run: ReadyRun, _ sent: Int) {
+    guard sent > 0 else { return }
+    switch run.place {
+    case .refusedLast: refused.removeLast()
+    case .returned: returned.removeLast()
+    case .refusedFirst: refused.removeFirst()
+    case .batches:
+      ranges[head].next += sent
+      if ranges[head].next == ranges[head].end { dropHead() }
+    case .elsewhere: return
+    }
+    count -= sent
+  }
+
+  mutating func next(refusedFirst: Bool = true) -> ReadyPush? {
+    guard let run = upcoming(atMost: 1, refusedFirst: refusedFirst) else { return nil }
+    drop(run, 1)
+    return run.first
   }
 
   /// Takes out the pushes whose event has expired at `milliseconds` since 1970.

@@ -4,13 +4,19 @@ import Text
 
 /// What follows from an answer, or from none. The table is `RejectionTable`'s.
 extension Route {
-  func accepted(_ push: ReadyPush, sentAt: UInt64) {
+  /// - Parameter answers: is noted when those that came with it are judged.
+  func accepted(_ push: ReadyPush, sentAt: UInt64, _ answers: inout AcceptedAnswers) {
+    answers.add(push, sentAt: sentAt)
     lastAcceptedAt = loop.now
-    lastMovedAt = loop.now
-    overload.answered(isFailure: false, sentAt: sentAt, at: lastAcceptedAt)
-    if push.history.losses == 0 { window.answered() }
     if isWatching { credentialsTaken(by: push) }
     push.batch.settle(push.index, .accepted)
+  }
+
+  func note(_ answers: AcceptedAnswers) {
+    guard answers.count > 0 else { return }
+    lastMovedAt = loop.now
+    overload.answered(answers.count, atThisRate: answers.atThisRate, at: loop.now)
+    window.answered(answers.ordinary)
   }
 
   /// Every push that comes back from a connection without having been accepted passes here.

@@ -56,7 +56,9 @@ extension Route {
     // It never stood in the topic's queue, so that `unsent` does not count it.
     var suspect = push
     suspect.isFirst = false
-    if !dispatch(suspect, of: topic, on: connection, round) { suspects.append([push]) }
+    if dispatch(ReadyRun(suspect), of: topic, on: connection, round) == 0 {
+      suspects.append([push])
+    }
   }
 
   /// Helpers without suspects take ordinary pushes.

@@ -148,19 +148,19 @@ final class Route {
     if overload.rate != nil, room > 0 {
       room = min(room, overload.allowance(ready: readyCount, at: round.now))
     }
-    while room > 0, connection.hasWindow(), let topic = nextTopic(round.now),
-      let push = topic.next()
+    while room > 0, let topic = nextTopic(round.now),
+      let run = topic.upcoming(atMost: min(room, leftOfTurn))
     {
-      guard mayGo(push, round) else {
-        topic.left(push)
-        withhold(push, round)
+      guard mayGo(run.first, round) else {
+        topic.queue.drop(run, 1)
+        topic.left(run.first)
+        withhold(run.first, round)
         continue
       }
-      guard dispatch(push, of: topic, on: connection, round) else {
-        topic.undo(push)
-        break
-      }
-      room -= 1
+      let taken = dispatch(run, of: topic, on: connection, round)
+      guard taken > 0 else { break }
+      leftOfTurn -= taken
+      room -= taken
     }
   }
 
@@ -172,14 +172,11 @@ final class Route {
   }
 
   private func nextTopic(_ now: UInt64) -> TopicQueue? {
-    if leftOfTurn > 0, turn < topics.count, topics[turn].canSend(at: now) {
-      leftOfTurn -= 1
-      return topics[turn]
-    }
+    if leftOfTurn > 0, turn < topics.count, topics[turn].canSend(at: now) { return topics[turn] }
     for _ in topics.indices {
       turn = (turn + 1) % topics.count
       if topics[turn].canSend(at: now) {
-        leftOfTurn = Self.pushesPerTurn - 1
+        leftOfTurn = Self.pushesPerTurn
         return topics[turn]
       }
     }
@@ -197,32 +194,35 @@ final class Route {
     wait(push, until: round.now &+ 500_000_000)
   }
 
-  /// False when the connection takes no more; then the push is as it was.
+  /// How many pushes of a run have left; 0: the connection takes no more, and all is as it was.
   func dispatch(
-    _ push: ReadyPush, of topic: TopicQueue, on connection: APNsConnection, _ round: Round
-  ) -> Bool {
-    var sent = push
-    sent.isFirst = false
-    sent.isProbe = !topic.gate.isOpen
-    let headers = encode(push.batch.headers, round.token)
-    switch connection.send(sent, headers: headers, now: round.now) {
-    case .sent:
-      if sent.isProbe { topic.gate.probeSent(at: round.now) }
+    _ run: ReadyRun, of topic: TopicQueue, on connection: APNsConnection, _ round: Round
+  ) -> Int {
+    let isProbe = !topic.gate.isOpen
+    let headers = encode(run.first.batch.headers, round.token)
+    let (sent, end) = connection.send(run, headers: headers, isProbe: isProbe, now: round.now)
+    var left = sent
+    if case .refusedHeaders = end { left += 1 }
+    topic.queue.drop(run, left)
+    if sent > 0 {
+      if isProbe { topic.gate.probeSent(at: round.now) }
       lastMovedAt = round.now
-      congestion.take()
-      overload.take()
-      let tally = push.tally
+      congestion.take(sent)
+      overload.take(sent)
+      let tally = run.first.tally
       if tally.firstPushAt == 0 { tally.firstPushAt = round.wall }
       tally.lastPushAt = round.wall
-      if push.isAnotherTry { tally.retried += 1 }
-      topic.left(push)
-      return true
-    case .refusedHeaders:
-      topic.left(push)
-      push.batch.settle(push.index, .rejected(.unrenderable))
-      return true
-    case .failed: return false
+      if run.first.isAnotherTry { tally.retried += sent }
+      topic.left(run.first, count: sent)
     }
+    switch end {
+    case .allSent, .full: break
+    case .refusedHeaders:
+      topic.left(run.first)
+      run.first.batch.settle(run.first.index + sent, .rejected(.unrenderable))
+    case .usedUp(let reason): connection.retire(reason)
+    }
+    return left
   }
 
   /// The bytes of a fan-out's headers; the last few are kept, since batches of some events

@@ -2,7 +2,7 @@ import Model
 
 /// The pushes in flight on one connection: a fixed table, so that sending allocates nothing. A
 /// slot's number travels with its stream.
-struct StreamSlots {
+final class StreamSlots {
   struct Slot {
     var push: ReadyPush
     /// Keeps the bytes that nghttp2 borrows, and says which token an answer is about.
@@ -14,62 +14,83 @@ struct StreamSlots {
     var isReset = false
   }
 
-  private let slots: UnsafeMutablePointer<Slot?>
+  let capacity: Int
+  private(set) var inFlight = 0
+  /// Where the numbers of the slots in use come first.
+  private let order: UnsafeMutablePointer<Int32>
+  private let isTaken: UnsafeMutablePointer<Bool>
+  /// Of those that are taken.
+  private let slots: UnsafeMutablePointer<Slot>
   /// `:path` of each slot: its constant beginning, then the token.
   private let paths: UnsafeMutableRawPointer
-  private var free: [Int32]
-  let capacity: Int
 
   private static let pathPrefix = Array("/3/device/".utf8)
+  private static let pathPrefixBytes = pathPrefix.count
   private static let pathBytes = pathPrefix.count + Binding.maximumTokenDigits
 
   init(capacity: Int) {
     self.capacity = capacity
+    order = .allocate(capacity: capacity)
+    isTaken = .allocate(capacity: capacity)
     slots = .allocate(capacity: capacity)
-    slots.initialize(repeating: nil, count: capacity)
     paths = .allocate(byteCount: capacity * Self.pathBytes, alignment: 16)
     for slot in 0..<capacity {
+      (order + slot).initialize(to: Int32(slot))
+      (isTaken + slot).initialize(to: false)
       (paths + slot * Self.pathBytes).copyMemory(
         from: Self.pathPrefix, byteCount: Self.pathPrefix.count)
     }
-    free = (0..<Int32(capacity)).reversed()
   }
 
-  /// The owner calls this once, when it goes.
-  func deallocate() {
-    slots.deinitialize(count: capacity)
+  deinit {
+    for slot in occupied { (slots + slot).deinitialize(count: 1) }
+    order.deallocate()
+    isTaken.deallocate()
     slots.deallocate()
     paths.deallocate()
   }
 
-  var inFlight: Int { capacity - free.count }
+  /// The slot that is filled next; nil when all are taken.
+  var next: Int? { inFlight < capacity ? Int(order[inFlight]) : nil }
 
-  mutating func take() -> Int? { free.popLast().map { Int($0) } }
-
-  mutating func giveBack(_ slot: Int) {
-    slots[slot] = nil
-    free.append(Int32(truncatingIfNeeded: slot))
+  /// - Parameter slot: the `next`.
+  func fill(_ slot: Int, _ item: Slot) {
+    assert(slot == next && !isTaken[slot], "a slot is filled once")
+    (slots + slot).initialize(to: item)
+    isTaken[slot] = true
+    inFlight += 1
   }
 
-  subscript(slot: Int) -> Slot? {
-    get { slots[slot] }
-    nonmutating set { slots[slot] = newValue }
+  /// Frees a slot; nil when it is not taken.
+  func empty(_ slot: Int) -> Slot? {
+    guard isTaken[slot] else { return nil }
+    isTaken[slot] = false
+    inFlight -= 1
+    order[inFlight] = Int32(truncatingIfNeeded: slot)
+    return (slots + slot).move()
   }
 
-  func setStatus(_ slot: Int, _ status: Int) { slots[slot]?.status = Int32(clamping: status) }
+  subscript(slot: Int) -> Slot? { isTaken[slot] ? slots[slot] : nil }
 
-  func setReset(_ slot: Int) { slots[slot]?.isReset = true }
+  /// Of the response; 0 until its head has come.
+  func status(_ slot: Int) -> Int32 { isTaken[slot] ? slots[slot].status : 0 }
+
+  func setStatus(_ slot: Int, _ status: Int) {
+    if isTaken[slot] { slots[slot].status = Int32(clamping: status) }
+  }
+
+  func setReset(_ slot: Int) { if isTaken[slot] { slots[slot].isReset = true } }
 
   /// Writes the path for `token` into the slot's own memory and lends it.
   func path(_ slot: Int, token: UnsafeRawBufferPointer) -> UnsafeRawBufferPointer {
     let start = paths + slot * Self.pathBytes
     let length = min(token.count, Binding.maximumTokenDigits)
     if let base = token.baseAddress {
-      (start + Self.pathPrefix.count).copyMemory(from: base, byteCount: length)
+      (start + Self.pathPrefixBytes).copyMemory(from: base, byteCount: length)
     }
-    return UnsafeRawBufferPointer(start: start, count: Self.pathPrefix.count + length)
+    return UnsafeRawBufferPointer(start: start, count: Self.pathPrefixBytes + length)
   }
 
   /// The slots in use.
-  var occupied: [Int] { (0..<capacity).filter { slots[$0] != nil } }
+  var occupied: [Int] { (0..<capacity).filter { isTaken[$0] } }
 }

@@ -22,11 +22,15 @@ final class TopicQueue {
     queue.count > 0 && gate.allows(at: now, hasUntried: queue.hasOthers)
   }
 
-  func next() -> ReadyPush? { queue.next(refusedFirst: gate.prefersRefused) }
+  /// What is sent next; one push at a time while credentials are in doubt.
+  func upcoming(atMost limit: Int) -> ReadyRun? {
+    queue.upcoming(atMost: gate.isOpen ? limit : 1, refusedFirst: gate.prefersRefused)
+  }
 
-  /// A push has left the queue, for a connection or for good.
-  func left(_ push: ReadyPush) {
-    if push.isFirst, counts(push.tally) { push.tally.noLongerUnsent() }
+  /// Pushes have left the queue, for a connection or for good.
+  /// - Parameter push: one of them; the others are of the same batch and have been through as much.
+  func left(_ push: ReadyPush, count: Int = 1) {
+    if push.isFirst, counts(push.tally) { push.tally.noLongerUnsent(count) }
   }
 
   /// A push comes to the queue, again or from where it waited.
