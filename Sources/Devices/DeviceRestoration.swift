@@ -122,7 +122,7 @@ package struct DeviceRestoration {
       do throws(DevicesError) {
         reply = try await restore(device)
       } catch {
-        guard error.code == .wrongType else { throw error }
+        guard error.code == .redis(.wrongType) else { throw error }
         unreadable += 1
         continue
       }

@@ -1,27 +1,17 @@
 import Redis
 
 /// Why devices, profiles or followers could not be written.
-package struct DevicesError: Error, Sendable, Equatable, CustomStringConvertible {
-  package enum Code: String, Sendable {
+package struct DevicesError: TransientError, Sendable, Equatable, CustomStringConvertible {
+  package enum Code: Sendable, Equatable {
+    /// Redis did not do what it was asked.
+    case redis(RedisError.Code)
     /// The caller's values are wrong; nothing was sent.
     case invalid
-    /// No connection, no answer in time, or an answer that broke off: the call may be repeated.
-    case unavailable
-    /// Redis takes no writes now (loading, busy, out of memory, a replica).
-    case refused
-    /// User, password or permissions are wrong.
-    case notPermitted
-    /// A key holds another type than ours; nothing was written.
-    case wrongType
     /// A key holds a value that none of us wrote.
     case badContent
     /// Others changed the same keys again and again, or began another rewrite of the same
     /// audience.
     case conflict
-    /// Redis answered what no version known to us answers.
-    case unexpected
-    /// The client was closed.
-    case closed
   }
 
   package let code: Code
@@ -30,7 +20,11 @@ package struct DevicesError: Error, Sendable, Equatable, CustomStringConvertible
   package let cause: String?
 
   package var isTransient: Bool {
-    code == .unavailable || code == .refused || code == .notPermitted || code == .conflict
+    switch code {
+    case .redis(let code): code.isTransient
+    case .conflict: true
+    case .invalid, .badContent: false
+    }
   }
 
   package var description: String { cause.map { "\(message): \($0)" } ?? message }
@@ -41,38 +35,11 @@ package struct DevicesError: Error, Sendable, Equatable, CustomStringConvertible
     self.cause = cause
   }
 
-  init(_ error: RedisError) {
-    switch error.code {
-    case .closed: self.init(.closed, "the Redis client was closed")
-    case .authentication:
-      self.init(
-        .notPermitted, "Redis refuses our user: check user name and password",
-        cause: error.description)
-    case .invalidUse:
-      self.init(.unexpected, "Redis could not be asked", cause: error.description)
-    case .unavailable, .loading, .refused, .connectionLost, .timeout, .protocolError,
-      .replyTooLarge:
-      self.init(.unavailable, "Redis does not answer", cause: error.description)
-    }
-  }
+  init(_ error: RedisError) { self.init(.redis(error.code), error.message, cause: error.cause) }
 
-  init(reply: String) {
-    let error = RedisErrorReply(reply)
-    switch (error.kind, error.disposition) {
-    case (.wrongType, _):
-      self.init(
-        .wrongType, "a Redis key of ours holds another type: RENAME or DEL it", cause: reply)
-    case (_, .wait), (_, .alert):
-      self.init(.refused, "Redis takes no writes now", cause: reply)
-    case (_, .fatal):
-      self.init(
-        .notPermitted, "Redis refuses our user: grant it what docs/redis.md lists", cause: reply)
-    case (_, .permanent):
-      self.init(.unexpected, "Redis refuses a command of ours", cause: error.word)
-    }
-  }
+  init(reply: String) { self.init(RedisError(RedisErrorReply(reply), quotes: false)) }
 
   static func unexpected(_ what: String) -> DevicesError {
-    DevicesError(.unexpected, "\(what) answered what we do not know")
+    DevicesError(.redis(.unexpected), "\(what) answered what we do not know")
   }
 }

@@ -3,6 +3,7 @@ import Ingest
 import Kafka
 import Model
 import Record
+import Redis
 import Telemetry
 
 /// From a Kafka record to settled segments.
@@ -172,14 +173,8 @@ extension Lane {
   }
 
   func persistent<T>(_ what: String, _ call: () async throws -> T) async throws -> T {
-    try await patience.persist(what, isTransient: Self.isTransient, call: call)
+    try await patience.persist(
+      what, isTransient: { ($0 as? any TransientError)?.isTransient ?? false }, call: call)
   }
 
-  private static func isTransient(_ error: any Error) -> Bool {
-    switch error {
-    case let error as ExpandError: error.isTransient
-    case let error as RecordError: error.isTransient
-    default: false
-    }
-  }
 }

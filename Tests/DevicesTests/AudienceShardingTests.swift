@@ -81,7 +81,7 @@ import Testing
       let error = await failure {
         _ = try await sharding.run(streamer: "s1", from: .plain(key: "followers:s1"))
       }
-      #expect(error?.code == .wrongType)
+      #expect(error?.code == .redis(.wrongType))
       #expect(try await redis.keys() == ["followers:s1"])
     }
   }

@@ -154,7 +154,7 @@ import Testing
           user: "a", profile: [], bindings: [try binding(token)], boundAt: 1_000)
         try await writer.append(row)
         let error = await failure { try await writer.finish() }
-        #expect(error?.code == .wrongType)
+        #expect(error?.code == .redis(.wrongType))
         #expect(error?.description.contains(token) == false)
         #expect(try await redis.keys() == [key])
       }

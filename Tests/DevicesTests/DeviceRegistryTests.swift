@@ -204,14 +204,14 @@ import Testing
         _ = try await redis.ask("FLUSHALL")
         _ = try await redis.ask("LPUSH", key, "something else")
         let error = await failure { try await registry.bind(user: "u1", device, at: 1) }
-        #expect(error?.code == .wrongType)
+        #expect(error?.code == .redis(.wrongType))
         #expect(error?.description.contains(token) == false)
         #expect(try await redis.keys() == [key])
       }
       _ = try await redis.ask("FLUSHALL")
       _ = try await redis.ask("SET", keyspace.followers(of: "s1"), "x")
       let error = await failure { try await registry.follow(streamer: "s1", user: "u1") }
-      #expect(error?.code == .wrongType)
+      #expect(error?.code == .redis(.wrongType))
       for nonsense in [
         ["shards", "3"], ["shards", "x"], ["generation", "-1"], ["next", "soon"],
       ] {

@@ -49,10 +49,10 @@ import Testing
         try await stage.audience(of: "s1") == .sharded(shards: 4, generation: 1, followers: 0))
       try await redis.commands([["DEL", key], ["SET", key, "x"]])
       let error = await failure { _ = try await stage.audience(of: "s1") }
-      #expect(error?.code == .wrongType && error?.description.contains(key) == true)
+      #expect(error?.code == .redis(.wrongType) && error?.description.contains(key) == true)
       try await redis.commands([["SET", "followers:s2:all", "x"]])
       let other = await failure { _ = try await stage.audience(of: "s2") }
-      #expect(other?.code == .wrongType)
+      #expect(other?.code == .redis(.wrongType))
       #expect(other?.description.contains("followers:s2:all") == true)
       for streamer in ["", "a}b", "a:1:2", "a\u{0}b"] {
         #expect(await failure { _ = try await stage.audience(of: streamer) }?.code == .invalid)
@@ -68,13 +68,13 @@ import Testing
       ])
       let stage = ExpandStage(redis: redis, keyspace: keyspace)
       let error = await failure { _ = try await stage.audience(of: "s1") }
-      #expect(error?.code == .notPermitted && error?.isTransient == true)
+      #expect(error?.code == .redis(.notPermitted) && error?.isTransient == true)
     }
     fixture.server.kill()
     try await fixture.run(commandTimeout: .milliseconds(50)) { redis async throws in
       let stage = ExpandStage(redis: redis, keyspace: keyspace)
       let error = await failure { _ = try await stage.audience(of: "s1") }
-      #expect(error?.code == .unavailable && error?.isTransient == true)
+      #expect(error?.code == .redis(.unavailable) && error?.isTransient == true)
     }
   }
 }

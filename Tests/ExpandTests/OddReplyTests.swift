@@ -35,7 +35,7 @@ import Testing
       var pages = 0
       let error = await failure { while try await reader.next() != nil { pages += 1 } }
       #expect(error != nil && error?.isTransient == false, "\(pages) pages")
-      #expect(error?.code == .unexpected && pages == 0)
+      #expect(error?.code == .redis(.unexpected) && pages == 0)
       #expect(error?.message.contains(key) == true, "\(String(describing: error))")
     }
   }
@@ -82,11 +82,11 @@ import Testing
       let stage = ExpandStage(redis: redis, keyspace: keyspace)
       for _ in 0..<2 {
         let error = await failure { _ = try await stage.audience(of: "s1") }
-        #expect(error?.code == .unexpected && error?.isTransient == false)
+        #expect(error?.code == .redis(.unexpected) && error?.isTransient == false)
       }
       // The shard is empty, so the heading says whether it moved.
       let error = await failure { _ = try await redis.read(shard(0, of: 1)) }
-      #expect(error?.code == .unexpected)
+      #expect(error?.code == .redis(.unexpected))
     }
   }
 
@@ -103,7 +103,7 @@ import Testing
       #expect(try await reader.next()?.followers == 2)
       for _ in 0..<2 {
         let error = await failure { _ = try await reader.next() }
-        #expect(error?.code == .unexpected && error?.isTransient == false)
+        #expect(error?.code == .redis(.unexpected) && error?.isTransient == false)
       }
     }
   }
@@ -128,7 +128,7 @@ import Testing
       let reader = ExpandStage(redis: redis, keyspace: keyspace).reader(
         for: shard(0, of: 1), fields: ["name"], topic: app)
       let error = await failure { while try await reader.next() != nil {} }
-      #expect(error?.code == .notPermitted && error?.isTransient == true)
+      #expect(error?.code == .redis(.notPermitted) && error?.isTransient == true)
       #expect(error?.message.contains("\(command) \(key)") == true)
     }
   }

@@ -190,7 +190,7 @@ import Testing
       // Neither a value nor another type: nothing of the page may count as skipped.
       try await redis.commands([["ACL", "SETUSER", "default", "resetkeys", "~ffd:{f:*"]])
       let error = await failure { _ = try await reader.next() }
-      #expect(error?.code == .notPermitted && error?.isTransient == true)
+      #expect(error?.code == .redis(.notPermitted) && error?.isTransient == true)
       try await redis.commands([["ACL", "SETUSER", "default", "allkeys"]])
       let page = try #require(try await reader.next())
       #expect(page.recipients.count == 1 && page.skipped == 0)
@@ -203,7 +203,7 @@ import Testing
       try await redis.commands([["SET", "ffd:{f:s1:1:0}", "x"], ["SET", "followers:s1", "x"]])
       for segment in [shard(0, of: 1), plain("followers:s1")] {
         let error = await failure { _ = try await redis.read(segment) }
-        #expect(error?.code == .wrongType && error?.isTransient == false)
+        #expect(error?.code == .redis(.wrongType) && error?.isTransient == false)
       }
     }
   }

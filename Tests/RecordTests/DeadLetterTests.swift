@@ -146,7 +146,7 @@ import Testing
         _ = try await note(record, segments("e1", 1)[0])
         Issue.record("noted over a key of another type")
       } catch let error as RecordError {
-        #expect(error.code == .wrongType)
+        #expect(error.code == .redis(.wrongType))
       }
     }
   }

@@ -26,7 +26,7 @@ import Testing
             }
             Issue.record("\(key) was taken in attempt \(attempt)")
           } catch let error as RecordError {
-            #expect(error.code == .wrongType && !error.isTransient)
+            #expect(error.code == .redis(.wrongType) && !error.isTransient)
             #expect(error.description.contains(key))
           }
         }
@@ -112,7 +112,7 @@ import Testing
         _ = try await record.settle(segment, tally(accepted: 5), now: noon)
         Issue.record("recorded in a full Redis")
       } catch let error as RecordError {
-        #expect(error.code == .refused && error.isTransient, "\(error)")
+        #expect(error.code == .redis(.notServed) && error.isTransient, "\(error)")
       }
       _ = try await redis.ask("CONFIG", "SET", "maxmemory", "0")
       #expect(try await redis.ask("DBSIZE") == "0")
@@ -130,7 +130,7 @@ import Testing
         _ = try await record.status(of: "e1")
         Issue.record("answered without a server")
       } catch let error as RecordError {
-        #expect(error.code == .unavailable && error.isTransient)
+        #expect(error.code == .redis(.unavailable) && error.isTransient)
       }
     }
   }

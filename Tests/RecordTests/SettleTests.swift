@@ -118,7 +118,7 @@ import Testing
         _ = try await record.settle(segment, tally(accepted: 5), now: noon)
         return false
       } catch let error as RecordError {
-        return error.isTransient && error.code == .unavailable
+        return error.isTransient && error.code == .redis(.timeout)
       }
     }
     #expect(wasLost)

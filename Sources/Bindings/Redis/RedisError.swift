@@ -1,5 +1,6 @@
-/// Why a pipeline has no replies. What Redis itself answers to a command is a reply, not an error.
-package struct RedisError: Error, Sendable, Equatable, CustomStringConvertible {
+/// Why Redis did not do what it was asked: no replies came, or one of them is an error or of a kind
+/// that no version known to us gives. The one classification of it; rooms add only what is theirs.
+package struct RedisError: TransientError, Sendable, Equatable, CustomStringConvertible {
   package enum Code: String, Sendable, CaseIterable {
     /// Nothing was sent: no connection came about in time.
     case unavailable
@@ -21,6 +22,27 @@ package struct RedisError: Error, Sendable, Equatable, CustomStringConvertible {
     case invalidUse
     /// `close` was called.
     case closed
+    /// Answered: not now (loading, busy, without its master, out of memory, a replica).
+    case notServed
+    /// Answered: the user may not run the command or touch the key.
+    case notPermitted
+    /// Answered: the key holds another type. Nothing was written.
+    case wrongType
+    /// Answered with any other error, which the same command would get again, or with what no
+    /// version known to us answers.
+    case unexpected
+
+    package var isTransient: Bool {
+      switch self {
+      case .unavailable, .loading, .authentication, .refused, .connectionLost, .timeout,
+        .protocolError, .notServed, .notPermitted:
+        true
+      case .replyTooLarge, .invalidUse, .closed, .wrongType, .unexpected: false
+      }
+    }
+
+    /// Whether user, password or permissions are to be mended.
+    package var isForOperator: Bool { self == .authentication || self == .notPermitted }
   }
 
   package let code: Code
@@ -36,11 +58,76 @@ package struct RedisError: Error, Sendable, Equatable, CustomStringConvertible {
 
   package var description: String { cause.map { "\(message): \($0)" } ?? message }
 
+  package var isTransient: Bool { code.isTransient }
+
   /// Whether Redis may have run the commands all the same.
   package var isOutcomeUnknown: Bool {
     switch code {
     case .connectionLost, .timeout, .protocolError, .replyTooLarge: true
-    case .unavailable, .loading, .authentication, .refused, .invalidUse, .closed: false
+    case .unavailable, .loading, .authentication, .refused, .invalidUse, .closed, .notServed,
+      .notPermitted, .wrongType, .unexpected:
+      false
     }
   }
+}
+
+extension RedisError {
+  /// A reply that is an error.
+  ///
+  /// - Parameters:
+  ///   - read: what the command was to do with which key, where that is known.
+  ///   - quotes: whether Redis' whole line may be passed on where it may quote arguments.
+  package init(_ reply: RedisErrorReply, to read: RedisRead? = nil, quotes: Bool = true) {
+    switch (reply.kind, reply.disposition) {
+    case (.wrongType, _):
+      guard let read else {
+        self.init(
+          .wrongType, "a Redis key of ours holds another type: RENAME or DEL it",
+          cause: reply.message)
+        return
+      }
+      self.init(
+        .wrongType,
+        "\(read.key) is not a \(read.wanted): RENAME or DEL it, then import the followers anew")
+    case (_, .wait), (_, .alert):
+      let what = read?.key ?? "us"
+      self.init(.notServed, "Redis does not serve \(what) now", cause: reply.message)
+    case (_, .fatal):
+      let what = read.map { "may not \($0)" } ?? "lacks a permission"
+      self.init(
+        .notPermitted, "our Redis user \(what): grant it what docs/redis.md lists",
+        cause: reply.message)
+    case (_, .permanent):
+      let what = read.map { "to \($0)" } ?? "a command of ours"
+      self.init(
+        .unexpected, "Redis refuses \(what)", cause: quotes ? reply.message : reply.word)
+    }
+  }
+
+  /// A reply of another shape than every Redis gives: it must not pass for an empty one.
+  package static func unexpected(_ reply: RedisReply, to read: RedisRead) -> RedisError {
+    let shape =
+      reply.kind == .array ? "an array of \(reply.count)" : "a reply of kind \(reply.kind)"
+    return RedisError(.unexpected, "Redis answered \(read) with \(shape)")
+  }
+
+  package static func unexpected(_ kind: RedisReply.Kind, from what: String) -> RedisError {
+    RedisError(.unexpected, "\(what) answered a reply of kind \(kind) that we do not know")
+  }
+}
+
+/// What a command was to read, for messages.
+package struct RedisRead: Sendable, CustomStringConvertible {
+  package let command: String
+  package let key: String
+  /// What is kept there by contract, such as `set`.
+  package let wanted: String
+
+  package init(_ command: String, _ key: String, wanted: String = "key of ours") {
+    self.command = command
+    self.key = key
+    self.wanted = wanted
+  }
+
+  package var description: String { "\(command) \(key)" }
 }

@@ -42,7 +42,7 @@ package final class ExpandStage {
     case "none": return .none
     case let type:
       throw ExpandError(
-        .wrongType,
+        .redis(.wrongType),
         "\(plainKey) is a \(type ?? "key of no type"), not a set: correct the plain set's key in "
           + "the configuration, or RENAME the key")
     }

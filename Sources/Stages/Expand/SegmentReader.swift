@@ -80,7 +80,7 @@ package final class SegmentReader {
     do {
       return try await source.nextBatch()
     } catch {
-      throw error.code == .slow && isExpired() ? Self.expired(error.description) : error
+      throw error.code == .redis(.timeout) && isExpired() ? Self.expired(error.description) : error
     }
   }
 

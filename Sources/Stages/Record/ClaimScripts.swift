@@ -21,7 +21,8 @@ enum ClaimScripts {
     local function read(claim)
       local owner, ends = string.match(claim, '^(.*) (%d+)$')
       ends = tonumber(ends) or 0
-      if ends > now + \(RecordStage.milliseconds(farthestEnd)) then ends = 0 end
+      local farthest = now + \(RecordStage.milliseconds(farthestEnd))
+      if ends > farthest then ends = 0 end
       return owner, ends
     end
 

@@ -70,7 +70,7 @@ extension RecordStage {
   }
 
   private static func checked(_ reply: RedisReply) throws(RecordError) -> RedisReply {
-    if let text = reply.errorText { throw RecordError(reply: text) }
+    if let error = reply.error { throw RecordError(RedisError(error)) }
     return reply
   }
 }

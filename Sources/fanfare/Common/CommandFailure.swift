@@ -49,18 +49,22 @@ struct CommandFailure: Error, Sendable {
   init(_ error: KafkaError) { self.init(Self.code(of: error), error.description) }
 
   init(_ error: RedisError) {
-    self.init(error.code == .authentication ? .config : .unavailable, error.description)
+    self.init(Self.code(of: error.code), error.description)
   }
 
   init(_ error: DevicesError) {
     let code: ExitCode =
       switch error.code {
-      case .unavailable, .refused, .closed: .unavailable
-      case .notPermitted: .config
+      case .redis(let code): Self.code(of: code)
       case .conflict: .retryLater
-      case .invalid, .wrongType, .badContent, .unexpected: .failed
+      case .invalid, .badContent: .failed
       }
     self.init(code, error.description)
+  }
+
+  private static func code(of error: RedisError.Code) -> ExitCode {
+    if error.isForOperator { return .config }
+    return error.isTransient || error == .closed ? .unavailable : .failed
   }
 
   /// Whoever may wait and try again gets `unavailable`; whoever must change a setting, `config`.
