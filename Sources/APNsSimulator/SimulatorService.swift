@@ -23,7 +23,7 @@ final class SimulatorService {
   private var counters = SimulatorSummary()
   private var random: SplitMix64
   private var connections: [ObjectIdentifier: SimulatedConnection] = [:]
-  private var delayed = DelayQueue<DelayedAnswer>()
+  private var delayed = DueHeap<DelayedAnswer>()
   private var timer: LoopTimer?
   private var timerDue = UInt64.max
   private let topics: [[UInt8]]
@@ -242,7 +242,7 @@ final class SimulatorService {
   private func answerDue() {
     timerDue = .max
     var touched: [ObjectIdentifier: SimulatedConnection] = [:]
-    while let item = delayed.takeFirst(dueAt: loop.now) {
+    while let item = delayed.popFirst(dueAt: loop.now) {
       item.connection.perform(item.answer, slot: item.slot, stream: item.stream)
       touched[ObjectIdentifier(item.connection)] = item.connection
     }

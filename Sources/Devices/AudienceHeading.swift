@@ -10,8 +10,6 @@ struct AudienceHeading {
     let shards: Int
   }
 
-  static let maximumShards = 65_536
-
   let exists: Bool
   let shards: Int
   let generation: Int
@@ -26,11 +24,11 @@ struct AudienceHeading {
     texts = fields
     exists = !fields[0].isEmpty || !fields[1].isEmpty
     guard let shards = exists ? Int(fields[0]) : 1, let generation = exists ? Int(fields[1]) : 0,
-      shards >= 1, shards <= Self.maximumShards, shards & (shards - 1) == 0, generation >= 0
+      Keyspace.isShardCount(shards), generation >= 0
     else {
       throw DevicesError(
         .badContent,
-        "\(key) must have shards (a power of two up to \(Self.maximumShards)) and generation "
+        "\(key) must have shards (a power of two up to \(Keyspace.maximumShards)) and generation "
           + "(a whole number): repair it with HSET, or DEL it and import the followers anew")
     }
     self.shards = shards
@@ -44,7 +42,7 @@ struct AudienceHeading {
   static func next(_ text: String) -> Next? {
     let parts = text.split(separator: ":", omittingEmptySubsequences: false).map { Int($0) }
     guard parts.count == 2, let generation = parts[0], let shards = parts[1], generation >= 0,
-      shards >= 1, shards <= maximumShards
+      Keyspace.isShardCount(shards)
     else { return nil }
     return Next(generation: generation, shards: shards)
   }

@@ -47,7 +47,7 @@ final class AudienceRewrite {
   ) async throws(DevicesError) -> AudienceRewrite? {
     let key = keyspace.followers(of: streamer)
     let shards = min(
-      Keyspace.recommendedShards(followers: followers), AudienceHeading.maximumShards)
+      Keyspace.recommendedShards(followers: followers), Keyspace.maximumShards)
     let reserved = try await redis.reply(
       to: AudienceScripts.reserve, keys: [key],
       arguments: [heading.texts[0], heading.texts[1], String(Int32.max)])
@@ -92,7 +92,7 @@ final class AudienceRewrite {
     try await flush()
     let reply = try await flip()
     if let old = Int(reply[2].text ?? ""), let oldShards = Int(reply[3].text ?? ""),
-      oldShards >= 1, oldShards <= AudienceHeading.maximumShards, old != generation
+      oldShards >= 1, oldShards <= Keyspace.maximumShards, old != generation
     {
       try await Self.remove(
         redis, Self.keys(keyspace, streamer, generation: old, shards: oldShards))

@@ -112,7 +112,7 @@ package struct AudienceSharding {
         to: RedisPipeline(
           ["SSCAN", key, cursor, "COUNT", String(options.scanCount)], ["INFO", "server"]))
       if let error = replies[0].error { throw DevicesError(reply: error.message) }
-      let answering = Self.runIdentifier(replies[1].text)
+      let answering = RedisRole.runIdentifier(replies[1])
       if let known = run, known != answering {
         run = answering
         cursor = "0"
@@ -142,10 +142,5 @@ package struct AudienceSharding {
       to: AudienceScripts.copy, keys: [source] + users.map { rewrite.shardKey(of: $0) },
       arguments: users)
     progress(Int(reply.integer ?? 0))
-  }
-
-  private static func runIdentifier(_ information: String?) -> String? {
-    information?.split(whereSeparator: \.isNewline).first { $0.hasPrefix("run_id:") }
-      .map { String($0.dropFirst("run_id:".count)) }
   }
 }

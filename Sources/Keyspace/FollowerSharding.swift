@@ -32,6 +32,14 @@ extension Keyspace {
   /// Members that a follower shard should hold: one segment's work, a second or less of pushing.
   package static let targetShardFollowers = 2_048
 
+  /// Shards of a streamer at most: 134 million followers at the target.
+  package static let maximumShards = 65_536
+
+  /// Whether a heading may say so: a power of two up to `maximumShards`.
+  package static func isShardCount(_ shards: Int) -> Bool {
+    shards >= 1 && shards <= maximumShards && shards & (shards - 1) == 0
+  }
+
   /// The least power of two that keeps shards at or below `targetShardFollowers` on the average.
   package static func recommendedShards(followers: Int) -> Int {
     var shards = 1

@@ -1,7 +1,6 @@
 /// A scheduled call; forget it or `cancel` it.
 package final class LoopTimer {
   fileprivate let deadline: UInt64
-  fileprivate var sequence: UInt64 = 0
   private var body: (() -> Void)?
 
   init(deadline: UInt64, body: @escaping () -> Void) {
@@ -21,31 +20,28 @@ package final class LoopTimer {
   fileprivate var isCancelled: Bool { body == nil }
 }
 
-/// Timers by deadline, earliest first; a binary heap. Cancelled ones leave when they come to the
-/// top, or when the heap has doubled since they were last looked for: each insertion pays for a
-/// bounded share of it.
+/// Timers by deadline, earliest first. Cancelled ones leave when they come to the top, or when the
+/// heap has doubled since they were last looked for: each insertion pays for a bounded share of it.
 struct TimerHeap {
-  private var items: [LoopTimer] = []
-  private var sequence: UInt64 = 0
+  private var timers = DueHeap<LoopTimer>()
   private var compactionCount = TimerHeap.smallCount
   private static let smallCount = 1024
 
-  var count: Int { items.count }
+  var count: Int { timers.count }
 
   mutating func insert(_ timer: LoopTimer) {
-    sequence += 1
-    timer.sequence = sequence
-    if items.count >= compactionCount { compact() }
-    items.append(timer)
-    siftUp(items.count - 1)
+    if timers.count >= compactionCount {
+      timers.take { $0.isCancelled }
+      compactionCount = max(Self.smallCount, timers.count * 2)
+    }
+    timers.insert(timer, due: timer.deadline)
   }
 
   /// Takes out every timer that is due.
   mutating func due(at now: UInt64) -> [LoopTimer] {
-    guard let first = items.first, first.deadline <= now || first.isCancelled else { return [] }
     var due: [LoopTimer] = []
-    while let next = items.first, next.isCancelled || next.deadline <= now {
-      removeFirst()
+    while let next = timers.first, next.isCancelled || next.deadline <= now {
+      timers.popFirst()
       if !next.isCancelled { due.append(next) }
     }
     return due
@@ -54,52 +50,9 @@ struct TimerHeap {
   /// For epoll_wait: -1 when there is no timer; rounded up, so that a timer is due when the wait
   /// ends.
   mutating func millisecondsUntilNext(at now: UInt64) -> Int32 {
-    while let first = items.first, first.isCancelled { removeFirst() }
-    guard let first = items.first else { return -1 }
-    guard first.deadline > now else { return 0 }
-    return Int32(clamping: (first.deadline - now + 999_999) / 1_000_000)
-  }
-
-  private static func isBefore(_ a: LoopTimer, _ b: LoopTimer) -> Bool {
-    (a.deadline, a.sequence) < (b.deadline, b.sequence)
-  }
-
-  private mutating func compact() {
-    let kept = items.filter { !$0.isCancelled }
-    compactionCount = max(Self.smallCount, kept.count * 2)
-    items.removeAll(keepingCapacity: true)
-    for timer in kept {
-      items.append(timer)
-      siftUp(items.count - 1)
-    }
-  }
-
-  private mutating func removeFirst() {
-    items.swapAt(0, items.count - 1)
-    items.removeLast()
-    siftDown(0)
-  }
-
-  private mutating func siftUp(_ start: Int) {
-    var child = start
-    while child > 0 {
-      let parent = (child - 1) / 2
-      guard Self.isBefore(items[child], items[parent]) else { return }
-      items.swapAt(child, parent)
-      child = parent
-    }
-  }
-
-  private mutating func siftDown(_ start: Int) {
-    var parent = start
-    while true {
-      var smallest = parent
-      for child in [2 * parent + 1, 2 * parent + 2] where child < items.count {
-        if Self.isBefore(items[child], items[smallest]) { smallest = child }
-      }
-      guard smallest != parent else { return }
-      items.swapAt(parent, smallest)
-      parent = smallest
-    }
+    while let first = timers.first, first.isCancelled { timers.popFirst() }
+    guard let deadline = timers.nextDue else { return -1 }
+    guard deadline > now else { return 0 }
+    return Int32(clamping: (deadline - now + 999_999) / 1_000_000)
   }
 }

@@ -1,9 +1,9 @@
+import Keyspace
 import Model
 import Redis
 
 /// What the hash of a streamer's followers says.
 struct FollowerHeading: Equatable {
-  static let maximumShards = 65_536
   static let fields = ["shards", "generation", "followers"]
   /// Three numbers take less; a field of 100 MB is not read.
   static let maximumBytes = 4_096
@@ -21,13 +21,13 @@ struct FollowerHeading: Equatable {
       throw ExpandError.unexpected(reply, to: "HMGET", key: key)
     }
     if reply[0].isNull && reply[1].isNull { return nil }
-    guard let shards = Int(reply[0].text ?? ""), shards >= 1, shards <= maximumShards,
-      shards & (shards - 1) == 0, let generation = Int(reply[1].text ?? ""), generation >= 0,
+    guard let shards = Int(reply[0].text ?? ""), Keyspace.isShardCount(shards),
+      let generation = Int(reply[1].text ?? ""), generation >= 0,
       generation <= Int(Int32.max)
     else {
       throw ExpandError(
         .badContent,
-        "\(key) must have shards (a power of two up to \(maximumShards)) and generation (a whole "
+        "\(key) must have shards (a power of two up to \(Keyspace.maximumShards)) and generation (a whole "
           + "number): repair it with HSET, or DEL it and import the followers anew")
     }
     // Only shown, never counted on.

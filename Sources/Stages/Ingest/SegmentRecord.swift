@@ -10,8 +10,6 @@ package enum SegmentRecord {
   private static let members: Set<String> = [
     "event", "shard", "generation", "plain", "segments", "id", "parent", "stragglers",
   ]
-  /// As many as a streamer's heading may have.
-  private static let maximumShards: Int64 = 65_536
   /// Another system's key with a streamer's id of at most 128 bytes in it.
   private static let maximumPlainKeyBytes = 512
 
@@ -45,7 +43,7 @@ package enum SegmentRecord {
     }
     let document = Array(JSONText.compact(inner).utf8)
     let event = try events.decode(inner, document: document)
-    let count = try number(object, "segments", 1...maximumShards)
+    let count = try number(object, "segments", 1...Int64(Keyspace.maximumShards))
     if object["stragglers"] != nil {
       guard object["plain"] == nil, object["shard"] == nil, object["generation"] == nil else {
         throw IngestError(.badSegment, "stragglers are a segment without a shard and a plain set")

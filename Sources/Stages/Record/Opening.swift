@@ -1,3 +1,4 @@
+import Keyspace
 import Model
 
 /// What `RecordStage.open` found out about an event.
@@ -91,7 +92,7 @@ enum Plan {
     case "plain": return value.isEmpty || segments != "1" ? nil : .plain(key: value)
     case "generation":
       guard let generation = Int(value), generation >= 0, let shards = Int(segments),
-        shards >= 1, shards <= 65_536, shards & (shards - 1) == 0
+        Keyspace.isShardCount(shards)
       else { return nil }
       return .sharded(shards: shards, generation: generation, followers: 0)
     default: return nil
