@@ -1,7 +1,7 @@
-/// Which users of a set that is read by SSCAN have come already: a scan that begins anew, because
+/// Which users of a set that is read by SSCAN have come already: a scan that begins again, because
 /// Redis was restarted, gives everybody once more, and any scan may give a member twice. Kept as
-/// 64-bit hashes in a table that is at most three quarters full: 11 to 22 bytes a user. Two users of
-/// one hash would be taken for one: with 196,608 of them the odds are one in a billion, and the
+/// 64-bit hashes in a table that is at most three quarters full: 11 to 22 bytes a user. Two users
+/// of one hash would be taken for one: with 196,608 of them the odds are one in a billion, and the
 /// hashes' seed is another in each process, so that nobody can choose ids that collide.
 final class SeenUsers {
   private let maximum: Int

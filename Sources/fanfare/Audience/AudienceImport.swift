@@ -4,9 +4,9 @@ import EventLoop
 import Keyspace
 import Redis
 import Settings
-import Synchronization
 import Telemetry
 import Terminal
+import Threads
 
 /// `audience import`: NDJSON to Redis, line by line.
 enum AudienceImport {
@@ -80,10 +80,10 @@ enum AudienceImport {
 
   /// Opened on one thread and read on the loop's.
   private final class Lines: Sendable {
-    private let reader: Mutex<LineReader>
+    private let reader: ThreadLock<LineReader>
 
     init(_ path: String, until signals: StopSignals) throws(CommandFailure) {
-      reader = Mutex(
+      reader = ThreadLock(
         try LineReader.open(path, maximumLineBytes: ImportRow.maximumBytes, until: signals))
     }
 
