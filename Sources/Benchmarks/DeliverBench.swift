@@ -84,13 +84,7 @@ package struct DeliverBench {
         options.pushes, into: &h2load, url: "https://127.0.0.1:\(port)", mustSucceed: false)
       options.note("nghttpd", run, "h2load \(h2load.last)")
     }
-    return [
-      try BenchResult(
-        "nghttpd_h2load_cpu_us", "h2load at nghttpd (404): CPU", h2load.costs, unit: " µs",
-        digits: 2),
-      try BenchResult(
-        "nghttpd_h2load_per_second", "h2load at nghttpd (404): a second", h2load.rates, unit: "",
-        digits: 0),
-    ]
+    return try LoadGenerator.results(
+      h2load, name: "nghttpd_h2load", title: "h2load at nghttpd (404)")
   }
 }

@@ -113,14 +113,17 @@ package struct LoadGenerator {
   }
 
   /// What every section that runs it says of it.
-  package static func results(_ series: Series) throws(LocalStackError) -> [BenchResult] {
+  /// - Parameters:
+  ///   - name: what the figures' names begin with.
+  ///   - title: likewise for people.
+  package static func results(
+    _ series: Series, name: String = "h2load", title: String = "h2load"
+  ) throws(LocalStackError) -> [BenchResult] {
     [
       try BenchResult(
-        "h2load_cpu_us", "h2load: CPU a request", series.costs, unit: " µs",
-        digits: 2),
+        "\(name)_cpu_us", "\(title): CPU a request", series.costs, unit: " µs", digits: 2),
       try BenchResult(
-        "h2load_per_second", "h2load: requests a second", series.rates, unit: "",
-        digits: 0),
+        "\(name)_per_second", "\(title): requests a second", series.rates, unit: "", digits: 0),
     ]
   }
 }

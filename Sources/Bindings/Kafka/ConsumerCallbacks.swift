@@ -1,10 +1,9 @@
 import CRdKafka
 import Glibc
 
-/// What librdkafka's callbacks find through their opaque pointer. All but `log`, which is
-/// immutable, is touched on the consumer's own thread only: these callbacks run inside its calls.
-final class ConsumerState {
-  let log: KafkaLog
+/// What the consumer's callbacks find. All but `log`, which is immutable, is touched on the
+/// consumer's own thread only: these callbacks run inside its calls.
+final class ConsumerState: ClientState {
   /// What happened inside a call and was not yet returned by `poll`.
   var recorded: [KafkaPoll] = []
   var assigned: Set<KafkaPartition> = []
@@ -18,45 +17,29 @@ final class ConsumerState {
   /// Whether a broker can be reached; nil before that is known.
   var isReachable: Bool?
 
-  init(log: @escaping KafkaLog) { self.log = log }
+  override func failed(_ error: KafkaError, _ code: rd_kafka_resp_err_t) {
+    recorded.append(.error(error))
+    if code == RD_KAFKA_RESP_ERR__ALL_BROKERS_DOWN { reaches(false) }
+  }
 
-  static func find(_ pointer: UnsafeMutableRawPointer?) -> ConsumerState? {
-    pointer.map { Unmanaged<ConsumerState>.fromOpaque($0).takeUnretainedValue() }
-  }
-}
-
-/// Adds the consumer's callbacks; `opaque` must outlive the client.
-func setConsumerCallbacks(_ handle: OpaquePointer?, opaque: UnsafeMutableRawPointer) {
-  rd_kafka_conf_set_opaque(handle, opaque)
-  rd_kafka_conf_set_log_cb(handle) { client, level, facility, text in
-    ConsumerState.find(client.flatMap { rd_kafka_opaque($0) })?
-      .log(KafkaLogLine(level, facility, text))
-  }
-  rd_kafka_conf_set_error_cb(handle) { client, error, reason, opaque in
-    ConsumerState.find(opaque)?.failed(client, error, reason)
-  }
-  rd_kafka_conf_set_rebalance_cb(handle) { client, event, partitions, opaque in
-    guard let client else { return }
-    ConsumerState.find(opaque)?.rebalance(client, event, partitions)
-  }
-  rd_kafka_conf_set_stats_cb(handle) { _, statistics, _, opaque in
-    if let statistics { ConsumerState.find(opaque)?.heard(statistics) }
-    // The text is librdkafka's to free.
-    return 0
-  }
-  rd_kafka_conf_set_offset_commit_cb(handle) { _, error, offsets, opaque in
-    ConsumerState.find(opaque)?.committed(error, offsets)
+  override func setCallbacks(_ handle: OpaquePointer?) {
+    super.setCallbacks(handle)
+    rd_kafka_conf_set_rebalance_cb(handle) { client, event, partitions, opaque in
+      guard let client else { return }
+      ConsumerState.find(opaque)?.rebalance(client, event, partitions)
+    }
+    rd_kafka_conf_set_stats_cb(handle) { _, statistics, _, opaque in
+      if let statistics { ConsumerState.find(opaque)?.heard(statistics) }
+      // The text is librdkafka's to free.
+      return 0
+    }
+    rd_kafka_conf_set_offset_commit_cb(handle) { _, error, offsets, opaque in
+      ConsumerState.find(opaque)?.committed(error, offsets)
+    }
   }
 }
 
 extension ConsumerState {
-  fileprivate func failed(
-    _ client: OpaquePointer?, _ error: Int32, _ reason: UnsafePointer<CChar>?
-  ) {
-    recorded.append(.error(KafkaError(client: client, error: error, reason: reason)))
-    if rd_kafka_resp_err_t(error) == RD_KAFKA_RESP_ERR__ALL_BROKERS_DOWN { reaches(false) }
-  }
-
   /// No callback says that a broker is back, and an idle worker would not notice for hours: the
   /// statistics, a JSON text, hold the state of each connection. Two searches tell what is wanted
   /// of it, whatever its size.

@@ -86,7 +86,7 @@ private struct AdminClient: ~Copyable {
     let state = AdminState(log: log)
     // Released in `deinit`, or below when there is no client.
     let retained = Unmanaged.passRetained(state)
-    configuration.withHandle { setAdminCallbacks($0, opaque: retained.toOpaque()) }
+    configuration.withHandle { state.setCallbacks($0) }
     do {
       handle = try configuration.makeClient(RD_KAFKA_PRODUCER)
     } catch {
@@ -189,25 +189,8 @@ private struct AdminClient: ~Copyable {
 }
 
 /// What the callbacks of an `AdminClient` find. `errors` is touched inside `rd_kafka_poll` only.
-private final class AdminState {
-  let log: KafkaLog
+private final class AdminState: ClientState {
   var errors: [KafkaError] = []
 
-  init(log: @escaping KafkaLog) { self.log = log }
-
-  static func find(_ pointer: UnsafeMutableRawPointer?) -> AdminState? {
-    pointer.map { Unmanaged<AdminState>.fromOpaque($0).takeUnretainedValue() }
-  }
-}
-
-private func setAdminCallbacks(_ handle: OpaquePointer?, opaque: UnsafeMutableRawPointer) {
-  rd_kafka_conf_set_opaque(handle, opaque)
-  rd_kafka_conf_set_log_cb(handle) { client, level, facility, text in
-    AdminState.find(client.flatMap { rd_kafka_opaque($0) })?
-      .log(KafkaLogLine(level, facility, text))
-  }
-  rd_kafka_conf_set_error_cb(handle) { client, error, reason, opaque in
-    AdminState.find(opaque)?.errors
-      .append(KafkaError(client: client, error: error, reason: reason))
-  }
+  override func failed(_ error: KafkaError, _ code: rd_kafka_resp_err_t) { errors.append(error) }
 }

@@ -23,7 +23,7 @@ package final class KafkaConsumer {
     let state = ConsumerState(log: log)
     // Released by `close` when the client is destroyed, or below when there is no client.
     let retained = Unmanaged.passRetained(state)
-    configuration.withHandle { setConsumerCallbacks($0, opaque: retained.toOpaque()) }
+    configuration.withHandle { state.setCallbacks($0) }
     do {
       client = try configuration.makeClient(RD_KAFKA_CONSUMER)
     } catch {

@@ -25,7 +25,7 @@ package final class KafkaProducer: @unchecked Sendable {
     // Released by `close` after the client is destroyed, or below when there is no client or no
     // thread.
     let retained = Unmanaged.passRetained(state)
-    configuration.withHandle { setProducerCallbacks($0, opaque: retained.toOpaque()) }
+    configuration.withHandle { state.setCallbacks($0) }
     do {
       let client = try configuration.makeClient(RD_KAFKA_PRODUCER)
       thread = PollThread(client)
@@ -143,20 +143,18 @@ private struct TopicHandle: @unchecked Sendable {
   let pointer: OpaquePointer
 }
 
-/// What the producer's callbacks find through their opaque pointer.
-final class ProducerState: Sendable {
-  let log: KafkaLog
+/// What the producer's callbacks find: on the thread that polls it, and on librdkafka's.
+final class ProducerState: ClientState {
   let fatalError = ThreadLock<KafkaError?>(nil)
 
-  init(log: @escaping KafkaLog) { self.log = log }
-
-  static func find(_ pointer: UnsafeMutableRawPointer?) -> ProducerState? {
-    pointer.map { Unmanaged<ProducerState>.fromOpaque($0).takeUnretainedValue() }
-  }
-
-  fileprivate func failed(_ error: KafkaError) {
+  override func failed(_ error: KafkaError, _ code: rd_kafka_resp_err_t) {
     if error.isFatal { fatalError.withLock { $0 = $0 ?? error } }
     log(KafkaLogLine(level: .error, facility: "ERROR", message: error.description))
+  }
+
+  override func setCallbacks(_ handle: OpaquePointer?) {
+    super.setCallbacks(handle)
+    rd_kafka_conf_set_dr_msg_cb(handle) { _, message, _ in deliveryReport(message) }
   }
 }
 
@@ -171,20 +169,6 @@ private final class PendingDelivery {
   ) {
     self.topic = topic
     self.continuation = continuation
-  }
-}
-
-private func setProducerCallbacks(_ handle: OpaquePointer?, opaque: UnsafeMutableRawPointer) {
-  rd_kafka_conf_set_opaque(handle, opaque)
-  rd_kafka_conf_set_log_cb(handle) { client, level, facility, text in
-    ProducerState.find(client.flatMap { rd_kafka_opaque($0) })?
-      .log(KafkaLogLine(level, facility, text))
-  }
-  rd_kafka_conf_set_error_cb(handle) { client, error, reason, opaque in
-    ProducerState.find(opaque)?.failed(KafkaError(client: client, error: error, reason: reason))
-  }
-  rd_kafka_conf_set_dr_msg_cb(handle) { _, message, _ in
-    deliveryReport(message)
   }
 }
 

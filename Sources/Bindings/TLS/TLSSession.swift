@@ -24,17 +24,10 @@ package final class TLSSession {
 
   /// A client's side; the handshake starts with the first call of `handshake`.
   /// `host`: the name (or address) that the certificate must be for.
-  package init(client context: TLSClientContext, host: String) throws(TLSError) {
-    ERR_clear_error()
-    guard let ssl = SSL_new(context.handle) else {
-      throw TLSError(.internalFailure, "OpenSSL gave no session")
-    }
-    self.ssl = ssl
-    self.context = context
-    expectedHost = host
-    requiresProtocol = !context.applicationProtocols.isEmpty
-    output = .allocate(byteCount: outputCapacity, alignment: 16)
-    attachBIO()
+  package convenience init(client context: TLSClientContext, host: String) throws(TLSError) {
+    try self.init(
+      context.handle, of: context, host: host,
+      requiresProtocol: !context.applicationProtocols.isEmpty)
     SSL_set_connect_state(ssl)
     let parameters = SSL_get0_param(ssl)
     if X509_VERIFY_PARAM_set1_ip_asc(parameters, host) != 1 {
@@ -49,18 +42,24 @@ package final class TLSSession {
     }
   }
 
-  package init(server context: TLSServerContext) throws(TLSError) {
+  package convenience init(server context: TLSServerContext) throws(TLSError) {
+    try self.init(context.handle, of: context, host: nil, requiresProtocol: false)
+    SSL_set_accept_state(ssl)
+  }
+
+  private init(
+    _ handle: OpaquePointer, of context: AnyObject, host: String?, requiresProtocol: Bool
+  ) throws(TLSError) {
     ERR_clear_error()
-    guard let ssl = SSL_new(context.handle) else {
+    guard let ssl = SSL_new(handle) else {
       throw TLSError(.internalFailure, "OpenSSL gave no session")
     }
     self.ssl = ssl
     self.context = context
-    expectedHost = nil
-    requiresProtocol = false
+    expectedHost = host
+    self.requiresProtocol = requiresProtocol
     output = .allocate(byteCount: outputCapacity, alignment: 16)
     attachBIO()
-    SSL_set_accept_state(ssl)
   }
 
   deinit {

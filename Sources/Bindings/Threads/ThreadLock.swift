@@ -4,11 +4,11 @@ import Glibc
 /// see into it on Linux and takes what it guards for a race.
 ///
 /// Unchecked: `state` is touched with the lock held, by `withLock` alone.
-package final class ThreadLock<State>: @unchecked Sendable {
+package final class ThreadLock<State: ~Copyable>: @unchecked Sendable {
   private var state: State
   private let mutex = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
 
-  package init(_ state: State) {
+  package init(_ state: consuming State) {
     self.state = state
     pthread_mutex_init(mutex, nil)
   }

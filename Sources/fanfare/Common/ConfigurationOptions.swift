@@ -4,36 +4,17 @@ import Terminal
 
 /// `--config` and `--set`, for every verb that reads settings.
 enum ConfigurationOptions {
-  struct Override: Sendable {
-    let key: String
-    let value: String
-  }
-
   static let file = Option<String?>(
     "config", short: "c", .path, value: "FILE",
     help:
       "The configuration; \(defaultFile) in the working directory, if there is one, unless given",
     environment: "FANFARE_CONFIG")
-  static let set = Option<[Override]>(
-    repeated: "set", .override, value: "KEY=VALUE",
+  static let set = Option<[NamedValue]>(
+    repeated: "set", .named("KEY=VALUE, such as redis.port=6380"), value: "KEY=VALUE",
     help: "Set one key over the file and the environment, such as redis.port=6380")
   static let all: [any DeclaredOption] = [file, set]
 
   static let defaultFile = "fanfare.yaml"
-}
-
-extension ValueParser where Value == ConfigurationOptions.Override {
-  fileprivate static var override: ValueParser {
-    ValueParser(
-      kind: .text,
-      parse: { (text: String) throws(ValueRefusal) in
-        let sides = text.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
-        guard sides.count == 2, !sides[0].isEmpty else {
-          throw ValueRefusal("it must be KEY=VALUE, such as redis.port=6380")
-        }
-        return ConfigurationOptions.Override(key: String(sides[0]), value: String(sides[1]))
-      }, show: { "\($0.key)=\($0.value)" })
-  }
 }
 
 extension Invocation {
@@ -52,7 +33,7 @@ extension Invocation {
     SettingsLoader.load(
       SettingsInput(
         file: configurationFile, environment: ProcessEnvironment.all,
-        overrides: self[ConfigurationOptions.set].map { ($0.key, $0.value) },
+        overrides: self[ConfigurationOptions.set].map { ($0.name, $0.value) },
         denyWarnings: denyWarnings, requirements: requirements))
   }
 

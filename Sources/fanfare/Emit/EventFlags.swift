@@ -4,11 +4,6 @@ import Terminal
 
 /// An event as flags.
 enum EventFlags {
-  struct Pair: Sendable {
-    let name: String
-    let value: String
-  }
-
   private static let id = Option<String?>(
     "id", .text, value: "ID", help: "The event's id; made up unless given. Repeated, it is dropped")
   private static let app = Option<String?>(
@@ -27,8 +22,9 @@ enum EventFlags {
     help: "How long the news is worth sending, in whole seconds")
   private static let occurredAt = Option<String?>(
     "occurred-at", .text, value: "RFC3339", help: "When it happened; now unless given")
-  private static let data = Option<[Pair]>(
-    repeated: "data", .pair, value: "NAME=VALUE", help: "A value for the template: {{data.NAME}}")
+  private static let data = Option<[NamedValue]>(
+    repeated: "data", .named("NAME=VALUE"), value: "NAME=VALUE",
+    help: "A value for the template: {{data.NAME}}")
 
   static let all: [any DeclaredOption] = [
     streamer, app, name, title, category, stream, id, template, expiresIn, occurredAt, data,
@@ -74,20 +70,5 @@ enum EventFlags {
   private static func hexadecimal(_ value: UInt64) -> String {
     let digits = String(value, radix: 16)
     return String(repeating: "0", count: 16 - digits.count) + digits
-  }
-}
-
-extension ValueParser where Value == EventFlags.Pair {
-  /// `NAME=VALUE`; the value may be empty.
-  static var pair: ValueParser {
-    ValueParser(
-      kind: .text,
-      parse: { (text: String) throws(ValueRefusal) in
-        let sides = text.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
-        guard sides.count == 2, !sides[0].isEmpty else {
-          throw ValueRefusal("it must be NAME=VALUE")
-        }
-        return EventFlags.Pair(name: String(sides[0]), value: String(sides[1]))
-      }, show: { "\($0.name)=\($0.value)" })
   }
 }

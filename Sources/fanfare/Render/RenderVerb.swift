@@ -17,9 +17,9 @@ enum RenderVerb {
     "user", .text, value: "ID", help: "A user whose profile and devices are read from Redis")
   private static let locale = Option<String?>(
     "locale", .text, value: "TAG", help: "The follower's locale, such as zh-Hant-TW")
-  private static let fields = Option<[EventFlags.Pair]>(
-    repeated: "field", .pair, value: "NAME=VALUE", help: "A field of the profile, such as name=Aiko"
-  )
+  private static let fields = Option<[NamedValue]>(
+    repeated: "field", .named("NAME=VALUE"), value: "NAME=VALUE",
+    help: "A field of the profile, such as name=Aiko")
   private static let allLocales = Option(
     flag: "all-locales", help: "Every variant of the template, one after the other")
   private static let json = Option(flag: "json", help: "Print one JSON object for each payload")

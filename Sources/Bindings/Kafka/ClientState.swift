@@ -1,0 +1,30 @@
+import CRdKafka
+
+/// What the callbacks of every kind of client find through their opaque pointer. Each kind adds
+/// its own.
+class ClientState {
+  let log: KafkaLog
+
+  init(log: @escaping KafkaLog) { self.log = log }
+
+  /// An error of the client itself. Called inside the client's own calls and polls.
+  func failed(_ error: KafkaError, _ code: rd_kafka_resp_err_t) {}
+
+  /// From the opaque pointer that `setCallbacks` gave the client; nil for another kind.
+  static func find(_ pointer: UnsafeMutableRawPointer?) -> Self? {
+    pointer.flatMap { Unmanaged<ClientState>.fromOpaque($0).takeUnretainedValue() as? Self }
+  }
+
+  /// Adds the callbacks for log lines and errors. The state must outlive the client.
+  func setCallbacks(_ handle: OpaquePointer?) {
+    rd_kafka_conf_set_opaque(handle, Unmanaged.passUnretained(self).toOpaque())
+    rd_kafka_conf_set_log_cb(handle) { client, level, facility, text in
+      ClientState.find(client.flatMap { rd_kafka_opaque($0) })?
+        .log(KafkaLogLine(level, facility, text))
+    }
+    rd_kafka_conf_set_error_cb(handle) { client, error, reason, opaque in
+      ClientState.find(opaque)?.failed(
+        KafkaError(client: client, error: error, reason: reason), rd_kafka_resp_err_t(error))
+    }
+  }
+}
