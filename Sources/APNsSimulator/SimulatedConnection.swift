@@ -100,7 +100,7 @@ final class SimulatedConnection {
         return
       }
       withUnsafeTemporaryAllocation(of: UInt8.self, capacity: RequestRules.identifierCount) {
-        service.makeIdentifier(into: $0.baseAddress!)
+        if let start = $0.baseAddress { service.makeIdentifier(into: start) }
         service.heads.accept(
           session, slot: slot, identifier: identifier, unique: UnsafeRawBufferPointer($0))
       }

@@ -68,8 +68,9 @@ package final class ES256Key: @unchecked Sendable {
       defer { ECDSA_SIG_free(signature) }
       var raw = [UInt8](repeating: 0, count: 64)
       let written = raw.withUnsafeMutableBufferPointer { raw in
-        BN_bn2binpad(ECDSA_SIG_get0_r(signature), raw.baseAddress, 32) == 32
-          && BN_bn2binpad(ECDSA_SIG_get0_s(signature), raw.baseAddress! + 32, 32) == 32
+        guard let start = raw.baseAddress else { return false }
+        return BN_bn2binpad(ECDSA_SIG_get0_r(signature), start, 32) == 32
+          && BN_bn2binpad(ECDSA_SIG_get0_s(signature), start + 32, 32) == 32
       }
       guard written else { throw TLSError(.internalFailure, "the signature is too long") }
       return raw
@@ -113,7 +114,7 @@ package final class ES256PublicKey: @unchecked Sendable {
     guard signature.count == 64, let ecdsa = ECDSA_SIG_new() else { return false }
     defer { ECDSA_SIG_free(ecdsa) }
     let r = signature.withUnsafeBufferPointer { BN_bin2bn($0.baseAddress, 32, nil) }
-    let s = signature.withUnsafeBufferPointer { BN_bin2bn($0.baseAddress! + 32, 32, nil) }
+    let s = signature.withUnsafeBufferPointer { BN_bin2bn($0.baseAddress.map { $0 + 32 }, 32, nil) }
     guard let r, let s, ECDSA_SIG_set0(ecdsa, r, s) == 1 else {
       BN_free(r)
       BN_free(s)

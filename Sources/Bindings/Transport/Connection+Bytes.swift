@@ -56,10 +56,10 @@ extension Connection {
 
   /// How many bytes the socket took; nil when it takes none any more.
   func sendToSocket(_ bytes: UnsafeRawBufferPointer) -> Int? {
+    guard let start = bytes.baseAddress else { return 0 }
     var sent = 0
     while sent < bytes.count {
-      let count = send(
-        descriptor, bytes.baseAddress! + sent, bytes.count - sent, Int32(MSG_NOSIGNAL))
+      let count = send(descriptor, start + sent, bytes.count - sent, Int32(MSG_NOSIGNAL))
       if count >= 0 {
         sent += count
       } else if errno == EAGAIN {
