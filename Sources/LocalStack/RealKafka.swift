@@ -1,23 +1,29 @@
 import Glibc
 
-/// One Apache Kafka in a directory of its own. `FANFARE_KAFKA_HOME` names a directory with a script
-/// `broker` (`broker start DIR` prints `host:port`, `broker stop DIR` ends it); without it the
-/// tests that want it are skipped, since Kafka needs Java and half a gigabyte.
+/// An Apache Kafka. `FANFARE_KAFKA_HOME` names a directory with a script `broker` (`broker start
+/// DIR` prints `host:port`, `broker stop DIR` ends it); without it the tests that want it are
+/// skipped, since Kafka needs Java and half a gigabyte.
+///
+/// It is one of its own, in a scratch directory, or, where `TESTS_KAFKA_ADDRESS_FILE` names a
+/// file, the one whose address that file holds or will hold: others use it too.
 package final class RealKafka: Sendable {
-  package static let home = getenv("FANFARE_KAFKA_HOME").flatMap {
-    $0.pointee == 0 ? nil : String(cString: $0)
-  }
+  package static let home = variable("FANFARE_KAFKA_HOME")
 
   package let bootstrapServers: String
-  private let script: String
-  private let directory: ScratchDirectory
+  private let own: (script: String, directory: ScratchDirectory)?
 
-  package init() throws {
+  package init() throws(LocalStackError) {
+    if let file = Self.variable("TESTS_KAFKA_ADDRESS_FILE") {
+      own = nil
+      bootstrapServers = try Self.address(in: file)
+      return
+    }
     guard let home = Self.home else {
       throw LocalStackError(.failed, "FANFARE_KAFKA_HOME is not set")
     }
-    script = home + "/broker"
-    directory = try ScratchDirectory()
+    let script = home + "/broker"
+    let directory = try ScratchDirectory()
+    own = (script, directory)
     let output = try ChildProcess.run([script, "start", directory.path])
     guard let line = output.split(separator: "\n").last else {
       throw LocalStackError(.failed, "\(script) start printed no address")
@@ -25,5 +31,30 @@ package final class RealKafka: Sendable {
     bootstrapServers = String(line)
   }
 
-  deinit { _ = try? ChildProcess.run([script, "stop", directory.path]) }
+  deinit {
+    guard let own else { return }
+    _ = try? ChildProcess.run([own.script, "stop", own.directory.path])
+  }
+
+  /// Waits until the file is there: the broker needs seconds to start. An empty file says that it
+  /// did not.
+  private static func address(in file: String) throws(LocalStackError) -> String {
+    let deadline = ContinuousClock.now + .seconds(120)
+    while ContinuousClock.now < deadline {
+      guard let handle = fopen(file, "r") else {
+        _ = poll(nil, 0, 50)
+        continue
+      }
+      defer { fclose(handle) }
+      var bytes = [UInt8](repeating: 0, count: 256)
+      let count = fread(&bytes, 1, bytes.count, handle)
+      guard count > 0 else { throw LocalStackError(.failed, "the tests' Kafka did not start") }
+      return String(decoding: bytes[..<count], as: UTF8.self)
+    }
+    throw LocalStackError(.failed, "no Kafka came within two minutes: there is no \(file)")
+  }
+
+  private static func variable(_ name: String) -> String? {
+    getenv(name).flatMap { $0.pointee == 0 ? nil : String(cString: $0) }
+  }
 }

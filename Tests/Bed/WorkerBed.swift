@@ -27,8 +27,7 @@ package final class WorkerBed: Sendable {
 
   package let directory: ScratchDirectory
   package let redis: RedisServerProcess
-  package let broker: EmbeddedBroker?
-  package let bootstrapServers: String
+  private let kafka: BedKafka
   package let simulator: APNsSimulator
   package let address: APNsSimulatorAddress
   package let keyspace = Keyspace()
@@ -40,25 +39,12 @@ package final class WorkerBed: Sendable {
   private let workers = ThreadLock<[Worker]>([])
 
   package init(
-    kafka: String? = nil, redis: RedisServerProcess? = nil, partitions: Int = 4,
+    kafka: RealKafka? = nil, redis: RedisServerProcess? = nil, partitions: Int = 4,
     script: SimulatorScript = SimulatorScript()
   ) async throws {
     directory = try ScratchDirectory()
     self.redis = try redis ?? RedisServerProcess()
-    let topics = [
-      ("notify-followers", partitions), ("notify-followers.segments", partitions),
-      ("notify-followers.stragglers", partitions), ("notify-followers.dead-letters", 1),
-    ]
-    if let kafka {
-      broker = nil
-      bootstrapServers = kafka
-      try KafkaAdmin(Self.kafkaOptions(kafka), log: { _ in })
-        .createTopics(topics, replicas: 1, timeout: .seconds(20))
-    } else {
-      let broker = try EmbeddedBroker(topics: topics)
-      self.broker = broker
-      bootstrapServers = broker.bootstrapServers
-    }
+    self.kafka = try BedKafka(kafka, partitions: partitions)
     var options = APNsSimulatorOptions(directory: directory.path)
     options.topics = [Self.app]
     options.script = script
@@ -66,7 +52,8 @@ package final class WorkerBed: Sendable {
     address = try await simulator.start()
     actor = LoopActor(loop)
     log = Log(LogOptions(level: .debug, format: .json), sink: sink)
-    producer = try KafkaProducer(Self.kafkaOptions(bootstrapServers)) { _ in }
+    producer = try KafkaProducer(self.kafka.options) { _ in }
+    ProcessEnd.takeOver()
   }
 
   deinit {
@@ -74,8 +61,8 @@ package final class WorkerBed: Sendable {
     // A test that failed in the middle has stopped none of its workers. They need what stands
     // around them until they have.
     let (simulator, workers) = (simulator, workers.withLock { $0 })
-    let surroundings = (broker, redis, directory)
-    Task {
+    let surroundings = (kafka, redis, directory)
+    ProcessEnd.awaits {
       for worker in workers { await worker.stop() }
       await simulator.stop()
       withExtendedLifetime(surroundings) {}
@@ -83,12 +70,9 @@ package final class WorkerBed: Sendable {
     loop.stop()
   }
 
-  private static func kafkaOptions(_ servers: String) -> KafkaOptions {
-    var options = KafkaOptions(bootstrapServers: servers)
-    options.fetchWaitMaximum = .milliseconds(10)
-    options.sessionTimeout = .seconds(6)
-    return options
-  }
+  /// nil on a real one.
+  package var broker: EmbeddedBroker? { kafka.embedded }
+  package var bootstrapServers: String { kafka.bootstrapServers }
 
   // MARK: workers
 
@@ -107,8 +91,8 @@ package final class WorkerBed: Sendable {
     deliver.retry = RetryPolicy(initial: .milliseconds(20), maximum: .milliseconds(500))
     let templates = try TemplateFile.readAll(in: Self.templates).map { try Template.compile($0) }
     var options = PipelineOptions(
-      workerID: id, version: "test", lanes: 2, kafka: Self.kafkaOptions(bootstrapServers),
-      ingest: IngestOptions(), redis: RedisOptions(port: redis.port), keyspace: keyspace,
+      workerID: id, version: "test", lanes: 2, kafka: kafka.options,
+      ingest: kafka.ingest, redis: RedisOptions(port: redis.port), keyspace: keyspace,
       expand: ExpandOptions(), record: RecordOptions(), deliver: deliver, templates: templates,
       providerTokens: tokens, log: log)
     options.drainTimeout = .seconds(5)
@@ -134,14 +118,13 @@ package final class WorkerBed: Sendable {
     let ready = directory.file("\(id).ready")
     let all =
       [
-        "kafka.bootstrap_servers=\(bootstrapServers)", "kafka.fetch_wait_maximum=10ms",
-        "kafka.session_timeout=6s", "redis.port=\(redis.port)", "worker.id=\(id)",
+        "redis.port=\(redis.port)", "worker.id=\(id)",
         "templates.directory=\(Self.templates)", "apns.production.host=\(address.host)",
         "apns.production.port=\(address.port)", "apns.ca_file=\(address.authorityFile)",
         "apns.key_file=\(address.providerKeyFile ?? "")", "apns.key_id=\(address.keyID)",
         "apns.team_id=\(address.teamID)", "lanes.count=2", "lanes.drain_timeout=2s",
         "log.format=json",
-      ] + settings
+      ] + kafka.settings + settings
     let process = try ChildProcess(
       [executable, "worker", "--ready-file", ready] + all.flatMap { ["--set", $0] },
       output: .file(directory.file("\(id).log")))
@@ -163,7 +146,9 @@ package final class WorkerBed: Sendable {
     _ body: @Sendable (RedisClient) async throws -> T
   ) async throws -> T {
     try await actor.run { [loop, redis] _ in
-      let client = RedisClient(options: RedisOptions(port: redis.port), loop: loop) { _ in }
+      // A server that a test keeps busy answers late.
+      let options = RedisOptions(port: redis.port, commandTimeout: .seconds(60))
+      let client = RedisClient(options: options, loop: loop) { _ in }
       client.start()
       defer { client.close() }
       return try await body(client)
@@ -249,9 +234,10 @@ package final class WorkerBed: Sendable {
   }
 
   package func emit(
-    raw: [UInt8]?, key: String, headers: [KafkaHeader] = [], topic: String = "notify-followers"
+    raw: [UInt8]?, key: String, headers: [KafkaHeader] = [], topic: String? = nil
   ) async throws {
-    _ = try await producer.send(topic: topic, key: Array(key.utf8), value: raw, headers: headers)
+    _ = try await producer.send(
+      topic: topic ?? kafka.ingest.eventsTopic, key: Array(key.utf8), value: raw, headers: headers)
   }
 
   // MARK: what comes out
@@ -263,7 +249,7 @@ package final class WorkerBed: Sendable {
     }
   }
 
-  /// Waits until the fan-out has come to its end, a minute at most.
+  /// Waits until the fan-out has come to its end, two minutes at most.
   package func finished(_ event: String) async throws -> FanOutStatus {
     try await until("\(event) is done") {
       let status = try await self.status(event)
@@ -271,17 +257,18 @@ package final class WorkerBed: Sendable {
     }
   }
 
-  /// Asks again until `probe` gives something, every 10 ms on the bed's loop, a minute at most.
+  /// Asks again until `probe` gives something, every 10 ms on the bed's loop, two minutes at most.
   package func until<T: Sendable>(
     _ what: String, _ probe: @Sendable () async throws -> T?
   ) async throws -> T {
-    for _ in 0..<6000 {
+    let deadline = ContinuousClock.now + .seconds(120)
+    while ContinuousClock.now < deadline {
       if let found = try await probe() { return found }
       await actor.wait(.milliseconds(10))
     }
     throw LocalStackError(
       .failed,
-      "waited a minute for: \(what)\n" + sink.lines.suffix(30).joined(separator: "\n"))
+      "waited two minutes for: \(what)\n" + sink.lines.suffix(30).joined(separator: "\n"))
   }
 
   private static let templates: String = {

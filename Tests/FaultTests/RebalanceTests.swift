@@ -22,7 +22,7 @@ import Testing
   /// The real broker, whose groups really rebalance, where there is one; the embedded one
   /// otherwise.
   private static func bed(_ kafka: RealKafka?) async throws -> WorkerBed {
-    try await WorkerBed(kafka: kafka?.bootstrapServers, script: slow())
+    try await WorkerBed(kafka: kafka, script: slow())
   }
 
   private static func slowly(_ options: inout PipelineOptions) {

@@ -145,7 +145,7 @@ import Transport
   @Test(.enabled(if: RealKafka.home != nil, "FANFARE_KAFKA_HOME names no Kafka"))
   func goesTheWholeWayOnARealKafka() async throws {
     let kafka = try RealKafka()
-    let bed = try await WorkerBed(kafka: kafka.bootstrapServers)
+    let bed = try await WorkerBed(kafka: kafka)
     let audience = SyntheticAudience(followers: 10_000, seed: 6, topic: WorkerBed.app)
     try await bed.seed(audience, streamer: "s1")
     let worker = try await bed.startWorker()
