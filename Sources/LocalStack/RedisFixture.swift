@@ -14,7 +14,7 @@ package final class RedisFixture: Sendable {
 
   /// Runs `body` on the loop with a client that is closed afterwards.
   package func run<T: Sendable>(
-    commandTimeout: Duration = .seconds(10), maximumReplyBytes: Int = 64 << 20,
+    commandTimeout: Duration = .seconds(60), maximumReplyBytes: Int = 64 << 20,
     _ body: @Sendable (RedisClient) async throws -> T
   ) async throws -> T {
     let loop = loop

@@ -193,8 +193,11 @@ import Testing
         "sh", "-c", "exec \"$0\" audience import - --set redis.port=\(redis.port) < \"$1\"",
         Command.path, pipe,
       ], output: .pipe, environment: ["FANFARE_CONFIG": "", "NO_COLOR": "1"])
-    let deadline = ContinuousClock.now + .seconds(20)
-    while try !isWaiting(process.processID, pipe: end), ContinuousClock.now < deadline {}
+    let deadline = ContinuousClock.now + .seconds(60)
+    while try !isWaiting(process.processID, pipe: end), ContinuousClock.now < deadline {
+      _ = poll(nil, 0, 10)
+    }
+    #expect(ContinuousClock.now < deadline, "it never came to wait")
     process.signal(SIGINT)
     try process.waitForLine(containing: "interrupted", timeout: .seconds(20))
     #expect(process.waitForExit() == 75)
@@ -206,8 +209,12 @@ import Testing
     let pipe = directory.file("pipe")
     try #require(mkfifo(pipe, 0o600) == 0)
     let process = try start(["import", pipe])
-    let deadline = ContinuousClock.now + .seconds(20)
-    while try !redis.cli("CLIENT", "LIST").contains("cmd=ping"), ContinuousClock.now < deadline {}
+    // ROLE is the last that it asks before it opens the pipe.
+    let deadline = ContinuousClock.now + .seconds(60)
+    while try !redis.cli("CLIENT", "LIST").contains("cmd=role"), ContinuousClock.now < deadline {
+      _ = poll(nil, 0, 10)
+    }
+    #expect(ContinuousClock.now < deadline, "it never came to Redis")
     process.signal(SIGINT)
     try process.waitForLine(containing: "interrupted", timeout: .seconds(20))
     #expect(process.waitForExit() == 75)

@@ -12,7 +12,7 @@ import Testing
   ) throws -> (process: ChildProcess, ready: JSONObject) {
     let output = directory.file("\(arguments[0]).out")
     let process = try ChildProcess([Command.path] + arguments, output: .file(output))
-    let deadline = ContinuousClock.now + .seconds(20)
+    let deadline = ContinuousClock.now + .seconds(60)
     while ContinuousClock.now < deadline {
       if let line = try? ChildProcess.run(["head", "-1", output]), line.hasSuffix("\n") {
         return (process, try #require(try JSONValue.parse(Array(line.utf8)).object))

@@ -120,9 +120,10 @@ final class DeliverBed {
     return batch
   }
 
-  /// Waits on the loop's clock until `condition` holds, ten seconds at most.
+  /// Waits on the loop's clock until `condition` holds, a minute and a half at most.
   func until(_ what: Comment, _ condition: () -> Bool) async {
-    for _ in 0..<10_000 where !condition() { await loop.wait(.milliseconds(1)) }
+    let deadline = ContinuousClock.now + .seconds(90)
+    while !condition(), ContinuousClock.now < deadline { await loop.wait(.milliseconds(1)) }
     #expect(condition(), what)
   }
 }

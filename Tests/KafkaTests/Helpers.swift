@@ -28,7 +28,7 @@ extension KafkaConsumer {
   /// Polls until `isDone` says so of everything polled so far; fails the test after `seconds`.
   @discardableResult
   func collect(
-    seconds: Int = 15, sourceLocation: SourceLocation = #_sourceLocation,
+    seconds: Int = 90, sourceLocation: SourceLocation = #_sourceLocation,
     until isDone: ([KafkaPoll]) -> Bool
   ) -> [KafkaPoll] {
     let deadline = ContinuousClock.now + .seconds(seconds)

@@ -7,14 +7,14 @@ struct RealKafkaTests {
   @Test func goesRoundOnce() async throws {
     let kafka = try RealKafka()
     var options = options(kafka.bootstrapServers)
-    options.fetchWaitMaximum = .milliseconds(500)
+    options.fetchWaitMaximum = .seconds(5)
     options.sessionTimeout = .seconds(6)
     let admin = KafkaAdmin(options, log: silent)
     try admin.createTopics([("t", 3)], replicas: 1, timeout: .seconds(20))
     try admin.createTopics([("t", 3), ("u", 1)], replicas: 1, timeout: .seconds(20))
     // A broker may answer before it knows itself what it has created.
     var partitions: [String: Int] = [:]
-    let deadline = ContinuousClock.now + .seconds(10)
+    let deadline = ContinuousClock.now + .seconds(60)
     while partitions.count < 2, ContinuousClock.now < deadline {
       partitions = try admin.metadata(topics: ["t", "u", "none"], timeout: .seconds(10)).partitions
     }
@@ -41,18 +41,18 @@ struct RealKafkaTests {
       again.map { ($0.source, $0.offset + 1) }, uniquingKeysWith: { max($0, $1) })
     try successor.commitNow(offsets, timeout: .seconds(10))
 
-    // A broker holds a fetch back for 500 ms when it has nothing, but answers at once when
+    // A broker holds a fetch back for five seconds when it has nothing, but answers at once when
     // something comes.
     var waits: [Duration] = []
-    for number in 0..<21 {
+    for number in 0..<5 {
       _ = successor.poll(timeout: .milliseconds(20 + number))
       let before = ContinuousClock.now
       try await producer.sendNumbers(number..<number + 1, to: "t", partition: 0)
       _ = successor.collectMessages(1)
       waits.append(ContinuousClock.now - before)
     }
-    let median = waits.sorted()[10]
-    #expect(median < .milliseconds(200), "produce to poll takes \(median)")
+    let median = waits.sorted()[2]
+    #expect(median < .milliseconds(2500), "produce to poll takes \(median)")
 
     let refused = await error {
       try await producer.send(
