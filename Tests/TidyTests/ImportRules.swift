@@ -1,3 +1,5 @@
+import Glibc
+
 /// What the sources say about the walls that the manifest names.
 struct ImportRules {
   let manifest: Manifest
@@ -145,7 +147,8 @@ extension String {
   /// Whether the line calls the function `name` as it stands alone: not as a method of something,
   /// not as part of a longer name, and not as its declaration.
   func hasCall(_ name: String) -> Bool {
-    hasWord("\(name)(") { before in
+    guard mentions("\(name)(") else { return false }
+    return hasWord("\(name)(") { before in
       !before.hasSuffix(".") && !before.hasSuffix("func ")
     } || ["Glibc.", "Swift.", "CLinux."].contains { hasWord("\($0)\(name)(") { _ in true } }
   }
@@ -153,6 +156,7 @@ extension String {
   /// Whether `word` occurs with no identifier's character before it, where `allowed` takes what
   /// precedes it.
   func hasWord(_ word: String, where allowed: (Substring) -> Bool = { _ in true }) -> Bool {
+    guard mentions(word) else { return false }
     var rest = self[...]
     while let found = rest.firstRange(of: word) {
       let before = self[..<found.lowerBound]
@@ -161,5 +165,10 @@ extension String {
       rest = rest[found.upperBound...]
     }
     return false
+  }
+
+  /// Whether `text` occurs at all: rules look at every line for many words, which hardly any has.
+  private func mentions(_ text: String) -> Bool {
+    strstr(self, text) != nil
   }
 }

@@ -52,7 +52,23 @@ struct SourceText {
     }
   }
 
+  /// Most bytes begin nothing: they are passed over without a closer look.
+  private mutating func keepPlainCode() {
+    while position < source.count {
+      switch source[position] {
+      case UInt8(ascii: "/"), UInt8(ascii: "#"), UInt8(ascii: "\""), UInt8(ascii: "("),
+        UInt8(ascii: ")"):
+        return
+      case let byte:
+        code[position] = byte
+        position += 1
+      }
+    }
+  }
+
   private mutating func readCode(openParentheses: Int) {
+    keepPlainCode()
+    guard position < source.count else { return }
     if starts(with: "//") {
       while position < source.count, source[position] != UInt8(ascii: "\n") { keepComment() }
       return
@@ -105,7 +121,18 @@ struct SourceText {
     (0..<count).allSatisfy { starts(with: "#", at: offset + $0) }
   }
 
+  private mutating func passPlainText() {
+    while position < source.count {
+      switch source[position] {
+      case UInt8(ascii: "\\"), UInt8(ascii: "\""), UInt8(ascii: "\n"): return
+      default: position += 1
+      }
+    }
+  }
+
   private mutating func readLiteral(hashes: Int, isMultiline: Bool) {
+    passPlainText()
+    guard position < source.count else { return }
     let quotes = isMultiline ? 3 : 1
     if starts(with: "\\"), hasHashes(hashes, at: 1) {
       if starts(with: "(", at: 1 + hashes) {
