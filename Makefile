@@ -97,6 +97,14 @@ test: ## Install what is missing, build, run every test (ARGS='--filter NAME': s
 	fi
 	exec Tests/run
 
+.PHONY: unit
+unit: ## Build, run the tests that need no server and start no process
+	@$(call install,$(build_packages),)
+	$(call say,"Building the tests; the first build takes some minutes")
+	swift build --build-tests >&2
+	$(call say,"Running the unit tests")
+	exec Tests/run --unit $(ARGS)
+
 .PHONY: bench
 bench: ## Install what is missing, build, measure against h2load
 	@$(call install,$(test_packages),redis-server nghttpd h2load)

@@ -18,8 +18,8 @@ import Testing
 
   @Test(arguments: [
     "fatalError(\"no\")", "let a = try! b()", "let a = b as! Int", "print(1)", "Swift.print(1)",
-    "debugPrint(a)", "nonisolated(unsafe) var a = 1", "let a = Mutex(0)",
-    "let a = \"\\(try! b())\"",
+    "debugPrint(a)", "posix_spawnp(&a, b, nil, nil, &c, &d)", "process.executableURL = a",
+    "nonisolated(unsafe) var a = 1", "let a = Mutex(0)", "let a = \"\\(try! b())\"",
     "import Foundation",
     "import FoundationEssentials", "// TO" + "DO: later", "/* FIX" + "ME */", "/// XX" + "X",
     "// Kept by the lock.\nstruct A: @unchecked Sendable {}",
@@ -30,7 +30,7 @@ import Testing
 
   @Test(arguments: [
     "usleep(10)", "Glibc.sleep(1)", "sleep(1)", "try await Task.sleep(for: .seconds(1))",
-    "Thread.sleep(forTimeInterval: 1)", "nanosleep(&a, nil)",
+    "Thread.sleep(forTimeInterval: 1)", "nanosleep(&a, nil)", "fork()", "Glibc.system(a)",
     "@Test(.disabled(\"later\")) func a() {}",
     "throw XCTSkip(\"later\")", "struct A: @unchecked Sendable {}",
   ])
@@ -41,7 +41,7 @@ import Testing
   @Test(arguments: [
     "// fatalError( and try! and print( in a sentence", "let a = \"print(1) try! TO" + "DO\"",
     "report.print(a)", "func print(_ a: Int) {}", "let fingerprint = footprint(a)",
-    "let a = b as? Int",
+    "let a = b as? Int", "let a = ChildProcess(b)", "a.system(b)",
     "let has = retry!", "let a = #\"fatalError(\"no\")\"#", "clock.sleep(until: a)",
   ])
   func readsOverWhatIsNotCalled(_ text: String) {
@@ -51,6 +51,7 @@ import Testing
 
   @Test func placesDecide() {
     #expect(broken(Self.terminal, "print(1)") == [])
+    #expect(broken("Sources/LocalStack/Spawn.swift", "posix_spawnp(&a, b)") == [])
     #expect(broken(Self.test, "print(try! a() as! Int)") == [])
     #expect(broken("Sources/Settings/A.swift", "import FoundationEssentials") == [])
     #expect(broken(Self.binding, "nonisolated(unsafe) let a = b()") == [])
