@@ -99,7 +99,7 @@ test: ## Install what is missing, build, run every test (ARGS='--filter NAME': s
 
 .PHONY: unit
 unit: ## Build, run the tests that need no server and start no process
-	@$(call install,$(build_packages),)
+	@$(call install,$(build_packages) python3,python3)
 	$(call say,"Building the tests; the first build takes some minutes")
 	swift build --build-tests >&2
 	$(call say,"Running the unit tests")
