@@ -117,7 +117,7 @@ let rooms: [Target] = [
     "Assembly",
     [
       "Deliver", "Expand", "Ingest", "Kafka", "Keyspace", "Model", "Pipeline", "Record", "Redis",
-      "Render", "Settings", "Telemetry", "TLS", "Transport", "YAML",
+      "Render", "Settings", "Telemetry", "Text", "TLS", "Transport", "YAML",
     ]),
 ]
 

@@ -1,4 +1,5 @@
 import JSON
+import Text
 
 /// Whether a payload is one JSON object under jansson's rules: UTF-8, no name twice in an object,
 /// nothing behind it. jansson is the judge and builds a tree for each verdict, 3 µs of malloc and
@@ -159,10 +160,10 @@ struct PayloadScan {
       guard let second = next() else { return false }
       digit = second
     }
-    guard isDigit(digit) else { return false }
+    guard digit.isASCIIDigit else { return false }
     var digits = 1
     if digit == UInt8(ascii: "0") {
-      if let follower = peek(), isDigit(follower) { return false }
+      if let follower = peek(), follower.isASCIIDigit { return false }
     } else {
       digits += skipDigits()
     }
@@ -206,11 +207,9 @@ struct PayloadScan {
 
   private mutating func skipDigits() -> Int {
     let start = place
-    while place < end, isDigit(bytes[place]) { place += 1 }
+    while place < end, bytes[place].isASCIIDigit { place += 1 }
     return place - start
   }
-
-  private func isDigit(_ byte: UInt8) -> Bool { byte >= 0x30 && byte <= 0x39 }
 
   private mutating func trail(_ range: ClosedRange<UInt8>) -> Bool {
     guard let byte = next() else { return false }

@@ -1,4 +1,5 @@
 import Glibc
+import Text
 
 /// What can be wrong with a request, in the order in which it is looked at: of several faults the
 /// first is answered. Apple does not document its order; ours goes from the outside in.
@@ -160,11 +161,7 @@ enum RequestRules {
 
   /// The lower-case form of a hex digit, or 0.
   static func lowerHex(_ character: UInt8) -> UInt8 {
-    switch character {
-    case 0x30...0x39, 0x61...0x66: character
-    case 0x41...0x46: character | 0x20
-    default: 0
-    }
+    character.isASCIIHexDigit ? character.asciiLowered : 0
   }
 
   /// The topic without the suffix of the push type.
@@ -254,7 +251,7 @@ enum RequestRules {
     guard value.count > 0, value.count <= 18 else { return nil }
     var number: Int64 = 0
     for byte in value {
-      guard byte >= 0x30, byte <= 0x39 else { return nil }
+      guard byte.isASCIIDigit else { return nil }
       number = number * 10 + Int64(byte - 0x30)
     }
     return number

@@ -1,6 +1,7 @@
 import Glibc
 import Render
 import Settings
+import Text
 import YAML
 
 /// Reads template files into the values that Render compiles; what they mean is Render's to say.
@@ -145,18 +146,21 @@ enum YAMLCoreSchema {
     case "false", "False", "FALSE": return .boolean(false)
     default: break
     }
-    guard let first = text.utf8.first, isDigit(first) || [0x2B, 0x2D, 0x2E].contains(first) else {
+    guard let first = text.utf8.first, first.isASCIIDigit || [0x2B, 0x2D, 0x2E].contains(first)
+    else {
       return .string(text)
     }
     let unsigned = text.drop { $0 == "-" || $0 == "+" }
     guard text.count - unsigned.count <= 1 else { return .string(text) }
-    if unsigned.utf8.allSatisfy(isDigit), let number = Int64(text) { return .integer(number) }
+    if unsigned.utf8.allSatisfy(\.isASCIIDigit), let number = Int64(text) {
+      return .integer(number)
+    }
     let isNumber =
-      unsigned.utf8.contains(where: isDigit)
-      && unsigned.utf8.allSatisfy { isDigit($0) || [0x2E, 0x65, 0x45, 0x2B, 0x2D].contains($0) }
+      unsigned.utf8.contains(where: \.isASCIIDigit)
+      && unsigned.utf8.allSatisfy {
+        $0.isASCIIDigit || [0x2E, 0x65, 0x45, 0x2B, 0x2D].contains($0)
+      }
     if isNumber, let number = Double(text), number.isFinite { return .number(number) }
     return .string(text)
   }
-
-  private static func isDigit(_ byte: UInt8) -> Bool { byte >= 0x30 && byte <= 0x39 }
 }

@@ -1,4 +1,5 @@
 import Model
+import Text
 
 /// A device that was set aside, because Apple had called its token no token, or not of this app.
 package struct QuarantinedDevice: Sendable, Equatable {
@@ -31,7 +32,7 @@ package struct QuarantinedDevice: Sendable, Equatable {
   }
 
   private static func time(_ digits: Substring.UTF8View) -> Int64? {
-    digits.allSatisfy { $0 >= 0x30 && $0 <= 0x39 } ? Int64(String(Substring(digits))) : nil
+    digits.allSatisfy(\.isASCIIDigit) ? Int64(String(Substring(digits))) : nil
   }
 }
 

@@ -1,3 +1,5 @@
+import Text
+
 extension Keyspace {
   /// Long enough for a UUID, a URN or an e-mail address; short enough that a key is never a burden.
   package static let maximumIdentifierBytes = 128
@@ -28,7 +30,7 @@ extension Keyspace {
     let parts = text.utf8.split(separator: 0x3A, omittingEmptySubsequences: false)
     guard parts.count >= 3 else { return true }
     return !parts.suffix(2).allSatisfy { part in
-      !part.isEmpty && part.allSatisfy { $0 >= 0x30 && $0 <= 0x39 }
+      !part.isEmpty && part.allSatisfy(\.isASCIIDigit)
     }
   }
 

@@ -1,5 +1,6 @@
 import Glibc
 import Terminal
+import Text
 
 /// Programs by their path.
 package enum Executable {
@@ -25,12 +26,7 @@ package enum Executable {
 
   /// A word that a shell takes as it is.
   package static func shellQuoted(_ word: String) -> String {
-    let isPlain = word.utf8.allSatisfy { byte in
-      switch byte {
-      case 0x30...0x39, 0x41...0x5A, 0x61...0x7A, 0x2B, 0x2D, 0x2E, 0x2F, 0x3A, 0x40, 0x5F: true
-      default: false
-      }
-    }
+    let isPlain = word.utf8.allSatisfy { $0.isASCIIWord || "+-./:@_".utf8.contains($0) }
     if isPlain && !word.isEmpty { return word }
     return "'" + word.replacing("'", with: "'\\''") + "'"
   }

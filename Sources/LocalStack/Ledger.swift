@@ -1,3 +1,5 @@
+import Text
+
 /// A device token of the usual size as a dictionary's key: 32 bytes, nothing allocated.
 package struct TokenKey: Sendable, Hashable {
   private let words: InlineWords
@@ -14,15 +16,8 @@ package struct TokenKey: Sendable, Hashable {
     var words: [UInt64] = [0, 0, 0, 0]
     var count = 0
     for byte in digits.utf8 {
-      let digit: UInt64
-      switch byte {
-      case 0x30...0x39: digit = UInt64(byte) - 0x30
-      case 0x61...0x66: digit = UInt64(byte) - 0x57
-      case 0x41...0x46: digit = UInt64(byte) - 0x37
-      default: return nil
-      }
-      guard count < 64 else { return nil }
-      words[count / 16] = words[count / 16] << 4 | digit
+      guard let digit = byte.hexValue, count < 64 else { return nil }
+      words[count / 16] = words[count / 16] << 4 | UInt64(digit)
       count += 1
     }
     guard count == 64 else { return nil }

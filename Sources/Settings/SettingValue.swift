@@ -86,8 +86,7 @@ enum YAMLText {
   static func scalar(_ text: String) -> String {
     let isPlain =
       text.utf8.allSatisfy { byte in
-        (byte >= 0x30 && byte <= 0x39) || (byte >= 0x41 && byte <= 0x5A)
-          || (byte >= 0x61 && byte <= 0x7A) || [0x2D, 0x2E, 0x2F, 0x5F].contains(byte)
+        byte.isASCIIWord || [0x2D, 0x2E, 0x2F, 0x5F].contains(byte)
       } && text.utf8.first.map { $0 >= 0x41 } == true
     let isWord = ["true", "false", "null", "yes", "no", "on", "off"].contains(text.lowercased())
     return isPlain && !isWord ? text : JSONString.quoted(text)

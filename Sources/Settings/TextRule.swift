@@ -1,3 +1,5 @@
+import Text
+
 /// Which texts a key takes. Every rule refuses control characters: a value may reach a header, a
 /// Redis key or a log line.
 package struct TextRule: Sendable {
@@ -72,7 +74,7 @@ package struct TextRule: Sendable {
   /// The ids of keys and of teams in an Apple developer account.
   static let appleIdentifier = TextRule("10 capital letters and digits", maximumBytes: 64) {
     $0.utf8.count == 10
-      && $0.utf8.allSatisfy { ($0 >= 0x30 && $0 <= 0x39) || ($0 >= 0x41 && $0 <= 0x5A) }
+      && $0.utf8.allSatisfy { $0.isASCIIDigit || $0.isASCIIUpper }
   }
 
   private static func isHost(_ text: String) -> Bool {
@@ -81,8 +83,7 @@ package struct TextRule: Sendable {
   }
 
   private static func isWord(_ byte: UInt8) -> Bool {
-    (byte >= 0x30 && byte <= 0x39) || (byte >= 0x41 && byte <= 0x5A)
-      || (byte >= 0x61 && byte <= 0x7A) || byte == 0x5F
+    byte.isASCIIWord || byte == 0x5F
   }
 }
 

@@ -2,6 +2,7 @@ import EventLoop
 import Kafka
 import LocalStack
 import Terminal
+import Text
 import Transport
 
 /// librdkafka's mock cluster as a process: what the demo, the bench and tests take for Kafka.
@@ -118,11 +119,6 @@ extension ValueParser where Value == [BrokerVerb.Topic] {
   /// Kafka's own rule.
   private static func isTopicName(_ name: Substring) -> Bool {
     (1...249).contains(name.utf8.count) && name != "." && name != ".."
-      && name.utf8.allSatisfy { byte in
-        switch byte {
-        case 0x30...0x39, 0x41...0x5A, 0x61...0x7A, 0x2D, 0x2E, 0x5F: true
-        default: false
-        }
-      }
+      && name.utf8.allSatisfy { $0.isASCIIWord || "-._".utf8.contains($0) }
   }
 }

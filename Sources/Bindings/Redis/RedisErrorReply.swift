@@ -1,3 +1,5 @@
+import Text
+
 /// An error that Redis answered to one command: its first word says what to do.
 package struct RedisErrorReply: Error, Sendable, Equatable, CustomStringConvertible {
   package enum Kind: Sendable, Equatable, CaseIterable {
@@ -30,7 +32,7 @@ package struct RedisErrorReply: Error, Sendable, Equatable, CustomStringConverti
   package init(_ message: String) {
     self.message = message
     let first = message.utf8.prefix { $0 != 0x20 }.prefix(32)
-    let isWord = first.allSatisfy { ($0 >= 0x41 && $0 <= 0x5A) || ($0 >= 0x30 && $0 <= 0x39) }
+    let isWord = first.allSatisfy { $0.isASCIIUpper || $0.isASCIIDigit }
     word = isWord && !first.isEmpty ? String(decoding: first, as: UTF8.self) : "ERR"
     kind = Self.classify(message)
   }

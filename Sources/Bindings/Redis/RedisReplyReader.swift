@@ -1,4 +1,5 @@
 import CHiredis
+import Text
 
 /// Bytes in, replies out: hiredis's reader with callbacks of our own, which write into the storage
 /// of the replies that are expected next. One reader serves one connection; after an error it is
@@ -107,7 +108,7 @@ package final class RedisReplyReader {
     for position in 0..<min(bytes.count, 18) {
       let byte = bytes[position]
       if byte == 0x0D { return position + 2 + length + 2 }
-      guard byte >= 0x30, byte <= 0x39 else { return nil }
+      guard byte.isASCIIDigit else { return nil }
       length = length * 10 + Int(byte - 0x30)
     }
     return nil

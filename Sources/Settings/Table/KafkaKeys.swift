@@ -1,3 +1,5 @@
+import Text
+
 extension SettingTable {
   static let kafka: [SettingKey] = [
     .list(
@@ -78,8 +80,7 @@ enum KafkaProperties {
     }
     if let reason = owned[name] { return SettingComplaint("`\(name)` cannot be set: \(reason)") }
     let isName = name.utf8.allSatisfy { byte in
-      (byte >= 0x61 && byte <= 0x7A) || (byte >= 0x30 && byte <= 0x39) || byte == 0x2E
-        || byte == 0x5F
+      byte.isASCIILower || byte.isASCIIDigit || byte == 0x2E || byte == 0x5F
     }
     guard isName, !name.isEmpty, name.utf8.count <= 128 else {
       return SettingComplaint(

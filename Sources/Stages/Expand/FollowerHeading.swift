@@ -27,7 +27,8 @@ struct FollowerHeading: Equatable {
     else {
       throw ExpandError(
         .badContent,
-        "\(key) must have shards (a power of two up to \(Keyspace.maximumShards)) and generation (a whole "
+        "\(key) must have shards (a power of two up to \(Keyspace.maximumShards)) "
+          + "and generation (a whole "
           + "number): repair it with HSET, or DEL it and import the followers anew")
     }
     // Only shown, never counted on.

@@ -52,12 +52,7 @@ struct EventDecoder {
 
   private func eventID(_ object: JSONObject) throws(IngestError) -> String {
     let id = try text(object, "id")
-    let isClean = id.utf8.allSatisfy { byte in
-      switch byte {
-      case 0x30...0x39, 0x41...0x5A, 0x61...0x7A, 0x2E, 0x5F, 0x3A, 0x2D: true
-      default: false
-      }
-    }
+    let isClean = id.utf8.allSatisfy { $0.isASCIIWord || "._:-".utf8.contains($0) }
     guard isClean, (1...Self.maximumIDBytes).contains(id.utf8.count) else {
       throw IngestError(.badIdentifier, "id must be 1 to 64 of the characters A-Z a-z 0-9 . _ : -")
     }
@@ -67,12 +62,7 @@ struct EventDecoder {
   private func template(_ object: JSONObject) throws(IngestError) -> String {
     guard object["template"] != nil else { return "go-live" }
     let name = try text(object, "template")
-    let isClean = name.utf8.allSatisfy { byte in
-      switch byte {
-      case 0x30...0x39, 0x61...0x7A, 0x2D: true
-      default: false
-      }
-    }
+    let isClean = name.utf8.allSatisfy { $0.isASCIILower || $0.isASCIIDigit || $0 == 0x2D }
     guard isClean, (1...Self.maximumNameBytes).contains(name.utf8.count) else {
       throw IngestError(
         .badIdentifier, "template must be 1 to 64 of the characters a-z 0-9 and '-'")
@@ -173,11 +163,6 @@ struct EventDecoder {
 
   private static func isFieldName(_ name: String) -> Bool {
     (1...maximumNameBytes).contains(name.utf8.count)
-      && name.utf8.allSatisfy { byte in
-        switch byte {
-        case 0x30...0x39, 0x41...0x5A, 0x61...0x7A, 0x5F, 0x2D: true
-        default: false
-        }
-      }
+      && name.utf8.allSatisfy { $0.isASCIIWord || $0 == 0x5F || $0 == 0x2D }
   }
 }

@@ -1,3 +1,5 @@
+import Text
+
 /// The safety net under every log line: what looks like a token or a secret is replaced, whoever
 /// put it there. Not the first defence: a token is logged as `TokenLabel`, a secret not at all.
 ///
@@ -43,8 +45,8 @@ package struct Scrubber: Sendable {
         position = end
         continue
       }
-      if position >= digitsEnd, Self.isHex(bytes[position]) {
-        digitsEnd = Self.end(of: Self.isHex, in: bytes, from: position)
+      if position >= digitsEnd, bytes[position].isASCIIHexDigit {
+        digitsEnd = Self.end(of: \.isASCIIHexDigit, in: bytes, from: position)
         if digitsEnd - position >= Self.shortestToken {
           let token = UnsafeRawBufferPointer(rebasing: bytes[position..<digitsEnd])
           result += TokenLabel(token, key: key).description.utf8
@@ -86,7 +88,7 @@ package struct Scrubber: Sendable {
   private static func webTokenEnd(in bytes: UnsafeRawBufferPointer, at position: Int) -> Int? {
     guard begins("eyJ", in: bytes, at: position) else { return nil }
     let stop = end(
-      of: { isHex($0) || isLetterOrDigit($0) || "-_.=+/".utf8.contains($0) }, in: bytes,
+      of: { $0.isASCIIWord || "-_.=+/".utf8.contains($0) }, in: bytes,
       from: position)
     return stop - position >= shortestWebToken ? stop : nil
   }
@@ -144,10 +146,4 @@ package struct Scrubber: Sendable {
   }
 
   private static func isSpace(_ byte: UInt8) -> Bool { byte <= 0x20 }
-  private static func isHex(_ byte: UInt8) -> Bool {
-    (byte >= 0x30 && byte <= 0x39) || (byte | 0x20 >= 0x61 && byte | 0x20 <= 0x66)
-  }
-  private static func isLetterOrDigit(_ byte: UInt8) -> Bool {
-    (byte >= 0x30 && byte <= 0x39) || (byte | 0x20 >= 0x61 && byte | 0x20 <= 0x7A)
-  }
 }

@@ -1,3 +1,5 @@
+import Text
+
 /// The key that labels are made with. One per deployment, so that the labels of all its workers
 /// agree and say nothing elsewhere.
 package struct TokenLabelKey: Sendable {
@@ -29,7 +31,7 @@ package struct TokenLabel: Sendable, Hashable, CustomStringConvertible {
 
   /// - Parameter token: its hex digits as text; upper case counts as lower.
   package init(_ token: UnsafeRawBufferPointer, key: TokenLabelKey) {
-    let lowered = token.map { $0 >= 0x41 && $0 <= 0x46 ? $0 | 0x20 : $0 }
+    let lowered = token.map(\.asciiLowered)
     value = lowered.withUnsafeBytes {
       UInt32(truncatingIfNeeded: SipHash.hash($0, key: key.words) >> 32)
     }

@@ -1,3 +1,5 @@
+import Text
+
 extension Program {
   /// Every way in which the declaration contradicts itself; a test keeps this empty.
   package var problems: [String] {
@@ -89,7 +91,7 @@ extension Program {
         found.append("\(label): \(what)\(name) is declared twice")
       }
       let isName = name.utf8.allSatisfy {
-        ($0 >= 0x61 && $0 <= 0x7A) || ($0 >= 0x30 && $0 <= 0x39) || $0 == 0x2D
+        $0.isASCIILower || $0.isASCIIDigit || $0 == 0x2D
       }
       if !isName || name.isEmpty || name.hasPrefix("-") || name.hasSuffix("-") {
         found.append(
