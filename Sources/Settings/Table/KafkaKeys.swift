@@ -140,6 +140,7 @@ enum KafkaProperties {
     "message.timeout.ms": "how long a record may take is the worker's to decide",
     "allow.auto.create.topics": "a mistyped topic must not come into being",
     "enable.partition.eof": "the consumer has no use for it and would see it as an error",
+    "statistics.interval.ms": "the statistics say whether a broker can be reached",
     "enable.idempotence": "segments and dead letters are written once, in order",
     "acks": "segments and dead letters are written to all in-sync replicas",
     "request.required.acks": "segments and dead letters are written to all in-sync replicas",
