@@ -245,6 +245,21 @@ import Testing
     #expect(consumer.collectMessages(1).count == 1)
     broker.setDown(true)
     consumer.collect { !$0.errors.isEmpty }
+    broker.setDown(false)
+    try await producer.sendNumbers(1..<2, to: "t")
+    let read = consumer.collect { $0.messages.contains { $0.text == "1" } }
+    #expect(read.errors.allSatisfy { !$0.isFatal })
+    consumer.close(timeout: .seconds(5))
+    producer.close(timeout: .seconds(1))
+  }
+
+  @Test func aCommitWithoutABrokerPromisesNothing() throws {
+    let broker = try EmbeddedBroker(topics: [("t", 1)])
+    let consumer = try KafkaConsumer(options(broker.bootstrapServers), topics: ["t"], log: silent)
+    try consumer.subscribe()
+    consumer.collect { !$0.assigned.isEmpty }
+    broker.setDown(true)
+    consumer.collect { !$0.errors.isEmpty }
     // Whoever asks knows whether it is tried again; the error does not.
     do {
       try consumer.commitNow(
@@ -254,12 +269,7 @@ import Testing
       #expect(error.code == .timedOut || error.code == .unreachable)
       #expect(!error.description.contains("tried again"))
     }
-    broker.setDown(false)
-    try await producer.sendNumbers(1..<2, to: "t")
-    let read = consumer.collect { $0.messages.contains { $0.text == "1" } }
-    #expect(read.errors.allSatisfy { !$0.isFatal })
-    consumer.close(timeout: .seconds(5))
-    producer.close(timeout: .seconds(1))
+    consumer.close(timeout: .seconds(1))
   }
 }
 
