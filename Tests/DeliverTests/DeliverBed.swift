@@ -175,6 +175,12 @@ final class Notices: Sendable {
       notices.compactMap { if case .disconnected(_, let reason, _) = $0 { reason } else { nil } }
     }
   }
+  /// Streams that were given up.
+  var unanswered: Int {
+    all.withLock {
+      $0.reduce(0) { if case .unanswered(_, let pushes) = $1 { $0 + pushes } else { $0 } }
+    }
+  }
   var disconnects: Int { count { if case .disconnected = $0 { true } else { false } } }
 }
 

@@ -3,9 +3,6 @@ import HTTP2
 
 /// What follows from silence: pushes without an answer, a server without a sign of life.
 extension APNsConnection {
-  /// This part of the slowest answer's time is forgotten with each tick: half of it in ten seconds.
-  private static let slownessFades: UInt64 = 32
-
   /// Whether it may be sent on after a quiet time. Something on the way may have dropped it without
   /// a word, and pushes sent on it would wait for their time-out: it is asked first, and replaced
   /// when it does not answer soon.
@@ -37,12 +34,14 @@ extension APNsConnection {
       close(.silent, "open, but it took no pushes")
       return
     }
-    slowestAnswer -= slowestAnswer / Self.slownessFades
+    answerTimes.fade()
     var unanswered = 0
     let limit = options.requestTimeout.nanoseconds
     for slot in slots.occupied {
       guard let item = slots[slot], !item.isReset,
-        now &- item.sentAt > limit || isPassedOver(item, now)
+        now &- item.sentAt > limit
+          || answerTimes.isPassedOver(
+            sentAt: item.sentAt, at: now, shortest: options.passedOverAfter.nanoseconds)
       else { continue }
       slots.setReset(slot)
       session.reset(stream: item.stream, errorCode: HTTP2ErrorCode.cancel)
@@ -78,18 +77,5 @@ extension APNsConnection {
     let since = takesNothingSince ?? now
     takesNothingSince = since
     return route.hasWaitingPushes && now &- since >= options.replacedAfter.nanoseconds
-  }
-
-  func noteAnswer(_ item: StreamSlots.Slot) {
-    latestAnswered = max(latestAnswered, item.sentAt)
-    slowestAnswer = max(slowestAnswer, lastAnswerAt &- item.sentAt)
-  }
-
-  /// The server has answered what was sent no sooner, and this one not, for far longer than any
-  /// answer has taken: it is this push that it does not answer.
-  private func isPassedOver(_ item: StreamSlots.Slot, _ now: UInt64) -> Bool {
-    guard latestAnswered >= item.sentAt else { return false }
-    let patience = max(options.passedOverAfter.nanoseconds, 3 &* slowestAnswer)
-    return now &- item.sentAt > patience
   }
 }

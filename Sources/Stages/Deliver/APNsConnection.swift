@@ -27,9 +27,7 @@ final class APNsConnection {
   private var unwrittenBodyBytes = 0
   var lastHeardAt: UInt64 = 0
   var lastAnswerAt: UInt64 = 0
-  /// When the latest of the answered pushes was sent, and how long the slowest answer took.
-  var latestAnswered: UInt64 = 0
-  var slowestAnswer: UInt64 = 0
+  var answerTimes = AnswerTimes()
   /// Values of `retry-after` of refusals, by slot.
   var retryAfters: [Int: Duration] = [:]
   /// When it was connected; 0 before.
@@ -269,7 +267,7 @@ final class APNsConnection {
       if item.status != 0 {
         lastAnswerAt = loop.now
         // That we gave it up says nothing of how long answers take.
-        if !item.isReset { noteAnswer(item) }
+        if !item.isReset { answerTimes.answered(sentAt: item.sentAt, at: lastAnswerAt) }
       }
       switch item.status {
       case 0: settleUnanswered(item, errorCode: errorCode)
