@@ -9,20 +9,32 @@ package struct PushHistory: Sendable, Equatable, Hashable {
   package var refusals: UInt8 = 0
   /// It was sent, and nobody knows what Apple did with it.
   package var mayHaveArrived = false
+  /// What of the tries speaks against this push, and not against the server, in hundredths of a
+  /// try.
+  package var suspicion: UInt16 = 0
+
+  /// A try that speaks against nothing but its push.
+  package static let wholeTry: UInt16 = 100
 
   package init() {}
 
-  package init(tries: UInt16, losses: UInt8, refusals: UInt8, mayHaveArrived: Bool) {
+  package init(
+    tries: UInt16, losses: UInt8, refusals: UInt8, mayHaveArrived: Bool, suspicion: UInt16 = 0
+  ) {
     self.tries = tries
     self.losses = losses
     self.refusals = refusals
     self.mayHaveArrived = mayHaveArrived
+    self.suspicion = suspicion
   }
 
   /// Nothing was tried yet.
   package var isEmpty: Bool { tries == 0 && losses == 0 && refusals == 0 && !mayHaveArrived }
 
-  package mutating func countTry() { if tries < .max { tries += 1 } }
+  package mutating func countTry(suspicion more: UInt16 = 0) {
+    if tries < .max { tries += 1 }
+    suspicion = suspicion > .max - more ? .max : suspicion + more
+  }
 
   package mutating func countRefusal() { if refusals < .max { refusals += 1 } }
 

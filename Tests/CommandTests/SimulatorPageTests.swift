@@ -18,7 +18,7 @@ import Testing
       [
         "bash", "-c",
         """
-        exec 2>&1 && set -e && trap 'kill $(jobs -p) 2>/dev/null; rm -rf "$apns"' EXIT
+        exec 2>&1 && set -e && trap 'kill $(jobs -p) 2>/dev/null || true; rm -rf "$apns"' EXIT
         fanfare() { exec '\(Command.path)' "$@" --die-with-parent 2> /dev/null; }
         \(commands)
         """,

@@ -49,7 +49,8 @@ import Testing
   }
 
   @Test func whatOtherSegmentsTriedCounts() async throws {
-    let history = PushHistory(tries: 8, losses: 0, refusals: 0, mayHaveArrived: false)
+    let history = PushHistory(
+      tries: 8, losses: 0, refusals: 0, mayHaveArrived: false, suspicion: 8 * PushHistory.wholeTry)
     let result = try await settle(.answer(429), of: 10, history: history)
     #expect(result.requests == 2 && result.rejections == [.tooManyRequests])
   }
@@ -63,6 +64,31 @@ import Testing
   @Test func streamsThatAreBrokenForOnePushEnd() async throws {
     let broken = try await settle(.reset(HTTP2ErrorCode.internalError), of: 10)
     #expect(broken.requests >= 10 && broken.rejections == [.unanswered])
+  }
+
+  /// Also what was no fault of the push, and though another segment sends it now.
+  @Test(arguments: [FakeServer.Reply.answer(503), .reset(HTTP2ErrorCode.refusedStream)])
+  func everyFurtherSendIsCounted(reply: FakeServer.Reply) async throws {
+    try await onLoop { _, loop in
+      let bed = try DeliverBed(loop) {
+        $0.retry = RetryPolicy(initial: .seconds(100), maximum: .seconds(100))
+      }
+      defer { bed.stop() }
+      bed.server.decide = { _ in reply }
+      let tally = SegmentTally()
+      await bed.stage.admit(bed.batch(devices(20), tally))
+      await bed.until("all are refused") {
+        bed.server.requests.count == 20 && bed.stage.inFlight == 0
+      }
+      bed.stage.postponeWaiting(of: tally)
+      let history = try #require(tally.stragglers.first?.history)
+      #expect(tally.retried == 0 && tally.stragglers.count == 20 && !history.isEmpty)
+      bed.server.decide = { _ in .answer(200) }
+      let later = SegmentTally()
+      await bed.stage.admit(bed.batch(devices(20), later, history: history))
+      await bed.until("all are taken") { later.accepted == 20 }
+      #expect(later.retried == 20)
+    }
   }
 
   /// Nobody has looked at it, so that no number of refusals says anything about it.

@@ -84,7 +84,8 @@ import Testing
       #expect(tally.stragglers == [])
       bed.stage.postponeWaiting(of: tally)
       #expect(bed.settledBatches == 1)
-      let once = PushHistory(tries: 1, losses: 0, refusals: 0, mayHaveArrived: false)
+      let once = PushHistory(
+        tries: 1, losses: 0, refusals: 0, mayHaveArrived: false, suspicion: PushHistory.wholeTry)
       #expect(tally.stragglers.map(\.history) == [once, once])
       #expect(tally.pushes == 30 && tally.settled == 30)
       #expect(tally.obstacle == nil)

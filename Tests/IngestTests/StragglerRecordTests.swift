@@ -30,6 +30,9 @@ import Testing
     let pushes = [
       push(1), push(2, PushHistory(tries: 9, losses: 2, refusals: 1, mayHaveArrived: true)),
       push(3, PushHistory(tries: .max, losses: .max, refusals: .max, mayHaveArrived: false)),
+      push(
+        4,
+        PushHistory(tries: 7, losses: 0, refusals: 0, mayHaveArrived: false, suspicion: 270)),
       Straggler(
         user: "\"\\é👩‍👩‍👧 ", member: "apns:sandbox:a.b:ff",
         history: PushHistory(tries: 0, losses: 1, refusals: 0, mayHaveArrived: true)),
@@ -65,7 +68,8 @@ import Testing
       let digits = String(number)
       return Straggler(
         user: String(repeating: "\"", count: 128 - digits.count) + digits, member: member,
-        history: PushHistory(tries: .max, losses: .max, refusals: .max, mayHaveArrived: false))
+        history: PushHistory(
+          tries: .max, losses: .max, refusals: .max, mayHaveArrived: false, suspicion: .max))
     }
     for pushes in [short, long] {
       let lists = StragglerRecord.lists(pushes)
@@ -98,7 +102,9 @@ import Testing
     named("[" + Array(repeating: good, count: 513).joined(separator: ",") + "]"),
     // Pushes.
     named(#"[["u1","apns:production:a.b:1",1,0,0]]"#),
-    named(#"[["u1","apns:production:a.b:1",1,0,0,false,0]]"#),
+    named(#"[["u1","apns:production:a.b:1",1,0,0,false,0,0]]"#),
+    named(#"[["u1","apns:production:a.b:1",1,0,0,false,"0"]]"#),
+    named(#"[["u1","apns:production:a.b:1",1,0,0,false,-1]]"#),
     named(#"[[7,"apns:production:a.b:1",1,0,0,false]]"#),
     named(#"[["","apns:production:a.b:1",1,0,0,false]]"#),
     named(#"[["a\u0000b","apns:production:a.b:1",1,0,0,false]]"#),
@@ -125,10 +131,12 @@ import Testing
     #expect(decoded(Self.named("[\(Self.good)]")).segment?.stragglers?.pushes.count == 1)
     let most = "[" + Array(repeating: Self.good, count: 512).joined(separator: ",") + "]"
     #expect(decoded(Self.named(most)).segment?.stragglers?.pushes.count == 512)
-    let huge = #"[["u1","m",9223372036854775807,9999,9999,true]]"#
+    let huge = #"[["u1","m",9223372036854775807,9999,9999,true,99999]]"#
     let history = decoded(Self.named(huge)).segment?.stragglers?.pushes.first?.history
     #expect(
-      history == PushHistory(tries: .max, losses: .max, refusals: .max, mayHaveArrived: true))
+      history
+        == PushHistory(
+          tries: .max, losses: .max, refusals: .max, mayHaveArrived: true, suspicion: .max))
   }
 
   /// What a closed route keeps waiting keeps nothing of another.

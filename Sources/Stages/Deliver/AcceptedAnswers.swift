@@ -7,6 +7,10 @@ struct AcceptedAnswers {
   private(set) var atThisRate = 0
   /// Of pushes that were never lost with a connection.
   private(set) var ordinary = 0
+  /// Of pushes that were sent for the first time.
+  private(set) var firsts = 0
+  /// What those that were not had been answered before.
+  private(set) var refusals = 0
 
   init(rateSince: UInt64) { self.rateSince = rateSince }
 
@@ -14,5 +18,6 @@ struct AcceptedAnswers {
     count += 1
     if sentAt >= rateSince { atThisRate += 1 }
     if push.history.losses == 0 { ordinary += 1 }
+    if push.isAnotherTry { refusals += Int(push.history.tries) } else { firsts += 1 }
   }
 }

@@ -17,11 +17,11 @@ struct ReadyPush {
   /// Apple asked not to be asked before, in ms since 1970; 0: it did not say.
   var askAgainAt: Int64 = 0
 
-  /// Answers "not now" and refused streams that were no fault of this push.
-  var setbacks = 0
+  /// How often it waited here for its next try.
+  var backOffs = 0
 
   /// It was sent before, here or elsewhere.
-  var isAnotherTry: Bool { setbacks > 0 || !history.isEmpty }
+  var isAnotherTry: Bool { !history.isEmpty }
 
   var tally: SegmentTally { batch.tally }
   var topic: String { batch.headers.topic }

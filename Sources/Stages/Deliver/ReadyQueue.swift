@@ -1,8 +1,9 @@
 import Model
 
-/// The pushes of one topic and environment that are to be sent. Those that come back go first; new
-/// ones follow, batch by batch in the order they came. Those whose credentials were refused stand
-/// apart: they go first when credentials are known to be good, last when another push should ask.
+/// The pushes of one topic and environment that are to be sent. Those that come back take turns
+/// with new ones, which go batch by batch in the order they came. Those whose credentials were
+/// refused stand apart: they go first when credentials are known to be good, last when another push
+/// should ask.
 struct ReadyQueue {
   private struct Range {
     let batch: PushBatch
@@ -15,10 +16,14 @@ struct ReadyQueue {
   }
 
   private let environment: APNsEnvironment
+  /// Those before `returnedHead` have left.
   private var returned: [ReadyPush] = []
+  private var returnedHead = 0
   private var refused: [ReadyPush] = []
   private var ranges: [Range] = []
   private var head = 0
+  /// A push that came back was the last that left: those that come back take turns with new ones.
+  private var isNewOnesTurn = false
   private(set) var count = 0
 
   init(environment: APNsEnvironment) { self.environment = environment }
@@ -85,7 +90,9 @@ struct ReadyQueue {
   /// before.
   mutating func upcoming(atMost limit: Int, refusedFirst: Bool = true) -> ReadyRun? {
     if refusedFirst, let push = refused.last { return ReadyRun(push, from: .refusedLast) }
-    if let push = returned.last { return ReadyRun(push, from: .returned) }
+    if returnedHead < returned.count, !isNewOnesTurn || head == ranges.count {
+      return ReadyRun(returned[returnedHead], from: .returned)
+    }
     while head < ranges.count {
       let range = ranges[head]
       if range.isPlain {
@@ -112,9 +119,13 @@ struct ReadyQueue {
     guard sent > 0 else { return }
     switch run.place {
     case .refusedLast: refused.removeLast()
-    case .returned: returned.removeLast()
+    case .returned:
+      returnedHead += 1
+      if returnedHead == returned.count || returnedHead > 512 { forgetReturned() }
+      isNewOnesTurn = true
     case .refusedFirst: refused.removeFirst()
     case .batches:
+      isNewOnesTurn = false
       ranges[head].next += sent
       if ranges[head].next == ranges[head].end { dropHead() }
     case .elsewhere: return
@@ -138,12 +149,14 @@ struct ReadyQueue {
 
   func contains(_ tally: SegmentTally) -> Bool {
     ranges[head...].contains { $0.batch.tally === tally }
-      || (returned + refused).contains { $0.tally === tally }
+      || (returned[returnedHead...] + refused).contains { $0.tally === tally }
   }
 
   /// How many pushes of each batch are here that were not sent since they were admitted.
   var firsts: [(tally: SegmentTally, count: Int)] {
-    var found = (returned + refused).filter(\.isFirst).map { (tally: $0.tally, count: 1) }
+    var found = (returned[returnedHead...] + refused).filter(\.isFirst).map {
+      (tally: $0.tally, count: 1)
+    }
     for range in ranges[head...] {
       let count = rest(of: range).count
       if count > 0 { found.append((range.batch.tally, count)) }
@@ -153,6 +166,7 @@ struct ReadyQueue {
 
   private mutating func take(where isWanted: (PushBatch) -> Bool) -> [ReadyPush] {
     var taken: [ReadyPush] = []
+    forgetReturned()
     if !returned.isEmpty {
       taken += returned.filter { isWanted($0.batch) }
       returned.removeAll { isWanted($0.batch) }
@@ -173,6 +187,11 @@ struct ReadyQueue {
     }
     count -= taken.count
     return taken
+  }
+
+  private mutating func forgetReturned() {
+    returned.removeFirst(returnedHead)
+    returnedHead = 0
   }
 
   private func rest(of range: Range) -> [Int] {

@@ -55,7 +55,7 @@ package enum RejectionTable {
   /// How often a push is tried that is answered in this way; then it is rejected for the reason.
   package struct Limit: Sendable, Equatable {
     package let tries: Int
-    /// Only tries count while nearly all others are taken: otherwise it is not about this one.
+    /// A try counts as far as others are taken: otherwise it is not about this one.
     package let whileOthersSucceed: Bool
   }
 

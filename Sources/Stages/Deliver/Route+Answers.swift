@@ -17,6 +17,7 @@ extension Route {
     lastMovedAt = loop.now
     overload.answered(answers.count, atThisRate: answers.atThisRate, at: loop.now)
     window.answered(answers.ordinary)
+    refusalShare.accepted(answers.count, firsts: answers.firsts, refusals: answers.refusals)
   }
 
   /// Every push that comes back from a connection without having been accepted passes here.
@@ -47,15 +48,25 @@ extension Route {
   /// - Parameter isRefused: it says that it has not looked at the request (RFC 9113, section 8.7).
   func reset(_ push: ReadyPush, isRefused: Bool, sentAt: UInt64) {
     var push = back(push)
-    overload.answered(isFailure: true, sentAt: sentAt, at: loop.now)
+    failed(push, sentAt: sentAt)
     guard isRefused else {
       push.history.mayHaveArrived = true
       return retry(push, .unanswered, sentAt: sentAt)
     }
-    // No try: nobody has looked at it. Where many are refused, the rate sees to it that the server
-    // is not asked too often; where it is this one alone, the growing delay does.
-    push.setbacks += 1
-    waitOut(push, tries: overload.isRare ? push.setbacks : min(push.setbacks, 3))
+    // No try that speaks against it: nobody has looked at it. Where many are refused, the rate sees
+    // to it that the server is not asked too often; where it is this one alone, the growing delay
+    // does.
+    push.history.countTry()
+    push.backOffs += 1
+    waitOut(push, tries: overload.isRare ? push.backOffs : min(push.backOffs, 3))
+  }
+
+  /// The server took it as little as it takes others that it has too much of.
+  private func failed(_ push: ReadyPush, sentAt: UInt64) {
+    refusalShare.refused(isFirstTry: !push.isAnotherTry)
+    // Some devices that are never taken must not set the pace of all.
+    guard !isTaking || !refusalShare.isUpToDevices else { return }
+    overload.answered(isFailure: true, sentAt: sentAt, at: loop.now)
   }
 
   /// The server said that it has not looked at this push and takes no more on that connection: it
@@ -77,10 +88,15 @@ extension Route {
     switch disposition {
     case .hold, .renewToken, .retryElsewhere: break
     case .retry(let reason):
-      let isFailure = RejectionTable.limit(of: reason)?.whileOthersSucceed == true
-      overload.answered(isFailure: isFailure, sentAt: item.sentAt, at: lastMovedAt)
+      if RejectionTable.limit(of: reason)?.whileOthersSucceed == true {
+        failed(push, sentAt: item.sentAt)
+      } else {
+        overload.answered(isFailure: false, sentAt: item.sentAt, at: lastMovedAt)
+      }
     case .accepted, .reject, .rejectAndAlert, .prune, .setAside:
       overload.answered(isFailure: false, sentAt: item.sentAt, at: lastMovedAt)
+      refusalShare.accepted(
+        1, firsts: push.isAnotherTry ? 0 : 1, refusals: Int(push.history.tries))
       if isWatching { credentialsTaken(by: push) }
     }
     switch disposition {
@@ -152,19 +168,19 @@ extension Route {
   ) {
     var push = push
     let limit = RejectionTable.limit(of: reason)
-    // When Apple took others between its last two tries, and nearly all lately, it is this push
+    // When Apple took others between its last two tries, and most of them lately, it is this push
     // that it does not take. One that takes a part of them says that of any push.
     let othersSucceed = lastAcceptedAt >= (push.answeredAt > 0 ? push.answeredAt : sentAt)
+    let mayBeServers = limit?.whileOthersSucceed == true
+    let counted = mayBeServers ? (othersSucceed ? refusalShare.weight : 0) : PushHistory.wholeTry
+    push.history.countTry(suspicion: counted)
     push.answeredAt = loop.now
-    if limit?.whileOthersSucceed == true, !othersSucceed || !overload.isRare {
-      push.setbacks += 1
-    } else {
-      push.history.countTry()
-      if let limit, Int(push.history.tries) >= limit.tries {
-        return push.batch.settle(push.index, .rejected(reason))
-      }
+    let tries = Int(push.history.suspicion / PushHistory.wholeTry)
+    if let limit, tries >= limit.tries {
+      return push.batch.settle(push.index, .rejected(reason))
     }
-    waitOut(push, tries: Int(push.history.tries) + push.setbacks, atLeast: after)
+    push.backOffs += 1
+    waitOut(push, tries: max(push.backOffs, tries), atLeast: after)
   }
 
   private func waitOut(

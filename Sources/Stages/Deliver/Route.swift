@@ -41,6 +41,7 @@ final class Route {
   var suspects = SuspectQueue()
   var window = LossWindow()
   var overload = Overload()
+  var refusalShare = RefusalShare()
   var losses = LossCount()
 
   /// Behind the ordinary ones those of the helpers.

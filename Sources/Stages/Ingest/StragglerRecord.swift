@@ -4,14 +4,14 @@ import Model
 import Text
 
 /// The stragglers' part of a segment record. A push is an array: user, member, tries, losses,
-/// refusals, and whether it may have arrived.
+/// refusals, whether it may have arrived, and the suspicion against it, which may be missing.
 package enum StragglerRecord {
   /// Ids are a segment's name, a mark and 16 digits; longer ones are none of ours.
   private static let maximumIDBytes = 128
   private static let maximumMemberBytes =
     16 + Binding.maximumTopicBytes + 1 + Binding.maximumTokenDigits
   /// Of quotes, commas and numbers, for each push.
-  private static let frameBytes = 32
+  private static let frameBytes = 40
   /// A list never holds more, however short the names.
   package static let maximumPushes = 512
 
@@ -66,7 +66,8 @@ package enum StragglerRecord {
     let pushes = list.pushes.map { push in
       let history = push.history
       return "[\(JSONString.quoted(push.user)),\(JSONString.quoted(push.member)),\(history.tries),"
-        + "\(history.losses),\(history.refusals),\(history.mayHaveArrived)]"
+        + "\(history.losses),\(history.refusals),\(history.mayHaveArrived),"
+        + "\(history.suspicion)]"
     }
     return Array(
       (#","id":\#(JSONString.quoted(list.id)),"parent":\#(JSONString.quoted(list.parent)),"#
@@ -86,7 +87,8 @@ package enum StragglerRecord {
     for item in items {
       guard let push = straggler(item.array ?? []) else {
         throw IngestError(
-          .badSegment, "a straggler is user, member, tries, losses, refusals and a boolean")
+          .badSegment,
+          "a straggler is user, member, tries, losses, refusals, a boolean and a number")
       }
       pushes.append(push)
     }
@@ -100,17 +102,19 @@ package enum StragglerRecord {
   }
 
   private static func straggler(_ fields: [JSONValue]) -> Straggler? {
-    guard fields.count == 6, let user = fields[0].string, Keyspace.isIdentifier(user),
+    guard (6...7).contains(fields.count), let user = fields[0].string, Keyspace.isIdentifier(user),
       let member = fields[1].string, member.utf8.count <= maximumMemberBytes,
       member.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F }),
       let tries = fields[2].integer, let losses = fields[3].integer,
       let refusals = fields[4].integer, case .bool(let mayHaveArrived) = fields[5],
-      tries >= 0, losses >= 0, refusals >= 0
+      let suspicion = fields.count == 7 ? fields[6].integer : 0,
+      tries >= 0, losses >= 0, refusals >= 0, suspicion >= 0
     else { return nil }
     return Straggler(
       user: user, member: member,
       history: PushHistory(
         tries: UInt16(clamping: tries), losses: UInt8(clamping: losses),
-        refusals: UInt8(clamping: refusals), mayHaveArrived: mayHaveArrived))
+        refusals: UInt8(clamping: refusals), mayHaveArrived: mayHaveArrived,
+        suspicion: UInt16(clamping: suspicion)))
   }
 }

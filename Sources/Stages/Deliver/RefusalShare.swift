@@ -1,0 +1,66 @@
+import Glibc
+
+/// How likely it is that a push is refused with which nothing is wrong: the part that a server
+/// answers with "not now" whatever it is sent. By it a refusal is weighed: where none of the others
+/// is refused it speaks against the push, where most are it says nothing. Devices that are never
+/// taken do not raise it by being tried over and over. A pure machine.
+struct RefusalShare {
+  /// A refusal counts as a whole try where the chance of it is this or less, and twice as unlikely
+  /// ones no more. Ten of them in a row have a chance of one in a thousand million.
+  private static let wholeTry = 1.0 / 8
+  /// Where more are refused, a refusal says too little to be added up.
+  private static let most = 0.8
+
+  /// What was said to pushes on their first try: rises at once when a server gets into trouble.
+  private var firstTries = Sample()
+  /// All that was said to pushes until they were taken: falls when the trouble is over.
+  private var untilTaken = Sample()
+  /// What was said to pushes that had been refused before.
+  private var furtherTries = Sample()
+  /// Where no fewer of those are refused again, though most others are taken, it is up to the
+  /// devices.
+  private static let again = 0.95
+
+  private struct Sample {
+    private static let remembered = 256
+    private var answers = 0
+    private var refusals = 0
+
+    mutating func add(_ more: Int, refused: Int) {
+      answers += more
+      refusals += refused
+      while answers > Self.remembered {
+        answers /= 2
+        refusals /= 2
+      }
+    }
+
+    /// One of two is as good as nothing known.
+    var share: Double { Double(refusals + 1) / Double(answers + 2) }
+  }
+
+  mutating func refused(isFirstTry: Bool) {
+    if isFirstTry { firstTries.add(1, refused: 1) } else { furtherTries.add(1, refused: 1) }
+  }
+
+  /// What is refused is so for the devices it is for, and not for being too much: less of it would
+  /// help nobody.
+  var isUpToDevices: Bool { furtherTries.share >= Self.again && firstTries.share <= 0.5 }
+
+  /// - Parameters:
+  ///   - pushes: that were taken.
+  ///   - firsts: of them, those that were taken on their first try.
+  ///   - refusals: what the others were answered before.
+  mutating func accepted(_ pushes: Int, firsts: Int, refusals: Int) {
+    firstTries.add(firsts, refused: 0)
+    furtherTries.add(pushes - firsts, refused: 0)
+    untilTaken.add(pushes + refusals, refused: refusals)
+  }
+
+  /// What one more refusal adds to the suspicion against a push, in hundredths of a try.
+  var weight: UInt16 {
+    let share = max(firstTries.share, untilTaken.share)
+    guard share <= Self.most else { return 0 }
+    return UInt16(min(100, 100 * log(share) / log(Self.wholeTry)))
+  }
+}
