@@ -21,7 +21,8 @@ package struct StragglerIndex {
   private static func key(_ user: [UInt8], _ member: [UInt8]) -> [UInt8] { user + [0] + member }
 
   /// Takes out of a page the bindings that are not on the list; returns how many are left. The
-  /// page's users were counted as followers by the segment that the pushes left.
+  /// page's users, and what was passed over of them, were counted by the segment that the pushes
+  /// left.
   package func keepListed(of page: RecipientPage) -> Int {
     var bindings: [RecipientPage.Binding] = []
     var recipients: [RecipientPage.Recipient] = []
@@ -44,6 +45,7 @@ package struct StragglerIndex {
     page.fields = fields
     page.followers = 0
     page.suppressed = 0
+    page.skipped = 0
     return bindings.count
   }
 

@@ -29,6 +29,19 @@ import Testing
     }
   }
 
+  /// The follower is read a second time, with a name that no payload holds.
+  @Test func whatIsSkippedOfAStragglersFollowerCountsOnce() async throws {
+    let bed = try await WorkerBed()
+    try await bed.follow("s1", tokens: [Self.late(1)])
+    try bed.redis.cli("HSET", "ffd:{u:s1-u0}:profile", "name", String(repeating: "n", count: 5_000))
+    let worker = try await bed.startWorker(Self.quickly)
+    try await bed.emit("e1", expiresIn: 120)
+    let status = try await bed.finished("e1")
+    #expect(status.accepted == 1 && status.stragglers == 1 && status.isBalanced)
+    #expect(status.skipped == 1)
+    #expect(await worker.stop())
+  }
+
   /// A fail-over that lost what the settling wrote: nobody else would send these pushes.
   @Test func whatRedisForgotIsSentAllTheSame() async throws {
     let bed = try await WorkerBed()
