@@ -13,7 +13,7 @@ package final class Worker: Sendable {
   package let counters: WorkerCounters
   /// For the last commit, for leaving the group and for what the producer still has, together: a
   /// stopping worker waits no longer for Kafka.
-  private static let closeTimeout: Duration = .seconds(4)
+  private static let closeTimeout: Duration = .seconds(3)
   private let stopping = ThreadLock<Task<Bool, Never>?>(nil)
 
   /// Makes all the parts; nothing connects yet but librdkafka's own threads.

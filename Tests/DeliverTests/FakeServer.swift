@@ -44,6 +44,9 @@ final class FakeServer {
   var delays: [Int: Duration] = [:]
   /// How much later the others answer.
   var delay: Duration?
+  /// Answers wait for `release`.
+  var holdsAnswers = false
+  fileprivate var held: [() -> Void] = []
   /// Called behind the answers to what came in one piece.
   var afterRequests: (FakeConnection) -> Void = { _ in }
   private(set) var requests: [Request] = []
@@ -71,6 +74,13 @@ final class FakeServer {
   var open: [FakeConnection] { connections.filter { !$0.isClosed } }
 
   func count(_ token: String) -> Int { requests.count { $0.token == token } }
+
+  func release() {
+    holdsAnswers = false
+    let answers = held
+    held = []
+    for answer in answers { answer() }
+  }
 
   func stop() {
     listener?.close()
@@ -191,6 +201,13 @@ extension FakeConnection: ConnectionDelegate {
       lastStream = max(lastStream, request.stream)
       server.note(request)
       let reply = server.decide(request)
+      guard !server.holdsAnswers else {
+        server.held.append { [self] in
+          perform(reply, slot: slot)
+          flush()
+        }
+        continue
+      }
       guard let delay = server.delays[number] ?? server.delay else {
         perform(reply, slot: slot)
         continue

@@ -115,12 +115,13 @@ import Testing
     try await onLoop { _, loop in
       let bed = try DeliverBed(loop)
       defer { bed.stop() }
-      bed.server.delays = [0: .milliseconds(30), 1: .milliseconds(30)]
+      bed.server.holdsAnswers = true
       bed.server.decide = { $0.token.hasSuffix("1") ? .answer(429) : .answer(200) }
       let tally = SegmentTally()
       await bed.stage.admit(bed.batch(devices(32), tally))
-      await bed.until("in flight") { bed.stage.inFlight == 32 }
+      await bed.until("in flight") { bed.server.requests.count == 32 }
       bed.stage.abandon(tally)
+      bed.server.release()
       await bed.until("run out") { bed.stage.inFlight == 0 }
       let other = SegmentTally()
       bed.server.decide = { _ in .answer(200) }
