@@ -26,7 +26,6 @@ final class APNsProbe {
   private var session: HTTP2ClientSession?
   private var continuation: CheckedContinuation<Void, Never>?
   private var startedAt: UInt64 = 0
-  private var isAnswered = false
   private let payload = StableBytes(#"{"aps":{}}"#)
 
   /// No device has such a token, and none can get it: it is what Apple calls a BadDeviceToken.
@@ -67,7 +66,9 @@ final class APNsProbe {
   }
 
   private func ask() throws(HTTP2Error) {
-    let session = try HTTP2ClientSession(options: HTTP2ClientOptions(), delegate: self)
+    var options = HTTP2ClientOptions()
+    options.keptBodyBytes = Self.maximumBodyBytes
+    let session = try HTTP2ClientSession(options: options)
     self.session = session
     if let authorization {
       let block = try HTTP2FieldBlock(
@@ -105,7 +106,10 @@ extension APNsProbe: ConnectionDelegate {
     } catch {
       finish(error.description)
     }
-    if isAnswered { finish() }
+    guard let ended = session?.nextEnded(), ended.status != 0 else { return }
+    answer.status = ended.status
+    answer.body = ended.content?.body ?? []
+    finish()
   }
 
   func connectionDrained(_ connection: Connection) {}
@@ -113,22 +117,4 @@ extension APNsProbe: ConnectionDelegate {
   func connectionClosed(_ connection: Connection, error: TransportError?) {
     finish(error?.description ?? "closed the connection without an answer", error?.code)
   }
-}
-
-extension APNsProbe: HTTP2ClientDelegate {
-  func http2(slot: Int, status: Int) { answer.status = status }
-
-  func http2(slot: Int, header name: UnsafeRawBufferPointer, value: UnsafeRawBufferPointer) {}
-
-  func http2(slot: Int, body: UnsafeRawBufferPointer) {
-    answer.body += body.prefix(Self.maximumBodyBytes - answer.body.count)
-  }
-
-  func http2(slot: Int, closed errorCode: UInt32) { isAnswered = answer.status != nil }
-
-  func http2GoAway(lastStreamID: Int32, errorCode: UInt32, debug: UnsafeRawBufferPointer) {}
-
-  func http2SettingsChanged() {}
-
-  func http2PingAcknowledged() {}
 }

@@ -52,7 +52,8 @@ package final class SimulatorRequest {
     options.maximumSlots = 1
     options.streamWindowBytes = 4 << 20
     options.connectionWindowBytes = 4 << 20
-    session = try HTTP2ClientSession(options: options, delegate: self)
+    options.keptBodyBytes = maximumBytes + 1
+    session = try HTTP2ClientSession(options: options)
   }
 
   private func run(_ endpoint: Endpoint, _ trust: TLSClientContext, _ loop: EventLoop) async {
@@ -79,6 +80,16 @@ package final class SimulatorRequest {
     waiting = nil
   }
 
+  private func judge(_ ended: HTTP2Ended) {
+    status = ended.status
+    body = ended.content?.body ?? []
+    if body.count > maximumBytes {
+      end("more than \(maximumBytes) bytes")
+    } else {
+      end(ended.errorCode == 0 ? nil : "the stream ended with error \(ended.errorCode)")
+    }
+  }
+
   private func flush() throws {
     while let bytes = try session?.nextOutput() { connection?.write(bytes) }
   }
@@ -99,6 +110,7 @@ extension SimulatorRequest: ConnectionDelegate {
     do {
       try session?.receive(bytes)
       try flush()
+      if let ended = session?.nextEnded() { judge(ended) }
     } catch {
       end("\(error)")
     }
@@ -109,26 +121,4 @@ extension SimulatorRequest: ConnectionDelegate {
   package func connectionClosed(_ connection: Connection, error: TransportError?) {
     end(error.map { "\($0)" } ?? "the connection was closed")
   }
-}
-
-extension SimulatorRequest: HTTP2ClientDelegate {
-  package func http2(slot: Int, status: Int) { self.status = status }
-  package func http2(slot: Int, header name: UnsafeRawBufferPointer, value: UnsafeRawBufferPointer)
-  {}
-
-  package func http2(slot: Int, body: UnsafeRawBufferPointer) {
-    guard self.body.count + body.count <= maximumBytes else {
-      end("more than \(maximumBytes) bytes")
-      return
-    }
-    self.body.append(contentsOf: body)
-  }
-
-  package func http2(slot: Int, closed errorCode: UInt32) {
-    end(errorCode == 0 ? nil : "the stream ended with error \(errorCode)")
-  }
-
-  package func http2GoAway(lastStreamID: Int32, errorCode: UInt32, debug: UnsafeRawBufferPointer) {}
-  package func http2SettingsChanged() {}
-  package func http2PingAcknowledged() {}
 }

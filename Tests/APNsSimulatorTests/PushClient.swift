@@ -70,7 +70,9 @@ final class PushClient {
     var options = HTTP2ClientOptions()
     options.assumedMaximumStreams = assumedStreams
     options.maximumSlots = 10_000
-    session = try HTTP2ClientSession(options: options, delegate: self)
+    options.keptFields = .all
+    options.keptBodyBytes = 16 << 20
+    session = try HTTP2ClientSession(options: options)
     let made = Connection(
       to: Endpoint(host: address.host, port: address.port), tls: trust,
       options: TransportOptions(), loop: loop, delegate: self)
@@ -140,6 +142,22 @@ final class PushClient {
     }
   }
 
+  private func hear() {
+    guard let session else { return }
+    if session.takeSettingsChange() { streamLimits.append(streamLimit) }
+    if let goAway = session.takeGoAway() { goAways.append(goAway.lastStreamID) }
+    while let ended = session.nextEnded() {
+      replies[ended.slot]?.status = ended.status
+      replies[ended.slot]?.body = ended.content?.body ?? []
+      for field in ended.content?.fields ?? [] {
+        let name = String(decoding: field.name, as: UTF8.self)
+        replies[ended.slot]?.headers[name] = String(decoding: field.value, as: UTF8.self)
+      }
+      replies[ended.slot]?.closed = ended.errorCode
+      waiting.removeValue(forKey: ended.slot)?.resume()
+    }
+  }
+
   private func lose() {
     isLost = true
     connection?.close()
@@ -165,6 +183,7 @@ extension PushClient: ConnectionDelegate {
   func connection(_ connection: Connection, received bytes: UnsafeRawBufferPointer) {
     do {
       try session?.receive(bytes)
+      hear()
       flush()
     } catch {
       lose()
@@ -173,26 +192,6 @@ extension PushClient: ConnectionDelegate {
   }
   func connectionDrained(_ connection: Connection) {}
   func connectionClosed(_ connection: Connection, error: TransportError?) { lose() }
-}
-
-extension PushClient: HTTP2ClientDelegate {
-  func http2(slot: Int, status: Int) { replies[slot]?.status = status }
-  func http2(slot: Int, header name: UnsafeRawBufferPointer, value: UnsafeRawBufferPointer) {
-    let name = String(decoding: name, as: UTF8.self)
-    replies[slot]?.headers[name] = String(decoding: value, as: UTF8.self)
-  }
-  func http2(slot: Int, body: UnsafeRawBufferPointer) {
-    replies[slot]?.body.append(contentsOf: body)
-  }
-  func http2(slot: Int, closed errorCode: UInt32) {
-    replies[slot]?.closed = errorCode
-    waiting.removeValue(forKey: slot)?.resume()
-  }
-  func http2GoAway(lastStreamID: Int32, errorCode: UInt32, debug: UnsafeRawBufferPointer) {
-    goAways.append(lastStreamID)
-  }
-  func http2SettingsChanged() { streamLimits.append(streamLimit) }
-  func http2PingAcknowledged() {}
 }
 
 /// What a test changes in the simulator's options.

@@ -24,9 +24,10 @@ import Text
     _ bytes: [UInt8], piece: Int = .max, options: HTTP2ClientOptions = HTTP2ClientOptions()
   ) throws -> (RecordingClient, HTTP2ClientSession, (any Error)?, [UInt8]) {
     let recorder = RecordingClient()
-    let client = try HTTP2ClientSession(options: options, delegate: recorder)
+    let client = try HTTP2ClientSession(options: RecordingClient.options(options))
     let block = try Wire.requestBlock()
     _ = try client.submit(block, body: nothing, slot: 0)
+    defer { recorder.drain(client) }
     var output: [UInt8] = []
     do {
       try withExtendedLifetime(block) { try drain(client, &output) }
@@ -65,7 +66,8 @@ import Text
 
   @Test func aPushBeforeOurSettingsArriveTouchesNoSlot() throws {
     let recorder = RecordingClient()
-    let client = try HTTP2ClientSession(options: HTTP2ClientOptions(), delegate: recorder)
+    let client = try HTTP2ClientSession(
+      options: RecordingClient.options(HTTP2ClientOptions()))
     // The session reads the block until its request is written: held, as a sender holds it.
     let block = try Wire.requestBlock()
     _ = try client.submit(block, body: nothing, slot: 0)
@@ -75,6 +77,7 @@ import Text
     let bytes = frame(4) + push + frame(1, flags: 5, stream: 1, ok)
     try bytes.withUnsafeBytes { try client.receive($0) }
     try drain(client, &output)
+    recorder.drain(client)
     #expect(recorder.heard[0]?.headers == [:])
     #expect(recorder.heard[0]?.status == 200)
     #expect(recorder.heard[0]?.closed == [0])

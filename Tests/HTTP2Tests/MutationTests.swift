@@ -31,6 +31,7 @@ import Text
     } catch is HTTP2Error {
       // The connection is over: allowed. A trap is not.
     }
+    wire.recorder.drain(wire.client)
     for (slot, heard) in wire.recorder.heard {
       #expect(slot < submitted)
       #expect(heard.closed.count <= 1)

@@ -128,6 +128,34 @@ import Testing
     _ = try wire.client.submit(wire.block, body: nothing, slot: 3)
   }
 
+  /// What has ended is told once, in the order of the ends; until then its slot is not free.
+  @Test func endsAreHeardInTheirOrderAndOnce() throws {
+    var options = HTTP2ClientOptions()
+    options.maximumSlots = 2
+    let wire = try Wire(clientOptions: options)
+    try wire.pump()
+    let nothing = UnsafeRawBufferPointer(start: nil, count: 0)
+    var heard: [Int] = []
+    for slot in [1, 0] { _ = try wire.client.submit(wire.block, body: nothing, slot: slot) }
+    try wire.carry()
+    #expect(wire.client.hasEnded && wire.client.openStreams == 0)
+    for _ in 0..<5 {
+      #expect(throws: HTTP2Error.self) {
+        try wire.client.submit(wire.block, body: nothing, slot: (heard.last ?? 0) ^ 1)
+      }
+      // One is heard, and used again before the other is heard.
+      let ended = try #require(wire.client.nextEnded())
+      #expect(ended.status == 200 && ended.errorCode == 0)
+      heard.append(ended.slot)
+      _ = try wire.client.submit(wire.block, body: nothing, slot: ended.slot)
+      #expect(wire.client.status(of: ended.slot) == 0)
+      try wire.carry()
+    }
+    #expect(heard == [1, 0, 1, 0, 1])
+    #expect(wire.client.nextEnded()?.slot == 0 && wire.client.nextEnded()?.slot == 1)
+    #expect(wire.client.nextEnded() == nil && !wire.client.hasEnded)
+  }
+
   @Test func aClientResetReportsItsCodeOnce() throws {
     let wire = try Wire()
     try wire.pump()
@@ -177,6 +205,6 @@ import Testing
     try wire.pump()
     wire.client.ping()
     try wire.pump()
-    #expect(wire.recorder.pings == 1)
+    #expect(wire.client.pingAcknowledgements == 1)
   }
 }

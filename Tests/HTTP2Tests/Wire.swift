@@ -8,39 +8,50 @@ struct Heard {
   var closed: [UInt32] = []
 }
 
-final class RecordingClient: HTTP2ClientDelegate {
+/// Asks a session for what it has heard.
+final class RecordingClient {
   var heard: [Int: Heard] = [:]
   var goAways: [(last: Int32, code: UInt32, debug: String)] = []
   var settingsChanges = 0
-  var pings = 0
   var keepsDetails = true
   var closedCount = 0
   var statusCount = 0
   var freeSlots: [Int] = []
   var bodyBytes = 0
 
-  func http2(slot: Int, status: Int) {
-    statusCount += 1
-    if keepsDetails { heard[slot, default: Heard()].status = status }
+  /// Everything that a server says is kept.
+  static func options(_ options: HTTP2ClientOptions) -> HTTP2ClientOptions {
+    var options = options
+    options.keptFields = .all
+    options.keptBodyBytes = 16 << 20
+    return options
   }
-  func http2(slot: Int, header name: UnsafeRawBufferPointer, value: UnsafeRawBufferPointer) {
-    guard keepsDetails else { return }
-    heard[slot, default: Heard()].headers[text(name)] = text(value)
+
+  func drain(_ session: HTTP2ClientSession) {
+    if session.takeSettingsChange() { settingsChanges += 1 }
+    if let goAway = session.takeGoAway() {
+      goAways.append(
+        (goAway.lastStreamID, goAway.errorCode, String(decoding: goAway.debug, as: UTF8.self)))
+    }
+    while let ended = session.nextEnded() { record(ended) }
   }
-  func http2(slot: Int, body: UnsafeRawBufferPointer) {
-    bodyBytes += body.count
-    if keepsDetails { heard[slot, default: Heard()].body += Array(body) }
-  }
-  func http2(slot: Int, closed errorCode: UInt32) {
+
+  private func record(_ ended: HTTP2Ended) {
     closedCount += 1
-    freeSlots.append(slot)
-    if keepsDetails { heard[slot, default: Heard()].closed.append(errorCode) }
+    freeSlots.append(ended.slot)
+    if ended.status != 0 { statusCount += 1 }
+    bodyBytes += ended.content?.body.count ?? 0
+    guard keepsDetails else { return }
+    var slot = heard[ended.slot, default: Heard()]
+    slot.status = ended.status
+    slot.body += ended.content?.body ?? []
+    slot.closed.append(ended.errorCode)
+    for field in ended.content?.fields ?? [] {
+      slot.headers[String(decoding: field.name, as: UTF8.self)] = String(
+        decoding: field.value, as: UTF8.self)
+    }
+    heard[ended.slot] = slot
   }
-  func http2GoAway(lastStreamID: Int32, errorCode: UInt32, debug: UnsafeRawBufferPointer) {
-    goAways.append((lastStreamID, errorCode, text(debug)))
-  }
-  func http2SettingsChanged() { settingsChanges += 1 }
-  func http2PingAcknowledged() { pings += 1 }
 }
 
 /// Answers each request at once: the body comes back, `x-status` chooses the status, `x-do` other
@@ -115,7 +126,7 @@ final class Wire {
     serverOptions: HTTP2ServerOptions = HTTP2ServerOptions()
   ) throws {
     recorder = RecordingClient()
-    client = try HTTP2ClientSession(options: clientOptions, delegate: recorder)
+    client = try HTTP2ClientSession(options: RecordingClient.options(clientOptions))
     server = try EchoServer(options: serverOptions)
     self.piece = piece
     block = try Wire.requestBlock()
@@ -129,8 +140,13 @@ final class Wire {
     ])
   }
 
-  /// Carries bytes both ways until neither side has any.
+  /// Carries bytes both ways until neither side has any, and hears what they say.
   func pump() throws {
+    defer { recorder.drain(client) }
+    try carry()
+  }
+
+  func carry() throws {
     guard let server = server.session else { return }
     var moved = true
     while moved {

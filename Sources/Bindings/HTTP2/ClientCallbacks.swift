@@ -10,9 +10,13 @@ struct ClientSlot {
   var headerListBytes: Int = 0
   var body: UnsafePointer<UInt8>?
   var bodyLeft: Int = 0
-  /// The final head was reported; fields that follow are trailers.
+  /// The final head has come; fields that follow are trailers.
   var headIsComplete = false
   var endStreamSeen = false
+  /// It is over, and its owner has not heard so yet.
+  var hasEnded = false
+  /// The response said more than its status.
+  var hasContent = false
 
   init() {}
 
@@ -36,6 +40,19 @@ struct ClientState {
   var isFlooded = false
   var goAwayReceived = false
   var settingsReceived = false
+  /// Since the owner asked last.
+  var settingsChanged = false
+  var pingAcknowledgements = 0
+  /// Where in `ended` those begin that the owner has not heard of, and how many they are.
+  var firstEnded = 0
+  var endedCount = 0
+}
+
+/// What is remembered of a request that is over: nothing that counts references.
+struct ClientEnd {
+  let slot: Int32
+  let status: Int32
+  let errorCode: UInt32
 }
 
 /// Nine of the frame's head, four of its own.
@@ -148,10 +165,10 @@ private func onHeader(
         return NGHTTP2_ERR_TEMPORAL_CALLBACK_FAILURE.rawValue
       }
       entry.pointee.status = status
-    } else if entry.pointee.status >= 200 {
-      session.relay.header(
-        slot, UnsafeRawBufferPointer(start: name, count: nameCount),
-        UnsafeRawBufferPointer(start: value, count: valueCount))
+    } else if entry.pointee.status >= 200, session.options.keptFields.keeps(name, nameCount) {
+      session.keep(
+        slot, field: UnsafeBufferPointer(start: name, count: nameCount),
+        UnsafeBufferPointer(start: value, count: valueCount))
     }
     return 0
   }
@@ -164,9 +181,8 @@ private func onDataChunk(
   guard let data, let userData else { return 0 }
   withSession(userData) { session in
     guard let slot = slotIndex(native, stream, session) else { return }
-    // How much body it takes is the owner's matter.
     session.state.pointee.bytesWithoutProgress -= count
-    session.relay.body(slot, UnsafeRawBufferPointer(start: data, count: count))
+    session.keep(slot, body: UnsafeBufferPointer(start: data, count: count))
   }
   return 0
 }
@@ -187,7 +203,6 @@ private func onFrame(
       }
       if !entry.pointee.headIsComplete && entry.pointee.status >= 200 {
         entry.pointee.headIsComplete = true
-        session.relay.status(slot, Int(entry.pointee.status))
       }
     default:
       onControlFrame(frame, session)
@@ -204,15 +219,16 @@ private func onControlFrame(
   switch UInt32(frame.pointee.hd.type) {
   case NGHTTP2_SETTINGS.rawValue where !isAcknowledgement:
     session.state.pointee.settingsReceived = true
-    session.relay.settingsChanged()
+    session.state.pointee.settingsChanged = true
   case NGHTTP2_PING.rawValue where isAcknowledgement:
-    session.relay.pingAcknowledged()
+    session.state.pointee.pingAcknowledgements += 1
   case NGHTTP2_GOAWAY.rawValue:
     let goAway = frame.pointee.goaway
     session.state.pointee.goAwayReceived = true
-    session.relay.goAway(
-      goAway.last_stream_id, goAway.error_code,
-      UnsafeRawBufferPointer(start: goAway.opaque_data, count: goAway.opaque_data_len))
+    let debug = UnsafeBufferPointer(start: goAway.opaque_data, count: goAway.opaque_data_len)
+    session.goAwayHeard = HTTP2GoAway(
+      lastStreamID: goAway.last_stream_id, errorCode: goAway.error_code,
+      debug: Array(debug.prefix(session.options.keptBodyBytes)))
   default:
     return
   }
@@ -249,15 +265,24 @@ private func onStreamClose(
   guard let userData else { return 0 }
   withSession(userData) { session in
     guard let slot = slotIndex(native, stream, session) else { return }
-    let isEnd = session.slots[slot].endStreamSeen
-    session.slots[slot].stream = 0
-    session.slots[slot].body = nil
-    session.state.pointee.openStreams -= 1
-    session.state.pointee.framesWithoutProgress = 0
-    session.state.pointee.bytesWithoutProgress = 0
+    let entry = session.slots + slot
+    let state = session.state
     // A peer may reset with NO_ERROR before the end; that is not an answer read to its end.
-    let isCut = errorCode == HTTP2ErrorCode.noError && !isEnd
-    session.relay.closed(slot, isCut ? HTTP2ErrorCode.internalError : errorCode)
+    let isCut = errorCode == HTTP2ErrorCode.noError && !entry.pointee.endStreamSeen
+    // No slot is here twice, for it is free again only when its owner has heard of its end.
+    var place = state.pointee.firstEnded + state.pointee.endedCount
+    if place >= session.capacity { place -= session.capacity }
+    session.ended[place] = ClientEnd(
+      slot: Int32(truncatingIfNeeded: slot),
+      status: entry.pointee.headIsComplete ? entry.pointee.status : 0,
+      errorCode: isCut ? HTTP2ErrorCode.internalError : errorCode)
+    state.pointee.endedCount += 1
+    entry.pointee.hasEnded = true
+    entry.pointee.stream = 0
+    entry.pointee.body = nil
+    state.pointee.openStreams -= 1
+    state.pointee.framesWithoutProgress = 0
+    state.pointee.bytesWithoutProgress = 0
   }
   return 0
 }

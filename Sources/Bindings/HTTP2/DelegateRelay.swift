@@ -4,55 +4,6 @@
 ///
 /// Unchecked reference: the delegate owns the session, and calls come only from inside a call on
 /// the session, which the delegate (or who holds it) has made; so it is there.
-class ClientRelay {
-  func status(_ slot: Int, _ status: Int) {}
-  func header(_ slot: Int, _ name: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer) {}
-  func body(_ slot: Int, _ bytes: UnsafeRawBufferPointer) {}
-  func closed(_ slot: Int, _ errorCode: UInt32) {}
-  func goAway(_ lastStreamID: Int32, _ errorCode: UInt32, _ debug: UnsafeRawBufferPointer) {}
-  func settingsChanged() {}
-  func pingAcknowledged() {}
-
-  static func make(_ delegate: some HTTP2ClientDelegate) -> ClientRelay {
-    ClientRelayTo(delegate)
-  }
-}
-
-private final class ClientRelayTo<Delegate: HTTP2ClientDelegate>: ClientRelay {
-  private let delegate: Unmanaged<Delegate>
-
-  init(_ delegate: Delegate) { self.delegate = .passUnretained(delegate) }
-
-  override func status(_ slot: Int, _ status: Int) {
-    delegate._withUnsafeGuaranteedRef { $0.http2(slot: slot, status: status) }
-  }
-  override func header(
-    _ slot: Int, _ name: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer
-  ) {
-    delegate._withUnsafeGuaranteedRef { $0.http2(slot: slot, header: name, value: value) }
-  }
-  override func body(_ slot: Int, _ bytes: UnsafeRawBufferPointer) {
-    delegate._withUnsafeGuaranteedRef { $0.http2(slot: slot, body: bytes) }
-  }
-  override func closed(_ slot: Int, _ errorCode: UInt32) {
-    delegate._withUnsafeGuaranteedRef { $0.http2(slot: slot, closed: errorCode) }
-  }
-  override func goAway(
-    _ lastStreamID: Int32, _ errorCode: UInt32, _ debug: UnsafeRawBufferPointer
-  ) {
-    delegate._withUnsafeGuaranteedRef {
-      $0.http2GoAway(lastStreamID: lastStreamID, errorCode: errorCode, debug: debug)
-    }
-  }
-  override func settingsChanged() {
-    delegate._withUnsafeGuaranteedRef { $0.http2SettingsChanged() }
-  }
-  override func pingAcknowledged() {
-    delegate._withUnsafeGuaranteedRef { $0.http2PingAcknowledged() }
-  }
-}
-
-/// The same for a server's delegate.
 class ServerRelay {
   func began(_ slot: Int, _ stream: Int32) {}
   func field(_ slot: Int, _ name: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer) {}

@@ -31,5 +31,28 @@ package struct HTTP2ClientOptions: Sendable {
   /// of all slots stay below it. It bounds what nobody counts as frames, those of unknown types.
   package var maximumBytesWithoutProgress = 32 << 20
 
+  /// Bytes of a response's body that are kept, and of what a GOAWAY says; the rest is dropped.
+  package var keptBodyBytes = 4096
+  /// The fields of a response that are kept.
+  package var keptFields = KeptFields.none
+
+  package enum KeptFields: Sendable {
+    case none, all
+    /// In lower case, as HTTP/2 has them.
+    case named([UInt8])
+
+    @inline(__always)
+    func keeps(_ name: UnsafePointer<UInt8>, _ count: Int) -> Bool {
+      switch self {
+      case .none: return false
+      case .all: return true
+      // By its length first: every response has fields, and there are many of them.
+      case .named(let wanted):
+        return wanted.count == count
+          && wanted.elementsEqual(UnsafeBufferPointer(start: name, count: count))
+      }
+    }
+  }
+
   package init() {}
 }

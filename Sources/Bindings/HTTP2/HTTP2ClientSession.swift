@@ -4,27 +4,31 @@ import CNghttp2
 /// live in numbered slots that the owner chooses; the owner keeps what belongs to a request under
 /// the same number.
 ///
-/// Confined to one thread, as its connection is. The delegate owns the session, directly or not,
-/// and outlives it; it must not let go of it inside a callback.
+/// Confined to one thread, as its connection is. It calls nobody: what was heard is asked for after
+/// `receive` and `nextOutput`, by `nextEnded`, `takeGoAway` and `takeSettingsChange`.
 ///
-/// After `receive` or `nextOutput` has thrown, or after `abandon()`, nothing is reported any more
-/// and every slot that was open stays without a `closed`: the owner re-queues them by its own table
-/// and closes the connection.
+/// After `receive` or `nextOutput` has thrown, or after `abandon()`, nothing more is heard and
+/// every slot that was open stays without an end: the owner re-queues them by its own table and
+/// closes the connection.
 package final class HTTP2ClientSession {
   private let session: OpaquePointer
   let slots: UnsafeMutablePointer<ClientSlot>
   let state: UnsafeMutablePointer<ClientState>
   let options: HTTP2ClientOptions
-  let relay: ClientRelay
+  let capacity: Int
+  /// A ring with room for all slots, since none is here twice.
+  let ended: UnsafeMutablePointer<ClientEnd>
+  /// By slot, of responses that said more than their status.
+  private var contents: [Int: HTTP2Content] = [:]
+  var goAwayHeard: HTTP2GoAway?
 
-  package init(
-    options: HTTP2ClientOptions, delegate: any HTTP2ClientDelegate
-  ) throws(HTTP2Error) {
+  package init(options: HTTP2ClientOptions) throws(HTTP2Error) {
     self.options = options
-    relay = ClientRelay.make(delegate)
     session = try HTTP2ClientSession.makeNative(options)
-    slots = .allocate(capacity: max(options.maximumSlots, 1))
-    slots.initialize(repeating: ClientSlot(), count: max(options.maximumSlots, 1))
+    capacity = max(options.maximumSlots, 1)
+    ended = .allocate(capacity: capacity)
+    slots = .allocate(capacity: capacity)
+    slots.initialize(repeating: ClientSlot(), count: capacity)
     state = .allocate(capacity: 1)
     state.initialize(to: ClientState())
     // Not retained: nghttp2 calls back only from inside calls on this object, which holds the
@@ -37,6 +41,7 @@ package final class HTTP2ClientSession {
     // Calls no callback, and reads no borrowed header value and no borrowed body.
     nghttp2_session_del(session)
     slots.deallocate()
+    ended.deallocate()
     state.deallocate()
   }
 
@@ -51,7 +56,9 @@ package final class HTTP2ClientSession {
   package func submit(
     _ block: HTTP2FieldBlock, body: UnsafeRawBufferPointer, slot: Int
   ) throws(HTTP2Error) -> Int32 {
-    guard slot >= 0 && slot < options.maximumSlots, slots[slot].stream == 0 else {
+    guard slot >= 0 && slot < options.maximumSlots, slots[slot].stream == 0,
+      !slots[slot].hasEnded
+    else {
       throw HTTP2Error(.slotUnavailable, "request slot \(slot) is in use or does not exist")
     }
     try checkAlive()
@@ -74,14 +81,14 @@ package final class HTTP2ClientSession {
     return stream
   }
 
-  /// Ends a stream early; `closed` follows out of `nextOutput()` with this error code.
+  /// Ends a stream early: it has ended, with this error code, when `nextOutput()` has said so.
   package func reset(stream: Int32, errorCode: UInt32) {
     guard !state.pointee.isDead else { return }
     // Fails for want of memory and for stream 0 only; then the stream's deadline passes again.
     _ = nghttp2_submit_rst_stream(session, flagNone, stream, errorCode)
   }
 
-  /// Asks the server for a sign of life; `http2PingAcknowledged` follows, or nothing.
+  /// Asks the server for a sign of life; `pingAcknowledgements` grows, or nothing happens.
   package func ping() {
     guard !state.pointee.isDead else { return }
     _ = nghttp2_submit_ping(session, flagNone, nil)
@@ -93,7 +100,73 @@ package final class HTTP2ClientSession {
     _ = nghttp2_submit_goaway(session, flagNone, 0, HTTP2ErrorCode.noError, nil, 0)
   }
 
-  /// The connection is lost: report nothing from now on, not even the open slots.
+  // MARK: What was heard
+
+  /// A request that is over, in the order of their ends; its slot is free then. nil: no other is.
+  package func nextEnded() -> HTTP2Ended? {
+    guard state.pointee.endedCount > 0 else { return nil }
+    let first = state.pointee.firstEnded
+    state.pointee.firstEnded = first + 1 == capacity ? 0 : first + 1
+    state.pointee.endedCount -= 1
+    let end = ended[first]
+    let slot = Int(end.slot)
+    let hasContent = slots[slot].hasContent
+    slots[slot] = ClientSlot()
+    return HTTP2Ended(
+      slot: slot, status: Int(end.status), errorCode: end.errorCode,
+      content: hasContent ? contents.removeValue(forKey: slot) : nil)
+  }
+
+  /// Requests are over that `nextEnded` has not said yet.
+  package var hasEnded: Bool { state.pointee.endedCount > 0 }
+
+  /// Of the final response head of a request that is open; 0 until it has come. 1xx heads are
+  /// swallowed.
+  package func status(of slot: Int) -> Int {
+    guard slot >= 0 && slot < options.maximumSlots, slots[slot].headIsComplete else { return 0 }
+    return Int(slots[slot].status)
+  }
+
+  /// What the server said last when it took no new streams; nil when it said nothing since.
+  package func takeGoAway() -> HTTP2GoAway? {
+    guard state.pointee.goAwayReceived else { return nil }
+    defer { goAwayHeard = nil }
+    return goAwayHeard
+  }
+
+  /// Whether the server's SETTINGS came since this was asked: read `remoteMaxConcurrentStreams`
+  /// again.
+  package func takeSettingsChange() -> Bool {
+    defer { state.pointee.settingsChanged = false }
+    return state.pointee.settingsChanged
+  }
+
+  package var pingAcknowledgements: Int { state.pointee.pingAcknowledgements }
+
+  private func content(_ slot: Int) -> HTTP2Content {
+    if let content = contents[slot] { return content }
+    let content = HTTP2Content()
+    contents[slot] = content
+    slots[slot].hasContent = true
+    return content
+  }
+
+  func keep(
+    _ slot: Int, field name: UnsafeBufferPointer<UInt8>, _ value: UnsafeBufferPointer<UInt8>
+  ) {
+    content(slot).fields.append((Array(name), Array(value)))
+  }
+
+  func keep(_ slot: Int, body: UnsafeBufferPointer<UInt8>) {
+    guard !body.isEmpty else { return }
+    let content = content(slot)
+    let room = options.keptBodyBytes - content.body.count
+    if room > 0 { content.body.append(contentsOf: body.prefix(room)) }
+  }
+
+  // MARK: Its end
+
+  /// The connection is lost: nothing is heard from now on, not even of the open slots.
   package func abandon() {
     state.pointee.isDead = true
   }
@@ -140,7 +213,7 @@ package final class HTTP2ClientSession {
 
   // MARK: What the peer allows
 
-  /// Slots without their `closed` yet.
+  /// Requests that have not ended yet.
   package var openStreams: Int { state.pointee.openStreams }
 
   /// `options.assumedMaximumStreams` until the server's SETTINGS have arrived.

@@ -21,15 +21,14 @@ extension APNsConnection: ConnectionDelegate {
       lose("\(error)")
       return
     }
-    if gotSettings {
-      gotSettings = false
-      perform(machine.handle(.settings), "")
+    if session.takeSettingsChange() { perform(machine.handle(.settings), "") }
+    if let goAway = session.takeGoAway() {
+      lastStreamTaken = goAway.lastStreamID
+      let reason = Answer(body: goAway.debug).reason
+      perform(
+        machine.handle(.goAway), reason ?? "GOAWAY, error code \(goAway.errorCode)")
     }
-    if let reason = goAwayReason {
-      goAwayReason = nil
-      perform(machine.handle(.goAway), reason)
-    }
-    settleFinished()
+    settleEnded()
     hasWork = true
     route.schedulePump()
   }
@@ -43,40 +42,4 @@ extension APNsConnection: ConnectionDelegate {
   func connectionClosed(_ connection: Connection, error: TransportError?) {
     lose(error.map { "\($0)" } ?? "the server closed the connection")
   }
-}
-
-/// What the session says, from inside of its calls: recorded here, judged when the call is over.
-extension APNsConnection: HTTP2ClientDelegate {
-  func http2(slot: Int, status: Int) {
-    answers += 1
-    slots.setStatus(slot, status)
-  }
-
-  func http2(slot: Int, header name: UnsafeRawBufferPointer, value: UnsafeRawBufferPointer) {
-    // By its length first: accepted pushes have header fields too, and there are many of them.
-    guard name.count == RetryAfter.fieldName.count, name.elementsEqual(RetryAfter.fieldName),
-      let delay = RetryAfter.parse(value, now: options.wallClock())
-    else { return }
-    retryAfters[slot] = delay
-  }
-
-  func http2(slot: Int, body: UnsafeRawBufferPointer) {
-    // The status came before. A body of an accepted push, which Apple never sends, says nothing.
-    guard slots.status(slot) != 200, !body.isEmpty else { return }
-    let room = Answer.maximumBytes - (bodies[slot]?.count ?? 0)
-    guard room > 0 else { return }
-    bodies[slot, default: []].append(contentsOf: body.prefix(room))
-  }
-
-  func http2(slot: Int, closed errorCode: UInt32) { finished.append((slot, errorCode)) }
-
-  func http2GoAway(lastStreamID: Int32, errorCode: UInt32, debug: UnsafeRawBufferPointer) {
-    let reason = Answer(body: Array(debug.prefix(Answer.maximumBytes))).reason
-    lastStreamTaken = lastStreamID
-    goAwayReason = reason ?? "GOAWAY, error code \(errorCode)"
-  }
-
-  func http2SettingsChanged() { gotSettings = true }
-
-  func http2PingAcknowledged() { pingSentAt = nil }
 }

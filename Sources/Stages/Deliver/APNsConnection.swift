@@ -20,22 +20,16 @@ final class APNsConnection {
   var session: HTTP2ClientSession?
   var machine = ConnectionMachine()
   let slots: StreamSlots
-  /// Bodies of refusals, by slot; accepted pushes have none.
-  var bodies: [Int: [UInt8]] = [:]
-  var finished: [(slot: Int, errorCode: UInt32)] = []
   private let blocks: RequestBlocks
   private var unwrittenBodyBytes = 0
   var lastHeardAt: UInt64 = 0
   var lastAnswerAt: UInt64 = 0
   var answerTimes = AnswerTimes()
-  /// Values of `retry-after` of refusals, by slot.
-  var retryAfters: [Int: Duration] = [:]
   /// When it was connected; 0 before.
   var greetingAt: UInt64 = 0
   var pingSentAt: UInt64?
   /// Asked for a sign of life before it is sent on again.
   var isProving = false
-  var goAwayReason: String?
   /// Nothing else goes with what is in flight on it.
   var carriesSuspects = false
   /// Open, with nothing in flight, and takes nothing since then; nil when it does.
@@ -43,10 +37,9 @@ final class APNsConnection {
   /// It is closed for that: as little use as a connection that failed.
   var tookNothing = false
   var hasWork = false
-  var gotSettings = false
   let openedAt: UInt64
-  /// Response heads that came.
-  var answers = 0
+  /// Pushes that were answered.
+  private var answers = 0
   /// Named by the server's GOAWAY: it looks at the streams up to this one.
   var lastStreamTaken: Int32?
   /// Pushes that were in flight when it was lost.
@@ -62,8 +55,9 @@ final class APNsConnection {
     blocks = try RequestBlocks(authority: route.target.endpoint.host)
     var sessionOptions = HTTP2ClientOptions()
     sessionOptions.maximumSlots = options.streamsPerConnection
-    session = try HTTP2ClientSession(
-      options: sessionOptions, delegate: self)
+    sessionOptions.keptBodyBytes = Answer.maximumBytes
+    sessionOptions.keptFields = .named(RetryAfter.fieldName)
+    session = try HTTP2ClientSession(options: sessionOptions)
   }
 
   func connect() {
@@ -174,7 +168,7 @@ final class APNsConnection {
       return
     }
     transport.flush()
-    if !finished.isEmpty { settleFinished() }
+    if session.hasEnded { settleEnded() }
   }
 
   func flushIfNeeded() { if hasWork { flush() } }
@@ -209,7 +203,7 @@ final class APNsConnection {
     case .replace: route.replace(self, reason: reason)
     case .closeAndReplace, .close:
       transport?.close()
-      settleFinished()
+      settleEnded()
       let lost = takeInFlight()
       orphans = lost.count
       session = nil
@@ -228,13 +222,12 @@ final class APNsConnection {
 
   /// Asked when it takes no more pushes.
   func end(at now: UInt64) -> Seat.End {
-    let unanswered = slots.occupied.count { slot in
-      guard let item = slots[slot], item.status == 0, let last = lastStreamTaken else {
-        return false
-      }
+    let taken = slots.occupied.count { slot in
+      if let session, session.status(of: slot) != 0 { return true }
+      guard let item = slots[slot], let last = lastStreamTaken else { return false }
       return item.stream <= last
     }
-    let carried = answers + unanswered
+    let carried = answers + taken
     guard carried == 0 || slots.inFlight == 0 else { return .carried(carried) }
     let isQuiet = isProving || now &- lastUsedAt >= Self.idleGrace
     return greetingAt > 0 && orphans == 0 && isQuiet && !tookNothing ? .idle : .carried(carried)
@@ -244,9 +237,11 @@ final class APNsConnection {
     var accepted = AcceptedAnswers(rateSince: route.overload.loweredAt)
     defer { route.note(accepted) }
     return slots.occupied.compactMap { slot in
+      let status = session?.status(of: slot) ?? 0
       guard let item = slots.empty(slot) else { return nil }
+      if status != 0 { answers += 1 }
       // Its head says all there is to say: the stream's end alone was lost, and Apple has the push.
-      guard item.status != 200 else {
+      guard status != 200 else {
         route.accepted(item.push, sentAt: item.sentAt, &accepted)
         return nil
       }
@@ -254,33 +249,37 @@ final class APNsConnection {
     }
   }
 
-  /// Judges the streams that ended. Outside of nghttp2's callbacks, which may not be re-entered.
-  func settleFinished() {
+  /// Judges the streams that ended.
+  func settleEnded() {
+    guard let session else { return }
     var accepted = AcceptedAnswers(rateSince: route.overload.loweredAt)
-    var position = 0
-    while position < finished.count {
-      let (slot, errorCode) = finished[position]
-      position += 1
-      guard let item = slots.empty(slot) else { continue }
-      let body = item.status == 200 ? nil : bodies.removeValue(forKey: slot)
-      let retryAfter = retryAfters.isEmpty ? nil : retryAfters.removeValue(forKey: slot)
-      if item.status != 0 {
+    var times = answerTimes
+    while let ended = session.nextEnded() {
+      guard let item = slots.empty(ended.slot) else { continue }
+      if ended.status != 0 {
+        answers += 1
         lastAnswerAt = loop.now
         // That we gave it up says nothing of how long answers take.
-        if !item.isReset { answerTimes.answered(sentAt: item.sentAt, at: lastAnswerAt) }
+        if !item.isReset { times.answered(sentAt: item.sentAt, at: lastAnswerAt) }
       }
-      switch item.status {
-      case 0: settleUnanswered(item, errorCode: errorCode)
+      switch ended.status {
+      case 0: settleUnanswered(item, errorCode: ended.errorCode)
       case 200: route.accepted(item.push, sentAt: item.sentAt, &accepted)
       default:
         route.answered(
-          item.push, status: Int(item.status), body: body ?? [], retryAfter: retryAfter, on: self,
-          item)
+          item.push, status: ended.status, body: ended.content?.body ?? [],
+          retryAfter: retryAfter(ended.content), on: self, item)
       }
     }
-    finished.removeAll(keepingCapacity: true)
+    answerTimes = times
     route.note(accepted)
     closeWhenDrained()
+  }
+
+  private func retryAfter(_ content: HTTP2Content?) -> Duration? {
+    content?.value(of: RetryAfter.fieldName)?.withUnsafeBytes {
+      RetryAfter.parse($0, now: options.wallClock())
+    }
   }
 
   private func settleUnanswered(_ item: StreamSlots.Slot, errorCode: UInt32) {

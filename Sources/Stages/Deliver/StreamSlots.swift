@@ -9,8 +9,6 @@ final class StreamSlots {
     var headers: EncodedHeaders
     var sentAt: UInt64
     var stream: Int32
-    /// 0 until the response head has come.
-    var status: Int32 = 0
     var isReset = false
   }
 
@@ -71,13 +69,6 @@ final class StreamSlots {
   }
 
   subscript(slot: Int) -> Slot? { isTaken[slot] ? slots[slot] : nil }
-
-  /// Of the response; 0 until its head has come.
-  func status(_ slot: Int) -> Int32 { isTaken[slot] ? slots[slot].status : 0 }
-
-  func setStatus(_ slot: Int, _ status: Int) {
-    if isTaken[slot] { slots[slot].status = Int32(clamping: status) }
-  }
 
   func setReset(_ slot: Int) { if isTaken[slot] { slots[slot].isReset = true } }
 
