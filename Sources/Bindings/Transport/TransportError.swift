@@ -1,22 +1,6 @@
 import Glibc
 import TLS
 
-/// Whom a client's connection trusts: rooms above name it without importing TLS.
-package typealias ClientSecurity = TLSClientContext
-
-/// Where a connection leads.
-package struct Endpoint: Sendable, Equatable, Hashable, CustomStringConvertible {
-  package let host: String
-  package let port: Int
-
-  package init(host: String, port: Int) {
-    self.host = host
-    self.port = port
-  }
-
-  package var description: String { host.contains(":") ? "[\(host)]:\(port)" : "\(host):\(port)" }
-}
-
 /// Why a connection could not be made or ended.
 package struct TransportError: Error, Sendable, CustomStringConvertible {
   package enum Code: String, Sendable {

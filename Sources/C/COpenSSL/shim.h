@@ -10,7 +10,8 @@
 #include <openssl/x509.h>
 #include <openssl/x509v3.h>
 
-/* Macros and variadic functions, as functions. */
+/* Macros and variadic functions, as functions. All but the certificates made for trials serve every
+   connection that uses TLS: to APNs, to Redis, and of the simulator. */
 static inline int ossl_set_minimum_tls12(SSL_CTX *context) {
   return SSL_CTX_set_min_proto_version(context, TLS1_2_VERSION) == 1;
 }

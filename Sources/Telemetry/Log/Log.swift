@@ -136,7 +136,7 @@ package struct LogStatistics: Sendable, Equatable {
 private final class LogCore: Sendable {
   let maximum: Atomic<UInt8>
   let tokenLabelKey: TokenLabelKey
-  private let writer: LineWriter
+  private let writer: LogLineWriter
   private let sink: any LogSink
   private let clock: LogClock
   private let limiter: ThreadLock<RepeatLimiter>
@@ -149,7 +149,7 @@ private final class LogCore: Sendable {
   init(_ options: LogOptions, sink: any LogSink, clock: LogClock) {
     maximum = Atomic(options.level.rawValue)
     tokenLabelKey = options.tokenLabelKey
-    writer = LineWriter(format: options.format, scrubber: Scrubber(key: options.tokenLabelKey))
+    writer = LogLineWriter(format: options.format, scrubber: Scrubber(key: options.tokenLabelKey))
     self.sink = sink
     self.clock = clock
     let window = UInt64(max(0, options.repeatWindow / .nanoseconds(1)))

@@ -1,6 +1,6 @@
 import Glibc
 
-/// How lines are written.
+/// Which form lines have; `LogLineWriter` writes them.
 package enum LogFormat: Sendable, Equatable {
   /// One object per line, for machines.
   case json

@@ -9,7 +9,7 @@ package enum LogValue: Sendable, Equatable {
 
   /// Bytes from outside; what is not UTF-8 becomes U+FFFD.
   package static func bytes(_ bytes: UnsafeRawBufferPointer) -> LogValue {
-    .text(String(decoding: bytes.prefix(LineWriter.maximumScrubbedBytes * 2), as: UTF8.self))
+    .text(String(decoding: bytes.prefix(LogLineWriter.maximumScrubbedBytes * 2), as: UTF8.self))
   }
 }
 

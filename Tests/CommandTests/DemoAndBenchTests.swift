@@ -5,7 +5,7 @@ import Testing
 
 /// The demo and the bench as somebody runs them, made small: the numbers add up, and nothing stays
 /// behind.
-@Suite struct ShowTests {
+@Suite struct DemoAndBenchTests {
   /// The runs' TMPDIR.
   private let directory: ScratchDirectory
   private let logs: ScratchDirectory

@@ -1,33 +1,8 @@
 import Keyspace
 import Redis
-import Text
 
+/// What is counted beside the fan-outs: dead letters, and the counters of all time as a series.
 extension RecordStage {
-  /// What a dashboard shows of a worker: fields of `ff:worker:<id>`, which vanish when it beats no
-  /// more. Returns the instance whose fields these took the place of: nil for the first beat.
-  @discardableResult
-  package func heartbeat(
-    worker: String, instance: String, _ fields: [(name: String, value: String)]
-  ) async throws(RecordError) -> String? {
-    let key = keyspace.worker(id: worker)
-    let pipeline = RedisPipeline()
-    pipeline.append(["HGET", key, "instance"])
-    pipeline.append(
-      ["HSET", key, "instance", instance] + fields.flatMap { [$0.name, $0.value] })
-    pipeline.append(["EXPIRE", key, String(Keyspace.workerLifetimeSeconds)])
-    return try await execute(pipeline).text
-  }
-
-  /// What time it is by Redis' clock, which all workers share, in ms since 1970.
-  package func time() async throws(RecordError) -> Int64 {
-    let reply = try await execute(["TIME"])
-    guard reply.count == 2, let seconds = Int64(reply[0].text ?? ""),
-      let microseconds = Int64(reply[1].text ?? ""), (0..<1_000_000).contains(microseconds),
-      Timestamp.range.contains(seconds), Timestamp.range.contains(seconds * 1000)
-    else { throw .unexpected(reply.kind, from: "TIME") }
-    return seconds * 1000 + microseconds / 1000
-  }
-
   /// Adds to the statistics how many records went to the dead letters, by the code of the reason.
   package func countDeadLetters(_ codes: [String: Int], now: Int64) async throws(RecordError) {
     guard !codes.isEmpty else { return }

@@ -1,0 +1,51 @@
+/// Remembers which variant the locales seen lately got: a handful of texts stand in millions of
+/// profiles. A fixed number of places, so that hostile locales cost time and never memory. Plain
+/// memory: an array in a class is checked at run time on each access. Confined to one lane.
+final class LocaleCache {
+  private struct Entry {
+    var low: UInt64 = 0
+    var high: UInt64 = 0
+    /// 0: nothing here yet.
+    var count: Int32 = 0
+    var index: Int32 = 0
+  }
+
+  /// Longer locales are rare and looked up each time; overlong ones are no tags at all.
+  static let maximumBytes = 16
+  private static let places = 64
+  private let entries = UnsafeMutablePointer<Entry>.allocate(capacity: places)
+
+  init() { entries.initialize(repeating: Entry(), count: Self.places) }
+
+  deinit { entries.deallocate() }
+
+  func index(of locale: UnsafeRawBufferPointer, in table: LocaleTable) -> Int {
+    let count = locale.count
+    if count == 0 { return table.defaultIndex }
+    guard count <= Self.maximumBytes else { return table.resolve(locale) }
+    let (low, high) = Self.words(locale)
+    let mixed = (low ^ (high &* 0x9E37_79B9_7F4A_7C15)) &* 0xD6E8_FEB8_6659_FD93
+    let place = Int(truncatingIfNeeded: mixed >> 58)
+    let entry = entries[place]
+    if entry.low == low && entry.high == high && entry.count == Int32(count) {
+      return Int(entry.index)
+    }
+    let index = table.resolve(locale)
+    entries[place] = Entry(low: low, high: high, count: Int32(count), index: Int32(index))
+    return index
+  }
+
+  /// All 1…16 bytes in two words that overlap; with the count they are unambiguous.
+  private static func words(_ bytes: UnsafeRawBufferPointer) -> (UInt64, UInt64) {
+    let count = bytes.count
+    if count >= 8 {
+      return (
+        bytes.loadUnaligned(fromByteOffset: 0, as: UInt64.self),
+        bytes.loadUnaligned(fromByteOffset: count - 8, as: UInt64.self)
+      )
+    }
+    var word: UInt64 = 0
+    for byte in bytes { word = word << 8 | UInt64(byte) }
+    return (word, 0)
+  }
+}
