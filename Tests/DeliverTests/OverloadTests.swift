@@ -2,6 +2,7 @@ import EventLoop
 import HTTP2
 import Model
 import Testing
+import Text
 
 @testable import Deliver
 
@@ -107,6 +108,19 @@ import Testing
     #expect(!trial.overload.isRare)
   }
 
+  /// At the floor a round has too few answers to tell: several of them do.
+  @Test(arguments: [0.15, 0.3, 0.5, 0.6])
+  func norIsItAfterAnOutage(share: Double) {
+    var trial = Trial()
+    var random = SplitMix64(seed: 5)
+    trial.run(milliseconds: 3_000, offered: 10) { _ in false }
+    #expect(trial.overload.rate == Overload.floor)
+    trial.run(milliseconds: 60_000, offered: 10) { _ in
+      Double.random(in: 0..<1, using: &random) >= share
+    }
+    #expect(trial.sent > 150_000)
+  }
+
   /// What it had saved up for a burst is used up: the second round fails as the first did.
   @Test func aBurstThatWasTakenDoesNotLookAsIfLessDidNotHelp() {
     var trial = Trial()
@@ -164,6 +178,28 @@ import Testing
       await bed.stage.admit(bed.batch(tokens))
       await bed.until("settled") { bed.tally.settled == tokens.count }
       #expect(bed.tally.accepted == tokens.count && bed.tally.rejections.isEmpty)
+    }
+  }
+
+  /// All that is left is of a topic whose credentials were refused: one of them must ask.
+  @Test func credentialsAreAskedForWhileTheServerTakesTooMuch() async throws {
+    try await onLoop { _, loop in
+      let bed = try DeliverBed(loop) { $0.credentialHold = .milliseconds(5) }
+      defer { bed.stop() }
+      let route = try #require(bed.stage.routes[.production])
+      var wasRefused = false
+      bed.server.decide = { _ in
+        if route.overload.rate == nil, !wasRefused { return .answer(503) }
+        if !(route.topics.first?.gate.isRefused ?? false), !wasRefused {
+          return .answer(403, #"{"reason":"InvalidProviderToken"}"#)
+        }
+        wasRefused = true
+        return .answer(200)
+      }
+      let tokens = hexadecimal(30)
+      await bed.stage.admit(bed.batch(tokens))
+      await bed.until("settled") { bed.tally.settled == tokens.count }
+      #expect(wasRefused && bed.tally.accepted == tokens.count)
     }
   }
 }

@@ -38,8 +38,10 @@ struct Overload {
   private var ceiling = Double.infinity
   private var growth = 0.0
   private(set) var loweredAt: UInt64 = 0
-  /// The part that failed in the round before the rate was lowered, until that is seen to help.
+  /// The part that failed before the rate was lowered, until that is seen to help.
   private var shareBefore: Double?
+  /// Answers since then. At a low rate one round has too few failures to be compared.
+  private var sinceLowered = (answers: 0, failures: 0)
   private var unboundedUntil: UInt64 = 0
 
   private var credit = 0.0
@@ -91,20 +93,46 @@ struct Overload {
   }
 
   private mutating func judge(_ elapsed: UInt64, _ now: UInt64) {
+    sinceLowered.answers += roundAnswers
+    sinceLowered.failures += roundFailures
     guard roundFailures * Self.rare >= roundAnswers else {
-      shareBefore = nil
+      // A few answers without a failure are chance.
+      if sinceLowered.answers >= Self.telling,
+        sinceLowered.failures * Self.rare < sinceLowered.answers
+      {
+        lessHelped()
+      }
       return raise()
     }
     guard now >= unboundedUntil, roundFailures >= Self.worthBounding || (rate != nil && isLimiting)
     else { return }
-    let share = Double(roundFailures) / Double(roundAnswers)
-    if let before = shareBefore, roundFailures >= Self.worthBounding, share < Self.bearable,
-      share > before / 2, share < 1.5 * before, 1 - share < 1.25 * (1 - before)
+    let share = Double(sinceLowered.failures) / Double(sinceLowered.answers)
+    if let before = shareBefore, sinceLowered.failures >= Self.worthBounding,
+      failsAsBefore(share, before)
     {
-      // It fails as often as before: then it is not for being sent too much.
+      // Then it is not for being sent too much.
       unboundedUntil = now &+ Self.unhelpfulFor
       return trust()
     }
+    if sinceLowered.failures >= Self.worthBounding {
+      shareBefore = share
+      sinceLowered = (0, 0)
+    }
+    lower(elapsed, now)
+  }
+
+  private mutating func lessHelped() {
+    shareBefore = nil
+    sinceLowered = (0, 0)
+  }
+
+  private func failsAsBefore(_ share: Double, _ before: Double) -> Bool {
+    share < Self.bearable && share * Double(Self.rare) >= 1 && share > before / 2
+      && share < 1.5 * before
+      && 1 - share < 1.25 * (1 - before)
+  }
+
+  private mutating func lower(_ elapsed: UInt64, _ now: UInt64) {
     let taken = Double(roundAnswers - roundFailures) * 1_000_000_000 / Double(elapsed)
     rate = max(Self.floor, taken * Self.caution)
     ceiling = taken > Self.floor ? taken : .infinity
@@ -112,7 +140,6 @@ struct Overload {
     credit = 0
     creditedAt = now
     loweredAt = now
-    shareBefore = share
   }
 
   /// At once up to what the server took before, then carefully, and ever less so.
@@ -129,7 +156,7 @@ struct Overload {
   private mutating func trust() {
     rate = nil
     ceiling = .infinity
-    shareBefore = nil
+    lessHelped()
   }
 
   /// Called now and then.

@@ -90,7 +90,9 @@ extension Route {
     for topic in topics where topic.queue.count > 0 {
       if let opensAt = topic.gate.opensAt, opensAt > loop.now { due = min(due ?? .max, opensAt) }
     }
-    if readyCount > 0, let opensAt = overload.opensAt(loop.now) { due = min(due ?? .max, opensAt) }
+    if sendableCount(at: loop.now) > 0, let opensAt = overload.opensAt(loop.now) {
+      due = min(due ?? .max, opensAt)
+    }
     guard let due else { return }
     let delay = Duration.nanoseconds(Int64(clamping: due > loop.now ? due - loop.now : 0))
     retryTimer = loop.schedule(after: delay) { [weak self] in self?.schedulePump() }

@@ -93,6 +93,12 @@ final class Route {
     isOpen ? topics.reduce(0) { $0 + ($1.isOpen ? $1.queue.count : 0) } : 0
   }
 
+  /// Pushes that wait for a stream or for their turn alone, also of topics of which only a few may
+  /// go now, to ask whether credentials are taken.
+  func sendableCount(at now: UInt64) -> Int {
+    topics.reduce(0) { $0 + ($1.canSend(at: now) ? $1.queue.count : 0) }
+  }
+
   /// Pushes of topics that nothing is known against wait for a connection.
   var hasWaitingPushes: Bool {
     suspects.count > 0 || topics.contains { $0.queue.count > 0 && $0.gate.isOpen }
@@ -147,7 +153,7 @@ final class Route {
     guard connection.isProven(at: round.now) else { return }
     var room = min(connection.capacity, window.limit - connection.inFlight)
     if overload.rate != nil, room > 0 {
-      room = min(room, overload.allowance(ready: readyCount, at: round.now))
+      room = min(room, overload.allowance(ready: sendableCount(at: round.now), at: round.now))
     }
     while room > 0, let topic = nextTopic(round.now),
       let run = topic.upcoming(atMost: min(room, leftOfTurn))
