@@ -104,8 +104,8 @@ let rooms: [Target] = [
   room(
     "LocalStack",
     [
-      "APNsSimulator", "Devices", "EventLoop", "HTTP2", "JSON", "Kafka", "Keyspace", "Record",
-      "Redis", "Telemetry", "Terminal", "Text", "Threads", "TLS", "Transport",
+      "APNsSimulator", "CLinux", "Devices", "EventLoop", "HTTP2", "JSON", "Kafka", "Keyspace",
+      "Record", "Redis", "Telemetry", "Terminal", "Text", "Threads", "TLS", "Transport",
     ]),
   room(
     "Benchmarks",
@@ -119,15 +119,24 @@ let rooms: [Target] = [
       "Deliver", "Expand", "Ingest", "Kafka", "Keyspace", "Model", "Pipeline", "Record", "Redis",
       "Render", "Settings", "Telemetry", "Text", "TLS", "Transport", "YAML",
     ]),
+  room(
+    "VerbSupport",
+    [
+      "Assembly", "CLinux", "Devices", "EventLoop", "LocalStack", "Redis", "Render", "Settings",
+      "Terminal", "Threads",
+    ]),
+  room("Emission", ["Ingest", "Kafka", "Model", "Telemetry", "Terminal", "Threads"]),
+  room(
+    "Preview",
+    ["VerbSupport", "JSON", "Keyspace", "Model", "Redis", "Render", "Telemetry", "Terminal"]),
 ]
 
 let programs: [Target] = [
   program(
     "fanfare",
     [
-      "APNsSimulator", "Assembly", "Benchmarks", "Checks", "CLinux", "Devices", "EventLoop",
-      "Ingest", "JSON", "Kafka", "Keyspace", "LocalStack", "Model", "Pipeline", "Redis", "Render",
-      "Settings", "Telemetry", "Terminal", "Text", "Threads", "Transport",
+      "APNsSimulator", "Assembly", "Benchmarks", "Checks", "VerbSupport", "Devices", "Emission",
+      "LocalStack", "Pipeline", "Preview", "Telemetry", "Terminal",
     ])
 ]
 
@@ -199,6 +208,9 @@ let testTargets: [Target] = [
       "APNsSimulator", "Deliver", "Devices", "Kafka", "Pipeline", "Record", "TestBed",
       "LocalStack", "fanfare",
     ]),
+  tests("VerbSupportTests", ["VerbSupport", "Devices", "LocalStack", "Settings", "Terminal"]),
+  tests("EmissionTests", ["Emission", "Ingest", "Kafka", "LocalStack", "Terminal"]),
+  tests("PreviewTests", ["Emission", "Ingest", "JSON", "Preview", "Terminal"]),
   tests("CommandTests", ["fanfare", "JSON", "Kafka", "LocalStack", "Terminal"]),
   tests("TidyTests", []),
 ]

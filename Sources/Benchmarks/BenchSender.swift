@@ -11,7 +11,19 @@ package enum BenchSender {
   /// The hidden verb that runs it.
   package static let verb = "bench-sender"
 
-  package static func send(
+  /// - Parameter simulatorReady: a file with what the simulator printed when it was ready.
+  package static func run(
+    _ count: Int, simulatorReady file: String
+  ) async throws(LocalStackError) -> JSONOutput {
+    let ready = try JSONReport(Array((ScratchDirectory.read(file) ?? "").utf8), of: file)
+    return try await EventLoop.temporary("bench-sender") {
+      (_: isolated LoopActor, loop: EventLoop) async throws(LocalStackError) -> JSONOutput in
+      let simulator = try SimulatorProcess(ready: ready, readyFile: file, loop: loop)
+      return try await send(count, to: simulator, loop)
+    }
+  }
+
+  private static func send(
     _ count: Int, to simulator: SimulatorProcess, _ loop: EventLoop
   ) async throws(LocalStackError) -> JSONOutput {
     var options = DeliverOptions(wallClock: { WallClock.nowMilliseconds() })

@@ -5,7 +5,8 @@ import Redis
 /// `DeviceRegistry.follow` does, in large pipelines. Confined to the loop of its Redis client.
 ///
 /// It adds to the shards that a streamer has (one, for a streamer who is new). Those whose
-/// followers have outgrown their shards are named at the end: `AudienceSharding` divides them anew.
+/// followers have outgrown their shards are named at the end: `AudienceSharding` divides them once
+/// more.
 package final class AudienceFollows {
   private struct Follow {
     let streamer: String
@@ -17,7 +18,7 @@ package final class AudienceFollows {
   private let plainSet: PlainSetPattern?
   private var gathered: [Follow] = []
   private var streamers: Set<ExactText> = []
-  /// Streamers whose followers do not stand in a plain set.
+  /// Streamers whose followers are not in a plain set.
   private var unhidden: Set<ExactText> = []
   private var script = ScriptCommand(AudienceScripts.follow)
 
@@ -25,7 +26,7 @@ package final class AudienceFollows {
 
   /// Follows that go out together.
   private static let followsPerPage = 2_000
-  /// How often a follow starts anew because its streamer was rewritten meanwhile.
+  /// How often a follow starts again because its streamer was rewritten meanwhile.
   private static let maximumTries = 16
 
   /// - Parameter plainSet: where followers without shards may stand; a follow beside them is

@@ -29,7 +29,7 @@ struct AudienceHeading {
       throw DevicesError(
         .badContent,
         "\(key) must have shards (a power of two up to \(Keyspace.maximumShards)) and generation "
-          + "(a whole number): repair it with HSET, or DEL it and import the followers anew")
+          + "(a whole number): repair it with HSET, or DEL it and import the followers again")
     }
     self.shards = shards
     self.generation = generation

@@ -30,7 +30,7 @@ final class AudienceRewrite {
     self.allowsEmpty = allowsEmpty
   }
 
-  /// How often a rewrite starts anew because the followers were rewritten under its hands.
+  /// How often a rewrite starts again because the followers were rewritten under its hands.
   static let maximumTries = 16
 
   static func conflict(_ streamer: String) -> DevicesError {
@@ -53,7 +53,7 @@ final class AudienceRewrite {
       arguments: [heading.texts[0], heading.texts[1], String(Int32.max)])
     if reserved[0].text == "exhausted" {
       throw DevicesError(
-        .badContent, "\(key) has no generation left: DEL it and import the followers anew")
+        .badContent, "\(key) has no generation left: DEL it and import the followers again")
     }
     guard reserved[0].text == "done", let generation = Int(reserved[1].text ?? "") else {
       return nil

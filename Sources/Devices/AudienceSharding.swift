@@ -53,7 +53,7 @@ package struct AudienceSharding {
     return summary
   }
 
-  /// Whether the streamer's followers stand in shards already.
+  /// Whether the streamer's followers are in shards already.
   package func hasShards(_ streamer: String) async throws(DevicesError) -> Bool {
     try await redis.audienceHeading(of: streamer, keyspace).exists
   }

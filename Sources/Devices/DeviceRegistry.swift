@@ -103,7 +103,7 @@ package final class DeviceRegistry {
 // MARK: - How it is done
 
 extension DeviceRegistry {
-  /// How often a call starts anew because others changed what it had read.
+  /// How often a call starts again because others changed what it had read.
   private static let maximumTries = 16
 
   private func userKeys(_ user: String) -> [String] { keyspace.deviceKeys(user: user) }

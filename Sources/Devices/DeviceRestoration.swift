@@ -10,7 +10,7 @@ package struct DeviceRestoration {
     case restored
     /// Another user has bound the token since: a token belongs to one user. It stays set aside.
     case takenByAnother
-    /// A login took it out, or it was set aside anew, between reading and writing.
+    /// A login took it out, or it was set aside again, between reading and writing.
     case changed
   }
 

@@ -23,7 +23,7 @@ enum DeviceScripts {
 
     """
 
-  /// A user's three keys stand in a row: bindings, bound, quarantined.
+  /// A user's three keys come one after the other: bindings, bound, quarantined.
   private static let bindFunctions = """
     local function wrong_user(key)
       return wrong(KEYS[key], 'set') or wrong(KEYS[key + 1], 'hash') or wrong(KEYS[key + 2], 'hash')

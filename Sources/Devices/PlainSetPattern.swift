@@ -36,7 +36,7 @@ package struct PlainSetPattern: Sendable, Equatable {
   private static func hidden(_ streamer: String, _ key: String) -> DevicesError {
     DevicesError(
       .invalid,
-      "the followers of \(streamer) stand in the plain set \(key), which a follow in shards would "
+      "the followers of \(streamer) are in the plain set \(key), which a follow in shards would "
         + "hide: first run fanfare audience shard --streamer \(streamer) --from-key \(key)")
   }
 }

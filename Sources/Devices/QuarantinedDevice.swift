@@ -9,7 +9,7 @@ package struct QuarantinedDevice: Sendable, Equatable {
   package let reason: String
   /// When it was set aside, ms since 1970; nil where that was not written.
   package let setAsideAt: Int64?
-  /// What Redis holds, as it stands there.
+  /// What Redis holds, unchanged.
   let value: String
 
   /// - Parameters:
@@ -33,34 +33,5 @@ package struct QuarantinedDevice: Sendable, Equatable {
 
   private static func time(_ digits: Substring.UTF8View) -> Int64? {
     digits.allSatisfy(\.isASCIIDigit) ? Int64(String(Substring(digits))) : nil
-  }
-}
-
-/// Which of the devices that were set aside; what is nil admits all.
-package struct QuarantineFilter: Sendable, Equatable {
-  package var user: String?
-  /// Lower-case hex.
-  package var token: String?
-  package var reason: String?
-  package var topic: String?
-  package var environment: APNsEnvironment?
-  /// Set aside at or after this time, ms since 1970. A device without a time is not meant.
-  package var since: Int64?
-  /// Set aside before this time, ms since 1970. A device without a time is not meant.
-  package var before: Int64?
-
-  package init() {}
-
-  package var isEmpty: Bool { self == QuarantineFilter() }
-
-  func admits(_ device: QuarantinedDevice) -> Bool {
-    guard user?.isExactly(device.user) ?? true, token.map({ $0 == device.binding.token }) ?? true,
-      reason.map({ $0 == device.reason }) ?? true,
-      topic.map({ $0 == device.binding.topic }) ?? true,
-      environment.map({ $0 == device.binding.environment }) ?? true
-    else { return false }
-    guard since != nil || before != nil else { return true }
-    guard let time = device.setAsideAt else { return false }
-    return time >= since ?? .min && time < before ?? .max
   }
 }

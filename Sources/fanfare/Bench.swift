@@ -1,4 +1,5 @@
 import Benchmarks
+import VerbSupport
 import LocalStack
 import Terminal
 

@@ -1,9 +1,9 @@
 import Benchmarks
-import EventLoop
+import VerbSupport
 import LocalStack
 import Terminal
 
-/// The sending path alone, as a process of its own whose CPU time is taken from the system.
+/// Hidden: the sending path alone, as a process of its own whose CPU time is taken from the system.
 enum BenchSenderVerb {
   private static let simulator = Option(
     required: "simulator", .path, value: "FILE",
@@ -19,12 +19,7 @@ enum BenchSenderVerb {
       let file = invocation[simulator]
       let pushes = invocation[pushes]
       let result = try await CommandFailure.from { () async throws(LocalStackError) in
-        let ready = try JSONReport(Array((ScratchDirectory.read(file) ?? "").utf8), of: file)
-        return try await EventLoop.temporary("command") {
-          (_: isolated LoopActor, loop: EventLoop) async throws(LocalStackError) -> JSONOutput in
-          let simulator = try SimulatorProcess(ready: ready, readyFile: file, loop: loop)
-          return try await BenchSender.send(pushes, to: simulator, loop)
-        }
+        try await BenchSender.run(pushes, simulatorReady: file)
       }
       invocation.output.line(result.serialized())
       return .ok

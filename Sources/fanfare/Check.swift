@@ -1,4 +1,5 @@
 import Checks
+import VerbSupport
 import Terminal
 
 /// Looks at everything that a worker needs, and says all that is wrong at once.

@@ -1,7 +1,6 @@
 import Assembly
-import CLinux
+import VerbSupport
 import Pipeline
-import Settings
 import Synchronization
 import Telemetry
 import Terminal
@@ -31,7 +30,7 @@ enum WorkerVerb {
 
   private static func run(_ invocation: Invocation) async throws(CommandFailure) -> ExitCode {
     invocation.obeyParent()
-    linux_give_back_large_memory()
+    ProcessOptions.giveBackLargeMemory()
     let signals = StopSignals.catchAll()
     let ready = invocation[readyFile].map { ReadyFile($0) }
     defer { ready?.end() }

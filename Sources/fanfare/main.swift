@@ -1,1 +1,3 @@
+import VerbSupport
+
 CommandRunner.run(fanfareProgram, Array(CommandLine.arguments.dropFirst()))

@@ -130,7 +130,7 @@ import Testing
     let refused = try importing(rows, plain[0], plain[1])
     #expect(refused.code == 1)
     #expect(
-      refused.text.contains("rows.ndjson:1: the followers of s1 stand in the plain set"),
+      refused.text.contains("rows.ndjson:1: the followers of s1 are in the plain set"),
       "\(refused.text)")
     #expect(try redis.cli("EXISTS", "ffd:{f:s1}") == "0")
     #expect(try followers("s2") == 1)

@@ -28,7 +28,7 @@ import Testing
     #expect(lines == expected, "\(said)")
   }
 
-  /// Each member that the reader takes stands in the page's tables.
+  /// Each member that the reader takes is in the page's tables.
   @Test func everyMemberIsExplained() throws {
     let page = try ChildProcess.run(["cat", Self.page])
     let members = [

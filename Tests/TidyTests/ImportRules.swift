@@ -23,6 +23,9 @@ struct ImportRules {
     "Render", "Deliver", "Record", "Telemetry",
   ]
 
+  /// A program holds verbs: options in, rooms wired, exit code out.
+  static let mostRoomsOfAProgram = 12
+
   /// C types leave no binding: each library has one importer. CLinux holds system calls, not a
   /// library, and is no one's.
   static let importersOfC = [
@@ -97,7 +100,7 @@ struct ImportRules {
       if stages.contains(name), !imports.isDisjoint(with: stages) {
         broken.append("\(name) imports another stage")
       }
-      if imports.contains("Settings"), !["Assembly", "Checks", "fanfare"].contains(name) {
+      if imports.contains("Settings"), !["Assembly", "Checks", "VerbSupport"].contains(name) {
         broken.append("\(name) imports Settings: it takes options instead")
       }
       if imports.contains("Pipeline"), name != "Assembly", name != "fanfare" {
@@ -106,6 +109,12 @@ struct ImportRules {
       for (library, importer) in Self.importersOfC
       where imports.contains(library) && name != importer {
         broken.append("only \(importer) may import \(library)")
+      }
+    }
+    for program in manifest.targets where program.kind == "program" {
+      let count = program.dependencies.count
+      if count > Self.mostRoomsOfAProgram {
+        broken.append("\(program.name) imports \(count) rooms: what is no verb belongs in one")
       }
     }
     for pure in ["Text", "Model", "Keyspace", "Telemetry", "Terminal"] {

@@ -85,6 +85,10 @@ import Testing
     (#"room("Devices", ["Pipeline"])"#, "Devices stands above the Pipeline"),
     (#"room("Devices", ["CHiredis"])"#, "only Redis may import CHiredis"),
     (#"room("Model", ["Redis"])"#, "Model is pure"),
+    (
+      #"program("fanfare", ["A", "B", "C", "D", "E", "F", "G", "H", "I", "J", "K", "L", "M"])"#,
+      "fanfare imports 13 rooms: what is no verb belongs in one"
+    ),
   ])
   func findsABrokenDesign(manifest: String, complaint: String) {
     let broken = ImportRules(manifest: Manifest(manifest)).brokenDesign()

@@ -1,0 +1,74 @@
+import JSON
+import Model
+import Render
+import Terminal
+
+/// A preview for people and for scripts.
+package enum PreviewText {
+  package static func text(_ preview: RenderPreview, _ person: RenderedPerson) -> String {
+    var text = TextLayout.padded("locale", to: 18) + preview.locale + "\n"
+    for header in headers(preview.headers) {
+      text += "\(TextLayout.padded(header.name, to: 18))\(TextLayout.printable(header.value))\n"
+    }
+    let limit = preview.headers.pushType.maximumPayloadBytes
+    text += pretty(preview.payload) + "\n"
+    text += "\(preview.byteCount) of \(limit) bytes"
+    text += preview.isShortened ? ", shortened to fit\n" : "\n"
+    if let devices = person.devices { text += words(devices) + "\n" }
+    return text
+  }
+
+  package static func json(_ preview: RenderPreview, _ person: RenderedPerson) -> JSONOutput {
+    var headers = Terminal.JSONObject()
+    for header in Self.headers(preview.headers) { headers[header.name] = .text(header.value) }
+    var object: Terminal.JSONObject = [
+      "locale": .text(preview.locale), "headers": .object(headers),
+      "payload": value(preview.payload) ?? .text(preview.payload),
+      "bytes": .integer(preview.byteCount),
+      "maximum_bytes": .integer(preview.headers.pushType.maximumPayloadBytes),
+      "shortened": .bool(preview.isShortened),
+    ]
+    if let devices = person.devices {
+      var addressed = Terminal.JSONObject()
+      for (name, count) in devices.addressed.sorted(by: { $0.key < $1.key }) {
+        addressed[name] = .integer(count)
+      }
+      object["devices"] = .object(addressed)
+      object["devices_of_other_apps"] = .integer(devices.others)
+      object["devices_skipped"] = .integer(devices.skipped)
+      object["muted"] = .bool(devices.isMuted)
+    }
+    return .object(object)
+  }
+
+  private static func headers(_ headers: PushHeaders) -> [(name: String, value: String)] {
+    var list = [
+      (name: "apns-topic", value: headers.topic),
+      (name: "apns-push-type", value: headers.pushType.rawValue),
+      (name: "apns-priority", value: String(headers.priority)),
+      (name: "apns-expiration", value: String(headers.expiration)),
+    ]
+    if let collapseID = headers.collapseID {
+      list.append((name: "apns-collapse-id", value: collapseID))
+    }
+    return list
+  }
+
+  private static func value(_ payload: String) -> JSONOutput? {
+    (try? JSONValue.parse(Array(payload.utf8))).map { JSONOutput($0) }
+  }
+
+  private static func pretty(_ payload: String) -> String {
+    value(payload)?.serialized(indented: true) ?? TextLayout.printable(payload)
+  }
+
+  static func words(_ devices: RenderedPerson.Devices) -> String {
+    if devices.isMuted { return "muted: nothing would be sent" }
+    let addressed = devices.addressed.sorted { $0.key < $1.key }
+      .map { "\($0.value) in \($0.key)" }.joined(separator: ", ")
+    let others = devices.others > 0 ? "; \(devices.others) of other apps" : ""
+    let skipped = devices.skipped > 0 ? "; \(devices.skipped) passed over: not a binding" : ""
+    return (addressed.isEmpty ? "no device of this app" : "devices: \(addressed)") + others
+      + skipped
+  }
+}

@@ -1,0 +1,81 @@
+import VerbSupport
+import Keyspace
+import Model
+import Redis
+import Terminal
+
+/// For whom a template is rendered: made up on the command line, or read from Redis.
+package struct RenderedPerson: Sendable {
+  package var fields: [String: String] = [:]
+  /// Nil: nobody was read.
+  package var devices: Devices?
+
+  package struct Devices: Sendable {
+    /// Of the event's app, by environment: `production`, `sandbox`.
+    package var addressed: [String: Int] = [:]
+    /// Of other apps: they get nothing of this event.
+    package var others = 0
+    /// Members that the worker passes over, because they are no bindings.
+    package var skipped = 0
+    package var isMuted = false
+  }
+
+  package init() {}
+
+  /// Throws `.usage` for what is no user's id; nothing is read of it.
+  package static func check(user: String) throws(CommandFailure) {
+    guard Keyspace.isIdentifier(user) else {
+      throw CommandFailure(
+        .usage, "--user must be 1…128 bytes of UTF-8 without control characters and braces")
+    }
+  }
+
+  package static func read(
+    _ user: String, fields: [String], app: String, _ redis: RedisClient, _ keyspace: Keyspace
+  ) async throws(CommandFailure) -> RenderedPerson {
+    let replies: RedisReplies
+    do throws(RedisError) {
+      replies = try await redis.execute(
+        RedisPipeline(
+          ["HMGET", keyspace.profile(user: user), "muted"] + fields,
+          ["SMEMBERS", keyspace.bindings(user: user)]))
+    } catch {
+      throw CommandFailure(error)
+    }
+    if let error = replies.firstError {
+      throw CommandFailure(.failed, "\(user) cannot be read: \(error.message)")
+    }
+    return person(replies[0], fields, bindings: replies[1], app: app)
+  }
+
+  private static func person(
+    _ profile: RedisReply, _ names: [String], bindings: RedisReply, app: String
+  ) -> RenderedPerson {
+    var person = RenderedPerson()
+    var devices = Devices()
+    devices.isMuted = profile[0].text == "1"
+    for (index, name) in names.enumerated() { person.fields[name] = profile[index + 1].text }
+    for index in 0..<bindings.count {
+      guard let binding = binding(bindings[index].text ?? "") else {
+        devices.skipped += 1
+        continue
+      }
+      if binding.topic == app {
+        devices.addressed[binding.environment.name, default: 0] += 1
+      } else {
+        devices.others += 1
+      }
+    }
+    person.devices = devices
+    return person
+  }
+
+  /// `apns:<environment>:<topic>:<token>`; nil for what the worker would not send to either.
+  private static func binding(_ member: String) -> Binding? {
+    let parts = member.split(separator: ":", maxSplits: 3, omittingEmptySubsequences: false)
+    guard parts.count == 4, parts[0] == "apns",
+      let environment = APNsEnvironment.allCases.first(where: { $0.name == parts[1] })
+    else { return nil }
+    return Binding(environment: environment, topic: String(parts[2]), token: String(parts[3]))
+  }
+}

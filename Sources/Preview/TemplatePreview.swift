@@ -1,0 +1,39 @@
+import Model
+import Render
+import Telemetry
+import Terminal
+
+/// A template with the event that it is shown for.
+package struct TemplatePreview {
+  private let template: Template
+  private let event: Event
+
+  /// - Parameter event: whatever template it names, it is shown with this one.
+  package init(_ template: Template, _ event: Event) {
+    self.template = template
+    self.event = Event(
+      id: event.id, app: event.app, streamer: event.streamer, stream: event.stream,
+      template: template.name, occurredAt: event.occurredAt, expiresAt: event.expiresAt,
+      fields: event.fields, document: event.document)
+  }
+
+  package func preview(_ person: RenderedPerson) throws(CommandFailure) -> RenderPreview {
+    do {
+      return try RenderStage(templates: [template]).prepare(event)
+        .preview(recipient: person.fields)
+    } catch {
+      throw CommandFailure(.failed, error.description)
+    }
+  }
+
+  /// The document of an event that is made up.
+  package static func sampleEvent() -> [UInt8] {
+    let event: JSONOutput = [
+      "id": "sample", "app": "com.example.live",
+      "streamer": ["id": "s42", "name": "Aiko"],
+      "stream": ["id": "b-991", "title": "Speedrun night", "category": "Games"],
+      "occurred_at": .text(WallClock.rfc3339(WallClock.nowMilliseconds())),
+    ]
+    return Array(event.serialized().utf8)
+  }
+}

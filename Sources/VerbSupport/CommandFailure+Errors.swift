@@ -1,0 +1,54 @@
+import Devices
+import LocalStack
+import Redis
+import Settings
+import Terminal
+
+/// What the rooms throw, as the end of a command.
+extension CommandFailure {
+  package init(_ error: SettingsError) {
+    self.init(.config, error.message, findings: error.problems.map(\.description))
+  }
+
+  /// Runs what fails as local runs do.
+  package static func from<T>(
+    _ body: () async throws(LocalStackError) -> T
+  ) async throws(CommandFailure) -> T {
+    do throws(LocalStackError) {
+      return try await body()
+    } catch {
+      throw CommandFailure(error)
+    }
+  }
+
+  package init(_ error: LocalStackError) {
+    let code: ExitCode =
+      switch error.kind {
+      case .failed: .failed
+      case .unavailable: .unavailable
+      case .configuration: .config
+      case .interrupted: .retryLater
+      }
+    self.init(code, error.message, findings: error.findings)
+  }
+
+  package init(_ error: RedisError) {
+    self.init(Self.code(of: error.code), error.description)
+  }
+
+  package init(_ error: DevicesError) {
+    let code: ExitCode =
+      switch error.code {
+      case .redis(let code): Self.code(of: code)
+      case .conflict: .retryLater
+      case .invalid, .badContent: .failed
+      }
+    self.init(code, error.description)
+  }
+
+  /// Whoever may wait and try again gets `unavailable`; whoever must change a setting, `config`.
+  private static func code(of error: RedisError.Code) -> ExitCode {
+    if error.isForOperator { return .config }
+    return error.isTransient || error == .closed ? .unavailable : .failed
+  }
+}

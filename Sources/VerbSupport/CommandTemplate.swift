@@ -1,0 +1,38 @@
+import Assembly
+import Render
+import Settings
+import Terminal
+
+/// The template that a name or a path means.
+package enum CommandTemplate {
+  package static func find(
+    _ given: String, _ settings: Settings
+  ) throws(CommandFailure) -> Template {
+    do throws(SettingsError) {
+      if given.contains("/") || given.hasSuffix(".yaml") {
+        return try Assembly.template(file: given)
+      }
+      let directory = settings.templates.directory
+      let (sources, problems) = TemplateFile.readWhatCanBe(in: directory)
+      let file = "\(directory)/\(given).yaml"
+      let isKnown =
+        sources.contains { $0.name == given }
+        || problems.contains { $0.place?.hasPrefix(file) ?? false }
+      if isKnown { return try Assembly.template(file: file) }
+      guard !sources.isEmpty else {
+        throw SettingsError(code: .invalidTemplates, problems: problems)
+      }
+      let names = sources.map(\.name)
+      let guess = Suggestion.nearest(to: given, among: names).map { "did you mean \($0)?" }
+      throw SettingsError(
+        code: .invalidTemplates,
+        problems: [
+          SettingsFinding(
+            .problem, place: directory, key: nil, message: "holds no template \(given)",
+            hint: guess ?? "it holds \(names.joined(separator: ", "))")
+        ])
+    } catch {
+      throw CommandFailure(error)
+    }
+  }
+}

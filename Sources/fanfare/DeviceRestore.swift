@@ -1,0 +1,140 @@
+import Assembly
+import VerbSupport
+import Devices
+import Telemetry
+import Terminal
+
+/// `device restore`: gives back what was set aside after Apple's refusals.
+enum DeviceRestore {
+  private enum Environment: String, CaseIterable { case production, sandbox }
+
+  private static let user = Option<String?>("user", .text, value: "ID", help: "Of this user only")
+  private static let token = Option<String?>(
+    "token", .text, value: "HEX", help: "This device only")
+  private static let reason = Option<String?>(
+    "reason", .text, help: "Refused for this reason only, for instance BadDeviceToken")
+  private static let topic = Option<String?>(
+    "topic", .text, value: "BUNDLE", help: "Of this app only")
+  private static let environment = Option<Environment?>(
+    "environment", .choice(), help: "Of this environment only")
+  private static let since = Option<String?>(
+    "since", .text, value: "TIME", help: "Set aside at or after this time")
+  private static let before = Option<String?>(
+    "before", .text, value: "TIME", help: "Set aside before this time")
+  private static let all = Option(flag: "all", help: "Whatever was set aside")
+  private static let apply = Option(flag: "apply", help: "Do it; otherwise it is only told")
+
+  static let verb = Verb(
+    "restore", summary: "Give devices back that were set aside",
+    discussion: """
+      A token that Apple calls a BadDeviceToken or DeviceTokenNotForTopic is taken from its user \
+      and set aside. When the cause was not the token but a wrong environment or bundle id in the \
+      configuration, correct that first, then give the devices back. Without --apply it only says \
+      what it would do. A token that another user has bound since stays set aside.
+
+      TIME is like 2026-11-21T08:00:00Z, or milliseconds since 1970; devices that were set aside \
+      without a note of the time are left out then. Unless --user is given, all keys of the \
+      database are looked at (SCAN), which harms nobody and takes its time.
+      """,
+    options: [user, token, reason, topic, environment, since, before, all, apply],
+    examples: [
+      .init("fanfare device restore --all", "What there is, by reason and app"),
+      .init(
+        "fanfare device restore --reason BadDeviceToken --topic com.example.live --apply",
+        "After the environment of the app's route was corrected"),
+    ], exitCodes: [.ok, .failed, .unavailable, .retryLater, .config]
+  ) { invocation in
+    await invocation.reporting { () async throws(CommandFailure) in try await run(invocation) }
+  }
+
+  private static func run(_ invocation: Invocation) async throws(CommandFailure) -> ExitCode {
+    let filter = try filter(invocation)
+    if invocation[apply], filter.isEmpty, !invocation[all] {
+      throw CommandFailure(.usage, "say which devices, or --all")
+    }
+    let settings = try invocation.loadSettings()
+    let keyspace = Assembly.keyspace(settings)
+    let signals = StopSignals.catchAll()
+    let counts = try await CommandRedis.lend(settings) {
+      (_, redis) async throws(CommandFailure) -> RestorationCounts
+      in
+      var counts = RestorationCounts()
+      var progress = ProgressLine(
+        "looking", total: nil, on: invocation.errors, at: MonotonicClock.nowNanoseconds())
+      defer { progress.finish(at: MonotonicClock.nowNanoseconds()) }
+      do throws(DevicesError) {
+        counts.unreadable = try await DeviceRestoration(redis: redis, keyspace: keyspace)
+          .run(filter, writes: invocation[apply]) { devices in
+            counts.add(devices)
+            progress.update(done: counts.restored, at: MonotonicClock.nowNanoseconds())
+            return !signals.isRaised
+          }
+      } catch {
+        throw CommandFailure(error)
+      }
+      counts.isInterrupted = signals.isRaised
+      return counts
+    }
+    tell(counts, invocation)
+    guard !counts.isInterrupted else {
+      throw CommandFailure(.retryLater, "interrupted: run it again for the rest")
+    }
+    return .ok
+  }
+
+  private static func filter(
+    _ invocation: Invocation
+  ) throws(CommandFailure) -> QuarantineFilter {
+    let given = QuarantineFilter.Given(
+      user: invocation[user], token: invocation[token], reason: invocation[reason],
+      topic: invocation[topic], environment: invocation[environment]?.rawValue,
+      since: invocation[since], before: invocation[before])
+    do {
+      return try QuarantineFilter(given)
+    } catch {
+      throw CommandFailure(.usage, "--\(error.name) must be \(error.rule)")
+    }
+  }
+
+  private static func tell(_ counts: RestorationCounts, _ invocation: Invocation) {
+    let isDone = invocation[apply]
+    guard invocation[DeviceVerb.json] else {
+      var text = Summary()
+      text.add(isDone ? "restored" : "would be restored", counts.restored)
+      for (group, count) in counts.sortedGroups {
+        text.add(
+          "\(group.reason.isEmpty ? "no reason" : group.reason)", count,
+          note: "\(group.topic), \(group.environment)", indent: 1)
+      }
+      if counts.takenByAnother > 0 {
+        text.add("left", counts.takenByAnother, note: "another user has bound the token since")
+      }
+      if counts.changed > 0 {
+        text.add("changed meanwhile", counts.changed, note: "run it again")
+      }
+      if counts.unreadable > 0 {
+        text.add(
+          "unreadable", counts.unreadable, note: "no devices, or keys of another type", mark: .bad)
+      }
+      text.write(to: invocation.output)
+      if !isDone, counts.restored > 0 {
+        invocation.errors.line("nothing was written; --apply does it")
+      }
+      return
+    }
+    let line: Terminal.JSONObject = [
+      "applied": .bool(isDone), "restored": .integer(counts.restored),
+      "taken_by_another": .integer(counts.takenByAnother), "changed": .integer(counts.changed),
+      "unreadable": .integer(counts.unreadable),
+      "groups": .array(
+        counts.sortedGroups.map { group, count in
+          .object([
+            "reason": .text(group.reason), "topic": .text(group.topic),
+            "environment": .text(group.environment), "count": .integer(count),
+          ])
+        }),
+      "interrupted": .bool(counts.isInterrupted),
+    ]
+    invocation.output.line(JSONOutput.object(line).serialized())
+  }
+}

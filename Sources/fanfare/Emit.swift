@@ -1,0 +1,83 @@
+import Assembly
+import VerbSupport
+import Emission
+import Terminal
+
+/// Writes events to Kafka, as a live backend does.
+enum EmitVerb {
+  private static let file = Option<String?>(
+    "file", short: "f", .path, value: "FILE",
+    help: "Events as JSON instead of flags: one, or one a line; - is standard input")
+  private static let timeout = Option(
+    "timeout", .duration(in: .milliseconds(100) ... .seconds(300)), default: .seconds(10),
+    help: "How long Kafka may take")
+  private static let json = Option(flag: "json", help: "Print one JSON object for each event")
+  private static let anyTemplate = Option(
+    flag: "any-template",
+    help: "Do not ask whether templates.directory holds the template: it is with the workers")
+
+  static let verb = Verb(
+    "emit", summary: "Write events to Kafka",
+    discussion: """
+      Each event is validated as the worker validates it; nothing is sent while one of them is \
+      wrong. The record's key is the streamer's id. When Kafka has acknowledged an event, its \
+      topic, partition and offset are printed.
+
+      A template that templates.directory does not hold is a mistake: workers would put the event \
+      aside. On a machine without that directory a template other than go-live needs --any-template.
+      """,
+    options: EventFlags.all + [file, anyTemplate, timeout, json] + ConfigurationOptions.all,
+    examples: [
+      .init(
+        "fanfare emit --streamer s42 --name Aiko --app com.example.live --title 'Speedrun night'",
+        "Tell the followers of s42"),
+      .init(
+        "fanfare emit --streamer s42 --app com.example.live --expires-in 5m --data game=Hades",
+        "With a shorter life and a value for the template's {{data.game}}"),
+      .init("fanfare emit --file events.ndjson --json", "Many, with an answer for scripts"),
+    ], exitCodes: [.ok, .failed, .unavailable, .config]
+  ) { invocation in
+    await invocation.reporting { () async throws(CommandFailure) in try await run(invocation) }
+  }
+
+  private static func run(_ invocation: Invocation) async throws(CommandFailure) -> ExitCode {
+    let settings = try invocation.loadSettings()
+    let reader = EventReader(options: Assembly.ingestOptions(settings))
+    let events: [ReadEvent]
+    if let path = invocation[file] {
+      if let given = EventFlags.firstGiven(invocation) {
+        throw CommandFailure(.usage, "--file and --\(given) do not go together")
+      }
+      events = try reader.read(file: path)
+    } else {
+      events = [try reader.read(flags: try EventFlags.document(invocation))]
+    }
+    if !invocation[anyTemplate] {
+      let directory = settings.templates.directory
+      try KnownTemplates(directory: directory, names: TemplateFile.names(in: directory))
+        .check(events)
+    }
+    let topic = settings.kafka.topics.events
+    let sender = EventSender(
+      Assembly.kafkaOptions(settings), topic: topic, timeout: invocation[timeout])
+    try await sender.send(events) { event, delivery in
+      tell(
+        event, topic, partition: Int(delivery.partition), offset: Int(delivery.offset), invocation)
+    }
+    return .ok
+  }
+
+  private static func tell(
+    _ event: ReadEvent, _ topic: String, partition: Int, offset: Int, _ invocation: Invocation
+  ) {
+    guard invocation[json] else {
+      invocation.output.line("\(event.id) is in \(topic), partition \(partition), offset \(offset)")
+      return
+    }
+    let line: JSONOutput = [
+      "id": .text(event.id), "topic": .text(topic), "partition": .integer(partition),
+      "offset": .integer(offset),
+    ]
+    invocation.output.line(line.serialized())
+  }
+}

@@ -1,0 +1,89 @@
+import Assembly
+import VerbSupport
+import Emission
+import Preview
+import Terminal
+
+/// Shows what a follower would get: for who writes templates, and for who wonders what went out.
+enum RenderVerb {
+  private static let template = Argument(
+    required: "template", .path,
+    help: "A template's name in templates.directory, or the path of its file")
+  private static let event = Option<String?>(
+    "event", .path, value: "FILE", help: "The event, as JSON; a made-up one unless given")
+  private static let user = Option<String?>(
+    "user", .text, value: "ID", help: "A user whose profile and devices are read from Redis")
+  private static let locale = Option<String?>(
+    "locale", .text, value: "TAG", help: "The follower's locale, such as zh-Hant-TW")
+  private static let fields = Option<[NamedValue]>(
+    repeated: "field", .named("NAME=VALUE"), value: "NAME=VALUE",
+    help: "A field of the profile, such as name=Aiko")
+  private static let allLocales = Option(
+    flag: "all-locales", help: "Every variant of the template, one after the other")
+  private static let json = Option(flag: "json", help: "Print one JSON object for each payload")
+
+  static let verb = Verb(
+    "render", summary: "Show what a follower would get",
+    discussion: """
+      Compiles the template, renders it for one person on the way that all pushes go, and shows \
+      headers, payload and its size. --locale and --field win over what Redis says of --user. \
+      Nothing is sent.
+      """,
+    options: [event, user, locale, fields, allLocales, json] + ConfigurationOptions.all,
+    arguments: [template],
+    examples: [
+      .init("fanfare render go-live --locale ja --field name=Aiko", "With a made-up event"),
+      .init("fanfare render Config/templates/go-live.yaml --all-locales", "While it is written"),
+      .init("fanfare render go-live --event event.json --user u1", "What u1 would get"),
+    ], exitCodes: [.ok, .failed, .unavailable, .config]
+  ) { invocation in
+    await invocation.reporting { () async throws(CommandFailure) in try await run(invocation) }
+  }
+
+  private static func run(_ invocation: Invocation) async throws(CommandFailure) -> ExitCode {
+    let settings = try invocation.loadSettings()
+    let template = try CommandTemplate.find(invocation[template], settings)
+    for warning in template.warnings {
+      invocation.errors.line(TextLayout.printable("warning: \(warning)"))
+    }
+    let reader = EventReader(options: Assembly.ingestOptions(settings))
+    let event =
+      if let path = invocation[Self.event] {
+        try reader.read(file: path)[0].event
+      } else {
+        try reader.read(flags: TemplatePreview.sampleEvent()).event
+      }
+    var person = RenderedPerson()
+    if let user = invocation[user] {
+      try RenderedPerson.check(user: user)
+      let (keyspace, fields) = (Assembly.keyspace(settings), template.recipientFields)
+      person = try await CommandRedis.lend(settings) {
+        (_, redis) async throws(CommandFailure) -> RenderedPerson in
+        try await RenderedPerson.read(user, fields: fields, app: event.app, redis, keyspace)
+      }
+    }
+    for field in invocation[fields] { person.fields[field.name] = field.value }
+    if let locale = invocation[locale] { person.fields["locale"] = locale }
+    let preview = TemplatePreview(template, event)
+    let locales: [String?] = invocation[allLocales] ? template.locales : [nil]
+    for (index, locale) in locales.enumerated() {
+      if let locale { person.fields["locale"] = locale }
+      let shown = try preview.preview(person)
+      say(person.fields["locale"], used: shown.locale, invocation)
+      if invocation[json] {
+        invocation.output.line(PreviewText.json(shown, person).serialized())
+      } else {
+        if index > 0 { invocation.output.line() }
+        invocation.output.write(PreviewText.text(shown, person))
+      }
+    }
+    return .ok
+  }
+
+  /// A mistyped locale gets the default's text, as it does in production.
+  private static func say(_ locale: String?, used: String, _ invocation: Invocation) {
+    guard let locale, locale != used else { return }
+    invocation.errors.line(
+      TextLayout.printable("locale \(locale): the template's \(used) is used"))
+  }
+}

@@ -1,0 +1,91 @@
+import APNsSimulator
+import VerbSupport
+import Telemetry
+import Terminal
+
+/// Apple's push service as a process of our own.
+enum SimulatorVerb {
+  static let verb = Verb(
+    "simulator", summary: "Run a stand-in for Apple's push service",
+    discussion: """
+      HTTP/2 over TLS with a certificate of its own making, Apple's checks and answers, and faults \
+      on request. Certificate, authority and provider key are written to the directory; what a \
+      worker needs of them is in the line of JSON that is printed when it is ready: host, \
+      port, ca_file, key_file, key_id, team_id, control_token. Without --public-key the provider \
+      key is made too.
+
+      GET /simulator/ledger tells how often each token was asked for and accepted, \
+      /simulator/pushes?token=HEX the last push to one, /simulator/summary the sums; POST \
+      /simulator/script replaces the script, /simulator/reset forgets all. These need the header \
+      simulator-token, with what control.token in the directory holds. Tokens that begin with \
+      fa4efa4e choose their own answer.
+
+      It runs until SIGTERM or SIGINT and then says on standard error what it has seen.
+      """,
+    options: SimulatorFlags.all + [ProcessOptions.dieWithParent],
+    examples: [
+      .init("fanfare simulator --directory /tmp/apns", "On a free port"),
+      .init(
+        "fanfare simulator --directory /tmp/apns --port 2197 --latency 40ms --mix 503=0.01",
+        "Slow, and out of order now and then"),
+      .init(
+        "fanfare simulator --directory /tmp/apns --answer dead=410 --goaway-after 1000",
+        "Tokens that begin with dead are gone; connections end after 1,000 requests"),
+      .init(
+        "curl -s --cacert /tmp/apns/ca.pem -H \"simulator-token: $(cat /tmp/apns/control.token)\" "
+          + "https://127.0.0.1:2197/simulator/summary",
+        "What came in so far"),
+    ], exitCodes: [.ok, .failed]
+  ) { invocation in
+    await invocation.reporting { () async throws(CommandFailure) in try await run(invocation) }
+  }
+
+  private static func run(
+    _ invocation: Invocation
+  ) async throws(CommandFailure) -> ExitCode {
+    invocation.obeyParent()
+    let options = try SimulatorFlags.options(invocation)
+    let signals = StopSignals.catchAll()
+    let log = Log(LogOptions(format: .automatic()))
+    let simulator = APNsSimulator(options: options) { log.info($0) }
+    let address: APNsSimulatorAddress
+    do {
+      address = try await simulator.start()
+    } catch {
+      throw CommandFailure(error.code == .cannotStart ? .failed : .usage, error.description)
+    }
+    invocation.output.line(ready(address).serialized())
+    if invocation.errors.capabilities.isTerminal {
+      invocation.errors.line(
+        "The simulator is at https://\(address.host):\(address.port); Ctrl-C ends it. For a worker:"
+      )
+      for setting in workerSettings(address) { invocation.errors.line("  --set \(setting)") }
+    }
+    await signals.wait()
+    let summary = await simulator.stop()
+    invocation.errors.line("simulator: \(summary.line)")
+    log.flush()
+    return .ok
+  }
+
+  private static func ready(_ address: APNsSimulatorAddress) -> JSONOutput {
+    [
+      "host": .text(address.host), "port": .integer(address.port),
+      "ca_file": .text(address.authorityFile),
+      "key_file": address.providerKeyFile.map { .text($0) } ?? .null,
+      "key_id": .text(address.keyID), "team_id": .text(address.teamID),
+      "control_token": .text(address.controlToken),
+    ]
+  }
+
+  private static func workerSettings(_ address: APNsSimulatorAddress) -> [String] {
+    var settings: [String] = []
+    for server in ["production", "sandbox"] {
+      settings.append("apns.\(server).host=\(address.host)")
+      settings.append("apns.\(server).port=\(address.port)")
+    }
+    settings.append("apns.ca_file=\(address.authorityFile)")
+    if let file = address.providerKeyFile { settings.append("apns.key_file=\(file)") }
+    return settings + ["apns.key_id=\(address.keyID)", "apns.team_id=\(address.teamID)"]
+  }
+}

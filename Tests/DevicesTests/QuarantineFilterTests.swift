@@ -1,0 +1,49 @@
+import Testing
+
+@testable import Devices
+
+/// What somebody writes to choose devices that were set aside.
+@Suite struct QuarantineFilterTests {
+  @Test func nothingGivenAdmitsAll() throws {
+    #expect(try QuarantineFilter(QuarantineFilter.Given()).isEmpty)
+  }
+
+  @Test func readsEachValue() throws {
+    let filter = try QuarantineFilter(
+      QuarantineFilter.Given(
+        user: "u1", token: "AA11", reason: "BadDeviceToken", topic: "com.example.live",
+        environment: "sandbox", since: "2026-11-21T08:00:00Z", before: "1795248000001"))
+    #expect(filter.user == "u1" && filter.token == "aa11" && filter.reason == "BadDeviceToken")
+    #expect(filter.topic == "com.example.live" && filter.environment == .sandbox)
+    #expect(filter.since == 1_795_248_000_000 && filter.before == 1_795_248_000_001)
+  }
+
+  @Test(arguments: [
+    (QuarantineFilter.Given(user: "a{b}"), "user"),
+    (QuarantineFilter.Given(token: "abc"), "token"),
+    (QuarantineFilter.Given(topic: "a b"), "topic"),
+    (QuarantineFilter.Given(environment: "prod"), "environment"),
+    (QuarantineFilter.Given(since: "yesterday"), "since"),
+    (QuarantineFilter.Given(before: "-1"), "before"),
+  ])
+  func namesWhatIsWrongAndNotItsValue(given: QuarantineFilter.Given, name: String) {
+    let refusal = #expect(throws: QuarantineFilter.Refusal.self) {
+      _ = try QuarantineFilter(given)
+    }
+    #expect(refusal?.name == name)
+    #expect(refusal?.rule.contains("abc") == false)
+  }
+
+  @Test(
+    arguments: [
+      ("com.example", "dead", "u", nil), ("com example", "", "u", "app"),
+      ("com.example", "xyz", "u", "dead-prefix"), ("com.example", "", "a{", "user-prefix"),
+      ("com.example", String(repeating: "a", count: 33), "u", "dead-prefix"),
+      ("com.example", "", String(repeating: "a", count: 65), "user-prefix"),
+    ] as [(String, String, String, String?)])
+  func whatASyntheticAudienceCannotBe(topic: String, dead: String, user: String, name: String?) {
+    #expect(
+      SyntheticAudience.problem(topic: topic, deadTokenPrefix: dead, userPrefix: user)?.name
+        == name)
+  }
+}

@@ -1,0 +1,43 @@
+import Emission
+import Ingest
+import JSON
+import Terminal
+import Testing
+
+@testable import Preview
+
+/// What `render` shows of a template and a person.
+@Suite struct PreviewTests {
+  @Test func theSampleIsAnEventThatWorkersTake() throws {
+    let reader = EventReader(options: IngestOptions())
+    let event = try reader.read(flags: TemplatePreview.sampleEvent())
+    #expect(event.id == "sample" && event.streamer == "s42")
+  }
+
+  @Test(arguments: ["u{1}", "", "a\nb"])
+  func aUserWhoCanHaveNoKeyIsRefused(user: String) {
+    let failure = #expect(throws: CommandFailure.self) { try RenderedPerson.check(user: user) }
+    #expect(failure?.code == .usage)
+  }
+
+  @Test func devicesAreToldInWords() {
+    var devices = RenderedPerson.Devices()
+    #expect(PreviewText.words(devices) == "no device of this app")
+    devices.addressed = ["sandbox": 1, "production": 2]
+    devices.others = 3
+    devices.skipped = 4
+    #expect(
+      PreviewText.words(devices)
+        == "devices: 2 in production, 1 in sandbox; 3 of other apps; 4 passed over: not a binding")
+    devices.isMuted = true
+    #expect(PreviewText.words(devices) == "muted: nothing would be sent")
+  }
+
+  @Test func whatWasParsedIsPrintedInItsOrder() throws {
+    let text = #"{"z":[1,-2,true,null],"a":{"é":"\u0007"},"d":0.5}"#
+    let value = JSONOutput(try JSONValue.parse(Array(text.utf8)))
+    #expect(
+      try JSONValue.parse(Array(value.serialized().utf8)) == JSONValue.parse(Array(text.utf8)))
+    #expect(value.serialized().hasPrefix(#"{"z":[1,-2,true,null],"a""#))
+  }
+}
