@@ -93,6 +93,33 @@ import Testing
     }
   }
 
+  /// `bind.lua` says the limits of `Binding` and of ids again.
+  @Test func theLimitsAreOurs() async throws {
+    let script = try shippedScript("bind.lua")
+    @Sendable func text(_ count: Int) -> String { String(repeating: "a", count: count) }
+    try await RedisFixture().run { redis async throws in
+      func binds(user: Int = 1, token: Int = 2, topic: Int = 1) async throws -> Bool {
+        let reply = try await Self.evaluate(
+          redis, script, [keyspace.tokenOwner(token: text(token))],
+          ["bind", text(user), "production", text(topic)])
+        return reply?.hasPrefix("ERR ") == false
+      }
+      func ours(user: Int = 1, token: Int = 2, topic: Int = 1) -> Bool {
+        Keyspace.isIdentifier(text(user))
+          && Binding(environment: .production, topic: text(topic), token: text(token)) != nil
+      }
+      for token in [1, 2, 3, Binding.maximumTokenDigits, Binding.maximumTokenDigits + 2] {
+        #expect(try await binds(token: token) == ours(token: token), "\(token) digits")
+      }
+      for topic in [1, Binding.maximumTopicBytes, Binding.maximumTopicBytes + 1] {
+        #expect(try await binds(topic: topic) == ours(topic: topic), "a topic of \(topic)")
+      }
+      for user in [1, Keyspace.maximumIdentifierBytes, Keyspace.maximumIdentifierBytes + 1] {
+        #expect(try await binds(user: user) == ours(user: user), "an id of \(user)")
+      }
+    }
+  }
+
   @Test func whatIsWrongIsRefusedAndNothingIsWritten() async throws {
     let follow = try shippedScript("follow.lua")
     let bind = try shippedScript("bind.lua")

@@ -12,6 +12,34 @@ import Testing
     report(Self.documents.flatMap { Self.broken(in: $0, text: Self.tree.text(of: $0)) })
   }
 
+  @Test func everyPathThatIsNamedIsThere() {
+    let named = Self.documents.flatMap { path in
+      Self.paths(in: Self.tree.text(of: path)).map { (path, $0) }
+    }
+    #expect(named.count > 60)
+    report(
+      named.filter { !Self.tree.exists($0.1.text) }.map { path, named in
+        Violation(file: path, line: named.line, rule: "there is no \(named.text)")
+      })
+  }
+
+  /// What a document names as a file or folder of the package.
+  private static func paths(in text: String) -> [(text: String, line: Int)] {
+    text.split(separator: "\n", omittingEmptySubsequences: false).enumerated().flatMap {
+      index, line in
+      line.matches(of: /`((?:Sources|Tests|Config|docs|docker)\/[A-Za-z0-9_.+\/-]+)`/).map {
+        (String($0.1), index + 1)
+      }
+    }
+  }
+
+  @Test func findsPathsThatAreNamed() {
+    let text = "a\n`Sources/A.swift` and `Tests/B/C+D.swift`, `swift build`\n"
+    #expect(Self.paths(in: text).map(\.text) == ["Sources/A.swift", "Tests/B/C+D.swift"])
+    #expect(Self.paths(in: text).map(\.line) == [2, 2])
+    #expect(!Self.tree.exists("Sources/A.swift"))
+  }
+
   /// Links that name no file of the package, or no heading of a document.
   private static func broken(in path: String, text: String) -> [Violation] {
     text.split(separator: "\n", omittingEmptySubsequences: false).enumerated().flatMap {

@@ -60,7 +60,8 @@ package struct KafkaOptions: Sendable, Equatable {
 }
 
 extension KafkaOptions {
-  /// Why each may not be overridden through `properties`.
+  /// Why each may not be overridden through `properties`. Settings refuse them before, in words of
+  /// their own (`KafkaProperties`): a test holds one list against the other.
   static let reserved: [String: String] = [
     "bootstrap.servers": "it has a setting of its own",
     "metadata.broker.list": "bootstrap servers have a setting of their own",
@@ -76,6 +77,7 @@ extension KafkaOptions {
     "topic.auto.offset.reset": "a group without offsets must begin with the oldest event",
     "enable.ssl.certificate.verification": "brokers' certificates are always checked",
     "ssl.engine.location": "no foreign code is loaded into the worker",
+    "ssl.engine.id": "no foreign code is loaded into the worker",
     "ssl.providers": "no foreign code is loaded into the worker",
     "plugin.library.paths": "no foreign code is loaded into the worker",
     "opaque": "it is a pointer of this program's",

@@ -112,7 +112,7 @@ enum KafkaProperties {
     }
   }
 
-  private static let keys: [String: String] = [
+  static let keys: [String: String] = [
     "group.id": "kafka.group", "client.id": "kafka.client_id",
     "bootstrap.servers": "kafka.bootstrap_servers",
     "metadata.broker.list": "kafka.bootstrap_servers",
@@ -123,7 +123,8 @@ enum KafkaProperties {
     "heartbeat.interval.ms": "kafka.heartbeat_interval",
   ]
 
-  private static let owned: [String: String] = [
+  /// Those that `KafkaOptions.reserved` names too: a test holds one list against the other.
+  static let owned: [String: String] = [
     "enable.auto.commit": "an offset is committed only when its segment is settled and recorded",
     "auto.commit.enable": "an offset is committed only when its segment is settled and recorded",
     "enable.auto.offset.store":
@@ -146,5 +147,12 @@ enum KafkaProperties {
     "request.required.acks": "segments and dead letters are written to all in-sync replicas",
     "enable.ssl.certificate.verification": "brokers' certificates are always checked",
     "plugin.library.paths": "no foreign code is loaded into the worker",
+    "opaque": "it is a pointer of this program's",
+    "interceptors": "it is a pointer of this program's",
+    "default_topic_conf": "it is a pointer of this program's",
+    "dr_cb": "it is a pointer of this program's",
+    "dr_msg_cb": "it is a pointer of this program's",
+    "log.queue": "log lines are passed on as they come",
+    "test.mock.num.brokers": "the embedded broker has a command of its own",
   ]
 }

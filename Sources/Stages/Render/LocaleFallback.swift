@@ -1,5 +1,5 @@
-/// Which locales a reader of one understands, best first: where a template's variants are looked for
-/// (`LocaleTable`), and what stands in for a text that a variant lacks.
+/// Which locales a reader of one understands, best first: `LocaleTable` looks for a template's
+/// variants in this order.
 extension LocaleTag {
   /// The script that the region makes certain where the tag names none. Only Chinese is written so
   /// differently from one place to the next that it matters here (CLDR, likely subtags).
