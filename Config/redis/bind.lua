@@ -1,6 +1,6 @@
 -- Binds a device to a user, or takes it from the user, in one step. A token belongs to one user:
 -- who binds it takes it from whoever had it. For one Redis, not for a Redis Cluster: users and
--- tokens stand in other slots.
+-- tokens are in other slots.
 --
 --   EVAL <this file> 1 ffd:{t:<token>} bind <user> <environment> <bundle id> [<ms since 1970>]
 --   EVAL <this file> 1 ffd:{t:<token>} unbind <user> <environment> <bundle id>

@@ -1,10 +1,10 @@
 -- Follows or unfollows a streamer in one step, at any time: also while the followers are being
--- divided into other shards. For one Redis, not for a Redis Cluster: shards stand in other slots.
+-- divided into other shards. For one Redis, not for a Redis Cluster: shards are in other slots.
 --
 --   EVAL <this file> 1 ffd:{f:<streamer>} follow <user>
 --   EVAL <this file> 1 ffd:{f:<streamer>} unfollow <user>
 --
--- Where followers stand in a plain set of yours until they are divided, name it as the second key:
+-- Where followers are in a plain set of yours until they are divided, name it as the second key:
 --
 --   EVAL <this file> 2 ffd:{f:<streamer>} followers:<streamer> follow <user>
 --

@@ -1,7 +1,7 @@
 import LocalStack
 
 /// Holds the tokens that ought to have been reached against what the simulator saw. Who ought to
-/// be reached is computed anew from the audience's seed, so neither Redis nor the worker can talk
+/// be reached is computed again from the audience's seed, so neither Redis nor the worker can talk
 /// a push away.
 package struct DeliveryAudit: Sendable {
   /// What ought to become of a device.

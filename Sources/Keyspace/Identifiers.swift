@@ -5,7 +5,7 @@ extension Keyspace {
   package static let maximumIdentifierBytes = 128
   package static let maximumPrefixBytes = 64
 
-  /// Whether the text may stand in a key as a user, streamer or worker id: 1…128 bytes, no control
+  /// Whether the text may be in a key as a user, streamer or worker id: 1…128 bytes, no control
   /// characters, no `{` or `}` (they would move the hash tag).
   package static func isIdentifier(_ text: String) -> Bool {
     var text = text

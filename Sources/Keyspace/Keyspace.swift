@@ -30,10 +30,10 @@ package struct Keyspace: Sendable, Equatable {
 
 extension Keyspace {
   /// HASH: `shards` (a power of two), `generation`, `followers`; `next` while the followers are
-  /// divided anew, `last` the largest generation handed out.
+  /// divided again, `last` the largest generation handed out.
   package func followers(of streamer: String) -> String { "\(dataPrefix){f:\(streamer)}" }
 
-  /// SET of user ids; `shard(of:shards:)` says in which shard a user stands.
+  /// SET of user ids; `shard(of:shards:)` says in which shard a user is.
   package func followerShard(streamer: String, generation: Int, shard: Int) -> String {
     "\(dataPrefix){f:\(streamer):\(generation):\(shard)}"
   }

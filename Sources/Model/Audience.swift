@@ -1,4 +1,4 @@
-/// Where a streamer's followers stand in Redis.
+/// Where a streamer's followers are in Redis.
 package enum Audience: Sendable, Equatable {
   /// Follower shards that Fanfare writes: `shards` is a power of two.
   case sharded(shards: Int, generation: Int, followers: Int)

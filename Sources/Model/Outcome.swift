@@ -9,7 +9,7 @@ package enum Outcome: Sendable, Equatable {
 
 /// Why a push was rejected: Apple's reasons ("Handling notification responses from APNs"), and what
 /// we say ourselves where Apple was not asked or said something unknown. The raw value is an index,
-/// not a contract; `name` is what stands in Redis and in logs.
+/// not a contract; `name` is what Redis and logs hold.
 package enum RejectionReason: UInt8, Sendable, CaseIterable {
   case badCollapseId, badDeviceToken, badExpirationDate, badMessageId, badPriority, badTopic
   case deviceTokenNotForTopic, duplicateHeaders, idleTimeout, invalidPushType, missingDeviceToken

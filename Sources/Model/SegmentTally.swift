@@ -29,7 +29,7 @@ package final class SegmentTally {
   private var unusable = [0, 0]
   /// Pushes that left without an outcome and are not written down yet.
   package var stragglers: [Straggler] = []
-  /// What stands in the way of pushes that became stragglers, in words for an operator; nil while
+  /// What keeps pushes from being sent that became stragglers, in words for an operator; nil while
   /// nothing does.
   package var obstacle: String?
 

@@ -57,7 +57,7 @@ import Testing
     await #expect(throws: SimulatorError.self) { try await Self.run(link) }
   }
 
-  @Test func aKeyThatOthersCouldReadIsMadeAnew() async throws {
+  @Test func aKeyThatOthersCouldReadIsReplaced() async throws {
     let directory = try makeDirectory()
     defer { removeDirectory(directory) }
     try await Self.run(directory)

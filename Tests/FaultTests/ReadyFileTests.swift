@@ -9,7 +9,7 @@ import Testing
 @Suite("Ready file") struct ReadyFileTests {
   private static func exists(_ path: String) -> Bool { access(path, F_OK) == 0 }
 
-  /// A file that was made anew is another one to the file system.
+  /// A file that was made again is another one to the file system.
   private static func identity(_ path: String) -> [Int]? {
     var status = stat()
     guard stat(path, &status) == 0 else { return nil }

@@ -15,7 +15,7 @@ import Testing
   }
 
   /// The hashes are those of Kafka's own tests of murmur2 (UtilsTest): whatever client writes a
-  /// streamer's events, they stand in one partition and so in order.
+  /// streamer's events, they are in one partition and so in order.
   @Test func placesKeysAsKafkasOwnClientsDo() async throws {
     let broker = try EmbeddedBroker(topics: [("t", 16)])
     let producer = try KafkaProducer(options(broker.bootstrapServers), log: silent)

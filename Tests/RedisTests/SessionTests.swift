@@ -102,7 +102,7 @@ import Testing
     #expect(delay(actions) == .milliseconds(milliseconds))
   }
 
-  @Test func backOffBeginsAnewAfterAConnectionThatHeld() {
+  @Test func backOffBeginsAgainAfterAConnectionThatHeld() {
     for (seconds, milliseconds) in [(0, 400), (1, 100)] as [(UInt64, Int)] {
       var session = session(in: .connecting)
       for _ in 0..<2 {

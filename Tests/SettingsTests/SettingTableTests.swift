@@ -39,7 +39,7 @@ import YAML
     }
   }
 
-  /// `UPDATE_EXAMPLE=1 swift test --filter SettingTableTests` writes the file anew.
+  /// `UPDATE_EXAMPLE=1 swift test --filter SettingTableTests` writes the file again.
   @Test func theCommittedExampleIsWhatTheTableSays() throws {
     let path = repository + "/Config/fanfare.example.yaml"
     let rendered = SettingsExample.render()
@@ -50,7 +50,7 @@ import YAML
     }
     let committed = try BoundedFile.read(path, maximumBytes: 1 << 20).text
     #expect(
-      committed == rendered, "write it anew: UPDATE_EXAMPLE=1 swift test --filter SettingTable")
+      committed == rendered, "write it again: UPDATE_EXAMPLE=1 swift test --filter SettingTable")
     for line in rendered.split(separator: "\n") { #expect(line.count <= 105, "\(line)") }
   }
 

@@ -1,4 +1,4 @@
-/// Where things stand in the package.
+/// Where things are in the package.
 struct LayoutRules {
   /// What a newcomer sees first; names that begin with a dot are not counted.
   static let topLevel: Set<String> = [

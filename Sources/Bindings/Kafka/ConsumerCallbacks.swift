@@ -221,7 +221,7 @@ extension KafkaError {
     let underlying = rd_kafka_fatal_error(client, &buffer, buffer.count)
     self.init(
       code: .fatal,
-      message: "talking to Kafka: this client cannot go on; it must be made anew",
+      message: "talking to Kafka: this client cannot go on; it must be replaced by a new one",
       cause: "\(String(cString: rd_kafka_err2name(underlying))): "
         + String(nulTerminated: buffer))
   }

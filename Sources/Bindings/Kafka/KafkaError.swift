@@ -119,7 +119,7 @@ extension KafkaError.Code {
     case .timedOut: "no answer in time; Kafka is slow or away"
     case .tooLarge: "the record is too large; raise max.message.bytes of the topic"
     case .rebalanced: "the group was rebalanced meanwhile; the work is delivered again"
-    case .fatal: "this client cannot go on; it must be made anew"
+    case .fatal: "this client cannot go on; it must be replaced by a new one"
     case .closed: "the client was closed before it was done"
     case .other: "Kafka reports an error; see the cause"
     }

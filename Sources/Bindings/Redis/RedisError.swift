@@ -88,7 +88,7 @@ extension RedisError {
       }
       self.init(
         .wrongType,
-        "\(read.key) is not a \(read.wanted): RENAME or DEL it, then import the followers anew")
+        "\(read.key) is not a \(read.wanted): RENAME or DEL it, then import the followers again")
     case (_, .wait), (_, .alert):
       let what = read?.key ?? "us"
       self.init(.notServed, "Redis does not serve \(what) now", cause: reply.message)

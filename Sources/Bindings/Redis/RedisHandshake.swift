@@ -22,7 +22,7 @@ struct RedisHandshake: Sendable {
     self.commands = commands
   }
 
-  /// The first answer that stands in the way, as the error that waiting pipelines would get; nil
+  /// The first answer that is a refusal, as the error that waiting pipelines would get; nil
   /// when the connection is ready. The server's own words are left out: of an AUTH that it does not
   /// know, Redis repeats the arguments.
   static func verdict(_ answers: [(step: Step, error: RedisErrorReply?)]) -> RedisError? {

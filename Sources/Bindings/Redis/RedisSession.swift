@@ -46,7 +46,7 @@ struct RedisSession: ~Copyable {
   private var failedAttempts = 0
   private var readySince: UInt64 = 0
 
-  /// `name` stands in reports: the endpoint.
+  /// `name` is for reports: the endpoint.
   init(_ options: RedisOptions) {
     name = "Redis \(options.endpoint)"
     connectTimeout = options.connectTimeout
@@ -88,7 +88,7 @@ struct RedisSession: ~Copyable {
   }
 
   private mutating func lose(_ error: RedisError, _ now: UInt64, _ random: Double) -> [Action] {
-    // A connection that held for a while was good: begin anew. One that breaks at once was not.
+    // A connection that held for a while was good: begin again. One that breaks at once was not.
     let wasStable = state == .ready && now &- readySince >= maximum.nanoseconds
     if wasStable { failedAttempts = 0 }
     let wasReady = state == .ready

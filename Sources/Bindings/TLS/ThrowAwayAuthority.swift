@@ -56,7 +56,7 @@ package struct ThrowAwayAuthority: Sendable {
     return files
   }
 
-  /// Makes the file anew: what was there before, a symbolic link or a file that others may read,
+  /// Makes a new file: what was there before, a symbolic link or a file that others may read,
   /// is taken away and not written through.
   package static func write(_ text: String, to path: String, mode: UInt32) throws(TLSError) {
     unlink(path)

@@ -72,7 +72,7 @@ package final class Listener {
       $0.withMemoryRebound(to: sockaddr.self, capacity: 1) { getsockname(descriptor, $0, &length) }
     }
     guard named == 0 else { return nil }
-    // The port stands at the same place, big-endian, in IPv4 and IPv6 addresses.
+    // The port is at the same place, big-endian, in IPv4 and IPv6 addresses.
     return withUnsafeBytes(of: &storage) { Int($0[2]) << 8 | Int($0[3]) }
   }
 

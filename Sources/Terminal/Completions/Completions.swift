@@ -34,7 +34,7 @@ extension Verb {
   private static let shell = Argument(
     required: "shell", ValueParser<Shell>.choice(), help: "The shell to write the script for")
 
-  /// `completions bash|zsh|fish`, ready to stand in a program's verbs.
+  /// `completions bash|zsh|fish`, ready for a program's verbs.
   package static func completions(program: String) -> Verb {
     Verb(
       "completions", summary: "Print a completion script for bash, zsh or fish",

@@ -15,7 +15,7 @@ package struct ArgumentDeclaration: Sendable {
   }
 }
 
-/// What can stand in a verb's list of arguments: an `Argument` of any type.
+/// What can be in a verb's list of arguments: an `Argument` of any type.
 package protocol DeclaredArgument: Sendable {
   var declaration: ArgumentDeclaration { get }
 }
