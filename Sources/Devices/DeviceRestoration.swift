@@ -28,7 +28,7 @@ package struct DeviceRestoration {
   /// Looks at all that was set aside and restores what `filter` admits; without `writes` it only
   /// tells. A call may be repeated. `told` gets every device admitted, page by page, and whether to
   /// go on is its answer.
-  /// - Returns: entries that are no device of ours, or stand beside keys of another type.
+  /// - Returns: entries that are no device of ours, or beside keys of another type.
   @discardableResult
   package func run(
     _ filter: QuarantineFilter, writes: Bool,

@@ -14,7 +14,7 @@ package struct QuarantinedDevice: Sendable, Equatable {
 
   /// - Parameters:
   ///   - member: `apns:<environment>:<topic>:<token>`.
-  ///   - value: the reason, alone or with the time behind it, whatever stands between the two.
+  ///   - value: the reason, alone or with the time behind it, whatever is between the two.
   init?(user: String, member: String, value: String) {
     let parts = member.split(separator: ":", maxSplits: 3, omittingEmptySubsequences: false)
     guard parts.count == 4, parts[0] == "apns",

@@ -47,7 +47,7 @@ enum SimulatorFlags {
     repeated: "answer", .text, value: "PREFIX=STATUS",
     help: "What tokens that begin with these hex digits get: a status, silence, reset or drop")
   private static let script = Option<String?>(
-    "script", .path, value: "FILE", help: "Rules and faults as JSON; flags stand above it")
+    "script", .path, value: "FILE", help: "Rules and faults as JSON; flags win over it")
   private static let goAwayAfter = Option<Int?>(
     "goaway-after", .integer(in: 1 ... .max), help: "GOAWAY after so many requests of a connection")
   private static let goAwayBehind = Option<Int?>(

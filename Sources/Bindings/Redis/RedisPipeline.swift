@@ -38,7 +38,7 @@ package final class RedisPipeline {
     note(CommandFormat.withFormatted(arguments) { add($0) })
   }
 
-  /// The hot path: `changing` stands between the prefix and suffix of the template's key.
+  /// The hot path: `changing` comes between the prefix and suffix of the template's key.
   @inline(__always)
   package func append(_ template: RedisCommandTemplate, _ changing: UnsafeRawBufferPointer) {
     let keyBytes = template.fixedKeyBytes + changing.count
