@@ -13,6 +13,7 @@ package final class ES256Key: @unchecked Sendable {
 
   /// The content of a `.p8` file as Apple hands it out: PEM, PKCS#8, curve P-256.
   package convenience init(pem: String) throws(TLSError) {
+    OpenSSLStart.once()
     ERR_clear_error()
     guard pem.contains("PRIVATE KEY-----") else {
       throw TLSError(
@@ -40,6 +41,7 @@ package final class ES256Key: @unchecked Sendable {
   }
 
   package static func generate() throws(TLSError) -> ES256Key {
+    OpenSSLStart.once()
     ERR_clear_error()
     guard let key = ossl_generate_p256() else {
       throw TLSError(.internalFailure, "no key could be made")
@@ -91,6 +93,7 @@ package final class ES256PublicKey: @unchecked Sendable {
   private let handle: OpaquePointer
 
   package init(pem: String) throws(TLSError) {
+    OpenSSLStart.once()
     ERR_clear_error()
     guard let key = withPEM(pem, { PEM_read_bio_PUBKEY($0, nil, refusePassphrase, nil) }) else {
       throw TLSError(.badKey, "the public key cannot be read")

@@ -13,6 +13,7 @@ package final class TLSClientContext: @unchecked Sendable {
   /// `caFile`: PEM with the authorities to trust instead of the system's.
   /// `alpn`: protocols offered; when not empty, the server must choose one of them.
   package init(caFile: String?, alpn: [String]) throws(TLSError) {
+    OpenSSLStart.once()
     ERR_clear_error()
     guard let handle = SSL_CTX_new(TLS_client_method()) else {
       throw TLSError(.internalFailure, "OpenSSL gave no client context")
@@ -49,6 +50,7 @@ package final class TLSServerContext: @unchecked Sendable {
   fileprivate let wire: UnsafeBufferPointer<UInt8>
 
   package init(certificateFile: String, keyFile: String, alpn: [String]) throws(TLSError) {
+    OpenSSLStart.once()
     ERR_clear_error()
     guard let handle = SSL_CTX_new(TLS_server_method()) else {
       throw TLSError(.internalFailure, "OpenSSL gave no server context")
