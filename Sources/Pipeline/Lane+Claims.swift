@@ -1,4 +1,5 @@
 import EventLoop
+import Expand
 import Ingest
 import Kafka
 import Model
@@ -11,18 +12,34 @@ extension Lane {
   /// For the last words of a stopping lane: a claim that is not released ends by itself.
   private static let releaseTimeout: Duration = .seconds(1)
 
-  func nextClaim(_ segment: Segment) -> Claim {
+  /// Begins to read the segment's followers: they come with the answer to the question whether the
+  /// segment is ours, and are thrown away when it is not.
+  func bid(on segment: Segment, audience: Audience? = nil) -> SegmentBid {
     lastRun += 1
-    return Claim(
+    let claim = Claim(
       segment: segment, owner: "\(options.workerID)/\(options.instance)/\(index).\(lastRun)")
+    let followers = expand.followers(of: segment, audience: audience)
+    return SegmentBid(
+      claim: claim, followers: followers, reading: Task { await readAhead(followers) })
   }
 
-  func ask(_ claim: Claim, from message: KafkaMessage) async throws -> ClaimResult {
-    try await persistent("Redis knows the segment") {
-      var result = try await record.claim(claim, lifetime: options.claimLifetime)
+  private func readAhead(_ followers: FollowerSource) async { await followers.readAhead() }
+
+  func ask(_ bid: SegmentBid, from message: KafkaMessage) async throws -> SegmentBid.Answer {
+    let claim = bid.claim
+    var known = bid.answer
+    return try await persistent("Redis knows the segment") {
+      let asked = known?.asked ?? loop.now
+      var result: ClaimResult
+      if let known {
+        result = known.result
+      } else {
+        result = try await record.claim(claim, lifetime: options.claimLifetime)
+      }
+      known = nil
       if result == .unplanned, isAdoptable(message) { result = try await adopt(claim) }
       if case .yours(let time) = result { try checkClock(claim.segment.event, redisTime: time) }
-      return result
+      return SegmentBid.Answer(result: result, asked: asked)
     }
   }
 

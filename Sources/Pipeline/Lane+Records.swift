@@ -40,7 +40,7 @@ extension Lane {
         return try await fanOut(event, from: message, vacate)
       }
       try await bury(message, error)
-    case .segment(let segment): return try await resume(segment, from: message, vacate)
+    case .segment(let segment): return try await take(segment, from: message, vacate)
     case .malformed(let error): try await bury(message, error)
     }
     return .done
@@ -72,11 +72,18 @@ extension Lane {
     var audience = try await persistent("Redis has the audience") {
       try await expand.audience(of: event.streamer)
     }
-    let opening = try await persistent("Redis opens the fan-out") {
-      try await record.open(
+    // The only segment is claimed by the script that opens the event.
+    let only = audience.segmentCount == 1 ? audience.segments(of: event).first : nil
+    var bid = only.map { self.bid(on: $0, audience: audience) }
+    var asked = loop.now
+    let (opening, claimed) = try await persistent("Redis opens the fan-out") {
+      asked = loop.now
+      return try await record.open(
         event: event, audience: audience, source: message.place,
-        replayed: DeadLetter.source(of: message), now: now)
+        replayed: DeadLetter.source(of: message), claim: bid?.claim,
+        lifetime: options.claimLifetime, now: now)
     }
+    bid?.answer = claimed.map { SegmentBid.Answer(result: $0, asked: asked) }
     var published = 0
     switch opening {
     case .duplicate:
@@ -99,7 +106,12 @@ extension Lane {
       say("fan-out started", event, audience)
     }
     let segments = audience.segments(of: event)
-    if segments.count == 1 { return try await process(segments[0], from: message, vacate: vacate) }
+    if segments.count == 1 {
+      // Without an answer it was planned as another segment than we thought.
+      let known = bid.flatMap { $0.answer == nil ? nil : $0 }
+      return try await process(
+        known ?? self.bid(on: segments[0]), from: message, vacate: vacate)
+    }
     try await plan(segments, of: event, published: published)
     return .done
   }
@@ -130,8 +142,8 @@ extension Lane {
     }
   }
 
-  /// A segment that may have been done before, by us or another.
-  private func resume(
+  /// A segment of a large event, or stragglers.
+  private func take(
     _ segment: Segment, from message: KafkaMessage, _ vacate: @escaping () -> Void
   ) async throws -> Receipt {
     if render.template(named: segment.event.template) == nil {
@@ -145,7 +157,7 @@ extension Lane {
       try await bury(message, IngestError(.unknownTemplate, reason))
       return .done
     }
-    return try await process(segment, from: message, vacate: vacate)
+    return try await process(bid(on: segment), from: message, vacate: vacate)
   }
 
   private func expire(_ event: Event, from message: KafkaMessage) async throws -> Expiry {

@@ -19,26 +19,24 @@ extension Lane {
   ///
   /// - Parameter vacate: called when all pushes of the segment were tried, before it ends.
   func process(
-    _ segment: Segment, from message: KafkaMessage, vacate: @escaping () -> Void
+    _ bid: SegmentBid, from message: KafkaMessage, vacate: @escaping () -> Void
   ) async throws -> Receipt {
-    let claim = nextClaim(segment)
-    let asked = loop.now
-    let result = try await ask(claim, from: message)
-    switch result {
+    let claim = bid.claim
+    let answer = try await ask(bid, from: message)
+    let run = SegmentRun(claim: claim, loop: loop, vacate: vacate)
+    switch answer.result {
     case .settled, .orphaned: return .done
-    case .unplanned: return try await putOffUnplanned(segment, message, vacate)
+    case .unplanned: return try await putOffUnplanned(claim.segment, message, vacate)
     case .claimed(let milliseconds):
       return .again(after: min(.milliseconds(milliseconds), options.claimLifetime / 10))
-    case .yours: break
+    case .yours(let redisTime): run.isLate = claim.segment.event.isExpired(at: redisTime)
     }
-    let run = SegmentRun(claim: claim, loop: loop, vacate: vacate)
-    if case .yours(let redisTime) = result { run.isLate = segment.event.isExpired(at: redisTime) }
-    run.holds(since: asked, for: options.claimLifetime)
+    run.holds(since: answer.asked, for: options.claimLifetime)
     let identity = ObjectIdentifier(run)
     runs[identity] = run
     defer { runs[identity] = nil }
     do {
-      try await send(run)
+      try await send(run, to: bid)
       try await linger(run)
       try await settle(run)
     } catch {
@@ -54,11 +52,12 @@ extension Lane {
   }
 
   /// Hands all pushes of the segment to Deliver, page by page.
-  private func send(_ run: SegmentRun) async throws {
+  private func send(_ run: SegmentRun, to bid: SegmentBid) async throws {
     let segment = run.segment
     let event = try preparedEvent(segment.event)
+    await bid.reading.value
     let reader = expand.reader(
-      for: segment, fields: event.fieldNames, topic: event.event.app,
+      of: bid.followers, fields: event.fieldNames, topic: event.event.app,
       now: options.deliver.wallClock)
     var listed = 0
     while let page = try await nextPage(reader, of: event.event) {

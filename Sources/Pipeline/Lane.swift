@@ -104,10 +104,13 @@ package actor Lane {
   /// Connects to Redis and APNs; both wait for the other side as long as it takes.
   package func start() {
     redis.start()
+    Task { await prepareScripts() }
     deliver.start()
     renewClaims()
     leaveSlowPlaces()
   }
+
+  private func prepareScripts() async { await record.prepare() }
 
   /// Gives up on what is in flight: calls of `run` return `.notDone`. The claims are released, so
   /// that another worker need not wait for their end.

@@ -111,8 +111,9 @@ import Testing
       try await redis.place(Self.users, shards: 1)
       try await redis.equip(Self.users)
       let clock = Clock()
-      let reader = ExpandStage(redis: redis, keyspace: keyspace).reader(
-        for: shard(0, of: 1), fields: [], topic: app, now: { clock.now })
+      let stage = ExpandStage(redis: redis, keyspace: keyspace)
+      let reader = stage.reader(
+        of: stage.followers(of: shard(0, of: 1)), fields: [], topic: app, now: { clock.now })
       // `event()` expires at 1.
       fixture.server.freeze()
       let before = await failure { _ = try await reader.next() }

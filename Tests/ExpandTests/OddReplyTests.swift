@@ -30,8 +30,9 @@ import Testing
   ) async throws {
     try await withFakeRedis(answer) { redis async throws in
       let segment = isPlain ? plain("followers:s1") : shard(0, of: 1)
-      let reader = ExpandStage(redis: redis, keyspace: keyspace).reader(
-        for: segment, fields: ["locale", "name"], topic: app)
+      let stage = ExpandStage(redis: redis, keyspace: keyspace)
+      let reader = stage.reader(
+        of: stage.followers(of: segment), fields: ["locale", "name"], topic: app)
       var pages = 0
       let error = await failure { while try await reader.next() != nil { pages += 1 } }
       #expect(error != nil && error?.isTransient == false, "\(pages) pages")
@@ -98,8 +99,9 @@ import Testing
         ? "*2\r\n$1\r\n7\r\n" + Self.twoUsers : "-ERR nobody knows\r\n"
     }
     try await withFakeRedis(answer) { redis async throws in
-      let reader = ExpandStage(redis: redis, keyspace: keyspace).reader(
-        for: plain("followers:s1"), fields: [], topic: app)
+      let stage = ExpandStage(redis: redis, keyspace: keyspace)
+      let reader = stage.reader(
+        of: stage.followers(of: plain("followers:s1")), fields: [], topic: app)
       #expect(try await reader.next()?.followers == 2)
       for _ in 0..<2 {
         let error = await failure { _ = try await reader.next() }
@@ -125,8 +127,9 @@ import Testing
       return isShard && !key.contains("{f:s1}") ? Self.twoUsers : nil
     }
     try await withFakeRedis(answer) { redis async throws in
-      let reader = ExpandStage(redis: redis, keyspace: keyspace).reader(
-        for: shard(0, of: 1), fields: ["name"], topic: app)
+      let stage = ExpandStage(redis: redis, keyspace: keyspace)
+      let reader = stage.reader(
+        of: stage.followers(of: shard(0, of: 1)), fields: ["name"], topic: app)
       let error = await failure { while try await reader.next() != nil {} }
       #expect(error?.code == .redis(.notPermitted) && error?.isTransient == true)
       #expect(error?.message.contains("\(command) \(key)") == true)

@@ -102,7 +102,7 @@ extension RedisClient {
     between: (Reading) async throws -> Void = { _ in }
   ) async throws -> (reading: Reading, restarts: Int) {
     let stage = ExpandStage(redis: self, keyspace: keyspace, options: options)
-    let reader = stage.reader(for: segment, fields: fields, topic: app)
+    let reader = stage.reader(of: stage.followers(of: segment), fields: fields, topic: app)
     var reading = Reading()
     defer { #expect(reader.takeSkippedUsers().isEmpty) }
     var failures = 0

@@ -45,6 +45,46 @@ import Testing
     }
   }
 
+  /// One call opens the event and claims its only segment, as two would.
+  @Test func theOnlySegmentIsClaimedWithIt() async throws {
+    try await RedisFixture().run { redis async throws in
+      let record = RecordStage(redis: redis, keyspace: keyspace)
+      let segment = segments("e1", 1)[0]
+      func open(
+        _ owner: String, _ audience: Audience = sharded(1)
+      ) async throws -> (opening: Opening, claim: ClaimResult?) {
+        try await record.open(
+          event: event("e1"), audience: audience, source: "t/0/1",
+          claim: Claim(segment: audience.segments(of: event("e1"))[0], owner: owner),
+          lifetime: .seconds(60), now: noon)
+      }
+      guard case (.new, .yours(let time)?) = try await open("a") else {
+        Issue.record("a new event's segment was refused")
+        return
+      }
+      #expect(time > 1_700_000_000_000)
+      let held = try await redis.table(keyspace.claims(id: "e1"))
+      #expect(held.count == 1 && held[segment.id]?.hasPrefix("a ") == true)
+      // The reply was lost.
+      guard case (.resumed, .yours?) = try await open("a") else {
+        Issue.record("its own claim was refused")
+        return
+      }
+      guard case (.resumed, .claimed(let rest)?) = try await open("b") else {
+        Issue.record("two runs have it")
+        return
+      }
+      #expect(rest > 50_000 && rest <= 60_000)
+      // Its followers were divided meanwhile: its segments are those of the plan.
+      let other = try await open("c", sharded(1, generation: 9))
+      #expect(other.opening == .resumed(plan: sharded(1), published: 0) && other.claim == nil)
+      #expect(try await redis.table(keyspace.claims(id: "e1")).count == 1)
+      _ = try await record.settle(segment, tally(accepted: 1), now: noon)
+      let done = try await open("a")
+      #expect(done.opening == .finished && done.claim == nil)
+    }
+  }
+
   @Test func aRecordThatReplaysTheFirstOneGoesOn() async throws {
     try await RedisFixture().run { redis async throws in
       let record = RecordStage(redis: redis, keyspace: keyspace)

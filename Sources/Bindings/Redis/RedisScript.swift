@@ -22,12 +22,25 @@ extension RedisClient {
     return try await execute(RedisPipeline(["EVAL", script.source] + parameters))
   }
 
+  /// Asks for the digests of scripts before they are needed: their first use then takes one round
+  /// trip and not two. What Redis does not tell now is asked for then.
+  package func prepare(_ scripts: [RedisScript]) async {
+    let pipeline = RedisPipeline()
+    for script in scripts { pipeline.append("SCRIPT", "LOAD", script.source) }
+    guard let replies = try? await execute(pipeline) else { return }
+    for (index, script) in scripts.enumerated() { note(replies[index], script) }
+  }
+
   /// Nil when Redis does not tell it, for instance to a user without SCRIPT LOAD.
   private func digest(of script: RedisScript) async throws(RedisError) -> String? {
     if let known = scriptDigests[script.source] { return known }
     let replies = try await execute(RedisPipeline(["SCRIPT", "LOAD", script.source]))
-    guard let digest = replies[0].text, digest.utf8.count == 40 else { return nil }
+    note(replies[0], script)
+    return scriptDigests[script.source]
+  }
+
+  private func note(_ reply: RedisReply, _ script: RedisScript) {
+    guard let digest = reply.text, digest.utf8.count == 40 else { return }
     scriptDigests[script.source] = digest
-    return digest
   }
 }

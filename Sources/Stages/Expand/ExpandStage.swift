@@ -48,20 +48,27 @@ package final class ExpandStage {
     }
   }
 
+  /// The followers of a segment, for a reader. `audience`: what was found out of the streamer, if
+  /// anything. Nothing is sent before `readAhead` or a reader's first `next()`.
+  package func followers(of segment: Segment, audience: Audience? = nil) -> FollowerSource {
+    var followers: Int?
+    if case .sharded(let shards, _, let count) = audience, shards == 1 { followers = count }
+    return FollowerSource(
+      redis: redis, keyspace: keyspace, segment: segment, followers: followers, options: options)
+  }
+
   /// Reads the recipients of a segment. `fields` are the profile fields that templates need, `app`
-  /// the app whose bindings are addressed. Nothing is sent before the first `next()`.
+  /// the app whose bindings are addressed.
   ///
   /// With `now` (ms since 1970) reading is given up when the event has expired and Redis is still
   /// too slow, or its replies still too large, to read its followers.
   package func reader(
-    for segment: Segment, fields: [String], topic app: String, now: (() -> Int64)? = nil
+    of followers: FollowerSource, fields: [String], topic app: String, now: (() -> Int64)? = nil
   ) -> SegmentReader {
-    SegmentReader(
-      redis: redis, keyspace: keyspace, options: options,
-      source: FollowerSource(
-        redis: redis, keyspace: keyspace, segment: segment, options: options),
-      fields: fields, app: app,
-      isExpired: { now.map { segment.event.isExpired(at: $0()) } ?? false })
+    let event = followers.segment.event
+    return SegmentReader(
+      redis: redis, keyspace: keyspace, options: options, source: followers, fields: fields,
+      app: app, isExpired: { now.map { event.isExpired(at: $0()) } ?? false })
   }
 
   private func plainKey(of streamer: String) -> String? {

@@ -8,8 +8,6 @@ struct FollowerBatch {
   var users: [ByteSlice]
   /// Members that cannot be user ids.
   var skipped = 0
-
-  static var empty: FollowerBatch { FollowerBatch(bytes: ByteArena(capacity: 0), users: []) }
 }
 
 /// Where the user ids of a segment come from. Each call of `nextBatch` that throws can be
@@ -18,7 +16,7 @@ struct FollowerBatch {
 /// When the followers are resharded while a segment waits, its shard is gone. Shards are powers of
 /// two and a user's shard is a remainder, so the same users can be told in the new generation, and
 /// are read there: nobody is lost. Who has come before is passed over when reading begins anew.
-final class FollowerSource {
+package final class FollowerSource {
   private enum Reading {
     /// The size of the key is not known yet.
     case unknown
@@ -34,7 +32,7 @@ final class FollowerSource {
 
   private let redis: RedisClient
   private let keyspace: Keyspace
-  private let segment: Segment
+  let segment: Segment
   private let options: ExpandOptions
   private var keys: [String]
   private var position = 0
@@ -48,8 +46,14 @@ final class FollowerSource {
   /// How often reading began anew, because Redis was restarted under a scan or the followers were
   /// resharded.
   private(set) var restarts = 0
+  /// What `readAhead` has read.
+  private var ahead: FollowerBatch?
 
-  init(redis: RedisClient, keyspace: Keyspace, segment: Segment, options: ExpandOptions) {
+  /// - Parameter followers: of the streamer, as the heading says; nil when it was not read.
+  init(
+    redis: RedisClient, keyspace: Keyspace, segment: Segment, followers: Int?,
+    options: ExpandOptions
+  ) {
     self.redis = redis
     self.keyspace = keyspace
     self.segment = segment
@@ -58,7 +62,9 @@ final class FollowerSource {
     switch segment.slice {
     case .shard(let index, let generation):
       self.generation = generation
-      reading = .unknown
+      // The heading may be wrong: a reply that is too large or too slow is read in pieces instead.
+      let isSmall = followers.map { 1...options.maximumShardMembers ~= $0 } ?? false
+      reading = isSmall ? .whole : .unknown
       keys = [
         keyspace.followerShard(
           streamer: segment.event.streamer, generation: generation, shard: index)
@@ -72,23 +78,41 @@ final class FollowerSource {
     }
   }
 
+  /// Asks Redis what reading begins with, while the caller asks for the right to do so: one round
+  /// trip less. Not to be called again, nor while `nextBatch` runs. What fails is asked for again
+  /// by `nextBatch`; what nobody reads then is thrown away.
+  package func readAhead() async {
+    do throws(ExpandError) {
+      switch reading {
+      case .unknown: try await askForSize(keys[position])
+      case .whole, .scan: ahead = try await nextBatch()
+      case .listed, .scanned: break
+      }
+    } catch {
+      ahead = nil
+    }
+  }
+
   /// The next ids, perhaps none; nil when all are read.
   func nextBatch() async throws(ExpandError) -> FollowerBatch? {
-    guard position < keys.count else { return nil }
-    let key = keys[position]
-    switch reading {
-    case .unknown:
-      reading = try await isLarge(key) ? .scan(cursor: "0", run: nil) : .whole
-      return .empty
-    case .whole: return try await readWhole(key)
-    case .scan(let cursor, let run): return try await scan(key, cursor, run)
-    case .listed(let list):
-      advance()
-      return Self.batch(list)
-    case .scanned:
-      if try await !follow() { advance() }
-      return .empty
+    if let batch = ahead {
+      ahead = nil
+      return batch
     }
+    while position < keys.count {
+      let key = keys[position]
+      switch reading {
+      case .unknown: try await askForSize(key)
+      case .whole: if let batch = try await readWhole(key) { return batch }
+      case .scan(let cursor, let run):
+        if let batch = try await scan(key, cursor, run) { return batch }
+      case .listed(let list):
+        advance()
+        return Self.batch(list)
+      case .scanned: if try await !follow() { advance() }
+      }
+    }
+    return nil
   }
 
   /// Each user once, however many of the pushes are theirs.
@@ -102,7 +126,7 @@ final class FollowerSource {
     return batch
   }
 
-  private func isLarge(_ key: String) async throws(ExpandError) -> Bool {
+  private func askForSize(_ key: String) async throws(ExpandError) {
     let replies = try await redis.replies(
       to: RedisPipeline(["SCARD", key]), maximumBytes: options.maximumPageBytes)
     if let error = replies[0].error {
@@ -111,10 +135,12 @@ final class FollowerSource {
     guard let count = replies[0].integer else {
       throw ExpandError.unexpected(replies[0], to: "SCARD", key: key)
     }
-    return count > Int64(options.maximumShardMembers)
+    let isLarge = count > Int64(options.maximumShardMembers)
+    reading = isLarge ? .scan(cursor: "0", run: nil) : .whole
   }
 
-  private func readWhole(_ key: String) async throws(ExpandError) -> FollowerBatch {
+  /// Nil when it must be read in another way.
+  private func readWhole(_ key: String) async throws(ExpandError) -> FollowerBatch? {
     let replies: RedisReplies
     do {
       replies = try await redis.execute(
@@ -124,7 +150,7 @@ final class FollowerSource {
       guard error.code == .replyTooLarge || error.code == .timeout else { throw ExpandError(error) }
       reading = .scan(cursor: "0", run: nil)
       if error.code == .timeout { throw ExpandError(error) }
-      return .empty
+      return nil
     }
     let members = try replies[0].array(from: "SMEMBERS", key: key, wanted: "set")
     let batch = try batch(members, from: "SMEMBERS", key)
@@ -133,9 +159,10 @@ final class FollowerSource {
     return batch
   }
 
+  /// Nil when it must be asked again.
   private func scan(
     _ key: String, _ cursor: String, _ run: String?
-  ) async throws(ExpandError) -> FollowerBatch {
+  ) async throws(ExpandError) -> FollowerBatch? {
     let replies: RedisReplies
     do {
       replies = try await redis.execute(
@@ -143,7 +170,7 @@ final class FollowerSource {
         maximumReplyBytes: options.maximumPageBytes)
     } catch {
       try askForLess(error, key)
-      return .empty
+      return nil
     }
     let scanned = try replies[0].array(from: "SSCAN", key: key, wanted: "set")
     // Where INFO is forbidden there is no telling; the operator's documentation says so.
@@ -151,7 +178,7 @@ final class FollowerSource {
     if cursor != "0", run != answering {
       restarts += 1
       reading = .scan(cursor: "0", run: nil)
-      return .empty
+      return nil
     }
     guard scanned.count == 2, let next = scanned[0].text else {
       throw ExpandError.unexpected(scanned, to: "SSCAN", key: key)

@@ -7,7 +7,7 @@ import Redis
 enum ClaimScripts {
   private static let farthestEnd = Claim.longestLifetime + .seconds(10)
 
-  static let claim = RedisScript(RecordScripts.permissions + clock + claimBody)
+  static let claim = RedisScript(RecordScripts.permissions + clock + rules + claimBody)
   static let renew = RedisScript(clock + renewBody)
   static let release = RedisScript(releaseBody)
   static let drop = RedisScript(dropBody)
@@ -28,34 +28,45 @@ enum ClaimScripts {
 
     """
 
+  /// Who may work on a segment, behind the clock: `claim` answers {what it is, now, when another's
+  /// claim ends}. `lifetime` in ms, `keep` what the key lives in seconds, `parent` the segment that
+  /// the stragglers left or nothing.
+  static let rules = """
+    local function may_not_claim(settled, claims, stragglers)
+      return forbidden({{'SISMEMBER', settled, 'm'}, {'SISMEMBER', stragglers, 'm'},
+        {'HGET', claims, 'f'}, {'HSET', claims, 'f', 'v'}, {'HDEL', claims, 'f'},
+        {'EXPIRE', claims, '1'}})
+    end
+
+    local function claim(settled, claims, stragglers, segment, owner, lifetime, keep, parent)
+      if redis.call('SISMEMBER', settled, segment) == 1 then
+        return {'settled', whole(now), '0'}
+      end
+      if parent ~= '' and redis.call('SISMEMBER', stragglers, segment) == 0 then
+        if redis.call('SISMEMBER', settled, parent) == 1
+            or redis.call('HGET', claims, segment) == 'dropped' then
+          return {'orphaned', whole(now), '0'}
+        end
+        return {'unplanned', whole(now), '0'}
+      end
+      local held = redis.call('HGET', claims, segment)
+      if held then
+        local other, ends = read(held)
+        if other ~= owner and ends > now then return {'claimed', whole(now), whole(ends)} end
+      end
+      redis.call('HSET', claims, segment, owner .. ' ' .. whole(now + tonumber(lifetime)))
+      redis.call('EXPIRE', claims, keep)
+      return {'yours', whole(now), '0'}
+    end
+
+    """
+
   /// KEYS: settled segments, claims, planned segments of stragglers. ARGV: segment, owner, ms that
   /// a claim lives, seconds that the key lives, the segment that the stragglers left or nothing.
-  /// Answers {what it is, now, when another's claim ends}.
   private static let claimBody = """
-    local settled, claims, stragglers = KEYS[1], KEYS[2], KEYS[3]
-    local segment, owner, parent = ARGV[1], ARGV[2], ARGV[5]
-    local problem = forbidden({{'SISMEMBER', settled, 'm'}, {'SISMEMBER', stragglers, 'm'},
-      {'HGET', claims, 'f'}, {'HSET', claims, 'f', 'v'}, {'HDEL', claims, 'f'},
-      {'EXPIRE', claims, '1'}})
+    local problem = may_not_claim(KEYS[1], KEYS[2], KEYS[3])
     if problem then return problem end
-    if redis.call('SISMEMBER', settled, segment) == 1 then
-      return {'settled', whole(now), '0'}
-    end
-    if parent ~= '' and redis.call('SISMEMBER', stragglers, segment) == 0 then
-      if redis.call('SISMEMBER', settled, parent) == 1
-          or redis.call('HGET', claims, segment) == 'dropped' then
-        return {'orphaned', whole(now), '0'}
-      end
-      return {'unplanned', whole(now), '0'}
-    end
-    local held = redis.call('HGET', claims, segment)
-    if held then
-      local other, ends = read(held)
-      if other ~= owner and ends > now then return {'claimed', whole(now), whole(ends)} end
-    end
-    redis.call('HSET', claims, segment, owner .. ' ' .. whole(now + tonumber(ARGV[3])))
-    redis.call('EXPIRE', claims, ARGV[4])
-    return {'yours', whole(now), '0'}
+    return claim(KEYS[1], KEYS[2], KEYS[3], ARGV[1], ARGV[2], ARGV[3], ARGV[4], ARGV[5])
     """
 
   /// KEYS: settled segments, claims. ARGV: ms that a claim lives, seconds that the key lives, then

@@ -7,7 +7,6 @@ import Redis
 /// On Redis Cluster these scripts cross slots (an event, the statistics, users); that needs them
 /// cut along the hash tags, which is why prunes are their own function.
 enum RecordScripts {
-  static let open = RedisScript(permissions + prelude + DeadLetterScripts.conclusion + openBody)
   static let expire = RedisScript(permissions + prelude + expireBody)
   static let settle = RedisScript(
     permissions + prelude + DeadLetterScripts.conclusion + pruneFunction + settleBody)
@@ -116,46 +115,6 @@ enum RecordScripts {
       or wrong(dead, 'set')
     if problem then return problem end
 
-    """
-
-  /// ARGV 9…12: source, segments, plan, the source that this record replays or nothing. Answers
-  /// {what it is, the plan it was opened with, its segments, how many of them were published,
-  /// outcomes of the fan-out when it is done already}.
-  private static let openBody = """
-    local source, segments, plan, replayed = ARGV[9], ARGV[10], ARGV[11], ARGV[12]
-    local known = redis.call('HMGET', event, 'state', 'source', 'plan', 'segments')
-    if not known[1] and redis.call('EXISTS', event) == 0 then
-      create('running')
-      redis.call('HSET', event, 'source', source, 'plan', plan, 'segments', segments)
-      count('events', 1)
-      if segments == '0' then finish('done') end
-      keep()
-      if segments == '0' then return {'empty', plan, segments, '0', outcomes()} end
-      return {'new', plan, segments, '0'}
-    end
-    if replayed ~= '' and known[2] == replayed then
-      redis.call('HSET', event, 'source', source)
-      known[2] = source
-    end
-    if known[2] and known[2] ~= source then
-      count('events_duplicate', 1)
-      keep()
-      return {'duplicate', '', '', '0'}
-    end
-    if known[1] == 'done' or known[1] == 'expired' then return {'finished', '', '', '0'} end
-    if redis.call('SREM', dead, 'event') == 1 then
-      note_lost()
-      reopen()
-    elseif known[1] == 'incomplete' then
-      return {'finished', '', '', '0'}
-    end
-    if not known[1] then create('running') end
-    redis.call('HSETNX', event, 'source', source)
-    redis.call('HSETNX', event, 'plan', plan)
-    redis.call('HSETNX', event, 'segments', segments)
-    keep()
-    known = redis.call('HMGET', event, 'plan', 'segments', 'published')
-    return {'resumed', known[1], known[2], known[3] or '0'}
     """
 
   /// ARGV 9, 10: source, when the event expires in ms since 1970. Redis' clock is asked too: a

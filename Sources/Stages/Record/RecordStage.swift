@@ -19,32 +19,9 @@ package final class RecordStage {
     unusableTokens = UnusableTokenJudge(options)
   }
 
-  /// Opens the fan-out of an event, or says why not. `source` is the record's
-  /// `topic/partition/offset`: the same source again is a redelivery, another one a duplicate.
-  /// `now` is in ms since 1970. `replayed`: the source of the record that this one repeats, when it
-  /// comes back from the dead letters; it then goes on where that one ended.
-  package func open(
-    event: Event, audience: Audience, source: String, replayed: String? = nil, now: Int64
-  ) async throws(RecordError) -> Opening {
-    let reply = try await run(
-      RecordScripts.open, event, now: now,
-      arguments: [
-        source, String(audience.segmentCount), Plan.text(audience), replayed ?? "",
-      ])
-    switch reply[0].text {
-    case "new": return .new
-    case "empty": return .empty(Self.outcomes(reply[4]))
-    case "duplicate": return .duplicate
-    case "finished": return .finished
-    case "resumed":
-      guard let plan = Plan.audience(reply[1].text ?? "", segments: reply[2].text ?? "") else {
-        throw .badContent(
-          "\(keyspace.event(id: event.id)) has no usable plan (fields plan and segments): "
-            + "DEL it to fan the event out anew")
-      }
-      return .resumed(plan: plan, published: max(Int(reply[3].text ?? "") ?? 0, 0))
-    default: throw .unexpected(reply.kind, from: "the script that opens an event")
-    }
+  /// Brings the scripts that every event needs to Redis before the first one comes.
+  package func prepare() async {
+    await redis.prepare([OpenScript.open, ClaimScripts.claim, RecordScripts.settle])
   }
 
   /// Settles an event that was stale when it was read. Safe to repeat; the rules for duplicates

@@ -1,0 +1,20 @@
+import Expand
+import Record
+
+/// A segment that a lane asks for: the claim that it wants, and the followers that it begins to
+/// read meanwhile. Confined to its lane.
+struct SegmentBid {
+  /// What a claim came to.
+  struct Answer {
+    let result: ClaimResult
+    /// Monotonic nanoseconds when the claim was asked for; it began no sooner.
+    let asked: UInt64
+  }
+
+  let claim: Claim
+  let followers: FollowerSource
+  /// Ends when `followers` may be read.
+  let reading: Task<Void, Never>
+  /// Of the script that opened the event; nil when the claim is still to be asked for.
+  var answer: Answer?
+}

@@ -1,0 +1,115 @@
+import Model
+import Redis
+
+/// The Lua that opens a fan-out and, when that is one segment, claims it in the same breath.
+enum OpenScript {
+  static let open = RedisScript(
+    RecordScripts.permissions + RecordScripts.prelude + DeadLetterScripts.conclusion
+      + ClaimScripts.clock + ClaimScripts.rules + body)
+
+  /// ARGV 9…12: source, segments, plan, the source that this record replays or nothing. 13…15: the
+  /// only segment, who claims it and for how many ms; nothing for an event of several segments.
+  /// Answers {what it is, the plan it was opened with, its segments, how many of them were
+  /// published, outcomes of a fan-out that is done already or else what the claim came to, empty
+  /// when it was not asked for}.
+  private static let body = """
+    local source, segments, plan, replayed = ARGV[9], ARGV[10], ARGV[11], ARGV[12]
+    local segment = ARGV[13]
+    if segment ~= '' then
+      local problem = may_not_claim(settled, claims, stragglers)
+      if problem then return problem end
+    end
+    -- Under another plan the segment is another one. What is opened stays so if this fails.
+    local function claimed(known_plan, known_segments)
+      if segment == '' or known_plan ~= plan or known_segments ~= segments then return {} end
+      return claim(settled, claims, stragglers, segment, ARGV[14], ARGV[15], ARGV[5], '')
+    end
+    local known = redis.call('HMGET', event, 'state', 'source', 'plan', 'segments')
+    if not known[1] and redis.call('EXISTS', event) == 0 then
+      create('running')
+      redis.call('HSET', event, 'source', source, 'plan', plan, 'segments', segments)
+      count('events', 1)
+      if segments == '0' then finish('done') end
+      keep()
+      if segments == '0' then return {'empty', plan, segments, '0', outcomes()} end
+      return {'new', plan, segments, '0', claimed(plan, segments)}
+    end
+    if replayed ~= '' and known[2] == replayed then
+      redis.call('HSET', event, 'source', source)
+      known[2] = source
+    end
+    if known[2] and known[2] ~= source then
+      count('events_duplicate', 1)
+      keep()
+      return {'duplicate', '', '', '0'}
+    end
+    if known[1] == 'done' or known[1] == 'expired' then return {'finished', '', '', '0'} end
+    if redis.call('SREM', dead, 'event') == 1 then
+      note_lost()
+      reopen()
+    elseif known[1] == 'incomplete' then
+      return {'finished', '', '', '0'}
+    end
+    if not known[1] then create('running') end
+    redis.call('HSETNX', event, 'source', source)
+    redis.call('HSETNX', event, 'plan', plan)
+    redis.call('HSETNX', event, 'segments', segments)
+    keep()
+    known = redis.call('HMGET', event, 'plan', 'segments', 'published')
+    return {'resumed', known[1], known[2], known[3] or '0', claimed(known[1], known[2])}
+    """
+}
+
+extension RecordStage {
+  /// Opens the fan-out of an event, or says why not. `source` is the record's
+  /// `topic/partition/offset`: the same source again is a redelivery, another one a duplicate.
+  /// `now` is in ms since 1970. `replayed`: the source of the record that this one repeats, when it
+  /// comes back from the dead letters; it then goes on where that one ended.
+  ///
+  /// - Parameters:
+  ///   - claim: on the audience's only segment, as `claim` asks for it; the same owner may ask
+  ///     again.
+  ///   - lifetime: how long the claim holds without being renewed.
+  /// - Returns: with it what the claim came to; nil when it was not asked for, or the event was
+  ///   opened before with another plan, in which its segment is another one.
+  package func open(
+    event: Event, audience: Audience, source: String, replayed: String? = nil,
+    claim: Claim?, lifetime: Duration, now: Int64
+  ) async throws(RecordError) -> (opening: Opening, claim: ClaimResult?) {
+    let reply = try await run(
+      OpenScript.open, event, now: now,
+      arguments: [
+        source, String(audience.segmentCount), Plan.text(audience), replayed ?? "",
+        claim?.segment.id ?? "", claim?.owner ?? "", Self.milliseconds(lifetime),
+      ])
+    switch reply[0].text {
+    case "new": return (.new, try Self.claimed(reply[4]))
+    case "empty": return (.empty(Self.outcomes(reply[4])), nil)
+    case "duplicate": return (.duplicate, nil)
+    case "finished": return (.finished, nil)
+    case "resumed":
+      guard let plan = Plan.audience(reply[1].text ?? "", segments: reply[2].text ?? "") else {
+        throw .badContent(
+          "\(keyspace.event(id: event.id)) has no usable plan (fields plan and segments): "
+            + "DEL it to fan the event out again")
+      }
+      let published = max(Int(reply[3].text ?? "") ?? 0, 0)
+      return (.resumed(plan: plan, published: published), try Self.claimed(reply[4]))
+    default: throw .unexpected(reply.kind, from: "the script that opens an event")
+    }
+  }
+
+  /// Opens the fan-out of an event of any number of segments without a claim.
+  package func open(
+    event: Event, audience: Audience, source: String, replayed: String? = nil, now: Int64
+  ) async throws(RecordError) -> Opening {
+    try await open(
+      event: event, audience: audience, source: source, replayed: replayed, claim: nil,
+      lifetime: .zero, now: now
+    ).opening
+  }
+
+  private static func claimed(_ reply: RedisReply) throws(RecordError) -> ClaimResult? {
+    reply.count == 0 ? nil : try result(reply)
+  }
+}
