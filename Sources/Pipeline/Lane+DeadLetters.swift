@@ -26,7 +26,7 @@ extension Lane {
   /// Tries until the dead letters take what they would not take at first, or the worker stops.
   package func bury(_ burial: Burial) async -> Receipt {
     do {
-      try await patience.persist(
+      try await retry.run(
         "Kafka takes dead letters", isTransient: { (_: KafkaError) in true },
         call: { () async throws(KafkaError) in try await write(burial.letter) })
       try await buried(burial)

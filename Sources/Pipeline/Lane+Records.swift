@@ -21,7 +21,7 @@ extension Lane {
   ) async -> Receipt {
     do {
       return try await kind == .straggler ? straggle(message, vacate) : work(message, vacate)
-    } catch is Patience.Stopped {
+    } catch is RetryUntilStopped.Stopped {
       return .notDone
     } catch let burial as Burial {
       return .stuck(burial)
@@ -176,7 +176,7 @@ extension Lane {
   func publish(
     _ topic: String, _ key: [UInt8]?, _ value: [UInt8]?, _ headers: [KafkaHeader]
   ) async throws {
-    _ = try await patience.persist(
+    _ = try await retry.run(
       "Kafka takes records for \(topic)",
       isTransient: { (error: KafkaError) in error.code != .tooLarge },
       call: { () async throws(KafkaError) in
@@ -185,7 +185,7 @@ extension Lane {
   }
 
   func persistent<T>(_ what: String, _ call: () async throws -> T) async throws -> T {
-    try await patience.persist(
+    try await retry.run(
       what, isTransient: { ($0 as? any TransientError)?.isTransient ?? false }, call: call)
   }
 

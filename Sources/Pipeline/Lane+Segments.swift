@@ -112,15 +112,15 @@ extension Lane {
   private func linger(_ run: SegmentRun) async throws {
     _ = await run.progress.reached(.nothingUnsent)
     try check(run)
-    var patience = Self.lingerStep
+    var limit = Self.lingerStep
     if mayLinger(run) {
       // Until it is recorded: while nobody takes records, no more are begun.
       run.isLingering = true
       run.leavePlace()
       // What waits for a closed route waits elsewhere, and leaves room to what comes back soon.
-      if !deliver.waitsForClosedRoute(run.tally) { patience = options.straggleAfter }
+      if !deliver.waitsForClosedRoute(run.tally) { limit = options.straggleAfter }
     }
-    var isSettled = await run.progress.reached(.allSettled, within: patience)
+    var isSettled = await run.progress.reached(.allSettled, within: limit)
     while !isSettled {
       try check(run)
       if left(until: run.segment.event.expiresAt) > shortestStraggle(run) {
@@ -150,7 +150,7 @@ extension Lane {
   }
 
   private func check(_ run: SegmentRun) throws {
-    guard !isStopping, !run.isLost else { throw Patience.Stopped() }
+    guard !isStopping, !run.isLost else { throw RetryUntilStopped.Stopped() }
   }
 
   private func nextPage(

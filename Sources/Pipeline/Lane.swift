@@ -57,7 +57,7 @@ package actor Lane {
   private var prepared: [PreparedEvent] = []
   var runs: [ObjectIdentifier: SegmentRun] = [:]
   var lastRun = 0
-  let waits: StoppableWaits
+  let timers: CancellableTimers
   let board = WaitBoard()
   /// Records in the dead letters that the statistics do not know of yet, by the code of the reason.
   var uncounted: [String: Int] = [:]
@@ -76,7 +76,7 @@ package actor Lane {
   var hasBeaten = false
   var nextNamesakeLine: UInt64 = 0
   let index: Int
-  var isStopping: Bool { waits.isStopped }
+  var isStopping: Bool { timers.isStopped }
 
   package nonisolated var unownedExecutor: UnownedSerialExecutor {
     loop.asUnownedSerialExecutor()
@@ -91,7 +91,7 @@ package actor Lane {
     self.counters = counters
     let loop = EventLoop(name: "lane-\(index)")
     self.loop = loop
-    waits = StoppableWaits(loop: loop)
+    timers = CancellableTimers(loop: loop)
     let log = options.log
     redis = RedisClient(options: options.redis, loop: loop) { log.notice($0) }
     ingest = IngestStage(options: options.ingest)
@@ -115,7 +115,7 @@ package actor Lane {
   /// Gives up on what is in flight: calls of `run` return `.notDone`. The claims are released, so
   /// that another worker need not wait for their end.
   package func stop() async {
-    waits.stop()
+    timers.stop()
     for run in runs.values { run.progress.abandon() }
     deliver.stop()
     await releaseClaims()
@@ -134,7 +134,7 @@ package actor Lane {
       obstacles: deliver.obstacles.map { "\($0)" })
   }
 
-  var patience: Patience { Patience(waits: waits, log: options.log, board: board) }
+  var retry: RetryUntilStopped { RetryUntilStopped(timers: timers, log: options.log, board: board) }
 
   func preparedEvent(_ event: Event) throws(RenderError) -> PreparedEvent {
     if let index = prepared.lastIndex(where: { $0.event.id == event.id && $0.event == event }) {

@@ -36,7 +36,7 @@ package struct PipelineOptions: Sendable {
   /// A claim on a segment ends after this without being renewed, and with a crashed worker.
   package var claimLifetime: Duration = .seconds(10)
   /// Stragglers whose segment was not settled so long after they were due are sent without it: a
-  /// worker that died is replaced, and its segment claimed anew, within this.
+  /// worker that died is replaced, and its segment claimed again, within this.
   package var adoptAfter: Duration { kafka.sessionTimeout + claimLifetime * 3 }
   /// How long a rebalance is kept waiting for what was begun.
   package var revokeTimeout: Duration = .seconds(5)
@@ -63,7 +63,7 @@ package struct PipelineOptions: Sendable {
   package var whenReady: @Sendable () -> Void = {}
   /// Called when that has come to an end: the worker drains, or has no partition any more.
   package var whenUnready: @Sendable () -> Void = {}
-  /// Called once, with the reason, when the worker can do nothing more and must be started anew.
+  /// Called once, with the reason, when the worker can do nothing more and must be restarted.
   package var whenFailed: @Sendable (String) -> Void = { _ in }
 
   package init(

@@ -40,7 +40,7 @@ struct RunningRecords {
   }
 
   /// Whether the record is being worked on; its offset then belongs to that run. A record of a
-  /// topic that was made anew is another one at the same offset.
+  /// topic that was deleted and created again is another one at the same offset.
   mutating func join(_ message: KafkaMessage, number: Int) -> Bool {
     guard let identifier = byPlace[Self.place(message)], let run = runs[identifier],
       run.message.key == message.key, run.message.value == message.value,

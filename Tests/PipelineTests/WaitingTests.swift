@@ -13,12 +13,12 @@ import Testing
     let loop = EventLoop(name: "test")
     defer { loop.stop() }
     let elapsed = await LoopActor(loop).run { _ in
-      let waits = StoppableWaits(loop: loop)
+      let timers = CancellableTimers(loop: loop)
       let began = loop.now
-      await waits.wait(.milliseconds(2))
-      loop.schedule(after: .milliseconds(5)) { waits.stop() }
-      await waits.wait(.seconds(60))
-      await waits.wait(.seconds(60))
+      await timers.wait(.milliseconds(2))
+      loop.schedule(after: .milliseconds(5)) { timers.stop() }
+      await timers.wait(.seconds(60))
+      await timers.wait(.seconds(60))
       return loop.now - began
     }
     #expect(elapsed >= 7_000_000 && elapsed < 10_000_000_000)
@@ -28,29 +28,30 @@ import Testing
     let loop = EventLoop(name: "test")
     defer { loop.stop() }
     let calls = try await LoopActor(loop).run { _ in
-      let waits = StoppableWaits(loop: loop)
-      var patience = Patience(waits: waits, log: Log(LogOptions(level: .error), sink: MemorySink()))
-      patience.initial = .milliseconds(1)
+      let timers = CancellableTimers(loop: loop)
+      var retry = RetryUntilStopped(
+        timers: timers, log: Log(LogOptions(level: .error), sink: MemorySink()))
+      retry.initial = .milliseconds(1)
       var calls = 0
-      try await patience.persist(
+      try await retry.run(
         "up", isTransient: { (_: Down) in true },
         call: { () throws(Down) in
           calls += 1
           if calls < 4 { throw Down() }
         })
-      patience.initial = .seconds(60)
-      loop.schedule(after: .milliseconds(5)) { waits.stop() }
+      retry.initial = .seconds(60)
+      loop.schedule(after: .milliseconds(5)) { timers.stop() }
       do {
-        try await patience.persist(
+        try await retry.run(
           "up", isTransient: { (_: Down) in true },
           call: { () throws(Down) in
             calls += 1
             throw Down()
           })
         Issue.record("did not stop")
-      } catch { #expect(error is Patience.Stopped) }
+      } catch { #expect(error is RetryUntilStopped.Stopped) }
       do {
-        try await patience.persist(
+        try await retry.run(
           "up", isTransient: { (_: Down) in false }, call: { () throws(Down) in throw Down() })
         Issue.record("repeated what is final")
       } catch { #expect(error is Down) }

@@ -1,8 +1,8 @@
 import EventLoop
 
-/// Waits of a lane that end early when it stops, so that nobody is left waiting on a loop that runs
-/// no more. Confined to its lane.
-final class StoppableWaits {
+/// Timers of a lane or the pump that end early when it stops: nobody is left waiting on a loop that
+/// runs no more. Confined to its loop.
+final class CancellableTimers {
   private struct Wait {
     let continuation: CheckedContinuation<Void, Never>
     let timer: LoopTimer
@@ -15,7 +15,7 @@ final class StoppableWaits {
 
   init(loop: EventLoop) { self.loop = loop }
 
-  /// Returns after `duration`, or when the lane stops, or at once when it has stopped.
+  /// Returns after `duration`, or when `stop` is called, or at once when it has stopped.
   func wait(_ duration: Duration) async {
     guard !isStopped else { return }
     lastNumber += 1

@@ -6,7 +6,7 @@ import Transport
 @testable import Pipeline
 
 /// What an operator reads of the connections to Apple.
-@Suite struct DeliverNoticeTests {
+@Suite struct DeliverLogMessageTests {
   @Test func aPauseIsWrittenAsTheConfigurationWritesIt() {
     let sink = MemorySink()
     let log = Log(LogOptions(level: .debug, format: .json), sink: sink)

@@ -1,22 +1,6 @@
-import Kafka
 import Model
 import Record
 import Telemetry
-
-extension Log {
-  /// A line of librdkafka's.
-  func kafka(_ line: KafkaLogLine) {
-    let level: LogLevel =
-      switch line.level {
-      case .error: .error
-      case .warning: .warning
-      case .notice: .notice
-      case .info: .info
-      case .debug: .debug
-      }
-    log(level, "librdkafka: \(line.message)", ["facility": .text(line.facility)])
-  }
-}
 
 extension WorkerCounters {
   /// Adds what became of a settled segment.

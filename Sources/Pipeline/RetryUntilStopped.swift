@@ -3,18 +3,18 @@ import Telemetry
 /// Waits out a dependency that is down: repeats a call until it works, the worker stops, or the
 /// error is one that waiting does not mend. Says so in the log, where repetitions are limited, and
 /// on the lane's board.
-struct Patience {
+struct RetryUntilStopped {
   /// Thrown when the worker stops while waiting; the record stays uncommitted and another takes it.
   struct Stopped: Error {}
 
-  let waits: StoppableWaits
+  let timers: CancellableTimers
   let log: Log
   var board = WaitBoard()
   var initial: Duration = .milliseconds(100)
   var maximum: Duration = .seconds(5)
 
   /// - Parameter isTransient: whether the error may go away by itself.
-  func persist<T, E: Error>(
+  func run<T, E: Error>(
     _ what: String, isTransient: (E) -> Bool, call: () async throws(E) -> T
   ) async throws -> T {
     var delay = initial
@@ -25,10 +25,10 @@ struct Patience {
         return try await call()
       } catch {
         guard isTransient(error) else { throw error }
-        guard !waits.isStopped else { throw Stopped() }
+        guard !timers.isStopped else { throw Stopped() }
         log.warning("waiting: \(what)", ["error": .text("\(error)")])
         board.say(number, "\(what): \(error)")
-        await waits.wait(delay / 2 + delay / 2 * Double.random(in: 0...1))
+        await timers.wait(delay / 2 + delay / 2 * Double.random(in: 0...1))
         delay = min(delay * 2, maximum)
       }
     }
