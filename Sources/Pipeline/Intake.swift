@@ -15,7 +15,7 @@ struct Intake {
 
   /// A record that waits for the dead letters, which take nothing. Its partition rests meanwhile,
   /// so that no more records of it come to the same end, and the other partitions go on.
-  struct Stuck: Hashable {
+  struct Held: Hashable {
     let partition: KafkaPartition
     let offset: Int64
   }
@@ -27,7 +27,7 @@ struct Intake {
   private var backlog: [Record] = []
   /// Records whose segments others work on; asked about again when their time has come.
   private var aside: [Record] = []
-  private var stuck: Set<Stuck> = []
+  private var held: Set<Held> = []
   /// Partitions whose next record rests: they are paused, so that what rests is bounded.
   private var resting: Set<KafkaPartition> = []
 
@@ -108,20 +108,20 @@ struct Intake {
     partitions.subtract(gone)
     backlog.removeAll { gone.contains($0.message.source) }
     aside.removeAll { gone.contains($0.message.source) }
-    stuck = stuck.filter { !gone.contains($0.partition) }
+    held = held.filter { !gone.contains($0.partition) }
     resting.subtract(gone)
     if partitions.isEmpty { isPaused = false }
   }
 
-  mutating func block(_ record: Stuck) -> [KafkaPartition] {
+  mutating func block(_ record: Held) -> [KafkaPartition] {
     guard partitions.contains(record.partition) else { return [] }
-    stuck.insert(record)
+    held.insert(record)
     return [record.partition]
   }
 
   /// Returns the partition when it goes on.
-  mutating func unblock(_ record: Stuck) -> [KafkaPartition] {
-    guard stuck.remove(record) != nil, !isBlocked(record.partition), !isPaused,
+  mutating func unblock(_ record: Held) -> [KafkaPartition] {
+    guard held.remove(record) != nil, !isBlocked(record.partition), !isPaused,
       !resting.contains(record.partition)
     else { return [] }
     return [record.partition]
@@ -136,6 +136,6 @@ struct Intake {
   }
 
   private func isBlocked(_ partition: KafkaPartition) -> Bool {
-    stuck.contains { $0.partition == partition }
+    held.contains { $0.partition == partition }
   }
 }

@@ -63,15 +63,17 @@ extension KafkaPump {
   }
 
   func finished(_ identifier: Int, _ receipt: Receipt) {
+    if case .hopeless(let error) = receipt { return bury(identifier, error) }
     vacate(identifier)
-    if case .stuck(let burial) = receipt {
-      hold(identifier, burial)
-    } else if let run = running.end(identifier) {
-      end(run, receipt)
-    }
+    if let run = running.end(identifier) { end(run, receipt) }
+    goOn()
+  }
+
+  /// Something has ended, or leaves its place.
+  func goOn() {
     dispatchAll()
     giveUpRevokedWhenDone()
-    if running.count <= stuck { resumeDrained() }
+    if running.count <= held { resumeDrained() }
   }
 
   func end(_ run: RunningRecords.Run, _ receipt: Receipt) {
@@ -83,27 +85,7 @@ extension KafkaPump {
       guard !isDraining else { return }
       let record = Intake.Record(message: run.message, number: run.number)
       intakes[run.kind.rawValue].putAside(record, until: loop.now &+ delay.nanoseconds)
-    case .notDone, .stuck: return
-    }
-  }
-
-  /// The record keeps its offset from being committed, but no place of a lane.
-  func hold(_ identifier: Int, _ burial: Burial) {
-    guard let run = running[identifier] else { return }
-    let record = Intake.Stuck(partition: run.message.source, offset: run.message.offset)
-    stuck += 1
-    consumer.pause(intakes[run.kind.rawValue].block(record))
-    Task {
-      let receipt = await lanes[run.lane].bury(burial)
-      stuck -= 1
-      let run = running.end(identifier)
-      if let run, receipt == .done {
-        end(run, .done)
-        consumer.resume(intakes[run.kind.rawValue].unblock(record))
-      }
-      dispatchAll()
-      giveUpRevokedWhenDone()
-      if running.count <= stuck { resumeDrained() }
+    case .notDone, .hopeless: return
     }
   }
 }

@@ -11,7 +11,7 @@ extension KafkaPump {
     isDraining = true
     noLongerReady()
     pauseAll()
-    if running.count > stuck {
+    if running.count > held {
       let deadline = loop.schedule(after: timeout) { [weak self] in
         self?.assumeIsolated { $0.resumeDrained() }
       }
@@ -26,6 +26,7 @@ extension KafkaPump {
   package func close(timeout: Duration) {
     guard !isClosed else { return }
     isClosed = true
+    deadLetters.stop()
     let deadline = ContinuousClock.now + timeout
     do {
       try consumer.commitNow(

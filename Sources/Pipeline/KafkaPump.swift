@@ -30,8 +30,9 @@ package actor KafkaPump {
   var isKafkaAway = false
   var waker: LoopWaker?
   var drained: [CheckedContinuation<Void, Never>] = []
+  let deadLetters: DeadLetters
   /// Records that wait for the dead letters, of partitions that are ours or were.
-  var stuck = 0
+  var held = 0
   var nextWaitingLine: UInt64 = 0
   var recentEvents = RecentEvents()
 
@@ -53,13 +54,16 @@ package actor KafkaPump {
 
   package init(
     options: PipelineOptions, lanes: [any RecordRunner], producer: KafkaProducer,
-    counters: WorkerCounters
+    counters: WorkerCounters,
+    sendLetter: @escaping @Sendable (DeadLetter) async throws(KafkaError) -> Void
   ) throws(KafkaError) {
     self.options = options
     self.lanes = lanes
     self.producer = producer
     self.counters = counters
-    loop = EventLoop(name: "kafka")
+    let loop = EventLoop(name: "kafka")
+    self.loop = loop
+    deadLetters = DeadLetters(options: options, loop: loop, send: sendLetter)
     let log = options.log
     let ingest = options.ingest
     intakes = [
@@ -154,7 +158,8 @@ package actor KafkaPump {
 
   /// Dependencies that are waited for, in words.
   package var waitsFor: [String] {
-    isKafkaAway ? ["kafka: no broker of \(options.kafka.bootstrapServers) can be reached"] : []
+    let broker = "kafka: no broker of \(options.kafka.bootstrapServers) can be reached"
+    return (isKafkaAway ? [broker] : []) + deadLetters.waitsFor
   }
 
   /// A client that is beyond repair consumes nothing and says nothing more: the process ends, and

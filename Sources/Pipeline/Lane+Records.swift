@@ -11,8 +11,8 @@ extension Lane {
   /// Segments of a large event that are on their way to Kafka together.
   private static let publishWindow = 256
 
-  /// Does all that a record asks for. Never throws: what cannot be done is dead-lettered, and what
-  /// could not be done yet comes back as `.notDone` or `.again`.
+  /// Does all that a record asks for. Never throws: what cannot be done comes back as `.hopeless`,
+  /// what could not be done yet as `.notDone` or `.again`.
   ///
   /// - Parameter vacate: called when the record needs its place no longer; perhaps not before the
   ///   end.
@@ -23,12 +23,12 @@ extension Lane {
       return try await kind == .straggler ? straggle(message, vacate) : work(message, vacate)
     } catch is RetryUntilStopped.Stopped {
       return .notDone
-    } catch let burial as Burial {
-      return .stuck(burial)
     } catch {
       // By `stop`, which closes the clients of the stages.
       guard !isStopping else { return .notDone }
-      return await giveUp(message, error)
+      // Redis holds what the contract rules out, or answers what we do not know. Waiting mends
+      // neither, and a record that is never done would hold up its partition's offset for good.
+      return .hopeless(IngestError(.unprocessable, "\(error)"))
     }
   }
 
@@ -39,23 +39,9 @@ extension Lane {
       guard try await isEarlyForRedis(event) else {
         return try await fanOut(event, from: message, vacate)
       }
-      try await bury(message, error)
+      return .hopeless(error)
     case .segment(let segment): return try await take(segment, from: message, vacate)
-    case .malformed(let error): try await bury(message, error)
-    }
-    return .done
-  }
-
-  /// Redis holds what the contract rules out, or answers what we do not know. Waiting mends
-  /// neither, and a record that is never done would hold up its partition's offset for good.
-  private func giveUp(_ message: KafkaMessage, _ error: any Error) async -> Receipt {
-    do {
-      try await bury(message, IngestError(.unprocessable, "\(error)"))
-      return .done
-    } catch let burial as Burial {
-      return .stuck(burial)
-    } catch {
-      return .notDone
+    case .malformed(let error): return .hopeless(error)
     }
   }
 
@@ -64,8 +50,7 @@ extension Lane {
   ) async throws -> Receipt {
     guard render.template(named: event.template) != nil else {
       let reason = "the template \(event.template) is not loaded"
-      try await bury(message, IngestError(.unknownTemplate, reason))
-      return .done
+      return .hopeless(IngestError(.unknownTemplate, reason))
     }
     let now = options.deliver.wallClock()
     if event.isExpired(at: now), try await expire(event, from: message) != .begun { return .done }
@@ -154,8 +139,7 @@ extension Lane {
           "stragglers put off: \(reason)", ["event": .text(segment.event.id)])
         return try await putOff(message, completeLabel(of: message), vacate)
       }
-      try await bury(message, IngestError(.unknownTemplate, reason))
-      return .done
+      return .hopeless(IngestError(.unknownTemplate, reason))
     }
     return try await process(bid(on: segment), from: message, vacate: vacate)
   }

@@ -18,9 +18,9 @@ package enum Receipt: Sendable, Equatable {
   case notDone
   /// Another worker, or another run, has the segment's claim: hand the record in again later.
   case again(after: Duration)
-  /// It must go to the dead letters, and they take nothing now: hand it to `bury` again. Its offset
-  /// must not be committed before.
-  case stuck(Burial)
+  /// No try will make it better: it belongs to the dead letters, with this reason. Its offset must
+  /// not be committed before it is there.
+  case hopeless(IngestError)
 }
 
 /// A list of stragglers that is let through to ask whether its route is open.
@@ -28,16 +28,6 @@ struct Probe: Hashable {
   let route: PushRoute
   /// All its pushes were refused before.
   let isRefused: Bool
-}
-
-/// A dead letter on its way.
-package struct Burial: Error, Sendable, Equatable {
-  let letter: DeadLetter
-  let message: KafkaMessage
-  let error: IngestError
-
-  /// The record's place in Kafka.
-  var place: String { message.place }
 }
 
 /// One thread, one event loop, everything a segment needs; shares nothing with other lanes.

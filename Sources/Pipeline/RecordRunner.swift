@@ -1,3 +1,4 @@
+import Ingest
 import Kafka
 
 /// Who works on records for the pump: a lane.
@@ -10,8 +11,9 @@ package protocol RecordRunner: Sendable {
     _ message: KafkaMessage, _ kind: WorkKind, vacate: @escaping @Sendable () -> Void
   ) async -> Receipt
 
-  /// Tries until the dead letters take what they would not take at first, or the worker stops.
-  func bury(_ burial: Burial) async -> Receipt
+  /// Lets the event say what is missing of it, now that a record of it is in the dead letters;
+  /// false when the worker stopped before.
+  func noteDeadLetter(_ message: KafkaMessage, _ error: IngestError) async -> Bool
 }
 
 extension Lane: RecordRunner {}

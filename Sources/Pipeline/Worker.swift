@@ -28,7 +28,12 @@ package final class Worker: Sendable {
       Lane(index: $0, options: options, producer: producer, counters: counters)
     }
     pump = try KafkaPump(
-      options: options, lanes: lanes, producer: producer, counters: counters)
+      options: options, lanes: lanes, producer: producer, counters: counters,
+      sendLetter: { letter throws(KafkaError) in
+        _ = try await producer.send(
+          topic: options.ingest.deadLettersTopic, key: letter.key, value: letter.value,
+          headers: letter.headers)
+      })
   }
 
   /// Connects. Whatever is down is waited for.

@@ -19,7 +19,7 @@ final class HeldLane: RecordRunner {
   private struct State {
     var begun: [Place] = []
     var open: [Place: [CheckedContinuation<Receipt, Never>]] = [:]
-    var burials: [CheckedContinuation<Receipt, Never>] = []
+    var noted: [Place] = []
     var isOver = false
   }
 
@@ -39,11 +39,13 @@ final class HeldLane: RecordRunner {
     }
   }
 
-  func bury(_ burial: Burial) async -> Receipt {
-    await withCheckedContinuation { continuation in
-      state.withLock { $0.burials.append(continuation) }
-    }
+  func noteDeadLetter(_ message: KafkaMessage, _ error: IngestError) async -> Bool {
+    state.withLock { $0.noted.append(Place(message.source, message.offset)) }
+    return true
   }
+
+  /// Records that were told of as dead letters.
+  var noted: [Place] { state.withLock { $0.noted } }
 
   /// In the order in which they began, each as often as it did.
   var begun: [Place] { state.withLock { $0.begun } }
@@ -59,17 +61,11 @@ final class HeldLane: RecordRunner {
     ended?.resume(returning: receipt)
   }
 
-  func endBurial(_ receipt: Receipt = .done) {
-    let ended = state.withLock { $0.burials.isEmpty ? nil : $0.burials.removeFirst() }
-    ended?.resume(returning: receipt)
-  }
-
   /// As a lane that stops.
   func stop() {
     let ended = state.withLock { state in
-      let all = state.open.values.flatMap { $0 } + state.burials
+      let all = state.open.values.flatMap { $0 }
       state.open = [:]
-      state.burials = []
       state.isOver = true
       return all
     }

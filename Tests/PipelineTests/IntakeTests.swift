@@ -71,15 +71,15 @@ import Testing
     #expect(intake.assigned([first]).isEmpty)
   }
 
-  @Test func letsOtherPartitionsPassOneThatIsStuck() {
+  @Test func letsOtherPartitionsPassOneThatIsHeld() {
     var intake = intake([first, second])
     fill(&intake, first, Intake.capacity)
     add(&intake, second, 7)
-    let record = Intake.Stuck(partition: first, offset: 100)
-    let other = Intake.Stuck(partition: first, offset: 101)
+    let record = Intake.Held(partition: first, offset: 100)
+    let other = Intake.Held(partition: first, offset: 101)
     #expect(intake.block(record) == [first])
     _ = intake.block(other)
-    // What is stuck does not count as full.
+    // What is held does not count as full.
     #expect(intake.waiting == 1)
     #expect(intake.balance().pause.isEmpty)
     #expect(intake.next()?.message.source == second)
@@ -89,20 +89,20 @@ import Testing
     #expect(intake.next()?.message.offset == 0)
   }
 
-  @Test func doesNotResumeAStuckPartitionWithTheOthers() {
+  @Test func doesNotResumeAHeldPartitionWithTheOthers() {
     var intake = intake([first, second])
     fill(&intake, second, Intake.capacity)
     _ = intake.balance()
-    let record = Intake.Stuck(partition: first, offset: 1)
+    let record = Intake.Held(partition: first, offset: 1)
     _ = intake.block(record)
     while intake.next() != nil {}
     #expect(intake.balance().resume == [second])
     #expect(intake.unblock(record) == [first])
   }
 
-  @Test func forgetsWhatWasStuckInAPartitionThatIsTakenAway() {
+  @Test func forgetsWhatWasHeldInAPartitionThatIsTakenAway() {
     var intake = intake([first])
-    let record = Intake.Stuck(partition: first, offset: 1)
+    let record = Intake.Held(partition: first, offset: 1)
     _ = intake.block(record)
     intake.revoked([first])
     _ = intake.assigned([first])

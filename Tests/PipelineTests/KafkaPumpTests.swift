@@ -117,17 +117,35 @@ import Testing
       try await bed.send(0, 0)
       try await bed.pump.start()
       try await bed.until("the first runs") { bed.lane.begun.count == 1 }
-      bed.lane.end(Self.place(0, 0), .stuck(Self.burial(Self.place(0, 0))))
-      try await bed.until("it is stuck") { await bed.pump.stuck == 1 }
+      bed.letters.refuse(true)
+      bed.lane.end(Self.place(0, 0), .hopeless(Self.reason))
+      try await bed.until("its partition is held") { await bed.pump.held == 1 }
       try await bed.send(1)
       try await bed.until("another partition has its place") { bed.lane.begun.count == 2 }
       #expect(bed.lane.begun.last == Self.place(1, 0))
       bed.lane.end(Self.place(1, 0))
       try await bed.until("that is done") { await bed.pump.running.count == 1 }
       #expect(bed.lane.begun.count == 2, "its own partition rests")
-      bed.lane.endBurial()
+      #expect(bed.lane.noted.isEmpty)
+      bed.letters.refuse(false)
       try await bed.until("its partition goes on") { bed.lane.begun.count == 3 }
       #expect(bed.lane.begun.last == Self.place(0, 1))
+      #expect(try await bed.successor(of: 0) == 1)
+    }
+  }
+
+  @Test func whatIsHopelessGoesToTheDeadLettersAndIsCommitted() async throws {
+    try await PumpBed.run { bed in
+      try await bed.send(0, 0)
+      try await bed.pump.start()
+      try await bed.until("both run") { bed.lane.begun.count == 2 }
+      bed.lane.end(Self.place(0, 0), .hopeless(Self.reason))
+      try await bed.until("it has ended") { await bed.pump.running.count == 1 }
+      #expect(bed.letters.taken.map(\.value) == [Array("0".utf8)])
+      let codes = bed.letters.taken[0].headers.filter { $0.name == "fanfare-error-code" }
+      #expect(codes.map { $0.value } == [Array(Self.reason.code.rawValue.utf8)])
+      #expect(bed.lane.noted == [Self.place(0, 0)])
+      #expect(await bed.pump.held == 0)
       #expect(try await bed.successor(of: 0) == 1)
     }
   }
@@ -137,8 +155,9 @@ import Testing
       try await bed.send(0)
       try await bed.pump.start()
       try await bed.until("it runs") { bed.lane.begun.count == 1 }
-      bed.lane.end(Self.place(0, 0), .stuck(Self.burial(Self.place(0, 0))))
-      try await bed.until("it is stuck") { await bed.pump.stuck == 1 }
+      bed.letters.refuse(true)
+      bed.lane.end(Self.place(0, 0), .hopeless(Self.reason))
+      try await bed.until("its partition is held") { await bed.pump.held == 1 }
       let began = ContinuousClock.now
       #expect(await !bed.pump.drain(timeout: .seconds(120)))
       #expect(ContinuousClock.now - began < .seconds(60))
@@ -178,15 +197,7 @@ import Testing
     }
   }
 
-  private static func burial(_ place: HeldLane.Place) -> Burial {
-    let message = KafkaMessage(
-      topic: place.partition.topic, partition: place.partition.partition, offset: place.offset,
-      key: nil, value: nil)
-    let error = IngestError(.tombstone, "no value")
-    return Burial(
-      letter: DeadLetter(message, error: error, worker: "worker-1", time: ""),
-      message: message, error: error)
-  }
+  private static let reason = IngestError(.tombstone, "no value")
 }
 
 extension KafkaPump {

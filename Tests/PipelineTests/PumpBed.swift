@@ -19,7 +19,9 @@ final class PumpBed: Sendable {
 
   let broker: EmbeddedBroker
   let lane = HeldLane()
+  let letters = RefusedLetters()
   let pump: KafkaPump
+  let counters = WorkerCounters()
   let sink = MemorySink()
   private let said = Failures()
   private let producer: KafkaProducer
@@ -43,7 +45,8 @@ final class PumpBed: Sendable {
     options.revokeTimeout = revokeTimeout
     options.eventsPerLane = eventsPerLane
     pump = try KafkaPump(
-      options: options, lanes: [lane], producer: producer, counters: WorkerCounters())
+      options: options, lanes: [lane], producer: producer, counters: counters,
+      sendLetter: { [letters] letter throws(KafkaError) in try letters.take(letter) })
   }
 
   /// What the worker was told to end for.
@@ -141,6 +144,28 @@ final class PumpBed: Sendable {
       while member?.poll() != nil {}
       await actor.wait(.milliseconds(5))
     }
+  }
+}
+
+/// The dead letters, which take nothing while a test says so.
+final class RefusedLetters: Sendable {
+  private struct State {
+    var isRefusing = false
+    var taken: [DeadLetter] = []
+  }
+
+  private let state = ThreadLock(State())
+
+  func refuse(_ isRefusing: Bool) { state.withLock { $0.isRefusing = isRefusing } }
+
+  var taken: [DeadLetter] { state.withLock { $0.taken } }
+
+  func take(_ letter: DeadLetter) throws(KafkaError) {
+    let isTaken = state.withLock { state in
+      if !state.isRefusing { state.taken.append(letter) }
+      return !state.isRefusing
+    }
+    if !isTaken { throw KafkaError(code: .authorization, message: "the dead letters refuse") }
   }
 }
 
