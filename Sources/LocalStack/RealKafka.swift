@@ -1,4 +1,5 @@
 import Glibc
+import Kafka
 
 /// An Apache Kafka. `FANFARE_KAFKA_HOME` names a directory with a script `broker` (`broker start
 /// DIR` prints `host:port`, `broker stop DIR` ends it); without it the tests that want it are
@@ -34,6 +35,23 @@ package final class RealKafka: Sendable {
   deinit {
     guard let own else { return }
     _ = try? ChildProcess.run([own.script, "stop", own.directory.path])
+  }
+
+  /// As `KafkaAdmin.createTopics`, tried for a minute: a broker that answers may still be fenced,
+  /// and refuses topics until it is not.
+  package func createTopics(
+    _ topics: [(name: String, partitions: Int)], as options: KafkaOptions
+  ) throws(KafkaError) {
+    let admin = KafkaAdmin(options, log: { _ in })
+    let deadline = ContinuousClock.now + .seconds(60)
+    while true {
+      do throws(KafkaError) {
+        return try admin.createTopics(topics, replicas: 1, timeout: .seconds(20))
+      } catch {
+        guard ContinuousClock.now < deadline else { throw error }
+      }
+      _ = poll(nil, 0, 100)
+    }
   }
 
   /// Waits until the file is there: the broker needs seconds to start. An empty file says that it

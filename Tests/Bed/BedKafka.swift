@@ -28,8 +28,7 @@ struct BedKafka: Sendable {
     ingest.segmentsTopic = "\(name).segments"
     ingest.stragglersTopic = "\(name).stragglers"
     ingest.deadLettersTopic = "\(name).dead-letters"
-    try KafkaAdmin(options, log: { _ in }).createTopics(
-      Self.topics(ingest, partitions), replicas: 1, timeout: .seconds(20))
+    try real.createTopics(Self.topics(ingest, partitions), as: options)
   }
 
   private static func topics(

@@ -10,7 +10,7 @@ struct RealKafkaTests {
     options.fetchWaitMaximum = .seconds(5)
     options.sessionTimeout = .seconds(6)
     let admin = KafkaAdmin(options, log: silent)
-    try admin.createTopics([("t", 3)], replicas: 1, timeout: .seconds(20))
+    try kafka.createTopics([("t", 3)], as: options)
     try admin.createTopics([("t", 3), ("u", 1)], replicas: 1, timeout: .seconds(20))
     // A broker may answer before it knows itself what it has created.
     var partitions: [String: Int] = [:]
