@@ -21,18 +21,24 @@ extension KafkaPump {
     return running.isEmpty
   }
 
+  /// Records that the dead letters do not take stay for another worker: a lane that has stopped
+  /// could not note them.
+  package func giveUpDeadLetters() { deadLetters.stop() }
+
   /// Commits what is done and leaves the group, so that others take over at once. Waits for Kafka
   /// for at most `timeout`: what was not committed is read again and found done.
   package func close(timeout: Duration) {
     guard !isClosed else { return }
     isClosed = true
-    deadLetters.stop()
+    giveUpDeadLetters()
     let deadline = ContinuousClock.now + timeout
     do {
       try consumer.commitNow(
         offsets.takeCommittable(all: true), timeout: timeout * Self.commitShare)
     } catch {
       options.log.warning("last commit failed", ["error": .text("\(error)")])
+      // Nor would another one be answered while the group is left.
+      consumer.offsetsToCommitOnRevoke = nil
     }
     consumer.close(timeout: deadline - .now)
     waker?.close()

@@ -22,9 +22,11 @@ extension Lane {
     let now = options.deliver.wallClock()
     let (event, segment): (Event, Segment?)
     switch ingest.decode(message, now: now) {
-    case .event(let found): (event, segment) = (found, nil)
+    // Also one that this worker's clock alone calls early: it was opened. Of one that was not,
+    // Redis notes nothing.
+    case .event(let found), .early(let found, _): (event, segment) = (found, nil)
     case .segment(let found): (event, segment) = (found.event, found)
-    case .early, .malformed: return
+    case .malformed: return
     }
     do {
       let figures = try await persistent("Redis notes a dead letter") {
@@ -33,6 +35,8 @@ extension Lane {
       }
       if let figures { sayEnd(of: event, figures, isComplete: false) }
     } catch let error as RecordError {
+      // The lane's Redis is closed: whoever reads the record again notes it.
+      guard !isStopping else { throw RetryUntilStopped.Stopped() }
       // What makes a segment a dead letter may stand in the way of this too.
       options.log.warning(
         "the event does not say that a segment of it is a dead letter",

@@ -72,6 +72,7 @@ package final class Worker: Sendable {
   private func stopOnce() async -> Bool {
     options.log.notice("stopping: taking no new work")
     let isDone = await pump.drain(timeout: options.drainTimeout)
+    await pump.giveUpDeadLetters()
     for lane in lanes { await lane.stop() }
     let deadline = ContinuousClock.now + Self.closeTimeout
     await pump.close(timeout: Self.closeTimeout)

@@ -93,6 +93,12 @@ package final class FollowerSource {
     }
   }
 
+  /// Nothing more is read: frees what is remembered, which may be 2 MiB, while the segment goes on.
+  package func finish() {
+    ahead = nil
+    seen = nil
+  }
+
   /// The next ids, perhaps none; nil when all are read.
   func nextBatch() async throws(ExpandError) -> FollowerBatch? {
     if let batch = ahead {
