@@ -90,7 +90,8 @@ extension Route {
     for topic in topics where topic.queue.count > 0 {
       if let opensAt = topic.gate.opensAt, opensAt > loop.now { due = min(due ?? .max, opensAt) }
     }
-    if sendableCount(at: loop.now) > 0, let opensAt = overload.opensAt(loop.now) {
+    // Without a bound, as nearly always, nothing is counted.
+    if let opensAt = overload.opensAt(loop.now), sendableCount(at: loop.now) > 0 {
       due = min(due ?? .max, opensAt)
     }
     guard let due else { return }

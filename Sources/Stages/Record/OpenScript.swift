@@ -99,16 +99,6 @@ extension RecordStage {
     }
   }
 
-  /// Opens the fan-out of an event of any number of segments without a claim.
-  package func open(
-    event: Event, audience: Audience, source: String, replayed: String? = nil, now: Int64
-  ) async throws(RecordError) -> Opening {
-    try await open(
-      event: event, audience: audience, source: source, replayed: replayed, claim: nil,
-      lifetime: .zero, now: now
-    ).opening
-  }
-
   private static func claimed(_ reply: RedisReply) throws(RecordError) -> ClaimResult? {
     reply.count == 0 ? nil : try result(reply)
   }

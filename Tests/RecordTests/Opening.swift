@@ -1,0 +1,14 @@
+import Model
+import Record
+
+extension RecordStage {
+  /// Opens the fan-out of an event of any number of segments without a claim.
+  func open(
+    event: Event, audience: Audience, source: String, replayed: String? = nil, now: Int64
+  ) async throws(RecordError) -> Opening {
+    try await open(
+      event: event, audience: audience, source: source, replayed: replayed, claim: nil,
+      lifetime: .zero, now: now
+    ).opening
+  }
+}
