@@ -36,7 +36,7 @@ final class SimulatedConnection {
     records = .allocate(capacity: 1)
     var options = HTTP2ServerOptions()
     options.maximumConcurrentStreams = service.options.firstStreams
-    session = try HTTP2ServerSession(options: options, delegate: self)
+    session = try HTTP2ServerSession(options: options)
   }
 
   deinit {
@@ -191,10 +191,33 @@ final class SimulatedConnection {
     | RequestFault.expiredProviderToken.bit | RequestFault.tooManyProviderTokens.bit
 }
 
-extension SimulatedConnection: HTTP2ServerDelegate {
-  func http2(slot: Int, requestBegan stream: Int32) {
-    if slot >= recordCount { growRecords(slot + 1) }
-    records[slot].begin(stream: stream)
+// MARK: What a client says
+
+extension SimulatedConnection {
+  private func hear(_ session: HTTP2ServerSession) {
+    while let heard = session.nextHeard() {
+      switch heard {
+      case .began(let slot, let stream):
+        if slot >= recordCount { growRecords(slot + 1) }
+        records[slot].begin(stream: stream)
+      case .field(let slot, let name, let value): take(slot, name, value)
+      case .body(let slot, let bytes):
+        if records[slot].path == .control {
+          control[slot]?.append(bytes, service)
+        } else {
+          records[slot].append(bytes)
+        }
+      case .ended(let slot):
+        if records[slot].path == .control, let request = control[slot] {
+          request.answer(
+            service, session, slot: slot, isGet: records[slot].isGet, isPost: records[slot].isPost)
+        } else {
+          ended(slot)
+        }
+      case .closed(let slot, _):
+        if !control.isEmpty { control.removeValue(forKey: slot)?.forget(service) }
+      }
+    }
   }
 
   private func growRecords(_ wanted: Int) {
@@ -207,7 +230,9 @@ extension SimulatedConnection: HTTP2ServerDelegate {
     recordCount = larger
   }
 
-  func http2(slot: Int, field name: UnsafeRawBufferPointer, value: UnsafeRawBufferPointer) {
+  private func take(
+    _ slot: Int, _ name: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer
+  ) {
     let record = records + slot
     guard let field = KnownField(name) else {
       if record.pointee.path == .control { control[slot]?.take(name, value, service) }
@@ -239,28 +264,6 @@ extension SimulatedConnection: HTTP2ServerDelegate {
       record.pointee.faults |= fault.bit
     }
   }
-
-  func http2(slot: Int, requestBody bytes: UnsafeRawBufferPointer) {
-    if records[slot].path == .control {
-      control[slot]?.append(bytes, service)
-    } else {
-      records[slot].append(bytes)
-    }
-  }
-
-  func http2(requestEnded slot: Int) {
-    guard records[slot].path == .control, let request = control[slot], let session else {
-      ended(slot)
-      return
-    }
-    let isGet = records[slot].isGet
-    let isPost = records[slot].isPost
-    request.answer(service, session, slot: slot, isGet: isGet, isPost: isPost)
-  }
-
-  func http2(slot: Int, streamClosed errorCode: UInt32) {
-    if !control.isEmpty { control.removeValue(forKey: slot)?.forget(service) }
-  }
 }
 
 extension SimulatedConnection: ConnectionDelegate {
@@ -275,6 +278,7 @@ extension SimulatedConnection: ConnectionDelegate {
       service.log("closed a connection: \(error)")
       return close()
     }
+    if let session { hear(session) }
     flush()
   }
 

@@ -50,8 +50,8 @@ package final class SimulatorRequest {
     ])
     var options = HTTP2ClientOptions()
     options.maximumSlots = 1
-    options.streamWindowBytes = 4 << 20
-    options.connectionWindowBytes = 4 << 20
+    options.limits.streamWindowBytes = 4 << 20
+    options.limits.connectionWindowBytes = 4 << 20
     options.keptBodyBytes = maximumBytes + 1
     session = try HTTP2ClientSession(options: options)
   }

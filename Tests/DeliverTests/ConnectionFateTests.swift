@@ -74,7 +74,7 @@ import Testing
 
   @Test func waitsForWindowsOfNothing() async throws {
     try await onLoop { _, loop in
-      let bed = try DeliverBed(loop, prepare: { $0.options.streamWindowBytes = 0 })
+      let bed = try DeliverBed(loop, prepare: { $0.options.limits.streamWindowBytes = 0 })
       defer { bed.stop() }
       await bed.stage.admit(bed.batch(hexadecimal(100)))
       await bed.until("begun") { bed.stage.inFlight > 0 }

@@ -102,14 +102,13 @@ final class FakeConnection {
   private let transport: Connection
   private var fields: [Int: [(name: String, value: String)]] = [:]
   private var bodies: [Int: [UInt8]] = [:]
-  private var ended: [Int] = []
   private var answered = 0
 
   init(_ server: FakeServer, _ transport: Connection, number: Int) {
     self.server = server
     self.transport = transport
     self.number = number
-    if server.speaks { session = try? HTTP2ServerSession(options: server.options, delegate: self) }
+    if server.speaks { session = try? HTTP2ServerSession(options: server.options) }
   }
 
   func drop() {
@@ -192,8 +191,7 @@ extension FakeConnection: ConnectionDelegate {
       server.faults.append("reading: \(error)")
       return drop()
     }
-    let slots = ended
-    ended = []
+    let slots = hear(session)
     for slot in slots {
       let request = FakeServer.Request(
         connection: number, stream: session.stream(of: slot) ?? 0, fields: fields[slot] ?? [],
@@ -221,22 +219,25 @@ extension FakeConnection: ConnectionDelegate {
     if !slots.isEmpty { server.afterRequests(self) }
   }
 
+  /// The requests that have come whole.
+  private func hear(_ session: HTTP2ServerSession) -> [Int] {
+    var ended: [Int] = []
+    while let heard = session.nextHeard() {
+      switch heard {
+      case .began(let slot, _):
+        fields[slot] = []
+        bodies[slot] = []
+      case .field(let slot, let name, let value):
+        fields[slot]?.append(
+          (String(decoding: name, as: UTF8.self), String(decoding: value, as: UTF8.self)))
+      case .body(let slot, let bytes): bodies[slot]?.append(contentsOf: bytes)
+      case .ended(let slot): ended.append(slot)
+      case .closed(let slot, _): ended.removeAll { $0 == slot }
+      }
+    }
+    return ended
+  }
+
   func connectionDrained(_ connection: Connection) {}
   func connectionClosed(_ connection: Connection, error: TransportError?) { isClosed = true }
-}
-
-extension FakeConnection: HTTP2ServerDelegate {
-  func http2(slot: Int, requestBegan stream: Int32) {
-    fields[slot] = []
-    bodies[slot] = []
-  }
-  func http2(slot: Int, field name: UnsafeRawBufferPointer, value: UnsafeRawBufferPointer) {
-    fields[slot]?.append(
-      (String(decoding: name, as: UTF8.self), String(decoding: value, as: UTF8.self)))
-  }
-  func http2(slot: Int, requestBody bytes: UnsafeRawBufferPointer) {
-    bodies[slot]?.append(contentsOf: bytes)
-  }
-  func http2(requestEnded slot: Int) { ended.append(slot) }
-  func http2(slot: Int, streamClosed errorCode: UInt32) {}
 }

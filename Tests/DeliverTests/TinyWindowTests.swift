@@ -6,7 +6,7 @@ import Testing
 @Suite struct TinyWindowTests {
   @Test func everyPushArrivesOnceThroughWindowsOfOneByte() async throws {
     try await onLoop { _, loop in
-      let bed = try DeliverBed(loop, prepare: { $0.options.streamWindowBytes = 1 }) {
+      let bed = try DeliverBed(loop, prepare: { $0.options.limits.streamWindowBytes = 1 }) {
         $0.connectionsPerRoute = 1
       }
       defer { bed.stop() }

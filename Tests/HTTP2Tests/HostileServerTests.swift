@@ -170,8 +170,8 @@ import Text
   ])
   func floodsEndTheConnection(kind: String) throws {
     var options = HTTP2ClientOptions()
-    options.maximumFramesWithoutProgress = 2000
-    options.maximumBytesWithoutProgress = 1 << 20
+    options.limits.maximumFramesWithoutProgress = 2000
+    options.limits.maximumBytesWithoutProgress = 1 << 20
     var bytes: [UInt8] = []
     let one: [UInt8]
     switch kind {

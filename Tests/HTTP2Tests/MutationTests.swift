@@ -11,7 +11,7 @@ import Text
     let bytes = UnsafeMutableRawBufferPointer.allocate(byteCount: 200, alignment: 1)
     defer { bytes.deallocate() }
     bytes.copyBytes(from: body)
-    guard let server = wire.server.session else { return }
+    let server = wire.server.session
     var submitted = 0
     do {
       for round in 0..<12 {
@@ -22,6 +22,7 @@ import Text
         while let output = try wire.client.nextOutput() {
           let sent = atServer ? Array(output) : mutate(Array(output), &random)
           try sent.withUnsafeBytes { try server.receive($0) }
+          wire.server.hear()
         }
         while let output = try server.nextOutput() {
           let sent = atServer ? mutate(Array(output), &random) : Array(output)

@@ -32,7 +32,7 @@ import Testing
   @Test(arguments: [1, 100, 1000])
   func bodiesWaitForTheServersWindow(window: Int) throws {
     var options = HTTP2ServerOptions()
-    options.streamWindowBytes = window
+    options.limits.streamWindowBytes = window
     let wire = try Wire(serverOptions: options)
     try wire.pump()
     let body = (0..<4096).map { UInt8(truncatingIfNeeded: $0 &* 7) }
@@ -49,13 +49,13 @@ import Testing
   /// Far more one-byte DATA frames and WINDOW_UPDATEs than floods are told by, on both sides.
   @Test func windowsOfOneByteAreNoFlood() throws {
     var options = HTTP2ServerOptions()
-    options.streamWindowBytes = 1
+    options.limits.streamWindowBytes = 1
     let wire = try Wire(serverOptions: options)
     try wire.pump()
     let streams = 100
     let body = [UInt8](repeating: 0x61, count: 400)
-    #expect(streams * body.count > HTTP2ClientOptions().maximumFramesWithoutProgress)
-    #expect(streams * body.count > HTTP2ServerOptions().maximumFramesWithoutProgress)
+    #expect(streams * body.count > HTTP2ClientOptions().limits.maximumFramesWithoutProgress)
+    #expect(streams * body.count > HTTP2ServerOptions().limits.maximumFramesWithoutProgress)
     try body.withUnsafeBytes { bytes in
       for slot in 0..<streams { _ = try wire.client.submit(wire.block, body: bytes, slot: slot) }
       try wire.pump()
@@ -102,7 +102,7 @@ import Testing
     #expect(wire.recorder.statusCount == total)
     #expect(wire.recorder.bodyBytes == total * 300)
     #expect(wire.client.openStreams == 0)
-    #expect(wire.server.session?.openStreams == 0)
+    #expect(wire.server.session.openStreams == 0)
     #expect(wire.client.nextStreamID == Int32(total * 2 + 1))
   }
 
@@ -182,9 +182,9 @@ import Testing
     }
     // Far more frames than these come; long bodies are no flood.
     var clientOptions = HTTP2ClientOptions()
-    clientOptions.maximumFramesWithoutProgress = 50
+    clientOptions.limits.maximumFramesWithoutProgress = 50
     var serverOptions = HTTP2ServerOptions()
-    serverOptions.maximumFramesWithoutProgress = 50
+    serverOptions.limits.maximumFramesWithoutProgress = 50
     let wire = try Wire(clientOptions: clientOptions, serverOptions: serverOptions)
     try wire.pump()
     wire.server.answers = false
@@ -193,8 +193,8 @@ import Testing
     try wire.pump()
     let slot = try #require(wire.server.ended.first)
     let head = try HTTP2FieldBlock([(":status", "200", .indexed)])
-    #expect(wire.server.session?.respond(slot: slot, head, source: Counting()) == true)
-    #expect(wire.server.session?.respond(slot: slot, head, body: nothing) == false)
+    #expect(wire.server.session.respond(slot: slot, head, source: Counting()) == true)
+    #expect(wire.server.session.respond(slot: slot, head, body: nothing) == false)
     try wire.pump()
     #expect(wire.recorder.heard[0]?.body.count == 4_000_000)
     #expect(wire.recorder.heard[0]?.closed == [0])

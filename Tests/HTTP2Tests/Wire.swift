@@ -56,47 +56,43 @@ final class RecordingClient {
 
 /// Answers each request at once: the body comes back, `x-status` chooses the status, `x-do` other
 /// deeds.
-final class EchoServer: HTTP2ServerDelegate {
+final class EchoServer {
   struct Request {
     var stream: Int32 = 0
     var fields: [(String, String)] = []
     var body: [UInt8] = []
   }
-  var session: HTTP2ServerSession?
+  let session: HTTP2ServerSession
   var requests: [Int: Request] = [:]
   var answers = true
   var ended: [Int] = []
   var closedCount = 0
-  /// What the session gave to who asked for output inside of a callback.
-  var outputInside: [Bool] = []
   var openMaximum = 0
   let head: HTTP2FieldBlock
 
   init(options: HTTP2ServerOptions = HTTP2ServerOptions()) throws {
     head = try HTTP2FieldBlock(
       [(":status", "200", .indexed), ("apns-id", "0", .never)], values: .copied)
-    session = try HTTP2ServerSession(options: options, delegate: self)
+    session = try HTTP2ServerSession(options: options)
   }
 
-  func http2(slot: Int, requestBegan stream: Int32) {
-    requests[slot] = Request(stream: stream)
-    openMaximum = max(openMaximum, requests.count)
-  }
-  func http2(slot: Int, field name: UnsafeRawBufferPointer, value: UnsafeRawBufferPointer) {
-    requests[slot]?.fields.append((text(name), text(value)))
-  }
-  func http2(slot: Int, requestBody bytes: UnsafeRawBufferPointer) {
-    requests[slot]?.body += Array(bytes)
-  }
-  func http2(requestEnded slot: Int) {
-    ended.append(slot)
-    outputInside.append((try? session?.nextOutput()) != nil)
-    guard answers else { return }
-    answer(slot)
-  }
-  func http2(slot: Int, streamClosed errorCode: UInt32) {
-    requests[slot] = nil
-    closedCount += 1
+  func hear() {
+    while let heard = session.nextHeard() {
+      switch heard {
+      case .began(let slot, let stream):
+        requests[slot] = Request(stream: stream)
+        openMaximum = max(openMaximum, requests.count)
+      case .field(let slot, let name, let value):
+        requests[slot]?.fields.append((text(name), text(value)))
+      case .body(let slot, let bytes): requests[slot]?.body += Array(bytes)
+      case .ended(let slot):
+        ended.append(slot)
+        if answers { answer(slot) }
+      case .closed(let slot, _):
+        requests[slot] = nil
+        closedCount += 1
+      }
+    }
   }
 
   func answer(_ slot: Int) {
@@ -105,7 +101,7 @@ final class EchoServer: HTTP2ServerDelegate {
     identifier.withUnsafeBytes { _ = head.set(1, $0) }
     request.body.withUnsafeBytes { body in
       identifier.withUnsafeBytes { _ in
-        _ = session?.respond(slot: slot, head, body: body)
+        _ = session.respond(slot: slot, head, body: body)
       }
     }
   }
@@ -147,20 +143,23 @@ final class Wire {
   }
 
   func carry() throws {
-    guard let server = server.session else { return }
     var moved = true
     while moved {
       moved = false
       while let bytes = try client.nextOutput() {
         moved = true
         let copy = Array(bytes)
-        try feed(copy) { try server.receive($0) }
+        try feed(copy) {
+          try server.session.receive($0)
+          server.hear()
+        }
       }
-      while let bytes = try server.nextOutput() {
+      while let bytes = try server.session.nextOutput() {
         moved = true
         let copy = Array(bytes)
         try feed(copy) { try client.receive($0) }
       }
+      server.hear()
     }
   }
 
