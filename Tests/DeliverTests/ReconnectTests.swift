@@ -108,27 +108,28 @@ import Testing
   // MARK: how long to wait
 
   @Test func oneAnswerIsNoUseThatEndsABackOff() {
-    var seat = Seat()
+    var place = ConnectionPlace()
     var delays: [Duration] = []
     for _ in 0..<12 {
-      delays.append(seat.delay(after: .carried(0), retry: policy, chance: 0))
+      delays.append(place.delay(after: .carried(0), retry: policy, chance: 0))
     }
     #expect(delays.first == .milliseconds(100) && delays.last == .seconds(15))
     // Of some use: a bounded wait, but a wait.
-    let some = seat.delay(after: .carried(1), retry: policy, chance: 0)
+    let some = place.delay(after: .carried(1), retry: policy, chance: 0)
     #expect(some == .seconds(5))
-    #expect(seat.delay(after: .carried(0), retry: policy, chance: 0) == .seconds(15))
-    #expect(seat.delay(after: .carried(Seat.usefulPushes), retry: policy, chance: 0) == .zero)
-    #expect(seat.delay(after: .carried(0), retry: policy, chance: 0) == .milliseconds(100))
+    #expect(place.delay(after: .carried(0), retry: policy, chance: 0) == .seconds(15))
+    #expect(
+      place.delay(after: .carried(ConnectionPlace.usefulPushes), retry: policy, chance: 0) == .zero)
+    #expect(place.delay(after: .carried(0), retry: policy, chance: 0) == .milliseconds(100))
   }
 
   /// A night of idle closes must not cost the first push after a real failure half a minute.
   @Test func idleClosesAreNoFailures() {
-    var seat = Seat()
-    for _ in 0..<12 { _ = seat.delay(after: .idle, retry: policy, chance: 0) }
-    #expect(seat.isResting)
-    #expect(seat.delay(after: .idle, retry: policy, chance: 0) == .seconds(15))
-    #expect(seat.delay(after: .carried(0), retry: policy, chance: 0) == .milliseconds(100))
+    var place = ConnectionPlace()
+    for _ in 0..<12 { _ = place.delay(after: .idle, retry: policy, chance: 0) }
+    #expect(place.isResting)
+    #expect(place.delay(after: .idle, retry: policy, chance: 0) == .seconds(15))
+    #expect(place.delay(after: .carried(0), retry: policy, chance: 0) == .milliseconds(100))
   }
 
   @Test func neverConnectsMoreOftenThanItsBudgetWhateverTheServerDoes() {

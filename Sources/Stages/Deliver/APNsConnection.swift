@@ -221,7 +221,7 @@ final class APNsConnection {
   var lastUsedAt: UInt64 { max(greetingAt, lastSentAt, lastAnswerAt) }
 
   /// Asked when it takes no more pushes.
-  func end(at now: UInt64) -> Seat.End {
+  func end(at now: UInt64) -> ConnectionPlace.End {
     let taken = slots.occupied.count { slot in
       if let session, session.status(of: slot) != 0 { return true }
       guard let item = slots[slot], let last = lastStreamTaken else { return false }

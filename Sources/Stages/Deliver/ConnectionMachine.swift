@@ -39,7 +39,7 @@ package struct ConnectionMachine: Sendable, Equatable {
     case becomeReady
     /// Open another connection in this one's place; this one goes on for what is in flight.
     case replace
-    /// Close; what is in flight goes back to be sent again, and the place is to be filled anew.
+    /// Close; what is in flight goes back to be sent again, and the place is to be filled again.
     case closeAndReplace
     /// Close; the place was filled before, or needs no more.
     case close

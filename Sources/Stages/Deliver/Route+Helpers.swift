@@ -10,12 +10,12 @@ extension Route {
   /// In nanoseconds: when a push was accepted not longer ago, the server is in order.
   private static let takingFor: UInt64 = 2_000_000_000
 
-  private var helperSeats: Range<Int> { options.connectionsPerRoute..<seats.count }
+  private var helperPlaces: Range<Int> { options.connectionsPerRoute..<places.count }
 
   /// Those for suspects: all helpers, or half of them while the others have ordinary pushes.
-  private var suspectSeats: Range<Int> {
+  private var suspectPlaces: Range<Int> {
     let areOthersReady = isCareful && readyCount > 0
-    return helperSeats.prefix(areOthersReady ? Self.helpers / 2 : Self.helpers)
+    return helperPlaces.prefix(areOthersReady ? Self.helpers / 2 : Self.helpers)
   }
 
   var isCareful: Bool { window.isCareful(streams: options.streamsPerConnection) }
@@ -26,17 +26,17 @@ extension Route {
 
   /// One finds out about a single loss. When there are more, all do.
   private func openHelpers(_ wanted: Int) {
-    for seat in helperSeats.prefix(isCareful ? wanted : min(wanted, 1))
-    where seats[seat].connection == nil && seats[seat].opening == nil {
-      open(seat)
+    for place in helperPlaces.prefix(isCareful ? wanted : min(wanted, 1))
+    where places[place].connection == nil && places[place].opening == nil {
+      open(place)
     }
   }
 
   /// Sends what may be why a connection was lost, a group at a time on each connection.
   func fillSuspects(_ round: Round) {
     openHelpers(suspects.groupCount)
-    for seat in suspectSeats {
-      guard let connection = seats[seat].connection, connection.inFlight == 0,
+    for place in suspectPlaces {
+      guard let connection = places[place].connection, connection.inFlight == 0,
         connection.isProven(at: round.now), connection.hasWindow()
       else { continue }
       connection.carriesSuspects = true
@@ -64,9 +64,9 @@ extension Route {
   /// Helpers without suspects take ordinary pushes.
   func fillHelpers(_ round: Round) {
     guard readyCount > 0 else { return }
-    openHelpers(helperSeats.count)
-    for seat in helperSeats where suspects.count == 0 || !suspectSeats.contains(seat) {
-      guard let connection = seats[seat].connection else { continue }
+    openHelpers(helperPlaces.count)
+    for place in helperPlaces where suspects.count == 0 || !suspectPlaces.contains(place) {
+      guard let connection = places[place].connection else { continue }
       if connection.inFlight == 0 { connection.carriesSuspects = false }
       if !connection.carriesSuspects { fill(connection, round) }
     }
@@ -75,8 +75,8 @@ extension Route {
   /// A helper goes when it has had nothing to do for a while.
   func closeIdleHelpers(_ now: UInt64) {
     guard suspects.count == 0 else { return }
-    for seat in helperSeats {
-      guard let connection = seats[seat].connection, connection.inFlight == 0,
+    for place in helperPlaces {
+      guard let connection = places[place].connection, connection.inFlight == 0,
         now &- connection.lastUsedAt > 30_000_000_000
       else { continue }
       connection.retire("no suspects left")

@@ -52,7 +52,7 @@ extension Route {
 
   /// Connections that take nothing are as good as none, and stay so until they take something.
   private func isStalled(_ now: UInt64) -> Bool {
-    let takes = seats[ordinarySeats].contains { ($0.connection?.capacity ?? 0) > 0 }
+    let takes = places[ordinaryPlaces].contains { ($0.connection?.capacity ?? 0) > 0 }
     if takes || openConnections == 0 { stalledSince = nil }
     if let since = stalledSince { return lastMovedAt <= since }
     guard !takes, openConnections > 0,

@@ -45,11 +45,11 @@ final class Route {
   var losses = LossCount()
 
   /// Behind the ordinary ones those of the helpers.
-  var seats: [Seat]
+  var places: [ConnectionPlace]
   /// GOAWAY or our own wish took them out; they live until what is in flight is answered.
   var retiring: [APNsConnection] = []
   var budget = ConnectBudget()
-  private var nextSeat = 0
+  private var nextPlace = 0
   var isStarted = false
   private(set) var isStopped = false
 
@@ -85,7 +85,7 @@ final class Route {
     self.tokens = tokens
     self.loop = loop
     self.random = random
-    seats = Array(repeating: Seat(), count: options.connectionsPerRoute + Self.helpers)
+    places = Array(repeating: ConnectionPlace(), count: options.connectionsPerRoute + Self.helpers)
   }
 
   /// Pushes that can be sent and wait for a stream.
@@ -125,7 +125,7 @@ final class Route {
     let now = loop.now
     while let push = retries.popDue(at: now) { enqueue(push) }
     fill(now: now)
-    for seat in seats { seat.connection?.flushIfNeeded() }
+    for place in places { place.connection?.flushIfNeeded() }
     for connection in retiring { connection.flushIfNeeded() }
     if !isOpen { updateOpenness() }
     if topics.count > 1 { forgetTopics(now) }
@@ -139,10 +139,10 @@ final class Route {
     wakeResting()
     let round = Round(now: now, wall: options.wallClock(), token: token)
     if suspects.count > 0 { fillSuspects(round) }
-    let ordinary = ordinarySeats.count
-    nextSeat = (nextSeat + 1) % ordinary
+    let ordinary = ordinaryPlaces.count
+    nextPlace = (nextPlace + 1) % ordinary
     for offset in 0..<ordinary {
-      if let connection = seats[(nextSeat + offset) % ordinary].connection {
+      if let connection = places[(nextPlace + offset) % ordinary].connection {
         fill(connection, round)
       }
     }
@@ -263,7 +263,7 @@ final class Route {
   /// expired while no stream was free, routes that take nothing.
   func tick() {
     let now = loop.now
-    for connection in seats.compactMap(\.connection) + retiring { connection.tick(now: now) }
+    for connection in places.compactMap(\.connection) + retiring { connection.tick(now: now) }
     window.forget(at: now)
     overload.forget(at: now)
     reportLosses()

@@ -2,7 +2,7 @@ import EventLoop
 
 /// A place for one connection, and when the next may take it. Apple takes rapid connecting and
 /// disconnecting for an attack, so connections that were of no use come at growing distances.
-struct Seat {
+struct ConnectionPlace {
   var connection: APNsConnection?
   /// Runs until the next connection is opened.
   var opening: LoopTimer?
