@@ -5,7 +5,7 @@ import Transport
 
 /// One HTTP/2 connection to APNs with the pushes in flight on it: joins transport, session and
 /// slots. It says what happened to its route, which decides. What it hears is in
-/// APNsConnection+Hearing, what it does not hear in APNsConnection+Time. Confined to its lane's
+/// APNsConnection+Transport, what it does not hear in APNsConnection+Time. Confined to its lane's
 /// loop.
 final class APNsConnection {
   /// Bytes for the socket beyond which no more frames are made: about 200 pushes.
