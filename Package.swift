@@ -64,7 +64,7 @@ let bindings: [Target] = [
   binding("EventLoop", ["CLinux", "Threads"]),
   binding("TLS", ["COpenSSL"]),
   binding("HTTP2", ["CNghttp2"]),
-  binding("Transport", ["CLinux", "EventLoop", "Text", "TLS"]),
+  binding("Transport", ["CLinux", "EventLoop", "Text", "Threads", "TLS"]),
   binding("Redis", ["CHiredis", "EventLoop", "Text", "Transport"]),
   binding("Kafka", ["CRdKafka", "Threads"]),
   binding("JSON", ["CJansson", "Text"]),

@@ -94,10 +94,11 @@ import Threads
       let calls = Box(0)
       let waker = try LoopWaker(loop: loop) { calls.value += 1 }
       let descriptor = waker.descriptor
-      Thread.run {
+      let writer = SystemThread {
         var one: UInt64 = 1
         _ = write(descriptor, &one, 8)
       }
+      writer?.detach()
       for _ in 0..<10_000 where calls.value == 0 { await loop.wait(.milliseconds(1)) }
       let written = calls.value
       waker.wake()
@@ -148,24 +149,4 @@ private final class Box<Value> {
 private final class Counter: LoopHandler {
   var calls = 0
   func descriptorReady(_ readiness: Interest) { calls += 1 }
-}
-
-private enum Thread {
-  static func run(_ body: @escaping @Sendable () -> Void) {
-    let work = Unmanaged.passRetained(Work(body))
-    var thread: pthread_t = 0
-    pthread_create(
-      &thread, nil,
-      { context in
-        // Balances the retain above.
-        if let context { Unmanaged<Work>.fromOpaque(context).takeRetainedValue().body() }
-        return nil
-      }, work.toOpaque())
-    pthread_detach(thread)
-  }
-
-  private final class Work: Sendable {
-    let body: @Sendable () -> Void
-    init(_ body: @escaping @Sendable () -> Void) { self.body = body }
-  }
 }

@@ -31,6 +31,9 @@ struct BannedCalls {
     },
     Ban(word: "debugPrint", because: "Telemetry writes the log") { $0.isSource },
     Ban(word: "sleep", because: sleepless) { $0.isTest },
+    Ban(word: "pthread_create", because: "SystemThread owns what a new thread is given") {
+      $0.path.hasSuffix(".swift") && $0.room != "Threads"
+    },
   ]
 
   private static let spawns = ["fork", "popen", "posix_spawn", "posix_spawnp", "system", "vfork"]

@@ -27,7 +27,7 @@ package final class EventLoop: SerialExecutor, @unchecked Sendable {
   }
 
   private let inbox = ThreadLock(Inbox())
-  private let thread = ThreadLock<pthread_t?>(nil)
+  private let thread = ThreadLock<SystemThread?>(nil)
   private let poller: Poller
   /// Other threads ask `isOnLoop` while the loop's thread starts; 0 is nobody's.
   private let ownThread = Atomic<UInt>(0)
@@ -50,19 +50,15 @@ package final class EventLoop: SerialExecutor, @unchecked Sendable {
     scratch.deallocate()
     // Nobody joined: the thread's stack goes when it ends. The last release may be on that thread
     // itself.
-    if let thread = thread.withLock({ $0 }) { pthread_detach(thread) }
+    thread.withLock { $0 }?.detach()
   }
 
   private func start() {
-    // Released by `runThread`, which owns the loop from here; on failure just below.
-    let context = Unmanaged.passRetained(self)
-    var created: pthread_t = 0
-    let result = pthread_create(&created, nil, runThread, context.toOpaque())
-    guard result == 0 else {
-      context.release()
+    // The thread keeps the loop alive until it ends.
+    guard let started = SystemThread({ self.run() }) else {
       preconditionFailure("no thread for an event loop")
     }
-    thread.withLock { $0 = created }
+    thread.withLock { $0 = started }
   }
 
   // MARK: from any thread
@@ -106,7 +102,7 @@ package final class EventLoop: SerialExecutor, @unchecked Sendable {
       defer { thread = nil }
       return thread
     }
-    if let joined { pthread_join(joined, nil) }
+    joined?.join()
   }
 
   package var isOnLoop: Bool { ownThread.load(ordering: .relaxed) == pthread_self() }
@@ -160,7 +156,7 @@ package final class EventLoop: SerialExecutor, @unchecked Sendable {
     poller.remove(registration)
   }
 
-  fileprivate func run() {
+  private func run() {
     ownThread.store(pthread_self(), ordering: .relaxed)
     linux_set_thread_name(String(decoding: name.utf8.prefix(15), as: UTF8.self))
     while turn() {}
@@ -218,13 +214,6 @@ package final class EventLoop: SerialExecutor, @unchecked Sendable {
     for job in runningJobs { job.runSynchronously(on: asUnownedSerialExecutor()) }
     runningJobs.removeAll(keepingCapacity: true)
   }
-}
-
-private func runThread(_ context: UnsafeMutableRawPointer?) -> UnsafeMutableRawPointer? {
-  guard let context else { return nil }
-  // Balances the retain in `start`.
-  Unmanaged<EventLoop>.fromOpaque(context).takeRetainedValue().run()
-  return nil
 }
 
 extension Duration {

@@ -1,5 +1,5 @@
 import CRdKafka
-import Glibc
+import Threads
 
 /// A consumer whose commits no broker answers. librdkafka destroys it only when they have timed
 /// out, which takes `session.timeout.ms` and longer: a thread of its own waits for that.
@@ -24,20 +24,6 @@ final class AbandonedClient: @unchecked Sendable {
 
   /// Returns at once; without a thread to be had it blocks until the client is destroyed.
   func destroyInBackground() {
-    // Released by the thread, or below when there is none.
-    let retained = Unmanaged.passRetained(self)
-    var identifier: pthread_t = 0
-    if pthread_create(&identifier, nil, runDestruction, retained.toOpaque()) == 0 {
-      pthread_detach(identifier)
-    } else {
-      retained.release()
-      destroy()
-    }
+    if let thread = SystemThread({ self.destroy() }) { thread.detach() } else { destroy() }
   }
-}
-
-private func runDestruction(_ pointer: UnsafeMutableRawPointer?) -> UnsafeMutableRawPointer? {
-  guard let pointer else { return nil }
-  Unmanaged<AbandonedClient>.fromOpaque(pointer).takeRetainedValue().destroy()
-  return nil
 }

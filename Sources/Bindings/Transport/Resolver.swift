@@ -1,6 +1,7 @@
 import CLinux
 import EventLoop
 import Glibc
+import Threads
 
 /// A socket address as the kernel takes it.
 struct SocketAddress: Sendable {
@@ -79,17 +80,16 @@ enum Resolver {
       loop.execute { body(.success(addresses)) }
       return
     }
-    let job = ResolverJob(endpoint: endpoint, loop: loop, body: body)
-    // Released by `runResolver`, or below when there is no thread.
-    let context = Unmanaged.passRetained(job)
-    var thread: pthread_t = 0
-    guard pthread_create(&thread, nil, runResolver, context.toOpaque()) == 0 else {
-      context.release()
+    let thread = SystemThread {
+      let result = lookUp(endpoint)
+      loop.execute { body(result) }
+    }
+    guard let thread else {
       let failure = TransportError(.unresolved, "no thread to resolve \(endpoint.host)")
       loop.execute { body(.failure(failure)) }
       return
     }
-    pthread_detach(thread)
+    thread.detach()
   }
 
   static func lookUp(
@@ -116,31 +116,4 @@ enum Resolver {
     }
     return .success(addresses)
   }
-}
-
-private final class ResolverJob: Sendable {
-  let endpoint: Endpoint
-  let loop: EventLoop
-  let body: @Sendable (Result<[SocketAddress], TransportError>) -> Void
-
-  init(
-    endpoint: Endpoint, loop: EventLoop,
-    body: @escaping @Sendable (Result<[SocketAddress], TransportError>) -> Void
-  ) {
-    self.endpoint = endpoint
-    self.loop = loop
-    self.body = body
-  }
-
-  func run() {
-    let result = Resolver.lookUp(endpoint)
-    loop.execute { [body] in body(result) }
-  }
-}
-
-private func runResolver(_ context: UnsafeMutableRawPointer?) -> UnsafeMutableRawPointer? {
-  guard let context else { return nil }
-  // Balances the retain in `resolve`.
-  Unmanaged<ResolverJob>.fromOpaque(context).takeRetainedValue().run()
-  return nil
 }

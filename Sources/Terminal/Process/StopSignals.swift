@@ -40,14 +40,9 @@ package final class StopSignals: Sendable {
     guard pipe(&ends) == 0 else { return signals }
     for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
     mailbox.store(ends[1], ordering: .releasing)
-    // Kept for as long as the process lives: its thread never ends.
-    let context = Unmanaged.passRetained(SignalReader(signals, descriptor: ends[0]))
-    var thread: pthread_t = 0
-    guard pthread_create(&thread, nil, runSignalThread, context.toOpaque()) == 0 else {
-      context.release()
-      return signals
-    }
-    pthread_detach(thread)
+    let reader = SignalReader(signals, descriptor: ends[0])
+    guard let thread = SystemThread({ reader.run() }) else { return signals }
+    thread.detach()
     for number in [SIGTERM, SIGINT] { signal(number, writeToMailbox) }
     // A closed terminal asks for a clean end too, unless `nohup` has said that it does not.
     let earlier = signal(SIGHUP, writeToMailbox)
@@ -97,7 +92,7 @@ private func writeToMailbox(_ number: Int32) {
   errno = saved
 }
 
-private final class SignalReader {
+private struct SignalReader: Sendable {
   private let signals: StopSignals
   private let descriptor: Int32
 
@@ -122,10 +117,4 @@ private final class SignalReader {
       if count == 0 || errno != EINTR { return nil }
     }
   }
-}
-
-private func runSignalThread(_ pointer: UnsafeMutableRawPointer?) -> UnsafeMutableRawPointer? {
-  guard let pointer else { return nil }
-  Unmanaged<SignalReader>.fromOpaque(pointer).takeUnretainedValue().run()
-  return nil
 }
