@@ -33,10 +33,7 @@ enum AudienceImport {
       .init("fanfare audience import followers.ndjson", "A file"),
       .init(
         "zcat followers.ndjson.gz | fanfare audience import - --strict", "A stream, whole or not"),
-    ], exitCodes: [.ok, .failed, .unavailable, .retryLater, .config]
-  ) { invocation in
-    await invocation.reporting { () async throws(CommandFailure) in try await run(invocation) }
-  }
+    ], exitCodes: [.ok, .failed, .unavailable, .retryLater, .config], handler: run)
 
   private struct Counts: Sendable {
     var rows = 0

@@ -49,10 +49,7 @@ enum AudienceSeed {
       .init(
         "fanfare audience seed --streamer s42 --followers 1M --seed 7 --dead-prefix dead",
         "A million, of whose devices 2 % have tokens that begin with dead"),
-    ], exitCodes: [.ok, .failed, .unavailable, .retryLater, .config]
-  ) { invocation in
-    await invocation.reporting { () async throws(CommandFailure) in try await run(invocation) }
-  }
+    ], exitCodes: [.ok, .failed, .unavailable, .retryLater, .config], handler: run)
 
   private static func run(_ invocation: Invocation) async throws(CommandFailure) -> ExitCode {
     let audience = try audience(invocation)

@@ -29,10 +29,7 @@ enum AudienceShard {
     examples: [
       .init("fanfare audience shard --streamer s42 --from-key followers:s42", "A plain set"),
       .init("fanfare audience shard --streamer s42", "Shards that have grown"),
-    ], exitCodes: [.ok, .failed, .unavailable, .retryLater, .config]
-  ) { invocation in
-    await invocation.reporting { () async throws(CommandFailure) in try await run(invocation) }
-  }
+    ], exitCodes: [.ok, .failed, .unavailable, .retryLater, .config], handler: run)
 
   private static func run(_ invocation: Invocation) async throws(CommandFailure) -> ExitCode {
     if let problem = AudienceFollows.problem(streamer: invocation[streamer]) {

@@ -49,31 +49,30 @@ enum BenchVerb {
       .init("fanfare bench", "Everything; some minutes"),
       .init("fanfare bench --only deliver --runs 5", "The sending path, five times"),
       .init("fanfare bench --json > bench.json", "For scripts"),
-    ], exitCodes: [.ok, .failed, .unavailable, .retryLater, .config]
-  ) { invocation in
-    await invocation.reporting { () async throws(CommandFailure) in
-      let asJSON = invocation[json]
-      let talk = asJSON ? invocation.errors : invocation.output
-      let directory = invocation[templates]
-      let templates = try await CommandFailure.from { () async throws(LocalStackError) in
-        try TemplateDirectory.find(directory)
+    ], exitCodes: [.ok, .failed, .unavailable, .retryLater, .config], handler: run)
+
+  private static func run(_ invocation: Invocation) async throws(CommandFailure) -> ExitCode {
+    let asJSON = invocation[json]
+    let talk = asJSON ? invocation.errors : invocation.output
+    let directory = invocation[templates]
+    let templates = try await CommandFailure.from { () async throws(LocalStackError) in
+      try TemplateDirectory.find(directory)
+    }
+    let options = BenchOptions(
+      runs: invocation[runs], pushes: invocation[pushes], events: invocation[events],
+      lanes: invocation[lanes], templates: templates,
+      talk: talk)
+    let sections = invocation[only].map { [$0] } ?? BenchSuite.Section.allCases
+    let output = invocation.output
+    return try await localRun("fanfare-bench", invocation) {
+      (processes) async throws(LocalStackError) -> ExitCode in
+      let results = try await BenchSuite(sections).run(options, processes)
+      if asJSON {
+        output.line(results.json.serialized())
+      } else {
+        results.write(to: output)
       }
-      let options = BenchOptions(
-        runs: invocation[runs], pushes: invocation[pushes], events: invocation[events],
-        lanes: invocation[lanes], templates: templates,
-        talk: talk)
-      let sections = invocation[only].map { [$0] } ?? BenchSuite.Section.allCases
-      let output = invocation.output
-      return try await localRun("fanfare-bench", invocation) {
-        (processes) async throws(LocalStackError) -> ExitCode in
-        let results = try await BenchSuite(sections).run(options, processes)
-        if asJSON {
-          output.line(results.json.serialized())
-        } else {
-          results.write(to: output)
-        }
-        return results.meetLimits ? .ok : .failed
-      }
+      return results.meetLimits ? .ok : .failed
     }
   }
 }

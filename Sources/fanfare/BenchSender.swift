@@ -13,16 +13,15 @@ enum BenchSenderVerb {
 
   static let verb = Verb(
     BenchSender.verb, summary: "Send pushes that are made on the way to a simulator",
-    options: [simulator, pushes], isHidden: true
-  ) { invocation in
-    await invocation.reporting { () async throws(CommandFailure) in
-      let file = invocation[simulator]
-      let pushes = invocation[pushes]
-      let result = try await CommandFailure.from { () async throws(LocalStackError) in
-        try await BenchSender.run(pushes, simulatorReady: file)
-      }
-      invocation.output.line(result.serialized())
-      return .ok
+    options: [simulator, pushes], isHidden: true, handler: run)
+
+  private static func run(_ invocation: Invocation) async throws(CommandFailure) -> ExitCode {
+    let file = invocation[simulator]
+    let pushes = invocation[pushes]
+    let result = try await CommandFailure.from { () async throws(LocalStackError) in
+      try await BenchSender.run(pushes, simulatorReady: file)
     }
+    invocation.output.line(result.serialized())
+    return .ok
   }
 }

@@ -31,10 +31,7 @@ enum BrokerVerb {
     examples: [
       .init("fanfare broker --port 9092", "With the topics that the worker expects"),
       .init("fanfare broker --topics events:1,events.segments:16", "With others"),
-    ], exitCodes: [.ok, .failed]
-  ) { invocation in
-    await invocation.reporting { () async throws(CommandFailure) in try await run(invocation) }
-  }
+    ], exitCodes: [.ok, .failed], handler: run)
 
   private static func run(
     _ invocation: Invocation

@@ -37,34 +37,33 @@ enum DemoVerb {
       .init("fanfare demo", "100,000 followers"),
       .init("fanfare demo --followers 1M", "A million"),
       .init("fanfare demo --json | jq .pushes_per_second", "For scripts"),
-    ], exitCodes: [.ok, .failed, .unavailable, .retryLater, .config]
-  ) { invocation in
-    await invocation.reporting { () async throws(CommandFailure) in
-      let asJSON = invocation[json]
-      let keeps = invocation[keep]
-      let output = invocation.output
-      let errors = invocation.errors
-      let directory = invocation[templates]
-      let templates = try await CommandFailure.from { () async throws(LocalStackError) in
-        try TemplateDirectory.find(directory)
+    ], exitCodes: [.ok, .failed, .unavailable, .retryLater, .config], handler: run)
+
+  private static func run(_ invocation: Invocation) async throws(CommandFailure) -> ExitCode {
+    let asJSON = invocation[json]
+    let keeps = invocation[keep]
+    let output = invocation.output
+    let errors = invocation.errors
+    let directory = invocation[templates]
+    let templates = try await CommandFailure.from { () async throws(LocalStackError) in
+      try TemplateDirectory.find(directory)
+    }
+    let options = DemoRun.Options(
+      followers: invocation[followers], lanes: invocation[lanes], templates: templates,
+      talk: asJSON ? errors : output)
+    return try await localRun("fanfare-demo", invocation, keepsDirectory: keeps) {
+      (processes) async throws(LocalStackError) -> ExitCode in
+      let report = try await DemoRun(options, processes).run {
+        (stack, event) async throws(LocalStackError) in
+        if keeps { try await DemoLastWords.keep(event, stack, on: asJSON ? errors : output) }
       }
-      let options = DemoRun.Options(
-        followers: invocation[followers], lanes: invocation[lanes], templates: templates,
-        talk: asJSON ? errors : output)
-      return try await localRun("fanfare-demo", invocation, keepsDirectory: keeps) {
-        (processes) async throws(LocalStackError) -> ExitCode in
-        let report = try await DemoRun(options, processes).run {
-          (stack, event) async throws(LocalStackError) in
-          if keeps { try await DemoLastWords.keep(event, stack, on: asJSON ? errors : output) }
-        }
-        if asJSON {
-          output.line(report.json.serialized())
-        } else {
-          report.write(to: output)
-          DemoLastWords.whatNext(templates: templates, on: output)
-        }
-        return report.isGood ? .ok : .failed
+      if asJSON {
+        output.line(report.json.serialized())
+      } else {
+        report.write(to: output)
+        DemoLastWords.whatNext(templates: templates, on: output)
       }
+      return report.isGood ? .ok : .failed
     }
   }
 }

@@ -42,10 +42,7 @@ enum DeviceRestore {
       .init(
         "fanfare device restore --reason BadDeviceToken --topic com.example.live --apply",
         "After the environment of the app's route was corrected"),
-    ], exitCodes: [.ok, .failed, .unavailable, .retryLater, .config]
-  ) { invocation in
-    await invocation.reporting { () async throws(CommandFailure) in try await run(invocation) }
-  }
+    ], exitCodes: [.ok, .failed, .unavailable, .retryLater, .config], handler: run)
 
   private static func run(_ invocation: Invocation) async throws(CommandFailure) -> ExitCode {
     let filter = try filter(invocation)

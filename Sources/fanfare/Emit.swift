@@ -35,10 +35,7 @@ enum EmitVerb {
         "fanfare emit --streamer s42 --app com.example.live --expires-in 5m --data game=Hades",
         "With a shorter life and a value for the template's {{data.game}}"),
       .init("fanfare emit --file events.ndjson --json", "Many, with an answer for scripts"),
-    ], exitCodes: [.ok, .failed, .unavailable, .config]
-  ) { invocation in
-    await invocation.reporting { () async throws(CommandFailure) in try await run(invocation) }
-  }
+    ], exitCodes: [.ok, .failed, .unavailable, .config], handler: run)
 
   private static func run(_ invocation: Invocation) async throws(CommandFailure) -> ExitCode {
     let settings = try invocation.loadSettings()

@@ -35,10 +35,7 @@ enum RenderVerb {
       .init("fanfare render go-live --locale ja --field name=Aiko", "With a made-up event"),
       .init("fanfare render Config/templates/go-live.yaml --all-locales", "While it is written"),
       .init("fanfare render go-live --event event.json --user u1", "What u1 would get"),
-    ], exitCodes: [.ok, .failed, .unavailable, .config]
-  ) { invocation in
-    await invocation.reporting { () async throws(CommandFailure) in try await run(invocation) }
-  }
+    ], exitCodes: [.ok, .failed, .unavailable, .config], handler: run)
 
   private static func run(_ invocation: Invocation) async throws(CommandFailure) -> ExitCode {
     let settings = try invocation.loadSettings()

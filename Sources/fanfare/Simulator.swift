@@ -35,10 +35,7 @@ enum SimulatorVerb {
         "curl -s --cacert /tmp/apns/ca.pem -H \"simulator-token: $(cat /tmp/apns/control.token)\" "
           + "https://127.0.0.1:2197/simulator/summary",
         "What came in so far"),
-    ], exitCodes: [.ok, .failed]
-  ) { invocation in
-    await invocation.reporting { () async throws(CommandFailure) in try await run(invocation) }
-  }
+    ], exitCodes: [.ok, .failed], handler: run)
 
   private static func run(
     _ invocation: Invocation

@@ -23,10 +23,7 @@ enum WorkerVerb {
     examples: [
       .init("fanfare worker --config /etc/fanfare/fanfare.yaml", "With this configuration"),
       .init("fanfare worker --set lanes.count=1 --set log.level=debug", "One lane, more to read"),
-    ], exitCodes: [.ok, .failed, .usage, .unavailable, .retryLater, .config]
-  ) { invocation in
-    await invocation.reporting { () async throws(CommandFailure) in try await run(invocation) }
-  }
+    ], exitCodes: [.ok, .failed, .usage, .unavailable, .retryLater, .config], handler: run)
 
   private static func run(_ invocation: Invocation) async throws(CommandFailure) -> ExitCode {
     invocation.obeyParent()

@@ -1,6 +1,7 @@
 /// One thing that the program does, or a group of such (`audience import|seed|shard`).
 package struct Verb: Sendable {
-  package typealias Handler = @Sendable (Invocation) async -> ExitCode
+  /// Does the verb's work; what it throws is told on standard error.
+  package typealias Handler = @Sendable (Invocation) async throws(CommandFailure) -> ExitCode
 
   package struct Example: Sendable {
     package let command: String

@@ -18,15 +18,27 @@ extension Program {
         return .ok
       case .run(let command):
         guard let handler = command.verb.handler else { return .usage }
-        return await handler(
-          Invocation(
-            program: self, path: command.path, output: output, errors: errors, command: command))
+        let invocation = Invocation(
+          program: self, path: command.path, output: output, errors: errors, command: command)
+        return await run(handler, invocation)
       }
     } catch {
       complain(error.description, on: errors)
       let command = ([name] + error.path).joined(separator: " ")
       errors.line("Try '\(command) --help'.")
       return .usage
+    }
+  }
+
+  private func run(_ handler: Verb.Handler, _ invocation: Invocation) async -> ExitCode {
+    do {
+      return try await handler(invocation)
+    } catch {
+      for finding in error.findings {
+        invocation.errors.line(TextLayout.printable(finding))
+      }
+      invocation.complain(error.message)
+      return error.code
     }
   }
 

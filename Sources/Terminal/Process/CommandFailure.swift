@@ -13,18 +13,3 @@ package struct CommandFailure: Error, Sendable {
 
   package init(_ error: LineReader.Failure) { self.init(.failed, error.message) }
 }
-
-extension Invocation {
-  /// Runs a verb's work; what it throws is told on standard error.
-  package func reporting(
-    _ work: () async throws(CommandFailure) -> ExitCode
-  ) async -> ExitCode {
-    do {
-      return try await work()
-    } catch {
-      for finding in error.findings { errors.line(TextLayout.printable(finding)) }
-      complain(error.message)
-      return error.code
-    }
-  }
-}
