@@ -21,35 +21,8 @@ package indirect enum JSONOutput: Sendable, Equatable {
   }
 }
 
-/// Members in order of their first appearance; a name set twice keeps its place and takes the new
-/// value.
-package struct JSONObject: Sendable, Equatable, ExpressibleByDictionaryLiteral {
-  package struct Member: Sendable, Equatable {
-    package let name: String
-    package var value: JSONOutput
-  }
-
-  package private(set) var members: [Member] = []
-
-  package init() {}
-
-  package init(dictionaryLiteral elements: (String, JSONOutput)...) {
-    for (name, value) in elements { self[name] = value }
-  }
-
-  package subscript(name: String) -> JSONOutput? {
-    get { members.first { $0.name == name }?.value }
-    set {
-      let index = members.firstIndex { $0.name == name }
-      switch (index, newValue) {
-      case (let index?, let value?): members[index].value = value
-      case (let index?, nil): members.remove(at: index)
-      case (nil, let value?): members.append(Member(name: name, value: value))
-      case (nil, nil): break
-      }
-    }
-  }
-}
+/// Members keep their order.
+package typealias JSONObject = NamedValues<JSONOutput>
 
 extension JSONOutput: ExpressibleByStringInterpolation, ExpressibleByIntegerLiteral,
   ExpressibleByFloatLiteral, ExpressibleByBooleanLiteral, ExpressibleByNilLiteral,

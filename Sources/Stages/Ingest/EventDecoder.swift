@@ -96,23 +96,23 @@ struct EventDecoder {
   // MARK: members
 
   private func text(_ object: JSONObject, _ name: String) throws(IngestError) -> String {
-    guard let value = object[name] else {
-      throw IngestError(.missingField, "\(name) is missing")
-    }
-    guard let text = value.string else {
-      throw IngestError(.wrongType, "\(name) is a string, not \(value.kindName)")
-    }
-    return text
+    try member(object, name, "a string", \.string)
   }
 
   private func group(_ object: JSONObject, _ name: String) throws(IngestError) -> JSONObject {
+    try member(object, name, "an object", \.object)
+  }
+
+  private func member<Member>(
+    _ object: JSONObject, _ name: String, _ kind: String, _ read: (JSONValue) -> Member?
+  ) throws(IngestError) -> Member {
     guard let value = object[name] else {
       throw IngestError(.missingField, "\(name) is missing")
     }
-    guard let group = value.object else {
-      throw IngestError(.wrongType, "\(name) is an object, not \(value.kindName)")
+    guard let member = read(value) else {
+      throw IngestError(.wrongType, "\(name) is \(kind), not \(value.kindName)")
     }
-    return group
+    return member
   }
 
   private func identifier(_ group: JSONObject, _ path: String) throws(IngestError) -> String {

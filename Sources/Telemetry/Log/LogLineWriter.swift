@@ -41,7 +41,7 @@ struct LogLineWriter {
       "{\"ts\":\"\(WallClock.rfc3339(milliseconds))\",\"level\":\"\(level.name)\",\"msg\":".utf8
     appendQuoted(message, limit: Self.maximumTextBytes, to: &line)
     var names: Set<[UInt8]> = []
-    for field in fields.fields {
+    for field in fields.members {
       let before = line.count
       let name = nameBytes(field.name)
       guard names.insert(name).inserted else { continue }
@@ -68,7 +68,7 @@ struct LogLineWriter {
     let name = level.name + String(repeating: " ", count: 7 - level.name.utf8.count)
     line += (coloured ? " \u{1B}[\(level.colour)m\(name)\u{1B}[0m " : " \(name) ").utf8
     append(message, quoted: false, limit: Self.maximumTextBytes, to: &line)
-    for (index, field) in fields.fields.enumerated() {
+    for (index, field) in fields.members.enumerated() {
       let before = line.count
       line += (index == 0 ? "  " : " ").utf8
       if coloured { line += "\u{1B}[2m".utf8 }
