@@ -49,8 +49,10 @@ extension Route {
   private func send(_ push: ReadyPush, on connection: APNsConnection, _ round: Round) {
     let topic = topic(named: push.topic)
     guard mayGo(push, round) else { return withhold(push, round) }
-    guard topic.gate.isOpen else {
-      return wait(push, until: topic.gate.opensAt ?? round.now &+ 500_000_000)
+    guard topic.gate.allows(at: round.now, hasUntried: push.history.refusals == 0) else {
+      // One that was never refused may ask sooner than a hold ends.
+      let opensAt = push.history.refusals > 0 ? topic.gate.opensAt ?? 0 : 0
+      return wait(push, until: max(opensAt, round.now &+ CredentialGate.askAgainAfter))
     }
     guard connection.hasWindow() else { return suspects.append([push]) }
     // It never stood in the topic's queue, so that `unsent` does not count it.
