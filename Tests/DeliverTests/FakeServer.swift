@@ -3,9 +3,9 @@ import Glibc
 import HTTP2
 import Model
 import TLS
-import Transport
 
 @testable import Deliver
+@testable import Transport
 
 /// An APNs that does what a test tells it, request by request. Confined to the loop.
 final class FakeServer {
@@ -95,6 +95,8 @@ final class FakeConnection {
   private(set) var isClosed = false
   /// Open, and hears and says nothing more: dropped on the way without a word.
   var isDeaf = false
+  /// Leaves in the socket what comes; it still says what it has to say.
+  private(set) var isReading = true
   private(set) var isGoingAway = false
   private(set) var session: HTTP2ServerSession?
   private(set) var lastStream: Int32 = 0
@@ -117,23 +119,47 @@ final class FakeConnection {
     isClosed = true
   }
 
-  func goAway(lastStream: Int32, reason: String = "") {
+  /// - Parameter pings: come with it, in one piece.
+  func goAway(lastStream: Int32, reason: String = "", pings: Int = 0) {
     isGoingAway = true
     let debug = reason.isEmpty ? [] : Array(#"{"reason":"\#(reason)"}"#.utf8)
     debug.withUnsafeBytes {
       session?.goAway(lastStreamID: lastStream, errorCode: HTTP2ErrorCode.noError, debug: $0)
     }
+    write()
+    for _ in 0..<pings { session?.ping() }
     flush()
   }
 
-  func flush() {
-    guard let session, !isClosed, !isDeaf else { return }
+  private func write() {
     do {
-      while let bytes = try session.nextOutput() { transport.write(bytes) }
+      while let bytes = try session?.nextOutput() { transport.write(bytes) }
     } catch {
       server.faults.append("writing: \(error)")
     }
+  }
+
+  func flush() {
+    guard session != nil, !isClosed, !isDeaf else { return }
+    write()
     transport.flush()
+    if !isReading { ignoreSocket() }
+  }
+
+  func stopReading() {
+    isReading = false
+    ignoreSocket()
+  }
+
+  func readAgain() {
+    isReading = true
+    flush()
+  }
+
+  private func ignoreSocket() {
+    transport.setInterest([])
+    // What was written in this turn makes it listen again at the turn's end.
+    server.loop?.atTurnEnd { [self] in if !isReading { transport.setInterest([]) } }
   }
 
   func perform(_ reply: FakeServer.Reply, slot: Int) {
@@ -240,4 +266,12 @@ extension FakeConnection: ConnectionDelegate {
 
   func connectionDrained(_ connection: Connection) {}
   func connectionClosed(_ connection: Connection, error: TransportError?) { isClosed = true }
+}
+
+extension Connection {
+  /// Leaves little room in the socket for what its peer does not read.
+  func shrinkSocket() {
+    var bytes: Int32 = 1
+    setsockopt(descriptor, SOL_SOCKET, SO_SNDBUF, &bytes, socklen_t(MemoryLayout<Int32>.size))
+  }
 }

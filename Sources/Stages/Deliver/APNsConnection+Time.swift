@@ -36,10 +36,14 @@ extension APNsConnection {
     }
     answerTimes.fade()
     var unanswered = 0
+    var longest: UInt64 = 0
     let limit = options.requestTimeout.nanoseconds
     for slot in slots.occupied {
-      guard let item = slots[slot], !item.isReset,
-        now &- item.sentAt > limit
+      guard let item = slots[slot] else { continue }
+      let waited = now &- item.sentAt
+      longest = max(longest, waited)
+      guard !item.isReset,
+        waited > limit
           || answerTimes.isPassedOver(
             sentAt: item.sentAt, at: now, shortest: options.passedOverAfter.nanoseconds)
       else { continue }
@@ -49,9 +53,16 @@ extension APNsConnection {
     }
     if unanswered > 0 {
       options.report(.unanswered(route.target.endpoint, pushes: unanswered))
+    }
+    if longest > limit {
       // It may well answer PINGs: a connection that answers no request is of no use.
       if now &- max(lastAnswerAt, openedAt) > limit {
         close(.silent, "no answer to any push")
+        return
+      }
+      // What was given up is over when that has left, and it does not leave.
+      if longest > limit + options.pingTimeout.nanoseconds {
+        close(.silent, "it takes nothing of what it is sent")
         return
       }
     }

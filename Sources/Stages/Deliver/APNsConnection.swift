@@ -16,7 +16,7 @@ final class APNsConnection {
   unowned let route: Route
   let loop: EventLoop
   let options: DeliverOptions
-  private var transport: Connection?
+  private(set) var transport: Connection?
   var session: HTTP2ClientSession?
   var machine = ConnectionMachine()
   let slots: StreamSlots
