@@ -19,6 +19,16 @@ import Testing
     }
   }
 
+  /// All of as many pushes as there are streams have been sent once, so that as many may go again.
+  private func settle(_ bed: DeliverBed) async throws -> (FakeConnection, APNsConnection) {
+    await bed.stage.admit(bed.batch(hexadecimal(streams)))
+    await bed.until("trusted") { bed.tally.accepted == streams }
+    let connection = try #require(bed.stage.routes[.production]?.places[0].connection)
+    connection.transport?.shrinkSocket()
+    bed.server.connections[0].stopReading()
+    return (bed.server.connections[0], connection)
+  }
+
   /// It answers now and then, and says something all the time.
   @Test func aServerThatTakesNothingAndTalksIsLeft() async throws {
     try await onLoop { _, loop in
@@ -49,6 +59,49 @@ import Testing
       bed.server.release()
       await bed.until("all are accepted") { tally.accepted == 60 && bed.tally.accepted == 1 }
       #expect(bed.notices.unanswered >= 1 && bed.stage.inFlight == 0)
+    }
+  }
+
+  /// They wait in our own session, and no server has seen them.
+  @Test func whatAServerMadeWaitIsSentElsewhereAsIfNothingHadBeen() async throws {
+    try await onLoop { _, loop in
+      let bed = try bed(loop)
+      defer { bed.stop() }
+      let (server, connection) = try await settle(bed)
+      await bed.stage.admit(bed.batch(hexadecimal(streams)))
+      await bed.until("in flight") { connection.inFlight == streams }
+      server.session?.setMaximumConcurrentStreams(0)
+      server.flush()
+      await bed.until("heard") { connection.session?.remoteMaxConcurrentStreams == 0 }
+      server.readAgain()
+      // It refuses what had left.
+      await bed.until("the others are refused") { connection.inFlight < streams }
+      let waiting = connection.inFlight
+      #expect(waiting > 0)
+      await bed.until("all are accepted") { bed.tally.accepted == 2 * streams }
+      #expect(bed.server.requests.count == 2 * streams)
+      #expect(lost(bed) == 0 && bed.server.connections.count == 2)
+    }
+  }
+
+  @Test func whatNeverLeftALostConnectionIsNoSuspect() async throws {
+    try await onLoop { _, loop in
+      let bed = try bed(loop)
+      defer { bed.stop() }
+      let (server, connection) = try await settle(bed)
+      await bed.stage.admit(bed.batch(hexadecimal(streams)))
+      await bed.until("in flight") { connection.inFlight == streams }
+      server.drop()
+      await bed.until("all are accepted") { bed.tally.accepted == 2 * streams }
+      #expect(lost(bed) > 0 && lost(bed) < streams && bed.tally.retried == lost(bed))
+    }
+  }
+
+  private func lost(_ bed: DeliverBed) -> Int {
+    bed.notices.all.withLock { notices in
+      notices.reduce(0) {
+        if case .lost(_, _, let pushes, _) = $1 { $0 + pushes } else { $0 }
+      }
     }
   }
 }

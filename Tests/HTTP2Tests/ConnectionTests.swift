@@ -141,6 +141,64 @@ import Testing
     #expect(!wire.client.wantsIO)
   }
 
+  /// A session that ends by what comes behind a GOAWAY has heard the GOAWAY.
+  @Test func aGoAwayIsHeardThoughAFloodFollows() throws {
+    let wire = try Wire()
+    try wire.pump()
+    wire.server.answers = false
+    _ = try wire.client.submit(wire.block, body: nothing, slot: 0)
+    try wire.pump()
+    wire.server.session.goAway(
+      lastStreamID: 7, errorCode: HTTP2ErrorCode.noError, debug: nothing)
+    var bytes: [UInt8] = []
+    while let output = try wire.server.session.nextOutput() { bytes += Array(output) }
+    for _ in 0..<1000 { wire.server.session.ping() }
+    while let output = try wire.server.session.nextOutput() { bytes += Array(output) }
+    #expect(throws: HTTP2Error.self) {
+      try bytes.withUnsafeBytes { try wire.client.receive($0) }
+    }
+    #expect(wire.client.takeGoAway()?.lastStreamID == 7)
+  }
+
+  /// One that waited for its turn, and one that a GOAWAY forbade: no server has seen them.
+  @Test(arguments: [true, false])
+  func aRequestThatNeverLeftSaysSo(isReset: Bool) throws {
+    var options = HTTP2ServerOptions()
+    options.maximumConcurrentStreams = 1
+    let wire = try Wire(serverOptions: options)
+    try wire.pump()
+    wire.server.answers = false
+    _ = try wire.client.submit(wire.block, body: nothing, slot: 0)
+    let second = try wire.client.submit(wire.block, body: nothing, slot: 1)
+    #expect(!wire.client.hasLeft(slot: 0))
+    try wire.carry()
+    #expect(wire.client.hasLeft(slot: 0) && !wire.client.hasLeft(slot: 1))
+    #expect(!wire.client.hasLeft(slot: 2))
+    if isReset {
+      wire.client.reset(stream: second, errorCode: HTTP2ErrorCode.cancel)
+    } else {
+      wire.server.session.goAway(
+        lastStreamID: second, errorCode: HTTP2ErrorCode.noError, debug: nothing)
+    }
+    try wire.carry()
+    #expect(wire.client.nextEnded() == nil)
+    wire.server.answer(0)
+    try wire.carry()
+    let first = try #require(wire.client.nextEnded())
+    #expect(first.slot == 0 && first.wasSent && first.status == 200)
+    let last = try #require(wire.client.nextEnded())
+    #expect(last.slot == 1 && !last.wasSent && last.status == 0)
+    #expect(
+      last.errorCode == (isReset ? HTTP2ErrorCode.cancel : HTTP2ErrorCode.refusedStream))
+    // The slot's next request is another one.
+    guard isReset else { return }
+    _ = try wire.client.submit(wire.block, body: nothing, slot: 1)
+    try wire.carry()
+    wire.server.answer(wire.server.ended.last ?? 0)
+    try wire.carry()
+    #expect(wire.client.nextEnded()?.wasSent == true)
+  }
+
   @Test func anAbandonedSessionSaysNothingMore() throws {
     let wire = try Wire()
     try wire.pump()

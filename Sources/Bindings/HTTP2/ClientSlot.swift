@@ -8,6 +8,8 @@ struct ClientSlot {
   var headerListBytes: Int = 0
   var body: UnsafePointer<UInt8>?
   var bodyLeft: Int = 0
+  /// It is over and never left: nghttp2 did not send its HEADERS.
+  var wasWithheld = false
   /// The final head has come; fields that follow are trailers.
   var headIsComplete = false
   var endStreamSeen = false
@@ -30,6 +32,7 @@ struct ClientEnd {
   let slot: Int32
   let status: Int32
   let errorCode: UInt32
+  let wasSent: Bool
 }
 
 /// What a client's session has heard and its owner has not asked for yet.

@@ -99,7 +99,7 @@ package final class HTTP2ClientSession: HTTP2Session {
     let hasContent = slots[slot].hasContent
     slots[slot] = ClientSlot()
     return HTTP2Ended(
-      slot: slot, status: Int(end.status), errorCode: end.errorCode,
+      slot: slot, status: Int(end.status), errorCode: end.errorCode, wasSent: end.wasSent,
       content: hasContent ? contents.removeValue(forKey: slot) : nil)
   }
 
@@ -111,6 +111,12 @@ package final class HTTP2ClientSession: HTTP2Session {
   package func status(of slot: Int) -> Int {
     guard slot >= 0 && slot < options.maximumSlots, slots[slot].headIsComplete else { return 0 }
     return Int(slots[slot].status)
+  }
+
+  /// Something of a request that is open has come out of `nextOutput()`.
+  package func hasLeft(slot: Int) -> Bool {
+    let stream = stream(at: slot)
+    return stream != 0 && nghttp2_session_get_stream_remote_window_size(native, stream) >= 0
   }
 
   /// What the server said last when it took no new streams; nil when it said nothing since.
@@ -231,6 +237,8 @@ package final class HTTP2ClientSession: HTTP2Session {
     state.pointee.bytesWithoutProgress = max(0, bytes - answers * Self.windowUpdateBytes)
   }
 
+  override func withheld(_ slot: Int) { slots[slot].wasWithheld = true }
+
   override func closed(_ slot: Int, errorCode: UInt32) {
     let entry = slots + slot
     // A peer may reset with NO_ERROR before the end; that is not an answer read to its end.
@@ -241,7 +249,8 @@ package final class HTTP2ClientSession: HTTP2Session {
     ended[place] = ClientEnd(
       slot: Int32(truncatingIfNeeded: slot),
       status: entry.pointee.headIsComplete ? entry.pointee.status : 0,
-      errorCode: isCut ? HTTP2ErrorCode.internalError : errorCode)
+      errorCode: isCut ? HTTP2ErrorCode.internalError : errorCode,
+      wasSent: !entry.pointee.wasWithheld)
     heard.pointee.endedCount += 1
     entry.pointee.hasEnded = true
     entry.pointee.stream = 0

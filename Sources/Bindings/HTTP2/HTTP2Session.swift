@@ -145,6 +145,9 @@ package class HTTP2Session {
 
   func dataSent(_ count: Int) {}
 
+  /// A request is not sent after all; `closed` follows.
+  func withheld(_ slot: Int) {}
+
   func closed(_ slot: Int, errorCode: UInt32) {}
 
   /// The next piece of the body that this side sends. No byte of one that is not over is an error.

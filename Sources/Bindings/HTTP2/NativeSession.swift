@@ -32,6 +32,7 @@ func makeNativeSession(
       nghttp2_option_set_peer_max_concurrent_streams(
         option, UInt32(clamping: assumedMaximumStreams))
       nghttp2_session_callbacks_set_on_frame_send_callback(callbacks, onFrameSent)
+      nghttp2_session_callbacks_set_on_frame_not_send_callback(callbacks, onFrameNotSent)
       failure = nghttp2_session_client_new2(&session, callbacks, nil, option)
     case .server:
       failure = nghttp2_session_server_new2(&session, callbacks, nil, option)

@@ -174,6 +174,18 @@ func onFrameSent(
   return 0
 }
 
+/// Set for clients only. The limit of streams, our own reset or a GOAWAY came first.
+func onFrameNotSent(
+  _ native: OpaquePointer?, _ frame: UnsafePointer<nghttp2_frame>?, _ reason: Int32,
+  _ userData: UnsafeMutableRawPointer?
+) -> Int32 {
+  guard let frame, let userData, isHeaders(frame) else { return 0 }
+  withSession(userData) { session in
+    if let slot = slotIndex(native, frame.pointee.hd.stream_id, session) { session.withheld(slot) }
+  }
+  return 0
+}
+
 private func onStreamClose(
   _ native: OpaquePointer?, _ stream: Int32, _ errorCode: UInt32,
   _ userData: UnsafeMutableRawPointer?

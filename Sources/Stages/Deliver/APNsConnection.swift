@@ -203,9 +203,10 @@ final class APNsConnection {
     case .replace: route.replace(self, reason: reason)
     case .closeAndReplace, .close:
       transport?.close()
+      if let goAway = session?.takeGoAway() { lastStreamTaken = goAway.lastStreamID }
       settleEnded()
+      orphans = slots.inFlight
       let lost = takeInFlight()
-      orphans = lost.count
       session = nil
       transport = nil
       route.closed(self, orphans: lost, mustReplace: action == .closeAndReplace, reason: reason)
@@ -238,11 +239,16 @@ final class APNsConnection {
     defer { route.note(accepted) }
     return slots.occupied.compactMap { slot in
       let status = session?.status(of: slot) ?? 0
+      let hasLeft = session?.hasLeft(slot: slot) ?? true
       guard let item = slots.empty(slot) else { return nil }
       if status != 0 { answers += 1 }
       // Its head says all there is to say: the stream's end alone was lost, and Apple has the push.
       guard status != 200 else {
         route.accepted(item.push, sentAt: item.sentAt, &accepted)
+        return nil
+      }
+      if !hasLeft || isBeyondLast(item.stream) {
+        route.putBack(item.push)
         return nil
       }
       return item.push
@@ -263,7 +269,7 @@ final class APNsConnection {
         if !item.isReset { times.answered(sentAt: item.sentAt, at: lastAnswerAt) }
       }
       switch ended.status {
-      case 0: settleUnanswered(item, errorCode: ended.errorCode)
+      case 0: settleUnanswered(item, ended)
       case 200: route.accepted(item.push, sentAt: item.sentAt, &accepted)
       default:
         route.answered(
@@ -282,13 +288,17 @@ final class APNsConnection {
     }
   }
 
-  private func settleUnanswered(_ item: StreamSlots.Slot, errorCode: UInt32) {
-    let isRefused = errorCode == HTTP2ErrorCode.refusedStream
-    if item.isReset {
-      route.lost([item.push])
-    } else if isRefused, machine.phase == .draining {
-      // A stream beyond the last one that a GOAWAY names was not looked at (RFC 9113, section 6.8).
+  /// A stream beyond the last one that a GOAWAY names was not looked at (RFC 9113, section 6.8).
+  private func isBeyondLast(_ stream: Int32) -> Bool {
+    lastStreamTaken.map { stream > $0 } ?? false
+  }
+
+  private func settleUnanswered(_ item: StreamSlots.Slot, _ ended: HTTP2Ended) {
+    let isRefused = ended.errorCode == HTTP2ErrorCode.refusedStream
+    if !ended.wasSent || isBeyondLast(item.stream) || (isRefused && machine.phase == .draining) {
       route.putBack(item.push)
+    } else if item.isReset {
+      route.lost([item.push])
     } else {
       route.reset(item.push, isRefused: isRefused, sentAt: item.sentAt)
     }
