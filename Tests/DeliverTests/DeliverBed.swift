@@ -152,6 +152,20 @@ final class Flag: Sendable {
   init(_ value: Bool) { self.value = Atomic(value) }
 }
 
+/// How often a route has looked what can be sent: each time it asks for the time.
+final class Looks: Sendable {
+  private let number = Atomic<Int>(0)
+  var soFar: Int { number.load(ordering: .relaxed) }
+
+  func count(_ options: inout DeliverOptions) {
+    let clock = options.wallClock
+    options.wallClock = {
+      self.number.wrappingAdd(1, ordering: .relaxed)
+      return clock()
+    }
+  }
+}
+
 private struct SigningRefused: Error {}
 
 final class Notices: Sendable {

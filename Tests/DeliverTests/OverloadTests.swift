@@ -139,6 +139,61 @@ import Text
     #expect(trial.overload.rate == nil)
   }
 
+  /// Others see to it that it is sent: what was earned meanwhile is there when it can be.
+  @Test func whoMayGoIsNotWaitedFor() throws {
+    var trial = Trial()
+    trial.run(milliseconds: 1_000, offered: 10) { _ in false }
+    var overload = trial.overload
+    #expect(overload.rate == Overload.floor)
+    while overload.allowance(ready: 10, at: trial.now) > 0 { overload.take(1) }
+    let opensAt = try #require(overload.opensAt(trial.now))
+    #expect(opensAt > trial.now && opensAt <= trial.now + 100 * Self.millisecond)
+    #expect(overload.opensAt(opensAt + Self.millisecond) == nil)
+    #expect(overload.allowance(ready: 10, at: opensAt + Self.millisecond) == 1)
+  }
+
+  /// Suspects do not ask; those that do need not pay for all of them.
+  @Test func whatGoesWithoutAskingHoldsNobodyUpForLong() {
+    var trial = Trial()
+    trial.run(milliseconds: 1_000, offered: 10) { _ in false }
+    #expect(trial.overload.rate == Overload.floor)
+    trial.overload.take(500)
+    #expect(trial.overload.allowance(ready: 10, at: trial.now) == 0)
+    #expect(trial.overload.allowance(ready: 10, at: trial.now + 500 * Self.millisecond) == 1)
+  }
+
+  /// Every stream is in use, and none of them is answered: there is no need to look each
+  /// millisecond whether the rate allows more.
+  @Test func aRateAtWhichNothingCanBeSentKeepsNobodyBusy() async throws {
+    try await onLoop { _, loop in
+      let looks = Looks()
+      let bed = try DeliverBed(loop) {
+        $0.connectionsPerRoute = 1
+        $0.streamsPerConnection = 100
+        $0.readyPushes = 10_000
+        $0.retry = RetryPolicy(initial: .seconds(100), maximum: .seconds(100))
+        looks.count(&$0)
+      }
+      defer { bed.stop() }
+      let route = try #require(bed.stage.routes[.production])
+      var number = 0
+      bed.server.delay = .milliseconds(20)
+      bed.server.decide = { _ in
+        number += 1
+        guard route.overload.rate == nil else { return .silence }
+        return number % 2 == 0 ? .answer(503) : .answer(200)
+      }
+      for _ in 0..<20 { await bed.stage.admit(bed.batch(hexadecimal(500))) }
+      await bed.until("all streams are in use") {
+        route.overload.rate != nil && bed.stage.inFlight == 100
+      }
+      let before = looks.soFar
+      await loop.wait(.milliseconds(300))
+      #expect(looks.soFar - before < 30)
+      #expect(bed.stage.inFlight == 100 && bed.stage.readyCount > 0)
+    }
+  }
+
   /// It says 100 streams and takes two at a time.
   @Test func everyPushIsTakenByAServerThatRefusesMostStreams() async throws {
     try await onLoop { _, loop in

@@ -21,6 +21,8 @@ struct Overload {
   private static let step = 0.05
   /// What is sent at once at most, in seconds of the rate.
   private static let burst = 0.003
+  /// What was sent beyond the rate is paid back for so many seconds at most.
+  private static let longestDebt = 0.2
   /// Where more than this fails, what is sent is bounded in any case: what a server had saved up
   /// for a burst looks as if less did not help.
   private static let bearable = 0.7
@@ -169,20 +171,30 @@ struct Overload {
   /// How many of the `ready` pushes may go now.
   mutating func allowance(ready: Int, at now: UInt64) -> Int {
     guard let rate else { return ready }
-    let earned = Double(now &- creditedAt) * rate / 1_000_000_000
-    credit = min(credit + earned, max(1, rate * Self.burst))
+    credit = min(credit(rate, at: now), max(1, rate * Self.burst))
     creditedAt = now
     if credit < Double(ready) { isLimiting = true }
-    return min(ready, Int(credit))
+    return max(0, min(ready, Int(credit)))
   }
 
-  /// Pushes were sent.
-  mutating func take(_ pushes: Int) { if rate != nil { credit -= Double(pushes) } }
+  /// Pushes were sent; also such as did not ask, as suspects do not. All others wait no longer than
+  /// `longestDebt` for them.
+  mutating func take(_ pushes: Int) {
+    guard let rate else { return }
+    credit = max(credit - Double(pushes), -rate * Self.longestDebt)
+  }
 
-  /// When the next may go; nil when one may go now.
+  /// When the next may go; nil when one may go now: who has the connection for it sends it then.
   func opensAt(_ now: UInt64) -> UInt64? {
-    guard let rate, credit < 1 else { return nil }
+    guard let rate else { return nil }
+    let credit = credit(rate, at: now)
+    guard credit < 1 else { return nil }
     // A loop that wakes more often than each millisecond has no time for anything else.
     return now &+ max(1_000_000, UInt64((1 - credit) * 1_000_000_000 / rate))
+  }
+
+  /// With what was earned since it was looked at last.
+  private func credit(_ rate: Double, at now: UInt64) -> Double {
+    credit + Double(now &- creditedAt) * rate / 1_000_000_000
   }
 }
