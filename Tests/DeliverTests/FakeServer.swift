@@ -44,7 +44,7 @@ final class FakeServer {
   var delays: [Int: Duration] = [:]
   /// How much later the others answer.
   var delay: Duration?
-  /// Answers wait for `release`.
+  /// Answers wait for `release`, and come in one piece then.
   var holdsAnswers = false
   fileprivate var held: [() -> Void] = []
   /// Called behind the answers to what came in one piece.
@@ -80,6 +80,7 @@ final class FakeServer {
     let answers = held
     held = []
     for answer in answers { answer() }
+    for connection in open { connection.flush() }
   }
 
   func stop() {
@@ -226,10 +227,7 @@ extension FakeConnection: ConnectionDelegate {
       server.note(request)
       let reply = server.decide(request)
       guard !server.holdsAnswers else {
-        server.held.append { [self] in
-          perform(reply, slot: slot)
-          flush()
-        }
+        server.held.append { [self] in perform(reply, slot: slot) }
         continue
       }
       guard let delay = server.delays[number] ?? server.delay else {

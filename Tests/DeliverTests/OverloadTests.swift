@@ -194,6 +194,33 @@ import Text
     }
   }
 
+  /// They came in one piece: those that were taken came first.
+  @Test func answersAreJudgedInTheirOrder() async throws {
+    try await onLoop { _, loop in
+      let bed = try DeliverBed(loop) {
+        $0.connectionsPerRoute = 1
+        $0.retry = RetryPolicy(initial: .seconds(100), maximum: .seconds(100))
+      }
+      defer { bed.stop() }
+      let route = try #require(bed.stage.routes[.production])
+      await bed.stage.admit(bed.batch(["00aa"]))
+      await bed.until("a round has begun") { bed.tally.accepted == 1 }
+      bed.server.holdsAnswers = true
+      var number = 0
+      bed.server.decide = { _ in
+        number += 1
+        return number <= 35 ? .answer(200) : .answer(503)
+      }
+      await bed.stage.admit(bed.batch(hexadecimal(60)))
+      await bed.until("all are there") { bed.server.requests.count == 61 }
+      await loop.wait(.milliseconds(250))
+      bed.server.release()
+      await bed.until("all are answered") { bed.stage.inFlight == 0 }
+      #expect(bed.tally.accepted == 36)
+      #expect(route.overload.rate == nil)
+    }
+  }
+
   /// It says 100 streams and takes two at a time.
   @Test func everyPushIsTakenByAServerThatRefusesMostStreams() async throws {
     try await onLoop { _, loop in

@@ -268,14 +268,20 @@ final class APNsConnection {
         // That we gave it up says nothing of how long answers take.
         if !item.isReset { times.answered(sentAt: item.sentAt, at: lastAnswerAt) }
       }
-      switch ended.status {
-      case 0: settleUnanswered(item, ended)
-      case 200: route.accepted(item.push, sentAt: item.sentAt, &accepted)
-      default:
+      guard ended.status != 200 else {
+        route.accepted(item.push, sentAt: item.sentAt, &accepted)
+        continue
+      }
+      // A failure may change the rate: those that came before are judged by the one before.
+      route.note(accepted)
+      if ended.status == 0 {
+        settleUnanswered(item, ended)
+      } else {
         route.answered(
           item.push, status: ended.status, body: ended.content?.body ?? [],
           retryAfter: retryAfter(ended.content), on: self, item)
       }
+      accepted = AcceptedAnswers(rateSince: route.overload.loweredAt)
     }
     answerTimes = times
     route.note(accepted)
