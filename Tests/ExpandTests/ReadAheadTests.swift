@@ -17,6 +17,14 @@ import Testing
     return line.flatMap { Int($0.split(separator: "=")[1].prefix { $0.isNumber }) } ?? 0
   }
 
+  private func connections(of redis: RedisClient) async throws -> Int {
+    let told = try await redis.ask("INFO", "stats") ?? ""
+    let line = told.split(whereSeparator: \.isNewline).first {
+      $0.hasPrefix("total_connections_received:")
+    }
+    return try #require(line.flatMap { Int($0.split(separator: ":")[1]) })
+  }
+
   private func read(
     _ segment: Segment, _ audience: Audience? = nil, from redis: RedisClient,
     options: ExpandOptions = ExpandOptions()
@@ -44,7 +52,8 @@ import Testing
       let users = try await read(shard(0, of: 1), audience, from: redis)
       #expect(users == Self.users.sorted())
       #expect(try await calls("scard", of: redis) == 0)
-      #expect(try await calls("smembers", of: redis) == 1 + Self.users.count)
+      #expect(try await calls("sscan", of: redis) == 1)
+      #expect(try await calls("smembers", of: redis) == Self.users.count)
     }
   }
 
@@ -57,6 +66,35 @@ import Testing
       let options = ExpandOptions(
         pageSize: 50, maximumShardMembers: 500, maximumPageBytes: 8_192)
       let users = try await read(shard(0, of: 1), audience, from: redis, options: options)
+      #expect(users == Self.users.sorted())
+    }
+  }
+
+  /// A reply larger than what was bargained for would cost the lane its connection, and whatever
+  /// is under way on it, at each event of that streamer.
+  @Test(arguments: [1, 50, 999])
+  func aHeadingThatIsTooLowCostsNoConnection(followers: Int) async throws {
+    try await RedisFixture().run { redis async throws in
+      try await equip(redis, shards: 1)
+      let others = (0..<4_000).map { "other-\($0)" }
+      try await redis.commands([["SADD", "ffd:{f:s1:1:0}"] + others])
+      let audience = Audience.sharded(shards: 1, generation: 1, followers: followers)
+      let options = ExpandOptions(
+        pageSize: 50, maximumShardMembers: 1_000, maximumPageBytes: 32_768)
+      let before = try await connections(of: redis)
+      let users = try await read(shard(0, of: 1), audience, from: redis, options: options)
+      #expect(users == Self.users.sorted())
+      #expect(try await connections(of: redis) == before)
+    }
+  }
+
+  /// Who may not scan reads its size, and then the whole.
+  @Test func aForbiddenScanIsDoneWithout() async throws {
+    try await RedisFixture().run { redis async throws in
+      try await equip(redis, shards: 1)
+      try await redis.commands([["ACL", "SETUSER", "default", "-sscan"]])
+      let audience = Audience.sharded(shards: 1, generation: 1, followers: 1_000)
+      let users = try await read(shard(0, of: 1), audience, from: redis)
       #expect(users == Self.users.sorted())
     }
   }

@@ -31,7 +31,7 @@ struct FollowerHeading: Equatable {
           + "and generation (a whole "
           + "number): repair it with HSET, or DEL it and import the followers anew")
     }
-    // Shown, and a hint how to read a shard; never counted on.
+    // Shown, and a hint how much to ask for at once; never counted on.
     let followers = max(0, Int(reply[2].text ?? "") ?? 0)
     return FollowerHeading(shards: shards, generation: generation, followers: followers)
   }

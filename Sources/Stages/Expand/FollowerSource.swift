@@ -18,6 +18,8 @@ struct FollowerBatch {
 /// are read there: nobody is lost. Who has come before is passed over when reading begins anew.
 package final class FollowerSource {
   private enum Reading {
+    /// The heading calls the only shard small: so many are asked for at once, in place of its size.
+    case guessed(members: Int)
     /// The size of the key is not known yet.
     case unknown
     case whole
@@ -62,9 +64,7 @@ package final class FollowerSource {
     switch segment.slice {
     case .shard(let index, let generation):
       self.generation = generation
-      // The heading may be wrong: a reply that is too large or too slow is read in pieces instead.
-      let isSmall = followers.map { 1...options.maximumShardMembers ~= $0 } ?? false
-      reading = isSmall ? .whole : .unknown
+      reading = Self.guess(followers ?? 0, options).map { .guessed(members: $0) } ?? .unknown
       keys = [
         keyspace.followerShard(
           streamer: segment.event.streamer, generation: generation, shard: index)
@@ -85,8 +85,8 @@ package final class FollowerSource {
     do throws(ExpandError) {
       switch reading {
       case .unknown: try await askForSize(keys[position])
-      case .whole, .scan: ahead = try await nextBatch()
-      case .listed, .scanned: break
+      case .guessed, .scan: ahead = try await nextBatch()
+      case .whole, .listed, .scanned: break
       }
     } catch {
       ahead = nil
@@ -108,6 +108,8 @@ package final class FollowerSource {
     while position < keys.count {
       let key = keys[position]
       switch reading {
+      case .guessed(let members):
+        if let batch = try await readGuessed(key, members) { return batch }
       case .unknown: try await askForSize(key)
       case .whole: if let batch = try await readWhole(key) { return batch }
       case .scan(let cursor, let run):
@@ -130,6 +132,44 @@ package final class FollowerSource {
       if seen.insert(user).inserted { batch.users.append(batch.bytes.append(user)) }
     }
     return batch
+  }
+
+  /// How many members are asked for in place of the size of a shard that holds `followers` by its
+  /// heading: some more, since followers come and go; nil when so many might not fit into a reply.
+  private static func guess(_ followers: Int, _ options: ExpandOptions) -> Int? {
+    let bytes = Keyspace.maximumIdentifierBytes + replyBytesAMember
+    let maximum = min(options.maximumShardMembers, options.maximumPageBytes / bytes)
+    guard followers > 0, followers <= maximum else { return nil }
+    return min(followers + followers / 4 + 64, maximum)
+  }
+
+  /// `$128`, and the ends of two lines.
+  private static let replyBytesAMember = 8
+
+  /// The shard when it holds no more than its heading says; nil when it must be read in another
+  /// way. A scan that comes to its end in its first reply has given each member once: nothing
+  /// changes within a command. A heading that is far too low costs this one reply, which is no
+  /// larger than what was asked for.
+  private func readGuessed(
+    _ key: String, _ members: Int
+  ) async throws(ExpandError) -> FollowerBatch? {
+    let replies: RedisReplies
+    do {
+      replies = try await redis.execute(
+        RedisPipeline(["SSCAN", key, "0", "COUNT", String(members)]),
+        maximumReplyBytes: options.maximumPageBytes)
+    } catch {
+      reading = .unknown
+      // Only members that cannot be users take so much.
+      guard error.code == .replyTooLarge else { throw ExpandError(error) }
+      return nil
+    }
+    // What is not as it should be is told of by the commands that come then.
+    reading = .unknown
+    guard replies[0].kind == .array, replies[0].count == 2, replies[0][0].text == "0",
+      replies[0][1].kind == .array
+    else { return nil }
+    return try await whole(replies[0][1], from: "SSCAN", key)
   }
 
   private func askForSize(_ key: String) async throws(ExpandError) {
@@ -159,7 +199,14 @@ package final class FollowerSource {
       return nil
     }
     let members = try replies[0].array(from: "SMEMBERS", key: key, wanted: "set")
-    let batch = try batch(members, from: "SMEMBERS", key)
+    return try await whole(members, from: "SMEMBERS", key)
+  }
+
+  /// All members of a key, which is done then.
+  private func whole(
+    _ members: RedisReply, from command: String, _ key: String
+  ) async throws(ExpandError) -> FollowerBatch {
+    let batch = try batch(members, from: command, key)
     if members.count == 0, try await follow() { return batch }
     advance()
     return batch
