@@ -81,7 +81,6 @@ extension Lane {
           try await record.pruneSurplus(segment, run.tally, now: options.deliver.wallClock())
         })
     }
-    bid.followers.finish()
     // What is on the list and no longer bound was logged out, or its owner muted, meanwhile; or it
     // could not be read in time.
     if let index = run.index, index.count > listed {

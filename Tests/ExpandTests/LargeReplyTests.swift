@@ -107,13 +107,14 @@ import Testing
   @Test func aSlowRedisIsWaitedForUntilTheEventExpires() async throws {
     let fixture = try RedisFixture()
     try await fixture.run(commandTimeout: .milliseconds(100)) { redis async throws in
-      try await redis.heading(1, generation: 1)
-      try await redis.place(Self.users, shards: 1)
+      try await redis.commands([["SADD", "followers:s1"] + Self.users])
       try await redis.equip(Self.users)
       let clock = Clock()
-      let stage = ExpandStage(redis: redis, keyspace: keyspace)
-      let reader = stage.reader(
-        of: stage.followers(of: shard(0, of: 1)), fields: [], topic: app, now: { clock.now })
+      let stage = ExpandStage(
+        redis: redis, keyspace: keyspace, options: ExpandOptions(pageSize: 10))
+      let followers = stage.followers(of: plain("followers:s1"))
+      let reader = stage.reader(of: followers, fields: [], topic: app, now: { clock.now })
+      #expect(try await reader.next() != nil)
       // `event()` expires at 1.
       fixture.server.freeze()
       let before = await failure { _ = try await reader.next() }
@@ -129,6 +130,7 @@ import Testing
       }
       fixture.server.resume()
       #expect(last?.code == .expired && last?.isTransient == false)
+      #expect(!followers.remembers)
     }
   }
 

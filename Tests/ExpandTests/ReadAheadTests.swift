@@ -123,6 +123,22 @@ import Testing
     }
   }
 
+  /// A segment may linger for long after its last page, and hundreds of others with it.
+  @Test func whoWasReadIsForgottenWithTheLastPage() async throws {
+    try await RedisFixture().run { redis async throws in
+      try await redis.commands([["SADD", "followers:s1"] + Self.users])
+      let stage = ExpandStage(
+        redis: redis, keyspace: keyspace, options: ExpandOptions(pageSize: 100))
+      let followers = stage.followers(of: plain("followers:s1"))
+      await followers.readAhead()
+      let reader = stage.reader(of: followers, fields: [], topic: app)
+      #expect(try await reader.next() != nil)
+      #expect(followers.remembers)
+      while try await reader.next() != nil {}
+      #expect(!followers.remembers)
+    }
+  }
+
   /// What cannot be read ahead is read when it is needed, and its error is that call's.
   @Test func aFailureIsForgotten() async throws {
     try await RedisFixture().run { redis async throws in

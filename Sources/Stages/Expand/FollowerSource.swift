@@ -94,10 +94,14 @@ package final class FollowerSource {
   }
 
   /// Nothing more is read: frees what is remembered, which may be 2 MiB, while the segment goes on.
-  package func finish() {
+  func finish() {
+    position = keys.count
     ahead = nil
     seen = nil
   }
+
+  /// Whether anything is kept of who was read.
+  var remembers: Bool { ahead != nil || seen != nil }
 
   /// The next ids, perhaps none; nil when all are read.
   func nextBatch() async throws(ExpandError) -> FollowerBatch? {
@@ -120,6 +124,7 @@ package final class FollowerSource {
       case .scanned: if try await !follow() { advance() }
       }
     }
+    finish()
     return nil
   }
 

@@ -80,7 +80,8 @@ package final class SegmentReader {
     do {
       return try await source.nextBatch()
     } catch {
-      throw error.code == .redis(.timeout) && isExpired() ? Self.expired(error.description) : error
+      guard error.code == .redis(.timeout), isExpired() else { throw error }
+      throw giveUp(error.description)
     }
   }
 
@@ -128,7 +129,7 @@ package final class SegmentReader {
     _ error: RedisError, _ users: ArraySlice<ByteSlice>, of batch: FollowerBatch
   ) throws(ExpandError) {
     guard error.code == .replyTooLarge || error.code == .timeout else { throw ExpandError(error) }
-    guard !isExpired() else { throw Self.expired(error.description) }
+    guard !isExpired() else { throw giveUp(error.description) }
     pace.tooMuch(users.count)
     // Redis may be slow for reasons of its own: nobody is passed over for that.
     if error.code == .timeout { throw ExpandError(error) }
@@ -149,8 +150,9 @@ package final class SegmentReader {
     if skippedUsers.count < Self.maximumNamed { skippedUsers.append(user) }
   }
 
-  private static func expired(_ cause: String) -> ExpandError {
-    ExpandError(
+  private func giveUp(_ cause: String) -> ExpandError {
+    source.finish()
+    return ExpandError(
       .expired,
       "the event expired before its followers could be read: Redis is too slow, or "
         + "holds too much of them", cause: cause)
