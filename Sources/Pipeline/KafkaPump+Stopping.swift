@@ -37,9 +37,10 @@ extension KafkaPump {
         offsets.takeCommittable(all: true), timeout: timeout * Self.commitShare)
     } catch {
       options.log.warning("last commit failed", ["error": .text("\(error)")])
-      // Nor would another one be answered while the group is left.
-      consumer.offsetsToCommitOnRevoke = nil
     }
+    // Nothing is done since: another commit while the group is left would only cost time, and one
+    // that failed would fail again.
+    consumer.offsetsToCommitOnRevoke = nil
     consumer.close(timeout: deadline - .now)
     waker?.close()
   }

@@ -141,6 +141,56 @@ import Testing
     producer.close(timeout: .seconds(1))
   }
 
+  /// A broker takes offsets of any partition from any member of the group.
+  @Test func commitsNothingOfAPartitionThatAnotherMemberHas() async throws {
+    let broker = try EmbeddedBroker(topics: [("t", 2)])
+    let options = options(broker.bootstrapServers)
+    let producer = try KafkaProducer(options, log: silent)
+    for partition in 0..<2 {
+      try await producer.sendNumbers(0..<9, to: "t", partition: Int32(partition))
+    }
+    producer.close(timeout: .seconds(1))
+    let first = try KafkaConsumer(options, topics: ["t"], log: silent)
+    try first.subscribe()
+    first.collect { $0.assigned.count == 2 }
+    let second = try KafkaConsumer(options, topics: ["t"], log: silent)
+    try second.subscribe()
+    first.collect { _ in
+      _ = second.poll()
+      return first.assignment.count == 1 && second.assignment.count == 1
+    }
+    let gone = try #require(second.assignment.first)
+    let kept = try #require(first.assignment.first)
+    try second.commitNow([gone: 7], timeout: .seconds(10))
+    // What is ours is committed all the same.
+    #expect(throws: KafkaError.self) {
+      try first.commitNow([gone: 2, kept: 3], timeout: .seconds(10))
+    }
+    first.commit([gone: 2])
+    let polled = first.collect { !$0.committed.isEmpty || !$0.commitFailures.isEmpty }
+    #expect(polled.commitFailures.map(\.code) == [.rebalanced])
+    first.offsetsToCommitOnRevoke = { _ in [gone: 2, kept: 4] }
+    #expect(first.close(timeout: .seconds(5)))
+    #expect(second.close(timeout: .seconds(5)))
+
+    let successor = try KafkaConsumer(options, topics: ["t"], log: silent)
+    try successor.subscribe()
+    let read = successor.collectMessages(2 + 5)
+    #expect(read.first { $0.source == gone }?.offset == 7)
+    #expect(read.first { $0.source == kept }?.offset == 4)
+    #expect(successor.close(timeout: .seconds(5)))
+  }
+
+  @Test func aClosedConsumerJoinsNoGroup() throws {
+    let broker = try EmbeddedBroker(topics: [("t", 1)])
+    let consumer = try KafkaConsumer(options(broker.bootstrapServers), topics: ["t"], log: silent)
+    #expect(consumer.close(timeout: .seconds(5)))
+    do {
+      try consumer.subscribe()
+      Issue.record("a closed consumer subscribed")
+    } catch { #expect(error.code == .closed) }
+  }
+
   @Test func wakesItsDescriptor() async throws {
     let broker = try EmbeddedBroker(topics: [("t", 1)])
     let options = options(broker.bootstrapServers)

@@ -181,6 +181,25 @@ import Testing
     }
   }
 
+  /// While a group changes, the broker may let a commit wait for as long as it likes.
+  @Test func theLastCommitIsNotMadeTwice() async throws {
+    try await PumpBed.run { bed in
+      try await bed.send(0)
+      try await bed.pump.start()
+      try await bed.until("it runs") { bed.lane.begun.count == 1 }
+      bed.lane.end(Self.place(0, 0))
+      try await bed.until("it is committed") {
+        await bed.pump.counters.snapshot()[.kafkaCommits] == 1
+      }
+      await bed.stop()
+      let polled = await bed.pump.polledAfterClosing()
+      let partition = KafkaPartition(topic: PumpBed.topic, partition: 0)
+      // librdkafka may have come to say that of the last commit itself.
+      #expect(polled.count { $0 == .committed([partition: 1]) } <= 1, "\(polled)")
+      #expect(try await bed.successor(of: 0) == 1)
+    }
+  }
+
   @Test func aClientThatCannotGoOnEndsTheWorkerOnce() async throws {
     try await PumpBed.run { bed in
       let fatal = KafkaError(code: .fatal, message: "fenced")
@@ -201,6 +220,12 @@ import Testing
 }
 
 extension KafkaPump {
+  fileprivate func polledAfterClosing() -> [KafkaPoll] {
+    var polled: [KafkaPoll] = []
+    while let next = consumer.poll() { polled.append(next) }
+    return polled
+  }
+
   fileprivate func offeredOnRevoke() -> [KafkaPartition: Int64] {
     consumer.offsetsToCommitOnRevoke?([]) ?? [:]
   }

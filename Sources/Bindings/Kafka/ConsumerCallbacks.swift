@@ -138,8 +138,18 @@ extension ConsumerState {
     recorded.append(.error(KafkaError(error, doing: doing)))
   }
 
+  /// Those of partitions that are ours as far as the callbacks have heard, though `poll` may not
+  /// have said so.
+  func ours(
+    _ client: OpaquePointer, _ offsets: [KafkaPartition: Int64]
+  ) -> [KafkaPartition: Int64] {
+    guard rd_kafka_assignment_lost(client) == 0 else { return [:] }
+    return offsets.filter { assigned.contains($0.key) }
+  }
+
   private func commitBeforeRevoke(_ client: OpaquePointer, _ partitions: [KafkaPartition]) {
-    guard let offsets = offsetsToCommitOnRevoke?(partitions), !offsets.isEmpty else { return }
+    let offsets = ours(client, offsetsToCommitOnRevoke?(partitions) ?? [:])
+    guard !offsets.isEmpty else { return }
     let outcome = commitAndWait(client, offsets, timeout: revokeCommitTimeout)
     if !outcome.committed.isEmpty { recorded.append(.committed(outcome.committed)) }
     if let error = outcome.error { recorded.append(.commitFailed(outcome.failed, error)) }

@@ -65,6 +65,7 @@ package final class KafkaConsumer {
 
   /// Joins the group. Assignments come out of `poll`.
   package func subscribe() throws(KafkaError) {
+    try checkOpen("subscribing to \(topics)")
     let list = PartitionList(topics: topics)
     try check(rd_kafka_subscribe(client, list.handle), doing: "subscribing to \(topics)")
   }
@@ -107,27 +108,37 @@ package final class KafkaConsumer {
     state.resume(client, partitions)
   }
 
-  /// Starts a commit; `poll` returns `.committed` or `.commitFailed`.
+  /// Starts a commit; `poll` returns `.committed` or `.commitFailed`. Partitions that are not ours
+  /// fail: a broker would take them from any member of the group, and the new owner may be further.
   package func commit(_ offsets: [KafkaPartition: Int64]) {
-    guard !offsets.isEmpty, !isClosed else { return }
-    let list = PartitionList(offsets)
+    guard !isClosed else { return }
+    let ours = state.ours(client, offsets)
+    let others = offsets.filter { ours[$0.key] == nil }
+    if !others.isEmpty { state.recorded.append(.commitFailed(others, Self.notOurs)) }
+    guard !ours.isEmpty else { return }
+    let list = PartitionList(ours)
     let error = rd_kafka_commit(client, list.handle, 1)
     guard error != RD_KAFKA_RESP_ERR_NO_ERROR else { return }
     state.recorded.append(
-      .commitFailed(offsets, KafkaError(error, doing: "committing offsets")))
+      .commitFailed(ours, KafkaError(error, doing: "committing offsets")))
   }
 
   /// Commits and blocks for the answer, for at most `timeout`. Throws the first error when any
-  /// partition failed.
+  /// partition failed, or is not ours.
   package func commitNow(
     _ offsets: [KafkaPartition: Int64], timeout: Duration
   ) throws(KafkaError) {
     guard !offsets.isEmpty else { return }
-    guard !isClosed else {
-      throw KafkaError(code: .closed, message: "committing offsets: the consumer is closed")
+    try checkOpen("committing offsets")
+    let ours = state.ours(client, offsets)
+    if !ours.isEmpty, let error = commitAndWait(client, ours, timeout: timeout).error {
+      throw error
     }
-    if let error = commitAndWait(client, offsets, timeout: timeout).error { throw error }
+    if ours.count < offsets.count { throw Self.notOurs }
   }
+
+  private static let notOurs = KafkaError(
+    code: .rebalanced, message: "committing offsets: the partition is another member's now")
 
   /// Leaves the group and frees everything; returns false when that could not be done in good
   /// order within `timeout`. Then the group notices our absence only after the session time-out,
@@ -183,6 +194,12 @@ package final class KafkaConsumer {
   private func takeRecorded() -> KafkaPoll? {
     guard !isClosed else { return recordedLast.isEmpty ? nil : recordedLast.removeFirst() }
     return state.recorded.isEmpty ? nil : state.recorded.removeFirst()
+  }
+
+  private func checkOpen(_ doing: String) throws(KafkaError) {
+    guard !isClosed else {
+      throw KafkaError(code: .closed, message: "\(doing): the consumer is closed")
+    }
   }
 
   private func check(_ error: rd_kafka_resp_err_t, doing: String) throws(KafkaError) {
