@@ -50,6 +50,16 @@ import Testing
           })
         Issue.record("did not stop")
       } catch { #expect(error is RetryUntilStopped.Stopped) }
+      #expect(calls == 5, "once before the stop, and not again when the wait ended early")
+      // What is begun after the stop has its one call.
+      await #expect(throws: RetryUntilStopped.Stopped.self) {
+        try await retry.run(
+          "up", isTransient: { (_: Down) in true },
+          call: { () throws(Down) in
+            calls += 1
+            throw Down()
+          })
+      }
       do {
         try await retry.run(
           "up", isTransient: { (_: Down) in false }, call: { () throws(Down) in throw Down() })
@@ -57,7 +67,6 @@ import Testing
       } catch { #expect(error is Down) }
       return calls
     }
-    // Once before the stop, and once more when the wait ended early.
     #expect(calls == 6)
   }
 
