@@ -6,21 +6,28 @@ import Telemetry
 /// they do not take, and lets the lane note what its event is without.
 extension KafkaPump {
   /// The record keeps its place while it is written, so that no more of them are on their way than
-  /// lanes have places.
+  /// lanes have places. Its offset waits for the letter and for the event's note of it, so that a
+  /// crash in between repeats both and loses neither.
   func bury(_ identifier: Int, _ error: IngestError) {
     guard let run = running[identifier] else { return }
     Task {
-      let letter = deadLetters.letter(of: run.message, error)
-      guard await isWritten(letter, of: run, identifier) else {
-        return finished(identifier, .notDone)
-      }
-      counters.add(.eventsMalformed)
-      options.log.warning(
-        "record sent to the dead letters",
-        ["record": .text(run.message.place), "error": .text("\(error)")])
-      let isNoted = await lanes[run.lane].noteDeadLetter(run.message, error)
-      finished(identifier, isNoted ? .done : .notDone)
+      let isBuried = await isBuried(run, identifier, error)
+      // Not sooner: it has no place, and each record of its partition might wait for a note so.
+      consumer.resume(intakes[run.kind.rawValue].unblock(Self.held(run)))
+      finished(identifier, isBuried ? .done : .notDone)
     }
+  }
+
+  private func isBuried(
+    _ run: RunningRecords.Run, _ identifier: Int, _ error: IngestError
+  ) async -> Bool {
+    let letter = deadLetters.letter(of: run.message, error)
+    guard await isWritten(letter, of: run, identifier) else { return false }
+    counters.add(.eventsMalformed)
+    options.log.warning(
+      "record sent to the dead letters",
+      ["record": .text(run.message.place), "error": .text("\(error)")])
+    return await lanes[run.lane].noteDeadLetter(run.message, error)
   }
 
   private func isWritten(
@@ -43,12 +50,14 @@ extension KafkaPump {
   ) async -> Bool {
     vacate(identifier)
     held += 1
-    let record = Intake.Held(partition: run.message.source, offset: run.message.offset)
-    consumer.pause(intakes[run.kind.rawValue].block(record))
+    consumer.pause(intakes[run.kind.rawValue].block(Self.held(run)))
     goOn()
     let isWritten = await deadLetters.persist(letter)
     held -= 1
-    if isWritten { consumer.resume(intakes[run.kind.rawValue].unblock(record)) }
     return isWritten
+  }
+
+  private static func held(_ run: RunningRecords.Run) -> Intake.Held {
+    Intake.Held(partition: run.message.source, offset: run.message.offset)
   }
 }

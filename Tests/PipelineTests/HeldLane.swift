@@ -20,6 +20,8 @@ final class HeldLane: RecordRunner {
     var begun: [Place] = []
     var open: [Place: [CheckedContinuation<Receipt, Never>]] = [:]
     var noted: [Place] = []
+    var holdsNotes = false
+    var notes: [CheckedContinuation<Bool, Never>] = []
     var isOver = false
   }
 
@@ -40,9 +42,30 @@ final class HeldLane: RecordRunner {
   }
 
   func noteDeadLetter(_ message: KafkaMessage, _ error: IngestError) async -> Bool {
-    state.withLock { $0.noted.append(Place(message.source, message.offset)) }
-    return true
+    await withCheckedContinuation { continuation in
+      let isHeld = state.withLock { state in
+        state.noted.append(Place(message.source, message.offset))
+        if state.holdsNotes { state.notes.append(continuation) }
+        return state.holdsNotes
+      }
+      if !isHeld { continuation.resume(returning: true) }
+    }
   }
+
+  /// As while Redis is away: what is told of dead letters stays unanswered.
+  func holdNotes() { state.withLock { $0.holdsNotes = true } }
+
+  private func endNotes(_ areNoted: Bool) {
+    let ended = state.withLock { state in
+      let all = state.notes
+      state.notes = []
+      state.holdsNotes = false
+      return all
+    }
+    for continuation in ended { continuation.resume(returning: areNoted) }
+  }
+
+  func takeNotes() { endNotes(true) }
 
   /// Records that were told of as dead letters.
   var noted: [Place] { state.withLock { $0.noted } }
@@ -70,5 +93,6 @@ final class HeldLane: RecordRunner {
       return all
     }
     for continuation in ended { continuation.resume(returning: .notDone) }
+    endNotes(false)
   }
 }

@@ -134,6 +134,30 @@ import Testing
     }
   }
 
+  /// A worker that dies between the letter and its event's note does both again.
+  @Test func aLettersOffsetAndPartitionWaitForItsNote() async throws {
+    try await PumpBed.run(eventsPerLane: 1) { bed in
+      try await bed.send(0, 0)
+      try await bed.pump.start()
+      try await bed.until("the first runs") { bed.lane.begun.count == 1 }
+      bed.letters.refuse(true)
+      bed.lane.holdNotes()
+      bed.lane.end(Self.place(0, 0), .hopeless(Self.reason))
+      try await bed.until("its partition is held") { await bed.pump.held == 1 }
+      bed.letters.refuse(false)
+      try await bed.until("its letter is taken") { bed.lane.noted.count == 1 }
+      await bed.pump.dispatchAll()
+      #expect(await bed.pump.held == 0)
+      #expect(await bed.pump.running.count == 1)
+      bed.lane.takeNotes()
+      try await bed.until("its partition goes on") { bed.lane.begun.count == 2 }
+      bed.lane.holdNotes()
+      bed.lane.end(Self.place(0, 1), .hopeless(Self.reason))
+      try await bed.until("the second is taken too") { bed.lane.noted.count == 2 }
+      #expect(try await bed.successor(of: 0) == 1)
+    }
+  }
+
   @Test func whatIsHopelessGoesToTheDeadLettersAndIsCommitted() async throws {
     try await PumpBed.run { bed in
       try await bed.send(0, 0)
