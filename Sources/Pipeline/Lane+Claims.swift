@@ -13,17 +13,31 @@ extension Lane {
   private static let releaseTimeout: Duration = .seconds(1)
 
   /// Begins to read the segment's followers: they come with the answer to the question whether the
-  /// segment is ours, and are thrown away when it is not.
+  /// segment is ours, and are thrown away when it is not. How many come in vain is bounded.
   func bid(on segment: Segment, audience: Audience? = nil) -> SegmentBid {
     lastRun += 1
     let claim = Claim(
       segment: segment, owner: "\(options.workerID)/\(options.instance)/\(index).\(lastRun)")
     let followers = expand.followers(of: segment, audience: audience)
+    let isReadAhead = !followers.beginsWithMembers || readAheadCredit.take()
     return SegmentBid(
-      claim: claim, followers: followers, reading: Task { await readAhead(followers) })
+      claim: claim, followers: followers,
+      reading: isReadAhead ? Task { await readAhead(followers) } : nil, began: loop.now)
   }
 
   private func readAhead(_ followers: FollowerSource) async { await followers.readAhead() }
+
+  /// The segment's followers as they are about now: what was read long before the segment was known
+  /// to be ours is read again, since people have followed and left meanwhile.
+  func followers(of bid: SegmentBid) async -> FollowerSource {
+    guard let reading = bid.reading else { return bid.followers }
+    await reading.value
+    guard loop.now &- bid.began > options.readAheadLifetime.nanoseconds else {
+      return bid.followers
+    }
+    bid.followers.finish()
+    return expand.followers(of: bid.claim.segment)
+  }
 
   func ask(_ bid: SegmentBid, from message: KafkaMessage) async throws -> SegmentBid.Answer {
     let claim = bid.claim

@@ -29,7 +29,9 @@ extension Lane {
     case .unplanned: return try await putOffUnplanned(claim.segment, message, vacate)
     case .claimed(let milliseconds):
       return .again(after: min(.milliseconds(milliseconds), options.claimLifetime / 10))
-    case .yours(let redisTime): run.isLate = claim.segment.event.isExpired(at: redisTime)
+    case .yours(let redisTime):
+      readAheadCredit.earn()
+      run.isLate = claim.segment.event.isExpired(at: redisTime)
     }
     run.holds(since: answer.asked, for: options.claimLifetime)
     let identity = ObjectIdentifier(run)
@@ -55,9 +57,8 @@ extension Lane {
   private func send(_ run: SegmentRun, to bid: SegmentBid) async throws {
     let segment = run.segment
     let event = try preparedEvent(segment.event)
-    await bid.reading.value
     let reader = expand.reader(
-      of: bid.followers, fields: event.fieldNames, topic: event.event.app,
+      of: await followers(of: bid), fields: event.fieldNames, topic: event.event.app,
       now: options.deliver.wallClock)
     var listed = 0
     while let page = try await nextPage(reader, of: event.event) {

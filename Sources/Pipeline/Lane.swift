@@ -47,6 +47,7 @@ package actor Lane {
   private var prepared: [PreparedEvent] = []
   var runs: [ObjectIdentifier: SegmentRun] = [:]
   var lastRun = 0
+  var readAheadCredit: ReadAheadCredit
   let timers: CancellableTimers
   let board = WaitBoard()
   /// Records in the dead letters that the statistics do not know of yet, by the code of the reason.
@@ -82,6 +83,8 @@ package actor Lane {
     let loop = EventLoop(name: "lane-\(index)")
     self.loop = loop
     timers = CancellableTimers(loop: loop)
+    // What may be under way at a time, so that a burst of new events waits for no credit.
+    readAheadCredit = ReadAheadCredit(maximum: options.eventsPerLane)
     let log = options.log
     redis = RedisClient(options: options.redis, loop: loop) { log.notice($0) }
     ingest = IngestStage(options: options.ingest)

@@ -33,6 +33,9 @@ package struct PipelineOptions: Sendable {
   /// How long stragglers rest before they are tried again. One delay for all, so that the records
   /// of a partition are in the order of their time.
   package var straggleDelay: Duration = .seconds(5)
+  /// Followers that were read while Redis was asked whether a segment is ours are used for so long;
+  /// it may have to be asked for hours.
+  package var readAheadLifetime: Duration = .seconds(5)
   /// A claim on a segment ends after this without being renewed, and with a crashed worker.
   package var claimLifetime: Duration = .seconds(10)
   /// Stragglers whose segment was not settled so long after they were due are sent without it: a

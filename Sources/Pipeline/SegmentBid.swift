@@ -13,8 +13,10 @@ struct SegmentBid {
 
   let claim: Claim
   let followers: FollowerSource
-  /// Ends when `followers` may be read.
-  let reading: Task<Void, Never>
+  /// Ends when `followers` may be read; nil when nothing of them is read ahead.
+  let reading: Task<Void, Never>?
+  /// Monotonic nanoseconds when reading began.
+  let began: UInt64
   /// Of the script that opened the event; nil when the claim is still to be asked for.
   var answer: Answer?
 }

@@ -78,6 +78,14 @@ package final class FollowerSource {
     }
   }
 
+  /// Whether `readAhead` asks for members, not only for how many there are.
+  package var beginsWithMembers: Bool {
+    switch reading {
+    case .guessed, .scan: true
+    case .unknown, .whole, .listed, .scanned: false
+    }
+  }
+
   /// Asks Redis what reading begins with, while the caller asks for the right to do so: one round
   /// trip less. Not to be called again, nor while `nextBatch` runs. What fails is asked for again
   /// by `nextBatch`; what nobody reads then is thrown away.
@@ -94,7 +102,7 @@ package final class FollowerSource {
   }
 
   /// Nothing more is read: frees what is remembered, which may be 2 MiB, while the segment goes on.
-  func finish() {
+  package func finish() {
     position = keys.count
     ahead = nil
     seen = nil
