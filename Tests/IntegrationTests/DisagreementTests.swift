@@ -94,6 +94,21 @@ import Testing
     #expect(await behind.stop())
   }
 
+  /// It was opened, and its record is a dead letter after that.
+  @Test func anEventThatIsEarlyForThisWorkerAloneSaysWhatItIsWithout() async throws {
+    let bed = try await WorkerBed()
+    try await bed.follow("s1", tokens: [paddedHex(1)])
+    let shard = try bed.redis.cli("KEYS", "ffd:{f:s1:*}")
+    _ = try bed.redis.cli("SET", shard, "a string")
+    let behind = try await bed.startWorker {
+      $0.deliver.wallClock = { WallClock.nowMilliseconds() - 660_000 }
+    }
+    try await bed.emit("e1")
+    let status = try await bed.finished("e1")
+    #expect(status.state == .incomplete && status.settled == 0)
+    #expect(await behind.stop())
+  }
+
   /// A segment of an event that others have opened.
   @Test func aWorkerWhoseClockIsAheadLeavesSegmentsAlone() async throws {
     let bed = try await WorkerBed()

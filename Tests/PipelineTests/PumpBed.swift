@@ -34,19 +34,23 @@ final class PumpBed: Sendable {
         + [ingest.segmentsTopic, ingest.stragglersTopic].map { ($0, 1) })
     let kafka = Self.kafka(broker)
     producer = try KafkaProducer(kafka) { _ in }
-    var options = PipelineOptions(
-      workerID: "worker-1", version: "test", lanes: 1, kafka: kafka, ingest: ingest,
-      redis: RedisOptions(), keyspace: Keyspace(), expand: ExpandOptions(),
-      record: RecordOptions(), deliver: DeliverOptions(wallClock: { 0 }), templates: [],
-      providerTokens: ProviderTokenSource(
-        keyID: "", teamID: "", lifetime: .seconds(3000), sign: { $0 }),
-      log: Log(LogOptions(level: .debug, format: .json), sink: sink))
+    var options = Self.options(kafka, sink)
     options.whenFailed = { [said] in said.append($0) }
     options.revokeTimeout = revokeTimeout
     options.eventsPerLane = eventsPerLane
     pump = try KafkaPump(
       options: options, lanes: [lane], producer: producer, counters: counters,
       sendLetter: { [letters] letter throws(KafkaError) in try letters.take(letter) })
+  }
+
+  static func options(_ kafka: KafkaOptions, _ sink: MemorySink) -> PipelineOptions {
+    PipelineOptions(
+      workerID: "worker-1", version: "test", lanes: 1, kafka: kafka, ingest: IngestOptions(),
+      redis: RedisOptions(), keyspace: Keyspace(), expand: ExpandOptions(),
+      record: RecordOptions(), deliver: DeliverOptions(wallClock: { 0 }), templates: [],
+      providerTokens: ProviderTokenSource(
+        keyID: "", teamID: "", lifetime: .seconds(3000), sign: { $0 }),
+      log: Log(LogOptions(level: .debug, format: .json), sink: sink))
   }
 
   /// What the worker was told to end for.
