@@ -23,7 +23,7 @@ extension Lane {
   ) async throws -> Receipt {
     let claim = bid.claim
     let answer = try await ask(bid, from: message)
-    let run = SegmentRun(claim: claim, loop: loop, vacate: vacate)
+    let run = SegmentRun(claim: claim, loop: loop, memory: memory, vacate: vacate)
     switch answer.result {
     case .settled, .orphaned: return .done
     case .unplanned: return try await putOffUnplanned(claim.segment, message, vacate)
@@ -96,7 +96,8 @@ extension Lane {
 
   /// Waits until one more batch may be rendered. Pushes that only wait make room by leaving.
   private func makeRoom(_ run: SegmentRun) async throws {
-    _ = await run.progress.reached(.roomOrStalled)
+    // Another segment may have taken the room that there was.
+    while !(await run.progress.reached(.roomOrStalled)) { try check(run) }
     try check(run)
     while !(await run.progress.reached(.room, within: .zero)) {
       deliver.postponeWaiting(of: run.tally)

@@ -48,6 +48,7 @@ package actor Lane {
   var runs: [ObjectIdentifier: SegmentRun] = [:]
   var lastRun = 0
   var readAheadCredit: ReadAheadCredit
+  let memory: BatchMemory
   let timers: CancellableTimers
   let board = WaitBoard()
   /// Records in the dead letters that the statistics do not know of yet, by the code of the reason.
@@ -85,6 +86,7 @@ package actor Lane {
     timers = CancellableTimers(loop: loop)
     // What may be under way at a time, so that a burst of new events waits for no credit.
     readAheadCredit = ReadAheadCredit(maximum: options.eventsPerLane)
+    memory = BatchMemory(maximum: options.batchBytesPerLane)
     let log = options.log
     redis = RedisClient(options: options.redis, loop: loop) { log.notice($0) }
     ingest = IngestStage(options: options.ingest)

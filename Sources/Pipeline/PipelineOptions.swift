@@ -28,6 +28,11 @@ package struct PipelineOptions: Sendable {
   package var lingeringPerLane = 512
   /// What they keep in memory at most: the batches with their last pushes, mostly one of 200 KB.
   package var lingeringBytesPerLane = 16 << 20
+  /// What all batches of a lane with pushes under way keep in memory, those of lingering segments
+  /// among them; beyond this a segment makes one batch at a time, so that at most one of each
+  /// segment in flight comes on top, mostly 350 KB and 1.1 MB at most. A lane that is not held up
+  /// needs some 20 MiB.
+  package var batchBytesPerLane = 64 << 20
   /// How long a segment that has nothing else left waits for pushes that want another try.
   package var straggleAfter: Duration = .seconds(2)
   /// How long stragglers rest before they are tried again. One delay for all, so that the records

@@ -20,15 +20,17 @@ final class SegmentProgress {
 
   let tally: SegmentTally
   private let loop: EventLoop
+  private let memory: BatchMemory
   private(set) var unsettledBatches = 0
   /// Bytes of memory that the unsettled batches keep.
   private(set) var unsettledBytes = 0
   private(set) var isAbandoned = false
   private var waiter: (goal: Goal, continuation: CheckedContinuation<Void, Never>)?
 
-  init(tally: SegmentTally, loop: EventLoop) {
+  init(tally: SegmentTally, loop: EventLoop, memory: BatchMemory) {
     self.tally = tally
     self.loop = loop
+    self.memory = memory
     tally.whenNothingIsUnsent = { [weak self] in self?.check() }
   }
 
@@ -37,9 +39,11 @@ final class SegmentProgress {
     let bytes = batch.bytes.capacity
     unsettledBatches += 1
     unsettledBytes += bytes
+    memory.take(bytes)
     batch.whenSettled = { [self] in
       unsettledBatches -= 1
       unsettledBytes -= bytes
+      memory.giveBack(bytes)
       check()
     }
   }
@@ -51,7 +55,9 @@ final class SegmentProgress {
     let timer = limit.map { limit in
       loop.schedule(after: limit) { [weak self] in self?.resume() }
     }
+    memory.wait(self) { [weak self] in self?.check() }
     await withCheckedContinuation { waiter = (goal, $0) }
+    memory.waitNoLonger(self)
     timer?.cancel()
     return isReached(goal)
   }
@@ -65,11 +71,16 @@ final class SegmentProgress {
 
   private func isReached(_ goal: Goal) -> Bool {
     switch goal {
-    case .roomOrStalled: unsettledBatches < Self.maximumBatches || tally.unsent == 0
-    case .room: unsettledBatches < Self.maximumBatches
+    case .roomOrStalled: hasRoom || tally.unsent == 0
+    case .room: hasRoom
     case .nothingUnsent: tally.unsent == 0
     case .allSettled: unsettledBatches == 0
     }
+  }
+
+  /// Whatever others keep, a segment may have one batch: each goes on, however slowly.
+  private var hasRoom: Bool {
+    unsettledBatches == 0 || unsettledBatches < Self.maximumBatches && !memory.isFull
   }
 
   private func check() {

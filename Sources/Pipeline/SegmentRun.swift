@@ -28,10 +28,10 @@ final class SegmentRun {
   var segment: Segment { claim.segment }
   var hasPlace: Bool { vacate != nil }
 
-  init(claim: Claim, loop: EventLoop, vacate: @escaping () -> Void) {
+  init(claim: Claim, loop: EventLoop, memory: BatchMemory, vacate: @escaping () -> Void) {
     self.claim = claim
     self.vacate = vacate
-    progress = SegmentProgress(tally: tally, loop: loop)
+    progress = SegmentProgress(tally: tally, loop: loop, memory: memory)
     index = claim.segment.stragglers.map { StragglerIndex($0) }
     environments = claim.segment.stragglers?.environments ?? []
     tally.mayStraggle = index == nil

@@ -37,6 +37,54 @@ import Transport
     #expect(await worker.stop())
   }
 
+  /// A lane that may keep next to nothing makes one batch of each segment at a time, and ends.
+  @Test func alsoALaneThatMayKeepNothingGoesOn() async throws {
+    let bed = try await WorkerBed()
+    try await bed.followInShards("s1", shards: 8, perShard: 200) { shard, index in
+      index % 20 == 0 ? Self.sticky("0429", shard << 8 | index) : paddedHex(shard << 16 | index)
+    }
+    let worker = try await bed.startWorker {
+      $0.lanes = 1
+      $0.batchPushes = 20
+      $0.batchBytesPerLane = 1
+      $0.straggleAfter = .milliseconds(500)
+      $0.straggleDelay = .milliseconds(500)
+    }
+    try await bed.ready()
+    try await bed.emit("e1", expiresIn: 60)
+    let status = try await bed.finished("e1")
+    #expect(status.accepted == 8 * 190 && status.rejected == ["TooManyRequests": 80])
+    #expect(status.pushes == 8 * 200 && status.isBalanced)
+    #expect(await bed.simulator.summary().duplicates == 0)
+    #expect(await worker.stop())
+  }
+
+  /// Each push waits for its answer, and keeps its batch meanwhile.
+  @Test func aLaneKeepsNoMoreThanItMay() async throws {
+    var script = SimulatorScript()
+    script.latency = .milliseconds(100)
+    let bed = try await WorkerBed(script: script)
+    try await bed.followInShards("s1", shards: 4, perShard: 200) { paddedHex($0 << 16 | $1) }
+    let worker = try await bed.startWorker {
+      $0.lanes = 1
+      $0.batchPushes = 20
+      $0.batchBytesPerLane = 1
+      $0.heartbeatInterval = .milliseconds(10)
+    }
+    try await bed.ready()
+    try await bed.emit("e1")
+    var most = 0
+    var accepted = 0
+    for _ in 0..<10_000 where accepted < 800 {
+      most = max(most, Int(try bed.redis.cli("HGET", "ff:worker:worker-1", "streams")) ?? 0)
+      accepted = await bed.simulator.summary().accepted
+    }
+    #expect(accepted == 800)
+    #expect(most > 0 && most <= 4 * 20, "a batch of each segment")
+    #expect(try await bed.finished("e1").accepted == 800)
+    #expect(await worker.stop())
+  }
+
   /// Devices for which Apple never answers: their pushes are in flight for a long time, and keep
   /// neither places nor lanes.
   @Test func oneSilentDeviceASegmentStopsNoLane() async throws {

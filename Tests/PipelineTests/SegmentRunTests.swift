@@ -17,7 +17,7 @@ import Testing
   @Test func nothingIsSentAfterTheEndOfAClaim() {
     let loop = EventLoop(name: "test")
     defer { loop.stop() }
-    let run = SegmentRun(claim: claim(.plain(key: "k")), loop: loop, vacate: {})
+    let run = SegmentRun(claim: claim(.plain(key: "k")), loop: loop, memory: unbounded, vacate: {})
     run.holds(since: 5_000, for: .seconds(10))
     #expect(run.tally.sendableUntil == 9_000_005_000)
     run.holds(since: 4_000_000_000, for: .seconds(10))
@@ -28,7 +28,9 @@ import Testing
     let loop = EventLoop(name: "test")
     defer { loop.stop() }
     var calls = 0
-    let run = SegmentRun(claim: claim(.plain(key: "k")), loop: loop) { calls += 1 }
+    let run = SegmentRun(claim: claim(.plain(key: "k")), loop: loop, memory: unbounded) {
+      calls += 1
+    }
     #expect(run.hasPlace)
     run.leavePlace()
     run.leavePlace()
@@ -40,7 +42,7 @@ import Testing
     defer { loop.stop() }
     let claim = claim(.plain(key: "k"))
     let isReached = await LoopActor(loop).run { _ in
-      let run = SegmentRun(claim: claim, loop: loop, vacate: {})
+      let run = SegmentRun(claim: claim, loop: loop, memory: unbounded, vacate: {})
       run.tally.willSend(1)
       loop.schedule(after: .milliseconds(5)) { run.lose() }
       let isReached = await run.progress.reached(.nothingUnsent)
@@ -54,8 +56,10 @@ import Testing
     defer { loop.stop() }
     let push = Straggler(user: "u1", member: "apns:production:a.b:ff", history: PushHistory())
     let list = StragglerList(id: "plain~01", parent: "plain", pushes: [push])
-    let plain = SegmentRun(claim: claim(.plain(key: "k")), loop: loop, vacate: {})
-    let late = SegmentRun(claim: claim(.stragglers(list)), loop: loop, vacate: {})
+    let plain = SegmentRun(
+      claim: claim(.plain(key: "k")), loop: loop, memory: unbounded, vacate: {})
+    let late = SegmentRun(
+      claim: claim(.stragglers(list)), loop: loop, memory: unbounded, vacate: {})
     #expect(plain.index == nil && late.index?.count == 1)
   }
 }

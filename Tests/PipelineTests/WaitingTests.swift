@@ -74,7 +74,7 @@ import Testing
     let loop = EventLoop(name: "test")
     defer { loop.stop() }
     await LoopActor(loop).run { _ in
-      let progress = SegmentProgress(tally: SegmentTally(), loop: loop)
+      let progress = SegmentProgress(tally: SegmentTally(), loop: loop, memory: unbounded)
       progress.tally.willSend(1)
       let batches = (0..<SegmentProgress.maximumBatches).map { _ in batch() }
       for batch in batches.dropLast() { progress.watch(batch) }
@@ -96,7 +96,7 @@ import Testing
     let loop = EventLoop(name: "test")
     defer { loop.stop() }
     await LoopActor(loop).run { _ in
-      let progress = SegmentProgress(tally: SegmentTally(), loop: loop)
+      let progress = SegmentProgress(tally: SegmentTally(), loop: loop, memory: unbounded)
       progress.tally.willSend(2)
       for _ in 0..<SegmentProgress.maximumBatches { progress.watch(batch()) }
       loop.schedule(after: .milliseconds(2)) { progress.tally.noLongerUnsent() }
@@ -108,11 +108,42 @@ import Testing
     }
   }
 
+  /// Two segments of a lane: what one keeps is not there for the other, which has one batch of its
+  /// own all the same.
+  @Test func whatALaneKeepsIsBoundedForAllItsSegmentsTogether() async {
+    let loop = EventLoop(name: "test")
+    defer { loop.stop() }
+    await LoopActor(loop).run { _ in
+      let batches = (0..<5).map { _ in batch() }
+      let bytes = batches[0].bytes.capacity
+      let memory = BatchMemory(maximum: 3 * bytes)
+      let first = SegmentProgress(tally: SegmentTally(), loop: loop, memory: memory)
+      let second = SegmentProgress(tally: SegmentTally(), loop: loop, memory: memory)
+      for progress in [first, second] { progress.tally.willSend(1) }
+      for batch in batches.prefix(3) { first.watch(batch) }
+      #expect(memory.isFull && memory.bytes == 3 * bytes)
+      #expect(await !first.reached(.roomOrStalled, within: .milliseconds(1)))
+      #expect(await second.reached(.room))
+      second.watch(batches[3])
+      #expect(await !second.reached(.room, within: .milliseconds(1)))
+      // One too many was there: one less is not enough.
+      loop.schedule(after: .milliseconds(2)) { batches[0].settle(0, .accepted) }
+      #expect(await !second.reached(.room, within: .milliseconds(20)))
+      loop.schedule(after: .milliseconds(2)) { batches[1].settle(0, .accepted) }
+      #expect(await second.reached(.room, within: .seconds(60)))
+      second.watch(batches[4])
+      #expect(await !first.reached(.roomOrStalled, within: .milliseconds(1)))
+      for batch in batches.dropFirst(2) { batch.settle(0, .expired) }
+      #expect(memory.bytes == 0)
+      #expect(await first.reached(.roomOrStalled))
+    }
+  }
+
   @Test func letsGoWhoeverWaitsOrWillWaitOnceAbandoned() async {
     let loop = EventLoop(name: "test")
     defer { loop.stop() }
     await LoopActor(loop).run { _ in
-      let progress = SegmentProgress(tally: SegmentTally(), loop: loop)
+      let progress = SegmentProgress(tally: SegmentTally(), loop: loop, memory: unbounded)
       progress.watch(batch())
       loop.schedule(after: .milliseconds(2)) { progress.abandon() }
       #expect(await !progress.reached(.allSettled))
@@ -120,6 +151,8 @@ import Testing
     }
   }
 }
+
+var unbounded: BatchMemory { BatchMemory(maximum: .max) }
 
 private func batch() -> PushBatch {
   let headers = PushHeaders(

@@ -1,0 +1,29 @@
+/// Bytes that the batches of a lane keep, of all its segments together. A batch keeps its bytes
+/// until its last push has an outcome or leaves, so that one push that waits may keep a whole one:
+/// without this bound, each segment might keep as many as it may have unsettled. Confined to its
+/// lane.
+final class BatchMemory {
+  private let maximum: Int
+  private(set) var bytes = 0
+  /// Segments that wait for there being room.
+  private var waiting: [ObjectIdentifier: () -> Void] = [:]
+
+  init(maximum: Int) { self.maximum = maximum }
+
+  var isFull: Bool { bytes >= maximum }
+
+  func take(_ count: Int) { bytes += count }
+
+  func giveBack(_ count: Int) {
+    let wasFull = isFull
+    bytes -= count
+    guard wasFull, !isFull else { return }
+    for look in waiting.values { look() }
+  }
+
+  func wait(_ waiter: AnyObject, _ look: @escaping () -> Void) {
+    waiting[ObjectIdentifier(waiter)] = look
+  }
+
+  func waitNoLonger(_ waiter: AnyObject) { waiting[ObjectIdentifier(waiter)] = nil }
+}
