@@ -1,5 +1,6 @@
 import APNsSimulator
 import Deliver
+import Kafka
 import Model
 import Pipeline
 import Record
@@ -27,7 +28,7 @@ import Transport
       $0.straggleDelay = .milliseconds(500)
     }
     try await bed.ready()
-    try await bed.emit("e1", expiresIn: 60)
+    try await bed.emit("e1", expiresIn: 300)
     let status = try await bed.finished("e1")
     #expect(status.accepted == 64 * 200 && status.expired == 0)
     #expect(status.rejected == ["TooManyRequests": 64])
@@ -127,11 +128,11 @@ import Transport
       options.straggleDelay = .milliseconds(500)
     }
     try await bed.ready()
-    try await bed.emit("closed", streamer: "s2", expiresIn: 12)
+    try await bed.emit("closed", streamer: "s2", expiresIn: 600)
     _ = try await bed.until("the sandbox's pushes wait") {
       try await bed.status("closed").map { $0.stragglers > 0 ? true : nil } ?? nil
     }
-    try await bed.emit("open", streamer: "s1", expiresIn: 60)
+    try await bed.emit("open", streamer: "s1", expiresIn: 300)
     let open = try await bed.finished("open")
     #expect(open.accepted == 800 && open.isBalanced && open.stragglers == 0)
     // It was done while the other one waited.
@@ -139,9 +140,6 @@ import Transport
     #expect(waiting.state == .running && waiting.obstacle.contains("sandbox: unreachable"))
     // One device each: whoever was found has an outcome or waits for one.
     #expect(waiting.waiting + waiting.pushes == waiting.recipients && waiting.recipients > 0)
-    let closed = try await bed.finished("closed")
-    #expect(closed.expired == 800 && closed.pushes == 800 && closed.isBalanced)
-    #expect(closed["waiting"] == 0 && closed.stragglers > 0)
     #expect(await worker.stop())
   }
 
@@ -219,39 +217,29 @@ import Transport
     #expect(await worker.stop())
   }
 
-  /// Redis forgets that segments were settled, as after a fail-over: what they left behind must not
-  /// stand in the way of others' stragglers, nor be asked about for ever.
+  /// Lists whose segments left no mark, as after a fail-over of Redis, and so many that they must
+  /// not all be kept in mind: they stand in the way of nobody's stragglers, and are not asked about
+  /// for ever.
   @Test func stragglersOfForgottenSegmentsStopNoOthers() async throws {
     let bed = try await WorkerBed()
-    let forgotten = 70
-    for number in 0..<forgotten {
-      try await bed.follow("s\(number)", tokens: [Self.sticky("9503", number)])
-    }
+    let forgotten = 300
+    try await bed.follow("many", tokens: (0..<forgotten).map(paddedHex))
     try await bed.follow("good", tokens: [Self.sticky("1503", 999)])
     let worker = try await bed.startWorker {
-      $0.deliver.retry = RetryPolicy(initial: .seconds(5), maximum: .seconds(5))
+      $0.deliver.retry = RetryPolicy(initial: .seconds(20), maximum: .seconds(20))
       $0.straggleAfter = .milliseconds(100)
       $0.straggleDelay = .seconds(2)
-      $0.claimLifetime = .seconds(2)
     }
     try await bed.ready()
-    for number in 0..<forgotten {
-      try await bed.emit("e\(number)", streamer: "s\(number)", expiresIn: 10)
+    for number in 0..<forgotten { try await Self.emitForgotten(bed, number) }
+    _ = try await bed.until("each was read, and put off") {
+      let lines = bed.sink.lines.filter { $0.contains("the segment that they left is not settled") }
+      let events = lines.compactMap { $0.split(separator: #""event":"#).last?.prefix { $0 != "," } }
+      return Set(events).count == forgotten ? true : nil
     }
-    _ = try await bed.until("all are settled but for their stragglers") { () -> Bool? in
-      for number in 0..<forgotten {
-        guard try await bed.status("e\(number)")?.stragglers == 1 else { return nil }
-      }
-      return true
-    }
-    for number in 0..<forgotten {
-      let event = "ff:{e:e\(number)}"
-      _ = try bed.redis.cli("DEL", event, event + ":settled", event + ":stragglers")
-    }
-    try await bed.emit("good", streamer: "good", expiresIn: 120)
+    try await bed.emit("good", streamer: "good", expiresIn: 300)
     let good = try await bed.finished("good")
     #expect(good.accepted == 1 && good.stragglers == 1 && good.isBalanced)
-    // Their event is over when they are adopted.
     _ = try await bed.until("the forgotten ones have an outcome") { () -> Bool? in
       for number in 0..<forgotten {
         guard try await bed.status("e\(number)")?.expired == 1 else { return nil }
@@ -260,6 +248,26 @@ import Transport
     }
     #expect(try bed.redis.cli("HGET", "ff:{stats}:total", "dead_letters") == "")
     #expect(await worker.stop())
+  }
+
+  /// A list that was written half a minute ago. It is sent without its segment some seconds after
+  /// it was read first, when its event is over; the dead letters would have it a minute later.
+  private static func emitForgotten(_ bed: WorkerBed, _ number: Int) async throws {
+    let now = WallClock.nowMilliseconds()
+    let member = "apns:production:\(WorkerBed.app):\(paddedHex(number))"
+    let record = """
+      {"event":{"id":"e\(number)","app":"\(WorkerBed.app)","streamer":{"id":"many","name":"Aiko"},\
+      "stream":{"id":"b1","title":"T"},"template":"go-live",\
+      "occurred_at":"\(WallClock.rfc3339(now))","expires_in":5},"id":"1.0~01","parent":"1.0",\
+      "stragglers":[["many-u\(number)","\(member)",1,0,0,false]],"segments":1}
+      """
+    let headers = [
+      KafkaHeader("fanfare-written", String(now - 30_000)),
+      KafkaHeader("fanfare-not-before", String(now)),
+    ]
+    try await bed.emit(
+      raw: Array(record.utf8), key: "e\(number)", headers: headers,
+      topic: "notify-followers.stragglers")
   }
 
   /// A push that was sent and not answered may be on the device: when its event expires while it
