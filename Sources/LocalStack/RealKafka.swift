@@ -57,7 +57,7 @@ package final class RealKafka: Sendable {
   /// Waits until the file is there: the broker needs seconds to start. An empty file says that it
   /// did not.
   private static func address(in file: String) throws(LocalStackError) -> String {
-    let deadline = ContinuousClock.now + .seconds(120)
+    let deadline = ContinuousClock.now + .seconds(300)
     while ContinuousClock.now < deadline {
       guard let handle = fopen(file, "r") else {
         _ = poll(nil, 0, 50)
@@ -69,7 +69,7 @@ package final class RealKafka: Sendable {
       guard count > 0 else { throw LocalStackError(.failed, "the tests' Kafka did not start") }
       return String(decoding: bytes[..<count], as: UTF8.self)
     }
-    throw LocalStackError(.failed, "no Kafka came within two minutes: there is no \(file)")
+    throw LocalStackError(.failed, "no Kafka came within five minutes: there is no \(file)")
   }
 
   private static func variable(_ name: String) -> String? {

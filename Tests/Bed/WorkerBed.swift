@@ -155,11 +155,15 @@ package final class WorkerBed: Sendable {
     }
   }
 
-  package func seed(_ audience: SyntheticAudience, streamer: String) async throws {
+  /// - Parameter expected: more followers than there are make more shards, and smaller ones.
+  package func seed(
+    _ audience: SyntheticAudience, streamer: String, expecting expected: Int? = nil
+  ) async throws {
     let keyspace = keyspace
     try await withRedis { client in
       let writer = AudienceWriter(redis: client, keyspace: keyspace)
-      try await writer.begin(streamer: streamer, expectedFollowers: audience.followers)
+      try await writer.begin(
+        streamer: streamer, expectedFollowers: expected ?? audience.followers)
       for index in 0..<audience.followers { try await writer.append(audience.row(index)) }
       try await writer.finish()
     }

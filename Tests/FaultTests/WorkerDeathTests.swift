@@ -42,7 +42,8 @@ import Testing
   @Test(arguments: [SIGTERM, SIGHUP])
   func sendsNothingTwiceWhenAWorkerIsToldToStop(signal: Int32) async throws {
     let bed = try await WorkerBed(script: Self.latency(.milliseconds(2)))
-    try await bed.seed(Self.audience, streamer: "s1")
+    // In twice as many shards as they need.
+    try await bed.seed(Self.audience, streamer: "s1", expecting: 80_000)
     let first = try await bed.startProcess(
       "first", executable: WorkerExecutable.path,
       settings: Self.slowly + Self.carefully)

@@ -45,9 +45,13 @@ import Testing
   @Test func expiresWhatIsRefusedUntilTheEventIsOver() async throws {
     let bed = try await WorkerBed()
     try await bed.follow("s1", tokens: ["0503", "0429", "0e07", "0200"].map(token))
-    let worker = try await bed.startWorker()
+    let worker = try await bed.startWorker {
+      // Not so often that they come to the limit of tries.
+      $0.deliver.retry = RetryPolicy(initial: .seconds(1), maximum: .seconds(2))
+      $0.straggleAfter = .seconds(600)
+    }
     try await bed.ready()
-    try await bed.emit("e1", expiresIn: 2)
+    try await bed.emit("e1", expiresIn: 8)
     let status = try await bed.finished("e1")
     #expect(status.expired == 3 && status.accepted == 1 && status.isBalanced)
     #expect(await worker.stop())
@@ -59,7 +63,10 @@ import Testing
     let worker = try await bed.startWorker { $0.deliver.requestTimeout = .milliseconds(300) }
     try await bed.emit("e1")
     let status = try await bed.finished("e1")
-    #expect(status.accepted == 3 && status.retried == 3)
+    #expect(status.accepted == 3 && status.isBalanced)
+    // On a busy machine other answers may come too late as well.
+    let requests = await bed.simulator.summary().requests
+    #expect(requests >= 6 && status.retried == requests - 3)
     #expect(await worker.stop())
   }
 
@@ -76,9 +83,10 @@ import Testing
     let plain = (0..<1500).map { paddedHex($0) }
     try await bed.follow("s1", tokens: plain)
     let worker = try await bed.startWorker {
+      $0.deliver.streamsPerConnection = 50
+      guard fault == "silent" else { return }
       $0.deliver.requestTimeout = .milliseconds(500)
       $0.deliver.pingTimeout = .milliseconds(300)
-      $0.deliver.streamsPerConnection = 50
     }
     try await bed.emit("e1")
     let status = try await bed.finished("e1")
@@ -121,7 +129,7 @@ import Testing
       $0.straggleDelay = .seconds(1)
     }
     try await bed.ready()
-    try await bed.emit("e1", expiresIn: 10)
+    try await bed.emit("e1", expiresIn: 20)
     let wanted = "production \(WorkerBed.app): InvalidProviderToken"
     _ = try await bed.until("the heartbeat names the app") {
       let held = try bed.redis.cli("HGET", "ff:worker:worker-1", "held_routes")

@@ -6,10 +6,10 @@ import Testing
 
 /// A segment that takes its time under a claim that does not.
 @Suite(.serialized) struct ClaimedSegmentTests {
-  /// Sixty pushes, one after the other, 50 ms each.
+  /// Sixty pushes, one after the other, 100 ms each.
   private static func bed() async throws -> WorkerBed {
     var script = SimulatorScript()
-    script.latency = .milliseconds(50)
+    script.latency = .milliseconds(100)
     let bed = try await WorkerBed(script: script)
     try await bed.follow("s1", tokens: (0..<60).map { paddedHex($0) })
     return bed
@@ -19,9 +19,8 @@ import Testing
     options.lanes = 1
     options.deliver.connectionsPerRoute = 1
     options.deliver.streamsPerConnection = 1
-    options.claimLifetime = .milliseconds(900)
+    options.claimLifetime = .seconds(3)
     options.heartbeatInterval = .milliseconds(100)
-    options.drainTimeout = .zero
   }
 
   private static func sent(_ bed: WorkerBed, _ count: Int) async throws {
@@ -71,10 +70,10 @@ import Testing
   @Test func whatExpiresUnderAnothersClaimIsCounted() async throws {
     let bed = try await Self.bed()
     let name = "1.0"
-    let end = WallClock.nowMilliseconds() + 8000
-    _ = try bed.redis.cli("HSET", "ff:{e:e1}:claims", name, "worker-9/x/0.1 \(end)")
     let worker = try await bed.startWorker(Self.slowly)
     try await bed.ready()
+    let end = WallClock.nowMilliseconds() + 8000
+    _ = try bed.redis.cli("HSET", "ff:{e:e1}:claims", name, "worker-9/x/0.1 \(end)")
     try await bed.emit("e1", expiresIn: 3)
     let status = try await bed.finished("e1")
     #expect(status.state == .done && status.settled == 1)
@@ -88,6 +87,7 @@ import Testing
     let first = try await bed.startWorker {
       Self.slowly(&$0)
       $0.claimLifetime = .seconds(600)
+      $0.drainTimeout = .zero
     }
     try await bed.emit("e1")
     try await Self.sent(bed, 5)

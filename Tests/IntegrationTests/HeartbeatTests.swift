@@ -20,6 +20,8 @@ import Testing
     let bed = try await Self.bed(.silence)
     try await bed.follow("s1", tokens: (0..<7).map { paddedHex($0) })
     let worker = try await bed.startWorker {
+      $0.deliver.requestTimeout = .seconds(600)
+      $0.straggleAfter = .seconds(600)
       $0.heartbeatInterval = .milliseconds(50)
       $0.drainTimeout = .zero
     }

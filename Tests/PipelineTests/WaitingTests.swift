@@ -29,8 +29,9 @@ import Testing
     defer { loop.stop() }
     let calls = try await LoopActor(loop).run { _ in
       let timers = CancellableTimers(loop: loop)
+      let board = WaitBoard()
       var retry = RetryUntilStopped(
-        timers: timers, log: Log(LogOptions(level: .error), sink: MemorySink()))
+        timers: timers, log: Log(LogOptions(level: .error), sink: MemorySink()), board: board)
       retry.initial = .milliseconds(1)
       var calls = 0
       try await retry.run(
@@ -40,7 +41,7 @@ import Testing
           if calls < 4 { throw Down() }
         })
       retry.initial = .seconds(60)
-      loop.schedule(after: .milliseconds(5)) { timers.stop() }
+      stopOnceSomebodyWaits(timers, board, loop)
       do {
         try await retry.run(
           "up", isTransient: { (_: Down) in true },
@@ -68,6 +69,15 @@ import Testing
       return calls
     }
     #expect(calls == 6)
+  }
+
+  private func stopOnceSomebodyWaits(
+    _ timers: CancellableTimers, _ board: WaitBoard, _ loop: EventLoop
+  ) {
+    loop.schedule(after: .milliseconds(1)) {
+      guard board.all.isEmpty else { return timers.stop() }
+      stopOnceSomebodyWaits(timers, board, loop)
+    }
   }
 
   @Test func waitsForRoomAndForAll() async {
