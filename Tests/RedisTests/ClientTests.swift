@@ -155,7 +155,8 @@ import Testing
     var options = options(server.port)
     options.password = password
     try await withLane(options) { lane async throws in
-      let error = await lane.error("GET", "k", timeout: .milliseconds(200))
+      let error = await lane.errorWhile(
+        .authentication, "GET", "k", timeout: .milliseconds(200))
       #expect(error?.code == .authentication)
       let words = password == nil ? "wants a password" : "WRONGPASS"
       #expect(error?.cause?.contains(words) == true)
@@ -174,7 +175,7 @@ import Testing
     var options = options(server.port)
     options.database = 99
     try await withLane(options) { lane async throws in
-      let error = await lane.error("GET", "k", timeout: .milliseconds(100))
+      let error = await lane.errorWhile(.refused, "GET", "k", timeout: .milliseconds(100))
       #expect(error?.code == .refused && error?.cause?.contains("database number") == true)
     }
   }

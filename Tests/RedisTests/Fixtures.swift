@@ -50,6 +50,20 @@ actor Lane {
     }
   }
 
+  /// The error of a command while `code` is why there is no connection. Known before the command
+  /// is sent, however long that takes: what is known later is not in its error.
+  func errorWhile(
+    _ code: RedisError.Code, _ arguments: String..., timeout: Duration
+  ) async -> RedisError? {
+    #expect(await until { $0.lastFailure?.code == code })
+    do throws(RedisError) {
+      _ = try await client.execute(RedisPipeline(arguments), timeout: timeout)
+      return nil
+    } catch {
+      return error
+    }
+  }
+
   func evaluate(
     _ script: RedisScript, keys: [String] = [], arguments: [String] = []
   ) async throws -> String {
@@ -60,13 +74,14 @@ actor Lane {
     _ body: @Sendable (isolated Lane) async throws -> T
   ) async throws -> T { try await body(self) }
 
-  /// Looks at a condition every millisecond; false after ten seconds.
+  /// Looks at a condition every millisecond; false after a minute.
   func until(_ condition: @Sendable (isolated Lane) -> Bool) async -> Bool {
-    for _ in 0..<10_000 {
+    let deadline = ContinuousClock.now + .seconds(60)
+    while ContinuousClock.now < deadline {
       if condition(self) { return true }
       await loop.wait(.milliseconds(1))
     }
-    return false
+    return condition(self)
   }
 
   private func shown(_ reply: RedisReply) -> String {
@@ -102,7 +117,7 @@ func withLane<T: Sendable>(
 /// Options for a server of a test: short waits, so that what fails does so soon.
 func options(_ port: Int) -> RedisOptions {
   RedisOptions(
-    port: port, connectTimeout: .seconds(5), commandTimeout: .seconds(10),
+    port: port, connectTimeout: .seconds(30), commandTimeout: .seconds(30),
     reconnectMinimum: .milliseconds(5), reconnectMaximum: .milliseconds(50))
 }
 
