@@ -261,14 +261,17 @@ package final class WorkerBed: Sendable {
     }
   }
 
-  /// Asks again until `probe` gives something, every 10 ms on the bed's loop, two minutes at most.
+  /// Asks again until `probe` gives something, two minutes at most: every 10 ms on the bed's loop,
+  /// and less often the longer it takes, so that tests that wait leave the cores to others.
   package func until<T: Sendable>(
     _ what: String, _ probe: @Sendable () async throws -> T?
   ) async throws -> T {
-    let deadline = ContinuousClock.now + .seconds(120)
-    while ContinuousClock.now < deadline {
+    let began = ContinuousClock.now
+    while true {
       if let found = try await probe() { return found }
-      await actor.wait(.milliseconds(10))
+      let waited = ContinuousClock.now - began
+      guard waited < .seconds(120) else { break }
+      await actor.wait(min(max(waited / 20, .milliseconds(10)), .milliseconds(200)))
     }
     throw LocalStackError(
       .failed,

@@ -9,14 +9,14 @@ import Testing
 /// the judge: lost = tokens that should have been accepted and were not.
 @Suite(.serialized) struct WorkerDeathTests {
   private static let audience = SyntheticAudience(
-    followers: 40_000, seed: 11, topic: WorkerBed.app, mutedShare: 0)
+    followers: 20_000, seed: 11, topic: WorkerBed.app, mutedShare: 0)
   /// Slow enough that there is a middle.
   private static let slowly = ["apns.streams_per_connection=40"]
   /// Little enough in flight to end in time on a busy machine too.
   private static let carefully = ["lanes.segments_per_lane=1", "lanes.drain_timeout=2900ms"]
 
   @Test func losesNothingWhenAWorkerIsKilled() async throws {
-    let bed = try await WorkerBed(script: Self.latency(.milliseconds(2)))
+    let bed = try await WorkerBed(script: Self.latency(.milliseconds(20)))
     try await bed.seed(Self.audience, streamer: "s1")
     let victim = try await bed.startProcess(
       "victim", executable: WorkerExecutable.path, settings: Self.slowly)
@@ -41,8 +41,8 @@ import Testing
 
   @Test(arguments: [SIGTERM, SIGHUP])
   func sendsNothingTwiceWhenAWorkerIsToldToStop(signal: Int32) async throws {
-    let bed = try await WorkerBed(script: Self.latency(.milliseconds(2)))
-    // In twice as many shards as they need.
+    let bed = try await WorkerBed(script: Self.latency(.milliseconds(20)))
+    // In four times as many shards as they need.
     try await bed.seed(Self.audience, streamer: "s1", expecting: 80_000)
     let first = try await bed.startProcess(
       "first", executable: WorkerExecutable.path,

@@ -2,6 +2,7 @@ import APNsSimulator
 import Deliver
 import Model
 import Record
+import Redis
 import Telemetry
 import TestBed
 import Testing
@@ -158,11 +159,18 @@ import Testing
     for streamer in 0..<40 {
       let status = try await bed.finished("e\(streamer)")
       #expect(status.rejected == ["BadDeviceToken": 15] && status.quarantined == 0)
-      for device in 0..<15 {
-        let key = "ffd:{u:s\(streamer)-u\(device)}:bindings"
-        #expect(try bed.redis.cli("SCARD", key) == "1", "\(key)")
-      }
     }
+    let bound = try await bed.withRedis { client in
+      let pipeline = RedisPipeline()
+      for streamer in 0..<40 {
+        for device in 0..<15 {
+          pipeline.append(["SCARD", "ffd:{u:s\(streamer)-u\(device)}:bindings"])
+        }
+      }
+      let replies = try await client.execute(pipeline)
+      return (0..<replies.count).map { replies[$0].integer }
+    }
+    #expect(bound == Array(repeating: 1, count: 600))
     #expect(bed.sink.lines.contains { $0.contains("Apple calls tokens unusable") })
     #expect(await worker.stop())
   }

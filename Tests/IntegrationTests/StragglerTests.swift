@@ -240,11 +240,10 @@ import Transport
     try await bed.emit("good", streamer: "good", expiresIn: 300)
     let good = try await bed.finished("good")
     #expect(good.accepted == 1 && good.stragglers == 1 && good.isBalanced)
-    _ = try await bed.until("the forgotten ones have an outcome") { () -> Bool? in
-      for number in 0..<forgotten {
-        guard try await bed.status("e\(number)")?.expired == 1 else { return nil }
+    for number in 0..<forgotten {
+      _ = try await bed.until("forgotten one \(number) has an outcome") {
+        try await bed.status("e\(number)")?.expired == 1 ? true : nil
       }
-      return true
     }
     #expect(try bed.redis.cli("HGET", "ff:{stats}:total", "dead_letters") == "")
     #expect(await worker.stop())
