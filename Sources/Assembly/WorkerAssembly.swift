@@ -10,10 +10,9 @@ extension Assembly {
   package static func pipelineOptions(
     _ settings: Settings, version: String, log: Log
   ) throws(SettingsError) -> PipelineOptions {
-    let cores = max(1, sysconf(Int32(_SC_NPROCESSORS_ONLN)))
     var options = PipelineOptions(
       workerID: settings.worker.id, version: version,
-      lanes: settings.lanes.count == 0 ? cores : settings.lanes.count,
+      lanes: lanes(settings),
       kafka: kafkaOptions(settings), ingest: ingestOptions(settings),
       redis: try redisOptions(settings), keyspace: keyspace(settings),
       expand: expandOptions(settings), record: RecordOptions(),
@@ -23,7 +22,7 @@ extension Assembly {
     for warning in options.templates.flatMap(\.warnings) {
       log.warning("a template looks mistaken", ["place": .text(warning.description)])
     }
-    options.segmentsPerLane = settings.lanes.segmentsPerLane
+    options.limits = laneLimits(settings)
     options.straggleAfter = settings.lanes.straggleAfter
     options.straggleDelay = settings.lanes.straggleDelay
     options.claimLifetime = settings.lanes.claimLifetime
@@ -31,5 +30,25 @@ extension Assembly {
     options.drainTimeout = settings.lanes.drainTimeout
     options.heartbeatInterval = settings.worker.heartbeatInterval
     return options
+  }
+
+  /// What such a worker keeps in memory at most. Looks at no file.
+  package static func memoryBudget(_ settings: Settings) -> MemoryBudget {
+    MemoryBudget(
+      lanes: lanes(settings), limits: laneLimits(settings), ingest: ingestOptions(settings),
+      expand: expandOptions(settings),
+      deliver: (settings.apns.connectionsPerLane, settings.apns.streamsPerConnection),
+      kafka: kafkaOptions(settings))
+  }
+
+  private static func lanes(_ settings: Settings) -> Int {
+    let cores = max(1, sysconf(Int32(_SC_NPROCESSORS_ONLN)))
+    return settings.lanes.count == 0 ? cores : settings.lanes.count
+  }
+
+  private static func laneLimits(_ settings: Settings) -> LaneLimits {
+    var limits = LaneLimits()
+    limits.segments = settings.lanes.segmentsPerLane
+    return limits
   }
 }

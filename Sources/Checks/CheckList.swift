@@ -8,7 +8,7 @@ package struct CheckItem: Sendable {
   /// Who can mend it: whoever wrote the configuration, or whoever runs what it points to.
   package enum Blame: Sendable { case configuration, dependency }
 
-  /// `configuration`, `templates`, `key`, `kafka`, `redis`, `apns`
+  /// `configuration`, `templates`, `key`, `memory`, `kafka`, `redis`, `apns`
   package let area: String
   package var status: Status
   package let blame: Blame

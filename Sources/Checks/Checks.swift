@@ -16,6 +16,7 @@ package enum Checks {
     // Also with a configuration that is wrong elsewhere: its files may hold further problems.
     FileChecks.templates(report.read, &list)
     let tokens = FileChecks.key(report.read, &list)
+    FileChecks.memory(report, &list)
     guard connects else { return list }
     if mayConnect("kafka", report, &list) {
       KafkaChecks.run(report.read, timeout: timeout, &list)

@@ -15,6 +15,18 @@ enum FileChecks {
     }
   }
 
+  /// For the limit of the worker's container.
+  static func memory(_ report: SettingsReport, _ list: inout CheckList) {
+    // Everything that the sum is made of has a default; with a mistake there it would be another's.
+    let isWrong = report.problems.contains { problem in
+      problem.key.map { !$0.hasPrefix("apns.key_") && $0 != "apns.team_id" } ?? true
+    }
+    guard !isWrong else {
+      return list.skipped("memory", "not reckoned while the configuration is wrong")
+    }
+    list.ok("memory", "\(Assembly.memoryBudget(report.read))")
+  }
+
   static func templates(_ settings: Settings, _ list: inout CheckList) {
     let (templates, problems) = Assembly.templatesAndProblems(settings)
     for template in templates {

@@ -37,6 +37,8 @@ struct Intake {
   /// Records put aside at most, beyond which nothing more is read: after the death of a worker,
   /// what it had claimed is the places of its lanes and what lingered there, some forty a lane.
   static let maximumAside = 256
+  /// Of a worker's three topics together.
+  static let maximumRecords = 3 * (capacity + maximumAside)
 
   init(kind: WorkKind, topic: String) {
     self.kind = kind

@@ -76,8 +76,8 @@ package actor KafkaPump {
     }
     consumer.asksBeforeRevoke = true
     loads = LaneLoads(
-      lanes: lanes.count, eventPlaces: options.eventsPerLane,
-      segmentPlaces: options.segmentsPerLane, stragglerPlaces: options.stragglersPerLane)
+      lanes: lanes.count, eventPlaces: options.limits.events,
+      segmentPlaces: options.limits.segments, stragglerPlaces: options.limits.stragglers)
   }
 
   package func start() throws {

@@ -13,7 +13,7 @@ extension Lane {
   private static let maximumPuttingOff = 128
   /// Records of a worker that wait in memory for a last try, since Kafka's order would have them
   /// come too late.
-  private static let maximumLastTries = 64
+  static let maximumLastTries = 64
   /// The longest that a record waits so: its offset cannot be committed meanwhile.
   private static let longestLastTry: Duration = .seconds(10)
   /// The last try is so long before the expiry.

@@ -65,7 +65,7 @@ extension Lane {
       try check(run)
       if let index = run.index { listed += index.keepListed(of: page) }
       let rendering = render.batches(
-        of: page, for: event, tally: run.tally, maximumPushes: options.batchPushes)
+        of: page, for: event, tally: run.tally, maximumPushes: options.limits.batchPushes)
       if isLate(run) {
         rendering.settleRest(
           as: .expired, unanswered: run.index?.countUnanswered(in: page) ?? 0)
@@ -146,9 +146,9 @@ extension Lane {
     let others = runs.values.filter {
       $0.isLingering && ($0.index == nil) == (run.index == nil)
     }
-    guard others.count < options.lingeringPerLane else { return false }
+    guard others.count < options.limits.lingering else { return false }
     let bytes = others.reduce(run.progress.unsettledBytes) { $0 + $1.progress.unsettledBytes }
-    return others.isEmpty || bytes <= options.lingeringBytesPerLane
+    return others.isEmpty || bytes <= options.limits.lingeringBytes
   }
 
   private func check(_ run: SegmentRun) throws {

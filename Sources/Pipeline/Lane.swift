@@ -85,8 +85,8 @@ package actor Lane {
     self.loop = loop
     timers = CancellableTimers(loop: loop)
     // What may be under way at a time, so that a burst of new events waits for no credit.
-    readAheadCredit = ReadAheadCredit(maximum: options.eventsPerLane)
-    memory = BatchMemory(maximum: options.batchBytesPerLane)
+    readAheadCredit = ReadAheadCredit(maximum: options.limits.events)
+    memory = BatchMemory(maximum: options.limits.batchBytes)
     let log = options.log
     redis = RedisClient(options: options.redis, loop: loop) { log.notice($0) }
     ingest = IngestStage(options: options.ingest)
@@ -137,8 +137,7 @@ package actor Lane {
     }
     let fresh = try render.prepare(event)
     // As many as can be in flight; the oldest goes.
-    let places = options.segmentsPerLane + options.eventsPerLane + options.stragglersPerLane
-    if prepared.count >= places { prepared.removeFirst() }
+    if prepared.count >= options.limits.places { prepared.removeFirst() }
     prepared.append(fresh)
     return fresh
   }

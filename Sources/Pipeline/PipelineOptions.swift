@@ -15,24 +15,7 @@ package struct PipelineOptions: Sendable {
   package var version: String
   /// Lanes; one per core is what pays.
   package var lanes: Int
-  /// Segments of large fan-outs in flight on a lane. More hide Redis's round trips better and cost
-  /// a page and a batch of memory each.
-  package var segmentsPerLane = 4
-  /// Events in flight on a lane: small fan-outs run in these places, so that large ones never take
-  /// them.
-  package var eventsPerLane = 16
-  /// Records of stragglers in flight on a lane; each is at most a batch or two.
-  package var stragglersPerLane = 4
-  /// Segments on a lane that have left their place because all their pushes were tried; beyond
-  /// these a segment keeps its place. Stragglers have as many of their own.
-  package var lingeringPerLane = 512
-  /// What they keep in memory at most: the batches with their last pushes, mostly one of 200 KB.
-  package var lingeringBytesPerLane = 16 << 20
-  /// What all batches of a lane with pushes under way keep in memory, those of lingering segments
-  /// among them; beyond this a segment makes one batch at a time, so that at most one of each
-  /// segment in flight comes on top, mostly 350 KB and 1.1 MB at most. A lane that is not held up
-  /// needs some 20 MiB.
-  package var batchBytesPerLane = 64 << 20
+  package var limits = LaneLimits()
   /// How long a segment that has nothing else left waits for pushes that want another try.
   package var straggleAfter: Duration = .seconds(2)
   /// How long stragglers rest before they are tried again. One delay for all, so that the records
@@ -52,8 +35,6 @@ package struct PipelineOptions: Sendable {
   package var instance = String(UInt64.random(in: .min ... .max), radix: 36)
   /// Any number; two calls never give the same one.
   package var randomNumber: @Sendable () -> UInt64 = { .random(in: .min ... .max) }
-  /// Pushes in a batch at most. Larger ones save nothing and make the peak of memory higher.
-  package var batchPushes = 256
   /// How long a stopping worker waits for what is in flight.
   package var drainTimeout: Duration = .seconds(20)
   package var heartbeatInterval: Duration = .seconds(10)

@@ -210,7 +210,7 @@ import Transport
     let settings = try settings()
     let options = try Assembly.pipelineOptions(settings, version: "9.8.7", log: .discarding)
     #expect(options.workerID == "w-29" && options.version == "9.8.7")
-    #expect(options.lanes == 20 && options.segmentsPerLane == 21)
+    #expect(options.lanes == 20 && options.limits.segments == 21)
     #expect(options.straggleAfter == .seconds(22))
     #expect(options.straggleDelay == .seconds(23))
     #expect(options.claimLifetime == .seconds(24))

@@ -24,8 +24,8 @@ import Transport
       APNsRoute(endpoint: Endpoint(host: "127.0.0.1", port: port), tls: $0.tls)
     }
     options.lanes = 1
-    options.stragglersPerLane = 1
-    options.lingeringPerLane = 1
+    options.limits.stragglers = 1
+    options.limits.lingering = 1
     options.straggleAfter = .milliseconds(300)
     options.straggleDelay = .seconds(1)
   }

@@ -145,7 +145,7 @@ import Testing
     try await bed.emit("good", streamer: "s4")
     let broker = try #require(bed.broker)
     broker.fail(next: .produce, with: Array(repeating: .topicAuthorizationFailed, count: 6))
-    let worker = try await bed.startWorker { $0.eventsPerLane = 2 }
+    let worker = try await bed.startWorker { $0.limits.events = 2 }
     _ = try await bed.until("the dead letters refuse") {
       bed.sink.lines.contains { $0.contains("the dead letters take nothing") } ? true : nil
     }

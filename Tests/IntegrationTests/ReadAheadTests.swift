@@ -22,7 +22,7 @@ import Testing
     try await bed.follow("s1", tokens: (0..<5).map { paddedHex($0) })
     let worker = try await bed.startWorker {
       $0.lanes = 1
-      $0.eventsPerLane = 2
+      $0.limits.events = 2
     }
     try await bed.emit("e1")
     #expect(try await bed.finished("e1").accepted == 5)
@@ -48,7 +48,7 @@ import Testing
     _ = try bed.redis.cli("HSET", "ff:{e:e1}:claims", "1.0", "worker-9/x/0.1 \(end)")
     let worker = try await bed.startWorker {
       $0.lanes = 1
-      $0.eventsPerLane = 2
+      $0.limits.events = 2
       $0.claimLifetime = .milliseconds(600)
       $0.heartbeatInterval = .seconds(600)
     }

@@ -46,8 +46,8 @@ import Transport
     }
     let worker = try await bed.startWorker {
       $0.lanes = 1
-      $0.batchPushes = 20
-      $0.batchBytesPerLane = 1
+      $0.limits.batchPushes = 20
+      $0.limits.batchBytes = 1
       $0.straggleAfter = .milliseconds(500)
       $0.straggleDelay = .milliseconds(500)
     }
@@ -68,8 +68,8 @@ import Transport
     try await bed.followInShards("s1", shards: 4, perShard: 200) { paddedHex($0 << 16 | $1) }
     let worker = try await bed.startWorker {
       $0.lanes = 1
-      $0.batchPushes = 20
-      $0.batchBytesPerLane = 1
+      $0.limits.batchPushes = 20
+      $0.limits.batchBytes = 1
       $0.heartbeatInterval = .milliseconds(10)
     }
     try await bed.ready()

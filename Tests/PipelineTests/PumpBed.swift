@@ -37,7 +37,7 @@ final class PumpBed: Sendable {
     var options = Self.options(kafka, sink)
     options.whenFailed = { [said] in said.append($0) }
     options.revokeTimeout = revokeTimeout
-    options.eventsPerLane = eventsPerLane
+    options.limits.events = eventsPerLane
     pump = try KafkaPump(
       options: options, lanes: [lane], producer: producer, counters: counters,
       sendLetter: { [letters] letter throws(KafkaError) in try letters.take(letter) })

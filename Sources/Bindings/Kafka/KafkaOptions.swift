@@ -54,6 +54,17 @@ package struct KafkaOptions: Sendable, Equatable {
   /// refused.
   package var properties: [String: String] = [:]
 
+  /// What both clients keep at most: what is read ahead and an answer that comes in; what is being
+  /// written, of which librdkafka has a copy of its own in the requests under way.
+  package var maximumMemoryBytes: Int {
+    readAheadBytes / 2 * 3 + maximumSendingBytes + Self.requestBytes
+  }
+
+  /// Of all records that are sent and not yet acknowledged.
+  var maximumSendingBytes: Int { 2 * maximumMessageBytes }
+
+  private static let requestBytes = 8 << 20
+
   package init(bootstrapServers: String) {
     self.bootstrapServers = bootstrapServers
   }

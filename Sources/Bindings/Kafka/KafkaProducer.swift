@@ -36,7 +36,7 @@ package final class KafkaProducer: @unchecked Sendable {
     }
     gate = SendGate(
       maximumSenders: max(options.maximumInFlight, 1),
-      maximumBytes: 2 * options.maximumMessageBytes)
+      maximumBytes: options.maximumSendingBytes)
     self.state = state
     do {
       try thread.start()

@@ -68,6 +68,13 @@ package struct DeliverOptions: Sendable {
     self.wallClock = wallClock
     self.report = report
   }
+
+  /// What the connections of a lane keep at most: of each environment as many as are given, and
+  /// one more while another is made or a suspect goes alone. A connection's buffers (its own, those
+  /// of TLS and HTTP/2) take up to 512 KiB, each of its streams up to 2 KiB.
+  package static func maximumConnectionBytes(connections: Int, streams: Int) -> Int {
+    APNsEnvironment.allCases.count * (connections + 1) * (512 << 10 + streams * (2 << 10))
+  }
 }
 
 /// What Deliver tells an operator. None of it holds a device token or a secret.

@@ -22,6 +22,15 @@ package struct ExpandOptions: Sendable {
   /// sharded.
   package var maximumRememberedUsers: Int
 
+  /// What reading a segment keeps at most: a reply, the page made of it, and of a set that is read
+  /// by SSCAN the users that were in it.
+  package var maximumReaderBytes: Int {
+    2 * maximumPageBytes + maximumRememberedUsers * Self.rememberedUserBytes
+  }
+
+  /// In a table that is never more than three quarters full.
+  private static let rememberedUserBytes = 11
+
   package init(
     pageSize: Int = 512, plainSetKey: String? = nil, maximumShardMembers: Int = 16_384,
     maximumFieldBytes: Int = 4_096, maximumPageBytes: Int = 2 << 20,

@@ -18,5 +18,10 @@ package struct IngestOptions: Sendable, Equatable {
   /// What the pushes of a straggler record take at most, besides its event.
   package static let stragglerBytes = 64 * 1024
 
+  /// The largest record that is not refused: one of stragglers, which carries its event.
+  package var maximumRecordBytes: Int {
+    maximumEventBytes + Self.segmentOverheadBytes + Self.stragglerBytes
+  }
+
   package init() {}
 }

@@ -1,0 +1,26 @@
+/// How much a lane works on and keeps in memory at a time. `MemoryBudget` adds it up.
+package struct LaneLimits: Sendable, Equatable {
+  /// Segments of large fan-outs in flight. More hide Redis's round trips better and cost a page and
+  /// a batch of memory each.
+  package var segments = 4
+  /// Events in flight: small fan-outs run in these places, so that large ones never take them.
+  package var events = 16
+  /// Records of stragglers in flight; each is at most a batch or two.
+  package var stragglers = 4
+  /// Segments that have left their place because all their pushes were tried; beyond these a
+  /// segment keeps its place. Stragglers have as many of their own.
+  package var lingering = 512
+  /// What they keep in memory at most: the batches with their last pushes, mostly one of 200 KB.
+  package var lingeringBytes = 16 << 20
+  /// What all batches with pushes under way keep in memory, those of lingering segments among them;
+  /// beyond this a segment makes one batch at a time, so that at most one of each segment in flight
+  /// comes on top, mostly 350 KB and 1.1 MB at most. A lane that is not held up needs some 20 MiB.
+  package var batchBytes = 64 << 20
+  /// Pushes in a batch at most. Larger ones save nothing and make the peak of memory higher.
+  package var batchPushes = 256
+
+  package init() {}
+
+  /// Records that are worked on at a time.
+  var places: Int { segments + events + stragglers }
+}

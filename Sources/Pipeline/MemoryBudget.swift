@@ -1,0 +1,73 @@
+import Deliver
+import Expand
+import Ingest
+import Kafka
+
+/// What a worker keeps in memory at most: the sum of what bounds its parts, none of which depends
+/// on how many follow. For the limit of a container: a worker that nothing holds up needs about a
+/// tenth of it, and all of it only where every place of every lane has the largest pages and
+/// payloads there are while Apple answers nothing.
+package struct MemoryBudget: Sendable, Equatable {
+  package struct Part: Sendable, Equatable {
+    package let name: String
+    package let bytes: Int
+  }
+
+  package let lanes: Int
+  /// Of one lane.
+  package let lane: [Part]
+  /// Of all lanes together.
+  package let process: [Part]
+
+  /// The program, its libraries and templates, the allocator's own.
+  private static let programBytes = 40 << 20
+  /// The event of a fan-out joined with its template, in each of its languages.
+  private static let preparedBytes = 256 << 10
+  /// What stands beside the bytes of a push while it is under way.
+  private static let entryBytes = 256
+  /// A payload of 4 KiB, the names around it and what its arena has grown too much.
+  private static let pushBytes = 5 << 10
+
+  package init(
+    lanes: Int, limits: LaneLimits, ingest: IngestOptions, expand: ExpandOptions,
+    deliver: (connections: Int, streams: Int), kafka: KafkaOptions
+  ) {
+    self.lanes = lanes
+    let batch = limits.batchPushes * (Self.pushBytes + Self.entryBytes)
+    // The entries of a batch of usual pushes are an eighth of its bytes.
+    let batches = (limits.batchBytes + limits.lingeringBytes) / 8 * 9
+    lane = [
+      Part(name: "pages", bytes: limits.places * (expand.maximumReaderBytes + Self.preparedBytes)),
+      Part(name: "batches", bytes: batches + limits.places * batch),
+      Part(
+        name: "connections",
+        bytes: DeliverOptions.maximumConnectionBytes(
+          connections: deliver.connections, streams: deliver.streams)),
+      Part(name: "last tries", bytes: Lane.maximumLastTries * ingest.maximumRecordBytes),
+    ]
+    process = [
+      Part(name: "records", bytes: Intake.maximumRecords * ingest.maximumRecordBytes),
+      Part(name: "Kafka", bytes: kafka.maximumMemoryBytes),
+      Part(name: "program", bytes: Self.programBytes),
+    ]
+  }
+
+  /// Of one lane.
+  package var laneBytes: Int { lane.reduce(0) { $0 + $1.bytes } }
+
+  package var bytes: Int { process.reduce(lanes * laneBytes) { $0 + $1.bytes } }
+}
+
+extension MemoryBudget: CustomStringConvertible {
+  package var description: String {
+    "at most \(Self.megabytes(bytes)): \(lanes) \(lanes == 1 ? "lane" : "lanes") of "
+      + "\(Self.megabytes(laneBytes)) (\(Self.list(lane))), \(Self.list(process))"
+  }
+
+  private static func list(_ parts: [Part]) -> String {
+    parts.map { "\($0.name) \(megabytes($0.bytes))" }.joined(separator: ", ")
+  }
+
+  /// Rounded up.
+  private static func megabytes(_ bytes: Int) -> String { "\((bytes + 999_999) / 1_000_000) MB" }
+}

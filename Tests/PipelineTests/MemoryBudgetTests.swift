@@ -1,0 +1,47 @@
+import Expand
+import Ingest
+import Kafka
+import Testing
+
+@testable import Pipeline
+
+@Suite struct MemoryBudgetTests {
+  private func budget(
+    lanes: Int = 2, limits: LaneLimits = LaneLimits(), streams: Int = 500
+  ) -> MemoryBudget {
+    MemoryBudget(
+      lanes: lanes, limits: limits, ingest: IngestOptions(), expand: ExpandOptions(),
+      deliver: (2, streams), kafka: KafkaOptions(bootstrapServers: ""))
+  }
+
+  @Test func lanesAddUpAndTheProcessCountsOnce() {
+    let one = budget(lanes: 1)
+    let four = budget(lanes: 4)
+    #expect(four.bytes - one.bytes == 3 * one.laneBytes)
+    #expect(one.bytes - one.laneBytes == one.process.reduce(0) { $0 + $1.bytes })
+  }
+
+  @Test func eachLimitCounts() {
+    let usual = budget().bytes
+    let changes: [(inout LaneLimits) -> Void] = [
+      { $0.segments += 1 }, { $0.events += 1 }, { $0.stragglers += 1 },
+      { $0.lingeringBytes *= 2 }, { $0.batchBytes *= 2 }, { $0.batchPushes *= 2 },
+    ]
+    for change in changes {
+      var limits = LaneLimits()
+      change(&limits)
+      #expect(budget(limits: limits).bytes > usual)
+    }
+    #expect(budget(streams: 1000).bytes > usual)
+  }
+
+  /// A container of a gibibyte is enough for two cores as they come.
+  @Test func theDefaultsFitIntoAGibibyteOnTwoCores() { #expect(budget().bytes < 1 << 30) }
+
+  @Test func itSaysItsPartsInMegabytes() {
+    let text = budget(lanes: 1).description
+    #expect(text.hasPrefix("at most "))
+    #expect(text.contains(": 1 lane of ") && text.contains("(pages "))
+    #expect(budget().description.contains(": 2 lanes of "))
+  }
+}
