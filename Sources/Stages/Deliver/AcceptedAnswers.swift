@@ -18,6 +18,6 @@ struct AcceptedAnswers {
     count += 1
     if sentAt >= rateSince { atThisRate += 1 }
     if push.history.losses == 0 { ordinary += 1 }
-    if push.isAnotherTry { refusals += Int(push.history.tries) } else { firsts += 1 }
+    if push.isAnotherTry { refusals += RefusalShare.refusals(of: push) } else { firsts += 1 }
   }
 }

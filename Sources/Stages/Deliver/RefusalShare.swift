@@ -20,6 +20,8 @@ struct RefusalShare {
   /// Where no fewer of those are refused again, though most others are taken, it is up to the
   /// devices.
   private static let again = 0.95
+  /// More tries of one push than this are not counted: a sixteenth of what is remembered.
+  private static let mostOfOnePush = 16
 
   private struct Sample {
     private static let remembered = 256
@@ -46,6 +48,10 @@ struct RefusalShare {
   /// What is refused is so for the devices it is for, and not for being too much: less of it would
   /// help nobody.
   var isUpToDevices: Bool { furtherTries.share >= Self.again && firstTries.share <= 0.5 }
+
+  /// What a push was answered before it was taken, as far as that counts: it was refused through a
+  /// whole outage, and is one voice among others all the same.
+  static func refusals(of push: ReadyPush) -> Int { min(Int(push.history.tries), mostOfOnePush) }
 
   /// - Parameters:
   ///   - pushes: that were taken.

@@ -96,7 +96,7 @@ extension Route {
     case .accepted, .reject, .rejectAndAlert, .prune, .setAside:
       overload.answered(isFailure: false, sentAt: item.sentAt, at: lastMovedAt)
       refusalShare.accepted(
-        1, firsts: push.isAnotherTry ? 0 : 1, refusals: Int(push.history.tries))
+        1, firsts: push.isAnotherTry ? 0 : 1, refusals: RefusalShare.refusals(of: push))
       if isWatching { credentialsTaken(by: push) }
     }
     switch disposition {
