@@ -106,7 +106,10 @@ extension APNsProbe: ConnectionDelegate {
     } catch {
       finish(error.description)
     }
-    guard let ended = session?.nextEnded(), ended.status != 0 else { return }
+    guard let ended = session?.nextEnded() else { return }
+    guard ended.status != 0 else {
+      return finish("reset the request (\(HTTP2ErrorCode.name(ended.errorCode)))")
+    }
     answer.status = ended.status
     answer.body = ended.content?.body ?? []
     finish()

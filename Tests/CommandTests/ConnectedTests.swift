@@ -71,6 +71,29 @@ import Testing
     #expect(down.code == 69 && down.text.contains("Redis"), "\(down.text)")
   }
 
+  /// A GOAWAY says that the request was not looked at: nobody waits for more.
+  @Test func checkSaysThatAServerResetItsRequest() throws {
+    let directory = try ScratchDirectory()
+    let script = try directory.write(
+      #"{"goaway_after": 1, "goaway_behind": 1, "latency_ms": 1000}"#, to: "script.json")
+    let simulator = try start(
+      ["simulator", "--directory", directory.file("apns"), "--script", script], in: directory)
+    defer { simulator.process.stop() }
+    let port = try #require(simulator.ready["port"]?.integer)
+    let settings = [
+      "apns.production.host=127.0.0.1", "apns.production.port=\(port)",
+      "apns.sandbox.host=127.0.0.1", "apns.sandbox.port=\(port)",
+      "apns.ca_file=\(directory.file("apns/ca.pem"))", "apns.key_id=SIMULATED1",
+      "apns.key_file=\(directory.file("apns/AuthKey_SIMULATED1.p8"))", "apns.team_id=SIMULATED2",
+      "redis.port=1", "kafka.bootstrap_servers=127.0.0.1:1",
+    ]
+    let process = try Command.start(
+      ["check", "--timeout", "5s"] + settings.flatMap { ["--set", $0] })
+    let text = process.readToEnd()
+    #expect(process.waitForExit() != 0)
+    #expect(text.contains("reset the request (REFUSED_STREAM)"), "\(text)")
+  }
+
   @Test func emitPrintsWhereTheEventWent() throws {
     let directory = try ScratchDirectory()
     let broker = try start(["broker", "--topics", "notify-followers:1"], in: directory)
