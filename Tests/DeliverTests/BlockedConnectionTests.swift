@@ -10,12 +10,15 @@ import Testing
 @Suite struct BlockedConnectionTests {
   private let streams = 1000
 
-  private func bed(_ loop: EventLoop) throws -> DeliverBed {
+  private func bed(
+    _ loop: EventLoop, configure: (inout DeliverOptions) -> Void = { _ in }
+  ) throws -> DeliverBed {
     try DeliverBed(loop) {
       $0.connectionsPerRoute = 1
       $0.streamsPerConnection = streams
       $0.requestTimeout = .seconds(1)
       $0.pingTimeout = .milliseconds(500)
+      configure(&$0)
     }
   }
 
@@ -29,25 +32,32 @@ import Testing
     return (bed.server.connections[0], connection)
   }
 
+  /// The server has got one push, and more than the socket takes is on its way to it.
+  private func block(
+    _ bed: DeliverBed, _ tally: SegmentTally
+  ) async throws -> (FakeConnection, APNsConnection) {
+    bed.server.holdsAnswers = true
+    await bed.stage.admit(bed.batch(["00ff"]))
+    await bed.until("there") { bed.server.requests.count == 1 }
+    let server = bed.server.connections[0]
+    let connection = try #require(bed.stage.routes[.production]?.places[0].connection)
+    connection.transport?.shrinkSocket()
+    server.stopReading()
+    let headers = bed.batch(["00"]).headers
+    let devices = hexadecimal(60).map { (environment: APNsEnvironment.production, token: $0) }
+    await bed.stage.admit(
+      bed.batch(devices, tally, headers, event: String(repeating: "x", count: 30_000)))
+    await bed.until("more is there than leaves") { connection.capacity == 0 }
+    return (server, connection)
+  }
+
   /// It answers now and then, and says something all the time.
   @Test func aServerThatTakesNothingAndTalksIsLeft() async throws {
     try await onLoop { _, loop in
       let bed = try bed(loop)
       defer { bed.stop() }
-      bed.server.holdsAnswers = true
-      await bed.stage.admit(bed.batch(["00ff"]))
-      await bed.until("there") { bed.server.requests.count == 1 }
-      let server = bed.server.connections[0]
-      let connection = try #require(bed.stage.routes[.production]?.places[0].connection)
-      connection.transport?.shrinkSocket()
-      server.stopReading()
-      // More than the socket takes.
-      let headers = bed.batch(["00"]).headers
       let tally = SegmentTally()
-      let devices = hexadecimal(60).map { (environment: APNsEnvironment.production, token: $0) }
-      await bed.stage.admit(
-        bed.batch(devices, tally, headers, event: String(repeating: "x", count: 30_000)))
-      await bed.until("more is there than leaves") { connection.capacity == 0 }
+      let (server, _) = try await block(bed, tally)
       func talk() {
         guard !server.isClosed else { return }
         server.session?.ping()
@@ -59,6 +69,27 @@ import Testing
       bed.server.release()
       await bed.until("all are accepted") { tally.accepted == 60 && bed.tally.accepted == 1 }
       #expect(bed.notices.unanswered >= 1 && bed.stage.inFlight == 0)
+    }
+  }
+
+  /// What tells it to stop does not leave either.
+  @Test func aServerThatTakesNothingAndFloodsIsLeftAtOnce() async throws {
+    try await onLoop { _, loop in
+      let bed = try bed(loop) { $0.requestTimeout = .seconds(3600) }
+      defer { bed.stop() }
+      let tally = SegmentTally()
+      let (server, connection) = try await block(bed, tally)
+      // WINDOW_UPDATE by 1, a thousand times.
+      let updates = (0..<1000).flatMap { _ in [0, 0, 4, 8, 0, 0, 0, 0, 0, 0, 0, 0, 1] as [UInt8] }
+      bed.server.holdsAnswers = false
+      let began = loop.now
+      await bed.until("it is left") {
+        if !server.isClosed { server.write(updates) }
+        return connection.phase == .closed
+      }
+      // The kernel would do it after twenty seconds.
+      #expect(loop.now - began < 10_000_000_000)
+      await bed.until("all are accepted") { tally.accepted == 60 }
     }
   }
 

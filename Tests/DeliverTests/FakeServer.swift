@@ -132,6 +132,12 @@ final class FakeConnection {
     flush()
   }
 
+  /// What no session says.
+  func write(_ bytes: [UInt8]) {
+    bytes.withUnsafeBytes { transport.write($0) }
+    flush()
+  }
+
   private func write() {
     do {
       while let bytes = try session?.nextOutput() { transport.write(bytes) }

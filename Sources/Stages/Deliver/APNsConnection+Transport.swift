@@ -12,6 +12,10 @@ extension APNsConnection: ConnectionDelegate {
 
   func connection(_ connection: Connection, received bytes: UnsafeRawBufferPointer) {
     guard let session else { return }
+    guard !session.isFlooded else {
+      // It was to be told when it was found out, and takes nothing.
+      return lose("the server sends too many frames for nothing, and reads none")
+    }
     lastHeardAt = loop.now
     pingSentAt = nil
     isProving = false
