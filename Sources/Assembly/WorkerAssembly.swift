@@ -49,6 +49,7 @@ extension Assembly {
   private static func laneLimits(_ settings: Settings) -> LaneLimits {
     var limits = LaneLimits()
     limits.segments = settings.lanes.segmentsPerLane
+    limits.batchBytes = settings.lanes.batchBytes
     return limits
   }
 }

@@ -129,6 +129,7 @@ package struct Settings: Sendable, Equatable {
     /// 0 = one for each core.
     package var count = 0
     package var segmentsPerLane = 0
+    package var batchBytes = 0
     package var straggleAfter = Duration.zero
     package var straggleDelay = Duration.zero
     package var claimLifetime = Duration.zero

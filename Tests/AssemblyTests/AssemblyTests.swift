@@ -79,6 +79,7 @@ import Transport
     lanes:
       count: 20
       segments_per_lane: 21
+      batch_bytes: 30MiB
       straggle_after: 22s
       straggle_delay: 23s
       claim_lifetime: 24s
@@ -211,6 +212,7 @@ import Transport
     let options = try Assembly.pipelineOptions(settings, version: "9.8.7", log: .discarding)
     #expect(options.workerID == "w-29" && options.version == "9.8.7")
     #expect(options.lanes == 20 && options.limits.segments == 21)
+    #expect(options.limits.batchBytes == 30 << 20)
     #expect(options.straggleAfter == .seconds(22))
     #expect(options.straggleDelay == .seconds(23))
     #expect(options.claimLifetime == .seconds(24))

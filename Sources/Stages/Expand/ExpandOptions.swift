@@ -13,19 +13,20 @@ package struct ExpandOptions: Sendable {
   package var maximumFieldBytes: Int
   /// What one reply may take: a page of users, a shard's members, a piece of a scan. A page of 512
   /// users takes some 150 KB. Where a page takes more, fewer users are asked for at once; a user
-  /// who does not fit alone is passed over. So for each place of a lane there is at most one reply
-  /// and the page made of it, 2 × `maximumPageBytes`: with 4 places for segments and 16 for small
-  /// events, 80 MiB a lane, if every one of them is as large as it may be.
+  /// who does not fit alone is passed over. So for each place of a lane there are at most the ids
+  /// of a shard, one reply and the page made of it, 3 × `maximumPageBytes`: with 4 places for
+  /// segments and 16 for small events, 120 MiB a lane, if every one of them is as large as it may
+  /// be.
   package var maximumPageBytes: Int
   /// Users of one set that are remembered while it is read by SSCAN, so that nobody is sent to
   /// twice when Redis is restarted meanwhile: at most 2 MiB a segment. Larger sets should be
   /// sharded.
   package var maximumRememberedUsers: Int
 
-  /// What reading a segment keeps at most: a reply, the page made of it, and of a set that is read
-  /// by SSCAN the users that were in it.
+  /// What reading a segment keeps at most: the ids of a shard, a reply, the page made of it, and of a
+  /// set that is read by SSCAN the users that were in it.
   package var maximumReaderBytes: Int {
-    2 * maximumPageBytes + maximumRememberedUsers * Self.rememberedUserBytes
+    3 * maximumPageBytes + maximumRememberedUsers * Self.rememberedUserBytes
   }
 
   /// In a table that is never more than three quarters full.
