@@ -96,7 +96,7 @@ import Testing
     }
   }
 
-  @Test func reshardingUnderAScanBeginsAnewAndLosesNobody() async throws {
+  @Test func reshardingUnderAScanBeginsAgainAndLosesNobody() async throws {
     try await RedisFixture().run { redis async throws in
       try await redis.heading(1, generation: 1)
       try await redis.place(Self.users, shards: 1)
@@ -114,7 +114,7 @@ import Testing
     }
   }
 
-  @Test func aRestartUnderAScanBeginsAnewAndLosesAndRepeatsNobody() async throws {
+  @Test func aRestartUnderAScanBeginsAgainAndLosesAndRepeatsNobody() async throws {
     let fixture = try RedisFixture(isDurable: true)
     try await fixture.run { redis async throws in
       // What is no user id is counted once as well.

@@ -132,7 +132,7 @@ import Text
     #expect(ledger.takeCommittable() == [one: 6])
   }
 
-  @Test func assignedAgainWithoutRevocationStartsAnew() throws {
+  @Test func assignedAgainWithoutRevocationStartsAgain() throws {
     var ledger = assigned()
     let old = try begin(&ledger, one, 9)
     ledger.assigned([one])
@@ -143,7 +143,7 @@ import Text
     #expect(ledger.takeCommittable() == [one: 4])
   }
 
-  /// A topic that was deleted and made anew begins at 0: the old end would skip its records.
+  /// A topic that was deleted and made again begins at 0: the old end would skip its records.
   @Test func offsetsThatBeginAgainAreFollowed() throws {
     var ledger = assigned()
     let old = try begin(&ledger, one, 1000)

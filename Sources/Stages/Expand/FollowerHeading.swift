@@ -28,8 +28,8 @@ struct FollowerHeading: Equatable {
       throw ExpandError(
         .badContent,
         "\(key) must have shards (a power of two up to \(Keyspace.maximumShards)) "
-          + "and generation (a whole "
-          + "number): repair it with HSET, or DEL it and import the followers anew")
+          + "and generation (a whole number): repair it with HSET, or DEL it and import the "
+          + "followers again")
     }
     // Shown, and a hint how much to ask for at once; never counted on.
     let followers = max(0, Int(reply[2].text ?? "") ?? 0)
@@ -47,7 +47,7 @@ struct FollowerHeading: Equatable {
       throw ExpandError(
         .badContent,
         "\(key) holds more than three numbers: repair it with HSET, or DEL it and import the "
-          + "followers anew", cause: error.description)
+          + "followers again", cause: error.description)
     }
   }
 }

@@ -15,7 +15,7 @@ struct FollowerBatch {
 ///
 /// When the followers are resharded while a segment waits, its shard is gone. Shards are powers of
 /// two and a user's shard is a remainder, so the same users can be told in the new generation, and
-/// are read there: nobody is lost. Who has come before is passed over when reading begins anew.
+/// are read there: nobody is lost. Who has come before is passed over when reading begins again.
 package final class FollowerSource {
   private enum Reading {
     /// The heading calls the only shard small: so many are asked for at once, in place of its size.
@@ -43,9 +43,9 @@ package final class FollowerSource {
   private var generation: Int?
   /// Asked of each scan; halved when that is too much.
   private var scanCount: Int
-  /// Kept from the first scan on: what is read in one reply cannot begin anew.
+  /// Kept from the first scan on: what is read in one reply cannot begin again.
   private var seen: SeenUsers?
-  /// How often reading began anew, because Redis was restarted under a scan or the followers were
+  /// How often reading began again, because Redis was restarted under a scan or the followers were
   /// resharded.
   private(set) var restarts = 0
   /// What `readAhead` has read.

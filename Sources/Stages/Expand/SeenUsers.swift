@@ -8,7 +8,7 @@ final class SeenUsers {
   private var count = 0
   private var slots: [UInt64] = Array(repeating: 0, count: 1_024)
 
-  /// Beyond `maximum` users nobody else is remembered: those come again when a scan begins anew.
+  /// Beyond `maximum` users nobody else is remembered: those come again when a scan begins again.
   init(maximum: Int) { self.maximum = maximum }
 
   /// False when this user has come before.

@@ -6,7 +6,7 @@ import Redis
 ///
 /// When `next()` throws a transient error, call it again after a while: the page that did not come
 /// is asked for once more; no follower is lost, and none comes twice, also when Redis was restarted
-/// while a set was scanned (its cursor means nothing to another run, so the scan begins anew) or
+/// while a set was scanned (its cursor means nothing to another run, so the scan begins again) or
 /// the followers were resharded; `restarts` counts those. Only a set of more than
 /// `maximumRememberedUsers` can repeat some then: harmless, the collapse id makes one push of two.
 package final class SegmentReader {
@@ -45,7 +45,7 @@ package final class SegmentReader {
       "HMGET", key: keyspace.profileParts, after: ["muted"] + fields)
   }
 
-  /// How often reading began anew; worth a note in the log when it grows.
+  /// How often reading began again; worth a note in the log when it grows.
   package var restarts: Int { source.restarts }
 
   /// Who was passed over since the last call, the first few of them: for the log.
@@ -105,7 +105,7 @@ package final class SegmentReader {
   }
 
   /// Bindings and profile of every user; nil when that was too much, so that the page must be cut
-  /// anew.
+  /// again.
   private func fetch(
     _ users: ArraySlice<ByteSlice>, of batch: FollowerBatch
   ) async throws(ExpandError) -> RedisReplies? {

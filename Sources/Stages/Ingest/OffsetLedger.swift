@@ -21,8 +21,9 @@ package struct OffsetLedger: Sendable, Equatable {
 
     mutating func begin(_ offset: Int64, number: Int) {
       if let next {
-        // The log was cut, or the topic made anew: what began at or above this is read again, and
-        // is another record now. The commit goes back with it: the old end would skip what comes.
+        // The log was cut, or the topic deleted and made again: what began at or above this is read
+        // again, and is another record now. The commit goes back with it: the old end would skip
+        // what comes.
         if offset < next { open = open.filter { $0.key < offset } }
       } else {
         taken = offset
