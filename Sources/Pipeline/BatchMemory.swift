@@ -12,9 +12,26 @@ final class BatchMemory {
 
   var isFull: Bool { bytes >= maximum }
 
-  func take(_ count: Int) { bytes += count }
+  /// What takes them keeps the return value, which gives them back when it goes: a batch that its
+  /// lane gives up never says that it is settled.
+  func take(_ count: Int) -> Lease {
+    bytes += count
+    return Lease(self, count)
+  }
 
-  func giveBack(_ count: Int) {
+  final class Lease {
+    private let memory: BatchMemory
+    private let bytes: Int
+
+    fileprivate init(_ memory: BatchMemory, _ bytes: Int) {
+      self.memory = memory
+      self.bytes = bytes
+    }
+
+    deinit { memory.giveBack(bytes) }
+  }
+
+  private func giveBack(_ count: Int) {
     let wasFull = isFull
     bytes -= count
     guard wasFull, !isFull else { return }

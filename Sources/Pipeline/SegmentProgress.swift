@@ -39,12 +39,12 @@ final class SegmentProgress {
     let bytes = batch.bytes.capacity
     unsettledBatches += 1
     unsettledBytes += bytes
-    memory.take(bytes)
+    let lease = memory.take(bytes)
     batch.whenSettled = { [self] in
       unsettledBatches -= 1
       unsettledBytes -= bytes
-      memory.giveBack(bytes)
       check()
+      withExtendedLifetime(lease) {}
     }
   }
 

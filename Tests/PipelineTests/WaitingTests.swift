@@ -149,6 +149,21 @@ import Testing
     }
   }
 
+  /// As when another worker has the segment: its batches go, and none of them was settled.
+  @Test func whatIsGivenUpIsKeptNoLonger() {
+    let loop = EventLoop(name: "test")
+    defer { loop.stop() }
+    let memory = BatchMemory(maximum: 1)
+    var given: PushBatch? = batch()
+    var progress: SegmentProgress? = SegmentProgress(
+      tally: SegmentTally(), loop: loop, memory: memory)
+    if let given { progress?.watch(given) }
+    #expect(memory.isFull)
+    given = nil
+    progress = nil
+    #expect(memory.bytes == 0)
+  }
+
   @Test func letsGoWhoeverWaitsOrWillWaitOnceAbandoned() async {
     let loop = EventLoop(name: "test")
     defer { loop.stop() }
