@@ -141,24 +141,26 @@ let programs: [Target] = [
 ]
 
 let supports: [Target] = [
+  // What tests of several rooms need: certificates, and a proxy in front of a server.
+  support("Fixtures", path: "Tests/Fixtures", ["EventLoop", "TLS", "Transport"]),
   // A whole small world for tests of the whole way: real Redis, embedded Kafka, the simulator,
   // workers.
   support(
     "TestBed", path: "Tests/Bed",
     [
-      "APNsSimulator", "Assembly", "Deliver", "Devices", "EventLoop", "Expand", "Ingest", "Kafka",
-      "Keyspace", "LocalStack", "Model", "Pipeline", "Record", "Redis", "Render", "Settings",
-      "Telemetry", "Threads", "TLS", "Transport",
-    ])
+      "APNsSimulator", "Assembly", "Deliver", "Devices", "EventLoop", "Expand", "Fixtures",
+      "Ingest", "Kafka", "Keyspace", "LocalStack", "Model", "Pipeline", "Record", "Redis",
+      "Render", "Settings", "Telemetry", "Threads", "TLS", "Transport",
+    ]),
 ]
 
 let testTargets: [Target] = [
   tests("ThreadsTests", ["Threads"]),
   tests("EventLoopTests", ["EventLoop", "Threads"]),
-  tests("TLSTests", ["Text", "TLS"]),
+  tests("TLSTests", ["Fixtures", "Text", "TLS"]),
   tests("HTTP2Tests", ["HTTP2", "Text"]),
-  tests("TransportTests", ["Transport", "EventLoop", "TLS"]),
-  tests("RedisTests", ["Redis", "EventLoop", "TLS", "Transport", "LocalStack"]),
+  tests("TransportTests", ["Fixtures", "Transport", "EventLoop", "TLS"]),
+  tests("RedisTests", ["Fixtures", "Redis", "EventLoop", "TLS", "Transport", "LocalStack"]),
   tests("KafkaTests", ["Kafka", "LocalStack", "Threads"]),
   tests("JSONTests", ["JSON", "Text"]),
   tests("YAMLTests", ["YAML"]),
@@ -172,7 +174,7 @@ let testTargets: [Target] = [
   tests("RenderTests", ["JSON", "Model", "Render", "Text"]),
   tests(
     "DeliverTests",
-    ["Deliver", "EventLoop", "HTTP2", "Model", "Text", "Threads", "TLS", "Transport"]),
+    ["Deliver", "EventLoop", "Fixtures", "HTTP2", "Model", "Text", "Threads", "TLS", "Transport"]),
   tests("RecordTests", ["Keyspace", "LocalStack", "Model", "Record", "Redis"]),
   tests("DevicesTests", ["Devices", "Keyspace", "LocalStack", "Model", "Redis"]),
   tests("ChecksTests", ["Checks", "Settings", "Terminal"]),

@@ -1,8 +1,7 @@
 import EventLoop
-import Glibc
+import Fixtures
 import Model
 import Synchronization
-import TLS
 import Testing
 import Threads
 import Transport
@@ -21,7 +20,7 @@ final class DeliverBed {
   let notices: Notices
   private(set) var settledBatches = 0
   let canSign = Flag(true)
-  static let certificates = Result { try Certificates() }
+  static let certificates = Result { try TestCertificates() }
 
   /// Where the sandbox's pushes go.
   enum Sandbox {
@@ -196,21 +195,4 @@ final class Notices: Sendable {
     }
   }
   var disconnects: Int { count { if case .disconnected = $0 { true } else { false } } }
-}
-
-struct Certificates {
-  let client: TLSClientContext
-  let server: TLSServerContext
-
-  init() throws {
-    var template = Array("/tmp/fanfare-deliver-XXXXXX".utf8CString)
-    let directory = try #require(mkdtemp(&template).map { String(cString: $0) })
-    defer {
-      for name in ["ca.pem", "server.pem", "server.key", ""] { remove(directory + "/" + name) }
-    }
-    let files = try ThrowAwayAuthority(hosts: ["127.0.0.1"]).write(to: directory)
-    server = try TLSServerContext(
-      certificateFile: files.certificate, keyFile: files.key, alpn: ["h2"])
-    client = try TLSClientContext(caFile: files.authority, alpn: ["h2"])
-  }
 }

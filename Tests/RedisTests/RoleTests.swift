@@ -1,3 +1,4 @@
+import Fixtures
 import LocalStack
 import Testing
 
@@ -138,4 +139,13 @@ import Testing
       }
     }
   }
+}
+
+private func withProxy(
+  to port: Int, _ body: @Sendable (Int, TestProxy) async throws -> Void
+) async throws {
+  let proxy = try await TestProxy(to: port)
+  let result = await Result { try await body(proxy.port, proxy) }
+  await proxy.close()
+  try result.get()
 }

@@ -1,4 +1,4 @@
-import Glibc
+import Fixtures
 import TLS
 import Testing
 import Text
@@ -134,21 +134,10 @@ private struct Pair {
     hosts: [String], host: String, days: Int = 30, trustOther: Bool = false,
     serverProtocols: [String] = ["h2"]
   ) throws {
-    var template = Array("/tmp/fanfare-tls-XXXXXX".utf8CString)
-    let directory = try #require(mkdtemp(&template).map { String(cString: $0) })
-    defer {
-      for name in ["ca.pem", "server.pem", "server.key", ""] { remove(directory + "/" + name) }
-    }
-    let files = try ThrowAwayAuthority(hosts: hosts, days: days).write(to: directory)
-    if trustOther {
-      let other = try ThrowAwayAuthority(hosts: hosts)
-      try ThrowAwayAuthority.write(other.authorityCertificate, to: files.authority, mode: 0o600)
-    }
-    let serverContext = try TLSServerContext(
-      certificateFile: files.certificate, keyFile: files.key, alpn: serverProtocols)
-    let clientContext = try TLSClientContext(caFile: files.authority, alpn: ["h2"])
-    client = try TLSSession(client: clientContext, host: host)
-    server = try TLSSession(server: serverContext)
+    let contexts = try TestCertificates(
+      hosts: hosts, days: days, isTrusted: !trustOther, serverProtocols: serverProtocols)
+    client = try TLSSession(client: contexts.client, host: host)
+    server = try TLSSession(server: contexts.server)
   }
 
   func shakeHands(step: Int = .max) throws {

@@ -8,7 +8,7 @@ struct LayoutRules {
 
   /// Folders of Tests that mirror no room: tests of the whole, and what all tests share.
   static let mirrorsOfNoRoom: Set<String> = [
-    "IntegrationTests", "FaultTests", "CommandTests", "TidyTests", "Bed",
+    "IntegrationTests", "FaultTests", "CommandTests", "TidyTests", "Bed", "Fixtures",
     "ThreadSanitizer", "Valgrind", "Mutants",
   ]
 

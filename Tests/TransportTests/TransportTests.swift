@@ -1,4 +1,5 @@
 import EventLoop
+import Fixtures
 import Glibc
 import TLS
 import Testing
@@ -8,7 +9,7 @@ import Testing
 @Suite struct TransportTests {
   @Test(arguments: [false, true])
   func carriesBytesBothWays(encrypted: Bool) async throws {
-    let tls = try encrypted ? Certificates() : nil
+    let tls = try encrypted ? TestCertificates() : nil
     let loop = EventLoop(name: "test")
     defer { loop.stop() }
     let received = try await LoopActor(loop).run { _ in
@@ -86,58 +87,41 @@ import Testing
   }
 
   @Test func givesUpOnAServerThatAcceptsAndIsSilent() async throws {
-    let tls = try Certificates()
-    let loop = EventLoop(name: "test")
-    defer { loop.stop() }
-    let code = try await LoopActor(loop).run { _ in
-      let server = Echo()
-      let listener = try Listener(host: "127.0.0.1", port: 0, tls: nil, loop: loop) {
-        server.connections.append($0)
-        return server
-      }
-      server.isSilent = true
-      defer { listener.close() }
-      return await failure(
-        Endpoint(host: "127.0.0.1", port: listener.port), loop: loop, tls: tls.client,
-        timeout: .milliseconds(50))
-    }
+    let tls = try TestCertificates()
+    let code = try await refusal(
+      of: nil, client: tls.client, isSilent: true, timeout: .milliseconds(50))
     #expect(code == .timeout)
   }
 
   /// Its certificate is for 127.0.0.1, which is where "localhost" leads as well.
   @Test func refusesAServerOfAnotherName() async throws {
-    let tls = try Certificates()
-    let loop = EventLoop(name: "test")
-    defer { loop.stop() }
-    let code = try await LoopActor(loop).run { _ in
-      let server = Echo()
-      let listener = try Listener(host: "127.0.0.1", port: 0, tls: tls.server, loop: loop) {
-        server.connections.append($0)
-        return server
-      }
-      defer { listener.close() }
-      return await failure(
-        Endpoint(host: "localhost", port: listener.port), loop: loop, tls: tls.client)
-    }
-    #expect(code == .tls)
+    let tls = try TestCertificates()
+    #expect(try await refusal(of: tls.server, as: "localhost", client: tls.client) == .tls)
   }
 
   @Test func refusesAServerOfAnotherAuthority() async throws {
-    let tls = try Certificates()
-    let other = try Certificates()
+    let tls = try TestCertificates()
+    #expect(try await refusal(of: tls.server, client: TestCertificates().client) == .tls)
+  }
+
+  /// Why a client does not come to a server.
+  private func refusal(
+    of server: TLSServerContext?, as host: String = "127.0.0.1", client: TLSClientContext,
+    isSilent: Bool = false, timeout: Duration = .seconds(60)
+  ) async throws -> TransportError.Code? {
     let loop = EventLoop(name: "test")
     defer { loop.stop() }
-    let code = try await LoopActor(loop).run { _ in
-      let server = Echo()
-      let listener = try Listener(host: "127.0.0.1", port: 0, tls: tls.server, loop: loop) {
-        server.connections.append($0)
-        return server
+    return try await LoopActor(loop).run { _ in
+      let echo = Echo()
+      echo.isSilent = isSilent
+      let listener = try Listener(host: "127.0.0.1", port: 0, tls: server, loop: loop) {
+        echo.connections.append($0)
+        return echo
       }
       defer { listener.close() }
       return await failure(
-        Endpoint(host: "127.0.0.1", port: listener.port), loop: loop, tls: other.client)
+        Endpoint(host: host, port: listener.port), loop: loop, tls: client, timeout: timeout)
     }
-    #expect(code == .tls)
   }
 }
 
@@ -207,21 +191,4 @@ private final class Echo: ConnectionDelegate {
   }
   func connectionDrained(_ connection: Connection) {}
   func connectionClosed(_ connection: Connection, error: TransportError?) { closed += 1 }
-}
-
-private struct Certificates {
-  let client: TLSClientContext
-  let server: TLSServerContext
-
-  init() throws {
-    var template = Array("/tmp/fanfare-transport-XXXXXX".utf8CString)
-    let directory = try #require(mkdtemp(&template).map { String(cString: $0) })
-    defer {
-      for name in ["ca.pem", "server.pem", "server.key", ""] { remove(directory + "/" + name) }
-    }
-    let files = try ThrowAwayAuthority(hosts: ["127.0.0.1"]).write(to: directory)
-    server = try TLSServerContext(
-      certificateFile: files.certificate, keyFile: files.key, alpn: ["h2"])
-    client = try TLSClientContext(caFile: files.authority, alpn: ["h2"])
-  }
 }
