@@ -61,19 +61,25 @@ import Testing
     }
   }
 
+  /// A push is accepted; from then on the token that it was sent with, which this returns, is too
+  /// old for the server.
+  private func expireToken(_ bed: DeliverBed) async throws -> String {
+    await bed.stage.admit(bed.batch(["00aa"]))
+    await bed.until("first accepted") { bed.tally.accepted == 1 }
+    let old = try #require(bed.server.requests.first?.authorization)
+    bed.clock.advance(25 * 60 * 1000)
+    bed.server.decide = {
+      $0.authorization == old ? .answer(403, #"{"reason":"ExpiredProviderToken"}"#) : .answer(200)
+    }
+    return old
+  }
+
   /// Apple ties a connection to the token that it began with.
   @Test func aConnectionWhoseTokenHasExpiredIsLeft() async throws {
     try await onLoop { _, loop in
       let bed = try DeliverBed(loop) { $0.connectionsPerRoute = 1 }
       defer { bed.stop() }
-      await bed.stage.admit(bed.batch(["00aa"]))
-      await bed.until("first accepted") { bed.tally.accepted == 1 }
-      let old = try #require(bed.server.requests.first?.authorization)
-      bed.clock.advance(25 * 60 * 1000)
-      bed.server.decide = {
-        $0.authorization == old
-          ? .answer(403, #"{"reason":"ExpiredProviderToken"}"#) : .answer(200)
-      }
+      let old = try await expireToken(bed)
       await bed.stage.admit(bed.batch(hexadecimal(20)))
       await bed.until("all settled") { bed.settledBatches == 2 }
       #expect(bed.tally.accepted == 21)
@@ -101,14 +107,7 @@ import Testing
     try await onLoop { _, loop in
       let bed = try DeliverBed(loop)
       defer { bed.stop() }
-      await bed.stage.admit(bed.batch(["00aa"]))
-      await bed.until("first accepted") { bed.tally.accepted == 1 }
-      let old = try #require(bed.server.requests.first?.authorization)
-      bed.clock.advance(25 * 60 * 1000)
-      bed.server.decide = {
-        $0.authorization == old
-          ? .answer(403, #"{"reason":"ExpiredProviderToken"}"#) : .answer(200)
-      }
+      _ = try await expireToken(bed)
       // One connection's refusals renew the token, and the other sends with the new one, while that
       // one's refusals of the old one are still to come.
       bed.server.delays = [0: .milliseconds(50), 1: .milliseconds(150)]
