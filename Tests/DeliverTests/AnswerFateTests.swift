@@ -61,6 +61,31 @@ import Testing
     }
   }
 
+  @Test func refusalsThatComeTogetherKeepTheirReasons() async throws {
+    try await onLoop { _, loop in
+      let bed = try DeliverBed(loop) { $0.connectionsPerRoute = 1 }
+      defer { bed.stop() }
+      func reason(of token: String) -> RejectionReason? {
+        [.badDeviceToken, .deviceTokenNotForTopic, nil][(token.last?.hexDigitValue ?? 0) % 3]
+      }
+      bed.server.decide = { request in
+        reason(of: request.token).map { .answer(400, #"{"reason":"\#($0.name)"}"#) } ?? .answer(200)
+      }
+      bed.server.holdsAnswers = true
+      let tokens = hexadecimal(64)
+      await bed.stage.admit(bed.batch(tokens))
+      await bed.until("all are there") { bed.server.requests.count == 64 }
+      bed.server.release()
+      await bed.until("all settled") { bed.settledBatches == 1 }
+      let found = Dictionary(
+        bed.tally.verdicts.map { ($0.member, $0.finding) }, uniquingKeysWith: { first, _ in first })
+      for token in tokens {
+        let wanted = reason(of: token).map { TokenVerdict.Finding.unusable($0) }
+        #expect(found["apns:production:a.b:" + token] == wanted, "\(token)")
+      }
+    }
+  }
+
   /// A push is accepted; from then on the token that it was sent with, which this returns, is too
   /// old for the server.
   private func expireToken(_ bed: DeliverBed) async throws -> String {
