@@ -23,8 +23,8 @@ package struct ExpandOptions: Sendable {
   /// sharded.
   package var maximumRememberedUsers: Int
 
-  /// What reading a segment keeps at most: the ids of a shard, a reply, the page made of it, and of a
-  /// set that is read by SSCAN the users that were in it.
+  /// What reading a segment keeps at most: the ids of a shard, a reply, the page made of it, and of
+  /// a set that is read by SSCAN the users that were in it.
   package var maximumReaderBytes: Int {
     3 * maximumPageBytes + maximumRememberedUsers * Self.rememberedUserBytes
   }
