@@ -134,7 +134,8 @@ package final class HTTP2ServerSession: HTTP2Session {
   override func field(
     _ slot: Int, _ name: UnsafeBufferPointer<UInt8>, _ value: UnsafeBufferPointer<UInt8>
   ) -> Bool {
-    guard limits.takes(name, value, &slots[slot].pointee.headerListBytes) else { return false }
+    guard limits.takes(name, value, &slots[slot].pointee.headerListBytes), !log.isFull
+    else { return false }
     if !slots[slot].pointee.headIsComplete { log.field(slot, name, value) }
     return true
   }

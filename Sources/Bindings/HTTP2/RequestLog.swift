@@ -15,6 +15,10 @@ struct RequestLog {
   /// What is kept to be used again when everything has been asked for; more is given back.
   private static let keptBytes = 256 * 1024
   private static let keptEntries = 16_384
+  /// Sixteen times what a socket gives at once, and as much again for the entries: compression
+  /// makes two or three times as much of a request.
+  private static let mostBytes = 4 << 20
+  private static let mostEntries = mostBytes / MemoryLayout<Entry>.stride
 
   private var entries: [Entry] = []
   private var next = 0
@@ -23,6 +27,10 @@ struct RequestLog {
   private var used = 0
 
   init() { block = .allocate(capacity: capacity) }
+
+  /// No more fields are kept until what is here has been asked for. The bytes of a head may stand
+  /// for a thousand times as many (RFC 7541, section 2.3.2); all else is bounded by what comes.
+  var isFull: Bool { used > Self.mostBytes || entries.count > Self.mostEntries }
 
   func deallocate() { block.deallocate() }
 
