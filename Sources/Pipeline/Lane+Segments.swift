@@ -24,6 +24,7 @@ extension Lane {
     let claim = bid.claim
     let answer = try await ask(bid, from: message)
     let run = SegmentRun(claim: claim, loop: loop, memory: memory, vacate: vacate)
+    run.recordBytes = message.value?.count ?? 0
     switch answer.result {
     case .settled, .orphaned: return .done
     case .unplanned: return try await putOffUnplanned(claim.segment, message, vacate)
@@ -147,7 +148,7 @@ extension Lane {
       $0.isLingering && ($0.index == nil) == (run.index == nil)
     }
     guard others.count < options.limits.lingering else { return false }
-    let bytes = others.reduce(run.progress.unsettledBytes) { $0 + $1.progress.unsettledBytes }
+    let bytes = others.reduce(run.keptBytes) { $0 + $1.keptBytes }
     return others.isEmpty || bytes <= options.limits.lingeringBytes
   }
 

@@ -35,7 +35,7 @@ package struct MemoryBudget: Sendable, Equatable {
     self.lanes = lanes
     let batch = limits.batchPushes * (Self.pushBytes + Self.entryBytes)
     // The entries of a batch of usual pushes are an eighth of its bytes.
-    let batches = (limits.batchBytes + limits.lingeringBytes) / 8 * 9
+    let batches = (limits.batchBytes + 2 * limits.lingeringBytes) / 8 * 9
     lane = [
       Part(name: "pages", bytes: limits.places * (expand.maximumReaderBytes + Self.preparedBytes)),
       Part(name: "batches", bytes: batches + limits.places * batch),

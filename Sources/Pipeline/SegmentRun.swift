@@ -25,7 +25,12 @@ final class SegmentRun {
   /// It left its place and counts among those that linger.
   var isLingering = false
 
+  /// Of the record that it came in.
+  var recordBytes = 0
+
   var segment: Segment { claim.segment }
+  /// Memory that it keeps: its batches, its record and, as large again, what was read of that.
+  var keptBytes: Int { progress.unsettledBytes + 2 * recordBytes }
   var hasPlace: Bool { vacate != nil }
 
   init(claim: Claim, loop: EventLoop, memory: BatchMemory, vacate: @escaping () -> Void) {
