@@ -128,7 +128,7 @@ package final class PushBatch {
   private func finishIfSettled() { if state.pointee.unsettled == 0 { finish() } }
 
   /// Notes what Apple said about the token of one push.
-  package func condemn(_ index: Int, _ finding: TokenVerdict.Finding) {
+  package func addVerdict(_ index: Int, _ finding: TokenVerdict.Finding) {
     let entry = state.pointee.entries[index]
     tally.add(
       TokenVerdict(

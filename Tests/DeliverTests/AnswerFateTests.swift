@@ -43,7 +43,7 @@ import Testing
   }
 
   @Test(arguments: [RejectionReason.badDeviceToken, .deviceTokenNotForTopic])
-  func tokensThatAppleCallsUnusableAreCondemned(reason: RejectionReason) async throws {
+  func tokensThatAppleCallsUnusableGetAVerdict(reason: RejectionReason) async throws {
     try await onLoop { _, loop in
       let bed = try DeliverBed(loop)
       defer { bed.stop() }

@@ -102,8 +102,8 @@ import Testing
     let batch = batch()
     add(2, to: batch)
     batch.seal()
-    batch.condemn(1, .gone(since: 5))
-    batch.condemn(0, .unusable(.badDeviceToken))
+    batch.addVerdict(1, .gone(since: 5))
+    batch.addVerdict(0, .unusable(.badDeviceToken))
     #expect(
       tally.verdicts == [
         TokenVerdict(

@@ -106,10 +106,10 @@ extension Route {
       options.report(.configurationRejected(target.endpoint, reason: reason))
       push.batch.settle(push.index, .rejected(reason))
     case .prune(let reason):
-      if let since = answer.timestamp { push.batch.condemn(push.index, .gone(since: since)) }
+      if let since = answer.timestamp { push.batch.addVerdict(push.index, .gone(since: since)) }
       push.batch.settle(push.index, .rejected(reason))
     case .setAside(let reason):
-      push.batch.condemn(push.index, .unusable(reason))
+      push.batch.addVerdict(push.index, .unusable(reason))
       push.batch.settle(push.index, .rejected(reason))
     case .retry(let reason): retry(push, reason, sentAt: item.sentAt, after: retryAfter)
     case .retryElsewhere(let reason):

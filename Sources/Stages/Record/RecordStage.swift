@@ -3,7 +3,8 @@ import Model
 import Redis
 
 /// Writes what became of a fan-out: marks that make redelivery harmless, counters that are exact
-/// per fan-out, and the tokens that Apple condemned taken out of Redis. Confined to one lane.
+/// per fan-out, and the tokens that Apple calls gone or unusable taken out of Redis. Confined to
+/// one lane.
 ///
 /// Every call may be repeated after a transient error: the scripts find their own marks.
 package final class RecordStage {
