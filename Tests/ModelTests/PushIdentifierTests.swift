@@ -72,18 +72,18 @@ import Testing
     #expect(Set(texts).count == 200)
   }
 
-  @Test func aMillionTokensHaveAMillionNames() {
+  @Test func aQuarterOfAMillionTokensHaveAsManyNames() {
     let seed = PushIdentifier.Seed(event: "live-8f2c")
     /// All 36 bytes; an array for each would be most of the test's time.
     struct Name: Hashable {
       let first: SIMD4<UInt64>
       let rest: UInt64
     }
-    var names = Set<Name>(minimumCapacity: 1_000_000)
+    var names = Set<Name>(minimumCapacity: 250_000)
     var token = [UInt8](repeating: UInt8(ascii: "0"), count: 64)
     let digits = Array("0123456789abcdef".utf8)
     withUnsafeTemporaryAllocation(byteCount: 36, alignment: 1) { room in
-      for index in 0..<1_000_000 {
+      for index in 0..<250_000 {
         for place in 0..<5 { token[63 - place] = digits[(index >> (4 * place)) & 0xF] }
         _ = token.withUnsafeBytes { PushIdentifier(seed: seed, token: $0).write(to: room) }
         names.insert(
@@ -92,7 +92,7 @@ import Testing
             rest: room.loadUnaligned(fromByteOffset: 28, as: UInt64.self)))
       }
     }
-    #expect(names.count == 1_000_000)
+    #expect(names.count == 250_000)
   }
 
   @Test func writesOnlyItsOwnRoom() {
