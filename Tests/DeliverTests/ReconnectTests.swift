@@ -76,6 +76,8 @@ import Testing
       let bed = try DeliverBed(loop) {
         $0.idleBeforePing = .milliseconds(100)
         $0.proofTimeout = .milliseconds(300)
+        // The ordinary PING would find it out as well, and much later.
+        $0.pingTimeout = .seconds(600)
         $0.retry = RetryPolicy(initial: .seconds(100), maximum: .seconds(100))
       }
       defer { bed.stop() }
