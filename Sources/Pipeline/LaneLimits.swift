@@ -10,8 +10,8 @@ package struct LaneLimits: Sendable, Equatable {
   /// Segments that have left their place because all their pushes were tried; beyond these a
   /// segment keeps its place. Stragglers have as many of their own.
   package var lingering = 512
-  /// What they keep in memory at most: their records, and the batches with their last pushes, mostly
-  /// one of 200 KB. Stragglers as much again.
+  /// What they keep in memory at most: their records, and the batches with their last pushes,
+  /// mostly one of 200 KB. Stragglers as much again.
   package var lingeringBytes = 16 << 20
   /// What all batches with pushes under way keep in memory, those of lingering segments among them;
   /// beyond this a segment makes one batch at a time, so that at most one of each segment in flight

@@ -72,8 +72,8 @@ package final class HTTP2ClientSession: HTTP2Session {
   }
 
   /// Ends a stream early: it has ended, with this error code, when `nextOutput()` has said so to
-  /// the server. That may be never, when the output is not taken, or when the stream has not begun and
-  /// the server allows no other: who waits for the end waits for a while only.
+  /// the server. That may be never, when the output is not taken, or when the stream has not begun
+  /// and the server allows no other: who waits for the end waits for a while only.
   package func reset(stream: Int32, errorCode: UInt32) {
     guard !state.pointee.isDead else { return }
     // Fails for want of memory and for stream 0 only.
