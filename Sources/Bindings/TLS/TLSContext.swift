@@ -20,10 +20,7 @@ package final class TLSClientContext: @unchecked Sendable {
     }
     self.handle = handle
     applicationProtocols = alpn
-    guard ossl_set_minimum_tls12(handle) == 1 else {
-      throw TLSError(.internalFailure, "OpenSSL refuses TLS 1.2 as the oldest version")
-    }
-    setSharedOptions(handle)
+    try setSharedOptions(handle)
     SSL_CTX_set_verify(handle, SSL_VERIFY_PEER, nil)
     if let caFile {
       guard SSL_CTX_load_verify_locations(handle, caFile, nil) == 1 else {
@@ -59,10 +56,7 @@ package final class TLSServerContext: @unchecked Sendable {
     let names = UnsafeMutableBufferPointer<UInt8>.allocate(capacity: wireFormat(alpn).count)
     _ = names.initialize(from: wireFormat(alpn))
     wire = UnsafeBufferPointer(names)
-    guard ossl_set_minimum_tls12(handle) == 1 else {
-      throw TLSError(.internalFailure, "OpenSSL refuses TLS 1.2 as the oldest version")
-    }
-    setSharedOptions(handle)
+    try setSharedOptions(handle)
     guard SSL_CTX_use_certificate_chain_file(handle, certificateFile) == 1 else {
       throw TLSError(.badCertificate, "no certificate could be read from \(certificateFile)")
     }
@@ -81,7 +75,13 @@ package final class TLSServerContext: @unchecked Sendable {
   }
 }
 
-private func setSharedOptions(_ handle: OpaquePointer) {
+/// The oldest that either side speaks. Kafka's TLS is librdkafka's.
+private let oldestVersion = TLS1_2_VERSION
+
+private func setSharedOptions(_ handle: OpaquePointer) throws(TLSError) {
+  guard ossl_set_minimum_version(handle, oldestVersion) == 1 else {
+    throw TLSError(.internalFailure, "OpenSSL refuses the oldest version of TLS that is spoken")
+  }
   ossl_set_modes(handle)
   ossl_refuse_renegotiation(handle)
   ossl_session_cache_off(handle)

@@ -12,8 +12,8 @@
 
 /* Macros and variadic functions, as functions. All but the certificates made for trials serve every
    connection that uses TLS: to APNs, to Redis, and of the simulator. */
-static inline int ossl_set_minimum_tls12(SSL_CTX *context) {
-  return SSL_CTX_set_min_proto_version(context, TLS1_2_VERSION) == 1;
+static inline int ossl_set_minimum_version(SSL_CTX *context, int version) {
+  return SSL_CTX_set_min_proto_version(context, version) == 1;
 }
 static inline void ossl_set_modes(SSL_CTX *context) {
   SSL_CTX_set_mode(context, SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER);
