@@ -18,6 +18,7 @@ struct Intake {
   struct Held: Hashable {
     let partition: KafkaPartition
     let offset: Int64
+    var bytes = 0
   }
 
   let kind: WorkKind
@@ -37,8 +38,9 @@ struct Intake {
   /// Records put aside at most, beyond which nothing more is read: after the death of a worker,
   /// what it had claimed is the places of its lanes and what lingered there, some forty a lane.
   static let maximumAside = 256
-  /// Of a worker's three topics together.
-  static let maximumRecords = 3 * (capacity + maximumAside)
+  /// Bytes of all records that are kept, those of held partitions among them, beyond which nothing
+  /// more is read: thousands of usual records, and hundreds of the largest.
+  static let maximumBytes = 32 << 20
 
   init(kind: WorkKind, topic: String) {
     self.kind = kind
@@ -48,6 +50,11 @@ struct Intake {
   /// Records that a lane may begin, now or when their time has come.
   var waiting: Int { backlog.count { !isBlocked($0.message.source) } }
   var asideCount: Int { aside.count }
+  private var bytes: Int {
+    (backlog + aside).reduce(held.reduce(0) { $0 + $1.bytes }) {
+      $0 + ($1.message.value?.count ?? 0)
+    }
+  }
 
   /// Returns the partitions to pause.
   mutating func append(_ record: Record, now: UInt64 = 0) -> [KafkaPartition] {
@@ -88,11 +95,15 @@ struct Intake {
 
   /// Called when `waiting` may have changed.
   mutating func balance() -> (pause: [KafkaPartition], resume: [KafkaPartition]) {
-    if !isPaused, waiting >= Self.capacity || aside.count >= Self.maximumAside {
+    let bytes = bytes
+    if !isPaused,
+      waiting >= Self.capacity || aside.count >= Self.maximumAside || bytes >= Self.maximumBytes
+    {
       isPaused = true
       return (Array(partitions), [])
     }
-    guard isPaused, waiting <= Self.capacity / 4, aside.count <= Self.maximumAside / 2
+    guard isPaused, waiting <= Self.capacity / 4, aside.count <= Self.maximumAside / 2,
+      bytes <= Self.maximumBytes / 2
     else { return ([], []) }
     isPaused = false
     return ([], partitions.filter { !isBlocked($0) && !resting.contains($0) })

@@ -6,13 +6,15 @@ import Telemetry
 /// they do not take, and lets the lane note what its event is without.
 extension KafkaPump {
   /// The record keeps its place while it is written, so that no more of them are on their way than
-  /// lanes have places. Its offset waits for the letter and for the event's note of it, so that a
-  /// crash in between repeats both and loses neither.
+  /// lanes have places. Its offset waits for the letter and for the event's note of it, so that
+  /// none is lost. Whoever reads the record again, after a crash or because its partition changed
+  /// hands before an earlier record was done, writes the letter again.
   func bury(_ identifier: Int, _ error: IngestError) {
     guard let run = running[identifier] else { return }
     Task {
       let isBuried = await isBuried(run, identifier, error)
-      // Not sooner: it has no place, and each record of its partition might wait for a note so.
+      // A partition that was held goes on now, not before the note: without a place, each of its
+      // records might come to wait for one.
       consumer.resume(intakes[run.kind.rawValue].unblock(Self.held(run)))
       finished(identifier, isBuried ? .done : .notDone)
     }
@@ -52,12 +54,14 @@ extension KafkaPump {
     held += 1
     consumer.pause(intakes[run.kind.rawValue].block(Self.held(run)))
     goOn()
-    let isWritten = await deadLetters.persist(letter)
+    let isWritten = await deadLetters.persist(letter, from: run.message.source)
     held -= 1
     return isWritten
   }
 
   private static func held(_ run: RunningRecords.Run) -> Intake.Held {
-    Intake.Held(partition: run.message.source, offset: run.message.offset)
+    Intake.Held(
+      partition: run.message.source, offset: run.message.offset,
+      bytes: run.message.value?.count ?? 0)
   }
 }

@@ -10,6 +10,7 @@ extension KafkaPump {
     revoking = Set(partitions)
     consumer.pause(partitions)
     for index in intakes.indices { intakes[index].revoked(revoking) }
+    deadLetters.forget(revoking)
     revokeDeadline = loop.schedule(after: options.revokeTimeout) { [weak self] in
       self?.assumeIsolated { $0.giveUpRevoked() }
     }
@@ -36,6 +37,7 @@ extension KafkaPump {
     revoking.subtract(gone)
     if revoking.isEmpty { revokeDeadline?.cancel() }
     for index in intakes.indices { intakes[index].revoked(gone) }
+    deadLetters.forget(gone)
     if self.partitions == 0 { noLongerReady() }
     options.log.info("partitions revoked", ["count": .integer(partitions.count)])
     // What was paused for their records' sake goes on.

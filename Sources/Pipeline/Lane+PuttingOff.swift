@@ -10,7 +10,7 @@ import Text
 extension Lane {
   /// Records on their way to the end of the topic that hold no place meanwhile. Enough that a lane
   /// puts off thousands a second at 10 ms a write; at 128 KiB each 16 MiB.
-  private static let maximumPuttingOff = 128
+  static let maximumPuttingOff = 128
   /// Records of a worker that wait in memory for a last try, since Kafka's order would have them
   /// come too late.
   static let maximumLastTries = 64

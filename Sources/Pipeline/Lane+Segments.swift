@@ -100,7 +100,11 @@ extension Lane {
     // Another segment may have taken the room that there was.
     while !(await run.progress.reached(.roomOrStalled)) { try check(run) }
     try check(run)
-    while !(await run.progress.reached(.room, within: .zero)) {
+    // Where all of a lane take too much, pushes in a short back-off are not those that do.
+    var limit = run.progress.waitsForOthers ? options.straggleAfter : .zero
+    while !(await run.progress.reached(.room, within: limit)) {
+      try check(run)
+      limit = .zero
       deliver.postponeWaiting(of: run.tally)
       _ = await run.progress.reached(.room, within: Self.lingerStep)
       try check(run)

@@ -11,6 +11,8 @@ extension Lane {
   func writeStragglers(_ run: SegmentRun) async throws {
     let pushes = run.tally.stragglers
     run.tally.stragglers = []
+    run.unwritten = pushes.count
+    defer { run.unwritten = 0 }
     // The last is written first.
     var lists = Array(StragglerRecord.lists(pushes).reversed())
     while let list = lists.popLast() {

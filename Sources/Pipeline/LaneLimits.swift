@@ -11,11 +11,11 @@ package struct LaneLimits: Sendable, Equatable {
   /// segment keeps its place. Stragglers have as many of their own.
   package var lingering = 512
   /// What they keep in memory at most: their records, and the batches with their last pushes,
-  /// mostly one of 200 KB. Stragglers as much again.
+  /// mostly one of 200 to 400 KB. Stragglers as much again.
   package var lingeringBytes = 16 << 20
   /// What all batches with pushes under way keep in memory, those of lingering segments among them;
   /// beyond this a segment makes one batch at a time, so that at most one of each segment in flight
-  /// comes on top, mostly 350 KB and 1.1 MB at most. A lane that is not held up needs some 20 MiB.
+  /// comes on top, mostly 400 KB and 1.6 MB at most. A lane that is not held up needs some 20 MiB.
   package var batchBytes = 64 << 20
   /// Pushes in a batch at most. Larger ones save nothing and make the peak of memory higher.
   package var batchPushes = 256

@@ -25,8 +25,8 @@ package struct MemoryBudget: Sendable, Equatable {
   private static let preparedBytes = 256 << 10
   /// What stands beside the bytes of a push while it is under way.
   private static let entryBytes = 256
-  /// A payload of 4 KiB, the names around it and what its arena has grown too much.
-  private static let pushBytes = 5 << 10
+  /// A payload of 4 KiB (VoIP: 5 KiB) and the names around it, in an arena that doubles.
+  private static let pushBytes = 6 << 10
 
   package init(
     lanes: Int, limits: LaneLimits, ingest: IngestOptions, expand: ExpandOptions,
@@ -43,10 +43,13 @@ package struct MemoryBudget: Sendable, Equatable {
         name: "connections",
         bytes: DeliverOptions.maximumConnectionBytes(
           connections: deliver.connections, streams: deliver.streams)),
-      Part(name: "last tries", bytes: Lane.maximumLastTries * ingest.maximumRecordBytes),
+      Part(name: "put off", bytes: Lane.maximumPuttingOff * ingest.maximumRecordBytes),
     ]
     process = [
-      Part(name: "records", bytes: Intake.maximumRecords * ingest.maximumRecordBytes),
+      Part(
+        name: "records",
+        bytes: WorkKind.allCases.count * (Intake.maximumBytes + ingest.maximumRecordBytes)
+          + Lane.maximumLastTries * ingest.maximumRecordBytes),
       Part(name: "Kafka", bytes: kafka.maximumMemoryBytes),
       Part(name: "program", bytes: Self.programBytes),
     ]

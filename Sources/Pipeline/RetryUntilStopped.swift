@@ -4,8 +4,9 @@ import Telemetry
 /// error is one that waiting does not mend. Says so in the log, where repetitions are limited, and
 /// on the lane's board.
 ///
-/// Once the worker stops, nothing is repeated. A first call is made even then: what is nearly done,
-/// such as a segment that is to be settled, need not be done by another worker again.
+/// Once the worker stops there is one call more, also for what begins then: what is nearly done,
+/// such as a segment whose counters Redis would not take so far, need not be done by another worker
+/// again.
 struct RetryUntilStopped {
   /// Thrown when the worker stops while waiting; the record stays uncommitted and another takes it.
   struct Stopped: Error {}
@@ -15,6 +16,8 @@ struct RetryUntilStopped {
   var board = WaitBoard()
   var initial: Duration = .milliseconds(100)
   var maximum: Duration = .seconds(5)
+  /// Whether there is that last call. Not where another worker may be making it already.
+  var hasLastCall = true
 
   /// - Parameter isTransient: whether the error may go away by itself.
   func run<T, E: Error>(
@@ -32,7 +35,7 @@ struct RetryUntilStopped {
         log.warning("waiting: \(what)", ["error": .text("\(error)")])
         board.say(number, "\(what): \(error)")
         await timers.wait(delay / 2 + delay / 2 * Double.random(in: 0...1))
-        guard !timers.isStopped else { throw Stopped() }
+        guard hasLastCall || !timers.isStopped else { throw Stopped() }
         delay = min(delay * 2, maximum)
       }
     }

@@ -4,7 +4,7 @@ import Model
 /// What a segment has under way in its lane: the batches that are not settled, and waits for there
 /// being fewer. Confined to its lane; one caller waits at a time.
 final class SegmentProgress {
-  /// Batches that may be unsettled at once. A batch keeps its memory, about 350 KB, until its last
+  /// Batches that may be unsettled at once. A batch keeps its memory, about 400 KB, until its last
   /// push has an outcome or leaves, so this bounds what a segment of any size holds; 32 batches of
   /// 256 are many times what a lane has in flight.
   static let maximumBatches = 32
@@ -82,6 +82,9 @@ final class SegmentProgress {
   private var hasRoom: Bool {
     unsettledBatches == 0 || unsettledBatches < Self.maximumBatches && !memory.isFull
   }
+
+  /// Only what other segments keep leaves no room.
+  var waitsForOthers: Bool { !hasRoom && unsettledBatches < Self.maximumBatches }
 
   private func check() {
     if let waiter, isReached(waiter.goal) { resume() }

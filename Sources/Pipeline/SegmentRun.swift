@@ -29,8 +29,17 @@ final class SegmentRun {
   var recordBytes = 0
 
   var segment: Segment { claim.segment }
-  /// Memory that it keeps: its batches, its record and, as large again, what was read of that.
-  var keptBytes: Int { progress.unsettledBytes + 2 * recordBytes }
+  /// Stragglers that Kafka has not taken yet.
+  var unwritten = 0
+  /// Memory that it keeps: its batches, its record and, as large again, what was read of that, and
+  /// the pushes that leave it.
+  var keptBytes: Int {
+    progress.unsettledBytes + 2 * recordBytes
+      + (tally.stragglers.count + unwritten) * Self.stragglerBytes
+  }
+
+  /// A user's and a device's name, and what came of the push so far, in memory and as a record.
+  private static let stragglerBytes = 512
   var hasPlace: Bool { vacate != nil }
 
   init(claim: Claim, loop: EventLoop, memory: BatchMemory, vacate: @escaping () -> Void) {

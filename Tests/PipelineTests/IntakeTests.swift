@@ -89,6 +89,19 @@ import Testing
     #expect(intake.next()?.message.offset == 0)
   }
 
+  @Test func readsNothingMoreWhenWhatIsHeldIsTooLarge() {
+    var intake = intake([first, second])
+    let half = Intake.maximumBytes / 2
+    let record = Intake.Held(partition: first, offset: 1, bytes: half)
+    let other = Intake.Held(partition: first, offset: 2, bytes: half)
+    _ = intake.block(record)
+    #expect(intake.balance().pause.isEmpty)
+    _ = intake.block(other)
+    #expect(Set(intake.balance().pause) == [first, second])
+    _ = intake.unblock(record)
+    #expect(intake.balance().resume == [second])
+  }
+
   @Test func doesNotResumeAHeldPartitionWithTheOthers() {
     var intake = intake([first, second])
     fill(&intake, second, Intake.capacity)

@@ -174,6 +174,31 @@ import Testing
     }
   }
 
+  /// Whoever has its partition now reads its record again, and writes its letter.
+  @Test func aLetterThatWaitsIsLeftToTheNextOwner() async throws {
+    try await PumpBed.run(partitions: 2, revokeTimeout: .seconds(60)) { bed in
+      try await bed.send(0, 1)
+      try await bed.pump.start()
+      try await bed.until("both run") { bed.lane.begun.count == 2 }
+      bed.letters.refuse(true)
+      for partition in [0, 1] as [Int32] {
+        bed.lane.end(Self.place(partition, 0), .hopeless(Self.reason))
+      }
+      try await bed.until("both are held") { await bed.pump.held == 2 }
+      let second = try bed.member()
+      defer { second.close(timeout: .seconds(2)) }
+      try await bed.until("one is another's", polling: second) { !second.assignment.isEmpty }
+      let others = try #require(second.assignment.first?.partition)
+      bed.letters.refuse(false)
+      let own = Self.place(1 - others, 0)
+      try await bed.until("what stays comes again", polling: second) { bed.lane.count(own) == 2 }
+      #expect(bed.letters.taken.isEmpty)
+      bed.lane.end(own, .hopeless(Self.reason))
+      try await bed.until("it is written", polling: second) { !bed.letters.taken.isEmpty }
+      #expect(bed.letters.taken.map(\.value) == [Array("\(1 - others)".utf8)])
+    }
+  }
+
   @Test func aStoppingWorkerDoesNotWaitForTheDeadLetters() async throws {
     try await PumpBed.run { bed in
       try await bed.send(0)

@@ -51,7 +51,7 @@ import Testing
           })
         Issue.record("did not stop")
       } catch { #expect(error is RetryUntilStopped.Stopped) }
-      #expect(calls == 5, "once before the stop, and not again when the wait ended early")
+      #expect(calls == 6, "once before the stop, and once more when that ends the wait")
       // What is begun after the stop has its one call.
       await #expect(throws: RetryUntilStopped.Stopped.self) {
         try await retry.run(
@@ -68,7 +68,7 @@ import Testing
       } catch { #expect(error is Down) }
       return calls
     }
-    #expect(calls == 6)
+    #expect(calls == 7)
   }
 
   private func stopOnceSomebodyWaits(
