@@ -124,7 +124,8 @@ import Testing
       await bed.until("in flight") { connection.inFlight == streams }
       server.drop()
       await bed.until("all are accepted") { bed.tally.accepted == 2 * streams }
-      #expect(lost(bed) > 0 && lost(bed) < streams && bed.tally.retried == lost(bed))
+      // Heads leave before bodies: of most not all has left.
+      #expect(lost(bed) < streams / 2 && bed.tally.retried == lost(bed))
     }
   }
 

@@ -33,6 +33,7 @@ struct ClientEnd {
   let status: Int32
   let errorCode: UInt32
   let wasSent: Bool
+  let wasWhole: Bool
 }
 
 /// What a client's session has heard and its owner has not asked for yet.

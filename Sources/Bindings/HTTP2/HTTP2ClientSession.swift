@@ -100,6 +100,7 @@ package final class HTTP2ClientSession: HTTP2Session {
     slots[slot] = ClientSlot()
     return HTTP2Ended(
       slot: slot, status: Int(end.status), errorCode: end.errorCode, wasSent: end.wasSent,
+      wasWhole: end.wasWhole,
       content: hasContent ? contents.removeValue(forKey: slot) : nil)
   }
 
@@ -113,10 +114,12 @@ package final class HTTP2ClientSession: HTTP2Session {
     return Int(slots[slot].status)
   }
 
-  /// Something of a request that is open has come out of `nextOutput()`.
+  /// All of a request that is open has come out of `nextOutput()`: no server can have taken one of
+  /// which it has seen a part.
   package func hasLeft(slot: Int) -> Bool {
     let stream = stream(at: slot)
-    return stream != 0 && nghttp2_session_get_stream_remote_window_size(native, stream) >= 0
+    return stream != 0 && slots[slot].bodyLeft == 0
+      && nghttp2_session_get_stream_remote_window_size(native, stream) >= 0
   }
 
   /// What the server said last when it took no new streams; nil when it said nothing since.
@@ -250,7 +253,7 @@ package final class HTTP2ClientSession: HTTP2Session {
       slot: Int32(truncatingIfNeeded: slot),
       status: entry.pointee.headIsComplete ? entry.pointee.status : 0,
       errorCode: isCut ? HTTP2ErrorCode.internalError : errorCode,
-      wasSent: !entry.pointee.wasWithheld)
+      wasSent: !entry.pointee.wasWithheld, wasWhole: entry.pointee.bodyLeft == 0)
     heard.pointee.endedCount += 1
     entry.pointee.hasEnded = true
     entry.pointee.stream = 0

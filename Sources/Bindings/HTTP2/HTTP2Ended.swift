@@ -8,6 +8,8 @@ package struct HTTP2Ended {
   package let errorCode: UInt32
   /// False: nothing of it left, so that no server has seen it.
   package let wasSent: Bool
+  /// False: its body did not leave to the end, so that no server can have taken it.
+  package let wasWhole: Bool
   /// What the response said besides its status; nil when that was nothing that is kept.
   package let content: HTTP2Content?
 }

@@ -301,7 +301,11 @@ final class APNsConnection {
 
   private func settleUnanswered(_ item: StreamSlots.Slot, _ ended: HTTP2Ended) {
     let isRefused = ended.errorCode == HTTP2ErrorCode.refusedStream
-    if !ended.wasSent || isBeyondLast(item.stream) || (isRefused && machine.phase == .draining) {
+    let isUntouched =
+      !ended.wasSent || isBeyondLast(item.stream) || (isRefused && machine.phase == .draining)
+      // We gave it up before the server had it.
+      || (item.isReset && !ended.wasWhole)
+    if isUntouched {
       route.putBack(item.push)
     } else if item.isReset {
       route.lost([item.push])
