@@ -302,7 +302,7 @@ final class APNsConnection {
   private func settleUnanswered(_ item: StreamSlots.Slot, _ ended: HTTP2Ended) {
     let isRefused = ended.errorCode == HTTP2ErrorCode.refusedStream
     let isUntouched =
-      !ended.wasSent || isBeyondLast(item.stream) || (isRefused && machine.phase == .draining)
+      !ended.wasSent || isBeyondLast(item.stream)
       // We gave it up before the server had it.
       || (item.isReset && !ended.wasWhole)
     if isUntouched {
