@@ -51,9 +51,8 @@ struct Intake {
   var waiting: Int { backlog.count { !isBlocked($0.message.source) } }
   var asideCount: Int { aside.count }
   private var bytes: Int {
-    (backlog + aside).reduce(held.reduce(0) { $0 + $1.bytes }) {
-      $0 + ($1.message.value?.count ?? 0)
-    }
+    let listed = [backlog, aside].reduce(0) { $1.reduce($0) { $0 + $1.message.valueBytes } }
+    return held.reduce(listed) { $0 + $1.bytes }
   }
 
   /// Returns the partitions to pause.

@@ -61,7 +61,6 @@ extension KafkaPump {
 
   private static func held(_ run: RunningRecords.Run) -> Intake.Held {
     Intake.Held(
-      partition: run.message.source, offset: run.message.offset,
-      bytes: run.message.value?.count ?? 0)
+      partition: run.message.source, offset: run.message.offset, bytes: run.message.valueBytes)
   }
 }

@@ -65,7 +65,7 @@ extension Lane {
     _ message: KafkaMessage, _ label: StragglerLabel, _ environment: APNsEnvironment,
     _ vacate: @escaping () -> Void
   ) async throws -> Receipt {
-    let bytes = message.value?.count ?? 0
+    let bytes = message.valueBytes
     let others = slowly[environment, default: 0]
     guard others == 0 || others + bytes <= Self.maximumSlowBytes else {
       return try await putOff(message, label, vacate)

@@ -24,7 +24,7 @@ extension Lane {
     let claim = bid.claim
     let answer = try await ask(bid, from: message)
     let run = SegmentRun(claim: claim, loop: loop, memory: memory, vacate: vacate)
-    run.recordBytes = message.value?.count ?? 0
+    run.recordBytes = message.valueBytes
     switch answer.result {
     case .settled, .orphaned: return .done
     case .unplanned: return try await putOffUnplanned(claim.segment, message, vacate)

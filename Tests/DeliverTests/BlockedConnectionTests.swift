@@ -22,13 +22,16 @@ import Testing
     }
   }
 
-  /// All of as many pushes as there are streams have been sent once, so that as many may go again.
-  private func settle(_ bed: DeliverBed) async throws -> (FakeConnection, APNsConnection) {
+  /// As many pushes as there are streams are in flight, and the server reads nothing of them. As
+  /// many have gone before, so that these may go at once.
+  private func fill(_ bed: DeliverBed) async throws -> (FakeConnection, APNsConnection) {
     await bed.stage.admit(bed.batch(hexadecimal(streams)))
     await bed.until("trusted") { bed.tally.accepted == streams }
     let connection = try #require(bed.stage.routes[.production]?.places[0].connection)
     connection.transport?.shrinkSocket()
     bed.server.connections[0].stopReading()
+    await bed.stage.admit(bed.batch(hexadecimal(streams)))
+    await bed.until("in flight") { connection.inFlight == streams }
     return (bed.server.connections[0], connection)
   }
 
@@ -98,9 +101,7 @@ import Testing
     try await onLoop { _, loop in
       let bed = try bed(loop)
       defer { bed.stop() }
-      let (server, connection) = try await settle(bed)
-      await bed.stage.admit(bed.batch(hexadecimal(streams)))
-      await bed.until("in flight") { connection.inFlight == streams }
+      let (server, connection) = try await fill(bed)
       server.session?.setMaximumConcurrentStreams(0)
       server.flush()
       await bed.until("heard") { connection.session?.remoteMaxConcurrentStreams == 0 }
@@ -119,9 +120,7 @@ import Testing
     try await onLoop { _, loop in
       let bed = try bed(loop)
       defer { bed.stop() }
-      let (server, connection) = try await settle(bed)
-      await bed.stage.admit(bed.batch(hexadecimal(streams)))
-      await bed.until("in flight") { connection.inFlight == streams }
+      let (server, _) = try await fill(bed)
       server.drop()
       await bed.until("all are accepted") { bed.tally.accepted == 2 * streams }
       // Heads leave before bodies: of most not all has left.

@@ -55,6 +55,9 @@ package struct KafkaMessage: Sendable, Equatable {
     self.headers = headers
   }
 
+  /// Of the value; 0 for a tombstone.
+  package var valueBytes: Int { value?.count ?? 0 }
+
   package var source: KafkaPartition { KafkaPartition(topic: topic, partition: partition) }
 }
 
