@@ -8,10 +8,9 @@ import Threads
 /// them from then on.
 final class AbandonedClient: @unchecked Sendable {
   private let client: OpaquePointer
-  private let state: Unmanaged<ConsumerState>
+  private let state: ConsumerState
 
-  /// - Parameter state: retained once for the client's callbacks, released with it.
-  init(_ client: OpaquePointer, state: Unmanaged<ConsumerState>) {
+  init(_ client: OpaquePointer, _ state: ConsumerState) {
     self.client = client
     self.state = state
   }

@@ -15,6 +15,12 @@ class ClientState {
     pointer.flatMap { Unmanaged<ClientState>.fromOpaque($0).takeUnretainedValue() as? Self }
   }
 
+  /// For a client that was made: `KafkaConfiguration` calls it.
+  func retain() { _ = Unmanaged.passRetained(self) }
+
+  /// Once, when the client is destroyed, so that no callback can come any more.
+  func release() { Unmanaged.passUnretained(self).release() }
+
   /// Adds the callbacks for log lines and errors. The state must outlive the client.
   func setCallbacks(_ handle: OpaquePointer?) {
     rd_kafka_conf_set_opaque(handle, Unmanaged.passUnretained(self).toOpaque())

@@ -14,16 +14,17 @@ import CRdKafka
 package final class EmbeddedBroker: @unchecked Sendable {
   private let client: OpaquePointer
   private let cluster: OpaquePointer
+  /// What the mock cluster logs concerns nobody.
+  private let state = ClientState { _ in }
   /// `127.0.0.1:port`
   package let bootstrapServers: String
 
   package init(topics: [(name: String, partitions: Int)]) throws(KafkaError) {
-    var configuration = try KafkaConfiguration(KafkaOptions(bootstrapServers: ""))
-    // What the mock cluster logs concerns nobody.
-    configuration.withHandle { rd_kafka_conf_set_log_cb($0) { _, _, _, _ in } }
-    client = try configuration.makeClient(RD_KAFKA_PRODUCER)
+    let configuration = try KafkaConfiguration(KafkaOptions(bootstrapServers: ""))
+    client = try configuration.makeClient(RD_KAFKA_PRODUCER, state)
     guard let cluster = rd_kafka_mock_cluster_new(client, 1) else {
       rd_kafka_destroy(client)
+      state.release()
       throw KafkaError(
         code: .other,
         message: "the embedded broker cannot be started; is a port free on 127.0.0.1?")
@@ -36,6 +37,7 @@ package final class EmbeddedBroker: @unchecked Sendable {
   deinit {
     rd_kafka_mock_cluster_destroy(cluster)
     rd_kafka_destroy(client)
+    state.release()
   }
 
   package func create(topic: String, partitions: Int) throws(KafkaError) {

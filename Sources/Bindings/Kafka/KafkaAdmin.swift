@@ -84,22 +84,13 @@ private struct AdminClient: ~Copyable {
     var configuration = try KafkaConfiguration(options)
     try configuration.setAll(options.properties)
     let state = AdminState(log: log)
-    // Released in `deinit`, or below when there is no client.
-    let retained = Unmanaged.passRetained(state)
-    configuration.withHandle { state.setCallbacks($0) }
-    do {
-      handle = try configuration.makeClient(RD_KAFKA_PRODUCER)
-    } catch {
-      retained.release()
-      throw error
-    }
+    handle = try configuration.makeClient(RD_KAFKA_PRODUCER, state)
     self.state = state
   }
 
   deinit {
     rd_kafka_destroy(handle)
-    // Balances passRetained in `init`: no callback can come any more.
-    Unmanaged.passUnretained(state).release()
+    state.release()
   }
 
   func metadata(timeout: Duration) throws(KafkaError) -> (

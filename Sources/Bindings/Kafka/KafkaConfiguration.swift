@@ -104,13 +104,16 @@ struct KafkaConfiguration: ~Copyable {
     return String(nulTerminated: text)
   }
 
-  /// Lends the properties so that callbacks can be added.
-  mutating func withHandle(_ body: (OpaquePointer?) -> Void) { body(handle) }
-
-  /// Makes the client, which takes the properties over.
-  consuming func makeClient(_ type: rd_kafka_type_t) throws(KafkaError) -> OpaquePointer {
+  /// Makes the client, which takes the properties over. It retains `state`, which its callbacks
+  /// use, once: `ClientState.release` balances that when the client is destroyed.
+  consuming func makeClient(
+    _ type: rd_kafka_type_t, _ state: ClientState
+  ) throws(KafkaError) -> OpaquePointer {
     var text = [CChar](repeating: 0, count: 512)
+    state.setCallbacks(handle)
+    state.retain()
     guard let client = rd_kafka_new(type, handle, &text, text.count) else {
+      state.release()
       throw KafkaError(
         code: .configuration,
         message: "the Kafka client cannot be made; correct the settings that the cause names",

@@ -21,15 +21,7 @@ package final class KafkaConsumer {
     var configuration = try KafkaConfiguration(options)
     try configuration.setConsumer(options)
     let state = ConsumerState(log: log)
-    // Released by `close` when the client is destroyed, or below when there is no client.
-    let retained = Unmanaged.passRetained(state)
-    configuration.withHandle { state.setCallbacks($0) }
-    do {
-      client = try configuration.makeClient(RD_KAFKA_CONSUMER)
-    } catch {
-      retained.release()
-      throw error
-    }
+    client = try configuration.makeClient(RD_KAFKA_CONSUMER, state)
     // Errors and commit results come out of the same poll as messages.
     rd_kafka_poll_set_consumer(client)
     queue = rd_kafka_queue_get_consumer(client)
@@ -158,8 +150,7 @@ package final class KafkaConsumer {
     state.paused.removeAll()
     recordedLast = state.recorded
     state.recorded.removeAll()
-    // Balances passRetained in `init`.
-    let abandoned = AbandonedClient(client, state: Unmanaged.passUnretained(state))
+    let abandoned = AbandonedClient(client, state)
     if leftInOrder { abandoned.destroy() } else { abandoned.destroyInBackground() }
     return leftInOrder
   }

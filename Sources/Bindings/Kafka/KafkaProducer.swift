@@ -22,18 +22,8 @@ package final class KafkaProducer: @unchecked Sendable {
     var configuration = try KafkaConfiguration(options)
     try configuration.setProducer(options)
     let state = ProducerState(log: log)
-    // Released by `close` after the client is destroyed, or below when there is no client or no
-    // thread.
-    let retained = Unmanaged.passRetained(state)
-    configuration.withHandle { state.setCallbacks($0) }
-    do {
-      let client = try configuration.makeClient(RD_KAFKA_PRODUCER)
-      thread = PollThread(client)
-      self.client = client
-    } catch {
-      retained.release()
-      throw error
-    }
+    client = try configuration.makeClient(RD_KAFKA_PRODUCER, state)
+    thread = PollThread(client)
     gate = SendGate(
       maximumSenders: max(options.maximumInFlight, 1),
       maximumBytes: options.maximumSendingBytes)
@@ -43,7 +33,7 @@ package final class KafkaProducer: @unchecked Sendable {
     } catch {
       isOpen.withLock { $0 = false }
       rd_kafka_destroy(client)
-      retained.release()
+      state.release()
       throw error
     }
   }
@@ -113,8 +103,7 @@ package final class KafkaProducer: @unchecked Sendable {
     thread.stop()
     for topic in topics.withLock({ $0 }) { rd_kafka_topic_destroy(topic.pointer) }
     rd_kafka_destroy(client)
-    // Balances passRetained in `init`: no callback can come any more.
-    Unmanaged.passUnretained(state).release()
+    state.release()
   }
 
   private func produce(
