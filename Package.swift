@@ -207,8 +207,8 @@ let testTargets: [Target] = [
   tests(
     "FaultTests",
     [
-      "APNsSimulator", "Deliver", "Devices", "Kafka", "Pipeline", "Record", "TestBed",
-      "LocalStack", "fanfare",
+      "APNsSimulator", "Assembly", "Deliver", "Devices", "fanfare", "Kafka", "LocalStack",
+      "Pipeline", "Record", "Settings", "Telemetry", "TestBed",
     ]),
   tests("VerbSupportTests", ["VerbSupport", "Devices", "LocalStack", "Settings", "Terminal"]),
   tests("EmissionTests", ["Emission", "Ingest", "Kafka", "LocalStack", "Terminal"]),

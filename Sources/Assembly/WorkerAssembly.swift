@@ -1,3 +1,4 @@
+import Deliver
 import Glibc
 import Pipeline
 import Record
@@ -37,7 +38,9 @@ extension Assembly {
     MemoryBudget(
       lanes: lanes(settings), limits: laneLimits(settings), ingest: ingestOptions(settings),
       expand: expandOptions(settings),
-      deliver: (settings.apns.connectionsPerLane, settings.apns.streamsPerConnection),
+      connectionBytes: DeliverOptions.maximumConnectionBytes(
+        connections: settings.apns.connectionsPerLane,
+        streams: settings.apns.streamsPerConnection),
       kafka: kafkaOptions(settings))
   }
 

@@ -1,4 +1,3 @@
-import Deliver
 import Expand
 import Ingest
 import Kafka
@@ -28,9 +27,10 @@ package struct MemoryBudget: Sendable, Equatable {
   /// A payload of 4 KiB (VoIP: 5 KiB) and the names around it, in an arena that doubles.
   private static let pushBytes = 6 << 10
 
+  /// - Parameter connectionBytes: of one lane: `DeliverOptions.maximumConnectionBytes`.
   package init(
     lanes: Int, limits: LaneLimits, ingest: IngestOptions, expand: ExpandOptions,
-    deliver: (connections: Int, streams: Int), kafka: KafkaOptions
+    connectionBytes: Int, kafka: KafkaOptions
   ) {
     self.lanes = lanes
     let batch = limits.batchPushes * (Self.pushBytes + Self.entryBytes)
@@ -39,10 +39,7 @@ package struct MemoryBudget: Sendable, Equatable {
     lane = [
       Part(name: "pages", bytes: limits.places * (expand.maximumReaderBytes + Self.preparedBytes)),
       Part(name: "batches", bytes: batches + limits.places * batch),
-      Part(
-        name: "connections",
-        bytes: DeliverOptions.maximumConnectionBytes(
-          connections: deliver.connections, streams: deliver.streams)),
+      Part(name: "connections", bytes: connectionBytes),
       Part(name: "put off", bytes: Lane.maximumPuttingOff * ingest.maximumRecordBytes),
     ]
     process = [

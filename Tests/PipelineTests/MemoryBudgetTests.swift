@@ -1,3 +1,4 @@
+import Deliver
 import Expand
 import Ingest
 import Kafka
@@ -11,7 +12,8 @@ import Testing
   ) -> MemoryBudget {
     MemoryBudget(
       lanes: lanes, limits: limits, ingest: IngestOptions(), expand: ExpandOptions(),
-      deliver: (2, streams), kafka: KafkaOptions(bootstrapServers: ""))
+      connectionBytes: DeliverOptions.maximumConnectionBytes(connections: 2, streams: streams),
+      kafka: KafkaOptions(bootstrapServers: ""))
   }
 
   @Test func lanesAddUpAndTheProcessCountsOnce() {
