@@ -74,6 +74,8 @@ import Testing
       second.close(timeout: .seconds(5))
       try await bed.until("it comes back") { bed.lane.count(Self.place(others, 0)) == 2 }
       #expect(bed.lane.count(own) == runs)
+      // The consumer would refuse it, too.
+      #expect(!bed.sink.lines.contains { $0.contains("another member's") })
     }
   }
 
