@@ -2,20 +2,12 @@ import Keyspace
 import Model
 import Redis
 
-/// User ids of a segment, as they came in one reply.
-struct FollowerBatch {
-  let bytes: ByteArena
-  var users: [ByteSlice]
-  /// Members that cannot be user ids.
-  var skipped = 0
-}
-
 /// Where the user ids of a segment come from. Each call of `nextBatch` that throws can be
 /// repeated: what it had not got is asked for again, what had come is not.
 ///
-/// When the followers are resharded while a segment waits, its shard is gone. Shards are powers of
-/// two and a user's shard is a remainder, so the same users can be told in the new generation, and
-/// are read there: nobody is lost. Who has come before is passed over when reading begins again.
+/// When the followers are resharded while a segment waits, its shard is gone: the same users are
+/// read in the new generation, and nobody is lost. Who has come before is passed over when reading
+/// begins again.
 package final class FollowerSource {
   private enum Reading {
     /// The heading calls the only shard small: so many are asked for at once, in place of its size.
@@ -36,11 +28,8 @@ package final class FollowerSource {
   private let keyspace: Keyspace
   let segment: Segment
   private let options: ExpandOptions
-  private var keys: [String]
-  private var position = 0
+  private var keys: FollowerKeys
   private var reading: Reading
-  /// The generation being read; nil for a plain set.
-  private var generation: Int?
   /// Asked of each scan; halved when that is too much.
   private var scanCount: Int
   /// Kept from the first scan on: what is read in one reply cannot begin again.
@@ -61,21 +50,14 @@ package final class FollowerSource {
     self.segment = segment
     self.options = options
     scanCount = options.pageSize
-    switch segment.slice {
-    case .shard(let index, let generation):
-      self.generation = generation
-      reading = Self.guess(followers ?? 0, options).map { .guessed(members: $0) } ?? .unknown
-      keys = [
-        keyspace.followerShard(
-          streamer: segment.event.streamer, generation: generation, shard: index)
-      ]
-    case .plain(let key):
-      reading = .scan(cursor: "0", run: nil)
-      keys = [key]
-    case .stragglers(let list):
-      reading = .listed(list)
-      keys = [list.id]
-    }
+    keys = FollowerKeys(segment, keyspace: keyspace)
+    reading =
+      switch segment.slice {
+      case .shard:
+        Self.guess(followers ?? 0, options).map { .guessed(members: $0) } ?? .unknown
+      case .plain: .scan(cursor: "0", run: nil)
+      case .stragglers(let list): .listed(list)
+      }
   }
 
   /// Whether `readAhead` asks for members, not only for how many there are.
@@ -90,9 +72,10 @@ package final class FollowerSource {
   /// trip less. Not to be called again, nor while `nextBatch` runs. What fails is asked for again
   /// by `nextBatch`; what nobody reads then is thrown away.
   package func readAhead() async {
+    guard let key = keys.current else { return }
     do throws(ExpandError) {
       switch reading {
-      case .unknown: try await askForSize(keys[position])
+      case .unknown: try await askForSize(key)
       case .guessed, .scan: ahead = try await nextBatch()
       case .whole, .listed, .scanned: break
       }
@@ -103,7 +86,7 @@ package final class FollowerSource {
 
   /// Nothing more is read: frees what is remembered, which may be 2 MiB, while the segment goes on.
   package func finish() {
-    position = keys.count
+    keys.end()
     ahead = nil
     seen = nil
   }
@@ -117,8 +100,7 @@ package final class FollowerSource {
       ahead = nil
       return batch
     }
-    while position < keys.count {
-      let key = keys[position]
+    while let key = keys.current {
       switch reading {
       case .guessed(let members):
         if let batch = try await readGuessed(key, members) { return batch }
@@ -128,23 +110,12 @@ package final class FollowerSource {
         if let batch = try await scan(key, cursor, run) { return batch }
       case .listed(let list):
         advance()
-        return Self.batch(list)
+        return FollowerBatch(list)
       case .scanned: if try await !follow() { advance() }
       }
     }
     finish()
     return nil
-  }
-
-  /// Each user once, however many of the pushes are theirs.
-  private static func batch(_ list: StragglerList) -> FollowerBatch {
-    var batch = FollowerBatch(bytes: ByteArena(capacity: 32 * list.pushes.count), users: [])
-    var seen: Set<[UInt8]> = []
-    for push in list.pushes {
-      let user = Array(push.user.utf8)
-      if seen.insert(user).inserted { batch.users.append(batch.bytes.append(user)) }
-    }
-    return batch
   }
 
   /// How many members are asked for in place of the size of a shard that holds `followers` by its
@@ -254,7 +225,7 @@ package final class FollowerSource {
     let batch = try batch(members, from: "SSCAN", key)
     if next != "0" {
       reading = .scan(cursor: next, run: answering)
-    } else if generation == nil {
+    } else if keys.generation == nil {
       advance()
     } else {
       reading = .scanned
@@ -277,35 +248,19 @@ package final class FollowerSource {
   }
 
   private func advance() {
-    position += 1
-    reading = generation == nil ? .scan(cursor: "0", run: nil) : .unknown
+    keys.advance()
+    reading = keys.generation == nil ? .scan(cursor: "0", run: nil) : .unknown
   }
 
   /// Turns to the current generation when that is not the one being read.
   private func follow() async throws(ExpandError) -> Bool {
-    let streamer = segment.event.streamer
-    let headingKey = keyspace.followers(of: streamer)
+    let headingKey = keyspace.followers(of: segment.event.streamer)
     let replies = try await FollowerHeading.replies(
       to: RedisPipeline(["HMGET", headingKey] + FollowerHeading.fields), key: headingKey,
       from: redis)
-    let current = try FollowerHeading.read(replies[0], key: headingKey)
-    guard let current, current.generation != generation,
-      case .shard(let index, _) = segment.slice
+    guard let current = try FollowerHeading.read(replies[0], key: headingKey),
+      keys.follow(current)
     else { return false }
-    let count = max(1, segment.count)
-    let shards: [Int]
-    if current.shards % count == 0 {
-      shards = Array(stride(from: index, to: current.shards, by: count))
-    } else if count % current.shards == 0 {
-      shards = [index % current.shards]
-    } else {
-      shards = Array(0..<current.shards)
-    }
-    generation = current.generation
-    keys = shards.map {
-      keyspace.followerShard(streamer: streamer, generation: current.generation, shard: $0)
-    }
-    position = 0
     reading = .unknown
     restarts += 1
     return true
@@ -314,31 +269,8 @@ package final class FollowerSource {
   private func batch(
     _ members: RedisReply, from command: String, _ key: String
   ) throws(ExpandError) -> FollowerBatch {
-    var batch = FollowerBatch(bytes: ByteArena(capacity: 16 * members.count), users: [])
-    batch.users.reserveCapacity(members.count)
-    let shard = foreignShard
-    let seen = seen
-    var areStrings = true
-    members.forEachElement { _, kind, user in
-      guard kind == .string else {
-        areStrings = false
-        return
-      }
-      guard seen?.insert(user) != false else { return }
-      guard Keyspace.isIdentifier(user) else {
-        batch.skipped += 1
-        return
-      }
-      if let shard, Keyspace.shard(of: user, shards: shard.count) != shard.index { return }
-      batch.users.append(batch.bytes.append(user))
-    }
-    guard areStrings else { throw ExpandError.unexpected(members, to: command, key: key) }
+    guard let batch = FollowerBatch(members, seen: seen, only: keys.foreignShard)
+    else { throw ExpandError.unexpected(members, to: command, key: key) }
     return batch
-  }
-
-  /// Which users are this segment's, when another generation than its own is read.
-  private var foreignShard: (index: Int, count: Int)? {
-    guard case .shard(let index, let own) = segment.slice, own != generation else { return nil }
-    return (index, segment.count)
   }
 }

@@ -1,0 +1,45 @@
+import Keyspace
+import Model
+import Redis
+
+/// User ids of a segment, as they came in one reply.
+struct FollowerBatch {
+  private(set) var bytes: ByteArena
+  private(set) var users: [ByteSlice] = []
+  /// Members that cannot be user ids.
+  private(set) var skipped = 0
+
+  /// Of stragglers: each user once, however many of the pushes are theirs.
+  init(_ list: StragglerList) {
+    bytes = ByteArena(capacity: 32 * list.pushes.count)
+    var seen: Set<[UInt8]> = []
+    for push in list.pushes {
+      let user = Array(push.user.utf8)
+      if seen.insert(user).inserted { users.append(bytes.append(user)) }
+    }
+  }
+
+  /// - Parameters:
+  ///   - seen: takes those that come now; who is in it has come before.
+  ///   - shard: whoever belongs to another shard is left out.
+  /// - Returns: nil when the members are not all strings.
+  init?(_ members: RedisReply, seen: SeenUsers?, only shard: (index: Int, count: Int)?) {
+    bytes = ByteArena(capacity: 16 * members.count)
+    users.reserveCapacity(members.count)
+    var areStrings = true
+    members.forEachElement { _, kind, user in
+      guard kind == .string else {
+        areStrings = false
+        return
+      }
+      guard seen?.insert(user) != false else { return }
+      guard Keyspace.isIdentifier(user) else {
+        skipped += 1
+        return
+      }
+      if let shard, Keyspace.shard(of: user, shards: shard.count) != shard.index { return }
+      users.append(bytes.append(user))
+    }
+    guard areStrings else { return nil }
+  }
+}
