@@ -42,7 +42,7 @@ extension Lane {
   func ask(_ bid: SegmentBid, from message: KafkaMessage) async throws -> SegmentBid.Answer {
     let claim = bid.claim
     var known = bid.answer
-    return try await persistent("Redis knows the segment") {
+    return try await retry.persistent("Redis knows the segment") {
       let asked = known?.asked ?? loop.now
       var result: ClaimResult
       if let known {
@@ -52,7 +52,7 @@ extension Lane {
       }
       known = nil
       if result == .unplanned, isAdoptable(message) { result = try await adopt(claim) }
-      if case .yours(let time) = result { try checkClock(claim.segment.event, redisTime: time) }
+      if case .yours(let time) = result { try clock.check(claim.segment.event, redisTime: time) }
       return SegmentBid.Answer(result: result, asked: asked)
     }
   }

@@ -159,7 +159,7 @@ extension Lane {
     label.writtenAt = writtenAt(message, label) + unread
     label.notBefore = now + max(delay, .seconds(1)).wholeMilliseconds
     do {
-      try await publish(
+      try await writer.publish(
         options.ingest.stragglersTopic, message.key, message.value, label.headers)
     } catch is KafkaError {
       // The broker takes less than it did.

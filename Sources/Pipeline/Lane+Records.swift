@@ -36,7 +36,7 @@ extension Lane {
     switch ingest.decode(message, now: options.deliver.wallClock()) {
     case .event(let event): return try await fanOut(event, from: message, vacate)
     case .early(let event, let error):
-      guard try await isEarlyForRedis(event) else {
+      guard try await clock.isEarlyForRedis(event) else {
         return try await fanOut(event, from: message, vacate)
       }
       return .hopeless(error)
@@ -54,14 +54,14 @@ extension Lane {
     }
     let now = options.deliver.wallClock()
     if event.isExpired(at: now), try await expire(event, from: message) != .begun { return .done }
-    var audience = try await persistent("Redis has the audience") {
+    var audience = try await retry.persistent("Redis has the audience") {
       try await expand.audience(of: event.streamer)
     }
     // The only segment is claimed by the script that opens the event.
     let only = audience.segmentCount == 1 ? audience.segments(of: event).first : nil
     var bid = only.map { self.bid(on: $0, audience: audience) }
     var asked = loop.now
-    let (opening, claimed) = try await persistent("Redis opens the fan-out") {
+    let (opening, claimed) = try await retry.persistent("Redis opens the fan-out") {
       asked = loop.now
       return try await record.open(
         event: event, audience: audience, source: message.place,
@@ -80,15 +80,15 @@ extension Lane {
       counters.add(.eventsResumed)
       audience = plan
       published = count
-      say("fan-out resumed", event, audience, ["published": .integer(published)])
+      options.log.fanOut("fan-out resumed", event, audience, ["published": .integer(published)])
     case .empty(let figures):
       counters.add(.eventsOK)
-      say("fan-out started", event, audience)
-      sayEnd(of: event, figures, isComplete: true)
+      options.log.fanOut("fan-out started", event, audience)
+      options.log.fanOutEnded(event, figures, isComplete: true)
       return .done
     case .new:
       counters.add(.eventsOK)
-      say("fan-out started", event, audience)
+      options.log.fanOut("fan-out started", event, audience)
     }
     let segments = audience.segments(of: event)
     if segments.count == 1 {
@@ -101,27 +101,15 @@ extension Lane {
     return .done
   }
 
-  private func say(
-    _ what: String, _ event: Event, _ audience: Audience, _ more: LogFields = [:]
-  ) {
-    let fields: LogFields = [
-      "event": .text(event.id), "segments": .integer(audience.segmentCount),
-    ]
-    options.log.info(what, fields.merging(more))
-  }
-
   /// The segments of a large event go to all lanes of all workers through Kafka. What is there
   /// already is not written again.
   private func plan(_ segments: [Segment], of event: Event, published: Int) async throws {
     var rest = segments.dropFirst(published)
     while !rest.isEmpty {
-      let window = rest.prefix(Self.publishWindow).map { segment in
-        let (key, value) = SegmentRecord.encode(segment)
-        return Task { try await self.publish(options.ingest.segmentsTopic, key, value, []) }
-      }
-      for task in window { try await task.value }
+      let window = rest.prefix(Self.publishWindow).map { SegmentRecord.encode($0) }
+      try await writer.publish(options.ingest.segmentsTopic, window)
       rest = rest.dropFirst(window.count)
-      try await persistent("Redis notes what is planned") {
+      try await retry.persistent("Redis notes what is planned") {
         try await record.published(segments.count - rest.count, of: event)
       }
     }
@@ -145,7 +133,7 @@ extension Lane {
   }
 
   private func expire(_ event: Event, from message: KafkaMessage) async throws -> Expiry {
-    let expiry = try await persistent("Redis takes the expired event") {
+    let expiry = try await retry.persistent("Redis takes the expired event") {
       try await record.expire(
         event: event, source: message.place, now: options.deliver.wallClock())
     }
@@ -154,23 +142,4 @@ extension Lane {
     options.log.notice("event expired before it was read", ["event": .text(event.id)])
     return expiry
   }
-
-  /// Waits as long as Kafka does not take the record, whatever the reason: giving up would lose it.
-  /// Only a record that is too large comes back as an error.
-  func publish(
-    _ topic: String, _ key: [UInt8]?, _ value: [UInt8]?, _ headers: [KafkaHeader]
-  ) async throws {
-    _ = try await retry.run(
-      "Kafka takes records for \(topic)",
-      isTransient: { (error: KafkaError) in error.code != .tooLarge },
-      call: { () async throws(KafkaError) in
-        try await producer.send(topic: topic, key: key, value: value, headers: headers)
-      })
-  }
-
-  func persistent<T>(_ what: String, _ call: () async throws -> T) async throws -> T {
-    try await retry.run(
-      what, isTransient: { ($0 as? any TransientError)?.isTransient ?? false }, call: call)
-  }
-
 }

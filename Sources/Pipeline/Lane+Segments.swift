@@ -57,7 +57,7 @@ extension Lane {
   /// Hands all pushes of the segment to Deliver, page by page.
   private func send(_ run: SegmentRun, to bid: SegmentBid) async throws {
     let segment = run.segment
-    let event = try preparedEvent(segment.event)
+    let event = try prepared.prepare(segment.event)
     let reader = expand.reader(
       of: await followers(of: bid), fields: event.fieldNames, topic: event.event.app,
       now: options.deliver.wallClock)
@@ -79,7 +79,7 @@ extension Lane {
         try await makeRoom(run)
       }
       run.findings.add(
-        try await persistent("Redis takes verdicts on tokens") {
+        try await retry.persistent("Redis takes verdicts on tokens") {
           try await record.pruneSurplus(segment, run.tally, now: options.deliver.wallClock())
         })
     }
@@ -174,7 +174,7 @@ extension Lane {
       }
     }
     do {
-      return try await persistent("Redis has the followers") { try await reader.next() }
+      return try await retry.persistent("Redis has the followers") { try await reader.next() }
     } catch let error as ExpandError where error.code == .expired {
       // Too slow for too long: nobody who is left can be told in time.
       options.log.warning(
@@ -187,7 +187,7 @@ extension Lane {
   private func settle(_ run: SegmentRun) async throws {
     if !run.tally.stragglers.isEmpty { try await writeStragglers(run) }
     let segment = run.segment
-    let settlement = try await persistent("Redis takes the counters") {
+    let settlement = try await retry.persistent("Redis takes the counters") {
       try await record.settle(
         segment, run.tally, stragglers: run.written, owner: run.claim.owner,
         now: options.deliver.wallClock())
@@ -205,7 +205,7 @@ extension Lane {
         ["event": .text(segment.event.id), "tokens": .integer(run.findings.withheld)])
     }
     if let figures = settled.fanOut {
-      sayEnd(of: segment.event, figures, isComplete: settled.isComplete)
+      options.log.fanOutEnded(segment.event, figures, isComplete: settled.isComplete)
     }
   }
 }

@@ -19,7 +19,7 @@ extension Lane {
       let segment = run.segment.straggling(list, number: options.randomNumber())
       let (key, value) = SegmentRecord.encode(segment)
       do {
-        try await publish(
+        try await writer.publish(
           options.ingest.stragglersTopic, key, value, label(for: segment).headers)
       } catch let error as KafkaError {
         // The broker's limit is below ours.

@@ -10,19 +10,6 @@ import Redis
 import Render
 import Telemetry
 
-/// What the pump may do with a record's offset.
-package enum Receipt: Sendable, Equatable {
-  /// Settled and recorded: the offset may be committed.
-  case done
-  /// The worker stopped before the record was done: its offset must not be committed.
-  case notDone
-  /// Another worker, or another run, has the segment's claim: hand the record in again later.
-  case again(after: Duration)
-  /// No try will make it better: it belongs to the dead letters, with this reason. Its offset must
-  /// not be committed before it is there.
-  case hopeless(IngestError)
-}
-
 /// A list of stragglers that is let through to ask whether its route is open.
 struct Probe: Hashable {
   let route: PushRoute
@@ -42,20 +29,18 @@ package actor Lane {
   let record: RecordStage
   let redis: RedisClient
   let counters: WorkerCounters
-  /// Fan-outs that this lane works on: a template is joined with its event once, not once a
-  /// segment.
-  private var prepared: [PreparedEvent] = []
   var runs: [ObjectIdentifier: SegmentRun] = [:]
   var lastRun = 0
   var readAheadCredit: ReadAheadCredit
   let memory: BatchMemory
   let timers: CancellableTimers
   let board = WaitBoard()
-  /// Records in the dead letters that the statistics do not know of yet, by the code of the reason.
-  var uncounted: [String: Int] = [:]
-  /// Of the lines on clocks that differ, one of which a minute names an event.
-  var nextClockLine: UInt64 = 0
-  var hasNamedEventOfClock = false
+  let retry: RetryUntilStopped
+  let writer: RecordWriter
+  let prepared: PreparedEvents
+  let clock: ClockWatch
+  private let deadLetters: DeadLetterNotes
+  private let heartbeat: HeartbeatWriter
   /// Lists of stragglers of closed routes that are worked on.
   var probing: [Probe: Int] = [:]
   /// Bytes of the lists of stragglers of slow environments that are worked on.
@@ -64,9 +49,6 @@ package actor Lane {
   var puttingOff = 0
   /// Records that wait in the pump for a last try.
   var lastTries = 0
-  /// Of the heartbeat, which one lane gives.
-  var hasBeaten = false
-  var nextNamesakeLine: UInt64 = 0
   let index: Int
   var isStopping: Bool { timers.isStopped }
 
@@ -84,6 +66,8 @@ package actor Lane {
     let loop = EventLoop(name: "lane-\(index)")
     self.loop = loop
     timers = CancellableTimers(loop: loop)
+    retry = RetryUntilStopped(timers: timers, log: options.log, board: board)
+    writer = RecordWriter(producer: producer, retry: retry)
     // What may be under way at a time, so that a burst of new events waits for no credit.
     readAheadCredit = ReadAheadCredit(maximum: options.limits.events)
     memory = BatchMemory(maximum: options.limits.batchBytes)
@@ -94,6 +78,10 @@ package actor Lane {
     render = RenderStage(templates: options.templates)
     deliver = DeliverStage(options: options.deliver, tokens: options.providerTokens, loop: loop)
     record = RecordStage(redis: redis, keyspace: options.keyspace, options: options.record)
+    prepared = PreparedEvents(render: render, maximum: options.limits.places)
+    clock = ClockWatch(options: options, loop: loop, ingest: ingest, record: record, retry: retry)
+    deadLetters = DeadLetterNotes(options: options, ingest: ingest, record: record, retry: retry)
+    heartbeat = HeartbeatWriter(options: options, loop: loop, record: record, clock: clock)
   }
 
   /// Connects to Redis and APNs; both wait for the other side as long as it takes.
@@ -129,28 +117,19 @@ package actor Lane {
       obstacles: deliver.obstacles.map { "\($0)" })
   }
 
-  var retry: RetryUntilStopped { RetryUntilStopped(timers: timers, log: options.log, board: board) }
-
-  func preparedEvent(_ event: Event) throws(RenderError) -> PreparedEvent {
-    if let index = prepared.lastIndex(where: { $0.event.id == event.id && $0.event == event }) {
-      return prepared[index]
-    }
-    let fresh = try render.prepare(event)
-    // As many as can be in flight; the oldest goes.
-    if prepared.count >= options.limits.places { prepared.removeFirst() }
-    prepared.append(fresh)
-    return fresh
+  package func noteDeadLetter(_ message: KafkaMessage, _ error: IngestError) async -> Bool {
+    await deadLetters.take(message, error)
   }
-}
 
-package struct LaneVitals: Sendable {
-  package let ready: Int
-  package let inFlight: Int
-  package let connections: Int
-  /// Segments whose pushes were all tried and are not all settled.
-  package let lingering: Int
-  /// Dependencies that are waited for, in words.
-  package let waitsFor: [String]
-  /// What pushes cannot pass, in words.
-  package let obstacles: [String]
+  /// Adds to the statistics what they do not know yet of the dead letters.
+  func countDeadLetters() async { await deadLetters.count() }
+
+  /// Beats now and at every interval, until the lane stops. One lane does it for the worker.
+  func startHeartbeat(_ beat: Heartbeat) {
+    guard !isStopping else { return }
+    Task { await heartbeat.write(beat) }
+    loop.schedule(after: options.heartbeatInterval) { [weak self] in
+      self?.assumeIsolated { $0.startHeartbeat(beat) }
+    }
+  }
 }

@@ -1,3 +1,4 @@
+import Redis
 import Telemetry
 
 /// Waits out a dependency that is down: repeats a call until it works, the worker stops, or the
@@ -39,5 +40,11 @@ struct RetryUntilStopped {
         delay = min(delay * 2, maximum)
       }
     }
+  }
+
+  /// Repeats what fails with an error that says that waiting may mend it.
+  func persistent<T>(_ what: String, _ call: () async throws -> T) async throws -> T {
+    try await run(
+      what, isTransient: { ($0 as? any TransientError)?.isTransient ?? false }, call: call)
   }
 }

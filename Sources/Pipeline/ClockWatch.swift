@@ -1,17 +1,39 @@
+import EventLoop
+import Ingest
 import Model
 import Record
 import Telemetry
 
 /// This worker's clock beside Redis', which all workers share. Neither refuses nor expires an event
-/// for everybody where the two differ.
-extension Lane {
+/// for everybody where the two differ. Confined to its lane.
+final class ClockWatch {
   /// So far apart the clocks are worth a line, whether or not an event is in between.
   private static let bearableDifference: Duration = .seconds(120)
   private static let lineInterval: Duration = .seconds(60)
 
+  private let options: PipelineOptions
+  private let loop: EventLoop
+  private let ingest: IngestStage
+  private let record: RecordStage
+  private let retry: RetryUntilStopped
+  /// Of the lines on clocks that differ, one of which a minute names an event.
+  private var nextLine: UInt64 = 0
+  private var hasNamedEvent = false
+
+  init(
+    options: PipelineOptions, loop: EventLoop, ingest: IngestStage, record: RecordStage,
+    retry: RetryUntilStopped
+  ) {
+    self.options = options
+    self.loop = loop
+    self.ingest = ingest
+    self.record = record
+    self.retry = retry
+  }
+
   /// A worker whose clock is ahead must not call pushes expired that are not. One whose clock is
   /// behind takes Redis' word that they are (`SegmentRun.isLate`).
-  func checkClock(_ event: Event, redisTime: Int64) throws {
+  func check(_ event: Event, redisTime: Int64) throws {
     let now = options.deliver.wallClock()
     if !event.isExpired(at: now), event.isExpired(at: redisTime) {
       sayThatClockIsOff(now, redisTime, event)
@@ -24,7 +46,7 @@ extension Lane {
   /// Whether the event, which is early by this worker's clock, is so by Redis' too. Where it is
   /// not, this worker's clock is behind, and the event is as good as any.
   func isEarlyForRedis(_ event: Event) async throws -> Bool {
-    let redisTime = try await persistent("Redis says what time it is") {
+    let redisTime = try await retry.persistent("Redis says what time it is") {
       try await record.time()
     }
     guard !ingest.isEarly(event, at: redisTime) else { return true }
@@ -33,7 +55,7 @@ extension Lane {
   }
 
   /// How far this worker's clock is ahead of Redis' in ms; less than 0: behind.
-  func compareClock() async throws(RecordError) -> Int64 {
+  func compare() async throws(RecordError) -> Int64 {
     let redisTime = try await record.time()
     let now = options.deliver.wallClock()
     if abs(now - redisTime) > Self.bearableDifference.wholeMilliseconds {
@@ -44,13 +66,13 @@ extension Lane {
 
   private func sayThatClockIsOff(_ now: Int64, _ redisTime: Int64, _ event: Event?) {
     // What is said of one event is not said of all in the same minute.
-    guard loop.now >= nextClockLine || event != nil && !hasNamedEventOfClock else { return }
-    if loop.now >= nextClockLine { hasNamedEventOfClock = false }
-    nextClockLine = loop.now &+ Self.lineInterval.nanoseconds
+    guard loop.now >= nextLine || event != nil && !hasNamedEvent else { return }
+    if loop.now >= nextLine { hasNamedEvent = false }
+    nextLine = loop.now &+ Self.lineInterval.nanoseconds
     var fields: LogFields = ["milliseconds": .integer(Int(abs(now - redisTime)))]
     if let event {
       fields["event"] = .text(event.id)
-      hasNamedEventOfClock = true
+      hasNamedEvent = true
     }
     let message =
       now < redisTime

@@ -4,16 +4,42 @@ import Model
 import Record
 import Telemetry
 
-/// What an event says of its records in the dead letters.
-extension Lane {
-  package func noteDeadLetter(_ message: KafkaMessage, _ error: IngestError) async -> Bool {
+/// What events and the statistics say of records in the dead letters. Confined to its lane.
+final class DeadLetterNotes {
+  private let options: PipelineOptions
+  private let ingest: IngestStage
+  private let record: RecordStage
+  private let retry: RetryUntilStopped
+  /// Records in the dead letters that the statistics do not know of yet, by the code of the reason.
+  private var uncounted: [String: Int] = [:]
+
+  init(
+    options: PipelineOptions, ingest: IngestStage, record: RecordStage, retry: RetryUntilStopped
+  ) {
+    self.options = options
+    self.ingest = ingest
+    self.record = record
+    self.retry = retry
+  }
+
+  /// Whether the event knows of it, or nobody needs to; false when the worker stopped before.
+  func take(
+    _ message: KafkaMessage, _ error: IngestError, isolation: isolated any Actor = #isolation
+  ) async -> Bool {
     uncounted[error.code.rawValue, default: 0] += 1
-    Task { await countDeadLetters() }
+    beginToCount(isolation)
     do {
       try await note(message, error)
       return true
     } catch {
       return false
+    }
+  }
+
+  private func beginToCount(_ lane: isolated any Actor) {
+    Task {
+      _ = lane
+      await count()
     }
   }
 
@@ -29,14 +55,14 @@ extension Lane {
     case .malformed: return
     }
     do {
-      let figures = try await persistent("Redis notes a dead letter") {
+      let figures = try await retry.persistent("Redis notes a dead letter") {
         try await record.noteDeadLetter(
           of: segment, event, code: error.code.rawValue, source: message.place, now: now)
       }
-      if let figures { sayEnd(of: event, figures, isComplete: false) }
+      if let figures { options.log.fanOutEnded(event, figures, isComplete: false) }
     } catch let error as RecordError {
       // The lane's Redis is closed: whoever reads the record again notes it.
-      guard !isStopping else { throw RetryUntilStopped.Stopped() }
+      guard !retry.timers.isStopped else { throw RetryUntilStopped.Stopped() }
       // What makes a segment a dead letter may stand in the way of this too.
       options.log.warning(
         "the event does not say that a segment of it is a dead letter",
@@ -44,16 +70,9 @@ extension Lane {
     }
   }
 
-  func sayEnd(of event: Event, _ figures: [FanOutFigure], isComplete: Bool) {
-    var fields: LogFields = ["event": .text(event.id)]
-    for figure in figures { fields = fields.merging([figure.name: .integer(figure.count)]) }
-    guard !isComplete else { return options.log.info("fan-out done", fields) }
-    options.log.warning("fan-out incomplete: the rest of it is in the dead letters", fields)
-  }
-
   /// Adds to the statistics what they do not know yet. What a crash forgets is in the topic all the
   /// same.
-  func countDeadLetters() async {
+  func count() async {
     let codes = uncounted
     uncounted = [:]
     do {

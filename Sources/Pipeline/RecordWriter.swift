@@ -1,0 +1,43 @@
+import Kafka
+
+/// Writes a lane's records to Kafka. Confined to its lane.
+final class RecordWriter {
+  private let producer: KafkaProducer
+  private let retry: RetryUntilStopped
+
+  init(producer: KafkaProducer, retry: RetryUntilStopped) {
+    self.producer = producer
+    self.retry = retry
+  }
+
+  /// Waits as long as Kafka does not take the record, whatever the reason: giving up would lose it.
+  /// Only a record that is too large comes back as an error.
+  func publish(
+    _ topic: String, _ key: [UInt8]?, _ value: [UInt8]?, _ headers: [KafkaHeader]
+  ) async throws {
+    _ = try await retry.run(
+      "Kafka takes records for \(topic)",
+      isTransient: { (error: KafkaError) in error.code != .tooLarge },
+      call: { () async throws(KafkaError) in
+        try await producer.send(topic: topic, key: key, value: value, headers: headers)
+      })
+  }
+
+  /// Writes records together, and waits for all of them.
+  func publish(
+    _ topic: String, _ records: [(key: [UInt8], value: [UInt8])],
+    isolation: isolated any Actor = #isolation
+  ) async throws {
+    let tasks = records.map { begin(topic, $0.key, $0.value, isolation) }
+    for task in tasks { try await task.value }
+  }
+
+  private func begin(
+    _ topic: String, _ key: [UInt8], _ value: [UInt8], _ lane: isolated any Actor
+  ) -> Task<Void, any Error> {
+    Task {
+      _ = lane
+      try await publish(topic, key, value, [])
+    }
+  }
+}
