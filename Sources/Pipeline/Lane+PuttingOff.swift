@@ -16,16 +16,11 @@ extension Lane {
   static let maximumLastTries = 64
   /// The longest that a record waits so: its offset cannot be committed meanwhile.
   private static let longestLastTry: Duration = .seconds(10)
-  /// The last try is so long before the expiry.
-  static let lastTryBeforeExpiry: Duration = .seconds(1)
   /// Lists with pushes that were not refused, of one route, that are worked on while credentials
   /// are held: one push asks each half second, and a list stays for two (`straggleAfter`).
   private static let maximumAsking = 4
   /// Bytes of the lists of a slow environment that are worked on at a time: some 2,000 pushes.
   private static let maximumSlowBytes = 4 * IngestOptions.stragglerBytes
-  /// Lists that may be worked on without a place, and before all their pushes were tried.
-  private static let maximumWithoutPlace = 64
-  private static let slowPlacesInterval: Duration = .milliseconds(200)
   /// Lifetimes of a claim after its expiry that an event's segments may still need to settle.
   private static let lifetimesAfterExpiry = 6
 
@@ -35,9 +30,9 @@ extension Lane {
   /// goes behind the others then, and another one asks next. A list whose pushes were not all
   /// refused need not stand behind those that were: Apple may take it and not them.
   func straggle(_ message: KafkaMessage, _ vacate: @escaping () -> Void) async throws -> Receipt {
-    let label = completeLabel(of: message)
+    let label = labels.complete(of: message)
     guard let route = label.route, let expiresAt = label.expiresAt,
-      left(until: expiresAt) > Self.lastTryBeforeExpiry * 3 / 2
+      times.left(until: expiresAt) > StragglerTimes.lastTryBeforeExpiry * 3 / 2
     else { return try await work(message, vacate) }
     if let time = label.askAgainAt, time > options.deliver.wallClock() {
       return try await putOff(message, label, vacate)
@@ -76,73 +71,6 @@ extension Lane {
     return try await work(message, vacate)
   }
 
-  /// Lists that were begun before their route was found to be slow give up their places.
-  func leaveSlowPlaces() {
-    guard !isStopping else { return }
-    var gone = runs.values.count { $0.index != nil && !$0.hasPlace && !$0.isLingering }
-    for run in runs.values where run.index != nil && run.hasPlace {
-      guard gone < Self.maximumWithoutPlace else { break }
-      guard run.environments.allSatisfy({ deliver.yields($0) }) else { continue }
-      run.leavePlace()
-      gone += 1
-    }
-    loop.schedule(after: Self.slowPlacesInterval) { [weak self] in
-      self?.assumeIsolated { $0.leaveSlowPlaces() }
-    }
-  }
-
-  /// Who reads a record of an older worker finds out for himself what its headers do not say.
-  func completeLabel(of message: KafkaMessage) -> StragglerLabel {
-    var label = StragglerLabel(message)
-    guard label.route == nil || label.expiresAt == nil,
-      case .segment(let segment) = ingest.decode(message, now: options.deliver.wallClock()),
-      let list = segment.stragglers
-    else { return label }
-    let routes = list.environments.compactMap { route(of: segment.event, $0) }
-    // Pushes of several routes wait only when all of these are closed.
-    label.route = routes.first { !deliver.isClosed($0) } ?? routes.first
-    label.expiresAt = segment.event.expiresAt
-    return label
-  }
-
-  /// Of a record without a time, or with one to come, nobody knows its age: it begins now.
-  func writtenAt(_ message: KafkaMessage, _ label: StragglerLabel) -> Int64 {
-    let now = options.deliver.wallClock()
-    if let written = label.writtenAt { return min(written, now) }
-    return message.timestamp > 0 ? min(message.timestamp, now) : now
-  }
-
-  /// Nil when this worker does not know the event's template.
-  func route(of event: Event, _ environment: APNsEnvironment) -> PushRoute? {
-    render.template(named: event.template).map {
-      PushRoute(environment: environment, topic: event.app + $0.pushType.topicSuffix)
-    }
-  }
-
-  func label(for segment: Segment) -> StragglerLabel {
-    let environments = segment.stragglers?.environments ?? []
-    let now = options.deliver.wallClock()
-    var label = StragglerLabel(
-      route: environments.count == 1
-        ? environments.first.flatMap { route(of: segment.event, $0) } : nil,
-      notBefore: now + rest(until: segment.event.expiresAt).wholeMilliseconds, writtenAt: now,
-      expiresAt: segment.event.expiresAt)
-    if let time = segment.stragglers?.askAgainAt, time > now { label.askAgainAt = time }
-    label.isRefused = segment.stragglers?.pushes.allSatisfy { $0.history.refusals > 0 } ?? false
-    return label
-  }
-
-  /// How long pushes rest that go to Kafka now: shorter than others at the end, so that they have a
-  /// last try. After the expiry it is the same for all again.
-  private func rest(until expiresAt: Int64) -> Duration {
-    let left = left(until: expiresAt) - Self.lastTryBeforeExpiry
-    return left > .zero ? min(options.straggleDelay, left) : options.straggleDelay
-  }
-
-  func left(until expiresAt: Int64) -> Duration {
-    .milliseconds(expiresAt - options.deliver.wallClock())
-  }
-
   /// - Parameter vacate: is called at once, unless very many are on their way: what waits for Kafka
   ///   needs no place.
   func putOff(
@@ -153,10 +81,10 @@ extension Lane {
     puttingOff += 1
     defer { puttingOff -= 1 }
     var label = label
-    let delay = label.expiresAt.map { rest(until: $0) } ?? options.straggleDelay
+    let delay = label.expiresAt.map { times.rest(until: $0) } ?? options.straggleDelay
     let now = options.deliver.wallClock()
     let unread = max(now - (label.notBefore ?? now), 0)
-    label.writtenAt = writtenAt(message, label) + unread
+    label.writtenAt = labels.writtenAt(message, label) + unread
     label.notBefore = now + max(delay, .seconds(1)).wholeMilliseconds
     do {
       try await writer.publish(
@@ -172,7 +100,7 @@ extension Lane {
   /// are bearable: in Kafka it would stand behind records that rest longer.
   private func lastTry(_ label: StragglerLabel) -> Duration? {
     guard let expiresAt = label.expiresAt else { return nil }
-    let left = left(until: expiresAt) - Self.lastTryBeforeExpiry
+    let left = times.left(until: expiresAt) - StragglerTimes.lastTryBeforeExpiry
     guard left > .zero, left < options.straggleDelay, left <= Self.longestLastTry,
       lastTries < max(Self.maximumLastTries / options.lanes, 1)
     else { return nil }
@@ -198,6 +126,6 @@ extension Lane {
     options.log.debug(
       "stragglers put off: the segment that they left is not settled",
       ["event": .text(event.id), "segment": .text(segment.id)])
-    return try await putOff(message, completeLabel(of: message), vacate)
+    return try await putOff(message, labels.complete(of: message), vacate)
   }
 }

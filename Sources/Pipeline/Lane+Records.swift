@@ -59,7 +59,7 @@ extension Lane {
     }
     // The only segment is claimed by the script that opens the event.
     let only = audience.segmentCount == 1 ? audience.segments(of: event).first : nil
-    var bid = only.map { self.bid(on: $0, audience: audience) }
+    var bid = only.map { bidder.bid(on: $0, audience: audience) }
     var asked = loop.now
     let (opening, claimed) = try await retry.persistent("Redis opens the fan-out") {
       asked = loop.now
@@ -95,7 +95,7 @@ extension Lane {
       // Without an answer it was planned as another segment than we thought.
       let known = bid.flatMap { $0.answer == nil ? nil : $0 }
       return try await process(
-        known ?? self.bid(on: segments[0]), from: message, vacate: vacate)
+        known ?? bidder.bid(on: segments[0]), from: message, vacate: vacate)
     }
     try await plan(segments, of: event, published: published)
     return .done
@@ -125,11 +125,11 @@ extension Lane {
         // Another worker has it: some are newer than others while a new version is rolled out.
         options.log.warning(
           "stragglers put off: \(reason)", ["event": .text(segment.event.id)])
-        return try await putOff(message, completeLabel(of: message), vacate)
+        return try await putOff(message, labels.complete(of: message), vacate)
       }
       return .hopeless(IngestError(.unknownTemplate, reason))
     }
-    return try await process(bid(on: segment), from: message, vacate: vacate)
+    return try await process(bidder.bid(on: segment), from: message, vacate: vacate)
   }
 
   private func expire(_ event: Event, from message: KafkaMessage) async throws -> Expiry {

@@ -22,7 +22,7 @@ extension Lane {
     _ bid: SegmentBid, from message: KafkaMessage, vacate: @escaping () -> Void
   ) async throws -> Receipt {
     let claim = bid.claim
-    let answer = try await ask(bid, from: message)
+    let answer = try await claims.ask(bid, from: message)
     let run = SegmentRun(claim: claim, loop: loop, memory: memory, vacate: vacate)
     run.recordBytes = message.valueBytes
     switch answer.result {
@@ -31,13 +31,12 @@ extension Lane {
     case .claimed(let milliseconds):
       return .again(after: min(.milliseconds(milliseconds), options.claimLifetime / 10))
     case .yours(let redisTime):
-      readAheadCredit.earn()
+      bidder.won()
       run.isLate = claim.segment.event.isExpired(at: redisTime)
     }
     run.holds(since: answer.asked, for: options.claimLifetime)
-    let identity = ObjectIdentifier(run)
-    runs[identity] = run
-    defer { runs[identity] = nil }
+    runs.begin(run)
+    defer { runs.end(run) }
     do {
       try await send(run, to: bid)
       try await linger(run)
@@ -48,7 +47,7 @@ extension Lane {
       // While the lane stops, all claims are released together.
       guard !isStopping else { throw error }
       await drop(run)
-      await release(claim)
+      await claims.release(claim)
       throw error
     }
     return .done
@@ -59,7 +58,7 @@ extension Lane {
     let segment = run.segment
     let event = try prepared.prepare(segment.event)
     let reader = expand.reader(
-      of: await followers(of: bid), fields: event.fieldNames, topic: event.event.app,
+      of: await bidder.followers(of: bid), fields: event.fieldNames, topic: event.event.app,
       now: options.deliver.wallClock)
     var listed = 0
     while let page = try await nextPage(reader, of: event.event) {
@@ -120,7 +119,7 @@ extension Lane {
     _ = await run.progress.reached(.nothingUnsent)
     try check(run)
     var limit = Self.lingerStep
-    if mayLinger(run) {
+    if runs.mayLinger(run) {
       // Until it is recorded: while nobody takes records, no more are begun.
       run.isLingering = true
       run.leavePlace()
@@ -130,7 +129,7 @@ extension Lane {
     var isSettled = await run.progress.reached(.allSettled, within: limit)
     while !isSettled {
       try check(run)
-      if left(until: run.segment.event.expiresAt) > shortestStraggle(run) {
+      if times.left(until: run.segment.event.expiresAt) > shortestStraggle(run) {
         deliver.postponeWaiting(of: run.tally)
       }
       isSettled = await run.progress.reached(.allSettled, within: Self.lingerStep)
@@ -145,15 +144,6 @@ extension Lane {
       return Self.shortestStraggle
     }
     return Self.shortestStraggle + min(options.straggleDelay, Self.longestStay)
-  }
-
-  private func mayLinger(_ run: SegmentRun) -> Bool {
-    let others = runs.values.filter {
-      $0.isLingering && ($0.index == nil) == (run.index == nil)
-    }
-    guard others.count < options.limits.lingering else { return false }
-    let bytes = others.reduce(run.keptBytes) { $0 + $1.keptBytes }
-    return others.isEmpty || bytes <= options.limits.lingeringBytes
   }
 
   private func check(_ run: SegmentRun) throws {

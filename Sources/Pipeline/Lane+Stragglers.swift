@@ -20,7 +20,7 @@ extension Lane {
       let (key, value) = SegmentRecord.encode(segment)
       do {
         try await writer.publish(
-          options.ingest.stragglersTopic, key, value, label(for: segment).headers)
+          options.ingest.stragglersTopic, key, value, labels.label(for: segment).headers)
       } catch let error as KafkaError {
         // The broker's limit is below ours.
         let half = list.count / 2
@@ -45,5 +45,14 @@ extension Lane {
         "event": .text(run.segment.event.id), "user": .text(push.user),
         "error": .text("\(error)"),
       ])
+  }
+
+  /// What a failed run has written is nobody's to send.
+  func drop(_ run: SegmentRun) async {
+    do {
+      try await record.drop(run.written.map(\.id), of: run.segment.event)
+    } catch {
+      options.log.warning("stragglers not dropped", ["error": .text("\(error)")])
+    }
   }
 }

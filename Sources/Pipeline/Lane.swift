@@ -19,6 +19,8 @@ struct Probe: Hashable {
 
 /// One thread, one event loop, everything a segment needs; shares nothing with other lanes.
 package actor Lane {
+  private static let slowPlacesInterval: Duration = .milliseconds(200)
+
   let options: PipelineOptions
   let loop: EventLoop
   let producer: KafkaProducer
@@ -29,9 +31,7 @@ package actor Lane {
   let record: RecordStage
   let redis: RedisClient
   let counters: WorkerCounters
-  var runs: [ObjectIdentifier: SegmentRun] = [:]
-  var lastRun = 0
-  var readAheadCredit: ReadAheadCredit
+  let runs: SegmentRuns
   let memory: BatchMemory
   let timers: CancellableTimers
   let board = WaitBoard()
@@ -41,6 +41,10 @@ package actor Lane {
   let clock: ClockWatch
   private let deadLetters: DeadLetterNotes
   private let heartbeat: HeartbeatWriter
+  let times: StragglerTimes
+  let labels: StragglerLabels
+  let bidder: SegmentBidder
+  let claims: ClaimKeeper
   /// Lists of stragglers of closed routes that are worked on.
   var probing: [Probe: Int] = [:]
   /// Bytes of the lists of stragglers of slow environments that are worked on.
@@ -49,7 +53,6 @@ package actor Lane {
   var puttingOff = 0
   /// Records that wait in the pump for a last try.
   var lastTries = 0
-  let index: Int
   var isStopping: Bool { timers.isStopped }
 
   package nonisolated var unownedExecutor: UnownedSerialExecutor {
@@ -59,7 +62,6 @@ package actor Lane {
   package init(
     index: Int, options: PipelineOptions, producer: KafkaProducer, counters: WorkerCounters
   ) {
-    self.index = index
     self.options = options
     self.producer = producer
     self.counters = counters
@@ -68,8 +70,7 @@ package actor Lane {
     timers = CancellableTimers(loop: loop)
     retry = RetryUntilStopped(timers: timers, log: options.log, board: board)
     writer = RecordWriter(producer: producer, retry: retry)
-    // What may be under way at a time, so that a burst of new events waits for no credit.
-    readAheadCredit = ReadAheadCredit(maximum: options.limits.events)
+    runs = SegmentRuns(limits: options.limits)
     memory = BatchMemory(maximum: options.limits.batchBytes)
     let log = options.log
     redis = RedisClient(options: options.redis, loop: loop) { log.notice($0) }
@@ -81,6 +82,13 @@ package actor Lane {
     prepared = PreparedEvents(render: render, maximum: options.limits.places)
     clock = ClockWatch(options: options, loop: loop, ingest: ingest, record: record, retry: retry)
     deadLetters = DeadLetterNotes(options: options, ingest: ingest, record: record, retry: retry)
+    times = StragglerTimes(delay: options.straggleDelay, wallClock: options.deliver.wallClock)
+    labels = StragglerLabels(
+      options: options, ingest: ingest, render: render, deliver: deliver, times: times)
+    bidder = SegmentBidder(options: options, loop: loop, lane: index, expand: expand)
+    claims = ClaimKeeper(
+      options: options, loop: loop, record: record, redis: redis, retry: retry, clock: clock,
+      labels: labels, runs: runs)
     heartbeat = HeartbeatWriter(options: options, loop: loop, record: record, clock: clock)
   }
 
@@ -95,13 +103,31 @@ package actor Lane {
 
   private func prepareScripts() async { await record.prepare() }
 
+  /// Renews every claim now and then until the lane stops.
+  private func renewClaims() {
+    guard !isStopping else { return }
+    Task { await claims.renew() }
+    loop.schedule(after: options.claimLifetime / 3) { [weak self] in
+      self?.assumeIsolated { $0.renewClaims() }
+    }
+  }
+
+  /// Looks now and then, until the lane stops, for lists whose route has turned out to be slow.
+  private func leaveSlowPlaces() {
+    guard !isStopping else { return }
+    runs.leavePlaces { deliver.yields($0) }
+    loop.schedule(after: Self.slowPlacesInterval) { [weak self] in
+      self?.assumeIsolated { $0.leaveSlowPlaces() }
+    }
+  }
+
   /// Gives up on what is in flight: calls of `run` return `.notDone`. The claims are released, so
   /// that another worker need not wait for their end.
   package func stop() async {
     timers.stop()
-    for run in runs.values { run.progress.abandon() }
+    for run in runs.all { run.progress.abandon() }
     deliver.stop()
-    await releaseClaims()
+    await claims.releaseAll()
     redis.close()
   }
 
@@ -112,7 +138,7 @@ package actor Lane {
   package func vitals() -> LaneVitals {
     LaneVitals(
       ready: deliver.readyCount, inFlight: deliver.inFlight,
-      connections: deliver.openConnections, lingering: runs.values.count(where: \.isLingering),
+      connections: deliver.openConnections, lingering: runs.lingering,
       waitsFor: board.all,
       obstacles: deliver.obstacles.map { "\($0)" })
   }

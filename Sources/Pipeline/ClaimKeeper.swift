@@ -1,42 +1,38 @@
 import EventLoop
-import Expand
 import Ingest
 import Kafka
 import Model
 import Record
+import Redis
 import Telemetry
 import Text
 
-/// The claims of the segments that a lane works on.
-extension Lane {
+/// The claims of the segments that a lane works on. Confined to its lane.
+final class ClaimKeeper {
   /// For the last words of a stopping lane: a claim that is not released ends by itself.
   private static let releaseTimeout: Duration = .seconds(1)
 
-  /// Begins to read the segment's followers: they come with the answer to the question whether the
-  /// segment is ours, and are thrown away when it is not. How many come in vain is bounded.
-  func bid(on segment: Segment, audience: Audience? = nil) -> SegmentBid {
-    lastRun += 1
-    let claim = Claim(
-      segment: segment, owner: "\(options.workerID)/\(options.instance)/\(index).\(lastRun)")
-    let followers = expand.followers(of: segment, audience: audience)
-    let isReadAhead = !followers.beginsWithMembers || readAheadCredit.take()
-    return SegmentBid(
-      claim: claim, followers: followers,
-      reading: isReadAhead ? Task { await readAhead(followers) } : nil, began: loop.now)
-  }
+  private let options: PipelineOptions
+  private let loop: EventLoop
+  private let record: RecordStage
+  private let redis: RedisClient
+  private let retry: RetryUntilStopped
+  private let clock: ClockWatch
+  private let labels: StragglerLabels
+  private let runs: SegmentRuns
 
-  private func readAhead(_ followers: FollowerSource) async { await followers.readAhead() }
-
-  /// The segment's followers as they are about now: what was read long before the segment was known
-  /// to be ours is read again, since people have followed and left meanwhile.
-  func followers(of bid: SegmentBid) async -> FollowerSource {
-    guard let reading = bid.reading else { return bid.followers }
-    await reading.value
-    guard loop.now &- bid.began > options.readAheadLifetime.nanoseconds else {
-      return bid.followers
-    }
-    bid.followers.finish()
-    return expand.followers(of: bid.claim.segment)
+  init(
+    options: PipelineOptions, loop: EventLoop, record: RecordStage, redis: RedisClient,
+    retry: RetryUntilStopped, clock: ClockWatch, labels: StragglerLabels, runs: SegmentRuns
+  ) {
+    self.options = options
+    self.loop = loop
+    self.record = record
+    self.redis = redis
+    self.retry = retry
+    self.clock = clock
+    self.labels = labels
+    self.runs = runs
   }
 
   func ask(_ bid: SegmentBid, from message: KafkaMessage) async throws -> SegmentBid.Answer {
@@ -64,7 +60,7 @@ extension Lane {
     let label = StragglerLabel(message)
     let due = min(label.notBefore ?? now, now)
     let wait = options.straggleDelay + options.adoptAfter
-    return due - writtenAt(message, label) >= wait.wholeMilliseconds
+    return due - labels.writtenAt(message, label) >= wait.wholeMilliseconds
   }
 
   private func adopt(_ claim: Claim) async throws(RecordError) -> ClaimResult {
@@ -78,20 +74,11 @@ extension Lane {
     return result
   }
 
-  /// Renews every claim now and then until the lane stops. A claim that is not renewed ends, and
-  /// nothing more is sent under it.
-  func renewClaims() {
-    guard !isStopping else { return }
-    Task { await renewNow() }
-    loop.schedule(after: options.claimLifetime / 3) { [weak self] in
-      self?.assumeIsolated { $0.renewClaims() }
-    }
-  }
-
-  private func renewNow() async {
-    for runs in Dictionary(grouping: runs.values, by: { $0.segment.event.id }).values {
+  /// A claim that is not renewed ends, and nothing more is sent under it.
+  func renew() async {
+    for runs in Dictionary(grouping: runs.all, by: { $0.segment.event.id }).values {
       // A stopping lane releases its claims: none of them may come back.
-      guard !isStopping else { return }
+      guard !retry.timers.isStopped else { return }
       let asked = loop.now
       do {
         let held = try await record.renew(runs.map(\.claim), lifetime: options.claimLifetime)
@@ -104,7 +91,7 @@ extension Lane {
 
   private func renewed(_ run: SegmentRun, _ isHeld: Bool, _ asked: UInt64) {
     // It may have ended while Redis was asked.
-    guard runs[ObjectIdentifier(run)] === run else { return }
+    guard runs.contains(run) else { return }
     if isHeld {
       run.holds(since: asked, for: options.claimLifetime)
       return
@@ -123,22 +110,12 @@ extension Lane {
     }
   }
 
-  /// What a failed run has written is nobody's to send.
-  func drop(_ run: SegmentRun) async {
-    do {
-      try await record.drop(run.written.map(\.id), of: run.segment.event)
-    } catch {
-      options.log.warning("stragglers not dropped", ["error": .text("\(error)")])
-    }
-  }
-
-  func releaseClaims() async {
-    let claims = runs.values.map(\.claim)
+  /// So that other workers need not wait for their end.
+  func releaseAll() async {
+    let claims = runs.all.map(\.claim)
     guard !claims.isEmpty else { return }
     // Redis may be away: what waits for it ends with the connection.
-    let deadline = loop.schedule(after: Self.releaseTimeout) { [weak self] in
-      self?.assumeIsolated { $0.redis.close() }
-    }
+    let deadline = loop.schedule(after: Self.releaseTimeout) { [redis] in redis.close() }
     for claim in claims { await release(claim) }
     deadline.cancel()
   }

@@ -1,0 +1,62 @@
+import EventLoop
+import Expand
+import Model
+import Record
+
+/// Asks for segments, and begins to read their followers meanwhile. Confined to its lane.
+final class SegmentBidder {
+  private let options: PipelineOptions
+  private let loop: EventLoop
+  private let lane: Int
+  private let expand: ExpandStage
+  private var credit: ReadAheadCredit
+  private var lastRun = 0
+
+  init(options: PipelineOptions, loop: EventLoop, lane: Int, expand: ExpandStage) {
+    self.options = options
+    self.loop = loop
+    self.lane = lane
+    self.expand = expand
+    // What may be under way at a time, so that a burst of new events waits for no credit.
+    credit = ReadAheadCredit(maximum: options.limits.events)
+  }
+
+  /// Begins to read the segment's followers: they come with the answer to the question whether the
+  /// segment is ours, and are thrown away when it is not. How many come in vain is bounded.
+  func bid(
+    on segment: Segment, audience: Audience? = nil, isolation: isolated any Actor = #isolation
+  ) -> SegmentBid {
+    lastRun += 1
+    let claim = Claim(
+      segment: segment, owner: "\(options.workerID)/\(options.instance)/\(lane).\(lastRun)")
+    let followers = expand.followers(of: segment, audience: audience)
+    let isReadAhead = !followers.beginsWithMembers || credit.take()
+    return SegmentBid(
+      claim: claim, followers: followers,
+      reading: isReadAhead ? readAhead(followers, isolation) : nil, began: loop.now)
+  }
+
+  private func readAhead(
+    _ followers: FollowerSource, _ lane: isolated any Actor
+  ) -> Task<Void, Never> {
+    Task {
+      _ = lane
+      await followers.readAhead()
+    }
+  }
+
+  /// A segment that was asked for was ours.
+  func won() { credit.earn() }
+
+  /// The segment's followers as they are about now: what was read long before the segment was known
+  /// to be ours is read again, since people have followed and left meanwhile.
+  func followers(of bid: SegmentBid) async -> FollowerSource {
+    guard let reading = bid.reading else { return bid.followers }
+    await reading.value
+    guard loop.now &- bid.began > options.readAheadLifetime.nanoseconds else {
+      return bid.followers
+    }
+    bid.followers.finish()
+    return expand.followers(of: bid.claim.segment)
+  }
+}

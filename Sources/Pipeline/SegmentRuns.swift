@@ -1,0 +1,43 @@
+import Model
+
+/// The segments that a lane works on, and which of them keep a place. Confined to its lane.
+final class SegmentRuns {
+  /// Lists that may be worked on without a place, and before all their pushes were tried.
+  static let maximumWithoutPlace = 64
+
+  private let limits: LaneLimits
+  private var runs: [ObjectIdentifier: SegmentRun] = [:]
+
+  init(limits: LaneLimits) { self.limits = limits }
+
+  var all: [SegmentRun] { Array(runs.values) }
+  /// Segments whose pushes were all tried and are not all settled.
+  var lingering: Int { runs.values.count(where: \.isLingering) }
+
+  func begin(_ run: SegmentRun) { runs[ObjectIdentifier(run)] = run }
+
+  func end(_ run: SegmentRun) { runs[ObjectIdentifier(run)] = nil }
+
+  func contains(_ run: SegmentRun) -> Bool { runs[ObjectIdentifier(run)] === run }
+
+  /// Whether it may leave its place and wait for its last outcomes.
+  func mayLinger(_ run: SegmentRun) -> Bool {
+    let others = runs.values.filter {
+      $0.isLingering && ($0.index == nil) == (run.index == nil)
+    }
+    guard others.count < limits.lingering else { return false }
+    let bytes = others.reduce(run.keptBytes) { $0 + $1.keptBytes }
+    return others.isEmpty || bytes <= limits.lingeringBytes
+  }
+
+  /// Lists that were begun before their route was found to be slow give up their places.
+  func leavePlaces(whereAll isSlow: (APNsEnvironment) -> Bool) {
+    var gone = runs.values.count { $0.index != nil && !$0.hasPlace && !$0.isLingering }
+    for run in runs.values where run.index != nil && run.hasPlace {
+      guard gone < Self.maximumWithoutPlace else { break }
+      guard run.environments.allSatisfy(isSlow) else { continue }
+      run.leavePlace()
+      gone += 1
+    }
+  }
+}

@@ -1,0 +1,23 @@
+import Text
+
+/// When stragglers are tried again, as the expiry of their event has it: pure.
+struct StragglerTimes: Sendable {
+  /// The last try is so long before the expiry.
+  static let lastTryBeforeExpiry: Duration = .seconds(1)
+
+  /// How long stragglers rest.
+  let delay: Duration
+  /// In ms since 1970.
+  let wallClock: @Sendable () -> Int64
+
+  /// How long pushes rest that go to Kafka now: shorter than others at the end, so that they have a
+  /// last try. After the expiry it is the same for all again.
+  func rest(until expiresAt: Int64) -> Duration {
+    let left = left(until: expiresAt) - Self.lastTryBeforeExpiry
+    return left > .zero ? min(delay, left) : delay
+  }
+
+  func left(until expiresAt: Int64) -> Duration {
+    .milliseconds(expiresAt - wallClock())
+  }
+}
