@@ -20,7 +20,8 @@ extension Lane {
     _ message: KafkaMessage, _ kind: WorkKind, vacate: @escaping @Sendable () -> Void
   ) async -> Receipt {
     do {
-      return try await kind == .straggler ? straggle(message, vacate) : work(message, vacate)
+      guard kind == .straggler else { return try await work(message, vacate) }
+      return try await gate.pass(message, vacate) { try await work($0, $1) }
     } catch is RetryUntilStopped.Stopped {
       return .notDone
     } catch {
@@ -125,7 +126,7 @@ extension Lane {
         // Another worker has it: some are newer than others while a new version is rolled out.
         options.log.warning(
           "stragglers put off: \(reason)", ["event": .text(segment.event.id)])
-        return try await putOff(message, labels.complete(of: message), vacate)
+        return try await delays.putOff(message, labels.complete(of: message), vacate)
       }
       return .hopeless(IngestError(.unknownTemplate, reason))
     }

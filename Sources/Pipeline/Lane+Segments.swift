@@ -27,7 +27,7 @@ extension Lane {
     run.recordBytes = message.valueBytes
     switch answer.result {
     case .settled, .orphaned: return .done
-    case .unplanned: return try await putOffUnplanned(claim.segment, message, vacate)
+    case .unplanned: return try await delays.putOffUnplanned(claim.segment, message, vacate)
     case .claimed(let milliseconds):
       return .again(after: min(.milliseconds(milliseconds), options.claimLifetime / 10))
     case .yours(let redisTime):

@@ -10,13 +10,6 @@ import Redis
 import Render
 import Telemetry
 
-/// A list of stragglers that is let through to ask whether its route is open.
-struct Probe: Hashable {
-  let route: PushRoute
-  /// All its pushes were refused before.
-  let isRefused: Bool
-}
-
 /// One thread, one event loop, everything a segment needs; shares nothing with other lanes.
 package actor Lane {
   private static let slowPlacesInterval: Duration = .milliseconds(200)
@@ -45,14 +38,8 @@ package actor Lane {
   let labels: StragglerLabels
   let bidder: SegmentBidder
   let claims: ClaimKeeper
-  /// Lists of stragglers of closed routes that are worked on.
-  var probing: [Probe: Int] = [:]
-  /// Bytes of the lists of stragglers of slow environments that are worked on.
-  var slowly: [APNsEnvironment: Int] = [:]
-  /// Records on their way to the end of the stragglers' topic.
-  var puttingOff = 0
-  /// Records that wait in the pump for a last try.
-  var lastTries = 0
+  let delays: StragglerDelays
+  let gate: StragglerGate
   var isStopping: Bool { timers.isStopped }
 
   package nonisolated var unownedExecutor: UnownedSerialExecutor {
@@ -89,6 +76,10 @@ package actor Lane {
     claims = ClaimKeeper(
       options: options, loop: loop, record: record, redis: redis, retry: retry, clock: clock,
       labels: labels, runs: runs)
+    delays = StragglerDelays(
+      options: options, loop: loop, writer: writer, labels: labels, times: times)
+    gate = StragglerGate(
+      options: options, deliver: deliver, labels: labels, times: times, delays: delays)
     heartbeat = HeartbeatWriter(options: options, loop: loop, record: record, clock: clock)
   }
 

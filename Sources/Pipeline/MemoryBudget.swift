@@ -40,13 +40,13 @@ package struct MemoryBudget: Sendable, Equatable {
       Part(name: "pages", bytes: limits.places * (expand.maximumReaderBytes + Self.preparedBytes)),
       Part(name: "batches", bytes: batches + limits.places * batch),
       Part(name: "connections", bytes: connectionBytes),
-      Part(name: "put off", bytes: Lane.maximumPuttingOff * ingest.maximumRecordBytes),
+      Part(name: "put off", bytes: PutOffCounts.maximumOnTheirWay * ingest.maximumRecordBytes),
     ]
     process = [
       Part(
         name: "records",
         bytes: WorkKind.allCases.count * (Intake.maximumBytes + ingest.maximumRecordBytes)
-          + Lane.maximumLastTries * ingest.maximumRecordBytes),
+          + PutOffCounts.maximumLastTries * ingest.maximumRecordBytes),
       Part(name: "Kafka", bytes: kafka.maximumMemoryBytes),
       Part(name: "program", bytes: Self.programBytes),
     ]

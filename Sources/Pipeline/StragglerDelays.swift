@@ -1,0 +1,87 @@
+import EventLoop
+import Ingest
+import Kafka
+import Model
+import Telemetry
+import Text
+
+/// Records of stragglers that cannot be worked on yet. They go to the end of their topic as they
+/// are, under the same id, where they hold up neither an offset nor the stragglers behind them.
+/// Confined to its lane.
+final class StragglerDelays {
+  /// Lifetimes of a claim after its expiry that an event's segments may still need to settle.
+  private static let lifetimesAfterExpiry = 6
+
+  private let options: PipelineOptions
+  private let loop: EventLoop
+  private let writer: RecordWriter
+  private let labels: StragglerLabels
+  private let times: StragglerTimes
+  private var counts: PutOffCounts
+
+  init(
+    options: PipelineOptions, loop: EventLoop, writer: RecordWriter, labels: StragglerLabels,
+    times: StragglerTimes
+  ) {
+    self.options = options
+    self.loop = loop
+    self.writer = writer
+    self.labels = labels
+    self.times = times
+    counts = PutOffCounts(lanes: options.lanes, delay: options.straggleDelay)
+  }
+
+  /// - Parameter vacate: is called at once, unless very many are on their way: what waits for Kafka
+  ///   needs no place.
+  func putOff(
+    _ message: KafkaMessage, _ label: StragglerLabel, _ vacate: () -> Void
+  ) async throws -> Receipt {
+    if let delay = lastTry(label) { return .again(after: delay) }
+    if counts.begin() { vacate() }
+    defer { counts.end() }
+    var label = label
+    let delay = label.expiresAt.map { times.rest(until: $0) } ?? options.straggleDelay
+    let now = options.deliver.wallClock()
+    let unread = max(now - (label.notBefore ?? now), 0)
+    label.writtenAt = labels.writtenAt(message, label) + unread
+    label.notBefore = now + max(delay, .seconds(1)).wholeMilliseconds
+    do {
+      try await writer.publish(
+        options.ingest.stragglersTopic, message.key, message.value, label.headers)
+    } catch is KafkaError {
+      // The broker takes less than it did.
+      return .again(after: options.straggleDelay)
+    }
+    return .done
+  }
+
+  /// A record that would come back after its event's expiry waits here for its last try, as many as
+  /// are bearable: in Kafka it would stand behind records that rest longer.
+  private func lastTry(_ label: StragglerLabel) -> Duration? {
+    guard let expiresAt = label.expiresAt else { return nil }
+    let left = times.left(until: expiresAt) - StragglerTimes.lastTryBeforeExpiry
+    guard counts.beginLastTry(in: left) else { return nil }
+    loop.schedule(after: left) { [weak self] in self?.counts.endLastTry() }
+    return left
+  }
+
+  /// The segment that these pushes left is not settled: it is read still, or its worker died, or
+  /// Redis lost its mark. Nobody knows for how long. When the event is over and the mark has not
+  /// come, no try will make it better.
+  func putOffUnplanned(
+    _ segment: Segment, _ message: KafkaMessage, _ vacate: () -> Void
+  ) async throws -> Receipt {
+    let event = segment.event
+    let last =
+      event.expiresAt + (options.claimLifetime * Self.lifetimesAfterExpiry).wholeMilliseconds
+    guard options.deliver.wallClock() < last else {
+      throw IngestError(
+        .unprocessable,
+        "the segment that these pushes left was never settled, and their event is over")
+    }
+    options.log.debug(
+      "stragglers put off: the segment that they left is not settled",
+      ["event": .text(event.id), "segment": .text(segment.id)])
+    return try await putOff(message, labels.complete(of: message), vacate)
+  }
+}

@@ -1,0 +1,139 @@
+import Ingest
+import Model
+import Testing
+
+@testable import Pipeline
+
+/// Which lists of stragglers are worked on: each state of a route, and what is under way already.
+@Suite struct StragglerAdmissionTests {
+  private typealias Decision = StragglerAdmission.Decision
+  private typealias RouteState = StragglerAdmission.RouteState
+
+  private static let route = PushRoute(environment: .production, topic: "a.b")
+  private static let other = PushRoute(environment: .production, topic: "c.d")
+  private static let now: Int64 = 1_000_000
+  private static let open = RouteState()
+  private static let closed = RouteState(isClosed: true)
+  private static let held = RouteState(isClosed: true, isHeld: true)
+  private static let slow = RouteState(isSlow: true)
+
+  private func label(
+    _ route: PushRoute? = Self.route, isRefused: Bool = false, askAgainAt: Int64? = nil
+  ) -> StragglerLabel {
+    var label = StragglerLabel(
+      route: route, notBefore: nil, writtenAt: nil, expiresAt: Self.now + 60_000)
+    label.isRefused = isRefused
+    label.askAgainAt = askAgainAt
+    return label
+  }
+
+  private func admit(
+    _ admission: inout StragglerAdmission, _ label: StragglerLabel, _ state: RouteState,
+    bytes: Int = 1_000, left: Duration? = .seconds(60)
+  ) -> Decision {
+    admission.admit(label, bytes: bytes, left: left, now: Self.now, route: state)
+  }
+
+  private func probe(_ route: PushRoute = Self.route, isRefused: Bool = false) -> Decision {
+    .probe(.init(route: route, isRefused: isRefused))
+  }
+
+  @Test func whatAnOpenRouteTakesIsWorkedOn() {
+    var admission = StragglerAdmission()
+    for _ in 0..<100 {
+      #expect(admit(&admission, label(), Self.open) == .work)
+      #expect(admit(&admission, label(isRefused: true), Self.open) == .work)
+    }
+  }
+
+  @Test func oneAtATimeAsksAClosedRoute() {
+    var admission = StragglerAdmission()
+    #expect(admit(&admission, label(), Self.closed) == probe())
+    #expect(admit(&admission, label(), Self.closed) == .putOff)
+    #expect(admit(&admission, label(Self.other), Self.closed) == probe(Self.other))
+    // What was put off changes nothing when it ends.
+    admission.end(.putOff)
+    admission.end(.work)
+    #expect(admit(&admission, label(), Self.closed) == .putOff)
+    admission.end(probe())
+    #expect(admit(&admission, label(), Self.closed) == probe())
+    #expect(admit(&admission, label(), Self.closed) == .putOff)
+  }
+
+  @Test func whoWasNotRefusedDoesNotStandBehindThoseThatWere() {
+    var admission = StragglerAdmission()
+    #expect(admit(&admission, label(isRefused: true), Self.held) == probe(isRefused: true))
+    #expect(admit(&admission, label(isRefused: true), Self.held) == .putOff)
+    for _ in 0..<StragglerAdmission.maximumAsking {
+      #expect(admit(&admission, label(), Self.held) == probe())
+    }
+    #expect(admit(&admission, label(), Self.held) == .putOff)
+    admission.end(probe())
+    #expect(admit(&admission, label(isRefused: true), Self.held) == .putOff)
+    #expect(admit(&admission, label(), Self.held) == probe())
+    // Of a route that is only closed one asks, also beside those that ask for a held one.
+    #expect(admit(&admission, label(), Self.closed) == .putOff)
+  }
+
+  @Test func aSlowEnvironmentHasAsMuchAsKeepsItBusy() {
+    var admission = StragglerAdmission()
+    let half = StragglerAdmission.maximumSlowBytes / 2
+    let first = admit(&admission, label(), Self.slow, bytes: half)
+    #expect(first == .workWithoutPlace(.production, bytes: half))
+    let second = admit(&admission, label(Self.other), Self.slow, bytes: half)
+    #expect(second == first)
+    #expect(admit(&admission, label(), Self.slow, bytes: 1) == .putOff)
+    let sandbox = PushRoute(environment: .sandbox, topic: "a.b")
+    #expect(
+      admit(&admission, label(sandbox), Self.slow, bytes: 1)
+        == .workWithoutPlace(.sandbox, bytes: 1))
+    admission.end(first)
+    #expect(admit(&admission, label(), Self.slow, bytes: half + 1) == .putOff)
+    #expect(admit(&admission, label(), Self.slow, bytes: half) == first)
+  }
+
+  @Test func oneListIsNeverTooLargeForASlowEnvironment() {
+    var admission = StragglerAdmission()
+    let bytes = StragglerAdmission.maximumSlowBytes + 1
+    let first = admit(&admission, label(), Self.slow, bytes: bytes)
+    #expect(first == .workWithoutPlace(.production, bytes: bytes))
+    #expect(admit(&admission, label(), Self.slow, bytes: 1) == .putOff)
+    admission.end(first)
+    #expect(admit(&admission, label(), Self.slow, bytes: bytes) == first)
+  }
+
+  /// A closed route is asked, whatever else is known of it.
+  @Test func closedIsMoreThanSlow() {
+    var admission = StragglerAdmission()
+    let both = RouteState(isClosed: true, isSlow: true)
+    #expect(admit(&admission, label(), both) == probe())
+    #expect(admit(&admission, label(), both) == .putOff)
+  }
+
+  @Test(arguments: [
+    RouteState(), RouteState(isClosed: true), RouteState(isClosed: true, isHeld: true),
+    RouteState(isSlow: true),
+  ])
+  func isNotAskedBeforeAppleWantsToBe(state: StragglerAdmission.RouteState) {
+    var admission = StragglerAdmission()
+    #expect(admit(&admission, label(askAgainAt: Self.now + 1), state) == .putOff)
+    #expect(admit(&admission, label(askAgainAt: Self.now), state) != .putOff)
+  }
+
+  /// What has its last try, or of which nothing is known, is worked on whatever its route is.
+  @Test(arguments: [
+    RouteState(), RouteState(isClosed: true), RouteState(isClosed: true, isHeld: true),
+    RouteState(isSlow: true),
+  ])
+  func aLastTryIsMade(state: StragglerAdmission.RouteState) {
+    var admission = StragglerAdmission()
+    let late = label(askAgainAt: Self.now + 60_000)
+    for _ in 0..<2 {
+      #expect(admit(&admission, late, state, left: .milliseconds(1_500)) == .work)
+      #expect(admit(&admission, late, state, left: .milliseconds(-1)) == .work)
+      #expect(admit(&admission, late, state, left: nil) == .work)
+      #expect(admit(&admission, label(nil), state) == .work)
+    }
+    #expect(admit(&admission, late, state, left: .milliseconds(1_501)) == .putOff)
+  }
+}
