@@ -1,46 +1,27 @@
-import Deliver
 import EventLoop
-import Expand
 import Ingest
 import Kafka
-import Keyspace
-import Model
-import Record
-import Redis
-import Render
 import Telemetry
 
-/// One thread, one event loop, everything a segment needs; shares nothing with other lanes.
+/// One thread, one event loop, everything a segment needs; shares nothing with other lanes. Owns
+/// the loop and joins what works on it; none of that is reached from elsewhere.
 package actor Lane {
   private static let slowPlacesInterval: Duration = .milliseconds(200)
 
-  let options: PipelineOptions
-  let loop: EventLoop
-  let producer: KafkaProducer
-  let ingest: IngestStage
-  let expand: ExpandStage
-  let render: RenderStage
-  let deliver: DeliverStage
-  let record: RecordStage
-  let redis: RedisClient
-  let counters: WorkerCounters
-  let runs: SegmentRuns
-  let memory: BatchMemory
-  let timers: CancellableTimers
-  let board = WaitBoard()
-  let retry: RetryUntilStopped
-  let writer: RecordWriter
-  let prepared: PreparedEvents
-  let clock: ClockWatch
+  private let options: PipelineOptions
+  private let loop: EventLoop
+  private let timers: CancellableTimers
+  private let board = WaitBoard()
+  private let stages: LaneStages
+  private let clock: ClockWatch
   private let deadLetters: DeadLetterNotes
   private let heartbeat: HeartbeatWriter
-  let times: StragglerTimes
-  let labels: StragglerLabels
-  let bidder: SegmentBidder
-  let claims: ClaimKeeper
-  let delays: StragglerDelays
-  let gate: StragglerGate
-  var isStopping: Bool { timers.isStopped }
+  private let runs: SegmentRuns
+  private let claims: ClaimKeeper
+  private let gate: StragglerGate
+  private let segments: SegmentRunner
+  private let fanOuts: FanOutRunner
+  private var isStopping: Bool { timers.isStopped }
 
   package nonisolated var unownedExecutor: UnownedSerialExecutor {
     loop.asUnownedSerialExecutor()
@@ -50,49 +31,58 @@ package actor Lane {
     index: Int, options: PipelineOptions, producer: KafkaProducer, counters: WorkerCounters
   ) {
     self.options = options
-    self.producer = producer
-    self.counters = counters
     let loop = EventLoop(name: "lane-\(index)")
     self.loop = loop
     timers = CancellableTimers(loop: loop)
-    retry = RetryUntilStopped(timers: timers, log: options.log, board: board)
-    writer = RecordWriter(producer: producer, retry: retry)
-    runs = SegmentRuns(limits: options.limits)
-    memory = BatchMemory(maximum: options.limits.batchBytes)
-    let log = options.log
-    redis = RedisClient(options: options.redis, loop: loop) { log.notice($0) }
-    ingest = IngestStage(options: options.ingest)
-    expand = ExpandStage(redis: redis, keyspace: options.keyspace, options: options.expand)
-    render = RenderStage(templates: options.templates)
-    deliver = DeliverStage(options: options.deliver, tokens: options.providerTokens, loop: loop)
-    record = RecordStage(redis: redis, keyspace: options.keyspace, options: options.record)
-    prepared = PreparedEvents(render: render, maximum: options.limits.places)
+    stages = LaneStages(options: options, loop: loop)
+    let (ingest, deliver, record) = (stages.ingest, stages.deliver, stages.record)
+    let retry = RetryUntilStopped(timers: timers, log: options.log, board: board)
+    let writer = RecordWriter(producer: producer, retry: retry)
     clock = ClockWatch(options: options, loop: loop, ingest: ingest, record: record, retry: retry)
     deadLetters = DeadLetterNotes(options: options, ingest: ingest, record: record, retry: retry)
-    times = StragglerTimes(delay: options.straggleDelay, wallClock: options.deliver.wallClock)
-    labels = StragglerLabels(
-      options: options, ingest: ingest, render: render, deliver: deliver, times: times)
-    bidder = SegmentBidder(options: options, loop: loop, lane: index, expand: expand)
-    claims = ClaimKeeper(
-      options: options, loop: loop, record: record, redis: redis, retry: retry, clock: clock,
-      labels: labels, runs: runs)
-    delays = StragglerDelays(
+    heartbeat = HeartbeatWriter(options: options, loop: loop, record: record, clock: clock)
+
+    let times = StragglerTimes(
+      delay: options.straggleDelay, wallClock: options.deliver.wallClock)
+    let labels = StragglerLabels(
+      options: options, ingest: ingest, render: stages.render, deliver: deliver, times: times)
+    let delays = StragglerDelays(
       options: options, loop: loop, writer: writer, labels: labels, times: times)
     gate = StragglerGate(
       options: options, deliver: deliver, labels: labels, times: times, delays: delays)
-    heartbeat = HeartbeatWriter(options: options, loop: loop, record: record, clock: clock)
+
+    runs = SegmentRuns(limits: options.limits, loop: loop)
+    let bidder = SegmentBidder(options: options, loop: loop, lane: index, expand: stages.expand)
+    claims = ClaimKeeper(
+      options: options, loop: loop, record: record, redis: stages.redis, retry: retry,
+      clock: clock, labels: labels, runs: runs)
+    let stragglers = StragglerWriter(
+      options: options, writer: writer, labels: labels, counters: counters)
+    segments = SegmentRunner(
+      options: options, stages: stages, bidder: bidder, claims: claims, runs: runs,
+      sender: SegmentSender(
+        options: options, stages: stages, retry: retry, bidder: bidder, runs: runs,
+        stragglers: stragglers),
+      lingering: SegmentLingering(options: options, deliver: deliver, times: times, runs: runs),
+      settler: SegmentSettler(
+        options: options, record: record, retry: retry, counters: counters,
+        stragglers: stragglers),
+      delays: delays)
+    fanOuts = FanOutRunner(
+      options: options, loop: loop, stages: stages, retry: retry, writer: writer,
+      bidder: bidder, segments: segments, counters: counters)
   }
 
   /// Connects to Redis and APNs; both wait for the other side as long as it takes.
   package func start() {
-    redis.start()
+    stages.redis.start()
     Task { await prepareScripts() }
-    deliver.start()
+    stages.deliver.start()
     renewClaims()
     leaveSlowPlaces()
   }
 
-  private func prepareScripts() async { await record.prepare() }
+  private func prepareScripts() async { await stages.record.prepare() }
 
   /// Renews every claim now and then until the lane stops.
   private func renewClaims() {
@@ -106,7 +96,7 @@ package actor Lane {
   /// Looks now and then, until the lane stops, for lists whose route has turned out to be slow.
   private func leaveSlowPlaces() {
     guard !isStopping else { return }
-    runs.leavePlaces { deliver.yields($0) }
+    runs.leavePlaces { stages.deliver.yields($0) }
     loop.schedule(after: Self.slowPlacesInterval) { [weak self] in
       self?.assumeIsolated { $0.leaveSlowPlaces() }
     }
@@ -116,26 +106,63 @@ package actor Lane {
   /// that another worker need not wait for their end.
   package func stop() async {
     timers.stop()
-    for run in runs.all { run.progress.abandon() }
-    deliver.stop()
+    runs.stop()
+    stages.deliver.stop()
     await claims.releaseAll()
-    redis.close()
+    stages.redis.close()
   }
 
   /// Lets the thread end. Nothing runs on the lane afterwards.
   package nonisolated func end() { loop.stop() }
 
-  /// Pushes waiting for a stream, streams in flight and open connections: for the heartbeat.
-  package func vitals() -> LaneVitals {
-    LaneVitals(
-      ready: deliver.readyCount, inFlight: deliver.inFlight,
-      connections: deliver.openConnections, lingering: runs.lingering,
-      waitsFor: board.all,
-      obstacles: deliver.obstacles.map { "\($0)" })
+  /// Does all that a record asks for. Never throws: what cannot be done comes back as `.hopeless`,
+  /// what could not be done yet as `.notDone` or `.again`.
+  ///
+  /// - Parameter vacate: called when the record needs its place no longer; perhaps not before the
+  ///   end.
+  package func run(
+    _ message: KafkaMessage, _ kind: WorkKind, vacate: @escaping @Sendable () -> Void
+  ) async -> Receipt {
+    do {
+      guard kind == .straggler else { return try await work(message, vacate) }
+      return try await gate.pass(message, vacate) { try await work($0, $1) }
+    } catch is RetryUntilStopped.Stopped {
+      return .notDone
+    } catch {
+      // By `stop`, which closes the clients of the stages.
+      guard !isStopping else { return .notDone }
+      // Redis holds what the contract rules out, or answers what we do not know. Waiting mends
+      // neither, and a record that is never done would hold up its partition's offset for good.
+      return .hopeless(IngestError(.unprocessable, "\(error)"))
+    }
+  }
+
+  private func work(
+    _ message: KafkaMessage, _ vacate: @escaping () -> Void
+  ) async throws -> Receipt {
+    switch stages.ingest.decode(message, now: options.deliver.wallClock()) {
+    case .event(let event): return try await fanOuts.run(event, from: message, vacate)
+    case .early(let event, let error):
+      guard try await clock.isEarlyForRedis(event) else {
+        return try await fanOuts.run(event, from: message, vacate)
+      }
+      return .hopeless(error)
+    case .segment(let segment): return try await segments.take(segment, from: message, vacate)
+    case .malformed(let error): return .hopeless(error)
+    }
   }
 
   package func noteDeadLetter(_ message: KafkaMessage, _ error: IngestError) async -> Bool {
     await deadLetters.take(message, error)
+  }
+
+  /// Pushes waiting for a stream, streams in flight and open connections: for the heartbeat.
+  package func vitals() -> LaneVitals {
+    LaneVitals(
+      ready: stages.deliver.readyCount, inFlight: stages.deliver.inFlight,
+      connections: stages.deliver.openConnections, lingering: runs.lingering,
+      waitsFor: board.all,
+      obstacles: stages.deliver.obstacles.map { "\($0)" })
   }
 
   /// Adds to the statistics what they do not know yet of the dead letters.

@@ -4,6 +4,9 @@ import Record
 
 /// One run of one segment in a lane, under a claim. Confined to its lane.
 final class SegmentRun {
+  /// While the last pushes in flight are answered, those among them that must wait leave.
+  static let lingerStep: Duration = .milliseconds(200)
+
   let claim: Claim
   let tally = SegmentTally()
   let progress: SegmentProgress

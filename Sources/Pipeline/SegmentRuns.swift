@@ -1,4 +1,6 @@
+import EventLoop
 import Model
+import Record
 
 /// The segments that a lane works on, and which of them keep a place. Confined to its lane.
 final class SegmentRuns {
@@ -6,19 +8,44 @@ final class SegmentRuns {
   static let maximumWithoutPlace = 64
 
   private let limits: LaneLimits
+  private let loop: EventLoop
+  private let memory: BatchMemory
+  private(set) var isStopped = false
   private var runs: [ObjectIdentifier: SegmentRun] = [:]
 
-  init(limits: LaneLimits) { self.limits = limits }
+  init(limits: LaneLimits, loop: EventLoop) {
+    self.limits = limits
+    self.loop = loop
+    memory = BatchMemory(maximum: limits.batchBytes)
+  }
 
   var all: [SegmentRun] { Array(runs.values) }
   /// Segments whose pushes were all tried and are not all settled.
   var lingering: Int { runs.values.count(where: \.isLingering) }
+
+  /// - Parameter vacate: called when the run needs its place no longer, before it ends.
+  func make(_ claim: Claim, recordBytes: Int, _ vacate: @escaping () -> Void) -> SegmentRun {
+    let run = SegmentRun(claim: claim, loop: loop, memory: memory, vacate: vacate)
+    run.recordBytes = recordBytes
+    return run
+  }
 
   func begin(_ run: SegmentRun) { runs[ObjectIdentifier(run)] = run }
 
   func end(_ run: SegmentRun) { runs[ObjectIdentifier(run)] = nil }
 
   func contains(_ run: SegmentRun) -> Bool { runs[ObjectIdentifier(run)] === run }
+
+  /// The lane stops: whoever waits for a segment goes on, and `check` throws.
+  func stop() {
+    isStopped = true
+    for run in runs.values { run.progress.abandon() }
+  }
+
+  /// Throws when the lane has stopped or another worker has the segment.
+  func check(_ run: SegmentRun) throws {
+    guard !isStopped, !run.isLost else { throw RetryUntilStopped.Stopped() }
+  }
 
   /// Whether it may leave its place and wait for its last outcomes.
   func mayLinger(_ run: SegmentRun) -> Bool {

@@ -31,6 +31,10 @@ final class StragglerDelays {
     counts = PutOffCounts(lanes: options.lanes, delay: options.straggleDelay)
   }
 
+  func putOff(_ message: KafkaMessage, _ vacate: () -> Void) async throws -> Receipt {
+    try await putOff(message, labels.complete(of: message), vacate)
+  }
+
   /// - Parameter vacate: is called at once, unless very many are on their way: what waits for Kafka
   ///   needs no place.
   func putOff(
@@ -82,6 +86,6 @@ final class StragglerDelays {
     options.log.debug(
       "stragglers put off: the segment that they left is not settled",
       ["event": .text(event.id), "segment": .text(segment.id)])
-    return try await putOff(message, labels.complete(of: message), vacate)
+    return try await putOff(message, vacate)
   }
 }

@@ -34,7 +34,7 @@ import Testing
     var limits = LaneLimits()
     limits.lingering = lingering
     limits.lingeringBytes = bytes
-    return SegmentRuns(limits: limits)
+    return SegmentRuns(limits: limits, loop: loop)
   }
 
   private func linger(_ run: SegmentRun, in runs: SegmentRuns) {

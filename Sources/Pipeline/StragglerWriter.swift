@@ -4,11 +4,26 @@ import Model
 import Record
 import Telemetry
 
-/// What a segment leaves behind.
-extension Lane {
+/// Writes what segments leave behind. Confined to its lane.
+final class StragglerWriter {
+  private let options: PipelineOptions
+  private let writer: RecordWriter
+  private let labels: StragglerLabels
+  private let counters: WorkerCounters
+
+  init(
+    options: PipelineOptions, writer: RecordWriter, labels: StragglerLabels,
+    counters: WorkerCounters
+  ) {
+    self.options = options
+    self.writer = writer
+    self.labels = labels
+    self.counters = counters
+  }
+
   /// Writes the pushes that left without an outcome into records of their own; the segment's mark
   /// makes them count.
-  func writeStragglers(_ run: SegmentRun) async throws {
+  func write(_ run: SegmentRun) async throws {
     let pushes = run.tally.stragglers
     run.tally.stragglers = []
     run.unwritten = pushes.count
@@ -45,14 +60,5 @@ extension Lane {
         "event": .text(run.segment.event.id), "user": .text(push.user),
         "error": .text("\(error)"),
       ])
-  }
-
-  /// What a failed run has written is nobody's to send.
-  func drop(_ run: SegmentRun) async {
-    do {
-      try await record.drop(run.written.map(\.id), of: run.segment.event)
-    } catch {
-      options.log.warning("stragglers not dropped", ["error": .text("\(error)")])
-    }
   }
 }

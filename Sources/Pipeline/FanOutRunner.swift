@@ -1,53 +1,49 @@
+import EventLoop
 import Expand
 import Ingest
 import Kafka
 import Model
 import Record
-import Redis
+import Render
 import Telemetry
 
-/// From a Kafka record to settled segments.
-extension Lane {
+/// Opens fan-outs: an event's only segment runs where the event was read, those of a large event
+/// go to all lanes of all workers. Confined to its lane.
+final class FanOutRunner {
   /// Segments of a large event that are on their way to Kafka together.
   private static let publishWindow = 256
 
-  /// Does all that a record asks for. Never throws: what cannot be done comes back as `.hopeless`,
-  /// what could not be done yet as `.notDone` or `.again`.
-  ///
-  /// - Parameter vacate: called when the record needs its place no longer; perhaps not before the
-  ///   end.
-  package func run(
-    _ message: KafkaMessage, _ kind: WorkKind, vacate: @escaping @Sendable () -> Void
-  ) async -> Receipt {
-    do {
-      guard kind == .straggler else { return try await work(message, vacate) }
-      return try await gate.pass(message, vacate) { try await work($0, $1) }
-    } catch is RetryUntilStopped.Stopped {
-      return .notDone
-    } catch {
-      // By `stop`, which closes the clients of the stages.
-      guard !isStopping else { return .notDone }
-      // Redis holds what the contract rules out, or answers what we do not know. Waiting mends
-      // neither, and a record that is never done would hold up its partition's offset for good.
-      return .hopeless(IngestError(.unprocessable, "\(error)"))
-    }
+  private let options: PipelineOptions
+  private let loop: EventLoop
+  private let expand: ExpandStage
+  private let render: RenderStage
+  private let record: RecordStage
+  private let retry: RetryUntilStopped
+  private let writer: RecordWriter
+  private let bidder: SegmentBidder
+  private let segments: SegmentRunner
+  private let counters: WorkerCounters
+
+  init(
+    options: PipelineOptions, loop: EventLoop, stages: LaneStages, retry: RetryUntilStopped,
+    writer: RecordWriter, bidder: SegmentBidder, segments: SegmentRunner,
+    counters: WorkerCounters
+  ) {
+    self.options = options
+    self.loop = loop
+    expand = stages.expand
+    render = stages.render
+    record = stages.record
+    self.retry = retry
+    self.writer = writer
+    self.bidder = bidder
+    self.segments = segments
+    self.counters = counters
   }
 
-  func work(_ message: KafkaMessage, _ vacate: @escaping () -> Void) async throws -> Receipt {
-    switch ingest.decode(message, now: options.deliver.wallClock()) {
-    case .event(let event): return try await fanOut(event, from: message, vacate)
-    case .early(let event, let error):
-      guard try await clock.isEarlyForRedis(event) else {
-        return try await fanOut(event, from: message, vacate)
-      }
-      return .hopeless(error)
-    case .segment(let segment): return try await take(segment, from: message, vacate)
-    case .malformed(let error): return .hopeless(error)
-    }
-  }
-
-  private func fanOut(
-    _ event: Event, from message: KafkaMessage, _ vacate: @escaping () -> Void
+  func run(
+    _ event: Event, from message: KafkaMessage, _ vacate: @escaping () -> Void,
+    isolation: isolated any Actor = #isolation
   ) async throws -> Receipt {
     guard render.template(named: event.template) != nil else {
       let reason = "the template \(event.template) is not loaded"
@@ -60,7 +56,7 @@ extension Lane {
     }
     // The only segment is claimed by the script that opens the event.
     let only = audience.segmentCount == 1 ? audience.segments(of: event).first : nil
-    var bid = only.map { bidder.bid(on: $0, audience: audience) }
+    var bid = only.map { bidder.bid(on: $0, audience: audience, isolation: isolation) }
     var asked = loop.now
     let (opening, claimed) = try await retry.persistent("Redis opens the fan-out") {
       asked = loop.now
@@ -95,8 +91,8 @@ extension Lane {
     if segments.count == 1 {
       // Without an answer it was planned as another segment than we thought.
       let known = bid.flatMap { $0.answer == nil ? nil : $0 }
-      return try await process(
-        known ?? bidder.bid(on: segments[0]), from: message, vacate: vacate)
+      return try await self.segments.run(
+        known ?? bidder.bid(on: segments[0], isolation: isolation), from: message, vacate)
     }
     try await plan(segments, of: event, published: published)
     return .done
@@ -104,7 +100,10 @@ extension Lane {
 
   /// The segments of a large event go to all lanes of all workers through Kafka. What is there
   /// already is not written again.
-  private func plan(_ segments: [Segment], of event: Event, published: Int) async throws {
+  private func plan(
+    _ segments: [Segment], of event: Event, published: Int,
+    isolation: isolated any Actor = #isolation
+  ) async throws {
     var rest = segments.dropFirst(published)
     while !rest.isEmpty {
       let window = rest.prefix(Self.publishWindow).map { SegmentRecord.encode($0) }
@@ -114,23 +113,6 @@ extension Lane {
         try await record.published(segments.count - rest.count, of: event)
       }
     }
-  }
-
-  /// A segment of a large event, or stragglers.
-  private func take(
-    _ segment: Segment, from message: KafkaMessage, _ vacate: @escaping () -> Void
-  ) async throws -> Receipt {
-    if render.template(named: segment.event.template) == nil {
-      let reason = "the template \(segment.event.template) is not loaded"
-      if segment.stragglers != nil, !segment.event.isExpired(at: options.deliver.wallClock()) {
-        // Another worker has it: some are newer than others while a new version is rolled out.
-        options.log.warning(
-          "stragglers put off: \(reason)", ["event": .text(segment.event.id)])
-        return try await delays.putOff(message, labels.complete(of: message), vacate)
-      }
-      return .hopeless(IngestError(.unknownTemplate, reason))
-    }
-    return try await process(bidder.bid(on: segment), from: message, vacate: vacate)
   }
 
   private func expire(_ event: Event, from message: KafkaMessage) async throws -> Expiry {

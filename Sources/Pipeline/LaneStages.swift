@@ -1,0 +1,28 @@
+import Deliver
+import EventLoop
+import Expand
+import Ingest
+import Record
+import Redis
+import Render
+import Telemetry
+
+/// The five stages of a lane, and the Redis that two of them share. Confined to its lane.
+struct LaneStages {
+  let redis: RedisClient
+  let ingest: IngestStage
+  let expand: ExpandStage
+  let render: RenderStage
+  let deliver: DeliverStage
+  let record: RecordStage
+
+  init(options: PipelineOptions, loop: EventLoop) {
+    let log = options.log
+    redis = RedisClient(options: options.redis, loop: loop) { log.notice($0) }
+    ingest = IngestStage(options: options.ingest)
+    expand = ExpandStage(redis: redis, keyspace: options.keyspace, options: options.expand)
+    render = RenderStage(templates: options.templates)
+    deliver = DeliverStage(options: options.deliver, tokens: options.providerTokens, loop: loop)
+    record = RecordStage(redis: redis, keyspace: options.keyspace, options: options.record)
+  }
+}

@@ -1,0 +1,93 @@
+import Deliver
+import Ingest
+import Kafka
+import Model
+import Record
+import Render
+import Telemetry
+
+/// A segment: claim → expand → render → deliver → record. Confined to its lane.
+final class SegmentRunner {
+  private let options: PipelineOptions
+  private let render: RenderStage
+  private let deliver: DeliverStage
+  private let bidder: SegmentBidder
+  private let claims: ClaimKeeper
+  private let runs: SegmentRuns
+  private let sender: SegmentSender
+  private let lingering: SegmentLingering
+  private let settler: SegmentSettler
+  private let delays: StragglerDelays
+
+  init(
+    options: PipelineOptions, stages: LaneStages, bidder: SegmentBidder, claims: ClaimKeeper,
+    runs: SegmentRuns, sender: SegmentSender, lingering: SegmentLingering,
+    settler: SegmentSettler, delays: StragglerDelays
+  ) {
+    self.options = options
+    render = stages.render
+    deliver = stages.deliver
+    self.bidder = bidder
+    self.claims = claims
+    self.runs = runs
+    self.sender = sender
+    self.lingering = lingering
+    self.settler = settler
+    self.delays = delays
+  }
+
+  /// A segment of a large event, or stragglers.
+  func take(
+    _ segment: Segment, from message: KafkaMessage, _ vacate: @escaping () -> Void,
+    isolation: isolated any Actor = #isolation
+  ) async throws -> Receipt {
+    if render.template(named: segment.event.template) == nil {
+      let reason = "the template \(segment.event.template) is not loaded"
+      if segment.stragglers != nil, !segment.event.isExpired(at: options.deliver.wallClock()) {
+        // Another worker has it: some are newer than others while a new version is rolled out.
+        options.log.warning(
+          "stragglers put off: \(reason)", ["event": .text(segment.event.id)])
+        return try await delays.putOff(message, vacate)
+      }
+      return .hopeless(IngestError(.unknownTemplate, reason))
+    }
+    return try await run(bidder.bid(on: segment), from: message, vacate)
+  }
+
+  /// Does one segment from its followers to its counters, unless somebody has done it or does it.
+  ///
+  /// - Parameter vacate: called when all pushes of the segment were tried, before it ends.
+  func run(
+    _ bid: SegmentBid, from message: KafkaMessage, _ vacate: @escaping () -> Void
+  ) async throws -> Receipt {
+    let claim = bid.claim
+    let answer = try await claims.ask(bid, from: message)
+    let run = runs.make(claim, recordBytes: message.valueBytes, vacate)
+    switch answer.result {
+    case .settled, .orphaned: return .done
+    case .unplanned: return try await delays.putOffUnplanned(claim.segment, message, vacate)
+    case .claimed(let milliseconds):
+      return .again(after: min(.milliseconds(milliseconds), options.claimLifetime / 10))
+    case .yours(let redisTime):
+      bidder.won()
+      run.isLate = claim.segment.event.isExpired(at: redisTime)
+    }
+    run.holds(since: answer.asked, for: options.claimLifetime)
+    runs.begin(run)
+    defer { runs.end(run) }
+    do {
+      try await sender.send(run, to: bid)
+      try await lingering.linger(run)
+      try await settler.settle(run)
+    } catch {
+      deliver.abandon(run.tally)
+      guard !run.isLost else { return .again(after: options.claimLifetime / 10) }
+      // While the lane stops, all claims are released together.
+      guard !runs.isStopped else { throw error }
+      await settler.drop(run)
+      await claims.release(claim)
+      throw error
+    }
+    return .done
+  }
+}

@@ -1,0 +1,122 @@
+import Deliver
+import Expand
+import Ingest
+import Model
+import Record
+import Render
+import Telemetry
+
+/// Expands and renders a segment, and hands its pushes to Deliver as there is room. Confined to its
+/// lane.
+final class SegmentSender {
+  private let options: PipelineOptions
+  private let expand: ExpandStage
+  private let render: RenderStage
+  private let deliver: DeliverStage
+  private let record: RecordStage
+  private let retry: RetryUntilStopped
+  private let prepared: PreparedEvents
+  private let bidder: SegmentBidder
+  private let runs: SegmentRuns
+  private let stragglers: StragglerWriter
+
+  init(
+    options: PipelineOptions, stages: LaneStages, retry: RetryUntilStopped,
+    bidder: SegmentBidder, runs: SegmentRuns, stragglers: StragglerWriter
+  ) {
+    self.options = options
+    expand = stages.expand
+    render = stages.render
+    deliver = stages.deliver
+    record = stages.record
+    self.retry = retry
+    prepared = PreparedEvents(render: stages.render, maximum: options.limits.places)
+    self.bidder = bidder
+    self.runs = runs
+    self.stragglers = stragglers
+  }
+
+  /// Hands all pushes of the segment to Deliver, page by page.
+  func send(_ run: SegmentRun, to bid: SegmentBid) async throws {
+    let segment = run.segment
+    let event = try prepared.prepare(segment.event)
+    let reader = expand.reader(
+      of: await bidder.followers(of: bid), fields: event.fieldNames, topic: event.event.app,
+      now: options.deliver.wallClock)
+    var listed = 0
+    while let page = try await nextPage(reader, of: event.event) {
+      try runs.check(run)
+      if let index = run.index { listed += index.keepListed(of: page) }
+      let rendering = render.batches(
+        of: page, for: event, tally: run.tally, maximumPushes: options.limits.batchPushes)
+      if isLate(run) {
+        rendering.settleRest(
+          as: .expired, unanswered: run.index?.countUnanswered(in: page) ?? 0)
+        continue
+      }
+      while let batch = rendering.next() {
+        run.index?.setHistories(of: batch)
+        run.progress.watch(batch)
+        await deliver.admit(batch)
+        try await makeRoom(run)
+      }
+      run.findings.add(
+        try await retry.persistent("Redis takes verdicts on tokens") {
+          try await record.pruneSurplus(segment, run.tally, now: options.deliver.wallClock())
+        })
+    }
+    // What is on the list and no longer bound was logged out, or its owner muted, meanwhile; or it
+    // could not be read in time.
+    if let index = run.index, index.count > listed {
+      run.tally.pushes += index.count - listed
+      run.tally.count(isLate(run) ? .expired : .cancelled, times: index.count - listed)
+    }
+  }
+
+  private func isLate(_ run: SegmentRun) -> Bool {
+    run.isLate || run.segment.event.isExpired(at: options.deliver.wallClock())
+  }
+
+  /// Waits until one more batch may be rendered. Pushes that only wait make room by leaving.
+  private func makeRoom(_ run: SegmentRun) async throws {
+    // Another segment may have taken the room that there was.
+    while !(await run.progress.reached(.roomOrStalled)) { try runs.check(run) }
+    try runs.check(run)
+    // Where all of a lane take too much, pushes in a short back-off are not those that do.
+    var limit = run.progress.waitsForOthers ? options.straggleAfter : .zero
+    while !(await run.progress.reached(.room, within: limit)) {
+      try runs.check(run)
+      limit = .zero
+      deliver.postponeWaiting(of: run.tally)
+      _ = await run.progress.reached(.room, within: SegmentRun.lingerStep)
+      try runs.check(run)
+    }
+    if run.tally.stragglers.count >= StragglerRecord.maximumPushes {
+      try await stragglers.write(run)
+    }
+  }
+
+  private func nextPage(
+    _ reader: SegmentReader, of event: Event
+  ) async throws -> RecipientPage? {
+    defer {
+      for skipped in reader.takeSkippedUsers() {
+        options.log.warning(
+          "user passed over",
+          [
+            "event": .text(event.id), "user": .text(skipped.user),
+            "reason": .text(skipped.reason),
+          ])
+      }
+    }
+    do {
+      return try await retry.persistent("Redis has the followers") { try await reader.next() }
+    } catch let error as ExpandError where error.code == .expired {
+      // Too slow for too long: nobody who is left can be told in time.
+      options.log.warning(
+        "event expired before all followers were read",
+        ["event": .text(event.id), "error": .text("\(error)")])
+      return nil
+    }
+  }
+}

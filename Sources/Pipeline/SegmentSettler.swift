@@ -1,0 +1,56 @@
+import Record
+import Telemetry
+
+/// Records what became of segments. Confined to its lane.
+final class SegmentSettler {
+  private let options: PipelineOptions
+  private let record: RecordStage
+  private let retry: RetryUntilStopped
+  private let counters: WorkerCounters
+  private let stragglers: StragglerWriter
+
+  init(
+    options: PipelineOptions, record: RecordStage, retry: RetryUntilStopped,
+    counters: WorkerCounters, stragglers: StragglerWriter
+  ) {
+    self.options = options
+    self.record = record
+    self.retry = retry
+    self.counters = counters
+    self.stragglers = stragglers
+  }
+
+  func settle(_ run: SegmentRun) async throws {
+    if !run.tally.stragglers.isEmpty { try await stragglers.write(run) }
+    let segment = run.segment
+    let settlement = try await retry.persistent("Redis takes the counters") {
+      try await record.settle(
+        segment, run.tally, stragglers: run.written, owner: run.claim.owner,
+        now: options.deliver.wallClock())
+    }
+    guard case .recorded(let settled) = settlement else {
+      counters.add(.segmentsAlreadySettled)
+      return
+    }
+    run.findings.add(settled.findings)
+    counters.count(run.tally, run.findings)
+    if run.findings.withheld > 0 {
+      options.log.error(
+        "Apple calls tokens unusable and takes too few of the same app and environment: "
+          + "are both right? None was set aside",
+        ["event": .text(segment.event.id), "tokens": .integer(run.findings.withheld)])
+    }
+    if let figures = settled.fanOut {
+      options.log.fanOutEnded(segment.event, figures, isComplete: settled.isComplete)
+    }
+  }
+
+  /// What a failed run has written is nobody's to send.
+  func drop(_ run: SegmentRun) async {
+    do {
+      try await record.drop(run.written.map(\.id), of: run.segment.event)
+    } catch {
+      options.log.warning("stragglers not dropped", ["error": .text("\(error)")])
+    }
+  }
+}
