@@ -3,24 +3,30 @@ import Ingest
 import Kafka
 import Telemetry
 
-/// Writes records that no try will make better to the dead letters, whole, with their reason.
-/// Confined to the pump's loop.
+/// The one way to the dead letters: writes records that no try will make better, whole, with their
+/// reason. Confined to the pump's loop.
 final class DeadLetters {
   typealias Send = (DeadLetter) async throws(KafkaError) -> Void
 
   private let send: Send
   private let options: PipelineOptions
   private let loop: EventLoop
+  private let counters: WorkerCounters
   private let board = WaitBoard()
   /// Letters that are tried again and again, by the timers that end their waiting.
   private var waiting: [ObjectIdentifier: (partition: KafkaPartition, timers: CancellableTimers)] =
     [:]
   private var isStopped = false
+  /// Records that wait for the dead letters, of partitions that are ours or were.
+  private(set) var held = 0
 
-  init(options: PipelineOptions, loop: EventLoop, send: @escaping Send) {
+  init(
+    options: PipelineOptions, loop: EventLoop, counters: WorkerCounters, send: @escaping Send
+  ) {
     self.options = options
     self.send = send
     self.loop = loop
+    self.counters = counters
   }
 
   /// Dependencies that are waited for, in words.
@@ -39,13 +45,45 @@ final class DeadLetters {
     }
   }
 
-  func letter(of message: KafkaMessage, _ error: IngestError) -> DeadLetter {
+  /// Whether the record is in the dead letters; false when it is left to another worker.
+  ///
+  /// - Parameter whenRefused: called when they do not take it at first.
+  func bury(
+    _ message: KafkaMessage, _ error: IngestError, whenRefused: () -> Void
+  ) async -> Bool {
+    let letter = letter(of: message, error)
+    guard await isWritten(letter, of: message, whenRefused) else { return false }
+    counters.add(.eventsMalformed)
+    options.log.warning(
+      "record sent to the dead letters",
+      ["record": .text(message.place), "error": .text("\(error)")])
+    return true
+  }
+
+  private func isWritten(
+    _ letter: DeadLetter, of message: KafkaMessage, _ whenRefused: () -> Void
+  ) async -> Bool {
+    do {
+      try await write(letter)
+      return true
+    } catch {
+      options.log.error(
+        "the dead letters take nothing; the record's partition waits",
+        ["record": .text(message.place), "error": .text("\(error)")])
+      held += 1
+      defer { held -= 1 }
+      whenRefused()
+      return await persist(letter, from: message.source)
+    }
+  }
+
+  private func letter(of message: KafkaMessage, _ error: IngestError) -> DeadLetter {
     let time = WallClock.rfc3339(options.deliver.wallClock())
     return DeadLetter(message, error: error, worker: options.workerID, time: time)
   }
 
   /// One try.
-  func write(_ letter: DeadLetter) async throws(KafkaError) {
+  private func write(_ letter: DeadLetter) async throws(KafkaError) {
     do {
       try await send(letter)
     } catch {
@@ -57,7 +95,7 @@ final class DeadLetters {
 
   /// Tries until the dead letters take what they would not take at first, the worker stops, or the
   /// record's partition is another's; whether they took it.
-  func persist(_ letter: DeadLetter, from partition: KafkaPartition) async -> Bool {
+  private func persist(_ letter: DeadLetter, from partition: KafkaPartition) async -> Bool {
     let timers = CancellableTimers(loop: loop)
     if isStopped { timers.stop() }
     waiting[ObjectIdentifier(timers)] = (partition, timers)

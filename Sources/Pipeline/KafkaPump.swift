@@ -5,48 +5,32 @@ import Telemetry
 
 /// The one thread that polls Kafka: hands records to lanes as they have room, commits what is done,
 /// pauses what nobody has room for. Polling never stops, so that the group keeps its member however
-/// long a fan-out takes.
+/// long a fan-out takes. Owns the loop and joins what works on it.
 package actor KafkaPump {
-  let options: PipelineOptions
-  let loop: EventLoop
-  let lanes: [any RecordRunner]
-  let consumer: KafkaConsumer
-  let producer: KafkaProducer
-  let counters: WorkerCounters
-  var loads: LaneLoads
-  var offsets = OffsetLedger()
-  /// By `WorkKind.rawValue`.
-  var intakes: [Intake]
-  var running = RunningRecords()
-  /// Partitions that the group wants back and that we keep until their runs are done.
-  var revoking: Set<KafkaPartition> = []
-  var revokeDeadline: LoopTimer?
-  var isDraining = false
-  var isClosed = false
-  var isReady = false
-  var hasNews = false
-  var hasFailed = false
-  /// No broker can be reached.
-  var isKafkaAway = false
-  var waker: LoopWaker?
-  var drained: [CheckedContinuation<Void, Never>] = []
-  let deadLetters: DeadLetters
-  /// Records that wait for the dead letters, of partitions that are ours or were.
-  var held = 0
-  var nextWaitingLine: UInt64 = 0
-  var recentEvents = RecentEvents()
-
   /// Offsets are committed this often when there is something to commit: what a crash repeats
   /// besides what was in flight.
-  static let commitInterval: Duration = .milliseconds(200)
+  private static let commitInterval: Duration = .milliseconds(200)
   /// A poll at least this often, whatever the wake-ups say: it is what keeps us in the group.
-  static let pollInterval: Duration = .milliseconds(100)
-
-  /// A group takes its time to form, or has no partition left for us: an operator is told.
-  static let waitingLineInterval: Duration = .seconds(5)
-
+  private static let pollInterval: Duration = .milliseconds(100)
   /// Of the time to close, what the last commit may take: the rest is for leaving the group.
-  static let commitShare = 0.75
+  private static let commitShare = 0.75
+
+  private let options: PipelineOptions
+  private let loop: EventLoop
+  private let lanes: [any RecordRunner]
+  private let producer: KafkaProducer
+  let consumer: KafkaConsumer
+  private(set) var dispatch: RecordDispatch
+  private let commits: OffsetCommits
+  let revocation: Revocation
+  let deadLetters: DeadLetters
+  let waiters: DrainWaiters
+  private let health: KafkaHealth
+  private let readiness: GroupReadiness
+  private let takenUp: TakenUpFanOuts
+  private let times: StragglerTimes
+  private var waker: LoopWaker?
+  private var isClosed = false
 
   package nonisolated var unownedExecutor: UnownedSerialExecutor {
     loop.asUnownedSerialExecutor()
@@ -60,30 +44,26 @@ package actor KafkaPump {
     self.options = options
     self.lanes = lanes
     self.producer = producer
-    self.counters = counters
     let loop = EventLoop(name: "kafka")
     self.loop = loop
-    deadLetters = DeadLetters(options: options, loop: loop, send: sendLetter)
+    deadLetters = DeadLetters(options: options, loop: loop, counters: counters, send: sendLetter)
+    dispatch = RecordDispatch(options.ingest, lanes: lanes.count, limits: options.limits)
     let log = options.log
-    let ingest = options.ingest
-    intakes = [
-      Intake(kind: .event, topic: ingest.eventsTopic),
-      Intake(kind: .segment, topic: ingest.segmentsTopic),
-      Intake(kind: .straggler, topic: ingest.stragglersTopic),
-    ]
-    consumer = try KafkaConsumer(options.kafka, topics: intakes.map(\.topic)) { line in
+    consumer = try KafkaConsumer(options.kafka, topics: dispatch.topics) { line in
       log.kafka(line)
     }
     consumer.asksBeforeRevoke = true
-    loads = LaneLoads(
-      lanes: lanes.count, eventPlaces: options.limits.events,
-      segmentPlaces: options.limits.segments, stragglerPlaces: options.limits.stragglers)
+    commits = OffsetCommits(consumer: consumer, counters: counters, log: log)
+    revocation = Revocation(loop: loop, timeout: options.revokeTimeout)
+    waiters = DrainWaiters(loop: loop)
+    health = KafkaHealth(options: options)
+    readiness = GroupReadiness(options: options)
+    takenUp = TakenUpFanOuts(log: log)
+    times = StragglerTimes(delay: options.straggleDelay, wallClock: options.deliver.wallClock)
   }
 
   package func start() throws {
-    consumer.offsetsToCommitOnRevoke = { [weak self] _ in
-      self?.assumeIsolated { $0.offsets.takeCommittable(all: true) } ?? [:]
-    }
+    commits.start()
     let waker = try LoopWaker(loop: loop) { [weak self] in
       self?.assumeIsolated { $0.poll() }
     }
@@ -94,25 +74,37 @@ package actor KafkaPump {
     everyCommitInterval()
   }
 
-  package var inFlight: Int { running.count }
-  package var partitions: Int { intakes.reduce(0) { $0 + $1.partitions.count } }
+  package var inFlight: Int { dispatch.running.count }
+  package var partitions: Int { dispatch.partitions }
   /// Records whose segments other workers have claimed.
-  package var aside: Int { intakes.reduce(0) { $0 + $1.asideCount } }
+  package var aside: Int { dispatch.aside }
+  /// Dependencies that are waited for, in words.
+  package var waitsFor: [String] {
+    (health.obstacle.map { [$0] } ?? []) + deadLetters.waitsFor
+  }
 
   // MARK: polling
 
-  func everyPollInterval() {
+  private func everyPollInterval() {
     guard !isClosed else { return }
     poll()
-    wakeRested()
-    sayThatWeWait()
-    if let error = producer.fatalError { fail(error) }
+    perform(dispatch.wake(now: loop.now))
+    if partitions == 0, !dispatch.isDraining { readiness.sayThatWeWait(now: loop.now) }
+    if let error = producer.fatalError { health.check(error) }
     loop.schedule(after: Self.pollInterval) { [weak self] in
       self?.assumeIsolated { $0.everyPollInterval() }
     }
   }
 
-  func poll() {
+  private func everyCommitInterval() {
+    guard !isClosed else { return }
+    commits.commit()
+    loop.schedule(after: Self.commitInterval) { [weak self] in
+      self?.assumeIsolated { $0.everyCommitInterval() }
+    }
+  }
+
+  private func poll() {
     guard !isClosed else { return }
     // Bounded per turn; the wake-up is asked for again when there was more.
     for _ in 0..<64 {
@@ -128,89 +120,180 @@ package actor KafkaPump {
     case .assigned(let partitions): assigned(partitions)
     case .revoking(let partitions): finishBeforeRevoke(partitions)
     case .revoked(let partitions), .lost(let partitions): revoked(partitions)
-    case .committed: counters.add(.kafkaCommits)
+    case .committed: commits.succeeded()
     case .commitFailed(let failed, let error):
-      // The next commit covers it again; should none come, the settled marks know what was done.
-      counters.add(.kafkaCommitFailures)
-      offsets.commitFailed(Array(failed.keys))
-      hasNews = true
-      options.log.warning("offsets not committed", ["error": .text("\(error)")])
-      if error.isFatal { fail(error) }
+      commits.failed(Array(failed.keys), error)
+      health.check(error)
     case .error(let error):
       options.log.warning("Kafka", ["error": .text("\(error)")])
-      if error.isFatal { fail(error) }
-    case .reachable(let isReachable): reaches(isReachable)
+      health.check(error)
+    case .reachable(let isReachable): health.reaches(isReachable)
     }
   }
 
-  /// Nothing comes in and nothing is committed meanwhile; whoever sends waits for himself.
-  func reaches(_ isReachable: Bool) {
-    let waited = isKafkaAway
-    isKafkaAway = !isReachable
-    if isKafkaAway {
-      options.log.warning(
-        "waiting for Kafka: no broker can be reached",
-        ["servers": .text(options.kafka.bootstrapServers)])
-    } else if waited {
-      options.log.notice("Kafka can be reached again")
-    }
-  }
-
-  /// Dependencies that are waited for, in words.
-  package var waitsFor: [String] {
-    let broker = "kafka: no broker of \(options.kafka.bootstrapServers) can be reached"
-    return (isKafkaAway ? [broker] : []) + deadLetters.waitsFor
-  }
-
-  /// A client that is beyond repair consumes nothing and says nothing more: the process ends, and
-  /// whoever runs it starts another.
-  func fail(_ error: KafkaError) {
-    guard !hasFailed else { return }
-    hasFailed = true
-    options.log.error("the Kafka client cannot go on", ["error": .text("\(error)")])
-    options.whenFailed("\(error)")
-  }
-
-  func received(_ message: KafkaMessage) {
-    guard !isDraining, let intake = intakes.firstIndex(where: { $0.topic == message.topic }),
-      let number = offsets.began(message.source, message.offset)
+  private func received(_ message: KafkaMessage) {
+    guard !dispatch.isDraining, let kind = dispatch.kind(ofTopic: message.topic),
+      let number = commits.began(message)
     else { return }
-    guard !running.join(message, number: number) else { return }
+    guard !dispatch.join(message, number: number) else { return }
     let record = Intake.Record(
-      message: message, number: number, notBefore: notBefore(message, intakes[intake].kind))
-    consumer.pause(intakes[intake].append(record, now: loop.now))
+      message: message, number: number, notBefore: notBefore(message, kind))
+    perform(dispatch.received(record, kind, now: loop.now))
+  }
+
+  private func notBefore(_ message: KafkaMessage, _ kind: WorkKind) -> UInt64 {
+    guard kind == .straggler, let due = StragglerLabel(message).notBefore else { return 0 }
+    return loop.now &+ times.rest(notBefore: due).nanoseconds
+  }
+
+  // MARK: partitions
+
+  private func assigned(_ partitions: [KafkaPartition]) {
+    commits.assigned(partitions)
+    perform(dispatch.assigned(partitions))
+    options.log.info("partitions assigned", ["count": .integer(self.partitions)])
+    if !dispatch.isDraining, self.partitions > 0 { readiness.begin() }
+  }
+
+  /// Takes nothing more of these and gives them back when what was begun is done: the next owner
+  /// then begins where we ended.
+  private func finishBeforeRevoke(_ partitions: [KafkaPartition]) {
+    let revoking = Set(partitions)
+    consumer.pause(partitions)
+    dispatch.revoked(revoking)
+    deadLetters.forget(revoking)
+    revocation.begin(revoking) { [weak self] in self?.assumeIsolated { $0.giveUpRevoked() } }
+    giveUpRevokedWhenDone()
+  }
+
+  private func giveUpRevokedWhenDone() {
+    if revocation.isDone(dispatch.running) { giveUpRevoked() }
+  }
+
+  private func giveUpRevoked() {
+    guard revocation.end() else { return }
+    consumer.giveUpRevoked()
+    poll()
+  }
+
+  /// What is in flight goes on under its claims; its offsets are another member's now.
+  private func revoked(_ partitions: [KafkaPartition]) {
+    commits.revoked(partitions)
+    let gone = Set(partitions)
+    revocation.revoked(gone)
+    dispatch.revoked(gone)
+    deadLetters.forget(gone)
+    if self.partitions == 0 { readiness.end() }
+    options.log.info("partitions revoked", ["count": .integer(partitions.count)])
+    // What was paused for their records' sake goes on.
     dispatchAll()
   }
 
-  /// Workers' clocks differ: a record rests no longer than the delay of its topic.
-  func notBefore(_ message: KafkaMessage, _ kind: WorkKind) -> UInt64 {
-    guard kind == .straggler, let due = StragglerLabel(message).notBefore else { return 0 }
-    let wait = Duration.milliseconds(max(due - options.deliver.wallClock(), 0))
-    return loop.now &+ min(wait, options.straggleDelay).nanoseconds
-  }
+  // MARK: records
 
-  func assigned(_ partitions: [KafkaPartition]) {
-    offsets.assigned(partitions)
-    for index in intakes.indices { consumer.pause(intakes[index].assigned(partitions)) }
-    options.log.info("partitions assigned", ["count": .integer(self.partitions)])
-    if isDraining { pauseAll() }
-    if !isReady, !isDraining, self.partitions > 0 {
-      isReady = true
-      options.whenReady()
+  func dispatchAll() { perform(dispatch.beginWaiting(now: loop.now)) }
+
+  private func perform(_ steps: [RecordDispatch.Step]) {
+    for step in steps {
+      switch step {
+      case .pause(let partitions): consumer.pause(partitions)
+      case .resume(let partitions): consumer.resume(partitions)
+      case .begin(let run): begin(run)
+      }
     }
   }
 
-  func noLongerReady() {
-    guard isReady else { return }
-    isReady = false
-    options.whenUnready()
+  private func begin(_ identifier: Int) {
+    guard let run = dispatch.running[identifier] else { return }
+    takenUp.begins(run)
+    Task {
+      let receipt = await lanes[run.lane].run(run.message, run.kind) {
+        Task { await self.vacated(identifier) }
+      }
+      finished(identifier, receipt)
+    }
   }
 
-  func sayThatWeWait() {
-    guard partitions == 0, !isDraining, loop.now >= nextWaitingLine else { return }
-    if nextWaitingLine > 0 {
-      options.log.info("waiting for partitions", ["group": .text(options.kafka.group)])
-    }
-    nextWaitingLine = loop.now &+ Self.waitingLineInterval.nanoseconds
+  private func vacated(_ identifier: Int) {
+    dispatch.vacate(identifier)
+    dispatchAll()
   }
+
+  private func finished(_ identifier: Int, _ receipt: Receipt) {
+    if case .hopeless(let error) = receipt { return bury(identifier, error) }
+    if let run = dispatch.end(identifier) { end(run, receipt) }
+    goOn()
+  }
+
+  private func end(_ run: RunningRecords.Run, _ receipt: Receipt) {
+    switch receipt {
+    case .done: commits.finished(run)
+    case .again(let delay): dispatch.putAside(run, until: loop.now &+ delay.nanoseconds)
+    case .notDone, .hopeless: return
+    }
+  }
+
+  /// Something has ended, or leaves its place.
+  private func goOn() {
+    dispatchAll()
+    giveUpRevokedWhenDone()
+    if isDrained { waiters.resume() }
+  }
+
+  /// The record keeps its place while it is written, so that no more of them are on their way than
+  /// lanes have places. Its offset waits for the letter and for the event's note of it, so that
+  /// none is lost. Whoever reads the record again, after a crash or because its partition changed
+  /// hands before an earlier record was done, writes the letter again.
+  private func bury(_ identifier: Int, _ error: IngestError) {
+    guard let run = dispatch.running[identifier] else { return }
+    Task {
+      let isBuried = await deadLetters.bury(run.message, error) { hold(identifier) }
+      let isNoted =
+        isBuried ? await lanes[run.lane].noteDeadLetter(run.message, error) : false
+      // A partition that was held goes on now, not before the note: without a place, each of its
+      // records might come to wait for one.
+      perform(dispatch.release(run))
+      finished(identifier, isNoted ? .done : .notDone)
+    }
+  }
+
+  private func hold(_ identifier: Int) {
+    perform(dispatch.hold(identifier))
+    goOn()
+  }
+
+  // MARK: the end
+
+  /// Nothing is in flight but what waits for the dead letters.
+  private var isDrained: Bool { dispatch.running.count <= deadLetters.held }
+
+  /// Takes nothing new and waits for what is in flight as long as `timeout`. Returns whether all
+  /// that was begun is done. May be called again: after the lanes have stopped nothing stays in
+  /// flight. Records that wait for the dead letters are not waited for.
+  package func drain(timeout: Duration) async -> Bool {
+    let steps = dispatch.drain()
+    readiness.end()
+    perform(steps)
+    if !isDrained { await waiters.wait(atMost: timeout) }
+    return dispatch.running.isEmpty
+  }
+
+  /// Records that the dead letters do not take stay for another worker: a lane that has stopped
+  /// could not note them.
+  package func giveUpDeadLetters() { deadLetters.stop() }
+
+  /// Commits what is done and leaves the group, so that others take over at once. Waits for Kafka
+  /// for at most `timeout`: what was not committed is read again and found done.
+  package func close(timeout: Duration) {
+    guard !isClosed else { return }
+    isClosed = true
+    giveUpDeadLetters()
+    let deadline = ContinuousClock.now + timeout
+    commits.commitLast(timeout: timeout * Self.commitShare)
+    consumer.close(timeout: deadline - .now)
+    waker?.close()
+  }
+
+  /// Lets the thread end. Nothing runs on the pump afterwards.
+  package nonisolated func end() { loop.stop() }
 }

@@ -1,6 +1,6 @@
 import Text
 
-/// When stragglers are tried again, as the expiry of their event has it: pure.
+/// When stragglers are tried again: pure.
 struct StragglerTimes: Sendable {
   /// The last try is so long before the expiry.
   static let lastTryBeforeExpiry: Duration = .seconds(1)
@@ -19,5 +19,10 @@ struct StragglerTimes: Sendable {
 
   func left(until expiresAt: Int64) -> Duration {
     .milliseconds(expiresAt - wallClock())
+  }
+
+  /// Workers' clocks differ: a record rests no longer than the delay of its topic.
+  func rest(notBefore due: Int64) -> Duration {
+    min(.milliseconds(max(due - wallClock(), 0)), delay)
   }
 }

@@ -65,7 +65,7 @@ import Testing
         // Once; and again should the group have changed before its offset was committed.
         bed.lane.end(own)
         // Kafka has the offset: a commit on its way when the group changes would be refused.
-        let commits = await bed.pump.counters.snapshot()[.kafkaCommits]
+        let commits = bed.counters.snapshot()[.kafkaCommits]
         let isIdle = await bed.pump.running.isEmpty
         return isIdle && commits > 0
       }
@@ -91,9 +91,9 @@ import Testing
       }
       // While the pump runs: what it commits as it stops would not help one that dies.
       try await bed.until("it is repeated") {
-        await bed.pump.counters.snapshot()[.kafkaCommits] == 1
+        bed.counters.snapshot()[.kafkaCommits] == 1
       }
-      #expect(await bed.pump.counters.snapshot()[.kafkaCommitFailures] == 1)
+      #expect(bed.counters.snapshot()[.kafkaCommitFailures] == 1)
       #expect(bed.failures == [])
       #expect(try await bed.successor(of: 0) == 1)
     }
@@ -223,7 +223,7 @@ import Testing
       try await bed.until("it runs") { bed.lane.begun.count == 1 }
       #expect(await !bed.pump.drain(timeout: .milliseconds(20)))
       async let isDone = bed.pump.drain(timeout: .seconds(60))
-      try await bed.until("it drains") { await !bed.pump.drained.isEmpty }
+      try await bed.until("it drains") { await bed.pump.isWaitedFor }
       try await bed.send(0)
       bed.lane.end(Self.place(0, 0))
       #expect(await isDone)
@@ -240,7 +240,7 @@ import Testing
       try await bed.until("it runs") { bed.lane.begun.count == 1 }
       bed.lane.end(Self.place(0, 0))
       try await bed.until("it is committed") {
-        await bed.pump.counters.snapshot()[.kafkaCommits] == 1
+        bed.counters.snapshot()[.kafkaCommits] == 1
       }
       await bed.stop()
       let polled = await bed.pump.polledAfterClosing()
@@ -271,6 +271,11 @@ import Testing
 }
 
 extension KafkaPump {
+  fileprivate var running: RunningRecords { dispatch.running }
+  fileprivate var revoking: Set<KafkaPartition> { revocation.partitions }
+  fileprivate var held: Int { deadLetters.held }
+  fileprivate var isWaitedFor: Bool { !waiters.isEmpty }
+
   fileprivate func polledAfterClosing() -> [KafkaPoll] {
     var polled: [KafkaPoll] = []
     while let next = consumer.poll() { polled.append(next) }

@@ -22,4 +22,10 @@ import Testing
     #expect(times.left(until: 12_500) == .milliseconds(2_500))
     #expect(times.left(until: 9_000) == .seconds(-1))
   }
+
+  /// A worker whose clock is behind does not wait longer than the topic's delay.
+  @Test(arguments: [(9_000, 0), (10_000, 0), (12_000, 2_000), (15_000, 5_000), (90_000, 5_000)])
+  func noRecordRestsLongerThanItsTopic(notBefore: Int64, milliseconds: Int64) {
+    #expect(times.rest(notBefore: notBefore) == .milliseconds(milliseconds))
+  }
 }

@@ -1,0 +1,66 @@
+import Kafka
+import Ingest
+import Telemetry
+
+/// Commits the offsets of what is done, now and then and when partitions go. Confined to the pump's
+/// loop.
+final class OffsetCommits {
+  private let consumer: KafkaConsumer
+  private let counters: WorkerCounters
+  private let log: Log
+  private var offsets = OffsetLedger()
+  private var hasNews = false
+
+  init(consumer: KafkaConsumer, counters: WorkerCounters, log: Log) {
+    self.consumer = consumer
+    self.counters = counters
+    self.log = log
+  }
+
+  func start() {
+    consumer.offsetsToCommitOnRevoke = { [weak self] _ in
+      self?.offsets.takeCommittable(all: true) ?? [:]
+    }
+  }
+
+  func assigned(_ partitions: [KafkaPartition]) { offsets.assigned(partitions) }
+
+  func revoked(_ partitions: [KafkaPartition]) { offsets.revoked(partitions) }
+
+  /// Returns what the record is known by; nil when its partition is not ours.
+  func began(_ message: KafkaMessage) -> Int? { offsets.began(message.source, message.offset) }
+
+  func finished(_ run: RunningRecords.Run) {
+    offsets.finished(run.message.source, run.message.offset, run.number)
+    hasNews = true
+  }
+
+  func commit() {
+    guard hasNews else { return }
+    hasNews = false
+    let committable = offsets.takeCommittable()
+    if !committable.isEmpty { consumer.commit(committable) }
+  }
+
+  func succeeded() { counters.add(.kafkaCommits) }
+
+  /// The next commit covers it again; should none come, the settled marks know what was done.
+  func failed(_ partitions: [KafkaPartition], _ error: KafkaError) {
+    counters.add(.kafkaCommitFailures)
+    offsets.commitFailed(partitions)
+    hasNews = true
+    log.warning("offsets not committed", ["error": .text("\(error)")])
+  }
+
+  /// Commits all that is done, and waits for it.
+  func commitLast(timeout: Duration) {
+    do {
+      try consumer.commitNow(offsets.takeCommittable(all: true), timeout: timeout)
+    } catch {
+      log.warning("last commit failed", ["error": .text("\(error)")])
+    }
+    // Nothing is done since: another commit while the group is left would only cost time, and one
+    // that failed would fail again.
+    consumer.offsetsToCommitOnRevoke = nil
+  }
+}
