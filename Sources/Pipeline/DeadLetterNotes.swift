@@ -38,6 +38,7 @@ final class DeadLetterNotes {
 
   private func beginToCount(_ lane: isolated any Actor) {
     Task {
+      // Keeps the task on the lane.
       _ = lane
       await count()
     }

@@ -36,6 +36,7 @@ final class RecordWriter {
     _ topic: String, _ key: [UInt8], _ value: [UInt8], _ lane: isolated any Actor
   ) -> Task<Void, any Error> {
     Task {
+      // Keeps the task on the lane.
       _ = lane
       try await publish(topic, key, value, [])
     }

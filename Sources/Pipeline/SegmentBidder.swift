@@ -40,6 +40,7 @@ final class SegmentBidder {
     _ followers: FollowerSource, _ lane: isolated any Actor
   ) -> Task<Void, Never> {
     Task {
+      // Keeps the task on the lane.
       _ = lane
       await followers.readAhead()
     }
