@@ -3,7 +3,8 @@
 package struct PushHistory: Sendable, Equatable, Hashable {
   /// Answers that asked for another try: 429, 5xx, a refused stream.
   package var tries: UInt16 = 0
-  /// Connections that were lost, and answers that never came, while the push was in flight.
+  /// Connections that were lost, and answers that never came, while the push was in flight. What
+  /// speaks against the push counts more.
   package var losses: UInt8 = 0
   /// Answers that refused our credentials.
   package var refusals: UInt8 = 0
@@ -39,8 +40,9 @@ package struct PushHistory: Sendable, Equatable, Hashable {
   package mutating func countRefusal() { if refusals < .max { refusals += 1 } }
 
   /// Whatever was sent and not answered may be on the device.
-  package mutating func countLoss() {
-    if losses < .max { losses += 1 }
+  /// - Parameter all: losses, this one among them.
+  package mutating func countLoss(all: Int) {
+    losses = UInt8(clamping: all)
     mayHaveArrived = true
   }
 }

@@ -31,11 +31,11 @@ import Testing
       await bed.until("all settled") { bed.settledBatches == 6 }
       #expect(tally.accepted == 2999)
       #expect(tally.rejections.map(\.reason) == [.unanswered])
-      #expect(bed.server.count(guilty) == SuspectQueue.maximumLosses)
+      #expect(bed.server.count(guilty) == LossRule.ofOnlyCause)
       let duplicates = bed.server.requests.count - 3000
-      #expect(duplicates <= 200 + 200 / SuspectQueue.groups + SuspectQueue.maximumLosses)
+      #expect(duplicates <= 200 + 200 / SuspectQueue.groups + LossRule.ofOnlyCause)
       // The two of ordinary traffic, one more after the loss, and helpers.
-      #expect(bed.server.connections.count <= 2 + 1 + Route.helpers + SuspectQueue.maximumLosses)
+      #expect(bed.server.connections.count <= 2 + 1 + Route.helpers + LossRule.ofOnlyCause)
       #expect(tally.unsent == 0)
     }
   }
@@ -45,7 +45,7 @@ import Testing
   @Test func manyGuiltyTokensCostTheOthersLittle() async throws {
     try await onLoop { _, loop in
       let bed = try DeliverBed(loop) {
-        $0.retry = RetryPolicy(initial: .milliseconds(200), maximum: .seconds(30))
+        $0.retry = RetryPolicy(initial: .milliseconds(50), maximum: .seconds(1))
       }
       defer { bed.stop() }
       let tokens = devices(6000)

@@ -38,6 +38,8 @@ final class APNsConnection {
   var tookNothing = false
   var hasWork = false
   let openedAt: UInt64
+  /// When the route's server had taken a push last as this was opened; 0: never.
+  let takenBefore: UInt64
   /// Pushes that were answered.
   private var answers = 0
   /// Named by the server's GOAWAY: it looks at the streams up to this one.
@@ -51,6 +53,7 @@ final class APNsConnection {
     self.loop = loop
     self.options = options
     openedAt = loop.now
+    takenBefore = route.lastAcceptedAt
     slots = StreamSlots(capacity: options.streamsPerConnection)
     blocks = try RequestBlocks(authority: route.target.endpoint.host)
     var sessionOptions = HTTP2ClientOptions()
@@ -217,6 +220,9 @@ final class APNsConnection {
 
   /// TCP and TLS were set up.
   var wasOpened: Bool { greetingAt > 0 }
+
+  /// Nothing was sent on it.
+  var isFresh: Bool { lastSentAt == 0 }
 
   /// When it opened, was sent on or answered last.
   var lastUsedAt: UInt64 { max(greetingAt, lastSentAt, lastAnswerAt) }

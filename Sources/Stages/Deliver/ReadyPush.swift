@@ -17,6 +17,8 @@ struct ReadyPush {
   /// Apple asked not to be asked before, in ms since 1970; 0: it did not say.
   var askAgainAt: Int64 = 0
 
+  var loss = LossTrace()
+
   /// How often it waited here for its next try.
   var backOffs = 0
 

@@ -7,6 +7,7 @@ extension Route {
   /// - Parameter answers: is noted when those that came with it are judged.
   func accepted(_ push: ReadyPush, sentAt: UInt64, _ answers: inout AcceptedAnswers) {
     answers.add(push, sentAt: sentAt)
+    if push.loss.isAlone { loneWasAnswered(push) }
     lastAcceptedAt = loop.now
     if isWatching { credentialsTaken(by: push) }
     push.batch.settle(push.index, .accepted)
@@ -21,27 +22,12 @@ extension Route {
   }
 
   /// Every push that comes back from a connection without having been accepted passes here.
-  private func back(_ push: ReadyPush) -> ReadyPush {
+  func back(_ push: ReadyPush) -> ReadyPush {
     guard push.isProbe else { return push }
     topic(named: push.topic).gate.probeReturned()
     var push = push
     push.isProbe = false
     return push
-  }
-
-  /// They were in flight when their connection was lost; or one was never answered.
-  func lost(_ pushes: [ReadyPush]) {
-    let lost = pushes.map { push in
-      var push = back(push)
-      push.history.countLoss()
-      return push
-    }
-    if let push = lost.first, lost.count == 1, !push.isAbandoned,
-      push.history.losses >= SuspectQueue.maximumLosses
-    {
-      return push.batch.settle(push.index, .rejected(.unanswered))
-    }
-    suspect(lost)
   }
 
   /// The server ended the stream without an answer.
@@ -84,6 +70,7 @@ extension Route {
     let push = back(push)
     lastMovedAt = loop.now
     if push.history.losses == 0 { window.answered() }
+    if push.loss.isAlone { loneWasAnswered(push) }
     let disposition = RejectionTable.disposition(status: status, reason: answer.reason)
     switch disposition {
     case .hold, .renewToken, .retryElsewhere: break
@@ -183,7 +170,7 @@ extension Route {
     waitOut(push, tries: max(push.backOffs, tries), atLeast: after)
   }
 
-  private func waitOut(
+  func waitOut(
     _ push: ReadyPush, tries: Int, notBefore: UInt64 = 0, atLeast: Duration? = nil
   ) {
     let remaining = push.batch.headers.expiresAt - options.wallClock()

@@ -39,11 +39,27 @@ extension Route {
       guard let connection = places[place].connection, connection.inFlight == 0,
         connection.isProven(at: round.now), connection.hasWindow()
       else { continue }
+      if let push = suspects.nextLikely, !isFit(connection, for: push) {
+        connection.retire("a push that was lost alone goes on a new connection")
+        continue
+      }
       connection.carriesSuspects = true
-      for push in suspects.nextGroup(atMost: connection.capacity) {
+      let isFresh = connection.isFresh
+      let group = suspects.nextGroup(atMost: connection.capacity)
+      for var push in group {
+        push.loss.sent(
+          isAlone: group.count == 1, isFresh: isFresh, takenBefore: connection.takenBefore)
         send(push, on: connection, round)
       }
     }
+  }
+
+  /// Whether it shows something if a push is lost on it that was lost alone before: a connection
+  /// that has carried others may be about to be closed, and one that is older than the last good
+  /// news may be of a time when the server was out of order.
+  private func isFit(_ connection: APNsConnection, for push: ReadyPush) -> Bool {
+    guard connection.isFresh else { return false }
+    return connection.takenBefore > push.loss.lastAt || lastAcceptedAt <= push.loss.lastAt
   }
 
   private func send(_ push: ReadyPush, on connection: APNsConnection, _ round: Round) {

@@ -29,7 +29,13 @@ extension Route {
     let wanted = lost.filter { !$0.isAbandoned }
     let room = max(0, options.waitingPushes - waitingCount)
     for push in wanted.dropFirst(room) { postpone(push) }
-    suspects.append(Array(wanted.prefix(room)))
+    let now = loop.now
+    suspects.append(
+      wanted.prefix(room).map { push in
+        var push = push
+        push.loss.came(at: now)
+        return push
+      })
     schedulePump()
   }
 

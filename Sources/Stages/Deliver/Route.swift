@@ -43,6 +43,7 @@ final class Route {
   var overload = Overload()
   var refusalShare = RefusalShare()
   var losses = LossCount()
+  var lossLog = LossLog()
 
   /// Behind the ordinary ones those of the helpers.
   var places: [ConnectionPlace]

@@ -8,9 +8,6 @@ struct SuspectQueue {
   /// How many groups those lost together make. With more, fewer are sent again for nothing, and all
   /// take longer: of 235 (Apple's window) 15 go together, and of these each alone.
   static let groups = 16
-  /// Lost in ordinary traffic, among suspects and alone, or alone twice: it has had its chances.
-  static let maximumLosses = 3
-
   private struct Lineup {
     var pushes: [ReadyPush]
     /// Size of a group.
@@ -38,6 +35,9 @@ struct SuspectQueue {
   var groupCount: Int {
     lineups.reduce(likely.count) { $0 + ($1.pushes.count + $1.together - 1) / $1.together }
   }
+
+  /// The next, if it was lost alone before.
+  var nextLikely: ReadyPush? { lineups.isEmpty ? likely.first : nil }
 
   /// The next that go together; empty when none wait.
   mutating func nextGroup(atMost limit: Int) -> [ReadyPush] {

@@ -1,0 +1,46 @@
+import EventLoop
+import Model
+
+/// What follows when a connection is lost with pushes in flight. The rule is `LossRule`'s.
+extension Route {
+  /// They were in flight when their connection was lost; or one was never answered.
+  func lost(_ pushes: [ReadyPush]) {
+    guard !pushes.isEmpty else { return }
+    lossLog.add(at: loop.now)
+    var divided: [ReadyPush] = []
+    for push in pushes.map(back) where !push.isAbandoned {
+      let (counted, verdict) = judge(push)
+      switch verdict {
+      case .divide: divided.append(counted)
+      case .wait(let tries): waitOut(counted, tries: tries, atLeast: .zero)
+      case .reject: counted.batch.settle(counted.index, .rejected(.unanswered))
+      }
+    }
+    suspect(divided)
+  }
+
+  private func judge(_ push: ReadyPush) -> (ReadyPush, LossRule.Verdict) {
+    var push = push
+    var loss = LossRule.Loss()
+    loss.isAlone = push.loss.isAlone
+    loss.wereOthersTaken = lastAcceptedAt > push.loss.lastAt
+    if isFirstAlone(push), loss.wereOthersTaken { lossLog.lone(isLost: true) }
+    loss.isProof = push.loss.isProof && !lossLog.isCommon
+    loss.isLikely = push.loss.isLikely
+    push.loss.lost(at: loop.now, speaksAgainst: loss.isProof)
+    loss.isOnlyCause = lossLog.isOnlyCause(push.loss, at: loop.now)
+    let (losses, verdict) = LossRule.judge(loss, losses: Int(push.history.losses))
+    push.history.countLoss(all: losses)
+    return (push, verdict)
+  }
+
+  func loneWasAnswered(_ push: ReadyPush) {
+    if isFirstAlone(push) { lossLog.lone(isLost: false) }
+  }
+
+  /// Lost in ordinary traffic and among suspects at most. One that is lost over and over is one
+  /// voice among others.
+  private func isFirstAlone(_ push: ReadyPush) -> Bool {
+    push.loss.isAlone && push.history.losses <= 2
+  }
+}
