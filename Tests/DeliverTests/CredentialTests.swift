@@ -79,6 +79,35 @@ import Testing
     }
   }
 
+  /// Those that ask are not answered: others ask soon, and elsewhere.
+  @Test func whoAsksAndHasNoAnswerKeepsNobodyWaiting() async throws {
+    try await onLoop { _, loop in
+      let bed = try DeliverBed(loop) {
+        $0.credentialHold = .seconds(3600)
+        $0.requestTimeout = .seconds(3600)
+      }
+      defer { bed.stop() }
+      await bed.until("open") { bed.stage.openConnections == 2 }
+      var isRefusing = true
+      bed.server.decide = {
+        guard $0.connection < 2 else { return .answer(200) }
+        return isRefusing ? Self.invalid : .silence
+      }
+      let refused = SegmentTally()
+      await bed.stage.admit(bed.batch([(.production, "00bad0")], refused))
+      await bed.until("held") { bed.stage.obstacles.count == 1 }
+      isRefusing = false
+      let asked = bed.server.requests.count
+      let tally = SegmentTally()
+      await bed.stage.admit(bed.batch(devices(100), tally))
+      await bed.until("some ask") { bed.server.requests.count >= asked + 4 }
+      await bed.until("the others are accepted") { tally.accepted >= 96 }
+      #expect(bed.stage.obstacles == [] && bed.server.connections.count == 4)
+      // The four that asked first are still waited for, on the connections that they asked on.
+      #expect(tally.accepted == 96 && tally.unsent == 0 && bed.stage.inFlight == 4)
+    }
+  }
+
   @Test func theKeyOfOneEnvironmentStopsNoOther() async throws {
     try await onLoop { _, loop in
       let bed = try DeliverBed(loop, sandbox: .served) { $0.credentialHold = .seconds(3600) }

@@ -25,10 +25,9 @@ import Testing
         let isOnly = loss.isOnlyCause && loss.wereOthersTaken && losses >= 2
         #expect((verdict == .reject) == (isEnough || isOnly), "\(losses) \(loss)")
         #expect(counted == min(losses + (loss.isProof ? 3 : 1), 8))
-        if case .wait(let tries) = verdict {
-          let isInOrder = loss.wereOthersTaken || loss.isLikely
-          #expect(tries == (isInOrder ? counted - 1 : counted + 2))
-        }
+        guard verdict != .reject else { continue }
+        let tries = loss.isLikely ? counted - 1 : counted + 2
+        #expect(verdict == (loss.wereOthersTaken ? .soon : .wait(tries: tries)))
       }
     }
   }

@@ -78,6 +78,20 @@ extension APNsConnection {
     flush()
   }
 
+  /// Pushes of a topic that asked here whether credentials are taken, and have had no answer for
+  /// `patience` nanoseconds, ask no more: others do. Where nothing at all is answered they do so on
+  /// another connection.
+  /// - Returns: how many.
+  func forgetProbes(of topic: String, patience: UInt64, at now: UInt64) -> Int {
+    let sent = slots.forgetProbes {
+      now &- $0.sentAt >= patience && $0.push.topic == topic
+    }
+    if let latest = sent.max(), lastAnswerAt < latest {
+      retire("no answer to pushes that ask whether credentials are taken")
+    }
+    return sent.count
+  }
+
   /// No streams, no window, or a socket that takes no bytes; and pushes wait for it. Long enough
   /// for a server that only needs to breathe: another connection may find one that takes them.
   private func takesNothing(_ now: UInt64) -> Bool {

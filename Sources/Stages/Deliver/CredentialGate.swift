@@ -48,6 +48,12 @@ struct CredentialGate: Equatable {
   /// Refused twice while others are taken: once may be Apple's servers learning a new key.
   private static let refusalsOfOnePush = 2
 
+  /// Nanoseconds in which one that asks should have its answer; then others ask elsewhere. Longer
+  /// each time: so many pushes are sent once more if the answers come all the same.
+  static let firstPatience: UInt64 = 2_000_000_000
+  private static let longestPatience: UInt64 = 32_000_000_000
+  private(set) var patience = Self.firstPatience
+
   /// While credentials are held, between two pushes that ask: a healthy event's first push must not
   /// wait out a hold for others' sake.
   static let askAgainAfter: UInt64 = 500_000_000
@@ -98,10 +104,18 @@ struct CredentialGate: Equatable {
   }
   mutating func probeReturned() { probes = max(0, probes - 1) }
 
+  /// These had no answer within `patience`.
+  mutating func probesForgotten(_ count: Int) {
+    guard count > 0 else { return }
+    probes = max(0, probes - count)
+    patience = min(2 * patience, Self.longestPatience)
+  }
+
   /// An answer that only good credentials get. Returns whether it ends a doubt.
   mutating func taken() -> Bool {
     isConfirmed = true
     isRefused = false
+    patience = Self.firstPatience
     refusalsInARow = 0
     pushesRefused = 0
     guard state != .open else { return false }
@@ -114,6 +128,7 @@ struct CredentialGate: Equatable {
   ///   - hold: nanoseconds.
   mutating func refused(refusals: Int, at now: UInt64, hold: UInt64) -> Verdict {
     lastRefusedAt = now
+    patience = Self.firstPatience
     if state == .open, isConfirmed, refusals >= Self.refusalsOfOnePush { return .reject }
     isConfirmed = false
     refusalsInARow += 1

@@ -32,6 +32,9 @@ enum LossRule {
   enum Verdict: Equatable {
     /// Goes again with fewer others, or alone.
     case divide
+    /// Goes again alone when some others have been taken, which is soon: while they are, it can be
+    /// told whether it is the push.
+    case soon
     /// Goes again alone, after a back-off: the first, the second... While nothing is taken, a
     /// server is not asked more often than one that cannot be reached.
     case wait(tries: Int)
@@ -45,7 +48,7 @@ enum LossRule {
     let counted = min(losses + (loss.isProof ? proof : 1), most)
     let isOnlyCause = loss.isOnlyCause && loss.wereOthersTaken && losses + 1 >= ofOnlyCause
     guard counted < most, !isOnlyCause else { return (counted, .reject) }
-    let isServerInOrder = loss.wereOthersTaken || loss.isLikely
-    return (counted, .wait(tries: isServerInOrder ? counted - 1 : counted + 2))
+    if loss.wereOthersTaken { return (counted, .soon) }
+    return (counted, .wait(tries: loss.isLikely ? counted - 1 : counted + 2))
   }
 }

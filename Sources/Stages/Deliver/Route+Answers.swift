@@ -171,7 +171,8 @@ extension Route {
   }
 
   func waitOut(
-    _ push: ReadyPush, tries: Int, notBefore: UInt64 = 0, atLeast: Duration? = nil
+    _ push: ReadyPush, tries: Int, notBefore: UInt64 = 0, atLeast: Duration? = nil,
+    atMost: Duration? = nil
   ) {
     let remaining = push.batch.headers.expiresAt - options.wallClock()
     let decision = options.retry.decide(
@@ -179,8 +180,9 @@ extension Route {
       chance: random.next())
     switch decision {
     case .expire: push.settleExpired()
-    case .retry(let delay):
+    case .retry(var delay):
       var push = push
+      if let atMost { delay = min(delay, atMost) }
       push.askAgainAt = atLeast == nil ? 0 : options.wallClock() + delay.wholeMilliseconds
       let due = max(loop.now &+ delay.nanoseconds, notBefore)
       // Not beyond its expiry, also while nothing is sent: it gets its outcome then.

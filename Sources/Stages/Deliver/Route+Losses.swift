@@ -3,6 +3,9 @@ import Model
 
 /// What follows when a connection is lost with pushes in flight. The rule is `LossRule`'s.
 extension Route {
+  /// For others to be taken and a connection to be made: some round trips.
+  private static let soon: Duration = .milliseconds(50)
+
   /// They were in flight when their connection was lost; or one was never answered.
   func lost(_ pushes: [ReadyPush]) {
     guard !pushes.isEmpty else { return }
@@ -12,6 +15,7 @@ extension Route {
       let (counted, verdict) = judge(push)
       switch verdict {
       case .divide: divided.append(counted)
+      case .soon: waitOut(counted, tries: 1, atMost: Self.soon)
       case .wait(let tries): waitOut(counted, tries: tries, atLeast: .zero)
       case .reject: counted.batch.settle(counted.index, .rejected(.unanswered))
       }

@@ -121,6 +121,19 @@ extension Route {
     updateOpenness()
   }
 
+  /// A server that is in doubt about us may also be one that does not answer everybody: a topic's
+  /// pushes do not wait for the time-out of a few.
+  func askElsewhere(at now: UInt64) {
+    for topic in topics where !topic.gate.isOpen {
+      let patience = min(topic.gate.patience, options.requestTimeout.nanoseconds)
+      let connections = places.compactMap(\.connection) + retiring
+      let forgotten = connections.reduce(0) {
+        $0 + $1.forgetProbes(of: topic.name, patience: patience, at: now)
+      }
+      topic.gate.probesForgotten(forgotten)
+    }
+  }
+
   private func words(for reason: RejectionReason) -> String {
     reason == .other ? "403 without a reason that Apple documents" : reason.name
   }

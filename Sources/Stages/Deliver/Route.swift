@@ -265,6 +265,7 @@ final class Route {
   func tick() {
     let now = loop.now
     for connection in places.compactMap(\.connection) + retiring { connection.tick(now: now) }
+    if isWatching { askElsewhere(at: now) }
     window.forget(at: now)
     overload.forget(at: now)
     reportLosses()
