@@ -102,6 +102,14 @@ package actor Lane {
     }
   }
 
+  /// The time to finish is nearly over: of segments whose followers are all read, what has no
+  /// outcome and is not in flight leaves as stragglers, so that they settle. One that does not is
+  /// sent again from its beginning by another worker.
+  package func leave() { runs.leave() }
+
+  /// What is in flight leaves too, a little later: a connection that is well has answered by then.
+  package func leaveInFlight() { stages.deliver.leaveInFlight() }
+
   /// Gives up on what is in flight: calls of `run` return `.notDone`. The claims are released, so
   /// that another worker need not wait for their end.
   package func stop() async {

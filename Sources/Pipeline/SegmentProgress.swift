@@ -69,6 +69,9 @@ final class SegmentProgress {
     resume()
   }
 
+  /// Whoever waits looks again what there is to do.
+  func wake() { resume() }
+
   private func isReached(_ goal: Goal) -> Bool {
     switch goal {
     case .roomOrStalled: hasRoom || tally.unsent == 0

@@ -11,6 +11,8 @@ final class SegmentRuns {
   private let loop: EventLoop
   private let memory: BatchMemory
   private(set) var isStopped = false
+  /// The lane stops soon.
+  private(set) var isLeaving = false
   private var runs: [ObjectIdentifier: SegmentRun] = [:]
 
   init(limits: LaneLimits, loop: EventLoop) {
@@ -35,6 +37,12 @@ final class SegmentRuns {
   func end(_ run: SegmentRun) { runs[ObjectIdentifier(run)] = nil }
 
   func contains(_ run: SegmentRun) -> Bool { runs[ObjectIdentifier(run)] === run }
+
+  /// The lane stops soon: whoever waits for a segment looks again what there is to do.
+  func leave() {
+    isLeaving = true
+    for run in runs.values { run.progress.wake() }
+  }
 
   /// The lane stops: whoever waits for a segment goes on, and `check` throws.
   func stop() {

@@ -14,6 +14,8 @@ package final class Worker: Sendable {
   /// For the last commit, for leaving the group and for what the producer still has, together: a
   /// stopping worker waits no longer for Kafka.
   private static let closeTimeout: Duration = .seconds(3)
+  /// For stragglers to be written and segments to be settled.
+  private static let leavingTimeout: Duration = .seconds(2)
   private let stopping = ThreadLock<Task<Bool, Never>?>(nil)
 
   /// Makes all the parts; nothing connects yet but librdkafka's own threads.
@@ -69,9 +71,21 @@ package final class Worker: Sendable {
     return await task.value
   }
 
+  /// Waits for what is in flight. The end of that time is for leaving in good order: what a few
+  /// silent streams keep from settling would be sent again as a whole.
+  private func drain() async -> Bool {
+    let leaving = min(options.drainTimeout / 2, Self.leavingTimeout)
+    if await pump.drain(timeout: options.drainTimeout - leaving) { return true }
+    guard leaving > .zero else { return false }
+    for lane in lanes { await lane.leave() }
+    if await pump.drain(timeout: leaving / 2) { return true }
+    for lane in lanes { await lane.leaveInFlight() }
+    return await pump.drain(timeout: leaving / 2)
+  }
+
   private func stopOnce() async -> Bool {
     options.log.notice("stopping: taking no new work")
-    let isDone = await pump.drain(timeout: options.drainTimeout)
+    let isDone = await drain()
     await pump.giveUpDeadLetters()
     for lane in lanes { await lane.stop() }
     let deadline = ContinuousClock.now + Self.closeTimeout

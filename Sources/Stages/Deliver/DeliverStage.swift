@@ -78,6 +78,15 @@ package final class DeliverStage {
     for route in routes.values { route.postponeWaiting(of: tally) }
   }
 
+  /// The worker stops soon, and a segment that is not settled by then is sent again from its
+  /// beginning: all of it that is not in flight leaves.
+  package func postponeAll(of tally: SegmentTally) {
+    for route in routes.values { route.postponeAll(of: tally) }
+  }
+
+  /// What has no answer yet leaves too, and may have arrived.
+  package func leaveInFlight() { for route in routes.values { route.leaveInFlight() } }
+
   /// Whether a segment waits for nothing but a route that is closed: that may take long.
   package func waitsForClosedRoute(_ tally: SegmentTally) -> Bool {
     routes.values.contains { $0.parks(tally) } && !routes.values.contains { $0.retries(tally) }

@@ -9,6 +9,10 @@ extension Route {
   /// They were in flight when their connection was lost; or one was never answered.
   func lost(_ pushes: [ReadyPush]) {
     guard !pushes.isEmpty else { return }
+    guard !isLeaving else {
+      for push in pushes.map(back) where !push.isAbandoned { leave(push) }
+      return
+    }
     lossLog.add(at: loop.now)
     var divided: [ReadyPush] = []
     for push in pushes.map(back) where !push.isAbandoned {
@@ -21,6 +25,13 @@ extension Route {
       }
     }
     suspect(divided)
+  }
+
+  /// We gave it up, which speaks against nothing; and it may have arrived.
+  private func leave(_ push: ReadyPush) {
+    var push = push
+    push.history.mayHaveArrived = true
+    postpone(push)
   }
 
   private func judge(_ push: ReadyPush) -> (ReadyPush, LossRule.Verdict) {

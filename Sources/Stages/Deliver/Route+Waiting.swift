@@ -52,6 +52,20 @@ extension Route {
     for push in waiting { postpone(push) }
   }
 
+  /// Takes out every push of a segment that is not in flight, as stragglers.
+  func postponeAll(of tally: SegmentTally) {
+    for push in takeAll(of: tally) { postpone(push) }
+    whenReadyMayHaveShrunk()
+  }
+
+  /// What is in flight leaves as stragglers: its connections are closed.
+  func leaveInFlight() {
+    isLeaving = true
+    for connection in places.compactMap(\.connection) + retiring where connection.inFlight > 0 {
+      connection.close(.silent, "no answer, and the worker stops")
+    }
+  }
+
   /// Whether pushes of a segment are parked here until the route is open again.
   func parks(_ tally: SegmentTally) -> Bool {
     !isOpen && topics.contains { $0.queue.contains(tally) }
@@ -62,13 +76,18 @@ extension Route {
 
   /// Takes out every push of a segment, without a word.
   func abandon(_ tally: SegmentTally) {
-    _ = retries.take(of: tally)
-    _ = suspects.take(of: tally)
+    _ = takeAll(of: tally)
+    whenReadyMayHaveShrunk()
+  }
+
+  private func takeAll(of tally: SegmentTally) -> [ReadyPush] {
+    var all = retries.take(of: tally) + suspects.take(of: tally)
     for topic in topics {
       let taken = topic.queue.take(of: tally)
       if topic.counts(tally) { tally.noLongerUnsent(taken.count(where: \.isFirst)) }
+      all += taken
     }
-    whenReadyMayHaveShrunk()
+    return all
   }
 
   /// What stands in the queues of a topic that has just been closed waits, and may be too much.

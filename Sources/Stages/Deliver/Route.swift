@@ -53,6 +53,8 @@ final class Route {
   private var nextPlace = 0
   var isStarted = false
   private(set) var isStopped = false
+  /// The worker stops, and nothing more is waited for.
+  var isLeaving = false
 
   /// Pushes can be sent: admission waits for room, and `SegmentTally.unsent` counts.
   var isOpen = true
