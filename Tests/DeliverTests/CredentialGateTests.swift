@@ -100,21 +100,21 @@ import Testing
     #expect(gate.refused(refusals: 1, at: 0, hold: hold) == .wait)
     for _ in 0..<4 { gate.probeSent() }
     #expect(!gate.allows(at: first, hasUntried: true))
-    gate.probesForgotten(0)
+    gate.probesGivenUp(0)
     #expect(gate.patience == first && !gate.allows(at: first, hasUntried: true))
-    gate.probesForgotten(3)
+    gate.probesGivenUp(3)
     #expect(gate.patience == 2 * first)
     for _ in 0..<3 {
       #expect(gate.allows(at: first, hasUntried: true))
       gate.probeSent(at: first)
     }
     #expect(!gate.allows(at: first, hasUntried: true))
-    for _ in 0..<10 { gate.probesForgotten(1) }
+    for _ in 0..<10 { gate.probesGivenUp(1) }
     #expect(gate.patience == 16 * first)
     // Whatever is answered: the server answers again.
     #expect(gate.refused(refusals: 1, at: 1, hold: hold) == .wait)
     #expect(gate.patience == first)
-    gate.probesForgotten(1)
+    gate.probesGivenUp(1)
     #expect(gate.taken() && gate.patience == first)
   }
 }
@@ -133,7 +133,7 @@ private final class Gate {
   }
   func probeSent(at now: UInt64 = 0) { machine.probeSent(at: now) }
   var patience: UInt64 { machine.patience }
-  func probesForgotten(_ count: Int) { machine.probesForgotten(count) }
+  func probesGivenUp(_ count: Int) { machine.probesGivenUp(count) }
   func probeReturned() { machine.probeReturned() }
   func taken() -> Bool { machine.taken() }
   func refused(refusals: Int, at now: UInt64, hold: UInt64) -> CredentialGate.Verdict {

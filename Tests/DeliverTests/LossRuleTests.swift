@@ -96,7 +96,11 @@ import Testing
     #expect(!trace.isLikely)
     trace.lost(at: 500, speaksAgainst: true)
     trace.lost(at: 600)
-    #expect(trace.isLikely)
+    #expect(trace.isLikely && !trace.isGivenUp)
+    trace.giveUp()
+    #expect(trace.isGivenUp)
+    trace.lost(at: 700)
+    #expect(!trace.isGivenUp)
   }
 
   private static let minute: UInt64 = 60_000_000_000

@@ -78,18 +78,36 @@ extension APNsConnection {
     flush()
   }
 
-  /// Pushes of a topic that asked here whether credentials are taken, and have had no answer for
-  /// `patience` nanoseconds, ask no more: others do. Where nothing at all is answered they do so on
-  /// another connection.
+  /// When the first push in flight was sent that asks whether credentials are taken for a topic.
+  func oldestProbe(of topic: String) -> UInt64? {
+    guard slots.inFlight > 0 else { return nil }
+    return slots.occupied.compactMap { slots[$0] }
+      .filter { $0.push.isProbe && $0.push.topic == topic }.map(\.sentAt).min()
+  }
+
+  /// Gives up on pushes of a topic that ask here whether credentials are taken: others ask. Where
+  /// nothing at all is answered they do so on another connection.
   /// - Returns: how many.
-  func forgetProbes(of topic: String, patience: UInt64, at now: UInt64) -> Int {
-    let sent = slots.forgetProbes {
-      now &- $0.sentAt >= patience && $0.push.topic == topic
+  func giveUpProbes(of topic: String, sentBefore time: UInt64) -> Int {
+    guard let session, slots.inFlight > 0 else { return 0 }
+    var latest: UInt64 = 0
+    var count = 0
+    for slot in slots.occupied {
+      guard let item = slots[slot], item.push.isProbe, !item.isReset, item.push.topic == topic,
+        item.sentAt <= time
+      else { continue }
+      slots.giveUpProbe(slot)
+      session.reset(stream: item.stream, errorCode: HTTP2ErrorCode.cancel)
+      latest = max(latest, item.sentAt)
+      count += 1
     }
-    if let latest = sent.max(), lastAnswerAt < latest {
+    guard count > 0 else { return 0 }
+    options.report(.unanswered(route.target.endpoint, pushes: count))
+    if lastAnswerAt < latest {
       retire("no answer to pushes that ask whether credentials are taken")
     }
-    return sent.count
+    flush()
+    return count
   }
 
   /// No streams, no window, or a socket that takes no bytes; and pushes wait for it. Long enough

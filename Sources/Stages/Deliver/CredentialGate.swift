@@ -105,7 +105,7 @@ struct CredentialGate: Equatable {
   mutating func probeReturned() { probes = max(0, probes - 1) }
 
   /// These had no answer within `patience`.
-  mutating func probesForgotten(_ count: Int) {
+  mutating func probesGivenUp(_ count: Int) {
     guard count > 0 else { return }
     probes = max(0, probes - count)
     patience = min(2 * patience, Self.longestPatience)

@@ -11,6 +11,8 @@ struct LossTrace: Equatable {
   private(set) var isAlone = false
   /// If it is lost now, that speaks against it.
   private(set) var isProof = false
+  /// It had no answer as one that asked whether credentials are taken: others ask first.
+  private(set) var isGivenUp = false
   /// A loss spoke against it.
   private(set) var isLikely = false
 
@@ -25,6 +27,9 @@ struct LossTrace: Equatable {
     isProof = isAlone && isFresh && takenBefore > lastAt
   }
 
+  /// It is lost, for no longer than others are asked; that says nothing of it.
+  mutating func giveUp() { isGivenUp = true }
+
   /// - Parameter speaksAgainst: it was a proof, and losses of pushes that are alone are rare.
   mutating func lost(at now: UInt64, speaksAgainst: Bool = false) {
     if speaksAgainst { isLikely = true }
@@ -33,5 +38,6 @@ struct LossTrace: Equatable {
     count += 1
     isAlone = false
     isProof = false
+    isGivenUp = false
   }
 }

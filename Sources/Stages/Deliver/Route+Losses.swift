@@ -5,6 +5,8 @@ import Model
 extension Route {
   /// For others to be taken and a connection to be made: some round trips.
   private static let soon: Duration = .milliseconds(50)
+  /// Nanoseconds.
+  private static let longestForOthers: UInt64 = 8_000_000_000
 
   /// They were in flight when their connection was lost; or one was never answered.
   func lost(_ pushes: [ReadyPush]) {
@@ -13,9 +15,13 @@ extension Route {
       for push in pushes.map(back) where !push.isAbandoned { leave(push) }
       return
     }
-    lossLog.add(at: loop.now)
+    if !pushes.allSatisfy(\.loss.isGivenUp) { lossLog.add(at: loop.now) }
     var divided: [ReadyPush] = []
     for push in pushes.map(back) where !push.isAbandoned {
+      guard !push.loss.isGivenUp else {
+        waitForOthers(push)
+        continue
+      }
       let (counted, verdict) = judge(push)
       switch verdict {
       case .divide: divided.append(counted)
@@ -25,6 +31,15 @@ extension Route {
       }
     }
     suspect(divided)
+  }
+
+  /// Others ask now whether credentials are taken. It goes again when they have had their time.
+  private func waitForOthers(_ push: ReadyPush) {
+    var push = push
+    push.loss.lost(at: loop.now)
+    push.history.countLoss(all: LossRule.judge(.init(), losses: Int(push.history.losses)).losses)
+    let patience = topic(named: push.topic).gate.patience
+    wait(push, until: loop.now &+ min(patience, Self.longestForOthers))
   }
 
   /// We gave it up, which speaks against nothing; and it may have arrived.

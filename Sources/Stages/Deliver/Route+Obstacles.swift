@@ -124,13 +124,16 @@ extension Route {
   /// A server that is in doubt about us may also be one that does not answer everybody: a topic's
   /// pushes do not wait for the time-out of a few.
   func askElsewhere(at now: UInt64) {
-    for topic in topics where !topic.gate.isOpen {
+    for topic in topics where topic.gate.isWatching {
       let patience = min(topic.gate.patience, options.requestTimeout.nanoseconds)
       let connections = places.compactMap(\.connection) + retiring
-      let forgotten = connections.reduce(0) {
-        $0 + $1.forgetProbes(of: topic.name, patience: patience, at: now)
+      let oldest = connections.compactMap { $0.oldestProbe(of: topic.name) }.min()
+      guard let oldest, now &- oldest >= patience else { continue }
+      // Those that went a little later are of the same round.
+      let givenUp = connections.reduce(0) {
+        $0 + $1.giveUpProbes(of: topic.name, sentBefore: now &- patience / 2)
       }
-      topic.gate.probesForgotten(forgotten)
+      topic.gate.probesGivenUp(givenUp)
     }
   }
 

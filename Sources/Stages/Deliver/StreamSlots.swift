@@ -72,15 +72,12 @@ final class StreamSlots {
 
   func setReset(_ slot: Int) { if isTaken[slot] { slots[slot].isReset = true } }
 
-  /// Forgets that pushes ask whether credentials are taken; those that are wanted.
-  /// - Returns: when each was sent.
-  func forgetProbes(where isWanted: (Slot) -> Bool) -> [UInt64] {
-    guard inFlight > 0 else { return [] }
-    return occupied.compactMap { slot in
-      guard slots[slot].push.isProbe, isWanted(slots[slot]) else { return nil }
-      slots[slot].push.isProbe = false
-      return slots[slot].sentAt
-    }
+  /// It no longer asks whether credentials are taken, and is reset.
+  func giveUpProbe(_ slot: Int) {
+    guard isTaken[slot] else { return }
+    slots[slot].push.isProbe = false
+    slots[slot].push.loss.giveUp()
+    slots[slot].isReset = true
   }
 
   /// Writes the path for `token` into the slot's own memory and lends it.
