@@ -23,7 +23,7 @@ struct LossLog {
   func isOnlyCause(_ push: LossTrace, at now: UInt64) -> Bool {
     let memory = now > Self.memory ? now - Self.memory : 0
     let since = push.firstAt > 0 ? min(push.firstAt, memory) : memory
-    return times.count { $0 >= since } <= push.count
+    return times.count { $0 >= since } <= Int(push.count)
   }
 
   mutating func lone(isLost: Bool) {

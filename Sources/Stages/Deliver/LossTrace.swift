@@ -6,7 +6,7 @@ struct LossTrace: Equatable {
   /// When it was lost last, or came here after it had been lost elsewhere.
   private(set) var lastAt: UInt64 = 0
   /// Losses here.
-  private(set) var count = 0
+  private(set) var count: UInt8 = 0
   /// Nothing else is in flight in the connection that it is sent on.
   private(set) var isAlone = false
   /// If it is lost now, that speaks against it.
@@ -35,7 +35,7 @@ struct LossTrace: Equatable {
     if speaksAgainst { isLikely = true }
     if count == 0 { firstAt = now }
     lastAt = now
-    count += 1
+    if count < .max { count += 1 }
     isAlone = false
     isProof = false
     isGivenUp = false

@@ -15,7 +15,7 @@ extension Route {
       for push in pushes.map(back) where !push.isAbandoned { leave(push) }
       return
     }
-    if !pushes.allSatisfy(\.loss.isGivenUp) { lossLog.add(at: loop.now) }
+    lossLog.add(at: loop.now)
     var divided: [ReadyPush] = []
     for push in pushes.map(back) where !push.isAbandoned {
       guard !push.loss.isGivenUp else {
