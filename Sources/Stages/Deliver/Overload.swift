@@ -13,7 +13,8 @@ struct Overload {
   private static let round: UInt64 = 200_000_000
   private static let longestRound: UInt64 = 1_000_000_000
   private static let telling = 20
-  /// So many failures in a round are worth a bound where there was none.
+  /// So many failures in a round are worth a bound, and half as many a lower one where the bound
+  /// decided how much was sent in it: those of the last few pushes of a fan-out say nothing.
   private static let worthBounding = 10
   /// Of what the server took last: room to work off what it has in hand.
   private static let caution = 0.9
@@ -23,11 +24,13 @@ struct Overload {
   private static let burst = 0.003
   /// What was sent beyond the rate is paid back for so many seconds at most.
   private static let longestDebt = 0.2
-  /// Where more than this fails, what is sent is bounded in any case: what a server had saved up
-  /// for a burst looks as if less did not help.
+  /// Where no ceiling is known, the next round is sent so many times as much.
+  private static let leap = 4.0
+  /// Where more than this fails of less, still less is tried first: while a server uses up what it
+  /// had saved for a burst, it looks as if less did not help.
   private static let bearable = 0.7
-  /// Where less sent does not help, it is not tried again before.
-  private static let unhelpfulFor: UInt64 = 10_000_000_000
+  /// Where more than this fails, nothing is taken, and more is not tried.
+  private static let hopeless = 0.9
   /// Trouble that is older says nothing.
   private static let memory: UInt64 = 60_000_000_000
 
@@ -36,15 +39,15 @@ struct Overload {
 
   /// Pushes a second; nil: no bound.
   private(set) var rate: Double?
-  /// What the server took when it was overloaded last.
+  /// What the server took when it was overloaded last; infinite while it is not known to be.
   private var ceiling = Double.infinity
   private var growth = 0.0
   private(set) var loweredAt: UInt64 = 0
-  /// The part that failed before the rate was lowered, until that is seen to help.
-  private var shareBefore: Double?
-  /// Answers since then. At a low rate one round has too few failures to be compared.
-  private var sinceLowered = (answers: 0, failures: 0)
-  private var unboundedUntil: UInt64 = 0
+  /// What failed when the rate was lowered, until it is seen whether that helps.
+  private var before: Sample?
+  private var sinceLowered = Sample()
+  /// What fails of less: so much is not for being sent too much.
+  private var usual = Sample()
 
   private var credit = 0.0
   private var creditedAt: UInt64 = 0
@@ -52,8 +55,7 @@ struct Overload {
   private var isLimiting = false
 
   private var roundSince: UInt64 = 0
-  private var roundAnswers = 0
-  private var roundFailures = 0
+  private var current = Sample()
 
   /// Nearly all pushes are taken lately: one that is not may be at fault itself.
   var isRare: Bool { failures * Self.rare < answers }
@@ -77,11 +79,10 @@ struct Overload {
       failures /= 2
     }
     guard recent > 0 else { return }
-    if roundAnswers == 0 || now &- roundSince > 2 * Self.longestRound { beginRound(now) }
-    roundAnswers += recent
-    if areFailures { roundFailures += recent }
+    if current.answers == 0 || now &- roundSince > 2 * Self.longestRound { beginRound(now) }
+    current.add(Sample(answers: recent, failures: areFailures ? recent : 0))
     let elapsed = now &- roundSince
-    guard elapsed >= Self.round, roundAnswers >= Self.telling || elapsed >= Self.longestRound
+    guard elapsed >= Self.round, current.answers >= Self.telling || elapsed >= Self.longestRound
     else { return }
     judge(elapsed, now)
     beginRound(now)
@@ -89,66 +90,51 @@ struct Overload {
 
   private mutating func beginRound(_ now: UInt64) {
     roundSince = now
-    roundAnswers = 0
-    roundFailures = 0
+    current = Sample()
     isLimiting = false
   }
 
+  /// Of what an overloaded server is sent, a greater part fails the more it is; what fails by
+  /// chance is the same part of any number. So the rate is lowered once, and not again before
+  /// enough answers have told what fails of less; that, and not zero, is what more is compared to.
   private mutating func judge(_ elapsed: UInt64, _ now: UInt64) {
-    sinceLowered.answers += roundAnswers
-    sinceLowered.failures += roundFailures
-    guard roundFailures * Self.rare >= roundAnswers else {
-      // A few answers without a failure are chance.
-      if sinceLowered.answers >= Self.telling,
-        sinceLowered.failures * Self.rare < sinceLowered.answers
-      {
-        lessHelped()
-      }
-      return raise()
+    if let before {
+      sinceLowered.add(current)
+      guard Double(sinceLowered.answers) * before.share >= Double(Self.worthBounding)
+      else { return }
+      guard sinceLowered.share <= Self.bearable || rate == Self.floor
+      else { return lower(elapsed, now) }
+      usual = sinceLowered
+      self.before = nil
+      // Then it was not for being sent too much.
+      if !before.isMore(than: usual) { ceiling = .infinity }
     }
-    guard now >= unboundedUntil, roundFailures >= Self.worthBounding || (rate != nil && isLimiting)
-    else { return }
-    let share = Double(sinceLowered.failures) / Double(sinceLowered.answers)
-    if let before = shareBefore, sinceLowered.failures >= Self.worthBounding,
-      failsAsBefore(share, before)
-    {
-      // Then it is not for being sent too much.
-      unboundedUntil = now &+ Self.unhelpfulFor
-      return trust()
+    guard !current.isMore(than: usual), current.share <= Self.hopeless else {
+      let telling = isLimiting ? Self.worthBounding / 2 : Self.worthBounding
+      if current.failures >= telling { lower(elapsed, now) }
+      return
     }
-    if sinceLowered.failures >= Self.worthBounding {
-      shareBefore = share
-      sinceLowered = (0, 0)
-    }
-    lower(elapsed, now)
-  }
-
-  private mutating func lessHelped() {
-    shareBefore = nil
-    sinceLowered = (0, 0)
-  }
-
-  private func failsAsBefore(_ share: Double, _ before: Double) -> Bool {
-    share < Self.bearable && share * Double(Self.rare) >= 1 && share > before / 2
-      && share < 1.5 * before
-      && 1 - share < 1.25 * (1 - before)
+    if usual.isMore(than: current) { usual = current }
+    raise()
   }
 
   private mutating func lower(_ elapsed: UInt64, _ now: UInt64) {
-    let taken = Double(roundAnswers - roundFailures) * 1_000_000_000 / Double(elapsed)
+    let taken = Double(current.answers - current.failures) * 1_000_000_000 / Double(elapsed)
     rate = max(Self.floor, taken * Self.caution)
     ceiling = taken > Self.floor ? taken : .infinity
     growth = 0
     credit = 0
     creditedAt = now
     loweredAt = now
+    before = current
+    sinceLowered = Sample()
   }
 
-  /// At once up to what the server took before, then carefully, and ever less so.
+  /// In leaps up to what the server took before, then carefully, and ever less so.
   private mutating func raise() {
     guard let rate, isLimiting else { return }
     if rate < ceiling {
-      self.rate = min(rate * 2, ceiling)
+      self.rate = min(rate * Self.leap, ceiling)
     } else {
       growth = min(growth + Self.step, 1)
       self.rate = rate * (1 + growth)
@@ -158,7 +144,8 @@ struct Overload {
   private mutating func trust() {
     rate = nil
     ceiling = .infinity
-    lessHelped()
+    before = nil
+    usual = Sample()
   }
 
   /// Called now and then.
@@ -196,5 +183,28 @@ struct Overload {
   /// With what was earned since it was looked at last.
   private func credit(_ rate: Double, at now: UInt64) -> Double {
     credit + Double(now &- creditedAt) * rate / 1_000_000_000
+  }
+
+  /// Answers, and those among them that say "not now".
+  private struct Sample {
+    var answers = 0
+    var failures = 0
+
+    var share: Double { answers == 0 ? 0 : Double(failures) / Double(answers) }
+
+    mutating func add(_ other: Sample) {
+      answers += other.answers
+      failures += other.failures
+    }
+
+    /// A tenth less of it was taken, and by more than chance: three standard deviations.
+    func isMore(than other: Sample) -> Bool {
+      guard 1 - share <= 0.9 * (1 - other.share) else { return false }
+      guard other.answers > 0 else { return true }
+      let all = Double(failures + other.failures) / Double(answers + other.answers)
+      let variance = all * (1 - all) * (1 / Double(answers) + 1 / Double(other.answers))
+      let excess = share - other.share
+      return excess * excess > 9 * variance
+    }
   }
 }
