@@ -86,8 +86,12 @@ final class SegmentProgress {
     unsettledBatches == 0 || unsettledBatches < Self.maximumBatches && !memory.isFull
   }
 
-  /// Only what other segments keep leaves no room.
-  var waitsForOthers: Bool { !hasRoom && unsettledBatches < Self.maximumBatches }
+  /// How long pushes in a back-off are waited for before they leave to make room: not at all, or
+  /// `longest` where only what other segments keep leaves none. Where all of a lane take too much,
+  /// such pushes are not those that do.
+  func patience(_ longest: Duration) -> Duration {
+    !hasRoom && unsettledBatches < Self.maximumBatches ? longest : .zero
+  }
 
   private func check() {
     if let waiter, isReached(waiter.goal) { resume() }

@@ -82,8 +82,7 @@ final class SegmentSender {
     // Another segment may have taken the room that there was.
     while !(await run.progress.reached(.roomOrStalled)) { try runs.check(run) }
     try runs.check(run)
-    // Where all of a lane take too much, pushes in a short back-off are not those that do.
-    var limit = run.progress.waitsForOthers ? options.straggleAfter : .zero
+    var limit = run.progress.patience(options.straggleAfter)
     while !(await run.progress.reached(.room, within: limit)) {
       try runs.check(run)
       limit = .zero

@@ -1,4 +1,5 @@
 import EventLoop
+import HTTP2
 import Model
 import Testing
 
@@ -31,6 +32,32 @@ import Testing
       #expect(bed.notices.disconnects == 0)
       // What a GOAWAY says was not looked at is sent again, and nothing else.
       #expect(bed.server.requests.count { $0.stream <= 99 } == 2000)
+    }
+  }
+
+  /// By its GOAWAY it takes them, and refuses them all the same: they are braked as all others are.
+  @Test func whatIsRefusedBehindAGoawayIsNotSentAgainAtOnce() async throws {
+    try await onLoop { _, loop in
+      let bed = try DeliverBed(loop, prepare: { $0.delay = .milliseconds(20) }) {
+        $0.retry = RetryPolicy(initial: .seconds(100), maximum: .seconds(100))
+      }
+      defer { bed.stop() }
+      bed.server.afterRequests = { connection in
+        if connection.lastStream > 0, !connection.isGoingAway {
+          connection.goAway(lastStream: .max)
+        }
+      }
+      bed.server.decide = { _ in .reset(HTTP2ErrorCode.refusedStream) }
+      let tokens = hexadecimal(30)
+      await bed.stage.admit(bed.batch(tokens))
+      await bed.until("all are refused") {
+        bed.server.requests.count >= tokens.count && bed.stage.inFlight == 0
+          && bed.stage.readyCount == 0
+      }
+      await bed.until("others are connected") { bed.stage.openConnections == 2 }
+      await loop.wait(.milliseconds(200))
+      #expect(bed.server.requests.count == tokens.count)
+      #expect(bed.server.connections.count < 8)
     }
   }
 

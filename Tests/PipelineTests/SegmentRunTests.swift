@@ -51,6 +51,17 @@ import Testing
     #expect(!isReached)
   }
 
+  /// Stragglers that Kafka has not taken yet are no longer the tally's.
+  @Test func whatIsNotWrittenYetIsKept() {
+    let loop = EventLoop(name: "test")
+    defer { loop.stop() }
+    let run = SegmentRun(claim: claim(.plain(key: "k")), loop: loop, memory: unbounded, vacate: {})
+    run.recordBytes = 1_000
+    #expect(run.keptBytes == 2_000)
+    run.unwritten = 10
+    #expect(run.keptBytes >= 2_000 + 10 * 256)
+  }
+
   @Test func onlyStragglersHaveAnIndex() {
     let loop = EventLoop(name: "test")
     defer { loop.stop() }
