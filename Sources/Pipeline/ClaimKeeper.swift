@@ -12,6 +12,9 @@ final class ClaimKeeper {
   /// For the last words of a stopping lane: a claim that is not released ends by itself.
   private static let releaseTimeout: Duration = .seconds(1)
 
+  /// A claim outlives two renewals that fail.
+  private static let renewalsInALifetime = 3
+
   private let options: PipelineOptions
   private let loop: EventLoop
   private let record: RecordStage
@@ -34,6 +37,9 @@ final class ClaimKeeper {
     self.labels = labels
     self.runs = runs
   }
+
+  /// How often the lane calls `renew`.
+  var renewalInterval: Duration { options.claimLifetime / Self.renewalsInALifetime }
 
   func ask(_ bid: SegmentBid, from message: KafkaMessage) async throws -> SegmentBid.Answer {
     let claim = bid.claim

@@ -88,7 +88,7 @@ package actor Lane {
   private func renewClaims() {
     guard !isStopping else { return }
     Task { await claims.renew() }
-    loop.schedule(after: options.claimLifetime / 3) { [weak self] in
+    loop.schedule(after: claims.renewalInterval) { [weak self] in
       self?.assumeIsolated { $0.renewClaims() }
     }
   }
