@@ -12,11 +12,11 @@ ARGS ?=
 
 # What the compiler needs, what every run needs, and what only tests and the benchmark need.
 build_packages := pkg-config librdkafka-dev libnghttp2-dev libssl-dev libhiredis-dev libyaml-dev \
-	libjansson-dev
+	libjansson-dev libmicrohttpd-dev
 run_packages := $(build_packages) redis-server ca-certificates
 test_packages := $(run_packages) nghttp2-client nghttp2-server openssl python3
 
-libraries := rdkafka libnghttp2 openssl hiredis yaml-0.1 jansson
+libraries := rdkafka libnghttp2 openssl hiredis yaml-0.1 jansson libmicrohttpd
 sources := Package.swift Sources Tests
 # The test targets that run code on lanes: what ThreadSanitizer is for.
 lane_tests := EventLoopTests|TransportTests|RedisTests|DeliverTests|PipelineTests|IntegrationTests

@@ -56,6 +56,8 @@ let cLibraries: [Target] = [
   cLibrary("COpenSSL", pkgConfig: "openssl", apt: "libssl-dev", brew: "openssl@3"),
   cLibrary("CYAML", pkgConfig: "yaml-0.1", apt: "libyaml-dev", brew: "libyaml"),
   cLibrary("CJansson", pkgConfig: "jansson", apt: "libjansson-dev", brew: "jansson"),
+  cLibrary(
+    "CMicrohttpd", pkgConfig: "libmicrohttpd", apt: "libmicrohttpd-dev", brew: "libmicrohttpd"),
   .systemLibrary(name: "CLinux", path: "Sources/C/CLinux"),
 ]
 
@@ -67,6 +69,7 @@ let bindings: [Target] = [
   binding("Transport", ["CLinux", "EventLoop", "Text", "Threads", "TLS"]),
   binding("Redis", ["CHiredis", "EventLoop", "Text", "Transport"]),
   binding("Kafka", ["CRdKafka", "Threads"]),
+  binding("HTTPServer", ["CMicrohttpd", "EventLoop"]),
   binding("JSON", ["CJansson", "Text"]),
   binding("YAML", ["CYAML"]),
 ]
@@ -94,12 +97,13 @@ let rooms: [Target] = [
     ]),
   room("Devices", ["JSON", "Keyspace", "Model", "Redis", "Text"]),
   room("APNsSimulator", ["EventLoop", "HTTP2", "JSON", "Text", "TLS", "Transport"]),
+  room("Probes", ["EventLoop", "HTTPServer", "Telemetry", "Threads"]),
   room("Settings", ["JSON", "Text", "YAML"]),
   room(
     "Checks",
     [
-      "Assembly", "Deliver", "EventLoop", "HTTP2", "JSON", "Kafka", "Keyspace", "Model", "Redis",
-      "Settings", "Telemetry", "Terminal", "Text", "TLS", "Transport", "YAML",
+      "Assembly", "Deliver", "EventLoop", "HTTP2", "HTTPServer", "JSON", "Kafka", "Keyspace",
+      "Model", "Redis", "Settings", "Telemetry", "Terminal", "Text", "TLS", "Transport", "YAML",
     ]),
   room(
     "LocalStack",
@@ -162,6 +166,8 @@ let testTargets: [Target] = [
   tests("TransportTests", ["Fixtures", "Transport", "EventLoop", "TLS"]),
   tests("RedisTests", ["Fixtures", "Redis", "EventLoop", "TLS", "Transport", "LocalStack"]),
   tests("KafkaTests", ["Kafka", "LocalStack", "Threads"]),
+  tests("HTTPServerTests", ["EventLoop", "Fixtures", "HTTPServer"]),
+  tests("ProbesTests", ["Fixtures", "HTTPServer", "Probes", "Telemetry"]),
   tests("JSONTests", ["JSON", "Text"]),
   tests("YAMLTests", ["YAML"]),
   tests("TextTests", ["Text"]),

@@ -45,7 +45,11 @@ import Testing
     let outcome = try Command.run("version", "--json")
     #expect(outcome.code == 0)
     let versions = try JSONValue.parse(Array(outcome.text.utf8)).object
-    for name in ["fanfare", "librdkafka", "nghttp2", "openssl", "hiredis", "jansson", "libyaml"] {
+    let names = [
+      "fanfare", "librdkafka", "nghttp2", "openssl", "hiredis", "jansson", "libyaml",
+      "libmicrohttpd",
+    ]
+    for name in names {
       #expect(versions?[name]?.string?.first?.isNumber == true, "\(name)")
     }
   }

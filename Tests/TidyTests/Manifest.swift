@@ -19,7 +19,7 @@ struct Manifest: Sendable {
         name: String(match.2), kind: String(match.1),
         dependencies: Set(match.4.matches(of: /"(\w+)"/).map { String($0.1) }))
     }
-    let library = /\b(?:cLibrary\(|systemLibrary\(name: )"(\w+)"/
+    let library = /\b(?:cLibrary\(\s*|systemLibrary\(\s*name: )"(\w+)"/
     let libraries = text.matches(of: library).map {
       Target(name: String($0.1), kind: "library", dependencies: [])
     }

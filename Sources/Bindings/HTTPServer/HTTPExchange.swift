@@ -1,0 +1,86 @@
+import CMicrohttpd
+
+/// A request that is coming in, or waits for its response. Confined to its server.
+final class HTTPExchange {
+  let number: Int
+  private let method: String
+  private let path: String
+  private let query: [HTTPRequest.Argument]
+  private let headers: [String: String]
+  private let maximumBodyBytes: Int
+  private var body: [UInt8] = []
+  private(set) var isTooLarge = false
+  /// libmicrohttpd does nothing on the connection until it is resumed.
+  var isSuspended = false
+  var response: HTTPResponse?
+
+  /// nil when the request line is none of ours.
+  init?(
+    _ connection: OpaquePointer, method: String, path: UnsafePointer<CChar>, number: Int,
+    maximumBodyBytes: Int
+  ) {
+    let lines = Lines()
+    lines.collect(connection, .GET_ARGUMENT_KIND)
+    lines.collect(connection, .HEADER_KIND)
+    let bytes = UnsafeRawBufferPointer(start: path, count: strlen(path))
+    guard !lines.areBad, bytes.first == UInt8(ascii: "/"),
+      let path = String(percentEncoded: bytes)
+    else { return nil }
+    self.number = number
+    self.method = method
+    self.path = path
+    query = lines.query
+    headers = lines.headers
+    self.maximumBodyBytes = maximumBodyBytes
+    // What is announced is refused before it comes.
+    if let length = headers["content-length"].flatMap({ Int($0) }) {
+      isTooLarge = length > maximumBodyBytes
+    }
+  }
+
+  func append(_ bytes: UnsafeRawBufferPointer) {
+    if body.count + bytes.count > maximumBodyBytes { isTooLarge = true }
+    if !isTooLarge { body.append(contentsOf: bytes) }
+  }
+
+  /// Once all of it has come.
+  var request: HTTPRequest {
+    HTTPRequest(method: method, path: path, query: query, headers: headers, body: body)
+  }
+}
+
+/// What libmicrohttpd lists of a request.
+private final class Lines {
+  var query: [HTTPRequest.Argument] = []
+  var headers: [String: String] = [:]
+  var areBad = false
+
+  func collect(_ connection: OpaquePointer, _ kind: MHD_ValueKind) {
+    MHD_get_connection_values_n(
+      connection, kind,
+      { lines, kind, name, nameCount, value, valueCount in
+        guard let lines else { return .NO }
+        Unmanaged<Lines>.fromOpaque(lines).takeUnretainedValue().add(
+          kind, UnsafeRawBufferPointer(start: name, count: name == nil ? 0 : nameCount),
+          value.map { UnsafeRawBufferPointer(start: $0, count: valueCount) })
+        return .YES
+      }, Unmanaged.passUnretained(self).toOpaque())
+  }
+
+  private func add(
+    _ kind: MHD_ValueKind, _ name: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer?
+  ) {
+    if kind == .GET_ARGUMENT_KIND {
+      let decoded = value.map { String(percentEncoded: $0) }
+      guard let name = String(percentEncoded: name), decoded != .some(nil) else {
+        areBad = true
+        return
+      }
+      query.append(HTTPRequest.Argument(name: name, value: decoded ?? nil))
+    } else {
+      let name = String(decoding: name, as: UTF8.self).lowercased()
+      let value = value.map { String(decoding: $0, as: UTF8.self) } ?? ""
+      headers[name] = headers[name].map { "\($0), \(value)" } ?? value
+    }
+  }
+}

@@ -1,0 +1,54 @@
+/// A request that has come whole.
+package struct HTTPRequest: Sendable, Equatable {
+  package struct Argument: Sendable, Equatable {
+    package let name: String
+    /// nil when there is no `=`.
+    package let value: String?
+  }
+
+  /// As it was sent; methods are told apart by case.
+  package let method: String
+  /// Percent-decoded; begins with `/`.
+  package let path: String
+  /// What stands behind the `?`, decoded, in order.
+  package let query: [Argument]
+  /// Names in lower case; what comes several times is joined by `, `.
+  package let headers: [String: String]
+  package let body: [UInt8]
+
+  package init(
+    method: String, path: String, query: [Argument] = [], headers: [String: String] = [:],
+    body: [UInt8] = []
+  ) {
+    self.method = method
+    self.path = path
+    self.query = query
+    self.headers = headers
+    self.body = body
+  }
+}
+
+/// What goes back, whole. The server adds `Date`, `Content-Length` and `Connection`.
+package struct HTTPResponse: Sendable, Equatable {
+  package var status: Int
+  package var contentType: String
+  /// Besides those. No line ends in them: a response with any is not sent.
+  package var headers: [String: String]
+  package var body: [UInt8]
+
+  package init(
+    status: Int, contentType: String, headers: [String: String] = [:], body: [UInt8]
+  ) {
+    self.status = status
+    self.contentType = contentType
+    self.headers = headers
+    self.body = body
+  }
+
+  /// A text in UTF-8 that ends with a new line.
+  package static func text(_ status: Int, _ text: String) -> HTTPResponse {
+    HTTPResponse(
+      status: status, contentType: "text/plain; charset=utf-8",
+      body: Array((text.hasSuffix("\n") ? text : text + "\n").utf8))
+  }
+}

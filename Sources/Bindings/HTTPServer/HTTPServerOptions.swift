@@ -1,0 +1,23 @@
+/// Where a server listens, and what a client may take of it.
+package struct HTTPServerOptions: Sendable {
+  /// A name or an address.
+  package var host = "127.0.0.1"
+  /// 0: a free one.
+  package var port = 0
+  /// More are closed as they come.
+  package var maximumConnections = 64
+  /// The request line and all headers of one request.
+  package var maximumHeadBytes = 16 << 10
+  package var maximumBodyBytes = 1 << 20
+  /// From the first byte that a connection might send, or from the end of its last response, to the
+  /// end of the next response. libmicrohttpd itself bounds inactivity only: a client that sends a
+  /// byte each second would keep its connection for ever.
+  package var exchangeTimeout: Duration = .seconds(10)
+
+  package init() {}
+}
+
+/// Why a server cannot listen.
+package struct HTTPServerError: Error, Sendable, Equatable, CustomStringConvertible {
+  package let description: String
+}

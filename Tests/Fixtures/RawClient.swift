@@ -1,0 +1,67 @@
+import Glibc
+
+/// A client that sends what it is told, byte for byte, and reads what comes, ten seconds at most.
+package final class RawClient {
+  private let descriptor: Int32
+
+  package init(port: Int) throws {
+    descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+    var limit = timeval(tv_sec: 10, tv_usec: 0)
+    setsockopt(
+      descriptor, SOL_SOCKET, SO_RCVTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size))
+    var address = sockaddr_in()
+    address.sin_family = sa_family_t(AF_INET)
+    address.sin_port = UInt16(port).bigEndian
+    address.sin_addr.s_addr = UInt32(0x7f00_0001).bigEndian
+    let result = withUnsafePointer(to: &address) {
+      $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+        connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_in>.size))
+      }
+    }
+    guard result == 0 else { throw Refused(error: errno) }
+  }
+
+  deinit { close(descriptor) }
+
+  package struct Refused: Error { let error: Int32 }
+
+  /// False when the server has closed the connection.
+  @discardableResult
+  package func send(_ bytes: [UInt8]) -> Bool {
+    Glibc.send(descriptor, bytes, bytes.count, Int32(MSG_NOSIGNAL)) == bytes.count
+  }
+
+  @discardableResult
+  package func send(_ text: String) -> Bool { send(Array(text.utf8)) }
+
+  package func finishSending() { shutdown(descriptor, Int32(SHUT_WR)) }
+
+  /// Until the server closes; nil when it does not.
+  package func readToEnd() -> String? {
+    var all: [UInt8] = []
+    while let some = readSome() {
+      if some.isEmpty { return String(decoding: all, as: UTF8.self) }
+      all += some
+    }
+    return nil
+  }
+
+  /// Until `text` has come; nil when the connection ends before, or nothing comes.
+  package func read(until text: String) -> String? {
+    var all = ""
+    while !all.contains(text) {
+      guard let some = readSome(), !some.isEmpty else { return nil }
+      all += String(decoding: some, as: UTF8.self)
+    }
+    return all
+  }
+
+  /// Empty at the end; nil when nothing comes.
+  private func readSome() -> [UInt8]? {
+    var buffer = [UInt8](repeating: 0, count: 65_536)
+    let count = recv(descriptor, &buffer, buffer.count, 0)
+    // A connection that is reset has ended, too.
+    guard count >= 0 else { return errno == ECONNRESET ? [] : nil }
+    return Array(buffer[..<count])
+  }
+}

@@ -1,0 +1,52 @@
+import EventLoop
+import Fixtures
+
+@testable import HTTPServer
+
+/// A server on a loop of its own.
+struct ServerBed {
+  let port: Int
+
+  static func run(
+    _ change: (inout HTTPServerOptions) -> Void = { _ in },
+    answer: @escaping @Sendable (HTTPRequest) async -> HTTPResponse,
+    _ body: (ServerBed) async throws -> Void
+  ) async throws {
+    let loop = EventLoop(name: "http")
+    defer {
+      loop.stop()
+      loop.join()
+    }
+    var options = HTTPServerOptions()
+    change(&options)
+    let server = HTTPServer(loop: loop, options: options, answer: answer)
+    let port = try await server.start()
+    do {
+      try await body(ServerBed(port: port))
+    } catch {
+      await server.stop()
+      throw error
+    }
+    await server.stop()
+  }
+
+  /// One request on a connection that ends with it.
+  func exchange(
+    _ method: String = "GET", _ target: String = "/", headers: String = "", body: String = ""
+  ) throws -> String? {
+    let client = try RawClient(port: port)
+    let length = body.isEmpty ? "" : "Content-Length: \(body.utf8.count)\r\n"
+    client.send(
+      "\(method) \(target) HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\(length)\(headers)\r\n"
+        + body)
+    return client.readToEnd()
+  }
+}
+
+/// Shows what has come.
+@Sendable func echo(_ request: HTTPRequest) async -> HTTPResponse {
+  let query = request.query.map { "\($0.name)=\($0.value ?? "nil")" }.joined(separator: ";")
+  let body = String(decoding: request.body, as: UTF8.self)
+  return .text(
+    200, "\(request.method) \(request.path) [\(query)] \(request.headers["x-a"] ?? "-") [\(body)]")
+}

@@ -1,0 +1,123 @@
+import Fixtures
+import HTTPServer
+import Telemetry
+import Testing
+
+@testable import Probes
+
+@Suite struct ProbeServerTests {
+  fileprivate func run(
+    health: HealthBoard = HealthBoard(parts: ["partitions", "redis"]),
+    ticks: @escaping @Sendable () async -> Void = {},
+    _ body: ((String) throws -> Answer) async throws -> Void
+  ) async throws {
+    let server = ProbeServer(
+      options: HTTPServerOptions(), health: health, lifeLimit: .milliseconds(50), ticks: ticks,
+      metrics: {
+        var text = PrometheusText()
+        text.append(MetricFamily("fanfare_ready", .gauge, "Whether it is"), 1)
+        return text
+      })
+    let port = try await server.start()
+    do {
+      try await body { try Self.get($0, port: port) }
+    } catch {
+      await server.stop()
+      throw error
+    }
+    await server.stop()
+  }
+
+  fileprivate static func get(_ target: String, port: Int) throws -> Answer {
+    let client = try RawClient(port: port)
+    let (method, target) =
+      target.hasPrefix("/") ? ("GET", target) : ("POST", String(target.dropFirst(5)))
+    client.send("\(method) \(target) HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n")
+    let answer = try #require(client.readToEnd())
+    let status = try #require(Int(answer.split(separator: " ")[1]))
+    let head = try #require(answer.firstRange(of: "\r\n\r\n"))
+    return Answer(status: status, body: String(answer[head.upperBound...]))
+  }
+
+  @Test func readinessFollowsItsParts() async throws {
+    let health = HealthBoard(parts: ["partitions", "redis"])
+    try await run(health: health) { get in
+      #expect(
+        try get("/readyz")
+          == Answer(status: 503, body: "[-] partitions: not yet\n[-] redis: not yet\nnot ready\n"))
+      #expect(try get("/startupz").status == 503)
+      health.say("redis", trouble: nil)
+      #expect(
+        try get("/readyz")
+          == Answer(status: 503, body: "[-] partitions: not yet\n[+] redis: ok\nnot ready\n"))
+      health.say("partitions", trouble: nil)
+      #expect(try get("/readyz") == Answer(status: 200, body: "ok\n"))
+      #expect(
+        try get("/readyz?verbose")
+          == Answer(status: 200, body: "[+] partitions: ok\n[+] redis: ok\nready\n"))
+      #expect(try get("/startupz") == Answer(status: 200, body: "ok\n"))
+      health.say("drain", trouble: "the worker stops")
+      let answer = try get("/readyz?verbose")
+      #expect(answer.status == 503 && answer.body.contains("[-] drain: the worker stops\n"))
+      #expect(try get("/startupz").status == 200, "it has started, whatever comes then")
+      health.say("drain", trouble: nil)
+      #expect(try get("/readyz").status == 200)
+    }
+  }
+
+  @Test func lifeIsThatTheThreadsDoSomething() async throws {
+    let gate = Gate()
+    try await run(ticks: { await gate.pass() }) { get in
+      #expect(try get("/livez") == Answer(status: 200, body: "ok\n"))
+      await gate.close()
+      let stuck = try get("/livez")
+      #expect(stuck.status == 503 && stuck.body.contains("a thread has done nothing"))
+      #expect(try get("/livez").status == 503)
+      #expect(await gate.waiting == 1, "each probe would wait for a stuck thread")
+      #expect(try get("/metrics").status == 200)
+      await gate.open()
+      #expect(try get("/livez").status == 200)
+    }
+  }
+
+  @Test func metricsAreAsPrometheusWantsThem() async throws {
+    try await run { get in
+      let answer = try get("/metrics")
+      #expect(answer.status == 200 && answer.body.hasSuffix("\nfanfare_ready 1\n"))
+    }
+  }
+
+  @Test func nothingElseIsThere() async throws {
+    try await run { get in
+      let home = try get("/")
+      #expect(home.status == 404 && home.body.contains("/readyz"))
+      #expect(try get("/readyz/").status == 404)
+      #expect(try get("POST /readyz").status == 405)
+    }
+  }
+}
+
+private struct Answer: Equatable {
+  let status: Int
+  let body: String
+}
+
+private actor Gate {
+  private var isOpen = true
+  private var stuck: [CheckedContinuation<Void, Never>] = []
+
+  var waiting: Int { stuck.count }
+
+  func close() { isOpen = false }
+
+  func open() {
+    isOpen = true
+    for waiter in stuck { waiter.resume() }
+    stuck = []
+  }
+
+  func pass() async {
+    guard !isOpen else { return }
+    await withCheckedContinuation { stuck.append($0) }
+  }
+}
