@@ -97,7 +97,7 @@ let rooms: [Target] = [
     ]),
   room("Devices", ["JSON", "Keyspace", "Model", "Redis", "Text"]),
   room("APNsSimulator", ["EventLoop", "HTTP2", "JSON", "Text", "TLS", "Transport"]),
-  room("Probes", ["EventLoop", "HTTPServer", "Telemetry", "Threads"]),
+  room("Probes", ["EventLoop", "HTTPServer", "Telemetry"]),
   room("Settings", ["JSON", "Text", "YAML"]),
   room(
     "Checks",
@@ -120,14 +120,14 @@ let rooms: [Target] = [
   room(
     "Assembly",
     [
-      "Deliver", "Expand", "Ingest", "Kafka", "Keyspace", "Model", "Pipeline", "Record", "Redis",
-      "Render", "Settings", "Telemetry", "Text", "TLS", "Transport", "YAML",
+      "Deliver", "Expand", "HTTPServer", "Ingest", "Kafka", "Keyspace", "Model", "Pipeline",
+      "Record", "Redis", "Render", "Settings", "Telemetry", "Text", "TLS", "Transport", "YAML",
     ]),
   room(
     "VerbSupport",
     [
-      "Assembly", "CLinux", "Devices", "EventLoop", "LocalStack", "Redis", "Render", "Settings",
-      "Terminal", "Threads",
+      "Assembly", "CLinux", "Devices", "EventLoop", "LocalStack", "Probes", "Redis", "Render",
+      "Settings", "Telemetry", "Terminal", "Threads",
     ]),
   room("Emission", ["Ingest", "Kafka", "Model", "Telemetry", "Terminal", "Threads"]),
   room(
@@ -213,8 +213,8 @@ let testTargets: [Target] = [
   tests(
     "FaultTests",
     [
-      "APNsSimulator", "Assembly", "Deliver", "Devices", "fanfare", "Kafka", "LocalStack",
-      "Pipeline", "Record", "Settings", "Telemetry", "TestBed",
+      "APNsSimulator", "Assembly", "Deliver", "Devices", "fanfare", "Fixtures", "Kafka",
+      "LocalStack", "Pipeline", "Record", "Settings", "Telemetry", "TestBed",
     ]),
   tests("VerbSupportTests", ["VerbSupport", "Devices", "LocalStack", "Settings", "Terminal"]),
   tests("EmissionTests", ["Emission", "Ingest", "Kafka", "LocalStack", "Terminal"]),

@@ -1,5 +1,6 @@
 import Deliver
 import Expand
+import HTTPServer
 import Ingest
 import Kafka
 import Keyspace
@@ -13,6 +14,15 @@ import Transport
 
 /// From settings to what each room takes. Nothing here connects; what throws has looked at a file.
 package enum Assembly {
+  /// nil: nothing is to be served.
+  package static func probeOptions(_ settings: Settings) -> HTTPServerOptions? {
+    guard settings.probes.port > 0 else { return nil }
+    var options = HTTPServerOptions()
+    options.host = settings.probes.host
+    options.port = settings.probes.port
+    return options
+  }
+
   package static func kafkaOptions(_ settings: Settings) -> KafkaOptions {
     let kafka = settings.kafka
     var options = KafkaOptions(bootstrapServers: kafka.bootstrapServers.joined(separator: ","))

@@ -10,30 +10,17 @@ struct Heartbeat: Sendable {
   let counters: WorkerCounters
 
   func fields() async -> [(name: String, value: String)] {
-    var ready = 0
-    var inFlight = 0
-    var connections = 0
-    var lingering = 0
-    var waitsFor = await pump.waitsFor
-    var obstacles: [String] = []
-    for lane in lanes {
-      let vitals = await lane.vitals()
-      lingering += vitals.lingering
-      for text in vitals.waitsFor where !waitsFor.contains(text) { waitsFor.append(text) }
-      for text in vitals.obstacles where !obstacles.contains(text) { obstacles.append(text) }
-      ready += vitals.ready
-      inFlight += vitals.inFlight
-      connections += vitals.connections
-    }
+    let figures = await WorkerFigures.take(options, lanes, pump, counters)
     return [
-      ("version", options.version), ("lanes", String(options.lanes)),
-      ("partitions", String(await pump.partitions)),
-      ("segments_in_flight", String(await pump.inFlight)),
-      ("segments_lingering", String(lingering)), ("records_aside", String(await pump.aside)),
-      ("ready", String(ready)), ("streams", String(inFlight)),
-      ("connections", String(connections)),
-      ("rss_bytes", String(ProcessUsage.own().residentBytes)),
-      ("waits_for", Self.joined(waitsFor)), ("held_routes", Self.joined(obstacles)),
+      ("version", figures.version), ("lanes", String(figures.lanes)),
+      ("partitions", String(figures.partitions)),
+      ("segments_in_flight", String(figures.records)),
+      ("segments_lingering", String(figures.lingering)), ("records_aside", String(figures.aside)),
+      ("ready", String(figures.ready)), ("streams", String(figures.streams)),
+      ("connections", String(figures.connections)),
+      ("rss_bytes", String(figures.usage.residentBytes)),
+      ("waits_for", Self.joined(figures.waitsFor)),
+      ("held_routes", Self.joined(figures.obstacles)),
       ("beat_ms", String(options.deliver.wallClock())),
     ]
   }

@@ -169,8 +169,8 @@ package actor Lane {
     LaneVitals(
       ready: stages.deliver.readyCount, inFlight: stages.deliver.inFlight,
       connections: stages.deliver.openConnections, lingering: runs.lingering,
-      waitsFor: board.all,
-      obstacles: stages.deliver.obstacles.map { "\($0)" })
+      waitsFor: board.all, redisTrouble: stages.redis.lastFailure.map { "\($0)" },
+      obstacles: stages.deliver.obstacles)
   }
 
   /// Adds to the statistics what they do not know yet of the dead letters.

@@ -1,3 +1,5 @@
+import Deliver
+
 /// How a lane is at the moment: for the heartbeat.
 package struct LaneVitals: Sendable {
   package let ready: Int
@@ -7,6 +9,8 @@ package struct LaneVitals: Sendable {
   package let lingering: Int
   /// Dependencies that are waited for, in words.
   package let waitsFor: [String]
-  /// What pushes cannot pass, in words.
-  package let obstacles: [String]
+  /// Why there is no connection to Redis, whether or not anybody waits for it.
+  package let redisTrouble: String?
+  /// What pushes cannot pass.
+  package let obstacles: [RouteObstacle]
 }

@@ -35,6 +35,14 @@ package struct PipelineOptions: Sendable {
   package var instance = String(UInt64.random(in: .min ... .max), radix: 36)
   /// Any number; two calls never give the same one.
   package var randomNumber: @Sendable () -> UInt64 = { .random(in: .min ... .max) }
+  /// What the worker keeps in memory at most, with these options.
+  package var memoryBudget: MemoryBudget {
+    MemoryBudget(
+      lanes: lanes, limits: limits, ingest: ingest, expand: expand,
+      connectionBytes: DeliverOptions.maximumConnectionBytes(
+        connections: deliver.connectionsPerRoute, streams: deliver.streamsPerConnection),
+      kafka: kafka)
+  }
   /// How long a stopping worker waits for what is in flight.
   package var drainTimeout: Duration = .seconds(20)
   package var heartbeatInterval: Duration = .seconds(10)

@@ -58,6 +58,32 @@ package final class Worker: Sendable {
       ])
   }
 
+  /// What the worker measures, now. Waits for each of its threads, and so for one that is stuck.
+  package func metrics() async -> PrometheusText {
+    WorkerMetrics.text(await WorkerFigures.take(options, lanes, pump, counters))
+  }
+
+  /// Returns when each of the worker's threads has done something.
+  package func tick() async {
+    _ = await pump.partitions
+    for lane in lanes { _ = await lane.vitals() }
+  }
+
+  /// Each thing without which the worker can do nothing, and what is wrong with it, in words.
+  package func health() async -> [(name: String, trouble: String?)] {
+    let figures = await WorkerFigures.take(options, lanes, pump, counters)
+    let isStopping = stopping.withLock { $0 != nil }
+    func trouble(_ texts: [String]) -> String? {
+      texts.isEmpty ? nil : texts.joined(separator: "; ")
+    }
+    return [
+      ("running", isStopping ? "the worker stops" : nil),
+      ("partitions", figures.partitions > 0 ? nil : "the group has given it none"),
+      ("redis", trouble(figures.redisTroubles)), ("waiting", trouble(figures.waitsFor)),
+      ("credentials", trouble(figures.refusedCredentials)),
+    ]
+  }
+
   /// Takes nothing new, waits for what is in flight, commits, leaves the group and ends all
   /// threads. Returns whether all that was begun is done; what is not will be done again by another
   /// worker. Called again it says the same.

@@ -10,6 +10,7 @@ package struct Settings: Sendable, Equatable {
   package var lanes = Lanes()
   package var events = Events()
   package var worker = Worker()
+  package var probes = Probes()
   package var log = Log()
 
   /// The values of an empty configuration; `worker.id`, which each process makes up, is empty.
@@ -145,6 +146,12 @@ package struct Settings: Sendable, Equatable {
   package struct Worker: Sendable, Equatable {
     package var id = ""
     package var heartbeatInterval = Duration.zero
+  }
+
+  package struct Probes: Sendable, Equatable {
+    package var host = ""
+    /// 0: none.
+    package var port = 0
   }
 
   package struct Log: Sendable, Equatable {

@@ -60,12 +60,20 @@ enum WorkerVerb {
     let worker: Worker
     do {
       worker = try Worker(options: options)
+    } catch {
+      throw CommandFailure(.failed, "\(error)")
+    }
+    let probes = try await ProbeService.start(
+      settings, log, health: { await worker.health() }, ticks: { await worker.tick() },
+      metrics: { await worker.metrics() })
+    do {
       try await worker.start()
     } catch {
       throw CommandFailure(.failed, "\(error)")
     }
     await signals.wait()
     let isDone = await worker.stop()
+    await probes?.stop()
     return isDone && !hasFailed.load(ordering: .relaxed) ? .ok : .retryLater
   }
 }

@@ -87,8 +87,15 @@ import Transport
       drain_timeout: 26s
     events: { default_expires_in: 27s, maximum_expires_in: 28h }
     worker: { id: w-29, heartbeat_interval: 18s }
+    probes: { host: h-32, port: 33 }
     log: { level: debug, format: json }
     """
+
+  @Test func probesAreServedWhereTheyAreWanted() throws {
+    let options = try #require(Assembly.probeOptions(try settings()))
+    #expect(options.host == "h-32" && options.port == 33)
+    #expect(Assembly.probeOptions(.defaults) == nil)
+  }
 
   private func settings(_ yaml: String = yaml) throws -> Settings {
     let file = try directory.write(yaml, to: "fanfare.conf")

@@ -7,12 +7,13 @@ import Testing
 
 @Suite struct ProbeServerTests {
   fileprivate func run(
-    health: HealthBoard = HealthBoard(parts: ["partitions", "redis"]),
+    health: Health = Health(),
     ticks: @escaping @Sendable () async -> Void = {},
     _ body: ((String) throws -> Answer) async throws -> Void
   ) async throws {
     let server = ProbeServer(
-      options: HTTPServerOptions(), health: health, lifeLimit: .milliseconds(50), ticks: ticks,
+      options: HTTPServerOptions(), lifeLimit: .milliseconds(50), health: { await health.parts },
+      ticks: ticks,
       metrics: {
         var text = PrometheusText()
         text.append(MetricFamily("fanfare_ready", .gauge, "Whether it is"), 1)
@@ -40,27 +41,27 @@ import Testing
   }
 
   @Test func readinessFollowsItsParts() async throws {
-    let health = HealthBoard(parts: ["partitions", "redis"])
+    let health = Health()
     try await run(health: health) { get in
       #expect(
         try get("/readyz")
           == Answer(status: 503, body: "[-] partitions: not yet\n[-] redis: not yet\nnot ready\n"))
       #expect(try get("/startupz").status == 503)
-      health.say("redis", trouble: nil)
+      await health.say("redis", trouble: nil)
       #expect(
         try get("/readyz")
           == Answer(status: 503, body: "[-] partitions: not yet\n[+] redis: ok\nnot ready\n"))
-      health.say("partitions", trouble: nil)
+      await health.say("partitions", trouble: nil)
       #expect(try get("/readyz") == Answer(status: 200, body: "ok\n"))
       #expect(
         try get("/readyz?verbose")
           == Answer(status: 200, body: "[+] partitions: ok\n[+] redis: ok\nready\n"))
       #expect(try get("/startupz") == Answer(status: 200, body: "ok\n"))
-      health.say("drain", trouble: "the worker stops")
+      await health.say("drain", trouble: "the worker stops")
       let answer = try get("/readyz?verbose")
       #expect(answer.status == 503 && answer.body.contains("[-] drain: the worker stops\n"))
       #expect(try get("/startupz").status == 200, "it has started, whatever comes then")
-      health.say("drain", trouble: nil)
+      await health.say("drain", trouble: nil)
       #expect(try get("/readyz").status == 200)
     }
   }
@@ -71,7 +72,7 @@ import Testing
       #expect(try get("/livez") == Answer(status: 200, body: "ok\n"))
       await gate.close()
       let stuck = try get("/livez")
-      #expect(stuck.status == 503 && stuck.body.contains("a thread has done nothing"))
+      #expect(stuck.status == 503 && stuck.body.contains("a thread does nothing"))
       #expect(try get("/livez").status == 503)
       #expect(await gate.waiting == 1, "each probe would wait for a stuck thread")
       #expect(try get("/metrics").status == 200)
@@ -100,6 +101,18 @@ import Testing
 private struct Answer: Equatable {
   let status: Int
   let body: String
+}
+
+private actor Health {
+  private(set) var parts = [
+    HealthPart("partitions", trouble: "not yet"), HealthPart("redis", trouble: "not yet"),
+  ]
+
+  func say(_ name: String, trouble: String?) {
+    let index = parts.firstIndex { $0.name == name } ?? parts.count
+    parts.replaceSubrange(
+      index..<min(index + 1, parts.count), with: [HealthPart(name, trouble: trouble)])
+  }
 }
 
 private actor Gate {

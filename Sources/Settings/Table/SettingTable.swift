@@ -3,7 +3,7 @@
 package enum SettingTable {
   /// In the order of the example file; the keys of a group stand together.
   package static let keys: [SettingKey] =
-    kafka + redis + audience + apns + lanes + events + worker + log
+    kafka + redis + audience + apns + lanes + events + worker + probes + log
 
   package static func key(_ path: String) -> SettingKey? {
     keyIndexes[path].map { keys[$0] }
@@ -22,6 +22,7 @@ package enum SettingTable {
     "lanes": "Threads: a lane owns its connections, timers and buffers and shares nothing.",
     "events": "How long news stays news.",
     "worker": "This process, as others see it.",
+    "probes": "Whether this process lives and is ready, and what it measures, over HTTP.",
     "log": "Lines on standard error.",
   ]
 

@@ -6,7 +6,7 @@ package enum WorkerCounter: Int, Sendable, CaseIterable {
   case segmentsSettled, segmentsAlreadySettled
   case recipients, skipped, stragglers
   case pushesAccepted, pushesRejected, pushesExpired, pushesCancelled, pushesSuppressed
-  case requests, retries
+  case retries
   case tokensPruned, tokensPruneRefused, tokensQuarantined
   case kafkaCommits, kafkaCommitFailures
 }

@@ -1,0 +1,55 @@
+import Deliver
+import Telemetry
+
+/// What a worker says of itself at one moment: for the heartbeat and for metrics.
+struct WorkerFigures: Sendable {
+  let version: String
+  let lanes: Int
+  /// Bytes; what `MemoryBudget` says.
+  let memoryBudget: Int
+  let counts: WorkerSnapshot
+  let usage: ProcessUsage
+  let partitions: Int
+  /// Records that are worked on, and those whose segments others have.
+  let records: Int
+  let aside: Int
+  private(set) var lingering = 0
+  private(set) var ready = 0
+  private(set) var streams = 0
+  private(set) var connections = 0
+  /// Dependencies that are waited for, in words, each once.
+  private(set) var waitsFor: [String]
+  /// Why there is no connection to Redis, in words, each once.
+  private(set) var redisTroubles: [String] = []
+  /// What pushes cannot pass, in words, each once.
+  private(set) var obstacles: [String] = []
+  /// Those of them that are keys or tokens which Apple does not take.
+  private(set) var refusedCredentials: [String] = []
+
+  static func take(
+    _ options: PipelineOptions, _ lanes: [Lane], _ pump: KafkaPump, _ counters: WorkerCounters
+  ) async -> WorkerFigures {
+    var figures = WorkerFigures(
+      version: options.version, lanes: options.lanes, memoryBudget: options.memoryBudget.bytes,
+      counts: counters.snapshot(), usage: ProcessUsage.own(), partitions: await pump.partitions,
+      records: await pump.inFlight, aside: await pump.aside, waitsFor: await pump.waitsFor)
+    for lane in lanes { figures.add(await lane.vitals()) }
+    return figures
+  }
+
+  private mutating func add(_ vitals: LaneVitals) {
+    lingering += vitals.lingering
+    ready += vitals.ready
+    streams += vitals.inFlight
+    connections += vitals.connections
+    Self.add(vitals.waitsFor, to: &waitsFor)
+    Self.add(vitals.redisTrouble.map { [$0] } ?? [], to: &redisTroubles)
+    Self.add(vitals.obstacles.map { "\($0)" }, to: &obstacles)
+    let refused = vitals.obstacles.filter { [.noToken, .credentialsRefused].contains($0.kind) }
+    Self.add(refused.map { "\($0)" }, to: &refusedCredentials)
+  }
+
+  private static func add(_ texts: [String], to all: inout [String]) {
+    for text in texts where !all.contains(text) { all.append(text) }
+  }
+}

@@ -1,0 +1,126 @@
+import Model
+import Telemetry
+
+/// What a worker measures, as Prometheus reads it. Every family is here, with all its series from
+/// the start: a series that begins with its first event hides that event.
+package enum WorkerMetrics {
+  static let build = MetricFamily(
+    "fanfare_build_info", .gauge, "Always 1; the version is in the label.", labels: ["version"])
+  static let events = MetricFamily(
+    "fanfare_events_total", .counter, "Events read from Kafka, by what became of them.",
+    labels: ["result"])
+  static let segments = MetricFamily(
+    "fanfare_segments_total", .counter,
+    "Segments that this worker came to the end of: settled, or found settled by another.",
+    labels: ["result"])
+  static let recipients = MetricFamily(
+    "fanfare_recipients_total", .counter, "Followers with a device, of settled segments.")
+  static let skipped = MetricFamily(
+    "fanfare_recipients_skipped_total", .counter,
+    "Followers, or devices, that nothing could be sent to, of settled segments.")
+  static let pushes = MetricFamily(
+    "fanfare_pushes_total", .counter, "Pushes of settled segments, by their final outcome.",
+    labels: ["outcome"])
+  static let rejections = MetricFamily(
+    "fanfare_pushes_rejected_total", .counter, "Rejected pushes, by Apple's reason or ours.",
+    labels: ["reason"])
+  static let retries = MetricFamily(
+    "fanfare_apns_retries_total", .counter, "Pushes that were tried again, of settled segments.")
+  static let stragglers = MetricFamily(
+    "fanfare_stragglers_total", .counter,
+    "Pushes written to the stragglers' topic because they had to wait.")
+  static let tokens = MetricFamily(
+    "fanfare_tokens_total", .counter,
+    "Device tokens that Apple called unusable, by what became of their bindings.",
+    labels: ["result"])
+  static let commits = MetricFamily(
+    "fanfare_kafka_commits_total", .counter, "Commits of offsets.", labels: ["result"])
+  static let partitions = MetricFamily(
+    "fanfare_kafka_partitions", .gauge, "Partitions that the group has given to this worker.")
+  static let records = MetricFamily(
+    "fanfare_records_in_flight", .gauge, "Records that are worked on.")
+  static let aside = MetricFamily(
+    "fanfare_records_aside", .gauge, "Records that wait because another worker has their segment.")
+  static let lingering = MetricFamily(
+    "fanfare_segments_lingering", .gauge,
+    "Segments without a place, whose last pushes wait for their outcome.")
+  static let ready = MetricFamily(
+    "fanfare_pushes_ready", .gauge, "Pushes that wait for a stream.")
+  static let streams = MetricFamily(
+    "fanfare_apns_streams_in_flight", .gauge, "Pushes sent to Apple and not answered.")
+  static let connections = MetricFamily(
+    "fanfare_apns_connections", .gauge, "Open connections to Apple.")
+  static let obstacles = MetricFamily(
+    "fanfare_obstacles", .gauge,
+    "What is in the way: dependencies waited for, routes and credentials held; "
+      + "the heartbeat names them.", labels: ["kind"])
+  static let cpu = MetricFamily(
+    "process_cpu_seconds_total", .counter, "CPU of all threads, in user mode and in the kernel.")
+  static let resident = MetricFamily(
+    "process_resident_memory_bytes", .gauge, "Memory that is resident.")
+  static let budget = MetricFamily(
+    "fanfare_memory_budget_bytes", .gauge, "The most that this configuration can make resident.")
+
+  /// In the order of the text.
+  package static let all = [
+    build, events, segments, recipients, skipped, pushes, rejections, retries, stragglers, tokens,
+    commits, partitions, records, aside, lingering, ready, streams, connections, obstacles, cpu,
+    resident, budget,
+  ]
+
+  static func text(_ figures: WorkerFigures) -> PrometheusText {
+    var text = PrometheusText()
+    let counts = figures.counts
+    func by(_ counters: KeyValuePairs<String, WorkerCounter>) -> [(labels: [String], value: Double)]
+    {
+      counters.map { ([$0], Double(counts[$1])) }
+    }
+    text.append(build, [([figures.version], 1)])
+    text.append(
+      events,
+      by([
+        "ok": .eventsOK, "malformed": .eventsMalformed, "expired": .eventsExpired,
+        "duplicate": .eventsDuplicate, "resumed": .eventsResumed,
+      ]))
+    text.append(
+      segments, by(["settled": .segmentsSettled, "already_settled": .segmentsAlreadySettled]))
+    text.append(recipients, Double(counts[.recipients]))
+    text.append(skipped, Double(counts[.skipped]))
+    text.append(
+      pushes,
+      by([
+        "accepted": .pushesAccepted, "rejected": .pushesRejected, "expired": .pushesExpired,
+        "cancelled": .pushesCancelled, "suppressed": .pushesSuppressed,
+      ]))
+    text.append(
+      rejections,
+      RejectionReason.allCases.map {
+        ([$0.name], Double(counts.rejections[Int($0.rawValue)]))
+      })
+    text.append(retries, Double(counts[.retries]))
+    text.append(stragglers, Double(counts[.stragglers]))
+    text.append(
+      tokens,
+      by([
+        "pruned": .tokensPruned, "kept": .tokensPruneRefused, "set_aside": .tokensQuarantined,
+      ]))
+    text.append(commits, by(["ok": .kafkaCommits, "failed": .kafkaCommitFailures]))
+    text.append(partitions, Double(figures.partitions))
+    text.append(records, Double(figures.records))
+    text.append(aside, Double(figures.aside))
+    text.append(lingering, Double(figures.lingering))
+    text.append(ready, Double(figures.ready))
+    text.append(streams, Double(figures.streams))
+    text.append(connections, Double(figures.connections))
+    text.append(
+      obstacles,
+      [
+        (["dependency"], Double(figures.waitsFor.count)),
+        (["route"], Double(figures.obstacles.count)),
+      ])
+    text.append(cpu, Double(figures.usage.cpuNanoseconds) / 1_000_000_000)
+    text.append(resident, Double(figures.usage.residentBytes))
+    text.append(budget, Double(figures.memoryBudget))
+    return text
+  }
+}

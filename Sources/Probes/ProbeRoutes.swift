@@ -1,0 +1,53 @@
+import HTTPServer
+import Synchronization
+import Telemetry
+
+/// What a probe gets, by path.
+final class ProbeRoutes: Sendable {
+  private let health: @Sendable () async -> [HealthPart]
+  private let pulse: Pulse
+  private let metrics: @Sendable () async -> PrometheusText
+  private let hasBeenReady = Atomic(false)
+
+  init(
+    health: @escaping @Sendable () async -> [HealthPart], pulse: Pulse,
+    metrics: @escaping @Sendable () async -> PrometheusText
+  ) {
+    self.health = health
+    self.pulse = pulse
+    self.metrics = metrics
+  }
+
+  func answer(_ request: HTTPRequest) async -> HTTPResponse {
+    guard request.method == "GET" || request.method == "HEAD" else {
+      return .text(405, "GET and HEAD only")
+    }
+    switch request.path {
+    case "/livez":
+      return await pulse.beats() ? .text(200, "ok") : .text(503, "a thread does nothing any more")
+    case "/readyz":
+      return await readiness(isVerbose: request.query.contains { $0.name == "verbose" })
+    case "/startupz":
+      // Once it has started, what comes then is for the other two.
+      guard !hasBeenReady.load(ordering: .relaxed) else { return .text(200, "ok") }
+      return await readiness(isVerbose: false)
+    case "/metrics":
+      let text = await metrics().text
+      return HTTPResponse(
+        status: 200, contentType: PrometheusText.contentType, body: Array(text.utf8))
+    default: return .text(404, "/livez, /readyz, /startupz and /metrics are here")
+    }
+  }
+
+  private func readiness(isVerbose: Bool) async -> HTTPResponse {
+    let parts = await health()
+    let isReady = parts.allSatisfy { $0.trouble == nil }
+    if isReady { hasBeenReady.store(true, ordering: .relaxed) }
+    guard isVerbose || !isReady else { return .text(200, "ok") }
+    let lines = parts.map { part in
+      part.trouble.map { "[-] \(part.name): \($0)" } ?? "[+] \(part.name): ok"
+    }
+    let verdict = isReady ? "ready" : "not ready"
+    return .text(isReady ? 200 : 503, (lines + [verdict]).joined(separator: "\n"))
+  }
+}

@@ -1,0 +1,95 @@
+import APNsSimulator
+import Fixtures
+import Glibc
+import LocalStack
+import Settings
+import TestBed
+import Testing
+
+/// What a pod's probes and Prometheus get from a worker process.
+@Suite struct WorkerProbesTests {
+  private static func get(_ target: String, port: Int) throws -> String {
+    let client = try RawClient(port: port)
+    client.send("GET \(target) HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n")
+    return client.readToEnd() ?? ""
+  }
+
+  @Test func aWorkerSaysThatItIsReadyUntilItDrains() async throws {
+    var script = SimulatorScript()
+    script.silentAfter = 3
+    let bed = try await WorkerBed(script: script)
+    try await bed.follow("s1", tokens: [paddedHex(1), paddedHex(2)])
+    try await bed.follow("s2", tokens: [paddedHex(3), paddedHex(4)])
+    let port = try LocalPort.findFree()
+    let worker = try await bed.startProcess(
+      "w1", executable: WorkerExecutable.path,
+      settings: [
+        "probes.port=\(port)", "lanes.count=1", "lanes.drain_timeout=100s",
+        "kafka.session_timeout=201s", "apns.request_timeout=90s",
+      ])
+    #expect(try Self.get("/readyz", port: port).hasSuffix("\r\n\r\nok\n"))
+    #expect(try Self.get("/startupz", port: port).contains(" 200 "))
+    #expect(try Self.get("/livez", port: port).contains(" 200 "))
+
+    try await bed.emit("e1")
+    _ = try await bed.finished("e1")
+    // Redis knows first.
+    let metrics = try await bed.until("the metrics count the pushes") {
+      let metrics = try Self.get("/metrics", port: port)
+      return metrics.contains("\nfanfare_pushes_total{outcome=\"accepted\"} 2\n") ? metrics : nil
+    }
+    #expect(metrics.contains("\nfanfare_kafka_partitions 12\n"))
+
+    // The last push is never answered.
+    try await bed.emit("e2", streamer: "s2")
+    _ = try await bed.until("a push is in flight") {
+      await bed.simulator.summary().requests == 4 ? true : nil
+    }
+    worker.signal(SIGTERM)
+    let drains = try await bed.until("it says that it stops") {
+      let answer = try Self.get("/readyz", port: port)
+      return answer.contains("[-] running: the worker stops") ? answer : nil
+    }
+    #expect(drains.contains(" 503 "))
+    #expect(try Self.get("/livez", port: port).contains(" 200 "))
+    worker.stop(SIGKILL)
+  }
+
+  @Test func aWorkerWithoutRedisLivesAndIsNotReady() async throws {
+    let bed = try await WorkerBed()
+    try await bed.follow("s1", tokens: [paddedHex(1)])
+    let port = try LocalPort.findFree()
+    bed.redis.stop()
+    let worker = try await bed.startProcess(
+      "w1", executable: WorkerExecutable.path, settings: ["probes.port=\(port)"])
+    let answer = try await bed.until("it has tried to connect") {
+      let answer = try Self.get("/readyz?verbose", port: port)
+      return answer.contains("[-] redis: ") ? answer : nil
+    }
+    #expect(answer.contains(" 503 ") && answer.contains("[+] partitions: ok"))
+    #expect(answer.contains("[+] waiting: ok"))
+    #expect(try Self.get("/livez", port: port).contains(" 200 "))
+    #expect(try Self.get("/startupz", port: port).contains(" 503 "), "it has never been ready")
+    try await bed.emit("e1")
+    _ = try await bed.until("it says what it waits for") {
+      try Self.get("/readyz?verbose", port: port).contains("[-] waiting: ") ? true : nil
+    }
+    worker.stop(SIGKILL)
+  }
+
+  @Test func aTakenPortIsSaid() async throws {
+    let bed = try await WorkerBed()
+    let taken = bed.redis.port
+    let process = try ChildProcess(
+      [
+        WorkerExecutable.path, "worker", "--set", "probes.port=\(taken)", "--set",
+        "kafka.bootstrap_servers=\(bed.bootstrapServers)", "--set",
+        "apns.key_file=\(bed.address.providerKeyFile ?? "")", "--set",
+        "apns.key_id=\(bed.address.keyID)", "--set", "apns.team_id=\(bed.address.teamID)",
+        "--set", "templates.directory=Config/templates",
+      ], output: .file(bed.directory.file("out")))
+    #expect(process.waitForExit() == 1)
+    let text = try BoundedFile.read(bed.directory.file("out"), maximumBytes: 65_536).text
+    #expect(text.contains("probes: cannot listen on 127.0.0.1 port \(taken)"))
+  }
+}

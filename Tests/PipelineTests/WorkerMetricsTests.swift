@@ -1,0 +1,97 @@
+import Foundation
+import Model
+import Telemetry
+import Testing
+
+@testable import Pipeline
+
+@Suite struct WorkerMetricsTests {
+  private func figures(_ counters: WorkerCounters = WorkerCounters()) -> WorkerFigures {
+    WorkerFigures(
+      version: "1.2.3", lanes: 2, memoryBudget: 1000, counts: counters.snapshot(),
+      usage: ProcessUsage(
+        cpuNanoseconds: 1_500_000_000, residentBytes: 10, peakResidentBytes: 20),
+      partitions: 6, records: 5, aside: 4, waitsFor: ["kafka"])
+  }
+
+  private func lines(_ figures: WorkerFigures) -> [Substring] {
+    WorkerMetrics.text(figures).text.split(separator: "\n")
+  }
+
+  @Test func everyFamilyIsThereFromTheStart() {
+    let lines = lines(figures())
+    for family in WorkerMetrics.all {
+      #expect(lines.contains { $0 == "# HELP \(family.name) \(family.help)" })
+      #expect(lines.contains { $0.hasPrefix("\(family.name){") || $0.hasPrefix("\(family.name) ") })
+    }
+    #expect(lines.count { $0.hasPrefix("# TYPE") } == WorkerMetrics.all.count)
+    for reason in RejectionReason.allCases {
+      #expect(lines.contains("fanfare_pushes_rejected_total{reason=\"\(reason.name)\"} 0"))
+    }
+  }
+
+  /// Each counter has a number of its own, so that none stands in the place of another.
+  @Test func everyCounterIsShown() {
+    let counters = WorkerCounters()
+    for counter in WorkerCounter.allCases { counters.add(counter, 1000 + counter.rawValue) }
+    counters.addRejected(reason: RejectionReason.unregistered.rawValue, 7)
+    let lines = lines(figures(counters))
+    let shown: [(String, WorkerCounter)] = [
+      ("fanfare_events_total{result=\"ok\"}", .eventsOK),
+      ("fanfare_events_total{result=\"malformed\"}", .eventsMalformed),
+      ("fanfare_events_total{result=\"expired\"}", .eventsExpired),
+      ("fanfare_events_total{result=\"duplicate\"}", .eventsDuplicate),
+      ("fanfare_events_total{result=\"resumed\"}", .eventsResumed),
+      ("fanfare_segments_total{result=\"settled\"}", .segmentsSettled),
+      ("fanfare_segments_total{result=\"already_settled\"}", .segmentsAlreadySettled),
+      ("fanfare_recipients_total", .recipients), ("fanfare_recipients_skipped_total", .skipped),
+      ("fanfare_stragglers_total", .stragglers),
+      ("fanfare_pushes_total{outcome=\"accepted\"}", .pushesAccepted),
+      ("fanfare_pushes_total{outcome=\"expired\"}", .pushesExpired),
+      ("fanfare_pushes_total{outcome=\"cancelled\"}", .pushesCancelled),
+      ("fanfare_pushes_total{outcome=\"suppressed\"}", .pushesSuppressed),
+      ("fanfare_apns_retries_total", .retries),
+      ("fanfare_tokens_total{result=\"pruned\"}", .tokensPruned),
+      ("fanfare_tokens_total{result=\"kept\"}", .tokensPruneRefused),
+      ("fanfare_tokens_total{result=\"set_aside\"}", .tokensQuarantined),
+      ("fanfare_kafka_commits_total{result=\"ok\"}", .kafkaCommits),
+      ("fanfare_kafka_commits_total{result=\"failed\"}", .kafkaCommitFailures),
+    ]
+    for (name, counter) in shown {
+      #expect(lines.contains("\(name) \(1000 + counter.rawValue)"), "\(name)")
+    }
+    let rejected = 1007 + WorkerCounter.pushesRejected.rawValue
+    #expect(lines.contains("fanfare_pushes_total{outcome=\"rejected\"} \(rejected)"))
+    #expect(lines.contains("fanfare_pushes_rejected_total{reason=\"Unregistered\"} 7"))
+    // `pushesRejected` is the one that is shown above by itself.
+    #expect(Set(shown.map(\.1)).count + 1 == WorkerCounter.allCases.count)
+  }
+
+  /// When this fails, put what it prints between the marks.
+  @Test func thePageIsWhatTheFamiliesSay() throws {
+    let root = #filePath.split(separator: "/").dropLast(3).map { "/" + $0 }.joined()
+    let text = try String(contentsOfFile: root + "/docs/operations.md", encoding: .utf8)
+    let begin = "<!-- made from WorkerMetrics; WorkerMetricsTests prints it -->\n"
+    let start = try #require(text.firstRange(of: begin)).upperBound
+    let end = try #require(text[start...].firstRange(of: "\n<!-- end -->")).lowerBound
+    let page =
+      (["| Metric | Kind | Labels | What it says |", "|---|---|---|---|"]
+      + WorkerMetrics.all.map { family in
+        let labels = family.labels.map { "`\($0)`" }.joined(separator: ", ")
+        return "| `\(family.name)` | \(family.kind.rawValue) | \(labels) | \(family.help) |"
+      }).joined(separator: "\n")
+    #expect(text[start..<end] == page, "\(page)")
+  }
+
+  @Test func whatIsThereNowIsShown() {
+    let lines = lines(figures())
+    for line in [
+      "fanfare_build_info{version=\"1.2.3\"} 1", "fanfare_kafka_partitions 6",
+      "fanfare_records_in_flight 5", "fanfare_records_aside 4",
+      "fanfare_obstacles{kind=\"dependency\"} 1", "process_cpu_seconds_total 1.5",
+      "process_resident_memory_bytes 10", "fanfare_memory_budget_bytes 1000",
+    ] {
+      #expect(lines.contains { $0 == line }, "\(line)")
+    }
+  }
+}
