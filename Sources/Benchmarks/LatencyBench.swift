@@ -10,9 +10,21 @@ package struct LatencyBench {
   package let processes: ChildProcesses
   package let options: BenchOptions
 
+  /// On the embedded broker, and on an Apache Kafka where `FANFARE_KAFKA_HOME` names one.
   package func run() async throws(LocalStackError) -> [BenchResult] {
+    let embedded = try await run(on: nil, "first_push_ms", "first push after the append")
+    guard RealKafka.home != nil else { return embedded }
+    await processes.stopAll()
+    let kafka = try RealKafka()
+    return embedded
+      + (try await run(on: kafka, "first_push_kafka_ms", "the same on Apache Kafka"))
+  }
+
+  private func run(
+    on kafka: RealKafka?, _ name: String, _ title: String
+  ) async throws(LocalStackError) -> [BenchResult] {
     let stack = try await LocalStack.start(
-      processes, templates: options.templates, lanes: options.lanes)
+      processes, templates: options.templates, lanes: options.lanes, kafka: kafka)
     defer { stack.close() }
     let people = SyntheticAudience(
       followers: (options.events + 1) * options.runs, seed: 3, topic: LocalStack.app, mutedShare: 0)
@@ -36,10 +48,8 @@ package struct LatencyBench {
     }
     return [
       try BenchResult(
-        "first_push_ms_p50", "first push after the append, median", medians, unit: " ms",
-        digits: 1),
-      try BenchResult(
-        "first_push_ms_p99", "first push after the append, p99", tails, unit: " ms", digits: 1),
+        "\(name)_p50", "\(title), median", medians, unit: " ms", digits: 1),
+      try BenchResult("\(name)_p99", "\(title), p99", tails, unit: " ms", digits: 1),
     ]
   }
 

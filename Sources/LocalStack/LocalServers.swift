@@ -42,14 +42,21 @@ package enum LocalServers {
     throw LocalStackError(.failed, "redis-server does not start")
   }
 
+  /// What a worker reads and writes.
+  static let topics = [
+    BrokerTopic(name: "notify-followers", partitions: 4),
+    BrokerTopic(name: "notify-followers.segments", partitions: 8),
+    BrokerTopic(name: "notify-followers.stragglers", partitions: 4),
+    BrokerTopic(name: "notify-followers.dead-letters", partitions: 1),
+  ]
+
   /// Returns the bootstrap servers of an embedded Kafka broker.
   package static func broker(_ processes: ChildProcesses) async throws(LocalStackError) -> String {
     let process = try processes.start(
       "broker",
       [
         Executable.own, "broker", "--topics",
-        "notify-followers:4,notify-followers.segments:8,notify-followers.stragglers:4,"
-          + "notify-followers.dead-letters:1",
+        topics.map(\.description).joined(separator: ","),
       ])
     return try await processes.readyLine(of: process).text("bootstrap_servers")
   }

@@ -20,6 +20,7 @@ package final class LocalStack {
   /// A fan-out that stands still for so long is given up.
   private static let stallLimit: Duration = .seconds(60)
   private static let pollInterval: Duration = .milliseconds(20)
+  private static let warmUpTopic = "fanfare.warm-up"
 
   package let processes: ChildProcesses
   package let simulator: SimulatorProcess
@@ -61,13 +62,21 @@ package final class LocalStack {
   }
 
   /// Starts everything but the worker.
-  /// - Parameter closesSandbox: the worker's sandbox is an address where nobody listens.
+  /// - Parameters:
+  ///   - kafka: in place of an embedded broker; nobody else may use its topics.
+  ///   - closesSandbox: the worker's sandbox is an address where nobody listens.
   package static func start(
     _ processes: ChildProcesses, templates: String, lanes: Int, simulatorOptions: [String] = [],
-    closesSandbox: Bool = false
+    kafka: RealKafka? = nil, closesSandbox: Bool = false
   ) async throws(LocalStackError) -> LocalStack {
     let redis = try await LocalServers.redis(processes)
-    let broker = try await LocalServers.broker(processes)
+    let broker: String
+    if let kafka {
+      try makeTopics(kafka)
+      broker = kafka.bootstrapServers
+    } else {
+      broker = try await LocalServers.broker(processes)
+    }
     let simulator = try await LocalServers.simulator(processes, options: simulatorOptions)
     let stack = try LocalStack(
       processes: processes, redisPort: redis.port, bootstrapServers: broker, simulator: simulator,
@@ -76,10 +85,20 @@ package final class LocalStack {
     return stack
   }
 
+  private static func makeTopics(_ kafka: RealKafka) throws(LocalStackError) {
+    do {
+      try kafka.createTopics(
+        LocalServers.topics.map { ($0.name, $0.partitions) } + [(warmUpTopic, 1)],
+        as: KafkaOptions(bootstrapServers: kafka.bootstrapServers))
+    } catch {
+      throw LocalStackError(.unavailable, "\(error)")
+    }
+  }
+
   /// The first record of a producer waits for its connections; no event should.
   private func warmUp() async throws(LocalStackError) {
     do {
-      _ = try await producer.send(topic: "fanfare.warm-up", key: nil, value: [])
+      _ = try await producer.send(topic: Self.warmUpTopic, key: nil, value: [])
     } catch {
       throw LocalStackError(.unavailable, "\(error)")
     }
