@@ -180,12 +180,12 @@ import Text
       bed.server.delay = .milliseconds(20)
       bed.server.decide = { _ in
         number += 1
-        guard route.overload.rate == nil else { return .silence }
+        guard route.traffic.overload.rate == nil else { return .silence }
         return number % 2 == 0 ? .answer(503) : .answer(200)
       }
       for _ in 0..<20 { await bed.stage.admit(bed.batch(hexadecimal(500))) }
       await bed.until("all streams are in use") {
-        route.overload.rate != nil && bed.stage.inFlight == 100
+        route.traffic.overload.rate != nil && bed.stage.inFlight == 100
       }
       let before = looks.soFar
       await loop.wait(.milliseconds(300))
@@ -217,7 +217,7 @@ import Text
       bed.server.release()
       await bed.until("all are answered") { bed.stage.inFlight == 0 }
       #expect(bed.tally.accepted == 36)
-      #expect(route.overload.rate == nil)
+      #expect(route.traffic.overload.rate == nil)
     }
   }
 
@@ -271,8 +271,8 @@ import Text
       let route = try #require(bed.stage.routes[.production])
       var wasRefused = false
       bed.server.decide = { _ in
-        if route.overload.rate == nil, !wasRefused { return .answer(503) }
-        if !(route.topics.first?.gate.isRefused ?? false), !wasRefused {
+        if route.traffic.overload.rate == nil, !wasRefused { return .answer(503) }
+        if !(route.topics.all.first?.gate.isRefused ?? false), !wasRefused {
           return .answer(403, #"{"reason":"InvalidProviderToken"}"#)
         }
         wasRefused = true

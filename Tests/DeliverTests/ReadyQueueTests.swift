@@ -127,20 +127,6 @@ import Testing
   }
 
   private func batch(_ environments: [APNsEnvironment], expiresAt: Int64 = .max) -> PushBatch {
-    let headers = PushHeaders(
-      pushType: .alert, priority: 10, topic: "a.b", collapseID: nil, expiration: 0,
-      expiresAt: expiresAt)
-    let batch = PushBatch(event: "e", headers: headers, tally: SegmentTally())
-    let page = RecipientPage(fieldNames: [])
-    let user = page.bytes.append(utf8: "u1")
-    for environment in environments {
-      let member = page.bytes.append(utf8: "apns:x:a.b:00ff")
-      batch.append(
-        recipient: .init(user: user, firstBinding: 0, bindingCount: 1),
-        binding: .init(member: member, token: member.last(4), environment: environment), of: page,
-        payload: batch.bytes.append(utf8: "{}"))
-    }
-    batch.seal()
-    return batch
+    .made(topic: "a.b", environments, SegmentTally(), expiresAt: expiresAt)
   }
 }

@@ -161,12 +161,12 @@ import Text
       await bed.stage.admit(bed.batch(devices(250, ""), bed.tally))
       await bed.until("all are accepted") { bed.tally.accepted == 250 }
       let route = try #require(bed.stage.routes[.production])
-      #expect(route.refusalShare.weight == 100)
+      #expect(route.traffic.refusalShare.weight == 100)
       let straggler = SegmentTally()
       let history = PushHistory(tries: 60_000, losses: 0, refusals: 0, mayHaveArrived: false)
       await bed.stage.admit(bed.batch([(.production, "00aa")], straggler, history: history))
       await bed.until("it is accepted") { straggler.accepted == 1 && bed.stage.inFlight == 0 }
-      #expect(route.refusalShare.weight == 100)
+      #expect(route.traffic.refusalShare.weight == 100)
     }
   }
 

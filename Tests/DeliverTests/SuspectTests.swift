@@ -35,7 +35,7 @@ import Testing
       let duplicates = bed.server.requests.count - 3000
       #expect(duplicates <= 200 + 200 / SuspectQueue.groups + LossRule.ofOnlyCause)
       // The two of ordinary traffic, one more after the loss, and helpers.
-      #expect(bed.server.connections.count <= 2 + 1 + Route.helpers + LossRule.ofOnlyCause)
+      #expect(bed.server.connections.count <= 2 + 1 + ConnectionPool.helpers + LossRule.ofOnlyCause)
       #expect(tally.unsent == 0)
     }
   }

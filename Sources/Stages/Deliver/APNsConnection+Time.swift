@@ -52,7 +52,7 @@ extension APNsConnection {
       unanswered += 1
     }
     if unanswered > 0 {
-      options.report(.unanswered(route.target.endpoint, pushes: unanswered))
+      options.report(.unanswered(target.endpoint, pushes: unanswered))
     }
     if longest > limit {
       // It may well answer PINGs: a connection that answers no request is of no use.
@@ -102,7 +102,7 @@ extension APNsConnection {
       count += 1
     }
     guard count > 0 else { return 0 }
-    options.report(.unanswered(route.target.endpoint, pushes: count))
+    options.report(.unanswered(target.endpoint, pushes: count))
     if lastAnswerAt < latest {
       retire("no answer to pushes that ask whether credentials are taken")
     }
@@ -119,6 +119,6 @@ extension APNsConnection {
     }
     let since = takesNothingSince ?? now
     takesNothingSince = since
-    return route.hasWaitingPushes && now &- since >= options.replacedAfter.nanoseconds
+    return pool.hasWaitingPushes && now &- since >= options.replacedAfter.nanoseconds
   }
 }

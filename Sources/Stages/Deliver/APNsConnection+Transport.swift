@@ -34,13 +34,13 @@ extension APNsConnection: ConnectionDelegate {
     }
     settleEnded()
     hasWork = true
-    route.schedulePump()
+    signals.schedulePump()
   }
 
   func connectionDrained(_ connection: Connection) {
     guard machine.phase == .open || machine.phase == .draining else { return }
     hasWork = true
-    route.schedulePump()
+    signals.schedulePump()
   }
 
   func connectionClosed(_ connection: Connection, error: TransportError?) {

@@ -13,7 +13,11 @@ final class APNsConnection {
   /// In nanoseconds: a connection without anything in flight for longer is idle.
   private static let idleGrace: UInt64 = 1_000_000_000
 
-  unowned let route: Route
+  let target: APNsRoute
+  unowned let pool: ConnectionPool
+  private let judge: AnswerJudge
+  private let losses: LossJudge
+  let signals: RouteSignals
   let loop: EventLoop
   let options: DeliverOptions
   private(set) var transport: Connection?
@@ -48,14 +52,21 @@ final class APNsConnection {
   private var orphans = 0
   private var lastSentAt: UInt64 = 0
 
-  init(route: Route, loop: EventLoop, options: DeliverOptions) throws(HTTP2Error) {
-    self.route = route
-    self.loop = loop
-    self.options = options
+  init(
+    _ setup: RouteSetup, pool: ConnectionPool, traffic: RouteTraffic, answers: AnswerJudge,
+    losses: LossJudge, signals: RouteSignals
+  ) throws(HTTP2Error) {
+    target = setup.target
+    loop = setup.loop
+    options = setup.options
+    self.pool = pool
+    judge = answers
+    self.losses = losses
+    self.signals = signals
     openedAt = loop.now
-    takenBefore = route.lastAcceptedAt
+    takenBefore = traffic.lastAcceptedAt
     slots = StreamSlots(capacity: options.streamsPerConnection)
-    blocks = try RequestBlocks(authority: route.target.endpoint.host)
+    blocks = try RequestBlocks(authority: target.endpoint.host)
     var sessionOptions = HTTP2ClientOptions()
     sessionOptions.maximumSlots = options.streamsPerConnection
     sessionOptions.keptBodyBytes = Answer.maximumBytes
@@ -65,7 +76,7 @@ final class APNsConnection {
 
   func connect() {
     let transport = Connection(
-      to: route.target.endpoint, tls: route.target.tls,
+      to: target.endpoint, tls: target.tls,
       options: TransportOptions(connectTimeout: options.connectTimeout), loop: loop, delegate: self)
     self.transport = transport
     transport.connect()
@@ -202,8 +213,8 @@ final class APNsConnection {
   func perform(_ action: ConnectionMachine.Action, _ reason: String) {
     switch action {
     case .none: return
-    case .becomeReady: route.ready(self)
-    case .replace: route.replace(self, reason: reason)
+    case .becomeReady: pool.ready(self)
+    case .replace: pool.replace(self, reason: reason)
     case .closeAndReplace, .close:
       transport?.close()
       if let goAway = session?.takeGoAway() { lastStreamTaken = goAway.lastStreamID }
@@ -212,7 +223,7 @@ final class APNsConnection {
       let lost = takeInFlight()
       session = nil
       transport = nil
-      route.closed(self, orphans: lost, mustReplace: action == .closeAndReplace, reason: reason)
+      pool.closed(self, orphans: lost, mustReplace: action == .closeAndReplace, reason: reason)
     }
   }
 
@@ -241,8 +252,8 @@ final class APNsConnection {
   }
 
   private func takeInFlight() -> [ReadyPush] {
-    var accepted = AcceptedAnswers(rateSince: route.overload.loweredAt)
-    defer { route.note(accepted) }
+    var accepted = judge.begin()
+    defer { judge.note(accepted) }
     return slots.occupied.compactMap { slot in
       let status = session?.status(of: slot) ?? 0
       let hasLeft = session?.hasLeft(slot: slot) ?? true
@@ -250,11 +261,11 @@ final class APNsConnection {
       if status != 0 { answers += 1 }
       // Its head says all there is to say: the stream's end alone was lost, and Apple has the push.
       guard status != 200 else {
-        route.accepted(item.push, sentAt: item.sentAt, &accepted)
+        judge.accepted(item.push, sentAt: item.sentAt, &accepted)
         return nil
       }
       if !hasLeft || isBeyondLast(item.stream) {
-        route.putBack(item.push)
+        judge.putBack(item.push)
         return nil
       }
       return item.push
@@ -264,7 +275,7 @@ final class APNsConnection {
   /// Judges the streams that ended.
   func settleEnded() {
     guard let session else { return }
-    var accepted = AcceptedAnswers(rateSince: route.overload.loweredAt)
+    var accepted = judge.begin()
     var times = answerTimes
     while let ended = session.nextEnded() {
       guard let item = slots.empty(ended.slot) else { continue }
@@ -275,22 +286,22 @@ final class APNsConnection {
         if !item.isReset { times.answered(sentAt: item.sentAt, at: lastAnswerAt) }
       }
       guard ended.status != 200 else {
-        route.accepted(item.push, sentAt: item.sentAt, &accepted)
+        judge.accepted(item.push, sentAt: item.sentAt, &accepted)
         continue
       }
       // A failure may change the rate: those that came before are judged by the one before.
-      route.note(accepted)
+      judge.note(accepted)
       if ended.status == 0 {
         settleUnanswered(item, ended)
       } else {
-        route.answered(
+        judge.answered(
           item.push, status: ended.status, body: ended.content?.body ?? [],
           retryAfter: retryAfter(ended.content), on: self, item)
       }
-      accepted = AcceptedAnswers(rateSince: route.overload.loweredAt)
+      accepted = judge.begin()
     }
     answerTimes = times
-    route.note(accepted)
+    judge.note(accepted)
     closeWhenDrained()
   }
 
@@ -312,11 +323,11 @@ final class APNsConnection {
       // We gave it up before the server had it.
       || (item.isReset && !ended.wasWhole)
     if isUntouched {
-      route.putBack(item.push)
+      judge.putBack(item.push)
     } else if item.isReset {
-      route.lost([item.push])
+      losses.lost([item.push])
     } else {
-      route.reset(item.push, isRefused: isRefused, sentAt: item.sentAt)
+      judge.reset(item.push, isRefused: isRefused, sentAt: item.sentAt)
     }
   }
 }

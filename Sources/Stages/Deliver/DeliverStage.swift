@@ -5,32 +5,24 @@ import Model
 /// settles each push with its outcome. Steps of a push: admit → wait for a stream → send → judge
 /// the answer → settle, or wait out a back-off and again. Confined to its lane's loop.
 package final class DeliverStage {
-  let options: DeliverOptions
-  let loop: EventLoop
+  private let loop: EventLoop
   let routes: [APNsEnvironment: Route]
-  var waiting: [Waiter] = []
-  /// Routes for which one that waited is on its way.
-  var admitting: Set<APNsEnvironment> = []
-  /// Routes are looked at again soon.
-  var isLooking = false
+  private let admission: Admission
   private var ticker: LoopTimer?
-  private(set) var isStopped = false
   private static let tickInterval: Duration = .milliseconds(500)
 
   package init(
     options: DeliverOptions, tokens: ProviderTokenSource, loop: EventLoop,
     random: any RandomNumberGenerator = SystemRandomNumberGenerator()
   ) {
-    self.options = options
     self.loop = loop
     routes = options.routes.reduce(into: [:]) { routes, item in
-      routes[item.key] = Route(
-        environment: item.key, target: item.value, options: options, tokens: tokens, loop: loop,
-        random: random)
+      let setup = RouteSetup(
+        environment: item.key, target: item.value, options: options, loop: loop,
+        chance: Chance(random))
+      routes[item.key] = Route(setup, tokens: tokens)
     }
-    for route in routes.values {
-      route.whenReadyMayHaveShrunk = { [weak self] in self?.admitWaiting() }
-    }
+    admission = Admission(options: options, routes: routes, loop: loop)
   }
 
   /// Connects. Pushes may be admitted before a connection is open; they wait.
@@ -44,22 +36,17 @@ package final class DeliverStage {
   /// Closes every connection. What has no outcome by then stays unsettled: its segment is done by
   /// another.
   package func stop() {
-    isStopped = true
     ticker?.cancel()
     for route in routes.values { route.stop() }
-    let waiting = waiting
-    self.waiting = []
-    for waiter in waiting { waiter.continuation.resume(returning: waiter.environments) }
+    admission.stop()
   }
 
-  func rejectUnroutable(_ batch: PushBatch) {
-    for environment in APNsEnvironment.allCases
-    where routes[environment] == nil && batch.hasPushes(for: environment) {
-      for (index, entry) in batch.entries.enumerated() where entry.environment == environment {
-        batch.settle(index, .rejected(.noRoute))
-      }
-    }
-  }
+  /// Queues a sealed batch, after waiting until fewer than `readyPushes` wait for a stream of each
+  /// environment that it has pushes for, in the order of the calls. This is where backpressure
+  /// begins: who waits here reads no further page. Nobody waits for an environment or topic that
+  /// cannot be sent to, nor, on the way to another, for one that is slow. Each push gets its
+  /// outcome through the batch, or leaves it as a straggler.
+  package func admit(_ batch: PushBatch) async { await admission.admit(batch) }
 
   /// Pushes that wait for a stream.
   package var readyCount: Int { routes.values.reduce(0) { $0 + $1.readyCount } }
@@ -117,7 +104,7 @@ package final class DeliverStage {
 
   private func tick() {
     for route in routes.values { route.tick() }
-    admitWaiting()
+    admission.admitWaiting()
     ticker = loop.schedule(after: Self.tickInterval) { [weak self] in self?.tick() }
   }
 }

@@ -1,282 +1,231 @@
 import EventLoop
 import Model
 
-/// The way of a lane's pushes to one of Apple's environments. What is ready stands in a queue for
-/// each topic, and topics take turns; here it is handed out. It comes in by Route+TakingIn; what
-/// becomes of it is judged in Route+Answers; what waits is in Route+Waiting, the connections in
-/// Route+Connections and Route+Helpers, whether pushes can be sent at all in Route+Obstacles.
-/// Confined to its lane's loop.
+/// The way of a lane's pushes to one of Apple's environments. It joins the parts, which hold what
+/// is known: what is ready stands in `RouteTopics`, what waits in `RouteWaiting`; `PushSender` and
+/// `HelperSender` hand it out to the connections of `ConnectionPool`; what comes back is judged by
+/// `AnswerJudge` and `LossJudge`. Confined to its lane's loop.
 final class Route {
   let environment: APNsEnvironment
-  let target: APNsRoute
-  let options: DeliverOptions
-  let loop: EventLoop
-  let tokens: ProviderTokenSource
-  var random: any RandomNumberGenerator
+  private let options: DeliverOptions
+  private let loop: EventLoop
+  private let signals: RouteSignals
+  private let obstacleList: RouteObstacles
+  private let openness: RouteOpenness
+  private let slowness: RouteSlowness
+  private let waiting: RouteWaiting
+  private let credentials: RouteCredentials
+  private let losses: LossJudge
+  private let sender: PushSender
+  private let helpers: HelperSender
+  let topics: RouteTopics
+  let traffic: RouteTraffic
+  let pool: ConnectionPool
+  private var pumpTimer: LoopTimer?
 
-  var topics: [TopicQueue] = []
-  private var turn = 0
-  private var leftOfTurn = 0
-  /// Topics take turns by so many pushes: a change of topic costs a change of headers.
-  private static let pushesPerTurn = 32
-  /// Topics that are remembered though nothing of theirs is here.
-  private static let maximumIdleTopics = 256
-  /// A topic's credentials were refused lately.
-  var isWatching = false
-
-  var congestion = Congestion()
-  /// When it was looked at last and had no connection.
-  var lastUnableAt: UInt64 = 0
-  /// It lags behind others that are in use: segments keep no places for it.
-  var lags = false
-  /// It is slow, and others go on: those that go there do not wait for it.
-  var yields = false
-  /// Shown to operators while it yields.
-  var slowness: RouteObstacle?
-  /// When a batch for it came last; 0 when none has.
-  var lastAppendedAt: UInt64 = 0
-
-  var retries = RetryQueue()
-  var retryTimer: LoopTimer?
-  var suspects = SuspectQueue()
-  var window = LossWindow()
-  var overload = Overload()
-  var refusalShare = RefusalShare()
-  var losses = LossCount()
-  var lossLog = LossLog()
-
-  /// Behind the ordinary ones those of the helpers.
-  var places: [ConnectionPlace]
-  /// GOAWAY or our own wish took them out; they live until what is in flight is answered.
-  var retiring: [APNsConnection] = []
-  var budget = ConnectBudget()
-  private var nextPlace = 0
-  var isStarted = false
-  private(set) var isStopped = false
-  /// The worker stops, and nothing more is waited for.
-  var isLeaving = false
-
-  /// Pushes can be sent: admission waits for room, and `SegmentTally.unsent` counts.
-  var isOpen = true
-  var obstacle: RouteObstacle?
-  /// Monotonic nanoseconds since when no connection has been open; nil while one is, or none is
-  /// wanted.
-  var unconnectedSince: UInt64?
-  /// The last attempt to connect came to nothing, and no connection has been open since.
-  var cannotConnect = false
-  var lastFailure = "connecting"
-  /// When a push was sent or answered last, or none was ready.
-  var lastMovedAt: UInt64 = 0
-  /// Connections are open and took nothing since then; nil while they do.
-  var stalledSince: UInt64?
-  var lastAcceptedAt: UInt64 = 0
-  /// No provider token is made before.
-  var noTokenUntil: UInt64 = 0
-
-  private var isPumpScheduled = false
-  private var encoded: [EncodedHeaders] = []
   /// Called when pushes may have left the queues, or need no longer be waited for.
-  var whenReadyMayHaveShrunk: () -> Void = {}
-
-  init(
-    environment: APNsEnvironment, target: APNsRoute, options: DeliverOptions,
-    tokens: ProviderTokenSource, loop: EventLoop, random: any RandomNumberGenerator
-  ) {
-    self.environment = environment
-    self.target = target
-    self.options = options
-    self.tokens = tokens
-    self.loop = loop
-    self.random = random
-    places = Array(repeating: ConnectionPlace(), count: options.connectionsPerRoute + Self.helpers)
+  var whenReadyMayHaveShrunk: () -> Void {
+    get { signals.whenReadyMayHaveShrunk }
+    set { signals.whenReadyMayHaveShrunk = newValue }
   }
 
-  /// Pushes that can be sent and wait for a stream.
-  var readyCount: Int {
-    isOpen ? topics.reduce(0) { $0 + ($1.isOpen ? $1.queue.count : 0) } : 0
+  init(_ setup: RouteSetup, tokens: ProviderTokenSource) {
+    environment = setup.environment
+    options = setup.options
+    loop = setup.loop
+    signals = RouteSignals(loop: setup.loop)
+    topics = RouteTopics(environment: setup.environment)
+    traffic = RouteTraffic(streamsPerConnection: setup.options.streamsPerConnection)
+    openness = RouteOpenness(
+      closedAfter: setup.options.closedAfter.nanoseconds,
+      stalledAfter: setup.options.stalledAfter.nanoseconds)
+    obstacleList = RouteObstacles(environment: environment, options: options, topics: topics)
+    slowness = RouteSlowness(
+      environment: environment, options: options, topics: topics, obstacles: obstacleList)
+    waiting = RouteWaiting(setup, topics: topics, obstacles: obstacleList, signals: signals)
+    credentials = RouteCredentials(
+      setup, tokens: tokens, topics: topics, obstacles: obstacleList, openness: openness,
+      waiting: waiting, signals: signals)
+    losses = LossJudge(setup, topics: topics, traffic: traffic, waiting: waiting)
+    let answers = AnswerJudge(
+      setup, topics: topics, traffic: traffic, waiting: waiting, credentials: credentials,
+      losses: losses, signals: signals)
+    pool = ConnectionPool(
+      setup, topics: topics, traffic: traffic, waiting: waiting, openness: openness,
+      answers: answers, losses: losses, signals: signals)
+    sender = PushSender(topics: topics, traffic: traffic, slowness: slowness, waiting: waiting)
+    helpers = HelperSender(
+      pool: pool, topics: topics, traffic: traffic, waiting: waiting, sender: sender)
+    signals.pump = { [weak self] in self?.pump() }
+    signals.whenOpennessMayHaveChanged = { [weak self] in self?.updateOpenness() }
   }
 
-  /// Pushes that wait for a stream or for their turn alone, also of topics of which only a few may
-  /// go now, to ask whether credentials are taken.
-  func sendableCount(at now: UInt64) -> Int {
-    topics.reduce(0) { $0 + ($1.canSend(at: now) ? $1.queue.count : 0) }
-  }
-
-  /// Pushes of topics that nothing is known against wait for a connection.
-  var hasWaitingPushes: Bool {
-    suspects.count > 0 || topics.contains { $0.queue.count > 0 && $0.gate.isOpen }
-  }
+  func start() { pool.start() }
 
   func stop() {
-    isStopped = true
-    retryTimer?.cancel()
-    stopConnections()
+    signals.stop()
+    pumpTimer?.cancel()
+    pool.stop()
+  }
+
+  // MARK: coming
+
+  /// Whether a batch of this topic should wait for room.
+  func isFull(for topic: String) -> Bool {
+    topics.isFull(for: topic, readyPushes: options.readyPushes)
+  }
+
+  /// - Parameter surplusLeaves: nobody waited for room here; what there is none for leaves its
+  ///   segment.
+  func append(_ batch: PushBatch, surplusLeaves: Bool = false) {
+    let topic = topics.topic(named: batch.headers.topic)
+    let room =
+      if !topic.isOpen {
+        waiting.room
+      } else if surplusLeaves {
+        max(0, options.readyPushes - topics.readyCount)
+      } else {
+        Int.max
+      }
+    let now = loop.now
+    slowness.appended(at: now)
+    let (taken, end) = topic.queue.append(batch, atMost: room, at: now)
+    if topic.counts(batch.tally) { batch.tally.willSend(taken) }
+    if taken < batch.entries.count { appendOthers(of: batch, from: end) }
+    start()
+    signals.schedulePump()
+  }
+
+  /// What an ordinary queue does not take: suspects, and pushes for which there is no room to wait.
+  private func appendOthers(of batch: PushBatch, from end: Int) {
+    let entries = batch.entries
+    var lost: [ReadyPush] = []
+    for index in entries.indices where entries[index].environment == environment {
+      let push = ReadyPush(batch: batch, index: index, history: entries[index].history)
+      if push.history.losses > 1 {
+        waiting.suspect([push])
+      } else if push.history.losses > 0 {
+        lost.append(push)
+      } else if index >= end {
+        waiting.postpone(push)
+      }
+    }
+    waiting.suspect(lost)
   }
 
   // MARK: handing out
 
-  func schedulePump() {
-    guard !isPumpScheduled, !isStopped else { return }
-    isPumpScheduled = true
-    loop.atTurnEnd { [weak self] in
-      self?.isPumpScheduled = false
-      self?.pump()
-    }
-  }
-
   private func pump() {
     let now = loop.now
-    while let push = retries.popDue(at: now) { enqueue(push) }
+    waiting.enqueueDue(at: now)
     fill(now: now)
-    for place in places { place.connection?.flushIfNeeded() }
-    for connection in retiring { connection.flushIfNeeded() }
-    if !isOpen { updateOpenness() }
-    if topics.count > 1 { forgetTopics(now) }
-    whenReadyMayHaveShrunk()
-    scheduleRetries()
+    pool.flush()
+    if !topics.isOpen { updateOpenness() }
+    if topics.all.count > 1 { credentials.forget(at: now) }
+    signals.whenReadyMayHaveShrunk()
+    scheduleNextPump()
   }
 
   private func fill(now: UInt64) {
-    guard suspects.count > 0 || topics.contains(where: { $0.queue.count > 0 }) else { return }
-    guard let token = providerToken(now: now) else { return }
-    wakeResting()
-    let round = Round(now: now, wall: options.wallClock(), token: token)
-    if suspects.count > 0 { fillSuspects(round) }
-    let ordinary = ordinaryPlaces.count
-    nextPlace = (nextPlace + 1) % ordinary
-    for offset in 0..<ordinary {
-      if let connection = places[(nextPlace + offset) % ordinary].connection {
-        fill(connection, round)
-      }
+    guard waiting.suspectCount > 0 || topics.hasPushes else { return }
+    guard let token = credentials.providerToken(now: now) else { return }
+    pool.wakeResting()
+    let round = PushSender.Round(now: now, wall: options.wallClock(), token: token)
+    if waiting.suspectCount > 0 { helpers.fillSuspects(round) }
+    pool.beginTurn()
+    for offset in pool.ordinaryPlaces {
+      if let connection = pool.inTurn(offset) { sender.fill(connection, round) }
     }
-    if isCareful { fillHelpers(round) }
+    if traffic.isCareful { helpers.fillHelpers(round) }
   }
 
-  func fill(_ connection: APNsConnection, _ round: Round) {
-    guard connection.isProven(at: round.now) else { return }
-    var room = min(connection.capacity, window.limit - connection.inFlight)
-    if overload.rate != nil, room > 0 {
-      room = min(room, overload.allowance(ready: sendableCount(at: round.now), at: round.now))
+  /// Something of what waits may go then.
+  private func scheduleNextPump() {
+    pumpTimer?.cancel()
+    pumpTimer = nil
+    let now = loop.now
+    var due = waiting.nextDue
+    if let opensAt = topics.opensAt(after: now) { due = min(due ?? .max, opensAt) }
+    // Without a bound, as nearly always, nothing is counted.
+    if let opensAt = traffic.overload.opensAt(now), topics.sendableCount(at: now) > 0 {
+      due = min(due ?? .max, opensAt)
     }
-    while room > 0, let topic = nextTopic(round.now),
-      let run = topic.upcoming(atMost: min(room, leftOfTurn))
-    {
-      guard mayGo(run.first, round) else {
-        topic.queue.drop(run, 1)
-        topic.left(run.first)
-        withhold(run.first, round)
-        continue
-      }
-      let taken = dispatch(run, of: topic, on: connection, round)
-      guard taken > 0 else { break }
-      leftOfTurn -= taken
-      room -= taken
-    }
-  }
-
-  /// What holds for all pushes of one round of handing out.
-  struct Round {
-    let now: UInt64
-    let wall: Int64
-    let token: ProviderToken
-  }
-
-  private func nextTopic(_ now: UInt64) -> TopicQueue? {
-    if leftOfTurn > 0, turn < topics.count, topics[turn].canSend(at: now) { return topics[turn] }
-    for _ in topics.indices {
-      turn = (turn + 1) % topics.count
-      if topics[turn].canSend(at: now) {
-        leftOfTurn = Self.pushesPerTurn
-        return topics[turn]
-      }
-    }
-    return nil
-  }
-
-  func mayGo(_ push: ReadyPush, _ round: Round) -> Bool {
-    push.batch.headers.expiresAt > round.wall && push.tally.sendableUntil > round.now
-  }
-
-  /// A push that is too late gets its outcome; one whose segment may be another worker's by now
-  /// waits until that is known.
-  func withhold(_ push: ReadyPush, _ round: Round) {
-    guard push.batch.headers.expiresAt > round.wall else { return push.settleExpired() }
-    wait(push, until: round.now &+ 500_000_000)
-  }
-
-  /// How many pushes of a run have left; 0: the connection takes no more, and all is as it was.
-  func dispatch(
-    _ run: ReadyRun, of topic: TopicQueue, on connection: APNsConnection, _ round: Round
-  ) -> Int {
-    let isProbe = !topic.gate.isOpen
-    let headers = encode(run.first.batch.headers, round.token)
-    let (sent, end) = connection.send(run, headers: headers, isProbe: isProbe, now: round.now)
-    var left = sent
-    if case .refusedHeaders = end { left += 1 }
-    topic.queue.drop(run, left)
-    if sent > 0 {
-      if isProbe { topic.gate.probeSent(at: round.now) }
-      lastMovedAt = round.now
-      congestion.take(sent)
-      overload.take(sent)
-      let tally = run.first.tally
-      if tally.firstPushAt == 0 { tally.firstPushAt = round.wall }
-      tally.lastPushAt = round.wall
-      if run.first.isAnotherTry { tally.retried += sent }
-      topic.left(run.first, count: sent)
-    }
-    switch end {
-    case .allSent, .full: break
-    case .refusedHeaders:
-      topic.left(run.first)
-      run.first.batch.settle(run.first.index + sent, .rejected(.unrenderable))
-    case .usedUp(let reason): connection.retire(reason)
-    }
-    return left
-  }
-
-  /// The bytes of a fan-out's headers; the last few are kept, since batches of some events
-  /// alternate.
-  private func encode(_ headers: PushHeaders, _ token: ProviderToken) -> EncodedHeaders {
-    if let last = encoded.last, last.token === token, last.headers == headers { return last }
-    if let index = encoded.firstIndex(where: { $0.token === token && $0.headers == headers }) {
-      let found = encoded.remove(at: index)
-      encoded.append(found)
-      return found
-    }
-    let made = EncodedHeaders(headers, token: token)
-    if encoded.count == 16 { encoded.removeFirst() }
-    encoded.append(made)
-    return made
-  }
-
-  private func forgetTopics(_ now: UInt64) {
-    let idle = topics.count { $0.queue.count == 0 }
-    topics.removeAll { topic in
-      let isForgotten =
-        topic.isForgettable(at: now)
-        || (idle > Self.maximumIdleTopics && topic.queue.count == 0 && topic.gate.isOpen)
-      if isForgotten, let obstacle = topic.obstacle { options.report(.obstacleEnded(obstacle)) }
-      return isForgotten
-    }
-    isWatching = topics.contains { $0.gate.isWatching }
+    guard let due else { return }
+    let delay = Duration.nanoseconds(Int64(clamping: due > now ? due - now : 0))
+    pumpTimer = loop.schedule(after: delay) { [weak signals] in signals?.schedulePump() }
   }
 
   /// Every half second: streams without an answer, connections without a sign of life, events that
   /// expired while no stream was free, routes that take nothing.
   func tick() {
     let now = loop.now
-    for connection in places.compactMap(\.connection) + retiring { connection.tick(now: now) }
-    if isWatching { askElsewhere(at: now) }
-    window.forget(at: now)
-    overload.forget(at: now)
-    reportLosses()
-    closeIdleHelpers(now)
-    expireReady()
-    if isOpen, readyCount == 0 { lastMovedAt = now }
+    for connection in pool.all { connection.tick(now: now) }
+    if credentials.isWatching { credentials.askElsewhere(than: pool.all, at: now) }
+    traffic.forget(at: now)
+    losses.report()
+    pool.closeIdleHelpers(now)
+    waiting.expire()
+    if topics.isOpen, topics.readyCount == 0 { traffic.rests(at: now) }
     updateOpenness()
-    forgetTopics(now)
-    whenReadyMayHaveShrunk()
-    if suspects.count > 0 || topics.contains(where: { $0.queue.count > 0 }) { schedulePump() }
+    credentials.forget(at: now)
+    signals.whenReadyMayHaveShrunk()
+    if waiting.suspectCount > 0 || topics.hasPushes { signals.schedulePump() }
+  }
+
+  /// Looks at what stands in the way; called whenever that may have changed.
+  private func updateOpenness() {
+    let now = loop.now
+    let facts = RouteOpenness.Facts(
+      openConnections: pool.openConnections, takes: pool.takes,
+      hasTrustedPushes: topics.hasTrustedPushes, lastMovedAt: traffic.lastMovedAt)
+    let closure = openness.closure(facts, at: now)
+    topics.set(isOpen: closure == nil, patience: options.closedAfter.nanoseconds, at: now)
+    obstacleList.set(closure: closure, reason: openness.lastFailure)
+    waiting.postponeExcess()
+    signals.whenReadyMayHaveShrunk()
+  }
+
+  // MARK: slowness
+
+  func lookAtCongestion(_ now: UInt64) {
+    slowness.look(isConnected: pool.openConnections > 0, at: now)
+  }
+
+  var isSlow: Bool { slowness.isSlow }
+  var isLagging: Bool { slowness.isLagging }
+  var wasLagging: Bool { slowness.wasLagging }
+  var isHoldingUp: Bool { slowness.isHoldingUp }
+  var yields: Bool { slowness.yields }
+
+  func isInUse(at now: UInt64) -> Bool { slowness.isInUse(at: now) }
+
+  func set(lags: Bool, yields: Bool) {
+    if slowness.set(lags: lags, yields: yields) { signals.whenReadyMayHaveShrunk() }
+  }
+
+  // MARK: a segment's end
+
+  func postponeWaiting(of tally: SegmentTally) { waiting.postponeWaiting(of: tally) }
+  func postponeAll(of tally: SegmentTally) { waiting.postponeAll(of: tally) }
+  func abandon(_ tally: SegmentTally) { waiting.abandon(tally) }
+  func parks(_ tally: SegmentTally) -> Bool { waiting.parks(tally) }
+  func retries(_ tally: SegmentTally) -> Bool { waiting.retries(tally) }
+
+  /// What is in flight leaves as stragglers: its connections are closed.
+  func leaveInFlight() {
+    losses.beginLeaving()
+    pool.leaveInFlight()
+  }
+
+  // MARK: what others see
+
+  var isOpen: Bool { topics.isOpen }
+  var readyCount: Int { topics.readyCount }
+  var inFlight: Int { pool.inFlight }
+  var openConnections: Int { pool.openConnections }
+  var obstacles: [RouteObstacle] { obstacleList.all }
+
+  func isClosed(for topic: String) -> Bool {
+    !topics.isOpen || topics.find(topic)?.isOpen == false
   }
 }

@@ -2,22 +2,64 @@ import EventLoop
 import Model
 
 /// What follows when a connection is lost with pushes in flight. The rule is `LossRule`'s.
-extension Route {
+final class LossJudge {
   /// For others to be taken and a connection to be made: some round trips.
   private static let soon: Duration = .milliseconds(50)
   /// Nanoseconds.
   private static let longestForOthers: UInt64 = 8_000_000_000
 
+  private let setup: RouteSetup
+  private let loop: EventLoop
+  private let topics: RouteTopics
+  private let traffic: RouteTraffic
+  private let waiting: RouteWaiting
+  private var lossLog = LossLog()
+  private var lossCount = LossCount()
+  /// The worker stops, and nothing more is waited for.
+  private var isLeaving = false
+
+  init(
+    _ setup: RouteSetup, topics: RouteTopics, traffic: RouteTraffic, waiting: RouteWaiting
+  ) {
+    self.setup = setup
+    loop = setup.loop
+    self.topics = topics
+    self.traffic = traffic
+    self.waiting = waiting
+  }
+
+  /// From now on what is lost leaves its segment.
+  func beginLeaving() { isLeaving = true }
+
+  /// A connection has ended, with these in flight.
+  func lost(_ connection: APNsConnection, _ orphans: [ReadyPush], reason: String) {
+    if orphans.contains(where: { $0.history.losses == 0 }) {
+      traffic.lost(openedAt: connection.openedAt, at: loop.now)
+    }
+    if !orphans.isEmpty { lossCount.count(orphans.count, reason: reason) }
+    report()
+    lost(orphans)
+  }
+
+  /// Tells operators what was lost; called now and then, and at a loss.
+  func report() {
+    guard let lost = lossCount.due(at: loop.now) else { return }
+    setup.options.report(
+      .lost(
+        setup.target.endpoint, connections: lost.connections, pushes: lost.pushes,
+        reason: lost.reason))
+  }
+
   /// They were in flight when their connection was lost; or one was never answered.
   func lost(_ pushes: [ReadyPush]) {
     guard !pushes.isEmpty else { return }
     guard !isLeaving else {
-      for push in pushes.map(back) where !push.isAbandoned { leave(push) }
+      for push in pushes.map(topics.back) where !push.isAbandoned { leave(push) }
       return
     }
     lossLog.add(at: loop.now)
     var divided: [ReadyPush] = []
-    for push in pushes.map(back) where !push.isAbandoned {
+    for push in pushes.map(topics.back) where !push.isAbandoned {
       guard !push.loss.isGivenUp else {
         waitForOthers(push)
         continue
@@ -25,12 +67,12 @@ extension Route {
       let (counted, verdict) = judge(push)
       switch verdict {
       case .divide: divided.append(counted)
-      case .soon: waitOut(counted, tries: 1, atMost: Self.soon)
-      case .wait(let tries): waitOut(counted, tries: tries, atLeast: .zero)
+      case .soon: waiting.waitOut(counted, tries: 1, atMost: Self.soon)
+      case .wait(let tries): waiting.waitOut(counted, tries: tries, atLeast: .zero)
       case .reject: counted.batch.settle(counted.index, .rejected(.unanswered))
       }
     }
-    suspect(divided)
+    waiting.suspect(divided)
   }
 
   /// Others ask now whether credentials are taken. It goes again when they have had their time.
@@ -38,22 +80,22 @@ extension Route {
     var push = push
     push.loss.lost(at: loop.now)
     push.history.countLoss(all: LossRule.judge(.init(), losses: Int(push.history.losses)).losses)
-    let patience = topic(named: push.topic).gate.patience
-    wait(push, until: loop.now &+ min(patience, Self.longestForOthers))
+    let patience = topics.topic(named: push.topic).gate.patience
+    waiting.wait(push, until: loop.now &+ min(patience, Self.longestForOthers))
   }
 
   /// We gave it up, which speaks against nothing; and it may have arrived.
   private func leave(_ push: ReadyPush) {
     var push = push
     push.history.mayHaveArrived = true
-    postpone(push)
+    waiting.postpone(push)
   }
 
   private func judge(_ push: ReadyPush) -> (ReadyPush, LossRule.Verdict) {
     var push = push
     var loss = LossRule.Loss()
     loss.isAlone = push.loss.isAlone
-    loss.wereOthersTaken = lastAcceptedAt > push.loss.lastAt
+    loss.wereOthersTaken = traffic.lastAcceptedAt > push.loss.lastAt
     if isFirstAlone(push), loss.wereOthersTaken { lossLog.lone(isLost: true) }
     loss.isProof = push.loss.isProof && !lossLog.isCommon
     loss.isLikely = push.loss.isLikely

@@ -1,12 +1,12 @@
 import EventLoop
 import Model
 
-/// Backpressure: who waits for room in the queues of which routes.
-extension DeliverStage {
+/// Backpressure: who waits for room in the queues of which routes. Confined to its lane's loop.
+final class Admission {
   private static let lookInterval: Duration = .milliseconds(100)
 
   /// A batch that waits for room.
-  struct Waiter {
+  private struct Waiter {
     let environments: Set<APNsEnvironment>
     let topic: String
     let mayStraggle: Bool
@@ -14,12 +14,35 @@ extension DeliverStage {
     let continuation: CheckedContinuation<Set<APNsEnvironment>, Never>
   }
 
-  /// Queues a sealed batch, after waiting until fewer than `readyPushes` wait for a stream of each
-  /// environment that it has pushes for, in the order of the calls. This is where backpressure
-  /// begins: who waits here reads no further page. Nobody waits for an environment or topic that
-  /// cannot be sent to, nor, on the way to another, for one that is slow. Each push gets its
-  /// outcome through the batch, or leaves it as a straggler.
-  package func admit(_ batch: PushBatch) async {
+  private let options: DeliverOptions
+  private let routes: [APNsEnvironment: Route]
+  private let loop: EventLoop
+  private var waiting: [Waiter] = []
+  /// Routes for which one that waited is on its way.
+  private var admitting: Set<APNsEnvironment> = []
+  /// Routes are looked at again soon.
+  private var isLooking = false
+  private var isStopped = false
+
+  init(options: DeliverOptions, routes: [APNsEnvironment: Route], loop: EventLoop) {
+    self.options = options
+    self.routes = routes
+    self.loop = loop
+    for route in routes.values {
+      route.whenReadyMayHaveShrunk = { [weak self] in self?.admitWaiting() }
+    }
+  }
+
+  /// Nobody waits any more.
+  func stop() {
+    isStopped = true
+    let waiting = waiting
+    self.waiting = []
+    for waiter in waiting { waiter.continuation.resume(returning: waiter.environments) }
+  }
+
+  /// Queues a sealed batch when there is room.
+  func admit(_ batch: PushBatch) async {
     let environments = Set(routes.keys.filter { batch.hasPushes(for: $0) })
     let topic = batch.headers.topic
     let mayStraggle = batch.tally.mayStraggle
@@ -41,6 +64,15 @@ extension DeliverStage {
     if batch.unsettled > 0 { rejectUnroutable(batch) }
     admitWaiting()
     if !isLooking { lookSoon() }
+  }
+
+  private func rejectUnroutable(_ batch: PushBatch) {
+    for environment in APNsEnvironment.allCases
+    where routes[environment] == nil && batch.hasPushes(for: environment) {
+      for (index, entry) in batch.entries.enumerated() where entry.environment == environment {
+        batch.settle(index, .rejected(.noRoute))
+      }
+    }
   }
 
   /// Of the environments that a batch has pushes for, those that it waits for. Good ones, where
@@ -102,7 +134,7 @@ extension DeliverStage {
       isLooking = false
       lookAtCongestion(loop.now)
       admitWaiting()
-      if readyCount > 0 || routes.values.contains(where: { $0.congestion.isLagging }) {
+      if routes.values.contains(where: { $0.readyCount > 0 || $0.wasLagging }) {
         lookSoon()
       }
     }
@@ -115,7 +147,7 @@ extension DeliverStage {
     for route in routes.values { route.lookAtCongestion(now) }
     for route in routes.values {
       let othersGoOn = routes.values.contains {
-        $0 !== route && $0.isInUse(at: now) && !$0.congestion.isHoldingUp
+        $0 !== route && $0.isInUse(at: now) && !$0.isHoldingUp
       }
       route.set(lags: route.isLagging && othersGoOn, yields: route.isSlow && othersGoOn)
     }

@@ -1,0 +1,142 @@
+import EventLoop
+import Model
+import Text
+
+/// What follows from an answer, or from none. The table is `RejectionTable`'s.
+final class AnswerJudge {
+  private let setup: RouteSetup
+  private let loop: EventLoop
+  private let topics: RouteTopics
+  private let traffic: RouteTraffic
+  private let waiting: RouteWaiting
+  private let credentials: RouteCredentials
+  private let losses: LossJudge
+  private let signals: RouteSignals
+
+  init(
+    _ setup: RouteSetup, topics: RouteTopics, traffic: RouteTraffic, waiting: RouteWaiting,
+    credentials: RouteCredentials, losses: LossJudge, signals: RouteSignals
+  ) {
+    self.setup = setup
+    loop = setup.loop
+    self.topics = topics
+    self.traffic = traffic
+    self.waiting = waiting
+    self.credentials = credentials
+    self.losses = losses
+    self.signals = signals
+  }
+
+  /// For the answers that come together from now on.
+  func begin() -> AcceptedAnswers { AcceptedAnswers(rateSince: traffic.overload.loweredAt) }
+
+  /// - Parameter answers: is noted when those that came with it are judged.
+  func accepted(_ push: ReadyPush, sentAt: UInt64, _ answers: inout AcceptedAnswers) {
+    answers.add(push, sentAt: sentAt)
+    if push.loss.isAlone { losses.loneWasAnswered(push) }
+    traffic.accepted(at: loop.now)
+    if credentials.isWatching { credentials.taken(by: push) }
+    push.batch.settle(push.index, .accepted)
+  }
+
+  func note(_ answers: AcceptedAnswers) {
+    guard answers.count > 0 else { return }
+    traffic.note(answers, at: loop.now)
+  }
+
+  /// The server ended the stream without an answer.
+  /// - Parameter isRefused: it says that it has not looked at the request (RFC 9113, section 8.7).
+  func reset(_ push: ReadyPush, isRefused: Bool, sentAt: UInt64) {
+    var push = topics.back(push)
+    traffic.failed(push, sentAt: sentAt, at: loop.now)
+    guard isRefused else {
+      push.history.mayHaveArrived = true
+      return retry(push, .unanswered, sentAt: sentAt)
+    }
+    // No try that speaks against it: nobody has looked at it. Where many are refused, the rate sees
+    // to it that the server is not asked too often; where it is this one alone, the growing delay
+    // does.
+    push.history.countTry()
+    push.backOffs += 1
+    waiting.waitOut(push, tries: traffic.overload.isRare ? push.backOffs : min(push.backOffs, 3))
+  }
+
+  /// The server said that it has not looked at this push and takes no more on that connection: it
+  /// goes first on another, and this was no try.
+  func putBack(_ push: ReadyPush) {
+    waiting.enqueue(topics.back(push))
+    signals.schedulePump()
+  }
+
+  func answered(
+    _ push: ReadyPush, status: Int, body: [UInt8], retryAfter: Duration?,
+    on connection: APNsConnection, _ item: StreamSlots.Slot
+  ) {
+    let answer = Answer(body: body)
+    let push = topics.back(push)
+    let disposition = RejectionTable.disposition(status: status, reason: answer.reason)
+    count(push, disposition, sentAt: item.sentAt)
+    switch disposition {
+    case .accepted: push.batch.settle(push.index, .accepted)
+    case .reject(let reason): push.batch.settle(push.index, .rejected(reason))
+    case .rejectAndAlert(let reason):
+      setup.options.report(.configurationRejected(setup.target.endpoint, reason: reason))
+      push.batch.settle(push.index, .rejected(reason))
+    case .prune(let reason):
+      if let since = answer.timestamp { push.batch.addVerdict(push.index, .gone(since: since)) }
+      push.batch.settle(push.index, .rejected(reason))
+    case .setAside(let reason):
+      push.batch.addVerdict(push.index, .unusable(reason))
+      push.batch.settle(push.index, .rejected(reason))
+    case .retry(let reason): retry(push, reason, sentAt: item.sentAt, after: retryAfter)
+    case .retryElsewhere(let reason):
+      connection.retire(reason.name)
+      retry(push, reason, sentAt: item.sentAt, after: retryAfter)
+    case .renewToken: credentials.renewToken(push, connection, item.headers.token)
+    case .hold(let reason): credentials.refused(push, reason)
+    }
+  }
+
+  /// What the answer to one push says of the server.
+  private func count(
+    _ push: ReadyPush, _ disposition: Disposition, sentAt: UInt64
+  ) {
+    let now = loop.now
+    traffic.answered(push, at: now)
+    if push.loss.isAlone { losses.loneWasAnswered(push) }
+    switch disposition {
+    case .hold, .renewToken, .retryElsewhere: break
+    case .retry(let reason):
+      if RejectionTable.limit(of: reason)?.whileOthersSucceed == true {
+        traffic.failed(push, sentAt: sentAt, at: now)
+      } else {
+        traffic.looked(sentAt: sentAt, at: now)
+      }
+    case .accepted, .reject, .rejectAndAlert, .prune, .setAside:
+      traffic.ended(push, sentAt: sentAt, at: now)
+      if credentials.isWatching { credentials.taken(by: push) }
+    }
+  }
+
+  private func retry(
+    _ push: ReadyPush, _ reason: RejectionReason, sentAt: UInt64, after: Duration? = nil
+  ) {
+    var push = push
+    let limit = RejectionTable.limit(of: reason)
+    // When Apple took others between its last two tries, and most of them lately, it is this push
+    // that it does not take. One that takes a part of them says that of any push.
+    let othersSucceed =
+      traffic.lastAcceptedAt >= (push.answeredAt > 0 ? push.answeredAt : sentAt)
+    let mayBeServers = limit?.whileOthersSucceed == true
+    let share = traffic.refusalShare
+    let counted = mayBeServers ? (othersSucceed ? share.weight : 0) : PushHistory.wholeTry
+    push.history.countTry(suspicion: counted)
+    push.answeredAt = loop.now
+    let tries = Int(push.history.suspicion / PushHistory.wholeTry)
+    if let limit, tries >= limit.tries {
+      return push.batch.settle(push.index, .rejected(reason))
+    }
+    push.backOffs += 1
+    waiting.waitOut(push, tries: max(push.backOffs, tries), atLeast: after)
+  }
+}

@@ -1,0 +1,254 @@
+import EventLoop
+import Model
+
+/// A route's connections: when they are opened, and what their ends mean. Behind the ordinary ones
+/// are the places of helpers, for trouble: they find out which push closes connections, and spread
+/// what is in flight while many do, so that little is lost with each.
+final class ConnectionPool {
+  /// With the ordinary two, four times as much as goes over these with the same window; Apple asks
+  /// to spread pushes over connections, but not to open many at once.
+  static let helpers = 6
+  /// A server that says GOAWAY and does not answer keeps what it was sent in memory here.
+  private static let maximumRetiring = 16
+
+  private let setup: RouteSetup
+  private let options: DeliverOptions
+  private let loop: EventLoop
+  private let topics: RouteTopics
+  private let traffic: RouteTraffic
+  private let waiting: RouteWaiting
+  private let openness: RouteOpenness
+  private let answers: AnswerJudge
+  private let losses: LossJudge
+  private let signals: RouteSignals
+
+  /// Behind the ordinary ones those of the helpers.
+  private(set) var places: [ConnectionPlace]
+  /// GOAWAY or our own wish took them out; they live until what is in flight is answered.
+  private var retiring: [APNsConnection] = []
+  private var budget = ConnectBudget()
+  private var nextPlace = 0
+  private var isStarted = false
+  private var isStopped = false
+
+  init(
+    _ setup: RouteSetup, topics: RouteTopics, traffic: RouteTraffic, waiting: RouteWaiting,
+    openness: RouteOpenness, answers: AnswerJudge, losses: LossJudge, signals: RouteSignals
+  ) {
+    self.setup = setup
+    options = setup.options
+    loop = setup.loop
+    self.topics = topics
+    self.traffic = traffic
+    self.waiting = waiting
+    self.openness = openness
+    self.answers = answers
+    self.losses = losses
+    self.signals = signals
+    places = Array(
+      repeating: ConnectionPlace(), count: setup.options.connectionsPerRoute + Self.helpers)
+  }
+
+  // MARK: what is there
+
+  var ordinaryPlaces: Range<Int> { 0..<options.connectionsPerRoute }
+  var helperPlaces: Range<Int> { options.connectionsPerRoute..<places.count }
+
+  /// Those for suspects: all helpers, or half of them while the others have ordinary pushes.
+  var suspectPlaces: Range<Int> {
+    let areOthersReady = traffic.isCareful && topics.readyCount > 0
+    return helperPlaces.prefix(areOthersReady ? Self.helpers / 2 : Self.helpers)
+  }
+
+  private func isOrdinary(_ place: Int) -> Bool { ordinaryPlaces.contains(place) }
+
+  private func place(of connection: APNsConnection) -> Int? {
+    places.firstIndex { $0.connection === connection }
+  }
+
+  var all: [APNsConnection] { places.compactMap(\.connection) + retiring }
+
+  var openConnections: Int {
+    places[ordinaryPlaces].count { $0.connection?.phase == .open }
+  }
+
+  /// An ordinary connection takes pushes now.
+  var takes: Bool { places[ordinaryPlaces].contains { ($0.connection?.capacity ?? 0) > 0 } }
+
+  var inFlight: Int {
+    places.reduce(0) { $0 + ($1.connection?.inFlight ?? 0) }
+      + retiring.reduce(0) { $0 + $1.inFlight }
+  }
+
+  /// Pushes of topics that nothing is known against wait for a connection.
+  var hasWaitingPushes: Bool { waiting.suspectCount > 0 || topics.hasTrustedPushes }
+
+  /// The ordinary connections take turns: none is always the last to be filled.
+  func beginTurn() { nextPlace = (nextPlace + 1) % ordinaryPlaces.count }
+
+  func inTurn(_ offset: Int) -> APNsConnection? {
+    places[(nextPlace + offset) % ordinaryPlaces.count].connection
+  }
+
+  func flush() {
+    for place in places { place.connection?.flushIfNeeded() }
+    for connection in retiring { connection.flushIfNeeded() }
+  }
+
+  // MARK: beginning and end
+
+  /// Connects every place but the helpers', once. Before the first push, it finds an open
+  /// connection; without it, the first push connects.
+  func start() {
+    guard !isStarted else { return }
+    isStarted = true
+    traffic.rests(at: loop.now)
+    for place in ordinaryPlaces { open(place) }
+    noteConnections()
+  }
+
+  func stop() {
+    isStopped = true
+    for connection in all { connection.stop() }
+    for place in places.indices {
+      places[place].opening?.cancel()
+      places[place].connection = nil
+    }
+    retiring = []
+  }
+
+  /// What is in flight comes back as lost: its connections are closed.
+  func leaveInFlight() {
+    for connection in all where connection.inFlight > 0 {
+      connection.close(.silent, "no answer, and the worker stops")
+    }
+  }
+
+  /// A helper goes when it has had nothing to do for a while.
+  func closeIdleHelpers(_ now: UInt64) {
+    guard waiting.suspectCount == 0 else { return }
+    for place in helperPlaces {
+      guard let connection = places[place].connection, connection.inFlight == 0,
+        now &- connection.lastUsedAt > 30_000_000_000
+      else { continue }
+      connection.retire("no suspects left")
+    }
+  }
+
+  // MARK: opening
+
+  private func open(_ place: Int) {
+    places[place].opening?.cancel()
+    places[place].opening = nil
+    places[place].isResting = false
+    guard !isStopped, places[place].connection == nil else { return }
+    guard isOrdinary(place) || needsHelpers else { return }
+    guard retiring.count < Self.maximumRetiring else { return open(place, after: .seconds(1)) }
+    let wait = budget.take(at: loop.now, isHelper: !isOrdinary(place))
+    guard wait == 0 else { return open(place, after: .nanoseconds(Int64(clamping: wait))) }
+    do {
+      let connection = try APNsConnection(
+        setup, pool: self, traffic: traffic, answers: answers, losses: losses, signals: signals)
+      places[place].connection = connection
+      connection.connect()
+    } catch {
+      openness.failed("\(error)")
+      let delay = places[place].delay(
+        after: .carried(0), retry: options.retry, chance: setup.chance.next())
+      options.report(
+        .disconnected(setup.target.endpoint, reason: openness.lastFailure, retryAfter: delay))
+      open(place, after: delay)
+    }
+  }
+
+  private func open(_ place: Int, after delay: Duration) {
+    guard !isStopped else { return }
+    places[place].opening?.cancel()
+    places[place].opening = loop.schedule(after: delay) { [weak self] in self?.open(place) }
+  }
+
+  private var needsHelpers: Bool {
+    waiting.suspectCount > 0 || (traffic.isCareful && topics.readyCount > 0)
+  }
+
+  /// One finds out about a single loss. When there are more, all do.
+  func openHelpers(_ wanted: Int) {
+    for place in helperPlaces.prefix(traffic.isCareful ? wanted : min(wanted, 1))
+    where places[place].connection == nil && places[place].opening == nil {
+      open(place)
+    }
+  }
+
+  /// A push has come, and all that keeps it is that idle connections were closed.
+  func wakeResting() {
+    for place in ordinaryPlaces where places[place].isResting { open(place) }
+    noteConnections()
+  }
+
+  /// Since when there has been no connection: without one for a while, the route is closed.
+  private func noteConnections() {
+    let isUnconnected =
+      isStarted && openConnections == 0 && !places[ordinaryPlaces].contains(where: \.isResting)
+    guard openness.set(isUnconnected: isUnconnected, at: loop.now) else { return }
+    if isUnconnected {
+      loop.schedule(after: options.closedAfter) { [weak signals] in
+        signals?.whenOpennessMayHaveChanged()
+      }
+    } else {
+      signals.whenOpennessMayHaveChanged()
+    }
+  }
+
+  // MARK: what connections say
+
+  func ready(_ connection: APNsConnection) {
+    options.report(.connected(setup.target.endpoint))
+    openness.connected()
+    noteConnections()
+    signals.schedulePump()
+  }
+
+  /// The connection takes no more pushes: another takes its place while it drains.
+  func replace(_ connection: APNsConnection, reason: String) {
+    guard let place = place(of: connection) else { return }
+    if isOrdinary(place) { options.report(.goingAway(setup.target.endpoint, reason: reason)) }
+    retiring.append(connection)
+    vacate(place, after: connection, reason: reason)
+  }
+
+  func closed(
+    _ connection: APNsConnection, orphans: [ReadyPush], mustReplace: Bool, reason: String
+  ) {
+    retiring.removeAll { $0 === connection }
+    guard !isStopped else { return }
+    losses.lost(connection, orphans, reason: reason)
+    if mustReplace, let place = place(of: connection) {
+      vacate(place, after: connection, reason: reason)
+    }
+  }
+
+  private func vacate(_ place: Int, after connection: APNsConnection, reason: String) {
+    places[place].connection = nil
+    // Nobody misses a helper who has nothing to do.
+    guard isOrdinary(place) || needsHelpers || connection.inFlight > 0 else { return }
+    openness.failed(reason)
+    let end = connection.end(at: loop.now)
+    var delay = places[place].delay(
+      after: end, retry: options.retry, chance: setup.chance.next())
+    if !isOrdinary(place), connection.wasOpened, traffic.isTaking(at: loop.now) {
+      places[place].forgive()
+      delay = .zero
+    }
+    if end != .idle, delay > .zero {
+      options.report(.disconnected(setup.target.endpoint, reason: reason, retryAfter: delay))
+    }
+    let isWanted = end == .idle && topics.hasPushes
+    if delay == .zero || isWanted { open(place) } else { open(place, after: delay) }
+    noteConnections()
+    // Nobody waits a second for a server that has said no.
+    if isOrdinary(place), !connection.wasOpened, openConnections == 0 {
+      openness.refusedToConnect()
+      signals.whenOpennessMayHaveChanged()
+    }
+  }
+}

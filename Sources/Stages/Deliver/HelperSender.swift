@@ -1,0 +1,84 @@
+import Model
+
+/// Hands out pushes to the helpers: suspects first, a group at a time, and ordinary ones to those
+/// that have none while connections are lost often.
+final class HelperSender {
+  private let pool: ConnectionPool
+  private let topics: RouteTopics
+  private let traffic: RouteTraffic
+  private let waiting: RouteWaiting
+  private let sender: PushSender
+
+  init(
+    pool: ConnectionPool, topics: RouteTopics, traffic: RouteTraffic, waiting: RouteWaiting,
+    sender: PushSender
+  ) {
+    self.pool = pool
+    self.topics = topics
+    self.traffic = traffic
+    self.waiting = waiting
+    self.sender = sender
+  }
+
+  /// Sends what may be why a connection was lost, a group at a time on each connection.
+  func fillSuspects(_ round: PushSender.Round) {
+    pool.openHelpers(waiting.suspectGroups)
+    for place in pool.suspectPlaces {
+      guard let connection = pool.places[place].connection, connection.inFlight == 0,
+        connection.isProven(at: round.now), connection.hasWindow()
+      else { continue }
+      if let push = waiting.nextLikely, !isFit(connection, for: push) {
+        connection.retire("a push that was lost alone goes on a new connection")
+        continue
+      }
+      connection.carriesSuspects = true
+      let isFresh = connection.isFresh
+      let group = waiting.nextSuspects(atMost: connection.capacity)
+      for var push in group {
+        push.loss.sent(
+          isAlone: group.count == 1, isFresh: isFresh, takenBefore: connection.takenBefore)
+        send(push, on: connection, round)
+      }
+    }
+  }
+
+  /// Whether it shows something if a push is lost on it that was lost alone before: a connection
+  /// that has carried others may be about to be closed, and one that is older than the last good
+  /// news may be of a time when the server was out of order.
+  private func isFit(_ connection: APNsConnection, for push: ReadyPush) -> Bool {
+    guard connection.isFresh else { return false }
+    return connection.takenBefore > push.loss.lastAt
+      || traffic.lastAcceptedAt <= push.loss.lastAt
+  }
+
+  private func send(
+    _ push: ReadyPush, on connection: APNsConnection, _ round: PushSender.Round
+  ) {
+    let topic = topics.topic(named: push.topic)
+    guard sender.mayGo(push, round) else { return sender.withhold(push, round) }
+    guard topic.gate.allows(at: round.now, hasUntried: push.history.refusals == 0) else {
+      // One that was never refused may ask sooner than a hold ends.
+      let opensAt = push.history.refusals > 0 ? topic.gate.opensAt ?? 0 : 0
+      return waiting.wait(push, until: max(opensAt, round.now &+ CredentialGate.askAgainAfter))
+    }
+    guard connection.hasWindow() else { return waiting.putBack(suspect: push) }
+    // It never stood in the topic's queue, so that `unsent` does not count it.
+    var suspect = push
+    suspect.isFirst = false
+    if sender.dispatch(ReadyRun(suspect), of: topic, on: connection, round) == 0 {
+      waiting.putBack(suspect: push)
+    }
+  }
+
+  /// Helpers without suspects take ordinary pushes.
+  func fillHelpers(_ round: PushSender.Round) {
+    guard topics.readyCount > 0 else { return }
+    pool.openHelpers(ConnectionPool.helpers)
+    for place in pool.helperPlaces
+    where waiting.suspectCount == 0 || !pool.suspectPlaces.contains(place) {
+      guard let connection = pool.places[place].connection else { continue }
+      if connection.inFlight == 0 { connection.carriesSuspects = false }
+      if !connection.carriesSuspects { sender.fill(connection, round) }
+    }
+  }
+}

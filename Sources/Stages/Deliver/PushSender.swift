@@ -1,0 +1,105 @@
+import Model
+
+/// Hands out what is ready to connections, as many as each takes.
+final class PushSender {
+  /// What holds for all pushes of one round of handing out.
+  struct Round {
+    let now: UInt64
+    let wall: Int64
+    let token: ProviderToken
+  }
+
+  private let topics: RouteTopics
+  private let traffic: RouteTraffic
+  private let slowness: RouteSlowness
+  private let waiting: RouteWaiting
+  private var encoded: [EncodedHeaders] = []
+
+  init(
+    topics: RouteTopics, traffic: RouteTraffic, slowness: RouteSlowness, waiting: RouteWaiting
+  ) {
+    self.topics = topics
+    self.traffic = traffic
+    self.slowness = slowness
+    self.waiting = waiting
+  }
+
+  func fill(_ connection: APNsConnection, _ round: Round) {
+    guard connection.isProven(at: round.now) else { return }
+    var room = min(connection.capacity, traffic.window.limit - connection.inFlight)
+    if traffic.overload.rate != nil, room > 0 {
+      let ready = topics.sendableCount(at: round.now)
+      room = min(room, traffic.allowance(ready: ready, at: round.now))
+    }
+    while room > 0, let topic = topics.next(at: round.now),
+      let run = topic.upcoming(atMost: min(room, topics.leftOfTurn))
+    {
+      guard mayGo(run.first, round) else {
+        topic.queue.drop(run, 1)
+        topic.left(run.first)
+        withhold(run.first, round)
+        continue
+      }
+      let taken = dispatch(run, of: topic, on: connection, round)
+      guard taken > 0 else { break }
+      topics.took(taken)
+      room -= taken
+    }
+  }
+
+  func mayGo(_ push: ReadyPush, _ round: Round) -> Bool {
+    push.batch.headers.expiresAt > round.wall && push.tally.sendableUntil > round.now
+  }
+
+  /// A push that is too late gets its outcome; one whose segment may be another worker's by now
+  /// waits until that is known.
+  func withhold(_ push: ReadyPush, _ round: Round) {
+    guard push.batch.headers.expiresAt > round.wall else { return push.settleExpired() }
+    waiting.wait(push, until: round.now &+ 500_000_000)
+  }
+
+  /// How many pushes of a run have left; 0: the connection takes no more, and all is as it was.
+  func dispatch(
+    _ run: ReadyRun, of topic: TopicQueue, on connection: APNsConnection, _ round: Round
+  ) -> Int {
+    let isProbe = !topic.gate.isOpen
+    let headers = encode(run.first.batch.headers, round.token)
+    let (sent, end) = connection.send(run, headers: headers, isProbe: isProbe, now: round.now)
+    var left = sent
+    if case .refusedHeaders = end { left += 1 }
+    topic.queue.drop(run, left)
+    if sent > 0 {
+      if isProbe { topic.gate.probeSent(at: round.now) }
+      slowness.sent(sent)
+      traffic.sent(sent, at: round.now)
+      let tally = run.first.tally
+      if tally.firstPushAt == 0 { tally.firstPushAt = round.wall }
+      tally.lastPushAt = round.wall
+      if run.first.isAnotherTry { tally.retried += sent }
+      topic.left(run.first, count: sent)
+    }
+    switch end {
+    case .allSent, .full: break
+    case .refusedHeaders:
+      topic.left(run.first)
+      run.first.batch.settle(run.first.index + sent, .rejected(.unrenderable))
+    case .usedUp(let reason): connection.retire(reason)
+    }
+    return left
+  }
+
+  /// The bytes of a fan-out's headers; the last few are kept, since batches of some events
+  /// alternate.
+  private func encode(_ headers: PushHeaders, _ token: ProviderToken) -> EncodedHeaders {
+    if let last = encoded.last, last.token === token, last.headers == headers { return last }
+    if let index = encoded.firstIndex(where: { $0.token === token && $0.headers == headers }) {
+      let found = encoded.remove(at: index)
+      encoded.append(found)
+      return found
+    }
+    let made = EncodedHeaders(headers, token: token)
+    if encoded.count == 16 { encoded.removeFirst() }
+    encoded.append(made)
+    return made
+  }
+}

@@ -1,0 +1,119 @@
+import EventLoop
+import Model
+
+/// Whether our credentials are taken, topic by topic, and the provider token to send with. What a
+/// refusal means is `CredentialGate`'s.
+final class RouteCredentials {
+  private let options: DeliverOptions
+  private let loop: EventLoop
+  private let tokens: ProviderTokenSource
+  private let topics: RouteTopics
+  private let obstacles: RouteObstacles
+  private let openness: RouteOpenness
+  private let waiting: RouteWaiting
+  private let signals: RouteSignals
+  /// A topic's credentials were refused lately.
+  private(set) var isWatching = false
+
+  init(
+    _ setup: RouteSetup, tokens: ProviderTokenSource, topics: RouteTopics,
+    obstacles: RouteObstacles, openness: RouteOpenness, waiting: RouteWaiting,
+    signals: RouteSignals
+  ) {
+    options = setup.options
+    loop = setup.loop
+    self.tokens = tokens
+    self.topics = topics
+    self.obstacles = obstacles
+    self.openness = openness
+    self.waiting = waiting
+    self.signals = signals
+  }
+
+  // MARK: the token
+
+  /// The provider token to send with; nil when none can be made, which is tried again later.
+  func providerToken(now: UInt64) -> ProviderToken? {
+    guard openness.mayMakeToken(at: now) else { return nil }
+    do {
+      let token = try tokens.token(now: options.wallClock())
+      openness.madeToken()
+      return token
+    } catch {
+      openness.madeNoToken("\(error)", until: now &+ options.credentialHold.nanoseconds)
+      signals.whenOpennessMayHaveChanged()
+      return nil
+    }
+  }
+
+  /// Apple says that a push's token has expired.
+  func renewToken(_ push: ReadyPush, _ connection: APNsConnection, _ token: ProviderToken) {
+    let wall = options.wallClock()
+    if let renewed = try? tokens.replacement(for: token, now: wall), renewed !== token {
+      connection.retire("ExpiredProviderToken")
+      var push = push
+      push.history.countTry()
+      waiting.waitOut(push, tries: 1)
+    } else {
+      // A token this young cannot have expired: our clock or Apple's is wrong.
+      refused(push, .expiredProviderToken)
+    }
+  }
+
+  // MARK: answers
+
+  func taken(by push: ReadyPush) {
+    guard let topic = topics.find(push.topic) else { return }
+    if push.isProbe { topic.gate.probeReturned() }
+    guard topic.gate.taken() else { return }
+    obstacles.noLongerRefused(topic)
+    signals.whenOpennessMayHaveChanged()
+    signals.schedulePump()
+  }
+
+  func refused(_ push: ReadyPush, _ reason: RejectionReason) {
+    var push = push
+    push.history.countRefusal()
+    isWatching = true
+    let topic = topics.topic(named: push.topic)
+    let verdict = topic.gate.refused(
+      refusals: Int(push.history.refusals), at: loop.now,
+      hold: options.credentialHold.nanoseconds)
+    switch verdict {
+    case .reject: push.batch.settle(push.index, .rejected(reason))
+    case .wait: waiting.waitOut(push, tries: Int(push.history.refusals))
+    case .hold(let until):
+      obstacles.refused(topic, reason: words(for: reason))
+      signals.whenOpennessMayHaveChanged()
+      waiting.waitOut(push, tries: Int(push.history.refusals), notBefore: until)
+    }
+    signals.schedulePump()
+  }
+
+  private func words(for reason: RejectionReason) -> String {
+    reason == .other ? "403 without a reason that Apple documents" : reason.name
+  }
+
+  // MARK: time
+
+  /// A server that is in doubt about us may also be one that does not answer everybody: a topic's
+  /// pushes do not wait for the time-out of a few.
+  func askElsewhere(than connections: [APNsConnection], at now: UInt64) {
+    for topic in topics.all where topic.gate.isWatching {
+      let patience = min(topic.gate.patience, options.requestTimeout.nanoseconds)
+      let oldest = connections.compactMap { $0.oldestProbe(of: topic.name) }.min()
+      guard let oldest, now &- oldest >= patience else { continue }
+      // Those that went a little later are of the same round.
+      let givenUp = connections.reduce(0) {
+        $0 + $1.giveUpProbes(of: topic.name, sentBefore: now &- patience / 2)
+      }
+      topic.gate.probesGivenUp(givenUp)
+    }
+  }
+
+  /// Topics of which nothing is here are forgotten in the end.
+  func forget(at now: UInt64) {
+    for topic in topics.forget(at: now) { obstacles.noLongerRefused(topic) }
+    isWatching = topics.all.contains { $0.gate.isWatching }
+  }
+}

@@ -1,0 +1,138 @@
+import Model
+
+/// What a route has ready: a queue for each topic, and topics take turns.
+final class RouteTopics {
+  private let environment: APNsEnvironment
+  private(set) var all: [TopicQueue] = []
+  private var turn = 0
+  /// Pushes that the topic whose turn it is may still send.
+  private(set) var leftOfTurn = 0
+  /// Pushes of the route can be sent: admission waits for room, and `SegmentTally.unsent` counts.
+  private(set) var isOpen = true
+  /// The route lags behind others that are in use: segments keep no places for it.
+  private(set) var lags = false
+
+  /// Topics take turns by so many pushes: a change of topic costs a change of headers.
+  static let pushesPerTurn = 32
+  /// Topics that are remembered though nothing of theirs is here.
+  static let maximumIdleTopics = 256
+
+  init(environment: APNsEnvironment) { self.environment = environment }
+
+  // MARK: what is here
+
+  var hasPushes: Bool { all.contains { $0.queue.count > 0 } }
+
+  /// Of topics that nothing is known against.
+  var hasTrustedPushes: Bool { all.contains { $0.queue.count > 0 && $0.gate.isOpen } }
+
+  /// Pushes that can be sent and wait for a stream.
+  var readyCount: Int {
+    isOpen ? all.reduce(0) { $0 + ($1.isOpen ? $1.queue.count : 0) } : 0
+  }
+
+  /// Pushes that wait for a stream or for their turn alone, also of topics of which only a few may
+  /// go now, to ask whether credentials are taken.
+  func sendableCount(at now: UInt64) -> Int {
+    all.reduce(0) { $0 + ($1.canSend(at: now) ? $1.queue.count : 0) }
+  }
+
+  /// Pushes of topics or of a route that is closed.
+  var parkedCount: Int { all.reduce(0) { $0 + ($1.isOpen ? 0 : $1.queue.count) } }
+
+  /// Whether a batch of this topic should wait for room. Never for what could not be sent anyway.
+  func isFull(for name: String, readyPushes: Int) -> Bool {
+    guard isOpen, readyCount >= readyPushes else { return false }
+    if let topic = find(name) {
+      guard topic.isOpen else { return false }
+      if !topic.gate.isOpen { return topic.queue.count >= readyPushes }
+    }
+    // What waits for a topic's credentials to be found good takes nobody else's room.
+    let moving = all.reduce(0) { $0 + ($1.isOpen && $1.gate.isOpen ? $1.queue.count : 0) }
+    return moving >= readyPushes
+  }
+
+  /// Since when the push that is sent next has been ready; nil when none is.
+  var oldest: UInt64? {
+    all.lazy.filter { $0.isOpen && $0.gate.isOpen }.compactMap(\.queue.oldest).min()
+  }
+
+  /// When a topic is looked at again of which nothing may be sent now.
+  func opensAt(after now: UInt64) -> UInt64? {
+    var due: UInt64?
+    for topic in all where topic.queue.count > 0 {
+      if let opensAt = topic.gate.opensAt, opensAt > now { due = min(due ?? .max, opensAt) }
+    }
+    return due
+  }
+
+  // MARK: topics
+
+  func find(_ name: String) -> TopicQueue? { all.first { $0.name == name } }
+
+  func topic(named name: String) -> TopicQueue {
+    if let topic = all.last, topic.name == name { return topic }
+    if let topic = find(name) { return topic }
+    let topic = TopicQueue(name: name, environment: environment, isOpen: isOpen)
+    topic.set(open: isOpen, lags: lags)
+    all.append(topic)
+    return topic
+  }
+
+  /// - Parameter patience: nanoseconds in which those that ask should have their answers.
+  func set(isOpen: Bool, patience: UInt64, at now: UInt64) {
+    self.isOpen = isOpen
+    for topic in all {
+      let isClosed = topic.gate.isClosed(at: now, patience: patience)
+      topic.set(open: isOpen && !isClosed, lags: lags)
+    }
+  }
+
+  func set(lags: Bool) {
+    guard lags != self.lags else { return }
+    self.lags = lags
+    for topic in all { topic.set(open: topic.isOpen, lags: lags) }
+  }
+
+  /// - Returns: the topics that are no longer known.
+  func forget(at now: UInt64) -> [TopicQueue] {
+    let idle = all.count { $0.queue.count == 0 }
+    var forgotten: [TopicQueue] = []
+    all.removeAll { topic in
+      let isForgotten =
+        topic.isForgettable(at: now)
+        || (idle > Self.maximumIdleTopics && topic.queue.count == 0 && topic.gate.isOpen)
+      if isForgotten { forgotten.append(topic) }
+      return isForgotten
+    }
+    return forgotten
+  }
+
+  // MARK: turns
+
+  /// The topic of which pushes are sent next, `leftOfTurn` of them.
+  func next(at now: UInt64) -> TopicQueue? {
+    if leftOfTurn > 0, turn < all.count, all[turn].canSend(at: now) { return all[turn] }
+    for _ in all.indices {
+      turn = (turn + 1) % all.count
+      if all[turn].canSend(at: now) {
+        leftOfTurn = Self.pushesPerTurn
+        return all[turn]
+      }
+    }
+    return nil
+  }
+
+  func took(_ pushes: Int) { leftOfTurn -= pushes }
+
+  // MARK: those that ask
+
+  /// Every push that comes back from a connection without having been accepted passes here.
+  func back(_ push: ReadyPush) -> ReadyPush {
+    guard push.isProbe else { return push }
+    topic(named: push.topic).gate.probeReturned()
+    var push = push
+    push.isProbe = false
+    return push
+  }
+}

@@ -1,0 +1,173 @@
+import EventLoop
+import Model
+
+/// Pushes that wait: for the end of a back-off, in a topic or route that is closed, for the
+/// suspects' connection. All together `waitingPushes` at most.
+final class RouteWaiting {
+  private let options: DeliverOptions
+  private let loop: EventLoop
+  private let chance: Chance
+  private let topics: RouteTopics
+  private let obstacles: RouteObstacles
+  private let signals: RouteSignals
+  private var retries = RetryQueue()
+  private var suspects = SuspectQueue()
+
+  init(
+    _ setup: RouteSetup, topics: RouteTopics, obstacles: RouteObstacles, signals: RouteSignals
+  ) {
+    options = setup.options
+    loop = setup.loop
+    chance = setup.chance
+    self.topics = topics
+    self.obstacles = obstacles
+    self.signals = signals
+  }
+
+  var count: Int { retries.count + suspects.count + topics.parkedCount }
+  /// Room for those that are to wait besides.
+  var room: Int { max(0, options.waitingPushes - count) }
+
+  // MARK: coming
+
+  /// The push is looked at again at `due`; a push that may not wait here leaves its segment.
+  func wait(_ push: ReadyPush, until due: UInt64) {
+    guard !push.isAbandoned else { return }
+    guard count < options.waitingPushes else { return postpone(push) }
+    retries.append(push, due: due)
+    signals.schedulePump()
+  }
+
+  /// Waits out a back-off, or until the push's event expires.
+  func waitOut(
+    _ push: ReadyPush, tries: Int, notBefore: UInt64 = 0, atLeast: Duration? = nil,
+    atMost: Duration? = nil
+  ) {
+    let remaining = push.batch.headers.expiresAt - options.wallClock()
+    let decision = options.retry.decide(
+      tries: tries, remainingMilliseconds: remaining, atLeast: atLeast ?? .zero,
+      chance: chance.next())
+    switch decision {
+    case .expire: push.settleExpired()
+    case .retry(var delay):
+      var push = push
+      if let atMost { delay = min(delay, atMost) }
+      push.askAgainAt = atLeast == nil ? 0 : options.wallClock() + delay.wholeMilliseconds
+      let due = max(loop.now &+ delay.nanoseconds, notBefore)
+      // Not beyond its expiry, also while nothing is sent: it gets its outcome then.
+      let expiry = loop.now &+ Duration.milliseconds(remaining).nanoseconds
+      wait(push, until: min(due, expiry))
+    }
+  }
+
+  /// Puts a push where it will be sent from.
+  func enqueue(_ push: ReadyPush) {
+    guard !push.isAbandoned else { return }
+    if push.history.losses > 0 { return suspects.append([push]) }
+    topics.topic(named: push.topic).take(push)
+  }
+
+  /// Those whose back-off is over.
+  func enqueueDue(at now: UInt64) {
+    while let push = retries.popDue(at: now) { enqueue(push) }
+  }
+
+  /// When the first back-off is over.
+  var nextDue: UInt64? { retries.nextDue }
+
+  // MARK: suspects
+
+  var suspectCount: Int { suspects.count }
+  var suspectGroups: Int { suspects.groupCount }
+
+  /// Pushes that were lost together: one of them may be why.
+  func suspect(_ lost: [ReadyPush]) {
+    let wanted = lost.filter { !$0.isAbandoned }
+    let room = room
+    for push in wanted.dropFirst(room) { postpone(push) }
+    let now = loop.now
+    suspects.append(
+      wanted.prefix(room).map { push in
+        var push = push
+        push.loss.came(at: now)
+        return push
+      })
+    signals.schedulePump()
+  }
+
+  /// One that could not be sent stays a suspect.
+  func putBack(suspect push: ReadyPush) { suspects.append([push]) }
+
+  /// The next suspect, if it was lost alone before.
+  var nextLikely: ReadyPush? { suspects.nextLikely }
+
+  /// The next suspects that go together; empty when none wait.
+  func nextSuspects(atMost limit: Int) -> [ReadyPush] { suspects.nextGroup(atMost: limit) }
+
+  // MARK: leaving
+
+  func postpone(_ push: ReadyPush) {
+    if let obstacle = obstacles.obstacle(for: push.topic) { push.tally.obstacle = "\(obstacle)" }
+    push.batch.postpone(push.index, history: push.history, askAgainAt: push.askAgainAt)
+  }
+
+  /// Takes out every push of a segment that cannot be sent now, or not soon, as stragglers.
+  func postponeWaiting(of tally: SegmentTally) {
+    var waiting = retries.take(of: tally)
+    for topic in topics.all where !topic.counts(tally) { waiting += topic.queue.take(of: tally) }
+    waiting += suspects.take(of: tally)
+    for push in waiting { postpone(push) }
+  }
+
+  /// Takes out every push of a segment that is not in flight, as stragglers.
+  func postponeAll(of tally: SegmentTally) {
+    for push in takeAll(of: tally) { postpone(push) }
+    signals.whenReadyMayHaveShrunk()
+  }
+
+  /// Takes out every push of a segment, without a word.
+  func abandon(_ tally: SegmentTally) {
+    _ = takeAll(of: tally)
+    signals.whenReadyMayHaveShrunk()
+  }
+
+  private func takeAll(of tally: SegmentTally) -> [ReadyPush] {
+    var all = retries.take(of: tally) + suspects.take(of: tally)
+    for topic in topics.all {
+      let taken = topic.queue.take(of: tally)
+      if topic.counts(tally) { tally.noLongerUnsent(taken.count(where: \.isFirst)) }
+      all += taken
+    }
+    return all
+  }
+
+  /// What stands in the queues of a topic that has just been closed waits, and may be too much.
+  func postponeExcess() {
+    guard count > options.waitingPushes else { return }
+    for topic in topics.all where !topic.isOpen {
+      while count > options.waitingPushes, let push = topic.queue.next() { postpone(push) }
+    }
+  }
+
+  /// Events expire while no stream is free.
+  func expire() {
+    let wall = options.wallClock()
+    for push in suspects.takeExpired(at: wall) { push.settleExpired() }
+    for topic in topics.all {
+      for push in topic.queue.takeExpired(at: wall) {
+        topic.left(push)
+        push.settleExpired()
+      }
+    }
+  }
+
+  // MARK: segments
+
+  /// Whether pushes of a segment are parked here until the route is open again.
+  func parks(_ tally: SegmentTally) -> Bool {
+    !topics.isOpen && topics.all.contains { $0.queue.contains(tally) }
+  }
+
+  /// Whether pushes of a segment wait out a back-off.
+  func retries(_ tally: SegmentTally) -> Bool { topics.isOpen && retries.contains(tally) }
+}

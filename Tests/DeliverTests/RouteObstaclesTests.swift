@@ -1,0 +1,84 @@
+import Model
+import Synchronization
+import Testing
+
+@testable import Deliver
+
+@Suite struct RouteObstaclesTests {
+  private final class Told: Sendable {
+    let notices = Mutex<[DeliverNotice]>([])
+    func take() -> [String] {
+      let taken = notices.withLock { notices in
+        defer { notices = [] }
+        return notices
+      }
+      return taken.map {
+        switch $0 {
+        case .obstacleBegan(let obstacle): "+\(obstacle)"
+        case .obstacleEnded(let obstacle): "-\(obstacle)"
+        default: "\($0)"
+        }
+      }
+    }
+  }
+
+  private let told = Told()
+  private let topics = RouteTopics(environment: .sandbox)
+  private let obstacles: RouteObstacles
+
+  init() {
+    let told = told
+    let options = DeliverOptions(
+      wallClock: { 7 }, report: { notice in told.notices.withLock { $0.append(notice) } })
+    obstacles = RouteObstacles(environment: .sandbox, options: options, topics: topics)
+  }
+
+  @Test func aClosureIsToldOnceAndWithItsFirstReason() {
+    obstacles.set(closure: nil, reason: "nothing")
+    #expect(told.take() == [] && obstacles.all == [])
+    obstacles.set(closure: .unreachable, reason: "timed out")
+    obstacles.set(closure: .unreachable, reason: "refused")
+    #expect(told.take() == ["+sandbox: unreachable (timed out)"])
+    #expect(obstacles.all.map(\.since) == [7])
+    obstacles.set(closure: .noToken, reason: "no key")
+    #expect(
+      told.take() == [
+        "-sandbox: unreachable (timed out)", "+sandbox: no provider token (no key)",
+      ])
+    obstacles.set(closure: nil, reason: "no key")
+    #expect(told.take() == ["-sandbox: no provider token (no key)"] && obstacles.all == [])
+  }
+
+  @Test func slownessIsToldWhenItBeginsAndEnds() {
+    obstacles.set(isSlow: false)
+    obstacles.set(isSlow: true)
+    obstacles.set(isSlow: true)
+    let words = "sandbox: slow (pushes come faster than it takes them)"
+    #expect(told.take() == ["+" + words] && obstacles.all.map(\.kind) == [.slow])
+    obstacles.set(isSlow: false)
+    #expect(told.take() == ["-" + words] && obstacles.all == [])
+  }
+
+  @Test func refusedCredentialsAreTheirTopics() {
+    let topic = topics.topic(named: "a")
+    obstacles.noLongerRefused(topic)
+    obstacles.refused(topic, reason: "first")
+    obstacles.refused(topic, reason: "second")
+    #expect(told.take() == ["+sandbox a: first"])
+    #expect(obstacles.obstacle(for: "b") == nil && obstacles.obstacle(for: "a") != nil)
+    obstacles.noLongerRefused(topic)
+    #expect(told.take() == ["-sandbox a: first"] && obstacles.all == [])
+  }
+
+  /// Nothing at all goes; then what is wrong with the topic; then what is slow.
+  @Test func aPushIsToldWhatIsInItsWayMost() {
+    obstacles.set(isSlow: true)
+    #expect(obstacles.obstacle(for: "a")?.kind == .slow)
+    obstacles.refused(topics.topic(named: "a"), reason: "first")
+    #expect(obstacles.obstacle(for: "a")?.kind == .credentialsRefused)
+    #expect(obstacles.obstacle(for: "b")?.kind == .slow)
+    obstacles.set(closure: .unreachable, reason: "timed out")
+    #expect(obstacles.obstacle(for: "a")?.kind == .unreachable)
+    #expect(obstacles.all.map(\.kind) == [.unreachable, .slow, .credentialsRefused])
+  }
+}

@@ -1,0 +1,125 @@
+import Model
+import Testing
+
+@testable import Deliver
+
+@Suite struct RouteTopicsTests {
+  private let topics = RouteTopics(environment: .production)
+
+  private func append(
+    _ count: Int, _ name: String, _ tally: SegmentTally = SegmentTally(), at now: UInt64 = 0
+  ) {
+    let batch = PushBatch.made(topic: name, Array(repeating: .production, count: count), tally)
+    let topic = topics.topic(named: name)
+    let taken = topic.queue.append(batch, atMost: .max, at: now).taken
+    if topic.counts(tally) { tally.willSend(taken) }
+  }
+
+  private func take(_ limit: Int) -> (topic: String, count: Int)? {
+    guard let topic = topics.next(at: 0),
+      let run = topic.upcoming(atMost: min(limit, topics.leftOfTurn))
+    else { return nil }
+    topic.queue.drop(run, run.count)
+    topics.took(run.count)
+    return (topic.name, run.count)
+  }
+
+  @Test func topicsTakeTurnsBySoManyPushes() {
+    append(70, "a")
+    append(40, "b")
+    var taken: [String] = []
+    while let some = take(20) { taken.append("\(some.topic)\(some.count)") }
+    #expect(taken == ["b20", "b12", "a20", "a12", "b8", "a20", "a12", "a6"])
+    #expect(!topics.hasPushes)
+  }
+
+  @Test func whatIsClosedIsNotReady() {
+    append(5, "a")
+    append(7, "b")
+    #expect(topics.readyCount == 12 && topics.parkedCount == 0 && topics.hasTrustedPushes)
+    _ = topics.topic(named: "b").gate.refused(refusals: 1, at: 0, hold: 100)
+    #expect(topics.hasTrustedPushes && topics.readyCount == 12)
+    // Those that ask have had no answer.
+    topics.set(isOpen: true, patience: 10, at: 10)
+    #expect(topics.readyCount == 5 && topics.parkedCount == 7)
+    topics.set(isOpen: false, patience: 10, at: 10)
+    #expect(!topics.isOpen && topics.readyCount == 0 && topics.parkedCount == 12)
+    #expect(topics.topic(named: "c").isOpen == false)
+    topics.set(isOpen: true, patience: 100, at: 20)
+    #expect(topics.readyCount == 12 && topics.topic(named: "c").isOpen)
+  }
+
+  @Test func aTopicInDoubtTakesNobodyElsesRoom() {
+    #expect(!topics.isFull(for: "a", readyPushes: 10))
+    append(9, "a")
+    #expect(!topics.isFull(for: "a", readyPushes: 10))
+    append(3, "b")
+    #expect(topics.isFull(for: "a", readyPushes: 10) && topics.isFull(for: "b", readyPushes: 10))
+    #expect(topics.isFull(for: "of no pushes yet", readyPushes: 10))
+    _ = topics.topic(named: "a").gate.refused(refusals: 1, at: 0, hold: 100)
+    #expect(!topics.isFull(for: "a", readyPushes: 10) && !topics.isFull(for: "b", readyPushes: 10))
+    append(1, "a")
+    #expect(topics.isFull(for: "a", readyPushes: 10) && !topics.isFull(for: "b", readyPushes: 10))
+    topics.set(isOpen: false, patience: 1000, at: 0)
+    #expect(!topics.isFull(for: "a", readyPushes: 10))
+  }
+
+  @Test func segmentsKeepNoPlacesOnARouteThatLags() {
+    let tally = SegmentTally()
+    tally.mayStraggle = true
+    append(4, "a", tally)
+    #expect(tally.unsent == 4)
+    topics.set(lags: true)
+    #expect(tally.unsent == 0 && topics.lags)
+    append(2, "b", tally)
+    #expect(tally.unsent == 0)
+    topics.set(lags: false)
+    #expect(tally.unsent == 6)
+  }
+
+  @Test func topicsWithoutPushesAreForgottenWhenTheirRefusalsAreOld() {
+    append(1, "a")
+    _ = topics.topic(named: "b")
+    _ = topics.topic(named: "c").gate.refused(refusals: 1, at: 0, hold: 100)
+    #expect(topics.forget(at: 1).map(\.name) == ["b"])
+    #expect(topics.forget(at: 61_000_000_000).map(\.name) == ["c"])
+    #expect(topics.all.map(\.name) == ["a"] && topics.find("c") == nil)
+  }
+
+  @Test func opensWhenTheFirstHoldEnds() {
+    append(1, "a")
+    append(1, "b")
+    #expect(topics.opensAt(after: 0) == nil)
+    for (name, hold) in [("a", 300), ("b", 200), ("c", 100)] {
+      for _ in 0..<4 {
+        _ = topics.topic(named: name).gate.refused(refusals: 1, at: 0, hold: UInt64(hold))
+      }
+    }
+    // Nothing waits for the third.
+    #expect(topics.opensAt(after: 0) == 200 && topics.opensAt(after: 200) == 300)
+    #expect(topics.opensAt(after: 300) == nil)
+  }
+
+  @Test func theOldestIsOfATopicThatNothingIsKnownAgainst() {
+    #expect(topics.oldest == nil)
+    append(1, "a", at: 5)
+    append(1, "b", at: 7)
+    #expect(topics.oldest == 5)
+    _ = topics.topic(named: "a").gate.refused(refusals: 1, at: 0, hold: 100)
+    #expect(topics.oldest == 7)
+  }
+
+  @Test func oneThatAskedMakesRoomForAnother() {
+    append(1, "a")
+    let topic = topics.topic(named: "a")
+    _ = topic.gate.refused(refusals: 1, at: 0, hold: 100)
+    for _ in 0..<4 { topic.gate.probeSent(at: 0) }
+    #expect(!topic.canSend(at: 0) && topics.sendableCount(at: 0) == 0)
+    let batch = PushBatch.made(topic: "a", [.production], SegmentTally())
+    var push = ReadyPush(batch: batch, index: 0, history: PushHistory())
+    #expect(!topics.back(push).isProbe && !topic.canSend(at: 0))
+    push.isProbe = true
+    #expect(!topics.back(push).isProbe && topic.canSend(at: 0))
+    #expect(topics.sendableCount(at: 0) == 1)
+  }
+}

@@ -1,0 +1,89 @@
+import Model
+import Testing
+
+@testable import Deliver
+
+@Suite struct RouteTrafficTests {
+  private let traffic = RouteTraffic(streamsPerConnection: 500)
+
+  private func push(losses: UInt8 = 0) -> ReadyPush {
+    var history = PushHistory()
+    for _ in 0..<losses { history.countLoss(all: Int(history.losses) + 1) }
+    return ReadyPush(
+      batch: .made(topic: "a", [.production], SegmentTally()), index: 0, history: history)
+  }
+
+  @Test func itMovesWhenPushesGoOrAnswersCome() {
+    #expect(traffic.lastMovedAt == 0)
+    traffic.rests(at: 1)
+    #expect(traffic.lastMovedAt == 1)
+    traffic.sent(3, at: 2)
+    #expect(traffic.lastMovedAt == 2)
+    traffic.answered(push(), at: 3)
+    #expect(traffic.lastMovedAt == 3)
+    traffic.note(AcceptedAnswers(rateSince: 0), at: 4)
+    #expect(traffic.lastMovedAt == 4)
+    // What was lost, or ended without an answer, is no sign of life.
+    traffic.lost(openedAt: 0, at: 5)
+    traffic.failed(push(), sentAt: 5, at: 6)
+    #expect(traffic.lastMovedAt == 4 && traffic.lastAcceptedAt == 0)
+  }
+
+  @Test func aServerIsInOrderForAWhileAfterItAccepted() {
+    let second: UInt64 = 1_000_000_000
+    #expect(!traffic.isTaking(at: 10 * second))
+    traffic.accepted(at: 10 * second)
+    #expect(traffic.lastAcceptedAt == 10 * second)
+    #expect(traffic.isTaking(at: 11 * second) && !traffic.isTaking(at: 12 * second))
+  }
+
+  @Test func answersOfPushesThatWereNeverLostLetMoreBeInFlight() {
+    let limit = traffic.window.limit
+    traffic.answered(push(losses: 1), at: 1)
+    #expect(traffic.window.limit == limit)
+    traffic.answered(push(), at: 1)
+    #expect(traffic.window.limit == limit + 1)
+    var answers = AcceptedAnswers(rateSince: 0)
+    answers.add(push(), sentAt: 0)
+    answers.add(push(losses: 1), sentAt: 0)
+    traffic.note(answers, at: 1)
+    #expect(traffic.window.limit == limit + 2)
+  }
+
+  @Test func lossesThatComeOftenMakeCarefulUntilTheyAreOld() {
+    #expect(!traffic.isCareful)
+    traffic.lost(openedAt: 0, at: 1)
+    #expect(traffic.isCareful && traffic.window.limit == LossWindow.floor)
+    traffic.forget(at: 61_000_000_000)
+    #expect(!traffic.isCareful)
+  }
+
+  /// Refusals of a server that takes nothing lower the rate; those of some devices do not, while
+  /// others are taken.
+  @Test(arguments: [false, true])
+  func onlyWhatIsUpToTheServerSetsThePace(isUpToDevices: Bool) {
+    let step: UInt64 = 50_000_000
+    var now: UInt64 = 10_000_000_000
+    var tried = push()
+    tried.history.countTry()
+    if isUpToDevices {
+      for _ in 0..<300 {
+        traffic.failed(tried, sentAt: now, at: now)
+        traffic.ended(push(), sentAt: now, at: now)
+        traffic.accepted(at: now)
+      }
+      #expect(traffic.refusalShare.isUpToDevices)
+    }
+    for _ in 0..<100 {
+      now += step
+      if isUpToDevices { traffic.accepted(at: now) }
+      traffic.sent(1, at: now)
+      traffic.failed(tried, sentAt: now, at: now)
+    }
+    #expect((traffic.overload.rate == nil) == isUpToDevices)
+  }
+
+  @Test func withoutABoundAllMayGo() {
+    #expect(traffic.overload.rate == nil && traffic.allowance(ready: 7, at: 1) >= 7)
+  }
+}
