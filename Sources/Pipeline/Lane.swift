@@ -102,10 +102,13 @@ package actor Lane {
     }
   }
 
-  /// The time to finish is nearly over: of segments whose followers are all read, what has no
-  /// outcome and is not in flight leaves as stragglers, so that they settle. One that does not is
-  /// sent again from its beginning by another worker.
-  package func leave() { runs.leave() }
+  /// The time to finish is nearly over: nothing more is sent. What has no outcome and is not in
+  /// flight leaves its segment as stragglers, also of followers that are still to be read, so that
+  /// it settles. One that does not is sent again from its beginning by another worker.
+  package func leave() {
+    stages.deliver.leave()
+    runs.leave { stages.deliver.postponeAll(of: $0) }
+  }
 
   /// What is in flight leaves too, a little later: a connection that is well has answered by then.
   package func leaveInFlight() { stages.deliver.leaveInFlight() }

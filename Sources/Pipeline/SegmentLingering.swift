@@ -27,7 +27,6 @@ final class SegmentLingering {
   func linger(_ run: SegmentRun) async throws {
     if !runs.isLeaving { _ = await run.progress.reached(.nothingUnsent) }
     try runs.check(run)
-    if runs.isLeaving { deliver.postponeAll(of: run.tally) }
     var limit = SegmentRun.lingerStep
     if runs.mayLinger(run) {
       // Until it is recorded: while nobody takes records, no more are begun.
@@ -39,9 +38,7 @@ final class SegmentLingering {
     var isSettled = await run.progress.reached(.allSettled, within: limit)
     while !isSettled {
       try runs.check(run)
-      if runs.isLeaving {
-        deliver.postponeAll(of: run.tally)
-      } else if times.left(until: run.segment.event.expiresAt) > shortestStraggle(run) {
+      if !runs.isLeaving, times.left(until: run.segment.event.expiresAt) > shortestStraggle(run) {
         deliver.postponeWaiting(of: run.tally)
       }
       isSettled = await run.progress.reached(.allSettled, within: SegmentRun.lingerStep)

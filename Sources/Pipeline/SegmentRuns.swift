@@ -39,9 +39,13 @@ final class SegmentRuns {
   func contains(_ run: SegmentRun) -> Bool { runs[ObjectIdentifier(run)] === run }
 
   /// The lane stops soon: whoever waits for a segment looks again what there is to do.
-  func leave() {
+  /// - Parameter postpone: takes out what a segment has in queues.
+  func leave(_ postpone: (SegmentTally) -> Void) {
     isLeaving = true
-    for run in runs.values { run.progress.wake() }
+    for run in runs.values {
+      postpone(run.tally)
+      run.progress.wake()
+    }
   }
 
   /// The lane stops: whoever waits for a segment goes on, and `check` throws.

@@ -46,6 +46,8 @@ final class SegmentSender {
     var listed = 0
     while let page = try await nextPage(reader, of: event.event) {
       try runs.check(run)
+      // What is left of it would be read and written for nothing.
+      if runs.isLeaving, case .plain = segment.slice { throw RetryUntilStopped.Stopped() }
       if let index = run.index { listed += index.keepListed(of: page) }
       let rendering = render.batches(
         of: page, for: event, tally: run.tally, maximumPushes: options.limits.batchPushes)
@@ -80,10 +82,11 @@ final class SegmentSender {
   /// Waits until one more batch may be rendered. Pushes that only wait make room by leaving.
   private func makeRoom(_ run: SegmentRun) async throws {
     // Another segment may have taken the room that there was.
-    while !(await run.progress.reached(.roomOrStalled)) { try runs.check(run) }
+    while !runs.isLeaving, !(await run.progress.reached(.roomOrStalled)) { try runs.check(run) }
     try runs.check(run)
     var limit = run.progress.patience(options.straggleAfter)
-    while !(await run.progress.reached(.room, within: limit)) {
+    // What a segment has in a shard is little enough to leave all at once.
+    while !runs.isLeaving, !(await run.progress.reached(.room, within: limit)) {
       try runs.check(run)
       limit = .zero
       deliver.postponeWaiting(of: run.tally)

@@ -34,8 +34,8 @@ enum BenchVerb {
 
       memory: the worker's peak resident size at 100,000 and 1,000,000 followers.
 
-      latency: from the event's append to the first push, on an idle system; on the embedded broker, \
-      and on an Apache Kafka where FANFARE_KAFKA_HOME names one (a directory with a script `broker`).
+      latency: from the event's append to the first push, on an idle system: on the embedded \
+      broker, and on an Apache Kafka where FANFARE_KAFKA_HOME names one.
 
       neighbours: what devices that Apple puts off, a closed sandbox and a refused push cost the \
       healthy pushes beside them.

@@ -18,6 +18,7 @@ import Testing
       let tally = SegmentTally()
       await bed.stage.admit(bed.batch(devices(10), tally))
       await bed.until("there") { bed.server.requests.count == 10 && tally.accepted == 1 }
+      bed.stage.leave()
       bed.stage.leaveInFlight()
       #expect(bed.settledBatches == 1 && bed.stage.inFlight == 0)
       let unknown = PushHistory(tries: 0, losses: 0, refusals: 0, mayHaveArrived: true)
@@ -49,8 +50,40 @@ import Testing
       #expect(tally.stragglers.count == 20)
       #expect(tally.stragglers.count { $0.history.isEmpty } == 19)
       #expect(tally.stragglers.count { $0.history.tries == 1 } == 1)
+      bed.stage.leave()
       bed.stage.leaveInFlight()
       #expect(tally.stragglers.count == 30 && bed.settledBatches == 1)
+    }
+  }
+
+  /// Not even when connections end, and what was sent on them is put back.
+  @Test func nothingIsSentAnyMore() async throws {
+    try await onLoop { _, loop in
+      let bed = try DeliverBed(loop) {
+        $0.streamsPerConnection = 5
+        $0.readyPushes = 10
+        $0.retry = RetryPolicy(initial: .milliseconds(1), maximum: .milliseconds(1))
+      }
+      defer { bed.stop() }
+      bed.server.decide = { _ in .silence }
+      let tally = SegmentTally()
+      await bed.stage.admit(bed.batch(devices(30), tally))
+      await bed.until("all streams are taken") { bed.stage.inFlight == 10 }
+      bed.stage.leave()
+      bed.stage.postponeAll(of: tally)
+      #expect(tally.stragglers.count == 20)
+      let connections = bed.server.connections.count
+      // There is no room for it; nobody waits for that.
+      let late = SegmentTally()
+      await bed.stage.admit(bed.batch(devices(30), late))
+      #expect(late.stragglers.count == 30 && late.unsent == 0)
+      bed.stage.leaveInFlight()
+      #expect(tally.stragglers.count == 30 && bed.stage.inFlight == 0)
+      // A lost connection is replaced within a millisecond here.
+      var isLater = false
+      loop.schedule(after: .milliseconds(200)) { isLater = true }
+      await bed.until("it is later") { isLater }
+      #expect(bed.server.requests.count == 10 && bed.server.connections.count == connections)
     }
   }
 
@@ -64,6 +97,7 @@ import Testing
       await bed.stage.admit(bed.batch(devices(10), tally))
       await bed.until("there") { bed.server.requests.count == 10 }
       bed.stage.abandon(tally)
+      bed.stage.leave()
       bed.stage.leaveInFlight()
       #expect(tally.stragglers.isEmpty && tally.settled == 0 && bed.settledBatches == 0)
     }

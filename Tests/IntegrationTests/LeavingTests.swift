@@ -41,6 +41,39 @@ import Testing
     #expect(await second.stop())
   }
 
+  /// Apple takes few at a time, and most of each segment was not even rendered when the time is
+  /// nearly over: what was taken is recorded, and the rest is left to the next worker.
+  @Test func whatWasAcceptedOfHalfASegmentIsNotSentAgain() async throws {
+    var script = SimulatorScript()
+    script.latency = .milliseconds(100)
+    let bed = try await WorkerBed(script: script)
+    try await bed.followInShards("s1", shards: 4, perShard: 1000) { paddedHex($0 << 16 | $1) }
+    let first = try await bed.startWorker {
+      $0.lanes = 1
+      $0.drainTimeout = .seconds(2)
+      $0.limits.batchPushes = 50
+      $0.deliver.readyPushes = 100
+      $0.deliver.streamsPerConnection = 20
+    }
+    try await bed.emit("e1")
+    _ = try await bed.until("some are accepted") {
+      await bed.simulator.summary().accepted > 100 ? true : nil
+    }
+    #expect(await first.stop())
+    let halfway = try #require(try await bed.status("e1"))
+    #expect(halfway.settled == 4 && halfway.stragglers > 0)
+    let accepted = await bed.simulator.summary().accepted
+    #expect(halfway["accepted"] == accepted && accepted < 3000)
+    let second = try await bed.startWorker {
+      $0.workerID = "worker-2"
+      $0.straggleDelay = .milliseconds(100)
+    }
+    let status = try await bed.finished("e1")
+    #expect(status.accepted == 4000 && status.pushes == 4000 && status.isBalanced)
+    #expect(await bed.simulator.summary().duplicates == 0)
+    #expect(await second.stop())
+  }
+
   /// A worker that stops at once gives all of it to the next one.
   @Test func withoutTimeToLeaveASegmentIsLeftAsItIs() async throws {
     let bed = try await WorkerBed()

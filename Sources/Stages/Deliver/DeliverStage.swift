@@ -71,7 +71,10 @@ package final class DeliverStage {
     for route in routes.values { route.postponeAll(of: tally) }
   }
 
-  /// What has no answer yet leaves too, and may have arrived.
+  /// The worker stops soon: nothing more is sent, and what comes or would wait leaves its segment.
+  package func leave() { for route in routes.values { route.leave() } }
+
+  /// After `leave`: what has no answer yet leaves too, and may have arrived.
   package func leaveInFlight() { for route in routes.values { route.leaveInFlight() } }
 
   /// Whether a segment waits for nothing but a route that is closed: that may take long.

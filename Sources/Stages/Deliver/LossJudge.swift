@@ -28,7 +28,7 @@ final class LossJudge {
     self.waiting = waiting
   }
 
-  /// From now on what is lost leaves its segment.
+  /// From now on what is lost leaves its segment, as what may have arrived.
   func beginLeaving() { isLeaving = true }
 
   /// A connection has ended, with these in flight.

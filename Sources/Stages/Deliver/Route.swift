@@ -22,6 +22,8 @@ final class Route {
   let traffic: RouteTraffic
   let pool: ConnectionPool
   private var pumpTimer: LoopTimer?
+  /// The worker stops: nothing more is sent.
+  private var isLeaving = false
 
   /// Called when pushes may have left the queues, or need no longer be waited for.
   var whenReadyMayHaveShrunk: () -> Void {
@@ -72,7 +74,7 @@ final class Route {
 
   /// Whether a batch of this topic should wait for room.
   func isFull(for topic: String) -> Bool {
-    topics.isFull(for: topic, readyPushes: options.readyPushes)
+    !isLeaving && topics.isFull(for: topic, readyPushes: options.readyPushes)
   }
 
   /// - Parameter surplusLeaves: nobody waited for room here; what there is none for leaves its
@@ -80,7 +82,7 @@ final class Route {
   func append(_ batch: PushBatch, surplusLeaves: Bool = false) {
     let topic = topics.topic(named: batch.headers.topic)
     let room =
-      if !topic.isOpen {
+      if !topic.isOpen || isLeaving {
         waiting.room
       } else if surplusLeaves {
         max(0, options.readyPushes - topics.readyCount)
@@ -117,8 +119,10 @@ final class Route {
 
   private func pump() {
     let now = loop.now
-    waiting.enqueueDue(at: now)
-    fill(now: now)
+    if !isLeaving {
+      waiting.enqueueDue(at: now)
+      fill(now: now)
+    }
     pool.flush()
     if !topics.isOpen { updateOpenness() }
     if topics.all.count > 1 { credentials.forget(at: now) }
@@ -143,6 +147,7 @@ final class Route {
   private func scheduleNextPump() {
     pumpTimer?.cancel()
     pumpTimer = nil
+    guard !isLeaving else { return }
     let now = loop.now
     var due = waiting.nextDue
     if let opensAt = topics.opensAt(after: now) { due = min(due ?? .max, opensAt) }
@@ -211,11 +216,18 @@ final class Route {
   func parks(_ tally: SegmentTally) -> Bool { waiting.parks(tally) }
   func retries(_ tally: SegmentTally) -> Bool { waiting.retries(tally) }
 
-  /// What is in flight leaves as stragglers: its connections are closed.
-  func leaveInFlight() {
+  /// Sends nothing more: what comes or would wait leaves its segment. What is in flight may still
+  /// be answered.
+  func leave() {
+    isLeaving = true
+    waiting.beginLeaving()
     losses.beginLeaving()
-    pool.leaveInFlight()
+    pool.beginLeaving()
+    signals.whenReadyMayHaveShrunk()
   }
+
+  /// What is in flight leaves too: its connections are closed.
+  func leaveInFlight() { pool.leaveInFlight() }
 
   // MARK: what others see
 

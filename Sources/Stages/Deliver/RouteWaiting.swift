@@ -12,6 +12,8 @@ final class RouteWaiting {
   private let signals: RouteSignals
   private var retries = RetryQueue()
   private var suspects = SuspectQueue()
+  /// The worker stops: nothing waits here any more.
+  private var isLeaving = false
 
   init(
     _ setup: RouteSetup, topics: RouteTopics, obstacles: RouteObstacles, signals: RouteSignals
@@ -26,14 +28,17 @@ final class RouteWaiting {
 
   var count: Int { retries.count + suspects.count + topics.parkedCount }
   /// Room for those that are to wait besides.
-  var room: Int { max(0, options.waitingPushes - count) }
+  var room: Int { isLeaving ? 0 : max(0, options.waitingPushes - count) }
+
+  /// From now on what would wait leaves its segment.
+  func beginLeaving() { isLeaving = true }
 
   // MARK: coming
 
   /// The push is looked at again at `due`; a push that may not wait here leaves its segment.
   func wait(_ push: ReadyPush, until due: UInt64) {
     guard !push.isAbandoned else { return }
-    guard count < options.waitingPushes else { return postpone(push) }
+    guard room > 0 else { return postpone(push) }
     retries.append(push, due: due)
     signals.schedulePump()
   }
@@ -63,6 +68,7 @@ final class RouteWaiting {
   /// Puts a push where it will be sent from.
   func enqueue(_ push: ReadyPush) {
     guard !push.isAbandoned else { return }
+    guard !isLeaving else { return postpone(push) }
     if push.history.losses > 0 { return suspects.append([push]) }
     topics.topic(named: push.topic).take(push)
   }
