@@ -4,53 +4,28 @@ import Model
 import Transport
 
 /// One HTTP/2 connection to APNs with the pushes in flight on it: joins transport, session and
-/// slots. It says what happened to its route, which decides. What it hears is in
-/// APNsConnection+Transport, what it does not hear in APNsConnection+Time. Confined to its lane's
-/// loop.
+/// slots. It says what happened to its route's pool and judges, which decide. Confined to its
+/// lane's loop.
 final class APNsConnection {
-  /// Bytes for the socket beyond which no more frames are made: about 200 pushes.
-  private static let outputLimit = 128 * 1024
-  /// In nanoseconds: a connection without anything in flight for longer is idle.
-  private static let idleGrace: UInt64 = 1_000_000_000
-
-  let target: APNsRoute
-  unowned let pool: ConnectionPool
-  private let judge: AnswerJudge
-  private let losses: LossJudge
-  let signals: RouteSignals
-  let loop: EventLoop
-  let options: DeliverOptions
+  private let target: APNsRoute
+  private unowned let pool: ConnectionPool
+  private let signals: RouteSignals
+  private let loop: EventLoop
+  private let options: DeliverOptions
   private(set) var transport: Connection?
-  var session: HTTP2ClientSession?
-  var machine = ConnectionMachine()
-  let slots: StreamSlots
-  private let blocks: RequestBlocks
-  private var unwrittenBodyBytes = 0
-  var lastHeardAt: UInt64 = 0
-  var lastAnswerAt: UInt64 = 0
-  var answerTimes = AnswerTimes()
-  /// When it was connected; 0 before.
-  var greetingAt: UInt64 = 0
-  var pingSentAt: UInt64?
-  /// Asked for a sign of life before it is sent on again.
-  var isProving = false
-  /// Nothing else goes with what is in flight on it.
-  var carriesSuspects = false
-  /// Open, with nothing in flight, and takes nothing since then; nil when it does.
-  var takesNothingSince: UInt64?
-  /// It is closed for that: as little use as a connection that failed.
-  var tookNothing = false
-  var hasWork = false
-  let openedAt: UInt64
-  /// When the route's server had taken a push last as this was opened; 0: never.
-  let takenBefore: UInt64
-  /// Pushes that were answered.
-  private var answers = 0
-  /// Named by the server's GOAWAY: it looks at the streams up to this one.
-  var lastStreamTaken: Int32?
+  private var session: HTTP2ClientSession?
+  private var machine = ConnectionMachine()
+  private let slots: StreamSlots
+  private let requests: RequestSender
+  private let ends: StreamEnds
+  private let watch: ConnectionWatch
+  private var hasWork = false
   /// Pushes that were in flight when it was lost.
   private var orphans = 0
-  private var lastSentAt: UInt64 = 0
+  /// Nothing else goes with what is in flight on it.
+  var carriesSuspects = false
+  /// When the route's server had taken a push last as this was opened; 0: never.
+  let takenBefore: UInt64
 
   init(
     _ setup: RouteSetup, pool: ConnectionPool, traffic: RouteTraffic, answers: AnswerJudge,
@@ -60,13 +35,13 @@ final class APNsConnection {
     loop = setup.loop
     options = setup.options
     self.pool = pool
-    judge = answers
-    self.losses = losses
     self.signals = signals
-    openedAt = loop.now
     takenBefore = traffic.lastAcceptedAt
+    watch = ConnectionWatch(openedAt: loop.now, limits: .init(options))
     slots = StreamSlots(capacity: options.streamsPerConnection)
-    blocks = try RequestBlocks(authority: target.endpoint.host)
+    requests = try RequestSender(slots: slots, authority: target.endpoint.host)
+    ends = StreamEnds(
+      slots: slots, watch: watch, judge: answers, losses: losses, loop: loop, options: options)
     var sessionOptions = HTTP2ClientOptions()
     sessionOptions.maximumSlots = options.streamsPerConnection
     sessionOptions.keptBodyBytes = Answer.maximumBytes
@@ -85,98 +60,62 @@ final class APNsConnection {
   var phase: ConnectionMachine.Phase { machine.phase }
   var inFlight: Int { slots.inFlight }
 
-  /// How many more pushes the connection takes now: its own bound, the server's streams, room in
-  /// the connection's flow-control window (about 280 bodies in Apple's 64 KiB) and in the socket.
+  /// How many more pushes the connection takes now.
   var capacity: Int {
     guard machine.phase == .open, let session, let transport else { return 0 }
-    let streams = min(slots.capacity, session.remoteMaxConcurrentStreams) - slots.inFlight
-    let window = session.remoteConnectionWindow - unwrittenBodyBytes
-    guard streams > 0, window > 0, transport.pendingBytes < Self.outputLimit else { return 0 }
-    return streams
+    return requests.capacity(session, transport)
   }
 
-  /// Whether the next push of `size` bytes may go now; asked again for each of those in `capacity`.
+  /// The server's bound on streams in flight.
+  var serverStreams: Int? { session?.remoteMaxConcurrentStreams }
+
+  /// Whether the next push may go now; asked again for each of those in `capacity`.
   func hasWindow() -> Bool {
     guard let session else { return false }
-    return session.remoteConnectionWindow > unwrittenBodyBytes
+    return requests.hasWindow(session)
+  }
+
+  /// Whether it may be sent on after a quiet time; if not it is asked for a sign of life.
+  func isProven(at now: UInt64) -> Bool {
+    guard machine.phase == .open, slots.inFlight == 0 else { return true }
+    switch watch.prove(at: now) {
+    case .given: return true
+    case .awaited: return false
+    case .wanted(let ping):
+      if ping { session?.ping() }
+      hasWork = true
+      loop.schedule(after: options.proofTimeout) { [weak self] in
+        guard let self, watch.isProving, machine.phase == .open else { return }
+        close(.silent, "no answer to PING after a quiet time")
+      }
+      return false
+    }
   }
 
   // MARK: sending
 
-  /// Why it took no more of a run.
-  enum End {
-    case allSent
-    /// No stream or no window is left.
-    case full
-    /// The next push has bytes in a header that must not be there.
-    case refusedHeaders
-    /// Its stream identifiers are used up, after a thousand million pushes: retire it.
-    case usedUp(reason: String)
-  }
-
-  /// Hands pushes to nghttp2, as many as it takes; `flush` puts them on the wire. Only when
+  /// Hands pushes to the session, as many as it takes; `flush` puts them on the wire. Only when
   /// `capacity` is positive.
   func send(
     _ run: ReadyRun, headers: EncodedHeaders, isProbe: Bool, now: UInt64
-  ) -> (sent: Int, end: End) {
+  ) -> (sent: Int, end: RequestSender.End) {
     guard let session else { return (0, .full) }
-    guard let block = blocks.block(for: headers) else { return (0, .refusedHeaders) }
-    let batch = run.first.batch
-    let bytes = batch.bytes
-    let window = session.remoteConnectionWindow
-    var unwritten = unwrittenBodyBytes
-    var item = StreamSlots.Slot(push: run.first, headers: headers, sentAt: now, stream: 0)
-    item.push.isFirst = false
-    item.push.isProbe = isProbe
-    var sent = 0
-    var end = End.allSent
-    while sent < run.count {
-      guard unwritten < window, let slot = slots.next else {
-        end = .full
-        break
-      }
-      let entry = batch[item.push.index]
-      let path = slots.path(slot, token: bytes[entry.token])
-      guard block.set(EncodedHeaders.Field.path, path),
-        block.set(EncodedHeaders.Field.apnsID, bytes[entry.apnsID])
-      else {
-        end = .refusedHeaders
-        break
-      }
-      do {
-        item.stream = try session.submit(block, body: bytes[entry.payload], slot: slot)
-      } catch {
-        end = .usedUp(reason: "\(error)")
-        break
-      }
-      slots.fill(slot, item)
-      unwritten += Int(entry.payload.count)
-      item.push.index += 1
-      sent += 1
-    }
-    unwrittenBodyBytes = unwritten
+    let (sent, end) = requests.send(
+      run, headers: headers, isProbe: isProbe, on: session, now: now)
     if sent > 0 {
-      lastSentAt = now
+      watch.sent(at: now)
       hasWork = true
     }
     return (sent, end)
   }
 
   /// Puts on the wire what was sent, and what nghttp2 has to say besides.
-  func flush() {
+  private func flush() {
     hasWork = false
     guard let session, let transport, machine.phase != .connecting, machine.phase != .closed
     else { return }
     do {
-      var room = Self.outputLimit - transport.pendingBytes
-      while room > 0 {
-        guard let bytes = try session.nextOutput() else {
-          unwrittenBodyBytes = 0
-          break
-        }
-        transport.write(bytes)
-        room -= bytes.count
-      }
+      try requests.write(session, to: transport)
     } catch {
       lose("\(error)")
       return
@@ -199,135 +138,142 @@ final class APNsConnection {
 
   // MARK: the machine's actions
 
-  func lose(_ reason: String) { close(.lost, reason) }
+  private func lose(_ reason: String) { close(.lost, reason) }
 
   func close(_ event: ConnectionMachine.Event, _ reason: String) {
     perform(machine.handle(event), reason)
   }
 
-  func closeWhenDrained() {
+  private func closeWhenDrained() {
     guard machine.phase == .draining, slots.inFlight == 0 else { return }
     perform(machine.handle(.drained), "drained")
   }
 
-  func perform(_ action: ConnectionMachine.Action, _ reason: String) {
+  private func perform(_ action: ConnectionMachine.Action, _ reason: String) {
     switch action {
     case .none: return
     case .becomeReady: pool.ready(self)
     case .replace: pool.replace(self, reason: reason)
     case .closeAndReplace, .close:
       transport?.close()
-      if let goAway = session?.takeGoAway() { lastStreamTaken = goAway.lastStreamID }
+      if let goAway = session?.takeGoAway() { ends.wentAway(lastStream: goAway.lastStreamID) }
       settleEnded()
       orphans = slots.inFlight
-      let lost = takeInFlight()
+      let lost = ends.takeOrphans(session)
       session = nil
       transport = nil
       pool.closed(self, orphans: lost, mustReplace: action == .closeAndReplace, reason: reason)
     }
   }
 
-  // MARK: of what use it was
-
-  /// TCP and TLS were set up.
-  var wasOpened: Bool { greetingAt > 0 }
-
-  /// Nothing was sent on it.
-  var isFresh: Bool { lastSentAt == 0 }
-
-  /// When it opened, was sent on or answered last.
-  var lastUsedAt: UInt64 { max(greetingAt, lastSentAt, lastAnswerAt) }
-
-  /// Asked when it takes no more pushes.
-  func end(at now: UInt64) -> ConnectionPlace.End {
-    let taken = slots.occupied.count { slot in
-      if let session, session.status(of: slot) != 0 { return true }
-      guard let item = slots[slot], let last = lastStreamTaken else { return false }
-      return item.stream <= last
-    }
-    let carried = answers + taken
-    guard carried == 0 || slots.inFlight == 0 else { return .carried(carried) }
-    let isQuiet = isProving || now &- lastUsedAt >= Self.idleGrace
-    return greetingAt > 0 && orphans == 0 && isQuiet && !tookNothing ? .idle : .carried(carried)
-  }
-
-  private func takeInFlight() -> [ReadyPush] {
-    var accepted = judge.begin()
-    defer { judge.note(accepted) }
-    return slots.occupied.compactMap { slot in
-      let status = session?.status(of: slot) ?? 0
-      let hasLeft = session?.hasLeft(slot: slot) ?? true
-      guard let item = slots.empty(slot) else { return nil }
-      if status != 0 { answers += 1 }
-      // Its head says all there is to say: the stream's end alone was lost, and Apple has the push.
-      guard status != 200 else {
-        judge.accepted(item.push, sentAt: item.sentAt, &accepted)
-        return nil
-      }
-      if !hasLeft || isBeyondLast(item.stream) {
-        judge.putBack(item.push)
-        return nil
-      }
-      return item.push
-    }
-  }
-
-  /// Judges the streams that ended.
-  func settleEnded() {
+  private func settleEnded() {
     guard let session else { return }
-    var accepted = judge.begin()
-    var times = answerTimes
-    while let ended = session.nextEnded() {
-      guard let item = slots.empty(ended.slot) else { continue }
-      if ended.status != 0 {
-        answers += 1
-        lastAnswerAt = loop.now
-        // That we gave it up says nothing of how long answers take.
-        if !item.isReset { times.answered(sentAt: item.sentAt, at: lastAnswerAt) }
-      }
-      guard ended.status != 200 else {
-        judge.accepted(item.push, sentAt: item.sentAt, &accepted)
-        continue
-      }
-      // A failure may change the rate: those that came before are judged by the one before.
-      judge.note(accepted)
-      if ended.status == 0 {
-        settleUnanswered(item, ended)
-      } else {
-        judge.answered(
-          item.push, status: ended.status, body: ended.content?.body ?? [],
-          retryAfter: retryAfter(ended.content), on: self, item)
-      }
-      accepted = judge.begin()
-    }
-    answerTimes = times
-    judge.note(accepted)
+    ends.settle(session, on: self)
     closeWhenDrained()
   }
 
-  private func retryAfter(_ content: HTTP2Content?) -> Duration? {
-    content?.value(of: RetryAfter.fieldName)?.withUnsafeBytes {
-      RetryAfter.parse($0, now: options.wallClock())
+  // MARK: now and then
+
+  /// Gives up on streams without an answer and asks a quiet server for a sign of life.
+  func tick(now: UInt64) {
+    if machine.phase == .greeting, watch.isGreetingTooLong(at: now) {
+      close(.silent, "no SETTINGS after the TLS handshake")
+      return
     }
+    guard machine.phase == .open || machine.phase == .draining, let session else { return }
+    let takes = machine.phase != .open || slots.inFlight > 0 || capacity > 0
+    if watch.takesNothing(takes: takes, isWaitedFor: pool.hasWaitingPushes, at: now) {
+      close(.silent, "open, but it took no pushes")
+      return
+    }
+    watch.fade()
+    let (unanswered, longest) = ends.giveUpOverdue(session, at: now)
+    if unanswered > 0 {
+      options.report(.unanswered(target.endpoint, pushes: unanswered))
+    }
+    switch watch.judge(unanswered: unanswered, longest: longest, at: now) {
+    case .none: break
+    case .ping:
+      session.ping()
+      watch.pinged(at: now)
+    case .close(let reason): return close(.silent, reason)
+    }
+    flush()
   }
 
-  /// A stream beyond the last one that a GOAWAY names was not looked at (RFC 9113, section 6.8).
-  private func isBeyondLast(_ stream: Int32) -> Bool {
-    lastStreamTaken.map { stream > $0 } ?? false
+  /// When the first push in flight was sent that asks whether credentials are taken for a topic.
+  func oldestProbe(of topic: String) -> UInt64? { ends.oldestProbe(of: topic) }
+
+  /// Gives up on pushes of a topic that ask here whether credentials are taken: others ask. Where
+  /// nothing at all is answered they do so on another connection.
+  /// - Returns: how many.
+  func giveUpProbes(of topic: String, sentBefore time: UInt64) -> Int {
+    guard let session, slots.inFlight > 0 else { return 0 }
+    let (count, latest) = ends.giveUpProbes(of: topic, sentBefore: time, session)
+    guard count > 0 else { return 0 }
+    options.report(.unanswered(target.endpoint, pushes: count))
+    if watch.isSilent(since: latest) {
+      retire("no answer to pushes that ask whether credentials are taken")
+    }
+    flush()
+    return count
   }
 
-  private func settleUnanswered(_ item: StreamSlots.Slot, _ ended: HTTP2Ended) {
-    let isRefused = ended.errorCode == HTTP2ErrorCode.refusedStream
-    let isUntouched =
-      !ended.wasSent || isBeyondLast(item.stream)
-      // We gave it up before the server had it.
-      || (item.isReset && !ended.wasWhole)
-    if isUntouched {
-      judge.putBack(item.push)
-    } else if item.isReset {
-      losses.lost([item.push])
-    } else {
-      judge.reset(item.push, isRefused: isRefused, sentAt: item.sentAt)
+  // MARK: of what use it was
+
+  var openedAt: UInt64 { watch.openedAt }
+  var wasOpened: Bool { watch.wasOpened }
+  var isFresh: Bool { watch.isFresh }
+  var lastUsedAt: UInt64 { watch.lastUsedAt }
+
+  /// Asked when it takes no more pushes.
+  func end(at now: UInt64) -> ConnectionPlace.End {
+    let carried = ends.carried(session)
+    guard carried == 0 || slots.inFlight == 0 else { return .carried(carried) }
+    return orphans == 0 && watch.isIdle(at: now) ? .idle : .carried(carried)
+  }
+}
+
+/// What the transport says.
+extension APNsConnection: ConnectionDelegate {
+  func connectionOpened(_ connection: Connection) {
+    watch.connected(at: loop.now)
+    perform(machine.handle(.opened), "")
+    flush()
+  }
+
+  func connection(_ connection: Connection, received bytes: UnsafeRawBufferPointer) {
+    guard let session else { return }
+    guard !session.isFlooded else {
+      // It was to be told when it was found out, and takes nothing.
+      return lose("the server sends too many frames for nothing, and reads none")
     }
+    watch.heard(at: loop.now)
+    do {
+      try session.receive(bytes)
+    } catch {
+      lose("\(error)")
+      return
+    }
+    if session.takeSettingsChange() { perform(machine.handle(.settings), "") }
+    if let goAway = session.takeGoAway() {
+      ends.wentAway(lastStream: goAway.lastStreamID)
+      let reason = Answer(body: goAway.debug).reason
+      perform(
+        machine.handle(.goAway), reason ?? "GOAWAY, error code \(goAway.errorCode)")
+    }
+    settleEnded()
+    hasWork = true
+    signals.schedulePump()
+  }
+
+  func connectionDrained(_ connection: Connection) {
+    guard machine.phase == .open || machine.phase == .draining else { return }
+    hasWork = true
+    signals.schedulePump()
+  }
+
+  func connectionClosed(_ connection: Connection, error: TransportError?) {
+    lose(error.map { "\($0)" } ?? "the server closed the connection")
   }
 }

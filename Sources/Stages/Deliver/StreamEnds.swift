@@ -1,0 +1,168 @@
+import EventLoop
+import HTTP2
+import Model
+
+/// How the pushes in flight on one connection end: answered, given up, or lost with it. What
+/// follows for each is up to the judges.
+final class StreamEnds {
+  private let slots: StreamSlots
+  private let watch: ConnectionWatch
+  private let judge: AnswerJudge
+  private let losses: LossJudge
+  private let loop: EventLoop
+  private let options: DeliverOptions
+  /// Pushes that were answered.
+  private var answers = 0
+  /// Named by the server's GOAWAY: it looks at the streams up to this one.
+  private var lastStreamTaken: Int32?
+
+  init(
+    slots: StreamSlots, watch: ConnectionWatch, judge: AnswerJudge, losses: LossJudge,
+    loop: EventLoop, options: DeliverOptions
+  ) {
+    self.slots = slots
+    self.watch = watch
+    self.judge = judge
+    self.losses = losses
+    self.loop = loop
+    self.options = options
+  }
+
+  func wentAway(lastStream: Int32) { lastStreamTaken = lastStream }
+
+  // MARK: answers
+
+  /// Judges the streams that ended.
+  func settle(_ session: HTTP2ClientSession, on connection: APNsConnection) {
+    var accepted = judge.begin()
+    while let ended = session.nextEnded() {
+      guard let item = slots.empty(ended.slot) else { continue }
+      if ended.status != 0 {
+        answers += 1
+        watch.answered(sentAt: item.sentAt, isGivenUp: item.isReset, at: loop.now)
+      }
+      guard ended.status != 200 else {
+        judge.accepted(item.push, sentAt: item.sentAt, &accepted)
+        continue
+      }
+      // A failure may change the rate: those that came before are judged by the one before.
+      judge.note(accepted)
+      if ended.status == 0 {
+        settleUnanswered(item, ended)
+      } else {
+        judge.answered(
+          item.push, status: ended.status, body: ended.content?.body ?? [],
+          retryAfter: retryAfter(ended.content), on: connection, item)
+      }
+      accepted = judge.begin()
+    }
+    judge.note(accepted)
+  }
+
+  private func retryAfter(_ content: HTTP2Content?) -> Duration? {
+    content?.value(of: RetryAfter.fieldName)?.withUnsafeBytes {
+      RetryAfter.parse($0, now: options.wallClock())
+    }
+  }
+
+  /// A stream beyond the last one that a GOAWAY names was not looked at (RFC 9113, section 6.8).
+  private func isBeyondLast(_ stream: Int32) -> Bool {
+    lastStreamTaken.map { stream > $0 } ?? false
+  }
+
+  private func settleUnanswered(_ item: StreamSlots.Slot, _ ended: HTTP2Ended) {
+    let isRefused = ended.errorCode == HTTP2ErrorCode.refusedStream
+    let isUntouched =
+      !ended.wasSent || isBeyondLast(item.stream)
+      // We gave it up before the server had it.
+      || (item.isReset && !ended.wasWhole)
+    if isUntouched {
+      judge.putBack(item.push)
+    } else if item.isReset {
+      losses.lost([item.push])
+    } else {
+      judge.reset(item.push, isRefused: isRefused, sentAt: item.sentAt)
+    }
+  }
+
+  // MARK: the connection's end
+
+  /// Takes out what is in flight when the connection is closed, other than what is known to have
+  /// been taken or never to have been looked at.
+  func takeOrphans(_ session: HTTP2ClientSession?) -> [ReadyPush] {
+    var accepted = judge.begin()
+    defer { judge.note(accepted) }
+    return slots.occupied.compactMap { slot in
+      let status = session?.status(of: slot) ?? 0
+      let hasLeft = session?.hasLeft(slot: slot) ?? true
+      guard let item = slots.empty(slot) else { return nil }
+      if status != 0 { answers += 1 }
+      // Its head says all there is to say: the stream's end alone was lost, and Apple has the push.
+      guard status != 200 else {
+        judge.accepted(item.push, sentAt: item.sentAt, &accepted)
+        return nil
+      }
+      if !hasLeft || isBeyondLast(item.stream) {
+        judge.putBack(item.push)
+        return nil
+      }
+      return item.push
+    }
+  }
+
+  /// Pushes that were answered, or will be as far as is known.
+  func carried(_ session: HTTP2ClientSession?) -> Int {
+    let taken = slots.occupied.count { slot in
+      if let session, session.status(of: slot) != 0 { return true }
+      guard let item = slots[slot], let last = lastStreamTaken else { return false }
+      return item.stream <= last
+    }
+    return answers + taken
+  }
+
+  // MARK: giving up
+
+  /// Gives up on streams without an answer.
+  /// - Returns: how many, and for how long one has been in flight.
+  func giveUpOverdue(
+    _ session: HTTP2ClientSession, at now: UInt64
+  ) -> (count: Int, longest: UInt64) {
+    var unanswered = 0
+    var longest: UInt64 = 0
+    for slot in slots.occupied {
+      guard let item = slots[slot] else { continue }
+      longest = max(longest, now &- item.sentAt)
+      guard !item.isReset, watch.isOverdue(sentAt: item.sentAt, at: now) else { continue }
+      slots.setReset(slot)
+      session.reset(stream: item.stream, errorCode: HTTP2ErrorCode.cancel)
+      unanswered += 1
+    }
+    return (unanswered, longest)
+  }
+
+  /// When the first push in flight was sent that asks whether credentials are taken for a topic.
+  func oldestProbe(of topic: String) -> UInt64? {
+    guard slots.inFlight > 0 else { return nil }
+    return slots.occupied.compactMap { slots[$0] }
+      .filter { $0.push.isProbe && $0.push.topic == topic }.map(\.sentAt).min()
+  }
+
+  /// Gives up on pushes of a topic that ask here whether credentials are taken: others ask.
+  /// - Returns: how many, and when the last of them was sent.
+  func giveUpProbes(
+    of topic: String, sentBefore time: UInt64, _ session: HTTP2ClientSession
+  ) -> (count: Int, latest: UInt64) {
+    var latest: UInt64 = 0
+    var count = 0
+    for slot in slots.occupied {
+      guard let item = slots[slot], item.push.isProbe, !item.isReset, item.push.topic == topic,
+        item.sentAt <= time
+      else { continue }
+      slots.giveUpProbe(slot)
+      session.reset(stream: item.stream, errorCode: HTTP2ErrorCode.cancel)
+      latest = max(latest, item.sentAt)
+      count += 1
+    }
+    return (count, latest)
+  }
+}

@@ -1,0 +1,174 @@
+import Testing
+
+@testable import Deliver
+
+/// What follows from silence on one connection, by what has happened on it.
+@Suite struct ConnectionWatchTests {
+  private static let limits = ConnectionWatch.Limits(
+    connect: 10, request: 100, passedOver: 20, ping: 30, pingInterval: 1000, idleBeforePing: 50,
+    replaced: 40)
+
+  enum Event {
+    case connected(UInt64)
+    case heard(UInt64)
+    case sent(UInt64)
+    case answered(sentAt: UInt64, at: UInt64)
+    case gaveUp(sentAt: UInt64, at: UInt64)
+    case pinged(UInt64)
+    case proved(UInt64)
+  }
+
+  private func watch(_ events: [Event]) -> ConnectionWatch {
+    let watch = ConnectionWatch(openedAt: 1, limits: Self.limits)
+    for event in events {
+      switch event {
+      case .connected(let now): watch.connected(at: now)
+      case .heard(let now): watch.heard(at: now)
+      case .sent(let now): watch.sent(at: now)
+      case .answered(let sentAt, let now):
+        watch.answered(sentAt: sentAt, isGivenUp: false, at: now)
+      case .gaveUp(let sentAt, let now): watch.answered(sentAt: sentAt, isGivenUp: true, at: now)
+      case .pinged(let now): watch.pinged(at: now)
+      case .proved(let now): _ = watch.prove(at: now)
+      }
+    }
+    return watch
+  }
+
+  private static let verdicts:
+    [([Event], unanswered: Int, longest: UInt64, now: UInt64, ConnectionWatch.Verdict)] = [
+      ([.connected(5)], 0, 0, 6, .none),
+      ([.connected(5)], 0, 0, 1005, .none),
+      ([.connected(5)], 0, 0, 1006, .ping),
+      ([.connected(5), .heard(500)], 0, 0, 1006, .none),
+      // A push was given up: does the server live?
+      ([.connected(5), .heard(90)], 1, 50, 95, .ping),
+      // It is asked once, and has its time.
+      ([.connected(5), .pinged(90)], 1, 50, 95, .none),
+      ([.connected(5), .pinged(90)], 0, 0, 120, .none),
+      ([.connected(5), .pinged(90)], 0, 0, 121, .close(reason: "no answer to PING")),
+      ([.connected(5), .pinged(90), .heard(121)], 0, 0, 122, .none),
+      // Whatever it says, it answers no push.
+      ([.connected(5), .heard(200)], 0, 101, 201, .close(reason: "no answer to any push")),
+      ([.connected(5), .heard(200)], 0, 100, 201, .none),
+      ([.connected(5), .heard(200), .answered(sentAt: 90, at: 101)], 0, 101, 201, .none),
+      (
+        [.connected(5), .heard(200), .answered(sentAt: 90, at: 100)], 0, 101, 201,
+        .close(reason: "no answer to any push")
+      ),
+      // What it was sent has not left.
+      ([.connected(5), .heard(200), .answered(sentAt: 90, at: 150)], 0, 130, 201, .none),
+      (
+        [.connected(5), .heard(200), .answered(sentAt: 90, at: 150)], 0, 131, 201,
+        .close(reason: "it takes nothing of what it is sent")
+      ),
+    ]
+
+  @Test(arguments: verdicts.indices)
+  func judgesSilence(_ row: Int) {
+    let (events, unanswered, longest, now, expected) = Self.verdicts[row]
+    #expect(
+      watch(events).judge(unanswered: unanswered, longest: longest, at: now) == expected)
+  }
+
+  private static let proofs: [([Event], UInt64, ConnectionWatch.Proof)] = [
+    ([.connected(5)], 55, .given),
+    ([.connected(5)], 56, .wanted(ping: true)),
+    ([.connected(5), .heard(50)], 56, .given),
+    ([.connected(5), .proved(56)], 57, .awaited),
+    ([.connected(5), .proved(56), .heard(58)], 59, .given),
+    ([.connected(5), .proved(56), .heard(58)], 109, .wanted(ping: true)),
+    // It was asked for another reason.
+    ([.connected(5), .pinged(30)], 56, .wanted(ping: false)),
+  ]
+
+  @Test(arguments: proofs.indices)
+  func isAskedForASignOfLifeAfterAQuietTime(_ row: Int) {
+    let (events, now, expected) = Self.proofs[row]
+    #expect(watch(events).prove(at: now) == expected)
+  }
+
+  @Test func aPingForProofIsOneThatMustBeAnswered() {
+    let asked = watch([.connected(5), .proved(60)])
+    #expect(asked.isProving)
+    #expect(asked.judge(unanswered: 0, longest: 0, at: 90) == .none)
+    #expect(
+      asked.judge(unanswered: 0, longest: 0, at: 91) == .close(reason: "no answer to PING"))
+    asked.heard(at: 92)
+    #expect(!asked.isProving)
+  }
+
+  @Test func settingsAreWaitedForSoLong() {
+    let connected = watch([.connected(5)])
+    #expect(!connected.isGreetingTooLong(at: 15) && connected.isGreetingTooLong(at: 16))
+  }
+
+  private static let overdue: [([Event], sentAt: UInt64, now: UInt64, Bool)] = [
+    ([], 10, 110, false),
+    ([], 10, 111, true),
+    // A later one was answered, and this one not for three times as long.
+    ([.answered(sentAt: 12, at: 17)], 10, 30, false),
+    ([.answered(sentAt: 12, at: 17)], 10, 31, true),
+    ([.answered(sentAt: 9, at: 17)], 10, 31, false),
+    ([.answered(sentAt: 12, at: 24)], 10, 46, false),
+    ([.answered(sentAt: 12, at: 24)], 10, 47, true),
+    // What was given up says nothing of the time that answers take.
+    ([.gaveUp(sentAt: 12, at: 24)], 10, 47, false),
+  ]
+
+  @Test(arguments: overdue.indices)
+  func pushesWithoutAnAnswerAreGivenUp(_ row: Int) {
+    let (events, sentAt, now, expected) = Self.overdue[row]
+    #expect(watch(events).isOverdue(sentAt: sentAt, at: now) == expected)
+  }
+
+  @Test func slowAnswersAreForgotten() {
+    let slow = watch([.answered(sentAt: 12, at: 112)])
+    #expect(!slow.isOverdue(sentAt: 10, at: 100))
+    for _ in 0..<200 { slow.fade() }
+    #expect(slow.isOverdue(sentAt: 10, at: 107) && !slow.isOverdue(sentAt: 10, at: 100))
+  }
+
+  @Test func isReplacedWhenItTakesNothingThatWaits() {
+    let full = watch([.connected(5)])
+    #expect(!full.takesNothing(takes: false, isWaitedFor: true, at: 100))
+    #expect(!full.takesNothing(takes: false, isWaitedFor: true, at: 139))
+    #expect(!full.takesNothing(takes: false, isWaitedFor: false, at: 140))
+    #expect(full.isIdle(at: 2_000_000_000))
+    #expect(!full.takesNothing(takes: true, isWaitedFor: true, at: 140))
+    #expect(!full.takesNothing(takes: false, isWaitedFor: true, at: 141))
+    #expect(full.takesNothing(takes: false, isWaitedFor: true, at: 181))
+    // It was of as little use as one that failed.
+    #expect(!full.isIdle(at: 2_000_000_000))
+  }
+
+  private static let idle: [([Event], UInt64, Bool)] = [
+    ([], 2_000_000_000, false),
+    ([.connected(5)], 1_000_000_004, false),
+    ([.connected(5)], 1_000_000_005, true),
+    ([.connected(5), .heard(9)], 1_000_000_005, true),
+    ([.connected(5), .sent(9)], 1_000_000_008, false),
+    ([.connected(5), .sent(9)], 1_000_000_009, true),
+    ([.connected(5), .sent(9), .answered(sentAt: 9, at: 20)], 1_000_000_009, false),
+    ([.connected(5), .sent(9), .answered(sentAt: 9, at: 20)], 1_000_000_020, true),
+    // It was quiet, and asked for a sign of life.
+    ([.connected(5), .proved(60)], 61, true),
+  ]
+
+  @Test(arguments: idle.indices)
+  func isIdleAWhileAfterItWasUsed(_ row: Int) {
+    let (events, now, expected) = Self.idle[row]
+    #expect(watch(events).isIdle(at: now) == expected)
+  }
+
+  @Test func knowsWhatItWasUsedFor() {
+    let new = watch([])
+    #expect(!new.wasOpened && new.isFresh && new.lastUsedAt == 0 && new.openedAt == 1)
+    new.connected(at: 5)
+    #expect(new.wasOpened && new.isFresh && new.lastUsedAt == 5)
+    new.sent(at: 7)
+    #expect(!new.isFresh && new.lastUsedAt == 7 && new.isSilent(since: 7))
+    new.answered(sentAt: 7, isGivenUp: false, at: 9)
+    #expect(new.lastUsedAt == 9 && !new.isSilent(since: 9) && new.isSilent(since: 10))
+  }
+}
