@@ -59,7 +59,7 @@ import Testing
     #expect(await bed.simulator.summary().duplicates == 0)
   }
 
-  @Test func endsAtTheDrainDeadlineWhenAPNsIsSilentAndASuccessorFinishes() async throws {
+  @Test func leavesInOrderWhenAPNsIsSilentAndASuccessorFinishes() async throws {
     var script = SimulatorScript()
     script.silentAfter = 300
     let bed = try await WorkerBed(script: script)
@@ -69,13 +69,30 @@ import Testing
     _ = try await bed.until("APNs is silent") {
       await bed.simulator.summary().unanswered > 100 ? true : nil
     }
-    // 75: retry later. What it could not finish is another's.
-    #expect(first.stop(SIGTERM) == 75)
+    #expect(first.stop(SIGTERM) == 0)
     await bed.simulator.replaceScript(SimulatorScript())
     let second = try await bed.startProcess("second", executable: WorkerExecutable.path)
     let status = try await bed.finished("e1")
     #expect(second.stop(SIGTERM) == 0)
     try await Self.expectNothingLost(bed, status)
+    // What had an answer is recorded, what had none is left: no segment goes back as a whole.
+    #expect(await bed.simulator.summary().duplicates == 0)
+  }
+
+  /// Neither outcomes nor what is left can be recorded.
+  @Test func saysThatSomethingIsLeftWhenItCannotRecordIt() async throws {
+    var script = SimulatorScript()
+    script.silentAfter = 1
+    let bed = try await WorkerBed(script: script)
+    try await bed.follow("s1", tokens: [paddedHex(1), paddedHex(2)])
+    let first = try await bed.startProcess("first", executable: WorkerExecutable.path)
+    try await bed.emit("e1")
+    _ = try await bed.until("a push is in flight") {
+      await bed.simulator.summary().unanswered > 0 ? true : nil
+    }
+    bed.redis.stop()
+    // 75: retry later. What it could not finish is another's.
+    #expect(first.stop(SIGTERM) == 75)
   }
 
   private static func latency(_ latency: Duration) -> SimulatorScript {
