@@ -31,6 +31,10 @@ struct BedKafka: Sendable {
     try real.createTopics(Self.topics(ingest, partitions), as: options)
   }
 
+  /// By a heartbeat a member learns that another one has joined. The embedded broker waits for that
+  /// half a session; who is late, on a busy machine, joins again, and so on.
+  private static let heartbeatMilliseconds = 500
+
   private static func topics(
     _ ingest: IngestOptions, _ partitions: Int
   ) -> [(name: String, partitions: Int)] {
@@ -43,6 +47,7 @@ struct BedKafka: Sendable {
     if let group { options.group = group }
     options.fetchWaitMaximum = .milliseconds(10)
     options.sessionTimeout = .seconds(6)
+    options.heartbeatInterval = .milliseconds(Self.heartbeatMilliseconds)
     return options
   }
 
@@ -51,6 +56,7 @@ struct BedKafka: Sendable {
     [
       "kafka.bootstrap_servers=\(bootstrapServers)", "kafka.group=\(options.group)",
       "kafka.fetch_wait_maximum=10ms", "kafka.session_timeout=6s",
+      "kafka.heartbeat_interval=\(Self.heartbeatMilliseconds)ms",
       "kafka.topics.events=\(ingest.eventsTopic)",
       "kafka.topics.segments=\(ingest.segmentsTopic)",
       "kafka.topics.stragglers=\(ingest.stragglersTopic)",
