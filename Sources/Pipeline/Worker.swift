@@ -70,17 +70,19 @@ package final class Worker: Sendable {
   }
 
   /// Each thing without which the worker can do nothing, and what is wrong with it, in words.
-  package func health() async -> [(name: String, trouble: String?)] {
+  package func health() async -> [HealthPart] {
     let figures = await WorkerFigures.take(options, lanes, pump, counters)
     let isStopping = stopping.withLock { $0 != nil }
     func trouble(_ texts: [String]) -> String? {
       texts.isEmpty ? nil : texts.joined(separator: "; ")
     }
     return [
-      ("running", isStopping ? "the worker stops" : nil),
-      ("partitions", figures.partitions > 0 ? nil : "the group has given it none"),
-      ("redis", trouble(figures.redisTroubles)), ("waiting", trouble(figures.waitsFor)),
-      ("credentials", trouble(figures.refusedCredentials)),
+      HealthPart("running", trouble: isStopping ? "the worker stops" : nil),
+      HealthPart(
+        "partitions", trouble: figures.partitions > 0 ? nil : "the group has given it none"),
+      HealthPart("redis", trouble: trouble(figures.redisTroubles)),
+      HealthPart("waiting", trouble: trouble(figures.waitsFor)),
+      HealthPart("credentials", trouble: trouble(figures.refusedCredentials)),
     ]
   }
 

@@ -14,15 +14,13 @@ package struct ProbeService: Sendable {
   ///   - ticks: returns when each thread of the process has done something.
   package static func start(
     _ settings: Settings, _ log: Log,
-    health: @escaping @Sendable () async -> [(name: String, trouble: String?)],
+    health: @escaping @Sendable () async -> [HealthPart],
     ticks: @escaping @Sendable () async -> Void,
     metrics: @escaping @Sendable () async -> PrometheusText
   ) async throws(CommandFailure) -> ProbeService? {
     guard let options = Assembly.probeOptions(settings) else { return nil }
     let server = ProbeServer(
-      options: options,
-      health: { await health().map { HealthPart($0.name, trouble: $0.trouble) } }, ticks: ticks,
-      metrics: metrics)
+      options: options, health: health, ticks: ticks, metrics: metrics)
     do {
       let port = try await server.start()
       log.info(

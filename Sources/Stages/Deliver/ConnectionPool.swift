@@ -30,8 +30,6 @@ final class ConnectionPool {
   private var nextPlace = 0
   private var isStarted = false
   private var isStopped = false
-  /// Nothing more is sent: connections that are there are all there will be.
-  private var isLeaving = false
 
   init(
     _ setup: RouteSetup, topics: RouteTopics, traffic: RouteTraffic, waiting: RouteWaiting,
@@ -119,9 +117,6 @@ final class ConnectionPool {
     retiring = []
   }
 
-  /// Opens no more connections.
-  func beginLeaving() { isLeaving = true }
-
   /// What is in flight comes back as lost: its connections are closed.
   func leaveInFlight() {
     for connection in all where connection.inFlight > 0 {
@@ -146,7 +141,8 @@ final class ConnectionPool {
     places[place].opening?.cancel()
     places[place].opening = nil
     places[place].isResting = false
-    guard !isStopped, !isLeaving, places[place].connection == nil else { return }
+    // While the worker leaves, the connections that are there are all there will be.
+    guard !isStopped, !waiting.isLeaving, places[place].connection == nil else { return }
     guard isOrdinary(place) || needsHelpers else { return }
     guard retiring.count < Self.maximumRetiring else { return open(place, after: .seconds(1)) }
     let wait = budget.take(at: loop.now, isHelper: !isOrdinary(place))

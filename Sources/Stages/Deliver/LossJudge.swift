@@ -15,8 +15,6 @@ final class LossJudge {
   private let waiting: RouteWaiting
   private var lossLog = LossLog()
   private var lossCount = LossCount()
-  /// The worker stops, and nothing more is waited for.
-  private var isLeaving = false
 
   init(
     _ setup: RouteSetup, topics: RouteTopics, traffic: RouteTraffic, waiting: RouteWaiting
@@ -27,9 +25,6 @@ final class LossJudge {
     self.traffic = traffic
     self.waiting = waiting
   }
-
-  /// From now on what is lost leaves its segment, as what may have arrived.
-  func beginLeaving() { isLeaving = true }
 
   /// A connection has ended, with these in flight.
   func lost(_ connection: APNsConnection, _ orphans: [ReadyPush], reason: String) {
@@ -53,7 +48,8 @@ final class LossJudge {
   /// They were in flight when their connection was lost; or one was never answered.
   func lost(_ pushes: [ReadyPush]) {
     guard !pushes.isEmpty else { return }
-    guard !isLeaving else {
+    // While the worker leaves, what is lost leaves its segment, as what may have arrived.
+    guard !waiting.isLeaving else {
       for push in pushes.map(topics.back) where !push.isAbandoned { leave(push) }
       return
     }

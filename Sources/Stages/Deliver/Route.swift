@@ -22,8 +22,6 @@ final class Route {
   let traffic: RouteTraffic
   let pool: ConnectionPool
   private var pumpTimer: LoopTimer?
-  /// The worker stops: nothing more is sent.
-  private var isLeaving = false
 
   /// Called when pushes may have left the queues, or need no longer be waited for.
   var whenReadyMayHaveShrunk: () -> Void {
@@ -74,7 +72,7 @@ final class Route {
 
   /// Whether a batch of this topic should wait for room.
   func isFull(for topic: String) -> Bool {
-    !isLeaving && topics.isFull(for: topic, readyPushes: options.readyPushes)
+    !waiting.isLeaving && topics.isFull(for: topic, readyPushes: options.readyPushes)
   }
 
   /// - Parameter surplusLeaves: nobody waited for room here; what there is none for leaves its
@@ -82,7 +80,7 @@ final class Route {
   func append(_ batch: PushBatch, surplusLeaves: Bool = false) {
     let topic = topics.topic(named: batch.headers.topic)
     let room =
-      if !topic.isOpen || isLeaving {
+      if !topic.isOpen || waiting.isLeaving {
         waiting.room
       } else if surplusLeaves {
         max(0, options.readyPushes - topics.readyCount)
@@ -119,7 +117,7 @@ final class Route {
 
   private func pump() {
     let now = loop.now
-    if !isLeaving {
+    if !waiting.isLeaving {
       waiting.enqueueDue(at: now)
       fill(now: now)
     }
@@ -147,7 +145,7 @@ final class Route {
   private func scheduleNextPump() {
     pumpTimer?.cancel()
     pumpTimer = nil
-    guard !isLeaving else { return }
+    guard !waiting.isLeaving else { return }
     let now = loop.now
     var due = waiting.nextDue
     if let opensAt = topics.opensAt(after: now) { due = min(due ?? .max, opensAt) }
@@ -219,10 +217,7 @@ final class Route {
   /// Sends nothing more: what comes or would wait leaves its segment. What is in flight may still
   /// be answered.
   func leave() {
-    isLeaving = true
     waiting.beginLeaving()
-    losses.beginLeaving()
-    pool.beginLeaving()
     signals.whenReadyMayHaveShrunk()
   }
 

@@ -13,7 +13,7 @@ final class RouteWaiting {
   private var retries = RetryQueue()
   private var suspects = SuspectQueue()
   /// The worker stops: nothing waits here any more.
-  private var isLeaving = false
+  private(set) var isLeaving = false
 
   init(
     _ setup: RouteSetup, topics: RouteTopics, obstacles: RouteObstacles, signals: RouteSignals
