@@ -14,6 +14,15 @@ import Threads
     #expect(!loop.isOnLoop)
   }
 
+  /// The thread that hands a job over may not touch the loop any more: the task runs on, and ends
+  /// the loop, while that thread has not returned.
+  @Test func aLoopMayGoAsSoonAsItsLastJobHasRun() async {
+    for number in 0..<2000 {
+      let result = await EventLoop.temporary("test") { _, loop in loop.isOnLoop ? number : -1 }
+      #expect(result == number)
+    }
+  }
+
   @Test func executesWorkFromOtherThreadsInOrder() async {
     let loop = EventLoop(name: "test")
     defer { loop.stop() }

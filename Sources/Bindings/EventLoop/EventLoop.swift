@@ -69,21 +69,21 @@ package final class EventLoop: SerialExecutor, @unchecked Sendable {
       localJobs.append(job)
       return
     }
-    let mustWake = inbox.withLock { inbox in
-      inbox.jobs.append(job)
-      defer { inbox.isWoken = true }
-      return !inbox.isWoken
-    }
-    if mustWake { poller.wake() }
+    post { $0.jobs.append(job) }
   }
 
   package func execute(_ work: @escaping @Sendable () -> Void) {
-    let mustWake = inbox.withLock { inbox in
-      inbox.work.append(work)
-      defer { inbox.isWoken = true }
-      return !inbox.isWoken
+    post { $0.work.append(work) }
+  }
+
+  /// Wakes the thread while it holds the lock: a job that the loop can see may be the last that
+  /// kept the loop alive, for a task does not retain the executor that it is put on.
+  private func post(_ add: (inout Inbox) -> Void) {
+    inbox.withLock { inbox in
+      add(&inbox)
+      if !inbox.isWoken { poller.wake() }
+      inbox.isWoken = true
     }
-    if mustWake { poller.wake() }
   }
 
   /// Asks the thread to end after this turn. Jobs that arrive later are not run: stop what uses the
