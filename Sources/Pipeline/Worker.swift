@@ -14,8 +14,9 @@ package final class Worker: Sendable {
   /// For the last commit, for leaving the group and for what the producer still has, together: a
   /// stopping worker waits no longer for Kafka.
   private static let closeTimeout: Duration = .seconds(3)
-  /// For stragglers to be written and segments to be settled.
-  private static let leavingTimeout: Duration = .seconds(2)
+  /// At most, for stragglers to be written and segments to be settled: thousands of records, on a
+  /// machine that may be busy with everything else that stops.
+  private static let leavingTimeout: Duration = .seconds(5)
   private let stopping = ThreadLock<Task<Bool, Never>?>(nil)
 
   /// Makes all the parts; nothing connects yet but librdkafka's own threads.

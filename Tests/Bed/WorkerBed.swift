@@ -125,10 +125,16 @@ package final class WorkerBed: Sendable {
         "apns.team_id=\(address.teamID)", "lanes.count=2", "lanes.drain_timeout=2s",
         "log.format=json",
       ] + kafka.settings + settings
+    let log = directory.file("\(id).log")
     let process = try ChildProcess(
       [executable, "worker", "--ready-file", ready] + all.flatMap { ["--set", $0] },
-      output: .file(directory.file("\(id).log")))
-    _ = try await until("\(id) has partitions") { access(ready, F_OK) == 0 ? true : nil }
+      output: .file(log))
+    let hasPartitions = try await until("\(id) has partitions") {
+      access(ready, F_OK) == 0 ? true : process.isRunning ? nil : false
+    }
+    guard hasPartitions else {
+      throw LocalStackError(.failed, "\(id) has ended with \(process.waitForExit()), see \(log)")
+    }
     return process
   }
 

@@ -31,11 +31,14 @@ import Testing
       await bed.until("all settled") { bed.settledBatches == 6 }
       #expect(tally.accepted == 2999)
       #expect(tally.rejections.map(\.reason) == [.unanswered])
-      #expect(bed.server.count(guilty) == LossRule.ofOnlyCause)
+      // Once more where all others were taken before: only while some are can it be told that it
+      // is the push.
+      let most = LossRule.ofOnlyCause + 1
+      #expect((LossRule.ofOnlyCause...most).contains(bed.server.count(guilty)))
       let duplicates = bed.server.requests.count - 3000
-      #expect(duplicates <= 200 + 200 / SuspectQueue.groups + LossRule.ofOnlyCause)
-      // The two of ordinary traffic, one more after the loss, and helpers.
-      #expect(bed.server.connections.count <= 2 + 1 + ConnectionPool.helpers + LossRule.ofOnlyCause)
+      #expect(duplicates <= 200 + 200 / SuspectQueue.groups + most)
+      // The two of ordinary traffic, one more after the loss, and helpers that may be renewed once.
+      #expect(bed.server.connections.count <= 2 + 1 + 2 * ConnectionPool.helpers + most)
       #expect(tally.unsent == 0)
     }
   }

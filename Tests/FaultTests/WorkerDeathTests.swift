@@ -64,7 +64,9 @@ import Testing
     script.silentAfter = 300
     let bed = try await WorkerBed(script: script)
     try await bed.seed(Self.audience, streamer: "s1")
-    let first = try await bed.startProcess("first", executable: WorkerExecutable.path)
+    let first = try await bed.startProcess(
+      "first", executable: WorkerExecutable.path,
+      settings: ["lanes.drain_timeout=6s", "kafka.session_timeout=13s"])
     try await bed.emit("e1")
     _ = try await bed.until("APNs is silent") {
       await bed.simulator.summary().unanswered > 100 ? true : nil

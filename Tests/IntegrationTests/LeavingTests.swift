@@ -18,7 +18,7 @@ import Testing
       return index % 100 == 7 ? "fa4efa4e1\(answer)" + number.dropFirst(12) : number
     }
     let first = try await bed.startWorker {
-      $0.drainTimeout = .seconds(2)
+      $0.drainTimeout = .seconds(4)
       $0.straggleAfter = .seconds(60)
       $0.deliver.retry = RetryPolicy(initial: .seconds(60), maximum: .seconds(60))
     }
@@ -50,7 +50,7 @@ import Testing
     try await bed.followInShards("s1", shards: 4, perShard: 1000) { paddedHex($0 << 16 | $1) }
     let first = try await bed.startWorker {
       $0.lanes = 1
-      $0.drainTimeout = .seconds(2)
+      $0.drainTimeout = .seconds(6)
       $0.limits.batchPushes = 50
       $0.deliver.readyPushes = 100
       $0.deliver.streamsPerConnection = 20

@@ -167,7 +167,8 @@ package final class EventLoop: SerialExecutor, @unchecked Sendable {
 
   /// Returns false when the loop is to end.
   private func turn() -> Bool {
-    now = Self.monotonicNanoseconds()
+    let start = Self.monotonicNanoseconds()
+    now = start
     poller.dispatch()
     var rounds = 0
     // Jobs may enqueue jobs; after some rounds the descriptors get their turn again.
@@ -176,7 +177,8 @@ package final class EventLoop: SerialExecutor, @unchecked Sendable {
       rounds += 1
     }
     now = Self.monotonicNanoseconds()
-    for timer in timers.due(at: now) { timer.fire() }
+    // As of the beginning: what this turn has scheduled is the next one's.
+    for timer in timers.due(before: start) { timer.fire() }
     while takeJobs(), rounds < 64 {
       runJobs()
       rounds += 1

@@ -37,10 +37,10 @@ struct TimerHeap {
     timers.insert(timer, due: timer.deadline)
   }
 
-  /// Takes out every timer that is due.
-  mutating func due(at now: UInt64) -> [LoopTimer] {
+  /// Takes out every timer whose time has come before `now`.
+  mutating func due(before now: UInt64) -> [LoopTimer] {
     var due: [LoopTimer] = []
-    while let next = timers.first, next.isCancelled || next.deadline <= now {
+    while let next = timers.first, next.isCancelled || next.deadline < now {
       timers.popFirst()
       if !next.isCancelled { due.append(next) }
     }
