@@ -53,6 +53,8 @@ package final class LocalStack {
     record = RecordStage(redis: redis, keyspace: keyspace)
     var options = KafkaOptions(bootstrapServers: bootstrapServers)
     options.clientID = "fanfare-demo"
+    // As whoever emits one event would.
+    options.linger = .zero
     do {
       producer = try KafkaProducer(options, log: { _ in })
     } catch {
