@@ -125,6 +125,9 @@ extension Keyspace {
   /// STREAM: one summary per fan-out, capped at `statsEventsMaximumEntries`.
   package var statsEvents: String { "\(dashboardsPrefix){stats}:events" }
 
+  /// STRING: some dead letters were counted; lives `receiptLifetimeSeconds`.
+  package func statsReceipt(_ id: String) -> String { "\(dashboardsPrefix){stats}:receipt:\(id)" }
+
   /// STREAM: one point per `seriesIntervalSeconds`, capped at `statsSeriesMaximumEntries`.
   package var statsSeries: String { "\(dashboardsPrefix){stats}:series" }
 

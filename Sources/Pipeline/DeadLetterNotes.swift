@@ -12,6 +12,8 @@ final class DeadLetterNotes {
   private let retry: RetryUntilStopped
   /// Records in the dead letters that the statistics do not know of yet, by the code of the reason.
   private var uncounted: [String: Int] = [:]
+  /// Those that the statistics were told of without an answer, by the receipt of that.
+  private var unanswered: [String: [String: Int]] = [:]
 
   init(
     options: PipelineOptions, ingest: IngestStage, record: RecordStage, retry: RetryUntilStopped
@@ -74,13 +76,19 @@ final class DeadLetterNotes {
   /// Adds to the statistics what they do not know yet. What a crash forgets is in the topic all the
   /// same.
   func count() async {
-    let codes = uncounted
-    uncounted = [:]
-    do {
-      try await record.countDeadLetters(codes, now: options.deliver.wallClock())
-    } catch {
-      // The next heartbeat tries again.
-      uncounted.merge(codes) { $0 + $1 }
+    if !uncounted.isEmpty {
+      unanswered[String(options.randomNumber(), radix: 36)] = uncounted
+      uncounted = [:]
+    }
+    for (receipt, codes) in unanswered {
+      do {
+        try await record.countDeadLetters(
+          codes, receipt: receipt, now: options.deliver.wallClock())
+        unanswered[receipt] = nil
+      } catch {
+        // The next heartbeat tries again.
+        return
+      }
     }
   }
 }

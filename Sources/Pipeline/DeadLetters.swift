@@ -13,8 +13,8 @@ final class DeadLetters {
   private let loop: EventLoop
   private let counters: WorkerCounters
   private let board = WaitBoard()
-  /// Letters that are tried again and again, by the timers that end their waiting.
-  private var waiting: [ObjectIdentifier: (partition: KafkaPartition, timers: CancellableTimers)] =
+  /// Letters that are being written, by the timers that end their waiting.
+  private var letters: [ObjectIdentifier: (partition: KafkaPartition, timers: CancellableTimers)] =
     [:]
   private var isStopped = false
   /// Records that wait for the dead letters, of partitions that are ours or were.
@@ -35,12 +35,12 @@ final class DeadLetters {
   /// Whoever waits for the dead letters to take a record waits no longer.
   func stop() {
     isStopped = true
-    for (_, timers) in waiting.values { timers.stop() }
+    for (_, timers) in letters.values { timers.stop() }
   }
 
   /// Another worker reads the records of these partitions again, and writes their letters.
   func forget(_ partitions: Set<KafkaPartition>) {
-    for (partition, timers) in waiting.values where partitions.contains(partition) {
+    for (partition, timers) in letters.values where partitions.contains(partition) {
       timers.stop()
     }
   }
@@ -52,8 +52,12 @@ final class DeadLetters {
     _ message: KafkaMessage, _ error: IngestError, whenRefused: () -> Void
   ) async -> Bool {
     let letter = letter(of: message, error)
-    guard await isWritten(letter, of: message, whenRefused) else { return false }
-    counters.add(.eventsMalformed)
+    let timers = CancellableTimers(loop: loop)
+    letters[ObjectIdentifier(timers)] = (message.source, timers)
+    defer { letters[ObjectIdentifier(timers)] = nil }
+    guard await isWritten(letter, of: message, timers, whenRefused) else { return false }
+    if message.topic == options.ingest.eventsTopic { counters.add(.eventsMalformed) }
+    counters.addDeadLetter(code: IngestError.Code.allCases.firstIndex(of: error.code) ?? .max)
     options.log.warning(
       "record sent to the dead letters",
       ["record": .text(message.place), "error": .text("\(error)")])
@@ -61,7 +65,8 @@ final class DeadLetters {
   }
 
   private func isWritten(
-    _ letter: DeadLetter, of message: KafkaMessage, _ whenRefused: () -> Void
+    _ letter: DeadLetter, of message: KafkaMessage, _ timers: CancellableTimers,
+    _ whenRefused: () -> Void
   ) async -> Bool {
     do {
       try await write(letter)
@@ -70,10 +75,16 @@ final class DeadLetters {
       options.log.error(
         "the dead letters take nothing; the record's partition waits",
         ["record": .text(message.place), "error": .text("\(error)")])
+      guard !isStopped, !timers.isStopped else { return false }
       held += 1
-      defer { held -= 1 }
+      let number = board.begin()
+      board.say(number, "Kafka takes dead letters: \(error)")
+      defer {
+        held -= 1
+        board.end(number)
+      }
       whenRefused()
-      return await persist(letter, from: message.source)
+      return await persist(letter, timers)
     }
   }
 
@@ -95,13 +106,8 @@ final class DeadLetters {
 
   /// Tries until the dead letters take what they would not take at first, the worker stops, or the
   /// record's partition is another's; whether they took it.
-  private func persist(_ letter: DeadLetter, from partition: KafkaPartition) async -> Bool {
-    let timers = CancellableTimers(loop: loop)
-    if isStopped { timers.stop() }
-    waiting[ObjectIdentifier(timers)] = (partition, timers)
-    defer { waiting[ObjectIdentifier(timers)] = nil }
-    let retry = RetryUntilStopped(
-      timers: timers, log: options.log, board: board, hasLastCall: false)
+  private func persist(_ letter: DeadLetter, _ timers: CancellableTimers) async -> Bool {
+    let retry = RetryUntilStopped(timers: timers, log: options.log, hasLastCall: false)
     do {
       try await retry.run(
         "Kafka takes dead letters", isTransient: { (_: KafkaError) in true },

@@ -228,9 +228,18 @@ package actor KafkaPump {
   private func end(_ run: RunningRecords.Run, _ receipt: Receipt) {
     switch receipt {
     case .done: commits.finished(run)
-    case .again(let delay): dispatch.putAside(run, until: loop.now &+ delay.nanoseconds)
-    case .notDone, .hopeless: return
+    case .again(let delay): askAgain(run, after: delay)
+    // It was left to another worker; but its partition has come back meanwhile, and its record
+    // joined what was about to end.
+    case .notDone: askAgain(run, after: .zero)
+    case .hopeless: return
     }
+  }
+
+  /// Of a partition that was taken away the record comes again, to whoever has it now.
+  private func askAgain(_ run: RunningRecords.Run, after delay: Duration) {
+    guard commits.awaits(run) else { return }
+    dispatch.putAside(run, until: loop.now &+ delay.nanoseconds)
   }
 
   /// Something has ended, or leaves its place.

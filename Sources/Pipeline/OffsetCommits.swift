@@ -1,5 +1,5 @@
-import Kafka
 import Ingest
+import Kafka
 import Telemetry
 
 /// Commits the offsets of what is done, now and then and when partitions go. Confined to the pump's
@@ -33,6 +33,11 @@ final class OffsetCommits {
   func finished(_ run: RunningRecords.Run) {
     offsets.finished(run.message.source, run.message.offset, run.number)
     hasNews = true
+  }
+
+  /// Whether the run's record is ours to do: its partition has not been taken away since it came.
+  func awaits(_ run: RunningRecords.Run) -> Bool {
+    offsets.awaits(run.message.source, run.message.offset, run.number)
   }
 
   func commit() {

@@ -69,6 +69,11 @@ final class SegmentRunner {
     case .claimed(let milliseconds):
       return .again(after: min(.milliseconds(milliseconds), options.claimLifetime / 10))
     case .yours(let redisTime):
+      guard !runs.isStopped else {
+        // Those that it had were released before this one was there.
+        await claims.release(claim)
+        throw RetryUntilStopped.Stopped()
+      }
       bidder.won()
       run.isLate = claim.segment.event.isExpired(at: redisTime)
     }

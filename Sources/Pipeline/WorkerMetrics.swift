@@ -1,3 +1,4 @@
+import Ingest
 import Model
 import Telemetry
 
@@ -9,12 +10,17 @@ package enum WorkerMetrics {
   static let events = MetricFamily(
     "fanfare_events_total", .counter, "Events read from Kafka, by what became of them.",
     labels: ["result"])
+  static let deadLetters = MetricFamily(
+    "fanfare_dlq_messages_total", .counter,
+    "Records of all topics that went to the dead letters, by the code of the reason.",
+    labels: ["error_code"])
   static let segments = MetricFamily(
     "fanfare_segments_total", .counter,
     "Segments that this worker came to the end of: settled, or found settled by another.",
     labels: ["result"])
   static let recipients = MetricFamily(
-    "fanfare_recipients_total", .counter, "Followers with a device, of settled segments.")
+    "fanfare_recipients_total", .counter,
+    "Followers found, muted ones and those without a device among them, of settled segments.")
   static let skipped = MetricFamily(
     "fanfare_recipients_skipped_total", .counter,
     "Followers, or devices, that nothing could be sent to, of settled segments.")
@@ -63,7 +69,8 @@ package enum WorkerMetrics {
 
   /// In the order of the text.
   package static let all = [
-    build, events, segments, recipients, skipped, pushes, rejections, retries, stragglers, tokens,
+    build, events, deadLetters, segments, recipients, skipped, pushes, rejections, retries,
+    stragglers, tokens,
     commits, partitions, records, aside, lingering, ready, streams, connections, obstacles, cpu,
     resident, budget,
   ]
@@ -82,6 +89,11 @@ package enum WorkerMetrics {
         "ok": .eventsOK, "malformed": .eventsMalformed, "expired": .eventsExpired,
         "duplicate": .eventsDuplicate, "resumed": .eventsResumed,
       ]))
+    text.append(
+      deadLetters,
+      IngestError.Code.allCases.enumerated().map {
+        ([$1.rawValue], Double(counts.deadLetters[$0]))
+      })
     text.append(
       segments, by(["settled": .segmentsSettled, "already_settled": .segmentsAlreadySettled]))
     text.append(recipients, Double(counts[.recipients]))

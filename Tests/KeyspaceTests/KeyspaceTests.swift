@@ -19,6 +19,7 @@ import Testing
     #expect(keys.deadLetters(id: "live-8f2c") == "ff:{e:live-8f2c}:dead_letters")
     #expect(keys.statsTotal == "ff:{stats}:total")
     #expect(keys.statsEvents == "ff:{stats}:events")
+    #expect(keys.statsReceipt("a") == "ff:{stats}:receipt:a")
     #expect(keys.statsSeries == "ff:{stats}:series")
     #expect(keys.worker(id: "host-1") == "ff:worker:host-1")
   }

@@ -122,6 +122,7 @@ import Testing
       bed.letters.refuse(true)
       bed.lane.end(Self.place(0, 0), .hopeless(Self.reason))
       try await bed.until("its partition is held") { await bed.pump.held == 1 }
+      #expect(await bed.pump.waitsFor.count { $0.contains("the dead letters refuse") } == 1)
       try await bed.send(1)
       try await bed.until("another partition has its place") { bed.lane.begun.count == 2 }
       #expect(bed.lane.begun.last == Self.place(1, 0))
@@ -198,6 +199,38 @@ import Testing
       bed.lane.end(own, .hopeless(Self.reason))
       try await bed.until("it is written", polling: second) { !bed.letters.taken.isEmpty }
       #expect(bed.letters.taken.map(\.value) == [Array("\(1 - others)".utf8)])
+    }
+  }
+
+  /// A partition goes and comes back while its letter is on its way, and the letter fails then.
+  @Test func aLetterThatFailsAfterItsPartitionCameBackIsWrittenAgain() async throws {
+    try await PumpBed.run(partitions: 2, revokeTimeout: .milliseconds(200)) { bed in
+      try await bed.send(0, 1)
+      try await bed.pump.start()
+      try await bed.until("both run") { bed.lane.begun.count == 2 }
+      bed.letters.beSilent()
+      for partition in [0, 1] as [Int32] {
+        bed.lane.end(Self.place(partition, 0), .hopeless(Self.reason))
+      }
+      try await bed.until("both are on their way") { bed.letters.unanswered == 2 }
+      let second = try bed.member()
+      try await bed.until("one is another's", polling: second) { !second.assignment.isEmpty }
+      let others = try #require(second.assignment.first?.partition)
+      let run = try #require(bed.lane.begun.firstIndex(of: Self.place(1 - others, 0))) + 1
+      try await bed.until("what stays has come again", polling: second) {
+        await (bed.pump.running[run]?.number ?? 0) > 2
+      }
+      bed.letters.fail()
+      try await bed.until("it runs again", polling: second) {
+        bed.lane.count(Self.place(1 - others, 0)) == 2
+      }
+      #expect(bed.letters.taken.isEmpty, "what is another's is not written here")
+      bed.lane.end(Self.place(1 - others, 0), .hopeless(Self.reason))
+      try await bed.until("it is written", polling: second) { bed.letters.taken.count == 1 }
+      try await bed.until("it has ended", polling: second) { await bed.pump.running.isEmpty }
+      let partition = KafkaPartition(topic: PumpBed.topic, partition: 1 - others)
+      #expect(await bed.pump.offeredOnRevoke() == [partition: 1])
+      second.close(timeout: .seconds(2))
     }
   }
 

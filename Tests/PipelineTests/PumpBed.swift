@@ -40,7 +40,7 @@ final class PumpBed: Sendable {
     options.limits.events = eventsPerLane
     pump = try KafkaPump(
       options: options, lanes: [lane], producer: producer, counters: counters,
-      sendLetter: { [letters] letter throws(KafkaError) in try letters.take(letter) })
+      sendLetter: { [letters] letter async throws(KafkaError) in try await letters.take(letter) })
   }
 
   static func options(_ kafka: KafkaOptions, _ sink: MemorySink) -> PipelineOptions {
@@ -155,6 +155,8 @@ final class PumpBed: Sendable {
 final class RefusedLetters: Sendable {
   private struct State {
     var isRefusing = false
+    var isSilent = false
+    var unanswered: [CheckedContinuation<Void, Never>] = []
     var taken: [DeadLetter] = []
   }
 
@@ -164,7 +166,28 @@ final class RefusedLetters: Sendable {
 
   var taken: [DeadLetter] { state.withLock { $0.taken } }
 
-  func take(_ letter: DeadLetter) throws(KafkaError) {
+  /// Does not answer before `fail` is called.
+  func beSilent() { state.withLock { $0.isSilent = true } }
+
+  var unanswered: Int { state.withLock { $0.unanswered.count } }
+
+  /// What had no answer fails; whatever comes from now on is taken.
+  func fail() {
+    let unanswered = state.withLock { state in
+      state.isSilent = false
+      defer { state.unanswered = [] }
+      return state.unanswered
+    }
+    for continuation in unanswered { continuation.resume() }
+  }
+
+  func take(_ letter: DeadLetter) async throws(KafkaError) {
+    if state.withLock({ $0.isSilent }) {
+      await withCheckedContinuation { continuation in
+        state.withLock { $0.unanswered.append(continuation) }
+      }
+      throw KafkaError(code: .timedOut, message: "the dead letters do not answer")
+    }
     let isTaken = state.withLock { state in
       if !state.isRefusing { state.taken.append(letter) }
       return !state.isRefusing

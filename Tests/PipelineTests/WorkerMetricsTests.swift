@@ -1,4 +1,5 @@
 import Foundation
+import Ingest
 import Model
 import Telemetry
 import Testing
@@ -35,6 +36,7 @@ import Testing
     let counters = WorkerCounters()
     for counter in WorkerCounter.allCases { counters.add(counter, 1000 + counter.rawValue) }
     counters.addRejected(reason: RejectionReason.unregistered.rawValue, 7)
+    counters.addDeadLetter(code: 1)
     let lines = lines(figures(counters))
     let shown: [(String, WorkerCounter)] = [
       ("fanfare_events_total{result=\"ok\"}", .eventsOK),
@@ -63,6 +65,9 @@ import Testing
     let rejected = 1007 + WorkerCounter.pushesRejected.rawValue
     #expect(lines.contains("fanfare_pushes_total{outcome=\"rejected\"} \(rejected)"))
     #expect(lines.contains("fanfare_pushes_rejected_total{reason=\"Unregistered\"} 7"))
+    #expect(lines.contains("fanfare_dlq_messages_total{error_code=\"tombstone\"} 0"))
+    #expect(lines.contains("fanfare_dlq_messages_total{error_code=\"too_large\"} 1"))
+    #expect(IngestError.Code.allCases.count <= WorkerCounters.maximumCodes)
     // `pushesRejected` is the one that is shown above by itself.
     #expect(Set(shown.map(\.1)).count + 1 == WorkerCounter.allCases.count)
   }

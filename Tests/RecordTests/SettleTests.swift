@@ -187,9 +187,12 @@ import Testing
       own.count(.rejected(.badTopic), times: 2)
       own.pushes += 2
       _ = try await record.settle(segments("e1", 1)[0], own, now: noon)
-      try await record.countDeadLetters([:], now: noon)
-      try await record.countDeadLetters(["not_json": 2, "tombstone": 1], now: noon)
-      try await record.countDeadLetters(["not_json": 5], now: noon)
+      try await record.countDeadLetters([:], receipt: "0", now: noon)
+      try await record.countDeadLetters(
+        ["not_json": 2, "tombstone": 1], receipt: "1", now: noon)
+      for _ in 0..<2 {
+        try await record.countDeadLetters(["not_json": 5], receipt: "2", now: noon)
+      }
       #expect(try await record.appendSeriesPoint(now: noon + 7))
       for key in [
         keyspace.statsTotal, keyspace.statsDay(milliseconds: noon),

@@ -41,15 +41,9 @@ final class ConsumerState: ClientState {
 
 extension ConsumerState {
   /// No callback says that a broker is back, and an idle worker would not notice for hours: the
-  /// statistics, a JSON text, hold the state of each connection. Two searches tell what is wanted
-  /// of it, whatever its size.
+  /// statistics hold the state of each connection.
   fileprivate func heard(_ statistics: UnsafePointer<CChar>) {
-    // librdkafka writes `"state":"UP"` and `"state":"UPDATE"` for a broker that answers.
-    if strstr(statistics, "\"state\":\"UP") != nil {
-      reaches(true)
-    } else if strstr(statistics, "\"state\":\"") != nil {
-      reaches(false)
-    }
+    if let anyAnswers = BrokerStates.anyAnswers(statistics) { reaches(anyAnswers) }
   }
 
   private func reaches(_ isReachable: Bool) {

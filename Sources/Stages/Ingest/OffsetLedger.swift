@@ -61,8 +61,14 @@ package struct OffsetLedger: Sendable, Equatable {
   /// The record that got this number is done. One that began under an earlier assignment, or before
   /// its offset was read again, changes nothing.
   package mutating func finished(_ partition: KafkaPartition, _ offset: Int64, _ number: Int) {
-    guard assignments[partition]?.open[offset] == number else { return }
+    guard awaits(partition, offset, number) else { return }
     assignments[partition]?.open[offset] = nil
+  }
+
+  /// Whether the record that got this number began under the assignment that holds, and has not
+  /// finished: it is ours to do.
+  package func awaits(_ partition: KafkaPartition, _ offset: Int64, _ number: Int) -> Bool {
+    assignments[partition]?.open[offset] == number
   }
 
   /// The offsets to commit (of the next record to read) that have moved since the last call.

@@ -95,11 +95,12 @@ enum DeadLetterScripts {
     return {'noted', ended and 1 or 0, ended and outcomes() or {}}
     """
 
-  /// KEYS: statistics of all time, of the day, of the minute. ARGV: lifetimes in seconds of day and
-  /// minute, then name and amount of each counter.
+  /// KEYS: statistics of all time, of the day, of the minute, and the receipt of this call. ARGV:
+  /// lifetimes in seconds of day, minute and receipt, then name and amount of each counter.
   private static let countBody = """
-    for i = 3, #ARGV, 2 do
-      for _, key in ipairs(KEYS) do redis.call('HINCRBY', key, ARGV[i], ARGV[i + 1]) end
+    if not redis.call('SET', KEYS[4], '1', 'NX', 'EX', ARGV[3]) then return 0 end
+    for i = 4, #ARGV, 2 do
+      for k = 1, 3 do redis.call('HINCRBY', KEYS[k], ARGV[i], ARGV[i + 1]) end
     end
     redis.call('EXPIRE', KEYS[2], ARGV[1])
     redis.call('EXPIRE', KEYS[3], ARGV[2])

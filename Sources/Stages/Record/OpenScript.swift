@@ -39,7 +39,7 @@ enum OpenScript {
       known[2] = source
     end
     if known[2] and known[2] ~= source then
-      count('events_duplicate', 1)
+      count_duplicate(source)
       keep()
       return {'duplicate', '', '', '0'}
     end

@@ -103,6 +103,13 @@ enum RecordScripts {
       try(unpack(entry))
     end
 
+    -- Once for each record, also when the answer was lost and the script is called again.
+    local function count_duplicate(source)
+      if redis.call('HGET', event, 'duplicate') == source then return end
+      redis.call('HSET', event, 'duplicate', source)
+      count('events_duplicate', 1)
+    end
+
     local problem = forbidden({{'TYPE', event}, {'HGET', event, 'f'}, {'HSET', event, 'f', 'v'},
         {'HSETNX', event, 'f', 'v'}, {'HGETALL', event}, {'HINCRBY', event, 'f', '1'},
         {'EXPIRE', event, '1'}, {'SADD', settled, 'm'}, {'SCARD', settled},
@@ -126,7 +133,7 @@ enum RecordScripts {
     if clock < tonumber(ARGV[10]) then return {'early', string.format('%.0f', clock)} end
     local known = redis.call('HMGET', event, 'state', 'source', 'plan', 'segments')
     if known[2] and known[2] ~= source then
-      count('events_duplicate', 1)
+      count_duplicate(source)
       keep()
       return {'duplicate'}
     end

@@ -4,10 +4,15 @@ import Redis
 /// What is counted beside the fan-outs: dead letters, and the counters of all time as a series.
 extension RecordStage {
   /// Adds to the statistics how many records went to the dead letters, by the code of the reason.
-  package func countDeadLetters(_ codes: [String: Int], now: Int64) async throws(RecordError) {
+  /// Counted once, however often it is called with the same receipt within ten minutes: the
+  /// answer to a call may have been lost.
+  package func countDeadLetters(
+    _ codes: [String: Int], receipt: String, now: Int64
+  ) async throws(RecordError) {
     guard !codes.isEmpty else { return }
     var arguments = [
       String(Keyspace.dayLifetimeSeconds), String(Keyspace.minuteLifetimeSeconds),
+      String(Keyspace.receiptLifetimeSeconds),
       "dead_letters", String(codes.values.reduce(0, +)),
     ]
     for (code, count) in codes.sorted(by: { $0.key < $1.key }) {
@@ -17,7 +22,7 @@ extension RecordStage {
       DeadLetterScripts.count,
       keys: [
         keyspace.statsTotal, keyspace.statsDay(milliseconds: now),
-        keyspace.statsMinute(milliseconds: now),
+        keyspace.statsMinute(milliseconds: now), keyspace.statsReceipt(receipt),
       ], arguments: arguments)
   }
 

@@ -20,6 +20,9 @@ package final class WorkerCounters: Sendable {
 
   private let counters = InlineArray<24, Atomic<Int>> { _ in Atomic(0) }
   private let rejections = InlineArray<64, Atomic<Int>> { _ in Atomic(0) }
+  /// Dead letters by the code of their reason, without knowing the codes here.
+  package static let maximumCodes = 32
+  private let deadLetters = InlineArray<32, Atomic<Int>> { _ in Atomic(0) }
 
   package init() {}
 
@@ -34,6 +37,11 @@ package final class WorkerCounters: Sendable {
     rejections[min(Int(reason), Self.maximumReasons - 1)].wrappingAdd(amount, ordering: .relaxed)
   }
 
+  /// A code beyond `maximumCodes` counts as the last.
+  package func addDeadLetter(code: Int) {
+    deadLetters[min(code, Self.maximumCodes - 1)].wrappingAdd(1, ordering: .relaxed)
+  }
+
   package func snapshot() -> WorkerSnapshot {
     var snapshot = WorkerSnapshot()
     for counter in WorkerCounter.allCases {
@@ -41,6 +49,9 @@ package final class WorkerCounters: Sendable {
     }
     for reason in 0..<Self.maximumReasons {
       snapshot.rejections[reason] = rejections[reason].load(ordering: .relaxed)
+    }
+    for code in 0..<Self.maximumCodes {
+      snapshot.deadLetters[code] = deadLetters[code].load(ordering: .relaxed)
     }
     return snapshot
   }
@@ -52,6 +63,9 @@ package struct WorkerSnapshot: Sendable, Equatable {
   /// By `RejectionReason.rawValue`.
   package fileprivate(set) var rejections = [Int](
     repeating: 0, count: WorkerCounters.maximumReasons)
+  /// By the number of their reason's code.
+  package fileprivate(set) var deadLetters = [Int](
+    repeating: 0, count: WorkerCounters.maximumCodes)
 
   package init() {}
 
@@ -70,6 +84,7 @@ package struct WorkerSnapshot: Sendable, Equatable {
     var sum = first
     for index in sum.counters.indices { sum.counters[index] &+= second.counters[index] }
     for index in sum.rejections.indices { sum.rejections[index] &+= second.rejections[index] }
+    for index in sum.deadLetters.indices { sum.deadLetters[index] &+= second.deadLetters[index] }
     return sum
   }
 }
