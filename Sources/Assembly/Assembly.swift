@@ -54,6 +54,7 @@ package enum Assembly {
     var options = IngestOptions()
     options.eventsTopic = settings.kafka.topics.events
     options.segmentsTopic = settings.kafka.topics.segments
+    options.bulkTopic = settings.kafka.topics.bulkSegments
     options.stragglersTopic = settings.kafka.topics.stragglers
     options.deadLettersTopic = settings.kafka.topics.deadLetters
     options.maximumEventBytes = settings.kafka.maximumEventBytes

@@ -52,6 +52,7 @@ extension Assembly {
   private static func laneLimits(_ settings: Settings) -> LaneLimits {
     var limits = LaneLimits()
     limits.segments = settings.lanes.segmentsPerLane
+    limits.bulk = settings.lanes.segmentsPerLane
     limits.batchBytes = settings.lanes.batchBytes
     return limits
   }

@@ -10,7 +10,9 @@ enum KafkaChecks {
   static func run(_ settings: Settings, timeout: Duration, _ list: inout CheckList) {
     login(settings.kafka.security, &list)
     let topics = settings.kafka.topics
-    let names = [topics.events, topics.segments, topics.stragglers, topics.deadLetters]
+    let names = [
+      topics.events, topics.segments, topics.bulkSegments, topics.stragglers, topics.deadLetters,
+    ]
     let information: KafkaClusterInfo
     do {
       information = try KafkaAdmin(Assembly.kafkaOptions(settings), log: { _ in })
@@ -23,10 +25,11 @@ enum KafkaChecks {
     let brokers = information.brokers.sorted()
     list.ok(area, "\(brokers.count == 1 ? "broker" : "brokers") \(brokers.joined(separator: ", "))")
     for name in names { topic(name, information, settings, &list) }
-    if let partitions = information.partitions[topics.segments], partitions < 8 {
+    for name in [topics.segments, topics.bulkSegments] {
+      guard let partitions = information.partitions[name], partitions < 8 else { continue }
       list.warning(
         area, .dependency,
-        "\(topics.segments): no more than \(partitions) workers can share a large fan-out",
+        "\(name): no more than \(partitions) workers can share a large fan-out",
         hint: "give it about as many partitions as all workers together have lanes")
     }
   }

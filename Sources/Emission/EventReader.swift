@@ -81,7 +81,8 @@ package struct EventReader {
       timestamp: 0, headers: [])
     switch IngestStage(options: options).decode(message, now: WallClock.nowMilliseconds()) {
     case .event(let event): return .success(ReadEvent(event: event))
-    case .segment: return .failure(IngestError(.badSegment, "this is a segment, not an event"))
+    case .segment, .plan:
+      return .failure(IngestError(.badSegment, "this is a segment, not an event"))
     case .early(_, let error), .malformed(let error): return .failure(error)
     }
   }

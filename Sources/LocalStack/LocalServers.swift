@@ -46,6 +46,7 @@ package enum LocalServers {
   static let topics = [
     BrokerTopic(name: "notify-followers", partitions: 4),
     BrokerTopic(name: "notify-followers.segments", partitions: 8),
+    BrokerTopic(name: "notify-followers.segments.bulk", partitions: 8),
     BrokerTopic(name: "notify-followers.stragglers", partitions: 4),
     BrokerTopic(name: "notify-followers.dead-letters", partitions: 1),
   ]

@@ -27,6 +27,10 @@ package struct Segment: Sendable, Equatable {
     }
   }
 
+  /// A fan-out of more segments is bulk: it has a topic and places of its own, so that one of usual
+  /// size never stands behind a giant.
+  package static let maximumOfUsual = 64
+
   package var stragglers: StragglerList? {
     if case .stragglers(let list) = slice { list } else { nil }
   }

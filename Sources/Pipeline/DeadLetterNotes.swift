@@ -49,18 +49,19 @@ final class DeadLetterNotes {
   /// The event says what is missing of it, and comes to its end without it.
   private func note(_ message: KafkaMessage, _ error: IngestError) async throws {
     let now = options.deliver.wallClock()
-    let (event, segment): (Event, Segment?)
+    let (event, part): (Event, DeadPart)
     switch ingest.decode(message, now: now) {
     // Also one that this worker's clock alone calls early: it was opened. Of one that was not,
     // Redis notes nothing.
-    case .event(let found), .early(let found, _): (event, segment) = (found, nil)
-    case .segment(let found): (event, segment) = (found.event, found)
+    case .event(let found), .early(let found, _): (event, part) = (found, .event)
+    case .segment(let found): (event, part) = (found.event, .segment(found))
+    case .plan(let found): (event, part) = (found.event, .plan)
     case .malformed: return
     }
     do {
       let figures = try await retry.persistent("Redis notes a dead letter") {
         try await record.noteDeadLetter(
-          of: segment, event, code: error.code.rawValue, source: message.place, now: now)
+          of: part, event, code: error.code.rawValue, source: message.place, now: now)
       }
       if let figures { options.log.fanOutEnded(event, figures, isComplete: false) }
     } catch let error as RecordError {

@@ -10,8 +10,10 @@ import Telemetry
 /// Opens fan-outs: an event's only segment runs where the event was read, those of a large event
 /// go to all lanes of all workers. Confined to its lane.
 final class FanOutRunner {
-  /// Segments of a large event that are on their way to Kafka together.
-  private static let publishWindow = 256
+  /// Segments of a bulk event that are written at a time. Between one and two windows of each are
+  /// in Kafka: that much of a giant stands before the next one's first segment, and that much is
+  /// there for all workers to take from: sixteen lanes, twice over.
+  private static let window = 128
 
   private let options: PipelineOptions
   private let loop: EventLoop
@@ -87,31 +89,51 @@ final class FanOutRunner {
       counters.add(.eventsOK)
       options.log.fanOut("fan-out started", event, audience)
     }
-    let segments = audience.segments(of: event)
-    if segments.count == 1 {
+    guard case .sharded(let shards, let generation, _) = audience, shards > 1 else {
       // Without an answer it was planned as another segment than we thought.
       let known = bid.flatMap { $0.answer == nil ? nil : $0 }
-      return try await self.segments.run(
-        known ?? bidder.bid(on: segments[0], isolation: isolation), from: message, vacate)
+      return try await segments.run(
+        known ?? bidder.bid(on: audience.segments(of: event)[0], isolation: isolation),
+        from: message, vacate)
     }
-    try await plan(segments, of: event, published: published)
+    // Behind the first window is a record that brings the others.
+    if published == 0 {
+      try await plan(
+        RemainingPlan(event: event, generation: generation, count: shards, first: 0), isNoted: true)
+    }
     return .done
   }
 
-  /// The segments of a large event go to all lanes of all workers through Kafka. What is there
-  /// already is not written again.
+  /// The record that stands before a window of segments has been read: the next window follows.
+  func goOn(
+    _ plan: RemainingPlan, isolation: isolated any Actor = #isolation
+  ) async throws -> Receipt {
+    let published = try await retry.persistent("Redis knows what is planned") {
+      try await record.published(of: plan.event)
+    }
+    // Somebody has read the record before, after a rebalance or before a crash.
+    if let published, published > plan.first { return .done }
+    try await self.plan(plan, isNoted: published != nil)
+    return .done
+  }
+
+  /// The segments of a large event go to all lanes of all workers through Kafka. What a crash has
+  /// left half written is written again, and its segments are claimed once.
+  ///
+  /// - Parameter isNoted: Redis knows the event, and what is written of it.
   private func plan(
-    _ segments: [Segment], of event: Event, published: Int,
-    isolation: isolated any Actor = #isolation
+    _ plan: RemainingPlan, isNoted: Bool, isolation: isolated any Actor = #isolation
   ) async throws {
-    var rest = segments.dropFirst(published)
-    while !rest.isEmpty {
-      let window = rest.prefix(Self.publishWindow).map { SegmentRecord.encode($0) }
-      try await writer.publish(options.ingest.segmentsTopic, window)
-      rest = rest.dropFirst(window.count)
-      try await retry.persistent("Redis notes what is planned") {
-        try await record.published(segments.count - rest.count, of: event)
-      }
+    let isBulk = plan.count > Segment.maximumOfUsual
+    let end = isBulk ? min(plan.first + Self.window, plan.count) : plan.count
+    var records = plan.segments(plan.first..<end).map { SegmentRecord.encode($0) }
+    // Read while the window is worked on, so that nobody waits for the next one.
+    if end < plan.count { records.insert(SegmentRecord.encode(plan.after(end)), at: 0) }
+    try await writer.publish(
+      isBulk ? options.ingest.bulkTopic : options.ingest.segmentsTopic, records)
+    guard isNoted else { return }
+    try await retry.persistent("Redis notes what is planned") {
+      try await record.published(end, of: plan.event)
     }
   }
 

@@ -40,7 +40,7 @@ struct Intake {
   static let maximumAside = 256
   /// Bytes of all records that are kept, those of held partitions among them, beyond which nothing
   /// more is read: thousands of usual records, and hundreds of the largest.
-  static let maximumBytes = 32 << 20
+  static let maximumBytes = 24 << 20
 
   init(kind: WorkKind, topic: String) {
     self.kind = kind

@@ -67,7 +67,7 @@ package actor Lane {
       settler: SegmentSettler(
         options: options, record: record, retry: retry, counters: counters,
         stragglers: stragglers),
-      delays: delays)
+      delays: delays, counters: counters)
     fanOuts = FanOutRunner(
       options: options, loop: loop, stages: stages, retry: retry, writer: writer,
       bidder: bidder, segments: segments, counters: counters)
@@ -158,6 +158,7 @@ package actor Lane {
         return try await fanOuts.run(event, from: message, vacate)
       }
       return .hopeless(error)
+    case .plan(let plan): return try await fanOuts.goOn(plan)
     case .segment(let segment): return try await segments.take(segment, from: message, vacate)
     case .malformed(let error): return .hopeless(error)
     }

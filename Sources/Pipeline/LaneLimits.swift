@@ -1,10 +1,12 @@
 /// How much a lane works on and keeps in memory at a time. `MemoryBudget` adds it up.
 package struct LaneLimits: Sendable, Equatable {
-  /// Segments of large fan-outs in flight. More hide Redis's round trips better and cost a page and
-  /// a batch of memory each.
+  /// Segments of large fan-outs in flight, of usual size. More hide Redis's round trips better and
+  /// cost a page and a batch of memory each.
   package var segments = 4
+  /// The same of fan-outs that are bulk: no giant takes the places of the others.
+  package var bulk = 4
   /// Events in flight: small fan-outs run in these places, so that large ones never take them.
-  package var events = 16
+  package var events = 14
   /// Records of stragglers in flight; each is at most a batch or two.
   package var stragglers = 4
   /// Segments that have left their place because all their pushes were tried; beyond these a
@@ -23,5 +25,5 @@ package struct LaneLimits: Sendable, Equatable {
   package init() {}
 
   /// Records that are worked on at a time.
-  var places: Int { segments + events + stragglers }
+  var places: Int { segments + bulk + events + stragglers }
 }

@@ -4,6 +4,8 @@ package enum WorkKind: Int, Sendable, Equatable, CaseIterable {
   case event
   /// A record of the segments topic.
   case segment
+  /// A record of the topic of bulk segments: one of a giant's, or the plan of more of them.
+  case bulk
   /// A record of the stragglers topic.
   case straggler
 }
@@ -16,8 +18,10 @@ package struct LaneLoads: Sendable, Equatable {
   private let places: [Int]
   private var taken: [[Int]]
 
-  package init(lanes: Int, eventPlaces: Int, segmentPlaces: Int, stragglerPlaces: Int) {
-    places = [eventPlaces, segmentPlaces, stragglerPlaces]
+  package init(
+    lanes: Int, eventPlaces: Int, segmentPlaces: Int, bulkPlaces: Int, stragglerPlaces: Int
+  ) {
+    places = [eventPlaces, segmentPlaces, bulkPlaces, stragglerPlaces]
     taken = Array(repeating: Array(repeating: 0, count: lanes), count: places.count)
   }
 

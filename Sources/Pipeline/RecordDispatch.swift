@@ -22,11 +22,12 @@ struct RecordDispatch {
     intakes = [
       Intake(kind: .event, topic: ingest.eventsTopic),
       Intake(kind: .segment, topic: ingest.segmentsTopic),
+      Intake(kind: .bulk, topic: ingest.bulkTopic),
       Intake(kind: .straggler, topic: ingest.stragglersTopic),
     ]
     loads = LaneLoads(
       lanes: lanes, eventPlaces: limits.events, segmentPlaces: limits.segments,
-      stragglerPlaces: limits.stragglers)
+      bulkPlaces: limits.bulk, stragglerPlaces: limits.stragglers)
   }
 
   var topics: [String] { intakes.map(\.topic) }

@@ -18,11 +18,12 @@ final class SegmentRunner {
   private let lingering: SegmentLingering
   private let settler: SegmentSettler
   private let delays: StragglerDelays
+  private let counters: WorkerCounters
 
   init(
     options: PipelineOptions, stages: LaneStages, bidder: SegmentBidder, claims: ClaimKeeper,
     runs: SegmentRuns, sender: SegmentSender, lingering: SegmentLingering,
-    settler: SegmentSettler, delays: StragglerDelays
+    settler: SegmentSettler, delays: StragglerDelays, counters: WorkerCounters
   ) {
     self.options = options
     render = stages.render
@@ -34,6 +35,7 @@ final class SegmentRunner {
     self.lingering = lingering
     self.settler = settler
     self.delays = delays
+    self.counters = counters
   }
 
   /// A segment of a large event, or stragglers.
@@ -64,7 +66,10 @@ final class SegmentRunner {
     let answer = try await claims.ask(bid, from: message)
     let run = runs.make(claim, recordBytes: message.valueBytes, vacate)
     switch answer.result {
-    case .settled, .orphaned: return .done
+    case .settled:
+      counters.add(.segmentsAlreadySettled)
+      return .done
+    case .orphaned: return .done
     case .unplanned: return try await delays.putOffUnplanned(claim.segment, message, vacate)
     case .claimed(let milliseconds):
       return .again(after: min(.milliseconds(milliseconds), options.claimLifetime / 10))

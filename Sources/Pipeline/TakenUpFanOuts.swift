@@ -10,7 +10,8 @@ final class TakenUpFanOuts {
   init(log: Log) { self.log = log }
 
   func begins(_ run: RunningRecords.Run) {
-    guard run.kind == .segment, let event = SegmentRecord.event(ofKey: run.message.key),
+    guard run.kind == .segment || run.kind == .bulk,
+      let event = SegmentRecord.event(ofKey: run.message.key),
       recent.isNew(event)
     else { return }
     log.info(

@@ -44,8 +44,8 @@ package final class Worker: Sendable {
     // Without it the first record to a topic waits a second for the topic's metadata.
     try producer.prepare(
       topics: [
-        options.ingest.segmentsTopic, options.ingest.stragglersTopic,
-        options.ingest.deadLettersTopic,
+        options.ingest.segmentsTopic, options.ingest.bulkTopic,
+        options.ingest.stragglersTopic, options.ingest.deadLettersTopic,
       ], timeout: .zero)
     for lane in lanes { await lane.start() }
     try await pump.start()

@@ -37,6 +37,7 @@ package struct Settings: Sendable, Equatable {
     package struct Topics: Sendable, Equatable {
       package var events = ""
       package var segments = ""
+      package var bulkSegments = ""
       package var stragglers = ""
       package var deadLetters = ""
     }

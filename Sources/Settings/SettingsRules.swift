@@ -40,6 +40,7 @@ struct SettingsRules {
     let topics = settings.kafka.topics
     let named = [
       ("kafka.topics.events", topics.events), ("kafka.topics.segments", topics.segments),
+      ("kafka.topics.bulk_segments", topics.bulkSegments),
       ("kafka.topics.stragglers", topics.stragglers),
       ("kafka.topics.dead_letters", topics.deadLetters),
     ]

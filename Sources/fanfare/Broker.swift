@@ -9,6 +9,7 @@ enum BrokerVerb {
     default: [
       BrokerTopic(name: "notify-followers", partitions: 4),
       BrokerTopic(name: "notify-followers.segments", partitions: 8),
+      BrokerTopic(name: "notify-followers.segments.bulk", partitions: 8),
       BrokerTopic(name: "notify-followers.stragglers", partitions: 4),
       BrokerTopic(name: "notify-followers.dead-letters", partitions: 1),
     ], value: "NAME:PARTITIONS,...", help: "The topics to make")

@@ -35,7 +35,9 @@ import Transport
       bootstrap_servers: ["k1:9001", "k2:9002"]
       group: a-group
       client_id: a-client
-      topics: { events: t-events, segments: t-segments, dead_letters: t-dead, stragglers: t-late }
+      topics:
+        { events: t-events, segments: t-segments, bulk_segments: t-bulk,
+          dead_letters: t-dead, stragglers: t-late }
       security:
         protocol: sasl_ssl
         mechanism: SCRAM-SHA-256
@@ -140,6 +142,7 @@ import Transport
     var ingest = IngestOptions()
     ingest.eventsTopic = "t-events"
     ingest.segmentsTopic = "t-segments"
+    ingest.bulkTopic = "t-bulk"
     ingest.stragglersTopic = "t-late"
     ingest.deadLettersTopic = "t-dead"
     ingest.maximumEventBytes = 5 << 10
@@ -219,6 +222,7 @@ import Transport
     let options = try Assembly.pipelineOptions(settings, version: "9.8.7", log: .discarding)
     #expect(options.workerID == "w-29" && options.version == "9.8.7")
     #expect(options.lanes == 20 && options.limits.segments == 21)
+    #expect(options.limits.bulk == 21)
     #expect(options.limits.batchBytes == 30 << 20)
     #expect(options.straggleAfter == .seconds(22))
     #expect(options.straggleDelay == .seconds(23))

@@ -56,7 +56,10 @@ import Testing
   @Test func theScalerFollowsTheGroupAndTheTopicOfSegments() throws {
     let kafka = report().read.kafka
     #expect(try value("consumerGroup", "scaled-object.yaml") == kafka.group)
-    #expect(try value("topic", "scaled-object.yaml") == kafka.topics.segments)
+    let scaler = try text("scaled-object.yaml")
+    for topic in [kafka.topics.segments, kafka.topics.bulkSegments] {
+      #expect(scaler.contains("topic: \(topic)\n"))
+    }
     #expect(
       try value("bootstrapServers", "scaled-object.yaml")
         == kafka.bootstrapServers.joined(separator: ","))

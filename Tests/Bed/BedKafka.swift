@@ -26,6 +26,7 @@ struct BedKafka: Sendable {
     group = name
     ingest.eventsTopic = name
     ingest.segmentsTopic = "\(name).segments"
+    ingest.bulkTopic = "\(name).segments.bulk"
     ingest.stragglersTopic = "\(name).stragglers"
     ingest.deadLettersTopic = "\(name).dead-letters"
     try real.createTopics(Self.topics(ingest, partitions), as: options)
@@ -38,8 +39,8 @@ struct BedKafka: Sendable {
   private static func topics(
     _ ingest: IngestOptions, _ partitions: Int
   ) -> [(name: String, partitions: Int)] {
-    [ingest.eventsTopic, ingest.segmentsTopic, ingest.stragglersTopic].map { ($0, partitions) }
-      + [(ingest.deadLettersTopic, 1)]
+    [ingest.eventsTopic, ingest.segmentsTopic, ingest.bulkTopic, ingest.stragglersTopic]
+      .map { ($0, partitions) } + [(ingest.deadLettersTopic, 1)]
   }
 
   var options: KafkaOptions {
@@ -59,6 +60,7 @@ struct BedKafka: Sendable {
       "kafka.heartbeat_interval=\(Self.heartbeatMilliseconds)ms",
       "kafka.topics.events=\(ingest.eventsTopic)",
       "kafka.topics.segments=\(ingest.segmentsTopic)",
+      "kafka.topics.bulk_segments=\(ingest.bulkTopic)",
       "kafka.topics.stragglers=\(ingest.stragglersTopic)",
       "kafka.topics.dead_letters=\(ingest.deadLettersTopic)",
     ]

@@ -44,11 +44,12 @@ func decode(_ text: String) -> IngestResult { decode(message(Array(text.utf8))) 
 extension IngestResult {
   var event: Event? { if case .event(let event) = self { event } else { nil } }
   var segment: Segment? { if case .segment(let segment) = self { segment } else { nil } }
+  var plan: RemainingPlan? { if case .plan(let plan) = self { plan } else { nil } }
   /// Of an event from the future too.
   var error: IngestError? {
     switch self {
     case .malformed(let error), .early(_, let error): error
-    case .event, .segment: nil
+    case .event, .segment, .plan: nil
     }
   }
 }

@@ -48,6 +48,31 @@ import Testing
     expectSame(last, try roundTrip(last))
   }
 
+  @Test func whatIsLeftOfAPlanComesBack() throws {
+    let plan = RemainingPlan(event: try event(), generation: 3, count: 4096, first: 128)
+    let (key, value) = SegmentRecord.encode(plan)
+    #expect(SegmentRecord.event(ofKey: key) == plan.event.id)
+    for topic in [topic, "notify-followers.segments.bulk"] {
+      let found = try #require(decode(message(value, key: key, topic: topic)).plan)
+      #expect(found.event.id == plan.event.id && found.event.fields == plan.event.fields)
+      #expect(found.first == 128 && found.count == 4096 && found.generation == 3)
+      #expect(found.after(256).first == 256)
+      expectSame(
+        found.segments(130..<132)[1],
+        Segment(event: plan.event, slice: .shard(index: 131, generation: 3), count: 4096))
+    }
+  }
+
+  @Test(arguments: [
+    #""plan":0,"generation":1,"segments":200"#, #""plan":200,"generation":1,"segments":200"#,
+    #""plan":128,"segments":200"#, #""plan":128,"generation":1"#,
+    #""plan":128,"generation":1,"shard":4,"segments":200"#,
+    #""plan":128,"plain":"k","generation":1,"segments":200"#,
+  ])
+  func aPlanThatIsNoneIsMalformed(members: String) {
+    #expect(decoded("{\"event\":\(sampleText),\(members)}").error?.code == .badSegment)
+  }
+
   @Test func plainSetsComeBack() throws {
     let hostile = "followers:\"\\ \u{2028}{s42}é👩‍👩‍👧"
     for key in ["f", hostile, String(repeating: "k", count: 512)] {

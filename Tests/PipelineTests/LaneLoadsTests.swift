@@ -4,7 +4,8 @@ import Testing
 
 @Suite struct LaneLoadsTests {
   @Test func givesWorkToTheLeastBusyLaneUpToItsPlaces() {
-    var loads = LaneLoads(lanes: 2, eventPlaces: 1, segmentPlaces: 2, stragglerPlaces: 2)
+    var loads = LaneLoads(
+      lanes: 2, eventPlaces: 1, segmentPlaces: 2, bulkPlaces: 2, stragglerPlaces: 2)
     let lanes = (0..<4).map { _ in loads.take(.segment) }
     #expect(lanes == [0, 1, 0, 1])
     #expect(!loads.hasRoom(.segment))
@@ -14,8 +15,12 @@ import Testing
   }
 
   @Test func keepsPlacesForEventsWhenSegmentsFillTheLanes() {
-    var loads = LaneLoads(lanes: 1, eventPlaces: 1, segmentPlaces: 1, stragglerPlaces: 1)
+    var loads = LaneLoads(
+      lanes: 1, eventPlaces: 1, segmentPlaces: 1, bulkPlaces: 1, stragglerPlaces: 1)
+    _ = loads.take(.bulk)
+    #expect(loads.hasRoom(.segment))
     _ = loads.take(.segment)
+    #expect(!loads.hasRoom(.segment) && !loads.hasRoom(.bulk) && loads.hasRoom(.straggler))
     #expect(loads.hasRoom(.event))
     let lane = loads.take(.event)
     #expect(lane == 0)
@@ -24,7 +29,8 @@ import Testing
 
   @Test(arguments: WorkKind.allCases)
   func takesBackWhatItGave(kind: WorkKind) {
-    var loads = LaneLoads(lanes: 3, eventPlaces: 2, segmentPlaces: 2, stragglerPlaces: 2)
+    var loads = LaneLoads(
+      lanes: 3, eventPlaces: 2, segmentPlaces: 2, bulkPlaces: 2, stragglerPlaces: 2)
     var taken: [Int] = []
     while let lane = loads.take(kind) { taken.append(lane) }
     #expect(taken.count == 6)

@@ -31,7 +31,7 @@ final class PumpBed: Sendable {
     let ingest = IngestOptions()
     broker = try EmbeddedBroker(
       topics: [(ingest.eventsTopic, partitions)]
-        + [ingest.segmentsTopic, ingest.stragglersTopic].map { ($0, 1) })
+        + [ingest.segmentsTopic, ingest.bulkTopic, ingest.stragglersTopic].map { ($0, 1) })
     let kafka = Self.kafka(broker)
     producer = try KafkaProducer(kafka) { _ in }
     var options = Self.options(kafka, sink)

@@ -29,7 +29,10 @@ import Testing
     let dispatch = dispatching().dispatch
     #expect(
       dispatch.topics
-        == [Self.ingest.eventsTopic, Self.ingest.segmentsTopic, Self.ingest.stragglersTopic])
+        == [
+          Self.ingest.eventsTopic, Self.ingest.segmentsTopic, Self.ingest.bulkTopic,
+          Self.ingest.stragglersTopic,
+        ])
     #expect(dispatch.topics.map { dispatch.kind(ofTopic: $0) } == WorkKind.allCases)
     #expect(dispatch.kind(ofTopic: "another") == nil)
     #expect(dispatch.partitions == 3)

@@ -9,7 +9,8 @@ import Testing
 @Suite struct DeadLetterTests {
   private func note(_ record: RecordStage, _ segment: Segment?) async throws -> [String: Int]? {
     let figures = try await record.noteDeadLetter(
-      of: segment, event("e1"), code: "unprocessable", source: "t/0/1", now: noon)
+      of: segment.map { .segment($0) } ?? .event, event("e1"), code: "unprocessable",
+      source: "t/0/1", now: noon)
     return figures.map { Dictionary(uniqueKeysWithValues: $0.map { ($0.name, $0.count) }) }
   }
 
@@ -112,6 +113,39 @@ import Testing
   }
 
   /// What an event has not brought to Kafka is lost with it, until it comes again.
+  /// The record that was to bring more segments of a very large event to Kafka.
+  @Test func whatWasToBeWrittenByARecordIsLostWithIt() async throws {
+    try await RedisFixture().run { redis async throws in
+      let record = RecordStage(redis: redis, keyspace: keyspace)
+      func note() async throws {
+        _ = try await record.noteDeadLetter(
+          of: .plan, event("e1"), code: "x", source: "bulk/0/2", now: noon)
+      }
+      #expect(try await record.published(of: event("e1")) == nil)
+      try await note()
+      #expect(try await record.status(of: "e1") == nil)
+      _ = try await open(record, 4)
+      #expect(try await record.published(of: event("e1")) == 0)
+      try await record.published(2, of: event("e1"))
+      #expect(try await record.published(of: event("e1")) == 2)
+      try await note()
+      try await note()
+      #expect(try await record.status(of: "e1")?.deadLettered == 2)
+      let segments = segments("e1", 4)
+      for segment in segments[0...1] {
+        _ = try await record.settle(segment, tally(accepted: 1), now: noon)
+      }
+      #expect(try await record.status(of: "e1")?.state == .incomplete)
+      // Somebody sends it in again.
+      try await record.published(4, of: event("e1"))
+      for segment in segments[2...] {
+        _ = try await record.settle(segment, tally(accepted: 1), now: noon)
+      }
+      let status = try #require(try await record.status(of: "e1"))
+      #expect(status.state == .done && status.accepted == 4)
+    }
+  }
+
   @Test func anEventsOwnRecord() async throws {
     try await RedisFixture().run { redis async throws in
       let record = RecordStage(redis: redis, keyspace: keyspace)
@@ -121,7 +155,7 @@ import Testing
       try await record.published(1, of: event("e1"))
       #expect(
         try await record.noteDeadLetter(
-          of: nil, event("e1"), code: "x", source: "t/0/2", now: noon) == nil)
+          of: .event, event("e1"), code: "x", source: "t/0/2", now: noon) == nil)
       #expect(try await note(record, nil) == nil)
       #expect(try await record.status(of: "e1")?.deadLettered == 3)
       let segments = segments("e1", 4)

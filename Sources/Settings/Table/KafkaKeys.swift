@@ -20,6 +20,10 @@ extension SettingTable {
       .topic,
       "Segments of large events; its partitions are what workers divide among them."),
     .text(
+      "kafka.topics.bulk_segments", \.kafka.topics.bulkSegments,
+      default: "notify-followers.segments.bulk", .topic,
+      "Segments of events with more than 64 of them, so that no other event stands behind these."),
+    .text(
       "kafka.topics.dead_letters", \.kafka.topics.deadLetters,
       default: "notify-followers.dead-letters", .topic,
       "Records that could not be understood, as they were, with headers that say why."),

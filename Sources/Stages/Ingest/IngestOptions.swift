@@ -2,6 +2,8 @@
 package struct IngestOptions: Sendable, Equatable {
   package var eventsTopic = "notify-followers"
   package var segmentsTopic = "notify-followers.segments"
+  /// Segments of events with more than `Segment.maximumOfUsual` of them.
+  package var bulkTopic = "notify-followers.segments.bulk"
   package var stragglersTopic = "notify-followers.stragglers"
   package var deadLettersTopic = "notify-followers.dead-letters"
   /// A larger record is refused without being parsed. A segment record carries its event, so it may

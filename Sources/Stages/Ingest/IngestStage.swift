@@ -9,6 +9,8 @@ package enum IngestResult: Sendable, Equatable {
   /// the dead letters for this reason.
   case early(Event, IngestError)
   case segment(Segment)
+  /// More segments of a very large event are to be written.
+  case plan(RemainingPlan)
   /// For the dead letters: no later try will make it better.
   case malformed(IngestError)
 }
@@ -23,8 +25,10 @@ package struct IngestStage: Sendable {
   /// - Parameter now: ms since 1970.
   package func decode(_ message: KafkaMessage, now: Int64) -> IngestResult {
     do {
-      if message.topic == options.segmentsTopic || message.topic == options.stragglersTopic {
-        return .segment(try decodeSegment(message))
+      if [options.segmentsTopic, options.bulkTopic, options.stragglersTopic]
+        .contains(message.topic)
+      {
+        return try decodeSegment(message)
       }
       let event = try decodeEvent(message)
       guard isEarly(event, at: now) else { return .event(event) }
@@ -48,7 +52,7 @@ package struct IngestStage: Sendable {
     return event
   }
 
-  private func decodeSegment(_ message: KafkaMessage) throws(IngestError) -> Segment {
+  private func decodeSegment(_ message: KafkaMessage) throws(IngestError) -> IngestResult {
     var limit = options.maximumEventBytes + IngestOptions.segmentOverheadBytes
     if message.topic == options.stragglersTopic { limit += IngestOptions.stragglerBytes }
     let (_, value) = try parse(message, limit: limit)

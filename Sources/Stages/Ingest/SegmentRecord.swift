@@ -8,7 +8,7 @@ import Text
 /// read first, and is again; only the clock is not asked twice, since workers' clocks differ.
 package enum SegmentRecord {
   private static let members: Set<String> = [
-    "event", "shard", "generation", "plain", "segments", "id", "parent", "stragglers",
+    "event", "shard", "generation", "plain", "segments", "id", "parent", "stragglers", "plan",
   ]
   /// Another system's key with a streamer's id of at most 128 bytes in it.
   private static let maximumPlainKeyBytes = 512
@@ -27,6 +27,13 @@ package enum SegmentRecord {
     return (Array("\(segment.event.id)/\(segment.id)".utf8), value)
   }
 
+  package static func encode(_ plan: RemainingPlan) -> (key: [UInt8], value: [UInt8]) {
+    let rest =
+      #","plan":\#(plan.first),"generation":\#(plan.generation),"segments":\#(plan.count)}"#
+    let value = Array(#"{"event":"#.utf8) + plan.event.document + Array(rest.utf8)
+    return (Array("\(plan.event.id)/plan.\(plan.first)".utf8), value)
+  }
+
   /// The event that a segment's record is about, by its key; nil when somebody else has written it.
   package static func event(ofKey key: [UInt8]?) -> String? {
     guard let key, let slash = key.firstIndex(of: UInt8(ascii: "/")), slash > 0, slash <= 64
@@ -34,7 +41,9 @@ package enum SegmentRecord {
     return String(decoding: key[..<slash], as: UTF8.self)
   }
 
-  static func decode(_ value: JSONValue, events: EventDecoder) throws(IngestError) -> Segment {
+  static func decode(
+    _ value: JSONValue, events: EventDecoder
+  ) throws(IngestError) -> IngestResult {
     guard let object = value.object, let inner = object["event"] else {
       throw IngestError(.badSegment, "a segment record is an object with an event")
     }
@@ -44,6 +53,22 @@ package enum SegmentRecord {
     let document = Array(JSONText.compact(inner).utf8)
     let event = try events.decode(inner, document: document)
     let count = try number(object, "segments", 1...Int64(Keyspace.maximumShards))
+    if object["plan"] != nil {
+      guard object["stragglers"] == nil, object["plain"] == nil, object["shard"] == nil else {
+        throw IngestError(.badSegment, "a plan is no segment")
+      }
+      let first = try number(object, "plan", 1...max(count - 1, 1))
+      let generation = try number(object, "generation", 0...Int64(Int32.max))
+      return .plan(
+        RemainingPlan(
+          event: event, generation: Int(generation), count: Int(count), first: Int(first)))
+    }
+    return .segment(try segment(object, event, count))
+  }
+
+  private static func segment(
+    _ object: JSONObject, _ event: Event, _ count: Int64
+  ) throws(IngestError) -> Segment {
     if object["stragglers"] != nil {
       guard object["plain"] == nil, object["shard"] == nil, object["generation"] == nil else {
         throw IngestError(.badSegment, "stragglers are a segment without a shard and a plain set")

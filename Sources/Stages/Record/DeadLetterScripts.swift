@@ -69,16 +69,18 @@ enum DeadLetterScripts {
 
     """
 
-  /// ARGV 9…12: segment or `event`, segments of the fan-out, the code of the reason, source of the
-  /// event's record. Answers {what it did, whether the fan-out ended with it, its outcomes then}.
+  /// ARGV 9…12: segment, `event` or `plan`, segments of the fan-out, the code of the reason, source
+  /// of the event's record. Answers {what it did, whether the fan-out ended with it, its outcomes
+  /// then}.
   private static let noteBody = """
     local segment, segments, code, source = ARGV[9], ARGV[10], ARGV[11], ARGV[12]
     local state = redis.call('HGET', event, 'state')
-    if segment == 'event' then
-      if redis.call('HGET', event, 'source') ~= source or state == 'done'
-          or state == 'expired' then
+    if segment == 'event' or segment == 'plan' then
+      if segment == 'event' and redis.call('HGET', event, 'source') ~= source
+          or not state or state == 'done' or state == 'expired' then
         return {'nothing', 0, {}}
       end
+      segment = 'event'
     elseif redis.call('SISMEMBER', settled, segment) == 1
         or string.find(segment, '~', 1, true)
         and redis.call('SISMEMBER', stragglers, segment) == 0 then
@@ -109,17 +111,17 @@ enum DeadLetterScripts {
 }
 
 extension RecordStage {
-  /// Notes that no try will settle a segment, since its record is in the dead letters; nil for the
-  /// event's own record, at `source`: the segments that it has not brought to Kafka are lost then.
+  /// Notes that no try will settle a part of a fan-out, since its record, which came from `source`,
+  /// is in the dead letters.
   /// Safe to repeat. Should somebody send the dead letter in again, its settling corrects this.
   ///
   /// - Returns: what became of the fan-out, when nothing more is to come of it.
   package func noteDeadLetter(
-    of segment: Segment?, _ event: Event, code: String, source: String, now: Int64
+    of part: DeadPart, _ event: Event, code: String, source: String, now: Int64
   ) async throws(RecordError) -> [FanOutFigure]? {
     let reply = try await run(
       DeadLetterScripts.note, event, now: now,
-      arguments: [segment?.id ?? "event", String(segment?.count ?? 0), code, source])
+      arguments: part.arguments + [code, source])
     switch reply[0].text {
     case "noted", "nothing": return reply[1].integer == 1 ? Self.outcomes(reply[2]) : nil
     default: throw .unexpected(reply.kind, from: "the script that notes a dead letter")

@@ -45,6 +45,13 @@ package final class RecordStage {
     }
   }
 
+  /// How many of a large event's segments are noted to be in Kafka; nil when Redis knows nothing
+  /// of the event.
+  package func published(of event: Event) async throws(RecordError) -> Int? {
+    let reply = try await execute(["HMGET", keyspace.event(id: event.id), "state", "published"])
+    return reply[0].text == nil ? nil : Int(reply[1].text ?? "") ?? 0
+  }
+
   /// Notes that the first `count` segments of a large event are in Kafka: who takes the event up
   /// again writes the others only.
   package func published(_ count: Int, of event: Event) async throws(RecordError) {

@@ -1,0 +1,19 @@
+import Model
+
+/// What is lost with a record that is in the dead letters.
+package enum DeadPart: Sendable {
+  case segment(Segment)
+  /// The segments that the event's own record has not brought to Kafka.
+  case event
+  /// The same, of the record that was to bring more of them there.
+  case plan
+
+  /// Name and number of segments, as the script takes them.
+  var arguments: [String] {
+    switch self {
+    case .segment(let segment): [segment.id, String(segment.count)]
+    case .event: ["event", "0"]
+    case .plan: ["plan", "0"]
+    }
+  }
+}

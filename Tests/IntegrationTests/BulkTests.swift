@@ -1,0 +1,62 @@
+import Kafka
+import Pipeline
+import Record
+import TestBed
+import Testing
+
+/// Events of so many segments that they have a topic of their own.
+@Suite(.serialized) struct BulkTests {
+  private static func followers(_ bed: WorkerBed, shards: Int) async throws {
+    try await bed.followInShards("s1", shards: shards, perShard: 2) { shard, index in
+      paddedHex(shard << 16 | index)
+    }
+  }
+
+  /// How many records were ever written to a topic.
+  private static func records(_ bed: WorkerBed, _ topic: String) throws -> Int {
+    let options = KafkaOptions(bootstrapServers: bed.bootstrapServers)
+    let ends = try KafkaAdmin(options, log: { _ in }).ends(of: topic, timeout: .seconds(10))
+    return ends.values.reduce(0) { $0 + Int($1) }
+  }
+
+  private static let segments = "notify-followers.segments"
+  private static let bulk = "notify-followers.segments.bulk"
+
+  /// 64 segments are the last that are of usual size.
+  @Test(arguments: [64, 128, 256, 512])
+  func aGiantHasATopicOfItsOwnAndIsWrittenInWindows(shards: Int) async throws {
+    let bed = try await WorkerBed()
+    try await Self.followers(bed, shards: shards)
+    let worker = try await bed.startWorker()
+    try await bed.emit("e1")
+    let status = try await bed.finished("e1")
+    #expect(status.accepted == 2 * shards && status.isBalanced && status.settled == shards)
+    #expect(status["published"] == shards)
+    #expect(await worker.stop())
+    #expect(try Self.records(bed, Self.segments) == (shards == 64 ? 64 : 0))
+    // The first record of each window but the last brings the next one.
+    let more = shards / 128 - 1
+    #expect(try Self.records(bed, Self.bulk) == (shards == 64 ? 0 : shards + more))
+    let summary = await bed.simulator.summary()
+    #expect(summary.duplicates == 0 && summary.accepted == 2 * shards)
+  }
+
+  /// What is read again, after a crash or a rebalance, writes no window a second time.
+  @Test func aPlanThatIsReadAgainWritesNothing() async throws {
+    let bed = try await WorkerBed()
+    try await Self.followers(bed, shards: 256)
+    bed.broker?.fail(
+      next: .offsetCommit, with: Array(repeating: .topicAuthorizationFailed, count: 1000))
+    let first = try await bed.startWorker()
+    try await bed.emit("e1")
+    _ = try await bed.finished("e1")
+    #expect(await first.stop())
+    let second = try await bed.startWorker { $0.workerID = "worker-2" }
+    _ = try await bed.until("all is read again") {
+      await second.metrics().text.contains(
+        "\nfanfare_segments_total{result=\"already_settled\"} 256\n") ? true : nil
+    }
+    #expect(await second.stop())
+    #expect(try Self.records(bed, Self.bulk) == 257)
+  }
+}
