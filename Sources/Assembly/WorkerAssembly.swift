@@ -30,6 +30,7 @@ extension Assembly {
     options.revokeTimeout = settings.lanes.revokeTimeout
     options.drainTimeout = settings.lanes.drainTimeout
     options.heartbeatInterval = settings.worker.heartbeatInterval
+    options.probeBytes = probeBytes(settings)
     return options
   }
 
@@ -41,7 +42,12 @@ extension Assembly {
       connectionBytes: DeliverOptions.maximumConnectionBytes(
         connections: settings.apns.connectionsPerLane,
         streams: settings.apns.streamsPerConnection),
-      kafka: kafkaOptions(settings))
+      kafka: kafkaOptions(settings), probeBytes: probeBytes(settings))
+  }
+
+  /// `/metrics`, the largest answer, takes a quarter of what is counted for one.
+  private static func probeBytes(_ settings: Settings) -> Int {
+    probeOptions(settings)?.maximumMemoryBytes(answerBytes: 64 << 10) ?? 0
   }
 
   private static func lanes(_ settings: Settings) -> Int {

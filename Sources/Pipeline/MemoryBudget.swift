@@ -27,10 +27,12 @@ package struct MemoryBudget: Sendable, Equatable {
   /// A payload of 4 KiB (VoIP: 5 KiB) and the names around it, in an arena that doubles.
   private static let pushBytes = 6 << 10
 
-  /// - Parameter connectionBytes: of one lane: `DeliverOptions.maximumConnectionBytes`.
+  /// - Parameters:
+  ///   - connectionBytes: of one lane: `DeliverOptions.maximumConnectionBytes`.
+  ///   - probeBytes: what clients of the probes can make the process keep.
   package init(
     lanes: Int, limits: LaneLimits, ingest: IngestOptions, expand: ExpandOptions,
-    connectionBytes: Int, kafka: KafkaOptions
+    connectionBytes: Int, kafka: KafkaOptions, probeBytes: Int
   ) {
     self.lanes = lanes
     let batch = limits.batchPushes * (Self.pushBytes + Self.entryBytes)
@@ -48,6 +50,7 @@ package struct MemoryBudget: Sendable, Equatable {
         bytes: WorkKind.allCases.count * (Intake.maximumBytes + ingest.maximumRecordBytes)
           + PutOffCounts.maximumLastTries * ingest.maximumRecordBytes),
       Part(name: "Kafka", bytes: kafka.maximumMemoryBytes),
+      Part(name: "probes", bytes: probeBytes),
       Part(name: "program", bytes: Self.programBytes),
     ]
   }

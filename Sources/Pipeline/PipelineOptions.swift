@@ -41,8 +41,10 @@ package struct PipelineOptions: Sendable {
       lanes: lanes, limits: limits, ingest: ingest, expand: expand,
       connectionBytes: DeliverOptions.maximumConnectionBytes(
         connections: deliver.connectionsPerRoute, streams: deliver.streamsPerConnection),
-      kafka: kafka)
+      kafka: kafka, probeBytes: probeBytes)
   }
+  /// What clients of the process' probes can make it keep.
+  package var probeBytes = 0
   /// How long a stopping worker waits for what is in flight.
   package var drainTimeout: Duration = .seconds(20)
   package var heartbeatInterval: Duration = .seconds(10)

@@ -77,6 +77,42 @@ import Testing
     worker.stop(SIGKILL)
   }
 
+  /// The kernel keeps who waits; the listening socket is ready all the time.
+  @Test func aWorkerWithoutDescriptorsWaitsForThemAndServesAgain() async throws {
+    let bed = try await WorkerBed()
+    let port = try LocalPort.findFree()
+    let worker = try await bed.startProcess(
+      "w1", executable: WorkerExecutable.path,
+      settings: ["probes.port=\(port)", "lanes.count=1", "log.format=text"])
+    #expect(try Self.get("/livez", port: port).contains(" 200 "))
+    try Self.limitDescriptors(of: worker.processID, to: 3)
+    let waiting = try RawClient(port: port)
+    waiting.send("GET /livez HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n")
+    let before = try Self.probesTicks(of: worker.processID)
+    let until = ContinuousClock.now + .seconds(2)
+    _ = try await bed.until("two seconds without descriptors have passed") {
+      ContinuousClock.now >= until ? true : nil
+    }
+    let ticks = try Self.probesTicks(of: worker.processID) - before
+    #expect(ticks < 50, "half a second of a core")
+    try Self.limitDescriptors(of: worker.processID, to: 1024)
+    #expect(waiting.readToEnd()?.contains(" 200 ") == true)
+    #expect(try Self.get("/livez", port: port).contains(" 200 "))
+    worker.stop(SIGKILL)
+  }
+
+  private static func limitDescriptors(of process: pid_t, to limit: Int) throws {
+    _ = try ChildProcess.run(["prlimit", "--pid", "\(process)", "--nofile=\(limit):"])
+  }
+
+  /// Hundredths of a second that the thread of the probes has run.
+  private static func probesTicks(of process: pid_t) throws -> Int {
+    let states = try ChildProcess.run(["sh", "-c", "cat /proc/\(process)/task/*/stat"])
+    let line = states.split(separator: "\n").first { $0.contains("(probes)") }
+    let fields = try #require(line?.split(separator: ")").last).split(separator: " ")
+    return try #require(Int(fields[11])) + #require(Int(fields[12]))
+  }
+
   @Test func aTakenPortIsSaid() async throws {
     let bed = try await WorkerBed()
     let taken = bed.redis.port

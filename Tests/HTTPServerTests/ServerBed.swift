@@ -1,11 +1,14 @@
 import EventLoop
 import Fixtures
+import Glibc
+import Testing
 
 @testable import HTTPServer
 
 /// A server on a loop of its own.
 struct ServerBed {
   let port: Int
+  private let loop: EventLoop
 
   static func run(
     _ change: (inout HTTPServerOptions) -> Void = { _ in },
@@ -22,12 +25,26 @@ struct ServerBed {
     let server = HTTPServer(loop: loop, options: options, answer: answer)
     let port = try await server.start()
     do {
-      try await body(ServerBed(port: port))
+      try await body(ServerBed(port: port, loop: loop))
     } catch {
       await server.stop()
       throw error
     }
     await server.stop()
+  }
+
+  /// The server does nothing until `body` is done: it then finds all of it at once.
+  func whileItIsBusy(_ body: () throws -> Void) rethrows {
+    var ends: [Int32] = [0, 0]
+    #expect(pipe(&ends) == 0)
+    let (mayGoOn, go) = (ends[0], ends[1])
+    loop.execute {
+      var byte: UInt8 = 0
+      _ = read(mayGoOn, &byte, 1)
+      close(mayGoOn)
+    }
+    defer { close(go) }
+    try body()
   }
 
   /// One request on a connection that ends with it.

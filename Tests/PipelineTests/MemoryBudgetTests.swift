@@ -8,12 +8,13 @@ import Testing
 
 @Suite struct MemoryBudgetTests {
   private func budget(
-    lanes: Int = 2, limits: LaneLimits = LaneLimits(), streams: Int = 500
+    lanes: Int = 2, limits: LaneLimits = LaneLimits(), streams: Int = 500,
+    probeBytes: Int = 0
   ) -> MemoryBudget {
     MemoryBudget(
       lanes: lanes, limits: limits, ingest: IngestOptions(), expand: ExpandOptions(),
       connectionBytes: DeliverOptions.maximumConnectionBytes(connections: 2, streams: streams),
-      kafka: KafkaOptions(bootstrapServers: ""))
+      kafka: KafkaOptions(bootstrapServers: ""), probeBytes: probeBytes)
   }
 
   @Test func lanesAddUpAndTheProcessCountsOnce() {
@@ -35,6 +36,7 @@ import Testing
       #expect(budget(limits: limits).bytes > usual)
     }
     #expect(budget(streams: 1000).bytes > usual)
+    #expect(budget(probeBytes: 1000).bytes == usual + 1000)
   }
 
   /// A container of a gibibyte is enough for two cores as they come.

@@ -13,11 +13,13 @@ final class HTTPDaemon {
   private let whenComplete: (Int, HTTPRequest) -> Void
   private var daemon: OpaquePointer?
   private var registration: Registration?
+  private var listener: HTTPListener?
   private var nextRun: LoopTimer?
-  /// By connection; one at a time on each.
-  private var exchanges: [OpaquePointer: HTTPExchange] = [:]
-  /// When a connection is given up, by connection.
-  private var deadlines: [OpaquePointer: LoopTimer] = [:]
+  private var connections: [OpaquePointer: HTTPConnection] = [:]
+  /// Who is being handed to libmicrohttpd.
+  private var arriving: PeerAddress?
+  /// Somebody waits in the kernel until a connection may go.
+  private var isWaitedFor = false
   private var lastNumber = 0
 
   init(
@@ -31,7 +33,7 @@ final class HTTPDaemon {
 
   /// Listens, and returns the port. Once only.
   func start() throws(HTTPServerError) -> Int {
-    let address = try SocketAddress(host: options.host, port: options.port)
+    let listener = try HTTPListener(options, loop: loop) { [weak self] in self?.admit() }
     var start = fanfare_http_options()
     start.connections = UInt32(clamping: options.maximumConnections)
     // Half of it is what libmicrohttpd reads into.
@@ -50,33 +52,33 @@ final class HTTPDaemon {
         $0.connected($1, isNew: code == .CONNECTION_NOTIFY_STARTED)
       }
     }
-    daemon = address.withUnsafe {
-      start.address = $0
-      return fanfare_http_start(&start)
-    }
-    guard let daemon else {
+    guard let daemon = fanfare_http_start(&start) else {
+      listener.close()
       throw HTTPServerError(
-        description: "cannot listen on \(options.host) port \(options.port): "
-          + String(cString: strerror(errno)))
+        description: "libmicrohttpd does not start: \(String(cString: strerror(errno)))")
     }
     do throws(LoopError) {
       registration = try loop.add(fanfare_http_descriptor(daemon), [.read], self)
     } catch {
+      listener.close()
       MHD_stop_daemon(daemon)
-      self.daemon = nil
       throw HTTPServerError(description: "\(error)")
     }
-    return Int(fanfare_http_port(daemon))
+    self.daemon = daemon
+    self.listener = listener
+    return listener.port
   }
 
   /// Closes everything. Nothing is called afterwards.
   func stop() {
     guard let daemon else { return }
     self.daemon = nil
+    listener?.close()
     nextRun?.cancel()
     if let registration { loop.remove(registration) }
     // A daemon must not be stopped with suspended connections.
-    for (connection, exchange) in exchanges where exchange.isSuspended {
+    for (connection, state) in connections {
+      guard let exchange = state.exchange, exchange.isSuspended else { continue }
       exchange.isSuspended = false
       exchange.response = .text(503, "the server stops")
       MHD_resume_connection(connection)
@@ -89,6 +91,10 @@ final class HTTPDaemon {
   private func run() {
     guard let daemon else { return }
     MHD_run(daemon)
+    if isWaitedFor, hasRoom || Leaving.first(of: connections) != nil {
+      isWaitedFor = false
+      listener?.resume()
+    }
     nextRun?.cancel()
     nextRun = nil
     var milliseconds: UInt64 = 0
@@ -96,6 +102,38 @@ final class HTTPDaemon {
     nextRun = loop.schedule(after: .milliseconds(Int64(clamping: milliseconds))) { [weak self] in
       self?.run()
     }
+  }
+
+  // MARK: who comes
+
+  private var hasRoom: Bool { connections.count < options.maximumConnections }
+
+  /// Somebody waits. When there is no room, another goes for the first of them.
+  private func admit() {
+    run()
+    if !hasRoom { makeRoom() }
+    // Bounded per turn, so that a storm of connections does not stop those that are there.
+    for _ in 0..<64 where hasRoom {
+      guard let daemon, let listener else { return }
+      switch listener.next() {
+      case .client(let descriptor, var address, let length):
+        arriving = PeerAddress(address)
+        // What is refused is closed, too.
+        _ = fanfare_http_add(daemon, descriptor, &address, length)
+        arriving = nil
+        // What it has sent is read before it is asked who goes for the next one.
+        run()
+      case .nobody: return
+      case .noDescriptors: return listener.pause()
+      }
+    }
+  }
+
+  private func makeRoom() {
+    if let connection = Leaving.first(of: connections) { close(connection) }
+    guard !hasRoom else { return }
+    isWaitedFor = true
+    listener?.pause()
   }
 
   // MARK: what libmicrohttpd says
@@ -115,7 +153,7 @@ final class HTTPDaemon {
     _ connection: OpaquePointer, _ path: UnsafePointer<CChar>?, _ method: UnsafePointer<CChar>?,
     _ bytes: UnsafePointer<CChar>?, _ count: UnsafeMutablePointer<Int>?
   ) -> MHD_Result {
-    guard let exchange = exchanges[connection] else {
+    guard let exchange = connections[connection]?.exchange else {
       return begin(connection, path, method)
     }
     if let response = exchange.response { return send(response, on: connection) }
@@ -140,7 +178,7 @@ final class HTTPDaemon {
         connection, method: String(cString: method), path: path, number: lastNumber,
         maximumBodyBytes: options.maximumBodyBytes)
     else { return send(.text(400, "the address of the request is not valid"), on: connection) }
-    exchanges[connection] = exchange
+    connections[connection]?.exchange = exchange
     // Nothing of it is read, then.
     if exchange.isTooLarge { return send(Self.tooLarge(options), on: connection) }
     return .YES
@@ -152,10 +190,11 @@ final class HTTPDaemon {
 
   func respond(to number: Int, _ response: HTTPResponse) {
     // The server may have stopped meanwhile, and another request come on the connection.
-    guard let found = exchanges.first(where: { $0.value.number == number }) else { return }
-    found.value.response = response
-    found.value.isSuspended = false
-    MHD_resume_connection(found.key)
+    let found = connections.first { $0.value.exchange?.number == number }
+    guard let (connection, state) = found, let exchange = state.exchange else { return }
+    exchange.response = response
+    exchange.isSuspended = false
+    MHD_resume_connection(connection)
     run()
   }
 
@@ -173,26 +212,36 @@ final class HTTPDaemon {
   }
 
   private func completed(_ connection: OpaquePointer) {
-    exchanges[connection] = nil
-    if deadlines[connection] != nil { setDeadline(connection) }
+    guard let state = connections[connection] else { return }
+    state.exchange = nil
+    lastNumber += 1
+    state.quietSince = lastNumber
+    setDeadline(connection, state)
   }
 
   private func connected(_ connection: OpaquePointer, isNew: Bool) {
-    if isNew { return setDeadline(connection) }
-    deadlines.removeValue(forKey: connection)?.cancel()
-    exchanges[connection] = nil
+    guard isNew else {
+      connections.removeValue(forKey: connection)?.deadline?.cancel()
+      return
+    }
+    guard let arriving else { return }
+    lastNumber += 1
+    let state = HTTPConnection(peer: arriving, quietSince: lastNumber)
+    connections[connection] = state
+    setDeadline(connection, state)
   }
 
-  private func setDeadline(_ connection: OpaquePointer) {
-    deadlines[connection]?.cancel()
-    deadlines[connection] = loop.schedule(after: options.exchangeTimeout) { [weak self] in
-      self?.giveUp(connection)
+  private func setDeadline(_ connection: OpaquePointer, _ state: HTTPConnection) {
+    state.deadline?.cancel()
+    state.deadline = loop.schedule(after: options.exchangeTimeout) { [weak self] in
+      self?.close(connection)
     }
   }
 
   /// libmicrohttpd finds the connection closed and says so; a suspended one when it is resumed.
-  private func giveUp(_ connection: OpaquePointer) {
-    guard deadlines[connection] != nil else { return }
+  private func close(_ connection: OpaquePointer) {
+    guard let state = connections[connection] else { return }
+    state.isLeaving = true
     shutdown(fanfare_http_socket(connection), Int32(SHUT_RDWR))
     run()
   }

@@ -4,7 +4,8 @@ package struct HTTPServerOptions: Sendable {
   package var host = "127.0.0.1"
   /// 0: a free one.
   package var port = 0
-  /// More are closed as they come.
+  /// When another comes, the one goes that has been quiet for longest, of the client that has the
+  /// most. Where each waits for our answer, who comes waits for the first of these.
   package var maximumConnections = 64
   /// The request line and all headers of one request.
   package var maximumHeadBytes = 16 << 10
@@ -15,6 +16,12 @@ package struct HTTPServerOptions: Sendable {
   package var exchangeTimeout: Duration = .seconds(10)
 
   package init() {}
+
+  /// What clients can make such a server keep, with answers of so many bytes: a head is there as it
+  /// came and once more as texts, an answer as ours and as libmicrohttpd's.
+  package func maximumMemoryBytes(answerBytes: Int) -> Int {
+    maximumConnections * (4 * maximumHeadBytes + 2 * maximumBodyBytes + 2 * answerBytes)
+  }
 }
 
 /// Why a server cannot listen.

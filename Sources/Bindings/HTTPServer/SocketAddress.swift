@@ -19,7 +19,42 @@ struct SocketAddress {
     bytes = Array(UnsafeRawBufferPointer(start: address, count: Int(first.ai_addrlen)))
   }
 
-  func withUnsafe<T>(_ body: (UnsafePointer<sockaddr>?) -> T) -> T {
-    bytes.withUnsafeBytes { body($0.baseAddress?.assumingMemoryBound(to: sockaddr.self)) }
+  /// A socket that listens there. -1 and errno when there is none.
+  func listen() -> Int32 {
+    let family = bytes.withUnsafeBytes { Int32($0.loadUnaligned(as: sa_family_t.self)) }
+    let flags = Int32(SOCK_NONBLOCK.rawValue) | Int32(SOCK_CLOEXEC.rawValue)
+    let descriptor = socket(family, Int32(SOCK_STREAM.rawValue) | flags, 0)
+    guard descriptor >= 0 else { return -1 }
+    var on: Int32 = 1
+    let size = socklen_t(MemoryLayout<Int32>.size)
+    setsockopt(descriptor, SOL_SOCKET, SO_REUSEADDR, &on, size)
+    // One family each: the same on every system, whatever its default is.
+    if family == AF_INET6 {
+      setsockopt(descriptor, Int32(IPPROTO_IPV6), IPV6_V6ONLY, &on, size)
+    }
+    let bound = bytes.withUnsafeBytes { bytes in
+      bytes.baseAddress.map {
+        bind(descriptor, $0.assumingMemoryBound(to: sockaddr.self), socklen_t(bytes.count))
+      }
+    }
+    guard bound == 0, Glibc.listen(descriptor, 1024) == 0 else {
+      let failure = errno
+      close(descriptor)
+      errno = failure
+      return -1
+    }
+    return descriptor
+  }
+
+  /// Of a socket that listens; 0 when it does not.
+  static func port(of descriptor: Int32) -> Int {
+    var storage = sockaddr_storage()
+    var length = socklen_t(MemoryLayout<sockaddr_storage>.size)
+    let result = withUnsafeMutablePointer(to: &storage) {
+      $0.withMemoryRebound(to: sockaddr.self, capacity: 1) { getsockname(descriptor, $0, &length) }
+    }
+    guard result == 0 else { return 0 }
+    // At the same place, big-endian, in addresses of both families.
+    return withUnsafeBytes(of: &storage) { Int($0[2]) << 8 | Int($0[3]) }
   }
 }

@@ -1,13 +1,14 @@
 #pragma once
 #include <string.h>
+#include <unistd.h>
 #include <netinet/in.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
 #include <microhttpd.h>
 
 /* What the variadic functions of libmicrohttpd are called for here. */
 
 struct fanfare_http_options {
-  /* Network byte order; the daemon copies it. */
-  const struct sockaddr *address;
   unsigned int connections;
   size_t connection_memory;
   void *closure;
@@ -23,13 +24,11 @@ static inline size_t fanfare_http_keep(void *closure, struct MHD_Connection *con
   return strlen(text);
 }
 
-/* No thread of its own and no time-outs: the caller's loop has both. */
+/* No thread, no time-outs and no listening socket of its own: the caller has all three. */
 static inline struct MHD_Daemon *fanfare_http_start(const struct fanfare_http_options *options) {
-  unsigned int flags = MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME;
-  if (options->address->sa_family == AF_INET6) flags |= MHD_USE_IPv6;
   return MHD_start_daemon(
-      flags, 0, NULL, NULL, options->received, options->closure,
-      MHD_OPTION_SOCK_ADDR, options->address,
+      MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_NO_LISTEN_SOCKET,
+      0, NULL, NULL, options->received, options->closure,
       MHD_OPTION_CONNECTION_LIMIT, options->connections,
       MHD_OPTION_CONNECTION_MEMORY_LIMIT, options->connection_memory,
       MHD_OPTION_CONNECTION_TIMEOUT, 0u,
@@ -44,9 +43,19 @@ static inline int fanfare_http_descriptor(struct MHD_Daemon *daemon) {
   return info ? info->epoll_fd : -1;
 }
 
-static inline int fanfare_http_port(struct MHD_Daemon *daemon) {
-  const union MHD_DaemonInfo *info = MHD_get_daemon_info(daemon, MHD_DAEMON_INFO_BIND_PORT);
-  return info ? info->port : 0;
+/* The next client that waits; -1 and errno when there is none. accept4 is declared for _GNU_SOURCE
+   only, which would change types that Glibc's module has too. */
+static inline int fanfare_http_accept(int listener, struct sockaddr_storage *peer, socklen_t *length) {
+  *length = sizeof *peer;
+  return (int)syscall(
+      SYS_accept4, listener, (struct sockaddr *)peer, length, SOCK_NONBLOCK | SOCK_CLOEXEC);
+}
+
+/* The daemon owns the descriptor from here on, and closes it when this fails. */
+static inline int fanfare_http_add(
+    struct MHD_Daemon *daemon, int descriptor, const struct sockaddr_storage *peer,
+    socklen_t length) {
+  return MHD_add_connection(daemon, descriptor, (const struct sockaddr *)peer, length) == MHD_YES;
 }
 
 static inline int fanfare_http_socket(struct MHD_Connection *connection) {

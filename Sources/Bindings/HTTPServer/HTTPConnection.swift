@@ -1,0 +1,38 @@
+import CMicrohttpd
+import EventLoop
+
+/// A client that is connected. Confined to its server.
+final class HTTPConnection {
+  let peer: PeerAddress
+  /// Counts up over all connections: when it came, or when its last exchange ended.
+  var quietSince: Int
+  /// When it is given up.
+  var deadline: LoopTimer?
+  /// One at a time.
+  var exchange: HTTPExchange?
+  /// It has been shut down, and libmicrohttpd has yet to find that.
+  var isLeaving = false
+
+  init(peer: PeerAddress, quietSince: Int) {
+    self.peer = peer
+    self.quietSince = quietSince
+  }
+
+  /// It waits for its client: for a request, for the rest of one, or for a response to be read.
+  /// Never where the client waits for us.
+  var mayGo: Bool { !isLeaving && exchange?.isSuspended != true }
+}
+
+/// Which connection is closed when somebody else comes and there is no room. Pure.
+enum Leaving {
+  /// The one that has been quiet for longest, of the client that has the most: one client that
+  /// takes all it can get takes it from itself. nil when none may go.
+  static func first<Key>(of connections: [Key: HTTPConnection]) -> Key? {
+    let candidates = connections.filter { $0.value.mayGo }
+    var counts: [PeerAddress: Int] = [:]
+    for candidate in candidates.values { counts[candidate.peer, default: 0] += 1 }
+    let most = counts.values.max()
+    return candidates.filter { counts[$0.value.peer] == most }
+      .min { $0.value.quietSince < $1.value.quietSince }?.key
+  }
+}

@@ -1,0 +1,88 @@
+import CMicrohttpd
+import EventLoop
+import Glibc
+
+/// The listening socket of a server. libmicrohttpd could have it, but takes it out of its epoll set
+/// at its limit of connections, puts it back only when it is run once more, and is not run when
+/// nothing is left in the set; and without descriptors it is ready again and again.
+///
+/// Confined to its loop, which keeps it until `close`.
+final class HTTPListener {
+  let port: Int
+  private let loop: EventLoop
+  private let descriptor: Int32
+  private let whenSomebodyWaits: () -> Void
+  private var registration: Registration?
+  private var resting: LoopTimer?
+
+  /// How long who cannot be taken waits in the kernel until that is tried again. Without it the
+  /// loop would spin: a listening socket is ready for as long as somebody waits.
+  private static let rest: Duration = .milliseconds(100)
+
+  init(
+    _ options: HTTPServerOptions, loop: EventLoop, whenSomebodyWaits: @escaping () -> Void
+  ) throws(HTTPServerError) {
+    let address = try SocketAddress(host: options.host, port: options.port)
+    descriptor = address.listen()
+    guard descriptor >= 0 else {
+      throw HTTPServerError(
+        description: "cannot listen on \(options.host) port \(options.port): "
+          + String(cString: strerror(errno)))
+    }
+    self.loop = loop
+    self.whenSomebodyWaits = whenSomebodyWaits
+    port = SocketAddress.port(of: descriptor)
+    do throws(LoopError) {
+      registration = try loop.add(descriptor, [.read], self)
+    } catch {
+      Glibc.close(descriptor)
+      throw HTTPServerError(description: "\(error)")
+    }
+  }
+
+  /// Who waited, or why nobody is there.
+  enum Next {
+    case client(descriptor: Int32, address: sockaddr_storage, length: socklen_t)
+    case nobody
+    /// Somebody waits and cannot be taken.
+    case noDescriptors
+  }
+
+  func next() -> Next {
+    var address = sockaddr_storage()
+    var length: socklen_t = 0
+    // Who has gone while it waited is passed over.
+    for _ in 0..<64 {
+      let client = fanfare_http_accept(descriptor, &address, &length)
+      if client >= 0 { return .client(descriptor: client, address: address, length: length) }
+      guard errno == EINTR || errno == ECONNABORTED else { break }
+    }
+    return [EMFILE, ENFILE, ENOBUFS, ENOMEM].contains(errno) ? .noDescriptors : .nobody
+  }
+
+  /// Says nothing for a while.
+  func pause() {
+    guard let registration, resting == nil else { return }
+    loop.change(registration, to: [])
+    resting = loop.schedule(after: Self.rest) { [weak self] in self?.resume() }
+  }
+
+  /// Says who waits from the next turn on.
+  func resume() {
+    resting?.cancel()
+    resting = nil
+    if let registration { loop.change(registration, to: [.read]) }
+  }
+
+  func close() {
+    guard let registration else { return }
+    self.registration = nil
+    resting?.cancel()
+    loop.remove(registration)
+    Glibc.close(descriptor)
+  }
+}
+
+extension HTTPListener: LoopHandler {
+  func descriptorReady(_ readiness: Interest) { whenSomebodyWaits() }
+}
