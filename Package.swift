@@ -164,7 +164,9 @@ let testTargets: [Target] = [
   tests("TLSTests", ["Fixtures", "Text", "TLS"]),
   tests("HTTP2Tests", ["HTTP2", "Text"]),
   tests("TransportTests", ["Fixtures", "Transport", "EventLoop", "TLS"]),
-  tests("RedisTests", ["Fixtures", "Redis", "EventLoop", "TLS", "Transport", "LocalStack"]),
+  tests(
+    "RedisTests",
+    ["Fixtures", "Redis", "EventLoop", "TLS", "Threads", "Transport", "LocalStack"]),
   tests("KafkaTests", ["Kafka", "LocalStack", "Threads"]),
   tests("HTTPServerTests", ["EventLoop", "Fixtures", "HTTPServer"]),
   tests("ProbesTests", ["Fixtures", "HTTPServer", "Probes", "Telemetry"]),
@@ -207,8 +209,8 @@ let testTargets: [Target] = [
   tests(
     "IntegrationTests",
     [
-      "APNsSimulator", "Deliver", "Devices", "Kafka", "LocalStack", "Model", "Pipeline", "Record",
-      "Redis", "Telemetry", "TestBed", "TLS", "Transport",
+      "APNsSimulator", "Deliver", "Devices", "Fixtures", "Kafka", "LocalStack", "Model",
+      "Pipeline", "Record", "Redis", "Telemetry", "TestBed", "Threads", "TLS", "Transport",
     ]),
   tests(
     "FaultTests",

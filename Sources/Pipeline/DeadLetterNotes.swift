@@ -59,7 +59,7 @@ final class DeadLetterNotes {
     case .malformed: return
     }
     do {
-      let figures = try await retry.persistent("Redis notes a dead letter") {
+      let figures = try await retry.persistent("Redis notes a dead letter", for: event) {
         try await record.noteDeadLetter(
           of: part, event, code: error.code.rawValue, source: message.place, now: now)
       }

@@ -110,7 +110,7 @@ final class DeadLetters {
     let retry = RetryUntilStopped(timers: timers, log: options.log, hasLastCall: false)
     do {
       try await retry.run(
-        "Kafka takes dead letters", isTransient: { (_: KafkaError) in true },
+        "Kafka takes dead letters", isTransient: { (_: KafkaError, _) in true },
         call: { () async throws(KafkaError) in try await write(letter) })
       return true
     } catch {

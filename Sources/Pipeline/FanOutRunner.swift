@@ -53,14 +53,14 @@ final class FanOutRunner {
     }
     let now = options.deliver.wallClock()
     if event.isExpired(at: now), try await expire(event, from: message) != .begun { return .done }
-    var audience = try await retry.persistent("Redis has the audience") {
+    var audience = try await retry.persistent("Redis has the audience", for: event) {
       try await expand.audience(of: event.streamer)
     }
     // The only segment is claimed by the script that opens the event.
     let only = audience.segmentCount == 1 ? audience.segments(of: event).first : nil
     var bid = only.map { bidder.bid(on: $0, audience: audience, isolation: isolation) }
     var asked = loop.now
-    let (opening, claimed) = try await retry.persistent("Redis opens the fan-out") {
+    let (opening, claimed) = try await retry.persistent("Redis opens the fan-out", for: event) {
       asked = loop.now
       return try await record.open(
         event: event, audience: audience, source: message.place,
@@ -108,7 +108,7 @@ final class FanOutRunner {
   func goOn(
     _ plan: RemainingPlan, isolation: isolated any Actor = #isolation
   ) async throws -> Receipt {
-    let published = try await retry.persistent("Redis knows what is planned") {
+    let published = try await retry.persistent("Redis knows what is planned", for: plan.event) {
       try await record.published(of: plan.event)
     }
     // Somebody has read the record before, after a rebalance or before a crash.
@@ -132,13 +132,13 @@ final class FanOutRunner {
     try await writer.publish(
       isBulk ? options.ingest.bulkTopic : options.ingest.segmentsTopic, records)
     guard isNoted else { return }
-    try await retry.persistent("Redis notes what is planned") {
+    try await retry.persistent("Redis notes what is planned", for: plan.event) {
       try await record.published(end, of: plan.event)
     }
   }
 
   private func expire(_ event: Event, from message: KafkaMessage) async throws -> Expiry {
-    let expiry = try await retry.persistent("Redis takes the expired event") {
+    let expiry = try await retry.persistent("Redis takes the expired event", for: event) {
       try await record.expire(
         event: event, source: message.place, now: options.deliver.wallClock())
     }

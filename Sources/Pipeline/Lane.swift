@@ -36,7 +36,9 @@ package actor Lane {
     timers = CancellableTimers(loop: loop)
     stages = LaneStages(options: options, loop: loop)
     let (ingest, deliver, record) = (stages.ingest, stages.deliver, stages.record)
-    let retry = RetryUntilStopped(timers: timers, log: options.log, board: board)
+    var retry = RetryUntilStopped(timers: timers, log: options.log, board: board)
+    retry.isExpired = { $0.isExpired(at: options.deliver.wallClock()) }
+    retry.distrust = { [redis = stages.redis] in redis.distrust(over: $0) }
     let writer = RecordWriter(producer: producer, retry: retry)
     clock = ClockWatch(options: options, loop: loop, ingest: ingest, record: record, retry: retry)
     deadLetters = DeadLetterNotes(options: options, ingest: ingest, record: record, retry: retry)
@@ -142,8 +144,9 @@ package actor Lane {
     } catch {
       // By `stop`, which closes the clients of the stages.
       guard !isStopping else { return .notDone }
-      // Redis holds what the contract rules out, or answers what we do not know. Waiting mends
-      // neither, and a record that is never done would hold up its partition's offset for good.
+      // Redis holds what the contract rules out, does not do what we ask, or still answers what we
+      // do not know when the event has expired. Waiting mends none of it, and a record that is
+      // never done would hold up its partition's offset for good.
       return .hopeless(IngestError(.unprocessable, "\(error)"))
     }
   }

@@ -17,7 +17,7 @@ final class RecordWriter {
   ) async throws {
     _ = try await retry.run(
       "Kafka takes records for \(topic)",
-      isTransient: { (error: KafkaError) in error.code != .tooLarge },
+      isTransient: { (error: KafkaError, _) in error.code != .tooLarge },
       call: { () async throws(KafkaError) in
         try await producer.send(topic: topic, key: key, value: value, headers: headers)
       })

@@ -1,3 +1,4 @@
+import Model
 import Redis
 import Telemetry
 
@@ -19,22 +20,31 @@ struct RetryUntilStopped {
   var maximum: Duration = .seconds(5)
   /// Whether there is that last call. Not where another worker may be making it already.
   var hasLastCall = true
+  /// Whether nothing of an event is of use any more.
+  var isExpired: (Event) -> Bool = { _ in false }
+  /// Gets what came on a connection that is not to be used again.
+  var distrust: (String) -> Void = { _ in }
+  /// How long an error that nobody knows is waited for at the least: the event may have expired
+  /// when it comes first, and then its counters are still to be written.
+  static let grace: Duration = .seconds(30)
 
-  /// - Parameter isTransient: whether the error may go away by itself.
+  /// - Parameter isTransient: whether the error may go away by itself, after so long a wait.
   func run<T, E: Error>(
-    _ what: String, isTransient: (E) -> Bool, call: () async throws(E) -> T
+    _ what: String, isTransient: (E, Duration) -> Bool, call: () async throws(E) -> T
   ) async throws -> T {
     var delay = initial
+    var waited: Duration = .zero
     let number = board.begin()
     defer { board.end(number) }
     while true {
       do {
         return try await call()
       } catch {
-        guard isTransient(error) else { throw error }
+        guard isTransient(error, waited) else { throw error }
         guard !timers.isStopped else { throw Stopped() }
         log.warning("waiting: \(what)", ["error": .text("\(error)")])
         board.say(number, "\(what): \(error)")
+        waited += delay
         await timers.wait(delay / 2 + delay / 2 * Double.random(in: 0...1))
         guard hasLastCall || !timers.isStopped else { throw Stopped() }
         delay = min(delay * 2, maximum)
@@ -42,9 +52,17 @@ struct RetryUntilStopped {
     }
   }
 
-  /// Repeats what fails with an error that says that waiting may mend it.
-  func persistent<T>(_ what: String, _ call: () async throws -> T) async throws -> T {
+  /// Repeats what fails with an error that says that waiting may mend it; where it can only guess,
+  /// until the event expires, and for `grace` at the least.
+  func persistent<T>(
+    _ what: String, for event: Event, grace: Duration = grace, _ call: () async throws -> T
+  ) async throws -> T {
     try await run(
-      what, isTransient: { ($0 as? any TransientError)?.isTransient ?? false }, call: call)
+      what,
+      isTransient: { error, waited in
+        guard let error = error as? any TransientError, error.isTransient else { return false }
+        if error.isOutOfStep { distrust("\(error)") }
+        return !(error.isUncertain && waited >= grace && isExpired(event))
+      }, call: call)
   }
 }

@@ -63,7 +63,7 @@ final class SegmentSender {
         try await makeRoom(run)
       }
       run.findings.add(
-        try await retry.persistent("Redis takes verdicts on tokens") {
+        try await retry.persistent("Redis takes verdicts on tokens", for: segment.event) {
           try await record.pruneSurplus(segment, run.tally, now: options.deliver.wallClock())
         })
     }
@@ -112,8 +112,11 @@ final class SegmentSender {
       }
     }
     do {
-      return try await retry.persistent("Redis has the followers") { try await reader.next() }
-    } catch let error as ExpandError where error.code == .expired {
+      // What is read later than that is sent to nobody.
+      return try await retry.persistent("Redis has the followers", for: event, grace: .zero) {
+        try await reader.next()
+      }
+    } catch let error as ExpandError where error.code == .expired || error.isUncertain {
       // Too slow for too long: nobody who is left can be told in time.
       options.log.warning(
         "event expired before all followers were read",

@@ -9,15 +9,18 @@ package final class TestProxy: Sendable {
   package typealias Witness =
     @Sendable (_ connection: Int, _ isOfClient: Bool, UnsafeRawBufferPointer) -> Void
 
+  /// Called on the proxy's loop with what the server says: what the client gets in its place.
+  package typealias Rewriter = @Sendable ([UInt8]) -> [UInt8]
+
   package let port: Int
   private let loop = EventLoop(name: "proxy")
   private let pairs: Pairs
 
   package init(
-    to target: Int, witness: @escaping Witness = { _, _, _ in }
+    to target: Int, witness: @escaping Witness = { _, _, _ in }, rewriter: Rewriter? = nil
   ) async throws {
     let loop = loop
-    pairs = try await LoopActor(loop).run { _ in try Pairs(target, loop, witness) }
+    pairs = try await LoopActor(loop).run { _ in try Pairs(target, loop, rewriter, witness) }
     port = await LoopActor(loop).run { [pairs] _ in pairs.port }
   }
 
@@ -39,6 +42,7 @@ package final class TestProxy: Sendable {
 /// Unchecked: confined to the proxy's loop, of which `TestProxy` takes care.
 private final class Pairs: @unchecked Sendable {
   private let loop: EventLoop
+  private let rewriter: TestProxy.Rewriter?
   private let witness: TestProxy.Witness
   private var listener: Listener?
   private var pairs: [Pair] = []
@@ -46,7 +50,11 @@ private final class Pairs: @unchecked Sendable {
   var isSilent = false
   private(set) var accepted = 0
 
-  init(_ target: Int, _ loop: EventLoop, _ witness: @escaping TestProxy.Witness) throws {
+  init(
+    _ target: Int, _ loop: EventLoop, _ rewriter: TestProxy.Rewriter?,
+    _ witness: @escaping TestProxy.Witness
+  ) throws {
+    self.rewriter = rewriter
     self.target = target
     self.loop = loop
     self.witness = witness
@@ -101,7 +109,12 @@ private final class Pairs: @unchecked Sendable {
     func connection(_ connection: Connection, received bytes: UnsafeRawBufferPointer) {
       guard !isDead, !all.isSilent else { return }
       all.witness(number, connection === client, bytes)
-      (connection === client ? server : client)?.write(bytes)
+      guard connection !== client else {
+        server?.write(bytes)
+        return
+      }
+      guard let rewriter = all.rewriter else { return client.write(bytes) }
+      rewriter(Array(bytes)).withUnsafeBytes { client.write($0) }
     }
 
     func connectionClosed(_ connection: Connection, error: TransportError?) {

@@ -1,5 +1,6 @@
 import EventLoop
 import Model
+import Redis
 import Telemetry
 import Testing
 
@@ -35,7 +36,7 @@ import Testing
       retry.initial = .milliseconds(1)
       var calls = 0
       try await retry.run(
-        "up", isTransient: { (_: Down) in true },
+        "up", isTransient: { (_: Down, _) in true },
         call: { () throws(Down) in
           calls += 1
           if calls < 4 { throw Down() }
@@ -44,7 +45,7 @@ import Testing
       stopOnceSomebodyWaits(timers, board, loop)
       do {
         try await retry.run(
-          "up", isTransient: { (_: Down) in true },
+          "up", isTransient: { (_: Down, _) in true },
           call: { () throws(Down) in
             calls += 1
             throw Down()
@@ -55,7 +56,7 @@ import Testing
       // What is begun after the stop has its one call.
       await #expect(throws: RetryUntilStopped.Stopped.self) {
         try await retry.run(
-          "up", isTransient: { (_: Down) in true },
+          "up", isTransient: { (_: Down, _) in true },
           call: { () throws(Down) in
             calls += 1
             throw Down()
@@ -63,12 +64,54 @@ import Testing
       }
       do {
         try await retry.run(
-          "up", isTransient: { (_: Down) in false }, call: { () throws(Down) in throw Down() })
+          "up", isTransient: { (_: Down, _) in false }, call: { () throws(Down) in throw Down() })
         Issue.record("repeated what is final")
       } catch { #expect(error is Down) }
       return calls
     }
     #expect(calls == 7)
+  }
+
+  private struct Odd: TransientError {
+    var isTransient: Bool { true }
+    var isUncertain: Bool { true }
+    let isOutOfStep: Bool
+  }
+
+  @Test func aGuessIsWaitedForUntilTheEventExpiresAndAWhileAtTheLeast() async throws {
+    let loop = EventLoop(name: "test")
+    defer { loop.stop() }
+    await LoopActor(loop).run { _ in
+      var retry = RetryUntilStopped(
+        timers: CancellableTimers(loop: loop),
+        log: Log(LogOptions(level: .error), sink: MemorySink()))
+      retry.initial = .milliseconds(1)
+      retry.maximum = .milliseconds(1)
+      let event = Event(
+        id: "e", app: "a", streamer: "s", stream: "", template: "t", occurredAt: 0, expiresAt: 1,
+        fields: [:], document: [])
+      var distrusted = 0
+      retry.distrust = { _ in distrusted += 1 }
+      var calls = 0
+      retry.isExpired = { _ in calls >= 7 }
+      do {
+        try await retry.persistent("up", for: event, grace: .zero) {
+          calls += 1
+          throw Odd(isOutOfStep: false)
+        }
+        Issue.record("it cannot end well")
+      } catch { #expect(error is Odd) }
+      #expect(calls == 7 && distrusted == 0)
+      calls = 7
+      do {
+        try await retry.persistent("up", for: event, grace: .milliseconds(5)) {
+          calls += 1
+          throw Odd(isOutOfStep: true)
+        }
+        Issue.record("it cannot end well")
+      } catch { #expect(error is Odd) }
+      #expect(calls == 13 && distrusted == 6)
+    }
   }
 
   private func stopOnceSomebodyWaits(

@@ -17,7 +17,7 @@ import Testing
         #expect(replies.count == 7 && replies[0].isStatus("OK") && replies[1].integer == 2)
         #expect(replies[2].error?.kind == .wrongType && replies[3].isNull)
         #expect(replies[5].dictionary == ["a": "1", "b": "2"])
-        #expect(replies[6].error?.kind == .other)
+        #expect(replies[6].error?.kind == .unknownCommand)
         #expect(try await lane.client.execute(RedisPipeline()).count == 0)
       }
       #expect(await lane.isConnected)

@@ -21,14 +21,29 @@ import Testing
     ("MOVED 3999 127.0.0.1:6381", .moved, .permanent),
     ("ASK 3999 127.0.0.1:6381", .ask, .permanent),
     ("CROSSSLOT Keys in request don't hash to the same slot", .crossSlot, .permanent),
-    ("ERR unknown command 'X'", .other, .permanent),
+    ("ERR unknown command 'X'", .unknownCommand, .permanent),
+    ("ERR unknown command `X`, with args beginning with: ", .unknownCommand, .permanent),
+    ("ERR Unknown subcommand or wrong number of arguments for 'X'", .unknownCommand, .permanent),
+    ("unsupported command 'role'", .unknownCommand, .permanent),
+    ("ERR wrong number of arguments for 'get' command", .faulty, .permanent),
+    ("wrong number of arguments for 'get' command", .faulty, .permanent),
+    ("ERR syntax error", .faulty, .permanent),
+    ("ERR hash value is not an integer", .faulty, .permanent),
+    ("ERR Error running script (call to f_1): @user_script:3: x", .faulty, .permanent),
+    ("ERR user_script:3: attempt to index a nil value script: 1", .faulty, .permanent),
+    ("ERR no such key script: 1, on @user_script:3.", .faulty, .permanent),
+    ("upstream failure", .other, .unknown),
+    ("no upstream host", .other, .unknown),
+    ("ERR Connection refused", .other, .unknown),
+    ("ERR Connection timed out", .other, .unknown),
+    ("ERR Host unreachable, on @user_script", .other, .unknown),
     (
       "ERR Error running script (call to f_1): @user_script: -OOM command not", .outOfMemory, .alert
     ),
-    ("BUSYKEY Target key name already exists.", .other, .permanent),
+    ("BUSYKEY Target key name already exists.", .other, .unknown),
     ("LOADING", .loading, .wait),
-    ("", .other, .permanent),
-    ("loading", .other, .permanent),
+    ("", .other, .unknown),
+    ("loading", .other, .unknown),
   ]
 
   @Test(arguments: table)
@@ -37,6 +52,19 @@ import Testing
   ) {
     #expect(RedisErrorReply.classify(message) == kind)
     #expect(RedisErrorReply(message).disposition == disposition)
+  }
+
+  @Test func anUnknownErrorIsWaitedForAndShown() {
+    let read = RedisRead("SMEMBERS", "k")
+    let error = RedisError(RedisErrorReply("upstream failure"), to: read)
+    #expect(error.code == .unknownError && error.isTransient && error.isUncertain)
+    #expect(!error.isOutOfStep && error.isOutcomeUnknown)
+    #expect("\(error)".contains("SMEMBERS k") && "\(error)".hasSuffix(": upstream failure"))
+    let long = RedisErrorReply(String(repeating: "e", count: 60_000))
+    #expect(RedisError(long).description.utf8.count < 400)
+    #expect(RedisError(RedisErrorReply("a secret"), quotes: false).cause == "ERR")
+    let refusal = RedisError(RedisErrorReply("ERR unknown command 'X'"), to: read)
+    #expect(refusal.code == .unsupported && !refusal.isTransient)
   }
 
   @Test func theWordIsSafeToLog() {

@@ -1,6 +1,7 @@
 import Fixtures
 import LocalStack
 import Testing
+import Threads
 
 @testable import Redis
 
@@ -46,6 +47,42 @@ import Testing
       async let waiting = lane.call("SET", "k", "v")
       try server.cli("REPLICAOF", "NO", "ONE")
       #expect(try await waiting == "OK")
+    }
+  }
+
+  /// What ROLE answers behind a pipeline is not the pipeline's: its replies were small.
+  @Test func aRoleThatTakesTooMuchIsTheConnectionsFault() async throws {
+    let server = try RedisServerProcess()
+    let role = Array("*3\r\n$6\r\nmaster\r\n".utf8)
+    let seen = ThreadLock(0)
+    let proxy = try await TestProxy(
+      to: server.port,
+      rewriter: { bytes in
+        guard let range = bytes.firstRange(of: role) else { return bytes }
+        // The handshake's is the first.
+        guard
+          seen.withLock({
+            $0 += 1; return $0 == 2
+          })
+        else { return bytes }
+        return bytes[..<range.lowerBound] + Array("*3\r\n$6\r\nmaster\r\n*1000000\r\n".utf8)
+      })
+    try await withLane(options(proxy.port)) { lane async throws in
+      let error = await lane.error("SET", "k", "v")
+      #expect(error?.isTransient == true && error?.code == .protocolError)
+      #expect(error?.cause?.contains("ROLE") == true)
+      #expect(try await lane.call("GET", "k") == "v")
+    }
+    await proxy.close()
+  }
+
+  @Test func aConnectionThatIsNotTrustedIsLeft() async throws {
+    let server = try RedisServerProcess()
+    try await withLane(options(server.port)) { lane async throws in
+      #expect(try await lane.call("SET", "k", "v") == "OK")
+      try await lane.run { $0.client.distrust(over: "odd") }
+      #expect(await lane.lastFailure?.code == .connectionLost)
+      #expect(try await lane.call("GET", "k") == "v")
     }
   }
 

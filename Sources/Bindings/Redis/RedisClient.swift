@@ -96,6 +96,13 @@ package final class RedisClient {
     return replies
   }
 
+  /// Another connection is made: on this one came what answers nothing of ours, and the next
+  /// replies may be another's, too.
+  package func distrust(over why: String) {
+    guard session.state == .ready else { return }
+    handle(.lost(RedisError(.connectionLost, "what came is no answer of ours: \(why)")))
+  }
+
   // MARK: pipelines
 
   func submit(_ execution: Execution) {
@@ -240,9 +247,15 @@ extension RedisClient: ConnectionDelegate {
     }
     if let replies = handshakeReplies, replies.isComplete { finishHandshake(replies) }
     finishAnswered()
-    guard let failure else { return }
-    // Of this pipeline alone the replies are too large; the others just lose their connection.
-    if failure.code == .replyTooLarge { sent.popFirst()?.finish(failure) }
+    guard var failure else { return }
+    if failure.code == .replyTooLarge, session.state == .ready {
+      if sent.first?.replies.isComplete == false {
+        // Of this pipeline alone the replies are too large; the others just lose their connection.
+        sent.popFirst()?.finish(failure)
+      } else {
+        failure = RedisError(.protocolError, "this is no Redis: ROLE answers too much")
+      }
+    }
     handle(.lost(failure))
   }
 

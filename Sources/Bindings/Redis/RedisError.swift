@@ -28,18 +28,24 @@ package struct RedisError: TransientError, Sendable, Equatable, CustomStringConv
     case notPermitted
     /// Answered: the key holds another type. Nothing was written.
     case wrongType
-    /// Answered with any other error, which the same command would get again, or with what no
-    /// version known to us answers.
+    /// Answered with an error that the same command would get again.
+    case unsupported
+    /// Answered with an error that we do not know: perhaps a proxy's whose server is away.
+    case unknownError
+    /// Answered with what no version known to us answers: the replies may be another's.
     case unexpected
 
     package var isTransient: Bool {
       switch self {
       case .unavailable, .loading, .authentication, .refused, .connectionLost, .timeout,
-        .protocolError, .notServed, .notPermitted:
+        .protocolError, .notServed, .notPermitted, .unknownError, .unexpected:
         true
-      case .replyTooLarge, .invalidUse, .closed, .wrongType, .unexpected: false
+      case .replyTooLarge, .invalidUse, .closed, .wrongType, .unsupported: false
       }
     }
+
+    /// Whether that it passes is a guess.
+    package var isUncertain: Bool { self == .unknownError || self == .unexpected }
 
     /// Whether user, password or permissions are to be mended.
     package var isForOperator: Bool { self == .authentication || self == .notPermitted }
@@ -59,13 +65,16 @@ package struct RedisError: TransientError, Sendable, Equatable, CustomStringConv
   package var description: String { cause.map { "\(message): \($0)" } ?? message }
 
   package var isTransient: Bool { code.isTransient }
+  package var isUncertain: Bool { code.isUncertain }
+  package var isOutOfStep: Bool { code == .unexpected }
 
   /// Whether Redis may have run the commands all the same.
   package var isOutcomeUnknown: Bool {
     switch code {
-    case .connectionLost, .timeout, .protocolError, .replyTooLarge: true
+    case .connectionLost, .timeout, .protocolError, .replyTooLarge, .unknownError, .unexpected:
+      true
     case .unavailable, .loading, .authentication, .refused, .invalidUse, .closed, .notServed,
-      .notPermitted, .wrongType, .unexpected:
+      .notPermitted, .wrongType, .unsupported:
       false
     }
   }
@@ -100,7 +109,12 @@ extension RedisError {
     case (_, .permanent):
       let what = read.map { "to \($0)" } ?? "a command of ours"
       self.init(
-        .unexpected, "Redis refuses \(what)", cause: quotes ? reply.message : reply.word)
+        .unsupported, "Redis refuses \(what)", cause: quotes ? reply.message : reply.word)
+    case (_, .unknown):
+      let what = read.map { "to \($0)" } ?? "a command of ours"
+      self.init(
+        .unknownError, "Redis, or a proxy before it, answers \(what) with an error we do not know",
+        cause: quotes ? reply.excerpt : reply.word)
     }
   }
 

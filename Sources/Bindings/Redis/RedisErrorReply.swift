@@ -7,6 +7,11 @@ package struct RedisErrorReply: Error, Sendable, Equatable, CustomStringConverti
     case outOfMemory, misconfigured, readOnly, noReplicas
     case noAuthentication, wrongPassword, noPermission
     case wrongType, noScript, moved, ask, crossSlot
+    /// A command that this server, or a proxy, does not have.
+    case unknownCommand
+    /// It was not asked as it should be, or a script of ours fails.
+    case faulty
+    /// None that we know: perhaps a proxy's whose server is away.
     case other
   }
 
@@ -20,6 +25,8 @@ package struct RedisErrorReply: Error, Sendable, Equatable, CustomStringConverti
     case fatal
     /// The command is wrong for this key or server: trying again gives the same.
     case permanent
+    /// Nobody knows: wait, but not for ever.
+    case unknown
   }
 
   package let kind: Kind
@@ -37,6 +44,12 @@ package struct RedisErrorReply: Error, Sendable, Equatable, CustomStringConverti
     kind = Self.classify(message)
   }
 
+  /// For logs: a line may have 64 KiB.
+  package var excerpt: String {
+    message.utf8.count <= 200
+      ? message : String(decoding: message.utf8.prefix(200), as: UTF8.self) + "…"
+  }
+
   package var disposition: Disposition { kind.disposition }
 
   package var description: String { message }
@@ -51,7 +64,7 @@ package struct RedisErrorReply: Error, Sendable, Equatable, CustomStringConverti
     }
     // And from Redis 7 on it says so in other words.
     if message.hasPrefix("ERR The user executing the script can't") { return .noPermission }
-    return .other
+    return RefusalTable.kind(of: message) ?? .other
   }
 
   private static let kinds: [Substring: Kind] = [
@@ -71,7 +84,8 @@ extension RedisErrorReply.Kind {
     case .readOnly: .wait
     case .outOfMemory, .misconfigured, .noReplicas: .alert
     case .noAuthentication, .wrongPassword, .noPermission: .fatal
-    case .wrongType, .noScript, .moved, .ask, .crossSlot, .other: .permanent
+    case .wrongType, .noScript, .moved, .ask, .crossSlot, .unknownCommand, .faulty: .permanent
+    case .other: .unknown
     }
   }
 }

@@ -10,7 +10,7 @@ package enum RedisRole: Equatable {
 
   init(_ reply: RedisReply) {
     if let error = reply.error {
-      let isUntold = error.kind == .noPermission || error.message.hasPrefix("ERR unknown command")
+      let isUntold = error.kind == .noPermission || error.kind == .unknownCommand
       self = isUntold ? .untold : .other(error.word)
       return
     }

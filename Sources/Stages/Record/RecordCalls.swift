@@ -48,29 +48,35 @@ extension RecordStage {
     } catch {
       throw RecordError(error)
     }
-    return try Self.checked(replies[0])
+    return try Self.checked(replies[0], RedisRead("run a script on", keys.first ?? "no key"))
   }
 
   func execute(_ command: [String]) async throws(RecordError) -> RedisReply {
     let pipeline = RedisPipeline()
     pipeline.append(command)
-    return try await execute(pipeline)
+    return try await execute(pipeline, to: command)
   }
 
   /// The reply to the pipeline's first command; an error of any is thrown.
-  func execute(_ pipeline: RedisPipeline) async throws(RecordError) -> RedisReply {
+  func execute(
+    _ pipeline: RedisPipeline, to command: [String]
+  ) async throws(RecordError) -> RedisReply {
     let replies: RedisReplies
     do {
       replies = try await redis.execute(pipeline)
     } catch {
       throw RecordError(error)
     }
-    for index in 0..<replies.count { _ = try Self.checked(replies[index]) }
+    let read = RedisRead(command.first ?? "", command.dropFirst().first ?? "")
+    for index in 0..<replies.count { _ = try Self.checked(replies[index], read) }
     return replies[0]
   }
 
-  private static func checked(_ reply: RedisReply) throws(RecordError) -> RedisReply {
-    if let error = reply.error { throw RecordError(RedisError(error)) }
-    return reply
+  private static func checked(
+    _ reply: RedisReply, _ read: RedisRead
+  ) throws(RecordError) -> RedisReply {
+    guard let error = reply.error else { return reply }
+    // A script has several keys; Redis itself names the one that holds another type.
+    throw RecordError(RedisError(error, to: error.kind == .other ? read : nil))
   }
 }

@@ -25,6 +25,12 @@ package struct RecordError: TransientError, Sendable, Equatable, CustomStringCon
     }
   }
 
+  package var isUncertain: Bool {
+    if case .redis(let code) = code { code.isUncertain } else { false }
+  }
+
+  package var isOutOfStep: Bool { code == .redis(.unexpected) }
+
   package var description: String { cause.map { "\(message): \($0)" } ?? message }
 
   init(_ code: Code, _ message: String, cause: String? = nil) {

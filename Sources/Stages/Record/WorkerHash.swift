@@ -14,6 +14,6 @@ extension RecordStage {
     pipeline.append(
       ["HSET", key, "instance", instance] + fields.flatMap { [$0.name, $0.value] })
     pipeline.append(["EXPIRE", key, String(Keyspace.workerLifetimeSeconds)])
-    return try await execute(pipeline).text
+    return try await execute(pipeline, to: ["HSET", key]).text
   }
 }

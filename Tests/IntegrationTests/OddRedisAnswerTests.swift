@@ -1,0 +1,86 @@
+import Fixtures
+import LocalStack
+import Model
+import Redis
+import TestBed
+import Testing
+import Threads
+
+/// What Redis, or a proxy before it, answers once in a while and nobody knows.
+@Suite(.serialized) struct OddRedisAnswerTests {
+  private static let pageSize = 20
+  private static let followers = 200
+
+  /// Replaces one answer, as often as is left.
+  private final class Change: Sendable {
+    private let from: [UInt8]
+    private let to: [UInt8]
+    private let left: ThreadLock<Int>
+
+    init(_ from: String, _ to: String, times: Int) {
+      self.from = Array(from.utf8)
+      self.to = Array(to.utf8)
+      left = ThreadLock(times)
+    }
+
+    var isDone: Bool { left.withLock { $0 == 0 } }
+
+    func apply(_ bytes: [UInt8]) -> [UInt8] {
+      left.withLock { left in
+        guard left > 0, let range = bytes.firstRange(of: from) else { return bytes }
+        left -= 1
+        return bytes[..<range.lowerBound] + to + bytes[range.upperBound...]
+      }
+    }
+  }
+
+  private static let tokens = (1...followers).map { paddedHex($0) }
+
+  /// The bindings of the follower with that token.
+  private static func bindings(_ token: String) -> String {
+    let member = "apns:production:\(WorkerBed.app):\(token)"
+    return "*1\r\n$\(member.utf8.count)\r\n\(member)\r\n"
+  }
+
+  private func run(
+    _ change: Change, expiresIn: Int? = nil,
+    _ body: (WorkerBed, TestProxy) async throws -> Void
+  ) async throws {
+    let bed = try await WorkerBed()
+    try await bed.follow("s1", tokens: Self.tokens)
+    let proxy = try await TestProxy(to: bed.redis.port, rewriter: { change.apply($0) })
+    let worker = try await bed.startWorker {
+      $0.redis = RedisOptions(port: proxy.port)
+      $0.expand.pageSize = Self.pageSize
+      $0.lanes = 1
+    }
+    try await bed.emit("e1")
+    try await body(bed, proxy)
+    #expect(change.isDone)
+    #expect(await worker.stop())
+    await proxy.close()
+  }
+
+  @Test(arguments: ["upstream failure", "no upstream host", "ERR Connection refused", ""])
+  func anUnknownErrorInTheMiddleIsWaitedFor(error: String) async throws {
+    let change = Change(Self.bindings(Self.tokens[150]), "-\(error)\r\n", times: 2)
+    try await run(change) { bed, _ in
+      let status = try await bed.finished("e1")
+      #expect(status.state == .done && status.isBalanced)
+      #expect(status.accepted == Self.followers && status.skipped == 0)
+      #expect(await bed.simulator.summary().accepted == Self.followers, "each once")
+      let waits = bed.sink.lines.filter { $0.contains("waiting: Redis has the followers") }
+      #expect(waits.contains { $0.contains("SMEMBERS ffd:{u:s1-u") && $0.contains(error) })
+    }
+  }
+
+  @Test func whatIsNoAnswerOfAScriptBreaksTheConnection() async throws {
+    let change = Change("$3\r\nnew\r\n", "$3\r\nodd\r\n", times: 1)
+    try await run(change) { bed, proxy in
+      let status = try await bed.finished("e1")
+      #expect(status.state == .done && status.accepted == Self.followers && status.isBalanced)
+      #expect(await bed.simulator.summary().accepted == Self.followers, "each once")
+      #expect(await proxy.accepted() > 1)
+    }
+  }
+}
