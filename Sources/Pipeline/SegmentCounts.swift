@@ -6,6 +6,10 @@ extension WorkerCounters {
   /// Adds what became of a settled segment.
   func count(_ tally: SegmentTally, _ findings: PruneFindings) {
     add(.segmentsSettled)
+    countPushes(tally, findings)
+  }
+
+  func countPushes(_ tally: SegmentTally, _ findings: PruneFindings) {
     add(.recipients, tally.recipients)
     add(.skipped, tally.skipped)
     add(.pushesAccepted, tally.accepted)

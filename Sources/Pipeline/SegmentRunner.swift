@@ -86,7 +86,12 @@ final class SegmentRunner {
     runs.begin(run)
     defer { runs.end(run) }
     do {
-      try await sender.send(run, to: bid)
+      do {
+        try await sender.send(run, to: bid)
+      } catch {
+        await settlePart(run, after: error)
+        throw error
+      }
       try await lingering.linger(run)
       try await settler.settle(run)
     } catch {
@@ -99,5 +104,20 @@ final class SegmentRunner {
       throw error
     }
     return .done
+  }
+
+  /// The segment's record goes to the dead letters. What was sent of it gets its outcomes, and they
+  /// count.
+  private func settlePart(_ run: SegmentRun, after error: any Error) async {
+    guard !(error is RetryUntilStopped.Stopped), !run.isLost, !runs.isStopped,
+      run.tally.pushes > 0
+    else { return }
+    do {
+      try await lingering.linger(run)
+    } catch {
+      // The lane stops, or another worker has the segment.
+      return
+    }
+    await settler.settlePart(run)
   }
 }

@@ -45,6 +45,20 @@ final class SegmentSettler {
     }
   }
 
+  /// Counts what was sent of a segment whose rest cannot be.
+  func settlePart(_ run: SegmentRun) async {
+    do {
+      try await retry.persistent("Redis takes the counters", for: run.segment.event) {
+        try await record.countPart(
+          of: run.segment, run.tally, owner: run.claim.owner, now: options.deliver.wallClock())
+      }
+      counters.countPushes(run.tally, run.findings)
+    } catch {
+      options.log.warning(
+        "what was sent of a segment is not counted", ["error": .text("\(error)")])
+    }
+  }
+
   /// What a failed run has written is nobody's to send.
   func drop(_ run: SegmentRun) async {
     do {

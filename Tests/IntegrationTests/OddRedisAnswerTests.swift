@@ -74,6 +74,20 @@ import Threads
     }
   }
 
+  /// The rest cannot be read: the segment is a dead letter, and what was sent of it counts.
+  @Test func whatWasSentBeforeARefusalCounts() async throws {
+    let change = Change(
+      Self.bindings(Self.tokens[150]), "-ERR unknown command 'SMEMBERS'\r\n", times: 1)
+    try await run(change) { bed, _ in
+      let status = try await bed.finished("e1")
+      #expect(status.state == .incomplete && status.settled == 0)
+      let accepted = await bed.simulator.summary().accepted
+      #expect(accepted > 0 && accepted < Self.followers)
+      #expect(status.accepted == accepted && status.isBalanced)
+      #expect(try bed.redis.cli("HGET", "ff:{stats}:total", "accepted") == "\(accepted)")
+    }
+  }
+
   @Test func whatIsNoAnswerOfAScriptBreaksTheConnection() async throws {
     let change = Change("$3\r\nnew\r\n", "$3\r\nodd\r\n", times: 1)
     try await run(change) { bed, proxy in

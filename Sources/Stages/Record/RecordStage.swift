@@ -162,7 +162,7 @@ extension RecordStage {
     return (kept, verdicts.count - kept.count)
   }
 
-  private static func counters(of tally: SegmentTally) -> [(String, Int)] {
+  static func counters(of tally: SegmentTally) -> [(String, Int)] {
     var counters = [
       ("recipients", tally.recipients), ("pushes", tally.pushes), ("accepted", tally.accepted),
       ("expired", tally.expired), ("cancelled", tally.cancelled),

@@ -1,0 +1,40 @@
+import Keyspace
+import Model
+import Redis
+
+/// The Lua that counts what was sent of a segment that does not settle.
+enum PartScript {
+  static let part = RedisScript(RecordScripts.permissions + RecordScripts.prelude + body)
+
+  /// ARGV 9…: segment, owner of its claim, seconds that a receipt lives, then name and amount of
+  /// each counter. Counts once for each owner.
+  private static let body = """
+    local field = ARGV[9] .. ' part'
+    if redis.call('HGET', receipts, field) == ARGV[10] then return {'counted'} end
+    redis.call('HSET', receipts, field, ARGV[10])
+    redis.call('EXPIRE', receipts, ARGV[11])
+    if redis.call('EXISTS', event) == 0 then create('running') end
+    for i = 12, #ARGV, 2 do
+      try('HINCRBY', event, ARGV[i], ARGV[i + 1])
+      count(ARGV[i], ARGV[i + 1])
+    end
+    keep()
+    return {'counted'}
+    """
+}
+
+extension RecordStage {
+  /// Counts what became of the pushes of a segment that cannot be sent to its end: its record goes
+  /// to the dead letters. The segment stays open: whoever sends the letter in again sends, and
+  /// counts, all of it. Safe to repeat.
+  package func countPart(
+    of segment: Segment, _ tally: SegmentTally, owner: String, now: Int64
+  ) async throws(RecordError) {
+    var arguments = [segment.id, owner, String(Keyspace.receiptLifetimeSeconds)]
+    for (name, count) in Self.counters(of: tally) { arguments += [name, String(count)] }
+    let reply = try await run(PartScript.part, segment.event, now: now, arguments: arguments)
+    guard reply[0].text == "counted" else {
+      throw .unexpected(reply.kind, from: "the script that counts a part of a segment")
+    }
+  }
+}
