@@ -37,6 +37,50 @@ import Testing
     #expect(received == (true, true, false))
   }
 
+  /// They carry nothing, so nobody else would notice; each asks for an answer.
+  @Test(arguments: [40, 4000])
+  func aFloodOfKeyChangesEndsTheConnection(changes: Int) async throws {
+    let certificates = try TestCertificates()
+    let loop = EventLoop(name: "test")
+    defer { loop.stop() }
+    try await LoopActor(loop).run { _ in
+      let server = Echo()
+      let listener = try Listener(
+        host: "127.0.0.1", port: 0, tls: certificates.server, loop: loop
+      ) {
+        server.connections.append($0)
+        return server
+      }
+      defer { listener.close() }
+      let client = Client(loop)
+      let connection = Connection(
+        to: Endpoint(host: "127.0.0.1", port: listener.port), tls: certificates.client,
+        options: TransportOptions(), loop: loop, delegate: client)
+      connection.connect()
+      await client.until { client.isOpen && server.connections.first?.isOpen == true }
+      let session = try #require(server.connections.first?.tls)
+      for _ in 0..<changes { try session.updateKeys() }
+      Array("after".utf8).withUnsafeBytes { server.connections.first?.write($0) }
+      await client.until { client.isClosed || client.bytes.count == 5 }
+      #expect(client.isClosed == (changes > MessageAllowance.burst))
+      connection.close()
+    }
+  }
+
+  @Test func messagesOfTLSAreAllowedByTheSecond() {
+    let second: UInt64 = 1_000_000_000
+    let burst = MessageAllowance.burst
+    func verdicts(_ arrivals: [(total: Int, at: UInt64)]) -> [Bool] {
+      var allowance = MessageAllowance()
+      return arrivals.map { allowance.covers($0.total, at: $0.at * second) }
+    }
+    #expect(
+      verdicts([
+        (burst, 100), (burst, 100), (burst + 5, 105), (burst + 6, 105), (burst + 7, 107),
+      ]) == [true, true, true, false, true])
+    #expect(verdicts([(1, 1), (burst + 2, 1_000_000)]) == [true, false], "nothing is saved")
+  }
+
   /// Both ends: what the kernel was told, which alone ends a connection that fell silent.
   @Test func asksTheKernelToWatchOverSilence() async throws {
     let loop = EventLoop(name: "test")

@@ -17,7 +17,11 @@ package final class TLSSession {
   fileprivate var outputCapacity = 32 * 1024
   private let plaintext = UnsafeMutableRawBufferPointer.allocate(
     byteCount: TLSSession.recordBytes, alignment: 16)
+  private let messages = UnsafeMutablePointer<Int>.allocate(capacity: 1)
   package private(set) var isEstablished = false
+  /// Messages of TLS' own that have come: those of the handshake, then tickets and changes of keys.
+  /// None of them is plaintext, and each change may ask for an answer.
+  package var messageCount: Int { messages.pointee }
 
   /// RFC 8446, section 5.1: the most plaintext one record carries.
   package static let recordBytes = 16 * 1024
@@ -59,6 +63,8 @@ package final class TLSSession {
     expectedHost = host
     self.requiresProtocol = requiresProtocol
     output = .allocate(byteCount: outputCapacity, alignment: 16)
+    messages.initialize(to: 0)
+    ossl_count_messages(ssl, messages)
     attachBIO()
   }
 
@@ -66,6 +72,7 @@ package final class TLSSession {
     SSL_free(ssl)  // frees the BIO too
     output.deallocate()
     plaintext.deallocate()
+    messages.deallocate()
   }
 
   private func attachBIO() {
@@ -143,6 +150,14 @@ package final class TLSSession {
         throw TLSError(.closed, "TLS takes no more bytes on this connection")
       }
       rest = UnsafeRawBufferPointer(rebasing: rest[Int(count)...])
+    }
+  }
+
+  /// Changes our keys, and asks the peer to change its own; the bytes are in `ciphertext`.
+  package func updateKeys() throws(TLSError) {
+    ERR_clear_error()
+    guard SSL_key_update(ssl, SSL_KEY_UPDATE_REQUESTED) == 1, SSL_do_handshake(ssl) == 1 else {
+      throw TLSError(.closed, "the keys of this connection cannot be changed")
     }
   }
 

@@ -121,6 +121,10 @@ extension Connection {
         delegate?.connection(self, received: plaintext)
       }
       guard state == .open else { return false }
+      guard messageAllowance.covers(tls.messageCount, at: loop.now) else {
+        fail(TransportError(.tls, "\(endpoint) floods us with messages of TLS' own"))
+        return false
+      }
       if !tls.ciphertext.isEmpty { flush() }
       if !goesOn { fail(nil) }
       return state == .open

@@ -28,6 +28,7 @@ package final class Connection {
   let options: TransportOptions
   let clientContext: TLSClientContext?
   var tls: TLSSession?
+  var messageAllowance = MessageAllowance()
   var state = State.idle
   var descriptor: Int32 = -1
   var registration: Registration?

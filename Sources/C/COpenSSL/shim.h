@@ -47,4 +47,17 @@ static inline int ossl_add_extension(X509 *certificate, X509 *issuer, int nid, c
 static inline long ossl_memory_bio_data(BIO *bio, char **data) { return BIO_get_mem_data(bio, data); }
 static inline void ossl_bio_clear_retry(BIO *bio) { BIO_clear_retry_flags(bio); }
 static inline void ossl_bio_set_retry_read(BIO *bio) { BIO_set_retry_read(bio); }
+/* Counts the handshake messages that come in; `count` must live as long as the session. */
+static void ossl_note_message(
+    int is_sent, int version, int type, const void *bytes, size_t length, SSL *ssl, void *count) {
+  (void)version;
+  (void)bytes;
+  (void)length;
+  (void)ssl;
+  if (!is_sent && type == SSL3_RT_HANDSHAKE && count != NULL) ++*(long *)count;
+}
+static inline void ossl_count_messages(SSL *ssl, long *count) {
+  SSL_set_msg_callback_arg(ssl, count);
+  SSL_set_msg_callback(ssl, ossl_note_message);
+}
 static inline void ossl_read_ahead(SSL_CTX *context) { SSL_CTX_set_read_ahead(context, 1); }
