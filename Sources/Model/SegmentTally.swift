@@ -1,6 +1,7 @@
 /// What became of one segment's pushes, counted while they settle on one lane, written once by
 /// Record.
 package final class SegmentTally {
+  package let fanOut: FanOut
   package var recipients = 0
   /// Bindings addressed, suppressed ones among them:
   /// `pushes = accepted + rejected + expired + cancelled + suppressed` once the segment settles.
@@ -45,7 +46,7 @@ package final class SegmentTally {
   /// may have claimed it.
   package var sendableUntil = UInt64.max
 
-  package init() {}
+  package init(of fanOut: FanOut = FanOut()) { self.fanOut = fanOut }
 
   package func willSend(_ pushes: Int) { unsent += pushes }
 

@@ -8,7 +8,7 @@ final class SegmentRun {
   static let lingerStep: Duration = .milliseconds(200)
 
   let claim: Claim
-  let tally = SegmentTally()
+  let tally: SegmentTally
   let progress: SegmentProgress
   /// Of a segment of stragglers.
   let index: StragglerIndex?
@@ -45,9 +45,13 @@ final class SegmentRun {
   private static let stragglerBytes = 512
   var hasPlace: Bool { vacate != nil }
 
-  init(claim: Claim, loop: EventLoop, memory: BatchMemory, vacate: @escaping () -> Void) {
+  init(
+    claim: Claim, of fanOut: FanOut = FanOut(), loop: EventLoop, memory: BatchMemory,
+    vacate: @escaping () -> Void
+  ) {
     self.claim = claim
     self.vacate = vacate
+    tally = SegmentTally(of: fanOut)
     progress = SegmentProgress(tally: tally, loop: loop, memory: memory)
     index = claim.segment.stragglers.map { StragglerIndex($0) }
     environments = claim.segment.stragglers?.environments ?? []

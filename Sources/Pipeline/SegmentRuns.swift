@@ -14,6 +14,7 @@ final class SegmentRuns {
   /// The lane stops soon.
   private(set) var isLeaving = false
   private var runs: [ObjectIdentifier: SegmentRun] = [:]
+  private var fanOuts = SharedFanOuts()
 
   init(limits: LaneLimits, loop: EventLoop) {
     self.limits = limits
@@ -27,7 +28,9 @@ final class SegmentRuns {
 
   /// - Parameter vacate: called when the run needs its place no longer, before it ends.
   func make(_ claim: Claim, recordBytes: Int, _ vacate: @escaping () -> Void) -> SegmentRun {
-    let run = SegmentRun(claim: claim, loop: loop, memory: memory, vacate: vacate)
+    let run = SegmentRun(
+      claim: claim, of: fanOuts.fanOut(of: claim.segment), loop: loop, memory: memory,
+      vacate: vacate)
     run.recordBytes = recordBytes
     return run
   }

@@ -68,7 +68,8 @@ import Testing
       }
       defer { bed.stop() }
       bed.sandbox.decide = { _ in .silence }
-      let tallies = (0..<10).map { _ in SegmentTally() }
+      let event = FanOut()
+      let tallies = (0..<10).map { _ in SegmentTally(of: event) }
       for tally in tallies { await bed.stage.admit(bed.batch(mixed(100), tally)) }
       await bed.until("production is done") { tallies.allSatisfy { $0.accepted == 50 } }
       await bed.until("nothing is unsent") { tallies.allSatisfy { $0.unsent == 0 } }

@@ -130,8 +130,9 @@ import Text
         counts[token, default: 0] += 1
         return reply
       }
-      let first = SegmentTally()
-      let others = SegmentTally()
+      let event = FanOut()
+      let first = SegmentTally(of: event)
+      let others = SegmentTally(of: event)
       await bed.stage.admit(bed.batch(devices(10, "bad0"), first))
       let limit = loop.now + 30_000_000_000
       var good = 0
@@ -140,7 +141,7 @@ import Text
         let round = String(good + 4096, radix: 16)
         // Those of other segments that are never taken go on as well.
         await bed.stage.admit(bed.batch(devices(40, "aa\(round)"), others))
-        await bed.stage.admit(bed.batch(devices(10, "bad0\(round)"), SegmentTally()))
+        await bed.stage.admit(bed.batch(devices(10, "bad0\(round)"), SegmentTally(of: event)))
         good += 40
         await bed.until("the others are accepted") { others.accepted == good }
         await bed.until("it is tried again") {

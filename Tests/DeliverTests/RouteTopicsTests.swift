@@ -50,18 +50,65 @@ import Testing
   }
 
   @Test func aTopicInDoubtTakesNobodyElsesRoom() {
-    #expect(!topics.isFull(for: "a", readyPushes: 10))
-    append(9, "a")
-    #expect(!topics.isFull(for: "a", readyPushes: 10))
-    append(3, "b")
-    #expect(topics.isFull(for: "a", readyPushes: 10) && topics.isFull(for: "b", readyPushes: 10))
-    #expect(topics.isFull(for: "of no pushes yet", readyPushes: 10))
+    let first = SegmentTally()
+    let second = SegmentTally()
+    #expect(!isFull("a", first, 100))
+    append(90, "a", first)
+    #expect(!isFull("a", first, 100))
+    append(40, "b", second)
+    #expect(isFull("a", first, 100) && isFull("b", second, 100))
     _ = topics.topic(named: "a").gate.refused(refusals: 1, at: 0, hold: 100)
-    #expect(!topics.isFull(for: "a", readyPushes: 10) && !topics.isFull(for: "b", readyPushes: 10))
-    append(1, "a")
-    #expect(topics.isFull(for: "a", readyPushes: 10) && !topics.isFull(for: "b", readyPushes: 10))
+    #expect(!isFull("a", first, 100) && !isFull("b", second, 100))
+    append(10, "a", first)
+    #expect(isFull("a", first, 100) && !isFull("b", second, 100))
     topics.set(isOpen: false, patience: 1000, at: 0)
-    #expect(!topics.isFull(for: "a", readyPushes: 10))
+    #expect(!isFull("a", first, 100))
+  }
+
+  private func isFull(_ name: String, _ tally: SegmentTally, _ readyPushes: Int) -> Bool {
+    topics.isFull(for: name, of: tally.fanOut, readyPushes: readyPushes)
+  }
+
+  /// One that has all the room does not make another wait, which has its share in the end.
+  @Test func roomIsSharedByFanOuts() {
+    let giant = SegmentTally()
+    let other = SegmentTally()
+    append(100, "a", giant)
+    #expect(isFull("a", giant, 100) && !isFull("a", other, 100))
+    append(31, "a", other)
+    #expect(!isFull("a", other, 100))
+    append(1, "a", other)
+    // Others have taken all the room: a turn is enough.
+    #expect(isFull("a", other, 100))
+    while topics.find("a")?.queue.count(of: giant.fanOut) ?? 0 > 49 { _ = take(1) }
+    append(40, "a", other)
+    #expect(!isFull("a", giant, 100) && !isFull("a", other, 100))
+    append(1, "a", giant)
+    #expect(isFull("a", giant, 100))
+  }
+
+  @Test func smallOnesHaveRoomOfTheirOwn() {
+    let giant = SegmentTally()
+    let small = SegmentTally(of: FanOut(isSmall: true))
+    append(200, "a", giant)
+    append(90, "a", small)
+    #expect(isFull("a", giant, 100) && !isFull("a", small, 100))
+    append(10, "a", small)
+    #expect(isFull("a", small, 100))
+  }
+
+  /// What came back is in the way of its own fan-out alone.
+  @Test func whatCameBackTakesNobodyElsesRoom() {
+    let failing = SegmentTally()
+    let other = SegmentTally()
+    append(60, "a", other)
+    let batch = PushBatch.made(
+      topic: "a", Array(repeating: .production, count: 200), failing)
+    for index in 0..<200 {
+      let history = PushHistory(tries: 1, losses: 0, refusals: 0, mayHaveArrived: false)
+      topics.topic(named: "a").take(ReadyPush(batch: batch, index: index, history: history))
+    }
+    #expect(isFull("a", failing, 200) && !isFull("a", other, 200))
   }
 
   @Test func segmentsKeepNoPlacesOnARouteThatLags() {

@@ -4,13 +4,14 @@ import Testing
 @testable import Deliver
 
 @Suite struct RouteTrafficTests {
+  private let tally = SegmentTally()
   private let traffic = RouteTraffic(streamsPerConnection: 500)
 
   private func push(losses: UInt8 = 0) -> ReadyPush {
     var history = PushHistory()
     for _ in 0..<losses { history.countLoss(all: Int(history.losses) + 1) }
     return ReadyPush(
-      batch: .made(topic: "a", [.production], SegmentTally()), index: 0, history: history)
+      batch: .made(topic: "a", [.production], tally), index: 0, history: history)
   }
 
   @Test func itMovesWhenPushesGoOrAnswersCome() {
@@ -32,7 +33,7 @@ import Testing
   @Test func aServerIsInOrderForAWhileAfterItAccepted() {
     let second: UInt64 = 1_000_000_000
     #expect(!traffic.isTaking(at: 10 * second))
-    traffic.accepted(at: 10 * second)
+    traffic.accepted(push(), at: 10 * second)
     #expect(traffic.lastAcceptedAt == 10 * second)
     #expect(traffic.isTaking(at: 11 * second) && !traffic.isTaking(at: 12 * second))
   }
@@ -70,13 +71,13 @@ import Testing
       for _ in 0..<300 {
         traffic.failed(tried, sentAt: now, at: now)
         traffic.ended(push(), sentAt: now, at: now)
-        traffic.accepted(at: now)
+        traffic.accepted(push(), at: now)
       }
       #expect(traffic.refusalShare.isUpToDevices)
     }
     for _ in 0..<100 {
       now += step
-      if isUpToDevices { traffic.accepted(at: now) }
+      if isUpToDevices { traffic.accepted(push(), at: now) }
       traffic.sent(1, at: now)
       traffic.failed(tried, sentAt: now, at: now)
     }

@@ -33,7 +33,8 @@ import Testing
     try await onLoop { _, loop in
       let bed = try slowBed(loop)
       defer { bed.stop() }
-      let tallies = (0..<20).map { _ in SegmentTally() }
+      let event = FanOut()
+      let tallies = (0..<20).map { _ in SegmentTally(of: event) }
       for tally in tallies { await bed.stage.admit(bed.batch(mixed(100), tally)) }
       await bed.until("production is done") {
         tallies.allSatisfy { tally in tally.accepted - tally.acceptedInSandbox == 50 }
@@ -77,14 +78,15 @@ import Testing
     try await onLoop { _, loop in
       let bed = try slowBed(loop)
       defer { bed.stop() }
-      let first = SegmentTally()
+      let event = FanOut()
+      let first = SegmentTally(of: event)
       await bed.stage.admit(bed.batch(devices(150, .sandbox), first))
       await bed.until("it is slow") { bed.stage.obstacles.count == 1 }
       #expect(first.unsent == 0)
       let queue = AdmissionLog(bed)
       var tallies: [SegmentTally] = []
       for number in 0..<5 {
-        let tally = SegmentTally()
+        let tally = SegmentTally(of: event)
         // The last is a segment of stragglers.
         tally.mayStraggle = number < 4
         tallies.append(tally)

@@ -9,6 +9,7 @@ final class Admission {
   private struct Waiter {
     let environments: Set<APNsEnvironment>
     let topic: String
+    let fanOut: FanOut
     let mayStraggle: Bool
     /// Told what was waited for in the end.
     let continuation: CheckedContinuation<Set<APNsEnvironment>, Never>
@@ -45,15 +46,17 @@ final class Admission {
   func admit(_ batch: PushBatch) async {
     let environments = Set(routes.keys.filter { batch.hasPushes(for: $0) })
     let topic = batch.headers.topic
+    let fanOut = batch.tally.fanOut
     let mayStraggle = batch.tally.mayStraggle
     var awaited = environments
     if !isStopped {
       awaited = self.awaited(environments, mayStraggle, waitingAlone: waitingAlone)
-      if mustWait(awaited, topic) {
+      if mustWait(awaited, topic, fanOut) {
         awaited = await withCheckedContinuation {
           waiting.append(
             Waiter(
-              environments: environments, topic: topic, mayStraggle: mayStraggle, continuation: $0))
+              environments: environments, topic: topic, fanOut: fanOut, mayStraggle: mayStraggle,
+              continuation: $0))
         }
         admitting.subtract(awaited)
       }
@@ -96,30 +99,38 @@ final class Admission {
     waiter.mayStraggle && waiter.environments.allSatisfy { routes[$0]?.yields == true }
   }
 
-  private func mustWait(_ environments: Set<APNsEnvironment>, _ topic: String) -> Bool {
-    isFull(environments, topic) || !admitting.isDisjoint(with: environments)
+  /// Batches of a fan-out wait for each other; those of another have a share of their own.
+  private func mustWait(
+    _ environments: Set<APNsEnvironment>, _ topic: String, _ fanOut: FanOut
+  ) -> Bool {
+    isFull(environments, topic, fanOut) || !admitting.isDisjoint(with: environments)
       || waiting.contains { waiter in
-        !awaited(waiter.environments, waiter.mayStraggle, waitingAlone: 0)
-          .isDisjoint(with: environments)
+        waiter.fanOut === fanOut
+          && !awaited(waiter.environments, waiter.mayStraggle, waitingAlone: 0)
+            .isDisjoint(with: environments)
       }
   }
 
-  private func isFull(_ environments: Set<APNsEnvironment>, _ topic: String) -> Bool {
-    environments.contains { routes[$0]?.isFull(for: topic) ?? false }
+  private func isFull(
+    _ environments: Set<APNsEnvironment>, _ topic: String, _ fanOut: FanOut
+  ) -> Bool {
+    environments.contains { routes[$0]?.isFull(for: topic, of: fanOut) ?? false }
   }
 
-  /// Lets in who waited longest for each environment. One at a time: each may bring a whole batch.
-  /// It calls this again when it has.
+  /// Lets in who waited longest for each environment, of those whose fan-out has room. One at a
+  /// time: each may bring a whole batch. It calls this again when it has.
   func admitWaiting() {
     guard !waiting.isEmpty else { return }
-    var busy = admitting
+    var busy: [ObjectIdentifier: Set<APNsEnvironment>] = [:]
     var alone = 0
     waiting.removeAll { waiter in
       let awaited = awaited(waiter.environments, waiter.mayStraggle, waitingAlone: alone)
       if waitsAlone(waiter) { alone += 1 }
-      let mayGo = busy.isDisjoint(with: awaited)
-      busy.formUnion(awaited)
-      guard mayGo, !isFull(awaited, waiter.topic) else { return false }
+      let earlier = busy[ObjectIdentifier(waiter.fanOut), default: []]
+      busy[ObjectIdentifier(waiter.fanOut)] = earlier.union(awaited)
+      guard earlier.isDisjoint(with: awaited), admitting.isDisjoint(with: awaited),
+        !isFull(awaited, waiter.topic, waiter.fanOut)
+      else { return false }
       admitting.formUnion(awaited)
       waiter.continuation.resume(returning: awaited)
       return true

@@ -34,7 +34,7 @@ final class AnswerJudge {
   func accepted(_ push: ReadyPush, sentAt: UInt64, _ answers: inout AcceptedAnswers) {
     answers.add(push, sentAt: sentAt)
     if push.loss.isAlone { losses.loneWasAnswered(push) }
-    traffic.accepted(at: loop.now)
+    traffic.accepted(push, at: loop.now)
     if credentials.isWatching { credentials.taken(by: push) }
     push.batch.settle(push.index, .accepted)
   }
@@ -54,11 +54,13 @@ final class AnswerJudge {
       return retry(push, .unanswered, sentAt: sentAt)
     }
     // No try that speaks against it: nobody has looked at it. Where many are refused, the rate sees
-    // to it that the server is not asked too often; where it is this one alone, the growing delay
-    // does.
+    // to it that the server is not asked too often; where it is this one alone, or those of its
+    // fan-out, the growing delay does.
     push.history.countTry()
     push.backOffs += 1
-    waiting.waitOut(push, tries: traffic.overload.isRare ? push.backOffs : min(push.backOffs, 3))
+    let isRare = traffic.overload.isRare
+    let tries = isRare ? push.backOffs : min(push.backOffs, 3)
+    waiting.waitOut(push, tries: max(tries, triesOfItsOwn(push)))
   }
 
   /// The server said that it has not looked at this push and takes no more on that connection: it
@@ -110,7 +112,7 @@ final class AnswerJudge {
       if RejectionTable.limit(of: reason)?.whileOthersSucceed == true {
         traffic.failed(push, sentAt: sentAt, at: now)
       } else {
-        traffic.looked(sentAt: sentAt, at: now)
+        traffic.looked(push, sentAt: sentAt, at: now)
       }
     case .accepted, .reject, .rejectAndAlert, .prune, .setAside:
       traffic.ended(push, sentAt: sentAt, at: now)
@@ -137,6 +139,13 @@ final class AnswerJudge {
       return push.batch.settle(push.index, .rejected(reason))
     }
     push.backOffs += 1
-    waiting.waitOut(push, tries: max(push.backOffs, tries), atLeast: after)
+    waiting.waitOut(
+      push, tries: max(push.backOffs, tries, triesOfItsOwn(push)), atLeast: after)
+  }
+
+  /// No rate bounds a fan-out that fails by itself: its pushes wait the longer the more often they
+  /// were tried, here or in other segments.
+  private func triesOfItsOwn(_ push: ReadyPush) -> Int {
+    traffic.speaksForItself(push) ? Int(push.history.tries) : 0
   }
 }

@@ -44,10 +44,10 @@ struct Overload {
   private var growth = 0.0
   private(set) var loweredAt: UInt64 = 0
   /// What failed when the rate was lowered, until it is seen whether that helps.
-  private var before: Sample?
-  private var sinceLowered = Sample()
+  private var before: AnswerSample?
+  private var sinceLowered = AnswerSample()
   /// What fails of less: so much is not for being sent too much.
-  private var usual = Sample()
+  private var usual = AnswerSample()
 
   private var credit = 0.0
   private var creditedAt: UInt64 = 0
@@ -55,7 +55,7 @@ struct Overload {
   private var isLimiting = false
 
   private var roundSince: UInt64 = 0
-  private var current = Sample()
+  private var current = AnswerSample()
 
   /// Nearly all pushes are taken lately: one that is not may be at fault itself.
   var isRare: Bool { failures * Self.rare < answers }
@@ -80,7 +80,7 @@ struct Overload {
     }
     guard recent > 0 else { return }
     if current.answers == 0 || now &- roundSince > 2 * Self.longestRound { beginRound(now) }
-    current.add(Sample(answers: recent, failures: areFailures ? recent : 0))
+    current.add(AnswerSample(answers: recent, failures: areFailures ? recent : 0))
     let elapsed = now &- roundSince
     guard elapsed >= Self.round, current.answers >= Self.telling || elapsed >= Self.longestRound
     else { return }
@@ -90,7 +90,7 @@ struct Overload {
 
   private mutating func beginRound(_ now: UInt64) {
     roundSince = now
-    current = Sample()
+    current = AnswerSample()
     isLimiting = false
   }
 
@@ -127,7 +127,7 @@ struct Overload {
     creditedAt = now
     loweredAt = now
     before = current
-    sinceLowered = Sample()
+    sinceLowered = AnswerSample()
   }
 
   /// In leaps up to what the server took before, then carefully, and ever less so.
@@ -141,11 +141,15 @@ struct Overload {
     }
   }
 
-  private mutating func trust() {
+  /// What it said is forgotten.
+  mutating func trust() {
     rate = nil
     ceiling = .infinity
     before = nil
-    usual = Sample()
+    usual = AnswerSample()
+    current = AnswerSample()
+    answers = 0
+    failures = 0
   }
 
   /// Called now and then.
@@ -183,28 +187,5 @@ struct Overload {
   /// With what was earned since it was looked at last.
   private func credit(_ rate: Double, at now: UInt64) -> Double {
     credit + Double(now &- creditedAt) * rate / 1_000_000_000
-  }
-
-  /// Answers, and those among them that say "not now".
-  private struct Sample {
-    var answers = 0
-    var failures = 0
-
-    var share: Double { answers == 0 ? 0 : Double(failures) / Double(answers) }
-
-    mutating func add(_ other: Sample) {
-      answers += other.answers
-      failures += other.failures
-    }
-
-    /// A tenth less of it was taken, and by more than chance: three standard deviations.
-    func isMore(than other: Sample) -> Bool {
-      guard 1 - share <= 0.9 * (1 - other.share) else { return false }
-      guard other.answers > 0 else { return true }
-      let all = Double(failures + other.failures) / Double(answers + other.answers)
-      let variance = all * (1 - all) * (1 / Double(answers) + 1 / Double(other.answers))
-      let excess = share - other.share
-      return excess * excess > 9 * variance
-    }
   }
 }

@@ -13,7 +13,12 @@ final class PushSender {
   private let traffic: RouteTraffic
   private let slowness: RouteSlowness
   private let waiting: RouteWaiting
-  private var encoded: [EncodedHeaders] = []
+  /// Of the pushes that were sent last.
+  private var lastEncoded: EncodedHeaders?
+  /// By fan-out.
+  private var encoded: [ObjectIdentifier: EncodedHeaders] = [:]
+  /// Fan-outs whose headers are kept: more than ever take turns.
+  private static let maximumEncoded = 128
 
   init(
     topics: RouteTopics, traffic: RouteTraffic, slowness: RouteSlowness, waiting: RouteWaiting
@@ -31,8 +36,9 @@ final class PushSender {
       let ready = topics.sendableCount(at: round.now)
       room = min(room, traffic.allowance(ready: ready, at: round.now))
     }
-    while room > 0, let topic = topics.next(at: round.now),
-      let run = topic.upcoming(atMost: min(room, topics.leftOfTurn))
+    let turn = traffic.pushesPerTurn
+    while room > 0, let topic = topics.next(at: round.now, length: turn),
+      let run = topic.upcoming(atMost: min(room, topics.leftOfTurn), turn: turn)
     {
       guard mayGo(run.first, round) else {
         topic.queue.drop(run, 1)
@@ -63,7 +69,7 @@ final class PushSender {
     _ run: ReadyRun, of topic: TopicQueue, on connection: APNsConnection, _ round: Round
   ) -> Int {
     let isProbe = !topic.gate.isOpen
-    let headers = encode(run.first.batch.headers, round.token)
+    let headers = encode(run.first.batch, round.token)
     let (sent, end) = connection.send(run, headers: headers, isProbe: isProbe, now: round.now)
     var left = sent
     if case .refusedHeaders = end { left += 1 }
@@ -88,18 +94,19 @@ final class PushSender {
     return left
   }
 
-  /// The bytes of a fan-out's headers; the last few are kept, since batches of some events
-  /// alternate.
-  private func encode(_ headers: PushHeaders, _ token: ProviderToken) -> EncodedHeaders {
-    if let last = encoded.last, last.token === token, last.headers == headers { return last }
-    if let index = encoded.firstIndex(where: { $0.token === token && $0.headers == headers }) {
-      let found = encoded.remove(at: index)
-      encoded.append(found)
+  /// The bytes of a fan-out's headers; they are kept, since fan-outs take turns.
+  private func encode(_ batch: PushBatch, _ token: ProviderToken) -> EncodedHeaders {
+    let headers = batch.headers
+    if let last = lastEncoded, last.token === token, last.headers == headers { return last }
+    let id = ObjectIdentifier(batch.tally.fanOut)
+    if let found = encoded[id], found.token === token, found.headers == headers {
+      lastEncoded = found
       return found
     }
     let made = EncodedHeaders(headers, token: token)
-    if encoded.count == 16 { encoded.removeFirst() }
-    encoded.append(made)
+    if encoded.count >= Self.maximumEncoded { encoded.removeAll() }
+    encoded[id] = made
+    lastEncoded = made
     return made
   }
 }

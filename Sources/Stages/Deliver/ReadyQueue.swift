@@ -1,29 +1,16 @@
 import Model
 
-/// The pushes of one topic and environment that are to be sent. Those that come back take turns
-/// with new ones, which go batch by batch in the order they came. Those whose credentials were
-/// refused stand apart: they go first when credentials are known to be good, last when another push
-/// should ask.
+/// The pushes of one topic and environment that are to be sent: fan-outs take turns. Those whose
+/// credentials were refused stand apart: they go first when credentials are known to be good, last
+/// when another push should ask.
 struct ReadyQueue {
-  private struct Range {
-    let batch: PushBatch
-    var next: Int
-    let end: Int
-    /// All of it is for us, and none was ever sent.
-    let isPlain: Bool
-    /// Monotonic nanoseconds.
-    let since: UInt64
-  }
-
   private let environment: APNsEnvironment
-  /// Those before `returnedHead` have left.
-  private var returned: [ReadyPush] = []
-  private var returnedHead = 0
+  /// Of the fan-outs that have pushes here beside those that were refused.
+  private var lines: [ObjectIdentifier: FanOutLine] = [:]
+  private var turns = FanOutTurns()
   private var refused: [ReadyPush] = []
-  private var ranges: [Range] = []
-  private var head = 0
-  /// A push that came back was the last that left: those that come back take turns with new ones.
-  private var isNewOnesTurn = false
+  /// One that is empty, for the next fan-out.
+  private var spare: FanOutLine?
   private(set) var count = 0
 
   init(environment: APNsEnvironment) { self.environment = environment }
@@ -32,18 +19,48 @@ struct ReadyQueue {
   var hasOthers: Bool { count > refused.count }
 
   /// A push that was in flight in a lost connection is not for this queue.
-  private func isOurs(_ entry: PushBatch.Entry) -> Bool {
+  private static func isOurs(
+    _ entry: PushBatch.Entry, _ environment: APNsEnvironment
+  ) -> Bool {
     entry.environment == environment && entry.history.losses == 0
   }
 
   /// Is sent in the batch's order: no earlier try of it, here or in another segment, was refused
   /// for our credentials.
-  private func isOrdinary(_ entry: PushBatch.Entry) -> Bool {
-    isOurs(entry) && entry.history.refusals == 0
+  static func isOrdinary(_ entry: PushBatch.Entry, for environment: APNsEnvironment) -> Bool {
+    isOurs(entry, environment) && entry.history.refusals == 0
   }
 
-  /// When the batch came that is sent from next; nil when none waits.
-  var oldest: UInt64? { head < ranges.count ? ranges[head].since : nil }
+  // MARK: what is here
+
+  /// When the first batch came that is not all sent; nil when none waits.
+  var oldest: UInt64? { lines.values.lazy.compactMap(\.oldest).min() }
+
+  /// Fan-outs of a class that have pushes here.
+  func fanOuts(isSmall: Bool) -> Int { turns.count(isSmall: isSmall) }
+
+  /// New pushes of all fan-outs of a class.
+  func fresh(isSmall: Bool) -> Int {
+    lines.values.reduce(0) { $0 + ($1.fanOut.isSmall == isSmall ? $1.freshCount : 0) }
+  }
+
+  /// Pushes of a fan-out.
+  func count(of fanOut: FanOut) -> Int { lines[ObjectIdentifier(fanOut)]?.count ?? 0 }
+
+  /// Of them, those that came back.
+  func returned(of fanOut: FanOut) -> Int { lines[ObjectIdentifier(fanOut)]?.returnedCount ?? 0 }
+
+  func contains(_ tally: SegmentTally) -> Bool {
+    lines[ObjectIdentifier(tally.fanOut)]?.contains(tally) == true
+      || refused.contains { $0.tally === tally }
+  }
+
+  /// How many pushes of each batch are here that were not sent since they were admitted.
+  var firsts: [(tally: SegmentTally, count: Int)] {
+    refused.filter(\.isFirst).map { (tally: $0.tally, count: 1) } + lines.values.flatMap(\.firsts)
+  }
+
+  // MARK: coming
 
   /// Takes pushes of `batch` that are for this environment, `limit` at most.
   /// - Returns: how many, and the index behind the last that was looked at.
@@ -56,10 +73,10 @@ struct ReadyQueue {
     var plain = 0
     var end = 0
     while end < entries.count {
-      if isOurs(entries[end]) {
+      if Self.isOurs(entries[end], environment) {
         guard taken < limit else { break }
         taken += 1
-        if isOrdinary(entries[end]) {
+        if Self.isOrdinary(entries[end], for: environment) {
           ordinary += 1
           if entries[end].history.isEmpty { plain += 1 }
         } else {
@@ -69,14 +86,15 @@ struct ReadyQueue {
       end += 1
     }
     if ordinary > 0 {
-      ranges.append(Range(batch: batch, next: 0, end: end, isPlain: plain == end, since: now))
+      line(of: batch.tally.fanOut)
+        .append(batch, end: end, count: ordinary, isPlain: plain == end, at: now)
     }
     count += taken
     return (taken, end)
   }
 
   mutating func putBack(_ push: ReadyPush) {
-    returned.append(push)
+    line(of: push.tally.fanOut).putBack(push)
     count += 1
   }
 
@@ -86,29 +104,17 @@ struct ReadyQueue {
     count += 1
   }
 
+  // MARK: going
+
   /// What is sent next. It stays here until it is dropped; nothing else is done to the queue
   /// before.
-  mutating func upcoming(atMost limit: Int, refusedFirst: Bool = true) -> ReadyRun? {
+  /// - Parameter turn: pushes of a fan-out before it is another's turn.
+  mutating func upcoming(
+    atMost limit: Int, refusedFirst: Bool = true, turn: Int = RouteTopics.pushesPerTurn
+  ) -> ReadyRun? {
     if refusedFirst, let push = refused.last { return ReadyRun(push, from: .refusedLast) }
-    if returnedHead < returned.count, !isNewOnesTurn || head == ranges.count {
-      return ReadyRun(returned[returnedHead], from: .returned)
-    }
-    while head < ranges.count {
-      let range = ranges[head]
-      if range.isPlain {
-        let push = ReadyPush(batch: range.batch, index: range.next, history: PushHistory())
-        return ReadyRun(push, count: min(limit, range.end - range.next), from: .batches)
-      }
-      var index = range.next
-      while index < range.end, !isOrdinary(range.batch[index]) { index += 1 }
-      guard index < range.end else {
-        dropHead()
-        continue
-      }
-      ranges[head].next = index
-      let history = range.batch[index].history
-      return ReadyRun(
-        ReadyPush(batch: range.batch, index: index, history: history), from: .batches)
+    if let (line, left) = turns.next(length: turn) {
+      return line.upcoming(atMost: min(limit, left))
     }
     // In turn: the same push must not be the only one that asks.
     return refused.first.map { ReadyRun($0, from: .refusedFirst) }
@@ -119,15 +125,12 @@ struct ReadyQueue {
     guard sent > 0 else { return }
     switch run.place {
     case .refusedLast: refused.removeLast()
-    case .returned:
-      returnedHead += 1
-      if returnedHead == returned.count || returnedHead > 512 { forgetReturned() }
-      isNewOnesTurn = true
     case .refusedFirst: refused.removeFirst()
-    case .batches:
-      isNewOnesTurn = false
-      ranges[head].next += sent
-      if ranges[head].next == ranges[head].end { dropHead() }
+    case .returned, .batches:
+      guard let line = turns.current else { return }
+      if case .returned = run.place { line.dropReturned() } else { line.dropFresh(sent) }
+      turns.took(sent)
+      if line.count == 0 { forget(line) }
     case .elsewhere: return
     }
     count -= sent
@@ -147,66 +150,37 @@ struct ReadyQueue {
   /// Takes out the pushes of one segment.
   mutating func take(of tally: SegmentTally) -> [ReadyPush] { take { $0.tally === tally } }
 
-  func contains(_ tally: SegmentTally) -> Bool {
-    ranges[head...].contains { $0.batch.tally === tally }
-      || (returned[returnedHead...] + refused).contains { $0.tally === tally }
-  }
-
-  /// How many pushes of each batch are here that were not sent since they were admitted.
-  var firsts: [(tally: SegmentTally, count: Int)] {
-    var found = (returned[returnedHead...] + refused).filter(\.isFirst).map {
-      (tally: $0.tally, count: 1)
-    }
-    for range in ranges[head...] {
-      let count = rest(of: range).count
-      if count > 0 { found.append((range.batch.tally, count)) }
-    }
-    return found
-  }
-
   private mutating func take(where isWanted: (PushBatch) -> Bool) -> [ReadyPush] {
     var taken: [ReadyPush] = []
-    forgetReturned()
-    if !returned.isEmpty {
-      taken += returned.filter { isWanted($0.batch) }
-      returned.removeAll { isWanted($0.batch) }
-    }
     if !refused.isEmpty {
       taken += refused.filter { isWanted($0.batch) }
       refused.removeAll { isWanted($0.batch) }
     }
-    if ranges[head...].contains(where: { isWanted($0.batch) }) {
-      for range in ranges[head...] where isWanted(range.batch) {
-        taken += rest(of: range).map {
-          ReadyPush(batch: range.batch, index: $0, history: range.batch.entries[$0].history)
-        }
-      }
-      ranges.removeFirst(head)
-      head = 0
-      ranges.removeAll { isWanted($0.batch) }
+    for line in Array(lines.values) {
+      taken += line.take(where: isWanted)
+      if line.count == 0 { forget(line) }
     }
     count -= taken.count
     return taken
   }
 
-  private mutating func forgetReturned() {
-    returned.removeFirst(returnedHead)
-    returnedHead = 0
+  // MARK: lines
+
+  private mutating func line(of fanOut: FanOut) -> FanOutLine {
+    if let current = turns.current, current.fanOut === fanOut { return current }
+    if let line = lines[ObjectIdentifier(fanOut)] { return line }
+    let line = spare ?? FanOutLine(fanOut, environment: environment)
+    spare = nil
+    line.reuse(for: fanOut)
+    lines[ObjectIdentifier(fanOut)] = line
+    turns.add(line)
+    return line
   }
 
-  private func rest(of range: Range) -> [Int] {
-    let entries = range.batch.entries
-    return (range.next..<range.end).filter { isOrdinary(entries[$0]) }
-  }
-
-  private mutating func dropHead() {
-    head += 1
-    if head == ranges.count {
-      ranges.removeAll(keepingCapacity: true)
-      head = 0
-    } else if head > 32 {
-      ranges.removeFirst(head)
-      head = 0
-    }
+  private mutating func forget(_ line: FanOutLine) {
+    turns.remove(line)
+    lines[ObjectIdentifier(line.fanOut)] = nil
+    line.clear()
+    spare = line
   }
 }

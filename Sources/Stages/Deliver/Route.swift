@@ -70,9 +70,10 @@ final class Route {
 
   // MARK: coming
 
-  /// Whether a batch of this topic should wait for room.
-  func isFull(for topic: String) -> Bool {
-    !waiting.isLeaving && topics.isFull(for: topic, readyPushes: options.readyPushes)
+  /// Whether a batch of a fan-out of this topic should wait for room.
+  func isFull(for topic: String, of fanOut: FanOut) -> Bool {
+    guard !waiting.isLeaving else { return false }
+    return topics.isFull(for: topic, of: fanOut, readyPushes: options.readyPushes)
   }
 
   /// - Parameter surplusLeaves: nobody waited for room here; what there is none for leaves its
@@ -118,8 +119,9 @@ final class Route {
   private func pump() {
     let now = loop.now
     if !waiting.isLeaving {
-      waiting.enqueueDue(at: now)
+      waiting.enqueueDue(atMost: traffic.returnedPushes, at: now)
       fill(now: now)
+      if waiting.hasDue(atMost: traffic.returnedPushes) { signals.schedulePump() }
     }
     pool.flush()
     if !topics.isOpen { updateOpenness() }

@@ -12,7 +12,8 @@ final class RouteTopics {
   /// The route lags behind others that are in use: segments keep no places for it.
   private(set) var lags = false
 
-  /// Topics take turns by so many pushes: a change of topic costs a change of headers.
+  /// Topics, and in them fan-outs, take turns by so many pushes: a change costs a change of
+  /// headers.
   static let pushesPerTurn = 32
   /// Topics that are remembered though nothing of theirs is here.
   static let maximumIdleTopics = 256
@@ -40,19 +41,31 @@ final class RouteTopics {
   /// Pushes of topics or of a route that is closed.
   var parkedCount: Int { all.reduce(0) { $0 + ($1.isOpen ? 0 : $1.queue.count) } }
 
-  /// Whether a batch of this topic should wait for room. Never for what could not be sent anyway.
-  func isFull(for name: String, readyPushes: Int) -> Bool {
-    guard isOpen, readyCount >= readyPushes else { return false }
-    if let topic = find(name) {
+  /// Whether a batch of a fan-out of this topic should wait for room. Never for what could not be
+  /// sent anyway. Each fan-out has its share of the room, small ones of a room of their own. Where
+  /// others have taken it all, a second one as large is for those who have less than a turn here:
+  /// so nobody waits for what another cannot get rid of.
+  func isFull(for name: String, of fanOut: FanOut, readyPushes: Int) -> Bool {
+    guard isOpen else { return false }
+    let topic = find(name)
+    if let topic {
       guard topic.isOpen else { return false }
       if !topic.gate.isOpen { return topic.queue.count >= readyPushes }
     }
-    // What waits for a topic's credentials to be found good takes nobody else's room.
-    let moving = all.reduce(0) { $0 + ($1.isOpen && $1.gate.isOpen ? $1.queue.count : 0) }
-    return moving >= readyPushes
+    let own = topic?.queue.count(of: fanOut) ?? 0
+    var fresh = 0
+    var fanOuts = 0
+    // What waits for a topic's credentials to be found good takes nobody else's room, and what
+    // came back takes that of its own fan-out alone.
+    for topic in all where topic.isOpen && topic.gate.isOpen {
+      fresh += topic.queue.fresh(isSmall: fanOut.isSmall)
+      fanOuts += topic.queue.fanOuts(isSmall: fanOut.isSmall)
+    }
+    guard own >= min(Self.pushesPerTurn, readyPushes) else { return fresh >= 2 * readyPushes }
+    return fresh >= readyPushes || own >= readyPushes / max(1, fanOuts)
   }
 
-  /// Since when the push that is sent next has been ready; nil when none is.
+  /// Since when the push that waits longest for its first try has been ready; nil when none does.
   var oldest: UInt64? {
     all.lazy.filter { $0.isOpen && $0.gate.isOpen }.compactMap(\.queue.oldest).min()
   }
@@ -111,12 +124,14 @@ final class RouteTopics {
   // MARK: turns
 
   /// The topic of which pushes are sent next, `leftOfTurn` of them.
-  func next(at now: UInt64) -> TopicQueue? {
+  /// - Parameter length: pushes of a turn that begins.
+  func next(at now: UInt64, length: Int = RouteTopics.pushesPerTurn) -> TopicQueue? {
+    leftOfTurn = min(leftOfTurn, length)
     if leftOfTurn > 0, turn < all.count, all[turn].canSend(at: now) { return all[turn] }
     for _ in all.indices {
       turn = (turn + 1) % all.count
       if all[turn].canSend(at: now) {
-        leftOfTurn = Self.pushesPerTurn
+        leftOfTurn = length
         return all[turn]
       }
     }

@@ -4,11 +4,16 @@ final class RouteTraffic {
   /// When a push was accepted not longer ago, the server is in order.
   static let takingFor: UInt64 = 2_000_000_000
 
+  private static let turnSeconds = 0.02
+  private static let mostReturned = 256
+  private static let fewestReturned = 8
+
   /// Streams that a connection has at most.
   private let streams: Int
   private(set) var overload = Overload()
   private(set) var window = LossWindow()
   private(set) var refusalShare = RefusalShare()
+  private var voices = FanOutVoices()
   /// When a push was sent or answered last, or none was ready.
   private(set) var lastMovedAt: UInt64 = 0
   private(set) var lastAcceptedAt: UInt64 = 0
@@ -21,6 +26,18 @@ final class RouteTraffic {
   func isTaking(at now: UInt64) -> Bool { now &- lastAcceptedAt < Self.takingFor }
 
   // MARK: sending
+
+  /// Fan-outs take turns by so many. Where little is sent in a second, nobody waits long for his.
+  var pushesPerTurn: Int {
+    guard let rate = overload.rate else { return RouteTopics.pushesPerTurn }
+    return max(1, min(RouteTopics.pushesPerTurn, Int(rate * Self.turnSeconds)))
+  }
+
+  /// Pushes of a fan-out whose back-off is over that may stand in its queue: what goes in a second.
+  var returnedPushes: Int {
+    guard let rate = overload.rate else { return Self.mostReturned }
+    return max(Self.fewestReturned, min(Self.mostReturned, Int(rate)))
+  }
 
   /// Nothing is there that could be sent.
   func rests(at now: UInt64) { lastMovedAt = now }
@@ -35,7 +52,10 @@ final class RouteTraffic {
 
   // MARK: answers
 
-  func accepted(at now: UInt64) { lastAcceptedAt = now }
+  func accepted(_ push: ReadyPush, at now: UInt64) {
+    lastAcceptedAt = now
+    if !voices.isEmpty { voices.taken(push.tally.fanOut) }
+  }
 
   func note(_ answers: AcceptedAnswers, at now: UInt64) {
     lastMovedAt = now
@@ -52,20 +72,34 @@ final class RouteTraffic {
 
   /// The server took it as little as it takes others that it has too much of.
   func failed(_ push: ReadyPush, sentAt: UInt64, at now: UInt64) {
+    let fanOut = push.tally.fanOut
+    if voices.failed(fanOut, at: now), voices.areToBlame {
+      // What was thought of the server was true of some fan-outs alone.
+      overload.trust()
+      refusalShare = RefusalShare()
+      voices.trust()
+    }
+    // One that fails by itself says nothing of how others fare.
+    guard !voices.speaksForItself(fanOut) else { return }
     refusalShare.refused(isFirstTry: !push.isAnotherTry)
     // Some devices that are never taken must not set the pace of all.
     guard !isTaking(at: now) || !refusalShare.isUpToDevices else { return }
     overload.answered(isFailure: true, sentAt: sentAt, at: now)
   }
 
+  /// Nearly all pushes of its fan-out fail while those of others are taken: that is not for being
+  /// sent too much.
+  func speaksForItself(_ push: ReadyPush) -> Bool { voices.speaksForItself(push.tally.fanOut) }
+
   /// The server looked at it: it has not too much of them.
-  func looked(sentAt: UInt64, at now: UInt64) {
+  func looked(_ push: ReadyPush, sentAt: UInt64, at now: UInt64) {
+    if !voices.isEmpty { voices.taken(push.tally.fanOut) }
     overload.answered(isFailure: false, sentAt: sentAt, at: now)
   }
 
   /// It has its outcome.
   func ended(_ push: ReadyPush, sentAt: UInt64, at now: UInt64) {
-    looked(sentAt: sentAt, at: now)
+    looked(push, sentAt: sentAt, at: now)
     refusalShare.accepted(
       1, firsts: push.isAnotherTry ? 0 : 1, refusals: RefusalShare.refusals(of: push))
   }
@@ -79,5 +113,6 @@ final class RouteTraffic {
   func forget(at now: UInt64) {
     window.forget(at: now)
     overload.forget(at: now)
+    voices.forget(at: now)
   }
 }

@@ -73,9 +73,23 @@ final class RouteWaiting {
     topics.topic(named: push.topic).take(push)
   }
 
-  /// Those whose back-off is over.
-  func enqueueDue(at now: UInt64) {
-    while let push = retries.popDue(at: now) { enqueue(push) }
+  /// Those whose back-off is over, as many of each fan-out as may stand in its queue: the others
+  /// can still leave their segments.
+  func enqueueDue(atMost limit: Int, at now: UInt64) {
+    while let push = retries.popDue(at: now, mayGo: { mayReturn($0, atMost: limit) }) {
+      enqueue(push)
+    }
+  }
+
+  /// Whether some of those would come back now.
+  func hasDue(atMost limit: Int) -> Bool { retries.hasHeld { mayReturn($0, atMost: limit) } }
+
+  private func mayReturn(_ push: ReadyPush, atMost limit: Int) -> Bool {
+    guard push.history.losses == 0, !push.isAbandoned, !isLeaving,
+      let topic = topics.find(push.topic)
+    else { return true }
+    // What is closed parks it, and lets it leave from there.
+    return !topic.isOpen || topic.queue.returned(of: push.tally.fanOut) < limit
   }
 
   /// When the first back-off is over.
@@ -159,6 +173,7 @@ final class RouteWaiting {
   func expire() {
     let wall = options.wallClock()
     for push in suspects.takeExpired(at: wall) { push.settleExpired() }
+    for push in retries.takeExpired(at: wall) { push.settleExpired() }
     for topic in topics.all {
       for push in topic.queue.takeExpired(at: wall) {
         topic.left(push)

@@ -23,8 +23,10 @@ final class TopicQueue {
   }
 
   /// What is sent next; one push at a time while credentials are in doubt.
-  func upcoming(atMost limit: Int) -> ReadyRun? {
-    queue.upcoming(atMost: gate.isOpen ? limit : 1, refusedFirst: gate.prefersRefused)
+  /// - Parameter turn: pushes of a fan-out before it is another's turn.
+  func upcoming(atMost limit: Int, turn: Int = RouteTopics.pushesPerTurn) -> ReadyRun? {
+    queue.upcoming(
+      atMost: gate.isOpen ? limit : 1, refusedFirst: gate.prefersRefused, turn: turn)
   }
 
   /// Pushes have left the queue, for a connection or for good.

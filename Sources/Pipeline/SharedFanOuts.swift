@@ -1,0 +1,28 @@
+import Model
+
+/// The fan-outs that a lane works on: the segments of an event share one for as long as one of them
+/// is under way.
+struct SharedFanOuts {
+  private struct Entry {
+    weak var fanOut: FanOut?
+  }
+
+  /// By the event's id.
+  private var entries: [String: Entry] = [:]
+  /// With so many, those that ended are forgotten.
+  private var most = SharedFanOuts.fewest
+  private static let fewest = 64
+
+  var count: Int { entries.count }
+
+  mutating func fanOut(of segment: Segment) -> FanOut {
+    if let known = entries[segment.event.id]?.fanOut { return known }
+    if entries.count >= most {
+      entries = entries.filter { $0.value.fanOut != nil }
+      most = max(Self.fewest, 2 * entries.count)
+    }
+    let fanOut = FanOut(isSmall: segment.count == 1)
+    entries[segment.event.id] = Entry(fanOut: fanOut)
+    return fanOut
+  }
+}

@@ -1,0 +1,161 @@
+import Model
+
+/// What one fan-out has ready in a `ReadyQueue`: pushes that come back take turns with new ones,
+/// which go batch by batch in the order they came.
+final class FanOutLine {
+  private struct Range {
+    let batch: PushBatch
+    var next: Int
+    let end: Int
+    /// All of it is for us, and none was ever sent.
+    let isPlain: Bool
+    /// Monotonic nanoseconds.
+    let since: UInt64
+  }
+
+  private let environment: APNsEnvironment
+  private(set) var fanOut: FanOut
+  /// Those before `returnedHead` have left.
+  private var returned: [ReadyPush] = []
+  private var returnedHead = 0
+  private var ranges: [Range] = []
+  private var head = 0
+  /// A push that came back was the last that left: those that come back take turns with new ones.
+  private var isNewOnesTurn = false
+  /// Pushes that did not come back.
+  private(set) var freshCount = 0
+
+  init(_ fanOut: FanOut, environment: APNsEnvironment) {
+    self.fanOut = fanOut
+    self.environment = environment
+  }
+
+  var returnedCount: Int { returned.count - returnedHead }
+  var count: Int { freshCount + returnedCount }
+
+  /// When the batch came that is sent from next; nil when none waits.
+  var oldest: UInt64? { head < ranges.count ? ranges[head].since : nil }
+
+  /// An empty one is another fan-out's from now on.
+  func reuse(for fanOut: FanOut) { self.fanOut = fanOut }
+
+  /// Keeps no batch of which nothing is sent any more.
+  func clear() {
+    returned.removeAll(keepingCapacity: true)
+    returnedHead = 0
+    ranges.removeAll(keepingCapacity: true)
+    head = 0
+    isNewOnesTurn = false
+  }
+
+  /// Takes the pushes before `end`, `count` of which are sent in the batch's order.
+  func append(_ batch: PushBatch, end: Int, count: Int, isPlain: Bool, at now: UInt64) {
+    ranges.append(Range(batch: batch, next: 0, end: end, isPlain: isPlain, since: now))
+    freshCount += count
+  }
+
+  func putBack(_ push: ReadyPush) { returned.append(push) }
+
+  /// What is sent next; nil when nothing is here.
+  func upcoming(atMost limit: Int) -> ReadyRun? {
+    if returnedHead < returned.count, !isNewOnesTurn || head == ranges.count {
+      return ReadyRun(returned[returnedHead], from: .returned)
+    }
+    while head < ranges.count {
+      let range = ranges[head]
+      if range.isPlain {
+        let push = ReadyPush(batch: range.batch, index: range.next, history: PushHistory())
+        return ReadyRun(push, count: min(limit, range.end - range.next), from: .batches)
+      }
+      var index = range.next
+      while index < range.end, !isOrdinary(range.batch[index]) { index += 1 }
+      guard index < range.end else {
+        dropHead()
+        continue
+      }
+      ranges[head].next = index
+      let history = range.batch[index].history
+      return ReadyRun(
+        ReadyPush(batch: range.batch, index: index, history: history), from: .batches)
+    }
+    return returnedHead < returned.count
+      ? ReadyRun(returned[returnedHead], from: .returned) : nil
+  }
+
+  /// One that came back has left.
+  func dropReturned() {
+    returnedHead += 1
+    if returnedHead == returned.count || returnedHead > 512 { forgetReturned() }
+    isNewOnesTurn = true
+  }
+
+  /// The next of the new ones have left.
+  func dropFresh(_ sent: Int) {
+    isNewOnesTurn = false
+    freshCount -= sent
+    ranges[head].next += sent
+    if ranges[head].next == ranges[head].end { dropHead() }
+  }
+
+  func contains(_ tally: SegmentTally) -> Bool {
+    ranges[head...].contains { $0.batch.tally === tally }
+      || returned[returnedHead...].contains { $0.tally === tally }
+  }
+
+  /// How many pushes of each batch are here that were not sent since they were admitted.
+  var firsts: [(tally: SegmentTally, count: Int)] {
+    var found = returned[returnedHead...].filter(\.isFirst).map { (tally: $0.tally, count: 1) }
+    for range in ranges[head...] {
+      let count = rest(of: range).count
+      if count > 0 { found.append((range.batch.tally, count)) }
+    }
+    return found
+  }
+
+  func take(where isWanted: (PushBatch) -> Bool) -> [ReadyPush] {
+    var taken: [ReadyPush] = []
+    forgetReturned()
+    if !returned.isEmpty {
+      taken += returned.filter { isWanted($0.batch) }
+      returned.removeAll { isWanted($0.batch) }
+    }
+    if ranges[head...].contains(where: { isWanted($0.batch) }) {
+      for range in ranges[head...] where isWanted(range.batch) {
+        let rest = rest(of: range)
+        freshCount -= rest.count
+        taken += rest.map {
+          ReadyPush(batch: range.batch, index: $0, history: range.batch.entries[$0].history)
+        }
+      }
+      ranges.removeFirst(head)
+      head = 0
+      ranges.removeAll { isWanted($0.batch) }
+    }
+    return taken
+  }
+
+  private func isOrdinary(_ entry: PushBatch.Entry) -> Bool {
+    ReadyQueue.isOrdinary(entry, for: environment)
+  }
+
+  private func forgetReturned() {
+    returned.removeFirst(returnedHead)
+    returnedHead = 0
+  }
+
+  private func rest(of range: Range) -> [Int] {
+    let entries = range.batch.entries
+    return (range.next..<range.end).filter { isOrdinary(entries[$0]) }
+  }
+
+  private func dropHead() {
+    head += 1
+    if head == ranges.count {
+      ranges.removeAll(keepingCapacity: true)
+      head = 0
+    } else if head > 32 {
+      ranges.removeFirst(head)
+      head = 0
+    }
+  }
+}

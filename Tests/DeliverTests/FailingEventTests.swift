@@ -1,0 +1,171 @@
+import EventLoop
+import HTTP2
+import Model
+import Testing
+
+@testable import Deliver
+
+/// An event whose pushes are never taken costs another no more than its share.
+@Suite struct FailingEventTests {
+  private func devices(_ count: Int, _ prefix: String) -> [(APNsEnvironment, String)] {
+    hexadecimal(count).map { (.production, prefix + $0) }
+  }
+
+  /// A bed whose server takes nothing of devices `bad0…`.
+  private func bed(
+    _ loop: EventLoop, _ reply: FakeServer.Reply = .answer(500),
+    configure: (inout DeliverOptions) -> Void = { _ in }
+  ) throws -> DeliverBed {
+    let bed = try DeliverBed(loop) {
+      $0.retry = RetryPolicy(initial: .milliseconds(200), maximum: .seconds(30))
+      configure(&$0)
+    }
+    bed.server.delay = .milliseconds(5)
+    bed.server.decide = { $0.token.hasPrefix("bad0") ? reply : .answer(200) }
+    return bed
+  }
+
+  /// It was alone until the route asked its server now and then only.
+  @Test(arguments: [
+    (FakeServer.Reply.answer(500), true), (.answer(503), false),
+    (.reset(HTTP2ErrorCode.internalError), true), (.reset(HTTP2ErrorCode.refusedStream), false),
+  ])
+  func anotherEventGoesAtFullSpeedSoon(reply: FakeServer.Reply, isSmall: Bool) async throws {
+    try await onLoop { _, loop in
+      let bed = try bed(loop, reply)
+      defer { bed.stop() }
+      let route = try #require(bed.stage.routes[.production])
+      let bad = SegmentTally()
+      for _ in 0..<4 { await bed.stage.admit(bed.batch(devices(250, "bad0"), bad)) }
+      await bed.until("the route only asks") {
+        route.traffic.overload.rate == Overload.floor && bed.stage.inFlight == 0
+      }
+      let good = SegmentTally(of: FanOut(isSmall: isSmall))
+      let begun = loop.now
+      await bed.stage.admit(bed.batch(devices(600, "aa"), good))
+      await bed.until("all of the other are accepted") { good.accepted == 600 }
+      // At ten pushes a second it would be a minute.
+      #expect(loop.now - begun < 8_000_000_000)
+      #expect(route.traffic.overload.rate == nil)
+      // One that comes later does not wait at all.
+      let before = bed.server.requests.count
+      await bed.until("the bad ones are tried again") { bed.server.requests.count > before + 50 }
+      #expect(route.traffic.overload.rate == nil)
+    }
+  }
+
+  /// The room for what is ready is full of them.
+  @Test func anotherEventIsAdmittedAtOnce() async throws {
+    try await onLoop { _, loop in
+      let bed = try bed(loop) { $0.readyPushes = 100 }
+      defer { bed.stop() }
+      let route = try #require(bed.stage.routes[.production])
+      let bad = SegmentTally()
+      let queue = AdmissionLog(bed)
+      for number in 0..<8 {
+        await queue.admit(number, bed.batch(devices(60, "bad0"), bad))
+        await loop.wait(.milliseconds(5))
+      }
+      await bed.until("the route only asks") {
+        route.traffic.overload.rate == Overload.floor && bed.stage.inFlight == 0
+      }
+      for number in 0..<20 {
+        await queue.admit(100 + number, bed.batch(devices(60, "bad0"), bad))
+      }
+      await loop.wait(.milliseconds(10))
+      #expect(!queue.admitted.contains(119))
+      let others = (0..<3).map { SegmentTally(of: FanOut(isSmall: $0 == 0)) }
+      for (number, other) in others.enumerated() {
+        await queue.admit(1_000 + number, bed.batch(devices(50, "a\(number)"), other))
+        await bed.until("it is in") { queue.admitted.contains(1_000 + number) }
+      }
+      #expect(!queue.admitted.contains(119))
+      await bed.until("the others are accepted") { others.allSatisfy { $0.accepted == 50 } }
+    }
+  }
+
+  /// What is due and cannot go soon still waits, so that it can leave its segment.
+  @Test func whatCannotGoSoonLeavesAsStragglers() async throws {
+    try await onLoop { _, loop in
+      let bed = try bed(loop) {
+        $0.retry = RetryPolicy(initial: .milliseconds(2), maximum: .milliseconds(20))
+      }
+      defer { bed.stop() }
+      let route = try #require(bed.stage.routes[.production])
+      let bad = SegmentTally()
+      await bed.stage.admit(bed.batch(devices(200, "bad0"), bad))
+      await bed.until("all were tried, and the route only asks") {
+        bad.unsent == 0 && route.traffic.overload.rate == Overload.floor
+          && bed.stage.inFlight <= 1
+      }
+      await loop.wait(.milliseconds(100))
+      bed.stage.postponeWaiting(of: bad)
+      #expect(bad.stragglers.count > 180 && route.topics.readyCount < 20)
+    }
+  }
+
+  @Test func whatCannotGoSoonEndsWhenItsEventDoes() async throws {
+    try await onLoop { _, loop in
+      let bed = try bed(loop) {
+        $0.retry = RetryPolicy(initial: .milliseconds(2), maximum: .milliseconds(20))
+      }
+      defer { bed.stop() }
+      let route = try #require(bed.stage.routes[.production])
+      let bad = SegmentTally()
+      await bed.stage.admit(bed.batch(devices(250, "bad0"), bad, expiresIn: 60_000))
+      await bed.until("all were tried, and the route only asks") {
+        bad.unsent == 0 && route.traffic.overload.rate == Overload.floor
+          && bed.stage.inFlight <= 1
+      }
+      await loop.wait(.milliseconds(100))
+      let begun = loop.now
+      bed.clock.advance(60_000)
+      await bed.until("all have expired") { bad.settled == 250 }
+      #expect(bad.expired == 250 && loop.now - begun < 4_000_000_000)
+    }
+  }
+
+  /// Each has a limit of tries, as if it were the only one of an event.
+  @Test func itsPushesAreGivenUpInTheEnd() async throws {
+    try await onLoop { _, loop in
+      let bed = try bed(loop) {
+        $0.retry = RetryPolicy(initial: .milliseconds(10), maximum: .milliseconds(40))
+      }
+      defer { bed.stop() }
+      let bad = SegmentTally()
+      await bed.stage.admit(bed.batch(devices(100, "bad0"), bad))
+      var good = 0
+      let limit = loop.now + 60_000_000_000
+      while bad.settled < 100, loop.now < limit {
+        await bed.stage.admit(bed.batch(devices(20, "aa"), bed.tally))
+        good += 20
+        await bed.until("the others are accepted") { bed.tally.accepted == good }
+        await loop.wait(.milliseconds(10))
+      }
+      #expect(bad.rejections.map(\.reason) == [.internalServerError] && bad.settled == 100)
+      #expect(bed.tally.rejections.isEmpty)
+    }
+  }
+
+  /// A server that takes a part of all: two events say that of it, and neither is given up.
+  @Test func aServerThatHasTooMuchIsStillSpared() async throws {
+    try await onLoop { _, loop in
+      let bed = try bed(loop)
+      defer { bed.stop() }
+      let route = try #require(bed.stage.routes[.production])
+      var next: UInt64 = 0
+      bed.server.decide = { _ in
+        guard loop.now >= next else { return .answer(503) }
+        next = loop.now + 5_000_000
+        return .answer(200)
+      }
+      let tallies = (0..<3).map { SegmentTally(of: FanOut(isSmall: $0 == 0)) }
+      for (number, tally) in tallies.enumerated() {
+        await bed.stage.admit(bed.batch(devices(150, "a\(number)"), tally))
+      }
+      await bed.until("settled") { tallies.allSatisfy { $0.settled == 150 } }
+      #expect(tallies.allSatisfy { $0.accepted == 150 } && route.traffic.overload.rate != nil)
+      #expect(bed.server.requests.count < 3_000)
+    }
+  }
+}
