@@ -30,6 +30,39 @@ import Testing
     }
   }
 
+  /// Batches of a giant wait for each other; those of others have their share, and small ones a
+  /// room of their own.
+  @Test func nobodyWaitsBehindAnotherFanOut() async throws {
+    try await onLoop { _, loop in
+      let bed = try DeliverBed(loop, prepare: { $0.options.maximumConcurrentStreams = 0 }) {
+        $0.readyPushes = 100
+        $0.stalledAfter = .seconds(60)
+      }
+      defer { bed.stop() }
+      let queue = AdmissionLog(bed)
+      let devices = hexadecimal(60).map { (environment: APNsEnvironment.production, token: $0) }
+      for number in 0..<8 { await queue.admit(number, count: 60) }
+      let other = SegmentTally()
+      for number in 10..<13 { await queue.admit(number, bed.batch(devices, other)) }
+      let small = SegmentTally(of: FanOut(isSmall: true))
+      for number in 20..<23 { await queue.admit(number, bed.batch(devices, small)) }
+      await bed.until("those for whom there is room are in") { queue.admitted.count == 5 }
+      await loop.wait(.milliseconds(20))
+      #expect(queue.admitted == [0, 1, 10, 20, 21])
+      await bed.until("open") { bed.stage.openConnections == 2 }
+      for connection in bed.server.open {
+        connection.session?.setMaximumConcurrentStreams(1)
+        connection.flush()
+      }
+      await bed.until("all are in") { queue.admitted.count == 14 }
+      // The giant is the last by far.
+      #expect(Set(queue.admitted.suffix(3)) == [5, 6, 7])
+      #expect(queue.admitted.filter { $0 < 10 } == Array(0..<8))
+      #expect(queue.most <= 2 * 100 + 100 + 2 * 60)
+      await bed.until("all settled") { bed.settledBatches == 14 }
+    }
+  }
+
   @Test func keepsNobodyWaitingWhoBringsNothingForTheQueue() async throws {
     try await onLoop { _, loop in
       let bed = try DeliverBed(loop, prepare: { $0.options.maximumConcurrentStreams = 0 }) {

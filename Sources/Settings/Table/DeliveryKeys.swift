@@ -33,8 +33,9 @@ extension SettingTable {
         + "it. More costs memory and hardly speed."),
     .integer(
       "apns.ready_pushes_per_lane", \.apns.readyPushesPerLane, default: 1_024, 16...65_536,
-      "Rendered pushes of an environment that wait for a free stream, up to 5 KiB each; when "
-        + "so many wait, no further page is read."),
+      "Rendered pushes of an environment that wait for a free stream, up to 5 KiB each. The "
+        + "events under way share them, those of one shard as many of their own; one that has "
+        + "its share reads no further page."),
     .duration(
       "apns.request_timeout", \.apns.requestTimeout, default: .seconds(30),
       .seconds(1)...minutes(5),
