@@ -51,6 +51,21 @@ import Testing
     #expect(traffic.window.limit == limit + 2)
   }
 
+  @Test func aLittleMoreMayBeInFlightWhileNothingIsAnswered() {
+    let second: UInt64 = 1_000_000_000
+    #expect(traffic.inFlightLimit(at: 100 * second) == LossWindow.initial)
+    traffic.sent(64, at: 100 * second)
+    traffic.sent(64, at: 101 * second)
+    #expect(traffic.inFlightLimit(at: 101 * second - 1) == LossWindow.initial)
+    #expect(traffic.inFlightLimit(at: 101 * second) == LossWindow.initial + 8)
+    #expect(traffic.inFlightLimit(at: 200 * second) == 2 * LossWindow.initial)
+    traffic.answered(push(), at: 200 * second)
+    #expect(traffic.inFlightLimit(at: 200 * second) == LossWindow.initial + 1)
+    traffic.sent(1, at: 200 * second)
+    traffic.lost(openedAt: 0, at: 200 * second)
+    #expect(traffic.inFlightLimit(at: 300 * second) == LossWindow.floor)
+  }
+
   @Test func lossesThatComeOftenMakeCarefulUntilTheyAreOld() {
     #expect(!traffic.isCareful)
     traffic.lost(openedAt: 0, at: 1)

@@ -31,7 +31,8 @@ final class PushSender {
 
   func fill(_ connection: APNsConnection, _ round: Round) {
     guard connection.isProven(at: round.now) else { return }
-    var room = min(connection.capacity, traffic.window.limit - connection.inFlight)
+    let limit = traffic.inFlightLimit(at: round.now)
+    var room = min(connection.capacity, limit - connection.inFlight)
     if traffic.overload.rate != nil, room > 0 {
       let ready = topics.sendableCount(at: round.now)
       room = min(room, traffic.allowance(ready: ready, at: round.now))

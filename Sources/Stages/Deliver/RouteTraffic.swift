@@ -4,6 +4,8 @@ final class RouteTraffic {
   /// When a push was accepted not longer ago, the server is in order.
   static let takingFor: UInt64 = 2_000_000_000
 
+  private static let eachSilentSecond = 8
+  private static let mostOfSilence = LossWindow.initial
   private static let turnSeconds = 0.02
   private static let mostReturned = 256
   private static let fewestReturned = 8
@@ -17,6 +19,8 @@ final class RouteTraffic {
   /// When a push was sent or answered last, or none was ready.
   private(set) var lastMovedAt: UInt64 = 0
   private(set) var lastAcceptedAt: UInt64 = 0
+  /// When the first push was sent since something was answered last; 0: none was.
+  private var unansweredSince: UInt64 = 0
 
   init(streamsPerConnection streams: Int) { self.streams = streams }
 
@@ -33,6 +37,14 @@ final class RouteTraffic {
     return max(1, min(RouteTopics.pushesPerTurn, Int(rate * Self.turnSeconds)))
   }
 
+  /// Pushes that may be in flight on one connection: a few more with each second in which nothing
+  /// is answered. What fills the window may be one fan-out's that never will be.
+  func inFlightLimit(at now: UInt64) -> Int {
+    guard unansweredSince > 0, !isCareful else { return window.limit }
+    let seconds = Int((now &- unansweredSince) / 1_000_000_000)
+    return window.limit + min(Self.mostOfSilence, Self.eachSilentSecond * seconds)
+  }
+
   /// Pushes of a fan-out whose back-off is over that may stand in its queue: what goes in a second.
   var returnedPushes: Int {
     guard let rate = overload.rate else { return Self.mostReturned }
@@ -44,6 +56,7 @@ final class RouteTraffic {
 
   func sent(_ pushes: Int, at now: UInt64) {
     lastMovedAt = now
+    if unansweredSince == 0 { unansweredSince = now }
     overload.take(pushes)
   }
 
@@ -59,6 +72,7 @@ final class RouteTraffic {
 
   func note(_ answers: AcceptedAnswers, at now: UInt64) {
     lastMovedAt = now
+    unansweredSince = 0
     overload.answered(answers.count, atThisRate: answers.atThisRate, at: now)
     window.answered(answers.ordinary)
     refusalShare.accepted(answers.count, firsts: answers.firsts, refusals: answers.refusals)
@@ -67,6 +81,7 @@ final class RouteTraffic {
   /// It has an answer, other than that it was accepted.
   func answered(_ push: ReadyPush, at now: UInt64) {
     lastMovedAt = now
+    unansweredSince = 0
     if push.history.losses == 0 { window.answered() }
   }
 
