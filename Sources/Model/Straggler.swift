@@ -45,6 +45,12 @@ package struct PushHistory: Sendable, Equatable, Hashable {
     losses = UInt8(clamping: all)
     mayHaveArrived = true
   }
+
+  /// It was never answered, though its connection was well: a try, and no loss.
+  package mutating func countSilence(suspicion more: UInt16) {
+    suspicion = suspicion > .max - more ? .max : suspicion + more
+    countLoss(all: Int(losses))
+  }
 }
 
 /// A push that only waits for another try, or for a route that is closed: it leaves its segment

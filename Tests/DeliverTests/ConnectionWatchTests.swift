@@ -116,6 +116,58 @@ import Testing
     ([.gaveUp(sentAt: 12, at: 24)], 10, 47, false),
   ]
 
+  private static let second = ConnectionWatch.heldUpAfter
+
+  /// By how it was sent. Others were taken since, or not.
+  private static let overdueByManner:
+    [([Event], LossTrace.Manner, sentAt: UInt64, now: UInt64, wereOthersTaken: Bool, Bool)] = [
+      // What had no answer before has all the time that there is.
+      ([.answered(sentAt: 12, at: 17)], .patient, 10, 110, true, false),
+      ([.answered(sentAt: 12, at: 17)], .patient, 10, 111, true, true),
+      // A suspect among others, as any; alone, when its connection lives and others are taken.
+      ([.answered(sentAt: 12, at: 17)], .suspect, 10, 31, false, true),
+      ([.heard(10 + second)], .suspect, 10, 31, true, true),
+      ([.heard(10 + second)], .suspect, 10, 30, true, false),
+      ([.heard(10 + second)], .suspect, 10, 31, false, false),
+      ([.heard(9 + second)], .suspect, 10, 31, true, false),
+      ([], .suspect, 10, 31, true, false),
+      ([.heard(10 + second)], .ordinary, 10, 31, true, false),
+    ]
+
+  @Test(arguments: overdueByManner.indices)
+  func pushesAreGivenUpByHowTheyWereSent(_ row: Int) {
+    let (events, manner, sentAt, now, wereOthersTaken, expected) = Self.overdueByManner[row]
+    #expect(
+      watch(events).isOverdue(
+        sentAt: sentAt, manner: manner, at: now, wereOthersTaken: wereOthersTaken) == expected)
+  }
+
+  private static let well: [([Event], LossTrace.Manner, Bool)] = [
+    ([], .patient, true), ([], .ordinary, false), ([], .suspect, false),
+    ([.answered(sentAt: 9, at: 11)], .ordinary, true),
+    ([.answered(sentAt: 9, at: 11)], .suspect, true),
+    ([.answered(sentAt: 9, at: 10)], .ordinary, false),
+    ([.heard(10 + second)], .ordinary, false), ([.heard(10 + second)], .suspect, true),
+    ([.heard(9 + second)], .suspect, false),
+  ]
+
+  @Test(arguments: well.indices)
+  func aSilenceSaysNothingAgainstAConnectionThatLives(_ row: Int) {
+    let (events, manner, expected) = Self.well[row]
+    #expect(watch(events).isWell(since: 10, manner: manner) == expected)
+  }
+
+  @Test func aHelperThatIsHeldUpIsAskedOnceWhetherItLives() {
+    let held = watch([.connected(5), .sent(10)])
+    #expect(!held.isHeldUp(at: 10 + Self.second) && held.isHeldUp(at: 11 + Self.second))
+    #expect(held.judge(unanswered: 0, longest: 0, isHeldUp: true, at: 11) == .ping)
+    held.heard(at: 10 + Self.second)
+    #expect(
+      held.judge(unanswered: 0, longest: 0, isHeldUp: true, at: 11 + Self.second) == .none)
+    held.answered(sentAt: 10, isGivenUp: false, at: 20 + Self.second)
+    #expect(!held.isHeldUp(at: 20 + 2 * Self.second))
+  }
+
   @Test(arguments: overdue.indices)
   func pushesWithoutAnAnswerAreGivenUp(_ row: Int) {
     let (events, sentAt, now, expected) = Self.overdue[row]

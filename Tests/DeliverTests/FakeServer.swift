@@ -15,6 +15,8 @@ final class FakeServer {
     case fields(Int, [(String, String)])
     /// A response head and body bytes, but no end.
     case unfinished(Int)
+    /// A response head, and then the stream is reset.
+    case broken(Int)
     case reset(UInt32)
     case silence
   }
@@ -47,6 +49,10 @@ final class FakeServer {
   /// Answers wait for `release`, and come in one piece then.
   var holdsAnswers = false
   fileprivate var held: [() -> Void] = []
+  /// As many as something before the server lets pass; what connects besides is closed.
+  var maximumConnections = Int.max
+  /// Connections that were not let pass.
+  private(set) var refusedConnections = 0
   /// Called behind the answers to what came in one piece.
   var afterRequests: (FakeConnection) -> Void = { _ in }
   private(set) var requests: [Request] = []
@@ -62,6 +68,11 @@ final class FakeServer {
     listener = try Listener(host: "127.0.0.1", port: 0, tls: tls, loop: loop) {
       [unowned self] transport in
       let connection = FakeConnection(self, transport, number: connections.count)
+      if open.count >= maximumConnections {
+        refusedConnections += 1
+        connection.drop()
+        return connection
+      }
       connections.append(connection)
       return connection
     }
@@ -169,6 +180,15 @@ final class FakeConnection {
     server.loop?.atTurnEnd { [self] in if !isReading { transport.setInterest([]) } }
   }
 
+  /// Answers 200 to what was met with silence.
+  func answer(stream: Int32) {
+    guard let session, !isClosed,
+      let slot = fields.keys.first(where: { session.stream(of: $0) == stream })
+    else { return }
+    perform(.answer(200), slot: slot)
+    flush()
+  }
+
   func perform(_ reply: FakeServer.Reply, slot: Int) {
     guard let session, !isClosed else { return }
     do {
@@ -190,6 +210,10 @@ final class FakeConnection {
       _ = session.respond(slot: slot, head, body: UnsafeRawBufferPointer(start: nil, count: 0))
     case .unfinished(let status):
       session.respond(slot: slot, try Self.head(status), source: EndlessBody())
+    case .broken(let status):
+      session.respond(slot: slot, try Self.head(status), source: EndlessBody(isFast: true))
+      flush()
+      session.reset(slot: slot, errorCode: HTTP2ErrorCode.internalError)
     case .reset(let code): session.reset(slot: slot, errorCode: code)
     case .silence: return
     }
@@ -207,9 +231,15 @@ final class FakeConnection {
 }
 
 private final class EndlessBody: HTTP2BodySource {
+  private let isFast: Bool
+
+  /// - Parameter isFast: as much as the client takes in few frames, and not byte by byte.
+  init(isFast: Bool = false) { self.isFast = isFast }
+
   func read(into buffer: UnsafeMutableRawBufferPointer) -> (count: Int, isFinal: Bool) {
-    buffer[0] = 0x20
-    return (1, false)
+    let count = isFast ? buffer.count : 1
+    for index in 0..<count { buffer[index] = 0x20 }
+    return (count, false)
   }
 }
 

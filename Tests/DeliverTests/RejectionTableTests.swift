@@ -42,6 +42,26 @@ import Testing
   }
 
   /// A refusal is final whatever status it comes with, and so is a status whose reason is new.
+  /// Nobody knows what they would have said: the others' status says enough.
+  @Test(
+    arguments: [
+      (200, nil, .accepted),
+      (400, nil, .retry(.unanswered)),
+      (400, "BadDeviceToken", .setAside(.badDeviceToken)),
+      (403, nil, .hold(.other)),
+      (404, nil, .rejectAndAlert(.badPath)),
+      (410, nil, .retry(.unanswered)),
+      (410, "Unregistered", .prune(.unregistered)),
+      (413, nil, .reject(.payloadTooLarge)),
+      (429, nil, .retry(.tooManyRequests)),
+      (500, nil, .retry(.internalServerError)),
+      (301, nil, .retry(.unanswered)),
+    ] as [(Int, String?, Disposition)])
+  func judgesEachAnswerThatBrokeOff(status: Int, reason: String?, disposition: Disposition) {
+    let found = RejectionTable.disposition(status: status, reason: reason, isWhole: false)
+    #expect(found == disposition)
+  }
+
   @Test func judgesByTheReasonBeforeTheStatus() {
     for status in [400, 403, 429, 500, 503] {
       let judge = { (reason: RejectionReason) in

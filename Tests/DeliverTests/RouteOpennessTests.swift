@@ -21,7 +21,7 @@ import Testing
     open: Int = 2, takes: Bool = true, waits: Bool = true, movedAt: UInt64 = 0
   ) -> RouteOpenness.Facts {
     RouteOpenness.Facts(
-      openConnections: open, takes: takes, hasTrustedPushes: waits, lastMovedAt: movedAt)
+      openConnections: open, takes: takes, hasSendablePushes: waits, lastMovedAt: movedAt)
   }
 
   private static let none = facts(open: 0, takes: false)

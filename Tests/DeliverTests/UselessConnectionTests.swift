@@ -84,4 +84,24 @@ import Testing
     #expect(losses.due(at: 11 * second) == .init(connections: 2, pushes: 9, reason: "c"))
     #expect(losses.due(at: 100 * second) == nil)
   }
+
+  /// Its credentials are in doubt, and those that would ask find no stream: another connection may
+  /// have one.
+  @Test func aConnectionThatTakesNothingIsReplacedThoughCredentialsAreInDoubt() async throws {
+    try await onLoop { _, loop in
+      let bed = try DeliverBed(loop) {
+        $0.credentialHold = .milliseconds(50)
+        $0.replacedAfter = .milliseconds(200)
+      }
+      defer { bed.stop() }
+      bed.server.decide = { [unowned server = bed.server] request in
+        guard request.connection < 2 else { return .answer(200) }
+        server.connections[request.connection].session?.setMaximumConcurrentStreams(0)
+        return .answer(403, #"{"reason":"InvalidProviderToken"}"#)
+      }
+      await bed.stage.admit(bed.batch(hexadecimal(50)))
+      await bed.until("settled") { bed.settledBatches == 1 }
+      #expect(bed.tally.accepted == 50 && bed.stage.obstacles == [])
+    }
+  }
 }

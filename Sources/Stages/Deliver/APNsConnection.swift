@@ -24,6 +24,8 @@ final class APNsConnection {
   private var orphans = 0
   /// Nothing else goes with what is in flight on it.
   var carriesSuspects = false
+  /// What was never answered before is in flight on it, or was a moment ago.
+  var isPatient = false
   /// When the route's server had taken a push last as this was opened; 0: never.
   let takenBefore: UInt64
 
@@ -168,7 +170,8 @@ final class APNsConnection {
 
   private func settleEnded() {
     guard let session else { return }
-    ends.settle(session, on: self)
+    let latest = ends.settle(session, on: self)
+    if latest > 0 { pool.learned(latest) }
     closeWhenDrained()
   }
 
@@ -187,11 +190,14 @@ final class APNsConnection {
       return
     }
     watch.fade()
-    let (unanswered, longest) = ends.giveUpOverdue(session, at: now)
-    if unanswered > 0 {
-      options.report(.unanswered(target.endpoint, pushes: unanswered))
+    if slots.inFlight == 0 { isPatient = false }
+    let givenUp = ends.giveUpOverdue(session, at: now)
+    if givenUp.unanswered > 0 {
+      options.report(.unanswered(target.endpoint, pushes: givenUp.unanswered))
     }
-    switch watch.judge(unanswered: unanswered, longest: longest, at: now) {
+    let verdict = watch.judge(
+      unanswered: givenUp.count, longest: givenUp.longest, isHeldUp: isHeldUp(at: now), at: now)
+    switch verdict {
     case .none: break
     case .ping:
       session.ping()
@@ -218,6 +224,18 @@ final class APNsConnection {
     flush()
     return count
   }
+
+  /// An answer took so long that nobody would have waited for it in ordinary traffic.
+  func learned(_ time: UInt64) { watch.learned(time) }
+
+  /// Suspects on it have no answer for so long that others go on another.
+  func isHeldUp(at now: UInt64) -> Bool {
+    carriesSuspects && slots.inFlight > 0 && watch.isHeldUp(at: now)
+  }
+
+  var patientPushes: Int { isPatient ? ends.patientPushes : 0 }
+
+  func isPatient(with tally: SegmentTally) -> Bool { isPatient && ends.isPatient(with: tally) }
 
   // MARK: of what use it was
 

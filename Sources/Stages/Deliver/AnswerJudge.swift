@@ -70,13 +70,24 @@ final class AnswerJudge {
     signals.schedulePump()
   }
 
+  /// The server went away with the word that it has not looked at this push, though it was there.
+  /// Where that is so over and over, it may go away for its sake.
+  /// - Parameter isNext: it is the first of those.
+  func leftOut(_ push: ReadyPush, isNext: Bool) {
+    var push = push
+    push.loss.leftOut(isNext: isNext)
+    if push.loss.isLeftOutOften { losses.lost([push]) } else { putBack(push) }
+  }
+
+  /// - Parameter isWhole: the answer was read to its end.
   func answered(
-    _ push: ReadyPush, status: Int, body: [UInt8], retryAfter: Duration?,
+    _ push: ReadyPush, status: Int, body: [UInt8], isWhole: Bool, retryAfter: Duration?,
     on connection: APNsConnection, _ item: StreamSlots.Slot
   ) {
     let answer = Answer(body: body)
     let push = topics.back(push)
-    let disposition = RejectionTable.disposition(status: status, reason: answer.reason)
+    let disposition = RejectionTable.disposition(
+      status: status, reason: answer.reason, isWhole: isWhole)
     count(push, disposition, sentAt: item.sentAt)
     switch disposition {
     case .accepted: push.batch.settle(push.index, .accepted)
@@ -124,6 +135,7 @@ final class AnswerJudge {
     _ push: ReadyPush, _ reason: RejectionReason, sentAt: UInt64, after: Duration? = nil
   ) {
     var push = push
+    push.loss.heard()
     let limit = RejectionTable.limit(of: reason)
     // When Apple took others between its last two tries, and most of them lately, it is this push
     // that it does not take. One that takes a part of them says that of any push.

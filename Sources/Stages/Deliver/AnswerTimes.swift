@@ -16,11 +16,19 @@ struct AnswerTimes {
     slowest = max(slowest, now &- sentAt)
   }
 
+  /// An answer took so long on another connection.
+  mutating func learned(_ time: UInt64) { slowest = max(slowest, time) }
+
   /// Called twice a second: one slow answer must not make for patience for good.
   mutating func fade() { slowest -= slowest / Self.fading }
 
   /// - Parameter shortest: no push is passed over sooner.
   func isPassedOver(sentAt: UInt64, at now: UInt64, shortest: UInt64) -> Bool {
-    latestAnswered >= sentAt && now &- sentAt > max(shortest, Self.patience &* slowest)
+    latestAnswered >= sentAt && isLong(since: sentAt, at: now, shortest: shortest)
+  }
+
+  /// Far longer than any answer has taken.
+  func isLong(since sentAt: UInt64, at now: UInt64, shortest: UInt64) -> Bool {
+    now &- sentAt > max(shortest, Self.patience &* slowest)
   }
 }

@@ -8,6 +8,8 @@ struct ConnectionPlace {
   var opening: LoopTimer?
   /// Its connection was closed for being idle: the next push opens another at once.
   var isResting = false
+  /// Its last connection came to nothing before anything was sent on it.
+  var cameToNothing = false
   private var failures = 0
   /// A server that closes what is idle is in good order: this slows down only what nobody needs.
   private var idleCloses = 0

@@ -28,6 +28,7 @@ final class ConnectionPool {
   private var retiring: [APNsConnection] = []
   private var budget = ConnectBudget()
   private var nextPlace = 0
+  private var loan = SuspectLoan()
   private var isStarted = false
   private var isStopped = false
 
@@ -54,10 +55,13 @@ final class ConnectionPool {
   var ordinaryPlaces: Range<Int> { 0..<options.connectionsPerRoute }
   var helperPlaces: Range<Int> { options.connectionsPerRoute..<places.count }
 
-  /// Those for suspects: all helpers, or half of them while the others have ordinary pushes.
+  /// For what was never answered; for ordinary pushes while there is nothing of the kind.
+  var silentPlace: Int { places.count - 1 }
+
+  /// Those for suspects: the other helpers, or half of all while the rest have ordinary pushes.
   var suspectPlaces: Range<Int> {
     let areOthersReady = traffic.isCareful && topics.readyCount > 0
-    return helperPlaces.prefix(areOthersReady ? Self.helpers / 2 : Self.helpers)
+    return helperPlaces.prefix(areOthersReady ? Self.helpers / 2 : Self.helpers - 1)
   }
 
   private func isOrdinary(_ place: Int) -> Bool { ordinaryPlaces.contains(place) }
@@ -80,14 +84,18 @@ final class ConnectionPool {
       + retiring.reduce(0) { $0 + $1.inFlight }
   }
 
-  /// Pushes of topics that nothing is known against wait for a connection.
-  var hasWaitingPushes: Bool { waiting.suspectCount > 0 || topics.hasTrustedPushes }
+  /// Pushes wait for a connection, and for nothing else.
+  var hasWaitingPushes: Bool {
+    waiting.suspectCount > 0 || topics.sendableCount(at: loop.now) > 0
+  }
 
   /// The ordinary connections take turns: none is always the last to be filled.
   func beginTurn() { nextPlace = (nextPlace + 1) % ordinaryPlaces.count }
 
+  /// - Returns: nil also for one that is lent to suspects.
   func inTurn(_ offset: Int) -> APNsConnection? {
-    places[(nextPlace + offset) % ordinaryPlaces.count].connection
+    let place = (nextPlace + offset) % ordinaryPlaces.count
+    return place == loan.place ? nil : places[place].connection
   }
 
   func flush() {
@@ -127,9 +135,13 @@ final class ConnectionPool {
   /// A helper goes when it has had nothing to do for a while.
   func closeIdleHelpers(_ now: UInt64) {
     guard waiting.suspectCount == 0 else { return }
+    // It may have taken what an ordinary one is not admitted for.
+    let isInTheWay = places[ordinaryPlaces].contains {
+      $0.cameToNothing && $0.connection?.phase != .open
+    }
     for place in helperPlaces {
       guard let connection = places[place].connection, connection.inFlight == 0,
-        now &- connection.lastUsedAt > 30_000_000_000
+        isInTheWay || now &- connection.lastUsedAt > 30_000_000_000
       else { continue }
       connection.retire("no suspects left")
     }
@@ -172,12 +184,72 @@ final class ConnectionPool {
     waiting.suspectCount > 0 || (traffic.isCareful && topics.readyCount > 0)
   }
 
-  /// One finds out about a single loss. When there are more, all do.
+  /// One finds out about a single loss. When there are more, all do; and for each that has no
+  /// answer two more do its work.
   func openHelpers(_ wanted: Int) {
-    for place in helperPlaces.prefix(traffic.isCareful ? wanted : min(wanted, 1))
-    where places[place].connection == nil && places[place].opening == nil {
+    let now = loop.now
+    let isHeldUp = suspectPlaces.count { places[$0].connection?.isHeldUp(at: now) == true }
+    let most = traffic.isCareful ? wanted : min(wanted, 1 + 2 * isHeldUp)
+    openHelpers(in: helperPlaces.prefix(most))
+  }
+
+  func openSilentHelper() { openHelpers(in: silentPlace..<places.count) }
+
+  private func openHelpers(in range: Range<Int>) {
+    for place in range where places[place].connection == nil && places[place].opening == nil {
       open(place)
     }
+  }
+
+  /// Suspects can be sent on it, or will be in a moment.
+  func isUseful(helper place: Int, at now: UInt64) -> Bool {
+    guard let connection = places[place].connection else {
+      return places[place].opening != nil && !places[place].cameToNothing
+    }
+    guard connection.phase == .open else {
+      return !places[place].cameToNothing
+        && now &- connection.openedAt < ConnectionWatch.heldUpAfter
+    }
+    return !connection.isHeldUp(at: now) && (connection.inFlight > 0 || connection.capacity > 0)
+  }
+
+  /// Looks whether suspects need an ordinary connection, since there is no helper for them.
+  /// - Returns: the one that they have.
+  func lend(at now: UInt64) -> APNsConnection? {
+    let lent = loan.place.flatMap { places[$0].connection }
+    let isInUse = lent.map { $0.carriesSuspects && $0.inFlight > 0 } ?? false
+    let isNeeded =
+      waiting.suspectGroups > 0 && !suspectPlaces.contains { isUseful(helper: $0, at: now) }
+    guard isInUse || isNeeded || loan.place != nil else { return nil }
+    let candidates = ordinaryPlaces.compactMap { place in
+      places[place].connection.flatMap {
+        $0.phase == .open ? SuspectLoan.Candidate(place: place, inFlight: $0.inFlight) : nil
+      }
+    }
+    loan.update(
+      candidates, isWanted: isInUse || isNeeded, areOthersReady: topics.readyCount > 0, at: now)
+    let now = loan.place.flatMap { places[$0].connection }
+    // From now on others go on it.
+    if let lent, lent !== now { lent.carriesSuspects = false }
+    return isNeeded ? now : nil
+  }
+
+  /// The ordinary connection for what was never answered and finds no helper: always the same, so
+  /// that another is left for suspects.
+  var host: APNsConnection? {
+    let others = ordinaryPlaces.filter { $0 != loan.place }.compactMap { places[$0].connection }
+    return others.first { $0.patientPushes > 0 } ?? others.max { $0.capacity < $1.capacity }
+  }
+
+  /// Pushes of a segment are in flight that were never answered before.
+  func isPatient(with tally: SegmentTally) -> Bool {
+    (places.contains { $0.connection?.isPatient(with: tally) == true })
+      || retiring.contains { $0.isPatient(with: tally) }
+  }
+
+  /// An answer took so long that nobody would have waited for it in ordinary traffic.
+  func learned(_ time: UInt64) {
+    for connection in all { connection.learned(time) }
   }
 
   /// A push has come, and all that keeps it is that idle connections were closed.
@@ -204,6 +276,7 @@ final class ConnectionPool {
 
   func ready(_ connection: APNsConnection) {
     options.report(.connected(setup.target.endpoint))
+    if let place = place(of: connection) { places[place].cameToNothing = false }
     openness.connected()
     noteConnections()
     signals.schedulePump()
@@ -234,6 +307,7 @@ final class ConnectionPool {
     guard isOrdinary(place) || needsHelpers || connection.inFlight > 0 else { return }
     openness.failed(reason)
     let end = connection.end(at: loop.now)
+    places[place].cameToNothing = end == .carried(0) && connection.isFresh
     var delay = places[place].delay(
       after: end, retry: options.retry, chance: setup.chance.next())
     if !isOrdinary(place), connection.wasOpened, traffic.isTaking(at: loop.now) {

@@ -4,6 +4,8 @@
 final class ConnectionWatch {
   /// Without anything in flight for longer it is idle.
   static let idleGrace: UInt64 = 1_000_000_000
+  /// Suspects that have no answer for so long hold their helper up: others go on another.
+  static let heldUpAfter: UInt64 = 1_000_000_000
 
   /// Nanoseconds.
   struct Limits {
@@ -128,33 +130,75 @@ final class ConnectionWatch {
     return tookNothing
   }
 
+  /// An answer that others did not wait for took so long.
+  func learned(_ time: UInt64) { times.learned(time) }
+
   /// One slow answer must not make for patience for good.
   func fade() { times.fade() }
 
-  /// A push without an answer is given up.
-  func isOverdue(sentAt: UInt64, at now: UInt64) -> Bool {
-    now &- sentAt > limits.request
-      || times.isPassedOver(sentAt: sentAt, at: now, shortest: limits.passedOver)
+  /// Whether a push without an answer is given up.
+  ///
+  /// - Parameter wereOthersTaken: the route's server has taken others since it was sent.
+  func isOverdue(
+    sentAt: UInt64, manner: LossTrace.Manner = .ordinary, at now: UInt64,
+    wereOthersTaken: @autoclosure () -> Bool = false
+  ) -> Bool {
+    if now &- sentAt > limits.request { return true }
+    switch manner {
+    case .patient: return false
+    case .ordinary: return times.isPassedOver(sentAt: sentAt, at: now, shortest: limits.passedOver)
+    case .suspect:
+      return times.isPassedOver(sentAt: sentAt, at: now, shortest: limits.passedOver)
+        || (times.isLong(since: sentAt, at: now, shortest: limits.passedOver)
+          && lives(since: sentAt) && wereOthersTaken())
+    }
   }
+
+  /// It has said something, whatever it was, well after that.
+  private func lives(since sentAt: UInt64) -> Bool {
+    lastHeardAt > 0 && lastHeardAt >= sentAt &+ Self.heldUpAfter
+  }
+
+  /// Whether a push that is given up says nothing against its connection: that has answered others
+  /// meanwhile, or has shown that it lives, where none was to be answered but this one.
+  func isWell(since sentAt: UInt64, manner: LossTrace.Manner) -> Bool {
+    switch manner {
+    case .patient: true
+    case .ordinary: lastAnswerAt > sentAt
+    case .suspect: lastAnswerAt > sentAt || lives(since: sentAt)
+    }
+  }
+
+  /// Nothing has been sent on it for a while, and what was has no answer.
+  func isHeldUp(at now: UInt64) -> Bool {
+    now &- max(lastSentAt, lastAnswerAt) > Self.heldUpAfter
+  }
+
+  /// What was given up is over when that has left: so long it takes at most.
+  func isStuck(for age: UInt64) -> Bool { age > limits.request + limits.ping }
 
   /// - Parameters:
   ///   - unanswered: pushes that have just been given up.
   ///   - longest: for so long one has been in flight.
-  func judge(unanswered: Int, longest: UInt64, at now: UInt64) -> Verdict {
+  ///   - isHeldUp: suspects wait for an answer on it. Does it live?
+  func judge(
+    unanswered: Int, longest: UInt64, isHeldUp: Bool = false, at now: UInt64
+  ) -> Verdict {
     if longest > limits.request {
       // It may well answer PINGs: a connection that answers no request is of no use.
       if now &- max(lastAnswerAt, openedAt) > limits.request {
         return .close(reason: "no answer to any push")
       }
-      // What was given up is over when that has left, and it does not leave.
-      if longest > limits.request + limits.ping {
+      if isStuck(for: longest) {
         return .close(reason: "it takes nothing of what it is sent")
       }
     }
     if let pingSentAt {
       return now &- pingSentAt > limits.ping ? .close(reason: "no answer to PING") : .none
     }
-    return unanswered > 0 || now &- lastHeardAt > limits.pingInterval ? .ping : .none
+    let isToBeAsked = isHeldUp && !lives(since: lastSentAt)
+    return unanswered > 0 || isToBeAsked || now &- lastHeardAt > limits.pingInterval
+      ? .ping : .none
   }
 
   /// Nothing at all was answered since then.

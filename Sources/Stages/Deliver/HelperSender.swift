@@ -8,6 +8,11 @@ final class HelperSender {
   private let traffic: RouteTraffic
   private let waiting: RouteWaiting
   private let sender: PushSender
+  /// When those that were never answered may go beside others again.
+  private var nextGuestsAt: UInt64 = 0
+  private static let betweenGuests: UInt64 = 250_000_000
+  /// They take one in so many streams of a connection.
+  private static let guests = 4
 
   init(
     pool: ConnectionPool, topics: RouteTopics, traffic: RouteTraffic, waiting: RouteWaiting,
@@ -20,25 +25,62 @@ final class HelperSender {
     self.sender = sender
   }
 
-  /// Sends what may be why a connection was lost, a group at a time on each connection.
+  /// Sends what may be why a connection was lost, a group at a time on each connection; and what
+  /// was never answered.
   func fillSuspects(_ round: PushSender.Round) {
-    pool.openHelpers(waiting.suspectGroups)
-    for place in pool.suspectPlaces {
-      guard let connection = pool.places[place].connection, connection.inFlight == 0,
-        connection.isProven(at: round.now), connection.hasWindow()
-      else { continue }
-      if let push = waiting.nextLikely, !isFit(connection, for: push) {
-        connection.retire("a push that was lost alone goes on a new connection")
-        continue
+    if waiting.suspectGroups > 0 {
+      pool.openHelpers(waiting.suspectGroups)
+      for place in pool.suspectPlaces {
+        if let connection = pool.places[place].connection { sendGroup(on: connection, round) }
       }
+    }
+    if let lent = pool.lend(at: round.now) { sendGroup(on: lent, round) }
+    if waiting.silentCount > 0 { fillSilent(round) }
+  }
+
+  private func sendGroup(on connection: APNsConnection, _ round: PushSender.Round) {
+    guard waiting.suspectGroups > 0, connection.inFlight == 0,
+      connection.isProven(at: round.now), connection.hasWindow()
+    else { return }
+    if let push = waiting.nextLikely, !isFit(connection, for: push) {
+      connection.retire("a push that was lost alone goes on a new connection")
+      return
+    }
+    connection.carriesSuspects = true
+    let isFresh = connection.isFresh
+    let group = waiting.nextSuspects(atMost: connection.capacity)
+    for var push in group {
+      push.loss.sent(
+        isAlone: group.count == 1, isFresh: isFresh, takenBefore: connection.takenBefore)
+      send(push, on: connection, round)
+    }
+  }
+
+  /// Those that were never answered go together on a helper of their own, so that they take no
+  /// stream from others; or a few of them beside others, where there is none.
+  private func fillSilent(_ round: PushSender.Round) {
+    pool.openSilentHelper()
+    if let connection = pool.places[pool.silentPlace].connection, connection.phase == .open {
+      guard connection.isProven(at: round.now), connection.hasWindow() else { return }
       connection.carriesSuspects = true
-      let isFresh = connection.isFresh
-      let group = waiting.nextSuspects(atMost: connection.capacity)
-      for var push in group {
-        push.loss.sent(
-          isAlone: group.count == 1, isFresh: isFresh, takenBefore: connection.takenBefore)
-        send(push, on: connection, round)
-      }
+      return sendPatiently(atMost: connection.capacity, on: connection, round)
+    }
+    guard !pool.isUseful(helper: pool.silentPlace, at: round.now), round.now >= nextGuestsAt,
+      let host = pool.host
+    else { return }
+    nextGuestsAt = round.now &+ Self.betweenGuests
+    let room = host.capacity / Self.guests - host.patientPushes
+    sendPatiently(atMost: room, on: host, round)
+  }
+
+  private func sendPatiently(
+    atMost limit: Int, on connection: APNsConnection, _ round: PushSender.Round
+  ) {
+    let silent = waiting.nextSilent(atMost: limit)
+    if !silent.isEmpty { connection.isPatient = true }
+    for var push in silent {
+      push.loss.sentPatiently()
+      send(push, on: connection, round)
     }
   }
 

@@ -33,6 +33,15 @@ final class LossJudge {
     }
     if !orphans.isEmpty { lossCount.count(orphans.count, reason: reason) }
     report()
+    guard connection.carriesSuspects else {
+      // Others were sent on it, so that nothing was alone there.
+      return lost(
+        orphans.map { push in
+          var push = push
+          push.loss.joined()
+          return push
+        })
+    }
     lost(orphans)
   }
 
@@ -69,6 +78,26 @@ final class LossJudge {
       }
     }
     waiting.suspect(divided)
+  }
+
+  /// Others had an answer since then.
+  func wereOthersTaken(since time: UInt64) -> Bool { traffic.lastAcceptedAt > time }
+
+  /// A push was given up.
+  /// - Parameter isWell: the connection answered others meanwhile, or showed that it lives.
+  func gaveUp(_ push: ReadyPush, sentAt: UInt64, isWell: Bool) {
+    guard !waiting.isLeaving, !push.loss.isGivenUp, isWell else { return lost([push]) }
+    var push = topics.back(push)
+    guard !push.isAbandoned else { return }
+    // Where nobody is answered, it is the server and not the push.
+    let isItsOwn = wereOthersTaken(since: sentAt)
+    push.history.countSilence(suspicion: isItsOwn ? LossRule.silence : 0)
+    push.loss.silenced(at: loop.now)
+    guard push.history.suspicion < LossRule.mostSuspicion else {
+      return push.batch.settle(push.index, .rejected(.unanswered))
+    }
+    push.backOffs += 1
+    if isItsOwn { waiting.silent(push) } else { waiting.waitOut(push, tries: push.backOffs) }
   }
 
   /// Others ask now whether credentials are taken. It goes again when they have had their time.

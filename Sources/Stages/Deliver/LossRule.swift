@@ -1,3 +1,5 @@
+import Model
+
 /// What a lost connection says about the pushes that were in flight in it, and what follows. A
 /// server may close connections at one token; it may also close each after some answers, or take
 /// nothing for a while, and then none of those in flight is why. A pure rule.
@@ -13,6 +15,11 @@ enum LossRule {
   static let most = 8
   /// What a loss counts that speaks against its push.
   static let proof = 3
+
+  /// What a silence counts of a push whose connection was well, in hundredths of a try: three end
+  /// it.
+  static let silence: UInt16 = 334
+  static let mostSuspicion = 10 * PushHistory.wholeTry
 
   struct Loss: Equatable {
     /// Nothing else was in flight in the connection.

@@ -16,6 +16,26 @@ struct LossTrace: Equatable {
   /// A loss spoke against it.
   private(set) var isLikely = false
 
+  /// How it was sent last.
+  private(set) var manner = Manner.ordinary
+  /// It was only never answered, in connections that were well: it goes with others of its kind.
+  private(set) var isSilent = false
+  /// How often it was beyond the last stream that a GOAWAY names.
+  private var leftOut: UInt8 = 0
+
+  enum Manner {
+    case ordinary
+    /// As one that may be why a connection was lost.
+    case suspect
+    /// As one that was never answered: with all the time that a request has.
+    case patient
+  }
+
+  /// The first that is left out counts as so many: it may be why the server goes away.
+  private static let leftOutNext: UInt8 = 8
+  /// Three times the first, or so often among many.
+  private static let leftOutOften: UInt8 = 24
+
   /// It comes as one that may be why a connection was lost.
   mutating func came(at now: UInt64) { if lastAt == 0 { lastAt = now } }
 
@@ -23,9 +43,45 @@ struct LossTrace: Equatable {
   ///   - isFresh: the connection has carried nothing.
   ///   - takenBefore: when a push had been taken last as the connection was opened.
   mutating func sent(isAlone: Bool, isFresh: Bool, takenBefore: UInt64) {
+    manner = .suspect
     self.isAlone = isAlone
     isProof = isAlone && isFresh && takenBefore > lastAt
   }
+
+  mutating func sentPatiently() {
+    manner = .patient
+    isAlone = false
+    isProof = false
+  }
+
+  /// Others were sent on its connection while it was in flight.
+  mutating func joined() {
+    isAlone = false
+    isProof = false
+  }
+
+  /// It had no answer, and its connection was well.
+  mutating func silenced(at now: UInt64) {
+    isSilent = true
+    manner = .ordinary
+    joined()
+    lastAt = now
+  }
+
+  /// It had an answer, though not its last.
+  mutating func heard() {
+    isSilent = false
+    manner = .ordinary
+  }
+
+  /// The server went away and said that it has not looked at it.
+  /// - Parameter isNext: it is the first of those.
+  mutating func leftOut(isNext: Bool) {
+    leftOut = min(leftOut + (isNext ? Self.leftOutNext : 1), Self.leftOutOften)
+  }
+
+  /// A server that goes away over and over just before it may do so for its sake.
+  var isLeftOutOften: Bool { leftOut >= Self.leftOutOften }
 
   /// It is lost, for no longer than others are asked; that says nothing of it.
   mutating func giveUp() { isGivenUp = true }
@@ -36,8 +92,9 @@ struct LossTrace: Equatable {
     if count == 0 { firstAt = now }
     lastAt = now
     if count < .max { count += 1 }
-    isAlone = false
-    isProof = false
+    joined()
     isGivenUp = false
+    isSilent = false
+    manner = .ordinary
   }
 }

@@ -28,9 +28,20 @@ package enum Disposition: Sendable, Equatable {
 package enum RejectionTable {
   /// `reason`: the body's, nil when the body is missing or is not what Apple sends; the status
   /// decides then.
-  package static func disposition(status: Int, reason: String?) -> Disposition {
+  /// - Parameter isWhole: the answer was read to its end. Where one broke off and the status says
+  ///   little, nobody knows whether it would have been final: the push is sent again.
+  package static func disposition(
+    status: Int, reason: String?, isWhole: Bool = true
+  ) -> Disposition {
     guard status != 200 else { return .accepted }
-    guard let reason else { return disposition(status: status) }
+    guard let reason else {
+      let byStatus = disposition(status: status)
+      guard !isWhole else { return byStatus }
+      return switch byStatus {
+      case .rejectAndAlert(.other), .reject(.unregistered): .retry(.unanswered)
+      default: byStatus
+      }
+    }
     let known = RejectionReason(name: reason)
     switch known {
     case .badDeviceToken, .deviceTokenNotForTopic: return .setAside(known)

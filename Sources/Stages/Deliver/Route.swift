@@ -135,7 +135,7 @@ final class Route {
     guard let token = credentials.providerToken(now: now) else { return }
     pool.wakeResting()
     let round = PushSender.Round(now: now, wall: options.wallClock(), token: token)
-    if waiting.suspectCount > 0 { helpers.fillSuspects(round) }
+    helpers.fillSuspects(round)
     pool.beginTurn()
     for offset in pool.ordinaryPlaces {
       if let connection = pool.inTurn(offset) { sender.fill(connection, round) }
@@ -182,7 +182,7 @@ final class Route {
     let now = loop.now
     let facts = RouteOpenness.Facts(
       openConnections: pool.openConnections, takes: pool.takes,
-      hasTrustedPushes: topics.hasTrustedPushes, lastMovedAt: traffic.lastMovedAt)
+      hasSendablePushes: topics.sendableCount(at: now) > 0, lastMovedAt: traffic.lastMovedAt)
     let closure = openness.closure(facts, at: now)
     topics.set(isOpen: closure == nil, patience: options.closedAfter.nanoseconds, at: now)
     obstacleList.set(closure: closure, reason: openness.lastFailure)
@@ -210,7 +210,11 @@ final class Route {
 
   // MARK: a segment's end
 
-  func postponeWaiting(of tally: SegmentTally) { waiting.postponeWaiting(of: tally) }
+  /// Not of one that must wait here for an answer anyway: what leaves it is sent only when it has
+  /// settled.
+  func postponeWaiting(of tally: SegmentTally) {
+    if !pool.isPatient(with: tally) { waiting.postponeWaiting(of: tally) }
+  }
   func postponeAll(of tally: SegmentTally) { waiting.postponeAll(of: tally) }
   func abandon(_ tally: SegmentTally) { waiting.abandon(tally) }
   func parks(_ tally: SegmentTally) -> Bool { waiting.parks(tally) }

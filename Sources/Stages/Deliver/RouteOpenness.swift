@@ -6,8 +6,8 @@ final class RouteOpenness {
     var openConnections: Int
     /// One of them takes pushes now.
     var takes: Bool
-    /// Pushes of topics that nothing is known against are ready.
-    var hasTrustedPushes: Bool
+    /// Pushes are ready that wait for a connection, and for nothing else.
+    var hasSendablePushes: Bool
     /// When a push was sent or answered last, or none was ready.
     var lastMovedAt: UInt64
   }
@@ -76,7 +76,7 @@ final class RouteOpenness {
   private func isStalled(_ facts: Facts, at now: UInt64) -> Bool {
     if facts.takes || facts.openConnections == 0 { stalledSince = nil }
     if let since = stalledSince { return facts.lastMovedAt <= since }
-    guard !facts.takes, facts.openConnections > 0, facts.hasTrustedPushes,
+    guard !facts.takes, facts.openConnections > 0, facts.hasSendablePushes,
       now &- facts.lastMovedAt >= stalledAfter
     else { return false }
     stalledSince = now

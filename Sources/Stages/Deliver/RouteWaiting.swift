@@ -12,6 +12,7 @@ final class RouteWaiting {
   private let signals: RouteSignals
   private var retries = RetryQueue()
   private var suspects = SuspectQueue()
+  private var silence = SilentQueue()
   /// The worker stops: nothing waits here any more.
   private(set) var isLeaving = false
 
@@ -26,7 +27,7 @@ final class RouteWaiting {
     self.signals = signals
   }
 
-  var count: Int { retries.count + suspects.count + topics.parkedCount }
+  var count: Int { retries.count + suspectCount + topics.parkedCount }
   /// Room for those that are to wait besides.
   var room: Int { isLeaving ? 0 : max(0, options.waitingPushes - count) }
 
@@ -69,6 +70,7 @@ final class RouteWaiting {
   func enqueue(_ push: ReadyPush) {
     guard !push.isAbandoned else { return }
     guard !isLeaving else { return postpone(push) }
+    if push.loss.isSilent { return silence.append(push) }
     if push.history.losses > 0 { return suspects.append([push]) }
     topics.topic(named: push.topic).take(push)
   }
@@ -97,7 +99,9 @@ final class RouteWaiting {
 
   // MARK: suspects
 
-  var suspectCount: Int { suspects.count }
+  /// Those that may be why a connection was lost, and those that were never answered.
+  var suspectCount: Int { suspects.count + silence.count }
+  var silentCount: Int { silence.count }
   var suspectGroups: Int { suspects.groupCount }
 
   /// Pushes that were lost together: one of them may be why.
@@ -115,8 +119,20 @@ final class RouteWaiting {
     signals.schedulePump()
   }
 
+  /// A push that was never answered, in a connection that was well.
+  func silent(_ push: ReadyPush) {
+    guard room > 0 else { return postpone(push) }
+    silence.append(push)
+    signals.schedulePump()
+  }
+
   /// One that could not be sent stays a suspect.
-  func putBack(suspect push: ReadyPush) { suspects.append([push]) }
+  func putBack(suspect push: ReadyPush) {
+    if push.loss.isSilent { silence.append(push) } else { suspects.append([push]) }
+  }
+
+  /// The next that were never answered; they go together.
+  func nextSilent(atMost limit: Int) -> [ReadyPush] { silence.next(atMost: limit, at: loop.now) }
 
   /// The next suspect, if it was lost alone before.
   var nextLikely: ReadyPush? { suspects.nextLikely }
@@ -135,7 +151,7 @@ final class RouteWaiting {
   func postponeWaiting(of tally: SegmentTally) {
     var waiting = retries.take(of: tally)
     for topic in topics.all where !topic.counts(tally) { waiting += topic.queue.take(of: tally) }
-    waiting += suspects.take(of: tally)
+    waiting += takeSuspects(of: tally)
     for push in waiting { postpone(push) }
   }
 
@@ -151,8 +167,12 @@ final class RouteWaiting {
     signals.whenReadyMayHaveShrunk()
   }
 
+  private func takeSuspects(of tally: SegmentTally) -> [ReadyPush] {
+    suspects.take(of: tally) + silence.take { $0.tally === tally }
+  }
+
   private func takeAll(of tally: SegmentTally) -> [ReadyPush] {
-    var all = retries.take(of: tally) + suspects.take(of: tally)
+    var all = retries.take(of: tally) + takeSuspects(of: tally)
     for topic in topics.all {
       let taken = topic.queue.take(of: tally)
       if topic.counts(tally) { tally.noLongerUnsent(taken.count(where: \.isFirst)) }
@@ -174,6 +194,7 @@ final class RouteWaiting {
     let wall = options.wallClock()
     for push in suspects.takeExpired(at: wall) { push.settleExpired() }
     for push in retries.takeExpired(at: wall) { push.settleExpired() }
+    for push in silence.take(where: { $0.batch.headers.expiresAt <= wall }) { push.settleExpired() }
     for topic in topics.all {
       for push in topic.queue.takeExpired(at: wall) {
         topic.left(push)

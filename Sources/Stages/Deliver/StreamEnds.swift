@@ -33,13 +33,19 @@ final class StreamEnds {
   // MARK: answers
 
   /// Judges the streams that ended.
-  func settle(_ session: HTTP2ClientSession, on connection: APNsConnection) {
+  /// - Returns: how long the slowest answer took that nobody would have waited for in ordinary
+  ///   traffic; mostly 0.
+  func settle(_ session: HTTP2ClientSession, on connection: APNsConnection) -> UInt64 {
     var accepted = judge.begin()
+    var latest: UInt64 = 0
     while let ended = session.nextEnded() {
       guard let item = slots.empty(ended.slot) else { continue }
       if ended.status != 0 {
         answers += 1
         watch.answered(sentAt: item.sentAt, isGivenUp: item.isReset, at: loop.now)
+        if item.push.loss.manner == .patient, !item.isReset {
+          latest = max(latest, loop.now &- item.sentAt)
+        }
       }
       guard ended.status != 200 else {
         judge.accepted(item.push, sentAt: item.sentAt, &accepted)
@@ -52,11 +58,13 @@ final class StreamEnds {
       } else {
         judge.answered(
           item.push, status: ended.status, body: ended.content?.body ?? [],
-          retryAfter: retryAfter(ended.content), on: connection, item)
+          isWhole: ended.errorCode == 0, retryAfter: retryAfter(ended.content), on: connection,
+          item)
       }
       accepted = judge.begin()
     }
     judge.note(accepted)
+    return latest
   }
 
   private func retryAfter(_ content: HTTP2Content?) -> Duration? {
@@ -70,16 +78,21 @@ final class StreamEnds {
     lastStreamTaken.map { stream > $0 } ?? false
   }
 
+  private func leaveOut(_ item: StreamSlots.Slot) {
+    judge.leftOut(item.push, isNext: item.stream <= (lastStreamTaken ?? 0) + 2)
+  }
+
   private func settleUnanswered(_ item: StreamSlots.Slot, _ ended: HTTP2Ended) {
     let isRefused = ended.errorCode == HTTP2ErrorCode.refusedStream
-    let isUntouched =
-      !ended.wasSent || isBeyondLast(item.stream)
-      // We gave it up before the server had it.
-      || (item.isReset && !ended.wasWhole)
+    // We gave it up before the server had it.
+    let isUntouched = !ended.wasSent || (item.isReset && !ended.wasWhole)
     if isUntouched {
       judge.putBack(item.push)
+    } else if isBeyondLast(item.stream) {
+      leaveOut(item)
     } else if item.isReset {
-      losses.lost([item.push])
+      let isWell = watch.isWell(since: item.sentAt, manner: item.push.loss.manner)
+      losses.gaveUp(item.push, sentAt: item.sentAt, isWell: isWell)
     } else {
       judge.reset(item.push, isRefused: isRefused, sentAt: item.sentAt)
     }
@@ -102,8 +115,12 @@ final class StreamEnds {
         judge.accepted(item.push, sentAt: item.sentAt, &accepted)
         return nil
       }
-      if !hasLeft || isBeyondLast(item.stream) {
+      guard hasLeft else {
         judge.putBack(item.push)
+        return nil
+      }
+      guard !isBeyondLast(item.stream) else {
+        leaveOut(item)
         return nil
       }
       return item.push
@@ -122,22 +139,47 @@ final class StreamEnds {
 
   // MARK: giving up
 
-  /// Gives up on streams without an answer.
-  /// - Returns: how many, and for how long one has been in flight.
-  func giveUpOverdue(
-    _ session: HTTP2ClientSession, at now: UInt64
-  ) -> (count: Int, longest: UInt64) {
+  struct GivenUp {
+    var count = 0
+    /// Of them, those without a word of an answer.
     var unanswered = 0
+    /// For so long one has been in flight.
     var longest: UInt64 = 0
+  }
+
+  /// Gives up on streams without an answer.
+  func giveUpOverdue(_ session: HTTP2ClientSession, at now: UInt64) -> GivenUp {
+    var givenUp = GivenUp()
     for slot in slots.occupied {
       guard let item = slots[slot] else { continue }
-      longest = max(longest, now &- item.sentAt)
-      guard !item.isReset, watch.isOverdue(sentAt: item.sentAt, at: now) else { continue }
+      let manner = item.push.loss.manner
+      let age = now &- item.sentAt
+      // That one has no answer which had none before says nothing of its connection.
+      if manner != .patient || watch.isStuck(for: age) {
+        givenUp.longest = max(givenUp.longest, age)
+      }
+      guard !item.isReset,
+        watch.isOverdue(
+          sentAt: item.sentAt, manner: manner, at: now,
+          wereOthersTaken: losses.wereOthersTaken(since: item.sentAt))
+      else { continue }
       slots.setReset(slot)
       session.reset(stream: item.stream, errorCode: HTTP2ErrorCode.cancel)
-      unanswered += 1
+      givenUp.count += 1
+      // One whose answer has begun, and does not end, is not always sent again.
+      if session.status(of: slot) == 0 { givenUp.unanswered += 1 }
     }
-    return (unanswered, longest)
+    return givenUp
+  }
+
+  /// Pushes in flight that were never answered before.
+  var patientPushes: Int { slots.occupied.count { slots[$0]?.push.loss.manner == .patient } }
+
+  func isPatient(with tally: SegmentTally) -> Bool {
+    slots.occupied.contains {
+      guard let push = slots[$0]?.push else { return false }
+      return push.loss.manner == .patient && push.tally === tally
+    }
   }
 
   /// When the first push in flight was sent that asks whether credentials are taken for a topic.

@@ -1,0 +1,67 @@
+import Model
+
+/// Pushes that were never answered in connections that were well. They endanger none, and go
+/// together, with all the time that a request has: what answers late is accepted then. A pure
+/// machine; times are monotonic nanoseconds.
+struct SilentQueue {
+  /// A segment of more pushes keeps much in memory until the last of them has its outcome.
+  static let fewPushes = 64
+  /// Such segments are waited for now and then; others' pushes leave as stragglers, which are a
+  /// small segment of their own when they come back.
+  private static let largePerBurst: UInt64 = 4
+  private static let betweenLarge: UInt64 = 8_000_000_000
+
+  private var pushes: [ReadyPush] = []
+  private var usedUntil: UInt64 = 0
+  /// None of those here may go before.
+  private var blockedUntil: UInt64 = 0
+
+  var count: Int { pushes.count }
+
+  mutating func append(_ push: ReadyPush) {
+    pushes.append(push)
+    blockedUntil = 0
+  }
+
+  /// Those that go now.
+  mutating func next(atMost limit: Int, at now: UInt64) -> [ReadyPush] {
+    guard limit > 0, !pushes.isEmpty, now >= blockedUntil else { return [] }
+    var taken: [ReadyPush] = []
+    var left: [ReadyPush] = []
+    var large: [SegmentTally] = []
+    var isRefused = false
+    for push in pushes {
+      let isSmall = !push.tally.mayStraggle || push.tally.pushes <= Self.fewPushes
+      if taken.count == limit {
+        left.append(push)
+      } else if isSmall || large.contains(where: { $0 === push.tally }) {
+        taken.append(push)
+      } else if mayTakeLarge(at: now) {
+        large.append(push.tally)
+        taken.append(push)
+      } else {
+        left.append(push)
+        isRefused = true
+      }
+    }
+    pushes = left
+    if taken.isEmpty, isRefused {
+      blockedUntil = usedUntil - (Self.largePerBurst - 1) * Self.betweenLarge
+    }
+    return taken
+  }
+
+  private mutating func mayTakeLarge(at now: UInt64) -> Bool {
+    let from = max(usedUntil, now)
+    guard from - now <= (Self.largePerBurst - 1) * Self.betweenLarge else { return false }
+    usedUntil = from + Self.betweenLarge
+    return true
+  }
+
+  mutating func take(where isWanted: (ReadyPush) -> Bool) -> [ReadyPush] {
+    guard !pushes.isEmpty else { return [] }
+    let taken = pushes.filter(isWanted)
+    if !taken.isEmpty { pushes.removeAll(where: isWanted) }
+    return taken
+  }
+}

@@ -1,0 +1,119 @@
+import EventLoop
+import Model
+import Testing
+
+@testable import Deliver
+
+/// Something before the server admits so many connections and no more: there is no helper then, and
+/// what was in flight in a lost connection must go on an ordinary one.
+@Suite struct ConnectionLimitTests {
+  private func devices(_ count: Int) -> [(environment: APNsEnvironment, token: String)] {
+    hexadecimal(count).map { (.production, $0) }
+  }
+
+  private func bed(_ loop: EventLoop, connections: Int) throws -> DeliverBed {
+    let bed = try DeliverBed(loop) {
+      $0.connectionsPerRoute = connections
+      $0.streamsPerConnection = 100
+      $0.retry = RetryPolicy(initial: .milliseconds(20), maximum: .seconds(2))
+    }
+    bed.server.maximumConnections = connections
+    bed.server.delay = .milliseconds(5)
+    return bed
+  }
+
+  /// Drops every connection once, when this many requests have come.
+  private func dropOnce(_ bed: DeliverBed, after requests: Int) {
+    var hasDropped = false
+    bed.server.decide = { [unowned server = bed.server] _ in
+      if server.requests.count >= requests, !hasDropped {
+        hasDropped = true
+        for connection in server.open { connection.drop() }
+      }
+      return .answer(200)
+    }
+  }
+
+  @Test(arguments: [1, 2])
+  func innocentsGoOnAnOrdinaryConnectionThatIsIdle(connections: Int) async throws {
+    try await onLoop { _, loop in
+      let bed = try bed(loop, connections: connections)
+      defer { bed.stop() }
+      await bed.until("open") { bed.stage.openConnections == connections }
+      dropOnce(bed, after: 20)
+      let tally = SegmentTally()
+      await bed.stage.admit(bed.batch(devices(100), tally))
+      await bed.until("settled") { bed.settledBatches == 1 }
+      #expect(tally.accepted == 100 && tally.rejections.isEmpty)
+      #expect(bed.stage.openConnections <= connections)
+    }
+  }
+
+  /// One is set apart, or the only one goes to and fro.
+  @Test(arguments: [1, 2])
+  func innocentsArriveThoughOrdinaryPushesAreAlwaysReady(connections: Int) async throws {
+    try await onLoop { _, loop in
+      let bed = try bed(loop, connections: connections)
+      defer { bed.stop() }
+      await bed.until("open") { bed.stage.openConnections == connections }
+      dropOnce(bed, after: 20)
+      let tally = SegmentTally()
+      await bed.stage.admit(bed.batch(devices(60), tally))
+      await bed.until("lost") { bed.server.requests.count >= 20 && bed.server.open.isEmpty }
+      await bed.until("open again") { bed.stage.openConnections > 0 }
+      let others = SegmentTally()
+      var admitted = 0
+      while tally.settled < 60, admitted < 200_000 {
+        await bed.stage.admit(bed.batch(devices(200), others))
+        admitted += 200
+        await bed.until("others go on") { others.accepted >= admitted - 200 }
+      }
+      #expect(tally.accepted == 60 && tally.rejections.isEmpty)
+      await bed.until("all are accepted") { others.accepted == admitted }
+    }
+  }
+
+  /// The guilty push is found out there too, and costs the others little.
+  @Test func aGuiltyPushEndsWithoutAHelper() async throws {
+    try await onLoop { _, loop in
+      let bed = try bed(loop, connections: 2)
+      defer { bed.stop() }
+      await bed.until("open") { bed.stage.openConnections == 2 }
+      bed.server.decide = { [unowned server = bed.server] request in
+        if request.token == "00bad0" { server.connections[request.connection].drop() }
+        return .answer(200)
+      }
+      let tally = SegmentTally()
+      await bed.stage.admit(bed.batch(devices(50) + [(.production, "00bad0")], tally))
+      let others = SegmentTally()
+      var admitted = 0
+      while tally.settled < 51, admitted < 200_000 {
+        await bed.stage.admit(bed.batch(devices(20), others))
+        admitted += 20
+        await bed.until("others are accepted") { others.accepted == admitted }
+      }
+      #expect(tally.accepted == 50 && tally.rejections.map(\.reason) == [.unanswered])
+      #expect(bed.server.count("00bad0") <= LossRule.ofOnlyCause + 3)
+      #expect(bed.server.refusedConnections > 0)
+    }
+  }
+
+  /// A helper that has nothing to do leaves its connection to the ordinary ones.
+  @Test func anIdleHelperIsNotInTheWay() async throws {
+    try await onLoop { _, loop in
+      let bed = try bed(loop, connections: 2)
+      defer { bed.stop() }
+      bed.server.maximumConnections = 3
+      await bed.until("open") { bed.stage.openConnections == 2 }
+      dropOnce(bed, after: 20)
+      let tally = SegmentTally()
+      await bed.stage.admit(bed.batch(devices(60), tally))
+      await bed.until("accepted") { tally.accepted == 60 && bed.server.open.count == 3 }
+      bed.server.maximumConnections = 2
+      bed.server.open[0].drop()
+      bed.server.open[0].drop()
+      await bed.stage.admit(bed.batch(devices(60), tally))
+      await bed.until("both are there again") { bed.stage.openConnections == 2 }
+    }
+  }
+}
