@@ -178,6 +178,23 @@ import Testing
     }
   }
 
+  /// Those that were lost go again in a moment; but not while the route is closed.
+  @Test func whatWasLostStaysForAMoment() async throws {
+    try await onLoop { _, loop in
+      let bed = try bed(loop)
+      defer { bed.stop() }
+      await bed.until("open") { bed.stage.openConnections == 2 }
+      bed.server.decide = { _ in .silence }
+      let tally = SegmentTally()
+      await bed.stage.admit(bed.batch(devices(100), tally, history: Self.lostOnce))
+      await bed.until("some are there") { bed.server.requests.count > 0 }
+      bed.stage.postponeWaiting(of: tally)
+      #expect(tally.stragglers.isEmpty && bed.stage.inFlight < 100)
+      bed.stage.postponeAll(of: tally)
+      #expect(tally.stragglers.count == 100 - bed.stage.inFlight)
+    }
+  }
+
   /// The answer has begun: it may be the last word, and then nothing is sent again.
   @Test func whatWasAnsweredWithoutAnEndIsNotCalledUnanswered() async throws {
     try await onLoop { _, loop in

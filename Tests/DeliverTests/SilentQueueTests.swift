@@ -40,6 +40,15 @@ import Testing
     #expect(queue.next(atMost: 100, at: now + 16 * Self.second).count == 3 && queue.count == 0)
   }
 
+  /// Its stragglers wait until it has settled.
+  @Test func aSegmentThatHasLostStragglersIsNotMadeToWait() {
+    var queue = SilentQueue()
+    let some = pushes(2, of: 3)
+    for push in some { queue.append(push) }
+    some[0].batch.postpone(0, history: PushHistory(), askAgainAt: 0)
+    #expect(queue.next(atMost: 100, at: 1).isEmpty && queue.count == 2)
+  }
+
   @Test func givesOutWhatIsTakenBack() {
     var queue = SilentQueue()
     let some = pushes(3, of: 3)

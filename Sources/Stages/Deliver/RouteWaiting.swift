@@ -4,6 +4,10 @@ import Model
 /// Pushes that wait: for the end of a back-off, in a topic or route that is closed, for the
 /// suspects' connection. All together `waitingPushes` at most.
 final class RouteWaiting {
+  /// What was in flight in a lost connection goes again in a moment, and would have to wait for its
+  /// segment's end first, if it left. Nanoseconds.
+  private static let suspectsStay: UInt64 = 10_000_000_000
+
   private let options: DeliverOptions
   private let loop: EventLoop
   private let chance: Chance
@@ -151,7 +155,12 @@ final class RouteWaiting {
   func postponeWaiting(of tally: SegmentTally) {
     var waiting = retries.take(of: tally)
     for topic in topics.all where !topic.counts(tally) { waiting += topic.queue.take(of: tally) }
-    waiting += takeSuspects(of: tally)
+    waiting += silence.take { $0.tally === tally }
+    let now = loop.now
+    let mayStay = topics.isOpen
+    waiting += suspects.take {
+      $0.tally === tally && !(mayStay && now &- $0.loss.lastAt < Self.suspectsStay)
+    }
     for push in waiting { postpone(push) }
   }
 
@@ -168,7 +177,7 @@ final class RouteWaiting {
   }
 
   private func takeSuspects(of tally: SegmentTally) -> [ReadyPush] {
-    suspects.take(of: tally) + silence.take { $0.tally === tally }
+    suspects.take { $0.tally === tally } + silence.take { $0.tally === tally }
   }
 
   private func takeAll(of tally: SegmentTally) -> [ReadyPush] {

@@ -32,7 +32,8 @@ struct SilentQueue {
     var isRefused = false
     for push in pushes {
       let isSmall = !push.tally.mayStraggle || push.tally.pushes <= Self.fewPushes
-      if taken.count == limit {
+      // What has left its segment waits for the segment's end: this one leaves it too.
+      if taken.count == limit || !push.tally.stragglers.isEmpty {
         left.append(push)
       } else if isSmall || large.contains(where: { $0 === push.tally }) {
         taken.append(push)

@@ -58,9 +58,7 @@ struct SuspectQueue {
     take { $0.batch.headers.expiresAt <= milliseconds }
   }
 
-  mutating func take(of tally: SegmentTally) -> [ReadyPush] { take { $0.tally === tally } }
-
-  private mutating func take(where isWanted: (ReadyPush) -> Bool) -> [ReadyPush] {
+  mutating func take(where isWanted: (ReadyPush) -> Bool) -> [ReadyPush] {
     guard count > 0 else { return [] }
     var taken = likely.filter(isWanted)
     if !taken.isEmpty { likely.removeAll(where: isWanted) }
