@@ -63,6 +63,42 @@ import Testing
     }
   }
 
+  /// A batch that waits for two environments is not passed by others of its fan-out, which would
+  /// take up the room in one while there is none in the other.
+  @Test func nobodyOvertakesWhoWaitsForBothEnvironments() async throws {
+    try await onLoop { _, loop in
+      let bed = try DeliverBed(
+        loop, sandbox: .served, prepare: { $0.options.maximumConcurrentStreams = 0 }
+      ) {
+        $0.readyPushes = 100
+        $0.stalledAfter = .seconds(60)
+        $0.congestedAfter = .seconds(60)
+      }
+      defer { bed.stop() }
+      bed.sandbox.options.maximumConcurrentStreams = 0
+      let tokens = hexadecimal(120)
+      let sandbox = tokens.map { (environment: APNsEnvironment.sandbox, token: $0) }
+      let mixed = tokens.enumerated().map {
+        (environment: $0 % 2 == 0 ? APNsEnvironment.production : .sandbox, token: $1)
+      }
+      let queue = AdmissionLog(bed)
+      await queue.admit(0, bed.batch(sandbox, bed.tally))
+      await queue.admit(1, bed.batch(mixed, bed.tally))
+      await queue.admit(2, count: 60)
+      await queue.admit(3, count: 0)
+      await loop.wait(.milliseconds(20))
+      #expect(queue.admitted == [0, 3])
+      await bed.until("open") { bed.stage.openConnections == 4 }
+      for connection in bed.server.open + bed.sandbox.open {
+        connection.session?.setMaximumConcurrentStreams(10)
+        connection.flush()
+      }
+      await bed.until("all are in") { queue.admitted.count == 4 }
+      #expect(queue.admitted == [0, 3, 1, 2])
+      await bed.until("all settled") { bed.settledBatches == 3 }
+    }
+  }
+
   @Test func keepsNobodyWaitingWhoBringsNothingForTheQueue() async throws {
     try await onLoop { _, loop in
       let bed = try DeliverBed(loop, prepare: { $0.options.maximumConcurrentStreams = 0 }) {
