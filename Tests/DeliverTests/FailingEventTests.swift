@@ -79,7 +79,8 @@ import Testing
         await queue.admit(1_000 + number, bed.batch(devices(50, "a\(number)"), other))
         await bed.until("it is in") { queue.admitted.contains(1_000 + number) }
       }
-      #expect(!queue.admitted.contains(119))
+      // Unless that took so long that the others are known to be taken.
+      #expect(!queue.admitted.contains(119) || route.traffic.overload.rate == nil)
       await bed.until("the others are accepted") { others.allSatisfy { $0.accepted == 50 } }
     }
   }
