@@ -40,8 +40,8 @@ enum BenchVerb {
       neighbours: what devices that Apple puts off, a closed sandbox and a refused push cost the \
       healthy pushes beside them.
 
-      fairness: what events of 20 and of 5,000 followers feel of one of 1,000,000 in progress, with \
-      an Apple that is 60 ms away and one that is near.
+      fairness: what events of 20 and of 5,000 followers feel of one of 1,000,000 in progress, \
+      with an Apple that is 60 ms away and one that is near.
 
       Runs are interleaved; every figure is the median of them, with the least and the most beside \
       it. It needs h2load and nghttpd (Debian: nghttp2-client, nghttp2-server) and ends with 1 \

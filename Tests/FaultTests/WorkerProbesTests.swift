@@ -38,7 +38,7 @@ import Testing
       let metrics = try Self.get("/metrics", port: port)
       return metrics.contains("\nfanfare_pushes_total{outcome=\"accepted\"} 2\n") ? metrics : nil
     }
-    #expect(metrics.contains("\nfanfare_kafka_partitions 12\n"))
+    #expect(metrics.contains("\nfanfare_kafka_partitions 16\n"))
 
     // The last push is never answered.
     try await bed.emit("e2", streamer: "s2")

@@ -34,6 +34,12 @@ package final class RawClient {
   @discardableResult
   package func send(_ text: String) -> Bool { send(Array(text.utf8)) }
 
+  /// Something has come that was not read.
+  package var hasBytes: Bool {
+    var byte: UInt8 = 0
+    return recv(descriptor, &byte, 1, Int32(MSG_PEEK) | Int32(MSG_DONTWAIT)) > 0
+  }
+
   package func finishSending() { shutdown(descriptor, Int32(SHUT_WR)) }
 
   /// Until the server closes; nil when it does not.

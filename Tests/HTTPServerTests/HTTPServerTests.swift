@@ -1,3 +1,4 @@
+import EventLoop
 import Fixtures
 import Testing
 
@@ -165,6 +166,23 @@ import Testing
     }
     #expect(client?.readToEnd()?.contains(" 200 ") == false)
     await waiting.letGo()
+  }
+
+  /// It is there, and nobody has looked at it yet.
+  @Test func aRequestThatComesAsTheServerStopsIsNotBegun() async throws {
+    try await EventLoop.temporary("http") { _, loop async throws in
+      let server = HTTPServer(loop: loop, options: HTTPServerOptions()) { _ in .text(200, "ok") }
+      let client = try RawClient(port: try await server.start())
+      let request = "GET / HTTP/1.1\r\nHost: a\r\n\r\n"
+      client.send(request)
+      // The loop is this one: it takes the connection in meanwhile, and answers.
+      for _ in 0..<500 where !client.hasBytes { await loop.wait(.milliseconds(2)) }
+      #expect(client.read(until: "ok") != nil)
+      client.send(request)
+      // In this turn of the loop.
+      await server.stop()
+      #expect(client.readToEnd()?.contains(" 200 ") == false)
+    }
   }
 
   @Test func aClientThatGoesDisturbsNobody() async throws {

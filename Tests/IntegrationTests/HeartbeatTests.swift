@@ -31,7 +31,7 @@ import Testing
       return try streams == "7" && Self.field(bed, "segments_lingering") == "1" ? true : nil
     }
     let expected = [
-      "version": "test", "lanes": "2", "partitions": "12", "segments_in_flight": "1",
+      "version": "test", "lanes": "2", "partitions": "16", "segments_in_flight": "1",
       "records_aside": "0", "ready": "0", "connections": "4", "waits_for": "", "held_routes": "",
     ]
     for (name, value) in expected { #expect(try Self.field(bed, name) == value, "\(name)") }

@@ -80,12 +80,14 @@ final class HTTPDaemon {
     for (connection, state) in connections {
       guard let exchange = state.exchange, exchange.isSuspended else { continue }
       exchange.isSuspended = false
-      exchange.response = .text(503, "the server stops")
+      exchange.response = Self.stopping
       MHD_resume_connection(connection)
     }
     MHD_run(daemon)
     MHD_stop_daemon(daemon)
   }
+
+  private static let stopping = HTTPResponse.text(503, "the server stops")
 
   /// Lets libmicrohttpd do all that can be done without waiting.
   private func run() {
@@ -163,6 +165,8 @@ final class HTTPDaemon {
       count.pointee = 0
       return .YES
     }
+    // libmicrohttpd ends the process when it is stopped with a suspended connection.
+    guard daemon != nil else { return send(Self.stopping, on: connection) }
     MHD_suspend_connection(connection)
     exchange.isSuspended = true
     whenComplete(exchange.number, exchange.request)

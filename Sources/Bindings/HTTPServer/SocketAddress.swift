@@ -22,7 +22,8 @@ struct SocketAddress {
   /// A socket that listens there. -1 and errno when there is none.
   func listen() -> Int32 {
     let family = bytes.withUnsafeBytes { Int32($0.loadUnaligned(as: sa_family_t.self)) }
-    let flags = Int32(SOCK_NONBLOCK.rawValue) | Int32(SOCK_CLOEXEC.rawValue)
+    // SOCK_NONBLOCK and SOCK_CLOEXEC, which are these on Linux.
+    let flags = O_NONBLOCK | O_CLOEXEC
     let descriptor = socket(family, Int32(SOCK_STREAM.rawValue) | flags, 0)
     guard descriptor >= 0 else { return -1 }
     var on: Int32 = 1
