@@ -40,6 +40,18 @@ import Testing
     #expect(queue.next(atMost: 100, at: now + 16 * Self.second).count == 3 && queue.count == 0)
   }
 
+  @Test func aLargeSegmentThatIsWaitedForBringsMore() {
+    var queue = SilentQueue()
+    let some = pushes(9, of: 65)
+    for push in some {
+      queue.append(push)
+      #expect(queue.next(atMost: 100, at: 1).count == 1)
+    }
+    // It took one turn and not nine: three others have theirs.
+    for _ in 0..<4 { for push in pushes(1, of: 65) { queue.append(push) } }
+    #expect(queue.next(atMost: 100, at: 1).count == 3)
+  }
+
   /// Its stragglers wait until it has settled.
   @Test func aSegmentThatHasLostStragglersIsNotMadeToWait() {
     var queue = SilentQueue()

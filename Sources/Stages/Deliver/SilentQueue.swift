@@ -13,6 +13,10 @@ struct SilentQueue {
 
   private var pushes: [ReadyPush] = []
   private var usedUntil: UInt64 = 0
+  /// Large segments that are waited for: more of their pushes cost nothing.
+  private var waitedFor: [(segment: ObjectIdentifier, since: UInt64)] = []
+  /// As long as they may be.
+  private static let memory: UInt64 = 60_000_000_000
   /// None of those here may go before.
   private var blockedUntil: UInt64 = 0
 
@@ -28,17 +32,13 @@ struct SilentQueue {
     guard limit > 0, !pushes.isEmpty, now >= blockedUntil else { return [] }
     var taken: [ReadyPush] = []
     var left: [ReadyPush] = []
-    var large: [SegmentTally] = []
     var isRefused = false
     for push in pushes {
       let isSmall = !push.tally.mayStraggle || push.tally.pushes <= Self.fewPushes
       // What has left its segment waits for the segment's end: this one leaves it too.
       if taken.count == limit || !push.tally.stragglers.isEmpty {
         left.append(push)
-      } else if isSmall || large.contains(where: { $0 === push.tally }) {
-        taken.append(push)
-      } else if mayTakeLarge(at: now) {
-        large.append(push.tally)
+      } else if isSmall || mayWait(for: push.tally, at: now) {
         taken.append(push)
       } else {
         left.append(push)
@@ -52,10 +52,14 @@ struct SilentQueue {
     return taken
   }
 
-  private mutating func mayTakeLarge(at now: UInt64) -> Bool {
+  private mutating func mayWait(for large: SegmentTally, at now: UInt64) -> Bool {
+    waitedFor.removeAll { now &- $0.since > Self.memory }
+    let segment = ObjectIdentifier(large)
+    if waitedFor.contains(where: { $0.segment == segment }) { return true }
     let from = max(usedUntil, now)
     guard from - now <= (Self.largePerBurst - 1) * Self.betweenLarge else { return false }
     usedUntil = from + Self.betweenLarge
+    waitedFor.append((segment, now))
     return true
   }
 
