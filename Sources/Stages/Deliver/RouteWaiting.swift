@@ -31,7 +31,7 @@ final class RouteWaiting {
     self.signals = signals
   }
 
-  var count: Int { retries.count + suspectCount + topics.parkedCount }
+  var count: Int { retries.count + suspects.count + silence.count + topics.parkedCount }
   /// Room for those that are to wait besides.
   var room: Int { isLeaving ? 0 : max(0, options.waitingPushes - count) }
 
@@ -104,8 +104,9 @@ final class RouteWaiting {
   // MARK: suspects
 
   /// Those that may be why a connection was lost, and those that were never answered.
-  var suspectCount: Int { suspects.count + silence.count }
-  var silentCount: Int { silence.count }
+  var suspectCount: Int { suspects.count + silence.readyCount }
+  /// Those that wait for a connection with them.
+  var silentCount: Int { silence.readyCount }
   var suspectGroups: Int { suspects.groupCount }
 
   /// Pushes that were lost together: one of them may be why.
@@ -136,7 +137,7 @@ final class RouteWaiting {
   }
 
   /// The next that were never answered; they go together.
-  func nextSilent(atMost limit: Int) -> [ReadyPush] { silence.next(atMost: limit, at: loop.now) }
+  func nextSilent(atMost limit: Int) -> [ReadyPush] { silence.next(atMost: limit) }
 
   /// The next suspect, if it was lost alone before.
   var nextLikely: ReadyPush? { suspects.nextLikely }
