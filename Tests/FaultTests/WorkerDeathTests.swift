@@ -66,7 +66,7 @@ import Testing
     try await bed.seed(Self.audience, streamer: "s1")
     let first = try await bed.startProcess(
       "first", executable: WorkerExecutable.path,
-      settings: ["lanes.drain_timeout=4s", "kafka.session_timeout=9s"])
+      settings: ["lanes.drain_timeout=2900ms"])
     try await bed.emit("e1")
     _ = try await bed.until("APNs is silent") {
       await bed.simulator.summary().unanswered > 100 ? true : nil
