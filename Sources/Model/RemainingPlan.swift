@@ -1,6 +1,6 @@
 /// The segments of a very large event that are not in Kafka yet. They are brought there a window at
-/// a time, so that those of another such event come between them, and whoever reads the first
-/// record of a window writes the next one.
+/// a time, so that those of another such event come between them, and whoever reads the record
+/// behind a window writes the next one.
 package struct RemainingPlan: Sendable, Equatable {
   package let event: Event
   package let generation: Int

@@ -10,9 +10,9 @@ import Telemetry
 /// Opens fan-outs: an event's only segment runs where the event was read, those of a large event
 /// go to all lanes of all workers. Confined to its lane.
 final class FanOutRunner {
-  /// Segments of a bulk event that are written at a time. Between one and two windows of each are
-  /// in Kafka: that much of a giant stands before the next one's first segment, and that much is
-  /// there for all workers to take from: sixteen lanes, twice over.
+  /// Segments of a bulk event that are written at a time: that much of a giant stands before the
+  /// next one's first segment, and that much is there for all workers to take from. The next window
+  /// is written while the last segments of this one are worked on.
   private static let window = 128
 
   private let options: PipelineOptions
@@ -96,44 +96,49 @@ final class FanOutRunner {
         known ?? bidder.bid(on: audience.segments(of: event)[0], isolation: isolation),
         from: message, vacate)
     }
-    // Behind the first window is a record that brings the others.
-    if published == 0 {
-      try await plan(
-        RemainingPlan(event: event, generation: generation, count: shards, first: 0), isNoted: true)
-    }
+    try await plan(
+      RemainingPlan(event: event, generation: generation, count: shards, first: 0),
+      published: published)
     return .done
   }
 
-  /// The record that stands before a window of segments has been read: the next window follows.
+  /// The record behind a window of segments has been read: the next window follows.
   func goOn(
     _ plan: RemainingPlan, isolation: isolated any Actor = #isolation
   ) async throws -> Receipt {
     let published = try await retry.persistent("Redis knows what is planned", for: plan.event) {
       try await record.published(of: plan.event)
     }
-    // Somebody has read the record before, after a rebalance or before a crash.
-    if let published, published > plan.first { return .done }
-    try await self.plan(plan, isNoted: published != nil)
+    try await self.plan(plan, published: published)
     return .done
   }
 
-  /// The segments of a large event go to all lanes of all workers through Kafka. What a crash has
-  /// left half written is written again, and its segments are claimed once.
+  /// The segments of a large event go to all lanes of all workers through Kafka. A window of them
+  /// first, then Redis' note of it, and then the record that brings the next window: whatever a
+  /// crash leaves undone of that is done by who reads the record again, and what was written twice
+  /// is claimed once.
   ///
-  /// - Parameter isNoted: Redis knows the event, and what is written of it.
+  /// - Parameter published: segments that are noted to be in Kafka; nil when Redis does not know
+  ///   the event.
   private func plan(
-    _ plan: RemainingPlan, isNoted: Bool, isolation: isolated any Actor = #isolation
+    _ plan: RemainingPlan, published: Int?, isolation: isolated any Actor = #isolation
   ) async throws {
     let isBulk = plan.count > Segment.maximumOfUsual
+    let topic = isBulk ? options.ingest.bulkTopic : options.ingest.segmentsTopic
     let end = isBulk ? min(plan.first + Self.window, plan.count) : plan.count
-    var records = plan.segments(plan.first..<end).map { SegmentRecord.encode($0) }
-    // Read while the window is worked on, so that nobody waits for the next one.
-    if end < plan.count { records.insert(SegmentRecord.encode(plan.after(end)), at: 0) }
-    try await writer.publish(
-      isBulk ? options.ingest.bulkTopic : options.ingest.segmentsTopic, records)
-    guard isNoted else { return }
-    try await retry.persistent("Redis notes what is planned", for: plan.event) {
-      try await record.published(end, of: plan.event)
+    // The next window is noted, and so its record was read.
+    if let published, published > end { return }
+    if published != end {
+      let window = plan.segments(plan.first..<end).map { SegmentRecord.encode($0) }
+      try await writer.publish(topic, window)
+      if published != nil {
+        try await retry.persistent("Redis notes what is planned", for: plan.event) {
+          try await record.published(end, of: plan.event, now: options.deliver.wallClock())
+        }
+      }
+    }
+    if end < plan.count {
+      try await writer.publish(topic, [SegmentRecord.encode(plan.after(end))])
     }
   }
 

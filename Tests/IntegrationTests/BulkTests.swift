@@ -34,7 +34,7 @@ import Testing
     #expect(status["published"] == shards)
     #expect(await worker.stop())
     #expect(try Self.records(bed, Self.segments) == (shards == 64 ? 64 : 0))
-    // The first record of each window but the last brings the next one.
+    // Behind each window but the last is a record that brings the next one.
     let more = shards / 128 - 1
     #expect(try Self.records(bed, Self.bulk) == (shards == 64 ? 0 : shards + more))
     let summary = await bed.simulator.summary()
@@ -44,7 +44,7 @@ import Testing
   /// What is read again, after a crash or a rebalance, writes no window a second time.
   @Test func aPlanThatIsReadAgainWritesNothing() async throws {
     let bed = try await WorkerBed()
-    try await Self.followers(bed, shards: 256)
+    try await Self.followers(bed, shards: 512)
     bed.broker?.fail(
       next: .offsetCommit, with: Array(repeating: .topicAuthorizationFailed, count: 1000))
     let first = try await bed.startWorker()
@@ -54,9 +54,9 @@ import Testing
     let second = try await bed.startWorker { $0.workerID = "worker-2" }
     _ = try await bed.until("all is read again") {
       await second.metrics().text.contains(
-        "\nfanfare_segments_total{result=\"already_settled\"} 256\n") ? true : nil
+        "\nfanfare_segments_total{result=\"already_settled\"} 512\n") ? true : nil
     }
     #expect(await second.stop())
-    #expect(try Self.records(bed, Self.bulk) == 257)
+    #expect(try Self.records(bed, Self.bulk) == 515)
   }
 }

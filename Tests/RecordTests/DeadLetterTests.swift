@@ -126,7 +126,7 @@ import Testing
       #expect(try await record.status(of: "e1") == nil)
       _ = try await open(record, 4)
       #expect(try await record.published(of: event("e1")) == 0)
-      try await record.published(2, of: event("e1"))
+      try await record.published(2, of: event("e1"), now: noon)
       #expect(try await record.published(of: event("e1")) == 2)
       try await note()
       try await note()
@@ -136,8 +136,15 @@ import Testing
         _ = try await record.settle(segment, tally(accepted: 1), now: noon)
       }
       #expect(try await record.status(of: "e1")?.state == .incomplete)
+      // The event's own record, read again, changes nothing.
+      #expect(try await open(record, 4) == .finished)
+      #expect(try await record.status(of: "e1")?.deadLettered == 2)
       // Somebody sends it in again.
-      try await record.published(4, of: event("e1"))
+      try await record.published(4, of: event("e1"), now: noon)
+      try await record.published(2, of: event("e1"), now: noon)
+      #expect(try await record.published(of: event("e1")) == 4)
+      let again = try #require(try await record.status(of: "e1"))
+      #expect(again.state == .running && again.deadLettered == 0)
       for segment in segments[2...] {
         _ = try await record.settle(segment, tally(accepted: 1), now: noon)
       }
@@ -152,7 +159,7 @@ import Testing
       #expect(try await note(record, nil) == nil)
       #expect(try await record.status(of: "e1") == nil)
       _ = try await open(record, 4)
-      try await record.published(1, of: event("e1"))
+      try await record.published(1, of: event("e1"), now: noon)
       #expect(
         try await record.noteDeadLetter(
           of: .event, event("e1"), code: "x", source: "t/0/2", now: noon) == nil)

@@ -7,16 +7,21 @@ enum DeadLetterScripts {
   static let note = RedisScript(
     RecordScripts.permissions + RecordScripts.prelude + conclusion + noteBody)
   static let count = RedisScript(countBody)
+  static let published = RedisScript(
+    RecordScripts.permissions + RecordScripts.prelude + conclusion + publishedBody)
 
   /// Stands behind the prelude.
   static let conclusion = """
-    -- Segments that are in the dead letters, and those that were to be planned by an event that is.
+    -- Segments that are in the dead letters, and those that were to be brought to Kafka by an event
+    -- or a plan that is.
     local function lost()
       local number = redis.call('SCARD', dead)
-      if redis.call('SISMEMBER', dead, 'event') == 1 then
+      local planners =
+        redis.call('SISMEMBER', dead, 'event') + redis.call('SISMEMBER', dead, 'plan')
+      if planners > 0 then
         local plan = redis.call('HMGET', event, 'segments', 'published')
         local unpublished = (tonumber(plan[1]) or 0) - (tonumber(plan[2]) or 0)
-        number = number - 1 + math.max(unpublished, 0)
+        number = number - planners + math.max(unpublished, 0)
       end
       return number
     end
@@ -80,7 +85,6 @@ enum DeadLetterScripts {
           or not state or state == 'done' or state == 'expired' then
         return {'nothing', 0, {}}
       end
-      segment = 'event'
     elseif redis.call('SISMEMBER', settled, segment) == 1
         or string.find(segment, '~', 1, true)
         and redis.call('SISMEMBER', stragglers, segment) == 0 then
@@ -95,6 +99,19 @@ enum DeadLetterScripts {
     local ended = conclude(segments) == 2 and state ~= 'incomplete'
     keep()
     return {'noted', ended and 1 or 0, ended and outcomes() or {}}
+    """
+
+  /// ARGV 9: how many segments are in Kafka. Never goes back; a plan that was a dead letter and
+  /// came again is one no longer.
+  private static let publishedBody = """
+    if redis.call('EXISTS', event) == 0 then return 0 end
+    local known = tonumber(redis.call('HGET', event, 'published')) or 0
+    if tonumber(ARGV[9]) > known then redis.call('HSET', event, 'published', ARGV[9]) end
+    if redis.call('SREM', dead, 'plan') == 1 then
+      note_lost()
+      if redis.call('HGET', event, 'state') == 'incomplete' then reopen() end
+    end
+    return 1
     """
 
   /// KEYS: statistics of all time, of the day, of the minute, and the receipt of this call. ARGV:

@@ -54,8 +54,11 @@ package final class RecordStage {
 
   /// Notes that the first `count` segments of a large event are in Kafka: who takes the event up
   /// again writes the others only.
-  package func published(_ count: Int, of event: Event) async throws(RecordError) {
-    _ = try await execute(["HSET", keyspace.event(id: event.id), "published", String(count)])
+  package func published(
+    _ count: Int, of event: Event, now: Int64
+  ) async throws(RecordError) {
+    _ = try await run(
+      DeadLetterScripts.published, event, now: now, arguments: [String(count)])
   }
 
   /// Records a settled segment: its mark, its counters, its verdicts and the segments that its
