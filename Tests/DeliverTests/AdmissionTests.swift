@@ -58,8 +58,29 @@ import Testing
       // The giant is the last by far.
       #expect(Set(queue.admitted.suffix(3)) == [5, 6, 7])
       #expect(queue.admitted.filter { $0 < 10 } == Array(0..<8))
-      #expect(queue.most <= 2 * 100 + 100 + 2 * 60)
+      #expect(queue.most <= RouteTopics.roomsOfNewcomers * 100 + 100 + 2 * 60)
       await bed.until("all settled") { bed.settledBatches == 14 }
+    }
+  }
+
+  /// Each of several brings a batch, and none of them can be sent.
+  @Test func nobodyWaitsForWhatSeveralOthersCannotGetRidOf() async throws {
+    try await onLoop { _, loop in
+      let bed = try DeliverBed(loop, prepare: { $0.options.maximumConcurrentStreams = 0 }) {
+        $0.readyPushes = 100
+        $0.stalledAfter = .seconds(60)
+      }
+      defer { bed.stop() }
+      let queue = AdmissionLog(bed)
+      let devices = hexadecimal(60).map { (environment: APNsEnvironment.production, token: $0) }
+      for number in 0..<6 { await queue.admit(number, bed.batch(devices, SegmentTally())) }
+      await bed.until("all are in") { queue.admitted.count == 6 }
+      await bed.until("open") { bed.stage.openConnections == 2 }
+      for connection in bed.server.open {
+        connection.session?.setMaximumConcurrentStreams(100)
+        connection.flush()
+      }
+      await bed.until("all settled") { bed.settledBatches == 6 }
     }
   }
 

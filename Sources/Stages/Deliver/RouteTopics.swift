@@ -15,6 +15,8 @@ final class RouteTopics {
   /// Topics, and in them fan-outs, take turns by so many pushes: a change costs a change of
   /// headers.
   static let pushesPerTurn = 32
+  /// Those who have less than a turn here are let in up to so many times `readyPushes`.
+  static let roomsOfNewcomers = 4
   /// Topics that are remembered though nothing of theirs is here.
   static let maximumIdleTopics = 256
 
@@ -43,8 +45,8 @@ final class RouteTopics {
 
   /// Whether a batch of a fan-out of this topic should wait for room. Never for what could not be
   /// sent anyway. Each fan-out has its share of the room, small ones of a room of their own. Where
-  /// others have taken it all, a second one as large is for those who have less than a turn here:
-  /// so nobody waits for what another cannot get rid of.
+  /// others have taken it all, there is more for those who have less than a turn here, so that
+  /// nobody waits for what another cannot get rid of: enough for a batch of each place of a lane.
   func isFull(for name: String, of fanOut: FanOut, readyPushes: Int) -> Bool {
     guard isOpen else { return false }
     let topic = find(name)
@@ -61,7 +63,9 @@ final class RouteTopics {
       fresh += topic.queue.fresh(isSmall: fanOut.isSmall)
       fanOuts += topic.queue.fanOuts(isSmall: fanOut.isSmall)
     }
-    guard own >= min(Self.pushesPerTurn, readyPushes) else { return fresh >= 2 * readyPushes }
+    guard own >= min(Self.pushesPerTurn, readyPushes) else {
+      return fresh >= Self.roomsOfNewcomers * readyPushes
+    }
     return fresh >= readyPushes || own >= readyPushes / max(1, fanOuts)
   }
 
