@@ -290,6 +290,13 @@ package final class WorkerBed: Sendable {
   }()
 }
 
+extension APNsSimulator {
+  /// Of each of them, in order, in one visit: there may be tens of thousands.
+  package func counts(of tokens: [String]) -> [(requests: Int, accepted: Int)] {
+    tokens.map { counts(of: $0) }
+  }
+}
+
 /// A token of 64 hex digits that is nothing but a number.
 package func paddedHex(_ number: Int) -> String {
   let digits = String(number, radix: 16)
