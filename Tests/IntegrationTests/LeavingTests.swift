@@ -7,6 +7,9 @@ import Testing
 
 /// What a worker that stops leaves to the next one.
 @Suite(.serialized) struct LeavingTests {
+  /// Half of it is for leaving in good order: five seconds, the most that a worker ever takes.
+  private static let drainTimeout = Duration.seconds(10)
+
   /// A few streams without an answer, or pushes that wait for another try, keep no segment from
   /// settling: they alone are sent again.
   @Test(arguments: ["fff", "503"])
@@ -18,7 +21,7 @@ import Testing
       return index % 100 == 7 ? "fa4efa4e1\(answer)" + number.dropFirst(12) : number
     }
     let first = try await bed.startWorker {
-      $0.drainTimeout = .seconds(4)
+      $0.drainTimeout = Self.drainTimeout
       $0.straggleAfter = .seconds(60)
       $0.deliver.retry = RetryPolicy(initial: .seconds(60), maximum: .seconds(60))
     }
@@ -45,12 +48,12 @@ import Testing
   /// nearly over: what was taken is recorded, and the rest is left to the next worker.
   @Test func whatWasAcceptedOfHalfASegmentIsNotSentAgain() async throws {
     var script = SimulatorScript()
-    script.latency = .milliseconds(100)
+    script.latency = .milliseconds(200)
     let bed = try await WorkerBed(script: script)
     try await bed.followInShards("s1", shards: 4, perShard: 1000) { paddedHex($0 << 16 | $1) }
     let first = try await bed.startWorker {
       $0.lanes = 1
-      $0.drainTimeout = .seconds(6)
+      $0.drainTimeout = Self.drainTimeout
       $0.limits.batchPushes = 50
       $0.deliver.readyPushes = 100
       $0.deliver.streamsPerConnection = 20
