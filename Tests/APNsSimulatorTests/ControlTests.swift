@@ -193,8 +193,8 @@ import Text
         self.post("/simulator/script", filler + "{}"), authorization: nil)
       #expect(large.status == 413)
       // Room that was given back is there again.
+      let script = String(repeating: " ", count: 1_000_000) + "{}"
       for _ in 0..<8 {
-        let script = String(repeating: " ", count: 1_000_000) + "{}"
         let reply = try await client.send(
           self.post("/simulator/script", script), authorization: nil)
         #expect(reply.status == 200)

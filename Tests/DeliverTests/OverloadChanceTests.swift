@@ -52,8 +52,8 @@ import Text
           overload.answered(isFailure: !answer.isTaken, sentAt: answer.sentAt, at: now)
           if answer.isTaken { taken += 1 } else { wait(answer.push, backOff) }
         }
-        onTheWay.removeFirst(answered)
-        ready += waiting.removeValue(forKey: milliseconds) ?? []
+        if answered > 0 { onTheWay.removeFirst(answered) }
+        if let back = waiting.removeValue(forKey: milliseconds) { ready += back }
         while arrived < arrivals.count, arrivals[arrived].at <= milliseconds {
           for _ in 0..<arrivals[arrived].count {
             ready.append(Push(id: ids))
@@ -63,12 +63,15 @@ import Text
         }
         let room = min(500 - onTheWay.count, ready.count - head)
         let allowed = isBounded ? overload.allowance(ready: ready.count - head, at: now) : room
-        for push in ready[head..<head + min(room, allowed)] {
+        // Nothing happens in most milliseconds.
+        let next = head + min(room, allowed)
+        while head < next {
+          let push = ready[head]
+          head += 1
           overload.take(1)
           let isTaken = chance(push) >= share && takes(milliseconds)
           onTheWay.append((milliseconds + 50, now, push, isTaken))
         }
-        head += min(room, allowed)
         if head == ready.count {
           ready.removeAll()
           head = 0
