@@ -119,7 +119,7 @@ import Testing
 
   @Test func whatNeverLeftALostConnectionIsNoSuspect() async throws {
     try await onLoop { _, loop in
-      let bed = try bed(loop)
+      let bed = try bed(loop) { $0.requestTimeout = .seconds(60) }
       defer { bed.stop() }
       let (server, _) = try await fill(bed)
       server.drop()

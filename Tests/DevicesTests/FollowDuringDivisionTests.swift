@@ -63,8 +63,17 @@ import Testing
     }
   }
 
-  @Test(arguments: FollowingClient.Way.allCases, Course.all)
-  func nothingIsLostAndNothingComesBack(
+  @Test(arguments: Course.all)
+  func theScriptLosesNothingAndBringsNothingBack(_ course: Course) async throws {
+    try await expectNothingLostAndNothingBack(.script, course)
+  }
+
+  @Test(arguments: Course.all)
+  func plainCommandsLoseNothingAndBringNothingBack(_ course: Course) async throws {
+    try await expectNothingLostAndNothingBack(.commands, course)
+  }
+
+  private func expectNothingLostAndNothingBack(
     _ way: FollowingClient.Way, _ course: Course
   ) async throws {
     let fixture = try RedisFixture()

@@ -14,7 +14,7 @@ func shippedScript(_ name: String) throws -> String {
 
 /// A backend that does what docs/redis.md says, and keeps book of what it has done.
 struct FollowingClient {
-  enum Way: CaseIterable { case script, commands }
+  enum Way { case script, commands }
 
   let way: Way
   let streamer: String

@@ -153,7 +153,7 @@ import Testing
 
   @Test func anOutageLosesAndRepeatsNobody() async throws {
     let fixture = try RedisFixture(isDurable: true)
-    try await fixture.run(commandTimeout: .milliseconds(300)) { redis async throws in
+    try await fixture.run(commandTimeout: .seconds(2)) { redis async throws in
       try await redis.heading(1, generation: 1)
       try await redis.place(Self.users, shards: 1)
       try await redis.equip(Self.users)
