@@ -59,6 +59,8 @@ final class PumpBed: Sendable {
   private static func kafka(_ broker: EmbeddedBroker) -> KafkaOptions {
     var options = KafkaOptions(bootstrapServers: broker.bootstrapServers)
     options.sessionTimeout = .seconds(6)
+    // By a heartbeat a member learns that another one has joined; who is late joins again.
+    options.heartbeatInterval = .milliseconds(500)
     options.fetchWaitMaximum = .milliseconds(10)
     return options
   }
