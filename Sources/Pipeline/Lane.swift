@@ -50,10 +50,10 @@ package actor Lane {
       options: options, ingest: ingest, render: stages.render, deliver: deliver, times: times)
     let delays = StragglerDelays(
       options: options, loop: loop, writer: writer, labels: labels, times: times)
-    gate = StragglerGate(
-      options: options, deliver: deliver, labels: labels, times: times, delays: delays)
-
     runs = SegmentRuns(limits: options.limits, loop: loop)
+    gate = StragglerGate(
+      options: options, deliver: deliver, labels: labels, times: times, delays: delays, runs: runs)
+
     let bidder = SegmentBidder(options: options, loop: loop, lane: index, expand: stages.expand)
     claims = ClaimKeeper(
       options: options, loop: loop, record: record, redis: stages.redis, retry: retry,
@@ -98,7 +98,9 @@ package actor Lane {
   /// Looks now and then, until the lane stops, for lists whose route has turned out to be slow.
   private func leaveSlowPlaces() {
     guard !isStopping else { return }
-    runs.leavePlaces { stages.deliver.yields($0) }
+    runs.leavePlaces {
+      stages.deliver.yields($0) || stages.deliver.getsNowhere($1, in: $0)
+    }
     loop.schedule(after: Self.slowPlacesInterval) { [weak self] in
       self?.assumeIsolated { $0.leaveSlowPlaces() }
     }

@@ -35,6 +35,9 @@ final class SegmentRuns {
     return run
   }
 
+  /// Nil when nothing of the event is known here.
+  func fanOut(ofEvent id: String) -> FanOut? { fanOuts.fanOut(ofEvent: id) }
+
   func begin(_ run: SegmentRun) { runs[ObjectIdentifier(run)] = run }
 
   func end(_ run: SegmentRun) { runs[ObjectIdentifier(run)] = nil }
@@ -72,12 +75,13 @@ final class SegmentRuns {
     return others.isEmpty || bytes <= limits.lingeringBytes
   }
 
-  /// Lists that were begun before their route was found to be slow give up their places.
-  func leavePlaces(whereAll isSlow: (APNsEnvironment) -> Bool) {
+  /// Lists that were begun before their route was found to be slow, or their fan-out to get
+  /// nowhere, give up their places.
+  func leavePlaces(whereAll isSlow: (APNsEnvironment, FanOut) -> Bool) {
     var gone = runs.values.count { $0.index != nil && !$0.hasPlace && !$0.isLingering }
     for run in runs.values where run.index != nil && run.hasPlace {
       guard gone < Self.maximumWithoutPlace else { break }
-      guard run.environments.allSatisfy(isSlow) else { continue }
+      guard run.environments.allSatisfy({ isSlow($0, run.tally.fanOut) }) else { continue }
       run.leavePlace()
       gone += 1
     }

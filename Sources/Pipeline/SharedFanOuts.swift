@@ -15,6 +15,8 @@ struct SharedFanOuts {
 
   var count: Int { entries.count }
 
+  func fanOut(ofEvent id: String) -> FanOut? { entries[id]?.fanOut }
+
   mutating func fanOut(of segment: Segment) -> FanOut {
     if let known = entries[segment.event.id]?.fanOut { return known }
     if entries.count >= most {

@@ -17,6 +17,8 @@ struct StragglerAdmission {
     var isHeld = false
     /// The environment takes pushes slowly.
     var isSlow = false
+    /// Nearly nothing of the list's event is taken.
+    var isStuck = false
   }
 
   /// A list that is let through to ask whether its route is open.
@@ -30,7 +32,7 @@ struct StragglerAdmission {
     case work
     /// Its route is closed, and this list asks.
     case probe(Probe)
-    /// What waits for a slow route needs no place meanwhile.
+    /// What waits for a slow route, or gets nowhere, needs no place meanwhile.
     case workWithoutPlace(APNsEnvironment, bytes: Int)
     case putOff
   }
@@ -41,6 +43,10 @@ struct StragglerAdmission {
   /// Bytes of the lists of a slow environment that are worked on at a time: some 2,000 pushes. As
   /// much as keeps it busy until the others come again, which rest unread.
   static let maximumSlowBytes = 4 * IngestOptions.stragglerBytes
+
+  /// The same of events that get nowhere: few of their pushes are tried in a while, and the others
+  /// leave again.
+  static let maximumStuckBytes = IngestOptions.stragglerBytes
 
   /// Lists of closed routes that are worked on.
   private var probing: [Probe: Int] = [:]
@@ -60,7 +66,9 @@ struct StragglerAdmission {
     else { return .work }
     if let time = label.askAgainAt, time > now { return .putOff }
     guard state.isClosed else {
-      return state.isSlow ? admitSlowly(route.environment, bytes) : .work
+      guard state.isSlow || state.isStuck else { return .work }
+      let most = state.isStuck ? Self.maximumStuckBytes : Self.maximumSlowBytes
+      return admitSlowly(route.environment, bytes, atMost: most)
     }
     let probe = Probe(route: route, isRefused: label.isRefused)
     let limit = !label.isRefused && state.isHeld ? Self.maximumAsking : 1
@@ -69,9 +77,11 @@ struct StragglerAdmission {
     return .probe(probe)
   }
 
-  private mutating func admitSlowly(_ environment: APNsEnvironment, _ bytes: Int) -> Decision {
+  private mutating func admitSlowly(
+    _ environment: APNsEnvironment, _ bytes: Int, atMost most: Int
+  ) -> Decision {
     let others = slowBytes[environment, default: 0]
-    guard others == 0 || others + bytes <= Self.maximumSlowBytes else { return .putOff }
+    guard others == 0 || others + bytes <= most else { return .putOff }
     slowBytes[environment] = others + bytes
     return .workWithoutPlace(environment, bytes: bytes)
   }

@@ -11,17 +11,19 @@ final class StragglerGate {
   private let labels: StragglerLabels
   private let times: StragglerTimes
   private let delays: StragglerDelays
+  private let runs: SegmentRuns
   private var admission = StragglerAdmission()
 
   init(
     options: PipelineOptions, deliver: DeliverStage, labels: StragglerLabels,
-    times: StragglerTimes, delays: StragglerDelays
+    times: StragglerTimes, delays: StragglerDelays, runs: SegmentRuns
   ) {
     self.options = options
     self.deliver = deliver
     self.labels = labels
     self.times = times
     self.delays = delays
+    self.runs = runs
   }
 
   /// Has a record worked on, or puts it off.
@@ -31,7 +33,7 @@ final class StragglerGate {
     let label = labels.complete(of: message)
     let decision = admission.admit(
       label, bytes: message.valueBytes, left: label.expiresAt.map { times.left(until: $0) },
-      now: options.deliver.wallClock(), route: state(of: label))
+      now: options.deliver.wallClock(), route: state(of: label, message))
     defer { admission.end(decision) }
     switch decision {
     case .putOff: return try await delays.putOff(message, label, vacate)
@@ -41,10 +43,14 @@ final class StragglerGate {
     return try await work(message, vacate)
   }
 
-  private func state(of label: StragglerLabel) -> StragglerAdmission.RouteState {
+  private func state(
+    of label: StragglerLabel, _ message: KafkaMessage
+  ) -> StragglerAdmission.RouteState {
     guard let route = label.route else { return StragglerAdmission.RouteState() }
+    let fanOut = SegmentRecord.event(ofKey: message.key).flatMap(runs.fanOut)
     return StragglerAdmission.RouteState(
       isClosed: deliver.isClosed(route), isHeld: deliver.isHeld(route),
-      isSlow: deliver.yields(route.environment))
+      isSlow: deliver.yields(route.environment),
+      isStuck: fanOut.map { deliver.getsNowhere($0, in: route.environment) } ?? false)
   }
 }

@@ -15,9 +15,17 @@ import Testing
   }
 
   private struct Line {
-    var queue = ReadyQueue(environment: .production)
+    private let stuck = StuckFanOuts()
+    var queue: ReadyQueue
     var events: [Event] = []
     var turn = 10
+
+    init() { queue = ReadyQueue(environment: .production, stuck: stuck) }
+
+    mutating func stick(_ events: Event...) {
+      stuck.replace(by: events.map(\.tally.fanOut))
+      queue.sort()
+    }
 
     mutating func append(_ count: Int, _ event: Event) {
       events.append(event)
@@ -113,6 +121,39 @@ import Testing
     line.expect(4, ["a1", "b1", "a1", "b1"])
   }
 
+  /// Whatever they are, and however many: others go first, and they go on.
+  @Test func thoseThatGetNowhereGoBehindOthers() {
+    var line = Line()
+    let (bad, worse) = (Event("b"), Event("w", isSmall: true))
+    line.append(50, bad)
+    line.append(50, worse)
+    line.stick(bad, worse)
+    line.append(40, Event("g"))
+    line.append(20, Event("s", isSmall: true))
+    let order = ["s20", "g10", "w10", "g30", "b10", "w10", "b10", "w10", "b10", "w10"]
+    line.expect(130, order)
+  }
+
+  /// Also of one that has the turn, and of one that comes later.
+  @Test func whoGetsNowhereMayDoSoLater() {
+    var line = Line()
+    let (bad, good) = (Event("b"), Event("g"))
+    line.append(100, bad)
+    line.expect(4, ["b4"])
+    line.append(100, good)
+    line.stick(bad)
+    line.expect(31, ["g30", "b1"])
+    line.append(10, bad)
+    line.stick(good)
+    line.expect(20, ["b20"])
+    line.stick()
+    line.expect(20, ["g10", "b10"])
+    #expect(line.queue.fanOuts(.stuck) == 0 && line.queue.fanOuts(.large) == 2)
+    line.stick(bad, good)
+    #expect(line.queue.fanOuts(.stuck) == 2 && line.queue.fanOuts(.large) == 0)
+    #expect(line.queue.fresh(.stuck) == line.queue.count && line.queue.oldest == nil)
+  }
+
   @Test func whoseLastPushLeavesMakesRoomForTheNext() {
     var line = Line()
     let events = (0..<50).map { Event("\($0)-", isSmall: $0 % 3 == 0) }
@@ -125,7 +166,7 @@ import Testing
       while line.queue.count > left / 3, line.queue.next() != nil {}
     }
     while line.queue.next() != nil {}
-    #expect(line.queue.count == 0 && line.queue.fanOuts(isSmall: true) == 0)
-    #expect(line.queue.fanOuts(isSmall: false) == 0 && line.queue.oldest == nil)
+    #expect(line.queue.count == 0 && line.queue.fanOuts(.small) == 0)
+    #expect(line.queue.fanOuts(.large) == 0 && line.queue.oldest == nil)
   }
 }

@@ -97,6 +97,19 @@ import Text
     #expect(voices.speaksForItself(bad) && !voices.areToBlame)
   }
 
+  /// After its first answer, until one of its pushes is taken.
+  @Test func oneOfWhichNothingWasTakenIsUnheard() {
+    var voices = FanOutVoices()
+    voices.taken(good)
+    #expect(voices.unheard.isEmpty)
+    fails(bad, &voices)
+    fails(good, &voices)
+    voices.taken(good)
+    #expect(voices.unheard.map(ObjectIdentifier.init) == [ObjectIdentifier(bad)])
+    voices.taken(bad)
+    #expect(voices.unheard.isEmpty)
+  }
+
   @Test func whatIsOldIsForgotten() {
     var voices = FanOutVoices()
     expectAlternation(&voices)

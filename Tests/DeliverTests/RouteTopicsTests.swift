@@ -124,6 +124,31 @@ import Testing
     #expect(tally.unsent == 6)
   }
 
+  @Test func segmentsKeepNoPlacesForWhatGetsNowhere() {
+    let (bad, good, list) = (SegmentTally(), SegmentTally(), SegmentTally(of: FanOut()))
+    list.mayStraggle = false
+    for tally in [bad, good, list] { append(4, "a", tally) }
+    topics.set(stuck: [bad.fanOut, list.fanOut])
+    append(2, "b", bad)
+    // Stragglers have left a segment once.
+    #expect(bad.unsent == 0 && good.unsent == 4 && list.unsent == 4)
+    topics.set(stuck: [good.fanOut])
+    #expect(bad.unsent == 6 && good.unsent == 0)
+    topics.set(stuck: [])
+    #expect(good.unsent == 4 && topics.stuck.isEmpty)
+  }
+
+  @Test func thoseThatGetNowhereHaveRoomOfTheirOwn() {
+    let (bad, good) = (SegmentTally(), SegmentTally())
+    append(100, "a", bad)
+    append(40, "a", good)
+    #expect(isFull("a", bad, 100) && isFull("a", good, 100))
+    topics.set(stuck: [bad.fanOut])
+    #expect(isFull("a", bad, 100) && !isFull("a", good, 100))
+    append(60, "a", good)
+    #expect(isFull("a", good, 100))
+  }
+
   @Test func topicsWithoutPushesAreForgottenWhenTheirRefusalsAreOld() {
     append(1, "a")
     _ = topics.topic(named: "b")

@@ -99,6 +99,51 @@ import Testing
     #expect((traffic.overload.rate == nil) == isUpToDevices)
   }
 
+  /// A fan-out of which nothing was taken, at a server that takes next to nothing.
+  @Test func whoGetsNowhereIsStuckUntilMoreIsTaken() {
+    var now: UInt64 = 10_000_000_000
+    #expect(traffic.stuck.isEmpty)
+    for _ in 0..<100 {
+      now += 50_000_000
+      traffic.sent(1, at: now)
+      traffic.failed(push(), sentAt: now, at: now)
+    }
+    #expect(traffic.overload.isAtFloor && traffic.stuck.map { $0 === tally.fanOut } == [true])
+    traffic.accepted(push(), at: now)
+    #expect(traffic.overload.isAtFloor && traffic.stuck.isEmpty)
+  }
+
+  /// Those that speak for themselves share what a server is asked that takes nothing.
+  @Test func whoSpeaksForItselfTriesAgainNowAndThen() {
+    let second: UInt64 = 1_000_000_000
+    let good = push()
+    let bad = ReadyPush(
+      batch: .made(topic: "a", [.production], SegmentTally()), index: 0, history: PushHistory())
+    let fanOut = bad.tally.fanOut
+    #expect(traffic.triesAgainAt(second) == nil)
+    for _ in 0..<20 {
+      traffic.failed(bad, sentAt: second, at: second)
+      #expect(traffic.mayTryAgain(tally.fanOut, at: second))
+      for _ in 0..<3 { traffic.accepted(good, at: second) }
+    }
+    #expect(traffic.speaksForItself(fanOut) && !traffic.speaksForItself(tally.fanOut))
+    var tries = 0
+    for now in stride(from: second, to: 11 * second, by: 1_000_000) {
+      while traffic.mayTryAgain(fanOut, at: now), tries < 1_000 {
+        traffic.triesAgain(fanOut)
+        tries += 1
+      }
+      #expect(traffic.mayTryAgain(tally.fanOut, at: now))
+      traffic.triesAgain(tally.fanOut)
+    }
+    #expect((95...105).contains(tries))
+    while traffic.mayTryAgain(fanOut, at: 11 * second) { traffic.triesAgain(fanOut) }
+    let next = traffic.triesAgainAt(11 * second) ?? 0
+    #expect(next > 11 * second && next <= 11 * second + second / 10)
+    for _ in 0..<10 { traffic.accepted(bad, at: second) }
+    #expect(!traffic.speaksForItself(fanOut))
+  }
+
   @Test func withoutABoundAllMayGo() {
     #expect(traffic.overload.rate == nil && traffic.allowance(ready: 7, at: 1) >= 7)
   }

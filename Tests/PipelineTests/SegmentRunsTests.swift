@@ -87,15 +87,15 @@ import Testing
     runs.begin(others)
     let lists = (0...SegmentRuns.maximumWithoutPlace).map { _ in stragglers() }
     for list in lists { runs.begin(list) }
-    runs.leavePlaces { _ in false }
+    runs.leavePlaces { _, _ in false }
     #expect(lists.allSatisfy { $0.hasPlace })
-    runs.leavePlaces { $0 == .production }
+    runs.leavePlaces { environment, _ in environment == .production }
     #expect(lists.count(where: \.hasPlace) == 1)
-    runs.leavePlaces { _ in true }
+    runs.leavePlaces { _, _ in true }
     #expect(lists.count(where: \.hasPlace) == 1 && others.hasPlace)
     // Who has settled makes room for the next.
     if let gone = lists.first(where: { !$0.hasPlace }) { runs.end(gone) }
-    runs.leavePlaces { _ in true }
+    runs.leavePlaces { _, _ in true }
     #expect(lists.allSatisfy { !$0.hasPlace })
   }
 }

@@ -17,6 +17,7 @@ import Testing
     let second = shared.fanOut(of: segment("e1", 1, of: 4))
     let other = shared.fanOut(of: segment("e2", 0, of: 1))
     #expect(first === second && first !== other)
+    #expect(shared.fanOut(ofEvent: "e1") === first && shared.fanOut(ofEvent: "e3") == nil)
     #expect(!first.isSmall && other.isSmall)
   }
 

@@ -16,6 +16,7 @@ import Testing
   private static let closed = RouteState(isClosed: true)
   private static let held = RouteState(isClosed: true, isHeld: true)
   private static let slow = RouteState(isSlow: true)
+  private static let stuck = RouteState(isStuck: true)
 
   private func label(
     _ route: PushRoute? = Self.route, isRefused: Bool = false, askAgainAt: Int64? = nil
@@ -44,6 +45,25 @@ import Testing
       #expect(admit(&admission, label(), Self.open) == .work)
       #expect(admit(&admission, label(isRefused: true), Self.open) == .work)
     }
+  }
+
+  /// Fewer than of a slow environment: they leave again.
+  @Test(arguments: [stuck, RouteState(isSlow: true, isStuck: true)])
+  private func ofEventsThatGetNowhereAFewAreWorkedOn(state: RouteState) {
+    var admission = StragglerAdmission()
+    let bytes = StragglerAdmission.maximumStuckBytes / 2
+    let decision = Decision.workWithoutPlace(.production, bytes: bytes)
+    #expect(admit(&admission, label(), state, bytes: bytes) == decision)
+    #expect(admit(&admission, label(), state, bytes: bytes) == decision)
+    #expect(admit(&admission, label(), state, bytes: 1) == .putOff)
+    // Others are not kept waiting.
+    #expect(admit(&admission, label(), Self.open) == .work)
+    admission.end(decision)
+    #expect(admit(&admission, label(), state, bytes: bytes) == decision)
+    #expect(admit(&admission, label(), state, bytes: bytes, left: .seconds(1)) == .work)
+    var closed = state
+    closed.isClosed = true
+    #expect(admit(&admission, label(), closed) == probe())
   }
 
   @Test func oneAtATimeAsksAClosedRoute() {

@@ -50,7 +50,7 @@ final class Admission {
     let mayStraggle = batch.tally.mayStraggle
     var awaited = environments
     if !isStopped {
-      awaited = self.awaited(environments, mayStraggle, waitingAlone: waitingAlone)
+      awaited = self.awaited(environments, fanOut, mayStraggle, waitingAlone: waitingAlone)
       if mustWait(awaited, topic, fanOut) {
         awaited = await withCheckedContinuation {
           waiting.append(
@@ -81,16 +81,23 @@ final class Admission {
   /// Of the environments that a batch has pushes for, those that it waits for. Good ones, where
   /// there are any: what is then too much for a slow one leaves its segment. Of the batches that
   /// have pushes for nothing else a few wait, which keeps the route busy; more would take up the
-  /// places of segments that need not wait. Stragglers wait for their turn, however long it takes.
+  /// places of segments that need not wait. Where a fan-out gets nowhere none of its batches waits.
+  /// Stragglers wait for their turn, however long it takes.
   ///
   /// - Parameter waitingAlone: such batches that wait before this one.
   private func awaited(
-    _ environments: Set<APNsEnvironment>, _ mayStraggle: Bool, waitingAlone: Int
+    _ environments: Set<APNsEnvironment>, _ fanOut: FanOut, _ mayStraggle: Bool, waitingAlone: Int
   ) -> Set<APNsEnvironment> {
     guard mayStraggle else { return environments }
-    let good = environments.filter { routes[$0]?.yields != true }
+    let hopeful = environments.filter { routes[$0]?.isStuck(fanOut) != true }
+    let good = hopeful.filter { routes[$0]?.yields != true }
     if !good.isEmpty { return good }
-    return waitingAlone < options.waitersForSlow ? environments : []
+    return waitingAlone < options.waitersForSlow ? hopeful : []
+  }
+
+  private func awaited(_ waiter: Waiter, waitingAlone: Int) -> Set<APNsEnvironment> {
+    awaited(
+      waiter.environments, waiter.fanOut, waiter.mayStraggle, waitingAlone: waitingAlone)
   }
 
   private var waitingAlone: Int { waiting.count(where: waitsAlone) }
@@ -106,8 +113,7 @@ final class Admission {
     isFull(environments, topic, fanOut) || !admitting.isDisjoint(with: environments)
       || waiting.contains { waiter in
         waiter.fanOut === fanOut
-          && !awaited(waiter.environments, waiter.mayStraggle, waitingAlone: 0)
-            .isDisjoint(with: environments)
+          && !awaited(waiter, waitingAlone: 0).isDisjoint(with: environments)
       }
   }
 
@@ -124,7 +130,7 @@ final class Admission {
     var busy: [ObjectIdentifier: Set<APNsEnvironment>] = [:]
     var alone = 0
     waiting.removeAll { waiter in
-      let awaited = awaited(waiter.environments, waiter.mayStraggle, waitingAlone: alone)
+      let awaited = awaited(waiter, waitingAlone: alone)
       if waitsAlone(waiter) { alone += 1 }
       let earlier = busy[ObjectIdentifier(waiter.fanOut), default: []]
       busy[ObjectIdentifier(waiter.fanOut)] = earlier.union(awaited)

@@ -54,13 +54,12 @@ final class AnswerJudge {
       return retry(push, .unanswered, sentAt: sentAt)
     }
     // No try that speaks against it: nobody has looked at it. Where many are refused, the rate sees
-    // to it that the server is not asked too often; where it is this one alone, or those of its
-    // fan-out, the growing delay does.
+    // to it that the server is not asked too often; where it is this one alone, the growing delay
+    // does.
     push.history.countTry()
     push.backOffs += 1
     let isRare = traffic.overload.isRare
-    let tries = isRare ? push.backOffs : min(push.backOffs, 3)
-    waiting.waitOut(push, tries: max(tries, triesOfItsOwn(push)))
+    waiting.waitOut(push, tries: isRare ? push.backOffs : min(push.backOffs, 3))
   }
 
   /// The server said that it has not looked at this push and takes no more on that connection: it
@@ -151,13 +150,6 @@ final class AnswerJudge {
       return push.batch.settle(push.index, .rejected(reason))
     }
     push.backOffs += 1
-    waiting.waitOut(
-      push, tries: max(push.backOffs, tries, triesOfItsOwn(push)), atLeast: after)
-  }
-
-  /// No rate bounds a fan-out that fails by itself: its pushes wait the longer the more often they
-  /// were tried, here or in other segments.
-  private func triesOfItsOwn(_ push: ReadyPush) -> Int {
-    traffic.speaksForItself(push) ? Int(push.history.tries) : 0
+    waiting.waitOut(push, tries: max(push.backOffs, tries), atLeast: after)
   }
 }

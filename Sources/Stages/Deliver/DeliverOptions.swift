@@ -20,8 +20,8 @@ package struct DeliverOptions: Sendable {
   /// Streams in flight on a connection at most, whatever the server allows: more only costs memory.
   package var streamsPerConnection = 500
   /// Pushes of each environment that can be sent and wait for a stream at most, those of one-shard
-  /// events apart, and as many again of fan-outs that come while others have all this room; plus
-  /// one batch of each segment in flight.
+  /// events and of those that get nowhere apart, and as many again of fan-outs that come while
+  /// others have all this room; plus one batch of each segment in flight.
   package var readyPushes = 1024
   /// Pushes of each environment that wait for something else at most: the end of a back-off, a
   /// connection, credentials. Each keeps a batch in memory; beyond this they leave their segment.

@@ -92,6 +92,12 @@ package final class DeliverStage {
     routes[environment]?.yields ?? false
   }
 
+  /// Whether nearly nothing of a fan-out is taken there, so that what has left it need not be tried
+  /// all at once.
+  package func getsNowhere(_ fanOut: FanOut, in environment: APNsEnvironment) -> Bool {
+    routes[environment]?.getsNowhere(fanOut) ?? false
+  }
+
   /// Whether a route that is closed is so for its topic only: then pushes that were not refused yet
   /// ask one by one.
   package func isHeld(_ route: PushRoute) -> Bool {

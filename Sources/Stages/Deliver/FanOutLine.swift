@@ -3,6 +3,16 @@ import Model
 /// What one fan-out has ready in a `ReadyQueue`: pushes that come back take turns with new ones,
 /// which go batch by batch in the order they came.
 final class FanOutLine {
+  enum Kind {
+    case small, large
+    /// Of `StuckFanOuts`.
+    case stuck
+
+    init(_ fanOut: FanOut, isStuck: Bool) {
+      self = isStuck ? .stuck : (fanOut.isSmall ? .small : .large)
+    }
+  }
+
   private struct Range {
     let batch: PushBatch
     var next: Int
@@ -15,6 +25,7 @@ final class FanOutLine {
 
   private let environment: APNsEnvironment
   private(set) var fanOut: FanOut
+  var kind: Kind
   /// Those before `returnedHead` have left.
   private var returned: [ReadyPush] = []
   private var returnedHead = 0
@@ -28,6 +39,7 @@ final class FanOutLine {
   init(_ fanOut: FanOut, environment: APNsEnvironment) {
     self.fanOut = fanOut
     self.environment = environment
+    kind = Kind(fanOut, isStuck: false)
   }
 
   var returnedCount: Int { returned.count - returnedHead }
@@ -37,7 +49,10 @@ final class FanOutLine {
   var oldest: UInt64? { head < ranges.count ? ranges[head].since : nil }
 
   /// An empty one is another fan-out's from now on.
-  func reuse(for fanOut: FanOut) { self.fanOut = fanOut }
+  func reuse(for fanOut: FanOut, isStuck: Bool) {
+    self.fanOut = fanOut
+    kind = Kind(fanOut, isStuck: isStuck)
+  }
 
   /// Keeps no batch of which nothing is sent any more.
   func clear() {

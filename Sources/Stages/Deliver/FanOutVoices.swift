@@ -23,7 +23,7 @@ struct FanOutVoices {
   private static let memoryOfUsual: UInt64 = 2_000_000_000
   private static let usual = 0.5
   /// Fan-outs that are remembered at most.
-  private static let most = 64
+  private static let most = 256
 
   private struct Voice {
     let fanOut: FanOut
@@ -70,6 +70,11 @@ struct FanOutVoices {
 
   func speaksForItself(_ fanOut: FanOut) -> Bool {
     voices.contains { $0.fanOut === fanOut && $0.speaksForItself }
+  }
+
+  /// Those of which nothing was taken lately.
+  var unheard: [FanOut] {
+    voices.compactMap { $0.own.answers > 0 && $0.own.taken == 0 ? $0.fanOut : nil }
   }
 
   /// Nearly all failures since the server was trusted last are of those that speak for themselves.

@@ -20,10 +20,6 @@ struct Overload {
   private static let caution = 0.9
   /// Each round in a row without trouble adds this part to what the next round adds.
   private static let step = 0.05
-  /// What is sent at once at most, in seconds of the rate.
-  private static let burst = 0.003
-  /// What was sent beyond the rate is paid back for so many seconds at most.
-  private static let longestDebt = 0.2
   /// Where no ceiling is known, the next round is sent so many times as much.
   private static let leap = 4.0
   /// Where more than this fails of less, still less is tried first: while a server uses up what it
@@ -49,13 +45,15 @@ struct Overload {
   /// What fails of less: so much is not for being sent too much.
   private var usual = AnswerSample()
 
-  private var credit = 0.0
-  private var creditedAt: UInt64 = 0
+  private var pace = Pace()
   /// More was ready in this round than might go.
   private var isLimiting = false
 
   private var roundSince: UInt64 = 0
   private var current = AnswerSample()
+
+  /// As little is sent as ever.
+  var isAtFloor: Bool { rate == Self.floor }
 
   /// Nearly all pushes are taken lately: one that is not may be at fault itself.
   var isRare: Bool { failures * Self.rare < answers }
@@ -123,8 +121,7 @@ struct Overload {
     rate = max(Self.floor, taken * Self.caution)
     ceiling = taken > Self.floor ? taken : .infinity
     growth = 0
-    credit = 0
-    creditedAt = now
+    pace.begin(at: now)
     loweredAt = now
     before = current
     sinceLowered = AnswerSample()
@@ -162,30 +159,16 @@ struct Overload {
   /// How many of the `ready` pushes may go now.
   mutating func allowance(ready: Int, at now: UInt64) -> Int {
     guard let rate else { return ready }
-    credit = min(credit(rate, at: now), max(1, rate * Self.burst))
-    creditedAt = now
-    if credit < Double(ready) { isLimiting = true }
-    return max(0, min(ready, Int(credit)))
+    let allowed = pace.allowance(rate, at: now)
+    if allowed < ready { isLimiting = true }
+    return min(ready, allowed)
   }
 
-  /// Pushes were sent; also such as did not ask, as suspects do not. All others wait no longer than
-  /// `longestDebt` for them.
+  /// Pushes were sent.
   mutating func take(_ pushes: Int) {
-    guard let rate else { return }
-    credit = max(credit - Double(pushes), -rate * Self.longestDebt)
+    if let rate { pace.take(pushes, rate) }
   }
 
-  /// When the next may go; nil when one may go now: who has the connection for it sends it then.
-  func opensAt(_ now: UInt64) -> UInt64? {
-    guard let rate else { return nil }
-    let credit = credit(rate, at: now)
-    guard credit < 1 else { return nil }
-    // A loop that wakes more often than each millisecond has no time for anything else.
-    return now &+ max(1_000_000, UInt64((1 - credit) * 1_000_000_000 / rate))
-  }
-
-  /// With what was earned since it was looked at last.
-  private func credit(_ rate: Double, at now: UInt64) -> Double {
-    credit + Double(now &- creditedAt) * rate / 1_000_000_000
-  }
+  /// When the next may go; nil when one may go now.
+  func opensAt(_ now: UInt64) -> UInt64? { rate.flatMap { pace.opensAt($0, now) } }
 }

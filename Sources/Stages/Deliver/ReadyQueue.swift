@@ -5,6 +5,7 @@ import Model
 /// when another push should ask.
 struct ReadyQueue {
   private let environment: APNsEnvironment
+  private let stuck: StuckFanOuts
   /// Of the fan-outs that have pushes here beside those that were refused.
   private var lines: [ObjectIdentifier: FanOutLine] = [:]
   private var turns = FanOutTurns()
@@ -13,7 +14,10 @@ struct ReadyQueue {
   private var spare: FanOutLine?
   private(set) var count = 0
 
-  init(environment: APNsEnvironment) { self.environment = environment }
+  init(environment: APNsEnvironment, stuck: StuckFanOuts = StuckFanOuts()) {
+    self.environment = environment
+    self.stuck = stuck
+  }
 
   /// Whether a push beside those that were refused is here.
   var hasOthers: Bool { count > refused.count }
@@ -33,15 +37,18 @@ struct ReadyQueue {
 
   // MARK: what is here
 
-  /// When the first batch came that is not all sent; nil when none waits.
-  var oldest: UInt64? { lines.values.lazy.compactMap(\.oldest).min() }
+  /// When the first batch came that is not all sent; nil when none waits. What gets nowhere says
+  /// nothing of how long others wait.
+  var oldest: UInt64? {
+    lines.values.lazy.filter { $0.kind != .stuck }.compactMap(\.oldest).min()
+  }
 
-  /// Fan-outs of a class that have pushes here.
-  func fanOuts(isSmall: Bool) -> Int { turns.count(isSmall: isSmall) }
+  /// Fan-outs of a kind that have pushes here.
+  func fanOuts(_ kind: FanOutLine.Kind) -> Int { turns.count(kind) }
 
-  /// New pushes of all fan-outs of a class.
-  func fresh(isSmall: Bool) -> Int {
-    lines.values.reduce(0) { $0 + ($1.fanOut.isSmall == isSmall ? $1.freshCount : 0) }
+  /// New pushes of all fan-outs of a kind.
+  func fresh(_ kind: FanOutLine.Kind) -> Int {
+    lines.values.reduce(0) { $0 + ($1.kind == kind ? $1.freshCount : 0) }
   }
 
   /// Pushes of a fan-out.
@@ -171,10 +178,21 @@ struct ReadyQueue {
     if let line = lines[ObjectIdentifier(fanOut)] { return line }
     let line = spare ?? FanOutLine(fanOut, environment: environment)
     spare = nil
-    line.reuse(for: fanOut)
+    line.reuse(for: fanOut, isStuck: stuck.contains(fanOut))
     lines[ObjectIdentifier(fanOut)] = line
     turns.add(line)
     return line
+  }
+
+  /// Other fan-outs are stuck than before.
+  mutating func sort() {
+    for line in turns.all {
+      let kind = FanOutLine.Kind(line.fanOut, isStuck: stuck.contains(line.fanOut))
+      guard kind != line.kind else { continue }
+      turns.remove(line)
+      line.kind = kind
+      turns.add(line)
+    }
   }
 
   private mutating func forget(_ line: FanOutLine) {

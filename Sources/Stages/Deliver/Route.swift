@@ -42,7 +42,8 @@ final class Route {
     obstacleList = RouteObstacles(environment: environment, options: options, topics: topics)
     slowness = RouteSlowness(
       environment: environment, options: options, topics: topics, obstacles: obstacleList)
-    waiting = RouteWaiting(setup, topics: topics, obstacles: obstacleList, signals: signals)
+    waiting = RouteWaiting(
+      setup, topics: topics, traffic: traffic, obstacles: obstacleList, signals: signals)
     credentials = RouteCredentials(
       setup, tokens: tokens, topics: topics, obstacles: obstacleList, openness: openness,
       waiting: waiting, signals: signals)
@@ -90,15 +91,18 @@ final class Route {
       }
     let now = loop.now
     slowness.appended(at: now)
-    let (taken, end) = topic.queue.append(batch, atMost: room, at: now)
+    // Of stragglers some were tried before, and wait until they may be tried again.
+    let isHeld = !batch.tally.mayStraggle && traffic.speaksForItself(batch.tally.fanOut)
+    let (taken, end) = topic.queue.append(batch, atMost: isHeld ? 0 : room, at: now)
     if topic.counts(batch.tally) { batch.tally.willSend(taken) }
-    if taken < batch.entries.count { appendOthers(of: batch, from: end) }
+    if taken < batch.entries.count { appendOthers(of: batch, from: end, areHeld: isHeld) }
     start()
     signals.schedulePump()
   }
 
-  /// What an ordinary queue does not take: suspects, and pushes for which there is no room to wait.
-  private func appendOthers(of batch: PushBatch, from end: Int) {
+  /// What an ordinary queue does not take: suspects, pushes for which there is no room to wait, and
+  /// those that are held.
+  private func appendOthers(of batch: PushBatch, from end: Int, areHeld: Bool) {
     let entries = batch.entries
     var lost: [ReadyPush] = []
     for index in entries.indices where entries[index].environment == environment {
@@ -108,7 +112,11 @@ final class Route {
       } else if push.history.losses > 0 {
         lost.append(push)
       } else if index >= end {
-        waiting.postpone(push)
+        if areHeld {
+          waiting.hold(push)
+        } else {
+          waiting.postpone(push)
+        }
       }
     }
     waiting.suspect(lost)
@@ -119,9 +127,10 @@ final class Route {
   private func pump() {
     let now = loop.now
     if !waiting.isLeaving {
-      waiting.enqueueDue(atMost: traffic.returnedPushes, at: now)
+      topics.set(stuck: traffic.stuck)
+      waiting.enqueueDue(at: now)
       fill(now: now)
-      if waiting.hasDue(atMost: traffic.returnedPushes) { signals.schedulePump() }
+      if waiting.hasDue(at: now) { signals.schedulePump() }
     }
     pool.flush()
     if !topics.isOpen { updateOpenness() }
@@ -149,7 +158,7 @@ final class Route {
     pumpTimer = nil
     guard !waiting.isLeaving else { return }
     let now = loop.now
-    var due = waiting.nextDue
+    var due = waiting.nextDue(after: now)
     if let opensAt = topics.opensAt(after: now) { due = min(due ?? .max, opensAt) }
     // Without a bound, as nearly always, nothing is counted.
     if let opensAt = traffic.overload.opensAt(now), topics.sendableCount(at: now) > 0 {
@@ -201,6 +210,13 @@ final class Route {
   var wasLagging: Bool { slowness.wasLagging }
   var isHoldingUp: Bool { slowness.isHoldingUp }
   var yields: Bool { slowness.yields }
+
+  func isStuck(_ fanOut: FanOut) -> Bool { topics.stuck.contains(fanOut) }
+
+  /// Whether a fan-out gets nowhere here, whatever becomes of others.
+  func getsNowhere(_ fanOut: FanOut) -> Bool {
+    isStuck(fanOut) || traffic.speaksForItself(fanOut)
+  }
 
   func isInUse(at now: UInt64) -> Bool { slowness.isInUse(at: now) }
 

@@ -11,6 +11,7 @@ final class RouteTopics {
   private(set) var isOpen = true
   /// The route lags behind others that are in use: segments keep no places for it.
   private(set) var lags = false
+  let stuck = StuckFanOuts()
 
   /// Topics, and in them fan-outs, take turns by so many pushes: a change costs a change of
   /// headers.
@@ -47,6 +48,7 @@ final class RouteTopics {
   /// sent anyway. Each fan-out has its share of the room, small ones of a room of their own. Where
   /// others have taken it all, there is more for those who have less than a turn here, so that
   /// nobody waits for what another cannot get rid of: enough for a batch of each place of a lane.
+  /// Those who get nowhere have a room of their own as well.
   func isFull(for name: String, of fanOut: FanOut, readyPushes: Int) -> Bool {
     guard isOpen else { return false }
     let topic = find(name)
@@ -55,13 +57,14 @@ final class RouteTopics {
       if !topic.gate.isOpen { return topic.queue.count >= readyPushes }
     }
     let own = topic?.queue.count(of: fanOut) ?? 0
+    let kind = FanOutLine.Kind(fanOut, isStuck: stuck.contains(fanOut))
     var fresh = 0
     var fanOuts = 0
     // What waits for a topic's credentials to be found good takes nobody else's room, and what
     // came back takes that of its own fan-out alone.
     for topic in all where topic.isOpen && topic.gate.isOpen {
-      fresh += topic.queue.fresh(isSmall: fanOut.isSmall)
-      fanOuts += topic.queue.fanOuts(isSmall: fanOut.isSmall)
+      fresh += topic.queue.fresh(kind)
+      fanOuts += topic.queue.fanOuts(kind)
     }
     guard own >= min(Self.pushesPerTurn, readyPushes) else {
       return fresh >= Self.roomsOfNewcomers * readyPushes
@@ -90,7 +93,7 @@ final class RouteTopics {
   func topic(named name: String) -> TopicQueue {
     if let topic = all.last, topic.name == name { return topic }
     if let topic = find(name) { return topic }
-    let topic = TopicQueue(name: name, environment: environment, isOpen: isOpen)
+    let topic = TopicQueue(name: name, environment: environment, isOpen: isOpen, stuck: stuck)
     topic.set(open: isOpen, lags: lags)
     all.append(topic)
     return topic
@@ -109,6 +112,16 @@ final class RouteTopics {
     guard lags != self.lags else { return }
     self.lags = lags
     for topic in all { topic.set(open: topic.isOpen, lags: lags) }
+  }
+
+  func set(stuck fanOuts: [FanOut]) {
+    guard !stuck.isSame(as: fanOuts) else { return }
+    let before = all.map(\.firsts)
+    stuck.replace(by: fanOuts)
+    for (topic, firsts) in zip(all, before) {
+      topic.queue.sort()
+      topic.count(since: firsts)
+    }
   }
 
   /// - Returns: the topics that are no longer known.

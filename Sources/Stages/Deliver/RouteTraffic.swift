@@ -1,3 +1,5 @@
+import Model
+
 /// What a route's server takes and what it does not, as its answers have shown lately; by that, how
 /// much may be sent to it. Times are monotonic nanoseconds.
 final class RouteTraffic {
@@ -16,6 +18,8 @@ final class RouteTraffic {
   private(set) var window = LossWindow()
   private(set) var refusalShare = RefusalShare()
   private var voices = FanOutVoices()
+  /// Of further tries of fan-outs that speak for themselves.
+  private var pace = Pace()
   /// When a push was sent or answered last, or none was ready.
   private(set) var lastMovedAt: UInt64 = 0
   private(set) var lastAcceptedAt: UInt64 = 0
@@ -43,6 +47,31 @@ final class RouteTraffic {
     guard unansweredSince > 0, !isCareful else { return window.limit }
     let seconds = Int((now &- unansweredSince) / 1_000_000_000)
     return window.limit + min(Self.mostOfSilence, Self.eachSilentSecond * seconds)
+  }
+
+  /// Fan-outs that get nowhere: while next to nothing is taken, those of which nothing was.
+  var stuck: [FanOut] { overload.isAtFloor && !voices.isEmpty ? voices.unheard : [] }
+
+  /// Nearly all pushes of a fan-out fail while those of others are taken: that is not for being
+  /// sent too much, and no rate of the server's bounds how often they are tried again.
+  func speaksForItself(_ fanOut: FanOut) -> Bool {
+    !voices.isEmpty && voices.speaksForItself(fanOut)
+  }
+
+  /// Whether one more push of a fan-out may be tried again: all that speak for themselves share
+  /// what a server is asked that takes nothing.
+  func mayTryAgain(_ fanOut: FanOut, at now: UInt64) -> Bool {
+    !speaksForItself(fanOut) || pace.allowance(Overload.floor, at: now) > 0
+  }
+
+  /// One is tried again.
+  func triesAgain(_ fanOut: FanOut) {
+    if speaksForItself(fanOut) { pace.take(1, Overload.floor) }
+  }
+
+  /// When the next of those may go; nil when one may go now, or nobody speaks for itself.
+  func triesAgainAt(_ now: UInt64) -> UInt64? {
+    voices.isEmpty ? nil : pace.opensAt(Overload.floor, now)
   }
 
   /// Pushes of a fan-out whose back-off is over that may stand in its queue: what goes in a second.
@@ -101,10 +130,6 @@ final class RouteTraffic {
     guard !isTaking(at: now) || !refusalShare.isUpToDevices else { return }
     overload.answered(isFailure: true, sentAt: sentAt, at: now)
   }
-
-  /// Nearly all pushes of its fan-out fail while those of others are taken: that is not for being
-  /// sent too much.
-  func speaksForItself(_ push: ReadyPush) -> Bool { voices.speaksForItself(push.tally.fanOut) }
 
   /// The server looked at it: it has not too much of them.
   func looked(_ push: ReadyPush, sentAt: UInt64, at now: UInt64) {

@@ -12,6 +12,7 @@ final class RouteWaiting {
   private let loop: EventLoop
   private let chance: Chance
   private let topics: RouteTopics
+  private let traffic: RouteTraffic
   private let obstacles: RouteObstacles
   private let signals: RouteSignals
   private var retries = RetryQueue()
@@ -21,12 +22,14 @@ final class RouteWaiting {
   private(set) var isLeaving = false
 
   init(
-    _ setup: RouteSetup, topics: RouteTopics, obstacles: RouteObstacles, signals: RouteSignals
+    _ setup: RouteSetup, topics: RouteTopics, traffic: RouteTraffic, obstacles: RouteObstacles,
+    signals: RouteSignals
   ) {
     options = setup.options
     loop = setup.loop
     chance = setup.chance
     self.topics = topics
+    self.traffic = traffic
     self.obstacles = obstacles
     self.signals = signals
   }
@@ -46,6 +49,11 @@ final class RouteWaiting {
     guard room > 0 else { return postpone(push) }
     retries.append(push, due: due)
     signals.schedulePump()
+  }
+
+  /// A push of a fan-out whose further tries are bounded.
+  func hold(_ push: ReadyPush) {
+    if push.isAnotherTry { wait(push, until: loop.now) } else { enqueue(push) }
   }
 
   /// Waits out a back-off, or until the push's event expires.
@@ -81,25 +89,34 @@ final class RouteWaiting {
 
   /// Those whose back-off is over, as many of each fan-out as may stand in its queue: the others
   /// can still leave their segments.
-  func enqueueDue(atMost limit: Int, at now: UInt64) {
-    while let push = retries.popDue(at: now, mayGo: { mayReturn($0, atMost: limit) }) {
+  func enqueueDue(at now: UInt64) {
+    while let push = retries.popDue(at: now, mayGo: { mayReturn($0, at: now) }) {
+      traffic.triesAgain(push.tally.fanOut)
       enqueue(push)
     }
   }
 
   /// Whether some of those would come back now.
-  func hasDue(atMost limit: Int) -> Bool { retries.hasHeld { mayReturn($0, atMost: limit) } }
+  func hasDue(at now: UInt64) -> Bool { retries.hasHeld { mayReturn($0, at: now) } }
 
-  private func mayReturn(_ push: ReadyPush, atMost limit: Int) -> Bool {
+  private func mayReturn(_ push: ReadyPush, at now: UInt64) -> Bool {
     guard push.history.losses == 0, !push.isAbandoned, !isLeaving,
       let topic = topics.find(push.topic)
     else { return true }
+    let fanOut = push.tally.fanOut
     // What is closed parks it, and lets it leave from there.
-    return !topic.isOpen || topic.queue.returned(of: push.tally.fanOut) < limit
+    return !topic.isOpen
+      || topic.queue.returned(of: fanOut) < traffic.returnedPushes
+        && traffic.mayTryAgain(fanOut, at: now)
   }
 
-  /// When the first back-off is over.
-  var nextDue: UInt64? { retries.nextDue }
+  /// When the first back-off is over, or one may come back that was held here.
+  func nextDue(after now: UInt64) -> UInt64? {
+    guard retries.hasHeld({ traffic.speaksForItself($0.tally.fanOut) }),
+      let opensAt = traffic.triesAgainAt(now)
+    else { return retries.nextDue }
+    return min(opensAt, retries.nextDue ?? .max)
+  }
 
   // MARK: suspects
 

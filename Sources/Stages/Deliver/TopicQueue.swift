@@ -5,6 +5,7 @@ final class TopicQueue {
   let name: String
   var queue: ReadyQueue
   var gate = CredentialGate()
+  private let stuck: StuckFanOuts
   /// What is here can be sent: the route is open and credentials are not refused.
   private(set) var isOpen: Bool
   /// The route lags behind others: segments do not keep their places for what is here.
@@ -12,10 +13,11 @@ final class TopicQueue {
   /// Shown to operators while credentials are refused.
   var obstacle: RouteObstacle?
 
-  init(name: String, environment: APNsEnvironment, isOpen: Bool) {
+  init(name: String, environment: APNsEnvironment, isOpen: Bool, stuck: StuckFanOuts) {
     self.name = name
     self.isOpen = isOpen
-    queue = ReadyQueue(environment: environment)
+    self.stuck = stuck
+    queue = ReadyQueue(environment: environment, stuck: stuck)
   }
 
   func canSend(at now: UInt64) -> Bool {
@@ -47,15 +49,37 @@ final class TopicQueue {
   }
 
   /// Whether `SegmentTally.unsent` counts what a segment has here.
-  func counts(_ tally: SegmentTally) -> Bool { isOpen && !(lags && tally.mayStraggle) }
+  func counts(_ tally: SegmentTally) -> Bool {
+    isOpen && !(tally.mayStraggle && (lags || stuck.contains(tally.fanOut)))
+  }
 
   func set(open: Bool, lags: Bool) {
     guard open != isOpen || lags != self.lags else { return }
-    let firsts = queue.firsts.map { (item: $0, counted: counts($0.tally)) }
+    let before = firsts
     isOpen = open
     self.lags = lags
-    for (item, counted) in firsts where counted != counts(item.tally) {
-      if counted { item.tally.noLongerUnsent(item.count) } else { item.tally.willSend(item.count) }
+    count(since: before)
+  }
+
+  /// What was not sent since it was admitted, and whether it counts.
+  struct Firsts {
+    let tally: SegmentTally
+    let count: Int
+    let areCounted: Bool
+  }
+
+  var firsts: [Firsts] {
+    queue.firsts.map { Firsts(tally: $0.tally, count: $0.count, areCounted: counts($0.tally)) }
+  }
+
+  /// Something has changed of what decides whether it counts.
+  func count(since before: [Firsts]) {
+    for firsts in before where firsts.areCounted != counts(firsts.tally) {
+      if firsts.areCounted {
+        firsts.tally.noLongerUnsent(firsts.count)
+      } else {
+        firsts.tally.willSend(firsts.count)
+      }
     }
   }
 
