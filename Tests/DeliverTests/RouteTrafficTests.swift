@@ -33,8 +33,13 @@ import Testing
   @Test func aServerIsInOrderForAWhileAfterItAccepted() {
     let second: UInt64 = 1_000_000_000
     #expect(!traffic.isTaking(at: 10 * second))
+    traffic.looked(push(), sentAt: 8 * second, at: 9 * second)
+    #expect(traffic.lastLookedAt == 9 * second && traffic.lastAcceptedAt == 0)
     traffic.accepted(push(), at: 10 * second)
-    #expect(traffic.lastAcceptedAt == 10 * second)
+    #expect(traffic.lastAcceptedAt == 10 * second && traffic.lastLookedAt == 10 * second)
+    // A server that has too much has not looked.
+    traffic.failed(push(), sentAt: 10 * second, at: 11 * second)
+    #expect(traffic.lastLookedAt == 10 * second)
     #expect(traffic.isTaking(at: 11 * second) && !traffic.isTaking(at: 12 * second))
   }
 

@@ -55,6 +55,29 @@ import Testing
     }
   }
 
+  /// None of the others is taken, and each has its answer.
+  @Test func whereOthersAreOnlyRefusedOneIsGivenUpAllTheSame() async throws {
+    try await onLoop { _, loop in
+      let bed = try DeliverBed(loop) {
+        $0.passedOverAfter = .milliseconds(50)
+        $0.requestTimeout = .milliseconds(400)
+      }
+      defer { bed.stop() }
+      bed.server.decide = {
+        $0.token == "00bad0" ? .silence : .answer(429, #"{"reason":"TooManyRequests"}"#)
+      }
+      let silent = SegmentTally()
+      await bed.stage.admit(bed.batch([(.production, "00bad0")], silent))
+      let limit = loop.now + 30_000_000_000
+      while silent.settled == 0, loop.now < limit {
+        await bed.stage.admit(bed.batch(devices(20), SegmentTally()))
+        await loop.wait(.milliseconds(20))
+      }
+      #expect(silent.rejections.map(\.reason) == [.unanswered])
+      #expect(bed.server.count("00bad0") <= 4)
+    }
+  }
+
   /// It is known now that the server's answers may take so long.
   @Test func whatIsKnownToAnswerLateIsNotGivenUp() async throws {
     try await onLoop { _, loop in

@@ -89,8 +89,9 @@ final class LossJudge {
     guard !waiting.isLeaving, !push.loss.isGivenUp, isWell else { return lost([push]) }
     var push = topics.back(push)
     guard !push.isAbandoned else { return }
-    // Where nobody is answered, it is the server and not the push.
-    let isItsOwn = wereOthersTaken(since: sentAt)
+    // Where nobody is answered, it is the server and not the push. Others need not be taken for
+    // that: who says of a device that it has had too much has looked at it.
+    let isItsOwn = traffic.lastLookedAt > sentAt
     push.history.countSilence(suspicion: isItsOwn ? LossRule.silence : 0)
     push.loss.silenced(at: loop.now)
     guard push.history.suspicion < LossRule.mostSuspicion else {

@@ -23,6 +23,8 @@ final class RouteTraffic {
   /// When a push was sent or answered last, or none was ready.
   private(set) var lastMovedAt: UInt64 = 0
   private(set) var lastAcceptedAt: UInt64 = 0
+  /// When the server looked at a push last, whatever it thought of it.
+  private(set) var lastLookedAt: UInt64 = 0
   /// When the first push was sent since something was answered last; 0: none was.
   private var unansweredSince: UInt64 = 0
 
@@ -96,6 +98,7 @@ final class RouteTraffic {
 
   func accepted(_ push: ReadyPush, at now: UInt64) {
     lastAcceptedAt = now
+    lastLookedAt = now
     if !voices.isEmpty { voices.taken(push.tally.fanOut) }
   }
 
@@ -133,6 +136,7 @@ final class RouteTraffic {
 
   /// The server looked at it: it has not too much of them.
   func looked(_ push: ReadyPush, sentAt: UInt64, at now: UInt64) {
+    lastLookedAt = now
     if !voices.isEmpty { voices.taken(push.tally.fanOut) }
     overload.answered(isFailure: false, sentAt: sentAt, at: now)
   }
