@@ -121,7 +121,7 @@ package final class RecordStage {
         tally.verdicts.prefix(taken), segment, tally, now: now)
       if !verdicts.isEmpty {
         let reply = try await run(
-          RecordScripts.prune, segment.event, now: now, arguments: [], verdicts: verdicts)
+          PruneScript.prune, segment.event, now: now, arguments: [], verdicts: verdicts)
         let found = Self.findings(reply, from: 1)
         findings.add(found)
         tally.pruneRefused += found.refused
