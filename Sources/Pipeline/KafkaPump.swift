@@ -10,8 +10,6 @@ package actor KafkaPump {
   /// Offsets are committed this often when there is something to commit: what a crash repeats
   /// besides what was in flight.
   private static let commitInterval: Duration = .milliseconds(200)
-  /// A poll at least this often, whatever the wake-ups say: it is what keeps us in the group.
-  private static let pollInterval: Duration = .milliseconds(100)
   /// Of the time to close, what the last commit may take: the rest is for leaving the group.
   private static let commitShare = 0.75
 
@@ -29,7 +27,7 @@ package actor KafkaPump {
   private let readiness: GroupReadiness
   private let takenUp: TakenUpFanOuts
   private let times: StragglerTimes
-  private var waker: LoopWaker?
+  private let polling: KafkaPolling
   private var isClosed = false
 
   package nonisolated var unownedExecutor: UnownedSerialExecutor {
@@ -53,6 +51,7 @@ package actor KafkaPump {
       log.kafka(line)
     }
     consumer.asksBeforeRevoke = true
+    polling = KafkaPolling(consumer: consumer, loop: loop)
     commits = OffsetCommits(consumer: consumer, counters: counters, log: log)
     revocation = Revocation(loop: loop, timeout: options.revokeTimeout)
     waiters = DrainWaiters(loop: loop)
@@ -64,13 +63,11 @@ package actor KafkaPump {
 
   package func start() throws {
     commits.start()
-    let waker = try LoopWaker(loop: loop) { [weak self] in
-      self?.assumeIsolated { $0.poll() }
+    try polling.start { [weak self] polled in
+      self?.assumeIsolated { $0.handle(polled) }
+    } everyInterval: { [weak self] in
+      self?.assumeIsolated { $0.everyInterval() }
     }
-    self.waker = waker
-    consumer.wake(descriptor: waker.descriptor)
-    try consumer.subscribe()
-    everyPollInterval()
     everyCommitInterval()
   }
 
@@ -83,17 +80,12 @@ package actor KafkaPump {
     (health.obstacle.map { [$0] } ?? []) + deadLetters.waitsFor
   }
 
-  // MARK: polling
+  // MARK: what Kafka says
 
-  private func everyPollInterval() {
-    guard !isClosed else { return }
-    poll()
+  private func everyInterval() {
     perform(dispatch.wake(now: loop.now))
     if partitions == 0, !dispatch.isDraining { readiness.sayThatWeWait(now: loop.now) }
     if let error = producer.fatalError { health.check(error) }
-    loop.schedule(after: Self.pollInterval) { [weak self] in
-      self?.assumeIsolated { $0.everyPollInterval() }
-    }
   }
 
   private func everyCommitInterval() {
@@ -102,16 +94,6 @@ package actor KafkaPump {
     loop.schedule(after: Self.commitInterval) { [weak self] in
       self?.assumeIsolated { $0.everyCommitInterval() }
     }
-  }
-
-  private func poll() {
-    guard !isClosed else { return }
-    // Bounded per turn; the wake-up is asked for again when there was more.
-    for _ in 0..<64 {
-      guard let polled = consumer.poll(timeout: .zero) else { return }
-      handle(polled)
-    }
-    waker?.wake()
   }
 
   func handle(_ polled: KafkaPoll) {
@@ -173,7 +155,7 @@ package actor KafkaPump {
   private func giveUpRevoked() {
     guard revocation.end() else { return }
     consumer.giveUpRevoked()
-    poll()
+    polling.poll()
   }
 
   /// What is in flight goes on under its claims; its offsets are another member's now.
@@ -296,11 +278,12 @@ package actor KafkaPump {
   package func close(timeout: Duration) {
     guard !isClosed else { return }
     isClosed = true
+    polling.stop()
     giveUpDeadLetters()
     let deadline = ContinuousClock.now + timeout
     commits.commitLast(timeout: timeout * Self.commitShare)
     consumer.close(timeout: deadline - .now)
-    waker?.close()
+    polling.close()
   }
 
   /// Lets the thread end. Nothing runs on the pump afterwards.
