@@ -1,4 +1,3 @@
-import Kafka
 import Pipeline
 import Record
 import TestBed
@@ -10,13 +9,6 @@ import Testing
     try await bed.followInShards("s1", shards: shards, perShard: 2) { shard, index in
       paddedHex(shard << 16 | index)
     }
-  }
-
-  /// How many records were ever written to a topic.
-  private static func records(_ bed: WorkerBed, _ topic: String) throws -> Int {
-    let options = KafkaOptions(bootstrapServers: bed.bootstrapServers)
-    let ends = try KafkaAdmin(options, log: { _ in }).ends(of: topic, timeout: .seconds(10))
-    return ends.values.reduce(0) { $0 + Int($1) }
   }
 
   private static let segments = "notify-followers.segments"
@@ -33,10 +25,10 @@ import Testing
     #expect(status.accepted == 2 * shards && status.isBalanced && status.settled == shards)
     #expect(status["published"] == shards)
     #expect(await worker.stop())
-    #expect(try Self.records(bed, Self.segments) == (shards == 64 ? 64 : 0))
+    #expect(try bed.records(of: Self.segments) == (shards == 64 ? 64 : 0))
     // Behind each window but the last is a record that brings the next one.
     let more = shards / 128 - 1
-    #expect(try Self.records(bed, Self.bulk) == (shards == 64 ? 0 : shards + more))
+    #expect(try bed.records(of: Self.bulk) == (shards == 64 ? 0 : shards + more))
     let summary = await bed.simulator.summary()
     #expect(summary.duplicates == 0 && summary.accepted == 2 * shards)
   }
@@ -57,6 +49,6 @@ import Testing
         "\nfanfare_segments_total{result=\"already_settled\"} 512\n") ? true : nil
     }
     #expect(await second.stop())
-    #expect(try Self.records(bed, Self.bulk) == 515)
+    #expect(try bed.records(of: Self.bulk) == 515)
   }
 }
