@@ -131,14 +131,28 @@ final class FanOutRunner {
     if published != end {
       let window = plan.segments(plan.first..<end).map { SegmentRecord.encode($0) }
       try await writer.publish(topic, window)
-      if published != nil {
-        try await retry.persistent("Redis notes what is planned", for: plan.event) {
-          try await record.published(end, of: plan.event, now: options.deliver.wallClock())
-        }
-      }
+      if published != nil { try await note(end, of: plan.event) }
     }
     if end < plan.count {
       try await writer.publish(topic, [SegmentRecord.encode(plan.after(end))])
+    }
+  }
+
+  /// That Redis does not take the note costs no segment: who reads the record again writes the
+  /// window again, and a segment that was written twice is claimed once.
+  private func note(
+    _ end: Int, of event: Event, isolation: isolated any Actor = #isolation
+  ) async throws {
+    do {
+      try await retry.persistent("Redis notes what is planned", for: event) {
+        try await record.published(end, of: event, now: options.deliver.wallClock())
+      }
+    } catch let error as RecordError {
+      // The lane's Redis is closed.
+      guard !retry.timers.isStopped else { throw RetryUntilStopped.Stopped() }
+      options.log.warning(
+        "Redis does not note what is planned",
+        ["event": .text(event.id), "published": .integer(end), "error": .text("\(error)")])
     }
   }
 

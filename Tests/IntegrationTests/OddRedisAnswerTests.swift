@@ -6,6 +6,8 @@ import TestBed
 import Testing
 import Threads
 
+@testable import Record
+
 /// What Redis, or a proxy before it, answers once in a while and nobody knows.
 @Suite(.serialized) struct OddRedisAnswerTests {
   private static let pageSize = 20
@@ -86,6 +88,35 @@ import Threads
       #expect(status.accepted == accepted && status.isBalanced)
       #expect(try bed.redis.cli("HGET", "ff:{stats}:total", "accepted") == "\(accepted)")
     }
+  }
+
+  /// That a window of segments is in Kafka: each of the notes is refused for good.
+  @Test func aNoteThatIsRefusedCostsNoSegment() async throws {
+    let shards = 256
+    let bed = try await WorkerBed()
+    try await bed.followInShards("s1", shards: shards, perShard: 2) { paddedHex($0 << 16 | $1) }
+    let digest = Array(
+      try bed.redis.cli("SCRIPT", "LOAD", DeadLetterScripts.published.source).utf8)
+    let notes = ThreadLock<[Change]>([])
+    let proxy = try await TestProxy(
+      to: bed.redis.port,
+      witness: { _, isOfClient, bytes in
+        guard isOfClient, Array(bytes).contains(digest) else { return }
+        notes.withLock { $0.append(Change(":1\r\n", "-ERR unknown command\r\n", times: 1)) }
+      },
+      rewriter: { bytes in notes.withLock { $0 }.reduce(bytes) { $1.apply($0) } })
+    let worker = try await bed.startWorker {
+      $0.redis = RedisOptions(port: proxy.port)
+      $0.lanes = 1
+    }
+    try await bed.emit("e1")
+    let status = try await bed.finished("e1")
+    #expect(status.state == .done && status.isBalanced && status.settled == shards)
+    #expect(status.accepted == 2 * shards && status["dead_lettered"] == 0)
+    #expect(await bed.simulator.summary().duplicates == 0)
+    #expect(notes.withLock { $0.count { $0.isDone } } == 2, "one for each window")
+    #expect(await worker.stop())
+    await proxy.close()
   }
 
   @Test func whatIsNoAnswerOfAScriptBreaksTheConnection() async throws {

@@ -53,7 +53,7 @@ enum DeadLetterScripts {
       return all
     end
 
-    -- 1: all is settled. 2: what is not is in the dead letters. 0: there is more to come.
+    -- 1: all is settled. 2, once: what is not is in the dead letters. 0: neither.
     local function conclude(segments)
       local state = redis.call('HGET', event, 'state')
       local planned = tonumber(redis.call('HGET', event, 'segments')) or tonumber(segments)
@@ -65,7 +65,8 @@ enum DeadLetterScripts {
       end
       local missing = lost()
       if missing > 0 and number + missing >= planned then
-        if state == 'running' then finish('incomplete') end
+        if state ~= 'running' then return 0 end
+        finish('incomplete')
         return 2
       end
       if state == 'incomplete' then reopen() end
@@ -96,7 +97,7 @@ enum DeadLetterScripts {
     redis.call('SADD', dead, segment)
     redis.call('HSET', event, 'dead_letter', segment .. ' ' .. code)
     note_lost()
-    local ended = conclude(segments) == 2 and state ~= 'incomplete'
+    local ended = conclude(segments) == 2
     keep()
     return {'noted', ended and 1 or 0, ended and outcomes() or {}}
     """
