@@ -17,6 +17,8 @@ final class DeadLetters {
   private var letters: [ObjectIdentifier: (partition: KafkaPartition, timers: CancellableTimers)] =
     [:]
   private var isStopped = false
+  /// Why they did not take the letter that was tried last, if so.
+  private var refusal: KafkaError?
   /// Records that wait for the dead letters, of partitions that are ours or were.
   private(set) var held = 0
 
@@ -69,6 +71,8 @@ final class DeadLetters {
     _ whenRefused: () -> Void
   ) async -> Bool {
     do {
+      // While they take nothing another first try would only hide for how long.
+      if let refusal { throw refusal }
       try await write(letter)
       return true
     } catch {
@@ -95,6 +99,16 @@ final class DeadLetters {
 
   /// One try.
   private func write(_ letter: DeadLetter) async throws(KafkaError) {
+    do {
+      try await sendWholeOrAbridged(letter)
+      refusal = nil
+    } catch {
+      refusal = error
+      throw error
+    }
+  }
+
+  private func sendWholeOrAbridged(_ letter: DeadLetter) async throws(KafkaError) {
     do {
       try await send(letter)
     } catch {

@@ -192,11 +192,17 @@ import Testing
       defer { second.close(timeout: .seconds(2)) }
       try await bed.until("one is another's", polling: second) { !second.assignment.isEmpty }
       let others = try #require(second.assignment.first?.partition)
-      bed.letters.refuse(false)
       let own = Self.place(1 - others, 0)
       try await bed.until("what stays comes again", polling: second) { bed.lane.count(own) == 2 }
-      #expect(bed.letters.taken.isEmpty)
+      // What is known of them is told at once, though this try has no answer yet.
+      bed.letters.beSilent()
       bed.lane.end(own, .hopeless(Self.reason))
+      try await bed.until("it is tried", polling: second) { bed.letters.unanswered == 1 }
+      #expect(await bed.pump.waitsFor.count { $0.contains("the dead letters refuse") } == 1)
+      #expect(await bed.pump.held == 1)
+      #expect(bed.letters.taken.isEmpty)
+      bed.letters.refuse(false)
+      bed.letters.fail()
       try await bed.until("it is written", polling: second) { !bed.letters.taken.isEmpty }
       #expect(bed.letters.taken.map(\.value) == [Array("\(1 - others)".utf8)])
     }
