@@ -16,6 +16,9 @@ extension Log {
     var fields: LogFields = ["event": .text(event.id)]
     for figure in figures { fields = fields.merging([figure.name: .integer(figure.count)]) }
     guard !isComplete else { return info("fan-out done", fields) }
-    warning("fan-out incomplete: the rest of it is in the dead letters", fields)
+    let why =
+      figures.contains { $0.name == "forgotten_ms" }
+      ? "Redis has lost what was noted of it" : "the rest of it is in the dead letters"
+    warning("fan-out incomplete: \(why)", fields)
   }
 }

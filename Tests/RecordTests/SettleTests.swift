@@ -98,12 +98,13 @@ import Testing
       let record = RecordStage(redis: redis, keyspace: keyspace)
       _ = try await record.settle(segments("e1", 2)[1], tally(accepted: 4), now: noon)
       let status = try #require(try await record.status(of: "e1"))
-      #expect(status.state == .running && status.segments == 2 && status.settled == 1)
+      #expect(status.state == .incomplete && status.segments == 2 && status.settled == 1)
       #expect(status.streamer == "s1" && status.template == "go-live" && status.accepted == 4)
       let opening = try await record.open(
         event: event("e1"), audience: sharded(2), source: "t/0/1", now: noon)
       #expect(opening == .resumed(plan: sharded(2), published: 0))
-      #expect(try await record.status(of: "e1")?.settled == 1)
+      let resumed = try #require(try await record.status(of: "e1"))
+      #expect(resumed.state == .running && resumed.settled == 1)
     }
   }
 
@@ -225,6 +226,8 @@ import Testing
     try await RedisFixture().run { redis async throws in
       let record = RecordStage(redis: redis, keyspace: keyspace)
       let segments = segments("e1", 2)
+      _ = try await record.open(
+        event: event("e1"), audience: sharded(2), source: "t/0/1", now: noon)
       _ = try await record.settle(segments[0], tally(accepted: 4), now: noon)
       #expect(try await record.status(of: "e1")?.obstacle == "")
       let held = tally(accepted: 1)

@@ -1,8 +1,9 @@
 import Model
 import Redis
 
-/// The Lua that knows of segments whose records are in the dead letters, and with them when a
-/// fan-out has come to its end.
+/// The Lua that knows of segments that will never be settled, because their records are in the dead
+/// letters or because Redis has lost what was noted of them, and with them when a fan-out has come
+/// to its end.
 enum DeadLetterScripts {
   static let note = RedisScript(
     RecordScripts.permissions + RecordScripts.prelude + conclusion + noteBody)
@@ -40,12 +41,29 @@ enum DeadLetterScripts {
       redis.call('HDEL', event, 'done_ms')
     end
 
+    -- Redis has lost what was noted of the event, or which of its segments were settled.
+    local function note_forgotten(before)
+      local known = redis.call('HMGET', event, 'source', 'settled')
+      if not known[1] or (tonumber(known[2]) or 0) > before then
+        redis.call('HSETNX', event, 'forgotten_ms', now)
+      end
+    end
+
+    -- Whether anybody has a claim on a segment of it.
+    local function is_worked_on()
+      local all = redis.call('HGETALL', claims)
+      for i = 2, #all, 2 do
+        if all[i] ~= 'dropped' then return true end
+      end
+      return false
+    end
+
     local function outcomes()
       local all = {}
       for _, field in ipairs({'recipients', 'pushes', 'accepted', 'rejected', 'expired',
-          'cancelled', 'suppressed', 'retried', 'stragglers', 'dead_lettered'}) do
+          'cancelled', 'suppressed', 'retried', 'stragglers', 'dead_lettered', 'forgotten_ms'}) do
         local value = redis.call('HGET', event, field)
-        if value or field ~= 'dead_lettered' then
+        if value or field ~= 'dead_lettered' and field ~= 'forgotten_ms' then
           all[#all + 1] = field
           all[#all + 1] = value or '0'
         end
@@ -53,7 +71,8 @@ enum DeadLetterScripts {
       return all
     end
 
-    -- 1: all is settled. 2, once: what is not is in the dead letters. 0: neither.
+    -- 1: all is settled. 2, once: what is not is in the dead letters, or nobody works on what Redis
+    -- has forgotten the rest of. 0: neither.
     local function conclude(segments)
       local state = redis.call('HGET', event, 'state')
       local planned = tonumber(redis.call('HGET', event, 'segments')) or tonumber(segments)
@@ -63,13 +82,16 @@ enum DeadLetterScripts {
         if state ~= 'done' and state ~= 'expired' then finish('done') end
         return 1
       end
-      local missing = lost()
-      if missing > 0 and number + missing >= planned then
+      local missing, known = lost(), redis.call('HMGET', event, 'forgotten_ms', 'waiting')
+      local is_awaited = missing == 0 and (tonumber(known[2]) or 0) > 0
+      local is_lost = missing > 0 and number + missing >= planned
+      local is_over = known[1] and not is_awaited and not is_worked_on()
+      if is_lost or is_over then
         if state ~= 'running' then return 0 end
         finish('incomplete')
         return 2
       end
-      if state == 'incomplete' then reopen() end
+      if state == 'incomplete' and (is_awaited or not known[1]) then reopen() end
       return 0
     end
 
@@ -94,6 +116,7 @@ enum DeadLetterScripts {
     if redis.call('EXISTS', event) == 0 then create('running') end
     redis.call('HSETNX', event, 'state', 'running')
     redis.call('HSETNX', event, 'segments', segments)
+    note_forgotten(redis.call('SCARD', settled))
     redis.call('SADD', dead, segment)
     redis.call('HSET', event, 'dead_letter', segment .. ' ' .. code)
     note_lost()

@@ -48,7 +48,9 @@ enum OpenScript {
       note_lost()
       reopen()
     elseif known[1] == 'incomplete' then
-      return {'finished', '', '', '0'}
+      -- What Redis has forgotten is done again by who reads the record again.
+      if not redis.call('HGET', event, 'forgotten_ms') then return {'finished', '', '', '0'} end
+      reopen()
     end
     if not known[1] then create('running') end
     redis.call('HSETNX', event, 'source', source)

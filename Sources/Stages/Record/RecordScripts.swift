@@ -95,7 +95,7 @@ enum RecordScripts {
         'rejected', string.format('%.0f', rejected)}
       for _, field in ipairs({'segments', 'stragglers', 'dead_lettered', 'recipients', 'pushes',
           'accepted', 'expired', 'cancelled', 'suppressed', 'retried', 'pruned', 'quarantined',
-          'skipped', 'started_ms', 'first_push_ms', 'last_push_ms', 'done_ms'}) do
+          'skipped', 'started_ms', 'first_push_ms', 'last_push_ms', 'done_ms', 'forgotten_ms'}) do
         entry[#entry + 1] = field
         entry[#entry + 1] = value[field] or '0'
       end
@@ -110,7 +110,8 @@ enum RecordScripts {
     end
 
     local problem = forbidden({{'TYPE', event}, {'HGET', event, 'f'}, {'HSET', event, 'f', 'v'},
-        {'HSETNX', event, 'f', 'v'}, {'HGETALL', event}, {'HINCRBY', event, 'f', '1'},
+        {'HSETNX', event, 'f', 'v'}, {'HGETALL', event}, {'HGETALL', claims},
+        {'HINCRBY', event, 'f', '1'},
         {'EXPIRE', event, '1'}, {'SADD', settled, 'm'}, {'SCARD', settled},
         {'HINCRBY', total, 'f', '1'}, {'HINCRBY', day, 'f', '1'},
         {'HINCRBY', minute, 'f', '1'}, {'EXPIRE', minute, '1'},
@@ -175,6 +176,7 @@ enum RecordScripts {
     redis.call('HDEL', claims, segment)
     if redis.call('SREM', dead, segment) == 1 then note_lost() end
     if redis.call('EXISTS', event) == 0 then create('running') end
+    note_forgotten(redis.call('SCARD', settled) - 1)
     redis.call('HSETNX', event, 'state', 'running')
     redis.call('HSETNX', event, 'segments', segments)
     -- A segment of stragglers that was adopted is planned and counted already.

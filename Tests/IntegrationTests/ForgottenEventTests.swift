@@ -1,0 +1,52 @@
+import APNsSimulator
+import Model
+import Pipeline
+import Record
+import TestBed
+import Testing
+
+/// Redis loses an event's keys in the middle of its fan-out.
+@Suite struct ForgottenEventTests {
+  private static let shards = 16
+  private static let perShard = 100
+
+  /// What was settled before is told by nobody, and so the event is not called done; but it ends,
+  /// and everybody is told.
+  @Test(arguments: [
+    ["", ":settled"], ["", ":settled", ":claims", ":receipts", ":stragglers", ":dead_letters"],
+  ])
+  func theEventEndsAndSaysThatSomethingIsForgotten(keys: [String]) async throws {
+    var script = SimulatorScript()
+    script.latency = .milliseconds(50)
+    let bed = try await WorkerBed(script: script)
+    try await bed.followInShards("s1", shards: Self.shards, perShard: Self.perShard) {
+      paddedHex($0 << 16 | $1)
+    }
+    let worker = try await bed.startWorker {
+      $0.lanes = 1
+      $0.limits.segments = 1
+      $0.deliver.streamsPerConnection = 10
+    }
+    try await bed.emit("e1")
+    _ = try await bed.until("some segments are settled") {
+      try await bed.status("e1").map { $0.settled >= 2 ? true : nil } ?? nil
+    }
+    try await bed.redis.set(["DEL"] + keys.map { "ff:{e:e1}\($0)" })
+    let all = Self.shards * Self.perShard
+    _ = try await bed.until("everybody is told") {
+      await bed.simulator.summary().accepted == all ? true : nil
+    }
+    let status: FanOutStatus = try await bed.until("the event ends") {
+      let status = try await bed.status("e1")
+      return status?.state == .incomplete ? status : nil
+    }
+    #expect(await worker.stop())
+    #expect(status["forgotten_ms"] > 0 && status.deadLettered == 0)
+    let end = try #require(try await bed.status("e1"))
+    #expect(end.state == .incomplete && end.isBalanced)
+    #expect(end.settled < Self.shards && end.accepted == end.settled * Self.perShard)
+    #expect(await bed.simulator.summary().duplicates == 0)
+    let lines = bed.sink.lines.filter { $0.contains("fan-out incomplete") }
+    #expect(lines.count == 1 && lines[0].contains("Redis has lost what was noted of it"))
+  }
+}
