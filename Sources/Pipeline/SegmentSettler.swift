@@ -45,9 +45,14 @@ final class SegmentSettler {
     }
   }
 
-  /// Counts what was sent of a segment whose rest cannot be.
+  /// Counts what was sent of a segment whose rest cannot be, and writes what Apple said of its
+  /// tokens.
   func settlePart(_ run: SegmentRun) async {
     do {
+      run.findings.add(
+        try await retry.persistent("Redis takes verdicts on tokens", for: run.segment.event) {
+          try await record.prune(run.segment, run.tally, now: options.deliver.wallClock())
+        })
       try await retry.persistent("Redis takes the counters", for: run.segment.event) {
         try await record.countPart(
           of: run.segment, run.tally, owner: run.claim.owner, now: options.deliver.wallClock())

@@ -45,11 +45,11 @@ import Threads
   }
 
   private func run(
-    _ change: Change, expiresIn: Int? = nil,
+    _ change: Change, tokens: [String] = Self.tokens,
     _ body: (WorkerBed, TestProxy) async throws -> Void
   ) async throws {
     let bed = try await WorkerBed()
-    try await bed.follow("s1", tokens: Self.tokens)
+    try await bed.follow("s1", tokens: tokens)
     let proxy = try await TestProxy(to: bed.redis.port, rewriter: { change.apply($0) })
     let worker = try await bed.startWorker {
       $0.redis = RedisOptions(port: proxy.port)
@@ -76,16 +76,21 @@ import Threads
     }
   }
 
-  /// The rest cannot be read: the segment is a dead letter, and what was sent of it counts.
+  /// The rest cannot be read: the segment is a dead letter, and what was sent of it counts. Tokens
+  /// that Apple calls gone are removed.
   @Test func whatWasSentBeforeARefusalCounts() async throws {
     let change = Change(
       Self.bindings(Self.tokens[150]), "-ERR unknown command 'SMEMBERS'\r\n", times: 1)
-    try await run(change) { bed, _ in
+    let tokens = Self.tokens.enumerated().map { index, token in
+      index % 2 == 1 ? "fa4efa4e0410" + token.dropFirst(12) : token
+    }
+    try await run(change, tokens: tokens) { bed, _ in
       let status = try await bed.finished("e1")
       #expect(status.state == .incomplete && status.settled == 0)
       let accepted = await bed.simulator.summary().accepted
       #expect(accepted > 0 && accepted < Self.followers)
       #expect(status.accepted == accepted && status.isBalanced)
+      #expect(status.pruned > 0 && status.pruned == status.rejected["Unregistered"])
       #expect(try bed.redis.cli("HGET", "ff:{stats}:total", "accepted") == "\(accepted)")
     }
   }
