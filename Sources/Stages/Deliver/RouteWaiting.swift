@@ -180,18 +180,26 @@ final class RouteWaiting {
       $0.tally === tally && !(mayStay && now &- $0.loss.lastAt < Self.suspectsStay)
     }
     for push in waiting { postpone(push) }
+    signals.schedulePump()
   }
 
   /// Takes out every push of a segment that is not in flight, as stragglers.
   func postponeAll(of tally: SegmentTally) {
     for push in takeAll(of: tally) { postpone(push) }
-    signals.whenReadyMayHaveShrunk()
+    makeRoom()
   }
 
   /// Takes out every push of a segment, without a word.
   func abandon(_ tally: SegmentTally) {
     _ = takeAll(of: tally)
+    makeRoom()
+  }
+
+  /// Others of the fan-out may be held only because these stood in its queue, and then no timer
+  /// brings them back.
+  private func makeRoom() {
     signals.whenReadyMayHaveShrunk()
+    signals.schedulePump()
   }
 
   private func takeSuspects(of tally: SegmentTally) -> [ReadyPush] {
