@@ -129,6 +129,8 @@ let rooms: [Target] = [
       "Assembly", "CLinux", "Devices", "EventLoop", "LocalStack", "Probes", "Redis", "Render",
       "Settings", "Telemetry", "Terminal", "Threads",
     ]),
+  room(
+    "FanOuts", ["Assembly", "Model", "Record", "Settings", "Terminal", "VerbSupport"]),
   room("Emission", ["Ingest", "Kafka", "Model", "Telemetry", "Terminal", "Threads"]),
   room(
     "Preview",
@@ -140,7 +142,7 @@ let programs: [Target] = [
     "fanfare",
     [
       "APNsSimulator", "Assembly", "Benchmarks", "Checks", "VerbSupport", "Devices", "Emission",
-      "LocalStack", "Pipeline", "Preview", "Telemetry", "Terminal",
+      "FanOuts", "LocalStack", "Pipeline", "Preview", "Telemetry", "Terminal",
     ])
 ]
 

@@ -125,6 +125,9 @@ extension Keyspace {
   /// STREAM: one summary per fan-out, capped at `statsEventsMaximumEntries`.
   package var statsEvents: String { "\(dashboardsPrefix){stats}:events" }
 
+  /// STREAM: the id of each fan-out that began, capped as `statsEvents` is.
+  package var statsFanOuts: String { "\(dashboardsPrefix){stats}:fanouts" }
+
   /// STRING: some dead letters were counted; lives `receiptLifetimeSeconds`.
   package func statsReceipt(_ id: String) -> String { "\(dashboardsPrefix){stats}:receipt:\(id)" }
 

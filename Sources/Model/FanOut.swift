@@ -3,6 +3,8 @@
 package final class FanOut {
   /// It has one segment only: its pushes go before those of larger ones.
   package let isSmall: Bool
+  /// Nil while it may be sent.
+  package var brake: Brake?
 
   package init(isSmall: Bool = false) { self.isSmall = isSmall }
 }

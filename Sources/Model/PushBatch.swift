@@ -109,6 +109,12 @@ package final class PushBatch {
     finishIfSettled()
   }
 
+  /// Nothing more of it is sent: the event has expired at `milliseconds` since 1970, or somebody
+  /// has cancelled it.
+  package func isOver(at milliseconds: Int64) -> Bool {
+    headers.expiresAt <= milliseconds || tally.fanOut.brake == .cancelled
+  }
+
   package func hasPushes(for environment: APNsEnvironment) -> Bool {
     state.pointee.entries.contains { $0.environment == environment }
   }

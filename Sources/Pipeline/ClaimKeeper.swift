@@ -50,11 +50,12 @@ final class ClaimKeeper {
       if let known {
         result = known.result
       } else {
-        result = try await record.claim(claim, lifetime: options.claimLifetime)
+        result = try await record.claim(
+          claim, lifetime: options.claimLifetime, now: options.deliver.wallClock())
       }
       known = nil
       if result == .unplanned, isAdoptable(message) { result = try await adopt(claim) }
-      if case .yours(let time) = result { try clock.check(claim.segment.event, redisTime: time) }
+      if case .yours(let time, _) = result { try clock.check(claim.segment.event, redisTime: time) }
       return SegmentBid.Answer(result: result, asked: asked)
     }
   }

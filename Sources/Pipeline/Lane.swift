@@ -18,6 +18,7 @@ package actor Lane {
   private let heartbeat: HeartbeatWriter
   private let runs: SegmentRuns
   private let claims: ClaimKeeper
+  private let brakes: BrakeWatch
   private let gate: StragglerGate
   private let segments: SegmentRunner
   private let fanOuts: FanOutRunner
@@ -58,6 +59,7 @@ package actor Lane {
     claims = ClaimKeeper(
       options: options, loop: loop, record: record, redis: stages.redis, retry: retry,
       clock: clock, labels: labels, runs: runs)
+    brakes = BrakeWatch(options: options, record: record, deliver: deliver, runs: runs)
     let stragglers = StragglerWriter(
       options: options, writer: writer, labels: labels, counters: counters)
     segments = SegmentRunner(
@@ -81,6 +83,7 @@ package actor Lane {
     Task { await prepareScripts() }
     stages.deliver.start()
     renewClaims()
+    lookAtBrakes()
     leaveSlowPlaces()
   }
 
@@ -92,6 +95,15 @@ package actor Lane {
     Task { await claims.renew() }
     loop.schedule(after: claims.renewalInterval) { [weak self] in
       self?.assumeIsolated { $0.renewClaims() }
+    }
+  }
+
+  /// Looks every second, until the lane stops, whether its fan-outs may go on.
+  private func lookAtBrakes() {
+    guard !isStopping else { return }
+    Task { await brakes.look() }
+    loop.schedule(after: BrakeWatch.interval) { [weak self] in
+      self?.assumeIsolated { $0.lookAtBrakes() }
     }
   }
 

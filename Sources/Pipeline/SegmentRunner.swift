@@ -71,9 +71,10 @@ final class SegmentRunner {
       return .done
     case .orphaned: return .done
     case .unplanned: return try await delays.putOffUnplanned(claim.segment, message, vacate)
+    case .paused: return try await delays.putOffPaused(claim.segment, message, vacate)
     case .claimed(let milliseconds):
       return .again(after: min(.milliseconds(milliseconds), options.claimLifetime / 10))
-    case .yours(let redisTime):
+    case .yours(let redisTime, let isCancelled):
       guard !runs.isStopped else {
         // Those that it had were released before this one was there.
         await claims.release(claim)
@@ -81,6 +82,7 @@ final class SegmentRunner {
       }
       bidder.won()
       run.isLate = claim.segment.event.isExpired(at: redisTime)
+      if isCancelled { run.tally.fanOut.brake = .cancelled }
     }
     run.holds(since: answer.asked, for: options.claimLifetime)
     runs.begin(run)

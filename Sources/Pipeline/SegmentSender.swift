@@ -51,9 +51,8 @@ final class SegmentSender {
       if let index = run.index { listed += index.keepListed(of: page) }
       let rendering = render.batches(
         of: page, for: event, tally: run.tally, maximumPushes: options.limits.batchPushes)
-      if isLate(run) {
-        rendering.settleRest(
-          as: .expired, unanswered: run.index?.countUnanswered(in: page) ?? 0)
+      if let outcome = end(of: run) {
+        rendering.settleRest(as: outcome, unanswered: run.index?.countUnanswered(in: page) ?? 0)
         continue
       }
       while let batch = rendering.next() {
@@ -71,12 +70,15 @@ final class SegmentSender {
     // could not be read in time.
     if let index = run.index, index.count > listed {
       run.tally.pushes += index.count - listed
-      run.tally.count(isLate(run) ? .expired : .cancelled, times: index.count - listed)
+      run.tally.count(end(of: run) ?? .cancelled, times: index.count - listed)
     }
   }
 
-  private func isLate(_ run: SegmentRun) -> Bool {
-    run.isLate || run.segment.event.isExpired(at: options.deliver.wallClock())
+  /// The outcome of whatever is not sent yet; nil while it may be sent.
+  private func end(of run: SegmentRun) -> Outcome? {
+    if run.tally.fanOut.brake == .cancelled { return .cancelled }
+    let isLate = run.isLate || run.segment.event.isExpired(at: options.deliver.wallClock())
+    return isLate ? .expired : nil
   }
 
   /// Waits until one more batch may be rendered. Pushes that only wait make room by leaving.

@@ -41,22 +41,39 @@ final class StragglerDelays {
     _ message: KafkaMessage, _ label: StragglerLabel, _ vacate: () -> Void
   ) async throws -> Receipt {
     if let delay = lastTry(label) { return .again(after: delay) }
-    if counts.begin() { vacate() }
-    defer { counts.end() }
     var label = label
     let delay = label.expiresAt.map { times.rest(until: $0) } ?? options.straggleDelay
     let now = options.deliver.wallClock()
     let unread = max(now - (label.notBefore ?? now), 0)
     label.writtenAt = labels.writtenAt(message, label) + unread
     label.notBefore = now + max(delay, .seconds(1)).wholeMilliseconds
+    return try await write(label, message.key, message.value, vacate)
+  }
+
+  private func write(
+    _ label: StragglerLabel, _ key: [UInt8]?, _ value: [UInt8]?, _ vacate: () -> Void
+  ) async throws -> Receipt {
+    if counts.begin() { vacate() }
+    defer { counts.end() }
     do {
-      try await writer.publish(
-        options.ingest.stragglersTopic, message.key, message.value, label.headers)
+      try await writer.publish(options.ingest.stragglersTopic, key, value, label.headers)
     } catch is KafkaError {
       // The broker takes less than it did.
       return .again(after: options.straggleDelay)
     }
     return .done
+  }
+
+  /// The segment of a paused fan-out rests like stragglers, also one that never came from their
+  /// topic: it is worked on again when the fan-out goes on or its event has expired.
+  func putOffPaused(
+    _ segment: Segment, _ message: KafkaMessage, _ vacate: () -> Void
+  ) async throws -> Receipt {
+    guard message.topic != options.ingest.stragglersTopic else {
+      return try await putOff(message, vacate)
+    }
+    let (key, value) = SegmentRecord.encode(segment)
+    return try await write(labels.label(for: segment), key, value, vacate)
   }
 
   /// A record that would come back after its event's expiry waits here for its last try, as many as

@@ -47,7 +47,7 @@ extension CommandFailure {
   }
 
   /// Whoever may wait and try again gets `unavailable`; whoever must change a setting, `config`.
-  private static func code(of error: RedisError.Code) -> ExitCode {
+  package static func code(of error: RedisError.Code) -> ExitCode {
     if error.isForOperator { return .config }
     return error.isTransient || error == .closed ? .unavailable : .failed
   }

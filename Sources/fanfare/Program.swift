@@ -19,6 +19,7 @@ let fanfareProgram = Program(
     EmitVerb.verb,
     AudienceVerb.verb,
     DeviceVerb.verb,
+    FanOutVerb.verb,
     RenderVerb.verb,
     CheckVerb.verb,
     DemoVerb.verb,

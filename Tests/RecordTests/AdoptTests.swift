@@ -21,6 +21,7 @@ import Testing
     let claim = Claim(segment: segment, owner: owner)
     return switch try await record.adopt(claim, lifetime: minute, now: noon) {
     case .yours: "yours"
+    case .paused: "paused"
     case .claimed(let rest): rest > 50_000 && rest <= 60_000 ? "claimed" : "for \(rest)"
     case .settled: "settled"
     case .unplanned: "unplanned"

@@ -19,7 +19,7 @@ import Testing
     try await RedisFixture().run { redis async throws in
       let record = RecordStage(redis: redis, keyspace: keyspace)
       let segment = segments("e1", 1)[0]
-      guard case .yours(let time) = try await record.claim(claim(segment, "a"), lifetime: minute)
+      guard case .yours(let time, _) = try await record.claim(claim(segment, "a"), lifetime: minute)
       else {
         Issue.record("a free segment was refused")
         return

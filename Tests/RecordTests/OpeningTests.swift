@@ -60,7 +60,7 @@ import Testing
           claim: Claim(segment: audience.segments(of: event("e1"))[0], owner: owner),
           lifetime: .seconds(60), now: noon)
       }
-      guard case (.new, .yours(let time)?) = try await open("a") else {
+      guard case (.new, .yours(let time, _)?) = try await open("a") else {
         Issue.record("a new event's segment was refused")
         return
       }

@@ -66,9 +66,14 @@ package final class DeliverStage {
   }
 
   /// The worker stops soon, and a segment that is not settled by then is sent again from its
-  /// beginning: all of it that is not in flight leaves.
+  /// beginning; or its fan-out is paused: all of it that is not in flight leaves.
   package func postponeAll(of tally: SegmentTally) {
     for route in routes.values { route.postponeAll(of: tally) }
+  }
+
+  /// Its fan-out is cancelled: all of it that is not in flight has its outcome.
+  package func settleAll(of tally: SegmentTally) {
+    for route in routes.values { route.settleAll(of: tally) }
   }
 
   /// The worker stops soon: nothing more is sent, and what comes or would wait leaves its segment.

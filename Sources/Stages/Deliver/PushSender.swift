@@ -56,12 +56,14 @@ final class PushSender {
 
   func mayGo(_ push: ReadyPush, _ round: Round) -> Bool {
     push.batch.headers.expiresAt > round.wall && push.tally.sendableUntil > round.now
+      && push.tally.fanOut.brake == nil
   }
 
-  /// A push that is too late gets its outcome; one whose segment may be another worker's by now
-  /// waits until that is known.
+  /// A push that is too late gets its outcome, one of a paused fan-out leaves its segment; one
+  /// whose segment may be another worker's by now waits until that is known.
   func withhold(_ push: ReadyPush, _ round: Round) {
-    guard push.batch.headers.expiresAt > round.wall else { return push.settleExpired() }
+    guard !push.batch.isOver(at: round.wall) else { return push.settleOver() }
+    guard push.tally.fanOut.brake == nil else { return waiting.postpone(push) }
     waiting.wait(push, until: round.now &+ 500_000_000)
   }
 

@@ -31,9 +31,10 @@ struct ReadyPush {
   /// Another worker may send it by now: nobody here wants its outcome.
   var isAbandoned: Bool { batch.tally.sendableUntil == 0 }
 
-  /// What ends it when its event expires. Apple may have taken it, and then "expired" would be a
-  /// lie.
-  func settleExpired() {
-    batch.settle(index, history.mayHaveArrived ? .rejected(.unanswered) : .expired)
+  /// What ends it when its event expires or is cancelled. Apple may have taken it, and then either
+  /// would be a lie.
+  func settleOver() {
+    let outcome: Outcome = tally.fanOut.brake == .cancelled ? .cancelled : .expired
+    batch.settle(index, history.mayHaveArrived ? .rejected(.unanswered) : outcome)
   }
 }

@@ -232,6 +232,7 @@ final class Route {
     if !pool.isPatient(with: tally) { waiting.postponeWaiting(of: tally) }
   }
   func postponeAll(of tally: SegmentTally) { waiting.postponeAll(of: tally) }
+  func settleAll(of tally: SegmentTally) { waiting.settleAll(of: tally) }
   func abandon(_ tally: SegmentTally) { waiting.abandon(tally) }
   func parks(_ tally: SegmentTally) -> Bool { waiting.parks(tally) }
   func retries(_ tally: SegmentTally) -> Bool { waiting.retries(tally) }

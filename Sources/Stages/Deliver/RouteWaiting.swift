@@ -61,12 +61,13 @@ final class RouteWaiting {
     _ push: ReadyPush, tries: Int, notBefore: UInt64 = 0, atLeast: Duration? = nil,
     atMost: Duration? = nil
   ) {
+    guard push.tally.fanOut.brake != .cancelled else { return push.settleOver() }
     let remaining = push.batch.headers.expiresAt - options.wallClock()
     let decision = options.retry.decide(
       tries: tries, remainingMilliseconds: remaining, atLeast: atLeast ?? .zero,
       chance: chance.next())
     switch decision {
-    case .expire: push.settleExpired()
+    case .expire: push.settleOver()
     case .retry(var delay):
       var push = push
       if let atMost { delay = min(delay, atMost) }
@@ -189,6 +190,12 @@ final class RouteWaiting {
     makeRoom()
   }
 
+  /// Every push of a segment that is not in flight is over.
+  func settleAll(of tally: SegmentTally) {
+    for push in takeAll(of: tally) { push.settleOver() }
+    signals.whenReadyMayHaveShrunk()
+  }
+
   /// Takes out every push of a segment, without a word.
   func abandon(_ tally: SegmentTally) {
     _ = takeAll(of: tally)
@@ -227,13 +234,13 @@ final class RouteWaiting {
   /// Events expire while no stream is free.
   func expire() {
     let wall = options.wallClock()
-    for push in suspects.takeExpired(at: wall) { push.settleExpired() }
-    for push in retries.takeExpired(at: wall) { push.settleExpired() }
-    for push in silence.take(where: { $0.batch.headers.expiresAt <= wall }) { push.settleExpired() }
+    for push in suspects.takeExpired(at: wall) { push.settleOver() }
+    for push in retries.takeExpired(at: wall) { push.settleOver() }
+    for push in silence.take(where: { $0.batch.headers.expiresAt <= wall }) { push.settleOver() }
     for topic in topics.all {
       for push in topic.queue.takeExpired(at: wall) {
         topic.left(push)
-        push.settleExpired()
+        push.settleOver()
       }
     }
   }

@@ -7,8 +7,8 @@ enum AdoptScript {
   static let adopt = RedisScript(
     RecordScripts.permissions + RecordScripts.prelude + ClaimScripts.clock + body)
 
-  /// ARGV 9…13: segment, owner, ms that a claim lives, the segment that the stragglers left, how
-  /// many pushes they are.
+  /// ARGV 9…14: segment, owner, ms that a claim lives, the segment that the stragglers left, how
+  /// many pushes they are, whether the event is over.
   /// Answers as the script that claims.
   private static let body = """
     local segment, owner, parent = ARGV[9], ARGV[10], ARGV[12]
@@ -35,10 +35,12 @@ enum AdoptScript {
     end
     local ends = running(segment)
     if ends then return {'claimed', whole(now), whole(ends)} end
+    local brake = redis.call('HGET', event, 'brake') or ''
+    if brake == 'paused' and ARGV[14] == '' then return {'paused', whole(now), '0'} end
     redis.call('HSET', claims, segment, owner .. ' ' .. whole(now + tonumber(ARGV[11])))
     redis.call('EXPIRE', claims, ARGV[5])
     keep()
-    return {'yours', whole(now), '0'}
+    return {'yours', whole(now), brake}
     """
 }
 
@@ -56,6 +58,7 @@ extension RecordStage {
       arguments: [
         segment.id, claim.owner, Self.milliseconds(lifetime), segment.stragglers?.parent ?? "",
         String(segment.stragglers?.pushes.count ?? 0),
+        segment.event.isExpired(at: now) ? "over" : "",
       ])
     return try Self.result(reply)
   }

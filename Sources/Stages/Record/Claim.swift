@@ -21,8 +21,11 @@ package struct Claim: Sendable, Equatable {
 
 /// What `RecordStage.claim` found.
 package enum ClaimResult: Sendable, Equatable {
-  /// Nobody else works on it until the claim ends; `redisTime` in ms since 1970.
-  case yours(redisTime: Int64)
+  /// Nobody else works on it until the claim ends; `redisTime` in ms since 1970. A cancelled
+  /// fan-out's pushes need no more than their outcomes.
+  case yours(redisTime: Int64, isCancelled: Bool = false)
+  /// Its fan-out is paused: ask again later.
+  case paused
   /// Somebody works on it; ask again after `milliseconds` at the latest.
   case claimed(milliseconds: Int64)
   case settled
@@ -36,17 +39,24 @@ package enum ClaimResult: Sendable, Equatable {
 extension RecordStage {
   /// Asks for the right to send a segment; the same owner may ask again. `lifetime` is how long the
   /// claim holds without being renewed.
-  package func claim(_ claim: Claim, lifetime: Duration) async throws(RecordError) -> ClaimResult {
+  ///
+  /// - Parameter now: ms since 1970; once the event has expired, also a paused one's segment may be
+  ///   had.
+  package func claim(
+    _ claim: Claim, lifetime: Duration, now: Int64
+  ) async throws(RecordError) -> ClaimResult {
     let segment = claim.segment
     let event = segment.event.id
     let reply = try await evaluate(
       ClaimScripts.claim,
       keys: [
-        keyspace.settled(id: event), keyspace.claims(id: event), keyspace.stragglers(id: event),
+        keyspace.event(id: event), keyspace.settled(id: event), keyspace.claims(id: event),
+        keyspace.stragglers(id: event),
       ],
       arguments: [
         segment.id, claim.owner, Self.milliseconds(lifetime),
-        String(Keyspace.eventLifetimeSeconds), segment.stragglers?.parent ?? "",
+        String(Keyspace.eventLifetimeSeconds), segment.event.isExpired(at: now) ? "over" : "",
+        segment.stragglers?.parent ?? "",
       ])
     return try Self.result(reply)
   }
@@ -54,7 +64,9 @@ extension RecordStage {
   static func result(_ reply: RedisReply) throws(RecordError) -> ClaimResult {
     let now = try time(reply[1])
     switch reply[0].text {
-    case "yours": return .yours(redisTime: now)
+    case "yours":
+      return .yours(redisTime: now, isCancelled: reply[2].text == Brake.cancelled.rawValue)
+    case "paused": return .paused
     case "settled": return .settled
     case "unplanned": return .unplanned
     case "orphaned": return .orphaned

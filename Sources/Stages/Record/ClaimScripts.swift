@@ -29,16 +29,19 @@ enum ClaimScripts {
     """
 
   /// Who may work on a segment, behind the clock: `claim` answers {what it is, now, when another's
-  /// claim ends}. `lifetime` in ms, `keep` what the key lives in seconds, `parent` the segment that
-  /// the stragglers left or nothing.
+  /// claim ends or what stops the fan-out}. `lifetime` in ms, `keep` what the key lives in seconds,
+  /// `parent` the segment that the stragglers left or nothing. A paused fan-out's segment is
+  /// nobody's, unless its event is `over` and needs no more than its outcomes.
   static let rules = """
-    local function may_not_claim(settled, claims, stragglers)
-      return forbidden({{'SISMEMBER', settled, 'm'}, {'SISMEMBER', stragglers, 'm'},
+    local function may_not_claim(event, settled, claims, stragglers)
+      return forbidden({{'HGET', event, 'f'},
+        {'SISMEMBER', settled, 'm'}, {'SISMEMBER', stragglers, 'm'},
         {'HGET', claims, 'f'}, {'HSET', claims, 'f', 'v'}, {'HDEL', claims, 'f'},
         {'EXPIRE', claims, '1'}})
     end
 
-    local function claim(settled, claims, stragglers, segment, owner, lifetime, keep, parent)
+    local function claim(event, settled, claims, stragglers, segment, owner, lifetime, keep,
+        over, parent)
       if redis.call('SISMEMBER', settled, segment) == 1 then
         return {'settled', whole(now), '0'}
       end
@@ -54,19 +57,22 @@ enum ClaimScripts {
         local other, ends = read(held)
         if other ~= owner and ends > now then return {'claimed', whole(now), whole(ends)} end
       end
+      local brake = redis.call('HGET', event, 'brake') or ''
+      if brake == 'paused' and over == '' then return {'paused', whole(now), '0'} end
       redis.call('HSET', claims, segment, owner .. ' ' .. whole(now + tonumber(lifetime)))
       redis.call('EXPIRE', claims, keep)
-      return {'yours', whole(now), '0'}
+      return {'yours', whole(now), brake}
     end
 
     """
 
-  /// KEYS: settled segments, claims, planned segments of stragglers. ARGV: segment, owner, ms that
-  /// a claim lives, seconds that the key lives, the segment that the stragglers left or nothing.
+  /// KEYS: event, settled segments, claims, planned segments of stragglers. ARGV: segment, owner,
+  /// ms that a claim lives, seconds that the key lives, whether the event is over, the segment that
+  /// the stragglers left or nothing.
   private static let claimBody = """
-    local problem = may_not_claim(KEYS[1], KEYS[2], KEYS[3])
+    local problem = may_not_claim(unpack(KEYS))
     if problem then return problem end
-    return claim(KEYS[1], KEYS[2], KEYS[3], ARGV[1], ARGV[2], ARGV[3], ARGV[4], ARGV[5])
+    return claim(KEYS[1], KEYS[2], KEYS[3], KEYS[4], unpack(ARGV))
     """
 
   /// KEYS: settled segments, claims. ARGV: ms that a claim lives, seconds that the key lives, then

@@ -1,3 +1,5 @@
+import Model
+
 /// What the hash of an event says. A counter that is missing or not a number is 0.
 package struct FanOutStatus: Sendable, Equatable {
   package enum State: String, Sendable {
@@ -12,6 +14,10 @@ package struct FanOutStatus: Sendable, Equatable {
   package let streamer: String
   package let template: String
   package let source: String
+  /// What somebody said of it; nil while nothing stops it.
+  package let brake: Brake?
+  /// Why, in words.
+  package let brakeReason: String
   /// What stood in the way of pushes when they became stragglers last; empty when nothing did.
   package let obstacle: String
   /// Every number by its field's name, `rejected:<Reason>` among them.
@@ -22,6 +28,8 @@ package struct FanOutStatus: Sendable, Equatable {
     streamer = fields["streamer"] ?? ""
     template = fields["template"] ?? ""
     source = fields["source"] ?? ""
+    brake = Brake(rawValue: fields["brake"] ?? "")
+    brakeReason = fields["brake_why"] ?? ""
     obstacle = fields["obstacle"] ?? ""
     numbers = fields.compactMapValues { Int($0) }
   }

@@ -7,8 +7,9 @@ enum OpenScript {
     RecordScripts.permissions + RecordScripts.prelude + DeadLetterScripts.conclusion
       + ClaimScripts.clock + ClaimScripts.rules + body)
 
-  /// ARGV 9…12: source, segments, plan, the source that this record replays or nothing. 13…15: the
-  /// only segment, who claims it and for how many ms; nothing for an event of several segments.
+  /// ARGV 9…12: source, segments, plan, the source that this record replays or nothing. 13…16: the
+  /// only segment, who claims it, for how many ms and whether the event is over; nothing for an
+  /// event of several segments.
   /// Answers {what it is, the plan it was opened with, its segments, how many of them were
   /// published, outcomes of a fan-out that is done already or else what the claim came to, empty
   /// when it was not asked for}.
@@ -16,13 +17,14 @@ enum OpenScript {
     local source, segments, plan, replayed = ARGV[9], ARGV[10], ARGV[11], ARGV[12]
     local segment = ARGV[13]
     if segment ~= '' then
-      local problem = may_not_claim(settled, claims, stragglers)
+      local problem = may_not_claim(event, settled, claims, stragglers)
       if problem then return problem end
     end
     -- Under another plan the segment is another one. What is opened stays so if this fails.
     local function claimed(known_plan, known_segments)
       if segment == '' or known_plan ~= plan or known_segments ~= segments then return {} end
-      return claim(settled, claims, stragglers, segment, ARGV[14], ARGV[15], ARGV[5], '')
+      return claim(event, settled, claims, stragglers, segment, ARGV[14], ARGV[15], ARGV[5],
+        ARGV[16], '')
     end
     local known = redis.call('HMGET', event, 'state', 'source', 'plan', 'segments')
     if not known[1] and redis.call('EXISTS', event) == 0 then
@@ -83,6 +85,7 @@ extension RecordStage {
       arguments: [
         source, String(audience.segmentCount), Plan.text(audience), replayed ?? "",
         claim?.segment.id ?? "", claim?.owner ?? "", Self.milliseconds(lifetime),
+        event.isExpired(at: now) ? "over" : "",
       ])
     switch reply[0].text {
     case "new": return (.new, try Self.claimed(reply[4]))

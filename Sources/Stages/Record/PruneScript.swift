@@ -61,7 +61,7 @@ enum PruneScript {
   /// ARGV 9…: verdicts.
   private static let body = """
     if redis.call('EXISTS', event) == 0 then create('running') end
-    prune(11, 9)
+    prune(12, 9)
     keep()
     return {'pruned', pruned, refused, quarantined, failed}
     """

@@ -14,6 +14,7 @@ extension RecordStage {
       keyspace.statsDay(milliseconds: now), keyspace.statsMinute(milliseconds: now),
       keyspace.statsEvents, keyspace.claims(id: event.id), keyspace.stragglers(id: event.id),
       keyspace.receipts(id: event.id), keyspace.deadLetters(id: event.id),
+      keyspace.statsFanOuts,
     ]
     var arguments = [
       String(now), event.id, event.streamer, event.template,

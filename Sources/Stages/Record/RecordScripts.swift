@@ -27,15 +27,14 @@ enum RecordScripts {
 
     """
 
-  /// KEYS 1…10 of every script but `series`: event, its settled segments, statistics of all time,
+  /// KEYS 1…11 of every script but `series`: event, its settled segments, statistics of all time,
   /// of the day, of the minute, stream of summaries, claims, planned segments of stragglers,
-  /// receipts, segments in the dead letters.
+  /// receipts, segments in the dead letters, stream of fan-outs.
   /// ARGV 1…8: now in ms, event id, streamer, template, lifetimes in seconds of event, day, minute,
-  /// entries that the stream of summaries keeps.
+  /// entries that each of the two streams keeps.
   static let prelude = """
     local event, settled, total, day, minute, events, claims, stragglers, receipts,
-      dead = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6], KEYS[7], KEYS[8], KEYS[9],
-      KEYS[10]
+      dead, fanouts = unpack(KEYS, 1, 11)
     local now, id, streamer, template = ARGV[1], ARGV[2], ARGV[3], ARGV[4]
     local failed = 0
 
@@ -65,6 +64,7 @@ enum RecordScripts {
       local fields = {'state', state, 'streamer', streamer, 'template', template,
         'settled', '0', 'started_ms', now}
       for i = 1, #fields, 2 do redis.call('HSETNX', event, fields[i], fields[i + 1]) end
+      try('XADD', fanouts, 'MAXLEN', '~', ARGV[8], '*', 'event', id)
     end
 
     local function keep()
@@ -115,7 +115,7 @@ enum RecordScripts {
         {'EXPIRE', event, '1'}, {'SADD', settled, 'm'}, {'SCARD', settled},
         {'HINCRBY', total, 'f', '1'}, {'HINCRBY', day, 'f', '1'},
         {'HINCRBY', minute, 'f', '1'}, {'EXPIRE', minute, '1'},
-        {'XADD', events, '*', 'f', 'v'}, {'HDEL', claims, 'f'}, {'SADD', stragglers, 'm'},
+        {'XADD', events, '*', 'f', 'v'}, {'XADD', fanouts, '*', 'f', 'v'}, {'HDEL', claims, 'f'}, {'SADD', stragglers, 'm'},
         {'HGET', receipts, 'f'}, {'HSET', receipts, 'f', 'v'},
         {'SADD', dead, 'm'}, {'SREM', dead, 'm'}})
       or wrong(event, 'hash') or wrong(settled, 'set') or wrong(stragglers, 'set')
@@ -209,7 +209,7 @@ enum RecordScripts {
     if last > 0 and (not latest or last > latest) then
       redis.call('HSET', event, 'last_push_ms', ARGV[12])
     end
-    prune(11, argument + 2 * lists)
+    prune(12, argument + 2 * lists)
     if refused > 0 then
       try('HINCRBY', event, 'prune_refused', refused)
       count('prune_refused', refused)

@@ -1,0 +1,93 @@
+import Model
+import Record
+import Terminal
+
+/// Fan-outs for people and for scripts.
+package enum FanOutReport {
+  private static let outcomes = ["accepted", "rejected", "expired", "cancelled", "suppressed"]
+
+  package static func table(_ fanOuts: [KnownFanOut], now: Int64) -> Table {
+    var table = Table([
+      .init("EVENT"), .init("STREAMER"), .init("STATE"), .init("STARTED", .right),
+      .init("SEGMENTS", .right), .init("PUSHES", .right), .init("ACCEPTED", .right),
+      .init("WAITING", .right),
+    ])
+    for fanOut in fanOuts {
+      let status = fanOut.status
+      let segments = status.segments + status.stragglers
+      table.add([
+        fanOut.event, status.streamer, state(of: status), ago(status.startedAt, now: now),
+        "\(Figures.grouped(status.settled))/\(Figures.grouped(segments))",
+        Figures.grouped(status.pushes), Figures.grouped(status.accepted),
+        Figures.grouped(status.waiting),
+      ])
+    }
+    return table
+  }
+
+  package static func summary(of fanOut: KnownFanOut, now: Int64) -> Summary {
+    let status = fanOut.status
+    var text = Summary()
+    text.section(fanOut.event)
+    text.add("state", state(of: status), note: status.brakeReason, mark: mark(of: status))
+    text.add("streamer", status.streamer)
+    text.add("template", status.template)
+    text.add("started", ago(status.startedAt, now: now))
+    text.add(
+      "segments", status.settled, note: "of \(Figures.grouped(status.segments + status.stragglers))")
+    text.add("recipients", status.recipients)
+    text.add("pushes", status.pushes)
+    for name in outcomes where status[name] > 0 {
+      text.add(name, status[name], indent: 1)
+      guard name == "rejected" else { continue }
+      for (reason, count) in status.rejected.sorted(by: { $0.key < $1.key }) {
+        text.add(reason, count, indent: 2)
+      }
+    }
+    if status.waiting > 0 { text.add("waiting", status.waiting, note: status.obstacle) }
+    if status.deadLettered > 0 {
+      text.add("dead letters", status.deadLettered, note: "segments", mark: .bad)
+    }
+    if status.doneAt > 0 { text.add("ended", ago(status.doneAt, now: now)) }
+    return text
+  }
+
+  package static func json(_ fanOut: KnownFanOut) -> JSONOutput {
+    let status = fanOut.status
+    var object: JSONObject = [
+      "event": .text(fanOut.event), "state": .text(status.state.rawValue),
+      "brake": .text(status.brake?.rawValue ?? ""), "brake_why": .text(status.brakeReason),
+      "streamer": .text(status.streamer), "template": .text(status.template),
+      "source": .text(status.source), "obstacle": .text(status.obstacle),
+    ]
+    for (name, number) in status.numbers.sorted(by: { $0.key < $1.key }) {
+      object[name] = .integer(number)
+    }
+    return .object(object)
+  }
+
+  /// In one word what its hash says in two fields.
+  private static func state(of status: FanOutStatus) -> String {
+    guard status.state == .running, let brake = status.brake else { return status.state.rawValue }
+    return brake.rawValue
+  }
+
+  private static func mark(of status: FanOutStatus) -> Summary.Mark {
+    switch status.state {
+    case .running: .none
+    case .done: .good
+    case .expired, .incomplete, .unknown: .bad
+    }
+  }
+
+  private static func ago(_ milliseconds: Int, now: Int64) -> String {
+    guard milliseconds > 0 else { return "-" }
+    let seconds = max(0, now - Int64(milliseconds)) / 1000
+    return switch seconds {
+    case ..<120: "\(seconds) s ago"
+    case ..<7200: "\(seconds / 60) min ago"
+    case ..<172_800: "\(seconds / 3600) h ago"
+    default: "\(seconds / 86_400) d ago"
+    }
+  }
+}

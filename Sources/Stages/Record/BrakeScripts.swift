@@ -1,0 +1,79 @@
+import Model
+import Redis
+
+/// The Lua by which somebody stops a fan-out, or lets it go on. What it writes is the field `brake`
+/// of the event's hash: who claims a segment is told in the same script, and who works on one looks
+/// every second.
+enum BrakeScripts {
+  static let set = RedisScript(RecordScripts.permissions + setBody)
+
+  /// KEYS: event. ARGV: `paused`, `cancelled`, or nothing to let it go on; now in ms since 1970;
+  /// why, in words. Answers {what it did, the state or the brake that says so}.
+  private static let setBody = """
+    local event, wanted = KEYS[1], ARGV[1]
+    local problem = forbidden({{'HMGET', event, 'f'}, {'HSET', event, 'f', 'v'},
+      {'HDEL', event, 'f'}})
+    if problem then return problem end
+    local known = redis.call('HMGET', event, 'state', 'brake')
+    local state, brake = known[1], known[2] or ''
+    if not state then return {'unknown', ''} end
+    if brake == wanted then return {'already', brake} end
+    if brake == 'cancelled' then return {'cancelled', brake} end
+    if state ~= 'running' then return {'ended', state} end
+    if wanted == '' then
+      redis.call('HDEL', event, 'brake', 'brake_ms', 'brake_why')
+    else
+      redis.call('HSET', event, 'brake', wanted, 'brake_ms', ARGV[2], 'brake_why', ARGV[3])
+    end
+    return {'done', brake}
+    """
+}
+
+/// What `RecordStage.setBrake` did.
+package enum BrakeResult: Sendable, Equatable {
+  case done
+  /// It was so before.
+  case already
+  /// Nothing undoes that: pushes have their outcomes.
+  case cancelledBefore
+  /// There is nothing left to stop.
+  case ended(String)
+  /// No such event, or older than its lifetime.
+  case unknown
+}
+
+extension RecordStage {
+  /// Pauses or cancels a fan-out that runs, or lets a paused one go on. Safe to repeat.
+  ///
+  /// - Parameters:
+  ///   - brake: nil lets it go on.
+  ///   - reason: for people who look at the event's hash.
+  package func setBrake(
+    _ brake: Brake?, of event: String, reason: String, now: Int64
+  ) async throws(RecordError) -> BrakeResult {
+    let reply = try await evaluate(
+      BrakeScripts.set, keys: [keyspace.event(id: event)],
+      arguments: [brake?.rawValue ?? "", String(now), reason])
+    switch reply[0].text {
+    case "done": return .done
+    case "already": return .already
+    case "cancelled": return .cancelledBefore
+    case "ended": return .ended(reply[1].text ?? "")
+    case "unknown": return .unknown
+    default: throw .unexpected(reply.kind, from: "the script that stops a fan-out")
+    }
+  }
+
+  /// What stops each of the fan-outs, in their order; nil where nothing does.
+  package func brakes(of events: [String]) async throws(RecordError) -> [Brake?] {
+    let pipeline = RedisPipeline()
+    for event in events { pipeline.append(["HGET", keyspace.event(id: event), "brake"]) }
+    let replies: RedisReplies
+    do {
+      replies = try await redis.execute(pipeline)
+    } catch {
+      throw RecordError(error)
+    }
+    return (0..<replies.count).map { Brake(rawValue: replies[$0].text ?? "") }
+  }
+}

@@ -1,0 +1,108 @@
+import FanOuts
+import Telemetry
+import Terminal
+import VerbSupport
+
+/// `fanout …`: the hand on the brake.
+enum FanOutVerb {
+  static let json = Option(flag: "json", help: "Print JSON, one object a line")
+  static let event = Argument<String>(required: "event", .text, help: "The event's id")
+  private static let reason = Option<String>(
+    "reason", .text, default: "", value: "WORDS", help: "Why, for whoever looks at it later")
+  private static let apply = Option(flag: "apply", help: "Do it; otherwise it is only told")
+  private static let limit = Option(
+    "limit", .integer(in: 1...1000), default: 20, value: "N", help: "How many at most")
+
+  static let verb = Verb(
+    group: "fanout", summary: "See fan-outs, pause them, let them go on, cancel them",
+    discussion: """
+      They are read from Redis, and what is said here is written there: every worker obeys within \
+      two seconds, whichever it is. What is in flight to Apple then still gets its answer.
+      """,
+    options: [json] + ConfigurationOptions.all,
+    verbs: [list, status, pause, resume, cancel],
+    examples: [
+      .init("fanfare fanout list", "What began last"),
+      .init("fanfare fanout pause live-8f2c --reason 'wrong title'", "Stop it for now"),
+      .init("fanfare fanout cancel live-8f2c --apply", "Stop it for good"),
+    ])
+
+  private static let codes: [ExitCode] = [.ok, .failed, .usage, .unavailable, .config]
+
+  private static let list = Verb(
+    "list", summary: "Show the fan-outs that began last", options: [limit], exitCodes: codes
+  ) { (invocation) async throws(CommandFailure) -> ExitCode in
+    let fanOuts = try await FanOutControl.recent(
+      atMost: invocation[limit], invocation.loadSettings())
+    if invocation[json] {
+      for fanOut in fanOuts { invocation.output.line(FanOutReport.json(fanOut).serialized()) }
+    } else if fanOuts.isEmpty {
+      invocation.errors.line("no fan-out began in the last 7 days")
+    } else {
+      FanOutReport.table(fanOuts, now: WallClock.nowMilliseconds()).write(to: invocation.output)
+    }
+    return .ok
+  }
+
+  private static let status = Verb(
+    "status", summary: "Show how a fan-out fares", arguments: [event], exitCodes: codes
+  ) { (invocation) async throws(CommandFailure) -> ExitCode in
+    try await show(invocation)
+  }
+
+  private static let pause = Verb(
+    "pause", summary: "Stop a fan-out until it is resumed",
+    discussion: """
+      What is not in flight waits in Kafka, and expires when the event does: a pause does not make \
+      an event live longer.
+      """,
+    options: [reason], arguments: [event], exitCodes: codes
+  ) { (invocation) async throws(CommandFailure) -> ExitCode in
+    try await set(.pause, "was paused before", invocation)
+  }
+
+  private static let resume = Verb(
+    "resume", summary: "Let a paused fan-out go on",
+    discussion: "What waits in Kafka comes back within lanes.straggle_delay.",
+    arguments: [event], exitCodes: codes
+  ) { (invocation) async throws(CommandFailure) -> ExitCode in
+    try await set(.resume, "was not paused", invocation)
+  }
+
+  private static let cancel = Verb(
+    "cancel", summary: "Stop a fan-out for good",
+    discussion: """
+      Whatever has no outcome is counted as cancelled. That cannot be undone: followers who were \
+      not told yet never are. Without --apply it only shows the fan-out.
+      """,
+    options: [reason, apply], arguments: [event], exitCodes: codes
+  ) { (invocation) async throws(CommandFailure) -> ExitCode in
+    guard invocation[apply] else {
+      let code = try await show(invocation)
+      invocation.errors.line("nothing was written; --apply cancels it")
+      return code
+    }
+    return try await set(.cancel, "was cancelled before", invocation)
+  }
+
+  private static func show(_ invocation: Invocation) async throws(CommandFailure) -> ExitCode {
+    let fanOut = try await FanOutControl.fanOut(invocation[event], invocation.loadSettings())
+    if invocation[json] {
+      invocation.output.line(FanOutReport.json(fanOut).serialized())
+    } else {
+      FanOutReport.summary(of: fanOut, now: WallClock.nowMilliseconds())
+        .write(to: invocation.output)
+    }
+    return .ok
+  }
+
+  private static func set(
+    _ order: FanOutControl.Order, _ already: String, _ invocation: Invocation
+  ) async throws(CommandFailure) -> ExitCode {
+    let isNew = try await FanOutControl.give(
+      order, to: invocation[event], reason: order == .resume ? "" : invocation[reason],
+      now: WallClock.nowMilliseconds(), invocation.loadSettings())
+    if !isNew { invocation.errors.line("\(TextLayout.printable(invocation[event])) \(already)") }
+    return try await show(invocation)
+  }
+}

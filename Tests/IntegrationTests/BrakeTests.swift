@@ -1,0 +1,111 @@
+import APNsSimulator
+import Model
+import Pipeline
+import Record
+import TestBed
+import Testing
+
+/// Somebody pauses a fan-out, lets it go on, cancels it.
+@Suite(.serialized) struct BrakeTests {
+  /// A server that takes some hundred pushes a second.
+  private static var slow: SimulatorScript {
+    var script = SimulatorScript()
+    script.latency = .milliseconds(100)
+    script.streams = 10
+    return script
+  }
+
+  private static func order(_ brake: Brake?, _ event: String, _ bed: WorkerBed) async throws {
+    let keyspace = bed.keyspace
+    let result = try await bed.withRedis { redis in
+      try await RecordStage(redis: redis, keyspace: keyspace)
+        .setBrake(brake, of: event, reason: "test", now: 1)
+    }
+    #expect(result == .done)
+  }
+
+  private static func startWorker(_ bed: WorkerBed) async throws -> Worker {
+    let worker = try await bed.startWorker {
+      $0.straggleAfter = .milliseconds(500)
+      $0.straggleDelay = .milliseconds(500)
+      $0.heartbeatInterval = .milliseconds(20)
+    }
+    try await bed.ready()
+    return worker
+  }
+
+  private static func hasAccepted(_ count: Int, _ bed: WorkerBed) async throws {
+    _ = try await bed.until("\(count) are accepted") {
+      await bed.simulator.summary().accepted >= count ? true : nil
+    }
+  }
+
+  /// Segments that are under way, and such that nobody has begun.
+  @Test func whatIsCancelledIsSentNoMore() async throws {
+    let bed = try await WorkerBed(script: Self.slow)
+    try await bed.followInShards("s1", shards: 32, perShard: 200) { paddedHex($0 << 16 | $1) }
+    let worker = try await Self.startWorker(bed)
+    try await bed.emit("e1")
+    try await Self.hasAccepted(100, bed)
+    try await Self.order(.cancelled, "e1", bed)
+    let status = try await bed.finished("e1")
+    let summary = await bed.simulator.summary()
+    #expect(status.state == .done && status.isBalanced && status.brake == .cancelled)
+    #expect(status.pushes == 6400 && status.recipients == 6400)
+    #expect(status.accepted == summary.accepted && summary.duplicates == 0)
+    #expect(status.cancelled == 6400 - summary.accepted && status.cancelled > 3000)
+    // Another event of the same streamer is not stopped.
+    try await bed.follow("s2", tokens: [paddedHex(1)])
+    try await bed.emit("e2", streamer: "s2")
+    #expect(try await bed.finished("e2").accepted == 1)
+    #expect(await worker.stop())
+  }
+
+  @Test(arguments: [1, 32])
+  func whatIsPausedGoesOnWhereItStood(shards: Int) async throws {
+    let bed = try await WorkerBed(script: Self.slow)
+    let perShard = 3200 / shards
+    try await bed.followInShards("s1", shards: shards, perShard: perShard) {
+      paddedHex($0 << 16 | $1)
+    }
+    let worker = try await Self.startWorker(bed)
+    try await bed.emit("e1")
+    try await Self.hasAccepted(50, bed)
+    try await Self.order(.paused, "e1", bed)
+    _ = try await bed.until("all that was under way has left its segments") {
+      let beat = try bed.redis.cli(
+        "HMGET", "ff:worker:worker-1", "segments_in_flight", "ready", "streams")
+      let isIdle = beat.split(separator: "\n") == ["0", "0", "0"]
+      return try await bed.status("e1").map { isIdle && $0.waiting > 0 } == true ? true : nil
+    }
+    let before = await bed.simulator.summary().accepted
+    // Others are sent meanwhile, in their turn.
+    try await bed.follow("s2", tokens: [paddedHex(1 << 40)])
+    try await bed.emit("e2", streamer: "s2")
+    #expect(try await bed.finished("e2").accepted == 1)
+    let during = await bed.simulator.summary().accepted
+    #expect(during == before + 1, "nothing of what is paused")
+    #expect(try await bed.status("e1")?.state == .running)
+    try await Self.order(nil, "e1", bed)
+    let status = try await bed.finished("e1")
+    #expect(status.accepted == 3200 && status.isBalanced && status.brake == nil)
+    let summary = await bed.simulator.summary()
+    #expect(summary.accepted == 3201 && summary.duplicates == 0)
+    #expect(await worker.stop())
+  }
+
+  @Test func whatIsPausedExpires() async throws {
+    let bed = try await WorkerBed(script: Self.slow)
+    try await bed.followInShards("s1", shards: 16, perShard: 200) { paddedHex($0 << 16 | $1) }
+    let worker = try await Self.startWorker(bed)
+    try await bed.emit("e1", expiresIn: 8)
+    try await Self.hasAccepted(50, bed)
+    try await Self.order(.paused, "e1", bed)
+    let status = try await bed.finished("e1")
+    let summary = await bed.simulator.summary()
+    #expect(status.isBalanced && status.pushes == 3200 && status.expired > 1000)
+    #expect(status.accepted == summary.accepted && summary.duplicates == 0)
+    #expect(status.accepted + status.expired == 3200)
+    #expect(await worker.stop())
+  }
+}
