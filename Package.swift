@@ -129,8 +129,7 @@ let rooms: [Target] = [
       "Assembly", "CLinux", "Devices", "EventLoop", "LocalStack", "Probes", "Redis", "Render",
       "Settings", "Telemetry", "Terminal", "Threads",
     ]),
-  room(
-    "FanOuts", ["Assembly", "Model", "Record", "Settings", "Terminal", "VerbSupport"]),
+  room("FanOuts", ["Keyspace", "Model", "Record", "Redis", "Terminal", "VerbSupport"]),
   room("Emission", ["Ingest", "Kafka", "Model", "Telemetry", "Terminal", "Threads"]),
   room(
     "Preview",
@@ -222,6 +221,7 @@ let testTargets: [Target] = [
     ]),
   tests("VerbSupportTests", ["VerbSupport", "Devices", "LocalStack", "Settings", "Terminal"]),
   tests("EmissionTests", ["Emission", "Ingest", "Kafka", "LocalStack", "Terminal"]),
+  tests("FanOutsTests", ["FanOuts", "Record", "Terminal"]),
   tests("PreviewTests", ["Emission", "Ingest", "JSON", "Preview", "Terminal"]),
   tests("CommandTests", ["fanfare", "JSON", "Kafka", "LocalStack", "Terminal"]),
   tests("TidyTests", []),

@@ -34,7 +34,8 @@ package enum FanOutReport {
     text.add("template", status.template)
     text.add("started", ago(status.startedAt, now: now))
     text.add(
-      "segments", status.settled, note: "of \(Figures.grouped(status.segments + status.stragglers))")
+      "segments", status.settled, note: "of \(Figures.grouped(status.segments + status.stragglers))"
+    )
     text.add("recipients", status.recipients)
     text.add("pushes", status.pushes)
     for name in outcomes where status[name] > 0 {

@@ -1,3 +1,4 @@
+import Assembly
 import FanOuts
 import Telemetry
 import Terminal
@@ -32,8 +33,9 @@ enum FanOutVerb {
   private static let list = Verb(
     "list", summary: "Show the fan-outs that began last", options: [limit], exitCodes: codes
   ) { (invocation) async throws(CommandFailure) -> ExitCode in
-    let fanOuts = try await FanOutControl.recent(
-      atMost: invocation[limit], invocation.loadSettings())
+    let fanOuts = try await ask(invocation) { (control) async throws(CommandFailure) in
+      try await control.recent(atMost: invocation[limit])
+    }
     if invocation[json] {
       for fanOut in fanOuts { invocation.output.line(FanOutReport.json(fanOut).serialized()) }
     } else if fanOuts.isEmpty {
@@ -86,7 +88,9 @@ enum FanOutVerb {
   }
 
   private static func show(_ invocation: Invocation) async throws(CommandFailure) -> ExitCode {
-    let fanOut = try await FanOutControl.fanOut(invocation[event], invocation.loadSettings())
+    let fanOut = try await ask(invocation) { (control) async throws(CommandFailure) in
+      try await control.fanOut(invocation[event])
+    }
     if invocation[json] {
       invocation.output.line(FanOutReport.json(fanOut).serialized())
     } else {
@@ -99,10 +103,23 @@ enum FanOutVerb {
   private static func set(
     _ order: FanOutControl.Order, _ already: String, _ invocation: Invocation
   ) async throws(CommandFailure) -> ExitCode {
-    let isNew = try await FanOutControl.give(
-      order, to: invocation[event], reason: order == .resume ? "" : invocation[reason],
-      now: WallClock.nowMilliseconds(), invocation.loadSettings())
+    let isNew = try await ask(invocation) { (control) async throws(CommandFailure) in
+      try await control.give(
+        order, to: invocation[event], reason: order == .resume ? "" : invocation[reason],
+        now: WallClock.nowMilliseconds())
+    }
     if !isNew { invocation.errors.line("\(TextLayout.printable(invocation[event])) \(already)") }
     return try await show(invocation)
+  }
+
+  private static func ask<T: Sendable>(
+    _ invocation: Invocation,
+    _ question: @Sendable (FanOutControl) async throws(CommandFailure) -> T
+  ) async throws(CommandFailure) -> T {
+    let settings = try invocation.loadSettings()
+    let keyspace = Assembly.keyspace(settings)
+    return try await CommandRedis.lend(settings) { (_, redis) async throws(CommandFailure) -> T in
+      try await question(FanOutControl(redis: redis, keyspace: keyspace))
+    }
   }
 }

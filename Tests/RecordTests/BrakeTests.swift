@@ -127,7 +127,8 @@ import Testing
           event: event(id), audience: sharded(2), source: "t/0/\(id)", now: noon)
       }
       // Read again, it did not begin again.
-      _ = try await record.open(event: event("e2"), audience: sharded(2), source: "t/0/e2", now: noon)
+      _ = try await record.open(
+        event: event("e2"), audience: sharded(2), source: "t/0/e2", now: noon)
       _ = try await redis.ask("DEL", keyspace.event(id: "e3"))
       #expect(try await record.recentFanOuts(atMost: 5).map(\.event) == ["e4", "e2", "e1"])
       let first = try await record.recentFanOuts(atMost: 1)

@@ -115,7 +115,8 @@ enum RecordScripts {
         {'EXPIRE', event, '1'}, {'SADD', settled, 'm'}, {'SCARD', settled},
         {'HINCRBY', total, 'f', '1'}, {'HINCRBY', day, 'f', '1'},
         {'HINCRBY', minute, 'f', '1'}, {'EXPIRE', minute, '1'},
-        {'XADD', events, '*', 'f', 'v'}, {'XADD', fanouts, '*', 'f', 'v'}, {'HDEL', claims, 'f'}, {'SADD', stragglers, 'm'},
+        {'XADD', events, '*', 'f', 'v'}, {'XADD', fanouts, '*', 'f', 'v'},
+        {'HDEL', claims, 'f'}, {'SADD', stragglers, 'm'},
         {'HGET', receipts, 'f'}, {'HSET', receipts, 'f', 'v'},
         {'SADD', dead, 'm'}, {'SREM', dead, 'm'}})
       or wrong(event, 'hash') or wrong(settled, 'set') or wrong(stragglers, 'set')

@@ -1,0 +1,68 @@
+import JSON
+import LocalStack
+import Testing
+
+/// `fanout` as a process, against a real redis-server.
+@Suite struct FanOutVerbTests {
+  private let redis: RedisServerProcess
+
+  init() throws { redis = try RedisServerProcess() }
+
+  private func begin(_ event: String, state: String = "running", _ more: String...) throws {
+    try redis.cli("XADD", "ff:{stats}:fanouts", "*", "event", event)
+    for pair in [["state", state], ["streamer", "s42"], ["started_ms", "1"]] {
+      try redis.cli("HSET", "ff:{e:\(event)}", pair[0], pair[1])
+    }
+    for index in stride(from: 0, to: more.count, by: 2) {
+      try redis.cli("HSET", "ff:{e:\(event)}", more[index], more[index + 1])
+    }
+  }
+
+  private func fanOut(_ arguments: String...) throws -> (code: Int32, text: String) {
+    let process = try Command.start(["fanout"] + arguments + ["--set", "redis.port=\(redis.port)"])
+    let text = process.readToEnd()
+    return (process.waitForExit(), text)
+  }
+
+  @Test func showsWhatThereIs() throws {
+    #expect(try fanOut("list").code == 0)
+    try begin("e1", state: "done", "pushes", "1234", "accepted", "1000", "rejected", "234")
+    try begin("e2", "brake", "paused", "segments", "8", "settled", "3")
+    let list = try fanOut("list")
+    let lines = list.text.split(separator: "\n").map(String.init)
+    #expect(list.code == 0 && lines.count == 3)
+    #expect(lines[1].hasPrefix("e2") && lines[1].contains("paused") && lines[1].contains("3/8"))
+    #expect(lines[2].hasPrefix("e1") && lines[2].contains("done") && lines[2].contains("1,234"))
+    #expect(try fanOut("list", "--limit", "1").text.split(separator: "\n").count == 2)
+    let first = try fanOut("list", "--json").text.split(separator: "\n").first
+    let object = try JSONValue.parse(Array((first ?? "").utf8)).object
+    #expect(object?["event"]?.string == "e2" && object?["brake"]?.string == "paused")
+    #expect(object?["segments"]?.integer == 8)
+    #expect(try fanOut("status", "e1").text.contains("1,234"))
+    let unknown = try fanOut("status", "nope")
+    #expect(unknown.code == 1 && unknown.text.contains("nope"))
+  }
+
+  @Test func writesTheBrake() throws {
+    try begin("e1")
+    func brake() throws -> String { try redis.cli("HGET", "ff:{e:e1}", "brake") }
+    #expect(try fanOut("pause", "e1", "--reason", "wrong title").code == 0)
+    #expect(try brake() == "paused")
+    #expect(try redis.cli("HGET", "ff:{e:e1}", "brake_why") == "wrong title")
+    let again = try fanOut("pause", "e1")
+    #expect(again.code == 0 && again.text.contains("was paused before"))
+    #expect(try fanOut("resume", "e1").code == 0)
+    #expect(try brake() == "")
+    // Only told.
+    let told = try fanOut("cancel", "e1")
+    #expect(told.code == 0 && told.text.contains("--apply"))
+    #expect(try brake() == "")
+    #expect(try fanOut("cancel", "e1", "--apply").code == 0)
+    #expect(try brake() == "cancelled")
+    #expect(try fanOut("resume", "e1").code == 1)
+    #expect(try brake() == "cancelled")
+    try begin("e2", state: "done")
+    #expect(try fanOut("pause", "e2").code == 1)
+    #expect(try fanOut("pause", "e3").code == 1)
+  }
+}
