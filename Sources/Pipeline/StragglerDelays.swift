@@ -70,7 +70,7 @@ final class StragglerDelays {
     _ segment: Segment, _ message: KafkaMessage, _ vacate: () -> Void
   ) async throws -> Receipt {
     guard message.topic != options.ingest.stragglersTopic else {
-      return try await putOff(message, vacate)
+      return try await putOff(message, labels.complete(of: message), vacate)
     }
     let (key, value) = SegmentRecord.encode(segment)
     return try await write(labels.label(for: segment), key, value, vacate)
