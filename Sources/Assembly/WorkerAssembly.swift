@@ -24,6 +24,7 @@ extension Assembly {
       log.warning("a template looks mistaken", ["place": .text(warning.description)])
     }
     options.limits = laneLimits(settings)
+    options.record.cooldown = settings.events.cooldown
     options.straggleAfter = settings.lanes.straggleAfter
     options.straggleDelay = settings.lanes.straggleDelay
     options.claimLifetime = settings.lanes.claimLifetime

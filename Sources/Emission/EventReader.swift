@@ -80,7 +80,8 @@ package struct EventReader {
       topic: options.eventsTopic, partition: 0, offset: 0, key: nil, value: document,
       timestamp: 0, headers: [])
     switch IngestStage(options: options).decode(message, now: WallClock.nowMilliseconds()) {
-    case .event(let event): return .success(ReadEvent(event: event))
+    case .event(let event): return .success(ReadEvent(event))
+    case .ended(let end): return .success(ReadEvent(end, document: document))
     case .segment, .plan:
       return .failure(IngestError(.badSegment, "this is a segment, not an event"))
     case .early(_, let error), .malformed(let error): return .failure(error)

@@ -17,7 +17,7 @@ package struct KnownTemplates {
 
   /// Refuses events that workers would put aside.
   package func check(_ events: [ReadEvent]) throws(CommandFailure) {
-    let named = Set(events.map(\.event.template)).sorted()
+    let named = Set(events.compactMap(\.event?.template)).sorted()
     let unknown = named.filter { name in
       names.map { !$0.contains(name) } ?? (name != Self.usualTemplate)
     }

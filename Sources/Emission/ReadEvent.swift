@@ -1,9 +1,25 @@
 import Model
 
-/// An event that the worker will take, with its document as it is sent.
+/// An event, or the end of a stream, that the worker will take, with its document as it is sent.
 package struct ReadEvent: Sendable {
-  package let event: Event
-  package var id: String { event.id }
-  package var streamer: String { event.streamer }
-  package var document: [UInt8] { event.document }
+  /// Nil of the end of a stream.
+  package let event: Event?
+  /// What it is called: an event's id, or which stream ends.
+  package let name: String
+  package let streamer: String
+  package let document: [UInt8]
+
+  init(_ event: Event) {
+    self.event = event
+    name = event.id
+    streamer = event.streamer
+    document = event.document
+  }
+
+  init(_ end: StreamEnd, document: [UInt8]) {
+    event = nil
+    name = "the end of \(end.stream)"
+    streamer = end.streamer
+    self.document = document
+  }
 }

@@ -108,6 +108,10 @@ extension Keyspace {
   /// own; lives `eventLifetimeSeconds`.
   package func deadLetters(id: String) -> String { "\(dashboardsPrefix){e:\(id)}:dead_letters" }
 
+  /// HASH: the streams of a streamer that ended, and the events that told of them; lives
+  /// `eventLifetimeSeconds` after the last event.
+  package func streamer(id: String) -> String { "\(dashboardsPrefix){s:\(id)}" }
+
   /// HASH: the counters of all time; no lifetime.
   package var statsTotal: String { "\(dashboardsPrefix){stats}:total" }
 

@@ -56,7 +56,7 @@ final class DeadLetterNotes {
     case .event(let found), .early(let found, _): (event, part) = (found, .event)
     case .segment(let found): (event, part) = (found.event, .segment(found))
     case .plan(let found): (event, part) = (found.event, .plan)
-    case .malformed: return
+    case .ended, .malformed: return
     }
     do {
       let figures = try await retry.persistent("Redis notes a dead letter", for: event) {

@@ -85,6 +85,12 @@ final class FanOutRunner {
       options.log.fanOut("fan-out started", event, audience)
       options.log.fanOutEnded(event, figures, isComplete: true)
       return .done
+    case .stopped(let reason, let figures):
+      counters.add(.eventsStopped)
+      options.log.notice(
+        "event not sent", ["event": .text(event.id), "reason": .text(reason)])
+      options.log.fanOutEnded(event, figures, isComplete: true)
+      return .done
     case .new:
       counters.add(.eventsOK)
       options.log.fanOut("fan-out started", event, audience)
@@ -154,6 +160,24 @@ final class FanOutRunner {
         "Redis does not note what is planned",
         ["event": .text(event.id), "published": .integer(end), "error": .text("\(error)")])
     }
+  }
+
+  /// Its stream is over: nobody is told of it any more.
+  func end(_ end: StreamEnd, isolation: isolated any Actor = #isolation) async throws -> Receipt {
+    let cancelled = try await retry.run(
+      "Redis takes the end of a stream",
+      isTransient: { (error: RecordError, _) in error.isTransient },
+      call: { () async throws(RecordError) in
+        try await record.endStream(end, now: options.deliver.wallClock())
+      })
+    counters.add(.streamsEnded)
+    options.log.info(
+      "stream ended",
+      [
+        "streamer": .text(end.streamer), "stream": .text(end.stream),
+        "cancelled": .text(cancelled.joined(separator: " ")),
+      ])
+    return .done
   }
 
   private func expire(_ event: Event, from message: KafkaMessage) async throws -> Expiry {

@@ -175,6 +175,7 @@ package actor Lane {
         return try await fanOuts.run(event, from: message, vacate)
       }
       return .hopeless(error)
+    case .ended(let end): return try await fanOuts.end(end)
     case .plan(let plan): return try await fanOuts.goOn(plan)
     case .segment(let segment): return try await segments.take(segment, from: message, vacate)
     case .malformed(let error): return .hopeless(error)

@@ -87,7 +87,8 @@ package enum WorkerMetrics {
       events,
       by([
         "ok": .eventsOK, "malformed": .eventsMalformed, "expired": .eventsExpired,
-        "duplicate": .eventsDuplicate, "resumed": .eventsResumed,
+        "duplicate": .eventsDuplicate, "resumed": .eventsResumed, "stopped": .eventsStopped,
+        "stream_ended": .streamsEnded,
       ]))
     text.append(
       deadLetters,

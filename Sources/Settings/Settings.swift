@@ -142,6 +142,7 @@ package struct Settings: Sendable, Equatable {
   package struct Events: Sendable, Equatable {
     package var defaultExpiresIn = Duration.zero
     package var maximumExpiresIn = Duration.zero
+    package var cooldown = Duration.zero
   }
 
   package struct Worker: Sendable, Equatable {

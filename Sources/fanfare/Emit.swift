@@ -35,6 +35,9 @@ enum EmitVerb {
         "fanfare emit --streamer s42 --app com.example.live --expires-in 5m --data game=Hades",
         "With a shorter life and a value for the template's {{data.game}}"),
       .init("fanfare emit --file events.ndjson --json", "Many, with an answer for scripts"),
+      .init(
+        "fanfare emit --ended --streamer s42 --stream b-991",
+        "The stream is over: whoever was not told yet need not be"),
     ], exitCodes: [.ok, .failed, .unavailable, .config], handler: run)
 
   private static func run(_ invocation: Invocation) async throws(CommandFailure) -> ExitCode {
@@ -68,11 +71,12 @@ enum EmitVerb {
     _ event: ReadEvent, _ topic: String, partition: Int, offset: Int, _ invocation: Invocation
   ) {
     guard invocation[json] else {
-      invocation.output.line("\(event.id) is in \(topic), partition \(partition), offset \(offset)")
+      invocation.output.line(
+        "\(event.name) is in \(topic), partition \(partition), offset \(offset)")
       return
     }
     let line: JSONOutput = [
-      "id": .text(event.id), "topic": .text(topic), "partition": .integer(partition),
+      "id": .text(event.event?.id ?? ""), "topic": .text(topic), "partition": .integer(partition),
       "offset": .integer(offset),
     ]
     invocation.output.line(line.serialized())

@@ -25,9 +25,14 @@ enum EventFlags {
     repeated: "data", .named("NAME=VALUE"), value: "NAME=VALUE",
     help: "A value for the template: {{data.NAME}}")
 
+  private static let ended = Option(
+    flag: "ended", help: "The stream is over: nobody more is told of it; takes --streamer, --stream"
+  )
+
   static let all: [any DeclaredOption] = [
-    streamer, app, name, title, category, stream, id, template, expiresIn, occurredAt, data,
+    streamer, app, name, title, category, stream, id, template, expiresIn, occurredAt, data, ended,
   ]
+  private static let ofEnd: [any DeclaredOption] = [streamer, stream, occurredAt, ended]
 
   static func firstGiven(_ invocation: Invocation) -> String? {
     all.first { invocation.isGiven($0) }?.declaration.name
@@ -35,6 +40,7 @@ enum EventFlags {
 
   /// The event's document; what is wrong with its values, the validation says.
   static func document(_ invocation: Invocation) throws(CommandFailure) -> [UInt8] {
+    guard !invocation[ended] else { return try end(invocation) }
     guard let streamerID = invocation[streamer], let bundle = invocation[app] else {
       throw CommandFailure(
         .usage, "--streamer and --app are needed, or --file with whole events")
@@ -63,6 +69,26 @@ enum EventFlags {
       }
       event["expires_in"] = .integer(Int(lifetime.components.seconds))
     }
+    return Array(JSONOutput.object(event).serialized().utf8)
+  }
+
+  private static func end(_ invocation: Invocation) throws(CommandFailure) -> [UInt8] {
+    let names = Set(ofEnd.map(\.declaration.name))
+    let given = all.first {
+      !names.contains($0.declaration.name) && invocation.isGiven($0)
+    }
+    if let name = given?.declaration.name {
+      throw CommandFailure(.usage, "--ended and --\(name) do not go together")
+    }
+    guard let streamerID = invocation[streamer], let streamID = invocation[stream] else {
+      throw CommandFailure(.usage, "--ended needs --streamer and --stream")
+    }
+    let event: JSONObject = [
+      "type": .text("stream.ended"), "streamer": .object(["id": .text(streamerID)]),
+      "stream": .object(["id": .text(streamID)]),
+      "occurred_at": .text(
+        invocation[occurredAt] ?? WallClock.rfc3339(WallClock.nowMilliseconds())),
+    ]
     return Array(JSONOutput.object(event).serialized().utf8)
   }
 

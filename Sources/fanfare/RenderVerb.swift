@@ -50,6 +50,9 @@ enum RenderVerb {
       } else {
         try reader.read(flags: TemplatePreview.sampleEvent()).event
       }
+    guard let event else {
+      throw CommandFailure(.failed, "the end of a stream is shown to nobody")
+    }
     var person = RenderedPerson()
     if let user = invocation[user] {
       try RenderedPerson.check(user: user)

@@ -25,14 +25,14 @@ import Testing
 
   @Test func readsOneEventALine() throws {
     let events = try read("\(Self.event("a"))\n\n\(Self.event("b"))\n")
-    #expect(events.map(\.id) == ["a", "b"])
+    #expect(events.map(\.name) == ["a", "b"])
     #expect(events.map(\.streamer) == ["s42", "s42"])
     #expect(events[1].document == Array(Self.event("b").utf8))
   }
 
   @Test func readsOneEventOverSeveralLines() throws {
     let text = Self.event("a").replacing(",", with: ",\n ")
-    #expect(try read(text).map(\.id) == ["a"])
+    #expect(try read(text).map(\.name) == ["a"])
   }
 
   @Test func namesEachLineThatIsWrong() throws {

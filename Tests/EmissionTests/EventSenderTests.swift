@@ -26,7 +26,7 @@ import Testing
       timeout: .seconds(30))
     var told: [String] = []
     try await sender.send(try Self.events(["a", "b"])) { event, delivery in
-      told.append("\(event.id) \(delivery.partition) \(delivery.offset)")
+      told.append("\(event.name) \(delivery.partition) \(delivery.offset)")
     }
     #expect(told == ["a 0 0", "b 0 1"])
     withExtendedLifetime(broker) {}

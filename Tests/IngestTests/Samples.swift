@@ -49,7 +49,7 @@ extension IngestResult {
   var error: IngestError? {
     switch self {
     case .malformed(let error), .early(_, let error): error
-    case .event, .segment, .plan: nil
+    case .event, .ended, .segment, .plan: nil
     }
   }
 }

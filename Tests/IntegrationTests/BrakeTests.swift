@@ -2,6 +2,7 @@ import APNsSimulator
 import Model
 import Pipeline
 import Record
+import Telemetry
 import TestBed
 import Testing
 
@@ -91,6 +92,29 @@ import Testing
     #expect(status.accepted == 3200 && status.isBalanced && status.brake == nil)
     let summary = await bed.simulator.summary()
     #expect(summary.accepted == 3201 && summary.duplicates == 0)
+    #expect(await worker.stop())
+  }
+
+  /// The backend says that the stream is over, and later that the streamer is live again.
+  @Test func theEndOfAStreamCancelsWhatToldOfIt() async throws {
+    let bed = try await WorkerBed(script: Self.slow)
+    try await bed.followInShards("s1", shards: 32, perShard: 200) { paddedHex($0 << 16 | $1) }
+    let worker = try await Self.startWorker(bed)
+    try await bed.emit("e1")
+    try await Self.hasAccepted(100, bed)
+    let now = WallClock.rfc3339(WallClock.nowMilliseconds())
+    let end = """
+      {"type":"stream.ended","streamer":{"id":"s1"},"stream":{"id":"b1"},"occurred_at":"\(now)"}
+      """
+    try await bed.emit(raw: Array(end.utf8), key: "s1")
+    let status = try await bed.finished("e1")
+    let summary = await bed.simulator.summary()
+    #expect(status.isBalanced && status.pushes == 6400 && status.brakeReason == "stream ended")
+    #expect(status.accepted == summary.accepted && summary.duplicates == 0)
+    #expect(status.cancelled > 3000)
+    // Told too late.
+    try await bed.emit("e2", occurredAt: WallClock.nowMilliseconds() - 600_000)
+    #expect(try await bed.finished("e2").pushes == 0)
     #expect(await worker.stop())
   }
 

@@ -11,7 +11,7 @@ import Testing
   @Test func theSampleIsAnEventThatWorkersTake() throws {
     let reader = EventReader(options: IngestOptions())
     let event = try reader.read(flags: TemplatePreview.sampleEvent())
-    #expect(event.id == "sample" && event.streamer == "s42")
+    #expect(event.name == "sample" && event.streamer == "s42")
   }
 
   @Test(arguments: ["u{1}", "", "a\nb"])

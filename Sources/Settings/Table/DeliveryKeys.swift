@@ -104,6 +104,10 @@ extension SettingTable {
       "events.maximum_expires_in", \.events.maximumExpiresIn, default: minutes(30 * 24 * 60),
       .seconds(1)...minutes(30 * 24 * 60),
       "An event that asks for more is malformed. Apple stores a push for 30 d at most."),
+    .duration(
+      "events.cooldown", \.events.cooldown, default: .zero, .zero...minutes(24 * 60),
+      "For so long after an event of a streamer, another one of the same app and template is not "
+        + "sent: streams drop and come back. 0: each event is sent."),
   ]
 
   static let worker: [SettingKey] = [

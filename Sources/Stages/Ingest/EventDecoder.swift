@@ -16,8 +16,10 @@ struct EventDecoder {
   static let maximumNameBytes = 64
   static let maximumIDBytes = 64
   static let members: Set<String> = [
-    "id", "app", "streamer", "stream", "data", "template", "occurred_at", "expires_in",
+    "type", "id", "app", "streamer", "stream", "data", "template", "occurred_at", "expires_in",
   ]
+  private static let endType = "stream.ended"
+  private static let usualType = "stream.live"
 
   func decode(_ value: JSONValue, document: [UInt8]) throws(IngestError) -> Event {
     guard let object = value.object else {
@@ -26,6 +28,9 @@ struct EventDecoder {
     for member in object.members where !Self.members.contains(member.name) {
       throw IngestError(.unknownField, "an event has no member \(Excerpt.quoted(member.name))")
     }
+    if object["type"] != nil, try text(object, "type") != Self.usualType {
+      throw IngestError(.badType, "type must be \(Self.usualType) or \(Self.endType)")
+    }
     let id = try eventID(object)
     let app = try text(object, "app")
     guard Binding.isTopic(app) else {
@@ -33,9 +38,7 @@ struct EventDecoder {
     }
     let streamer = try group(object, "streamer")
     let streamerID = try identifier(streamer, "streamer.id")
-    guard Keyspace.isStreamerIdentifier(streamerID) else {
-      throw IngestError(.badIdentifier, "streamer.id must not end in :<digits>:<digits>")
-    }
+    try check(streamer: streamerID)
     let stream = try group(object, "stream")
     let streamID = try identifier(stream, "stream.id")
     var fields = ["event.id": id]
@@ -48,6 +51,26 @@ struct EventDecoder {
       template: try template(object), occurredAt: occurredAt,
       expiresAt: occurredAt + (try expirySeconds(object)) * 1000, fields: fields,
       document: document)
+  }
+
+  /// The end of a stream; nil when the document is of another type. Members of events are looked
+  /// at as little as they are needed: a backend may send the same document with another type.
+  func decodeEnd(_ value: JSONValue) throws(IngestError) -> StreamEnd? {
+    guard let object = value.object, object["type"]?.string == Self.endType else { return nil }
+    for member in object.members where !Self.members.contains(member.name) {
+      throw IngestError(.unknownField, "an event has no member \(Excerpt.quoted(member.name))")
+    }
+    let streamer = try identifier(group(object, "streamer"), "streamer.id")
+    try check(streamer: streamer)
+    return StreamEnd(
+      streamer: streamer, stream: try identifier(group(object, "stream"), "stream.id"),
+      occurredAt: try time(object))
+  }
+
+  private func check(streamer: String) throws(IngestError) {
+    guard Keyspace.isStreamerIdentifier(streamer) else {
+      throw IngestError(.badIdentifier, "streamer.id must not end in :<digits>:<digits>")
+    }
   }
 
   private func eventID(_ object: JSONObject) throws(IngestError) -> String {

@@ -11,6 +11,7 @@ package struct IngestError: Error, Sendable, Equatable, CustomStringConvertible 
     case wrongType = "wrong_type"
     case badIdentifier = "bad_identifier"
     case badText = "bad_text"
+    case badType = "bad_type"
     case badTime = "bad_time"
     case occurredInFuture = "occurred_in_future"
     case badExpiry = "bad_expiry"

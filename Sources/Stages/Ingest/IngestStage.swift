@@ -8,6 +8,8 @@ package enum IngestResult: Sendable, Equatable {
   /// An event from the future as this worker's clock sees it: ask another clock before it goes to
   /// the dead letters for this reason.
   case early(Event, IngestError)
+  /// A stream is over.
+  case ended(StreamEnd)
   case segment(Segment)
   /// More segments of a very large event are to be written.
   case plan(RemainingPlan)
@@ -30,9 +32,19 @@ package struct IngestStage: Sendable {
       {
         return try decodeSegment(message)
       }
-      let event = try decodeEvent(message)
+      let (document, value) = try parse(message, limit: options.maximumEventBytes)
+      let decoder = EventDecoder(options: options)
+      if let end = try decoder.decodeEnd(value) {
+        try checkKey(message, end.streamer)
+        guard !isEarly(end.occurredAt, at: now) else {
+          return .malformed(Self.early(end.occurredAt, now: now))
+        }
+        return .ended(end)
+      }
+      let event = try decoder.decode(value, document: document)
+      try checkKey(message, event.streamer)
       guard isEarly(event, at: now) else { return .event(event) }
-      return .early(event, Self.early(event, now: now))
+      return .early(event, Self.early(event.occurredAt, now: now))
     } catch {
       return .malformed(error)
     }
@@ -42,14 +54,11 @@ package struct IngestStage: Sendable {
   ///
   /// - Parameter now: ms since 1970 by the clock that is believed.
   package func isEarly(_ event: Event, at now: Int64) -> Bool {
-    event.occurredAt > now + options.clockSkewMilliseconds
+    isEarly(event.occurredAt, at: now)
   }
 
-  private func decodeEvent(_ message: KafkaMessage) throws(IngestError) -> Event {
-    let (document, value) = try parse(message, limit: options.maximumEventBytes)
-    let event = try EventDecoder(options: options).decode(value, document: document)
-    try checkKey(message, event)
-    return event
+  private func isEarly(_ occurredAt: Int64, at now: Int64) -> Bool {
+    occurredAt > now + options.clockSkewMilliseconds
   }
 
   private func decodeSegment(_ message: KafkaMessage) throws(IngestError) -> IngestResult {
@@ -77,16 +86,16 @@ package struct IngestStage: Sendable {
     }
   }
 
-  private static func early(_ event: Event, now: Int64) -> IngestError {
+  private static func early(_ occurredAt: Int64, now: Int64) -> IngestError {
     IngestError(
       .occurredInFuture,
-      "occurred_at is \((event.occurredAt - now) / 1000) s ahead of this worker's clock")
+      "occurred_at is \((occurredAt - now) / 1000) s ahead of this worker's clock")
   }
 
   /// The key decides the partition, and so the order of a streamer's events.
-  private func checkKey(_ message: KafkaMessage, _ event: Event) throws(IngestError) {
+  private func checkKey(_ message: KafkaMessage, _ streamer: String) throws(IngestError) {
     guard let key = message.key, !key.isEmpty else { return }
-    guard key.elementsEqual(event.streamer.utf8) else {
+    guard key.elementsEqual(streamer.utf8) else {
       throw IngestError(.keyMismatch, "the record's key is not streamer.id")
     }
   }

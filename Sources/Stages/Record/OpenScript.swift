@@ -5,21 +5,22 @@ import Redis
 enum OpenScript {
   static let open = RedisScript(
     RecordScripts.permissions + RecordScripts.prelude + DeadLetterScripts.conclusion
-      + ClaimScripts.clock + ClaimScripts.rules + body)
+      + ClaimScripts.clock + ClaimScripts.rules + StreamerScripts.common + body)
 
   /// ARGV 9…12: source, segments, plan, the source that this record replays or nothing. 13…16: the
   /// only segment, who claims it, for how many ms and whether the event is over; nothing for an
-  /// event of several segments.
+  /// event of several segments. 17…20: stream, app and template, when it occurred in ms since 1970,
+  /// for how many ms a streamer's next event of them is not sent. KEYS 12: the streamer.
   /// Answers {what it is, the plan it was opened with, its segments, how many of them were
   /// published, outcomes of a fan-out that is done already or else what the claim came to, empty
-  /// when it was not asked for}.
+  /// when it was not asked for, why it is not sent}.
   private static let body = """
     local source, segments, plan, replayed = ARGV[9], ARGV[10], ARGV[11], ARGV[12]
     local segment = ARGV[13]
-    if segment ~= '' then
-      local problem = may_not_claim(event, settled, claims, stragglers)
-      if problem then return problem end
-    end
+    local problem = may_not_keep(KEYS[12])
+      or segment ~= '' and may_not_claim(event, settled, claims, stragglers)
+      or wrong(KEYS[12], 'hash')
+    if problem then return problem end
     -- Under another plan the segment is another one. What is opened stays so if this fails.
     local function claimed(known_plan, known_segments)
       if segment == '' or known_plan ~= plan or known_segments ~= segments then return {} end
@@ -28,12 +29,18 @@ enum OpenScript {
     end
     local known = redis.call('HMGET', event, 'state', 'source', 'plan', 'segments')
     if not known[1] and redis.call('EXISTS', event) == 0 then
+      local why = register(KEYS[12], id, ARGV[17], ARGV[18], ARGV[19], now, ARGV[20], ARGV[5])
+      if why then plan, segments = 'none', '0' end
       create('running')
       redis.call('HSET', event, 'source', source, 'plan', plan, 'segments', segments)
       count('events', 1)
+      if why then
+        redis.call('HSET', event, 'brake', 'cancelled', 'brake_ms', whole(now), 'brake_why', why)
+        count('events_stopped', 1)
+      end
       if segments == '0' then finish('done') end
       keep()
-      if segments == '0' then return {'empty', plan, segments, '0', outcomes()} end
+      if segments == '0' then return {'empty', plan, segments, '0', outcomes(), why or ''} end
       return {'new', plan, segments, '0', claimed(plan, segments)}
     end
     if replayed ~= '' and known[2] == replayed then
@@ -85,11 +92,15 @@ extension RecordStage {
       arguments: [
         source, String(audience.segmentCount), Plan.text(audience), replayed ?? "",
         claim?.segment.id ?? "", claim?.owner ?? "", Self.milliseconds(lifetime),
-        event.isExpired(at: now) ? "over" : "",
-      ])
+        event.isExpired(at: now) ? "over" : "", event.stream, "\(event.app):\(event.template)",
+        String(event.occurredAt), Self.milliseconds(options.cooldown),
+      ], keys: [keyspace.streamer(id: event.streamer)])
     switch reply[0].text {
     case "new": return (.new, try Self.claimed(reply[4]))
-    case "empty": return (.empty(Self.outcomes(reply[4])), nil)
+    case "empty":
+      let figures = Self.outcomes(reply[4])
+      guard let reason = reply[5].text, !reason.isEmpty else { return (.empty(figures), nil) }
+      return (.stopped(reason, figures), nil)
     case "duplicate": return (.duplicate, nil)
     case "finished": return (.finished, nil)
     case "resumed":

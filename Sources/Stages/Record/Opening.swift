@@ -7,6 +7,9 @@ package enum Opening: Sendable, Equatable {
   case new
   /// Not seen before and done already: nobody follows the streamer.
   case empty([FanOutFigure])
+  /// Not seen before, and not to be sent: its stream has ended, or the streamer's followers were
+  /// told a short while ago.
+  case stopped(String, [FanOutFigure])
   /// Redelivered before it was done. `plan` is the audience it was planned with: go on with that
   /// one, so that its settled marks keep their meaning when the followers were resharded in
   /// between. The first `published` of its segments are in Kafka.

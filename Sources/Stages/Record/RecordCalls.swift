@@ -5,17 +5,19 @@ import Redis
 /// How the stage talks to Redis: keys and arguments of the scripts, errors told apart.
 extension RecordStage {
   /// Runs a script with the keys and arguments that all of them share (see `RecordScripts`).
+  /// - Parameter more: keys of its own, which stand behind those.
   func run(
     _ script: RedisScript, _ event: Event, now: Int64, arguments own: [String],
-    verdicts: [TokenVerdict] = []
+    keys more: [String] = [], verdicts: [TokenVerdict] = []
   ) async throws(RecordError) -> RedisReply {
-    var keys = [
-      keyspace.event(id: event.id), keyspace.settled(id: event.id), keyspace.statsTotal,
-      keyspace.statsDay(milliseconds: now), keyspace.statsMinute(milliseconds: now),
-      keyspace.statsEvents, keyspace.claims(id: event.id), keyspace.stragglers(id: event.id),
-      keyspace.receipts(id: event.id), keyspace.deadLetters(id: event.id),
-      keyspace.statsFanOuts,
-    ]
+    var keys =
+      [
+        keyspace.event(id: event.id), keyspace.settled(id: event.id), keyspace.statsTotal,
+        keyspace.statsDay(milliseconds: now), keyspace.statsMinute(milliseconds: now),
+        keyspace.statsEvents, keyspace.claims(id: event.id), keyspace.stragglers(id: event.id),
+        keyspace.receipts(id: event.id), keyspace.deadLetters(id: event.id),
+        keyspace.statsFanOuts,
+      ] + more
     var arguments = [
       String(now), event.id, event.streamer, event.template,
       String(Keyspace.eventLifetimeSeconds), String(Keyspace.dayLifetimeSeconds),

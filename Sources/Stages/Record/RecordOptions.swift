@@ -9,6 +9,9 @@ package struct RecordOptions: Sendable {
   package var acceptedForEachUnusable: Int
   /// And at least so many: a handful of pushes proves nothing.
   package var acceptedMinimum: Int
+  /// For so long after an event of a streamer, a next one of the same app and template is not sent;
+  /// zero: each is.
+  package var cooldown: Duration = .zero
 
   package init(
     verdictsPerScript: Int = 256, acceptedForEachUnusable: Int = 4, acceptedMinimum: Int = 20

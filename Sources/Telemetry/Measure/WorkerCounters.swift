@@ -3,6 +3,7 @@ import Synchronization
 /// What a lane counts. Sums over its life; never goes down.
 package enum WorkerCounter: Int, Sendable, CaseIterable {
   case eventsOK, eventsMalformed, eventsExpired, eventsDuplicate, eventsResumed
+  case eventsStopped, streamsEnded
   case segmentsSettled, segmentsAlreadySettled
   case recipients, skipped, stragglers
   case pushesAccepted, pushesRejected, pushesExpired, pushesCancelled, pushesSuppressed

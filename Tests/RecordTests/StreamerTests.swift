@@ -1,0 +1,122 @@
+import Keyspace
+import LocalStack
+import Model
+import Redis
+import Testing
+
+@testable import Record
+
+/// A streamer's streams: what ended is told to nobody, what flaps is told once.
+@Suite struct StreamerTests {
+  private func event(
+    _ id: String, stream: String = "b1", app: String = "com.example.live", at: Int64 = noon
+  ) -> Event {
+    Event(
+      id: id, app: app, streamer: "s1", stream: stream, template: "go-live", occurredAt: at,
+      expiresAt: at + 900_000, fields: [:], document: [])
+  }
+
+  private func open(
+    _ event: Event, _ redis: RedisClient, cooldown: Duration = .zero
+  ) async throws -> String {
+    var options = RecordOptions()
+    options.cooldown = cooldown
+    let record = RecordStage(redis: redis, keyspace: keyspace, options: options)
+    let opening = try await record.open(
+      event: event, audience: sharded(2), source: "t/0/\(event.id)", now: noon)
+    return switch opening {
+    case .new: "new"
+    case .stopped(let reason, let figures): figures.isEmpty ? "no figures" : reason
+    case .finished: "finished"
+    case .resumed: "resumed"
+    case .duplicate: "duplicate"
+    case .empty: "empty"
+    }
+  }
+
+  private func end(
+    _ stream: String, _ redis: RedisClient, at: Int64 = noon + 1000
+  ) async throws -> [String] {
+    try await RecordStage(redis: redis, keyspace: keyspace)
+      .endStream(StreamEnd(streamer: "s1", stream: stream, occurredAt: at), now: noon + 1000)
+  }
+
+  @Test func theEndOfAStreamStopsWhatToldOfIt() async throws {
+    try await RedisFixture().run { redis async throws in
+      let record = RecordStage(redis: redis, keyspace: keyspace)
+      #expect(try await open(event("e1"), redis) == "new")
+      #expect(try await open(event("e2", app: "com.example.other"), redis) == "new")
+      #expect(try await open(event("e3", stream: "b2"), redis) == "new")
+      // Of the same stream, which was on the air again after that end.
+      #expect(try await open(event("e4", at: noon + 2000), redis) == "new")
+      #expect(try await end("b1", redis) == ["e1", "e2"])
+      let brakes = try await record.brakes(of: ["e1", "e2", "e3", "e4"])
+      #expect(brakes == [.cancelled, .cancelled, nil, nil])
+      #expect(try await record.status(of: "e1")?.brakeReason == "stream ended")
+      // Read again.
+      #expect(try await end("b1", redis) == [])
+      // The end of another streamer's stream of that name.
+      let other = StreamEnd(streamer: "s2", stream: "b2", occurredAt: noon + 1000)
+      #expect(try await record.endStream(other, now: noon) == [])
+    }
+  }
+
+  /// The backend writes both to one partition, and lanes work on several records at a time.
+  @Test func whatComesBehindTheEndIsNotSent() async throws {
+    try await RedisFixture().run { redis async throws in
+      let record = RecordStage(redis: redis, keyspace: keyspace)
+      #expect(try await end("b1", redis) == [])
+      // An end that is read late moves nothing back.
+      #expect(try await end("b1", redis, at: noon - 5000) == [])
+      #expect(try await open(event("e1"), redis) == "stream ended")
+      #expect(try await open(event("e1"), redis) == "finished")
+      let status = try await record.status(of: "e1")
+      #expect(status?.state == .done && status?.segments == 0 && status?.brake == .cancelled)
+      #expect(try await redis.ask("HGET", keyspace.statsTotal, "events_stopped") == "1")
+      #expect(try await open(event("e2", at: noon + 1001), redis) == "new")
+    }
+  }
+
+  @Test func whatFlapsIsToldOnce() async throws {
+    try await RedisFixture().run { redis async throws in
+      let record = RecordStage(redis: redis, keyspace: keyspace)
+      let key = keyspace.streamer(id: "s1")
+      let field = "last:com.example.live:go-live"
+      /// - Parameter seconds: since one was sent, by Redis' clock.
+      func open(_ id: String, after seconds: Int64) async throws -> String {
+        let last = try await record.time() - seconds * 1000
+        _ = try await redis.ask("HSET", key, field, String(last))
+        return try await self.open(event(id), redis, cooldown: .seconds(600))
+      }
+      #expect(try await self.open(event("e1"), redis, cooldown: .seconds(600)) == "new")
+      // Read again by another worker.
+      #expect(try await open("e1", after: 1) == "resumed")
+      #expect(try await open("e2", after: 500) == "cooldown")
+      #expect(try await open("e3", after: 600) == "new")
+      // The time begins with what was sent, and not with what was not.
+      let sent = try await redis.ask("HGET", key, field)
+      #expect(try await self.open(event("e4"), redis, cooldown: .seconds(600)) == "cooldown")
+      #expect(try await redis.ask("HGET", key, field) == sent)
+      // Another app's followers are told too.
+      let other = event("e5", app: "com.example.other")
+      #expect(try await self.open(other, redis, cooldown: .seconds(600)) == "new")
+      // Redis' clock was set back.
+      #expect(try await open("e6", after: -100) == "new")
+      #expect(try await self.open(event("e7"), redis) == "new", "no cooldown is set")
+    }
+  }
+
+  @Test func onlyTheLatestAreRemembered() async throws {
+    try await RedisFixture().run { redis async throws in
+      for index in 0..<210 {
+        let event = event("e\(index)", stream: "b\(index)", at: noon + Int64(index))
+        #expect(try await open(event, redis) == "new")
+      }
+      let fields = try #require(
+        Int(try await redis.ask("HLEN", keyspace.streamer(id: "s1")) ?? ""))
+      #expect(fields > 100 && fields <= 203)
+      #expect(try await end("b0", redis) == [])
+      #expect(try await end("b209", redis) == ["e209"])
+    }
+  }
+}
