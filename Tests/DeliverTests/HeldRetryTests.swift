@@ -26,22 +26,29 @@ import Transport
         environment: .production, target: target, options: options, loop: loop,
         chance: Chance(SystemRandomNumberGenerator()))
       let obstacles = RouteObstacles(environment: .production, options: options, topics: topics)
-      let waiting = RouteWaiting(setup, topics: topics, obstacles: obstacles, signals: signals)
+      let waiting = RouteWaiting(
+        setup, topics: topics, traffic: RouteTraffic(streamsPerConnection: 100),
+        obstacles: obstacles, signals: signals)
       _ = topics.topic(named: "a.b")
       let fanOut = FanOut()
       let (lost, other) = (SegmentTally(of: fanOut), SegmentTally(of: fanOut))
-      let batches = [lost, other].map { bed.batch([(.production, "00")], $0) }
+      // As many as come back at a time, and one more.
+      let devices = hexadecimal(256).map { (APNsEnvironment.production, $0) }
+      let batches = [bed.batch(devices, lost), bed.batch([(.production, "00")], other)]
       for batch in batches {
-        waiting.wait(ReadyPush(batch: batch, index: 0, history: PushHistory()), until: 1)
+        for index in batch.entries.indices {
+          waiting.wait(ReadyPush(batch: batch, index: index, history: PushHistory()), until: 1)
+        }
       }
-      waiting.enqueueDue(atMost: 1, at: 2)
-      #expect(topics.readyCount == 1 && !waiting.hasDue(atMost: 1) && waiting.nextDue == nil)
+      waiting.enqueueDue(at: 2)
+      #expect(topics.readyCount == 256 && !waiting.hasDue(at: 2))
+      #expect(waiting.nextDue(after: 2) == nil)
       await bed.until("what was asked for is over") { pumps == 1 }
       if isLost { waiting.abandon(lost) } else { waiting.postponeAll(of: lost) }
       await bed.until("it is looked at again") { pumps == 2 }
-      waiting.enqueueDue(atMost: 1, at: 2)
+      waiting.enqueueDue(at: 2)
       #expect(topics.readyCount == 1 && waiting.count == 0)
-      #expect(lost.stragglers.count == (isLost ? 0 : 1))
+      #expect(lost.stragglers.count == (isLost ? 0 : 256))
     }
   }
 }
