@@ -87,7 +87,7 @@ import Transport
       claim_lifetime: 24s
       revoke_timeout: 25s
       drain_timeout: 26s
-    events: { default_expires_in: 27s, maximum_expires_in: 28h }
+    events: { default_expires_in: 27s, maximum_expires_in: 28h, cooldown: 30s }
     worker: { id: w-29, heartbeat_interval: 18s }
     probes: { host: h-32, port: 33 }
     log: { level: debug, format: json }
@@ -229,6 +229,7 @@ import Transport
     #expect(options.limits.batchBytes == 30 << 20)
     #expect(options.straggleAfter == .seconds(22))
     #expect(options.straggleDelay == .seconds(23))
+    #expect(options.record.cooldown == .seconds(30))
     #expect(options.claimLifetime == .seconds(24))
     #expect(options.revokeTimeout == .seconds(25))
     #expect(options.drainTimeout == .seconds(26))
