@@ -154,6 +154,16 @@ import Transport
     #expect(try Assembly.ingestOptions(settings()) == ingest)
   }
 
+  /// Each is said once as a setting, and once for whoever has no settings.
+  @Test func theDefaultsOfRedisAreTheSettings() throws {
+    let (settings, own) = (try Assembly.redisOptions(.defaults), RedisOptions())
+    #expect(settings.endpoint == own.endpoint && settings.database == own.database)
+    #expect(settings.connectTimeout == own.connectTimeout)
+    #expect(settings.commandTimeout == own.commandTimeout)
+    #expect(settings.reconnectMinimum == own.reconnectMinimum)
+    #expect(settings.reconnectMaximum == own.reconnectMaximum)
+  }
+
   @Test func redisGetsWhatItIsTold() throws {
     let redis = try Assembly.redisOptions(settings())
     #expect(redis.endpoint == Endpoint(host: "redis.example", port: 6001))

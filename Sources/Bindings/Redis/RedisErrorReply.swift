@@ -41,7 +41,7 @@ package struct RedisErrorReply: Error, Sendable, Equatable, CustomStringConverti
     let first = message.utf8.prefix { $0 != 0x20 }.prefix(32)
     let isWord = first.allSatisfy { $0.isASCIIUpper || $0.isASCIIDigit }
     word = isWord && !first.isEmpty ? String(decoding: first, as: UTF8.self) : "ERR"
-    kind = Self.classify(message)
+    kind = RefusalTable.kind(of: message)
   }
 
   /// For logs: a line may have 64 KiB.
@@ -53,39 +53,4 @@ package struct RedisErrorReply: Error, Sendable, Equatable, CustomStringConverti
   package var disposition: Disposition { kind.disposition }
 
   package var description: String { message }
-
-  /// Redis error prefixes: redis/src/server.c (`createSharedObjects`), cluster.c, acl.c.
-  package static func classify(_ message: String) -> Kind {
-    if let kind = kinds[message.prefix { $0 != " " }] { return kind }
-    // A script that calls a refused command puts its own words in front before Redis 7.
-    let text = message.utf8
-    if text.count <= 1024, message.hasPrefix("ERR Error running script") {
-      for (word, kind) in kinds where message.contains("-\(word) ") { return kind }
-    }
-    // And from Redis 7 on it says so in other words.
-    if message.hasPrefix("ERR The user executing the script can't") { return .noPermission }
-    return RefusalTable.kind(of: message) ?? .other
-  }
-
-  private static let kinds: [Substring: Kind] = [
-    "LOADING": .loading, "BUSY": .busy, "MASTERDOWN": .masterDown, "TRYAGAIN": .tryAgain,
-    "CLUSTERDOWN": .clusterDown, "OOM": .outOfMemory, "MISCONF": .misconfigured,
-    "READONLY": .readOnly, "NOREPLICAS": .noReplicas, "NOAUTH": .noAuthentication,
-    "WRONGPASS": .wrongPassword, "NOPERM": .noPermission, "WRONGTYPE": .wrongType,
-    "NOSCRIPT": .noScript, "MOVED": .moved, "ASK": .ask, "CROSSSLOT": .crossSlot,
-  ]
-}
-
-extension RedisErrorReply.Kind {
-  package var disposition: RedisErrorReply.Disposition {
-    switch self {
-    case .loading, .busy, .masterDown, .tryAgain, .clusterDown: .wait
-    // READONLY: a replica, or a master that was demoted; another connection may find the new one.
-    case .readOnly: .wait
-    case .outOfMemory, .misconfigured, .noReplicas: .alert
-    case .noAuthentication, .wrongPassword, .noPermission: .fatal
-    case .wrongType, .noScript, .moved, .ask, .crossSlot, .unknownCommand, .faulty: .permanent
-    case .other: .unknown
-    }
-  }
 }

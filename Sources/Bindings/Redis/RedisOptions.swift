@@ -35,8 +35,8 @@ package struct RedisOptions: Sendable, CustomStringConvertible {
     host: String = "127.0.0.1", port: Int = 6379, username: String? = nil,
     password: String? = nil, database: Int = 0, tls: ClientSecurity? = nil,
     clientName: String? = nil, connectTimeout: Duration = .seconds(5),
-    commandTimeout: Duration = .seconds(10), checkInterval: Duration = .seconds(5),
-    reconnectMinimum: Duration = .milliseconds(50),
+    commandTimeout: Duration = .seconds(5), checkInterval: Duration = .seconds(5),
+    reconnectMinimum: Duration = .milliseconds(100),
     reconnectMaximum: Duration = .seconds(5), maximumReplyBytes: Int = 64 << 20,
     maximumPipelines: Int = 4096
   ) {

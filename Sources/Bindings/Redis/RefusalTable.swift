@@ -1,8 +1,31 @@
-/// How errors begin that the same command gets again and again, other than those whose first word
-/// says it. What is not here may pass: a proxy answers for a server that is away with words of its
-/// own ("upstream failure" and "no upstream host" are Envoy's, "ERR Connection refused" and "ERR
-/// Connection timed out" twemproxy's), and each version of each has others. Pure.
+/// What an error of Redis means, and what is to be done about it. Pure.
 enum RefusalTable {
+  /// Redis error prefixes: redis/src/server.c (`createSharedObjects`), cluster.c, acl.c.
+  static func kind(of message: String) -> RedisErrorReply.Kind {
+    if let kind = kinds[message.prefix { $0 != " " }] { return kind }
+    // A script that calls a refused command puts its own words in front before Redis 7.
+    let text = message.utf8
+    if text.count <= 1024, message.hasPrefix("ERR Error running script") {
+      for (word, kind) in kinds where message.contains("-\(word) ") { return kind }
+    }
+    // And from Redis 7 on it says so in other words.
+    if message.hasPrefix("ERR The user executing the script can't") { return .noPermission }
+    return kind(ofWords: message) ?? .other
+  }
+
+  private static let kinds: [Substring: RedisErrorReply.Kind] = [
+    "LOADING": .loading, "BUSY": .busy, "MASTERDOWN": .masterDown, "TRYAGAIN": .tryAgain,
+    "CLUSTERDOWN": .clusterDown, "OOM": .outOfMemory, "MISCONF": .misconfigured,
+    "READONLY": .readOnly, "NOREPLICAS": .noReplicas, "NOAUTH": .noAuthentication,
+    "WRONGPASS": .wrongPassword, "NOPERM": .noPermission, "WRONGTYPE": .wrongType,
+    "NOSCRIPT": .noScript, "MOVED": .moved, "ASK": .ask, "CROSSSLOT": .crossSlot,
+  ]
+
+  /// How errors begin that the same command gets again and again, other than those whose first word
+  /// says it. What is not here may pass: a proxy answers for a server that is away with words of
+  /// its own ("upstream failure" and "no upstream host" are Envoy's, "ERR Connection refused" and
+  /// "ERR Connection timed out" twemproxy's), and each version of each has others.
+  ///
   /// Without `ERR`, in lower case. Redis writes `ERR` before them; Envoy leaves it out.
   static let beginnings: [(text: String, kind: RedisErrorReply.Kind)] = [
     ("unknown command", .unknownCommand), ("unsupported command", .unknownCommand),
@@ -21,11 +44,25 @@ enum RefusalTable {
   private static let scriptsOwn = "on @user_script:"
 
   /// nil: none of these.
-  static func kind(of message: String) -> RedisErrorReply.Kind? {
+  private static func kind(ofWords message: String) -> RedisErrorReply.Kind? {
     // Longer ones are no server's.
     let text = String(decoding: message.utf8.prefix(1024), as: UTF8.self)
     let words = (text.hasPrefix("ERR ") ? text.dropFirst(4) : text[...]).lowercased()
     if let found = beginnings.first(where: { words.hasPrefix($0.text) }) { return found.kind }
     return text.hasPrefix("ERR ") && text.contains(scriptsOwn) ? .faulty : nil
+  }
+}
+
+extension RedisErrorReply.Kind {
+  package var disposition: RedisErrorReply.Disposition {
+    switch self {
+    case .loading, .busy, .masterDown, .tryAgain, .clusterDown: .wait
+    // READONLY: a replica, or a master that was demoted; another connection may find the new one.
+    case .readOnly: .wait
+    case .outOfMemory, .misconfigured, .noReplicas: .alert
+    case .noAuthentication, .wrongPassword, .noPermission: .fatal
+    case .wrongType, .noScript, .moved, .ask, .crossSlot, .unknownCommand, .faulty: .permanent
+    case .other: .unknown
+    }
   }
 }

@@ -28,7 +28,8 @@ final class ConnectionPool {
   private var retiring: [APNsConnection] = []
   private var budget = ConnectBudget()
   private var nextPlace = 0
-  private var loan = SuspectLoan()
+  /// Of the ordinary connection that suspects have, for want of a helper.
+  private(set) var lentPlace: Int?
   private var isStarted = false
   private var isStopped = false
 
@@ -57,12 +58,6 @@ final class ConnectionPool {
 
   /// For what was never answered; for ordinary pushes while there is nothing of the kind.
   var silentPlace: Int { places.count - 1 }
-
-  /// Those for suspects: the other helpers, or half of all while the rest have ordinary pushes.
-  var suspectPlaces: Range<Int> {
-    let areOthersReady = traffic.isCareful && topics.readyCount > 0
-    return helperPlaces.prefix(areOthersReady ? Self.helpers / 2 : Self.helpers - 1)
-  }
 
   private func isOrdinary(_ place: Int) -> Bool { ordinaryPlaces.contains(place) }
 
@@ -95,8 +90,10 @@ final class ConnectionPool {
   /// - Returns: nil also for one that is lent to suspects.
   func inTurn(_ offset: Int) -> APNsConnection? {
     let place = (nextPlace + offset) % ordinaryPlaces.count
-    return place == loan.place ? nil : places[place].connection
+    return place == lentPlace ? nil : places[place].connection
   }
+
+  func lend(_ place: Int?) { lentPlace = place }
 
   func flush() {
     for place in places { place.connection?.flushIfNeeded() }
@@ -184,67 +181,16 @@ final class ConnectionPool {
     waiting.suspectCount > 0 || (traffic.isCareful && topics.readyCount > 0)
   }
 
-  /// One finds out about a single loss. When there are more, all do; and for each that has no
-  /// answer two more do its work.
-  func openHelpers(_ wanted: Int) {
-    let now = loop.now
-    let isHeldUp = suspectPlaces.count { places[$0].connection?.isHeldUp(at: now) == true }
-    let most = traffic.isCareful ? wanted : min(wanted, 1 + 2 * isHeldUp)
-    openHelpers(in: helperPlaces.prefix(most))
-  }
-
-  func openSilentHelper() { openHelpers(in: silentPlace..<places.count) }
-
-  private func openHelpers(in range: Range<Int>) {
+  /// Of the helpers' places, those in which there is none.
+  func openHelpers(in range: Range<Int>) {
     for place in range where places[place].connection == nil && places[place].opening == nil {
       open(place)
     }
   }
 
-  /// Suspects can be sent on it, or will be in a moment.
-  func isUseful(helper place: Int, at now: UInt64) -> Bool {
-    guard let connection = places[place].connection else {
-      return places[place].opening != nil && !places[place].cameToNothing
-    }
-    guard connection.phase == .open else {
-      return !places[place].cameToNothing
-        && now &- connection.openedAt < ConnectionWatch.heldUpAfter
-    }
-    return !connection.isHeldUp(at: now) && (connection.inFlight > 0 || connection.capacity > 0)
-  }
-
-  /// Looks whether suspects need an ordinary connection, since there is no helper for them.
-  /// - Returns: the one that they have.
-  func lend(at now: UInt64) -> APNsConnection? {
-    let lent = loan.place.flatMap { places[$0].connection }
-    let isInUse = lent.map { $0.carriesSuspects && $0.inFlight > 0 } ?? false
-    let isNeeded =
-      waiting.suspectGroups > 0 && !suspectPlaces.contains { isUseful(helper: $0, at: now) }
-    guard isInUse || isNeeded || loan.place != nil else { return nil }
-    let candidates = ordinaryPlaces.compactMap { place in
-      places[place].connection.flatMap {
-        $0.phase == .open ? SuspectLoan.Candidate(place: place, inFlight: $0.inFlight) : nil
-      }
-    }
-    loan.update(
-      candidates, isWanted: isInUse || isNeeded, areOthersReady: topics.readyCount > 0, at: now)
-    let now = loan.place.flatMap { places[$0].connection }
-    // From now on others go on it.
-    if let lent, lent !== now { lent.carriesSuspects = false }
-    return isNeeded ? now : nil
-  }
-
-  /// The ordinary connection for what was never answered and finds no helper: always the same, so
-  /// that another is left for suspects.
-  var host: APNsConnection? {
-    let others = ordinaryPlaces.filter { $0 != loan.place }.compactMap { places[$0].connection }
-    return others.first { $0.patientPushes > 0 } ?? others.max { $0.capacity < $1.capacity }
-  }
-
   /// Pushes of a segment are in flight that were never answered before.
   func isPatient(with tally: SegmentTally) -> Bool {
-    (places.contains { $0.connection?.isPatient(with: tally) == true })
-      || retiring.contains { $0.isPatient(with: tally) }
+    all.contains { $0.isPatient(with: tally) }
   }
 
   /// An answer took so long that nobody would have waited for it in ordinary traffic.

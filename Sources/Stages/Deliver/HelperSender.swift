@@ -4,6 +4,7 @@ import Model
 /// that have none while connections are lost often.
 final class HelperSender {
   private let pool: ConnectionPool
+  private let connections: HelperConnections
   private let topics: RouteTopics
   private let traffic: RouteTraffic
   private let waiting: RouteWaiting
@@ -19,6 +20,8 @@ final class HelperSender {
     sender: PushSender
   ) {
     self.pool = pool
+    connections = HelperConnections(
+      pool: pool, topics: topics, traffic: traffic, waiting: waiting)
     self.topics = topics
     self.traffic = traffic
     self.waiting = waiting
@@ -29,12 +32,12 @@ final class HelperSender {
   /// was never answered.
   func fillSuspects(_ round: PushSender.Round) {
     if waiting.suspectGroups > 0 {
-      pool.openHelpers(waiting.suspectGroups)
-      for place in pool.suspectPlaces {
+      connections.open(waiting.suspectGroups, at: round.now)
+      for place in connections.suspectPlaces {
         if let connection = pool.places[place].connection { sendGroup(on: connection, round) }
       }
     }
-    if let lent = pool.lend(at: round.now) { sendGroup(on: lent, round) }
+    if let lent = connections.lend(at: round.now) { sendGroup(on: lent, round) }
     if waiting.silentCount > 0 { fillSilent(round) }
   }
 
@@ -59,14 +62,14 @@ final class HelperSender {
   /// Those that were never answered go together on a helper of their own, so that they take no
   /// stream from others; or a few of them beside others, where there is none.
   private func fillSilent(_ round: PushSender.Round) {
-    pool.openSilentHelper()
+    connections.openSilent()
     if let connection = pool.places[pool.silentPlace].connection, connection.phase == .open {
       guard connection.isProven(at: round.now), connection.hasWindow() else { return }
       connection.carriesSuspects = true
       return sendPatiently(atMost: connection.capacity, on: connection, round)
     }
-    guard !pool.isUseful(helper: pool.silentPlace, at: round.now), round.now >= nextGuestsAt,
-      let host = pool.host
+    guard !connections.isUseful(pool.silentPlace, at: round.now), round.now >= nextGuestsAt,
+      let host = connections.host
     else { return }
     nextGuestsAt = round.now &+ Self.betweenGuests
     let room = host.capacity / Self.guests - host.patientPushes
@@ -115,9 +118,9 @@ final class HelperSender {
   /// Helpers without suspects take ordinary pushes.
   func fillHelpers(_ round: PushSender.Round) {
     guard topics.readyCount > 0 else { return }
-    pool.openHelpers(ConnectionPool.helpers)
+    connections.open(ConnectionPool.helpers, at: round.now)
     for place in pool.helperPlaces
-    where waiting.suspectCount == 0 || !pool.suspectPlaces.contains(place) {
+    where waiting.suspectCount == 0 || !connections.suspectPlaces.contains(place) {
       guard let connection = pool.places[place].connection else { continue }
       if connection.inFlight == 0 { connection.carriesSuspects = false }
       if !connection.carriesSuspects { sender.fill(connection, round) }

@@ -27,9 +27,6 @@ final class RouteTopics {
 
   var hasPushes: Bool { all.contains { $0.queue.count > 0 } }
 
-  /// Of topics that nothing is known against.
-  var hasTrustedPushes: Bool { all.contains { $0.queue.count > 0 && $0.gate.isOpen } }
-
   /// Pushes that can be sent and wait for a stream.
   var readyCount: Int {
     isOpen ? all.reduce(0) { $0 + ($1.isOpen ? $1.queue.count : 0) } : 0

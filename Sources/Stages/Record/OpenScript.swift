@@ -4,7 +4,7 @@ import Redis
 /// The Lua that opens a fan-out and, when that is one segment, claims it in the same breath.
 enum OpenScript {
   static let open = RedisScript(
-    RecordScripts.permissions + RecordScripts.prelude + DeadLetterScripts.conclusion
+    RecordScripts.permissions + RecordScripts.prelude + FanOutEnd.functions
       + ClaimScripts.clock + ClaimScripts.rules + StreamerScripts.common + body)
 
   /// ARGV 9…12: source, segments, plan, the source that this record replays or nothing. 13…16: the

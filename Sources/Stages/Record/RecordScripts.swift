@@ -9,7 +9,7 @@ import Redis
 enum RecordScripts {
   static let expire = RedisScript(permissions + prelude + expireBody)
   static let settle = RedisScript(
-    permissions + prelude + DeadLetterScripts.conclusion + PruneScript.function + settleBody)
+    permissions + prelude + FanOutEnd.functions + PruneScript.function + settleBody)
   static let series = RedisScript(seriesBody)
 
   /// What the user may not do is found out before anything is written: half a script's writes would
