@@ -69,7 +69,7 @@ package struct FanOutControl {
 
   private static func unknown(_ event: String) -> CommandFailure {
     CommandFailure(
-      .failed, "no worker knows of \(event): it was not read yet, or ended over 7 days ago")
+      .failed, "Redis knows nothing of \(event): it was not read yet, or it began over 7 days ago")
   }
 }
 

@@ -14,7 +14,7 @@ package enum FanOutReport {
     ])
     for fanOut in fanOuts {
       let status = fanOut.status
-      let segments = status.segments + status.stragglers
+      let segments = status.segments &+ status.stragglers
       table.add([
         fanOut.event, status.streamer, state(of: status), ago(status.startedAt, now: now),
         "\(Figures.grouped(status.settled))/\(Figures.grouped(segments))",
@@ -34,7 +34,8 @@ package enum FanOutReport {
     text.add("template", status.template)
     text.add("started", ago(status.startedAt, now: now))
     text.add(
-      "segments", status.settled, note: "of \(Figures.grouped(status.segments + status.stragglers))"
+      "segments", status.settled,
+      note: "of \(Figures.grouped(status.segments &+ status.stragglers))"
     )
     text.add("recipients", status.recipients)
     text.add("pushes", status.pushes)
@@ -61,7 +62,8 @@ package enum FanOutReport {
       "streamer": .text(status.streamer), "template": .text(status.template),
       "source": .text(status.source), "obstacle": .text(status.obstacle),
     ]
-    for (name, number) in status.numbers.sorted(by: { $0.key < $1.key }) {
+    // Words that look like numbers are words.
+    for (name, number) in status.numbers.sorted(by: { $0.key < $1.key }) where object[name] == nil {
       object[name] = .integer(number)
     }
     return .object(object)
@@ -69,8 +71,12 @@ package enum FanOutReport {
 
   /// In one word what its hash says in two fields.
   private static func state(of status: FanOutStatus) -> String {
-    guard status.state == .running, let brake = status.brake else { return status.state.rawValue }
-    return brake.rawValue
+    switch (status.state, status.brake) {
+    case (.running, let brake?): brake.rawValue
+    case (.incomplete, .paused?): "paused"
+    case (.done, .cancelled?): "cancelled"
+    case (let state, _): state.rawValue
+    }
   }
 
   private static func mark(of status: FanOutStatus) -> Summary.Mark {

@@ -164,12 +164,13 @@ final class FanOutRunner {
 
   /// Its stream is over: nobody is told of it any more.
   func end(_ end: StreamEnd, isolation: isolated any Actor = #isolation) async throws -> Receipt {
-    let cancelled = try await retry.run(
-      "Redis takes the end of a stream",
-      isTransient: { (error: RecordError, _) in error.isTransient },
-      call: { () async throws(RecordError) in
-        try await record.endStream(end, now: options.deliver.wallClock())
-      })
+    // As long as an event that says nothing else.
+    let over = end.occurredAt + options.ingest.defaultExpirySeconds * 1000
+    let cancelled = try await retry.persistent(
+      "Redis takes the end of a stream", isOver: { options.deliver.wallClock() >= over }
+    ) {
+      try await record.endStream(end, now: options.deliver.wallClock())
+    }
     counters.add(.streamsEnded)
     options.log.info(
       "stream ended",

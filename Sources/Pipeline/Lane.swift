@@ -101,9 +101,12 @@ package actor Lane {
   /// Looks every second, until the lane stops, whether its fan-outs may go on.
   private func lookAtBrakes() {
     guard !isStopping else { return }
-    Task { await brakes.look() }
-    loop.schedule(after: BrakeWatch.interval) { [weak self] in
-      self?.assumeIsolated { $0.lookAtBrakes() }
+    Task {
+      await brakes.look()
+      // Behind the last look, so that an older answer never comes after a newer one.
+      loop.schedule(after: BrakeWatch.interval) { [weak self] in
+        self?.assumeIsolated { $0.lookAtBrakes() }
+      }
     }
   }
 

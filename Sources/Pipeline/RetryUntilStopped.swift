@@ -57,12 +57,20 @@ struct RetryUntilStopped {
   func persistent<T>(
     _ what: String, for event: Event, grace: Duration = grace, _ call: () async throws -> T
   ) async throws -> T {
+    try await persistent(what, grace: grace, isOver: { isExpired(event) }, call)
+  }
+
+  /// As above for what is no event's.
+  /// - Parameter isOver: whether it is of no use any more.
+  func persistent<T>(
+    _ what: String, grace: Duration = grace, isOver: () -> Bool, _ call: () async throws -> T
+  ) async throws -> T {
     try await run(
       what,
       isTransient: { error, waited in
         guard let error = error as? any TransientError, error.isTransient else { return false }
         if error.isOutOfStep { distrust("\(error)") }
-        return !(error.isUncertain && waited >= grace && isExpired(event))
+        return !(error.isUncertain && waited >= grace && isOver())
       }, call: call)
   }
 }

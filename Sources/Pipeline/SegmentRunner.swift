@@ -45,7 +45,10 @@ final class SegmentRunner {
   ) async throws -> Receipt {
     if render.template(named: segment.event.template) == nil {
       let reason = "the template \(segment.event.template) is not loaded"
-      if segment.stragglers != nil, !segment.event.isExpired(at: options.deliver.wallClock()) {
+      // Also the whole segment of a paused fan-out, which goes round with them.
+      if message.topic == options.ingest.stragglersTopic,
+        !segment.event.isExpired(at: options.deliver.wallClock())
+      {
         // Another worker has it: some are newer than others while a new version is rolled out.
         options.log.warning(
           "stragglers put off: \(reason)", ["event": .text(segment.event.id)])
@@ -82,7 +85,8 @@ final class SegmentRunner {
       }
       bidder.won()
       run.isLate = claim.segment.event.isExpired(at: redisTime)
-      if isCancelled { run.tally.fanOut.brake = .cancelled }
+      // An earlier segment of it may have been under way when it was paused.
+      run.tally.fanOut.brake = isCancelled ? .cancelled : nil
     }
     run.holds(since: answer.asked, for: options.claimLifetime)
     runs.begin(run)

@@ -53,6 +53,11 @@ final class SegmentSettler {
         try await retry.persistent("Redis takes verdicts on tokens", for: run.segment.event) {
           try await record.prune(run.segment, run.tally, now: options.deliver.wallClock())
         })
+    } catch {
+      options.log.warning(
+        "what Apple said of a segment's tokens is not written", ["error": .text("\(error)")])
+    }
+    do {
       try await retry.persistent("Redis takes the counters", for: run.segment.event) {
         try await record.countPart(
           of: run.segment, run.tally, owner: run.claim.owner, now: options.deliver.wallClock())

@@ -37,8 +37,12 @@ package final class TurnsBed: Sendable {
 
   package func close() async { await proxy.close() }
 
-  /// What was asked since the start, of turns that have one of these words in them.
+  /// What was asked since the start, of turns that have one of these words in them. Whether
+  /// somebody has stopped a fan-out is asked every second, and nobody waits for it.
   package func turns(naming words: [String]) -> [String] {
-    turns.withLock { $0.all }.filter { turn in words.contains { turn.contains($0) } }
+    turns.withLock { $0.all }.filter { turn in
+      words.contains { turn.contains($0) }
+        && !(turn.hasPrefix("*3\r\n$4\r\nHGET\r\n") && turn.contains("\r\nbrake\r\n"))
+    }
   }
 }

@@ -54,6 +54,35 @@ import Testing
     }
   }
 
+  /// While the route only asks, ten pushes a second: with each in its turn it would be nine seconds
+  /// and thirty tries of the one that was there before.
+  @Test func eachOfManyEventsIsTriedAtOnce() async throws {
+    try await onLoop { _, loop in
+      let bed = try bed(loop)
+      defer { bed.stop() }
+      let route = try #require(bed.stage.routes[.production])
+      let bad = SegmentTally()
+      for _ in 0..<4 { await bed.stage.admit(bed.batch(devices(250, "bad0"), bad)) }
+      await bed.until("the route only asks") {
+        route.traffic.overload.rate == Overload.floor && bed.stage.inFlight == 0
+      }
+      let before = bed.server.requests.count
+      let others = (0..<90).map { _ in SegmentTally(of: FanOut(isSmall: true)) }
+      for (number, tally) in others.enumerated() {
+        await bed.stage.admit(bed.batch(devices(3, "bad0\(100 + number)"), tally))
+      }
+      func tried() -> Int {
+        let tokens = bed.server.requests[before...].map { $0.token }
+        return Set(tokens.filter { $0.utf8.count > 10 }.map { $0.prefix(7) }).count
+      }
+      await bed.until("each has had a try") { tried() == 90 }
+      let all = bed.server.requests.count - before
+      #expect(all < 90 + 25, "\(all) requests")
+      // Their first answer says that they get nowhere: no place is kept for the rest.
+      await bed.until("it is known") { others.allSatisfy { $0.unsent == 0 } }
+    }
+  }
+
   /// The room for what is ready is full of them. They wait for none: what there is no room for
   /// leaves its segment, which needs its place no longer.
   @Test func anotherEventIsAdmittedAtOnce() async throws {

@@ -43,6 +43,34 @@ import Testing
     #expect(rest.map(\.index).sorted() == [1, 2])
   }
 
+  /// One push of each fan-out may go before its turn, if none of it was tried.
+  @Test func eachFanOutIsANewcomerOnce() throws {
+    let stuck = StuckFanOuts()
+    var queue = ReadyQueue(environment: .production, stuck: stuck)
+    let tallies = (0..<3).map { _ in SegmentTally(of: FanOut()) }
+    let batches = tallies.map { PushBatch.made(topic: "a.b", [.production, .production], $0) }
+    stuck.replace(by: [tallies[2].fanOut])
+    for batch in batches { #expect(append(batch, to: &queue) == 2) }
+    var found: [ObjectIdentifier] = []
+    for _ in 0..<2 {
+      let newcomer = queue.newcomer()
+      let run = try #require(newcomer)
+      #expect(run.count == 1 && run.first.index == 0)
+      found.append(ObjectIdentifier(run.first.tally))
+      queue.drop(run, 1)
+    }
+    #expect(Set(found) == Set(tallies.prefix(2).map { ObjectIdentifier($0) }))
+    #expect(queue.newcomer() == nil && queue.count == 4, "the third gets nowhere")
+    // What comes back is no newcomer, nor is what came from another segment.
+    var returning = ReadyQueue(environment: .production)
+    returning.putBack(tried(batches[0], 0, 1))
+    #expect(returning.newcomer() == nil)
+    let tried = PushBatch.made(topic: "a.b", [.production], tallies[0])
+    tried.setHistory(0, PushHistory(tries: 1, losses: 0, refusals: 0, mayHaveArrived: false))
+    var again = ReadyQueue(environment: .production)
+    #expect(append(tried, to: &again) == 1 && again.newcomer() == nil)
+  }
+
   @Test func pushesThatWereNeverTriedGoTogether() throws {
     var queue = ReadyQueue(environment: .production)
     let plain = batch(Array(repeating: .production, count: 5))

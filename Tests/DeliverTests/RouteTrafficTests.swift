@@ -30,6 +30,22 @@ import Testing
     #expect(traffic.lastMovedAt == 4 && traffic.lastAcceptedAt == 0)
   }
 
+  @Test func newcomersTakeNothingOfWhatTheRateAllows() {
+    let second: UInt64 = 1_000_000_000
+    for number in 1...100 where !traffic.overload.isAtFloor {
+      let now = UInt64(number) * second / 20
+      traffic.failed(push(), sentAt: now, at: now)
+    }
+    #expect(traffic.overload.isAtFloor)
+    let later = 20 * second
+    #expect(traffic.overload.opensAt(later) == nil)
+    traffic.sent(5, isNewcomer: true, at: later)
+    #expect(traffic.overload.opensAt(later) == nil)
+    _ = traffic.allowance(ready: 5, at: later)
+    traffic.sent(5, at: later)
+    #expect(traffic.overload.opensAt(later) != nil)
+  }
+
   @Test func aServerIsInOrderForAWhileAfterItAccepted() {
     let second: UInt64 = 1_000_000_000
     #expect(!traffic.isTaking(at: 10 * second))

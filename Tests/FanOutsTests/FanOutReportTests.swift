@@ -1,8 +1,9 @@
 import FanOuts
-import Terminal
 import Testing
+import Threads
 
 @testable import Record
+@testable import Terminal
 
 /// How fan-outs are shown to people and to scripts.
 @Suite struct FanOutReportTests {
@@ -16,12 +17,15 @@ import Testing
     return lines[1].split(separator: " ", omittingEmptySubsequences: true).map(String.init)
   }
 
-  /// What stops a fan-out is its state while it runs, and no longer.
+  /// What stops a fan-out says more than its state.
   @Test(
     arguments: [
       (["state": "running"], "running"), (["state": "running", "brake": "paused"], "paused"),
       (["state": "running", "brake": "cancelled"], "cancelled"),
-      (["state": "done", "brake": "cancelled"], "done"), (["state": "what"], "unknown"),
+      (["state": "done", "brake": "cancelled"], "cancelled"),
+      (["state": "incomplete", "brake": "paused"], "paused"),
+      (["state": "done"], "done"), (["state": "incomplete"], "incomplete"),
+      (["state": "what"], "unknown"),
     ])
   func theStateIsOneWord(fields: [String: String], word: String) {
     #expect(row(fields.merging(["streamer": "s1"]) { $1 })[2] == word)
@@ -38,6 +42,35 @@ import Testing
     let fields = ["state": "running", "streamer": "s1", "started_ms": "\(started)"]
     #expect(row(fields, now: now)[3...5].joined(separator: " ") == "\(text) ago")
     #expect(row(["state": "running", "streamer": "s1"])[3] == "-")
+  }
+
+  /// An id of digits is none.
+  @Test func wordsStayWords() {
+    let line = FanOutReport.json(
+      fanOut(["state": "running", "streamer": "007", "template": "42", "brake_why": "1"])
+    ).serialized()
+    for part in [#""streamer":"007""#, #""template":"42""#, #""brake_why":"1""#] {
+      #expect(line.contains(part), "\(part)")
+    }
+  }
+
+  @Test func aSummaryHoldsWhatThereIs() {
+    let fields = [
+      "state": "incomplete", "streamer": "s1", "pushes": "30", "accepted": "20", "rejected": "10",
+      "rejected:Unregistered": "10", "waiting": "5", "obstacle": "production: slow",
+      "dead_lettered": "2",
+    ]
+    let bytes = ThreadLock<[UInt8]>([])
+    let plain = Capabilities(isTerminal: false, redraws: false, coloured: false, unicode: true)
+    let console = Console(capabilities: plain, width: { nil }) { written in
+      bytes.withLock { $0 += written }
+      return true
+    }
+    FanOutReport.summary(of: fanOut(fields), now: 0).write(to: console)
+    let text = bytes.withLock { String(decoding: $0, as: UTF8.self) }
+    for part in ["incomplete", "Unregistered", "waiting", "production: slow", "dead letters"] {
+      #expect(text.contains(part), "\(part)")
+    }
   }
 
   @Test func aScriptGetsEveryNumber() {

@@ -22,6 +22,12 @@ import Testing
     #expect(end(JSONText.compact(try sample("type", "stream.ended"))) == expected)
   }
 
+  /// Redis' clock is asked, since a worker's may be behind.
+  @Test func whatIsAheadIsTakenAsItIs() {
+    let ahead = Self.text.replacing("08:00:00Z", with: "09:00:00Z")
+    #expect(end(ahead)?.occurredAt == sampleTime + 3_600_000)
+  }
+
   @Test func anEventSaysItsTypeOrNone() throws {
     #expect(decode(try sample("type", "stream.live")).event?.id == "live-8f2c")
     for type: JSONValue in ["stream.stopped", "", "STREAM.LIVE"] {
@@ -50,7 +56,6 @@ import Testing
     #expect(code("\"s42\"", "\"s:1:2\"") == .badIdentifier)
     #expect(code("\"b-991\"", "\"a{b\"") == .badIdentifier)
     #expect(code("08:00:00Z", "8 o'clock") == .badTime)
-    #expect(code("08:00:00Z", "09:00:00Z") == .occurredInFuture)
     #expect(code("\"type\"", "\"x\":1,\"type\"") == .unknownField)
   }
 

@@ -95,6 +95,30 @@ import Testing
     #expect(await worker.stop())
   }
 
+  /// The lane has nothing else to do, and so still knows the fan-out as it was before.
+  @Test func theOnlySegmentGoesOnAsSoonAsItMay() async throws {
+    let bed = try await WorkerBed(script: Self.slow)
+    try await bed.followInShards("s1", shards: 1, perShard: 400) { paddedHex($0 << 16 | $1) }
+    let worker = try await bed.startWorker {
+      $0.lanes = 1
+      $0.straggleAfter = .milliseconds(500)
+      $0.straggleDelay = .milliseconds(500)
+    }
+    try await bed.ready()
+    try await bed.emit("e1")
+    try await Self.hasAccepted(20, bed)
+    try await Self.order(.paused, "e1", bed)
+    let lists = try await bed.until("all of it has left") {
+      try await bed.status("e1").flatMap { $0.waiting > 0 ? $0.stragglers : nil }
+    }
+    try await Self.order(nil, "e1", bed)
+    let status = try await bed.finished("e1")
+    #expect(status.accepted == 400 && status.isBalanced)
+    #expect(status.stragglers == lists, "what goes on is written no more")
+    #expect(await bed.simulator.summary().duplicates == 0)
+    #expect(await worker.stop())
+  }
+
   /// The backend says that the stream is over, and later that the streamer is live again.
   @Test func theEndOfAStreamCancelsWhatToldOfIt() async throws {
     let bed = try await WorkerBed(script: Self.slow)

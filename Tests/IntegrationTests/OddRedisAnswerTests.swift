@@ -15,20 +15,23 @@ import Threads
 
   /// Replaces one answer, as often as is left.
   private final class Change: Sendable {
-    private let from: [UInt8]
+    private let from: ThreadLock<[UInt8]>
     private let to: [UInt8]
     private let left: ThreadLock<Int>
 
     init(_ from: String, _ to: String, times: Int) {
-      self.from = Array(from.utf8)
+      self.from = ThreadLock(Array(from.utf8))
       self.to = Array(to.utf8)
       left = ThreadLock(times)
     }
 
+    func aim(at text: String) { from.withLock { $0 = Array(text.utf8) } }
+
     var isDone: Bool { left.withLock { $0 == 0 } }
 
     func apply(_ bytes: [UInt8]) -> [UInt8] {
-      left.withLock { left in
+      let from = from.withLock { $0 }
+      return left.withLock { left in
         guard left > 0, let range = bytes.firstRange(of: from) else { return bytes }
         left -= 1
         return bytes[..<range.lowerBound] + to + bytes[range.upperBound...]
@@ -46,10 +49,12 @@ import Threads
 
   private func run(
     _ change: Change, tokens: [String] = Self.tokens,
+    prepare: (WorkerBed) async throws -> Void = { _ in },
     _ body: (WorkerBed, TestProxy) async throws -> Void
   ) async throws {
     let bed = try await WorkerBed()
     try await bed.follow("s1", tokens: tokens)
+    try await prepare(bed)
     let proxy = try await TestProxy(to: bed.redis.port, rewriter: { change.apply($0) })
     let worker = try await bed.startWorker {
       $0.redis = RedisOptions(port: proxy.port)
@@ -84,7 +89,14 @@ import Threads
     let tokens = Self.tokens.enumerated().map { index, token in
       index % 2 == 1 ? "fa4efa4e0410" + token.dropFirst(12) : token
     }
-    try await run(change, tokens: tokens) { bed, _ in
+    // Neither on the first page nor on the last.
+    func aimAtTheMiddle(_ bed: WorkerBed) throws {
+      let shard = try bed.redis.cli("KEYS", "ffd:{f:s1:*")
+      let users = try bed.redis.cli("SMEMBERS", shard).split(separator: "\n")
+      let user = try #require(users.count == Self.followers ? users[Self.followers / 2] : nil)
+      change.aim(at: Self.bindings(tokens[try #require(Int(user.dropFirst("s1-u".count)))]))
+    }
+    try await run(change, tokens: tokens, prepare: aimAtTheMiddle) { bed, _ in
       let status = try await bed.finished("e1")
       #expect(status.state == .incomplete && status.settled == 0)
       let accepted = await bed.simulator.summary().accepted

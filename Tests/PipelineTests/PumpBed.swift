@@ -61,6 +61,9 @@ final class PumpBed: Sendable {
     options.sessionTimeout = .seconds(6)
     // By a heartbeat a member learns that another one has joined; who is late joins again.
     options.heartbeatInterval = .milliseconds(500)
+    // The embedded broker may drop who joins without a word: so long it is waited for.
+    options.pollIntervalMaximum = .seconds(20)
+    options.properties = ["socket.timeout.ms": "20000"]
     options.fetchWaitMaximum = .milliseconds(10)
     return options
   }

@@ -8,13 +8,15 @@ import Testing
 
 /// What stops a fan-out: nothing, a pause, a cancellation, its end; and what is asked of it.
 @Suite struct BrakeTests {
-  private enum Found: String, CaseIterable { case nothing, paused, cancelled, done, unknown }
+  private enum Found: String, CaseIterable {
+    case nothing, paused, cancelled, incomplete, done, expired, unknown
+  }
 
   private func prepare(_ found: Found, _ redis: RedisClient) async throws {
     let key = keyspace.event(id: "e1")
     _ = try await redis.ask("DEL", key)
     guard found != .unknown else { return }
-    let state = found == .done ? "done" : "running"
+    let state = [.done, .expired, .incomplete].contains(found) ? found.rawValue : "running"
     _ = try await redis.ask("HSET", key, "state", state, "streamer", "s1")
     if found == .paused || found == .cancelled {
       _ = try await redis.ask("HSET", key, "brake", found.rawValue)
@@ -30,7 +32,10 @@ import Testing
         .nothing: [.already, .done, .done],
         .paused: [.done, .already, .done],
         .cancelled: [.cancelledBefore, .cancelledBefore, .already],
+        // A segment may come back from the dead letters.
+        .incomplete: [.already, .done, .done],
         .done: [.already, .ended("done"), .ended("done")],
+        .expired: [.already, .ended("expired"), .ended("expired")],
         .unknown: [.unknown, .unknown, .unknown],
       ]
       for found in Found.allCases {
@@ -45,6 +50,21 @@ import Testing
           case .ended, .unknown: #expect(after == nil)
           }
         }
+      }
+    }
+  }
+
+  /// It must not let go on what somebody has stopped.
+  @Test func anErrorIsNoAnswer() async throws {
+    try await RedisFixture().run { redis async throws in
+      let record = RecordStage(redis: redis, keyspace: keyspace)
+      try await prepare(.paused, redis)
+      _ = try await redis.ask("SET", keyspace.event(id: "e2"), "no hash")
+      do {
+        let brakes = try await record.brakes(of: ["e1", "e2"])
+        Issue.record("an error was taken for \(brakes)")
+      } catch let error as RecordError {
+        #expect(!error.isTransient)
       }
     }
   }

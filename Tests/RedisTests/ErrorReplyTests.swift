@@ -50,7 +50,7 @@ import Testing
   func firstWordDecides(
     message: String, kind: RedisErrorReply.Kind, disposition: RedisErrorReply.Disposition
   ) {
-    #expect(RefusalTable.kind(of: message) == kind)
+    #expect(ErrorReplyTable.kind(of: message) == kind)
     #expect(RedisErrorReply(message).disposition == disposition)
   }
 

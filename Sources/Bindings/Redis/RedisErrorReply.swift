@@ -41,7 +41,7 @@ package struct RedisErrorReply: Error, Sendable, Equatable, CustomStringConverti
     let first = message.utf8.prefix { $0 != 0x20 }.prefix(32)
     let isWord = first.allSatisfy { $0.isASCIIUpper || $0.isASCIIDigit }
     word = isWord && !first.isEmpty ? String(decoding: first, as: UTF8.self) : "ERR"
-    kind = RefusalTable.kind(of: message)
+    kind = ErrorReplyTable.kind(of: message)
   }
 
   /// For logs: a line may have 64 KiB.

@@ -184,7 +184,7 @@ private func createString(
   slot.pointee = ReplyNode(value: Int64(offset), count: Int32(length), kind: kind)
   if kind == .error {
     let line = UnsafeRawBufferPointer(start: text, count: length)
-    let error = RefusalTable.kind(of: String(decoding: line, as: UTF8.self))
+    let error = ErrorReplyTable.kind(of: String(decoding: line, as: UTF8.self))
     if error == .readOnly { storage.pointee.refusesWrites = true }
   }
   return present

@@ -87,6 +87,12 @@ struct FanOutTurns {
     return Self.rotate(&small)
   }
 
+  /// One push goes before its turn.
+  mutating func begin(_ line: FanOutLine) {
+    current = line
+    left = 1
+  }
+
   mutating func took(_ pushes: Int) { left -= pushes }
 
   private static func rotate(_ lines: inout [FanOutLine]) -> FanOutLine? {

@@ -61,10 +61,10 @@ final class HelperConnections {
     loan.update(
       candidates, isWanted: isInUse || isNeeded, areOthersReady: topics.readyCount > 0, at: now)
     pool.lend(loan.place)
-    let now = loan.place.flatMap { pool.places[$0].connection }
+    let next = loan.place.flatMap { pool.places[$0].connection }
     // From now on others go on it.
-    if let lent, lent !== now { lent.carriesSuspects = false }
-    return isNeeded ? now : nil
+    if let lent, lent !== next { lent.carriesSuspects = false }
+    return isNeeded ? next : nil
   }
 
   /// The ordinary connection for what was never answered and finds no helper: always the same, so

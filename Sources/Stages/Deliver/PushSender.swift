@@ -35,7 +35,9 @@ final class PushSender {
     var room = min(connection.capacity, limit - connection.inFlight)
     if traffic.overload.rate != nil, room > 0 {
       let ready = topics.sendableCount(at: round.now)
+      let streams = room
       room = min(room, traffic.allowance(ready: ready, at: round.now))
+      if traffic.overload.isAtFloor { fillNewcomers(connection, atMost: streams - room, round) }
     }
     let turn = traffic.pushesPerTurn
     while room > 0, let topic = topics.next(at: round.now, length: turn),
@@ -54,6 +56,25 @@ final class PushSender {
     }
   }
 
+  /// While next to nothing is taken, one push of each fan-out goes whatever the rate is: whether
+  /// that one is taken is what decides how the fan-out goes on, and nobody waits long for it, how
+  /// many others may be ahead.
+  private func fillNewcomers(_ connection: APNsConnection, atMost limit: Int, _ round: Round) {
+    var room = limit
+    for topic in topics.all where topic.isOpen && topic.gate.isOpen {
+      while room > 0, let run = topic.queue.newcomer() {
+        guard mayGo(run.first, round) else {
+          topic.queue.drop(run, 1)
+          topic.left(run.first)
+          withhold(run.first, round)
+          continue
+        }
+        guard dispatch(run, of: topic, on: connection, isNewcomer: true, round) > 0 else { return }
+        room -= 1
+      }
+    }
+  }
+
   func mayGo(_ push: ReadyPush, _ round: Round) -> Bool {
     push.batch.headers.expiresAt > round.wall && push.tally.sendableUntil > round.now
       && push.tally.fanOut.brake == nil
@@ -69,7 +90,8 @@ final class PushSender {
 
   /// How many pushes of a run have left; 0: the connection takes no more, and all is as it was.
   func dispatch(
-    _ run: ReadyRun, of topic: TopicQueue, on connection: APNsConnection, _ round: Round
+    _ run: ReadyRun, of topic: TopicQueue, on connection: APNsConnection,
+    isNewcomer: Bool = false, _ round: Round
   ) -> Int {
     let isProbe = !topic.gate.isOpen
     let headers = encode(run.first.batch, round.token)
@@ -80,7 +102,7 @@ final class PushSender {
     if sent > 0 {
       if isProbe { topic.gate.probeSent(at: round.now) }
       slowness.sent(sent)
-      traffic.sent(sent, at: round.now)
+      traffic.sent(sent, isNewcomer: isNewcomer, at: round.now)
       let tally = run.first.tally
       if tally.firstPushAt == 0 { tally.firstPushAt = round.wall }
       tally.lastPushAt = round.wall

@@ -127,6 +127,18 @@ struct ReadyQueue {
     return refused.first.map { ReadyRun($0, from: .refusedFirst) }
   }
 
+  /// A push of a fan-out of which nothing was sent since it came, if it was never tried; as
+  /// `upcoming`.
+  mutating func newcomer() -> ReadyRun? {
+    for line in turns.all where line.isUntried && line.kind != .stuck {
+      guard let run = line.upcoming(atMost: 1), case .batches = run.place, !run.first.isAnotherTry
+      else { continue }
+      turns.begin(line)
+      return run
+    }
+    return nil
+  }
+
   /// The first `sent` of what was upcoming have left.
   mutating func drop(_ run: ReadyRun, _ sent: Int) {
     guard sent > 0 else { return }

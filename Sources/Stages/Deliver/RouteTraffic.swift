@@ -85,10 +85,11 @@ final class RouteTraffic {
   /// Nothing is there that could be sent.
   func rests(at now: UInt64) { lastMovedAt = now }
 
-  func sent(_ pushes: Int, at now: UInt64) {
+  /// - Parameter isNewcomer: what the rate allows is for others.
+  func sent(_ pushes: Int, isNewcomer: Bool = false, at now: UInt64) {
     lastMovedAt = now
     if unansweredSince == 0 { unansweredSince = now }
-    overload.take(pushes)
+    if !isNewcomer { overload.take(pushes) }
   }
 
   /// - Parameter ready: pushes that could be sent.

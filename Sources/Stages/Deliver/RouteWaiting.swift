@@ -193,7 +193,7 @@ final class RouteWaiting {
   /// Every push of a segment that is not in flight is over.
   func settleAll(of tally: SegmentTally) {
     for push in takeAll(of: tally) { push.settleOver() }
-    signals.whenReadyMayHaveShrunk()
+    makeRoom()
   }
 
   /// Takes out every push of a segment, without a word.

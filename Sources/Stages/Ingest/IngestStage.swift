@@ -36,15 +36,12 @@ package struct IngestStage: Sendable {
       let decoder = EventDecoder(options: options)
       if let end = try decoder.decodeEnd(value) {
         try checkKey(message, end.streamer)
-        guard !isEarly(end.occurredAt, at: now) else {
-          return .malformed(Self.early(end.occurredAt, now: now))
-        }
         return .ended(end)
       }
       let event = try decoder.decode(value, document: document)
       try checkKey(message, event.streamer)
       guard isEarly(event, at: now) else { return .event(event) }
-      return .early(event, Self.early(event.occurredAt, now: now))
+      return .early(event, Self.early(event, now: now))
     } catch {
       return .malformed(error)
     }
@@ -54,11 +51,7 @@ package struct IngestStage: Sendable {
   ///
   /// - Parameter now: ms since 1970 by the clock that is believed.
   package func isEarly(_ event: Event, at now: Int64) -> Bool {
-    isEarly(event.occurredAt, at: now)
-  }
-
-  private func isEarly(_ occurredAt: Int64, at now: Int64) -> Bool {
-    occurredAt > now + options.clockSkewMilliseconds
+    event.occurredAt > now + options.clockSkewMilliseconds
   }
 
   private func decodeSegment(_ message: KafkaMessage) throws(IngestError) -> IngestResult {
@@ -86,10 +79,10 @@ package struct IngestStage: Sendable {
     }
   }
 
-  private static func early(_ occurredAt: Int64, now: Int64) -> IngestError {
+  private static func early(_ event: Event, now: Int64) -> IngestError {
     IngestError(
       .occurredInFuture,
-      "occurred_at is \((occurredAt - now) / 1000) s ahead of this worker's clock")
+      "occurred_at is \((event.occurredAt - now) / 1000) s ahead of this worker's clock")
   }
 
   /// The key decides the partition, and so the order of a streamer's events.

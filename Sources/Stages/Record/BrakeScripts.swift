@@ -1,3 +1,4 @@
+import Keyspace
 import Model
 import Redis
 
@@ -8,22 +9,28 @@ enum BrakeScripts {
   static let set = RedisScript(RecordScripts.permissions + setBody)
 
   /// KEYS: event. ARGV: `paused`, `cancelled`, or nothing to let it go on; now in ms since 1970;
-  /// why, in words. Answers {what it did, the state or the brake that says so}.
+  /// why, in words; seconds that the event's hash lives. Answers {what it did, the state or the
+  /// brake that says so}.
   private static let setBody = """
     local event, wanted = KEYS[1], ARGV[1]
     local problem = forbidden({{'HMGET', event, 'f'}, {'HSET', event, 'f', 'v'},
-      {'HDEL', event, 'f'}})
+      {'HDEL', event, 'f'}, {'EXPIRE', event, '1'}})
     if problem then return problem end
     local known = redis.call('HMGET', event, 'state', 'brake')
     local state, brake = known[1], known[2] or ''
     if not state then return {'unknown', ''} end
-    if brake == wanted then return {'already', brake} end
+    if brake == wanted then
+      if wanted ~= '' and ARGV[3] ~= '' then redis.call('HSET', event, 'brake_why', ARGV[3]) end
+      return {'already', brake}
+    end
     if brake == 'cancelled' then return {'cancelled', brake} end
-    if state ~= 'running' then return {'ended', state} end
+    -- Of what is incomplete, a segment may come back from the dead letters.
+    if state == 'done' or state == 'expired' then return {'ended', state} end
     if wanted == '' then
       redis.call('HDEL', event, 'brake', 'brake_ms', 'brake_why')
     else
       redis.call('HSET', event, 'brake', wanted, 'brake_ms', ARGV[2], 'brake_why', ARGV[3])
+      redis.call('EXPIRE', event, ARGV[4])
     end
     return {'done', brake}
     """
@@ -43,7 +50,7 @@ package enum BrakeResult: Sendable, Equatable {
 }
 
 extension RecordStage {
-  /// Pauses or cancels a fan-out that runs, or lets a paused one go on. Safe to repeat.
+  /// Pauses or cancels a fan-out that is not done, or lets a paused one go on. Safe to repeat.
   ///
   /// - Parameters:
   ///   - brake: nil lets it go on.
@@ -53,7 +60,9 @@ extension RecordStage {
   ) async throws(RecordError) -> BrakeResult {
     let reply = try await evaluate(
       BrakeScripts.set, keys: [keyspace.event(id: event)],
-      arguments: [brake?.rawValue ?? "", String(now), reason])
+      arguments: [
+        brake?.rawValue ?? "", String(now), reason, String(Keyspace.eventLifetimeSeconds),
+      ])
     switch reply[0].text {
     case "done": return .done
     case "already": return .already
@@ -66,14 +75,7 @@ extension RecordStage {
 
   /// What stops each of the fan-outs, in their order; nil where nothing does.
   package func brakes(of events: [String]) async throws(RecordError) -> [Brake?] {
-    let pipeline = RedisPipeline()
-    for event in events { pipeline.append(["HGET", keyspace.event(id: event), "brake"]) }
-    let replies: RedisReplies
-    do {
-      replies = try await redis.execute(pipeline)
-    } catch {
-      throw RecordError(error)
-    }
+    let replies = try await execute(ofEach: events) { ["HGET", $0, "brake"] }
     return (0..<replies.count).map { Brake(rawValue: replies[$0].text ?? "") }
   }
 }

@@ -34,7 +34,7 @@ enum ClaimScripts {
   /// nobody's, unless its event is `over` and needs no more than its outcomes.
   static let rules = """
     local function may_not_claim(event, settled, claims, stragglers)
-      return forbidden({{'HGET', event, 'f'},
+      return forbidden({{'HGET', event, 'f'}, {'EXPIRE', event, '1'},
         {'SISMEMBER', settled, 'm'}, {'SISMEMBER', stragglers, 'm'},
         {'HGET', claims, 'f'}, {'HSET', claims, 'f', 'v'}, {'HDEL', claims, 'f'},
         {'EXPIRE', claims, '1'}})
@@ -58,7 +58,11 @@ enum ClaimScripts {
         if other ~= owner and ends > now then return {'claimed', whole(now), whole(ends)} end
       end
       local brake = redis.call('HGET', event, 'brake') or ''
-      if brake == 'paused' and over == '' then return {'paused', whole(now), '0'} end
+      if brake == 'paused' and over == '' then
+        -- It must not be forgotten that it is.
+        redis.call('EXPIRE', event, keep)
+        return {'paused', whole(now), '0'}
+      end
       redis.call('HSET', claims, segment, owner .. ' ' .. whole(now + tonumber(lifetime)))
       redis.call('EXPIRE', claims, keep)
       return {'yours', whole(now), brake}

@@ -29,7 +29,8 @@ enum OpenScript {
     end
     local known = redis.call('HMGET', event, 'state', 'source', 'plan', 'segments')
     if not known[1] and redis.call('EXISTS', event) == 0 then
-      local why = register(KEYS[12], id, ARGV[17], ARGV[18], ARGV[19], now, ARGV[20], ARGV[5])
+      local why = register(KEYS[12], id, ARGV[17], ARGV[18], ARGV[19], now, ARGV[20], ARGV[5],
+        segments ~= '0')
       if why then plan, segments = 'none', '0' end
       create('running')
       redis.call('HSET', event, 'source', source, 'plan', plan, 'segments', segments)

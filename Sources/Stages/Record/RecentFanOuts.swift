@@ -23,14 +23,7 @@ extension RecordStage {
       events.append(event)
     }
     guard !events.isEmpty else { return [] }
-    let pipeline = RedisPipeline()
-    for event in events { pipeline.append(["HGETALL", keyspace.event(id: event)]) }
-    let replies: RedisReplies
-    do {
-      replies = try await redis.execute(pipeline)
-    } catch {
-      throw RecordError(error)
-    }
+    let replies = try await execute(ofEach: events) { ["HGETALL", $0] }
     var known: [KnownFanOut] = []
     for (index, event) in events.enumerated() {
       guard let fields = replies[index].dictionary, !fields.isEmpty else { continue }

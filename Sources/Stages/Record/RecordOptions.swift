@@ -12,6 +12,8 @@ package struct RecordOptions: Sendable {
   /// For so long after an event of a streamer, a next one of the same app and template is not sent;
   /// zero: each is.
   package var cooldown: Duration = .zero
+  /// How far the live backend's clock may be ahead of Redis', as for events.
+  package var clockSkew: Duration = .seconds(10 * 60)
 
   package init(
     verdictsPerScript: Int = 256, acceptedForEachUnusable: Int = 4, acceptedMinimum: Int = 20

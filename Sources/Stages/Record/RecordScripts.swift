@@ -109,7 +109,8 @@ enum RecordScripts {
       count('events_duplicate', 1)
     end
 
-    local problem = forbidden({{'TYPE', event}, {'HGET', event, 'f'}, {'HSET', event, 'f', 'v'},
+    local problem = forbidden({{'TYPE', event}, {'HGET', event, 'f'}, {'HMGET', event, 'f'},
+        {'EXISTS', event}, {'HSET', event, 'f', 'v'},
         {'HSETNX', event, 'f', 'v'}, {'HGETALL', event}, {'HGETALL', claims},
         {'HINCRBY', event, 'f', '1'},
         {'EXPIRE', event, '1'}, {'SADD', settled, 'm'}, {'SCARD', settled},

@@ -9,12 +9,15 @@ import Redis
 /// stream, `last:<app>:<template>` → when such an event was sent last. It keeps `kept` of the first
 /// two, the latest.
 enum StreamerScripts {
-  static let end = RedisScript(RecordScripts.permissions + common + endBody)
+  static let end = RedisScript(
+    RecordScripts.permissions + ClaimScripts.clock + common + endBody)
 
+  /// Months of streams, and a script's work on them well under a millisecond.
   private static let kept = 100
 
   /// `register` answers why an event is not sent, or nothing; `now` (by Redis' clock, since
-  /// workers' differ), `occurred` and `cooldown` in ms, `keep` what the key lives in seconds.
+  /// workers' differ), `occurred` and `cooldown` in ms, `keep` what the key lives in seconds,
+  /// `is_told` whether anybody follows the streamer.
   static let common = """
     local function may_not_keep(streamer)
       return forbidden({{'HGETALL', streamer}, {'HSET', streamer, 'f', 'v'},
@@ -37,28 +40,33 @@ enum StreamerScripts {
       return values
     end
 
-    local function register(streamer, id, stream, kind, occurred, now, cooldown, keep)
+    local function register(streamer, id, stream, kind, occurred, now, cooldown, keep, is_told)
       local values = read_streamer(streamer)
       local ended = tonumber(values['ended:' .. stream])
       if ended and tonumber(occurred) <= ended then return 'stream ended' end
       local since = now - (tonumber(values['last:' .. kind]) or -math.huge)
-      if since >= 0 and since < tonumber(cooldown) then return 'cooldown' end
-      redis.call('HSET', streamer, 'last:' .. kind, whole(now), 'event:' .. id,
-        occurred .. ' ' .. stream)
+      -- One that is known already was told of, and Redis has lost what was noted of it.
+      if since >= 0 and since < tonumber(cooldown) and not values['event:' .. id] then
+        return 'cooldown'
+      end
+      redis.call('HSET', streamer, 'event:' .. id, occurred .. ' ' .. stream)
+      if is_told then redis.call('HSET', streamer, 'last:' .. kind, whole(now)) end
       redis.call('EXPIRE', streamer, keep)
     end
 
     """
 
-  /// KEYS: streamer. ARGV: stream, when it ended in ms since 1970, seconds that the key lives.
-  /// Answers the ids of the events that went live with it.
+  /// KEYS: streamer. ARGV: stream, when it ended in ms since 1970, seconds that the key lives, how
+  /// many ms that may be ahead of Redis' clock: what is further ahead must not stop the streams to
+  /// come. Answers the ids of the events that went live with it.
   private static let endBody = """
-    local streamer, stream, ended = KEYS[1], ARGV[1], tonumber(ARGV[2])
+    local streamer, stream = KEYS[1], ARGV[1]
+    local ended = math.min(tonumber(ARGV[2]), now + tonumber(ARGV[4]))
     local problem = may_not_keep(streamer)
     if problem then return problem end
     local values, events = read_streamer(streamer), {}
     local known = tonumber(values['ended:' .. stream]) or 0
-    if ended > known then redis.call('HSET', streamer, 'ended:' .. stream, ARGV[2]) end
+    if ended > known then redis.call('HSET', streamer, 'ended:' .. stream, whole(ended)) end
     redis.call('EXPIRE', streamer, ARGV[3])
     for name, value in pairs(values) do
       local id = string.match(name, '^event:(.*)$')
@@ -80,7 +88,13 @@ extension RecordStage {
   ) async throws(RecordError) -> [String] {
     let reply = try await evaluate(
       StreamerScripts.end, keys: [keyspace.streamer(id: end.streamer)],
-      arguments: [end.stream, String(end.occurredAt), String(Keyspace.eventLifetimeSeconds)])
+      arguments: [
+        end.stream, String(end.occurredAt), String(Keyspace.eventLifetimeSeconds),
+        Self.milliseconds(options.clockSkew),
+      ])
+    guard reply.kind == .array else {
+      throw .unexpected(reply.kind, from: "the script that ends a stream")
+    }
     var cancelled: [String] = []
     for index in 0..<reply.count {
       guard let event = reply[index].text else { continue }

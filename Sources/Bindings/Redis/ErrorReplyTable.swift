@@ -1,5 +1,5 @@
 /// What an error of Redis means, and what is to be done about it. Pure.
-enum RefusalTable {
+enum ErrorReplyTable {
   /// Redis error prefixes: redis/src/server.c (`createSharedObjects`), cluster.c, acl.c.
   static func kind(of message: String) -> RedisErrorReply.Kind {
     if let kind = kinds[message.prefix { $0 != " " }] { return kind }
