@@ -3,6 +3,8 @@
 package final class FanOut {
   /// It has one segment only: its pushes go before those of larger ones.
   package let isSmall: Bool
+  /// A push of it was handed to a connection.
+  package var isTried = false
   /// Nil while it may be sent.
   package var brake: Brake?
 

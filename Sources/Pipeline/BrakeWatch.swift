@@ -26,8 +26,7 @@ final class BrakeWatch {
     let events = Set(runs.all.map(\.segment.event.id)).sorted()
     guard !events.isEmpty else { return }
     do {
-      let brakes = try await record.brakes(of: events)
-      obey(Dictionary(uniqueKeysWithValues: zip(events, brakes)))
+      obey(try await record.brakes(of: events))
     } catch {
       // It is looked at again in a second, and each segment asks when it is claimed.
       options.log.debug("brakes not read", ["error": .text("\(error)")])
@@ -38,7 +37,7 @@ final class BrakeWatch {
   /// since the last look: while no stream is free nobody else tells it.
   private func obey(_ brakes: [String: Brake?]) {
     for run in runs.all {
-      // It may have begun while Redis was asked.
+      // It may have begun while Redis was asked, or Redis did not say.
       guard let brake = brakes[run.segment.event.id] else { continue }
       let fanOut = run.tally.fanOut
       // What was cancelled stays so: some of it has its outcome.

@@ -165,7 +165,9 @@ final class FanOutRunner {
   /// Its stream is over: nobody is told of it any more.
   func end(_ end: StreamEnd, isolation: isolated any Actor = #isolation) async throws -> Receipt {
     // As long as an event that says nothing else.
-    let over = end.occurredAt + options.ingest.defaultExpirySeconds * 1000
+    let over =
+      min(end.occurredAt, options.deliver.wallClock())
+      + options.ingest.defaultExpirySeconds * 1000
     let cancelled = try await retry.persistent(
       "Redis takes the end of a stream", isOver: { options.deliver.wallClock() >= over }
     ) {

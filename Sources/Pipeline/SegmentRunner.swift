@@ -85,8 +85,10 @@ final class SegmentRunner {
       }
       bidder.won()
       run.isLate = claim.segment.event.isExpired(at: redisTime)
+      let fanOut = run.tally.fanOut
+      if isCancelled { fanOut.brake = .cancelled }
       // An earlier segment of it may have been under way when it was paused.
-      run.tally.fanOut.brake = isCancelled ? .cancelled : nil
+      if fanOut.brake == .paused { fanOut.brake = nil }
     }
     run.holds(since: answer.asked, for: options.claimLifetime)
     runs.begin(run)

@@ -53,6 +53,9 @@ final class SegmentSettler {
         try await retry.persistent("Redis takes verdicts on tokens", for: run.segment.event) {
           try await record.prune(run.segment, run.tally, now: options.deliver.wallClock())
         })
+    } catch is RetryUntilStopped.Stopped {
+      // Another worker does all of it, and counts it.
+      return
     } catch {
       options.log.warning(
         "what Apple said of a segment's tokens is not written", ["error": .text("\(error)")])

@@ -57,15 +57,17 @@ import Testing
       let run = try #require(newcomer)
       #expect(run.count == 1 && run.first.index == 0)
       found.append(ObjectIdentifier(run.first.tally))
+      run.first.tally.fanOut.isTried = true
       queue.drop(run, 1)
     }
     #expect(Set(found) == Set(tallies.prefix(2).map { ObjectIdentifier($0) }))
     #expect(queue.newcomer() == nil && queue.count == 4, "the third gets nowhere")
     // What comes back is no newcomer, nor is what came from another segment.
+    let fresh = SegmentTally(of: FanOut())
     var returning = ReadyQueue(environment: .production)
-    returning.putBack(tried(batches[0], 0, 1))
+    returning.putBack(tried(PushBatch.made(topic: "a.b", [.production], fresh), 0, 1))
     #expect(returning.newcomer() == nil)
-    let tried = PushBatch.made(topic: "a.b", [.production], tallies[0])
+    let tried = PushBatch.made(topic: "a.b", [.production], fresh)
     tried.setHistory(0, PushHistory(tries: 1, losses: 0, refusals: 0, mayHaveArrived: false))
     var again = ReadyQueue(environment: .production)
     #expect(append(tried, to: &again) == 1 && again.newcomer() == nil)

@@ -105,6 +105,9 @@ import Transport
     let names = (0..<Self.lists).map { "1.0~\(paddedHex($0).suffix(16))" }
     _ = try bed.redis.cli(["SADD", "ff:{e:slow}:stragglers"] + names)
     _ = try bed.redis.cli("SADD", "ff:{e:slow}:settled", "1.0")
+    _ = try bed.redis.cli(
+      "HSET", "ff:{e:slow}", "state", "running", "source", "notify-followers/0/0", "segments", "1",
+      "settled", "1", "stragglers", "\(Self.lists)", "waiting", "\(Self.lists * Self.perList)")
     let time = WallClock.rfc3339(WallClock.nowMilliseconds())
     for (number, name) in names.enumerated() {
       let pushes = (0..<Self.perList).map { place in

@@ -53,7 +53,7 @@ import Testing
       #expect(try await open(event("e5", at: noon + 1000), redis) == "new")
       #expect(try await end("b1", redis) == ["e1", "e2", "e5"])
       let brakes = try await record.brakes(of: ["e1", "e2", "e3", "e4"])
-      #expect(brakes == [.cancelled, .cancelled, nil, nil])
+      #expect(brakes == ["e1": .cancelled, "e2": .cancelled, "e3": nil, "e4": nil])
       #expect(try await record.status(of: "e1")?.brakeReason == "stream ended")
       // Read again.
       #expect(try await end("b1", redis) == [])

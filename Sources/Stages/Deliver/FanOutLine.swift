@@ -35,8 +35,6 @@ final class FanOutLine {
   private var isNewOnesTurn = false
   /// Pushes that did not come back.
   private(set) var freshCount = 0
-  /// Nothing of it was sent since it came.
-  private(set) var isUntried = true
 
   init(_ fanOut: FanOut, environment: APNsEnvironment) {
     self.fanOut = fanOut
@@ -54,7 +52,6 @@ final class FanOutLine {
   func reuse(for fanOut: FanOut, isStuck: Bool) {
     self.fanOut = fanOut
     kind = Kind(fanOut, isStuck: isStuck)
-    isUntried = true
   }
 
   /// Keeps no batch of which nothing is sent any more.
@@ -105,13 +102,11 @@ final class FanOutLine {
     returnedHead += 1
     if returnedHead == returned.count || returnedHead > 512 { forgetReturned() }
     isNewOnesTurn = true
-    isUntried = false
   }
 
   /// The next of the new ones have left.
   func dropFresh(_ sent: Int) {
     isNewOnesTurn = false
-    isUntried = false
     freshCount -= sent
     ranges[head].next += sent
     if ranges[head].next == ranges[head].end { dropHead() }

@@ -37,7 +37,10 @@ final class PushSender {
       let ready = topics.sendableCount(at: round.now)
       let streams = room
       room = min(room, traffic.allowance(ready: ready, at: round.now))
-      if traffic.overload.isAtFloor { fillNewcomers(connection, atMost: streams - room, round) }
+      if traffic.overload.isAtFloor {
+        let newcomers = traffic.newcomers(at: round.now)
+        fillNewcomers(connection, atMost: min(newcomers, streams - room), round)
+      }
     }
     let turn = traffic.pushesPerTurn
     while room > 0, let topic = topics.next(at: round.now, length: turn),
@@ -56,9 +59,9 @@ final class PushSender {
     }
   }
 
-  /// While next to nothing is taken, one push of each fan-out goes whatever the rate is: whether
-  /// that one is taken is what decides how the fan-out goes on, and nobody waits long for it, how
-  /// many others may be ahead.
+  /// While next to nothing is taken, one push of each fan-out goes ahead of the rate: whether that
+  /// one is taken decides how the fan-out goes on, and nobody waits long for it, however many
+  /// others are ahead.
   private func fillNewcomers(_ connection: APNsConnection, atMost limit: Int, _ round: Round) {
     var room = limit
     for topic in topics.all where topic.isOpen && topic.gate.isOpen {
@@ -104,6 +107,7 @@ final class PushSender {
       slowness.sent(sent)
       traffic.sent(sent, isNewcomer: isNewcomer, at: round.now)
       let tally = run.first.tally
+      tally.fanOut.isTried = true
       if tally.firstPushAt == 0 { tally.firstPushAt = round.wall }
       tally.lastPushAt = round.wall
       if run.first.isAnotherTry { tally.retried += sent }

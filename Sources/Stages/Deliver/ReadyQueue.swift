@@ -127,10 +127,9 @@ struct ReadyQueue {
     return refused.first.map { ReadyRun($0, from: .refusedFirst) }
   }
 
-  /// A push of a fan-out of which nothing was sent since it came, if it was never tried; as
-  /// `upcoming`.
+  /// The first push of a fan-out of which none was handed to a connection; as `upcoming`.
   mutating func newcomer() -> ReadyRun? {
-    for line in turns.all where line.isUntried && line.kind != .stuck {
+    for line in turns.all where !line.fanOut.isTried && line.kind != .stuck {
       guard let run = line.upcoming(atMost: 1), case .batches = run.place, !run.first.isAnotherTry
       else { continue }
       turns.begin(line)

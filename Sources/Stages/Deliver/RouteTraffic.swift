@@ -10,6 +10,8 @@ final class RouteTraffic {
   private static let mostOfSilence = LossWindow.initial
   private static let turnSeconds = 0.02
   private static let mostReturned = 256
+  /// Of a server that takes nothing: many events' worth, and little for any server.
+  private static let newcomersASecond = 100
   private static let fewestReturned = 8
 
   /// Streams that a connection has at most.
@@ -20,6 +22,8 @@ final class RouteTraffic {
   private var voices = FanOutVoices()
   /// Of further tries of fan-outs that speak for themselves.
   private var pace = Pace()
+  private var newcomersSent = 0
+  private var newcomersSince: UInt64 = 0
   /// When a push was sent or answered last, or none was ready.
   private(set) var lastMovedAt: UInt64 = 0
   private(set) var lastAcceptedAt: UInt64 = 0
@@ -89,7 +93,16 @@ final class RouteTraffic {
   func sent(_ pushes: Int, isNewcomer: Bool = false, at now: UInt64) {
     lastMovedAt = now
     if unansweredSince == 0 { unansweredSince = now }
-    if !isNewcomer { overload.take(pushes) }
+    if isNewcomer { newcomersSent += pushes } else { overload.take(pushes) }
+  }
+
+  /// First pushes of fan-outs that may go beside what the rate allows.
+  func newcomers(at now: UInt64) -> Int {
+    if now &- newcomersSince >= 1_000_000_000 {
+      newcomersSince = now
+      newcomersSent = 0
+    }
+    return max(0, Self.newcomersASecond - newcomersSent)
   }
 
   /// - Parameter ready: pushes that could be sent.

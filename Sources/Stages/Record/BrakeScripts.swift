@@ -19,10 +19,7 @@ enum BrakeScripts {
     local known = redis.call('HMGET', event, 'state', 'brake')
     local state, brake = known[1], known[2] or ''
     if not state then return {'unknown', ''} end
-    if brake == wanted then
-      if wanted ~= '' and ARGV[3] ~= '' then redis.call('HSET', event, 'brake_why', ARGV[3]) end
-      return {'already', brake}
-    end
+    if brake == wanted then return {'already', brake} end
     if brake == 'cancelled' then return {'cancelled', brake} end
     -- Of what is incomplete, a segment may come back from the dead letters.
     if state == 'done' or state == 'expired' then return {'ended', state} end
@@ -73,9 +70,14 @@ extension RecordStage {
     }
   }
 
-  /// What stops each of the fan-outs, in their order; nil where nothing does.
-  package func brakes(of events: [String]) async throws(RecordError) -> [Brake?] {
-    let replies = try await execute(ofEach: events) { ["HGET", $0, "brake"] }
-    return (0..<replies.count).map { Brake(rawValue: replies[$0].text ?? "") }
+  /// What stops each of the fan-outs; nil where nothing does. Those of which Redis did not say are
+  /// left out.
+  package func brakes(of events: [String]) async throws(RecordError) -> [String: Brake?] {
+    let replies = try await ask(ofEach: events) { ["HGET", $0, "brake"] }
+    var brakes: [String: Brake?] = [:]
+    for (index, event) in events.enumerated() where replies[index].error == nil {
+      brakes[event] = .some(Brake(rawValue: replies[index].text ?? ""))
+    }
+    return brakes
   }
 }

@@ -35,6 +35,7 @@ enum ClaimScripts {
   static let rules = """
     local function may_not_claim(event, settled, claims, stragglers)
       return forbidden({{'HGET', event, 'f'}, {'EXPIRE', event, '1'},
+        {'EXPIRE', settled, '1'}, {'EXPIRE', stragglers, '1'},
         {'SISMEMBER', settled, 'm'}, {'SISMEMBER', stragglers, 'm'},
         {'HGET', claims, 'f'}, {'HSET', claims, 'f', 'v'}, {'HDEL', claims, 'f'},
         {'EXPIRE', claims, '1'}})
@@ -60,7 +61,7 @@ enum ClaimScripts {
       local brake = redis.call('HGET', event, 'brake') or ''
       if brake == 'paused' and over == '' then
         -- It must not be forgotten that it is.
-        redis.call('EXPIRE', event, keep)
+        for _, key in ipairs({event, settled, stragglers}) do redis.call('EXPIRE', key, keep) end
         return {'paused', whole(now), '0'}
       end
       redis.call('HSET', claims, segment, owner .. ' ' .. whole(now + tonumber(lifetime)))

@@ -23,7 +23,7 @@ extension RecordStage {
       events.append(event)
     }
     guard !events.isEmpty else { return [] }
-    let replies = try await execute(ofEach: events) { ["HGETALL", $0] }
+    let replies = try await ask(ofEach: events) { ["HGETALL", $0] }
     var known: [KnownFanOut] = []
     for (index, event) in events.enumerated() {
       guard let fields = replies[index].dictionary, !fields.isEmpty else { continue }

@@ -64,32 +64,27 @@ extension RecordStage {
   func execute(
     _ pipeline: RedisPipeline, to command: [String]
   ) async throws(RecordError) -> RedisReply {
-    try await replies(
-      to: pipeline, RedisRead(command.first ?? "", command.dropFirst().first ?? ""))[0]
+    let replies = try await replies(to: pipeline)
+    let read = RedisRead(command.first ?? "", command.dropFirst().first ?? "")
+    for index in 0..<replies.count { _ = try Self.checked(replies[index], read) }
+    return replies[0]
   }
 
-  /// One command for each of several events; an error of any is thrown.
-  func execute(
+  /// One command for each of several events, whatever Redis answers to each.
+  func ask(
     ofEach events: [String], _ command: (_ key: String) -> [String]
   ) async throws(RecordError) -> RedisReplies {
     let pipeline = RedisPipeline()
-    let keys = events.map { keyspace.event(id: $0) }
-    for key in keys { pipeline.append(command(key)) }
-    return try await replies(
-      to: pipeline, RedisRead(command("").first ?? "", keys.first ?? "no key"))
+    for event in events { pipeline.append(command(keyspace.event(id: event))) }
+    return try await replies(to: pipeline)
   }
 
-  private func replies(
-    to pipeline: RedisPipeline, _ read: RedisRead
-  ) async throws(RecordError) -> RedisReplies {
-    let replies: RedisReplies
+  private func replies(to pipeline: RedisPipeline) async throws(RecordError) -> RedisReplies {
     do {
-      replies = try await redis.execute(pipeline)
+      return try await redis.execute(pipeline)
     } catch {
       throw RecordError(error)
     }
-    for index in 0..<replies.count { _ = try Self.checked(replies[index], read) }
-    return replies
   }
 
   private static func checked(
