@@ -6,10 +6,17 @@ import Testing
 
 /// Backpressure: who waits, in which order, and that everybody goes on.
 @Suite struct AdmissionTests {
+  /// However long a busy machine takes to connect, and the test to let pushes go.
+  private static func keepOpen(_ options: inout DeliverOptions) {
+    options.closedAfter = .seconds(60)
+    options.stalledAfter = .seconds(60)
+  }
+
   @Test func admitsInTheOrderOfTheCallsAndNeverMuchMoreThanAllowed() async throws {
     try await onLoop { _, loop in
       let bed = try DeliverBed(loop, prepare: { $0.options.maximumConcurrentStreams = 0 }) {
         $0.readyPushes = 100
+        Self.keepOpen(&$0)
       }
       defer { bed.stop() }
       let queue = AdmissionLog(bed)
@@ -36,7 +43,7 @@ import Testing
     try await onLoop { _, loop in
       let bed = try DeliverBed(loop, prepare: { $0.options.maximumConcurrentStreams = 0 }) {
         $0.readyPushes = 100
-        $0.stalledAfter = .seconds(60)
+        Self.keepOpen(&$0)
       }
       defer { bed.stop() }
       let queue = AdmissionLog(bed)
@@ -68,7 +75,7 @@ import Testing
     try await onLoop { _, loop in
       let bed = try DeliverBed(loop, prepare: { $0.options.maximumConcurrentStreams = 0 }) {
         $0.readyPushes = 100
-        $0.stalledAfter = .seconds(60)
+        Self.keepOpen(&$0)
       }
       defer { bed.stop() }
       let queue = AdmissionLog(bed)
@@ -92,7 +99,7 @@ import Testing
         loop, sandbox: .served, prepare: { $0.options.maximumConcurrentStreams = 0 }
       ) {
         $0.readyPushes = 100
-        $0.stalledAfter = .seconds(60)
+        Self.keepOpen(&$0)
         $0.congestedAfter = .seconds(60)
       }
       defer { bed.stop() }
@@ -124,7 +131,7 @@ import Testing
     try await onLoop { _, loop in
       let bed = try DeliverBed(loop, prepare: { $0.options.maximumConcurrentStreams = 0 }) {
         $0.readyPushes = 10
-        $0.stalledAfter = .seconds(60)
+        Self.keepOpen(&$0)
       }
       defer { bed.stop() }
       let queue = AdmissionLog(bed)
@@ -146,6 +153,7 @@ import Testing
     try await onLoop { _, loop in
       let bed = try DeliverBed(loop, prepare: { $0.options.maximumConcurrentStreams = 0 }) {
         $0.readyPushes = 10
+        Self.keepOpen(&$0)
       }
       let queue = AdmissionLog(bed)
       for number in 0..<5 { await queue.admit(number, count: 10) }
