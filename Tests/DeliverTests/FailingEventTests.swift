@@ -25,6 +25,17 @@ import Testing
     return bed
   }
 
+  /// An event of which nothing is taken is alone until the route asks its server now and then only.
+  private func failAlone(_ bed: DeliverBed) async throws -> Route {
+    let route = try #require(bed.stage.routes[.production])
+    let bad = SegmentTally()
+    for _ in 0..<4 { await bed.stage.admit(bed.batch(devices(250, "bad0"), bad)) }
+    await bed.until("the route only asks") {
+      route.traffic.overload.rate == Overload.floor && bed.stage.inFlight == 0
+    }
+    return route
+  }
+
   /// It was alone until the route asked its server now and then only.
   @Test(arguments: [
     (FakeServer.Reply.answer(500), true), (.answer(503), false),
@@ -34,12 +45,7 @@ import Testing
     try await onLoop { _, loop in
       let bed = try bed(loop, reply)
       defer { bed.stop() }
-      let route = try #require(bed.stage.routes[.production])
-      let bad = SegmentTally()
-      for _ in 0..<4 { await bed.stage.admit(bed.batch(devices(250, "bad0"), bad)) }
-      await bed.until("the route only asks") {
-        route.traffic.overload.rate == Overload.floor && bed.stage.inFlight == 0
-      }
+      let route = try await failAlone(bed)
       let good = SegmentTally(of: FanOut(isSmall: isSmall))
       let begun = loop.now
       await bed.stage.admit(bed.batch(devices(600, "aa"), good))
@@ -60,12 +66,7 @@ import Testing
     try await onLoop { _, loop in
       let bed = try bed(loop)
       defer { bed.stop() }
-      let route = try #require(bed.stage.routes[.production])
-      let bad = SegmentTally()
-      for _ in 0..<4 { await bed.stage.admit(bed.batch(devices(250, "bad0"), bad)) }
-      await bed.until("the route only asks") {
-        route.traffic.overload.rate == Overload.floor && bed.stage.inFlight == 0
-      }
+      _ = try await failAlone(bed)
       let before = bed.server.requests.count
       let others = (0..<90).map { _ in SegmentTally(of: FanOut(isSmall: true)) }
       for (number, tally) in others.enumerated() {

@@ -29,6 +29,20 @@ import Testing
     }
   }
 
+  @Test func whatIsPausedIsPlannedAndNobodys() async throws {
+    try await RedisFixture().run { redis async throws in
+      let record = RecordStage(redis: redis, keyspace: keyspace)
+      let event = keyspace.event(id: list().event.id)
+      _ = try await redis.ask("HSET", event, "state", "running", "brake", "paused")
+      #expect(try await adopt(record, list()) == "paused")
+      #expect(try await adopt(record, list()) == "paused")
+      #expect(try await redis.ask("HGET", event, "stragglers") == "1")
+      _ = try await redis.ask("HDEL", event, "brake")
+      #expect(try await adopt(record, list()) == "yours")
+      #expect(try await redis.ask("HGET", event, "stragglers") == "1")
+    }
+  }
+
   @Test func whatNobodyPlannedIsPlannedAndCountedOnce() async throws {
     try await RedisFixture().run { redis async throws in
       let record = RecordStage(redis: redis, keyspace: keyspace)

@@ -47,9 +47,7 @@ final class PushSender {
       let run = topic.upcoming(atMost: min(room, topics.leftOfTurn), turn: turn)
     {
       guard mayGo(run.first, round) else {
-        topic.queue.drop(run, 1)
-        topic.left(run.first)
-        withhold(run.first, round)
+        withholdFirst(of: run, topic, round)
         continue
       }
       let taken = dispatch(run, of: topic, on: connection, round)
@@ -67,9 +65,7 @@ final class PushSender {
     for topic in topics.all where topic.isOpen && topic.gate.isOpen {
       while room > 0, let run = topic.queue.newcomer() {
         guard mayGo(run.first, round) else {
-          topic.queue.drop(run, 1)
-          topic.left(run.first)
-          withhold(run.first, round)
+          withholdFirst(of: run, topic, round)
           continue
         }
         guard dispatch(run, of: topic, on: connection, isNewcomer: true, round) > 0 else { return }
@@ -81,6 +77,12 @@ final class PushSender {
   func mayGo(_ push: ReadyPush, _ round: Round) -> Bool {
     push.batch.headers.expiresAt > round.wall && push.tally.sendableUntil > round.now
       && push.tally.fanOut.brake == nil
+  }
+
+  private func withholdFirst(of run: ReadyRun, _ topic: TopicQueue, _ round: Round) {
+    topic.queue.drop(run, 1)
+    topic.left(run.first)
+    withhold(run.first, round)
   }
 
   /// A push that is too late gets its outcome, one of a paused fan-out leaves its segment; one

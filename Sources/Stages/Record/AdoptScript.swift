@@ -5,7 +5,8 @@ import Redis
 /// Redis lost what its settling wrote, or its worker died for good.
 enum AdoptScript {
   static let adopt = RedisScript(
-    RecordScripts.permissions + RecordScripts.prelude + ClaimScripts.clock + body)
+    RecordScripts.permissions + RecordScripts.prelude + ClaimScripts.clock + ClaimScripts.rules
+      + body)
 
   /// ARGV 9…14: segment, owner, ms that a claim lives, the segment that the stragglers left, how
   /// many pushes they are, whether the event is over.
@@ -33,14 +34,11 @@ enum AdoptScript {
       count('stragglers', 1)
       try('HINCRBY', event, 'waiting', ARGV[13])
     end
-    local ends = running(segment)
-    if ends then return {'claimed', whole(now), whole(ends)} end
-    local brake = redis.call('HGET', event, 'brake') or ''
-    if brake == 'paused' and ARGV[14] == '' then return {'paused', whole(now), '0'} end
-    redis.call('HSET', claims, segment, owner .. ' ' .. whole(now + tonumber(ARGV[11])))
-    redis.call('EXPIRE', claims, ARGV[5])
-    keep()
-    return {'yours', whole(now), brake}
+    -- It is planned now, and nobody asks for its parent any more.
+    local answer = claim(event, settled, claims, stragglers, segment, owner, ARGV[11], ARGV[5],
+      ARGV[14], '')
+    if answer[1] == 'yours' then keep() end
+    return answer
     """
 }
 
