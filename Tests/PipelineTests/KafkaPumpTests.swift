@@ -50,8 +50,7 @@ import Testing
       try await bed.until("both run") { bed.lane.begun.count == 2 }
       let begun = bed.lane.begun
       let second = try bed.member()
-      try await bed.until("they are given up", polling: second) { !second.assignment.isEmpty }
-      let others = try #require(second.assignment.first?.partition)
+      let others = try await bed.partition(of: second)
       let own = Self.place(1 - others, 0)
       let run = try #require(begun.firstIndex(of: own)) + 1
       // What stays here comes again, uncommitted as it is, and joins the run that goes on.
@@ -193,10 +192,9 @@ import Testing
       try await bed.until("both are held") { await bed.pump.held == 2 }
       let second = try bed.member()
       defer { second.close(timeout: .seconds(2)) }
-      try await bed.until("one is another's", polling: second) { !second.assignment.isEmpty }
-      let others = try #require(second.assignment.first?.partition)
+      let others = try await bed.partition(of: second)
       let own = Self.place(1 - others, 0)
-      try await bed.until("what stays comes again", polling: second) { bed.lane.count(own) == 2 }
+      try await bed.until("what stays comes again", polling: second) { bed.lane.count(own) >= 2 }
       // What is known of them is told at once, though this try has no answer yet.
       bed.letters.beSilent()
       bed.lane.end(own, .hopeless(Self.reason))
@@ -223,8 +221,7 @@ import Testing
       }
       try await bed.until("both are on their way") { bed.letters.unanswered == 2 }
       let second = try bed.member()
-      try await bed.until("one is another's", polling: second) { !second.assignment.isEmpty }
-      let others = try #require(second.assignment.first?.partition)
+      let others = try await bed.partition(of: second)
       let run = try #require(bed.lane.begun.firstIndex(of: Self.place(1 - others, 0))) + 1
       try await bed.until("what stays has come again", polling: second) {
         await (bed.pump.running[run]?.number ?? 0) > 2

@@ -145,6 +145,20 @@ final class PumpBed: Sendable {
     return found
   }
 
+  /// Of two partitions, the one that `member` has when the pump has the other. A member that the
+  /// embedded broker dropped without a word joins again, and the other has both meanwhile.
+  func partition(of member: KafkaConsumer) async throws -> Int32 {
+    var partition: Int32?
+    try await until("each has one partition", polling: member) {
+      let theirs = member.assignment.map(\.partition)
+      let ours = await pump.eventPartitions
+      guard let one = theirs.first, theirs == [one], ours == [1 - one] else { return false }
+      partition = one
+      return true
+    }
+    return try #require(partition)
+  }
+
   /// Asks again every 5 ms, 90 seconds at most; `member` is polled meanwhile.
   func until(
     _ what: String, polling member: KafkaConsumer? = nil,
@@ -159,6 +173,12 @@ final class PumpBed: Sendable {
       while member?.poll() != nil {}
       await actor.wait(.milliseconds(5))
     }
+  }
+}
+
+extension KafkaPump {
+  fileprivate var eventPartitions: [Int32] {
+    consumer.assignment.filter { $0.topic == PumpBed.topic }.map(\.partition)
   }
 }
 
