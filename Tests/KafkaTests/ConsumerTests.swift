@@ -82,7 +82,10 @@ import Testing
     var random = SystemRandomNumberGenerator()
     let deadline = ContinuousClock.now + .seconds(60)
     while next.values.reduce(0, +) < 36, ContinuousClock.now < deadline {
-      guard case .message(let message) = consumer.poll(timeout: .milliseconds(20)) else {
+      let polled = consumer.poll(timeout: .milliseconds(20))
+      guard case .message(let message) = polled else {
+        // The embedded broker may hand them out once more: nothing is committed.
+        if case .assigned = polled { next = [:] }
         consumer.resume(consumer.assignment.sorted())
         paused = []
         continue

@@ -18,6 +18,7 @@ final class HeldLane: RecordRunner {
 
   private struct State {
     var begun: [Place] = []
+    var messages: [Place: KafkaMessage] = [:]
     var open: [Place: [CheckedContinuation<Receipt, Never>]] = [:]
     var noted: [Place] = []
     var holdsNotes = false
@@ -34,6 +35,7 @@ final class HeldLane: RecordRunner {
     return await withCheckedContinuation { continuation in
       let isOver = state.withLock { state in
         state.begun.append(place)
+        state.messages[place] = message
         if !state.isOver { state.open[place, default: []].append(continuation) }
         return state.isOver
       }
@@ -72,6 +74,8 @@ final class HeldLane: RecordRunner {
 
   /// In the order in which they began, each as often as it did.
   var begun: [Place] { state.withLock { $0.begun } }
+
+  func message(at place: Place) -> KafkaMessage? { state.withLock { $0.messages[place] } }
 
   func count(_ place: Place) -> Int { begun.count { $0 == place } }
 

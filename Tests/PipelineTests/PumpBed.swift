@@ -25,18 +25,16 @@ final class PumpBed: Sendable {
   let sink = MemorySink()
   private let said = Failures()
   private let producer: KafkaProducer
-  private let session: Duration
   private let loop = EventLoop(name: "bed")
 
   private init(
-    partitions: Int, revokeTimeout: Duration, eventsPerLane: Int, session: Duration
+    partitions: Int, revokeTimeout: Duration, eventsPerLane: Int
   ) throws {
-    self.session = session
     let ingest = IngestOptions()
     broker = try EmbeddedBroker(
       topics: [(ingest.eventsTopic, partitions)]
         + [ingest.segmentsTopic, ingest.bulkTopic, ingest.stragglersTopic].map { ($0, 1) })
-    let kafka = Self.kafka(broker, session: session)
+    let kafka = Self.kafka(broker)
     producer = try KafkaProducer(kafka) { _ in }
     var options = Self.options(kafka, sink)
     options.whenFailed = { [said] in said.append($0) }
@@ -60,9 +58,9 @@ final class PumpBed: Sendable {
   /// What the worker was told to end for.
   var failures: [String] { said.all }
 
-  private static func kafka(_ broker: EmbeddedBroker, session: Duration) -> KafkaOptions {
+  private static func kafka(_ broker: EmbeddedBroker) -> KafkaOptions {
     var options = KafkaOptions(bootstrapServers: broker.bootstrapServers)
-    options.sessionTimeout = session
+    options.sessionTimeout = .seconds(6)
     // By a heartbeat a member learns that another one has joined; who is late joins again.
     options.heartbeatInterval = .milliseconds(500)
     // The embedded broker may drop who joins without a word: so long it is waited for.
@@ -75,11 +73,10 @@ final class PumpBed: Sendable {
   /// Runs `body` with a pump and ends everything afterwards, whatever happened.
   static func run(
     partitions: Int = 1, revokeTimeout: Duration = .seconds(5), eventsPerLane: Int = 16,
-    session: Duration = .seconds(6), _ body: (PumpBed) async throws -> Void
+    _ body: (PumpBed) async throws -> Void
   ) async throws {
     let bed = try PumpBed(
-      partitions: partitions, revokeTimeout: revokeTimeout, eventsPerLane: eventsPerLane,
-      session: session)
+      partitions: partitions, revokeTimeout: revokeTimeout, eventsPerLane: eventsPerLane)
     do {
       try await body(bed)
     } catch {
@@ -118,7 +115,7 @@ final class PumpBed: Sendable {
 
   /// Another member of the group, which reads the events only.
   func member() throws -> KafkaConsumer {
-    let options = Self.kafka(broker, session: session)
+    let options = Self.kafka(broker)
     let consumer = try KafkaConsumer(options, topics: [Self.topic]) { _ in }
     try consumer.subscribe()
     return consumer
