@@ -175,7 +175,9 @@ import Testing
   private func isWaiting(_ processID: pid_t, pipe: Int32) throws -> Bool {
     var left: Int32 = 0
     guard ioctl(pipe, UInt(FIONREAD), &left) == 0, left == 0 else { return false }
-    let states = try ChildProcess.run(["sh", "-c", "cat /proc/\(processID)/task/*/stat"])
+    let states = try ChildProcess.run([
+      "sh", "-c", "cat /proc/\(processID)/task/*/stat 2>/dev/null; true",
+    ])
     return states.split(separator: "\n").allSatisfy { $0.contains(") S ") }
   }
 
