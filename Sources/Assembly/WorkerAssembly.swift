@@ -1,5 +1,6 @@
 import Deliver
 import Glibc
+import Model
 import Pipeline
 import Record
 import Settings
@@ -24,6 +25,7 @@ extension Assembly {
       log.warning("a template looks mistaken", ["place": .text(warning.description)])
     }
     options.limits = laneLimits(settings)
+    options.rates = pushRates(settings)
     options.record.cooldown = settings.events.cooldown
     options.straggleAfter = settings.lanes.straggleAfter
     options.straggleDelay = settings.lanes.straggleDelay
@@ -54,6 +56,14 @@ extension Assembly {
   private static func lanes(_ settings: Settings) -> Int {
     let cores = max(1, sysconf(Int32(_SC_NPROCESSORS_ONLN)))
     return settings.lanes.count == 0 ? cores : settings.lanes.count
+  }
+
+  private static func pushRates(_ settings: Settings) -> PushRates {
+    var rates = PushRates()
+    rates.event = settings.limits.event == 0 ? nil : settings.limits.event
+    // Validated: each is a whole number.
+    rates.apps = settings.limits.apps.compactMapValues { Int($0) }
+    return rates
   }
 
   private static func laneLimits(_ settings: Settings) -> LaneLimits {

@@ -112,6 +112,11 @@ extension Keyspace {
   /// `eventLifetimeSeconds` after the last event.
   package func streamer(id: String) -> String { "\(dashboardsPrefix){s:\(id)}" }
 
+  /// HASH: until when an app's or an event's limit of pushes a second is used up; lives
+  /// `limitLifetimeSeconds`.
+  package func limit(app: String) -> String { "\(dashboardsPrefix){a:\(app)}:limit" }
+  package func limit(event: String) -> String { "\(dashboardsPrefix){e:\(event)}:limit" }
+
   /// HASH: the counters of all time; no lifetime.
   package var statsTotal: String { "\(dashboardsPrefix){stats}:total" }
 
@@ -146,6 +151,8 @@ extension Keyspace {
   package static let eventLifetimeSeconds = 7 * 86_400
   /// 10 minutes: a settling is repeated as soon as Redis answers again.
   package static let receiptLifetimeSeconds = 600
+  /// A minute: what was not used for so long is as good as never used.
+  package static let limitLifetimeSeconds = 60
   /// 400 days: a year, and the same month of the year before whole.
   package static let dayLifetimeSeconds = 400 * 86_400
   /// 48 hours: today and yesterday.

@@ -13,6 +13,8 @@ package struct Event: Sendable, Equatable {
   package let occurredAt: Int64
   /// Milliseconds since 1970; nothing of this fan-out is sent at or after it.
   package let expiresAt: Int64
+  /// Pushes of it in a second, of all workers together; nil: it asks for no limit.
+  package let pushesPerSecond: Int?
   /// Every value that a template may name, by its dotted path: `streamer.name`, `stream.title`, …
   package let fields: [String: String]
   /// The record's own bytes: a segment carries them on, so that a worker decodes what was
@@ -21,7 +23,7 @@ package struct Event: Sendable, Equatable {
 
   package init(
     id: String, app: String, streamer: String, stream: String, template: String, occurredAt: Int64,
-    expiresAt: Int64, fields: [String: String], document: [UInt8]
+    expiresAt: Int64, pushesPerSecond: Int? = nil, fields: [String: String], document: [UInt8]
   ) {
     self.id = id
     self.app = app
@@ -30,6 +32,7 @@ package struct Event: Sendable, Equatable {
     self.template = template
     self.occurredAt = occurredAt
     self.expiresAt = expiresAt
+    self.pushesPerSecond = pushesPerSecond
     self.fields = fields
     self.document = document
   }

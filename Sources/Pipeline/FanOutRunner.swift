@@ -24,12 +24,14 @@ final class FanOutRunner {
   private let writer: RecordWriter
   private let bidder: SegmentBidder
   private let segments: SegmentRunner
+  private let runs: SegmentRuns
+  private let limited: LimitedSegments
   private let counters: WorkerCounters
 
   init(
     options: PipelineOptions, loop: EventLoop, stages: LaneStages, retry: RetryUntilStopped,
     writer: RecordWriter, bidder: SegmentBidder, segments: SegmentRunner,
-    counters: WorkerCounters
+    runs: SegmentRuns, limited: LimitedSegments, counters: WorkerCounters
   ) {
     self.options = options
     self.loop = loop
@@ -40,6 +42,8 @@ final class FanOutRunner {
     self.writer = writer
     self.bidder = bidder
     self.segments = segments
+    self.runs = runs
+    self.limited = limited
     self.counters = counters
   }
 
@@ -110,8 +114,11 @@ final class FanOutRunner {
 
   /// The record behind a window of segments has been read: the next window follows.
   func goOn(
-    _ plan: RemainingPlan, isolation: isolated any Actor = #isolation
+    _ plan: RemainingPlan, _ vacate: () -> Void, isolation: isolated any Actor = #isolation
   ) async throws -> Receipt {
+    if let fanOut = runs.fanOut(ofEvent: plan.event.id) {
+      try await limited.waitForSegments(of: fanOut, vacate)
+    }
     let published = try await retry.persistent("Redis knows what is planned", for: plan.event) {
       try await record.published(of: plan.event)
     }

@@ -21,6 +21,7 @@ struct Heartbeat: Sendable {
       ("rss_bytes", String(figures.usage.residentBytes)),
       ("waits_for", Self.joined(figures.waitsFor)),
       ("held_routes", Self.joined(figures.obstacles)),
+      ("limits", Self.joined(figures.limits)),
       ("beat_ms", String(options.deliver.wallClock())),
     ]
   }

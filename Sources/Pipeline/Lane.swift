@@ -19,6 +19,8 @@ package actor Lane {
   private let runs: SegmentRuns
   private let claims: ClaimKeeper
   private let brakes: BrakeWatch
+  private let leases: LimitLeases
+  private let limited = LimitedSegments()
   private let gate: StragglerGate
   private let segments: SegmentRunner
   private let fanOuts: FanOutRunner
@@ -51,7 +53,9 @@ package actor Lane {
       options: options, ingest: ingest, render: stages.render, deliver: deliver, times: times)
     let delays = StragglerDelays(
       options: options, loop: loop, writer: writer, labels: labels, times: times)
-    runs = SegmentRuns(limits: options.limits, loop: loop)
+    let leases = LimitLeases(options: options, loop: loop, record: record, deliver: deliver)
+    self.leases = leases
+    runs = SegmentRuns(limits: options.limits, loop: loop) { leases.limits(of: $0) }
     gate = StragglerGate(
       options: options, deliver: deliver, labels: labels, times: times, delays: delays, runs: runs)
 
@@ -64,6 +68,7 @@ package actor Lane {
       options: options, writer: writer, labels: labels, counters: counters)
     segments = SegmentRunner(
       options: options, stages: stages, bidder: bidder, claims: claims, runs: runs,
+      leases: leases, limited: limited,
       sender: SegmentSender(
         options: options, stages: stages, retry: retry, bidder: bidder, runs: runs,
         stragglers: stragglers),
@@ -74,7 +79,7 @@ package actor Lane {
       delays: delays, counters: counters)
     fanOuts = FanOutRunner(
       options: options, loop: loop, stages: stages, retry: retry, writer: writer,
-      bidder: bidder, segments: segments, counters: counters)
+      bidder: bidder, segments: segments, runs: runs, limited: limited, counters: counters)
   }
 
   /// Connects to Redis and APNs; both wait for the other side as long as it takes.
@@ -84,6 +89,7 @@ package actor Lane {
     stages.deliver.start()
     renewClaims()
     lookAtBrakes()
+    lookAtLimits()
     leaveSlowPlaces()
   }
 
@@ -110,12 +116,24 @@ package actor Lane {
     }
   }
 
+  /// Asks for what limits leave to the lane, until it stops.
+  private func lookAtLimits() {
+    guard !isStopping else { return }
+    Task {
+      await leases.look()
+      loop.schedule(after: LimitLeases.interval) { [weak self] in
+        self?.assumeIsolated { $0.lookAtLimits() }
+      }
+    }
+  }
+
   /// Looks now and then, until the lane stops, for lists whose route has turned out to be slow.
   private func leaveSlowPlaces() {
     guard !isStopping else { return }
     runs.leavePlaces {
       stages.deliver.yields($0) || stages.deliver.getsNowhere($1, in: $0)
     }
+    limited.leavePlaces(of: runs.all)
     loop.schedule(after: Self.slowPlacesInterval) { [weak self] in
       self?.assumeIsolated { $0.leaveSlowPlaces() }
     }
@@ -125,6 +143,7 @@ package actor Lane {
   /// flight leaves its segment as stragglers, also of followers that are still to be read, so that
   /// it settles. One that does not is sent again from its beginning by another worker.
   package func leave() {
+    limited.stop()
     stages.deliver.leave()
     runs.leave { stages.deliver.postponeAll(of: $0) }
   }
@@ -136,6 +155,7 @@ package actor Lane {
   /// that another worker need not wait for their end.
   package func stop() async {
     timers.stop()
+    limited.stop()
     runs.stop()
     stages.deliver.stop()
     await claims.releaseAll()
@@ -179,7 +199,7 @@ package actor Lane {
       }
       return .hopeless(error)
     case .ended(let end): return try await fanOuts.end(end)
-    case .plan(let plan): return try await fanOuts.goOn(plan)
+    case .plan(let plan): return try await fanOuts.goOn(plan, vacate)
     case .segment(let segment): return try await segments.take(segment, from: message, vacate)
     case .malformed(let error): return .hopeless(error)
     }
@@ -195,7 +215,7 @@ package actor Lane {
       ready: stages.deliver.readyCount, inFlight: stages.deliver.inFlight,
       connections: stages.deliver.openConnections, lingering: runs.lingering,
       waitsFor: board.all, redisTrouble: stages.redis.lastFailure.map { "\($0)" },
-      obstacles: stages.deliver.obstacles)
+      obstacles: stages.deliver.obstacles, limits: leases.short)
   }
 
   /// Adds to the statistics what they do not know yet of the dead letters.

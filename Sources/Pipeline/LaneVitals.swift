@@ -13,4 +13,6 @@ package struct LaneVitals: Sendable {
   package let redisTrouble: String?
   /// What pushes cannot pass.
   package let obstacles: [RouteObstacle]
+  /// Limits of pushes a second that hold up pushes, in words.
+  package let limits: [String]
 }

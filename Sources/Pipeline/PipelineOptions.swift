@@ -16,6 +16,7 @@ package struct PipelineOptions: Sendable {
   /// Lanes; one per core is what pays.
   package var lanes: Int
   package var limits = LaneLimits()
+  package var rates = PushRates()
   /// How long a segment that has nothing else left waits for pushes that want another try.
   package var straggleAfter: Duration = .seconds(2)
   /// How long stragglers rest before they are tried again. One delay for all, so that the records

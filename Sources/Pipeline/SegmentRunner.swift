@@ -14,6 +14,8 @@ final class SegmentRunner {
   private let bidder: SegmentBidder
   private let claims: ClaimKeeper
   private let runs: SegmentRuns
+  private let leases: LimitLeases
+  private let limited: LimitedSegments
   private let sender: SegmentSender
   private let lingering: SegmentLingering
   private let settler: SegmentSettler
@@ -22,7 +24,8 @@ final class SegmentRunner {
 
   init(
     options: PipelineOptions, stages: LaneStages, bidder: SegmentBidder, claims: ClaimKeeper,
-    runs: SegmentRuns, sender: SegmentSender, lingering: SegmentLingering,
+    runs: SegmentRuns, leases: LimitLeases, limited: LimitedSegments, sender: SegmentSender,
+    lingering: SegmentLingering,
     settler: SegmentSettler, delays: StragglerDelays, counters: WorkerCounters
   ) {
     self.options = options
@@ -31,6 +34,8 @@ final class SegmentRunner {
     self.bidder = bidder
     self.claims = claims
     self.runs = runs
+    self.leases = leases
+    self.limited = limited
     self.sender = sender
     self.lingering = lingering
     self.settler = settler
@@ -66,8 +71,17 @@ final class SegmentRunner {
     _ bid: SegmentBid, from message: KafkaMessage, _ vacate: @escaping () -> Void
   ) async throws -> Receipt {
     let claim = bid.claim
-    let answer = try await claims.ask(bid, from: message)
     let run = runs.make(claim, recordBytes: message.valueBytes, vacate)
+    defer { limited.end(run) }
+    var bid = bid
+    switch try await limited.turn(of: run) {
+    case .now: break
+    case .later: bid.answer = nil
+    case .never:
+      if bid.answer != nil { await claims.release(claim) }
+      return try await delays.putOffPaused(claim.segment, message, vacate)
+    }
+    let answer = try await claims.ask(bid, from: message)
     switch answer.result {
     case .settled:
       counters.add(.segmentsAlreadySettled)
@@ -92,6 +106,7 @@ final class SegmentRunner {
     }
     run.holds(since: answer.asked, for: options.claimLifetime)
     runs.begin(run)
+    await leases.begin(run.tally.fanOut)
     defer { runs.end(run) }
     do {
       do {

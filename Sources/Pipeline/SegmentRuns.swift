@@ -14,10 +14,13 @@ final class SegmentRuns {
   /// The lane stops soon.
   private(set) var isLeaving = false
   private var runs: [ObjectIdentifier: SegmentRun] = [:]
-  private var fanOuts = SharedFanOuts()
+  private var fanOuts: SharedFanOuts
 
-  init(limits: LaneLimits, loop: EventLoop) {
+  init(
+    limits: LaneLimits, loop: EventLoop, pushLimits: @escaping (Event) -> [PushLimit] = { _ in [] }
+  ) {
     self.limits = limits
+    fanOuts = SharedFanOuts(limits: pushLimits)
     self.loop = loop
     memory = BatchMemory(maximum: limits.batchBytes)
   }
@@ -29,7 +32,8 @@ final class SegmentRuns {
   /// - Parameter vacate: called when the run needs its place no longer, before it ends.
   func make(_ claim: Claim, recordBytes: Int, _ vacate: @escaping () -> Void) -> SegmentRun {
     let run = SegmentRun(
-      claim: claim, of: fanOuts.fanOut(of: claim.segment), loop: loop, memory: memory,
+      claim: claim, of: fanOuts.fanOut(of: claim.segment), loop: loop,
+      memory: memory,
       vacate: vacate)
     run.recordBytes = recordBytes
     return run

@@ -7,11 +7,15 @@ struct SharedFanOuts {
     weak var fanOut: FanOut?
   }
 
+  /// Of an event whose fan-out begins here.
+  private let limits: (Event) -> [PushLimit]
   /// By the event's id.
   private var entries: [String: Entry] = [:]
   /// With so many, those that ended are forgotten.
   private var most = SharedFanOuts.fewest
   private static let fewest = 64
+
+  init(limits: @escaping (Event) -> [PushLimit] = { _ in [] }) { self.limits = limits }
 
   var count: Int { entries.count }
 
@@ -23,7 +27,7 @@ struct SharedFanOuts {
       entries = entries.filter { $0.value.fanOut != nil }
       most = max(Self.fewest, 2 * entries.count)
     }
-    let fanOut = FanOut(isSmall: segment.count == 1)
+    let fanOut = FanOut(isSmall: segment.count == 1, limits: limits(segment.event))
     entries[segment.event.id] = Entry(fanOut: fanOut)
     return fanOut
   }

@@ -25,6 +25,8 @@ struct WorkerFigures: Sendable {
   private(set) var obstacles: [String] = []
   /// Those of them that are keys or tokens which Apple does not take.
   private(set) var refusedCredentials: [String] = []
+  /// Limits of pushes a second that hold up pushes, in words, each once.
+  private(set) var limits: [String] = []
 
   static func take(
     _ options: PipelineOptions, _ lanes: [Lane], _ pump: KafkaPump, _ counters: WorkerCounters
@@ -45,6 +47,7 @@ struct WorkerFigures: Sendable {
     Self.add(vitals.waitsFor, to: &waitsFor)
     Self.add(vitals.redisTrouble.map { [$0] } ?? [], to: &redisTroubles)
     Self.add(vitals.obstacles.map { "\($0)" }, to: &obstacles)
+    Self.add(vitals.limits, to: &limits)
     let refused = vitals.obstacles.filter { [.noToken, .credentialsRefused].contains($0.kind) }
     Self.add(refused.map { "\($0)" }, to: &refusedCredentials)
   }

@@ -58,7 +58,7 @@ package enum WorkerMetrics {
     "fanfare_apns_connections", .gauge, "Open connections to Apple.")
   static let obstacles = MetricFamily(
     "fanfare_obstacles", .gauge,
-    "What is in the way: dependencies waited for, routes and credentials held; "
+    "What is in the way: dependencies waited for, routes and credentials held, limits reached; "
       + "the heartbeat names them.", labels: ["kind"])
   static let cpu = MetricFamily(
     "process_cpu_seconds_total", .counter, "CPU of all threads, in user mode and in the kernel.")
@@ -130,6 +130,7 @@ package enum WorkerMetrics {
       [
         (["dependency"], Double(figures.waitsFor.count)),
         (["route"], Double(figures.obstacles.count)),
+        (["limit"], Double(figures.limits.count)),
       ])
     text.append(cpu, Double(figures.usage.cpuNanoseconds) / 1_000_000_000)
     text.append(resident, Double(figures.usage.residentBytes))

@@ -9,6 +9,7 @@ package struct Settings: Sendable, Equatable {
   package var apns = APNs()
   package var lanes = Lanes()
   package var events = Events()
+  package var limits = Limits()
   package var worker = Worker()
   package var probes = Probes()
   package var log = Log()
@@ -143,6 +144,14 @@ package struct Settings: Sendable, Equatable {
     package var defaultExpiresIn = Duration.zero
     package var maximumExpiresIn = Duration.zero
     package var cooldown = Duration.zero
+  }
+
+  /// Pushes a second, of all workers together.
+  package struct Limits: Sendable, Equatable {
+    /// 0: none.
+    package var event = 0
+    /// By bundle id, whole numbers.
+    package var apps: [String: String] = [:]
   }
 
   package struct Worker: Sendable, Equatable {

@@ -19,6 +19,9 @@ enum EventFlags {
   private static let expiresIn = Option<Duration?>(
     "expires-in", .duration(in: .seconds(1) ... .seconds(2_592_000)),
     help: "How long the news is worth sending, in whole seconds")
+  private static let pushesPerSecond = Option<Int?>(
+    "pushes-per-second", .integer(in: 1...1_000_000),
+    help: "No more pushes of it in a second, by all workers together")
   private static let occurredAt = Option<String?>(
     "occurred-at", .text, value: "RFC3339", help: "When it happened; now unless given")
   private static let data = Option<[NamedValue]>(
@@ -30,7 +33,8 @@ enum EventFlags {
   )
 
   static let all: [any DeclaredOption] = [
-    streamer, app, name, title, category, stream, id, template, expiresIn, occurredAt, data, ended,
+    streamer, app, name, title, category, stream, id, template, expiresIn, pushesPerSecond,
+    occurredAt, data, ended,
   ]
   private static let ofEnd: [any DeclaredOption] = [streamer, stream, occurredAt, ended]
 
@@ -69,6 +73,7 @@ enum EventFlags {
       }
       event["expires_in"] = .integer(Int(lifetime.components.seconds))
     }
+    if let pushes = invocation[pushesPerSecond] { event["pushes_per_second"] = .integer(pushes) }
     return Array(JSONOutput.object(event).serialized().utf8)
   }
 

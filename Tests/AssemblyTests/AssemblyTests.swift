@@ -88,6 +88,7 @@ import Transport
       revoke_timeout: 25s
       drain_timeout: 26s
     events: { default_expires_in: 27s, maximum_expires_in: 28h, cooldown: 30s }
+    limits: { event: 34, apps: { com.example.x: "35" } }
     worker: { id: w-29, heartbeat_interval: 18s }
     probes: { host: h-32, port: 33 }
     log: { level: debug, format: json }
@@ -240,6 +241,7 @@ import Transport
     #expect(options.straggleAfter == .seconds(22))
     #expect(options.straggleDelay == .seconds(23))
     #expect(options.record.cooldown == .seconds(30))
+    #expect(options.rates.event == 34 && options.rates.apps == ["com.example.x": 35])
     #expect(options.claimLifetime == .seconds(24))
     #expect(options.revokeTimeout == .seconds(25))
     #expect(options.drainTimeout == .seconds(26))

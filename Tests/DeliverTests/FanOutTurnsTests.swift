@@ -148,10 +148,10 @@ import Testing
     line.expect(20, ["b20"])
     line.stick()
     line.expect(20, ["g10", "b10"])
-    #expect(line.queue.fanOuts(.stuck) == 0 && line.queue.fanOuts(.large) == 2)
+    #expect(line.queue.sharing(.stuck).fanOuts == 0 && line.queue.sharing(.large).fanOuts == 2)
     line.stick(bad, good)
-    #expect(line.queue.fanOuts(.stuck) == 2 && line.queue.fanOuts(.large) == 0)
-    #expect(line.queue.fresh(.stuck) == line.queue.count && line.queue.oldest == nil)
+    #expect(line.queue.sharing(.stuck).fanOuts == 2 && line.queue.sharing(.large).fanOuts == 0)
+    #expect(line.queue.sharing(.stuck).fresh == line.queue.count && line.queue.oldest == nil)
   }
 
   @Test func whoseLastPushLeavesMakesRoomForTheNext() {
@@ -166,7 +166,7 @@ import Testing
       while line.queue.count > left / 3, line.queue.next() != nil {}
     }
     while line.queue.next() != nil {}
-    #expect(line.queue.count == 0 && line.queue.fanOuts(.small) == 0)
-    #expect(line.queue.fanOuts(.large) == 0 && line.queue.oldest == nil)
+    #expect(line.queue.count == 0 && line.queue.sharing(.small).fanOuts == 0)
+    #expect(line.queue.sharing(.large).fanOuts == 0 && line.queue.oldest == nil)
   }
 }

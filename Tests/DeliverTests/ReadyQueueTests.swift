@@ -57,7 +57,7 @@ import Testing
       let run = try #require(newcomer)
       #expect(run.count == 1 && run.first.index == 0)
       found.append(ObjectIdentifier(run.first.tally))
-      run.first.tally.fanOut.isTried = true
+      run.first.tally.fanOut.sent(1)
       queue.drop(run, 1)
     }
     #expect(Set(found) == Set(tallies.prefix(2).map { ObjectIdentifier($0) }))

@@ -3,7 +3,7 @@
 package enum SettingTable {
   /// In the order of the example file; the keys of a group stand together.
   package static let keys: [SettingKey] =
-    kafka + redis + audience + apns + lanes + events + worker + probes + log
+    kafka + redis + audience + apns + lanes + events + limits + worker + probes + log
 
   package static func key(_ path: String) -> SettingKey? {
     keyIndexes[path].map { keys[$0] }
@@ -21,6 +21,7 @@ package enum SettingTable {
     "apns": "Apple's push service, or whatever stands for it.",
     "lanes": "Threads: a lane owns its connections, timers and buffers and shares nothing.",
     "events": "How long news stays news.",
+    "limits": "How much is sent in a second, by all workers together, whatever Apple takes.",
     "worker": "This process, as others see it.",
     "probes": "Whether this process lives and is ready, and what it measures, over HTTP.",
     "log": "Lines on standard error.",

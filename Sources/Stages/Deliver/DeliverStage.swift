@@ -57,6 +57,9 @@ package final class DeliverStage {
   /// What keeps pushes from being sent; empty when all is well.
   package var obstacles: [RouteObstacle] { routes.values.flatMap(\.obstacles) }
 
+  /// The limits of some fan-outs let more of them go.
+  package func limitsLetGo() { for route in routes.values { route.limitsLetGo() } }
+
   // MARK: a segment's end
 
   /// Takes out what of a segment only waits: for another try, for a connection, for credentials.

@@ -3,13 +3,24 @@ import Model
 /// What one fan-out has ready in a `ReadyQueue`: pushes that come back take turns with new ones,
 /// which go batch by batch in the order they came.
 final class FanOutLine {
-  enum Kind {
+  enum Kind: Int, CaseIterable {
     case small, large
     /// Of `StuckFanOuts`.
     case stuck
 
     init(_ fanOut: FanOut, isStuck: Bool) {
       self = isStuck ? .stuck : (fanOut.isSmall ? .small : .large)
+    }
+  }
+
+  /// Fan-outs of a room take pushes' places from each other, and from no others.
+  enum Room {
+    case small, large, stuck
+    /// A limit of pushes a second holds them up.
+    case limited
+
+    init(_ fanOut: FanOut, isStuck: Bool) {
+      self = fanOut.isShort ? .limited : isStuck ? .stuck : fanOut.isSmall ? .small : .large
     }
   }
 
@@ -42,6 +53,9 @@ final class FanOutLine {
     kind = Kind(fanOut, isStuck: false)
   }
 
+  var room: Room { Room(fanOut, isStuck: kind == .stuck) }
+  /// Its limits let something go.
+  var mayGo: Bool { fanOut.allowance > 0 }
   var returnedCount: Int { returned.count - returnedHead }
   var count: Int { freshCount + returnedCount }
 
@@ -71,8 +85,10 @@ final class FanOutLine {
 
   func putBack(_ push: ReadyPush) { returned.append(push) }
 
-  /// What is sent next; nil when nothing is here.
+  /// What is sent next; nil when nothing is here that may go.
   func upcoming(atMost limit: Int) -> ReadyRun? {
+    let limit = min(limit, fanOut.allowance)
+    guard limit > 0 else { return nil }
     if returnedHead < returned.count, !isNewOnesTurn || head == ranges.count {
       return ReadyRun(returned[returnedHead], from: .returned)
     }

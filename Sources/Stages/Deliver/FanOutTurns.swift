@@ -1,63 +1,57 @@
 /// Whose pushes go next: fan-outs take turns by a number of pushes, so that one that gets nowhere,
 /// or a giant, costs another no more than its share. Small ones go first, in turns among
 /// themselves; the large ones have a turn after some of theirs, so that they go on whatever the
-/// small ones do. Those that are stuck have one after some turns of all others.
+/// small ones do. Those that are stuck have one after some turns of all others. Nobody has one
+/// while a limit of pushes a second lets nothing of it go.
 struct FanOutTurns {
   /// Turns of small ones before one of the large, and of both before one of those that are stuck.
   static let turnsBefore = 3
 
-  /// Each in the order of their turns; who has it stands last.
-  private var small: [FanOutLine] = []
-  private var large: [FanOutLine] = []
-  private var stuck: [FanOutLine] = []
+  /// By kind, each in the order of their turns; who has it stands last.
+  private var lines = [[FanOutLine]](repeating: [], count: FanOutLine.Kind.allCases.count)
   /// Turns of small ones since one of the large, or none of those waited.
   private var smallSince = 0
   /// The same of all others and those that are stuck.
   private var othersSince = 0
+  /// Lines of fan-outs that have a limit.
+  private var limited = 0
   /// Who has the turn, as long as something of it is left.
   private(set) var current: FanOutLine?
   private var left = 0
 
-  var all: [FanOutLine] { small + large + stuck }
+  /// Small ones first, those that are stuck last.
+  var all: [FanOutLine] { lines.flatMap { $0 } }
 
-  func count(_ kind: FanOutLine.Kind) -> Int {
-    switch kind {
-    case .small: small.count
-    case .large: large.count
-    case .stuck: stuck.count
-    }
+  func count(_ kind: FanOutLine.Kind) -> Int { lines[kind.rawValue].count }
+
+  /// Whether limits let something go. Says so of those that are held up.
+  func mayGo() -> Bool {
+    guard limited > 0 else { return true }
+    for line in lines.joined() where !line.mayGo { line.fanOut.lack() }
+    return lines.joined().contains(where: \.mayGo)
   }
+
+  /// A limit may hold up some of them.
+  var haveLimits: Bool { limited > 0 }
 
   mutating func add(_ line: FanOutLine) {
-    switch line.kind {
-    case .small: add(line, to: &small)
-    case .large: add(line, to: &large)
-    case .stuck: add(line, to: &stuck)
-    }
-  }
-
-  private func add(_ line: FanOutLine, to lines: inout [FanOutLine]) {
-    let hasTurn = lines.last.map { $0 === current } ?? false
-    lines.insert(line, at: hasTurn ? lines.count - 1 : lines.count)
+    if !line.fanOut.limits.isEmpty { limited += 1 }
+    let kind = line.kind.rawValue
+    let hasTurn = lines[kind].last.map { $0 === current } ?? false
+    lines[kind].insert(line, at: hasTurn ? lines[kind].count - 1 : lines[kind].count)
   }
 
   mutating func remove(_ line: FanOutLine) {
     if current === line { current = nil }
-    switch line.kind {
-    case .small: Self.remove(line, from: &small)
-    case .large: Self.remove(line, from: &large)
-    case .stuck: Self.remove(line, from: &stuck)
-    }
+    guard let index = lines[line.kind.rawValue].lastIndex(where: { $0 === line }) else { return }
+    lines[line.kind.rawValue].remove(at: index)
+    if !line.fanOut.limits.isEmpty { limited -= 1 }
   }
 
-  private static func remove(_ line: FanOutLine, from lines: inout [FanOutLine]) {
-    if let index = lines.lastIndex(where: { $0 === line }) { lines.remove(at: index) }
-  }
-
-  /// Whose turn it is, and how many pushes of it may go; nil when nobody waits.
+  /// Whose turn it is, and how many pushes of it may go; nil when nobody waits that may.
   /// - Parameter length: pushes of a turn that begins.
   mutating func next(length: Int) -> (line: FanOutLine, left: Int)? {
-    if let current, left > 0 {
+    if let current, left > 0, limited == 0 || current.mayGo {
       // The turns may be shorter by now.
       left = min(left, length)
       return (current, left)
@@ -68,23 +62,28 @@ struct FanOutTurns {
   }
 
   private mutating func nextStuck() -> FanOutLine? {
-    guard !stuck.isEmpty else { return nil }
-    let areOthers = !small.isEmpty || !large.isEmpty
-    guard !areOthers || othersSince >= Self.turnsBefore else {
+    guard waits(.stuck) else { return nil }
+    guard othersSince >= Self.turnsBefore || !waits(.small) && !waits(.large) else {
       othersSince += 1
       return nil
     }
     othersSince = 0
-    return Self.rotate(&stuck)
+    return rotate(.stuck)
   }
 
   private mutating func nextOther() -> FanOutLine? {
-    guard !small.isEmpty, large.isEmpty || smallSince < Self.turnsBefore else {
+    let areLarge = waits(.large)
+    guard waits(.small), !areLarge || smallSince < Self.turnsBefore else {
       smallSince = 0
-      return Self.rotate(&large)
+      return rotate(.large)
     }
-    smallSince = large.isEmpty ? 0 : smallSince + 1
-    return Self.rotate(&small)
+    smallSince = areLarge ? smallSince + 1 : 0
+    return rotate(.small)
+  }
+
+  private func waits(_ kind: FanOutLine.Kind) -> Bool {
+    limited == 0
+      ? !lines[kind.rawValue].isEmpty : lines[kind.rawValue].contains(where: \.mayGo)
   }
 
   /// One push goes before its turn.
@@ -95,8 +94,14 @@ struct FanOutTurns {
 
   mutating func took(_ pushes: Int) { left -= pushes }
 
-  private static func rotate(_ lines: inout [FanOutLine]) -> FanOutLine? {
-    if lines.count > 1 { lines.append(lines.removeFirst()) }
-    return lines.last
+  private mutating func rotate(_ kind: FanOutLine.Kind) -> FanOutLine? {
+    let kind = kind.rawValue
+    guard
+      let index = limited == 0
+        ? lines[kind].indices.first
+        : lines[kind].firstIndex(where: \.mayGo)
+    else { return nil }
+    if lines[kind].count > 1 { lines[kind].append(lines[kind].remove(at: index)) }
+    return lines[kind].last
   }
 }

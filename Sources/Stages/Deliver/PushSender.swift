@@ -109,7 +109,7 @@ final class PushSender {
       slowness.sent(sent)
       traffic.sent(sent, isNewcomer: isNewcomer, at: round.now)
       let tally = run.first.tally
-      tally.fanOut.isTried = true
+      tally.fanOut.sent(sent)
       if tally.firstPushAt == 0 { tally.firstPushAt = round.wall }
       tally.lastPushAt = round.wall
       if run.first.isAnotherTry { tally.retried += sent }

@@ -37,18 +37,30 @@ struct ReadyQueue {
 
   // MARK: what is here
 
-  /// When the first batch came that is not all sent; nil when none waits. What gets nowhere says
-  /// nothing of how long others wait.
+  /// When the first batch came that is not all sent; nil when none waits. What gets nowhere, or
+  /// has reached a limit, says nothing of how long others wait.
   var oldest: UInt64? {
-    lines.values.lazy.filter { $0.kind != .stuck }.compactMap(\.oldest).min()
+    lines.values.lazy.filter { $0.kind != .stuck && !$0.fanOut.isShort }.compactMap(\.oldest)
+      .min()
   }
 
-  /// Fan-outs of a kind that have pushes here.
-  func fanOuts(_ kind: FanOutLine.Kind) -> Int { turns.count(kind) }
+  /// Whether the limits of fan-outs let something go. Says so of those that are held up.
+  func mayGo() -> Bool { turns.mayGo() || !refused.isEmpty }
 
-  /// New pushes of all fan-outs of a kind.
-  func fresh(_ kind: FanOutLine.Kind) -> Int {
-    lines.values.reduce(0) { $0 + ($1.kind == kind ? $1.freshCount : 0) }
+  /// Pushes of fan-outs that are not held up by a limit.
+  var sendable: Int {
+    guard turns.haveLimits else { return count }
+    return lines.values.reduce(refused.count) { $0 + ($1.mayGo ? $1.count : 0) }
+  }
+
+  /// Fan-outs that have pushes here, and their new pushes, of those that share a room.
+  func sharing(_ room: FanOutLine.Room) -> (fanOuts: Int, fresh: Int) {
+    var sum = (fanOuts: 0, fresh: 0)
+    for line in lines.values where line.room == room {
+      sum.fanOuts += 1
+      sum.fresh += line.freshCount
+    }
+    return sum
   }
 
   /// Pushes of a fan-out.
@@ -129,7 +141,7 @@ struct ReadyQueue {
 
   /// The first push of a fan-out of which none was handed to a connection; as `upcoming`.
   mutating func newcomer() -> ReadyRun? {
-    for line in turns.all where !line.fanOut.isTried && line.kind != .stuck {
+    for line in turns.all where !line.fanOut.isTried && line.kind != .stuck && line.mayGo {
       guard let run = line.upcoming(atMost: 1), case .batches = run.place, !run.first.isAnotherTry
       else { continue }
       turns.begin(line)

@@ -224,6 +224,9 @@ final class Route {
     if slowness.set(lags: lags, yields: yields) { signals.whenReadyMayHaveShrunk() }
   }
 
+  /// Limits may let more go.
+  func limitsLetGo() { signals.schedulePump() }
+
   // MARK: a segment's end
 
   /// Not of one that must wait here for an answer anyway: what leaves it is sent only when it has

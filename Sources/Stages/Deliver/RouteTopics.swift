@@ -35,7 +35,7 @@ final class RouteTopics {
   /// Pushes that wait for a stream or for their turn alone, also of topics of which only a few may
   /// go now, to ask whether credentials are taken.
   func sendableCount(at now: UInt64) -> Int {
-    all.reduce(0) { $0 + ($1.canSend(at: now) ? $1.queue.count : 0) }
+    all.reduce(0) { $0 + ($1.canSend(at: now) ? $1.queue.sendable : 0) }
   }
 
   /// Pushes of topics or of a route that is closed.
@@ -45,7 +45,7 @@ final class RouteTopics {
   /// sent anyway. Each fan-out has its share of the room, small ones of a room of their own. Where
   /// others have taken it all, there is more for those who have less than a turn here, so that
   /// nobody waits for what another cannot get rid of: enough for a batch of each place of a lane.
-  /// Those who get nowhere have a room of their own as well.
+  /// Those who get nowhere, and those whom a limit holds up, have rooms of their own as well.
   func isFull(for name: String, of fanOut: FanOut, readyPushes: Int) -> Bool {
     guard isOpen else { return false }
     let topic = find(name)
@@ -54,14 +54,15 @@ final class RouteTopics {
       if !topic.gate.isOpen { return topic.queue.count >= readyPushes }
     }
     let own = topic?.queue.count(of: fanOut) ?? 0
-    let kind = FanOutLine.Kind(fanOut, isStuck: stuck.contains(fanOut))
+    let room = FanOutLine.Room(fanOut, isStuck: stuck.contains(fanOut))
     var fresh = 0
     var fanOuts = 0
     // What waits for a topic's credentials to be found good takes nobody else's room, and what
     // came back takes that of its own fan-out alone.
     for topic in all where topic.isOpen && topic.gate.isOpen {
-      fresh += topic.queue.fresh(kind)
-      fanOuts += topic.queue.fanOuts(kind)
+      let sharing = topic.queue.sharing(room)
+      fresh += sharing.fresh
+      fanOuts += sharing.fanOuts
     }
     guard own >= min(Self.pushesPerTurn, readyPushes) else {
       return fresh >= Self.roomsOfNewcomers * readyPushes

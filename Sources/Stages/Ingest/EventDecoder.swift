@@ -17,6 +17,7 @@ struct EventDecoder {
   static let maximumIDBytes = 64
   static let members: Set<String> = [
     "type", "id", "app", "streamer", "stream", "data", "template", "occurred_at", "expires_in",
+    "pushes_per_second",
   ]
   private static let endType = "stream.ended"
   private static let usualType = "stream.live"
@@ -49,8 +50,8 @@ struct EventDecoder {
     return Event(
       id: id, app: app, streamer: streamerID, stream: streamID,
       template: try template(object), occurredAt: occurredAt,
-      expiresAt: occurredAt + (try expirySeconds(object)) * 1000, fields: fields,
-      document: document)
+      expiresAt: occurredAt + (try expirySeconds(object)) * 1000,
+      pushesPerSecond: try pushesPerSecond(object), fields: fields, document: document)
   }
 
   /// The end of a stream; nil when the document is of another type. Members of events are looked
@@ -114,6 +115,19 @@ struct EventDecoder {
         "expires_in must be 1 to \(options.maximumExpirySeconds) seconds, not \(seconds)")
     }
     return seconds
+  }
+
+  private func pushesPerSecond(_ object: JSONObject) throws(IngestError) -> Int? {
+    guard let value = object["pushes_per_second"] else { return nil }
+    guard let pushes = value.integer else {
+      throw IngestError(
+        .wrongType, "pushes_per_second is a whole number, not \(value.kindName)")
+    }
+    guard pushes >= 1, pushes <= Int64(PushRates.maximum) else {
+      throw IngestError(
+        .badRate, "pushes_per_second must be 1 to \(PushRates.maximum), not \(pushes)")
+    }
+    return Int(pushes)
   }
 
   // MARK: members

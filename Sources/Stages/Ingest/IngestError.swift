@@ -15,6 +15,7 @@ package struct IngestError: Error, Sendable, Equatable, CustomStringConvertible 
     case badTime = "bad_time"
     case occurredInFuture = "occurred_in_future"
     case badExpiry = "bad_expiry"
+    case badRate = "bad_rate"
     case tooManyFields = "too_many_fields"
     case keyMismatch = "key_mismatch"
     case badSegment = "bad_segment"

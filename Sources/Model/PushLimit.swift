@@ -1,0 +1,72 @@
+/// A limit of pushes a second that all workers share, and what one lane may send of it at the
+/// moment: the lane leases tokens, each of which is a push. Known by its identity: the fan-outs
+/// that it limits share it.
+package final class PushLimit {
+  package enum Subject: Hashable, Sendable {
+    case app(String)
+    case event(String)
+  }
+
+  package let subject: Subject
+  /// Pushes a second of all workers.
+  package let rate: Int
+  /// Pushes that may go now. Below zero: so many went beyond, because they did not ask; the next
+  /// lease pays for them.
+  package private(set) var tokens = 0
+  /// More tokens would be used.
+  package private(set) var isWanted = false
+  /// Pushes wait because all tokens that there were are used.
+  package private(set) var isLacking = false
+  /// So it was lately.
+  package private(set) var isShort = false
+  private var isAnswered = false
+
+  package init(_ subject: Subject, rate: Int) {
+    self.subject = subject
+    self.rate = rate
+  }
+
+  package func take(_ pushes: Int) {
+    tokens -= pushes
+    isWanted = true
+  }
+
+  /// Pushes wait, and there is no token for them.
+  package func lack() {
+    isWanted = true
+    guard isAnswered else { return }
+    isLacking = true
+    isShort = true
+  }
+
+  // MARK: leases
+
+  /// Tokens are asked for: whether more are wanted than those is seen from now on.
+  package func ask() { isWanted = false }
+
+  package func grant(_ pushes: Int) {
+    isAnswered = true
+    isLacking = false
+    tokens += pushes
+  }
+
+  /// What was leased and not used for a while is void, so that lanes save up for no burst.
+  package func expire() {
+    guard tokens > 0 else { return }
+    tokens = 0
+    // Those that come next wait for a lease, not for the limit.
+    isAnswered = false
+  }
+
+  /// Nothing has waited for a while.
+  package func rest() { isShort = false }
+}
+
+extension PushLimit: CustomStringConvertible {
+  package var description: String {
+    switch subject {
+    case .app(let name): "app \(name): \(rate) pushes a second"
+    case .event(let id): "event \(id): \(rate) pushes a second"
+    }
+  }
+}

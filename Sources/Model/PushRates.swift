@@ -1,0 +1,14 @@
+/// Limits of pushes a second, of all workers together.
+package struct PushRates: Sendable, Equatable {
+  /// By the app's bundle id.
+  package var apps: [String: Int] = [:]
+  /// Of each event; nil: none.
+  package var event: Int?
+
+  /// More than any Redis gives out, and than one millisecond can be divided into.
+  package static let maximum = 1_000_000
+
+  package init() {}
+
+  package var isEmpty: Bool { apps.isEmpty && event == nil }
+}

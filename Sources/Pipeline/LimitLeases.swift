@@ -1,0 +1,105 @@
+import Deliver
+import EventLoop
+import Model
+import Record
+import Telemetry
+
+/// The limits of pushes a second of a lane's fan-outs: leases from Redis what the lane may send of
+/// them. Confined to its lane.
+final class LimitLeases {
+  /// How often Redis is asked while more is wanted.
+  static let interval: Duration = .milliseconds(50)
+  /// A lane has tokens for so many seconds of the whole limit at most, and asks for more when it
+  /// has half as many: two intervals, since each comes a little late.
+  private static let most = 0.1
+  private static let unusedAfter: UInt64 = 250_000_000
+  /// A limit that nothing has waited for so long holds nobody up.
+  private static let shortFor: UInt64 = 1_000_000_000
+
+  private final class Entry {
+    weak var limit: PushLimit?
+    var grantedAt: UInt64 = 0
+    var lackedAt: UInt64 = 0
+    init(_ limit: PushLimit) { self.limit = limit }
+  }
+
+  private let options: PipelineOptions
+  private let loop: EventLoop
+  private let record: RecordStage
+  private let deliver: DeliverStage
+  private var apps: [String: PushLimit] = [:]
+  private var entries: [Entry] = []
+
+  init(options: PipelineOptions, loop: EventLoop, record: RecordStage, deliver: DeliverStage) {
+    self.options = options
+    self.loop = loop
+    self.record = record
+    self.deliver = deliver
+    for (app, rate) in options.rates.apps {
+      let limit = PushLimit(.app(app), rate: rate)
+      apps[app] = limit
+      entries.append(Entry(limit))
+    }
+  }
+
+  /// Of a fan-out that begins here.
+  func limits(of event: Event) -> [PushLimit] {
+    var limits: [PushLimit] = []
+    if let limit = apps[event.app] { limits.append(limit) }
+    if let rate = [options.rates.event, event.pushesPerSecond].compactMap(\.self).min() {
+      let limit = PushLimit(.event(event.id), rate: rate)
+      entries.removeAll { $0.limit == nil }
+      entries.append(Entry(limit))
+      limits.append(limit)
+    }
+    return limits
+  }
+
+  /// Those that hold up pushes, in words.
+  var short: [String] {
+    entries.compactMap(\.limit).filter(\.isShort).map { "\($0)" }
+  }
+
+  /// The first tokens of a fan-out, so that its first push does not wait for the next look.
+  func begin(_ fanOut: FanOut) async {
+    for entry in entries {
+      guard let limit = entry.limit, fanOut.limits.contains(where: { $0 === limit }) else {
+        continue
+      }
+      if limit.tokens <= 0 && !limit.isShort { await lease(limit, entry) }
+    }
+  }
+
+  /// Called at every interval.
+  func look() async {
+    for entry in entries {
+      guard let limit = entry.limit else { continue }
+      let now = loop.now
+      if limit.isLacking { entry.lackedAt = now }
+      if limit.isShort, now &- entry.lackedAt >= Self.shortFor { limit.rest() }
+      if now &- entry.grantedAt >= Self.unusedAfter { limit.expire() }
+      if limit.isWanted, limit.tokens < Self.tokens(limit) / 2 + 1 { await lease(limit, entry) }
+    }
+  }
+
+  private static func tokens(_ limit: PushLimit) -> Int { max(1, Int(Double(limit.rate) * most)) }
+
+  private func lease(_ limit: PushLimit, _ entry: Entry) async {
+    let wanted = Self.tokens(limit) - limit.tokens
+    guard wanted > 0 else { return }
+    limit.ask()
+    do {
+      let granted = try await record.lease(wanted, of: limit)
+      limit.grant(granted)
+      guard granted > 0 else { return }
+      entry.grantedAt = loop.now
+      deliver.limitsLetGo()
+    } catch {
+      // Without a word from Redis nothing of it goes: others may use all that there is.
+      limit.lack()
+      options.log.warning(
+        "waiting: Redis lets pushes of a limit go",
+        ["limit": .text("\(limit)"), "error": .text("\(error)")])
+    }
+  }
+}

@@ -1,0 +1,20 @@
+import Text
+
+/// What an app's limit of pushes a second may be.
+enum PushLimitRule {
+  static let maximum = 1_000_000
+
+  static func complaint(app: String, value: String) -> SettingComplaint? {
+    let isBundleID = app.utf8.allSatisfy {
+      $0.isASCIIWord || $0 == UInt8(ascii: ".") || $0 == UInt8(ascii: "-")
+    }
+    guard isBundleID, !app.isEmpty else {
+      return SettingComplaint(
+        "`\(app)` must be a bundle id: letters, digits, '.' and '-'")
+    }
+    guard let pushes = Int(value), (1...maximum).contains(pushes) else {
+      return SettingComplaint("`\(app)` must have a whole number from 1 to \(maximum)")
+    }
+    return nil
+  }
+}

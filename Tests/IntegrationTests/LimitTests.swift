@@ -1,0 +1,144 @@
+import APNsSimulator
+import Model
+import Pipeline
+import Redis
+import Telemetry
+import TestBed
+import Testing
+
+/// Limits of pushes a second that all workers share.
+@Suite(.serialized) struct LimitTests {
+  private static func emit(
+    _ id: String, _ streamer: String, pushesPerSecond: Int, _ bed: WorkerBed
+  ) async throws {
+    let now = WallClock.rfc3339(WallClock.nowMilliseconds())
+    let document = """
+      {"id":"\(id)","app":"\(WorkerBed.app)","streamer":{"id":"\(streamer)","name":"Aiko"},\
+      "stream":{"id":"b1","title":"Speedrun night"},"occurred_at":"\(now)",\
+      "pushes_per_second":\(pushesPerSecond)}
+      """
+    try await bed.emit(raw: Array(document.utf8), key: streamer)
+  }
+
+  /// What may go at once, and what may go beside the rate: tokens that lanes have already.
+  private static func expect(
+    _ status: FanOutSpan, atMost rate: Int, sourceLocation: SourceLocation = #_sourceLocation
+  ) {
+    let allowed = Double(rate) * (status.seconds + 0.5)
+    #expect(
+      Double(status.pushes) <= allowed, "\(status.pushes) in \(status.seconds) s",
+      sourceLocation: sourceLocation)
+  }
+
+  private struct FanOutSpan {
+    let pushes: Int
+    let seconds: Double
+  }
+
+  private static func span(_ event: String, _ bed: WorkerBed) async throws -> FanOutSpan {
+    let status = try await bed.finished(event)
+    #expect(status.state == .done && status.isBalanced && status.accepted == status.pushes)
+    return FanOutSpan(
+      pushes: status.pushes,
+      seconds: Double(status["last_push_ms"] - status["first_push_ms"]) / 1_000)
+  }
+
+  /// Its segments would have every place of the lanes; those of another are sent meanwhile.
+  @Test func anEventsLimitHoldsInAllWorkersAndHoldsUpNoOther() async throws {
+    let bed = try await WorkerBed()
+    try await bed.followInShards("giant", shards: 16, perShard: 150) { paddedHex($0 << 16 | $1) }
+    try await bed.followInShards("usual", shards: 8, perShard: 100) {
+      paddedHex(1 << 30 | $0 << 16 | $1)
+    }
+    for number in 1...2 {
+      _ = try await bed.startWorker {
+        $0.workerID = "worker-\(number)"
+        $0.straggleDelay = .milliseconds(500)
+      }
+    }
+    try await bed.ready(workers: 2)
+    try await Self.emit("slow", "giant", pushesPerSecond: 400, bed)
+    _ = try await bed.until("it is held up") {
+      await bed.simulator.summary().accepted >= 50 ? true : nil
+    }
+    try await bed.emit("e2", streamer: "usual")
+    let usual = try await bed.finished("e2")
+    #expect(usual.accepted == 800)
+    let slow = try await bed.status("slow")
+    #expect(slow?.state == .running, "2,400 take six seconds")
+    let span = try await Self.span("slow", bed)
+    #expect(span.pushes == 2400)
+    Self.expect(span, atMost: 400)
+    #expect(await bed.simulator.summary().duplicates == 0)
+  }
+
+  /// Five events of an app share its limit; all come to their end.
+  @Test func anAppsLimitHoldsForAllItsEvents() async throws {
+    let bed = try await WorkerBed()
+    try await bed.followInShards("s1", shards: 4, perShard: 100) { paddedHex($0 << 16 | $1) }
+    let worker = try await bed.startWorker {
+      $0.rates.apps = [WorkerBed.app: 500]
+      $0.straggleDelay = .milliseconds(500)
+      $0.heartbeatInterval = .milliseconds(20)
+    }
+    try await bed.ready()
+    for number in 1...5 { try await bed.emit("e\(number)") }
+    let keyspace = bed.keyspace
+    let named = try await bed.until("the heartbeat names the limit") {
+      let field = try await bed.withRedis { redis in
+        try await redis.execute(
+          RedisPipeline(["HGET", keyspace.worker(id: "worker-1"), "limits"]))[0].text
+      }
+      return field?.isEmpty == false ? field : nil
+    }
+    #expect(named == "app \(WorkerBed.app): 500 pushes a second")
+    for number in 1...5 { #expect(try await bed.finished("e\(number)").accepted == 400) }
+    let summary = await bed.simulator.summary()
+    #expect(summary.accepted == 2000)
+    let seconds = Double(summary.lastArrival - summary.firstArrival) / 1_000_000
+    Self.expect(FanOutSpan(pushes: 2000, seconds: seconds), atMost: 500)
+    _ = await worker.stop()
+  }
+
+  /// What waits for the limit is left to the others: nothing is lost, and nothing sent twice.
+  @Test func aWorkerThatStopsLeavesWhatWaits() async throws {
+    let bed = try await WorkerBed()
+    try await bed.followInShards("giant", shards: 8, perShard: 150) { paddedHex($0 << 16 | $1) }
+    let first = try await bed.startWorker {
+      $0.straggleDelay = .milliseconds(500)
+      $0.drainTimeout = .milliseconds(200)
+    }
+    try await bed.ready()
+    try await Self.emit("slow", "giant", pushesPerSecond: 300, bed)
+    _ = try await bed.until("some are accepted") {
+      await bed.simulator.summary().accepted >= 200 ? true : nil
+    }
+    _ = await first.stop()
+    #expect(await bed.simulator.summary().accepted < 1200)
+    _ = try await bed.startWorker {
+      $0.workerID = "worker-2"
+      $0.straggleDelay = .milliseconds(500)
+    }
+    let span = try await Self.span("slow", bed)
+    #expect(span.pushes == 1200)
+    Self.expect(span, atMost: 300)
+    #expect(await bed.simulator.summary().duplicates == 0)
+  }
+
+  /// What cannot go in time expires, also where it waits as a record.
+  @Test func anEventExpiresWhileItsLimitHoldsItUp() async throws {
+    let bed = try await WorkerBed()
+    try await bed.followInShards("giant", shards: 16, perShard: 100) { paddedHex($0 << 16 | $1) }
+    _ = try await bed.startWorker {
+      $0.rates.event = 50
+      $0.straggleDelay = .milliseconds(500)
+    }
+    try await bed.ready()
+    try await bed.emit("slow", streamer: "giant", expiresIn: 4)
+    let status = try await bed.finished("slow")
+    let summary = await bed.simulator.summary()
+    #expect(status.isBalanced && status.pushes == 1600)
+    #expect(status.accepted == summary.accepted && summary.accepted < 400)
+    #expect(status.accepted + status.expired == 1600)
+  }
+}

@@ -1,0 +1,207 @@
+import EventLoop
+import Model
+import Record
+import Testing
+import Threads
+
+@testable import Pipeline
+
+/// Which segments of fan-outs that a limit holds up are worked on, and which wait.
+@Suite struct LimitedSegmentsTests {
+  /// Confined to one loop, as a lane's.
+  private actor Bed {
+    private let loop = EventLoop(name: "test")
+    private let limit = PushLimit(.app("a.b"), rate: 1)
+    private let limited = LimitedSegments()
+    private var fanOuts: [String: FanOut] = [:]
+    private var runs: [String: SegmentRun] = [:]
+    private(set) var vacated: [String] = []
+    private(set) var begun: [String] = []
+    private(set) var never: [String] = []
+    private(set) var stopped: [String] = []
+
+    nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
+
+    init() {
+      limit.grant(1)
+      limit.take(1)
+      limit.lack()
+    }
+
+    nonisolated func end() { loop.stop() }
+
+    var waiting: Int { limited.waitingCount }
+
+    /// `a.0` is a segment of fan-out a, `s.0` one of a small fan-out, `free.0` one without limits.
+    private func make(_ name: String) -> SegmentRun {
+      let event = String(name.prefix { $0 != "." })
+      let fanOut =
+        fanOuts[event]
+        ?? FanOut(isSmall: event.hasPrefix("s"), limits: event == "free" ? [] : [limit])
+      fanOuts[event] = fanOut
+      let segment = Segment(
+        event: Event(
+          id: event, app: "a.b", streamer: "s1", stream: "b1", template: "go-live",
+          occurredAt: 0, expiresAt: 1, fields: [:], document: []),
+        slice: .plain(key: name), count: 1)
+      return SegmentRun(
+        claim: Claim(segment: segment, owner: "w"), of: fanOut, loop: loop, memory: unbounded
+      ) { [weak self] in self?.assumeIsolated { $0.vacated.append(name) } }
+    }
+
+    func come(_ names: String...) async {
+      for name in names {
+        let run = make(name)
+        runs[name] = run
+        Task {
+          do {
+            switch try await limited.turn(of: run) {
+            case .now, .later: begun.append(name)
+            case .never: never.append(name)
+            }
+          } catch {
+            stopped.append(name)
+          }
+        }
+        await settle()
+      }
+    }
+
+    func plan(of event: String) async {
+      let fanOut = fanOuts[event] ?? FanOut()
+      Task {
+        try? await limited.waitForSegments(of: fanOut) { vacated.append("plan") }
+        begun.append("plan")
+      }
+      await settle()
+    }
+
+    func end(_ name: String) async {
+      if let run = runs.removeValue(forKey: name) { limited.end(run) }
+      await settle()
+    }
+
+    func leavePlaces() { limited.leavePlaces(of: runs.keys.sorted().compactMap { runs[$0] }) }
+
+    func stop() async {
+      limited.stop()
+      await settle()
+    }
+
+    func rest() { limit.rest() }
+    func lack() { limit.lack() }
+
+    /// Whatever was begun on the loop has come to its next wait.
+    private func settle() async { for _ in 0..<4 { await Task.yield() } }
+  }
+
+  private func run(_ body: (Bed) async -> Void) async {
+    let bed = Bed()
+    await body(bed)
+    bed.end()
+  }
+
+  @Test func whatHasNoLimitHasItsPlace() async {
+    await run { bed in
+      await bed.come("free.0", "free.1", "free.2", "free.3", "free.4")
+      #expect(await bed.begun.count == 5)
+      #expect(await bed.vacated.isEmpty)
+    }
+  }
+
+  @Test func twoOfAFanOutAreWorkedOnWithoutPlaces() async {
+    await run { bed in
+      await bed.come("a.0", "a.1", "a.2", "a.3")
+      #expect(await bed.begun == ["a.0", "a.1"])
+      #expect(await bed.vacated == ["a.0", "a.1", "a.2", "a.3"])
+      await bed.end("a.0")
+      #expect(await bed.begun == ["a.0", "a.1", "a.2"])
+      await bed.end("a.1")
+      await bed.end("a.2")
+      #expect(await bed.begun.count == 4)
+      #expect(await bed.waiting == 0)
+    }
+  }
+
+  @Test func largeOnesLeaveRoomToSmallOnes() async {
+    await run { bed in
+      await bed.come("a.0", "a.1", "b.0", "b.1", "s1.0", "s2.0")
+      #expect(await bed.begun == ["a.0", "a.1", "b.0", "s1.0"])
+      // The small one that waits goes before the large one that waits longer.
+      await bed.end("a.0")
+      #expect(await bed.begun.last == "s2.0")
+      await bed.end("a.1")
+      #expect(await bed.begun.last == "b.1")
+    }
+  }
+
+  @Test func whoeverHasLeastUnderWayGoesFirst() async {
+    await run { bed in
+      await bed.come("a.0", "a.1", "b.0", "b.1", "c.0")
+      #expect(await bed.begun == ["a.0", "a.1", "b.0"])
+      await bed.end("a.0")
+      #expect(await bed.begun.last == "c.0")
+    }
+  }
+
+  @Test func oneThatComesGoesNotBeforeOneThatWaits() async {
+    await run { bed in
+      await bed.come("a.0", "a.1", "b.0", "a.2")
+      await bed.end("b.0")
+      #expect(await bed.begun.count == 3, "two of a fan-out, whoever else has ended")
+      await bed.come("b.1")
+      #expect(await bed.begun.count == 3)
+      #expect(await bed.waiting == 2)
+      await bed.end("a.0")
+      #expect(await bed.begun.count == 5)
+    }
+  }
+
+  @Test func soManyWaitAndTheOthersArePutOff() async {
+    await run { bed in
+      await bed.come("a.0", "a.1")
+      for number in 2..<(3 + LimitedSegments.maximumWaiting) { await bed.come("a.\(number)") }
+      #expect(await bed.waiting == LimitedSegments.maximumWaiting)
+      #expect(await bed.never == ["a.\(2 + LimitedSegments.maximumWaiting)"])
+    }
+  }
+
+  /// The next window of a giant is written when nothing of the one before waits.
+  @Test func aPlanFollowsItsSegments() async {
+    await run { bed in
+      await bed.plan(of: "a")
+      #expect(await bed.begun == ["plan"])
+      #expect(await bed.vacated.isEmpty)
+      await bed.come("a.0", "a.1", "a.2")
+      await bed.plan(of: "a")
+      #expect(await bed.vacated.last == "plan")
+      #expect(await bed.begun.count == 3)
+      await bed.end("a.0")
+      #expect(await bed.begun == ["plan", "a.0", "a.1", "a.2", "plan"])
+    }
+  }
+
+  @Test func runsThatBecomeLimitedGiveUpTheirPlaces() async {
+    await run { bed in
+      await bed.rest()
+      await bed.come("a.0", "a.1", "b.0", "c.0", "d.0", "free.0")
+      #expect(await bed.begun.count == 6)
+      #expect(await bed.vacated.isEmpty)
+      await bed.leavePlaces()
+      #expect(await bed.vacated.isEmpty, "no limit holds them up")
+      await bed.lack()
+      await bed.leavePlaces()
+      #expect(await bed.vacated == ["a.0", "a.1", "b.0", "c.0"], "as many as there may be")
+    }
+  }
+
+  @Test func aLaneThatStopsLetsNobodyWait() async {
+    await run { bed in
+      await bed.come("a.0", "a.1", "a.2")
+      await bed.stop()
+      #expect(await bed.stopped == ["a.2"])
+      await bed.come("a.3")
+      #expect(await bed.stopped == ["a.2", "a.3"])
+    }
+  }
+}
