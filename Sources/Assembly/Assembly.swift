@@ -30,6 +30,7 @@ package enum Assembly {
     var options = KafkaOptions(bootstrapServers: kafka.bootstrapServers.joined(separator: ","))
     options.clientID = kafka.clientID
     options.group = kafka.group
+    options.staticMember = kafka.staticMembership ? settings.worker.id : nil
     options.securityProtocol =
       switch kafka.security.securityProtocol {
       case .plaintext: .plaintext

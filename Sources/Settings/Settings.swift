@@ -26,6 +26,7 @@ package struct Settings: Sendable, Equatable {
   package struct Kafka: Sendable, Equatable {
     package var bootstrapServers: [String] = []
     package var group = ""
+    package var staticMembership = false
     package var clientID = ""
     package var topics = Topics()
     package var security = Security()

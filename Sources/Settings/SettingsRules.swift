@@ -37,6 +37,16 @@ struct SettingsRules {
         .warning, layers.source(of: prefix + "ca_file"), key: prefix + "ca_file",
         "is not used with kafka.security.protocol \(name)", hint: "ssl and sasl_ssl encrypt")
     }
+    // Whoever sends is the one who joins the group.
+    if settings.kafka.staticMembership, requirements.contains(.providerToken),
+      layers.source(of: "worker.id") == .builtIn
+    {
+      let key = "kafka.static_membership"
+      layers.add(
+        .problem, layers.source(of: key), key: key,
+        "needs a worker.id that is the same after a restart",
+        hint: "the pod's name in a StatefulSet, for instance")
+    }
     let topics = settings.kafka.topics
     let named = [
       ("kafka.topics.events", topics.events), ("kafka.topics.segments", topics.segments),

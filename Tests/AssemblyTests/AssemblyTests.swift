@@ -34,6 +34,7 @@ import Transport
     kafka:
       bootstrap_servers: ["k1:9001", "k2:9002"]
       group: a-group
+      static_membership: true
       client_id: a-client
       topics:
         { events: t-events, segments: t-segments, bulk_segments: t-bulk,
@@ -126,6 +127,7 @@ import Transport
     let kafka = try Assembly.kafkaOptions(settings())
     var expected = KafkaOptions(bootstrapServers: "k1:9001,k2:9002")
     expected.group = "a-group"
+    expected.staticMember = "w-29"
     expected.clientID = "a-client"
     expected.securityProtocol = .saslTLS
     expected.saslMechanism = "SCRAM-SHA-256"

@@ -53,6 +53,14 @@ import Testing
     }
   }
 
+  @Test(arguments: [nil, "w-1"]) func whoIsStaticHasAName(_ name: String?) throws {
+    var options = KafkaOptions(bootstrapServers: "127.0.0.1:1")
+    options.staticMember = name
+    var configuration = try KafkaConfiguration(options)
+    try configuration.setConsumer(options)
+    #expect(configuration.value(of: "group.instance.id") ?? "" == name ?? "")
+  }
+
   @Test func producersAreSetAsThePromisesWant() throws {
     let options = KafkaOptions(bootstrapServers: "127.0.0.1:1")
     var configuration = try KafkaConfiguration(options)

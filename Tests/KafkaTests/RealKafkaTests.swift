@@ -62,4 +62,36 @@ struct RealKafkaTests {
     #expect(successor.close(timeout: .seconds(10)))
     producer.close(timeout: .seconds(5))
   }
+
+  /// The other member notices nothing, and the partitions are where they were.
+  @Test func aStaticMemberComesBackToItsPartitions() throws {
+    let kafka = try RealKafka()
+    var options = options(kafka.bootstrapServers)
+    options.sessionTimeout = .seconds(30)
+    try kafka.createTopics([("static", 4)], as: options)
+    func join(_ name: String) throws -> KafkaConsumer {
+      options.staticMember = name
+      let consumer = try KafkaConsumer(options, topics: ["static"], log: silent)
+      try consumer.subscribe()
+      return consumer
+    }
+    let stays = try join("stays")
+    let goes = try join("goes")
+    stays.collect { _ in
+      _ = goes.poll()
+      return stays.assignment.count == 2 && goes.assignment.count == 2
+    }
+    let before = goes.assignment
+    #expect(goes.close(timeout: .seconds(10)))
+    let back = try join("goes")
+    var polled: [KafkaPoll] = []
+    back.collect { _ in
+      while let next = stays.poll() { polled.append(next) }
+      return back.assignment.count == 2
+    }
+    #expect(back.assignment == before)
+    #expect(polled.assigned.isEmpty && polled.revoked.isEmpty)
+    #expect(stays.close(timeout: .seconds(10)))
+    #expect(back.close(timeout: .seconds(10)))
+  }
 }

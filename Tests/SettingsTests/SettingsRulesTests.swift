@@ -39,6 +39,20 @@ import Testing
     #expect(problems.first?.place?.contains("fanfare.yaml:1:") == true, "\(problems)")
   }
 
+  /// A name that each process makes up never comes back.
+  @Test(arguments: [
+    ("kafka: {static_membership: true}", 1),
+    ("{kafka: {static_membership: true}, worker: {id: w-1}}", 0),
+    ("kafka: {static_membership: false}", 0),
+  ])
+  func aStaticMemberNeedsAName(_ yaml: String, _ count: Int) throws {
+    var fixture = try SettingsFixture(yaml)
+    #expect(fixture.load().problems.isEmpty, "who sends nothing joins no group")
+    fixture.requirements = .providerToken
+    let problems = fixture.load().problems.filter { $0.key == "kafka.static_membership" }
+    #expect(problems.count == count, "\(problems)")
+  }
+
   @Test(arguments: [
     ("kafka: {security: {username: u}}", "kafka.security.username"),
     ("kafka: {security: {ca_file: ca.pem}}", "kafka.security.ca_file"),

@@ -29,6 +29,7 @@ struct KafkaConfiguration: ~Copyable {
     let session = options.sessionTimeout.wholeMilliseconds
     let readAheadKilobytes = max(options.readAheadBytes / 1024, 64)
     try set("group.id", options.group)
+    if let member = options.staticMember { try set("group.instance.id", member) }
     try set("enable.auto.commit", "false")
     try set("enable.auto.offset.store", "false")
     try set("auto.offset.reset", "earliest")

@@ -11,6 +11,9 @@ package struct KafkaOptions: Sendable, Equatable {
   package var bootstrapServers: String
   package var clientID = "fanfare"
   package var group = "fanfare"
+  /// A static member's name in its group (KIP-345): who comes back under it within the session gets
+  /// the partitions that it had, and the group does not notice. Nil: a new member each time.
+  package var staticMember: String?
 
   package var securityProtocol = SecurityProtocol.plaintext
   /// `PLAIN`, `SCRAM-SHA-256`, `SCRAM-SHA-512`; see `KafkaVersion.scramFailsWithKafka4`.

@@ -9,6 +9,11 @@ extension SettingTable {
     .text(
       "kafka.group", \.kafka.group, default: "fanfare", .identifier,
       "The consumer group: workers of one group share the work."),
+    .bool(
+      "kafka.static_membership", \.kafka.staticMembership, default: false,
+      "This worker keeps its partitions while it is restarted, if it is back under the same "
+        + "worker.id within session_timeout: no other worker notices. One that does not come back "
+        + "keeps them as long."),
     .text(
       "kafka.client_id", \.kafka.clientID, default: "fanfare", .identifier,
       "What brokers call this client in their logs and quotas."),
@@ -117,7 +122,8 @@ enum KafkaProperties {
   }
 
   static let keys: [String: String] = [
-    "group.id": "kafka.group", "client.id": "kafka.client_id",
+    "group.id": "kafka.group", "group.instance.id": "kafka.static_membership",
+    "client.id": "kafka.client_id",
     "bootstrap.servers": "kafka.bootstrap_servers",
     "metadata.broker.list": "kafka.bootstrap_servers",
     "security.protocol": "kafka.security.protocol", "sasl.mechanism": "kafka.security.mechanism",
