@@ -45,18 +45,21 @@ import Testing
     try await onLoop { _, loop in
       let bed = try bed(loop, reply)
       defer { bed.stop() }
-      let route = try await failAlone(bed)
+      _ = try await failAlone(bed)
       let good = SegmentTally(of: FanOut(isSmall: isSmall))
       let begun = loop.now
       await bed.stage.admit(bed.batch(devices(600, "aa"), good))
       await bed.until("all of the other are accepted") { good.accepted == 600 }
       // At ten pushes a second it would be a minute.
       #expect(loop.now - begun < 8_000_000_000)
-      #expect(route.traffic.overload.rate == nil)
-      // One that comes later does not wait at all.
+      // So does one that comes when the bad ones were tried again, alone as they are.
       let before = bed.server.requests.count
       await bed.until("the bad ones are tried again") { bed.server.requests.count > before + 50 }
-      #expect(route.traffic.overload.rate == nil)
+      let later = SegmentTally(of: FanOut(isSmall: isSmall))
+      let since = loop.now
+      await bed.stage.admit(bed.batch(devices(600, "ab"), later))
+      await bed.until("all of the later one are accepted") { later.accepted == 600 }
+      #expect(loop.now - since < 8_000_000_000)
     }
   }
 
@@ -81,6 +84,28 @@ import Testing
       #expect(all < 90 + 25, "\(all) requests")
       // Their first answer says that they get nowhere: no place is kept for the rest.
       await bed.until("it is known") { others.allSatisfy { $0.unsent == 0 } }
+    }
+  }
+
+  /// Beside very many that get nowhere, an event with a device that is refused a few times: its
+  /// others are not held up with that one, and keep their places.
+  @Test func anEventWithOneBadDeviceIsSentAtOnce() async throws {
+    try await onLoop { _, loop in
+      let bed = try bed(loop)
+      defer { bed.stop() }
+      _ = try await failAlone(bed)
+      let others = (0..<90).map { _ in SegmentTally(of: FanOut(isSmall: true)) }
+      for (number, tally) in others.enumerated() {
+        await bed.stage.admit(bed.batch(devices(3, "bad0\(100 + number)"), tally))
+      }
+      await bed.until("each has had a try") { others.allSatisfy { $0.unsent == 0 } }
+      let good = SegmentTally(of: FanOut(isSmall: true))
+      let begun = loop.now
+      await bed.stage.admit(bed.batch([(.production, "bad0ff")] + devices(19, "aa"), good))
+      await bed.until("all but one are accepted") { good.accepted == 19 }
+      // In turns at ten pushes a second, of which one in four, it would be half a minute.
+      #expect(loop.now - begun < 8_000_000_000)
+      #expect(good.unsent == 0 && good.stragglers.isEmpty)
     }
   }
 

@@ -51,4 +51,25 @@ import Transport
       #expect(lost.stragglers.count == (isLost ? 0 : 256))
     }
   }
+
+  /// Of those that are held one of each fan-out comes back, then the next of each.
+  @Test func fanOutsTakeTurns() {
+    let fanOuts = (0..<3).map { _ in FanOut() }
+    var queue = RetryQueue()
+    for fanOut in fanOuts {
+      let tally = SegmentTally(of: fanOut)
+      let batch = PushBatch.made(topic: "a.b", [.production, .production], tally)
+      for index in 0..<2 {
+        queue.append(ReadyPush(batch: batch, index: index, history: PushHistory()), due: 1)
+      }
+    }
+    #expect(queue.popDue(at: 2, mayGo: { _ in false })?.index == nil)
+    #expect(queue.heldFanOuts == 3)
+    var order: [Int] = []
+    while let push = queue.popDue(at: 2) {
+      order.append(fanOuts.firstIndex { $0 === push.tally.fanOut } ?? -1)
+    }
+    #expect(order.count == 6 && Set(order.prefix(3)).count == 3)
+    #expect(Array(order.prefix(3)) == Array(order.suffix(3)) && queue.heldFanOuts == 0)
+  }
 }

@@ -27,7 +27,7 @@ import Testing
     var left = pushes
     while left > 0, queue.mayGo(), let run = queue.upcoming(atMost: left, turn: 10) {
       let tally = run.first.tally
-      tally.fanOut.sent(run.count)
+      tally.fanOut.sent(run.count, at: 1)
       queue.drop(run, run.count)
       left -= run.count
       if tally === free { sent.free += run.count }
@@ -81,9 +81,9 @@ import Testing
 
   @Test mutating func thePushThatAsksForAFanOutHasATokenToo() {
     append(5, limited)
-    #expect(queue.newcomer() == nil)
+    #expect(queue.ahead(atMost: 1, asking: true, at: 1)?.count == nil)
     limit.grant(1)
-    #expect(queue.newcomer()?.first.tally === limited)
+    #expect(queue.ahead(atMost: 1, asking: true, at: 1)?.first.tally === limited)
   }
 
   /// How long they wait says nothing of the server, and they take no room from others.

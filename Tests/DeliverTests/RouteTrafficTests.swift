@@ -39,9 +39,9 @@ import Testing
     #expect(traffic.overload.isAtFloor)
     let later = 20 * second
     #expect(traffic.overload.opensAt(later) == nil && traffic.newcomers(at: later) == 100)
-    traffic.sent(5, isNewcomer: true, at: later)
+    traffic.sent(5, .asking, at: later)
     #expect(traffic.overload.opensAt(later) == nil && traffic.newcomers(at: later) == 95)
-    traffic.sent(95, isNewcomer: true, at: later)
+    traffic.sent(95, .asking, at: later)
     #expect(traffic.newcomers(at: later + second - 1) == 0)
     #expect(traffic.newcomers(at: later + second) == 100)
     _ = traffic.allowance(ready: 5, at: later)

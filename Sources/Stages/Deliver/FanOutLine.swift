@@ -34,6 +34,10 @@ final class FanOutLine {
     let since: UInt64
   }
 
+  /// Nanoseconds; twice as many with each refusal.
+  private static let askAgainAfter: UInt64 = 250_000_000
+  private static let askAgainAtLast: UInt64 = 5_000_000_000
+
   private let environment: APNsEnvironment
   private(set) var fanOut: FanOut
   var kind: Kind
@@ -61,6 +65,22 @@ final class FanOutLine {
 
   /// When the batch came that is sent from next; nil when none waits.
   var oldest: UInt64? { head < ranges.count ? ranges[head].since : nil }
+
+  /// Nothing of it was ever sent.
+  var isNew: Bool {
+    guard !fanOut.isTried, let run = upcoming(atMost: 1), case .batches = run.place else {
+      return false
+    }
+    return !run.first.isAnotherTry
+  }
+
+  /// Whether a push may be sent beside the rate, to see whether it is taken by now. The first may
+  /// have been for the only device that is refused.
+  func mayAsk(at now: UInt64) -> Bool {
+    guard fanOut.isTried else { return true }
+    let rest = min(Self.askAgainAtLast, Self.askAgainAfter << UInt64(min(fanOut.failures, 8)))
+    return kind == .stuck && now &- fanOut.sentAt >= rest
+  }
 
   /// An empty one is another fan-out's from now on.
   func reuse(for fanOut: FanOut, isStuck: Bool) {

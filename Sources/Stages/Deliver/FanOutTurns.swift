@@ -86,10 +86,10 @@ struct FanOutTurns {
       ? !lines[kind.rawValue].isEmpty : lines[kind.rawValue].contains(where: \.mayGo)
   }
 
-  /// One push goes before its turn.
-  mutating func begin(_ line: FanOutLine) {
+  /// Some pushes go before their turn.
+  mutating func begin(_ line: FanOutLine, left pushes: Int) {
     current = line
-    left = 1
+    left = pushes
   }
 
   mutating func took(_ pushes: Int) { left -= pushes }

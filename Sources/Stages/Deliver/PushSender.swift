@@ -38,8 +38,7 @@ final class PushSender {
       let streams = room
       room = min(room, traffic.allowance(ready: ready, at: round.now))
       if traffic.overload.isAtFloor {
-        let newcomers = traffic.newcomers(at: round.now)
-        fillNewcomers(connection, atMost: min(newcomers, streams - room), round)
+        fillAhead(connection, atMost: streams - room, round)
       }
     }
     let turn = traffic.pushesPerTurn
@@ -59,17 +58,22 @@ final class PushSender {
 
   /// While next to nothing is taken, one push of each fan-out goes ahead of the rate: whether that
   /// one is taken decides how the fan-out goes on, and nobody waits long for it, however many
-  /// others are ahead.
-  private func fillNewcomers(_ connection: APNsConnection, atMost limit: Int, _ round: Round) {
+  /// others are ahead. What was taken of it earns more.
+  private func fillAhead(_ connection: APNsConnection, atMost limit: Int, _ round: Round) {
     var room = limit
     for topic in topics.all where topic.isOpen && topic.gate.isOpen {
-      while room > 0, let run = topic.queue.newcomer() {
+      while room > 0,
+        let run = topic.queue.ahead(
+          atMost: room, asking: traffic.newcomers(at: round.now) > 0, at: round.now)
+      {
         guard mayGo(run.first, round) else {
           withholdFirst(of: run, topic, round)
           continue
         }
-        guard dispatch(run, of: topic, on: connection, isNewcomer: true, round) > 0 else { return }
-        room -= 1
+        let asks = run.first.tally.fanOut.credit == 0
+        let taken = dispatch(run, of: topic, on: connection, round, asks ? .asking : .ahead)
+        guard taken > 0 else { return }
+        room -= taken
       }
     }
   }
@@ -96,7 +100,7 @@ final class PushSender {
   /// How many pushes of a run have left; 0: the connection takes no more, and all is as it was.
   func dispatch(
     _ run: ReadyRun, of topic: TopicQueue, on connection: APNsConnection,
-    isNewcomer: Bool = false, _ round: Round
+    _ round: Round, _ manner: RouteTraffic.Manner = .inTurn
   ) -> Int {
     let isProbe = !topic.gate.isOpen
     let headers = encode(run.first.batch, round.token)
@@ -107,9 +111,9 @@ final class PushSender {
     if sent > 0 {
       if isProbe { topic.gate.probeSent(at: round.now) }
       slowness.sent(sent)
-      traffic.sent(sent, isNewcomer: isNewcomer, at: round.now)
+      traffic.sent(sent, manner, at: round.now)
       let tally = run.first.tally
-      tally.fanOut.sent(sent)
+      tally.fanOut.sent(sent, at: round.now)
       if tally.firstPushAt == 0 { tally.firstPushAt = round.wall }
       tally.lastPushAt = round.wall
       if run.first.isAnotherTry { tally.retried += sent }

@@ -139,15 +139,25 @@ struct ReadyQueue {
     return refused.first.map { ReadyRun($0, from: .refusedFirst) }
   }
 
-  /// The first push of a fan-out of which none was handed to a connection; as `upcoming`.
-  mutating func newcomer() -> ReadyRun? {
-    for line in turns.all where !line.fanOut.isTried && line.kind != .stuck && line.mayGo {
-      guard let run = line.upcoming(atMost: 1), case .batches = run.place, !run.first.isAnotherTry
-      else { continue }
-      turns.begin(line)
-      return run
+  /// What may go ahead of the others while a server takes next to nothing; as `upcoming`.
+  /// - Parameter asking: also one push of a fan-out of which none was sent here, or none for a
+  ///   while where it gets nowhere; first of one that is new.
+  mutating func ahead(atMost limit: Int, asking: Bool, at now: UInt64) -> ReadyRun? {
+    var asks: FanOutLine?
+    for line in turns.all where line.mayGo {
+      let credit = line.fanOut.credit
+      if credit > 0 { return begin(line, min(limit, credit)) }
+      guard asking else { continue }
+      if line.isNew { return begin(line, 1) }
+      if asks == nil, line.mayAsk(at: now) { asks = line }
     }
-    return nil
+    return asks.flatMap { begin($0, 1) }
+  }
+
+  private mutating func begin(_ line: FanOutLine, _ pushes: Int) -> ReadyRun? {
+    guard let run = line.upcoming(atMost: pushes) else { return nil }
+    turns.begin(line, left: run.count)
+    return run
   }
 
   /// The first `sent` of what was upcoming have left.

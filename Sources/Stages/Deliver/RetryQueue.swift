@@ -12,6 +12,9 @@ struct RetryQueue {
     var head = 0
   }
 
+  /// Fan-outs of which some are held.
+  var heldFanOuts: Int { held.count }
+
   private var pushes = DueHeap<ReadyPush>()
   private var held: [Held] = []
   private var heldCount = 0
@@ -77,16 +80,17 @@ struct RetryQueue {
     return taken
   }
 
+  /// Fan-outs take turns.
   private mutating func unhold(_ index: Int) -> ReadyPush {
-    let push = held[index].pushes[held[index].head]
-    held[index].head += 1
+    var line = held.remove(at: index)
+    let push = line.pushes[line.head]
+    line.head += 1
     heldCount -= 1
-    if held[index].head == held[index].pushes.count {
-      held.remove(at: index)
-    } else if held[index].head > 512 {
-      held[index].pushes.removeFirst(held[index].head)
-      held[index].head = 0
+    if line.head > 512 {
+      line.pushes.removeFirst(line.head)
+      line.head = 0
     }
+    if line.head < line.pushes.count { held.append(line) }
     return push
   }
 }

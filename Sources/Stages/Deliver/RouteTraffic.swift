@@ -13,6 +13,8 @@ final class RouteTraffic {
   /// Of a server that takes nothing: many events' worth, and little for any server.
   private static let newcomersASecond = 100
   private static let fewestReturned = 8
+  /// Seconds.
+  private static let eachTriedIn = 5.0
 
   /// Streams that a connection has at most.
   private let streams: Int
@@ -22,6 +24,8 @@ final class RouteTraffic {
   private var voices = FanOutVoices()
   /// Of further tries of fan-outs that speak for themselves.
   private var pace = Pace()
+  /// Fan-outs that wait for such tries.
+  var heldFanOuts = 0
   private var newcomersSent = 0
   private var newcomersSince: UInt64 = 0
   /// When a push was sent or answered last, or none was ready.
@@ -56,7 +60,9 @@ final class RouteTraffic {
   }
 
   /// Fan-outs that get nowhere: while next to nothing is taken, those of which nothing was.
-  var stuck: [FanOut] { overload.isAtFloor && !voices.isEmpty ? voices.unheard : [] }
+  var stuck: [FanOut] {
+    overload.isAtFloor && !voices.isEmpty ? voices.unheard.filter { !$0.isWelcome } : []
+  }
 
   /// Nearly all pushes of a fan-out fail while those of others are taken: that is not for being
   /// sent too much, and no rate of the server's bounds how often they are tried again.
@@ -64,20 +70,25 @@ final class RouteTraffic {
     !voices.isEmpty && voices.speaksForItself(fanOut)
   }
 
+  /// Each of them is tried again now and then, however many they are.
+  private var ownRate: Double {
+    min(Double(Self.newcomersASecond), max(Overload.floor, Double(heldFanOuts) / Self.eachTriedIn))
+  }
+
   /// Whether one more push of a fan-out may be tried again: all that speak for themselves share
   /// what a server is asked that takes nothing.
   func mayTryAgain(_ fanOut: FanOut, at now: UInt64) -> Bool {
-    !speaksForItself(fanOut) || pace.allowance(Overload.floor, at: now) > 0
+    !speaksForItself(fanOut) || pace.allowance(ownRate, at: now) > 0
   }
 
   /// One is tried again.
   func triesAgain(_ fanOut: FanOut) {
-    if speaksForItself(fanOut) { pace.take(1, Overload.floor) }
+    if speaksForItself(fanOut) { pace.take(1, ownRate) }
   }
 
   /// When the next of those may go; nil when one may go now, or nobody speaks for itself.
   func triesAgainAt(_ now: UInt64) -> UInt64? {
-    voices.isEmpty ? nil : pace.opensAt(Overload.floor, now)
+    voices.isEmpty ? nil : pace.opensAt(ownRate, now)
   }
 
   /// Pushes of a fan-out whose back-off is over that may stand in its queue: what goes in a second.
@@ -89,14 +100,25 @@ final class RouteTraffic {
   /// Nothing is there that could be sent.
   func rests(at now: UInt64) { lastMovedAt = now }
 
-  /// - Parameter isNewcomer: what the rate allows is for others.
-  func sent(_ pushes: Int, isNewcomer: Bool = false, at now: UInt64) {
-    lastMovedAt = now
-    if unansweredSince == 0 { unansweredSince = now }
-    if isNewcomer { newcomersSent += pushes } else { overload.take(pushes) }
+  /// How pushes are sent.
+  enum Manner {
+    /// As the rate allows.
+    case inTurn
+    /// Beside the rate: because others of their fan-out were taken, or to ask whether one is.
+    case ahead, asking
   }
 
-  /// First pushes of fan-outs that may go beside what the rate allows.
+  func sent(_ pushes: Int, _ manner: Manner = .inTurn, at now: UInt64) {
+    lastMovedAt = now
+    if unansweredSince == 0 { unansweredSince = now }
+    switch manner {
+    case .inTurn: overload.take(pushes)
+    case .ahead: break
+    case .asking: newcomersSent += pushes
+    }
+  }
+
+  /// Pushes that may go beside what the rate allows, to ask whether a fan-out's are taken.
   func newcomers(at now: UInt64) -> Int {
     if now &- newcomersSince >= 1_000_000_000 {
       newcomersSince = now
@@ -113,6 +135,7 @@ final class RouteTraffic {
   func accepted(_ push: ReadyPush, at now: UInt64) {
     lastAcceptedAt = now
     lastLookedAt = now
+    push.tally.fanOut.taken(earns: overload.isAtFloor)
     if !voices.isEmpty { voices.taken(push.tally.fanOut) }
   }
 
@@ -134,6 +157,7 @@ final class RouteTraffic {
   /// The server took it as little as it takes others that it has too much of.
   func failed(_ push: ReadyPush, sentAt: UInt64, at now: UInt64) {
     let fanOut = push.tally.fanOut
+    fanOut.failed()
     if voices.failed(fanOut, at: now), voices.areToBlame {
       // What was thought of the server was true of some fan-outs alone.
       overload.trust()
@@ -151,6 +175,7 @@ final class RouteTraffic {
   /// The server looked at it: it has not too much of them.
   func looked(_ push: ReadyPush, sentAt: UInt64, at now: UInt64) {
     lastLookedAt = now
+    push.tally.fanOut.taken(earns: overload.isAtFloor)
     if !voices.isEmpty { voices.taken(push.tally.fanOut) }
     overload.answered(isFailure: false, sentAt: sentAt, at: now)
   }

@@ -91,6 +91,7 @@ final class RouteWaiting {
   /// Those whose back-off is over, as many of each fan-out as may stand in its queue: the others
   /// can still leave their segments.
   func enqueueDue(at now: UInt64) {
+    traffic.heldFanOuts = retries.heldFanOuts
     while let push = retries.popDue(at: now, mayGo: { mayReturn($0, at: now) }) {
       traffic.triesAgain(push.tally.fanOut)
       enqueue(push)
