@@ -77,7 +77,7 @@ let bindings: [Target] = [
 /// No stage imports another.
 let stages: [Target] = [
   stage("Ingest", ["JSON", "Kafka", "Keyspace", "Model", "Text"]),
-  stage("Expand", ["Keyspace", "Model", "Redis"]),
+  stage("Expand", ["Keyspace", "Model", "Redis", "Rules"]),
   stage("Render", ["Model"]),
   stage("Deliver", ["EventLoop", "HTTP2", "JSON", "Model", "Text", "Threads", "Transport"]),
   stage("Record", ["Keyspace", "Model", "Redis", "Text"]),
@@ -87,6 +87,7 @@ let rooms: [Target] = [
   room("Text", []),
   room("Model", []),
   room("Keyspace", ["Text"]),
+  room("Rules", ["Model", "Text"]),
   room("Terminal", ["Text", "Threads"]),
   room("Telemetry", ["Text", "Threads"]),
   room(
@@ -121,19 +122,23 @@ let rooms: [Target] = [
     "Assembly",
     [
       "Deliver", "Expand", "HTTPServer", "Ingest", "Kafka", "Keyspace", "Model", "Pipeline",
-      "Record", "Redis", "Render", "Settings", "Telemetry", "Text", "TLS", "Transport", "YAML",
+      "Record", "Redis", "Render", "Rules", "Settings", "Telemetry", "Text", "TLS", "Transport",
+      "YAML",
     ]),
   room(
     "VerbSupport",
     [
       "Assembly", "CLinux", "Devices", "EventLoop", "LocalStack", "Probes", "Redis", "Render",
-      "Settings", "Telemetry", "Terminal", "Threads",
+      "Rules", "Settings", "Telemetry", "Terminal", "Threads",
     ]),
   room("FanOuts", ["Keyspace", "Model", "Record", "Redis", "Terminal", "VerbSupport"]),
   room("Emission", ["Ingest", "Kafka", "Model", "Telemetry", "Terminal", "Threads"]),
   room(
     "Preview",
-    ["VerbSupport", "JSON", "Keyspace", "Model", "Redis", "Render", "Telemetry", "Terminal"]),
+    [
+      "VerbSupport", "JSON", "Keyspace", "Model", "Redis", "Render", "Rules", "Telemetry",
+      "Terminal",
+    ]),
 ]
 
 let programs: [Target] = [
@@ -176,10 +181,14 @@ let testTargets: [Target] = [
   tests("TextTests", ["Text"]),
   tests("ModelTests", ["Model"]),
   tests("KeyspaceTests", ["Keyspace"]),
+  tests("RulesTests", ["Model", "Rules", "Text"]),
   tests("IngestTests", ["Ingest", "JSON", "Kafka", "Model", "Text"]),
   tests(
     "ExpandTests",
-    ["Expand", "Model", "Keyspace", "Redis", "EventLoop", "LocalStack", "Transport"]),
+    [
+      "Expand", "Model", "Keyspace", "Redis", "EventLoop", "LocalStack", "Rules", "Threads",
+      "Transport",
+    ]),
   tests("RenderTests", ["JSON", "Model", "Render", "Text"]),
   tests(
     "DeliverTests",
@@ -194,7 +203,7 @@ let testTargets: [Target] = [
     "AssemblyTests",
     [
       "Assembly", "Deliver", "Expand", "Ingest", "JSON", "Kafka", "Keyspace", "LocalStack",
-      "Pipeline", "Redis", "Render", "Settings", "Telemetry", "Text", "TLS", "Transport",
+      "Pipeline", "Redis", "Render", "Rules", "Settings", "Telemetry", "Text", "TLS", "Transport",
     ]),
   tests("TelemetryTests", ["Telemetry", "Text", "Threads"]),
   tests("TerminalTests", ["Terminal", "Threads"]),
@@ -211,7 +220,8 @@ let testTargets: [Target] = [
     "IntegrationTests",
     [
       "APNsSimulator", "Deliver", "Devices", "Fixtures", "Kafka", "LocalStack", "Model",
-      "Pipeline", "Record", "Redis", "Telemetry", "TestBed", "Threads", "TLS", "Transport",
+      "Pipeline", "Record", "Redis", "Rules", "Telemetry", "TestBed", "Threads", "TLS",
+      "Transport",
     ]),
   tests(
     "FaultTests",

@@ -1,9 +1,11 @@
 import Deliver
 import Render
+import Rules
 import Settings
 import TLS
+import Telemetry
 
-/// What settings name files for: the key that signs, and the templates.
+/// What settings name files for: the key that signs, the templates, time zones.
 extension Assembly {
   /// A .p8 key is about 260 bytes.
   private static let maximumKeyBytes = 64 << 10
@@ -37,6 +39,29 @@ extension Assembly {
       throw problem(
         "apns.key_file", "\(error)", hint: "download the .p8 file from Apple again, whole")
     }
+  }
+
+  /// Reads the time zones when hours may be quiet. What changes in them later is known to the next
+  /// process.
+  package static func rules(_ settings: Settings) throws(SettingsError) -> RecipientRules {
+    var rules = RecipientRules(mutesStreamers: settings.rules.mutedStreamers)
+    if settings.rules.quietHours {
+      let clocks = ZoneDirectory.read(
+        ZoneDirectory.path, since: WallClock.nowMilliseconds() / 1000)
+      guard !clocks.isEmpty else {
+        throw problem(
+          "rules.quiet_hours", "needs time zones, and \(ZoneDirectory.path) has none",
+          hint: "install the package tzdata")
+      }
+      let name = settings.rules.defaultTimeZone
+      guard let fallback = clocks[name] else {
+        throw problem(
+          "rules.default_time_zone", "\(Shown.value(name)) is no time zone of this system",
+          hint: "it is a name such as Europe/Berlin")
+      }
+      rules.timeZones = TimeZones(clocks, fallback: fallback)
+    }
+    return rules
   }
 
   /// Reads and compiles every template; throws all problems of all files at once.

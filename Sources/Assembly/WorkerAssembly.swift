@@ -24,6 +24,7 @@ extension Assembly {
     for warning in options.templates.flatMap(\.warnings) {
       log.warning("a template looks mistaken", ["place": .text(warning.description)])
     }
+    options.expand.rules = try rules(settings)
     options.limits = laneLimits(settings)
     options.rates = pushRates(settings)
     options.record.cooldown = settings.events.cooldown

@@ -10,6 +10,8 @@ package struct FanOutCounters: Sendable, Equatable {
   package var expired = 0
   package var cancelled = 0
   package var suppressed = 0
+  /// By the name of the rule.
+  package var suppressedByRule: [String: Int] = [:]
   package var pruned = 0
 
   package init() {}
@@ -69,6 +71,8 @@ package struct CounterComparison: Sendable {
     add("recipients", redis.recipients, .audience, expected.followers)
     add("pushes", redis.pushes, .audience, expected.devices)
     add("suppressed", redis.suppressed, .audience, expected.mutedDevices)
+    // Mutes are all that an audience of ours asks for.
+    add("muted", redis.suppressedByRule["muted"] ?? 0, .audience, expected.mutedDevices)
     add("outcomes", redis.outcomes, .redis, redis.pushes)
     add("accepted", redis.accepted, .ledger, ledger.accepted)
     let reasons = Set(redis.rejected.keys).union(ledger.refusals.keys)

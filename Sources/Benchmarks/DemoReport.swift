@@ -41,17 +41,19 @@ package struct DemoReport {
   private var peakMegabytes: Double { Double(fanOut.workerPeakBytes) / 1_048_576 }
 
   package var json: JSONOutput {
-    var rejected = JSONObject()
-    for (reason, count) in status.rejected.sorted(by: { $0.key < $1.key }) {
-      rejected[reason] = .integer(count)
+    func object(_ counts: [String: Int]) -> JSONOutput {
+      var object = JSONObject()
+      for (name, count) in counts.sorted(by: { $0.key < $1.key }) { object[name] = .integer(count) }
+      return .object(object)
     }
     return [
       "event": .text(fanOut.event.id), "recipients": .integer(status.recipients),
       "devices": .integer(totals.devices), "pushes": .integer(status.pushes),
-      "accepted": .integer(status.accepted), "rejected": .object(rejected),
+      "accepted": .integer(status.accepted), "rejected": object(status.rejected),
       "rejected_total": .integer(rejectedTotal),
       "expired": .integer(status.expired), "cancelled": .integer(status.cancelled),
-      "suppressed": .integer(status.suppressed), "retried": .integer(status.retried),
+      "suppressed": .integer(status.suppressed),
+      "suppressed_by": object(status.suppressedByRule), "retried": .integer(status.retried),
       "stragglers": .integer(status.stragglers), "waiting": .integer(status.waiting),
       "skipped": .integer(status.skipped),
       "dead_letters": .integer(fanOut.deadLetters), "pruned": .integer(status.pruned),
@@ -94,8 +96,11 @@ package struct DemoReport {
     }
     if status.expired > 0 { summary.add("expired", status.expired, indent: 1) }
     if status.cancelled > 0 { summary.add("cancelled", status.cancelled, indent: 1) }
-    summary.add(
-      "suppressed", status.suppressed, note: "their owners muted the streamer", indent: 1)
+    summary.add("suppressed", status.suppressed, indent: 1)
+    for (rule, count) in status.suppressedByRule.sorted(by: { $0.key < $1.key }) {
+      let note = rule == "muted" ? "their owners muted everything" : ""
+      summary.add(rule, count, note: note, indent: 2)
+    }
     if status.retried > 0 { summary.add("retried", status.retried, note: "sends beyond the first") }
     if status.stragglers > 0 {
       summary.add(

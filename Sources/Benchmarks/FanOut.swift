@@ -50,6 +50,7 @@ extension FanOutCounters {
     expired = status.expired
     cancelled = status.cancelled
     suppressed = status.suppressed
+    suppressedByRule = status.suppressedByRule
     pruned = status.pruned
   }
 }

@@ -15,6 +15,7 @@ package enum Checks {
     FileChecks.configuration(report, file: file, &list)
     // Also with a configuration that is wrong elsewhere: its files may hold further problems.
     FileChecks.templates(report.read, &list)
+    FileChecks.rules(report.read, &list)
     let tokens = FileChecks.key(report.read, &list)
     FileChecks.memory(report, &list)
     guard connects else { return list }

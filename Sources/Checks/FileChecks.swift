@@ -39,6 +39,17 @@ enum FileChecks {
     for problem in problems { list.add("templates", problem) }
   }
 
+  static func rules(_ settings: Settings, _ list: inout CheckList) {
+    guard settings.rules.quietHours else { return }
+    do {
+      let zones = try Assembly.rules(settings).timeZones?.count ?? 0
+      list.ok(
+        "rules", "\(zones) time zones; in doubt it is \(settings.rules.defaultTimeZone)'s time")
+    } catch {
+      list.add("rules", error)
+    }
+  }
+
   /// Nil when there is no usable key.
   static func key(_ settings: Settings, _ list: inout CheckList) -> ProviderTokenSource? {
     let apns = settings.apns

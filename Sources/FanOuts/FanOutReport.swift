@@ -41,9 +41,14 @@ package enum FanOutReport {
     text.add("pushes", status.pushes)
     for name in outcomes where status[name] > 0 {
       text.add(name, status[name], indent: 1)
-      guard name == "rejected" else { continue }
-      for (reason, count) in status.rejected.sorted(by: { $0.key < $1.key }) {
-        text.add(reason, count, indent: 2)
+      let parts =
+        switch name {
+        case "rejected": status.rejected
+        case "suppressed": status.suppressedByRule
+        default: [String: Int]()
+        }
+      for (part, count) in parts.sorted(by: { $0.key < $1.key }) {
+        text.add(part, count, indent: 2)
       }
     }
     if status.waiting > 0 { text.add("waiting", status.waiting, note: status.obstacle) }

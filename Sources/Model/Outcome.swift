@@ -4,7 +4,7 @@ package enum Outcome: Sendable, Equatable {
   case rejected(RejectionReason)
   case expired
   case cancelled
-  case suppressed
+  case suppressed(SuppressionRule)
 }
 
 /// Why a push was rejected: Apple's reasons ("Handling notification responses from APNs"), and what

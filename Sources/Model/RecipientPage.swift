@@ -38,8 +38,8 @@ package final class RecipientPage {
   package var fields: [ByteSlice] = []
   /// Followers read for this page, with or without devices.
   package var followers = 0
-  /// Bindings that are not addressed because their owner is muted.
-  package var suppressed = 0
+  /// Bindings that are not addressed because a rule of their owner's, or of ours, says so.
+  package var suppressed = SuppressionCounts()
   /// Users or members passed over because Redis held something else than the contract says.
   package var skipped = 0
 

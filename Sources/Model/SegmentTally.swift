@@ -10,7 +10,7 @@ package final class SegmentTally {
   package private(set) var rejected = [Int](repeating: 0, count: RejectionReason.allCases.count)
   package private(set) var expired = 0
   package private(set) var cancelled = 0
-  package private(set) var suppressed = 0
+  package private(set) var suppressions = SuppressionCounts()
   /// Sends beyond the first of a push.
   package var retried = 0
   /// Users or bindings passed over because Redis held something else than the contract says.
@@ -89,6 +89,8 @@ package final class SegmentTally {
     count(outcome)
   }
 
+  package var suppressed: Int { suppressions.total }
+
   package var settled: Int { accepted + rejected.reduce(0, +) + expired + cancelled + suppressed }
 
   package func count(_ outcome: Outcome, times: Int = 1) {
@@ -97,7 +99,7 @@ package final class SegmentTally {
     case .rejected(let reason): rejected[Int(reason.rawValue)] += times
     case .expired: expired += times
     case .cancelled: cancelled += times
-    case .suppressed: suppressed += times
+    case .suppressed(let rule): suppressions[rule] += times
     }
   }
 

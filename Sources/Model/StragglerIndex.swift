@@ -44,7 +44,7 @@ package struct StragglerIndex {
     page.bindings = bindings
     page.fields = fields
     page.followers = 0
-    page.suppressed = 0
+    page.suppressed = SuppressionCounts()
     page.skipped = 0
     return bindings.count
   }

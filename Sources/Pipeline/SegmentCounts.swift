@@ -16,10 +16,20 @@ extension WorkerCounters {
     add(.pushesExpired, tally.expired)
     add(.pushesCancelled, tally.cancelled)
     add(.pushesSuppressed, tally.suppressed)
+    for (rule, count) in tally.suppressions.byRule { add(Self.counter(of: rule), count) }
     add(.retries, tally.retried)
     for (reason, count) in tally.rejections { addRejected(reason: reason.rawValue, count) }
     add(.tokensPruned, findings.pruned)
     add(.tokensPruneRefused, findings.refused)
     add(.tokensQuarantined, findings.quarantined)
+  }
+
+  static func counter(of rule: SuppressionRule) -> WorkerCounter {
+    switch rule {
+    case .muted: .suppressedMuted
+    case .quiet: .suppressedQuiet
+    case .cap: .suppressedCap
+    case .device: .suppressedDevice
+    }
   }
 }

@@ -30,6 +30,9 @@ package enum WorkerMetrics {
   static let rejections = MetricFamily(
     "fanfare_pushes_rejected_total", .counter, "Rejected pushes, by Apple's reason or ours.",
     labels: ["reason"])
+  static let suppressions = MetricFamily(
+    "fanfare_pushes_suppressed_total", .counter,
+    "Pushes that were not sent because a rule said so, by the rule.", labels: ["rule"])
   static let retries = MetricFamily(
     "fanfare_apns_retries_total", .counter, "Pushes that were tried again, of settled segments.")
   static let stragglers = MetricFamily(
@@ -69,7 +72,8 @@ package enum WorkerMetrics {
 
   /// In the order of the text.
   package static let all = [
-    build, events, deadLetters, segments, recipients, skipped, pushes, rejections, retries,
+    build, events, deadLetters, segments, recipients, skipped, pushes, rejections, suppressions,
+    retries,
     stragglers, tokens,
     commits, partitions, records, aside, lingering, ready, streams, connections, obstacles, cpu,
     resident, budget,
@@ -109,6 +113,11 @@ package enum WorkerMetrics {
       rejections,
       RejectionReason.allCases.map {
         ([$0.name], Double(counts.rejections[Int($0.rawValue)]))
+      })
+    text.append(
+      suppressions,
+      SuppressionRule.allCases.map {
+        ([$0.name], Double(counts[WorkerCounters.counter(of: $0)]))
       })
     text.append(retries, Double(counts[.retries]))
     text.append(stragglers, Double(counts[.stragglers]))

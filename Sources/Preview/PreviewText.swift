@@ -36,7 +36,8 @@ package enum PreviewText {
       object["devices"] = .object(addressed)
       object["devices_of_other_apps"] = .integer(devices.others)
       object["devices_skipped"] = .integer(devices.skipped)
-      object["muted"] = .bool(devices.isMuted)
+      object["muted"] = .bool(devices.suppressedBy == .muted)
+      object["suppressed_by"] = devices.suppressedBy.map { .text($0.name) } ?? .null
     }
     return .object(object)
   }
@@ -63,7 +64,10 @@ package enum PreviewText {
   }
 
   static func words(_ devices: RenderedPerson.Devices) -> String {
-    if devices.isMuted { return "muted: nothing would be sent" }
+    if let rule = devices.suppressedBy {
+      return rule == .quiet
+        ? "quiet hours: nothing would be sent now" : "\(rule.name): nothing would be sent"
+    }
     let addressed = devices.addressed.sorted { $0.key < $1.key }
       .map { "\($0.value) in \($0.key)" }.joined(separator: ", ")
     let others = devices.others > 0 ? "; \(devices.others) of other apps" : ""

@@ -2,6 +2,7 @@ import VerbSupport
 import Keyspace
 import Model
 import Redis
+import Rules
 import Terminal
 
 /// For whom a template is rendered: made up on the command line, or read from Redis.
@@ -17,7 +18,8 @@ package struct RenderedPerson: Sendable {
     package var others = 0
     /// Members that the worker passes over, because they are no bindings.
     package var skipped = 0
-    package var isMuted = false
+    /// The rule that would keep the push from them now.
+    package var suppressedBy: SuppressionRule?
   }
 
   package init() {}
@@ -30,14 +32,17 @@ package struct RenderedPerson: Sendable {
     }
   }
 
+  /// - Parameter now: ms since 1970: when the push would be sent.
   package static func read(
-    _ user: String, fields: [String], app: String, _ redis: RedisClient, _ keyspace: Keyspace
+    _ user: String, fields: [String], for event: Event, rules: RecipientRules, now: Int64,
+    _ redis: RedisClient, _ keyspace: Keyspace
   ) async throws(CommandFailure) -> RenderedPerson {
+    let asked = rules.fields.map(\.rawValue) + fields
     let replies: RedisReplies
     do throws(RedisError) {
       replies = try await redis.execute(
         RedisPipeline(
-          ["HMGET", keyspace.profile(user: user), "muted"] + fields,
+          ["HMGET", keyspace.profile(user: user)] + asked,
           ["SMEMBERS", keyspace.bindings(user: user)]))
     } catch {
       throw CommandFailure(error)
@@ -45,16 +50,23 @@ package struct RenderedPerson: Sendable {
     if let error = replies.firstError {
       throw CommandFailure(.failed, "\(user) cannot be read: \(error.message)")
     }
-    return person(replies[0], fields, bindings: replies[1], app: app)
+    var person = Self.person(
+      replies[0], fields, from: rules.fields.count, bindings: replies[1], app: event.app)
+    let judge = RecipientJudge(rules, streamer: Array(event.streamer.utf8), now: now)
+    var values = RuleValues()
+    for (index, field) in rules.fields.enumerated() {
+      if let bytes = replies[0][index].bytes { values[field] = bytes }
+    }
+    person.devices?.suppressedBy = judge.verdict(on: values).suppressedBy
+    return person
   }
 
   private static func person(
-    _ profile: RedisReply, _ names: [String], bindings: RedisReply, app: String
+    _ profile: RedisReply, _ names: [String], from first: Int, bindings: RedisReply, app: String
   ) -> RenderedPerson {
     var person = RenderedPerson()
     var devices = Devices()
-    devices.isMuted = profile[0].text == "1"
-    for (index, name) in names.enumerated() { person.fields[name] = profile[index + 1].text }
+    for (index, name) in names.enumerated() { person.fields[name] = profile[first + index].text }
     for index in 0..<bindings.count {
       guard let binding = binding(bindings[index].text ?? "") else {
         devices.skipped += 1

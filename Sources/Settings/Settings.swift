@@ -5,6 +5,7 @@ package struct Settings: Sendable, Equatable {
   package var kafka = Kafka()
   package var redis = Redis()
   package var audience = Audience()
+  package var rules = Rules()
   package var templates = Templates()
   package var apns = APNs()
   package var lanes = Lanes()
@@ -96,6 +97,12 @@ package struct Settings: Sendable, Equatable {
     package var pageSize = 0
     /// Holds `{streamer}` once, when there is one.
     package var plainSetKey: String?
+  }
+
+  package struct Rules: Sendable, Equatable {
+    package var mutedStreamers = false
+    package var quietHours = false
+    package var defaultTimeZone = ""
   }
 
   package struct Templates: Sendable, Equatable {

@@ -77,6 +77,11 @@ package struct TextRule: Sendable {
       && $0.utf8.allSatisfy { $0.isASCIIDigit || $0.isASCIIUpper }
   }
 
+  /// As in `Europe/Berlin`; whether it exists is found out when it is read.
+  static let timeZone = TextRule("the name of a time zone", maximumBytes: 64) {
+    $0.utf8.allSatisfy { isWord($0) || $0 == 0x2B || $0 == 0x2D || $0 == 0x2F }
+  }
+
   private static func isHost(_ text: String) -> Bool {
     !text.isEmpty && text.utf8.first != 0x2D
       && text.utf8.allSatisfy { isWord($0) || $0 == 0x2D || $0 == 0x2E || $0 == 0x3A }

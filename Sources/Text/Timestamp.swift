@@ -73,7 +73,8 @@ package enum Timestamp {
     year % 4 == 0 && (year % 100 != 0 || year % 400 == 0)
   }
 
-  private static func daysSince1970(year: Int64, month: Int64, day: Int64) -> Int64 {
+  /// Of a day of the Gregorian calendar, `month` and `day` from 1 on.
+  package static func daysSince1970(year: Int64, month: Int64, day: Int64) -> Int64 {
     let before = year - 1
     let leaps = before / 4 - before / 100 + before / 400 - (1969 / 4 - 1969 / 100 + 1969 / 400)
     let earlierMonths = (1..<month).reduce(0) { $0 + days(in: $1, of: year) }

@@ -2,6 +2,7 @@ import Assembly
 import VerbSupport
 import Emission
 import Preview
+import Telemetry
 import Terminal
 
 /// Shows what a follower would get: for who writes templates, and for who wonders what went out.
@@ -57,9 +58,12 @@ enum RenderVerb {
     if let user = invocation[user] {
       try RenderedPerson.check(user: user)
       let (keyspace, fields) = (Assembly.keyspace(settings), template.recipientFields)
+      let rules = try CommandRules.read(settings)
       person = try await CommandRedis.lend(settings) {
         (_, redis) async throws(CommandFailure) -> RenderedPerson in
-        try await RenderedPerson.read(user, fields: fields, app: event.app, redis, keyspace)
+        try await RenderedPerson.read(
+          user, fields: fields, for: event, rules: rules, now: WallClock.nowMilliseconds(), redis,
+          keyspace)
       }
     }
     for field in invocation[fields] { person.fields[field.name] = field.value }

@@ -8,6 +8,7 @@ import Keyspace
 import LocalStack
 import Pipeline
 import Redis
+import Rules
 import Settings
 import TLS
 import Telemetry
@@ -63,6 +64,7 @@ import Transport
       reconnect_maximum: 10s
       prefix: { data: "pd:", dashboards: "pb:" }
     audience: { page_size: 111, plain_set_key: "plain:{streamer}" }
+    rules: { muted_streamers: true, quiet_hours: true, default_time_zone: Asia/Kathmandu }
     templates: { directory: . }
     apns:
       production: { host: production.example, port: 2001 }
@@ -255,6 +257,12 @@ import Transport
     #expect(options.redis.endpoint.host == "redis.example" && options.redis.database == 6)
     #expect(options.keyspace == Keyspace(data: "pd:", dashboards: "pb:"))
     #expect(options.expand.pageSize == 111)
+    #expect(options.expand.rules.fields == RuleField.allCases)
+    let unnamed = UnsafeRawBufferPointer(start: nil, count: 0)
+    #expect(options.expand.rules.timeZones?[unnamed].minuteOfDay(at: 0) == 5 * 60 + 45)
+    let nowhere = Self.yaml.replacing("Asia/Kathmandu", with: "Asia/Nowhere")
+    let wrong = #expect(throws: SettingsError.self) { try Assembly.rules(self.settings(nowhere)) }
+    #expect(wrong?.problems.map(\.key) == ["rules.default_time_zone"])
     #expect(options.deliver.readyPushes == 114)
     let token = try options.providerTokens.token(now: 1_767_225_600_000)
     #expect(!token.authorization.bytes.isEmpty)

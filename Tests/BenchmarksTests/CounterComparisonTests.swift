@@ -15,6 +15,7 @@ import Testing
     redis.accepted = 90
     redis.rejected = ["Unregistered": 6]
     redis.suppressed = 4
+    redis.suppressedByRule = ["muted": 4]
     redis.pruned = 6
     ledger = LedgerTotals()
     ledger.requests = 96
@@ -86,7 +87,8 @@ import Testing
     redis.recipients = 89
     redis.pushes = 99
     redis.suppressed = 3
-    #expect(differences == ["recipients", "pushes", "suppressed"])
+    redis.suppressedByRule = ["muted": 3]
+    #expect(differences == ["recipients", "pushes", "suppressed", "muted"])
   }
 
   @Test("Pruned is what is gone from Redis")

@@ -35,7 +35,7 @@ struct Reading: Equatable, Sendable {
   var tokens: [String: [String]] = [:]
   var fields: [String: [String?]] = [:]
   var followers = 0
-  var suppressed = 0
+  var suppressed = SuppressionCounts()
   var skipped = 0
   var pageSizes: [Int] = []
   /// Users that the reader named.
@@ -43,7 +43,7 @@ struct Reading: Equatable, Sendable {
 
   mutating func add(_ page: RecipientPage) {
     followers += page.followers
-    suppressed += page.suppressed
+    for (rule, count) in page.suppressed.byRule { suppressed[rule] += count }
     skipped += page.skipped
     pageSizes.append(page.followers)
     for (index, recipient) in page.recipients.enumerated() {
@@ -98,11 +98,12 @@ extension RedisClient {
   /// Reads a segment to its end; `between` runs before each further page.
   func read(
     _ segment: Segment, fields: [String] = ["locale", "name"],
-    options: ExpandOptions = ExpandOptions(),
+    options: ExpandOptions = ExpandOptions(), now: Int64 = 0,
     between: (Reading) async throws -> Void = { _ in }
   ) async throws -> (reading: Reading, restarts: Int) {
     let stage = ExpandStage(redis: self, keyspace: keyspace, options: options)
-    let reader = stage.reader(of: stage.followers(of: segment), fields: fields, topic: app)
+    let reader = stage.reader(
+      of: stage.followers(of: segment), fields: fields, topic: app, now: { now })
     var reading = Reading()
     defer { #expect(reader.takeSkippedUsers().isEmpty) }
     var failures = 0
@@ -122,6 +123,13 @@ extension RedisClient {
     let after = try await reader.next()
     #expect(after == nil, "a reader that is at its end stays there")
     return (reading, reader.restarts)
+  }
+}
+
+extension ExpandStage {
+  /// For those to whom time is nothing.
+  func reader(of followers: FollowerSource, fields: [String], topic app: String) -> SegmentReader {
+    reader(of: followers, fields: fields, topic: app, now: { 0 })
   }
 }
 

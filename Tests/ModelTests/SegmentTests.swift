@@ -40,14 +40,15 @@ import Testing
     tally.count(.accepted)
     tally.count(.expired, times: 2)
     tally.count(.cancelled, times: 3)
-    tally.count(.suppressed, times: 4)
+    tally.count(.suppressed(.muted), times: 3)
+    tally.count(.suppressed(.cap))
     for reason in RejectionReason.allCases {
       tally.count(.rejected(reason), times: Int(reason.rawValue))
     }
     #expect(tally.accepted == 1)
     #expect(tally.expired == 2)
     #expect(tally.cancelled == 3)
-    #expect(tally.suppressed == 4)
+    #expect(tally.suppressed == 4 && tally.suppressions[.muted] == 3)
     #expect(tally.settled == 10 + 36 * 37 / 2)
     // The first was counted zero times.
     #expect(tally.rejections.map(\.reason) == Array(RejectionReason.allCases.dropFirst()))

@@ -29,8 +29,10 @@ import Testing
     #expect(
       PreviewText.words(devices)
         == "devices: 2 in production, 1 in sandbox; 3 of other apps; 4 passed over: not a binding")
-    devices.isMuted = true
+    devices.suppressedBy = .muted
     #expect(PreviewText.words(devices) == "muted: nothing would be sent")
+    devices.suppressedBy = .quiet
+    #expect(PreviewText.words(devices) == "quiet hours: nothing would be sent now")
   }
 
   @Test func whatWasParsedIsPrintedInItsOrder() throws {

@@ -15,7 +15,8 @@ import Testing
       let first = tally(accepted: 10)
       first.pushes += 5
       first.count(.rejected(.payloadTooLarge), times: 2)
-      first.count(.suppressed, times: 3)
+      first.count(.suppressed(.muted), times: 2)
+      first.count(.suppressed(.quiet))
       first.retried = 4
       first.skipped = 1
       let settled = SettledSegment(fanOut: nil, findings: PruneFindings(), recordErrors: 0)
@@ -43,6 +44,7 @@ import Testing
       #expect(status.recipients == 17 && status.pushes == 22 && status.accepted == 17)
       #expect(status.rejected == ["PayloadTooLarge": 2])
       #expect(status.suppressed == 3 && status.retried == 4 && status.skipped == 1)
+      #expect(status.suppressedByRule == ["muted": 2, "quiet": 1])
       #expect(status.firstPushAt == Int(noon) + 5 && status.lastPushAt == Int(noon) + 20)
       #expect(status.doneAt == Int(noon) + 99)
       #expect(status.isBalanced)

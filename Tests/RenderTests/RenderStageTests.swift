@@ -133,7 +133,7 @@ struct RenderStageTests {
     ]
     let page = Samples.page(people, fieldNames: prepared.fieldNames)
     page.followers = 5
-    page.suppressed = 2
+    page.suppressed[.quiet] = 2
     page.skipped = 1
     let tally = SegmentTally()
     let stage = RenderStage(templates: [prepared.template])
@@ -155,6 +155,7 @@ struct RenderStageTests {
     }
     #expect(sizes == [3, 3, 2] && users == Array(repeating: "many", count: 7) + ["one"])
     #expect(tally.recipients == 5 && tally.pushes == 10 && tally.skipped == 1)
+    #expect(tally.suppressions[.quiet] == 2)
     #expect(tally.suppressed == 2 && tally.accepted == 8 && tally.settled == tally.pushes)
     #expect(rendering.next() == nil)
   }

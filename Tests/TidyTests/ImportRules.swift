@@ -19,8 +19,8 @@ struct ImportRules {
   /// In these rooms every push or every page passes: `Foundation` costs (a `UUID()` alone 2.7 µs),
   /// and its parsers accept what they should refuse.
   static let hotRooms: Set<String> = [
-    "EventLoop", "TLS", "HTTP2", "Transport", "Redis", "Kafka", "Model", "Keyspace", "Expand",
-    "Render", "Deliver", "Record", "Telemetry",
+    "EventLoop", "TLS", "HTTP2", "Transport", "Redis", "Kafka", "Model", "Keyspace", "Rules",
+    "Expand", "Render", "Deliver", "Record", "Telemetry",
   ]
 
   /// A program holds verbs: options in, rooms wired, exit code out.
@@ -122,6 +122,9 @@ struct ImportRules {
       if !target.dependencies.isSubset(of: ["Text", "Threads"]) {
         broken.append("\(pure) is pure")
       }
+    }
+    if let rules = manifest["Rules"], !rules.dependencies.isSubset(of: ["Model", "Text"]) {
+      broken.append("Rules is pure")
     }
     return broken
   }

@@ -3,7 +3,8 @@
 package enum SettingTable {
   /// In the order of the example file; the keys of a group stand together.
   package static let keys: [SettingKey] =
-    kafka + redis + audience + apns + lanes + events + limits + worker + probes + log
+    kafka + redis + audience + rules + templates + apns + lanes + events + limits + worker + probes
+      + log
 
   package static func key(_ path: String) -> SettingKey? {
     keyIndexes[path].map { keys[$0] }
@@ -17,6 +18,7 @@ package enum SettingTable {
     "kafka": "Where events come from, and where the segments of large ones travel.",
     "redis": "Who follows whom, on which devices, and what dashboards read.",
     "audience": "How followers are read.",
+    "rules": "Whom an event may reach. What is off costs nothing.",
     "templates": "What the pushes say.",
     "apns": "Apple's push service, or whatever stands for it.",
     "lanes": "Threads: a lane owns its connections, timers and buffers and shares nothing.",

@@ -56,8 +56,11 @@ extension SettingTable {
       .streamerPattern,
       "Where another system keeps a streamer's followers in one plain set, that set's "
         + "key; read for streamers that have no shards of their own."),
+  ]
+
+  static let templates: [SettingKey] = [
     .path(
       "templates.directory", \.templates.directory, default: "templates",
-      "Holds one .yaml file for each template, named after it. Next to this file unless absolute."),
+      "Holds one .yaml file for each template, named after it. Next to this file unless absolute.")
   ]
 }

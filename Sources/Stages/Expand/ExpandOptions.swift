@@ -1,3 +1,5 @@
+import Rules
+
 /// How Expand reads followers.
 package struct ExpandOptions: Sendable {
   /// Users whose bindings and profile are fetched in one round trip. 512 is where a larger page no
@@ -21,6 +23,8 @@ package struct ExpandOptions: Sendable {
   /// twice when Redis is restarted meanwhile: at most 2 MiB a segment. Larger sets should be
   /// sharded.
   package var maximumRememberedUsers: Int
+  /// Whom an event may reach.
+  package var rules: RecipientRules
 
   /// What reading a segment keeps at most: the ids of a shard, a reply, the page made of it, and of
   /// a set that is read by SSCAN the users that were in it.
@@ -34,7 +38,7 @@ package struct ExpandOptions: Sendable {
   package init(
     pageSize: Int = 512, plainSetKey: String? = nil, maximumShardMembers: Int = 16_384,
     maximumFieldBytes: Int = 4_096, maximumPageBytes: Int = 2 << 20,
-    maximumRememberedUsers: Int = 196_608
+    maximumRememberedUsers: Int = 196_608, rules: RecipientRules = RecipientRules()
   ) {
     self.pageSize = max(1, pageSize)
     self.plainSetKey = plainSetKey
@@ -42,5 +46,6 @@ package struct ExpandOptions: Sendable {
     self.maximumFieldBytes = maximumFieldBytes
     self.maximumPageBytes = max(4_096, maximumPageBytes)
     self.maximumRememberedUsers = maximumRememberedUsers
+    self.rules = rules
   }
 }

@@ -60,15 +60,15 @@ package final class ExpandStage {
   /// Reads the recipients of a segment. `fields` are the profile fields that templates need, `app`
   /// the app whose bindings are addressed.
   ///
-  /// With `now` (ms since 1970) reading is given up when the event has expired and Redis is still
-  /// too slow, or its replies still too large, to read its followers.
+  /// By `now` (ms since 1970) reading is given up when the event has expired and Redis is still
+  /// too slow, or its replies still too large, to read its followers; and hours are quiet.
   package func reader(
-    of followers: FollowerSource, fields: [String], topic app: String, now: (() -> Int64)? = nil
+    of followers: FollowerSource, fields: [String], topic app: String,
+    now: @escaping () -> Int64
   ) -> SegmentReader {
-    let event = followers.segment.event
-    return SegmentReader(
+    SegmentReader(
       redis: redis, keyspace: keyspace, options: options, source: followers, fields: fields,
-      app: app, isExpired: { now.map { event.isExpired(at: $0()) } ?? false })
+      app: app, now: now)
   }
 
   private func plainKey(of streamer: String) -> String? {

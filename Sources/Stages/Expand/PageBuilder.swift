@@ -1,6 +1,7 @@
 import Keyspace
 import Model
 import Redis
+import Rules
 
 /// Makes a page out of the replies to SMEMBERS and HMGET of each user. Nothing is allocated per
 /// user, and what a page's objects hold is touched once a page: each touch of a class's property
@@ -9,20 +10,24 @@ struct PageBuilder {
   private let parser: BindingParser
   private let maximumFieldBytes: Int
   private let keyspace: Keyspace
+  /// What stands before the page's fields in the reply to HMGET.
+  private let ruleFields: [RuleField]
 
-  init(app: String, maximumFieldBytes: Int, keyspace: Keyspace) {
+  init(app: String, ruleFields: [RuleField], maximumFieldBytes: Int, keyspace: Keyspace) {
     parser = BindingParser(app: app)
     self.maximumFieldBytes = maximumFieldBytes
     self.keyspace = keyspace
+    self.ruleFields = ruleFields
   }
 
-  /// `replies` holds for each user the members of its set, then `muted` and the page's fields.
+  /// `replies` holds for each user the members of its set, then the rules'
+  /// fields (`muted` at least) and the page's.
   /// Throws what is neither a value nor another type at a key: then the page stays empty. A user
   /// with another type at a key is passed over, and returned by name: whether that is a device, or
   /// somebody who muted the streamer, nobody can tell.
   func build(
     _ page: RecipientPage, users: ArraySlice<ByteSlice>, of names: ByteArena,
-    from replies: RedisReplies
+    from replies: RedisReplies, judge: RecipientJudge
   ) throws(ExpandError) -> [SkippedUser] {
     var draft = PageDraft(
       fieldCount: page.fieldNames.count, users: users.count, start: page.bytes.count)
@@ -34,7 +39,7 @@ struct PageBuilder {
       for user in users {
         let name = UnsafeRawBufferPointer(
           start: base + Int(user.offset), count: Int(user.count))
-        add(name, bindings: replies[index], profile: replies[index + 1], to: &draft)
+        add(name, bindings: replies[index], profile: replies[index + 1], judge, to: &draft)
         index += 2
       }
       return draft.used
@@ -67,7 +72,7 @@ struct PageBuilder {
         continue
       }
       // One field more or less, and those behind it would be another field's.
-      var isSound = profile.count == draft.fieldCount + 1
+      var isSound = profile.count == draft.fieldCount + ruleFields.count
       bytes += Int(user.count)
       bindings.forEachElement { _, kind, member in
         if kind != .string { isSound = false }
@@ -84,7 +89,7 @@ struct PageBuilder {
 
   private func add(
     _ user: UnsafeRawBufferPointer, bindings: RedisReply, profile: RedisReply,
-    to draft: inout PageDraft
+    _ judge: RecipientJudge, to draft: inout PageDraft
   ) {
     guard bindings.kind == .array, profile.kind == .array else { return }
     let first = draft.bindings.count
@@ -102,8 +107,8 @@ struct PageBuilder {
     }
     let count = draft.bindings.count - first
     guard count > 0 else { return }
-    guard addFields(profile, to: &draft) else {
-      draft.suppressed += count
+    if let rule = addFields(profile, judge, to: &draft) {
+      draft.suppressed[rule] += count
       draft.bindings.removeLast(count)
       draft.used = mark
       return
@@ -112,13 +117,24 @@ struct PageBuilder {
       RecipientPage.Recipient(user: draft.write(user), firstBinding: first, bindingCount: count))
   }
 
-  /// False when the user is muted; then no fields are added.
-  private func addFields(_ profile: RedisReply, to draft: inout PageDraft) -> Bool {
-    var isMuted = false
+  /// The rule that keeps the push from the user; then no fields are added.
+  private func addFields(
+    _ profile: RedisReply, _ judge: RecipientJudge, to draft: inout PageDraft
+  ) -> SuppressionRule? {
+    let own = ruleFields.count
+    var values = RuleValues()
+    var suppressedBy: SuppressionRule?
     var position = 0
     profile.forEachElement { index, kind, value in
-      if index == 0 { isMuted = Self.isTrue(value) }
-      guard index > 0, !isMuted else { return }
+      if index < own {
+        values[ruleFields[index]] = value
+        guard index == own - 1 else { return }
+        let verdict = judge.verdict(on: values)
+        suppressedBy = verdict.suppressedBy
+        draft.skipped += verdict.malformed
+        return
+      }
+      guard suppressedBy == nil else { return }
       position += 1
       if kind == .string, value.count <= maximumFieldBytes {
         draft.fields.append(draft.write(value))
@@ -127,16 +143,12 @@ struct PageBuilder {
         if kind == .string { draft.skipped += 1 }
       }
     }
-    if isMuted { return false }
+    if let suppressedBy { return suppressedBy }
     while position < draft.fieldCount {
       draft.fields.append(.missing)
       position += 1
     }
-    return true
-  }
-
-  private static func isTrue(_ value: UnsafeRawBufferPointer) -> Bool {
-    value.count == 1 ? value[0] == 0x31 : value.count == 4 && value.elementsEqual("true".utf8)
+    return nil
   }
 
   /// Throws unless what stands in the way is another type at one of the user's keys.
@@ -181,7 +193,7 @@ private struct PageDraft {
   var recipients: [RecipientPage.Recipient] = []
   var bindings: [RecipientPage.Binding] = []
   var fields: [ByteSlice] = []
-  var suppressed = 0
+  var suppressed = SuppressionCounts()
   var skipped = 0
   var wrongTypes: [SkippedUser] = []
 

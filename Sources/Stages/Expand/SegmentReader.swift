@@ -1,6 +1,7 @@
 import Keyspace
 import Model
 import Redis
+import Rules
 
 /// The recipients of one segment, page by page, one round trip a page. Confined to one lane.
 ///
@@ -15,7 +16,8 @@ package final class SegmentReader {
   private let source: FollowerSource
   private let fields: [String]
   private let builder: PageBuilder
-  private let isExpired: () -> Bool
+  private let now: () -> Int64
+  private let streamer: [UInt8]
   private let pipeline = RedisPipeline(capacity: 64 * 1024)
   private let bindingsCommand: RedisCommandTemplate
   private let profileCommand: RedisCommandTemplate
@@ -30,19 +32,22 @@ package final class SegmentReader {
 
   init(
     redis: RedisClient, keyspace: Keyspace, options: ExpandOptions, source: FollowerSource,
-    fields: [String], app: String, isExpired: @escaping () -> Bool
+    fields: [String], app: String, now: @escaping () -> Int64
   ) {
     self.redis = redis
     self.options = options
     self.source = source
     self.fields = fields
-    self.isExpired = isExpired
+    self.now = now
+    streamer = Array(source.segment.event.streamer.utf8)
+    let rules = options.rules.fields
     pace = PagePace(maximumUsers: options.pageSize, maximumBytes: options.maximumPageBytes)
     builder = PageBuilder(
-      app: app, maximumFieldBytes: options.maximumFieldBytes, keyspace: keyspace)
+      app: app, ruleFields: rules, maximumFieldBytes: options.maximumFieldBytes,
+      keyspace: keyspace)
     bindingsCommand = RedisCommandTemplate("SMEMBERS", key: keyspace.bindingsParts)
     profileCommand = RedisCommandTemplate(
-      "HMGET", key: keyspace.profileParts, after: ["muted"] + fields)
+      "HMGET", key: keyspace.profileParts, after: rules.map(\.rawValue) + fields)
   }
 
   /// How often reading began again; worth a note in the log when it grows.
@@ -61,7 +66,10 @@ package final class SegmentReader {
         let users = batch.users[position..<(position + pageLength(batch.users.count - position))]
         guard let replies = try await fetch(users, of: batch) else { continue }
         let page = RecipientPage(fieldNames: fields)
-        for user in try builder.build(page, users: users, of: batch.bytes, from: replies) {
+        let judge = RecipientJudge(options.rules, streamer: streamer, now: now())
+        for user in try builder.build(
+          page, users: users, of: batch.bytes, from: replies, judge: judge)
+        {
           name(user)
         }
         position += users.count
@@ -80,7 +88,7 @@ package final class SegmentReader {
     do {
       return try await source.nextBatch()
     } catch {
-      guard error.code == .redis(.timeout), isExpired() else { throw error }
+      guard error.code == .redis(.timeout), isExpired else { throw error }
       throw giveUp(error.description)
     }
   }
@@ -129,7 +137,7 @@ package final class SegmentReader {
     _ error: RedisError, _ users: ArraySlice<ByteSlice>, of batch: FollowerBatch
   ) throws(ExpandError) {
     guard error.code == .replyTooLarge || error.code == .timeout else { throw ExpandError(error) }
-    guard !isExpired() else { throw giveUp(error.description) }
+    guard !isExpired else { throw giveUp(error.description) }
     pace.tooMuch(users.count)
     // Redis may be slow for reasons of its own: nobody is passed over for that.
     if error.code == .timeout { throw ExpandError(error) }
@@ -149,6 +157,8 @@ package final class SegmentReader {
   private func name(_ user: SkippedUser) {
     if skippedUsers.count < Self.maximumNamed { skippedUsers.append(user) }
   }
+
+  private var isExpired: Bool { source.segment.event.isExpired(at: now()) }
 
   private func giveUp(_ cause: String) -> ExpandError {
     source.finish()

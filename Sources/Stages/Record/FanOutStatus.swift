@@ -20,7 +20,7 @@ package struct FanOutStatus: Sendable, Equatable {
   package let brakeReason: String
   /// What stood in the way of pushes when they became stragglers last; empty when nothing did.
   package let obstacle: String
-  /// Every number by its field's name, `rejected:<Reason>` among them.
+  /// Every number by its field's name, `rejected:<Reason>` and `suppressed:<rule>` among them.
   package let numbers: [String: Int]
 
   init(fields: [String: String]) {
@@ -63,12 +63,17 @@ package struct FanOutStatus: Sendable, Equatable {
   package var doneAt: Int { self["done_ms"] }
 
   /// Counts by Apple's name of the reason.
-  package var rejected: [String: Int] {
-    var reasons: [String: Int] = [:]
-    for (field, count) in numbers where field.hasPrefix("rejected:") {
-      reasons[String(field.dropFirst("rejected:".count))] = count
+  package var rejected: [String: Int] { counts(under: "rejected:") }
+
+  /// Counts by the name of the rule that kept the push.
+  package var suppressedByRule: [String: Int] { counts(under: "suppressed:") }
+
+  private func counts(under prefix: String) -> [String: Int] {
+    var counts: [String: Int] = [:]
+    for (field, count) in numbers where field.hasPrefix(prefix) {
+      counts[String(field.dropFirst(prefix.count))] = count
     }
-    return reasons
+    return counts
   }
 
   /// The promise of the counters: every push that was counted has one outcome, and once all

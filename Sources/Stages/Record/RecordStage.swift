@@ -174,6 +174,9 @@ extension RecordStage {
       ("prune_refused", tally.pruneRefused),
     ]
     for (reason, count) in tally.rejections { counters.append(("rejected:\(reason.name)", count)) }
+    for (rule, count) in tally.suppressions.byRule {
+      counters.append(("suppressed:\(rule.name)", count))
+    }
     return counters.filter { $0.1 != 0 }
   }
 

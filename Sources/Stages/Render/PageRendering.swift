@@ -33,8 +33,8 @@ package final class PageRendering {
       Int32(truncatingIfNeeded: page.fieldNames.firstIndex(of: name) ?? -1)
     }
     tally.recipients += page.followers
-    tally.pushes += page.suppressed
-    tally.count(.suppressed, times: page.suppressed)
+    tally.pushes += page.suppressed.total
+    for (rule, count) in page.suppressed.byRule { tally.count(.suppressed(rule), times: count) }
     tally.skipped += page.skipped
   }
 

@@ -7,6 +7,7 @@ package enum WorkerCounter: Int, Sendable, CaseIterable {
   case segmentsSettled, segmentsAlreadySettled
   case recipients, skipped, stragglers
   case pushesAccepted, pushesRejected, pushesExpired, pushesCancelled, pushesSuppressed
+  case suppressedMuted, suppressedQuiet, suppressedCap, suppressedDevice
   case retries
   case tokensPruned, tokensPruneRefused, tokensQuarantined
   case kafkaCommits, kafkaCommitFailures
@@ -19,7 +20,7 @@ package final class WorkerCounters: Sendable {
   /// Rejections are counted by `RejectionReason.rawValue` too, without knowing the reasons here.
   package static let maximumReasons = 64
 
-  private let counters = InlineArray<24, Atomic<Int>> { _ in Atomic(0) }
+  private let counters = InlineArray<28, Atomic<Int>> { _ in Atomic(0) }
   private let rejections = InlineArray<64, Atomic<Int>> { _ in Atomic(0) }
   /// Dead letters by the code of their reason, without knowing the codes here.
   package static let maximumCodes = 32

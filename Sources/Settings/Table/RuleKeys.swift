@@ -1,0 +1,15 @@
+extension SettingTable {
+  static let rules: [SettingKey] = [
+    .bool(
+      "rules.muted_streamers", \.rules.mutedStreamers, default: false,
+      "A profile's `muted_streamers` counts: ids of streamers, one a line, of whom its owner wants "
+        + "to hear nothing."),
+    .bool(
+      "rules.quiet_hours", \.rules.quietHours, default: false,
+      "A profile's `quiet` counts: hours such as 22:00-07:00 in its `tz`, in which its owner gets "
+        + "nothing. What is not sent then is not sent later."),
+    .text(
+      "rules.default_time_zone", \.rules.defaultTimeZone, default: "UTC", .timeZone,
+      "The time zone of profiles that name none, or one that nobody knows."),
+  ]
+}
