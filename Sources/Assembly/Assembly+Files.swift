@@ -44,7 +44,9 @@ extension Assembly {
   /// Reads the time zones when hours may be quiet. What changes in them later is known to the next
   /// process.
   package static func rules(_ settings: Settings) throws(SettingsError) -> RecipientRules {
-    var rules = RecipientRules(mutesStreamers: settings.rules.mutedStreamers)
+    var rules = RecipientRules(
+      mutesStreamers: settings.rules.mutedStreamers,
+      picksNewestDevice: settings.rules.devices == .newest)
     if settings.rules.quietHours {
       let clocks = ZoneDirectory.read(
         ZoneDirectory.path, since: WallClock.nowMilliseconds() / 1000)

@@ -13,12 +13,15 @@ package struct Keyspace: Sendable, Equatable {
   package let bindingsParts: (prefix: [UInt8], suffix: [UInt8])
   /// What stands before and after the raw bytes of a user id in `profile(user:)`.
   package let profileParts: (prefix: [UInt8], suffix: [UInt8])
+  /// What stands before and after the raw bytes of a user id in `bound(user:)`.
+  package let boundParts: (prefix: [UInt8], suffix: [UInt8])
 
   package init(data: String = "ffd:", dashboards: String = "ff:") {
     dataPrefix = data
     dashboardsPrefix = dashboards
     bindingsParts = (Array("\(data){u:".utf8), Array("}:bindings".utf8))
     profileParts = (Array("\(data){u:".utf8), Array("}:profile".utf8))
+    boundParts = (Array("\(data){u:".utf8), Array("}:bound".utf8))
   }
 
   package static func == (left: Keyspace, right: Keyspace) -> Bool {
@@ -41,7 +44,8 @@ extension Keyspace {
   /// SET of binding members, one a device.
   package func bindings(user: String) -> String { "\(dataPrefix){u:\(user)}:bindings" }
 
-  /// HASH: binding member → time of the binding in ms since 1970; read only when pruning.
+  /// HASH: binding member → time of the binding in ms since 1970; read when pruning, and
+  /// where only the newest device gets a push.
   package func bound(user: String) -> String { "\(dataPrefix){u:\(user)}:bound" }
 
   /// HASH: binding member → why Apple refused its token for good. Not deleted: a new login takes it

@@ -6,9 +6,15 @@ package struct RecipientRules: Sendable {
   /// Where a profile's `quiet` hours count; nil: no hour is quiet.
   package var timeZones: TimeZones?
 
-  package init(mutesStreamers: Bool = false, timeZones: TimeZones? = nil) {
+  /// Whether only the device bound last gets a push.
+  package var picksNewestDevice: Bool
+
+  package init(
+    mutesStreamers: Bool = false, timeZones: TimeZones? = nil, picksNewestDevice: Bool = false
+  ) {
     self.mutesStreamers = mutesStreamers
     self.timeZones = timeZones
+    self.picksNewestDevice = picksNewestDevice
   }
 
   /// The fields of a profile that the rules look at: what nobody asked for is not read.

@@ -103,6 +103,11 @@ package struct Settings: Sendable, Equatable {
     package var mutedStreamers = false
     package var quietHours = false
     package var defaultTimeZone = ""
+    package var devices = Devices.all
+
+    package enum Devices: String, Sendable, CaseIterable {
+      case all, newest
+    }
   }
 
   package struct Templates: Sendable, Equatable {

@@ -64,7 +64,11 @@ import Transport
       reconnect_maximum: 10s
       prefix: { data: "pd:", dashboards: "pb:" }
     audience: { page_size: 111, plain_set_key: "plain:{streamer}" }
-    rules: { muted_streamers: true, quiet_hours: true, default_time_zone: Asia/Kathmandu }
+    rules:
+      muted_streamers: true
+      quiet_hours: true
+      default_time_zone: Asia/Kathmandu
+      devices: newest
     templates: { directory: . }
     apns:
       production: { host: production.example, port: 2001 }
@@ -258,6 +262,7 @@ import Transport
     #expect(options.keyspace == Keyspace(data: "pd:", dashboards: "pb:"))
     #expect(options.expand.pageSize == 111)
     #expect(options.expand.rules.fields == RuleField.allCases)
+    #expect(options.expand.rules.picksNewestDevice)
     let unnamed = UnsafeRawBufferPointer(start: nil, count: 0)
     #expect(options.expand.rules.timeZones?[unnamed].minuteOfDay(at: 0) == 5 * 60 + 45)
     let nowhere = Self.yaml.replacing("Asia/Kathmandu", with: "Asia/Nowhere")

@@ -74,6 +74,80 @@ import Threads
     #expect(reading.fields["bad"] == ["A", nil] && reading.suppressed.total == 0)
   }
 
+  private static let newest = RecipientRules(picksNewestDevice: true)
+
+  private func bound(_ user: String, _ times: String...) -> [String] {
+    ["HSET", keyspace.bound(user: user)] + times
+  }
+
+  @Test func onlyTheDeviceBoundLastIsLeft() async throws {
+    let users = ["old", "new", "tie", "none", "gone", "one", "mute"]
+    let sandbox = member("bb", environment: "sandbox")
+    let more = users.filter { $0 != "one" }.map {
+      ["SADD", keyspace.bindings(user: $0), member("00"), sandbox]
+    }
+    let reading = try await read(
+      users, rules: Self.newest, fields: ["name"],
+      more + [
+        bound("old", member(token("old")), "3", member("00"), "2", sandbox, "1"),
+        bound("new", member(token("new")), "30", member("00"), "4", sandbox, "200"),
+        bound("tie", member("00"), "7", sandbox, "7"),
+        bound(
+          "gone", member("cc"), "90", member("dd", topic: "com.example.other"), "80", sandbox, "5",
+          member("00"), "x"),
+        ["SADD", keyspace.bindings(user: "gone"), member("dd", topic: "com.example.other")],
+        profile("mute", "muted", "1"), profile("new", "name", "N"),
+      ])
+    #expect(reading.tokens["old"] == [token("old")] && reading.tokens["new"] == ["bb"])
+    // Production comes before the sandbox.
+    #expect(reading.tokens["tie"] == ["00"] && reading.tokens["none"] == ["00"])
+    #expect(reading.tokens["gone"] == ["bb"] && reading.tokens["one"] == [token("one")])
+    #expect(reading.fields["new"] == ["N"] && reading.fields["tie"] == [nil])
+    #expect(reading.suppressed[.device] == 10 && reading.suppressed[.muted] == 3)
+    #expect(reading.followers == 7 && reading.skipped == 0)
+  }
+
+  @Test func whatIsNoHashOfTimesIsNamedAndPassedOver() async throws {
+    let reading = try await read(
+      ["bad", "good"], rules: Self.newest, [["SET", keyspace.bound(user: "bad"), "x"]])
+    #expect(reading.users == ["good"] && reading.skipped == 1 && reading.passedOver == ["bad"])
+  }
+
+  @Test(arguments: [
+    "*1\r\n$1\r\nx\r\n", "*2\r\n$1\r\nx\r\n$-1\r\n", "$-1\r\n", "+OK\r\n", "-ERR nobody knows\r\n",
+  ])
+  func whatNobodyAnswersIsNoAge(reply: String) async throws {
+    try await withFakeRedis({ command in
+      if command[0] == "HGETALL" { return reply }
+      let isShard = command[0] == "SMEMBERS" && command[1].contains("{f:")
+      return isShard ? "*1\r\n$2\r\nu1\r\n" : nil
+    }) { redis async throws in
+      let error = await failure {
+        _ = try await redis.read(shard(0, of: 1), options: ExpandOptions(rules: Self.newest))
+      }
+      #expect(error?.isUncertain == true && error?.message.contains("{u:u1}:bound") == true)
+    }
+  }
+
+  /// A newer device has not got this event: then the user would get nothing at all.
+  @Test func ofStragglersEveryDeviceStays() async throws {
+    let tokens = try await RedisFixture().run { redis async throws in
+      try await redis.commands([
+        ["SADD", keyspace.bindings(user: "u1"), member("aa"), member("bb")],
+        ["HSET", keyspace.bound(user: "u1"), member("aa"), "1", member("bb"), "2"],
+      ])
+      let list = StragglerList(
+        id: "e1/0~1", parent: "e1/0",
+        pushes: [Straggler(user: "u1", member: member("aa"), history: PushHistory())])
+      let reading = try await redis.read(
+        Segment(event: event(), slice: .stragglers(list), count: 1),
+        options: ExpandOptions(rules: Self.newest)
+      ).reading
+      return reading.tokens["u1"]?.sorted()
+    }
+    #expect(tokens == ["aa", "bb"])
+  }
+
   /// What is off is not asked for.
   @Test(arguments: [
     (RecipientRules(), ["muted", "name"]),

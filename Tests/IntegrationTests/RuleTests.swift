@@ -21,7 +21,7 @@ import Testing
 
   private static func strictly(_ options: inout PipelineOptions) {
     options.expand.rules = RecipientRules(
-      mutesStreamers: true, timeZones: TimeZones(["UTC": .utc]))
+      mutesStreamers: true, timeZones: TimeZones(["UTC": .utc]), picksNewestDevice: true)
   }
 
   private static func profile(_ bed: WorkerBed, _ user: Int, _ fields: String...) throws {
@@ -31,6 +31,11 @@ import Testing
   @Test func everyRuleCountsItsOwn() async throws {
     let bed = try await WorkerBed()
     try await bed.follow("s1", tokens: (0..<9).map(paddedHex))
+    for old in 20...21 {
+      let member = "apns:production:\(WorkerBed.app):\(paddedHex(old))"
+      try bed.redis.cli("SADD", "ffd:{u:s1-u8}:bindings", member)
+      try bed.redis.cli("HSET", "ffd:{u:s1-u8}:bound", member, "\(old)")
+    }
     try Self.profile(bed, 0, "muted", "1")
     try Self.profile(bed, 1, "muted_streamers", "s2\ns1\ns3")
     try Self.profile(bed, 2, "muted_streamers", "s2\ns3")
@@ -39,17 +44,19 @@ import Testing
     let worker = try await bed.startWorker(Self.strictly)
     try await bed.emit("e1")
     let status = try await bed.finished("e1")
-    #expect(status.isBalanced && status.recipients == 9 && status.pushes == 9)
-    #expect(status.suppressedByRule == ["muted": 2, "quiet": 3] && status.suppressed == 5)
+    #expect(status.isBalanced && status.recipients == 9 && status.pushes == 11)
+    #expect(status.suppressedByRule == ["muted": 2, "quiet": 3, "device": 2])
+    #expect(status.suppressed == 7)
     #expect(status.accepted == 4 && status.skipped == 1)
     let summary = await bed.simulator.summary()
     #expect(summary.accepted == status.accepted && summary.duplicates == 0)
     let reached = await bed.simulator.counts(of: (0..<9).map(paddedHex)).map(\.accepted)
     #expect(reached == [0, 0, 1, 0, 0, 0, 1, 1, 1])
+    #expect(summary.requests == 4, "no older device was asked for")
     #expect(await worker.stop())
     // All of them beside those of all time.
     let total = try bed.redis.cli("HMGET", "ff:{stats}:total", "suppressed", "suppressed:quiet")
-    #expect(total.split(separator: "\n") == ["5", "3"])
+    #expect(total.split(separator: "\n") == ["7", "3"])
   }
 
   /// Refused once, and then taken: what is left waits for its next try, and its owner goes to bed.

@@ -11,5 +11,9 @@ extension SettingTable {
     .text(
       "rules.default_time_zone", \.rules.defaultTimeZone, default: "UTC", .timeZone,
       "The time zone of profiles that name none, or one that nobody knows."),
+    .choice(
+      "rules.devices", \.rules.devices, default: .all,
+      "newest: of a follower's devices for an app only the one bound last gets a push. Reads one "
+        + "more key of each follower."),
   ]
 }

@@ -1,9 +1,11 @@
+import Glibc
 import Keyspace
 import Model
 import Redis
 import Rules
 
-/// Makes a page out of the replies to SMEMBERS and HMGET of each user. Nothing is allocated per
+/// Makes a page out of the replies to SMEMBERS and HMGET of each user, and HGETALL where the age of
+/// devices counts. Nothing is allocated per
 /// user, and what a page's objects hold is touched once a page: each touch of a class's property
 /// costs a run-time check of exclusive access, which was a fifth of the time.
 struct PageBuilder {
@@ -12,12 +14,19 @@ struct PageBuilder {
   private let keyspace: Keyspace
   /// What stands before the page's fields in the reply to HMGET.
   private let ruleFields: [RuleField]
+  /// Whether each user's third reply says when their devices were bound, and only the newest stays.
+  private let picksNewest: Bool
+  private var repliesAUser: Int { picksNewest ? 3 : 2 }
 
-  init(app: String, ruleFields: [RuleField], maximumFieldBytes: Int, keyspace: Keyspace) {
+  init(
+    app: String, ruleFields: [RuleField], picksNewest: Bool, maximumFieldBytes: Int,
+    keyspace: Keyspace
+  ) {
     parser = BindingParser(app: app)
     self.maximumFieldBytes = maximumFieldBytes
     self.keyspace = keyspace
     self.ruleFields = ruleFields
+    self.picksNewest = picksNewest
   }
 
   /// `replies` holds for each user the members of its set, then the rules'
@@ -39,8 +48,10 @@ struct PageBuilder {
       for user in users {
         let name = UnsafeRawBufferPointer(
           start: base + Int(user.offset), count: Int(user.count))
-        add(name, bindings: replies[index], profile: replies[index + 1], judge, to: &draft)
-        index += 2
+        add(
+          name, bindings: replies[index], profile: replies[index + 1],
+          bound: picksNewest ? replies[index + 2] : nil, judge, to: &draft)
+        index += repliesAUser
       }
       return draft.used
     }
@@ -64,10 +75,13 @@ struct PageBuilder {
     for user in users {
       let bindings = replies[index]
       let profile = replies[index + 1]
-      index += 2
-      if bindings.kind != .array || profile.kind != .array {
+      let bound = picksNewest ? replies[index + 2] : nil
+      index += repliesAUser
+      if bindings.kind != .array || profile.kind != .array
+        || bound.map({ $0.kind != .array }) == true
+      {
         draft.wrongTypes.append(
-          try skippedUser(names.string(user), bindings: bindings, profile: profile))
+          try skippedUser(names.string(user), bindings, profile, bound: bound))
         draft.skipped += 1
         continue
       }
@@ -83,15 +97,20 @@ struct PageBuilder {
         if value.count <= maximumFieldBytes { bytes += value.count }
       }
       if !isSound { throw unsound(names.string(user), bindings: bindings, profile: profile) }
+      if let bound, !areTimes(bound) {
+        throw ExpandError.unexpected(
+          bound, to: "HGETALL", key: keyspace.bound(user: names.string(user)))
+      }
     }
     return bytes
   }
 
   private func add(
-    _ user: UnsafeRawBufferPointer, bindings: RedisReply, profile: RedisReply,
+    _ user: UnsafeRawBufferPointer, bindings: RedisReply, profile: RedisReply, bound: RedisReply?,
     _ judge: RecipientJudge, to draft: inout PageDraft
   ) {
     guard bindings.kind == .array, profile.kind == .array else { return }
+    if let bound, bound.kind != .array { return }
     let first = draft.bindings.count
     let mark = draft.used
     bindings.forEachElement { _, _, member in
@@ -115,6 +134,34 @@ struct PageBuilder {
     }
     draft.recipients.append(
       RecipientPage.Recipient(user: draft.write(user), firstBinding: first, bindingCount: count))
+    if let bound, count > 1 { keepNewest(from: first, bound, in: &draft) }
+  }
+
+  /// Leaves the user who was added last the device that was bound last; `bound` may speak of
+  /// devices that are gone, and of other apps'. The user's devices are looked through only for what
+  /// would be newer than all before it.
+  private func keepNewest(from first: Int, _ bound: RedisReply, in draft: inout PageDraft) {
+    let count = draft.bindings.count - first
+    var newest = NewestDevice(index: first, member: draft.bytes(draft.bindings[first].member))
+    for index in first + 1..<first + count {
+      newest.offer(index: index, member: draft.bytes(draft.bindings[index].member))
+    }
+    var member = UnsafeRawBufferPointer(start: nil, count: 0)
+    bound.forEachElement { position, _, bytes in
+      guard position % 2 == 1 else {
+        member = bytes
+        return
+      }
+      let time = NewestDevice.time(bytes)
+      guard time >= 0, newest.isOlder(than: member, boundAt: time),
+        let index = draft.binding(with: member, from: first)
+      else { return }
+      newest.offer(index: index, member: member, boundAt: time)
+    }
+    draft.bindings[first] = draft.bindings[newest.index]
+    draft.bindings.removeLast(count - 1)
+    draft.recipients[draft.recipients.count - 1].bindingCount = 1
+    draft.suppressed[.device] += count - 1
   }
 
   /// The rule that keeps the push from the user; then no fields are added.
@@ -153,12 +200,15 @@ struct PageBuilder {
 
   /// Throws unless what stands in the way is another type at one of the user's keys.
   private func skippedUser(
-    _ user: String, bindings: RedisReply, profile: RedisReply
+    _ user: String, _ bindings: RedisReply, _ profile: RedisReply, bound: RedisReply?
   ) throws(ExpandError) -> SkippedUser {
-    let reads = [
+    var reads = [
       (bindings, "SMEMBERS", keyspace.bindings(user: user), "set of bindings"),
       (profile, "HMGET", keyspace.profile(user: user), "hash with a profile"),
     ]
+    if let bound {
+      reads.append((bound, "HGETALL", keyspace.bound(user: user), "hash with times of bindings"))
+    }
     var reasons: [String] = []
     for (reply, command, key, wanted) in reads where reply.kind != .array {
       guard let error = reply.error else {
@@ -170,6 +220,13 @@ struct PageBuilder {
       reasons.append("\(key) is not a \(wanted)")
     }
     return SkippedUser(user: user, reason: reasons.joined(separator: "; "))
+  }
+
+  /// Fields and values, all of them strings.
+  private func areTimes(_ bound: RedisReply) -> Bool {
+    var isSound = bound.count % 2 == 0
+    bound.forEachElement { _, kind, _ in if kind != .string { isSound = false } }
+    return isSound
   }
 
   /// What neither SMEMBERS nor HMGET answers.
@@ -203,6 +260,21 @@ private struct PageDraft {
     recipients.reserveCapacity(users)
     bindings.reserveCapacity(users + users / 4)
     fields.reserveCapacity(users * fieldCount)
+  }
+
+  func bytes(_ slice: ByteSlice) -> UnsafeRawBufferPointer {
+    let offset = Int(slice.offset) - start
+    return UnsafeRawBufferPointer(rebasing: room[offset..<offset + Int(slice.count)])
+  }
+
+  /// Of those from `first` on the one whose member this is.
+  func binding(with member: UnsafeRawBufferPointer, from first: Int) -> Int? {
+    guard let wanted = member.baseAddress else { return nil }
+    return bindings.indices[first...].first { index in
+      let own = bytes(bindings[index].member)
+      guard own.count == member.count, let start = own.baseAddress else { return false }
+      return memcmp(start, wanted, member.count) == 0
+    }
   }
 
   /// `measure` has found room for it.

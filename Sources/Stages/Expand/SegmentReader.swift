@@ -21,6 +21,8 @@ package final class SegmentReader {
   private let pipeline = RedisPipeline(capacity: 64 * 1024)
   private let bindingsCommand: RedisCommandTemplate
   private let profileCommand: RedisCommandTemplate
+  /// Nil where the age of devices is of no interest.
+  private let boundCommand: RedisCommandTemplate?
   private var pace: PagePace
   private var batch: FollowerBatch?
   private var position = 0
@@ -42,12 +44,18 @@ package final class SegmentReader {
     streamer = Array(source.segment.event.streamer.utf8)
     let rules = options.rules.fields
     pace = PagePace(maximumUsers: options.pageSize, maximumBytes: options.maximumPageBytes)
+    // Which device was the newest was found out when its segment was read: what came since has not
+    // got this event, so that the user would get nothing.
+    let picksNewest = options.rules.picksNewestDevice && source.segment.stragglers == nil
     builder = PageBuilder(
-      app: app, ruleFields: rules, maximumFieldBytes: options.maximumFieldBytes,
+      app: app, ruleFields: rules, picksNewest: picksNewest,
+      maximumFieldBytes: options.maximumFieldBytes,
       keyspace: keyspace)
     bindingsCommand = RedisCommandTemplate("SMEMBERS", key: keyspace.bindingsParts)
     profileCommand = RedisCommandTemplate(
       "HMGET", key: keyspace.profileParts, after: rules.map(\.rawValue) + fields)
+    boundCommand =
+      picksNewest ? RedisCommandTemplate("HGETALL", key: keyspace.boundParts) : nil
   }
 
   /// How often reading began again; worth a note in the log when it grows.
@@ -121,6 +129,7 @@ package final class SegmentReader {
     for user in users {
       pipeline.append(bindingsCommand, batch.bytes[user])
       pipeline.append(profileCommand, batch.bytes[user])
+      if let boundCommand { pipeline.append(boundCommand, batch.bytes[user]) }
     }
     do {
       let replies = try await redis.execute(pipeline, maximumReplyBytes: options.maximumPageBytes)
