@@ -46,7 +46,8 @@ extension Assembly {
   package static func rules(_ settings: Settings) throws(SettingsError) -> RecipientRules {
     var rules = RecipientRules(
       mutesStreamers: settings.rules.mutedStreamers,
-      picksNewestDevice: settings.rules.devices == .newest)
+      picksNewestDevice: settings.rules.devices == .newest,
+      eventsPerHour: settings.rules.pushesPerHour > 0 ? settings.rules.pushesPerHour : nil)
     if settings.rules.quietHours {
       let clocks = ZoneDirectory.read(
         ZoneDirectory.path, since: WallClock.nowMilliseconds() / 1000)

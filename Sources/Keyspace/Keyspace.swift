@@ -13,6 +13,8 @@ package struct Keyspace: Sendable, Equatable {
   package let bindingsParts: (prefix: [UInt8], suffix: [UInt8])
   /// What stands before and after the raw bytes of a user id in `profile(user:)`.
   package let profileParts: (prefix: [UInt8], suffix: [UInt8])
+  /// What stands before and after the raw bytes of a user id in `reached(user:)`.
+  package let reachedParts: (prefix: [UInt8], suffix: [UInt8])
   /// What stands before and after the raw bytes of a user id in `bound(user:)`.
   package let boundParts: (prefix: [UInt8], suffix: [UInt8])
 
@@ -21,6 +23,7 @@ package struct Keyspace: Sendable, Equatable {
     dashboardsPrefix = dashboards
     bindingsParts = (Array("\(data){u:".utf8), Array("}:bindings".utf8))
     profileParts = (Array("\(data){u:".utf8), Array("}:profile".utf8))
+    reachedParts = (Array("\(data){u:".utf8), Array("}:reached".utf8))
     boundParts = (Array("\(data){u:".utf8), Array("}:bound".utf8))
   }
 
@@ -82,6 +85,10 @@ extension Keyspace {
 
   /// HASH: `locale`, `name`, `tz`, `badge`, `muted` and whatever else templates name.
   package func profile(user: String) -> String { "\(dataPrefix){u:\(user)}:profile" }
+
+  /// ZSET: id of an event that the user got → when, in ms since 1970 by Redis' clock; lives
+  /// `reachedLifetimeSeconds` after the last, and holds as many as may come in that time.
+  package func reached(user: String) -> String { "\(dataPrefix){u:\(user)}:reached" }
 
   /// STRING: the user who owns the token, so that a login as another user leaves the first.
   package func tokenOwner(token: String) -> String { "\(dataPrefix){t:\(token)}" }
@@ -157,6 +164,8 @@ extension Keyspace {
   package static let receiptLifetimeSeconds = 600
   /// A minute: what was not used for so long is as good as never used.
   package static let limitLifetimeSeconds = 60
+  /// An hour: what `rules.pushes_per_hour` speaks of.
+  package static let reachedLifetimeSeconds = 3_600
   /// 400 days: a year, and the same month of the year before whole.
   package static let dayLifetimeSeconds = 400 * 86_400
   /// 48 hours: today and yesterday.

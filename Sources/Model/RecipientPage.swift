@@ -45,6 +45,29 @@ package final class RecipientPage {
 
   package init(fieldNames: [String]) { self.fieldNames = fieldNames }
 
+  /// Takes out the bindings that are not to be kept, and recipients who have none left. Nothing is
+  /// counted.
+  package func keepBindings(_ isKept: (_ recipient: Int, _ binding: Binding) -> Bool) {
+    var keptBindings: [Binding] = []
+    var keptRecipients: [Recipient] = []
+    var keptFields: [ByteSlice] = []
+    let columns = fieldNames.count
+    for (index, recipient) in recipients.enumerated() {
+      let start = Int(recipient.firstBinding)
+      let first = keptBindings.count
+      for binding in bindings[start..<start + Int(recipient.bindingCount)]
+      where isKept(index, binding) { keptBindings.append(binding) }
+      guard keptBindings.count > first else { continue }
+      keptRecipients.append(
+        Recipient(
+          user: recipient.user, firstBinding: first, bindingCount: keptBindings.count - first))
+      keptFields += fields[index * columns..<(index + 1) * columns]
+    }
+    bindings = keptBindings
+    recipients = keptRecipients
+    fields = keptFields
+  }
+
   package func field(_ index: Int, of recipient: Int) -> ByteSlice {
     fields[recipient * fieldNames.count + index]
   }

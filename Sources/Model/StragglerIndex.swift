@@ -24,29 +24,14 @@ package struct StragglerIndex {
   /// page's users, and what was passed over of them, were counted by the segment that the pushes
   /// left.
   package func keepListed(of page: RecipientPage) -> Int {
-    var bindings: [RecipientPage.Binding] = []
-    var recipients: [RecipientPage.Recipient] = []
-    var fields: [ByteSlice] = []
-    let columns = page.fieldNames.count
-    for (index, recipient) in page.recipients.enumerated() {
-      let first = Int(recipient.firstBinding)
-      let listed = page.bindings[first..<first + Int(recipient.bindingCount)].filter {
-        history(user: page.bytes[recipient.user], member: page.bytes[$0.member]) != nil
-      }
-      guard !listed.isEmpty else { continue }
-      recipients.append(
-        RecipientPage.Recipient(
-          user: recipient.user, firstBinding: bindings.count, bindingCount: listed.count))
-      bindings += listed
-      fields += page.fields[index * columns..<(index + 1) * columns]
+    let users = page.recipients.map(\.user)
+    page.keepBindings { recipient, binding in
+      history(user: page.bytes[users[recipient]], member: page.bytes[binding.member]) != nil
     }
-    page.recipients = recipients
-    page.bindings = bindings
-    page.fields = fields
     page.followers = 0
     page.suppressed = SuppressionCounts()
     page.skipped = 0
-    return bindings.count
+    return page.bindings.count
   }
 
   /// How many of a page's bindings, all of them listed, were sent to and never answered for.

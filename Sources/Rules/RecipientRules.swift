@@ -9,12 +9,17 @@ package struct RecipientRules: Sendable {
   /// Whether only the device bound last gets a push.
   package var picksNewestDevice: Bool
 
+  /// Events that may reach one user within an hour; nil: any number of them.
+  package var eventsPerHour: Int?
+
   package init(
-    mutesStreamers: Bool = false, timeZones: TimeZones? = nil, picksNewestDevice: Bool = false
+    mutesStreamers: Bool = false, timeZones: TimeZones? = nil, picksNewestDevice: Bool = false,
+    eventsPerHour: Int? = nil
   ) {
     self.mutesStreamers = mutesStreamers
     self.timeZones = timeZones
     self.picksNewestDevice = picksNewestDevice
+    self.eventsPerHour = eventsPerHour
   }
 
   /// The fields of a profile that the rules look at: what nobody asked for is not read.

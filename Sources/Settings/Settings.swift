@@ -104,6 +104,8 @@ package struct Settings: Sendable, Equatable {
     package var quietHours = false
     package var defaultTimeZone = ""
     package var devices = Devices.all
+    /// 0: any number.
+    package var pushesPerHour = 0
 
     package enum Devices: String, Sendable, CaseIterable {
       case all, newest

@@ -69,6 +69,7 @@ import Transport
       quiet_hours: true
       default_time_zone: Asia/Kathmandu
       devices: newest
+      pushes_per_hour: 34
     templates: { directory: . }
     apns:
       production: { host: production.example, port: 2001 }
@@ -262,7 +263,8 @@ import Transport
     #expect(options.keyspace == Keyspace(data: "pd:", dashboards: "pb:"))
     #expect(options.expand.pageSize == 111)
     #expect(options.expand.rules.fields == RuleField.allCases)
-    #expect(options.expand.rules.picksNewestDevice)
+    #expect(options.expand.rules.picksNewestDevice && options.expand.rules.eventsPerHour == 34)
+    #expect(try Assembly.rules(.defaults).eventsPerHour == nil)
     let unnamed = UnsafeRawBufferPointer(start: nil, count: 0)
     #expect(options.expand.rules.timeZones?[unnamed].minuteOfDay(at: 0) == 5 * 60 + 45)
     let nowhere = Self.yaml.replacing("Asia/Kathmandu", with: "Asia/Nowhere")

@@ -22,6 +22,25 @@ extension RedisClient {
     return try await execute(RedisPipeline(["EVAL", script.source] + parameters))
   }
 
+  /// Runs a script on many keys in one round trip, with one reply each: `fill` appends a call for
+  /// each of them to the pipeline, which is emptied before. Where Redis does not have the script
+  /// `fill` is called once more, and some of the calls run twice: the script must not mind.
+  package func evaluate(
+    _ script: RedisScript, key: (prefix: [UInt8], suffix: [UInt8]), arguments: [String],
+    pipeline: RedisPipeline, fill: (RedisCommandTemplate) -> Void
+  ) async throws(RedisError) -> RedisReplies {
+    if let digest = try await digest(of: script) {
+      pipeline.removeAll()
+      fill(RedisCommandTemplate("EVALSHA", digest, "1", key: key, after: arguments))
+      let replies = try await execute(pipeline)
+      let isMissing = (0..<replies.count).contains { replies[$0].error?.kind == .noScript }
+      if !isMissing { return replies }
+    }
+    pipeline.removeAll()
+    fill(RedisCommandTemplate("EVAL", script.source, "1", key: key, after: arguments))
+    return try await execute(pipeline)
+  }
+
   /// Asks for the digests of scripts before they are needed: their first use then takes one round
   /// trip and not two. What Redis does not tell now is asked for then.
   package func prepare(_ scripts: [RedisScript]) async {

@@ -15,5 +15,9 @@ extension SettingTable {
       "rules.devices", \.rules.devices, default: .all,
       "newest: of a follower's devices for an app only the one bound last gets a push. Reads one "
         + "more key of each follower."),
+    .integer(
+      "rules.pushes_per_hour", \.rules.pushesPerHour, default: 0, 0...1_000,
+      "How many events a follower gets within an hour, each on however many devices; 0: any "
+        + "number. Asks Redis once more for each follower who is to get one."),
   ]
 }

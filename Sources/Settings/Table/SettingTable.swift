@@ -4,7 +4,7 @@ package enum SettingTable {
   /// In the order of the example file; the keys of a group stand together.
   package static let keys: [SettingKey] =
     kafka + redis + audience + rules + templates + apns + lanes + events + limits + worker + probes
-      + log
+    + log
 
   package static func key(_ path: String) -> SettingKey? {
     keyIndexes[path].map { keys[$0] }

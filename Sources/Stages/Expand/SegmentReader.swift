@@ -23,6 +23,8 @@ package final class SegmentReader {
   private let profileCommand: RedisCommandTemplate
   /// Nil where the age of devices is of no interest.
   private let boundCommand: RedisCommandTemplate?
+  /// Nil where nothing is counted. Pushes that wait for another try were counted before.
+  private let cap: HourlyCap?
   private var pace: PagePace
   private var batch: FollowerBatch?
   private var position = 0
@@ -54,6 +56,11 @@ package final class SegmentReader {
     bindingsCommand = RedisCommandTemplate("SMEMBERS", key: keyspace.bindingsParts)
     profileCommand = RedisCommandTemplate(
       "HMGET", key: keyspace.profileParts, after: rules.map(\.rawValue) + fields)
+    cap =
+      source.segment.stragglers == nil
+      ? options.rules.eventsPerHour.map {
+        HourlyCap($0, event: source.segment.event.id, redis: redis, keyspace: keyspace)
+      } : nil
     boundCommand =
       picksNewest ? RedisCommandTemplate("HGETALL", key: keyspace.boundParts) : nil
   }
@@ -75,11 +82,10 @@ package final class SegmentReader {
         guard let replies = try await fetch(users, of: batch) else { continue }
         let page = RecipientPage(fieldNames: fields)
         let judge = RecipientJudge(options.rules, streamer: streamer, now: now())
-        for user in try builder.build(
+        var passedOver = try builder.build(
           page, users: users, of: batch.bytes, from: replies, judge: judge)
-        {
-          name(user)
-        }
+        passedOver += try await capped(page)
+        for user in passedOver { name(user) }
         position += users.count
         page.skipped += skipped
         skipped = 0
@@ -99,6 +105,13 @@ package final class SegmentReader {
       guard error.code == .redis(.timeout), isExpired else { throw error }
       throw giveUp(error.description)
     }
+  }
+
+  /// Who has had enough for this hour is taken out. What expires meanwhile is sent to nobody, and
+  /// counts for nobody.
+  private func capped(_ page: RecipientPage) async throws(ExpandError) -> [SkippedUser] {
+    guard let cap, !isExpired else { return [] }
+    return try await cap.apply(to: page, with: pipeline)
   }
 
   /// A scan answers about as many as it was asked for, now and then some more: such a page stays
