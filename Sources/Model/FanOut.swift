@@ -11,7 +11,7 @@ package final class FanOut {
   /// taken earns two, so that a fan-out which fares well is soon through, and one that is refused
   /// as often as others goes as slowly as they.
   package private(set) var credit = 0
-  private var wasTaken = false
+  package private(set) var wasTaken = false
   /// Answers "not now" since one was taken, or none was yet.
   package private(set) var failures = 0
   private static let mostCredit = 256

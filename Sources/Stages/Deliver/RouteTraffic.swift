@@ -135,8 +135,17 @@ final class RouteTraffic {
   func accepted(_ push: ReadyPush, at now: UInt64) {
     lastAcceptedAt = now
     lastLookedAt = now
-    push.tally.fanOut.taken(earns: overload.isAtFloor)
-    if !voices.isEmpty { voices.taken(push.tally.fanOut) }
+    taken(push.tally.fanOut)
+  }
+
+  /// While nobody fails, all that is to be known of a fan-out is that it was taken once.
+  private func taken(_ fanOut: FanOut) {
+    if voices.isEmpty {
+      if !fanOut.wasTaken { fanOut.taken(earns: false) }
+    } else {
+      fanOut.taken(earns: overload.isAtFloor)
+      voices.taken(fanOut)
+    }
   }
 
   func note(_ answers: AcceptedAnswers, at now: UInt64) {
@@ -175,8 +184,7 @@ final class RouteTraffic {
   /// The server looked at it: it has not too much of them.
   func looked(_ push: ReadyPush, sentAt: UInt64, at now: UInt64) {
     lastLookedAt = now
-    push.tally.fanOut.taken(earns: overload.isAtFloor)
-    if !voices.isEmpty { voices.taken(push.tally.fanOut) }
+    taken(push.tally.fanOut)
     overload.answered(isFailure: false, sentAt: sentAt, at: now)
   }
 
