@@ -88,9 +88,9 @@ package actor Lane {
     Task { await prepareScripts() }
     stages.deliver.start()
     renewClaims()
-    lookAtBrakes()
-    lookAtLimits()
-    leaveSlowPlaces()
+    repeats(every: BrakeWatch.interval) { await $0.brakes.look() }
+    repeats(every: LimitLeases.interval) { await $0.leases.look() }
+    repeats(every: Self.slowPlacesInterval) { $0.leavePlaces() }
   }
 
   private func prepareScripts() async { await stages.record.prepare() }
@@ -104,39 +104,27 @@ package actor Lane {
     }
   }
 
-  /// Looks every second, until the lane stops, whether its fan-outs may go on.
-  private func lookAtBrakes() {
+  /// Does something now and at every interval, until the lane stops; the interval begins when it is
+  /// done, so that an older answer never comes after a newer one.
+  private func repeats(
+    every interval: Duration, _ work: @escaping @Sendable (isolated Lane) async -> Void
+  ) {
     guard !isStopping else { return }
     Task {
-      await brakes.look()
-      // Behind the last look, so that an older answer never comes after a newer one.
-      loop.schedule(after: BrakeWatch.interval) { [weak self] in
-        self?.assumeIsolated { $0.lookAtBrakes() }
+      await work(self)
+      loop.schedule(after: interval) { [weak self] in
+        self?.assumeIsolated { $0.repeats(every: interval, work) }
       }
     }
   }
 
-  /// Asks for what limits leave to the lane, until it stops.
-  private func lookAtLimits() {
-    guard !isStopping else { return }
-    Task {
-      await leases.look()
-      loop.schedule(after: LimitLeases.interval) { [weak self] in
-        self?.assumeIsolated { $0.lookAtLimits() }
-      }
-    }
-  }
-
-  /// Looks now and then, until the lane stops, for lists whose route has turned out to be slow.
-  private func leaveSlowPlaces() {
-    guard !isStopping else { return }
+  /// Segments whose route has turned out to be slow, or that a limit holds up, give up their
+  /// places.
+  private func leavePlaces() {
     runs.leavePlaces {
       stages.deliver.yields($0) || stages.deliver.getsNowhere($1, in: $0)
     }
     limited.leavePlaces(of: runs.all)
-    loop.schedule(after: Self.slowPlacesInterval) { [weak self] in
-      self?.assumeIsolated { $0.leaveSlowPlaces() }
-    }
   }
 
   /// The time to finish is nearly over: nothing more is sent. What has no outcome and is not in
