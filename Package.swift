@@ -79,7 +79,9 @@ let stages: [Target] = [
   stage("Ingest", ["JSON", "Kafka", "Keyspace", "Model", "Text"]),
   stage("Expand", ["Keyspace", "Model", "Redis", "Rules"]),
   stage("Render", ["Model"]),
-  stage("Deliver", ["EventLoop", "HTTP2", "JSON", "Model", "Text", "Threads", "Transport"]),
+  stage(
+    "Deliver",
+    ["EventLoop", "HTTP2", "JSON", "Model", "Telemetry", "Text", "Threads", "Transport"]),
   stage("Record", ["Keyspace", "Model", "Redis", "Text"]),
 ]
 

@@ -27,6 +27,8 @@ final class FanOutRunner {
   private let runs: SegmentRuns
   private let limited: LimitedSegments
   private let counters: WorkerCounters
+  /// How old events were when their fan-outs began.
+  private(set) var eventAges = Histogram.eventAges
 
   init(
     options: PipelineOptions, loop: EventLoop, stages: LaneStages, retry: RetryUntilStopped,
@@ -97,6 +99,8 @@ final class FanOutRunner {
       return .done
     case .new:
       counters.add(.eventsOK)
+      let age = Duration.milliseconds(max(0, now - event.occurredAt))
+      eventAges.observe(nanoseconds: age.nanoseconds)
       options.log.fanOut("fan-out started", event, audience)
     }
     guard case .sharded(let shards, let generation, _) = audience, shards > 1 else {

@@ -203,7 +203,8 @@ package actor Lane {
       ready: stages.deliver.readyCount, inFlight: stages.deliver.inFlight,
       connections: stages.deliver.openConnections, lingering: runs.lingering,
       waitsFor: board.all, redisTrouble: stages.redis.lastFailure.map { "\($0)" },
-      obstacles: stages.deliver.obstacles, limits: leases.short)
+      obstacles: stages.deliver.obstacles, limits: leases.short,
+      answerTimes: stages.deliver.answerTimes, eventAges: fanOuts.eventAges)
   }
 
   /// Adds to the statistics what they do not know yet of the dead letters.

@@ -1,4 +1,5 @@
 import Deliver
+import Telemetry
 
 /// How a lane is at the moment: for the heartbeat.
 package struct LaneVitals: Sendable {
@@ -15,4 +16,8 @@ package struct LaneVitals: Sendable {
   package let obstacles: [RouteObstacle]
   /// Limits of pushes a second that hold up pushes, in words.
   package let limits: [String]
+  /// Since the lane began: how long Apple took to answer, and how old events were when they were
+  /// read.
+  package let answerTimes: Histogram
+  package let eventAges: Histogram
 }

@@ -27,6 +27,8 @@ struct WorkerFigures: Sendable {
   private(set) var refusedCredentials: [String] = []
   /// Limits of pushes a second that hold up pushes, in words, each once.
   private(set) var limits: [String] = []
+  private(set) var answerTimes = Histogram.answerTimes
+  private(set) var eventAges = Histogram.eventAges
 
   static func take(
     _ options: PipelineOptions, _ lanes: [Lane], _ pump: KafkaPump, _ counters: WorkerCounters
@@ -48,6 +50,8 @@ struct WorkerFigures: Sendable {
     Self.add(vitals.redisTrouble.map { [$0] } ?? [], to: &redisTroubles)
     Self.add(vitals.obstacles.map { "\($0)" }, to: &obstacles)
     Self.add(vitals.limits, to: &limits)
+    answerTimes = answerTimes + vitals.answerTimes
+    eventAges = eventAges + vitals.eventAges
     let refused = vitals.obstacles.filter { [.noToken, .credentialsRefused].contains($0.kind) }
     Self.add(refused.map { "\($0)" }, to: &refusedCredentials)
   }

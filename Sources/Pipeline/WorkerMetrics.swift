@@ -10,6 +10,9 @@ package enum WorkerMetrics {
   static let events = MetricFamily(
     "fanfare_events_total", .counter, "Events read from Kafka, by what became of them.",
     labels: ["result"])
+  static let eventAges = MetricFamily(
+    "fanfare_event_age_seconds", .histogram,
+    "How long ago events had occurred when their fan-outs began.")
   static let deadLetters = MetricFamily(
     "fanfare_dlq_messages_total", .counter,
     "Records of all topics that went to the dead letters, by the code of the reason.",
@@ -35,6 +38,9 @@ package enum WorkerMetrics {
     "Pushes that were not sent because a rule said so, by the rule.", labels: ["rule"])
   static let retries = MetricFamily(
     "fanfare_apns_retries_total", .counter, "Pushes that were tried again, of settled segments.")
+  static let answerTimes = MetricFamily(
+    "fanfare_apns_request_duration_seconds", .histogram,
+    "From sending a push to Apple's answer, whatever it said.")
   static let stragglers = MetricFamily(
     "fanfare_stragglers_total", .counter,
     "Pushes written to the stragglers' topic because they had to wait.")
@@ -72,8 +78,9 @@ package enum WorkerMetrics {
 
   /// In the order of the text.
   package static let all = [
-    build, events, deadLetters, segments, recipients, skipped, pushes, rejections, suppressions,
-    retries,
+    build, events, eventAges, deadLetters, segments, recipients, skipped, pushes, rejections,
+    suppressions,
+    retries, answerTimes,
     stragglers, tokens,
     commits, partitions, records, aside, lingering, ready, streams, connections, obstacles, cpu,
     resident, budget,
@@ -94,6 +101,7 @@ package enum WorkerMetrics {
         "duplicate": .eventsDuplicate, "resumed": .eventsResumed, "stopped": .eventsStopped,
         "stream_ended": .streamsEnded,
       ]))
+    text.append(eventAges, histograms: [([], figures.eventAges)])
     text.append(
       deadLetters,
       IngestError.Code.allCases.enumerated().map {
@@ -120,6 +128,7 @@ package enum WorkerMetrics {
         ([$0.name], Double(counts[WorkerCounters.counter(of: $0)]))
       })
     text.append(retries, Double(counts[.retries]))
+    text.append(answerTimes, histograms: [([], figures.answerTimes)])
     text.append(stragglers, Double(counts[.stragglers]))
     text.append(
       tokens,

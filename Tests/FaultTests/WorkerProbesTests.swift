@@ -39,6 +39,9 @@ import Testing
       return metrics.contains("\nfanfare_pushes_total{outcome=\"accepted\"} 2\n") ? metrics : nil
     }
     #expect(metrics.contains("\nfanfare_kafka_partitions 16\n"))
+    #expect(metrics.contains("\nfanfare_event_age_seconds_count 1\n"))
+    #expect(metrics.contains("\nfanfare_apns_request_duration_seconds_count 2\n"))
+    #expect(metrics.contains("\nfanfare_apns_request_duration_seconds_bucket{le=\"30\"} 2\n"))
 
     // The last push is never answered.
     try await bed.emit("e2", streamer: "s2")

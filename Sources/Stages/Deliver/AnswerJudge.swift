@@ -1,5 +1,6 @@
 import EventLoop
 import Model
+import Telemetry
 import Text
 
 /// What follows from an answer, or from none. The table is `RejectionTable`'s.
@@ -12,6 +13,8 @@ final class AnswerJudge {
   private let credentials: RouteCredentials
   private let losses: LossJudge
   private let signals: RouteSignals
+  /// From the request to the answer, of all that had one.
+  private(set) var answerTimes = Histogram.answerTimes
 
   init(
     _ setup: RouteSetup, topics: RouteTopics, traffic: RouteTraffic, waiting: RouteWaiting,
@@ -34,7 +37,9 @@ final class AnswerJudge {
   func accepted(_ push: ReadyPush, sentAt: UInt64, _ answers: inout AcceptedAnswers) {
     answers.add(push, sentAt: sentAt)
     if push.loss.isAlone { losses.loneWasAnswered(push) }
-    traffic.accepted(push, at: loop.now)
+    let now = loop.now
+    answerTimes.observe(nanoseconds: now &- sentAt)
+    traffic.accepted(push, at: now)
     if credentials.isWatching { credentials.taken(by: push) }
     push.batch.settle(push.index, .accepted)
   }
@@ -114,6 +119,7 @@ final class AnswerJudge {
     _ push: ReadyPush, _ disposition: Disposition, sentAt: UInt64
   ) {
     let now = loop.now
+    answerTimes.observe(nanoseconds: now &- sentAt)
     traffic.answered(push, at: now)
     if push.loss.isAlone { losses.loneWasAnswered(push) }
     switch disposition {

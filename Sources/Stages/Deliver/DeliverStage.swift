@@ -1,5 +1,6 @@
 import EventLoop
 import Model
+import Telemetry
 
 /// The sending end of a lane: takes batches of rendered pushes, keeps Apple's streams full, and
 /// settles each push with its outcome. Steps of a push: admit → wait for a stream → send → judge
@@ -53,6 +54,11 @@ package final class DeliverStage {
   /// Streams in flight.
   package var inFlight: Int { routes.values.reduce(0) { $0 + $1.inFlight } }
   package var openConnections: Int { routes.values.reduce(0) { $0 + $1.openConnections } }
+
+  /// How long Apple took to answer since the lane began.
+  package var answerTimes: Histogram {
+    routes.values.reduce(Histogram.answerTimes) { $0 + $1.answerTimes }
+  }
 
   /// What keeps pushes from being sent; empty when all is well.
   package var obstacles: [RouteObstacle] { routes.values.flatMap(\.obstacles) }

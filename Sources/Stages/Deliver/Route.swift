@@ -1,5 +1,6 @@
 import EventLoop
 import Model
+import Telemetry
 
 /// The way of a lane's pushes to one of Apple's environments. It joins the parts, which hold what
 /// is known: what is ready stands in `RouteTopics`, what waits in `RouteWaiting`; `PushSender` and
@@ -16,6 +17,7 @@ final class Route {
   private let waiting: RouteWaiting
   private let credentials: RouteCredentials
   private let losses: LossJudge
+  private let answers: AnswerJudge
   private let sender: PushSender
   private let helpers: HelperSender
   let topics: RouteTopics
@@ -48,7 +50,7 @@ final class Route {
       setup, tokens: tokens, topics: topics, obstacles: obstacleList, openness: openness,
       waiting: waiting, signals: signals)
     losses = LossJudge(setup, topics: topics, traffic: traffic, waiting: waiting)
-    let answers = AnswerJudge(
+    answers = AnswerJudge(
       setup, topics: topics, traffic: traffic, waiting: waiting, credentials: credentials,
       losses: losses, signals: signals)
     pool = ConnectionPool(
@@ -254,6 +256,7 @@ final class Route {
 
   var isOpen: Bool { topics.isOpen }
   var readyCount: Int { topics.readyCount }
+  var answerTimes: Histogram { answers.answerTimes }
   var inFlight: Int { pool.inFlight }
   var openConnections: Int { pool.openConnections }
   var obstacles: [RouteObstacle] { obstacleList.all }

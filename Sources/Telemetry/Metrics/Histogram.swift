@@ -25,6 +25,13 @@ package struct Histogram: Sendable, Equatable {
     .seconds(2), .seconds(5), .seconds(10), .seconds(30),
   ])
 
+  /// From what is read as it is written to what waited for a worker through the night.
+  package static let eventAges = Histogram(bounds: [
+    .milliseconds(10), .milliseconds(50), .milliseconds(100), .milliseconds(500), .seconds(1),
+    .seconds(2), .seconds(5), .seconds(10), .seconds(30), .seconds(60), .seconds(300),
+    .seconds(900), .seconds(3_600),
+  ])
+
   /// - Parameter times: so many took the same time.
   package mutating func observe(nanoseconds: UInt64, times: Int = 1) {
     count += times
