@@ -47,7 +47,7 @@ extension Assembly {
     var rules = RecipientRules(
       mutesStreamers: settings.rules.mutedStreamers,
       picksNewestDevice: settings.rules.devices == .newest,
-      eventsPerHour: settings.rules.pushesPerHour > 0 ? settings.rules.pushesPerHour : nil)
+      eventsPerHour: settings.rules.eventsPerHour > 0 ? settings.rules.eventsPerHour : nil)
     if settings.rules.quietHours {
       let clocks = ZoneDirectory.read(
         ZoneDirectory.path, since: WallClock.nowMilliseconds() / 1000)

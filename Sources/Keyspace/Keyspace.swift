@@ -164,7 +164,7 @@ extension Keyspace {
   package static let receiptLifetimeSeconds = 600
   /// A minute: what was not used for so long is as good as never used.
   package static let limitLifetimeSeconds = 60
-  /// An hour: what `rules.pushes_per_hour` speaks of.
+  /// An hour: what `rules.events_per_hour` speaks of.
   package static let reachedLifetimeSeconds = 3_600
   /// 400 days: a year, and the same month of the year before whole.
   package static let dayLifetimeSeconds = 400 * 86_400

@@ -9,12 +9,13 @@ package final class FanOut {
   package private(set) var sentAt: UInt64 = 0
   /// Pushes that may go ahead of the others while a server takes next to nothing: each that is
   /// taken earns two, so that a fan-out which fares well is soon through, and one that is refused
-  /// as often as others goes as slowly as they.
+  /// as often as others goes as slowly as they. At most what a lane has in flight at a distance of
+  /// some ten milliseconds.
   package private(set) var credit = 0
+  private static let mostCredit = 256
   package private(set) var wasTaken = false
   /// Answers "not now" since one was taken, or none was yet.
   package private(set) var failures = 0
-  private static let mostCredit = 256
   /// So many devices of a fan-out may be refused between those that are taken.
   private static let mostFailures = 16
   /// Nil while it may be sent.
@@ -30,7 +31,7 @@ package final class FanOut {
     limits.isEmpty ? .max : limits.reduce(.max) { min($0, max(0, $1.tokens)) }
   }
 
-  /// It is its limits that hold it up.
+  /// One of its limits holds it up, or did a second ago.
   package var isShort: Bool { !limits.isEmpty && limits.contains(where: \.isShort) }
 
   package var isTried: Bool { sentAt > 0 }

@@ -1,6 +1,9 @@
 /// A limit of pushes a second that all workers share, and what one lane may send of it at the
 /// moment: the lane leases tokens, each of which is a push. Known by its identity: the fan-outs
 /// that it limits share it.
+///
+/// Pushes take tokens (`take`), which makes more wanted; pushes that find none lack them, and make
+/// the limit short for a while. Who asks Redis says so (`ask`) and brings the answer (`grant`).
 package final class PushLimit {
   package enum Subject: Hashable, Sendable {
     case app(String)
@@ -44,9 +47,11 @@ package final class PushLimit {
   /// Tokens are asked for: whether more are wanted than those is seen from now on.
   package func ask() { isWanted = false }
 
+  /// - Parameter pushes: none, where others have taken what there was: it is asked again.
   package func grant(_ pushes: Int) {
     isAnswered = true
     isLacking = false
+    if pushes == 0 { isWanted = true }
     tokens += pushes
   }
 

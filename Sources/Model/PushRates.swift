@@ -10,5 +10,8 @@ package struct PushRates: Sendable, Equatable {
 
   package init() {}
 
-  package var isEmpty: Bool { apps.isEmpty && event == nil }
+  /// Whether an event has a limit.
+  package func limit(_ event: Event) -> Bool {
+    self.event != nil || event.pushesPerSecond != nil || apps[event.app] != nil
+  }
 }

@@ -24,7 +24,6 @@ final class FanOutRunner {
   private let writer: RecordWriter
   private let bidder: SegmentBidder
   private let segments: SegmentRunner
-  private let runs: SegmentRuns
   private let limited: LimitedSegments
   private let counters: WorkerCounters
   /// How old events were when their fan-outs began.
@@ -33,7 +32,7 @@ final class FanOutRunner {
   init(
     options: PipelineOptions, loop: EventLoop, stages: LaneStages, retry: RetryUntilStopped,
     writer: RecordWriter, bidder: SegmentBidder, segments: SegmentRunner,
-    runs: SegmentRuns, limited: LimitedSegments, counters: WorkerCounters
+    limited: LimitedSegments, counters: WorkerCounters
   ) {
     self.options = options
     self.loop = loop
@@ -44,7 +43,6 @@ final class FanOutRunner {
     self.writer = writer
     self.bidder = bidder
     self.segments = segments
-    self.runs = runs
     self.limited = limited
     self.counters = counters
   }
@@ -118,10 +116,10 @@ final class FanOutRunner {
 
   /// The record behind a window of segments has been read: the next window follows.
   func goOn(
-    _ plan: RemainingPlan, _ vacate: () -> Void, isolation: isolated any Actor = #isolation
+    _ plan: RemainingPlan, isolation: isolated any Actor = #isolation
   ) async throws -> Receipt {
-    if let fanOut = runs.fanOut(ofEvent: plan.event.id) {
-      try await limited.waitForSegments(of: fanOut, vacate)
+    if options.rates.limit(plan.event), limited.holdsUp(plan.event) {
+      return .again(after: options.straggleDelay / 5)
     }
     let published = try await retry.persistent("Redis knows what is planned", for: plan.event) {
       try await record.published(of: plan.event)

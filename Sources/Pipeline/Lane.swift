@@ -79,7 +79,7 @@ package actor Lane {
       delays: delays, counters: counters)
     fanOuts = FanOutRunner(
       options: options, loop: loop, stages: stages, retry: retry, writer: writer,
-      bidder: bidder, segments: segments, runs: runs, limited: limited, counters: counters)
+      bidder: bidder, segments: segments, limited: limited, counters: counters)
   }
 
   /// Connects to Redis and APNs; both wait for the other side as long as it takes.
@@ -124,14 +124,16 @@ package actor Lane {
     runs.leavePlaces {
       stages.deliver.yields($0) || stages.deliver.getsNowhere($1, in: $0)
     }
-    limited.leavePlaces(of: runs.all)
+    limited.look(at: runs.all)
   }
+
+  /// The worker begins nothing more: what waits to be begun is left to others.
+  package func stopWaiting() { limited.stop() }
 
   /// The time to finish is nearly over: nothing more is sent. What has no outcome and is not in
   /// flight leaves its segment as stragglers, also of followers that are still to be read, so that
   /// it settles. One that does not is sent again from its beginning by another worker.
   package func leave() {
-    limited.stop()
     stages.deliver.leave()
     runs.leave { stages.deliver.postponeAll(of: $0) }
   }
@@ -187,7 +189,7 @@ package actor Lane {
       }
       return .hopeless(error)
     case .ended(let end): return try await fanOuts.end(end)
-    case .plan(let plan): return try await fanOuts.goOn(plan, vacate)
+    case .plan(let plan): return try await fanOuts.goOn(plan)
     case .segment(let segment): return try await segments.take(segment, from: message, vacate)
     case .malformed(let error): return .hopeless(error)
     }

@@ -20,6 +20,9 @@ final class LimitLeases {
     weak var limit: PushLimit?
     var grantedAt: UInt64 = 0
     var lackedAt: UInt64 = 0
+    var isAsking = false
+    /// Why Redis gives nothing, in words; nil while it answers.
+    var failure: String?
     init(_ limit: PushLimit) { self.limit = limit }
   }
 
@@ -57,7 +60,10 @@ final class LimitLeases {
 
   /// Those that hold up pushes, in words.
   var short: [String] {
-    entries.compactMap(\.limit).filter(\.isShort).map { "\($0)" }
+    entries.compactMap { entry in
+      guard let limit = entry.limit, limit.isShort || entry.failure != nil else { return nil }
+      return entry.failure.map { "\(limit): \($0)" } ?? "\(limit)"
+    }
   }
 
   /// The first tokens of a fan-out, so that its first push does not wait for the next look.
@@ -86,10 +92,13 @@ final class LimitLeases {
 
   private func lease(_ limit: PushLimit, _ entry: Entry) async {
     let wanted = Self.tokens(limit) - limit.tokens
-    guard wanted > 0 else { return }
+    guard wanted > 0, !entry.isAsking else { return }
+    entry.isAsking = true
+    defer { entry.isAsking = false }
     limit.ask()
     do {
       let granted = try await record.lease(wanted, of: limit)
+      entry.failure = nil
       limit.grant(granted)
       guard granted > 0 else { return }
       entry.grantedAt = loop.now
@@ -97,9 +106,12 @@ final class LimitLeases {
     } catch {
       // Without a word from Redis nothing of it goes: others may use all that there is.
       limit.lack()
-      options.log.warning(
-        "waiting: Redis lets pushes of a limit go",
-        ["limit": .text("\(limit)"), "error": .text("\(error)")])
+      if entry.failure == nil {
+        options.log.warning(
+          "waiting: Redis lets pushes of a limit go",
+          ["limit": .text("\(limit)"), "error": .text("\(error)")])
+      }
+      entry.failure = "\(error)"
     }
   }
 }

@@ -18,15 +18,14 @@ final class LimitedSegments {
     case now
     /// It has waited: whatever was known of the segment is old.
     case later
-    /// Too many wait.
-    case never
+    /// Too many wait: it is to rest in the stragglers' topic.
+    case putOff
   }
 
   private struct Waiter {
-    let fanOut: FanOut
-    /// Nil for the plan of the segments to come.
-    let run: SegmentRun?
+    let run: SegmentRun
     let continuation: CheckedContinuation<Void, Never>
+    var fanOut: FanOut { run.tally.fanOut }
   }
 
   private var working: [SegmentRun] = []
@@ -40,22 +39,21 @@ final class LimitedSegments {
   func turn(of run: SegmentRun) async throws -> Turn {
     let fanOut = run.tally.fanOut
     guard fanOut.isShort else { return .now }
-    if !hasWaiting(like: fanOut), hasRoom(for: fanOut) {
+    if hasRoom(for: fanOut) {
       begin(run)
       return .now
     }
-    guard waiting.count < Self.maximumWaiting else { return .never }
+    guard waiting.count < Self.maximumWaiting else { return .putOff }
     run.leavePlace()
-    try await wait(fanOut, run)
+    guard !isStopped else { throw RetryUntilStopped.Stopped() }
+    await withCheckedContinuation { waiting.append(Waiter(run: run, continuation: $0)) }
+    guard !isStopped else { throw RetryUntilStopped.Stopped() }
     return .later
   }
 
-  /// Returns when none of a fan-out's segments waits here: only then more of them are of use.
-  /// - Parameter vacate: called before it waits.
-  func waitForSegments(of fanOut: FanOut, _ vacate: () -> Void) async throws {
-    guard waiting.contains(where: { $0.fanOut === fanOut }) else { return }
-    vacate()
-    try await wait(fanOut, nil)
+  /// Whether more segments of an event would only wait: some of it do, or nobody else can.
+  func holdsUp(_ event: Event) -> Bool {
+    waiting.count >= Self.maximumWaiting || waiting.contains { $0.run.segment.event.id == event.id }
   }
 
   /// The run has ended, whether or not it was limited.
@@ -65,10 +63,12 @@ final class LimitedSegments {
     goOn()
   }
 
-  /// Runs that a limit has begun to hold up give up their places.
-  func leavePlaces(of runs: [SegmentRun]) {
-    for run in runs where run.hasPlace && run.tally.fanOut.isShort {
-      guard working.count < Self.maximum else { return }
+  /// Runs that a limit has begun to hold up give up their places, and whoever is held up no longer
+  /// goes on. Called now and then.
+  func look(at runs: [SegmentRun]) {
+    goOn()
+    for run in runs where run.hasPlace && run.tally.fanOut.isShort && hasRoom(for: run.tally.fanOut)
+    {
       begin(run)
     }
   }
@@ -81,26 +81,14 @@ final class LimitedSegments {
     for waiter in waiting { waiter.continuation.resume() }
   }
 
-  private func wait(_ fanOut: FanOut, _ run: SegmentRun?) async throws {
-    guard !isStopped else { throw RetryUntilStopped.Stopped() }
-    await withCheckedContinuation {
-      waiting.append(Waiter(fanOut: fanOut, run: run, continuation: $0))
-    }
-    guard !isStopped else { throw RetryUntilStopped.Stopped() }
-  }
-
   private func begin(_ run: SegmentRun) {
     working.append(run)
     run.leavePlace()
   }
 
-  private func hasWaiting(like fanOut: FanOut) -> Bool {
-    waiting.contains { $0.fanOut === fanOut || $0.fanOut.isSmall == fanOut.isSmall }
-  }
-
   private func hasRoom(for fanOut: FanOut) -> Bool {
     guard working.count < Self.maximum else { return false }
-    if fanOut.isSmall { return true }
+    if fanOut.isSmall || !fanOut.isShort { return true }
     return working.count { !$0.tally.fanOut.isSmall } < Self.maximumOfLarge
       && count(of: fanOut) < Self.maximumOfOne
   }
@@ -112,19 +100,14 @@ final class LimitedSegments {
   private func goOn() {
     while let index = next {
       let waiter = waiting.remove(at: index)
-      if let run = waiter.run { begin(run) }
+      begin(waiter.run)
       waiter.continuation.resume()
     }
   }
 
   private var next: Int? {
-    let ready = waiting.indices.filter { index in
-      let waiter = waiting[index]
-      // A plan follows the segments that came before it.
-      return waiter.run == nil
-        ? waiting[..<index].allSatisfy { $0.fanOut !== waiter.fanOut } : hasRoom(for: waiter.fanOut)
-    }
-    return ready.min { rank(waiting[$0].fanOut) < rank(waiting[$1].fanOut) }
+    waiting.indices.filter { hasRoom(for: waiting[$0].fanOut) }
+      .min { rank(waiting[$0].fanOut) < rank(waiting[$1].fanOut) }
   }
 
   private func rank(_ fanOut: FanOut) -> Int { fanOut.isSmall ? -1 : count(of: fanOut) }

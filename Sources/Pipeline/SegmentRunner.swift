@@ -74,10 +74,18 @@ final class SegmentRunner {
     let run = runs.make(claim, recordBytes: message.valueBytes, vacate)
     defer { limited.end(run) }
     var bid = bid
-    switch try await limited.turn(of: run) {
+    let turn: LimitedSegments.Turn
+    do {
+      turn = try await limited.turn(of: run)
+    } catch {
+      // By the script that opened the event; no run is known that would release it.
+      if bid.answer != nil { await claims.release(claim) }
+      throw error
+    }
+    switch turn {
     case .now: break
     case .later: bid.answer = nil
-    case .never:
+    case .putOff:
       if bid.answer != nil { await claims.release(claim) }
       return try await delays.putOffPaused(claim.segment, message, vacate)
     }

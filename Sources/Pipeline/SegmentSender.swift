@@ -30,7 +30,8 @@ final class SegmentSender {
     deliver = stages.deliver
     record = stages.record
     self.retry = retry
-    prepared = PreparedEvents(render: stages.render, maximum: options.limits.places)
+    prepared = PreparedEvents(
+      render: stages.render, maximum: options.limits.places + LimitedSegments.maximum)
     self.bidder = bidder
     self.runs = runs
     self.stragglers = stragglers

@@ -104,6 +104,8 @@ package final class Worker: Sendable {
   /// silent streams keep from settling would be sent again as a whole.
   private func drain() async -> Bool {
     let leaving = min(options.drainTimeout / 2, Self.leavingTimeout)
+    if await pump.drain(timeout: .zero) { return true }
+    for lane in lanes { await lane.stopWaiting() }
     if await pump.drain(timeout: options.drainTimeout - leaving) { return true }
     guard leaving > .zero else { return false }
     for lane in lanes { await lane.leave() }

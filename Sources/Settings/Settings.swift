@@ -105,7 +105,7 @@ package struct Settings: Sendable, Equatable {
     package var defaultTimeZone = ""
     package var devices = Devices.all
     /// 0: any number.
-    package var pushesPerHour = 0
+    package var eventsPerHour = 0
 
     package enum Devices: String, Sendable, CaseIterable {
       case all, newest

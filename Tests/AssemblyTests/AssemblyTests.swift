@@ -69,7 +69,7 @@ import Transport
       quiet_hours: true
       default_time_zone: Asia/Kathmandu
       devices: newest
-      pushes_per_hour: 34
+      events_per_hour: 34
     templates: { directory: . }
     apns:
       production: { host: production.example, port: 2001 }

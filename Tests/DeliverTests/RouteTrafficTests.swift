@@ -62,6 +62,16 @@ import Testing
     #expect(traffic.isTaking(at: 11 * second) && !traffic.isTaking(at: 12 * second))
   }
 
+  /// Where nobody fails any more, an earlier row of refusals says nothing.
+  @Test func whatIsTakenAgainIsWelcome() {
+    traffic.accepted(push(), at: 1)
+    for _ in 0..<20 { traffic.failed(push(), sentAt: 1, at: 1) }
+    #expect(!tally.fanOut.isWelcome)
+    traffic.forget(at: 100_000_000_000)
+    traffic.accepted(push(), at: 100_000_000_000)
+    #expect(tally.fanOut.isWelcome && tally.fanOut.failures == 0)
+  }
+
   @Test func answersOfPushesThatWereNeverLostLetMoreBeInFlight() {
     let limit = traffic.window.limit
     traffic.answered(push(losses: 1), at: 1)

@@ -49,6 +49,9 @@ import Testing
     #expect(!event.isWanted)
     event.take(1)
     #expect(event.isWanted)
+    event.ask()
+    event.grant(0)
+    #expect(event.isWanted, "others had it all")
   }
 
   /// Debts stay, and who comes next waits for a lease and not for the limit.

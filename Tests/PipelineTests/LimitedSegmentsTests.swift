@@ -17,7 +17,7 @@ import Threads
     private var runs: [String: SegmentRun] = [:]
     private(set) var vacated: [String] = []
     private(set) var begun: [String] = []
-    private(set) var never: [String] = []
+    private(set) var putOff: [String] = []
     private(set) var stopped: [String] = []
 
     nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
@@ -57,7 +57,7 @@ import Threads
           do {
             switch try await limited.turn(of: run) {
             case .now, .later: begun.append(name)
-            case .never: never.append(name)
+            case .putOff: putOff.append(name)
             }
           } catch {
             stopped.append(name)
@@ -67,21 +67,17 @@ import Threads
       }
     }
 
-    func plan(of event: String) async {
-      let fanOut = fanOuts[event] ?? FanOut()
-      Task {
-        try? await limited.waitForSegments(of: fanOut) { vacated.append("plan") }
-        begun.append("plan")
-      }
-      await settle()
-    }
+    func holdsUp(_ name: String) -> Bool { limited.holdsUp(make(name).segment.event) }
 
     func end(_ name: String) async {
       if let run = runs.removeValue(forKey: name) { limited.end(run) }
       await settle()
     }
 
-    func leavePlaces() { limited.leavePlaces(of: runs.keys.sorted().compactMap { runs[$0] }) }
+    func look() async {
+      limited.look(at: runs.keys.sorted().compactMap { runs[$0] })
+      await settle()
+    }
 
     func stop() async {
       limited.stop()
@@ -144,16 +140,27 @@ import Threads
     }
   }
 
-  @Test func oneThatComesGoesNotBeforeOneThatWaits() async {
+  /// What one fan-out waits for is nothing to another.
+  @Test func oneThatHasRoomWaitsForNobody() async {
     await run { bed in
-      await bed.come("a.0", "a.1", "b.0", "a.2")
+      await bed.come("a.0", "a.1", "a.2", "b.0")
+      #expect(await bed.begun == ["a.0", "a.1", "b.0"])
       await bed.end("b.0")
       #expect(await bed.begun.count == 3, "two of a fan-out, whoever else has ended")
       await bed.come("b.1")
-      #expect(await bed.begun.count == 3)
-      #expect(await bed.waiting == 2)
-      await bed.end("a.0")
-      #expect(await bed.begun.count == 5)
+      #expect(await bed.begun.last == "b.1")
+      #expect(await bed.waiting == 1)
+    }
+  }
+
+  /// Its limit holds it up no longer: it goes as far as there is room, without an end of others.
+  @Test func whatIsHeldUpNoLongerGoesOn() async {
+    await run { bed in
+      await bed.come("a.0", "a.1", "a.2", "a.3", "a.4")
+      #expect(await bed.begun.count == 2)
+      await bed.rest()
+      await bed.look()
+      #expect(await bed.begun == ["a.0", "a.1", "a.2", "a.3"])
     }
   }
 
@@ -162,22 +169,19 @@ import Threads
       await bed.come("a.0", "a.1")
       for number in 2..<(3 + LimitedSegments.maximumWaiting) { await bed.come("a.\(number)") }
       #expect(await bed.waiting == LimitedSegments.maximumWaiting)
-      #expect(await bed.never == ["a.\(2 + LimitedSegments.maximumWaiting)"])
+      #expect(await bed.putOff == ["a.\(2 + LimitedSegments.maximumWaiting)"])
     }
   }
 
   /// The next window of a giant is written when nothing of the one before waits.
-  @Test func aPlanFollowsItsSegments() async {
+  @Test func moreOfWhatWaitsIsOfNoUse() async {
     await run { bed in
-      await bed.plan(of: "a")
-      #expect(await bed.begun == ["plan"])
-      #expect(await bed.vacated.isEmpty)
+      #expect(await !bed.holdsUp("a.9"))
       await bed.come("a.0", "a.1", "a.2")
-      await bed.plan(of: "a")
-      #expect(await bed.vacated.last == "plan")
-      #expect(await bed.begun.count == 3)
-      await bed.end("a.0")
-      #expect(await bed.begun == ["plan", "a.0", "a.1", "a.2", "plan"])
+      #expect(await bed.holdsUp("a.9"))
+      #expect(await !bed.holdsUp("b.9"))
+      for number in 3..<(2 + LimitedSegments.maximumWaiting) { await bed.come("a.\(number)") }
+      #expect(await bed.holdsUp("b.9"), "nobody else can wait")
     }
   }
 
@@ -187,11 +191,11 @@ import Threads
       await bed.come("a.0", "a.1", "b.0", "c.0", "d.0", "free.0")
       #expect(await bed.begun.count == 6)
       #expect(await bed.vacated.isEmpty)
-      await bed.leavePlaces()
+      await bed.look()
       #expect(await bed.vacated.isEmpty, "no limit holds them up")
       await bed.lack()
-      await bed.leavePlaces()
-      #expect(await bed.vacated == ["a.0", "a.1", "b.0", "c.0"], "as many as there may be")
+      await bed.look()
+      #expect(await bed.vacated == ["a.0", "a.1", "b.0"], "a place is left for small ones")
     }
   }
 

@@ -51,8 +51,10 @@ import Testing
       let record = RecordStage(redis: redis, keyspace: keyspace)
       let limit = PushLimit(Self.app, rate: rate)
       #expect(try await record.lease(1, of: limit) == 1)
+      let key = keyspace.limit(app: "a.b")
+      try await use(key, seconds: 0.3, redis)
       #expect(try await record.lease(1, of: limit) == 0)
-      try await use(keyspace.limit(app: "a.b"), seconds: -1.0 / Double(rate) - 0.01, redis)
+      try await use(key, seconds: -1.0 / Double(rate) - 0.01, redis)
       #expect(try await record.lease(5, of: limit) == 1)
     }
   }

@@ -45,6 +45,8 @@ import Testing
     // What the end would cut in two is another streamer's.
     let cut = verdict(rules, [.mutedStreamers: fits + "2"])
     #expect(cut.suppressedBy == nil && cut.malformed == 1)
+    let late = verdict(rules, [.mutedStreamers: fits + "2\ns1"])
+    #expect(late.suppressedBy == nil && late.malformed == 1)
     let early = verdict(rules, [.mutedStreamers: "s1\n" + fits])
     #expect(early.suppressedBy == .muted && early.malformed == 1)
   }

@@ -16,7 +16,7 @@ extension SettingTable {
       "newest: of a follower's devices for an app only the one bound last gets a push. Reads one "
         + "more key of each follower."),
     .integer(
-      "rules.pushes_per_hour", \.rules.pushesPerHour, default: 0, 0...1_000,
+      "rules.events_per_hour", \.rules.eventsPerHour, default: 0, 0...1_000,
       "How many events a follower gets within an hour, each on however many devices; 0: any "
         + "number. Asks Redis once more for each follower who is to get one."),
   ]

@@ -24,11 +24,13 @@ struct FanOutTurns {
 
   func count(_ kind: FanOutLine.Kind) -> Int { lines[kind.rawValue].count }
 
-  /// Whether limits let something go. Says so of those that are held up.
-  func mayGo() -> Bool {
-    guard limited > 0 else { return true }
+  /// Whether limits let something go.
+  var mayGo: Bool { limited == 0 || lines.joined().contains(where: \.mayGo) }
+
+  /// More could be sent: those that limits hold up say so.
+  func lack() {
+    guard limited > 0 else { return }
     for line in lines.joined() where !line.mayGo { line.fanOut.lack() }
-    return lines.joined().contains(where: \.mayGo)
   }
 
   /// A limit may hold up some of them.

@@ -54,6 +54,7 @@ final class PushSender {
       topics.took(taken)
       room -= taken
     }
+    if room > 0 { topics.lack() }
   }
 
   /// While next to nothing is taken, one push of each fan-out goes ahead of the rate: whether that

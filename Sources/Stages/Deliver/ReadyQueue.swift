@@ -44,8 +44,11 @@ struct ReadyQueue {
       .min()
   }
 
-  /// Whether the limits of fan-outs let something go. Says so of those that are held up.
-  func mayGo() -> Bool { turns.mayGo() || !refused.isEmpty }
+  /// Whether the limits of fan-outs let something go.
+  var mayGo: Bool { turns.mayGo || !refused.isEmpty }
+
+  /// More could be sent: fan-outs that limits hold up say so.
+  func lack() { turns.lack() }
 
   /// Pushes of fan-outs that are not held up by a limit.
   var sendable: Int {

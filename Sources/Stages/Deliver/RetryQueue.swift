@@ -12,9 +12,6 @@ struct RetryQueue {
     var head = 0
   }
 
-  /// Fan-outs of which some are held.
-  var heldFanOuts: Int { held.count }
-
   private var pushes = DueHeap<ReadyPush>()
   private var held: [Held] = []
   private var heldCount = 0
@@ -38,6 +35,11 @@ struct RetryQueue {
       heldCount += 1
     }
     return nil
+  }
+
+  /// Fan-outs of which some are held.
+  func heldFanOuts(where isCounted: (FanOut) -> Bool) -> Int {
+    held.count { isCounted($0.fanOut) }
   }
 
   /// Whether one that is held may come back.

@@ -181,7 +181,8 @@ final class Route {
     losses.report()
     pool.closeIdleHelpers(now)
     waiting.expire()
-    if topics.isOpen, topics.readyCount == 0 { traffic.rests(at: now) }
+    waiting.countHeld()
+    if topics.isOpen, topics.sendableCount(at: now) == 0 { traffic.rests(at: now) }
     updateOpenness()
     credentials.forget(at: now)
     signals.whenReadyMayHaveShrunk()

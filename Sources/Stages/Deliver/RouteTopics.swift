@@ -153,6 +153,11 @@ final class RouteTopics {
     return nil
   }
 
+  /// More could be sent: fan-outs that limits hold up say so.
+  func lack() {
+    for topic in all where topic.isOpen && topic.gate.isOpen { topic.queue.lack() }
+  }
+
   func took(_ pushes: Int) { leftOfTurn -= pushes }
 
   // MARK: those that ask

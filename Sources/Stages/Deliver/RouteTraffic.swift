@@ -24,7 +24,7 @@ final class RouteTraffic {
   private var voices = FanOutVoices()
   /// Of further tries of fan-outs that speak for themselves.
   private var pace = Pace()
-  /// Fan-outs that wait for such tries.
+  /// Fan-outs that wait for such tries, as was counted lately.
   var heldFanOuts = 0
   private var newcomersSent = 0
   private var newcomersSince: UInt64 = 0
@@ -141,7 +141,7 @@ final class RouteTraffic {
   /// While nobody fails, all that is to be known of a fan-out is that it was taken once.
   private func taken(_ fanOut: FanOut) {
     if voices.isEmpty {
-      if !fanOut.wasTaken { fanOut.taken(earns: false) }
+      if !fanOut.wasTaken || fanOut.failures > 0 { fanOut.taken(earns: false) }
     } else {
       fanOut.taken(earns: overload.isAtFloor)
       voices.taken(fanOut)

@@ -91,11 +91,15 @@ final class RouteWaiting {
   /// Those whose back-off is over, as many of each fan-out as may stand in its queue: the others
   /// can still leave their segments.
   func enqueueDue(at now: UInt64) {
-    traffic.heldFanOuts = retries.heldFanOuts
     while let push = retries.popDue(at: now, mayGo: { mayReturn($0, at: now) }) {
       traffic.triesAgain(push.tally.fanOut)
       enqueue(push)
     }
+  }
+
+  /// Called now and then: how many fan-outs wait for further tries that are bounded.
+  func countHeld() {
+    traffic.heldFanOuts = retries.heldFanOuts { traffic.speaksForItself($0) }
   }
 
   /// Whether some of those would come back now.

@@ -21,7 +21,7 @@ final class TopicQueue {
   }
 
   func canSend(at now: UInt64) -> Bool {
-    queue.count > 0 && gate.allows(at: now, hasUntried: queue.hasOthers) && queue.mayGo()
+    queue.count > 0 && gate.allows(at: now, hasUntried: queue.hasOthers) && queue.mayGo
   }
 
   /// What is sent next; one push at a time while credentials are in doubt.

@@ -16,8 +16,8 @@ package struct ExpandOptions: Sendable {
   /// What one reply may take: a page of users, a shard's members, a piece of a scan. A page of 512
   /// users takes some 150 KB. Where a page takes more, fewer users are asked for at once; a user
   /// who does not fit alone is passed over. So for each place of a lane there are at most the ids
-  /// of a shard, one reply and the page made of it, 3 × `maximumPageBytes`: with 24
-  /// places 144 MiB a lane, if every one of them is as large as it may be.
+  /// of a shard, one reply and the page made of it, 3 × `maximumPageBytes`: with 26
+  /// places 156 MiB a lane, if every one of them is as large as it may be.
   package var maximumPageBytes: Int
   /// Users of one set that are remembered while it is read by SSCAN, so that nobody is sent to
   /// twice when Redis is restarted meanwhile: at most 2 MiB a segment. Larger sets should be

@@ -5,9 +5,9 @@ import Redis
 import Rules
 
 /// Makes a page out of the replies to SMEMBERS and HMGET of each user, and HGETALL where the age of
-/// devices counts. Nothing is allocated per
-/// user, and what a page's objects hold is touched once a page: each touch of a class's property
-/// costs a run-time check of exclusive access, which was a fifth of the time.
+/// devices counts. Nothing is allocated per user, and what a page's objects hold is touched once a
+/// page: each touch of a class's property costs a run-time check of exclusive access, which was a
+/// fifth of the time.
 struct PageBuilder {
   private let parser: BindingParser
   private let maximumFieldBytes: Int
@@ -29,11 +29,10 @@ struct PageBuilder {
     self.picksNewest = picksNewest
   }
 
-  /// `replies` holds for each user the members of its set, then the rules'
-  /// fields (`muted` at least) and the page's.
-  /// Throws what is neither a value nor another type at a key: then the page stays empty. A user
-  /// with another type at a key is passed over, and returned by name: whether that is a device, or
-  /// somebody who muted the streamer, nobody can tell.
+  /// `replies` holds for each user the members of its set, then the rules' fields (`muted` at
+  /// least) and the page's. Throws what is neither a value nor another type at a key: then the page
+  /// stays empty. A user with another type at a key is passed over, and returned by name: whether
+  /// that is a device, or somebody who muted the streamer, nobody can tell.
   func build(
     _ page: RecipientPage, users: ArraySlice<ByteSlice>, of names: ByteArena,
     from replies: RedisReplies, judge: RecipientJudge
