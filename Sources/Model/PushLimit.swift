@@ -55,6 +55,12 @@ package final class PushLimit {
     tokens += pushes
   }
 
+  /// Redis gives nothing out: all that has this limit waits, as if it were used up.
+  package func refuse() {
+    isAnswered = true
+    lack()
+  }
+
   /// What was leased and not used for a while is void, so that lanes save up for no burst.
   package func expire() {
     guard tokens > 0 else { return }

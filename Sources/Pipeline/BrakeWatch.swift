@@ -12,18 +12,22 @@ final class BrakeWatch {
   private let record: RecordStage
   private let deliver: DeliverStage
   private let runs: SegmentRuns
+  private let limited: LimitedSegments
 
   init(
-    options: PipelineOptions, record: RecordStage, deliver: DeliverStage, runs: SegmentRuns
+    options: PipelineOptions, record: RecordStage, deliver: DeliverStage, runs: SegmentRuns,
+    limited: LimitedSegments
   ) {
     self.options = options
     self.record = record
     self.deliver = deliver
     self.runs = runs
+    self.limited = limited
   }
 
   func look() async {
-    let events = Set(runs.all.map(\.segment.event.id)).sorted()
+    let all = runs.all + limited.waitingRuns
+    let events = Set(all.map(\.segment.event.id)).sorted()
     guard !events.isEmpty else { return }
     do {
       obey(try await record.brakes(of: events))
@@ -36,6 +40,10 @@ final class BrakeWatch {
   /// What is in flight is answered; all else of a run leaves it or has its outcome. Also what came
   /// since the last look: while no stream is free nobody else tells it.
   private func obey(_ brakes: [String: Brake?]) {
+    // Those that wait go on when they are looked at next, and are told with their claims.
+    for run in limited.waitingRuns {
+      if let brake = brakes[run.segment.event.id] { run.tally.fanOut.brake = brake }
+    }
     for run in runs.all {
       // It may have begun while Redis was asked, or Redis did not say.
       guard let brake = brakes[run.segment.event.id] else { continue }

@@ -63,7 +63,8 @@ package actor Lane {
     claims = ClaimKeeper(
       options: options, loop: loop, record: record, redis: stages.redis, retry: retry,
       clock: clock, labels: labels, runs: runs)
-    brakes = BrakeWatch(options: options, record: record, deliver: deliver, runs: runs)
+    brakes = BrakeWatch(
+      options: options, record: record, deliver: deliver, runs: runs, limited: limited)
     let stragglers = StragglerWriter(
       options: options, writer: writer, labels: labels, counters: counters)
     segments = SegmentRunner(
@@ -124,7 +125,7 @@ package actor Lane {
     runs.leavePlaces {
       stages.deliver.yields($0) || stages.deliver.getsNowhere($1, in: $0)
     }
-    limited.look(at: runs.all)
+    limited.look(at: runs.all, now: options.deliver.wallClock())
   }
 
   /// The worker begins nothing more: what waits to be begun is left to others.

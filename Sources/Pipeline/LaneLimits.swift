@@ -6,7 +6,7 @@ package struct LaneLimits: Sendable, Equatable {
   /// The same of fan-outs that are bulk: no giant takes the places of the others.
   package var bulk = 4
   /// Events in flight: small fan-outs run in these places, so that large ones never take them.
-  package var events = 10
+  package var events = 14
   /// Records of stragglers in flight; each is at most a batch or two.
   package var stragglers = 4
   /// Segments that have left their place because all their pushes were tried; beyond these a

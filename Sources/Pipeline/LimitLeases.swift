@@ -105,7 +105,7 @@ final class LimitLeases {
       deliver.limitsLetGo()
     } catch {
       // Without a word from Redis nothing of it goes: others may use all that there is.
-      limit.lack()
+      limit.refuse()
       if entry.failure == nil {
         options.log.warning(
           "waiting: Redis lets pushes of a limit go",

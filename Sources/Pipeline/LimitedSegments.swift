@@ -1,14 +1,15 @@
 import Model
 
-/// Segments of fan-outs that a limit of pushes a second holds up: a few of them are worked on at a
-/// time, without one of the lane's places, and more wait for these as records. Confined to its
-/// lane.
+/// Segments of fan-outs that a limit of pushes a second holds up: they are worked on without one of
+/// the lane's places, many at a time, and more wait for these as records. Confined to its lane.
 final class LimitedSegments {
-  /// Segments that are worked on: `MemoryBudget` counts what they keep.
-  static let maximum = 4
-  /// Of them those of large fan-outs: small ones do not wait for these alone.
-  private static let maximumOfLarge = 3
-  /// And of one fan-out, so that one begins when the other ends.
+  /// Segments that are worked on. Each keeps a page and a batch, mostly half a megabyte.
+  static let maximum = 64
+  /// Of them those of one limit: another does not wait for these alone.
+  static let maximumOfLimit = 24
+  /// Those of large fan-outs: nor do small ones.
+  private static let maximumOfLarge = 48
+  /// And of one large fan-out, so that one begins when the other ends.
   private static let maximumOfOne = 2
   /// Records that wait.
   static let maximumWaiting = 32
@@ -32,13 +33,17 @@ final class LimitedSegments {
   private var waiting: [Waiter] = []
   private var isStopped = false
 
-  /// Records that wait.
-  var waitingCount: Int { waiting.count }
+  /// Runs that wait to begin.
+  var waitingRuns: [SegmentRun] { waiting.map(\.run) }
 
-  /// Returns when the segment may be worked on: at once, unless a limit holds up its fan-out.
-  func turn(of run: SegmentRun) async throws -> Turn {
+  /// Returns when the segment may be worked on: at once, unless a limit holds up its fan-out, or
+  /// may soon and nobody else could leave a place for it.
+  /// - Parameter now: ms since 1970.
+  func turn(of run: SegmentRun, at now: Int64) async throws -> Turn {
     let fanOut = run.tally.fanOut
-    guard fanOut.isShort else { return .now }
+    guard !fanOut.limits.isEmpty, fanOut.isShort || working.count >= Self.maximum,
+      !isOver(run, at: now)
+    else { return .now }
     if hasRoom(for: fanOut) {
       begin(run)
       return .now
@@ -49,6 +54,11 @@ final class LimitedSegments {
     await withCheckedContinuation { waiting.append(Waiter(run: run, continuation: $0)) }
     guard !isStopped else { throw RetryUntilStopped.Stopped() }
     return .later
+  }
+
+  /// Nothing of it is sent any more: what is left to do is soon done.
+  private func isOver(_ run: SegmentRun, at now: Int64) -> Bool {
+    run.tally.fanOut.brake != nil || run.segment.event.isExpired(at: now)
   }
 
   /// Whether more segments of an event would only wait: some of it do, or nobody else can.
@@ -64,11 +74,13 @@ final class LimitedSegments {
   }
 
   /// Runs that a limit has begun to hold up give up their places, and whoever is held up no longer
-  /// goes on. Called now and then.
-  func look(at runs: [SegmentRun]) {
+  /// goes on, or has come to an end. Called now and then.
+  /// - Parameter now: ms since 1970.
+  func look(at runs: [SegmentRun], now: Int64) {
+    while let index = waiting.firstIndex(where: { isOver($0.run, at: now) }) { resume(index) }
     goOn()
-    for run in runs where run.hasPlace && run.tally.fanOut.isShort && hasRoom(for: run.tally.fanOut)
-    {
+    for run in runs where run.hasPlace && run.tally.fanOut.isShort {
+      guard working.count < Self.maximum else { return }
       begin(run)
     }
   }
@@ -87,7 +99,9 @@ final class LimitedSegments {
   }
 
   private func hasRoom(for fanOut: FanOut) -> Bool {
-    guard working.count < Self.maximum else { return false }
+    guard working.count < Self.maximum,
+      fanOut.limits.allSatisfy({ count(of: $0) < Self.maximumOfLimit })
+    else { return false }
     if fanOut.isSmall || !fanOut.isShort { return true }
     return working.count { !$0.tally.fanOut.isSmall } < Self.maximumOfLarge
       && count(of: fanOut) < Self.maximumOfOne
@@ -95,14 +109,18 @@ final class LimitedSegments {
 
   private func count(of fanOut: FanOut) -> Int { working.count { $0.tally.fanOut === fanOut } }
 
+  private func count(of limit: PushLimit) -> Int {
+    working.count { $0.tally.fanOut.limits.contains { $0 === limit } }
+  }
+
   /// Whoever may go now: small ones first, then those of whom least is under way, then who waits
   /// longest.
-  private func goOn() {
-    while let index = next {
-      let waiter = waiting.remove(at: index)
-      begin(waiter.run)
-      waiter.continuation.resume()
-    }
+  private func goOn() { while let index = next { resume(index) } }
+
+  private func resume(_ index: Int) {
+    let waiter = waiting.remove(at: index)
+    begin(waiter.run)
+    waiter.continuation.resume()
   }
 
   private var next: Int? {

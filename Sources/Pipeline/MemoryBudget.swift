@@ -37,11 +37,10 @@ package struct MemoryBudget: Sendable, Equatable {
     self.lanes = lanes
     let batch = limits.batchPushes * (Self.pushBytes + Self.entryBytes)
     // The entries of a batch of usual pushes are an eighth of its bytes.
-    let places = limits.places + LimitedSegments.maximum
     let batches = (limits.batchBytes + 2 * limits.lingeringBytes) / 8 * 9
     lane = [
-      Part(name: "pages", bytes: places * (expand.maximumReaderBytes + Self.preparedBytes)),
-      Part(name: "batches", bytes: batches + places * batch),
+      Part(name: "pages", bytes: limits.places * (expand.maximumReaderBytes + Self.preparedBytes)),
+      Part(name: "batches", bytes: batches + limits.places * batch),
       Part(name: "connections", bytes: connectionBytes),
       Part(
         name: "put off",

@@ -76,7 +76,7 @@ final class SegmentRunner {
     var bid = bid
     let turn: LimitedSegments.Turn
     do {
-      turn = try await limited.turn(of: run)
+      turn = try await limited.turn(of: run, at: options.deliver.wallClock())
     } catch {
       // By the script that opened the event; no run is known that would release it.
       if bid.answer != nil { await claims.release(claim) }

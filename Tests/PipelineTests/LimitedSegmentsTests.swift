@@ -15,6 +15,8 @@ import Threads
     private let limited = LimitedSegments()
     private var fanOuts: [String: FanOut] = [:]
     private var runs: [String: SegmentRun] = [:]
+    private let other = PushLimit(.app("a.c"), rate: 1)
+    private var now: Int64 = 0
     private(set) var vacated: [String] = []
     private(set) var begun: [String] = []
     private(set) var putOff: [String] = []
@@ -23,21 +25,25 @@ import Threads
     nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
 
     init() {
-      limit.grant(1)
-      limit.take(1)
-      limit.lack()
+      for limit in [limit, other] {
+        limit.grant(1)
+        limit.take(1)
+        limit.lack()
+      }
     }
 
     nonisolated func end() { loop.stop() }
 
-    var waiting: Int { limited.waitingCount }
+    var waiting: Int { limited.waitingRuns.count }
 
     /// `a.0` is a segment of fan-out a, `s.0` one of a small fan-out, `free.0` one without limits.
     private func make(_ name: String) -> SegmentRun {
       let event = String(name.prefix { $0 != "." })
       let fanOut =
         fanOuts[event]
-        ?? FanOut(isSmall: event.hasPrefix("s"), limits: event == "free" ? [] : [limit])
+        ?? FanOut(
+          isSmall: event.hasPrefix("s"),
+          limits: event == "free" ? [] : [event.hasPrefix("o") ? other : limit])
       fanOuts[event] = fanOut
       let segment = Segment(
         event: Event(
@@ -55,7 +61,7 @@ import Threads
         runs[name] = run
         Task {
           do {
-            switch try await limited.turn(of: run) {
+            switch try await limited.turn(of: run, at: now) {
             case .now, .later: begun.append(name)
             case .putOff: putOff.append(name)
             }
@@ -75,7 +81,7 @@ import Threads
     }
 
     func look() async {
-      limited.look(at: runs.keys.sorted().compactMap { runs[$0] })
+      limited.look(at: runs.keys.sorted().compactMap { runs[$0] }, now: now)
       await settle()
     }
 
@@ -85,6 +91,8 @@ import Threads
     }
 
     func rest() { limit.rest() }
+    func expire() { now = 1 }
+    func brake(_ event: String) { fanOuts[event]?.brake = .cancelled }
     func lack() { limit.lack() }
 
     /// Whatever was begun on the loop has come to its next wait.
@@ -119,24 +127,42 @@ import Threads
     }
   }
 
-  @Test func largeOnesLeaveRoomToSmallOnes() async {
+  /// Twelve fan-outs have as many segments of a limit as there may be; large ones of two limits
+  /// leave some to small ones.
+  @Test func oneLimitLeavesRoomToAnotherAndLargeOnesToSmallOnes() async {
     await run { bed in
-      await bed.come("a.0", "a.1", "b.0", "b.1", "s1.0", "s2.0")
-      #expect(await bed.begun == ["a.0", "a.1", "b.0", "s1.0"])
+      for number in 0..<12 { await bed.come("a\(number).0", "a\(number).1") }
+      #expect(await bed.begun.count == LimitedSegments.maximumOfLimit)
+      await bed.come("b.0", "s1.0")
+      #expect(await bed.begun.count == LimitedSegments.maximumOfLimit)
+      for number in 0..<12 { await bed.come("o\(number).0", "o\(number).1") }
+      #expect(await bed.begun.count == 2 * LimitedSegments.maximumOfLimit)
       // The small one that waits goes before the large one that waits longer.
-      await bed.end("a.0")
-      #expect(await bed.begun.last == "s2.0")
-      await bed.end("a.1")
-      #expect(await bed.begun.last == "b.1")
+      await bed.end("a0.0")
+      #expect(await bed.begun.last == "s1.0")
     }
   }
 
   @Test func whoeverHasLeastUnderWayGoesFirst() async {
     await run { bed in
-      await bed.come("a.0", "a.1", "b.0", "b.1", "c.0")
-      #expect(await bed.begun == ["a.0", "a.1", "b.0"])
+      await bed.come("a.0", "a.1")
+      for number in 0..<11 { await bed.come("b\(number).0", "b\(number).1") }
+      await bed.come("b0.2", "c.0")
       await bed.end("a.0")
       #expect(await bed.begun.last == "c.0")
+    }
+  }
+
+  /// What is left of it to do is soon done.
+  @Test(arguments: [true, false]) func whatIsOverWaitsNoLonger(isExpired: Bool) async {
+    await run { bed in
+      await bed.come("a.0", "a.1", "a.2", "a.3", "b.0")
+      #expect(await bed.waiting == 2)
+      if isExpired { await bed.expire() } else { await bed.brake("a") }
+      await bed.look()
+      #expect(await bed.waiting == 0)
+      await bed.come("a.4")
+      #expect(await bed.begun.last == "a.4")
     }
   }
 
@@ -160,7 +186,7 @@ import Threads
       #expect(await bed.begun.count == 2)
       await bed.rest()
       await bed.look()
-      #expect(await bed.begun == ["a.0", "a.1", "a.2", "a.3"])
+      #expect(await bed.begun == ["a.0", "a.1", "a.2", "a.3", "a.4"])
     }
   }
 
@@ -188,14 +214,19 @@ import Threads
   @Test func runsThatBecomeLimitedGiveUpTheirPlaces() async {
     await run { bed in
       await bed.rest()
-      await bed.come("a.0", "a.1", "b.0", "c.0", "d.0", "free.0")
-      #expect(await bed.begun.count == 6)
-      #expect(await bed.vacated.isEmpty)
+      for number in 0..<70 { await bed.come("a\(number).0") }
+      await bed.come("free.0")
+      #expect(await bed.begun.count == 71)
       await bed.look()
       #expect(await bed.vacated.isEmpty, "no limit holds them up")
       await bed.lack()
       await bed.look()
-      #expect(await bed.vacated == ["a.0", "a.1", "b.0"], "a place is left for small ones")
+      #expect(await bed.vacated.count == LimitedSegments.maximum)
+      #expect(await !bed.vacated.contains("free.0"))
+      // One that has a limit takes no place when none of these would be left for it.
+      await bed.rest()
+      await bed.come("z.0")
+      #expect(await bed.waiting == 1)
     }
   }
 
