@@ -79,12 +79,12 @@ import Testing
     #expect(try bed.records(of: "notify-followers.segments") == planned.segments)
   }
 
-  /// Two workers that call themselves by the same instance id: the group fences the first.
+  /// Two static members of the same name: the group fences the first.
   @Test(.enabled(if: RealKafka.home != nil, "FANFARE_KAFKA_HOME names no Apache Kafka"))
   func aFencedWorkerEnds() async throws {
     let kafka = try RealKafka()
     let bed = try await Self.bed(kafka)
-    let instance = ["kafka.properties.group.instance.id=one"]
+    let instance = ["kafka.static_membership=true", "worker.id=one"]
     let first = try await bed.startProcess(
       "first", executable: WorkerExecutable.path, settings: instance)
     let second = try await bed.startProcess(
