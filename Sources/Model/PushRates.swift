@@ -10,8 +10,11 @@ package struct PushRates: Sendable, Equatable {
 
   package init() {}
 
-  /// Whether an event has a limit.
-  package func limit(_ event: Event) -> Bool {
-    self.event != nil || event.pushesPerSecond != nil || apps[event.app] != nil
+  /// Of one event alone, the lower of what we and the event itself say; nil: none.
+  package func rate(of event: Event) -> Int? {
+    [self.event, event.pushesPerSecond].compactMap(\.self).min()
   }
+
+  /// Whether an event has a limit, of its own or of its app.
+  package func bounds(_ event: Event) -> Bool { rate(of: event) != nil || apps[event.app] != nil }
 }

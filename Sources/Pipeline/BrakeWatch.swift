@@ -25,8 +25,10 @@ final class BrakeWatch {
     self.limited = limited
   }
 
+  /// Also those that wait to begin: they go on then, and are told with their claims.
+  private var all: [SegmentRun] { runs.all + limited.waitingRuns }
+
   func look() async {
-    let all = runs.all + limited.waitingRuns
     let events = Set(all.map(\.segment.event.id)).sorted()
     guard !events.isEmpty else { return }
     do {
@@ -40,11 +42,7 @@ final class BrakeWatch {
   /// What is in flight is answered; all else of a run leaves it or has its outcome. Also what came
   /// since the last look: while no stream is free nobody else tells it.
   private func obey(_ brakes: [String: Brake?]) {
-    // Those that wait go on when they are looked at next, and are told with their claims.
-    for run in limited.waitingRuns {
-      if let brake = brakes[run.segment.event.id] { run.tally.fanOut.brake = brake }
-    }
-    for run in runs.all {
+    for run in all {
       // It may have begun while Redis was asked, or Redis did not say.
       guard let brake = brakes[run.segment.event.id] else { continue }
       let fanOut = run.tally.fanOut

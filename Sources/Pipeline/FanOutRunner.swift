@@ -118,7 +118,7 @@ final class FanOutRunner {
   func goOn(
     _ plan: RemainingPlan, isolation: isolated any Actor = #isolation
   ) async throws -> Receipt {
-    if options.rates.limit(plan.event), limited.holdsUp(plan.event) {
+    if options.rates.bounds(plan.event), limited.holdsUp(plan.event) {
       return .again(after: options.straggleDelay / 5)
     }
     let published = try await retry.persistent("Redis knows what is planned", for: plan.event) {

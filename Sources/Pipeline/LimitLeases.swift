@@ -49,7 +49,7 @@ final class LimitLeases {
   func limits(of event: Event) -> [PushLimit] {
     var limits: [PushLimit] = []
     if let limit = apps[event.app] { limits.append(limit) }
-    if let rate = [options.rates.event, event.pushesPerSecond].compactMap(\.self).min() {
+    if let rate = options.rates.rate(of: event) {
       let limit = PushLimit(.event(event.id), rate: rate)
       entries.removeAll { $0.limit == nil }
       entries.append(Entry(limit))

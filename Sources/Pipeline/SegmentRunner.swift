@@ -25,8 +25,8 @@ final class SegmentRunner {
   init(
     options: PipelineOptions, stages: LaneStages, bidder: SegmentBidder, claims: ClaimKeeper,
     runs: SegmentRuns, leases: LimitLeases, limited: LimitedSegments, sender: SegmentSender,
-    lingering: SegmentLingering,
-    settler: SegmentSettler, delays: StragglerDelays, counters: WorkerCounters
+    lingering: SegmentLingering, settler: SegmentSettler, delays: StragglerDelays,
+    counters: WorkerCounters
   ) {
     self.options = options
     render = stages.render

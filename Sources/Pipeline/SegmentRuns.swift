@@ -32,8 +32,7 @@ final class SegmentRuns {
   /// - Parameter vacate: called when the run needs its place no longer, before it ends.
   func make(_ claim: Claim, recordBytes: Int, _ vacate: @escaping () -> Void) -> SegmentRun {
     let run = SegmentRun(
-      claim: claim, of: fanOuts.fanOut(of: claim.segment), loop: loop,
-      memory: memory,
+      claim: claim, of: fanOuts.fanOut(of: claim.segment), loop: loop, memory: memory,
       vacate: vacate)
     run.recordBytes = recordBytes
     return run

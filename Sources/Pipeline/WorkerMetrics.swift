@@ -79,11 +79,8 @@ package enum WorkerMetrics {
   /// In the order of the text.
   package static let all = [
     build, events, eventAges, deadLetters, segments, recipients, skipped, pushes, rejections,
-    suppressions,
-    retries, answerTimes,
-    stragglers, tokens,
-    commits, partitions, records, aside, lingering, ready, streams, connections, obstacles, cpu,
-    resident, budget,
+    suppressions, retries, answerTimes, stragglers, tokens, commits, partitions, records, aside,
+    lingering, ready, streams, connections, obstacles, cpu, resident, budget,
   ]
 
   static func text(_ figures: WorkerFigures) -> PrometheusText {

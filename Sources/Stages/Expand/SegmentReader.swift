@@ -23,7 +23,7 @@ package final class SegmentReader {
   private let profileCommand: RedisCommandTemplate
   /// Nil where the age of devices is of no interest.
   private let boundCommand: RedisCommandTemplate?
-  /// Nil where nothing is counted. Pushes that wait for another try were counted before.
+  /// Nil where nothing is counted.
   private let cap: HourlyCap?
   private var pace: PagePace
   private var batch: FollowerBatch?
@@ -46,23 +46,21 @@ package final class SegmentReader {
     streamer = Array(source.segment.event.streamer.utf8)
     let rules = options.rules.fields
     pace = PagePace(maximumUsers: options.pageSize, maximumBytes: options.maximumPageBytes)
-    // Which device was the newest was found out when its segment was read: what came since has not
-    // got this event, so that the user would get nothing.
-    let picksNewest = options.rules.picksNewestDevice && source.segment.stragglers == nil
+    // Pushes that wait for another try were counted before. Which device was the newest was found
+    // out then, too: what came since has not got this event, so that the user would get nothing.
+    let isFirstTry = source.segment.stragglers == nil
+    let picksNewest = options.rules.picksNewestDevice && isFirstTry
     builder = PageBuilder(
       app: app, ruleFields: rules, picksNewest: picksNewest,
-      maximumFieldBytes: options.maximumFieldBytes,
-      keyspace: keyspace)
+      maximumFieldBytes: options.maximumFieldBytes, keyspace: keyspace)
     bindingsCommand = RedisCommandTemplate("SMEMBERS", key: keyspace.bindingsParts)
     profileCommand = RedisCommandTemplate(
       "HMGET", key: keyspace.profileParts, after: rules.map(\.rawValue) + fields)
-    cap =
-      source.segment.stragglers == nil
-      ? options.rules.eventsPerHour.map {
-        HourlyCap($0, event: source.segment.event.id, redis: redis, keyspace: keyspace)
-      } : nil
-    boundCommand =
-      picksNewest ? RedisCommandTemplate("HGETALL", key: keyspace.boundParts) : nil
+    boundCommand = picksNewest ? RedisCommandTemplate("HGETALL", key: keyspace.boundParts) : nil
+    let event = source.segment.event.id
+    cap = (isFirstTry ? options.rules.eventsPerHour : nil).map {
+      HourlyCap($0, event: event, redis: redis, keyspace: keyspace)
+    }
   }
 
   /// How often reading began again; worth a note in the log when it grows.
