@@ -130,8 +130,8 @@ let rooms: [Target] = [
   room(
     "VerbSupport",
     [
-      "Assembly", "CLinux", "Devices", "EventLoop", "LocalStack", "Probes", "Redis", "Render",
-      "Rules", "Settings", "Telemetry", "Terminal", "Threads",
+      "Assembly", "CLinux", "Devices", "EventLoop", "Probes", "Redis", "Render", "Rules",
+      "Settings", "Telemetry", "Terminal", "Threads",
     ]),
   room("FanOuts", ["Keyspace", "Model", "Record", "Redis", "Terminal", "VerbSupport"]),
   room("Emission", ["Ingest", "Kafka", "Model", "Telemetry", "Terminal", "Threads"]),
@@ -141,14 +141,17 @@ let rooms: [Target] = [
       "VerbSupport", "JSON", "Keyspace", "Model", "Redis", "Render", "Rules", "Telemetry",
       "Terminal",
     ]),
+  room(
+    "LocalVerbs",
+    ["APNsSimulator", "Benchmarks", "LocalStack", "Telemetry", "Terminal", "VerbSupport"]),
 ]
 
 let programs: [Target] = [
   program(
     "fanfare",
     [
-      "APNsSimulator", "Assembly", "Benchmarks", "Checks", "VerbSupport", "Devices", "Emission",
-      "FanOuts", "LocalStack", "Pipeline", "Preview", "Telemetry", "Terminal",
+      "Assembly", "Checks", "Devices", "Emission", "FanOuts", "LocalVerbs", "Pipeline", "Preview",
+      "Telemetry", "Terminal", "VerbSupport",
     ])
 ]
 
@@ -232,6 +235,8 @@ let testTargets: [Target] = [
       "LocalStack", "Pipeline", "Record", "Settings", "Telemetry", "TestBed",
     ]),
   tests("VerbSupportTests", ["VerbSupport", "Devices", "LocalStack", "Settings", "Terminal"]),
+  tests(
+    "LocalVerbsTests", ["APNsSimulator", "LocalStack", "LocalVerbs", "Terminal", "Threads"]),
   tests("EmissionTests", ["Emission", "Ingest", "Kafka", "LocalStack", "Terminal"]),
   tests("FanOutsTests", ["FanOuts", "Record", "Terminal", "Threads"]),
   tests("PreviewTests", ["Emission", "Ingest", "JSON", "Preview", "Terminal"]),

@@ -1,5 +1,4 @@
 import Devices
-import LocalStack
 import Redis
 import Settings
 import Terminal
@@ -8,28 +7,6 @@ import Terminal
 extension CommandFailure {
   package init(_ error: SettingsError) {
     self.init(.config, error.message, findings: error.problems.map(\.description))
-  }
-
-  /// Runs what fails as local runs do.
-  package static func from<T>(
-    _ body: () async throws(LocalStackError) -> T
-  ) async throws(CommandFailure) -> T {
-    do throws(LocalStackError) {
-      return try await body()
-    } catch {
-      throw CommandFailure(error)
-    }
-  }
-
-  package init(_ error: LocalStackError) {
-    let code: ExitCode =
-      switch error.kind {
-      case .failed: .failed
-      case .unavailable: .unavailable
-      case .configuration: .config
-      case .interrupted: .retryLater
-      }
-    self.init(code, error.message, findings: error.findings)
   }
 
   package init(_ error: RedisError) {

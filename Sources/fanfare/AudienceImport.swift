@@ -1,8 +1,8 @@
 import Assembly
-import VerbSupport
 import Devices
 import Telemetry
 import Terminal
+import VerbSupport
 
 /// `audience import`: NDJSON to Redis, line by line.
 enum AudienceImport {

@@ -1,8 +1,8 @@
 import Assembly
-import VerbSupport
 import Devices
 import Telemetry
 import Terminal
+import VerbSupport
 
 /// `audience seed`: followers that are made up, the same ones for the same seed.
 enum AudienceSeed {

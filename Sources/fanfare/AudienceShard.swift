@@ -1,8 +1,8 @@
 import Assembly
-import VerbSupport
 import Devices
 import Telemetry
 import Terminal
+import VerbSupport
 
 /// `audience shard`: a plain set, or shards that have grown too large, into new shards.
 enum AudienceShard {

@@ -1,8 +1,8 @@
 import Assembly
-import VerbSupport
 import Devices
 import Telemetry
 import Terminal
+import VerbSupport
 
 /// `device restore`: gives back what was set aside after Apple's refusals.
 enum DeviceRestore {

@@ -1,3 +1,4 @@
+import LocalVerbs
 import Terminal
 
 /// This release.

@@ -1,9 +1,9 @@
 import Assembly
-import VerbSupport
 import Emission
 import Preview
 import Telemetry
 import Terminal
+import VerbSupport
 
 /// Shows what a follower would get: for who writes templates, and for who wonders what went out.
 enum RenderVerb {

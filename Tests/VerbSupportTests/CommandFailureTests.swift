@@ -1,5 +1,4 @@
 import Devices
-import LocalStack
 import Settings
 import Terminal
 import Testing
@@ -14,18 +13,5 @@ import Testing
       SettingsError(code: .invalidConfiguration, problems: [finding]))
     #expect(failure.code == .config)
     #expect(failure.findings == [finding.description])
-  }
-
-  @Test(arguments: [
-    (LocalStackError.Kind.failed, ExitCode.failed), (.unavailable, .unavailable),
-    (.configuration, .config), (.interrupted, .retryLater),
-  ])
-  func localRunsHaveACodeForEachKind(kind: LocalStackError.Kind, code: ExitCode) async {
-    let failure = await #expect(throws: CommandFailure.self) {
-      try await CommandFailure.from { () async throws(LocalStackError) in
-        throw LocalStackError(kind, "no", findings: ["a"])
-      }
-    }
-    #expect(failure?.code == code && failure?.message == "no" && failure?.findings == ["a"])
   }
 }

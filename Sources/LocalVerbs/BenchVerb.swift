@@ -1,10 +1,10 @@
 import Benchmarks
-import VerbSupport
 import LocalStack
 import Terminal
+import VerbSupport
 
 /// How fast it is, as ratios to a program that everybody can run.
-enum BenchVerb {
+package enum BenchVerb {
   private static let json = Option(
     flag: "json", help: "Print one JSON object on standard output, all else on standard error")
   private static let only = Option<BenchSuite.Section?>(
@@ -22,7 +22,7 @@ enum BenchVerb {
     "templates", .path, value: "DIR",
     help: "The directory of go-live.yaml; the one that comes with Fanfare unless given")
 
-  static let verb = Verb(
+  package static let verb = Verb(
     "bench", summary: "Measure CPU, memory and latency on this machine, beside h2load",
     discussion: """
       deliver: CPU time a push of the sending path alone, beside h2load's a request: same server, \

@@ -1,6 +1,6 @@
 import APNsSimulator
-import VerbSupport
 import Terminal
+import VerbSupport
 
 /// Everything that the simulator can be told, as flags.
 enum SimulatorFlags {

@@ -1,6 +1,6 @@
 import Checks
-import VerbSupport
 import Terminal
+import VerbSupport
 
 /// Looks at everything that a worker needs, and says all that is wrong at once.
 enum CheckVerb {

@@ -1,9 +1,10 @@
 import LocalStack
 import Terminal
+import VerbSupport
 
 /// A local run of a verb: signals end it, and what goes wrong becomes the verb's failure.
 /// - Parameter keepsDirectory: leave the run's directory, and say where it is.
-package func localRun(
+func localRun(
   _ name: String, _ invocation: Invocation, keepsDirectory: Bool = false,
   _ body: @escaping @Sendable (ChildProcesses) async throws(LocalStackError) -> ExitCode
 ) async throws(CommandFailure) -> ExitCode {
@@ -13,5 +14,30 @@ package func localRun(
     try await LocalRun.run(
       name, isInterrupted: { signals.isRaised },
       keepDirectory: keepsDirectory ? { errors.line("Kept: \($0)") } : nil, body)
+  }
+}
+
+/// What a local run throws, as the end of a command.
+extension CommandFailure {
+  /// Runs what fails as local runs do.
+  static func from<T>(
+    _ body: () async throws(LocalStackError) -> T
+  ) async throws(CommandFailure) -> T {
+    do throws(LocalStackError) {
+      return try await body()
+    } catch {
+      throw CommandFailure(error)
+    }
+  }
+
+  init(_ error: LocalStackError) {
+    let code: ExitCode =
+      switch error.kind {
+      case .failed: .failed
+      case .unavailable: .unavailable
+      case .configuration: .config
+      case .interrupted: .retryLater
+      }
+    self.init(code, error.message, findings: error.findings)
   }
 }

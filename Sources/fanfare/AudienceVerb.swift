@@ -1,5 +1,5 @@
-import VerbSupport
 import Terminal
+import VerbSupport
 
 enum AudienceVerb {
   static let json = Option(flag: "json", help: "Print the summary as one JSON object")

@@ -1,9 +1,9 @@
 import Assembly
-import VerbSupport
 import Pipeline
 import Synchronization
 import Telemetry
 import Terminal
+import VerbSupport
 
 /// What runs in production: events from Kafka become pushes at Apple.
 enum WorkerVerb {

@@ -1,17 +1,17 @@
 import Benchmarks
-import VerbSupport
 import LocalStack
 import Terminal
+import VerbSupport
 
 /// Hidden: the sending path alone, as a process of its own whose CPU time is taken from the system.
-enum BenchSenderVerb {
+package enum BenchSenderVerb {
   private static let simulator = Option(
     required: "simulator", .path, value: "FILE",
     help: "What the simulator printed when it was ready")
   private static let pushes = Option(
     required: "pushes", .integer(in: 1...99_999_999), help: "Pushes to send")
 
-  static let verb = Verb(
+  package static let verb = Verb(
     BenchSender.verb, summary: "Send pushes that are made on the way to a simulator",
     options: [simulator, pushes], isHidden: true, handler: run)
 

@@ -1,10 +1,10 @@
 import Benchmarks
-import VerbSupport
 import LocalStack
 import Terminal
+import VerbSupport
 
 /// The whole way of the data on this machine, with one command.
-enum DemoVerb {
+package enum DemoVerb {
   private static let followers = Option(
     "followers", .integer(in: 1...10_000_000), default: 100_000,
     help: "Followers of the streamer who goes live; they have about 1.2 devices each")
@@ -20,7 +20,7 @@ enum DemoVerb {
     help:
       "Leave the directory: logs, configuration, and what Redis held, with the way to look at it")
 
-  static let verb = Verb(
+  package static let verb = Verb(
     "demo", summary: "Show everything at work on this machine, and check that nothing was lost",
     discussion: """
       Starts a redis-server, an embedded Kafka broker, a stand-in for Apple's push service and a \

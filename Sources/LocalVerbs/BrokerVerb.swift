@@ -1,9 +1,9 @@
-import VerbSupport
 import LocalStack
 import Terminal
+import VerbSupport
 
 /// librdkafka's mock cluster as a process: what the demo, the bench and tests take for Kafka.
-enum BrokerVerb {
+package enum BrokerVerb {
   private static let topics = Option(
     "topics", .topics,
     default: [
@@ -18,7 +18,7 @@ enum BrokerVerb {
     "port", .integer(in: 0...65_535), default: 0,
     help: "The port of 127.0.0.1 where clients find it; 0: any free one")
 
-  static let verb = Verb(
+  package static let verb = Verb(
     "broker", summary: "Run an embedded Kafka broker, for demos and tests",
     discussion: """
       One broker on 127.0.0.1 that serves other processes and consumer groups, and keeps \

@@ -1,11 +1,11 @@
 import APNsSimulator
-import VerbSupport
 import Telemetry
 import Terminal
+import VerbSupport
 
 /// Apple's push service as a process of our own.
-enum SimulatorVerb {
-  static let verb = Verb(
+package enum SimulatorVerb {
+  package static let verb = Verb(
     "simulator", summary: "Run a stand-in for Apple's push service",
     discussion: """
       HTTP/2 over TLS with a certificate of its own making, Apple's checks and answers, and faults \

@@ -1,7 +1,7 @@
 import Assembly
-import VerbSupport
 import Emission
 import Terminal
+import VerbSupport
 
 /// Writes events to Kafka, as a live backend does.
 enum EmitVerb {
