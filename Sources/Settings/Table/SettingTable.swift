@@ -29,6 +29,9 @@ package enum SettingTable {
     "log": "Lines on standard error.",
   ]
 
+  /// For the sections: `minutes(50)`.
+  static func minutes(_ count: Int) -> Duration { .seconds(count * 60) }
+
   private static let keyIndexes: [String: Int] = Dictionary(
     uniqueKeysWithValues: keys.enumerated().map { ($1.path, $0) })
 

@@ -45,22 +45,4 @@ extension SettingTable {
       "redis.prefix.dashboards", \.redis.prefix.dashboards, default: "ff:", .keyPrefix,
       "Begins the keys that dashboards read."),
   ]
-
-  static let audience: [SettingKey] = [
-    .integer(
-      "audience.page_size", \.audience.pageSize, default: 512, 16...4_096,
-      "Recipients fetched and rendered at a time. Below 16 round trips cost more than "
-        + "pushes; above 4,096 a page takes megabytes in each lane."),
-    .text(
-      "audience.plain_set_key", \.audience.plainSetKey, example: "\"followers:{streamer}\"",
-      .streamerPattern,
-      "Where another system keeps a streamer's followers in one plain set, that set's "
-        + "key; read for streamers that have no shards of their own."),
-  ]
-
-  static let templates: [SettingKey] = [
-    .path(
-      "templates.directory", \.templates.directory, default: "templates",
-      "Holds one .yaml file for each template, named after it. Next to this file unless absolute.")
-  ]
 }

@@ -1,0 +1,62 @@
+extension SettingTable {
+  static let apns: [SettingKey] = [
+    .text(
+      "apns.production.host", \.apns.production.host, default: "api.push.apple.com", .host,
+      "For tokens of apps from the App Store and TestFlight."),
+    .integer(
+      "apns.production.port", \.apns.production.port, default: 443, 1...65_535, "443, or 2197."),
+    .text(
+      "apns.sandbox.host", \.apns.sandbox.host, default: "api.sandbox.push.apple.com", .host,
+      "For tokens of apps run from Xcode."),
+    .integer("apns.sandbox.port", \.apns.sandbox.port, default: 443, 1...65_535, "443, or 2197."),
+    .path(
+      "apns.ca_file", \.apns.caFile, example: "/etc/fanfare/simulator/ca.pem",
+      "PEM certificates to trust instead of the system's, for a simulator."),
+    .path(
+      "apns.key_file", \.apns.keyFile, example: "/run/secrets/AuthKey_ABC123DEFG.p8",
+      "The .p8 key from the Apple developer account. Needed to send, with key_id and team_id."),
+    .text(
+      "apns.key_id", \.apns.keyID, example: "ABC123DEFG", .appleIdentifier, "The key's id."),
+    .text(
+      "apns.team_id", \.apns.teamID, example: "DEF123GHIJ", .appleIdentifier,
+      "The id of the team that the key belongs to."),
+    .duration(
+      "apns.token_lifetime", \.apns.tokenLifetime, default: minutes(50), minutes(20)...minutes(59),
+      "When a new provider token is signed. Apple refuses more than one in 20 min, and "
+        + "one older than an hour."),
+    .integer(
+      "apns.connections_per_lane", \.apns.connectionsPerLane, default: 2, 1...64,
+      "Connections of a lane to each of the two servers."),
+    .integer(
+      "apns.streams_per_connection", \.apns.streamsPerConnection, default: 500, 1...10_000,
+      "Pushes in flight on a connection, at most; the server's own limit is obeyed below "
+        + "it. More costs memory and hardly speed."),
+    .integer(
+      "apns.ready_pushes_per_lane", \.apns.readyPushesPerLane, default: 1_024, 16...65_536,
+      "Rendered pushes of an environment that wait for a free stream, up to 5 KiB each. The "
+        + "events under way share them, those of one shard as many of their own; one that has "
+        + "its share reads no further page."),
+    .duration(
+      "apns.request_timeout", \.apns.requestTimeout, default: .seconds(30),
+      .seconds(1)...minutes(5),
+      "A push unanswered for so long is given up on this connection and tried again on "
+        + "another, a few times."),
+    .duration(
+      "apns.connect_timeout", \.apns.connectTimeout, default: .seconds(10),
+      .milliseconds(100)...(.seconds(60)),
+      "For the TCP connection and the TLS handshake together."),
+    .duration(
+      "apns.ping_interval", \.apns.pingInterval, default: minutes(60),
+      minutes(1)...minutes(24 * 60),
+      "A connection idle for so long is asked whether it lives. Apple advises about an hour."),
+    .duration(
+      "apns.retry.initial", \.apns.retry.initial, default: .milliseconds(200),
+      .milliseconds(10)...minutes(15),
+      "The first pause before a push is tried again after 429 or 5xx, or a connection after "
+        + "it was lost; it doubles, with jitter, until the event expires."),
+    .duration(
+      "apns.retry.maximum", \.apns.retry.maximum, default: .seconds(30),
+      .milliseconds(10)...minutes(15),
+      "The longest pause. Apple's advice for 5xx is 15 min, by when most news is old."),
+  ]
+}
