@@ -36,12 +36,18 @@ import Testing
     return route
   }
 
+  @Test(arguments: [(500, true), (503, false)])
+  func anotherEventGoesAtFullSpeedSoon(status: Int, isSmall: Bool) async throws {
+    try await anotherGoes(beside: .answer(status), isSmall: isSmall)
+  }
+
+  @Test(arguments: [(HTTP2ErrorCode.internalError, true), (HTTP2ErrorCode.refusedStream, false)])
+  func besideResetsToo(code: UInt32, isSmall: Bool) async throws {
+    try await anotherGoes(beside: .reset(code), isSmall: isSmall)
+  }
+
   /// It was alone until the route asked its server now and then only.
-  @Test(arguments: [
-    (FakeServer.Reply.answer(500), true), (.answer(503), false),
-    (.reset(HTTP2ErrorCode.internalError), true), (.reset(HTTP2ErrorCode.refusedStream), false),
-  ])
-  func anotherEventGoesAtFullSpeedSoon(reply: FakeServer.Reply, isSmall: Bool) async throws {
+  private func anotherGoes(beside reply: FakeServer.Reply, isSmall: Bool) async throws {
     try await onLoop { _, loop in
       let bed = try bed(loop, reply)
       defer { bed.stop() }
@@ -188,16 +194,16 @@ import Testing
       }
       defer { bed.stop() }
       let bad = SegmentTally()
-      await bed.stage.admit(bed.batch(devices(20, "bad0"), bad))
+      await bed.stage.admit(bed.batch(devices(8, "bad0"), bad))
       var good = 0
       let limit = loop.now + 60_000_000_000
-      while bad.settled < 20, loop.now < limit {
+      while bad.settled < 8, loop.now < limit {
         await bed.stage.admit(bed.batch(devices(20, "aa"), bed.tally))
         good += 20
         await bed.until("the others are accepted") { bed.tally.accepted == good }
         await loop.wait(.milliseconds(10))
       }
-      #expect(bad.rejections.map(\.reason) == [.internalServerError] && bad.settled == 20)
+      #expect(bad.rejections.map(\.reason) == [.internalServerError] && bad.settled == 8)
       #expect(bed.tally.rejections.isEmpty)
     }
   }

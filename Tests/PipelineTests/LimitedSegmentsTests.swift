@@ -17,6 +17,7 @@ import Threads
     private var runs: [String: SegmentRun] = [:]
     private let other = PushLimit(.app("a.c"), rate: 1)
     private var now: Int64 = 0
+    private var came = 0
     private(set) var vacated: [String] = []
     private(set) var begun: [String] = []
     private(set) var putOff: [String] = []
@@ -59,6 +60,7 @@ import Threads
       for name in names {
         let run = make(name)
         runs[name] = run
+        came += 1
         Task {
           do {
             switch try await limited.turn(of: run, at: now) {
@@ -95,8 +97,13 @@ import Threads
     func brake(_ event: String) { fanOuts[event]?.brake = .cancelled }
     func lack() { limit.lack() }
 
-    /// Whatever was begun on the loop has come to its next wait.
-    private func settle() async { for _ in 0..<4 { await Task.yield() } }
+    /// Each that came waits, or was told what becomes of it. Where a task runs on after a wait is
+    /// the runtime's business: yielding a number of times is not enough.
+    private func settle() async {
+      while limited.waitingRuns.count + begun.count + putOff.count + stopped.count < came {
+        await Task.yield()
+      }
+    }
   }
 
   private func run(_ body: (Bed) async -> Void) async {
