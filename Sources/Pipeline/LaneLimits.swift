@@ -1,4 +1,6 @@
-/// How much a lane works on and keeps in memory at a time. `MemoryBudget` adds it up.
+/// How much a lane works on and keeps in memory at a time. `MemoryBudget` adds it up. In a worker
+/// `segments`, `bulk` and `batchBytes` are what the settings `lanes.segments_per_lane` and
+/// `lanes.batch_bytes` say.
 package struct LaneLimits: Sendable, Equatable {
   /// Segments of large fan-outs in flight, of usual size. More hide Redis's round trips better and
   /// cost a page and a batch of memory each.
