@@ -71,7 +71,7 @@ package final class AudienceWriter {
   }
 
   /// Appends a user; written when a page is full and by `finish`. Devices and profile fields are
-  /// added to what the user has. A row that is refused (`DevicesError.Code.invalid`) leaves no
+  /// added to what the user has. A row that is refused (`DevicesErrorCode.invalid`) leaves no
   /// trace.
   package func append(_ row: AudienceRow) async throws(DevicesError) {
     if let problem = row.problem { throw DevicesError(.invalid, problem) }

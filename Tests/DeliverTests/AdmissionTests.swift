@@ -12,12 +12,25 @@ import Testing
     options.stalledAfter = .seconds(60)
   }
 
+  /// A server that takes no push until `letGo`.
+  private func closedBed(_ loop: EventLoop, readyPushes: Int = 100) throws -> DeliverBed {
+    try DeliverBed(loop, prepare: { $0.options.maximumConcurrentStreams = 0 }) {
+      $0.readyPushes = readyPushes
+      Self.keepOpen(&$0)
+    }
+  }
+
+  private func letGo(_ bed: DeliverBed, connections: Int = 2, streams: Int = 10) async {
+    await bed.until("open") { bed.stage.openConnections == connections }
+    for connection in bed.server.open + bed.sandbox.open {
+      connection.session?.setMaximumConcurrentStreams(streams)
+      connection.flush()
+    }
+  }
+
   @Test func admitsInTheOrderOfTheCallsAndNeverMuchMoreThanAllowed() async throws {
     try await onLoop { _, loop in
-      let bed = try DeliverBed(loop, prepare: { $0.options.maximumConcurrentStreams = 0 }) {
-        $0.readyPushes = 100
-        Self.keepOpen(&$0)
-      }
+      let bed = try closedBed(loop)
       defer { bed.stop() }
       let queue = AdmissionLog(bed)
       for number in 0..<8 { await queue.admit(number, count: 60) }
@@ -25,11 +38,7 @@ import Testing
       await loop.wait(.milliseconds(20))
       #expect(queue.admitted == [0, 1])
       #expect(bed.stage.readyCount == 120)
-      await bed.until("open") { bed.stage.openConnections == 2 }
-      for connection in bed.server.open {
-        connection.session?.setMaximumConcurrentStreams(10)
-        connection.flush()
-      }
+      await letGo(bed)
       await bed.until("all are in") { queue.admitted.count == 8 }
       #expect(queue.admitted == Array(0..<8))
       #expect(queue.most <= 100 + 60)
@@ -41,10 +50,7 @@ import Testing
   /// room of their own.
   @Test func nobodyWaitsBehindAnotherFanOut() async throws {
     try await onLoop { _, loop in
-      let bed = try DeliverBed(loop, prepare: { $0.options.maximumConcurrentStreams = 0 }) {
-        $0.readyPushes = 100
-        Self.keepOpen(&$0)
-      }
+      let bed = try closedBed(loop)
       defer { bed.stop() }
       let queue = AdmissionLog(bed)
       let devices = hexadecimal(60).map { (environment: APNsEnvironment.production, token: $0) }
@@ -56,11 +62,7 @@ import Testing
       await bed.until("those for whom there is room are in") { queue.admitted.count == 5 }
       await loop.wait(.milliseconds(20))
       #expect(queue.admitted == [0, 1, 10, 20, 21])
-      await bed.until("open") { bed.stage.openConnections == 2 }
-      for connection in bed.server.open {
-        connection.session?.setMaximumConcurrentStreams(1)
-        connection.flush()
-      }
+      await letGo(bed, streams: 1)
       await bed.until("all are in") { queue.admitted.count == 14 }
       // The giant is the last by far.
       #expect(Set(queue.admitted.suffix(3)) == [5, 6, 7])
@@ -73,20 +75,13 @@ import Testing
   /// Each of several brings a batch, and none of them can be sent.
   @Test func nobodyWaitsForWhatSeveralOthersCannotGetRidOf() async throws {
     try await onLoop { _, loop in
-      let bed = try DeliverBed(loop, prepare: { $0.options.maximumConcurrentStreams = 0 }) {
-        $0.readyPushes = 100
-        Self.keepOpen(&$0)
-      }
+      let bed = try closedBed(loop)
       defer { bed.stop() }
       let queue = AdmissionLog(bed)
       let devices = hexadecimal(60).map { (environment: APNsEnvironment.production, token: $0) }
       for number in 0..<6 { await queue.admit(number, bed.batch(devices, SegmentTally())) }
       await bed.until("all are in") { queue.admitted.count == 6 }
-      await bed.until("open") { bed.stage.openConnections == 2 }
-      for connection in bed.server.open {
-        connection.session?.setMaximumConcurrentStreams(100)
-        connection.flush()
-      }
+      await letGo(bed, streams: 100)
       await bed.until("all settled") { bed.settledBatches == 6 }
     }
   }
@@ -116,11 +111,7 @@ import Testing
       await queue.admit(3, count: 0)
       await loop.wait(.milliseconds(20))
       #expect(queue.admitted == [0, 3])
-      await bed.until("open") { bed.stage.openConnections == 4 }
-      for connection in bed.server.open + bed.sandbox.open {
-        connection.session?.setMaximumConcurrentStreams(10)
-        connection.flush()
-      }
+      await letGo(bed, connections: 4)
       await bed.until("all are in") { queue.admitted.count == 4 }
       #expect(queue.admitted == [0, 3, 1, 2])
       await bed.until("all settled") { bed.settledBatches == 3 }
@@ -129,21 +120,14 @@ import Testing
 
   @Test func keepsNobodyWaitingWhoBringsNothingForTheQueue() async throws {
     try await onLoop { _, loop in
-      let bed = try DeliverBed(loop, prepare: { $0.options.maximumConcurrentStreams = 0 }) {
-        $0.readyPushes = 10
-        Self.keepOpen(&$0)
-      }
+      let bed = try closedBed(loop, readyPushes: 10)
       defer { bed.stop() }
       let queue = AdmissionLog(bed)
       await queue.admit(0, count: 10)
       await queue.admit(1, count: 10)
       for number in 2..<50 { await queue.admit(number, count: 0) }
       #expect(queue.admitted == [0] + Array(2..<50))
-      await bed.until("open") { bed.stage.openConnections == 2 }
-      for connection in bed.server.open {
-        connection.session?.setMaximumConcurrentStreams(10)
-        connection.flush()
-      }
+      await letGo(bed)
       await bed.until("all are in") { queue.admitted.count == 50 }
       await bed.until("all settled") { bed.settledBatches == 2 }
     }
@@ -151,10 +135,7 @@ import Testing
 
   @Test func letsEverybodyGoWhenItStops() async throws {
     try await onLoop { _, loop in
-      let bed = try DeliverBed(loop, prepare: { $0.options.maximumConcurrentStreams = 0 }) {
-        $0.readyPushes = 10
-        Self.keepOpen(&$0)
-      }
+      let bed = try closedBed(loop, readyPushes: 10)
       let queue = AdmissionLog(bed)
       for number in 0..<5 { await queue.admit(number, count: 10) }
       await loop.wait(.milliseconds(5))

@@ -22,6 +22,12 @@ import Testing
     return bed
   }
 
+  /// All of its connections are open, and are dropped once, when 20 requests have come.
+  private func open(_ bed: DeliverBed, connections: Int) async {
+    await bed.until("open") { bed.stage.openConnections == connections }
+    dropOnce(bed, after: 20)
+  }
+
   /// Drops every connection once, when this many requests have come.
   private func dropOnce(_ bed: DeliverBed, after requests: Int) {
     var hasDropped = false
@@ -39,8 +45,7 @@ import Testing
     try await onLoop { _, loop in
       let bed = try bed(loop, connections: connections)
       defer { bed.stop() }
-      await bed.until("open") { bed.stage.openConnections == connections }
-      dropOnce(bed, after: 20)
+      await open(bed, connections: connections)
       let tally = SegmentTally()
       await bed.stage.admit(bed.batch(devices(100), tally))
       await bed.until("settled") { bed.settledBatches == 1 }
@@ -55,8 +60,7 @@ import Testing
     try await onLoop { _, loop in
       let bed = try bed(loop, connections: connections)
       defer { bed.stop() }
-      await bed.until("open") { bed.stage.openConnections == connections }
-      dropOnce(bed, after: 20)
+      await open(bed, connections: connections)
       let tally = SegmentTally()
       await bed.stage.admit(bed.batch(devices(60), tally))
       await bed.until("lost") { bed.server.requests.count >= 20 && bed.server.open.isEmpty }

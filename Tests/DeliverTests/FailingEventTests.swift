@@ -69,6 +69,14 @@ import Testing
     }
   }
 
+  private func ninetyBadOnes(_ bed: DeliverBed) async -> [SegmentTally] {
+    let tallies = (0..<90).map { _ in SegmentTally(of: FanOut(isSmall: true)) }
+    for (number, tally) in tallies.enumerated() {
+      await bed.stage.admit(bed.batch(devices(3, "bad0\(100 + number)"), tally))
+    }
+    return tallies
+  }
+
   /// While the route only asks, ten pushes a second: with each in its turn it would be nine seconds
   /// and thirty tries of the one that was there before.
   @Test func eachOfManyEventsIsTriedAtOnce() async throws {
@@ -77,10 +85,7 @@ import Testing
       defer { bed.stop() }
       _ = try await failAlone(bed)
       let before = bed.server.requests.count
-      let others = (0..<90).map { _ in SegmentTally(of: FanOut(isSmall: true)) }
-      for (number, tally) in others.enumerated() {
-        await bed.stage.admit(bed.batch(devices(3, "bad0\(100 + number)"), tally))
-      }
+      let others = await ninetyBadOnes(bed)
       func tried() -> Int {
         let tokens = bed.server.requests[before...].map { $0.token }
         return Set(tokens.filter { $0.utf8.count > 10 }.map { $0.prefix(7) }).count
@@ -100,10 +105,7 @@ import Testing
       let bed = try bed(loop)
       defer { bed.stop() }
       _ = try await failAlone(bed)
-      let others = (0..<90).map { _ in SegmentTally(of: FanOut(isSmall: true)) }
-      for (number, tally) in others.enumerated() {
-        await bed.stage.admit(bed.batch(devices(3, "bad0\(100 + number)"), tally))
-      }
+      let others = await ninetyBadOnes(bed)
       await bed.until("each has had a try") { others.allSatisfy { $0.unsent == 0 } }
       let good = SegmentTally(of: FanOut(isSmall: true))
       let begun = loop.now

@@ -10,6 +10,14 @@ import Testing
     hexadecimal(count).map { (.production, $0) }
   }
 
+  /// Whatever is sent, the connection that it came on is lost.
+  private func dropEachConnection(_ bed: DeliverBed) {
+    bed.server.decide = { [unowned server = bed.server] request in
+      server.connections[request.connection].drop()
+      return .silence
+    }
+  }
+
   /// What it answered before it closes is all it has looked at; what comes until then is lost.
   @Test(arguments: [1, 7])
   func aServerThatClosesAfterSomeAnswersCostsNobody(answers: Int) async throws {
@@ -74,10 +82,7 @@ import Testing
     try await onLoop { _, loop in
       let bed = try DeliverBed(loop)
       defer { bed.stop() }
-      bed.server.decide = { [unowned server = bed.server] request in
-        server.connections[request.connection].drop()
-        return .silence
-      }
+      dropEachConnection(bed)
       let tally = SegmentTally()
       await bed.stage.admit(bed.batch(devices(1), tally))
       await bed.until("settled") { bed.settledBatches == 1 }
@@ -124,10 +129,7 @@ import Testing
     try await onLoop { _, loop in
       let bed = try DeliverBed(loop)
       defer { bed.stop() }
-      bed.server.decide = { [unowned server = bed.server] request in
-        server.connections[request.connection].drop()
-        return .silence
-      }
+      dropEachConnection(bed)
       let tally = SegmentTally()
       let before = PushHistory(
         tries: 0, losses: UInt8(LossRule.most - 2), refusals: 0, mayHaveArrived: true)
@@ -145,10 +147,7 @@ import Testing
         $0.retry = RetryPolicy(initial: .seconds(20), maximum: .seconds(100))
       }
       defer { bed.stop() }
-      bed.server.decide = { [unowned server = bed.server] request in
-        server.connections[request.connection].drop()
-        return .silence
-      }
+      dropEachConnection(bed)
       let tally = SegmentTally()
       let before = PushHistory(tries: 0, losses: 2, refusals: 0, mayHaveArrived: true)
       await bed.stage.admit(bed.batch(devices(1), tally, history: before))

@@ -1,46 +1,25 @@
 import Redis
 
-/// Why followers or recipients could not be read.
-package struct ExpandError: TransientError, Sendable, Equatable, CustomStringConvertible {
-  package enum Code: Sendable, Equatable {
-    /// Redis did not do what it was asked. After a time-out less is asked for.
-    case redis(RedisError.Code)
-    /// A key holds a value that the contract rules out.
-    case badContent
-    /// The event expired before all of its followers could be read: what was read counts, the rest
-    /// is given up.
-    case expired
-    /// The streamer's id cannot stand in a key.
-    case invalid
-  }
+/// Why followers or recipients could not be read. All but `expired` and a closed client that is not
+/// transient belongs to the dead letters: it is no empty set.
+package typealias ExpandError = StoreError<ExpandErrorCode>
 
-  package let code: Code
-  package let message: String
-  /// What lies beneath, in words.
-  package let cause: String?
+package enum ExpandErrorCode: StoreErrorCode {
+  /// Redis did not do what it was asked. After a time-out less is asked for.
+  case redis(RedisError.Code)
+  /// A key holds a value that the contract rules out.
+  case badContent
+  /// The event expired before all of its followers could be read: what was read counts, the rest
+  /// is given up.
+  case expired
+  /// The streamer's id cannot stand in a key.
+  case invalid
 
-  /// All but `expired` and a closed client that is not transient belongs to the dead letters: it is
-  /// no empty set.
-  package var isTransient: Bool {
-    if case .redis(let code) = code { code.isTransient } else { false }
-  }
+  package var ofRedis: RedisError.Code? { if case .redis(let code) = self { code } else { nil } }
+  package var isTransientItself: Bool { false }
+}
 
-  package var isUncertain: Bool {
-    if case .redis(let code) = code { code.isUncertain } else { false }
-  }
-
-  package var isOutOfStep: Bool { code == .redis(.unexpected) }
-
-  package var description: String { cause.map { "\(message): \($0)" } ?? message }
-
-  init(_ code: Code, _ message: String, cause: String? = nil) {
-    self.code = code
-    self.message = message
-    self.cause = cause
-  }
-
-  init(_ error: RedisError) { self.init(.redis(error.code), error.message, cause: error.cause) }
-
+extension ExpandError {
   /// `key` is what `command` was to read, `wanted` what stands there by contract.
   init(reply error: RedisErrorReply, to command: String, key: String, wanted: String) {
     self.init(RedisError(error, to: RedisRead(command, key, wanted: wanted)))
