@@ -11,7 +11,7 @@ package enum AudienceSource: Sendable, Equatable {
   case current
 }
 
-/// Divides a streamer's followers into shards of at most 2,048, while fan-outs, follows and
+/// Divides a streamer's followers into shards of 2,048 on the average, while fan-outs, follows and
 /// unfollows go on.
 package struct AudienceSharding {
   private let redis: RedisClient

@@ -14,13 +14,13 @@ final class SegmentRuns {
   /// The lane stops soon.
   private(set) var isLeaving = false
   private var runs: [ObjectIdentifier: SegmentRun] = [:]
-  private var fanOuts: SharedFanOuts
+  private var fanOuts: LaneFanOuts
 
   init(
     limits: LaneLimits, loop: EventLoop, pushLimits: @escaping (Event) -> [PushLimit] = { _ in [] }
   ) {
     self.limits = limits
-    fanOuts = SharedFanOuts(limits: pushLimits)
+    fanOuts = LaneFanOuts(limits: pushLimits)
     self.loop = loop
     memory = BatchMemory(maximum: limits.batchBytes)
   }

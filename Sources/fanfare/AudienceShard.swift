@@ -16,7 +16,7 @@ enum AudienceShard {
     flag: "replace", help: "Put the plain set in the place of followers that are in shards")
 
   static let verb = Verb(
-    "shard", summary: "Divide a streamer's followers into shards of at most 2,048",
+    "shard", summary: "Divide a streamer's followers into shards of about 2,048",
     discussion: """
       Shards are what lanes and workers divide among themselves: a streamer with many followers in \
       one set is served by one lane. Fan-outs, follows and unfollows may go on meanwhile; the new \

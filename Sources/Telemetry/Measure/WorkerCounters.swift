@@ -1,6 +1,6 @@
 import Synchronization
 
-/// What a lane counts. Sums over its life; never goes down.
+/// What a worker counts. Sums over its life; never goes down.
 package enum WorkerCounter: Int, Sendable, CaseIterable {
   case eventsOK, eventsMalformed, eventsExpired, eventsDuplicate, eventsResumed
   case eventsStopped, streamsEnded
@@ -13,9 +13,9 @@ package enum WorkerCounter: Int, Sendable, CaseIterable {
   case kafkaCommits, kafkaCommitFailures
 }
 
-/// The counters of one lane or worker. Written by its lane (a batch at a time where it can be),
-/// read by whoever reports; relaxed atomics, so that a reader sees each number soon, not all at
-/// the same instant.
+/// The counters of a worker. Written by all of its lanes (a batch at a time where it can be), read
+/// by whoever reports; relaxed atomics, so that a reader sees each number soon, not all at the
+/// same instant.
 package final class WorkerCounters: Sendable {
   /// Rejections are counted by `RejectionReason.rawValue` too, without knowing the reasons here.
   package static let maximumReasons = 64
@@ -59,7 +59,7 @@ package final class WorkerCounters: Sendable {
   }
 }
 
-/// The counters at one moment. Lanes are added up with `+`.
+/// The counters at one moment.
 package struct WorkerSnapshot: Sendable, Equatable {
   private var counters = [Int](repeating: 0, count: WorkerCounter.allCases.count)
   /// By `RejectionReason.rawValue`.
@@ -80,13 +80,5 @@ package struct WorkerSnapshot: Sendable, Equatable {
   package var pushes: Int {
     self[.pushesAccepted] + self[.pushesRejected] + self[.pushesExpired] + self[.pushesCancelled]
       + self[.pushesSuppressed]
-  }
-
-  package static func + (first: WorkerSnapshot, second: WorkerSnapshot) -> WorkerSnapshot {
-    var sum = first
-    for index in sum.counters.indices { sum.counters[index] &+= second.counters[index] }
-    for index in sum.rejections.indices { sum.rejections[index] &+= second.rejections[index] }
-    for index in sum.deadLetters.indices { sum.deadLetters[index] &+= second.deadLetters[index] }
-    return sum
   }
 }

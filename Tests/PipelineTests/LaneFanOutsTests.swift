@@ -3,7 +3,7 @@ import Testing
 
 @testable import Pipeline
 
-@Suite struct SharedFanOutsTests {
+@Suite struct LaneFanOutsTests {
   private func segment(_ event: String, _ index: Int, of count: Int) -> Segment {
     let event = Event(
       id: event, app: "a.b", streamer: "s", stream: "t", template: "live", occurredAt: 0,
@@ -12,7 +12,7 @@ import Testing
   }
 
   @Test func theSegmentsOfAnEventShareOne() {
-    var shared = SharedFanOuts()
+    var shared = LaneFanOuts()
     let first = shared.fanOut(of: segment("e1", 0, of: 4))
     let second = shared.fanOut(of: segment("e1", 1, of: 4))
     let other = shared.fanOut(of: segment("e2", 0, of: 1))
@@ -22,7 +22,7 @@ import Testing
   }
 
   @Test func thoseThatEndedAreForgotten() {
-    var shared = SharedFanOuts()
+    var shared = LaneFanOuts()
     let kept = shared.fanOut(of: segment("kept", 0, of: 2))
     for number in 0..<10_000 { _ = shared.fanOut(of: segment("e\(number)", 0, of: 1)) }
     #expect(shared.count < 200)

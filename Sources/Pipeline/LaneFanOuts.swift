@@ -2,7 +2,7 @@ import Model
 
 /// The fan-outs that a lane works on: the segments of an event share one for as long as one of them
 /// is under way.
-struct SharedFanOuts {
+struct LaneFanOuts {
   private struct Entry {
     weak var fanOut: FanOut?
   }
@@ -12,7 +12,7 @@ struct SharedFanOuts {
   /// By the event's id.
   private var entries: [String: Entry] = [:]
   /// With so many, those that ended are forgotten.
-  private var most = SharedFanOuts.fewest
+  private var most = LaneFanOuts.fewest
   private static let fewest = 64
 
   init(limits: @escaping (Event) -> [PushLimit] = { _ in [] }) { self.limits = limits }
