@@ -1,4 +1,5 @@
 import EventLoop
+import Kafka
 import Record
 import Telemetry
 
@@ -16,6 +17,8 @@ struct Heartbeat: Sendable {
       ("partitions", String(figures.partitions)),
       ("segments_in_flight", String(figures.records)),
       ("segments_lingering", String(figures.lingering)), ("records_aside", String(figures.aside)),
+      ("lag", String(figures.lag.values.reduce(0, +))),
+      ("lag_of_partitions", Self.joined(Self.lags(figures.lag))),
       ("ready", String(figures.ready)), ("streams", String(figures.streams)),
       ("connections", String(figures.connections)),
       ("rss_bytes", String(figures.usage.residentBytes)),
@@ -24,6 +27,12 @@ struct Heartbeat: Sendable {
       ("limits", Self.joined(figures.limits)),
       ("beat_ms", String(options.deliver.wallClock())),
     ]
+  }
+
+  /// Those that are behind, the furthest first.
+  private static func lags(_ lags: [KafkaPartition: Int64]) -> [String] {
+    lags.filter { $0.value > 0 }.sorted { ($1.value, $0.key) < ($0.value, $1.key) }
+      .map { "\($0.key) \($0.value)" }
   }
 
   /// Empty when there is nothing: a field that were missing would keep its last value.

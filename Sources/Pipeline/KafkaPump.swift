@@ -17,6 +17,7 @@ package actor KafkaPump {
   private let loop: EventLoop
   private let lanes: [any RecordRunner]
   private let producer: KafkaProducer
+  private let counters: WorkerCounters
   let consumer: KafkaConsumer
   private(set) var dispatch: RecordDispatch
   private let commits: OffsetCommits
@@ -42,6 +43,7 @@ package actor KafkaPump {
     self.options = options
     self.lanes = lanes
     self.producer = producer
+    self.counters = counters
     let loop = EventLoop(name: "kafka")
     self.loop = loop
     deadLetters = DeadLetters(options: options, loop: loop, counters: counters, send: sendLetter)
@@ -69,12 +71,15 @@ package actor KafkaPump {
       self?.assumeIsolated { $0.everyInterval() }
     }
     everyCommitInterval()
+    everyLagInterval()
   }
 
   package var inFlight: Int { dispatch.running.count }
   package var partitions: Int { dispatch.partitions }
   /// Records whose segments other workers have claimed.
   package var aside: Int { dispatch.aside }
+  /// Records of our partitions that are not committed yet, as Kafka said last.
+  package var lag: [KafkaPartition: Int64] { consumer.lag }
   /// Dependencies that are waited for, in words.
   package var waitsFor: [String] {
     (health.obstacle.map { [$0] } ?? []) + deadLetters.waitsFor
@@ -96,12 +101,26 @@ package actor KafkaPump {
     }
   }
 
+  /// As often as it is told.
+  private func everyLagInterval() {
+    guard !isClosed else { return }
+    consumer.measureLag()
+    loop.schedule(after: options.heartbeatInterval) { [weak self] in
+      self?.assumeIsolated { $0.everyLagInterval() }
+    }
+  }
+
   func handle(_ polled: KafkaPoll) {
     switch polled {
     case .message(let message): received(message)
     case .assigned(let partitions): assigned(partitions)
     case .revoking(let partitions): finishBeforeRevoke(partitions)
-    case .revoked(let partitions), .lost(let partitions): revoked(partitions)
+    case .revoked(let partitions):
+      counters.add(.kafkaRevocations)
+      revoked(partitions)
+    case .lost(let partitions):
+      counters.add(.kafkaLosses)
+      revoked(partitions)
     case .committed: commits.succeeded()
     case .commitFailed(let failed, let error):
       commits.failed(Array(failed.keys), error)
@@ -131,6 +150,7 @@ package actor KafkaPump {
   // MARK: partitions
 
   private func assigned(_ partitions: [KafkaPartition]) {
+    counters.add(.kafkaAssignments)
     commits.assigned(partitions)
     perform(dispatch.assigned(partitions))
     options.log.info("partitions assigned", ["count": .integer(self.partitions)])

@@ -1,4 +1,5 @@
 import Deliver
+import Kafka
 import Telemetry
 
 /// What a worker says of itself at one moment: for the heartbeat and for metrics.
@@ -13,6 +14,8 @@ struct WorkerFigures: Sendable {
   /// Records that are worked on, and those whose segments others have.
   let records: Int
   let aside: Int
+  /// Records of the worker's partitions that are not committed yet, where Kafka has said so.
+  let lag: [KafkaPartition: Int64]
   private(set) var lingering = 0
   private(set) var ready = 0
   private(set) var streams = 0
@@ -36,7 +39,8 @@ struct WorkerFigures: Sendable {
     var figures = WorkerFigures(
       version: options.version, lanes: options.lanes, memoryBudget: options.memoryBudget.bytes,
       counts: counters.snapshot(), usage: ProcessUsage.own(), partitions: await pump.partitions,
-      records: await pump.inFlight, aside: await pump.aside, waitsFor: await pump.waitsFor)
+      records: await pump.inFlight, aside: await pump.aside, lag: await pump.lag,
+      waitsFor: await pump.waitsFor)
     for lane in lanes { figures.add(await lane.vitals()) }
     return figures
   }

@@ -1,4 +1,5 @@
 import Ingest
+import Kafka
 import Model
 import Telemetry
 
@@ -50,6 +51,14 @@ package enum WorkerMetrics {
     labels: ["result"])
   static let commits = MetricFamily(
     "fanfare_kafka_commits_total", .counter, "Commits of offsets.", labels: ["result"])
+  static let rebalances = MetricFamily(
+    "fanfare_kafka_rebalances_total", .counter,
+    "Changes of the partitions: the group gave some, took some in good order, or others have had "
+      + "them already when this worker heard of it.", labels: ["kind"])
+  static let lag = MetricFamily(
+    "fanfare_kafka_lag_events", .gauge,
+    "Records of the worker's partitions that are not committed yet, as Kafka said last.",
+    labels: ["topic", "partition"])
   static let partitions = MetricFamily(
     "fanfare_kafka_partitions", .gauge, "Partitions that the group has given to this worker.")
   static let records = MetricFamily(
@@ -79,25 +88,32 @@ package enum WorkerMetrics {
   /// In the order of the text.
   package static let all = [
     build, events, eventAges, deadLetters, segments, recipients, skipped, pushes, rejections,
-    suppressions, retries, answerTimes, stragglers, tokens, commits, partitions, records, aside,
+    suppressions, retries, answerTimes, stragglers, tokens, commits, rebalances, lag, partitions,
+    records, aside,
     lingering, ready, streams, connections, obstacles, cpu, resident, budget,
   ]
 
   static func text(_ figures: WorkerFigures) -> PrometheusText {
     var text = PrometheusText()
-    let counts = figures.counts
-    func by(_ counters: KeyValuePairs<String, WorkerCounter>) -> [(labels: [String], value: Double)]
-    {
-      counters.map { ([$0], Double(counts[$1])) }
-    }
     text.append(build, [([figures.version], 1)])
+    appendEvents(figures, to: &text)
+    appendPushes(figures, to: &text)
+    appendKafka(figures, to: &text)
+    appendWhatIsThere(figures, to: &text)
+    return text
+  }
+
+  private static func appendEvents(_ figures: WorkerFigures, to text: inout PrometheusText) {
+    let counts = figures.counts
     text.append(
       events,
-      by([
-        "ok": .eventsOK, "malformed": .eventsMalformed, "expired": .eventsExpired,
-        "duplicate": .eventsDuplicate, "resumed": .eventsResumed, "stopped": .eventsStopped,
-        "stream_ended": .streamsEnded,
-      ]))
+      series(
+        counts,
+        [
+          "ok": .eventsOK, "malformed": .eventsMalformed, "expired": .eventsExpired,
+          "duplicate": .eventsDuplicate, "resumed": .eventsResumed, "stopped": .eventsStopped,
+          "stream_ended": .streamsEnded,
+        ]))
     text.append(eventAges, histograms: [([], figures.eventAges)])
     text.append(
       deadLetters,
@@ -105,15 +121,22 @@ package enum WorkerMetrics {
         ([$1.rawValue], Double(counts.deadLetters[$0]))
       })
     text.append(
-      segments, by(["settled": .segmentsSettled, "already_settled": .segmentsAlreadySettled]))
+      segments,
+      series(counts, ["settled": .segmentsSettled, "already_settled": .segmentsAlreadySettled]))
+  }
+
+  private static func appendPushes(_ figures: WorkerFigures, to text: inout PrometheusText) {
+    let counts = figures.counts
     text.append(recipients, Double(counts[.recipients]))
     text.append(skipped, Double(counts[.skipped]))
     text.append(
       pushes,
-      by([
-        "accepted": .pushesAccepted, "rejected": .pushesRejected, "expired": .pushesExpired,
-        "cancelled": .pushesCancelled, "suppressed": .pushesSuppressed,
-      ]))
+      series(
+        counts,
+        [
+          "accepted": .pushesAccepted, "rejected": .pushesRejected, "expired": .pushesExpired,
+          "cancelled": .pushesCancelled, "suppressed": .pushesSuppressed,
+        ]))
     text.append(
       rejections,
       RejectionReason.allCases.map {
@@ -129,11 +152,28 @@ package enum WorkerMetrics {
     text.append(stragglers, Double(counts[.stragglers]))
     text.append(
       tokens,
-      by([
-        "pruned": .tokensPruned, "kept": .tokensPruneRefused, "set_aside": .tokensQuarantined,
-      ]))
-    text.append(commits, by(["ok": .kafkaCommits, "failed": .kafkaCommitFailures]))
+      series(
+        counts,
+        ["pruned": .tokensPruned, "kept": .tokensPruneRefused, "set_aside": .tokensQuarantined]))
+  }
+
+  private static func appendKafka(_ figures: WorkerFigures, to text: inout PrometheusText) {
+    let counts = figures.counts
+    text.append(commits, series(counts, ["ok": .kafkaCommits, "failed": .kafkaCommitFailures]))
+    text.append(
+      rebalances,
+      series(
+        counts,
+        ["assigned": .kafkaAssignments, "revoked": .kafkaRevocations, "lost": .kafkaLosses]))
+    text.append(
+      lag,
+      figures.lag.sorted { $0.key < $1.key }.map {
+        ([$0.key.topic, String($0.key.partition)], Double($0.value))
+      })
     text.append(partitions, Double(figures.partitions))
+  }
+
+  private static func appendWhatIsThere(_ figures: WorkerFigures, to text: inout PrometheusText) {
     text.append(records, Double(figures.records))
     text.append(aside, Double(figures.aside))
     text.append(lingering, Double(figures.lingering))
@@ -150,6 +190,11 @@ package enum WorkerMetrics {
     text.append(cpu, Double(figures.usage.cpuNanoseconds) / 1_000_000_000)
     text.append(resident, Double(figures.usage.residentBytes))
     text.append(budget, Double(figures.memoryBudget))
-    return text
+  }
+
+  private static func series(
+    _ counts: WorkerSnapshot, _ counters: KeyValuePairs<String, WorkerCounter>
+  ) -> [(labels: [String], value: Double)] {
+    counters.map { ([$0], Double(counts[$1])) }
   }
 }

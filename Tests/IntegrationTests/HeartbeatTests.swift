@@ -28,7 +28,9 @@ import Testing
     try await bed.emit("e1")
     _ = try await bed.until("all are in flight, and their segment has left its place") {
       let streams = try Self.field(bed, "streams")
-      return try streams == "7" && Self.field(bed, "segments_lingering") == "1" ? true : nil
+      let lag = try Self.field(bed, "lag")
+      return try streams == "7" && lag == "1" && Self.field(bed, "segments_lingering") == "1"
+        ? true : nil
     }
     let expected = [
       "version": "test", "lanes": "2", "partitions": "16", "segments_in_flight": "1",

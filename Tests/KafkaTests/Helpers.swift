@@ -50,6 +50,18 @@ extension KafkaConsumer {
   }
 }
 
+extension KafkaConsumer {
+  /// Asks until Kafka says so; fails the test otherwise.
+  func collectLag(
+    _ expected: [KafkaPartition: Int64], sourceLocation: SourceLocation = #_sourceLocation
+  ) {
+    collect(sourceLocation: sourceLocation) { _ in
+      measureLag()
+      return lag == expected
+    }
+  }
+}
+
 extension [KafkaPoll] {
   var messages: [KafkaMessage] {
     compactMap { if case .message(let message) = $0 { message } else { nil } }

@@ -1,5 +1,6 @@
 import Foundation
 import Ingest
+import Kafka
 import Model
 import Telemetry
 import Testing
@@ -12,7 +13,8 @@ import Testing
       version: "1.2.3", lanes: 2, memoryBudget: 1000, counts: counters.snapshot(),
       usage: ProcessUsage(
         cpuNanoseconds: 1_500_000_000, residentBytes: 10, peakResidentBytes: 20),
-      partitions: 6, records: 5, aside: 4, waitsFor: ["kafka"])
+      partitions: 6, records: 5, aside: 4,
+      lag: [KafkaPartition(topic: "t", partition: 3): 12], waitsFor: ["kafka"])
   }
 
   private func lines(_ figures: WorkerFigures) -> [Substring] {
@@ -65,6 +67,9 @@ import Testing
       ("fanfare_tokens_total{result=\"set_aside\"}", .tokensQuarantined),
       ("fanfare_kafka_commits_total{result=\"ok\"}", .kafkaCommits),
       ("fanfare_kafka_commits_total{result=\"failed\"}", .kafkaCommitFailures),
+      ("fanfare_kafka_rebalances_total{kind=\"assigned\"}", .kafkaAssignments),
+      ("fanfare_kafka_rebalances_total{kind=\"revoked\"}", .kafkaRevocations),
+      ("fanfare_kafka_rebalances_total{kind=\"lost\"}", .kafkaLosses),
     ]
     for (name, counter) in shown {
       #expect(lines.contains("\(name) \(1000 + counter.rawValue)"), "\(name)")
@@ -100,6 +105,7 @@ import Testing
     for line in [
       "fanfare_build_info{version=\"1.2.3\"} 1", "fanfare_kafka_partitions 6",
       "fanfare_records_in_flight 5", "fanfare_records_aside 4",
+      "fanfare_kafka_lag_events{topic=\"t\",partition=\"3\"} 12",
       "fanfare_obstacles{kind=\"dependency\"} 1", "process_cpu_seconds_total 1.5",
       "process_resident_memory_bytes 10", "fanfare_memory_budget_bytes 1000",
     ] {

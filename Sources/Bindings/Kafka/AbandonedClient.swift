@@ -9,13 +9,16 @@ import Threads
 final class AbandonedClient: @unchecked Sendable {
   private let client: OpaquePointer
   private let state: ConsumerState
+  private let lagReader: LagReader
 
-  init(_ client: OpaquePointer, _ state: ConsumerState) {
+  init(_ client: OpaquePointer, _ state: ConsumerState, _ lagReader: LagReader) {
     self.client = client
     self.state = state
+    self.lagReader = lagReader
   }
 
   func destroy() {
+    lagReader.stop()
     rd_kafka_destroy_flags(client, RD_KAFKA_DESTROY_F_NO_CONSUMER_CLOSE)
     // No callback can come any more.
     state.release()

@@ -10,6 +10,7 @@ package final class KafkaConsumer {
   private let queue: OpaquePointer
   private let topics: [String]
   let state: ConsumerState
+  private let lagReader: LagReader
   private var isClosed = false
   /// What `poll` had not returned when the client was closed.
   private var recordedLast: [KafkaPoll] = []
@@ -25,6 +26,7 @@ package final class KafkaConsumer {
     // Errors and commit results come out of the same poll as messages.
     rd_kafka_poll_set_consumer(client)
     queue = rd_kafka_queue_get_consumer(client)
+    lagReader = LagReader(client)
     self.topics = topics
     self.state = state
   }
@@ -54,6 +56,17 @@ package final class KafkaConsumer {
 
   package var assignment: Set<KafkaPartition> { isClosed ? [] : state.assigned }
   package var paused: Set<KafkaPartition> { isClosed ? [] : state.paused }
+
+  /// Of the partitions that are ours, how many records are not committed yet, as Kafka said when
+  /// `measureLag` asked last; without those of which it has said nothing.
+  package var lag: [KafkaPartition: Int64] {
+    isClosed ? [:] : lagReader.lags.filter { state.assigned.contains($0.key) }
+  }
+
+  /// Asks Kafka for the lag of all partitions that are ours. Returns at once.
+  package func measureLag() {
+    if !isClosed { lagReader.ask(of: state.assigned.sorted()) }
+  }
 
   /// Joins the group. Assignments come out of `poll`.
   package func subscribe() throws(KafkaError) {
@@ -143,6 +156,7 @@ package final class KafkaConsumer {
     state.asksBeforeRevoke = false
     wake(descriptor: nil)
     isClosed = true
+    lagReader.cancel()
     let leftInOrder = leave(timeout: timeout)
     rd_kafka_queue_destroy(queue)
     state.offsetsToCommitOnRevoke = nil
@@ -150,7 +164,7 @@ package final class KafkaConsumer {
     state.paused.removeAll()
     recordedLast = state.recorded
     state.recorded.removeAll()
-    let abandoned = AbandonedClient(client, state)
+    let abandoned = AbandonedClient(client, state, lagReader)
     if leftInOrder { abandoned.destroy() } else { abandoned.destroyInBackground() }
     return leftInOrder
   }
