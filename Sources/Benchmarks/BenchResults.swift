@@ -10,12 +10,12 @@ package struct BenchResult {
 
   package init(
     _ name: String, _ title: String, _ values: [Double], unit: String, digits: Int,
-    limit: Double? = nil
+    limit: Double? = nil, least: Double? = nil
   ) throws(LocalStackError) {
     guard let measurements = Measurements(values) else {
       throw LocalStackError(.failed, "\(title) was not measured: no usable run")
     }
-    figure = Figure(name, measurements, limit: limit)
+    figure = Figure(name, measurements, limit: limit, least: least)
     self.title = title
     self.unit = unit
     self.digits = digits
@@ -66,8 +66,9 @@ package struct BenchResults {
       let figure = result.figure
       table.add([
         result.title, result.text(figure.value), result.text(figure.measurements.minimum),
-        result.text(figure.measurements.maximum), figure.limit.map(result.text) ?? "",
-        figure.limit == nil ? "" : figure.meetsLimit ? "pass" : "miss",
+        result.text(figure.measurements.maximum),
+        figure.limit.map(result.text) ?? figure.least.map { "≥ \(result.text($0))" } ?? "",
+        !figure.hasLimit ? "" : figure.meetsLimit ? "pass" : "miss",
       ])
     }
     console.line()

@@ -74,14 +74,18 @@ package enum LocalServers {
   }
 
   /// Waits for the group to have given the worker its partitions.
+  /// - Parameter id: of its own where there are several.
   package static func worker(
-    _ processes: ChildProcesses, configuration: String
+    _ processes: ChildProcesses, configuration: String, id: String = "worker"
   ) async throws(LocalStackError) -> RunProcess {
-    let ready = processes.directory.file("worker.ready")
+    let ready = processes.directory.file("\(id).ready")
     ScratchDirectory.removeFile(ready)
     let process = try processes.start(
-      "worker",
-      [Executable.own, "worker", "--config", configuration, "--ready-file", ready])
+      id,
+      [
+        Executable.own, "worker", "--config", configuration, "--ready-file", ready,
+        "--set", "worker.id=\(id)",
+      ])
     return try await processes.wait(
       "the worker was not ready", within: patience, blaming: process
     ) { ScratchDirectory.exists(ready) ? process : nil }

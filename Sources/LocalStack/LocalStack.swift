@@ -31,7 +31,8 @@ package final class LocalStack {
   private let record: RecordStage
   private let producer: KafkaProducer
   private let configuration: String
-  private var worker: RunProcess?
+  /// The first is the one whose CPU and memory are asked for.
+  private var workers: [RunProcess] = []
   private var workersStarted = 0
 
   private init(
@@ -116,7 +117,9 @@ package final class LocalStack {
   /// shards and no followers: librdkafka takes a second to read its first record of a topic, and
   /// another to write it.
   package func startWorker() async throws(LocalStackError) {
-    worker = try await LocalServers.worker(processes, configuration: configuration)
+    let id = workers.isEmpty ? "worker" : "worker-\(workers.count + 1)"
+    workers.append(
+      try await LocalServers.worker(processes, configuration: configuration, id: id))
     workersStarted += 1
     try await seed(streamer: "nobody", followers: 0, expected: 3 * Keyspace.targetShardFollowers) {
       AudienceRow(user: "\($0)", profile: [], bindings: [], boundAt: 0)
@@ -126,16 +129,21 @@ package final class LocalStack {
     _ = try await settled(event)
   }
 
-  /// Lets the worker finish and end.
+  /// Starts more beside those that run, until there are as many; each has partitions then.
+  package func startWorkers(upTo count: Int) async throws(LocalStackError) {
+    while workers.count < count { try await startWorker() }
+  }
+
+  /// Lets the workers finish and end.
   package func stopWorker() async throws(LocalStackError) {
-    guard let worker else { return }
-    self.worker = nil
-    try await processes.stop(worker, within: .seconds(30))
+    while let worker = workers.popLast() {
+      try await processes.stop(worker, within: .seconds(30))
+    }
   }
 
   /// What the operating system says of the worker, as long as it runs.
   package func workerUsage() throws(LocalStackError) -> ProcessUsage {
-    guard let worker, let usage = ProcessUsage.of(worker.processID) else {
+    guard let worker = workers.first, let usage = ProcessUsage.of(worker.processID) else {
       throw LocalStackError(.failed, "the worker's CPU time and memory cannot be read from /proc")
     }
     return usage

@@ -43,6 +43,9 @@ package enum BenchVerb {
       fairness: what events of 20 and of 5,000 followers feel of one of 1,000,000 in progress, \
       with an Apple that is 60 ms away and one that is near.
 
+      scale: how much sooner an event of 400,000 followers is over with two and four workers, \
+      with an Apple that is 60 ms away.
+
       Runs are interleaved; every figure is the median of them, with the least and the most beside \
       it. It needs h2load and nghttpd (Debian: nghttp2-client, nghttp2-server) and ends with 1 \
       when a limit is missed. A build without optimisation (swift build without -c release) \

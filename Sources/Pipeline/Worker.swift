@@ -46,7 +46,7 @@ package final class Worker: Sendable {
       topics: [
         options.ingest.segmentsTopic, options.ingest.bulkTopic,
         options.ingest.stragglersTopic, options.ingest.deadLettersTopic,
-      ], timeout: .zero)
+      ], spread: [options.ingest.segmentsTopic, options.ingest.bulkTopic], timeout: .zero)
     for lane in lanes { await lane.start() }
     try await pump.start()
     let beat = Heartbeat(options: options, lanes: lanes, pump: pump, counters: counters)

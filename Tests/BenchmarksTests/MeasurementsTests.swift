@@ -56,6 +56,8 @@ import Testing
     let measurements = try #require(Measurements([1.1, 1.3, 1.9]))
     #expect(Figure("deliver_ratio", measurements, limit: 1.3).meetsLimit)
     #expect(!Figure("deliver_ratio", measurements, limit: 1.29).meetsLimit)
+    #expect(Figure("scale_four_ratio", measurements, least: 1.3).meetsLimit)
+    #expect(!Figure("scale_four_ratio", measurements, least: 1.31).meetsLimit)
     #expect(Figure("deliver_ratio", measurements).meetsLimit)
   }
 

@@ -31,6 +31,37 @@ import Testing
     producer.close(timeout: .seconds(1))
   }
 
+  /// Each partition gets as many segments of a fan-out as any other, and where the first goes is
+  /// the fan-out's own.
+  @Test func keysWithANumberAtTheirEndGoByTurns() async throws {
+    let broker = try EmbeddedBroker(topics: [("spread", 8), ("t", 8)])
+    let producer = try KafkaProducer(options(broker.bootstrapServers), log: silent)
+    try producer.prepare(topics: ["spread", "t"], spread: ["spread"], timeout: .seconds(5))
+    var firsts: Set<Int32> = []
+    for event in 0..<8 {
+      var counts: [Int32: Int] = [:]
+      for number in 0..<16 {
+        let key = Array("live-\(event)/3.\(number)".utf8)
+        let partition = try await producer.send(topic: "spread", key: key, value: [1]).partition
+        counts[partition, default: 0] += 1
+        if number == 0 { firsts.insert(partition) }
+      }
+      #expect(counts == Dictionary(uniqueKeysWithValues: (0..<8).map { ($0, 2) }))
+    }
+    #expect(firsts.count > 1)
+    for (key, hash): (String, Int32) in [("foobar", -790_332_482), ("abc", 479_470_107)] {
+      let delivery = try await producer.send(topic: "spread", key: Array(key.utf8), value: [1])
+      #expect(delivery.partition == (hash & .max) % 8, "\(key)")
+    }
+    for key in ["a.1234567890", "a.", "a.1b", ".", "12"] {
+      let bytes = Array(key.utf8)
+      let here = try await producer.send(topic: "spread", key: bytes, value: [1]).partition
+      let elsewhere = try await producer.send(topic: "t", key: bytes, value: [1]).partition
+      #expect(here == elsewhere, "\(key)")
+    }
+    producer.close(timeout: .seconds(1))
+  }
+
   @Test func sendsMoreThanItsQueueHolds() async throws {
     let broker = try EmbeddedBroker(topics: [("t", 1)])
     var options = options(broker.bootstrapServers)

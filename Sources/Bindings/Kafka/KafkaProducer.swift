@@ -47,11 +47,15 @@ package final class KafkaProducer: @unchecked Sendable {
   /// to a second late. Returns at once when `timeout` is zero, and learns meanwhile; otherwise
   /// blocks until it knows and throws when it does not within the time. Brokers that create
   /// topics on first use create them now.
-  package func prepare(topics names: [String], timeout: Duration) throws(KafkaError) {
+  /// - Parameter spread: those of them in which keys that differ in a number at their end alone go
+  ///   to the partitions by turns.
+  package func prepare(
+    topics names: [String], spread: Set<String> = [], timeout: Duration
+  ) throws(KafkaError) {
     for name in names {
       let handle: TopicHandle? = isOpen.withLock { isOpen in
-        guard isOpen, let handle = rd_kafka_topic_new(client, name, nil) else { return nil }
-        return TopicHandle(pointer: handle)
+        guard isOpen else { return nil }
+        return TopicHandle(client, name, isSpread: spread.contains(name))
       }
       guard let handle else { throw Self.closed }
       topics.withLock { $0.append(handle) }
@@ -130,6 +134,18 @@ package final class KafkaProducer: @unchecked Sendable {
 /// `@unchecked Sendable`: librdkafka guards its topics; `close` destroys the handle, once.
 private struct TopicHandle: @unchecked Sendable {
   let pointer: OpaquePointer
+
+  /// Nil when the client has no memory for it.
+  init?(_ client: OpaquePointer, _ name: String, isSpread: Bool) {
+    var configuration: OpaquePointer?
+    if isSpread {
+      configuration = rd_kafka_default_topic_conf_dup(client)
+      TurnPartitioner.install(in: configuration)
+    }
+    // It takes the configuration over.
+    guard let pointer = rd_kafka_topic_new(client, name, configuration) else { return nil }
+    self.pointer = pointer
+  }
 }
 
 /// What the producer's callbacks find: on the thread that polls it, and on librdkafka's.

@@ -13,7 +13,8 @@ package enum SegmentRecord {
   /// Another system's key with a streamer's id of at most 128 bytes in it.
   private static let maximumPlainKeyBytes = 512
 
-  /// The key names event and segment, so that a fan-out's segments spread over the partitions.
+  /// The key names event and segment, the shard last, so that a fan-out's segments go to the
+  /// partitions by turns.
   package static func encode(_ segment: Segment) -> (key: [UInt8], value: [UInt8]) {
     var value = Array(#"{"event":"#.utf8) + segment.event.document
     switch segment.slice {
