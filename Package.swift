@@ -198,7 +198,9 @@ let testTargets: [Target] = [
   tests(
     "DeliverTests",
     ["Deliver", "EventLoop", "Fixtures", "HTTP2", "Model", "Text", "Threads", "TLS", "Transport"]),
-  tests("RecordTests", ["Keyspace", "LocalStack", "Model", "Record", "Redis"]),
+  tests(
+    "RecordTests",
+    ["EventLoop", "Fixtures", "Keyspace", "LocalStack", "Model", "Record", "Redis", "Threads"]),
   tests("DevicesTests", ["Devices", "Keyspace", "LocalStack", "Model", "Redis"]),
   tests("ChecksTests", ["Checks", "Settings", "Terminal"]),
   tests("LocalStackTests", ["EventLoop", "LocalStack", "Threads"]),

@@ -119,6 +119,10 @@ extension Keyspace {
   /// own; lives `eventLifetimeSeconds`.
   package func deadLetters(id: String) -> String { "\(dashboardsPrefix){e:\(id)}:dead_letters" }
 
+  /// HASH: what the event has counted since Redis knows it, for the statistics; lives
+  /// `eventLifetimeSeconds`.
+  package func sums(id: String) -> String { "\(dashboardsPrefix){e:\(id)}:sums" }
+
   /// HASH: the streams of a streamer that ended, and the events that told of them; lives
   /// `eventLifetimeSeconds` after the last event.
   package func streamer(id: String) -> String { "\(dashboardsPrefix){s:\(id)}" }
@@ -148,6 +152,9 @@ extension Keyspace {
   /// STREAM: the id of each fan-out that began, capped as `statsEvents` is.
   package var statsFanOuts: String { "\(dashboardsPrefix){stats}:fanouts" }
 
+  /// HASH: how much of an event's `sums` the statistics have; lives `statsSumsLifetimeSeconds`.
+  package func statsSums(event: String) -> String { "\(dashboardsPrefix){stats}:sums:\(event)" }
+
   /// STRING: some dead letters were counted; lives `receiptLifetimeSeconds`.
   package func statsReceipt(_ id: String) -> String { "\(dashboardsPrefix){stats}:receipt:\(id)" }
 
@@ -160,6 +167,8 @@ extension Keyspace {
 
   /// 7 days: longer than Kafka redelivers, so that a redelivered segment still finds its mark.
   package static let eventLifetimeSeconds = 7 * 86_400
+  /// A day longer than an event's sums: without it they would be added a second time.
+  package static let statsSumsLifetimeSeconds = eventLifetimeSeconds + 86_400
   /// 10 minutes: a settling is repeated as soon as Redis answers again.
   package static let receiptLifetimeSeconds = 600
   /// A minute: what was not used for so long is as good as never used.

@@ -102,6 +102,7 @@ final class FanOutRunner {
       options.log.fanOut("fan-out started", event, audience)
     }
     guard case .sharded(let shards, let generation, _) = audience, shards > 1 else {
+      beginHandOver(event, isolation)
       // Without an answer it was planned as another segment than we thought.
       let known = bid.flatMap { $0.answer == nil ? nil : $0 }
       return try await segments.run(
@@ -111,7 +112,25 @@ final class FanOutRunner {
     try await plan(
       RemainingPlan(event: event, generation: generation, count: shards, first: 0),
       published: published)
+    try await handOver(event)
     return .done
+  }
+
+  /// Of a fan-out that hangs the statistics are to know too, and no push waits for them.
+  private func beginHandOver(_ event: Event, _ lane: isolated any Actor) {
+    Task {
+      // Keeps the task on the lane.
+      _ = lane
+      try? await handOver(event)
+    }
+  }
+
+  private func handOver(
+    _ event: Event, isolation: isolated any Actor = #isolation
+  ) async throws {
+    try await retry.persistent("Redis takes the statistics", for: event) {
+      try await record.handOver(event.id, now: options.deliver.wallClock())
+    }
   }
 
   /// The record behind a window of segments has been read: the next window follows.

@@ -117,8 +117,10 @@ import Testing
     #expect(status.accepted == 15 && status.isBalanced)
     #expect(try bed.redis.cli("SMEMBERS", "ff:{e:e1}:dead_letters") == "1.2")
     #expect(try bed.redis.cli("HGET", "ff:{e:e1}", "dead_letter") == "1.2 unprocessable")
-    let summary = try bed.redis.cli("XREVRANGE", "ff:{stats}:events", "+", "-", "COUNT", "1")
-    #expect(summary.contains("incomplete") && summary.contains("dead_lettered\n1"))
+    _ = try await bed.until("the summary says so") {
+      let summary = try bed.redis.cli("XREVRANGE", "ff:{stats}:events", "+", "-", "COUNT", "1")
+      return summary.contains("incomplete") && summary.contains("dead_lettered\n1") ? true : nil
+    }
     _ = try await bed.until("the log says so") {
       bed.sink.lines.contains {
         $0.contains("fan-out incomplete") && $0.contains(#""dead_lettered":1"#)

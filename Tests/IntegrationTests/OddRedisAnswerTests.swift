@@ -114,7 +114,9 @@ import Threads
       #expect(accepted > 0 && accepted < Self.followers)
       #expect(status.accepted == accepted && status.isBalanced)
       #expect(status.pruned > 0 && status.pruned == status.rejected["Unregistered"])
-      #expect(try bed.redis.cli("HGET", "ff:{stats}:total", "accepted") == "\(accepted)")
+      _ = try await bed.until("the statistics have it") {
+        try bed.redis.cli("HGET", "ff:{stats}:total", "accepted") == "\(accepted)" ? true : nil
+      }
     }
   }
 

@@ -17,6 +17,8 @@ import Testing
     #expect(keys.settled(id: "live-8f2c") == "ff:{e:live-8f2c}:settled")
     #expect(keys.receipts(id: "live-8f2c") == "ff:{e:live-8f2c}:receipts")
     #expect(keys.deadLetters(id: "live-8f2c") == "ff:{e:live-8f2c}:dead_letters")
+    #expect(keys.sums(id: "live-8f2c") == "ff:{e:live-8f2c}:sums")
+    #expect(keys.statsSums(event: "live-8f2c") == "ff:{stats}:sums:live-8f2c")
     #expect(keys.statsTotal == "ff:{stats}:total")
     #expect(keys.statsEvents == "ff:{stats}:events")
     #expect(keys.statsReceipt("a") == "ff:{stats}:receipt:a")

@@ -141,10 +141,12 @@ import Testing
       for id in ["e1", "e2", "e3", "e4"] {
         _ = try await record.open(
           event: event(id), audience: sharded(2), source: "t/0/\(id)", now: noon)
+        try await record.handOver(id, now: noon)
       }
       // Read again, it did not begin again.
       _ = try await record.open(
         event: event("e2"), audience: sharded(2), source: "t/0/e2", now: noon)
+      try await record.handOver("e2", now: noon)
       _ = try await redis.ask("DEL", keyspace.event(id: "e3"))
       #expect(try await record.recentFanOuts(atMost: 5).map(\.event) == ["e4", "e2", "e1"])
       let first = try await record.recentFanOuts(atMost: 1)

@@ -8,11 +8,11 @@ enum AdoptScript {
     RecordScripts.permissions + RecordScripts.prelude + ClaimScripts.clock + ClaimScripts.rules
       + body)
 
-  /// ARGV 9…14: segment, owner, ms that a claim lives, the segment that the stragglers left, how
+  /// ARGV 6…11: segment, owner, ms that a claim lives, the segment that the stragglers left, how
   /// many pushes they are, whether the event is over.
   /// Answers as the script that claims.
   private static let body = """
-    local segment, owner, parent = ARGV[9], ARGV[10], ARGV[12]
+    local segment, owner, parent = ARGV[6], ARGV[7], ARGV[9]
     local function running(name)
       local held = redis.call('HGET', claims, name)
       if not held then return end
@@ -32,12 +32,12 @@ enum AdoptScript {
       redis.call('SADD', stragglers, segment)
       try('HINCRBY', event, 'stragglers', 1)
       count('stragglers', 1)
-      try('HINCRBY', event, 'waiting', ARGV[13])
+      try('HINCRBY', event, 'waiting', ARGV[10])
     end
     -- It is planned now, and nobody asks for its parent any more.
-    local answer = claim(event, settled, claims, stragglers, segment, owner, ARGV[11], ARGV[5],
-      ARGV[14], '')
-    if answer[1] == 'yours' then keep() end
+    local answer = claim(event, settled, claims, stragglers, segment, owner, ARGV[8], ARGV[5],
+      ARGV[11], '')
+    keep()
     return answer
     """
 }
@@ -58,6 +58,7 @@ extension RecordStage {
         String(segment.stragglers?.pushes.count ?? 0),
         segment.event.isExpired(at: now) ? "over" : "",
       ])
+    try await handOver(segment.event.id, now: now)
     return try Self.result(reply)
   }
 }

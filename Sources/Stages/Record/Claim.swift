@@ -58,7 +58,10 @@ extension RecordStage {
         String(Keyspace.eventLifetimeSeconds), segment.event.isExpired(at: now) ? "over" : "",
         segment.stragglers?.parent ?? "",
       ])
-    return try Self.result(reply)
+    let result = try Self.result(reply)
+    // Who settled it may not have lived to tell the statistics.
+    if result == .settled { try await handOver(event, now: now) }
+    return result
   }
 
   static func result(_ reply: RedisReply) throws(RecordError) -> ClaimResult {

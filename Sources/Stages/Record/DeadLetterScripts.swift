@@ -10,11 +10,11 @@ enum DeadLetterScripts {
   static let published = RedisScript(
     RecordScripts.permissions + RecordScripts.prelude + FanOutEnd.functions + publishedBody)
 
-  /// ARGV 9…12: segment, `event` or `plan`, segments of the fan-out, the code of the reason, source
+  /// ARGV 6…9: segment, `event` or `plan`, segments of the fan-out, the code of the reason, source
   /// of the event's record. Answers {what it did, whether the fan-out ended with it, its outcomes
   /// then}.
   private static let noteBody = """
-    local segment, segments, code, source = ARGV[9], ARGV[10], ARGV[11], ARGV[12]
+    local segment, segments, code, source = ARGV[6], ARGV[7], ARGV[8], ARGV[9]
     local state = redis.call('HGET', event, 'state')
     if segment == 'event' or segment == 'plan' then
       if segment == 'event' and redis.call('HGET', event, 'source') ~= source
@@ -38,12 +38,12 @@ enum DeadLetterScripts {
     return {'noted', ended and 1 or 0, ended and outcomes() or {}}
     """
 
-  /// ARGV 9: how many segments are in Kafka. Never goes back; a plan that was a dead letter and
+  /// ARGV 6: how many segments are in Kafka. Never goes back; a plan that was a dead letter and
   /// came again is one no longer.
   private static let publishedBody = """
     if redis.call('EXISTS', event) == 0 then return 0 end
     local known = tonumber(redis.call('HGET', event, 'published')) or 0
-    if tonumber(ARGV[9]) > known then redis.call('HSET', event, 'published', ARGV[9]) end
+    if tonumber(ARGV[6]) > known then redis.call('HSET', event, 'published', ARGV[6]) end
     if redis.call('SREM', dead, 'plan') == 1 then
       note_lost()
       if redis.call('HGET', event, 'state') == 'incomplete' then reopen() end
@@ -76,9 +76,10 @@ extension RecordStage {
     let reply = try await run(
       DeadLetterScripts.note, event, now: now,
       arguments: part.arguments + [code, source])
-    switch reply[0].text {
-    case "noted", "nothing": return reply[1].integer == 1 ? Self.outcomes(reply[2]) : nil
-    default: throw .unexpected(reply.kind, from: "the script that notes a dead letter")
+    guard ["noted", "nothing"].contains(reply[0].text) else {
+      throw .unexpected(reply.kind, from: "the script that notes a dead letter")
     }
+    try await handOver(event.id, now: now)
+    return reply[1].integer == 1 ? Self.outcomes(reply[2]) : nil
   }
 }

@@ -7,29 +7,29 @@ enum OpenScript {
     RecordScripts.permissions + RecordScripts.prelude + FanOutEnd.functions
       + ClaimScripts.clock + ClaimScripts.rules + StreamerScripts.common + body)
 
-  /// ARGV 9…12: source, segments, plan, the source that this record replays or nothing. 13…16: the
+  /// ARGV 6…9: source, segments, plan, the source that this record replays or nothing. 10…13: the
   /// only segment, who claims it, for how many ms and whether the event is over; nothing for an
-  /// event of several segments. 17…20: stream, app and template, when it occurred in ms since 1970,
-  /// for how many ms a streamer's next event of them is not sent. KEYS 12: the streamer.
+  /// event of several segments. 14…17: stream, app and template, when it occurred in ms since 1970,
+  /// for how many ms a streamer's next event of them is not sent. KEYS 8: the streamer.
   /// Answers {what it is, the plan it was opened with, its segments, how many of them were
   /// published, outcomes of a fan-out that is done already or else what the claim came to, empty
   /// when it was not asked for, why it is not sent}.
   private static let body = """
-    local source, segments, plan, replayed = ARGV[9], ARGV[10], ARGV[11], ARGV[12]
-    local segment = ARGV[13]
-    local problem = may_not_keep(KEYS[12])
+    local source, segments, plan, replayed = ARGV[6], ARGV[7], ARGV[8], ARGV[9]
+    local segment = ARGV[10]
+    local problem = may_not_keep(KEYS[8])
       or segment ~= '' and may_not_claim(event, settled, claims, stragglers)
-      or wrong(KEYS[12], 'hash')
+      or wrong(KEYS[8], 'hash')
     if problem then return problem end
     -- Under another plan the segment is another one. What is opened stays so if this fails.
     local function claimed(known_plan, known_segments)
       if segment == '' or known_plan ~= plan or known_segments ~= segments then return {} end
-      return claim(event, settled, claims, stragglers, segment, ARGV[14], ARGV[15], ARGV[5],
-        ARGV[16], '')
+      return claim(event, settled, claims, stragglers, segment, ARGV[11], ARGV[12], ARGV[5],
+        ARGV[13], '')
     end
     local known = redis.call('HMGET', event, 'state', 'source', 'plan', 'segments')
     if not known[1] and redis.call('EXISTS', event) == 0 then
-      local why = register(KEYS[12], id, ARGV[17], ARGV[18], ARGV[19], now, ARGV[20], ARGV[5],
+      local why = register(KEYS[8], id, ARGV[14], ARGV[15], ARGV[16], now, ARGV[17], ARGV[5],
         segments ~= '0')
       if why then plan, segments = 'none', '0' end
       create('running')
@@ -82,6 +82,9 @@ extension RecordStage {
   ///   - claim: on the audience's only segment, as `claim` asks for it; the same owner may ask
   ///     again.
   ///   - lifetime: how long the claim holds without being renewed.
+  ///
+  /// Of what goes on from here the statistics are told when it settles, or by `handOver`.
+  ///
   /// - Returns: with it what the claim came to; nil when it was not asked for, or the event was
   ///   opened before with another plan, in which its segment is another one.
   package func open(
@@ -96,6 +99,19 @@ extension RecordStage {
         event.isExpired(at: now) ? "over" : "", event.stream, "\(event.app):\(event.template)",
         String(event.occurredAt), Self.milliseconds(options.cooldown),
       ], keys: [keyspace.streamer(id: event.streamer)])
+    let opened = try opened(reply, event)
+    switch (opened.opening, opened.claim) {
+    case (.new, _), (.resumed, nil), (.resumed, .yours?), (.resumed, .claimed?),
+      (.resumed, .paused?):
+      break
+    default: try await handOver(event.id, now: now)
+    }
+    return opened
+  }
+
+  private func opened(
+    _ reply: RedisReply, _ event: Event
+  ) throws(RecordError) -> (opening: Opening, claim: ClaimResult?) {
     switch reply[0].text {
     case "new": return (.new, try Self.claimed(reply[4]))
     case "empty":

@@ -6,15 +6,15 @@ import Redis
 enum PartScript {
   static let part = RedisScript(RecordScripts.permissions + RecordScripts.prelude + body)
 
-  /// ARGV 9…: segment, owner of its claim, seconds that a receipt lives, then name and amount of
+  /// ARGV 6…: segment, owner of its claim, seconds that a receipt lives, then name and amount of
   /// each counter. Counts once for each owner.
   private static let body = """
-    local field = ARGV[9] .. ' part'
-    if redis.call('HGET', receipts, field) == ARGV[10] then return {'counted'} end
-    redis.call('HSET', receipts, field, ARGV[10])
-    redis.call('EXPIRE', receipts, ARGV[11])
+    local field = ARGV[6] .. ' part'
+    if redis.call('HGET', receipts, field) == ARGV[7] then return {'counted'} end
+    redis.call('HSET', receipts, field, ARGV[7])
+    redis.call('EXPIRE', receipts, ARGV[8])
     if redis.call('EXISTS', event) == 0 then create('running') end
-    for i = 12, #ARGV, 2 do
+    for i = 9, #ARGV, 2 do
       try('HINCRBY', event, ARGV[i], ARGV[i + 1])
       count(ARGV[i], ARGV[i + 1])
     end
@@ -36,5 +36,6 @@ extension RecordStage {
     guard reply[0].text == "counted" else {
       throw .unexpected(reply.kind, from: "the script that counts a part of a segment")
     }
+    try await handOver(segment.event.id, now: now)
   }
 }

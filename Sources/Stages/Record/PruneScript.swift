@@ -58,10 +58,10 @@ enum PruneScript {
 
     """
 
-  /// ARGV 9…: verdicts.
+  /// ARGV 6…: verdicts.
   private static let body = """
     if redis.call('EXISTS', event) == 0 then create('running') end
-    prune(12, 9)
+    prune(8, 6)
     keep()
     return {'pruned', pruned, refused, quarantined, failed}
     """

@@ -12,16 +12,14 @@ extension RecordStage {
   ) async throws(RecordError) -> RedisReply {
     var keys =
       [
-        keyspace.event(id: event.id), keyspace.settled(id: event.id), keyspace.statsTotal,
-        keyspace.statsDay(milliseconds: now), keyspace.statsMinute(milliseconds: now),
-        keyspace.statsEvents, keyspace.claims(id: event.id), keyspace.stragglers(id: event.id),
+        keyspace.event(id: event.id), keyspace.settled(id: event.id),
+        keyspace.claims(id: event.id), keyspace.stragglers(id: event.id),
         keyspace.receipts(id: event.id), keyspace.deadLetters(id: event.id),
-        keyspace.statsFanOuts,
+        keyspace.sums(id: event.id),
       ] + more
     var arguments = [
       String(now), event.id, event.streamer, event.template,
-      String(Keyspace.eventLifetimeSeconds), String(Keyspace.dayLifetimeSeconds),
-      String(Keyspace.minuteLifetimeSeconds), String(Keyspace.statsEventsMaximumEntries),
+      String(Keyspace.eventLifetimeSeconds),
     ]
     arguments += own
     for verdict in verdicts {

@@ -27,14 +27,15 @@ enum RecordScripts {
 
     """
 
-  /// KEYS 1…11 of every script but `series`: event, its settled segments, statistics of all time,
-  /// of the day, of the minute, stream of summaries, claims, planned segments of stragglers,
-  /// receipts, segments in the dead letters, stream of fan-outs.
-  /// ARGV 1…8: now in ms, event id, streamer, template, lifetimes in seconds of event, day, minute,
-  /// entries that each of the two streams keeps.
+  /// KEYS 1…7 of every script on an event: event, its settled segments, claims, planned segments
+  /// of stragglers, receipts, segments in the dead letters, its sums for the statistics.
+  /// ARGV 1…5: now in ms, event id, streamer, template, lifetime of the keys in seconds.
+  ///
+  /// The sums only grow: counters, and under names that begin with a dot when they were begun
+  /// (microseconds since 1970, so that what is begun again after a loss is known to be younger),
+  /// how often the event began and ended, and the summary of each end.
   static let prelude = """
-    local event, settled, total, day, minute, events, claims, stragglers, receipts,
-      dead, fanouts = unpack(KEYS, 1, 11)
+    local event, settled, claims, stragglers, receipts, dead, sums = unpack(KEYS, 1, 7)
     local now, id, streamer, template = ARGV[1], ARGV[2], ARGV[3], ARGV[4]
     local failed = 0
 
@@ -54,29 +55,30 @@ enum RecordScripts {
       return reply
     end
 
+    local is_summing = false
     local function count(field, amount)
-      try('HINCRBY', total, field, amount)
-      try('HINCRBY', day, field, amount)
-      try('HINCRBY', minute, field, amount)
+      if not is_summing then
+        local time = redis.call('TIME')
+        redis.call('HSETNX', sums, '.since', string.format('%s%06d', time[1], time[2]))
+        is_summing = true
+      end
+      return try('HINCRBY', sums, field, amount)
     end
 
     local function create(state)
       local fields = {'state', state, 'streamer', streamer, 'template', template,
         'settled', '0', 'started_ms', now}
       for i = 1, #fields, 2 do redis.call('HSETNX', event, fields[i], fields[i + 1]) end
-      try('XADD', fanouts, 'MAXLEN', '~', ARGV[8], '*', 'event', id)
+      count('.begun', 1)
     end
 
     local function keep()
-      redis.call('EXPIRE', event, ARGV[5])
-      redis.call('EXPIRE', settled, ARGV[5])
-      redis.call('EXPIRE', stragglers, ARGV[5])
-      redis.call('EXPIRE', dead, ARGV[5])
-      redis.call('EXPIRE', day, ARGV[6])
-      redis.call('EXPIRE', minute, ARGV[7])
       if failed > 0 then
         redis.pcall('HINCRBY', event, 'record_errors', failed)
-        redis.pcall('HINCRBY', total, 'record_errors', failed)
+        count('record_errors', failed)
+      end
+      for _, key in ipairs({event, settled, stragglers, dead, sums}) do
+        redis.call('EXPIRE', key, ARGV[5])
       end
     end
 
@@ -90,16 +92,18 @@ enum RecordScripts {
           rejected = rejected + (tonumber(all[i + 1]) or 0)
         end
       end
-      local entry = {'XADD', events, 'MAXLEN', '~', ARGV[8], '*', 'event', id,
-        'streamer', streamer, 'template', template, 'state', state,
+      local summary = {'event', id, 'streamer', streamer, 'template', template, 'state', state,
         'rejected', string.format('%.0f', rejected)}
       for _, field in ipairs({'segments', 'stragglers', 'dead_lettered', 'recipients', 'pushes',
           'accepted', 'expired', 'cancelled', 'suppressed', 'retried', 'pruned', 'quarantined',
           'skipped', 'started_ms', 'first_push_ms', 'last_push_ms', 'done_ms', 'forgotten_ms'}) do
-        entry[#entry + 1] = field
-        entry[#entry + 1] = value[field] or '0'
+        summary[#summary + 1] = field
+        summary[#summary + 1] = value[field] or '0'
       end
-      try(unpack(entry))
+      local number = count('.ends', 1)
+      if number then
+        try('HSET', sums, string.format('.end:%.0f', number), cjson.encode(summary))
+      end
     end
 
     -- Once for each record, also when the answer was lost and the script is called again.
@@ -113,26 +117,23 @@ enum RecordScripts {
         {'EXISTS', event}, {'HSET', event, 'f', 'v'},
         {'HSETNX', event, 'f', 'v'}, {'HGETALL', event}, {'HGETALL', claims},
         {'HINCRBY', event, 'f', '1'},
-        {'EXPIRE', event, '1'}, {'SADD', settled, 'm'}, {'SCARD', settled},
-        {'HINCRBY', total, 'f', '1'}, {'HINCRBY', day, 'f', '1'},
-        {'HINCRBY', minute, 'f', '1'}, {'EXPIRE', minute, '1'},
-        {'XADD', events, '*', 'f', 'v'}, {'XADD', fanouts, '*', 'f', 'v'},
-        {'HDEL', claims, 'f'}, {'SADD', stragglers, 'm'},
+        {'EXPIRE', event, '1'}, {'SADD', settled, 'm'}, {'SCARD', settled}, {'TIME'},
+        {'HDEL', claims, 'f'}, {'SADD', stragglers, 'm'}, {'HINCRBY', sums, 'f', '1'},
         {'HGET', receipts, 'f'}, {'HSET', receipts, 'f', 'v'},
         {'SADD', dead, 'm'}, {'SREM', dead, 'm'}})
       or wrong(event, 'hash') or wrong(settled, 'set') or wrong(stragglers, 'set')
-      or wrong(dead, 'set')
+      or wrong(dead, 'set') or wrong(sums, 'hash')
     if problem then return problem end
 
     """
 
-  /// ARGV 9, 10: source, when the event expires in ms since 1970. Redis' clock is asked too: a
+  /// ARGV 6, 7: source, when the event expires in ms since 1970. Redis' clock is asked too: a
   /// worker whose own is ahead must not expire an event for everybody.
   private static let expireBody = """
-    local source = ARGV[9]
+    local source = ARGV[6]
     local time = redis.call('TIME')
     local clock = tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
-    if clock < tonumber(ARGV[10]) then return {'early', string.format('%.0f', clock)} end
+    if clock < tonumber(ARGV[7]) then return {'early', string.format('%.0f', clock)} end
     local known = redis.call('HMGET', event, 'state', 'source', 'plan', 'segments')
     if known[2] and known[2] ~= source then
       count_duplicate(source)
@@ -154,26 +155,28 @@ enum RecordScripts {
     return {'expired'}
     """
 
-  /// ARGV 9…: segment, segments of the fan-out, first and last push ms, what stood in the way of
+  /// ARGV 6…: segment, segments of the fan-out, first and last push ms, what stood in the way of
   /// stragglers or nothing, owner, seconds that a receipt lives, number of counters, then name and
   /// amount of each, number of segments of stragglers, pushes that waited in this segment itself,
   /// id and pushes of each segment of stragglers, then verdicts. Answers {what it did, what
   /// `conclude` says, pruned, refused, set aside, counters that failed, outcomes of the fan-out
-  /// when it is done}; the same once more to an owner whose reply was lost.
+  /// when it is done, sums of the event}; the same once more to an owner whose reply was lost, and
+  /// {`already`, sums of the event} to everybody else.
   private static let settleBody = """
-    local segment, segments, owner = ARGV[9], ARGV[10], ARGV[14]
-    local first, last = tonumber(ARGV[11]), tonumber(ARGV[12])
-    local counters = tonumber(ARGV[16])
-    local argument = 17 + 2 * counters
+    local segment, segments, owner = ARGV[6], ARGV[7], ARGV[11]
+    local first, last = tonumber(ARGV[8]), tonumber(ARGV[9])
+    local counters = tonumber(ARGV[13])
+    local argument = 14 + 2 * counters
     local lists, waiting = tonumber(ARGV[argument]), -tonumber(ARGV[argument + 1])
     argument = argument + 2
     if redis.call('SADD', settled, segment) == 0 then
       local receipt = try('HGET', receipts, segment) or ''
       local mine, done, pruned, refused, quarantined, failed =
         string.match(receipt, '^(.+) (%d) (%d+) (%d+) (%d+) (%d+)$')
-      if mine ~= owner or owner == '' then return {'already'} end
+      if mine ~= owner or owner == '' then return {'already', redis.call('HGETALL', sums)} end
       return {'recorded', tonumber(done), tonumber(pruned), tonumber(refused),
-        tonumber(quarantined), tonumber(failed), done ~= '0' and outcomes() or {}}
+        tonumber(quarantined), tonumber(failed), done ~= '0' and outcomes() or {},
+        redis.call('HGETALL', sums)}
     end
     redis.call('HDEL', claims, segment)
     if redis.call('SREM', dead, segment) == 1 then note_lost() end
@@ -188,7 +191,7 @@ enum RecordScripts {
         planned, waiting = planned + 1, waiting + tonumber(ARGV[i + 1])
       end
     end
-    for i = 17, 15 + 2 * counters, 2 do
+    for i = 14, 12 + 2 * counters, 2 do
       try('HINCRBY', event, ARGV[i], ARGV[i + 1])
       count(ARGV[i], ARGV[i + 1])
     end
@@ -202,16 +205,16 @@ enum RecordScripts {
     if waiting ~= 0 and (try('HINCRBY', event, 'waiting', waiting) or 0) < 0 then
       redis.call('HSET', event, 'waiting', '0')
     end
-    if ARGV[13] ~= '' then try('HSET', event, 'obstacle', ARGV[13], 'obstacle_ms', now) end
+    if ARGV[10] ~= '' then try('HSET', event, 'obstacle', ARGV[10], 'obstacle_ms', now) end
     local times = redis.call('HMGET', event, 'first_push_ms', 'last_push_ms')
     local earliest, latest = tonumber(times[1] or ''), tonumber(times[2] or '')
     if first > 0 and (not earliest or first < earliest) then
-      redis.call('HSET', event, 'first_push_ms', ARGV[11])
+      redis.call('HSET', event, 'first_push_ms', ARGV[8])
     end
     if last > 0 and (not latest or last > latest) then
-      redis.call('HSET', event, 'last_push_ms', ARGV[12])
+      redis.call('HSET', event, 'last_push_ms', ARGV[9])
     end
-    prune(12, argument + 2 * lists)
+    prune(8, argument + 2 * lists)
     if refused > 0 then
       try('HINCRBY', event, 'prune_refused', refused)
       count('prune_refused', refused)
@@ -221,9 +224,10 @@ enum RecordScripts {
     if owner ~= '' then
       try('HSET', receipts, segment, string.format('%s %d %d %d %d %d', owner, done, pruned,
         refused, quarantined, failed))
-      try('EXPIRE', receipts, ARGV[15])
+      try('EXPIRE', receipts, ARGV[12])
     end
-    return {'recorded', done, pruned, refused, quarantined, failed, done > 0 and outcomes() or {}}
+    return {'recorded', done, pruned, refused, quarantined, failed,
+      done > 0 and outcomes() or {}, redis.call('HGETALL', sums)}
     """
 
   /// KEYS 1, 2: statistics of all time, stream of points. ARGV: id of the point, entries to keep,

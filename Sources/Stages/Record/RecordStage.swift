@@ -22,7 +22,9 @@ package final class RecordStage {
 
   /// Brings the scripts that every event needs to Redis before the first one comes.
   package func prepare() async {
-    await redis.prepare([OpenScript.open, ClaimScripts.claim, RecordScripts.settle])
+    await redis.prepare([
+      OpenScript.open, ClaimScripts.claim, RecordScripts.settle, SumScripts.add,
+    ])
   }
 
   /// Settles an event that was stale when it was read. Safe to repeat; the rules for duplicates
@@ -33,16 +35,19 @@ package final class RecordStage {
   ) async throws(RecordError) -> Expiry {
     let reply = try await run(
       RecordScripts.expire, event, now: now, arguments: [source, String(event.expiresAt)])
+    let expiry: Expiry
     switch reply[0].text {
     case "early":
       throw .clocksDisagree(
         over: event, ours: now, redis: Int64(reply[1].text ?? "") ?? 0)
-    case "expired": return .recorded
+    case "expired": expiry = .recorded
     case "begun": return .begun
-    case "finished": return .alreadyRecorded
-    case "duplicate": return .duplicate
+    case "finished": expiry = .alreadyRecorded
+    case "duplicate": expiry = .duplicate
     default: throw .unexpected(reply.kind, from: "the script that expires an event")
     }
+    try await handOver(event.id, now: now)
+    return expiry
   }
 
   /// How many of a large event's segments are noted to be in Kafka; nil when Redis knows nothing
@@ -63,8 +68,8 @@ package final class RecordStage {
 
   /// Records a settled segment: its mark, its counters, its verdicts and the segments that its
   /// stragglers became, in one script; more verdicts than `verdictsPerScript` are written by
-  /// scripts before it. After a transient error repeat it with the same tally: what was written is
-  /// not written twice.
+  /// scripts before it. Then the statistics are told. After a transient error repeat it with the
+  /// same tally: what was written is not written twice.
   ///
   /// - Parameters:
   ///   - stragglers: the segments that hold what this one has left without an outcome; their
@@ -92,8 +97,11 @@ package final class RecordStage {
     let reply = try await run(
       RecordScripts.settle, segment.event, now: now, arguments: arguments, verdicts: verdicts)
     switch reply[0].text {
-    case "already": return .alreadySettled
+    case "already":
+      try await add(reply[1], of: segment.event.id, now: now)
+      return .alreadySettled
     case "recorded":
+      let unsummed = try await add(reply[7], of: segment.event.id, now: now)
       var findings = before
       findings.add(Self.findings(reply, from: 2))
       findings.withheld = allWithheld
@@ -102,7 +110,7 @@ package final class RecordStage {
         SettledSegment(
           fanOut: end > 0 ? Self.outcomes(reply[6]) : nil, isComplete: end != 2,
           findings: findings,
-          recordErrors: Int(reply[5].integer ?? 0)))
+          recordErrors: Int(reply[5].integer ?? 0) + unsummed))
     default: throw .unexpected(reply.kind, from: "the script that settles a segment")
     }
   }
