@@ -76,6 +76,10 @@ extension Keyspace {
     return String(Substring(user))
   }
 
+  /// HASH: binding member → what was made of Apple's word on it, and by which segment, for a worker
+  /// that did not hear the answer; lives `receiptLifetimeSeconds`.
+  package func verdicts(user: String) -> String { "\(dataPrefix){u:\(user)}:verdicts" }
+
   private static let setAside = ":quarantined"
 
   /// The three keys of a user's devices, in the order in which scripts take them.

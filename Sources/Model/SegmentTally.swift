@@ -21,11 +21,8 @@ package final class SegmentTally {
   package private(set) var verdicts: [TokenVerdict] = []
   /// Of `accepted`, those of the sandbox: what Apple takes is evidence for one environment.
   package var acceptedInSandbox = 0
-  /// Verdicts on tokens that Redis refused before the segment settled: the binding was younger.
-  package var pruneRefused = 0
-  /// Verdicts that were dropped before the segment settled, because our own configuration is in
-  /// doubt.
-  package var withheld = 0
+  /// What became of the verdicts that are no longer among `verdicts`.
+  package var findings = PruneFindings()
   /// Of the refused tokens, those that are unusable, by `APNsEnvironment.rawValue`.
   private var unusable = [0, 0]
   /// Pushes that left without an outcome and are not written down yet.

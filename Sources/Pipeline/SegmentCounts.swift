@@ -1,15 +1,14 @@
 import Model
-import Record
 import Telemetry
 
 extension WorkerCounters {
   /// Adds what became of a settled segment.
-  func count(_ tally: SegmentTally, _ findings: PruneFindings) {
+  func count(_ tally: SegmentTally) {
     add(.segmentsSettled)
-    countPushes(tally, findings)
+    countPushes(tally)
   }
 
-  func countPushes(_ tally: SegmentTally, _ findings: PruneFindings) {
+  func countPushes(_ tally: SegmentTally) {
     add(.recipients, tally.recipients)
     add(.skipped, tally.skipped)
     add(.pushesAccepted, tally.accepted)
@@ -19,9 +18,9 @@ extension WorkerCounters {
     for (rule, count) in tally.suppressions.byRule { add(Self.counter(of: rule), count) }
     add(.retries, tally.retried)
     for (reason, count) in tally.rejections { addRejected(reason: reason.rawValue, count) }
-    add(.tokensPruned, findings.pruned)
-    add(.tokensPruneRefused, findings.refused)
-    add(.tokensQuarantined, findings.quarantined)
+    add(.tokensPruned, tally.findings.pruned)
+    add(.tokensPruneRefused, tally.findings.refused)
+    add(.tokensQuarantined, tally.findings.quarantined)
   }
 
   static func counter(of rule: SuppressionRule) -> WorkerCounter {

@@ -16,8 +16,6 @@ final class SegmentRun {
   let environments: Set<APNsEnvironment>
   /// Segments of stragglers that this run has written, not settled yet.
   var written: [PlannedStragglers] = []
-  /// What became of verdicts that could not wait for the end.
-  var findings = PruneFindings()
   /// The event had expired by Redis' clock when the segment was claimed.
   var isLate = false
   /// Another worker has the claim.

@@ -62,10 +62,10 @@ final class SegmentSender {
         await deliver.admit(batch)
         try await makeRoom(run)
       }
-      run.findings.add(
-        try await retry.persistent("Redis takes verdicts on tokens", for: segment.event) {
-          try await record.pruneSurplus(segment, run.tally, now: options.deliver.wallClock())
-        })
+      try await retry.persistent("Redis takes verdicts on tokens", for: segment.event) {
+        try await record.pruneSurplus(
+          segment, run.tally, owner: run.claim.owner, now: options.deliver.wallClock())
+      }
     }
     // What is on the list and no longer bound was logged out, or its owner muted, meanwhile; or it
     // could not be read in time.

@@ -32,13 +32,12 @@ final class SegmentSettler {
       counters.add(.segmentsAlreadySettled)
       return
     }
-    run.findings.add(settled.findings)
-    counters.count(run.tally, run.findings)
-    if run.findings.withheld > 0 {
+    counters.count(run.tally)
+    if settled.findings.withheld > 0 {
       options.log.error(
         "Apple calls tokens unusable and takes too few of the same app and environment: "
           + "are both right? None was set aside",
-        ["event": .text(segment.event.id), "tokens": .integer(run.findings.withheld)])
+        ["event": .text(segment.event.id), "tokens": .integer(settled.findings.withheld)])
     }
     if let figures = settled.fanOut {
       options.log.fanOutEnded(segment.event, figures, isComplete: settled.isComplete)
@@ -49,10 +48,9 @@ final class SegmentSettler {
   /// tokens.
   func settlePart(_ run: SegmentRun) async {
     do {
-      run.findings.add(
-        try await retry.persistent("Redis takes verdicts on tokens", for: run.segment.event) {
-          try await record.prune(run.segment, run.tally, now: options.deliver.wallClock())
-        })
+      try await retry.persistent("Redis takes verdicts on tokens", for: run.segment.event) {
+        try await record.prune(run.segment, run.tally, now: options.deliver.wallClock())
+      }
     } catch is RetryUntilStopped.Stopped {
       // Another worker does all of it, and counts it.
       return
@@ -65,7 +63,7 @@ final class SegmentSettler {
         try await record.countPart(
           of: run.segment, run.tally, owner: run.claim.owner, now: options.deliver.wallClock())
       }
-      counters.countPushes(run.tally, run.findings)
+      counters.countPushes(run.tally)
     } catch {
       options.log.warning(
         "what was sent of a segment is not counted", ["error": .text("\(error)")])

@@ -38,9 +38,12 @@ package final class TurnsBed: Sendable {
   package func close() async { await proxy.close() }
 
   /// What was asked since the start, of turns that have one of these words in them. Whether
-  /// somebody has stopped a fan-out is asked every second, and nobody waits for it.
-  package func turns(naming words: [String]) -> [String] {
-    turns.withLock { $0.all }.filter { turn in
+  /// somebody has stopped a fan-out is asked every second, and what an event has to say to the
+  /// statistics soon after it began: nobody waits for either.
+  package func turns(naming words: [String], of event: String = "e1") -> [String] {
+    let key = "ff:{e:\(event)}:sums"
+    let sums = "*2\r\n$7\r\nHGETALL\r\n$\(key.utf8.count)\r\n\(key)\r\n"
+    return turns.withLock { $0.all }.map { $0.replacing(sums, with: "") }.filter { turn in
       words.contains { turn.contains($0) }
         && !(turn.hasPrefix("*3\r\n$4\r\nHGET\r\n") && turn.contains("\r\nbrake\r\n"))
     }

@@ -110,7 +110,7 @@ import Testing
     let worker = try await bed.startWorker {
       $0.expand.plainSetKey = "followers:{streamer}"
       $0.expand.pageSize = 20
-      $0.record.verdictsPerScript = 4
+      $0.record.verdictsAtOnce = 4
       $0.deliver.readyPushes = 8
       $0.deliver.streamsPerConnection = 4
       $0.deliver.requestTimeout = .seconds(600)

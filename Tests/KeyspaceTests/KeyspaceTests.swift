@@ -11,6 +11,7 @@ import Testing
     #expect(keys.bindings(user: "u1") == "ffd:{u:u1}:bindings")
     #expect(keys.bound(user: "u1") == "ffd:{u:u1}:bound")
     #expect(keys.quarantined(user: "u1") == "ffd:{u:u1}:quarantined")
+    #expect(keys.verdicts(user: "u1") == "ffd:{u:u1}:verdicts")
     #expect(keys.profile(user: "u1") == "ffd:{u:u1}:profile")
     #expect(keys.tokenOwner(token: "ab12") == "ffd:{t:ab12}")
     #expect(keys.event(id: "live-8f2c") == "ff:{e:live-8f2c}")

@@ -128,15 +128,14 @@ import Testing
   @Test func aSettleThatIsRepeatedCountsWhatWasRefusedOnce() async throws {
     try await RedisFixture().run { redis async throws in
       let record = RecordStage(
-        redis: redis, keyspace: keyspace, options: RecordOptions(verdictsPerScript: 4))
+        redis: redis, keyspace: keyspace, options: RecordOptions(verdictsAtOnce: 4))
       var verdicts: [TokenVerdict] = []
       for index in 0..<10 {
         try await redis.bind("u\(index)", "a\(index)", at: noon + 5)
         verdicts.append(gone("u\(index)", "a\(index)", since: noon))
       }
       // A worker that dies after its first scripts, and another that does it all.
-      _ = try await record.prune(
-        segments("e1", 1)[0], tally(accepted: 10, verdicts), leaving: 4, now: noon)
+      try await record.prune(segments("e1", 1)[0], tally(accepted: 10, verdicts), now: noon)
       _ = try await record.settle(
         segments("e1", 1)[0], tally(accepted: 10, verdicts), now: noon)
       _ = try await record.settle(
@@ -149,21 +148,22 @@ import Testing
   @Test func manyVerdictsGoInSeveralScriptsAndCountOnce() async throws {
     try await RedisFixture().run { redis async throws in
       let record = RecordStage(
-        redis: redis, keyspace: keyspace, options: RecordOptions(verdictsPerScript: 16))
+        redis: redis, keyspace: keyspace, options: RecordOptions(verdictsAtOnce: 16))
       var verdicts: [TokenVerdict] = []
       for index in 0..<100 {
         try await redis.bind("u\(index)", "a\(index)", at: noon - 5)
         verdicts.append(gone("u\(index)", "a\(index)", since: noon))
       }
-      let own = tally(accepted: 10, verdicts)
-      let early = try await record.prune(segments("e1", 1)[0], own, leaving: 70, now: noon)
-      #expect(early.pruned == 30 && own.verdicts.count == 70)
+      let own = tally(accepted: 10, verdicts.dropLast(70))
+      try await record.prune(segments("e1", 1)[0], own, now: noon)
+      #expect(own.findings.pruned == 30 && own.verdicts.isEmpty)
+      for verdict in verdicts.suffix(70) { own.add(verdict) }
       let settlement = try await record.settle(segments("e1", 1)[0], own, now: noon)
       guard case .recorded(let settled) = settlement else {
         Issue.record("not recorded: \(settlement)")
         return
       }
-      #expect(settled.findings.pruned == 70)
+      #expect(settled.findings.pruned == 100)
       #expect(try await record.status(of: "e1")?.pruned == 100)
       // The same verdicts once more, as a second worker would bring them after a crash.
       _ = try await record.settle(

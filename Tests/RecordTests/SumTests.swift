@@ -1,5 +1,3 @@
-import EventLoop
-import Fixtures
 import Keyspace
 import LocalStack
 import Model
@@ -88,30 +86,20 @@ import Threads
   /// Runs an event, but hears no more than so many answers. Says whether those were enough.
   private func hasLived(_ id: String, answers: Int, port: Int) async throws -> Bool {
     let left = ThreadLock(answers)
-    let proxy = try await TestProxy(
-      to: port,
-      rewriter: { bytes in
-        left.withLock { left in
-          left -= 1
-          return left >= 0 ? bytes : []
-        }
-      })
-    let loop = EventLoop(name: "dying")
-    defer { loop.stop() }
-    let options = RedisOptions(port: proxy.port, commandTimeout: .milliseconds(300))
-    let hasLived = await LoopActor(loop).run { _ in
-      let redis = RedisClient(options: options, loop: loop, log: { _ in })
-      redis.start()
-      defer { redis.close() }
-      do {
-        try await Self.run(id, RecordStage(redis: redis, keyspace: keyspace))
-        return true
-      } catch {
-        return false
-      }
+    do {
+      try await ProxiedClient.run(
+        to: port,
+        rewriter: { bytes in
+          left.withLock { left in
+            left -= 1
+            return left >= 0 ? bytes : []
+          }
+        },
+        { redis in try await Self.run(id, RecordStage(redis: redis, keyspace: keyspace)) })
+      return true
+    } catch is RecordError {
+      return false
     }
-    await proxy.close()
-    return hasLived
   }
 
   /// Two workers settle the same segments at the same time, and bring the same sums.

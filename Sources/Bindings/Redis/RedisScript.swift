@@ -5,6 +5,19 @@ package struct RedisScript: Sendable, Equatable {
   package init(_ source: String) { self.source = source }
 }
 
+/// What a script is run on.
+package struct ScriptCall: Sendable {
+  package let keys: [String]
+  package let arguments: [String]
+
+  package init(keys: [String], arguments: [String]) {
+    self.keys = keys
+    self.arguments = arguments
+  }
+
+  fileprivate var parameters: [String] { [String(keys.count)] + keys + arguments }
+}
+
 extension RedisClient {
   /// Runs a script by its digest, which Redis computes at the script's first use; where Redis does
   /// not have the script (any more) its source is sent. One reply.
@@ -38,6 +51,23 @@ extension RedisClient {
     }
     pipeline.removeAll()
     fill(RedisCommandTemplate("EVAL", script.source, "1", key: key, after: arguments))
+    return try await execute(pipeline)
+  }
+
+  /// Runs a script several times in one round trip, with one reply each. Where Redis does not have
+  /// the script some of the calls run twice: the script must not mind.
+  package func evaluate(
+    _ script: RedisScript, _ calls: [ScriptCall]
+  ) async throws(RedisError) -> RedisReplies {
+    let pipeline = RedisPipeline()
+    if let digest = try await digest(of: script) {
+      for call in calls { pipeline.append(["EVALSHA", digest] + call.parameters) }
+      let replies = try await execute(pipeline)
+      let isMissing = (0..<replies.count).contains { replies[$0].error?.kind == .noScript }
+      if !isMissing { return replies }
+      pipeline.removeAll()
+    }
+    for call in calls { pipeline.append(["EVAL", script.source] + call.parameters) }
     return try await execute(pipeline)
   }
 

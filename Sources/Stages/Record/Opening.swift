@@ -43,6 +43,7 @@ package struct SettledSegment: Sendable, Equatable {
   /// No segment of it is in the dead letters; `done` instead of `incomplete`.
   package var isComplete = true
   package var fanOutDone: Bool { fanOut != nil && isComplete }
+  /// Of the whole segment.
   package let findings: PruneFindings
   /// Counters that Redis did not take (overflow, a key of another type); the rest was recorded.
   package let recordErrors: Int
@@ -52,28 +53,6 @@ package struct SettledSegment: Sendable, Equatable {
 package struct FanOutFigure: Sendable, Equatable {
   package let name: String
   package let count: Int
-}
-
-/// What became of Apple's verdicts on tokens.
-package struct PruneFindings: Sendable, Equatable {
-  /// Bindings taken out after a 410.
-  package var pruned = 0
-  /// 410s that were older than the binding, or whose binding time could not be read: kept.
-  package var refused = 0
-  /// Bindings set aside as unusable.
-  package var quarantined = 0
-  /// Unusable tokens that were left alone because there were too many: alert, the environment or
-  /// the topic is probably misconfigured.
-  package var withheld = 0
-
-  package init() {}
-
-  package mutating func add(_ other: PruneFindings) {
-    pruned += other.pruned
-    refused += other.refused
-    quarantined += other.quarantined
-    withheld += other.withheld
-  }
 }
 
 /// How `plan` stands in the event's hash: `generation:<n>`, `plain:<key>` or `none`.

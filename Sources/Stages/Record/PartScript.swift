@@ -4,17 +4,19 @@ import Redis
 
 /// The Lua that counts what was sent of a segment that does not settle.
 enum PartScript {
-  static let part = RedisScript(RecordScripts.permissions + RecordScripts.prelude + body)
+  static let part = RedisScript(
+    RecordScripts.permissions + RecordScripts.prelude + PruneScript.counting + body)
 
-  /// ARGV 6…: segment, owner of its claim, seconds that a receipt lives, then name and amount of
-  /// each counter. Counts once for each owner.
+  /// ARGV 6…: segment, owner of its claim, seconds that a receipt lives, tokens taken out and set
+  /// aside, then name and amount of each counter. Counts once for each owner.
   private static let body = """
     local field = ARGV[6] .. ' part'
     if redis.call('HGET', receipts, field) == ARGV[7] then return {'counted'} end
     redis.call('HSET', receipts, field, ARGV[7])
     redis.call('EXPIRE', receipts, ARGV[8])
     if redis.call('EXISTS', event) == 0 then create('running') end
-    for i = 9, #ARGV, 2 do
+    count_verdicts(ARGV[6], ARGV[7], ARGV[9], ARGV[10], true)
+    for i = 11, #ARGV, 2 do
       try('HINCRBY', event, ARGV[i], ARGV[i + 1])
       count(ARGV[i], ARGV[i + 1])
     end
@@ -31,6 +33,7 @@ extension RecordStage {
     of segment: Segment, _ tally: SegmentTally, owner: String, now: Int64
   ) async throws(RecordError) {
     var arguments = [segment.id, owner, String(Keyspace.receiptLifetimeSeconds)]
+    arguments += Self.removals(of: tally)
     for (name, count) in Self.counters(of: tally) { arguments += [name, String(count)] }
     let reply = try await run(PartScript.part, segment.event, now: now, arguments: arguments)
     guard reply[0].text == "counted" else {

@@ -1,68 +1,115 @@
 import Redis
 
-/// The Lua that takes tokens out of Redis of which Apple says that they are gone or unusable.
+/// The Lua that takes tokens out of Redis of which Apple says that they are gone or unusable. A
+/// user and a token have hash tags of their own, and so a script each.
 enum PruneScript {
-  static let prune = RedisScript(
-    RecordScripts.permissions + RecordScripts.prelude + function + body)
+  static let prune = RedisScript(holding + pruneBody)
+  static let release = RedisScript(releaseBody)
+  static let held = RedisScript(holding + heldBody)
+  static let count = RedisScript(
+    RecordScripts.permissions + RecordScripts.prelude + counting + countBody)
 
-  /// Per verdict four KEYS (bindings, bound, quarantined, owner of the token) and four ARGV (kind,
-  /// Apple's timestamp or reason, user, member). A binding is taken out at most once, and only
-  /// then it is counted, so running this again for the same verdicts changes nothing. A binding
-  /// without a time may go; one whose time cannot be read stays, because nothing proves that
-  /// Apple's word is the younger. What is refused is not counted here, since nothing marks it: the
-  /// tally carries it to the script that settles, which counts once.
-  static let function = """
-    local pruned, refused, quarantined = 0, 0, 0
-
-    -- Whether the user has the member's token in another app or environment: then it stays theirs.
-    -- With more devices than anybody has that is taken for granted.
+  /// Whether the user has the member's token in another app or environment: then it stays theirs.
+  /// With more devices than anybody has that is taken for granted.
+  private static let holding = """
     local function has(bindings, member)
-      if (try('SCARD', bindings) or 0) > 1000 then return true end
+      local number = redis.pcall('SCARD', bindings)
+      if type(number) ~= 'number' then return false end
+      if number > 1000 then return true end
       local ending = string.match(member, ':[^:]*$') or member
-      for _, other in ipairs(try('SMEMBERS', bindings) or {}) do
+      for _, other in ipairs(redis.call('SMEMBERS', bindings)) do
         if string.sub(other, -#ending) == ending then return true end
       end
       return false
     end
 
-    local function prune(key, argument)
-      while argument + 3 <= #ARGV do
-        local bindings, bound, set_aside, owner =
-          KEYS[key], KEYS[key + 1], KEYS[key + 2], KEYS[key + 3]
-        local kind, finding, user, member =
-          ARGV[argument], ARGV[argument + 1], ARGV[argument + 2], ARGV[argument + 3]
-        if kind == 'gone' then
-          local since = try('HGET', bound, member)
-          local bound_at = since and (tonumber(since) or math.huge) or 0
-          if since == nil or bound_at > tonumber(finding) then
-            refused = refused + 1
-          elseif try('SREM', bindings, member) == 1 then
-            pruned = pruned + 1
-            try('HDEL', bound, member)
-            if try('GET', owner) == user and not has(bindings, member) then try('DEL', owner) end
-          end
-        elseif try('SREM', bindings, member) == 1 then
-          quarantined = quarantined + 1
-          try('HDEL', bound, member)
-          try('HSET', set_aside, member, finding .. ' ' .. now)
-        end
-        key, argument = key + 4, argument + 4
+    """
+
+  /// KEYS: bindings, bound, quarantined and verdicts of a user. ARGV: what names the segment,
+  /// seconds that the last key lives, now in ms, then kind, Apple's timestamp or reason, and member
+  /// of each verdict. Answers for each 0: nothing to do; 1: refused; 2: taken out; 3: taken out,
+  /// and the user has the token no more; 4: set aside; then how many commands failed.
+  ///
+  /// A binding is taken out once. Who did not hear the answer gets the same again, from what stands
+  /// in the verdicts. A binding without a time may go; one whose time cannot be read stays, because
+  /// nothing proves that Apple's word is the younger.
+  private static let pruneBody = """
+    local bindings, bound, set_aside, verdicts = unpack(KEYS)
+    local failed = 0
+    local function try(...)
+      local reply = redis.pcall(...)
+      if type(reply) == 'table' and reply.err then
+        failed = failed + 1
+        return nil
       end
-      for _, counter in ipairs({{'pruned', pruned}, {'quarantined', quarantined}}) do
-        if counter[2] > 0 then
-          try('HINCRBY', event, counter[1], counter[2])
-          count(counter[1], counter[2])
+      return reply
+    end
+    local function judge(kind, finding, member)
+      local word = kind .. ' ' .. ARGV[1]
+      local is_repeated = try('HGET', verdicts, member) == word
+      if kind == 'gone' and not is_repeated then
+        local since = try('HGET', bound, member)
+        local bound_at = since and (tonumber(since) or math.huge) or 0
+        if since == nil or bound_at > tonumber(finding) then return 1 end
+      end
+      if not is_repeated then
+        if try('SREM', bindings, member) ~= 1 then return 0 end
+        try('HDEL', bound, member)
+        if kind ~= 'gone' then try('HSET', set_aside, member, finding .. ' ' .. ARGV[3]) end
+        try('HSET', verdicts, member, word)
+        try('EXPIRE', verdicts, ARGV[2])
+      end
+      if kind ~= 'gone' then return 4 end
+      if has(bindings, member) then return 2 end
+      return 3
+    end
+    local answer = {}
+    for i = 4, #ARGV, 3 do answer[#answer + 1] = judge(ARGV[i], ARGV[i + 1], ARGV[i + 2]) end
+    answer[#answer + 1] = failed
+    return answer
+    """
+
+  /// KEYS: owner of a token. ARGV: who has it no more. Answers 1 when nobody owns it now.
+  private static let releaseBody = """
+    if redis.pcall('GET', KEYS[1]) ~= ARGV[1] then return 0 end
+    return redis.call('DEL', KEYS[1])
+    """
+
+  /// KEYS: bindings. ARGV: member. Answers 1 when the user has its token.
+  private static let heldBody = """
+    return has(KEYS[1], ARGV[1]) and 1 or 0
+    """
+
+  /// Stands behind the prelude. A run says how many tokens it has taken out, and set aside, since
+  /// it began: what is said again, or was said in part, counts once. What of it is counted stands
+  /// in the event's sums until the segment is settled.
+  static let counting = """
+    local function count_verdicts(segment, owner, pruned, quarantined, is_last)
+      local field = '.verdicts:' .. segment
+      local known = try('HGET', sums, field)
+      local of, before, aside = string.match(known or '', '^(.*) (%d+) (%d+)$')
+      if of ~= owner then before, aside = '0', '0' end
+      for _, counter in ipairs({{'pruned', pruned, before}, {'quarantined', quarantined, aside}}) do
+        local more = tonumber(counter[2]) - tonumber(counter[3])
+        if more > 0 then
+          try('HINCRBY', event, counter[1], more)
+          count(counter[1], more)
         end
+      end
+      if not is_last then
+        try('HSET', sums, field, owner .. ' ' .. pruned .. ' ' .. quarantined)
+      elseif known then
+        try('HDEL', sums, field)
       end
     end
 
     """
 
-  /// ARGV 6…: verdicts.
-  private static let body = """
+  /// ARGV 6…9: segment, owner of its claim, tokens taken out and set aside so far.
+  private static let countBody = """
     if redis.call('EXISTS', event) == 0 then create('running') end
-    prune(8, 6)
+    count_verdicts(ARGV[6], ARGV[7], ARGV[8], ARGV[9], false)
     keep()
-    return {'pruned', pruned, refused, quarantined, failed}
+    return {'counted'}
     """
 }

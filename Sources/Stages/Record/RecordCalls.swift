@@ -8,9 +8,9 @@ extension RecordStage {
   /// - Parameter more: keys of its own, which stand behind those.
   func run(
     _ script: RedisScript, _ event: Event, now: Int64, arguments own: [String],
-    keys more: [String] = [], verdicts: [TokenVerdict] = []
+    keys more: [String] = []
   ) async throws(RecordError) -> RedisReply {
-    var keys =
+    let keys =
       [
         keyspace.event(id: event.id), keyspace.settled(id: event.id),
         keyspace.claims(id: event.id), keyspace.stragglers(id: event.id),
@@ -22,21 +22,6 @@ extension RecordStage {
       String(Keyspace.eventLifetimeSeconds),
     ]
     arguments += own
-    for verdict in verdicts {
-      let token = verdict.member.utf8.lastIndex(of: 0x3A).map {
-        verdict.member[verdict.member.utf8.index(after: $0)...]
-      }
-      keys += [
-        keyspace.bindings(user: verdict.user), keyspace.bound(user: verdict.user),
-        keyspace.quarantined(user: verdict.user),
-        keyspace.tokenOwner(token: token.map(String.init) ?? verdict.member),
-      ]
-      switch verdict.finding {
-      case .gone(let since): arguments += ["gone", String(since)]
-      case .unusable(let reason): arguments += ["unusable", reason.name]
-      }
-      arguments += [verdict.user, verdict.member]
-    }
     return try await evaluate(script, keys: keys, arguments: arguments)
   }
 
@@ -50,6 +35,22 @@ extension RecordStage {
       throw RecordError(error)
     }
     return try Self.checked(replies[0], RedisRead("run a script on", keys.first ?? "no key"))
+  }
+
+  /// Runs a script once for each call, in one round trip; an error of any is thrown.
+  func evaluate(
+    _ script: RedisScript, _ calls: [ScriptCall]
+  ) async throws(RecordError) -> RedisReplies {
+    let replies: RedisReplies
+    do {
+      replies = try await redis.evaluate(script, calls)
+    } catch {
+      throw RecordError(error)
+    }
+    for (index, call) in calls.enumerated() {
+      _ = try Self.checked(replies[index], RedisRead("run a script on", call.keys[0]))
+    }
+    return replies
   }
 
   func execute(_ command: [String]) async throws(RecordError) -> RedisReply {

@@ -1,8 +1,7 @@
 /// Limits and lifetimes of Record. The lifetimes of keys are the Keyspace's.
 package struct RecordOptions: Sendable {
-  /// Verdicts that one script takes. A script holds up the whole Redis server: 256 verdicts are
-  /// about a millisecond.
-  package var verdictsPerScript: Int
+  /// Verdicts that go to Redis in one round trip.
+  package var verdictsAtOnce: Int
   /// Bindings are set aside as unusable only while Apple has taken, of the same app and
   /// environment, so many times as many pushes: otherwise the environment or the app that they are
   /// bound with is wrong, and so are we.
@@ -16,9 +15,9 @@ package struct RecordOptions: Sendable {
   package var clockSkew: Duration = .seconds(10 * 60)
 
   package init(
-    verdictsPerScript: Int = 256, acceptedForEachUnusable: Int = 4, acceptedMinimum: Int = 20
+    verdictsAtOnce: Int = 256, acceptedForEachUnusable: Int = 4, acceptedMinimum: Int = 20
   ) {
-    self.verdictsPerScript = max(1, verdictsPerScript)
+    self.verdictsAtOnce = max(1, verdictsAtOnce)
     self.acceptedForEachUnusable = acceptedForEachUnusable
     self.acceptedMinimum = acceptedMinimum
   }

@@ -4,12 +4,12 @@ import Redis
 /// has the wrong type, nothing; counters that cannot be added to (overflow, another type) are
 /// passed over and counted in `record_errors`, so that a broken counter never holds up a segment.
 ///
-/// On Redis Cluster these scripts cross slots (an event, the statistics, users); that needs them
-/// cut along the hash tags, which is why prunes are their own function.
+/// The keys of a script share one hash tag, so that it runs on Redis Cluster too: an event's, a
+/// user's, a token's, a streamer's, an app's, or that of the statistics.
 enum RecordScripts {
   static let expire = RedisScript(permissions + prelude + expireBody)
   static let settle = RedisScript(
-    permissions + prelude + FanOutEnd.functions + PruneScript.function + settleBody)
+    permissions + prelude + FanOutEnd.functions + PruneScript.counting + settleBody)
   static let series = RedisScript(seriesBody)
 
   /// What the user may not do is found out before anything is written: half a script's writes would
@@ -156,26 +156,24 @@ enum RecordScripts {
     """
 
   /// ARGV 6…: segment, segments of the fan-out, first and last push ms, what stood in the way of
-  /// stragglers or nothing, owner, seconds that a receipt lives, number of counters, then name and
-  /// amount of each, number of segments of stragglers, pushes that waited in this segment itself,
-  /// id and pushes of each segment of stragglers, then verdicts. Answers {what it did, what
-  /// `conclude` says, pruned, refused, set aside, counters that failed, outcomes of the fan-out
-  /// when it is done, sums of the event}; the same once more to an owner whose reply was lost, and
+  /// stragglers or nothing, owner, seconds that a receipt lives, tokens that this run took out and
+  /// set aside, number of counters, then name and amount of each, number of segments of stragglers,
+  /// pushes that waited in this segment itself, id and pushes of each segment of stragglers.
+  /// Answers {what it did, what `conclude` says, counters that failed, outcomes of the fan-out when
+  /// it is done, sums of the event}; the same once more to an owner whose reply was lost, and
   /// {`already`, sums of the event} to everybody else.
   private static let settleBody = """
     local segment, segments, owner = ARGV[6], ARGV[7], ARGV[11]
     local first, last = tonumber(ARGV[8]), tonumber(ARGV[9])
-    local counters = tonumber(ARGV[13])
-    local argument = 14 + 2 * counters
+    local counters = tonumber(ARGV[15])
+    local argument = 16 + 2 * counters
     local lists, waiting = tonumber(ARGV[argument]), -tonumber(ARGV[argument + 1])
     argument = argument + 2
     if redis.call('SADD', settled, segment) == 0 then
       local receipt = try('HGET', receipts, segment) or ''
-      local mine, done, pruned, refused, quarantined, failed =
-        string.match(receipt, '^(.+) (%d) (%d+) (%d+) (%d+) (%d+)$')
+      local mine, done, failed = string.match(receipt, '^(.+) (%d) (%d+)$')
       if mine ~= owner or owner == '' then return {'already', redis.call('HGETALL', sums)} end
-      return {'recorded', tonumber(done), tonumber(pruned), tonumber(refused),
-        tonumber(quarantined), tonumber(failed), done ~= '0' and outcomes() or {},
+      return {'recorded', tonumber(done), tonumber(failed), done ~= '0' and outcomes() or {},
         redis.call('HGETALL', sums)}
     end
     redis.call('HDEL', claims, segment)
@@ -191,7 +189,7 @@ enum RecordScripts {
         planned, waiting = planned + 1, waiting + tonumber(ARGV[i + 1])
       end
     end
-    for i = 14, 12 + 2 * counters, 2 do
+    for i = 16, 14 + 2 * counters, 2 do
       try('HINCRBY', event, ARGV[i], ARGV[i + 1])
       count(ARGV[i], ARGV[i + 1])
     end
@@ -214,20 +212,14 @@ enum RecordScripts {
     if last > 0 and (not latest or last > latest) then
       redis.call('HSET', event, 'last_push_ms', ARGV[9])
     end
-    prune(8, argument + 2 * lists)
-    if refused > 0 then
-      try('HINCRBY', event, 'prune_refused', refused)
-      count('prune_refused', refused)
-    end
+    count_verdicts(segment, owner, ARGV[13], ARGV[14], true)
     local done = conclude(segments)
     keep()
     if owner ~= '' then
-      try('HSET', receipts, segment, string.format('%s %d %d %d %d %d', owner, done, pruned,
-        refused, quarantined, failed))
+      try('HSET', receipts, segment, string.format('%s %d %d', owner, done, failed))
       try('EXPIRE', receipts, ARGV[12])
     end
-    return {'recorded', done, pruned, refused, quarantined, failed,
-      done > 0 and outcomes() or {}, redis.call('HGETALL', sums)}
+    return {'recorded', done, failed, done > 0 and outcomes() or {}, redis.call('HGETALL', sums)}
     """
 
   /// KEYS 1, 2: statistics of all time, stream of points. ARGV: id of the point, entries to keep,
