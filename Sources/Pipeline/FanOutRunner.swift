@@ -57,9 +57,8 @@ final class FanOutRunner {
     }
     let now = options.deliver.wallClock()
     if event.isExpired(at: now), try await expire(event, from: message) != .begun { return .done }
-    var audience = try await retry.persistent("Redis has the audience", for: event) {
-      try await expand.audience(of: event.streamer)
-    }
+    let (found, refusal) = try await audience(of: event)
+    var audience = found
     // The only segment is claimed by the script that opens the event.
     let only = audience.segmentCount == 1 ? audience.segments(of: event).first : nil
     var bid = only.map { bidder.bid(on: $0, audience: audience, isolation: isolation) }
@@ -68,7 +67,7 @@ final class FanOutRunner {
       asked = loop.now
       return try await record.open(
         event: event, audience: audience, source: message.place,
-        replayed: DeadLetter.source(of: message), claim: bid?.claim,
+        replayed: DeadLetter.source(of: message), refusal: refusal, claim: bid?.claim,
         lifetime: options.claimLifetime, now: now)
     }
     bid?.answer = claimed.map { SegmentBid.Answer(result: $0, asked: asked) }
@@ -114,6 +113,36 @@ final class FanOutRunner {
       published: published)
     try await handOver(event)
     return .done
+  }
+
+  /// Who is to be told, and why nobody is; both are asked in one go.
+  private func audience(
+    of event: Event, isolation: isolated any Actor = #isolation
+  ) async throws -> (audience: Audience, refusal: String?) {
+    let registration = beginToRegister(event, isolation)
+    do {
+      let audience = try await retry.persistent("Redis has the audience", for: event) {
+        try await expand.audience(of: event.streamer)
+      }
+      return (audience, try await registration.value)
+    } catch let error as ExpandError {
+      // It goes to the dead letters.
+      _ = await registration.result
+      try? await record.takeBack(event, isOver: false)
+      throw error
+    }
+  }
+
+  private func beginToRegister(
+    _ event: Event, _ lane: isolated any Actor
+  ) -> Task<String?, any Error> {
+    Task {
+      // Keeps the task on the lane.
+      _ = lane
+      return try await retry.persistent("Redis knows the streamer", for: event) {
+        try await record.register(event)
+      }
+    }
   }
 
   /// Of a fan-out that hangs the statistics are to know too, and no push waits for them.

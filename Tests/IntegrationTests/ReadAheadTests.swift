@@ -71,7 +71,7 @@ import Testing
     try await bed.follow("s1", tokens: [paddedHex(1), paddedHex(2)])
     // A device for whoever follows later.
     try await bed.follow("s2", tokens: [paddedHex(3)])
-    _ = try bed.redis.cli("ACL", "SETUSER", "fanfare", "on", ">secret", "~*", "+@all", "-evalsha")
+    _ = try bed.redis.cli("ACL", "SETUSER", "fanfare", "on", ">secret", "~*", "+@all", "-hsetnx")
     let worker = try await bed.startWorker {
       $0.lanes = 1
       $0.readAheadLifetime = .milliseconds(50)
@@ -83,8 +83,9 @@ import Testing
     _ = try bed.redis.cli("CONFIG", "RESETSTAT")
     try await bed.emit("e1")
     // 100 and 200 ms are waited between them, or half of that.
+    // The first of them registers the event with its streamer, which is not forbidden.
     _ = try await bed.until("it was asked for three times") {
-      try Self.calls("evalsha", bed) >= 3 ? true : nil
+      try Self.calls("evalsha", bed) >= 4 ? true : nil
     }
     #expect(try Self.calls("sscan", bed) == 1)
     let shard = try bed.redis.cli("KEYS", "ffd:{f:s1:*}")

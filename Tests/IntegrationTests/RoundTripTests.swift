@@ -8,7 +8,7 @@ import Testing
 /// How often a lane waits for Redis before the first push of an event goes out. The pushes are
 /// never answered, so that nothing is recorded of them meanwhile.
 @Suite(.serialized) struct RoundTripTests {
-  private static let words = ["{e:e1}", "{f:s1", "{u:s1-", "followers:s1"]
+  private static let words = ["{e:e1}", "{s:s1}", "{f:s1", "{u:s1-", "followers:s1"]
 
   /// A worker of one lane that has worked before: it knows the digests of its scripts.
   private func withWarmWorker(
@@ -51,6 +51,7 @@ import Testing
       let asked = try await turnsBeforeTheFirstPush(bed, turns)
       #expect(asked.count == 3, "\(asked)")
       #expect(asked.first?.contains("{f:s1}") == true)
+      #expect(asked.first?.contains("{s:s1}") == true)
       #expect(asked.dropFirst().first?.contains("{e:e1}:claims") == true)
       #expect(asked.last?.contains("{u:s1-u0}:profile") == true)
     }

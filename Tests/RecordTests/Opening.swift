@@ -11,9 +11,10 @@ extension RecordStage {
   func open(
     event: Event, audience: Audience, source: String, replayed: String? = nil, now: Int64
   ) async throws(RecordError) -> Opening {
-    try await open(
-      event: event, audience: audience, source: source, replayed: replayed, claim: nil,
-      lifetime: .zero, now: now
+    let refusal = try await register(event)
+    return try await open(
+      event: event, audience: audience, source: source, replayed: replayed, refusal: refusal,
+      claim: nil, lifetime: .zero, now: now
     ).opening
   }
 }

@@ -129,6 +129,60 @@ import Testing
     }
   }
 
+  /// It is registered, and not opened yet.
+  @Test func anEventIsStoppedThatIsJustBeingOpened() async throws {
+    try await RedisFixture().run { redis async throws in
+      let record = RecordStage(redis: redis, keyspace: keyspace)
+      #expect(try await record.register(event("e1")) == nil)
+      #expect(try await end("b1", redis) == ["e1"])
+      let segment = Audience.sharded(shards: 1, generation: 1, followers: 0)
+        .segments(of: event("e1"))[0]
+      let opened = try await record.open(
+        event: event("e1"), audience: sharded(1), source: "t/0/e1",
+        claim: Claim(segment: segment, owner: "a"), lifetime: .seconds(60), now: noon)
+      guard case (.new, .yours(_, isCancelled: true)?) = opened else {
+        Issue.record("it is sent: \(opened)")
+        return
+      }
+      #expect(try await record.status(of: "e1")?.brakeReason == "stream ended")
+      #expect(try await redis.table(keyspace.sums(id: "e1"))["events"] == "1")
+    }
+  }
+
+  /// Of an event that cannot be sent at all, nothing is left that keeps the next one back.
+  @Test func whatIsTakenBackIsAsNew() async throws {
+    try await RedisFixture().run { redis async throws in
+      var options = RecordOptions()
+      options.cooldown = .seconds(600)
+      let record = RecordStage(redis: redis, keyspace: keyspace, options: options)
+      #expect(try await record.register(event("e1")) == nil)
+      #expect(try await record.register(event("e1")) == nil)
+      #expect(try await record.register(event("e2")) == "cooldown")
+      // Another's registration stays.
+      try await record.takeBack(event("e2"), isOver: false)
+      #expect(try await record.register(event("e3")) == "cooldown")
+      try await record.takeBack(event("e1"), isOver: false)
+      #expect(try await record.register(event("e4")) == nil)
+      #expect(try await record.register(event("e1")) == "cooldown")
+    }
+  }
+
+  /// A record that is read again, however late, is answered as before, and begins no cooldown.
+  @Test func aRefusalIsRemembered() async throws {
+    try await RedisFixture().run { redis async throws in
+      var options = RecordOptions()
+      options.cooldown = .seconds(600)
+      let record = RecordStage(redis: redis, keyspace: keyspace, options: options)
+      #expect(try await record.register(event("e1")) == nil)
+      #expect(try await record.register(event("e2")) == "cooldown")
+      let key = keyspace.streamer(id: "s1")
+      _ = try await redis.ask("HDEL", key, "last:com.example.live:go-live")
+      #expect(try await record.register(event("e2")) == "cooldown")
+      #expect(try await redis.ask("HEXISTS", key, "last:com.example.live:go-live") == "0")
+      #expect(try await record.register(event("e3")) == nil)
+    }
+  }
+
   /// An event that told nobody keeps no later one back.
   @Test func whoHasNoFollowersHasNoCooldown() async throws {
     try await RedisFixture().run { redis async throws in

@@ -9,8 +9,8 @@ enum BrakeScripts {
   static let set = RedisScript(RecordScripts.permissions + setBody)
 
   /// KEYS: event. ARGV: `paused`, `cancelled`, or nothing to let it go on; now in ms since 1970;
-  /// why, in words; seconds that the event's hash lives. Answers {what it did, the state or the
-  /// brake that says so}.
+  /// why, in words; seconds that the event's hash lives; whether an event that is not there yet is
+  /// stopped too. Answers {what it did, the state or the brake that says so}.
   private static let setBody = """
     local event, wanted = KEYS[1], ARGV[1]
     local problem = forbidden({{'HMGET', event, 'f'}, {'HSET', event, 'f', 'v'},
@@ -18,7 +18,7 @@ enum BrakeScripts {
     if problem then return problem end
     local known = redis.call('HMGET', event, 'state', 'brake')
     local state, brake = known[1], known[2] or ''
-    if not state then return {'unknown', ''} end
+    if not state and ARGV[5] == '' then return {'unknown', ''} end
     if brake == wanted then return {'already', brake} end
     if brake == 'cancelled' then return {'cancelled', brake} end
     -- Of what is incomplete, a segment may come back from the dead letters.
@@ -52,13 +52,15 @@ extension RecordStage {
   /// - Parameters:
   ///   - brake: nil lets it go on.
   ///   - reason: for people who look at the event's hash.
+  ///   - isAhead: the event may be about to be opened: it is stopped when it is.
   package func setBrake(
-    _ brake: Brake?, of event: String, reason: String, now: Int64
+    _ brake: Brake?, of event: String, reason: String, isAhead: Bool = false, now: Int64
   ) async throws(RecordError) -> BrakeResult {
     let reply = try await evaluate(
       BrakeScripts.set, keys: [keyspace.event(id: event)],
       arguments: [
         brake?.rawValue ?? "", String(now), reason, String(Keyspace.eventLifetimeSeconds),
+        isAhead ? "ahead" : "",
       ])
     switch reply[0].text {
     case "done": return .done

@@ -5,21 +5,18 @@ import Redis
 enum OpenScript {
   static let open = RedisScript(
     RecordScripts.permissions + RecordScripts.prelude + FanOutEnd.functions
-      + ClaimScripts.clock + ClaimScripts.rules + StreamerScripts.common + body)
+      + ClaimScripts.clock + ClaimScripts.rules + body)
 
   /// ARGV 6…9: source, segments, plan, the source that this record replays or nothing. 10…13: the
   /// only segment, who claims it, for how many ms and whether the event is over; nothing for an
-  /// event of several segments. 14…17: stream, app and template, when it occurred in ms since 1970,
-  /// for how many ms a streamer's next event of them is not sent. KEYS 8: the streamer.
+  /// event of several segments. 14: why it is not sent, or nothing.
   /// Answers {what it is, the plan it was opened with, its segments, how many of them were
   /// published, outcomes of a fan-out that is done already or else what the claim came to, empty
   /// when it was not asked for, why it is not sent}.
   private static let body = """
     local source, segments, plan, replayed = ARGV[6], ARGV[7], ARGV[8], ARGV[9]
     local segment = ARGV[10]
-    local problem = may_not_keep(KEYS[8])
-      or segment ~= '' and may_not_claim(event, settled, claims, stragglers)
-      or wrong(KEYS[8], 'hash')
+    local problem = segment ~= '' and may_not_claim(event, settled, claims, stragglers)
     if problem then return problem end
     -- Under another plan the segment is another one. What is opened stays so if this fails.
     local function claimed(known_plan, known_segments)
@@ -28,20 +25,20 @@ enum OpenScript {
         ARGV[13], '')
     end
     local known = redis.call('HMGET', event, 'state', 'source', 'plan', 'segments')
-    if not known[1] and redis.call('EXISTS', event) == 0 then
-      local why = register(KEYS[8], id, ARGV[14], ARGV[15], ARGV[16], now, ARGV[17], ARGV[5],
-        segments ~= '0')
-      if why then plan, segments = 'none', '0' end
+    -- A brake may be there before it: its stream ended while it was being opened.
+    if not known[1] and not known[2] then
+      local why = ARGV[14]
+      if why ~= '' then plan, segments = 'none', '0' end
       create('running')
       redis.call('HSET', event, 'source', source, 'plan', plan, 'segments', segments)
       count('events', 1)
-      if why then
+      if why ~= '' then
         redis.call('HSET', event, 'brake', 'cancelled', 'brake_ms', whole(now), 'brake_why', why)
         count('events_stopped', 1)
       end
       if segments == '0' then finish('done') end
       keep()
-      if segments == '0' then return {'empty', plan, segments, '0', outcomes(), why or ''} end
+      if segments == '0' then return {'empty', plan, segments, '0', outcomes(), why} end
       return {'new', plan, segments, '0', claimed(plan, segments)}
     end
     if replayed ~= '' and known[2] == replayed then
@@ -79,6 +76,7 @@ extension RecordStage {
   /// comes back from the dead letters; it then goes on where that one ended.
   ///
   /// - Parameters:
+  ///   - refusal: what `register` said: why a new event is not sent.
   ///   - claim: on the audience's only segment, as `claim` asks for it; the same owner may ask
   ///     again.
   ///   - lifetime: how long the claim holds without being renewed.
@@ -89,17 +87,25 @@ extension RecordStage {
   ///   opened before with another plan, in which its segment is another one.
   package func open(
     event: Event, audience: Audience, source: String, replayed: String? = nil,
-    claim: Claim?, lifetime: Duration, now: Int64
+    refusal: String? = nil, claim: Claim?, lifetime: Duration, now: Int64
   ) async throws(RecordError) -> (opening: Opening, claim: ClaimResult?) {
-    let reply = try await run(
-      OpenScript.open, event, now: now,
-      arguments: [
-        source, String(audience.segmentCount), Plan.text(audience), replayed ?? "",
-        claim?.segment.id ?? "", claim?.owner ?? "", Self.milliseconds(lifetime),
-        event.isExpired(at: now) ? "over" : "", event.stream, "\(event.app):\(event.template)",
-        String(event.occurredAt), Self.milliseconds(options.cooldown),
-      ], keys: [keyspace.streamer(id: event.streamer)])
+    let reply: RedisReply
+    do {
+      reply = try await run(
+        OpenScript.open, event, now: now,
+        arguments: [
+          source, String(audience.segmentCount), Plan.text(audience), replayed ?? "",
+          claim?.segment.id ?? "", claim?.owner ?? "", Self.milliseconds(lifetime),
+          event.isExpired(at: now) ? "over" : "", refusal ?? "",
+        ])
+    } catch {
+      // It goes to the dead letters.
+      if !error.isTransient { try? await takeBack(event, isOver: false) }
+      throw error
+    }
     let opened = try opened(reply, event)
+    // Should that fail, who begins to be followed at once is told a cooldown later.
+    if case .empty = opened.opening { try? await takeBack(event, isOver: true) }
     switch (opened.opening, opened.claim) {
     case (.new, _), (.resumed, nil), (.resumed, .yours?), (.resumed, .claimed?),
       (.resumed, .paused?):

@@ -23,7 +23,8 @@ package final class RecordStage {
   /// Brings the scripts that every event needs to Redis before the first one comes.
   package func prepare() async {
     await redis.prepare([
-      OpenScript.open, ClaimScripts.claim, RecordScripts.settle, SumScripts.add,
+      StreamerScripts.register, OpenScript.open, ClaimScripts.claim, RecordScripts.settle,
+      SumScripts.add,
     ])
   }
 

@@ -6,19 +6,19 @@ import Redis
 /// fan-outs are to be stopped when one ends.
 ///
 /// The streamer's hash holds `ended:<stream>` → when in ms, `event:<id>` → when it occurred and its
-/// stream, `last:<app>:<template>` → when such an event was sent last. It keeps `kept` of the first
-/// two, the latest.
+/// stream, `refused:<id>` → when it occurred and why it is not sent, `last:<app>:<template>` → when
+/// such an event was sent last, and its id. It keeps `kept` of the first three, the latest.
 enum StreamerScripts {
   static let end = RedisScript(
     RecordScripts.permissions + ClaimScripts.clock + common + endBody)
+  static let register = RedisScript(
+    RecordScripts.permissions + ClaimScripts.clock + common + registerBody)
+  static let takeBack = RedisScript(takeBackBody)
 
   /// Months of streams, and a script's work on them well under a millisecond.
   private static let kept = 100
 
-  /// `register` answers why an event is not sent, or nothing; `now` (by Redis' clock, since
-  /// workers' differ), `occurred` and `cooldown` in ms, `keep` what the key lives in seconds,
-  /// `is_told` whether anybody follows the streamer.
-  static let common = """
+  private static let common = """
     local function may_not_keep(streamer)
       return forbidden({{'HGETALL', streamer}, {'HSET', streamer, 'f', 'v'},
         {'HDEL', streamer, 'f'}, {'EXPIRE', streamer, '1'}})
@@ -29,7 +29,7 @@ enum StreamerScripts {
       for i = 1, #all, 2 do
         values[all[i]] = all[i + 1]
         local kind = string.match(all[i], '^(%a+):')
-        if kind == 'event' or kind == 'ended' then
+        if kind == 'event' or kind == 'ended' or kind == 'refused' then
           old[#old + 1] = {all[i], tonumber(string.match(all[i + 1], '^%d+')) or 0}
         end
       end
@@ -40,30 +40,58 @@ enum StreamerScripts {
       return values
     end
 
-    local function register(streamer, id, stream, kind, occurred, now, cooldown, keep, is_told)
-      local values = read_streamer(streamer)
-      local ended = tonumber(values['ended:' .. stream])
-      if ended and tonumber(occurred) <= ended then return 'stream ended' end
-      local since = now - (tonumber(values['last:' .. kind]) or -math.huge)
-      -- One that is known already was told of, and Redis has lost what was noted of it.
-      if since >= 0 and since < tonumber(cooldown) and not values['event:' .. id] then
-        return 'cooldown'
-      end
-      redis.call('HSET', streamer, 'event:' .. id, occurred .. ' ' .. stream)
-      if is_told then redis.call('HSET', streamer, 'last:' .. kind, whole(now)) end
-      redis.call('EXPIRE', streamer, keep)
+    local streamer = KEYS[1]
+    local problem = may_not_keep(streamer)
+    if problem then return problem end
+    local kind = redis.call('TYPE', streamer)['ok']
+    if kind ~= 'hash' and kind ~= 'none' then
+      return redis.error_reply('WRONGTYPE ' .. streamer .. ' is a ' .. kind .. ', not a hash')
     end
 
+    """
+
+  /// KEYS: streamer. ARGV: event, its stream, app and template, when it occurred and for how long a
+  /// next event of them is not sent in ms (by Redis' clock, since workers' differ), seconds that
+  /// the key lives. Answers why the event is not sent, or nothing; the same to whoever asks again.
+  private static let registerBody = """
+    local id, stream, kind, occurred = ARGV[1], ARGV[2], ARGV[3], ARGV[4]
+    local values = read_streamer(streamer)
+    redis.call('EXPIRE', streamer, ARGV[6])
+    local ended = tonumber(values['ended:' .. stream])
+    if ended and tonumber(occurred) <= ended then return 'stream ended' end
+    -- It was told of, and read again; or Redis has lost what was noted of it.
+    if values['event:' .. id] then return '' end
+    local refused = string.match(values['refused:' .. id] or '', '^%d+ (.*)$')
+    if refused then return refused end
+    local last = string.match(values['last:' .. kind] or '', '^%d+')
+    local since = now - (tonumber(last) or -math.huge)
+    if since >= 0 and since < tonumber(ARGV[5]) then
+      redis.call('HSET', streamer, 'refused:' .. id, occurred .. ' cooldown')
+      redis.call('EXPIRE', streamer, ARGV[6])
+      return 'cooldown'
+    end
+    redis.call('HSET', streamer, 'event:' .. id, occurred .. ' ' .. stream,
+      'last:' .. kind, whole(now) .. ' ' .. id)
+    redis.call('EXPIRE', streamer, ARGV[6])
+    return ''
+    """
+
+  /// KEYS: streamer. ARGV: event, app and template, whether the event may come again.
+  private static let takeBackBody = """
+    local last = redis.call('HGET', KEYS[1], 'last:' .. ARGV[2]) or ''
+    if string.match(last, '^%d+ (.*)$') == ARGV[1] then
+      redis.call('HDEL', KEYS[1], 'last:' .. ARGV[2])
+    end
+    if ARGV[3] ~= '' then redis.call('HDEL', KEYS[1], 'event:' .. ARGV[1]) end
+    return 1
     """
 
   /// KEYS: streamer. ARGV: stream, when it ended in ms since 1970, seconds that the key lives, how
   /// many ms that may be ahead of Redis' clock: what is further ahead must not stop the streams to
   /// come. Answers the ids of the events that went live with it.
   private static let endBody = """
-    local streamer, stream = KEYS[1], ARGV[1]
+    local stream = ARGV[1]
     local ended = math.min(tonumber(ARGV[2]), now + tonumber(ARGV[4]))
-    local problem = may_not_keep(streamer)
-    if problem then return problem end
     local values, events = read_streamer(streamer), {}
     local known = tonumber(values['ended:' .. stream]) or 0
     if ended > known then redis.call('HSET', streamer, 'ended:' .. stream, whole(ended)) end
@@ -79,6 +107,34 @@ enum StreamerScripts {
 }
 
 extension RecordStage {
+  /// Notes with its streamer that an event is going to be sent. Safe to repeat; comes before
+  /// `open`, which is told the answer.
+  ///
+  /// - Returns: why it is not to be sent: its stream has ended, or the streamer's followers were
+  ///   told a short while ago; nil when it is.
+  package func register(_ event: Event) async throws(RecordError) -> String? {
+    let reply = try await evaluate(
+      StreamerScripts.register, keys: [keyspace.streamer(id: event.streamer)],
+      arguments: [
+        event.id, event.stream, Self.kind(of: event), String(event.occurredAt),
+        Self.milliseconds(options.cooldown), String(Keyspace.eventLifetimeSeconds),
+      ])
+    guard let refusal = reply.text else {
+      throw .unexpected(reply.kind, from: "the script that registers an event")
+    }
+    return refusal.isEmpty ? nil : refusal
+  }
+
+  /// The event has told nobody, and keeps no later one back.
+  /// - Parameter isOver: it does not come again, unless its record does.
+  package func takeBack(_ event: Event, isOver: Bool) async throws(RecordError) {
+    _ = try await evaluate(
+      StreamerScripts.takeBack, keys: [keyspace.streamer(id: event.streamer)],
+      arguments: [event.id, Self.kind(of: event), isOver ? "" : "again"])
+  }
+
+  private static func kind(of event: Event) -> String { "\(event.app):\(event.template)" }
+
   /// Cancels what is not sent yet of the fan-outs that told of a stream, and any that is still to
   /// come. Safe to repeat.
   ///
@@ -98,7 +154,9 @@ extension RecordStage {
     var cancelled: [String] = []
     for index in 0..<reply.count {
       guard let event = reply[index].text else { continue }
-      let result = try await setBrake(.cancelled, of: event, reason: "stream ended", now: now)
+      // It may be registered and not opened yet.
+      let result = try await setBrake(
+        .cancelled, of: event, reason: "stream ended", isAhead: true, now: now)
       if result == .done { cancelled.append(event) }
     }
     return cancelled
