@@ -27,6 +27,37 @@ import Testing
     #expect(keys.worker(id: "host-1") == "ff:worker:host-1")
   }
 
+  /// As Redis Cluster does it.
+  @Test(arguments: [
+    ("ff:{e:a}:settled", "e:a"), ("{a}{b}", "a"), ("a{}{b}", "a{}{b}"), ("a{b", "a{b"),
+    ("}a{b}", "b"), ("{{a}}", "{a"), ("plain", "plain"), ("", ""),
+  ])
+  func aHashTagIsWhatIsInTheFirstBraces(key: String, tag: String) {
+    #expect(Keyspace.hashTag(of: key) == tag)
+  }
+
+  @Test func whatIsDoneTogetherHasOneHashTag() {
+    let event = [keys.event(id: "e1"), keys.settled(id: "e1"), keys.claims(id: "e1")]
+    let others = [
+      keys.stragglers(id: "e1"), keys.receipts(id: "e1"), keys.deadLetters(id: "e1"),
+      keys.sums(id: "e1"), keys.limit(event: "e1"),
+    ]
+    #expect(Keyspace.haveOneHashTag(event + others))
+    #expect(Keyspace.haveOneHashTag(keys.deviceKeys(user: "u1") + [keys.verdicts(user: "u1")]))
+    let statistics = [
+      keys.statsTotal, keys.statsDay(milliseconds: 0), keys.statsMinute(milliseconds: 0),
+      keys.statsEvents, keys.statsFanOuts, keys.statsSums(event: "e1"), keys.statsReceipt("a"),
+      keys.statsSeries,
+    ]
+    #expect(Keyspace.haveOneHashTag(statistics))
+    for other in [
+      keys.statsTotal, keys.streamer(id: "e1"), keys.tokenOwner(token: "e1"), keys.event(id: "e2"),
+      keys.bindings(user: "e1"), keys.limit(app: "e1"),
+    ] {
+      #expect(!Keyspace.haveOneHashTag(event + [other]), "\(other)")
+    }
+  }
+
   @Test func prefixesAreConfigurable() {
     let keys = Keyspace(data: "x:", dashboards: "")
     #expect(keys.bindings(user: "u") == "x:{u:u}:bindings")

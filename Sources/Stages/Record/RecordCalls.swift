@@ -5,10 +5,8 @@ import Redis
 /// How the stage talks to Redis: keys and arguments of the scripts, errors told apart.
 extension RecordStage {
   /// Runs a script with the keys and arguments that all of them share (see `RecordScripts`).
-  /// - Parameter more: keys of its own, which stand behind those.
   func run(
-    _ script: RedisScript, _ event: Event, now: Int64, arguments own: [String],
-    keys more: [String] = []
+    _ script: RedisScript, _ event: Event, now: Int64, arguments own: [String]
   ) async throws(RecordError) -> RedisReply {
     let keys =
       [
@@ -16,7 +14,7 @@ extension RecordStage {
         keyspace.claims(id: event.id), keyspace.stragglers(id: event.id),
         keyspace.receipts(id: event.id), keyspace.deadLetters(id: event.id),
         keyspace.sums(id: event.id),
-      ] + more
+      ]
     var arguments = [
       String(now), event.id, event.streamer, event.template,
       String(Keyspace.eventLifetimeSeconds),
@@ -28,6 +26,7 @@ extension RecordStage {
   func evaluate(
     _ script: RedisScript, keys: [String], arguments: [String]
   ) async throws(RecordError) -> RedisReply {
+    assert(Keyspace.haveOneHashTag(keys), "Redis Cluster refuses a script on these: \(keys)")
     let replies: RedisReplies
     do {
       replies = try await redis.evaluate(script, keys: keys, arguments: arguments)
@@ -41,6 +40,8 @@ extension RecordStage {
   func evaluate(
     _ script: RedisScript, _ calls: [ScriptCall]
   ) async throws(RecordError) -> RedisReplies {
+    assert(
+      calls.allSatisfy { Keyspace.haveOneHashTag($0.keys) }, "Redis Cluster refuses one of these")
     let replies: RedisReplies
     do {
       replies = try await redis.evaluate(script, calls)
