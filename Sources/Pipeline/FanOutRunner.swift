@@ -14,6 +14,8 @@ final class FanOutRunner {
   /// next one's first segment, and that much is there for all workers to take from. The next window
   /// is written while the last segments of this one are worked on.
   private static let window = 128
+  /// What has begun so long ago is known to the statistics, so that `fanfare fanout list` shows it.
+  private static let hanging: Duration = .seconds(1)
 
   private let options: PipelineOptions
   private let loop: EventLoop
@@ -101,10 +103,9 @@ final class FanOutRunner {
       options.log.fanOut("fan-out started", event, audience)
     }
     guard case .sharded(let shards, let generation, _) = audience, shards > 1 else {
-      beginHandOver(event, isolation)
       // Without an answer it was planned as another segment than we thought.
       let known = bid.flatMap { $0.answer == nil ? nil : $0 }
-      return try await segments.run(
+      return try await run(
         known ?? bidder.bid(on: audience.segments(of: event)[0], isolation: isolation),
         from: message, vacate)
     }
@@ -145,20 +146,41 @@ final class FanOutRunner {
     }
   }
 
-  /// Of a fan-out that hangs the statistics are to know too, and no push waits for them.
-  private func beginHandOver(_ event: Event, _ lane: isolated any Actor) {
+  /// Runs the only segment of an event, of which the statistics are told when it settles. Should it
+  /// not settle soon, they are told that the event has begun.
+  private func run(
+    _ bid: SegmentBid, from message: KafkaMessage, _ vacate: @escaping () -> Void,
+    isolation: isolated any Actor = #isolation
+  ) async throws -> Receipt {
+    let telling = beginHandOver(bid.claim.segment.event, isolation)
+    let receipt = try await segments.run(bid, from: message, vacate)
+    if case .done = receipt { telling.cancel() }
+    return receipt
+  }
+
+  private func beginHandOver(_ event: Event, _ lane: isolated any Actor) -> Task<Void, Never> {
     Task {
       // Keeps the task on the lane.
       _ = lane
-      try? await handOver(event)
+      await retry.timers.wait(Self.hanging)
+      if !Task.isCancelled { try? await handOver(event) }
     }
   }
 
+  /// That the statistics do not take it costs no segment: each hands over what is left.
   private func handOver(
     _ event: Event, isolation: isolated any Actor = #isolation
   ) async throws {
-    try await retry.persistent("Redis takes the statistics", for: event) {
-      try await record.handOver(event.id, now: options.deliver.wallClock())
+    do {
+      try await retry.persistent("Redis takes the statistics", for: event) {
+        try await record.handOver(event.id, now: options.deliver.wallClock())
+      }
+    } catch let error as RecordError {
+      // The lane's Redis is closed.
+      if retry.timers.isStopped { throw RetryUntilStopped.Stopped() }
+      options.log.warning(
+        "the statistics do not know of a fan-out",
+        ["event": .text(event.id), "error": .text("\(error)")])
     }
   }
 

@@ -122,5 +122,14 @@ import Testing
     let tokens = (0..<audience.followers).flatMap { audience.addressedTokens($0) }
     let lost = await bed.simulator.counts(of: tokens).count { $0.accepted == 0 }
     #expect(lost == 0)
+    _ = try await bed.until("the statistics say the same") {
+      let fields = ["accepted", "pushes", "recipients", "retried", "segments", "events"]
+      let total = try bed.redis.cli(["HMGET", "ff:{stats}:total"] + fields)
+      let wanted = [
+        status.accepted, status.pushes, status.recipients, status.retried, status.settled, 1,
+      ]
+      let told = total.split(separator: "\n", omittingEmptySubsequences: false)
+      return told.map { Int($0) ?? 0 } == wanted ? true : nil
+    }
   }
 }

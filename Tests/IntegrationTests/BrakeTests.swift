@@ -41,6 +41,29 @@ import Testing
     }
   }
 
+  /// None of its pushes is answered, and it is the first that an operator wants to see.
+  @Test func whatHangsIsKnown() async throws {
+    var script = SimulatorScript()
+    script.rules = [.init(prefix: "0", steps: [.init(.silence)])]
+    let bed = try await WorkerBed(script: script)
+    try await bed.follow("s1", tokens: [paddedHex(1)])
+    let worker = try await bed.startWorker {
+      $0.deliver.requestTimeout = .seconds(600)
+      $0.straggleAfter = .seconds(600)
+      $0.drainTimeout = .zero
+    }
+    try await bed.emit("e1")
+    let keyspace = bed.keyspace
+    let known = try await bed.until("it is in the list") {
+      try await bed.withRedis { redis in
+        try await RecordStage(redis: redis, keyspace: keyspace).recentFanOuts(atMost: 5).first
+      }
+    }
+    #expect(known.event == "e1" && known.status.state == .running && known.status.settled == 0)
+    #expect(try bed.redis.cli("HGET", "ff:{stats}:total", "events") == "1")
+    await worker.stop()
+  }
+
   /// Segments that are under way, and such that nobody has begun.
   @Test func whatIsCancelledIsSentNoMore() async throws {
     let bed = try await WorkerBed(script: Self.slow)

@@ -108,17 +108,26 @@ extension RecordStage {
     _ sums: RedisReply, of event: String, now: Int64
   ) async throws(RecordError) -> Int {
     guard sums.count > 0 else { return 0 }
-    let reply = try await evaluate(
-      SumScripts.add,
-      keys: [
-        keyspace.statsTotal, keyspace.statsDay(milliseconds: now),
-        keyspace.statsMinute(milliseconds: now), keyspace.statsEvents, keyspace.statsFanOuts,
-        keyspace.statsSums(event: event),
-      ],
-      arguments: [
-        event, String(Keyspace.dayLifetimeSeconds), String(Keyspace.minuteLifetimeSeconds),
-        String(Keyspace.statsSumsLifetimeSeconds), String(Keyspace.statsEventsMaximumEntries),
-      ] + (0..<sums.count).map { sums[$0].text ?? "" })
+    let reply: RedisReply
+    do {
+      reply = try await evaluate(
+        SumScripts.add,
+        keys: [
+          keyspace.statsTotal, keyspace.statsDay(milliseconds: now),
+          keyspace.statsMinute(milliseconds: now), keyspace.statsEvents, keyspace.statsFanOuts,
+          keyspace.statsSums(event: event),
+        ],
+        arguments: [
+          event, String(Keyspace.dayLifetimeSeconds), String(Keyspace.minuteLifetimeSeconds),
+          String(Keyspace.statsSumsLifetimeSeconds), String(Keyspace.statsEventsMaximumEntries),
+        ] + (0..<sums.count).map { sums[$0].text ?? "" })
+    } catch {
+      // What Redis never takes holds up no segment.
+      guard error.code == .redis(.unsupported) || error.code == .redis(.wrongType) else {
+        throw error
+      }
+      return 1
+    }
     guard let failed = reply.integer else {
       throw .unexpected(reply.kind, from: "the script that adds to the statistics")
     }
