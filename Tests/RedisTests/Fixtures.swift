@@ -84,7 +84,7 @@ actor Lane {
     return condition(self)
   }
 
-  private func shown(_ reply: RedisReply) -> String {
+  func shown(_ reply: RedisReply) -> String {
     switch reply.kind {
     case .null: return "(nil)"
     case .integer: return "\(reply.integer ?? -1)"
@@ -126,7 +126,7 @@ let ready: FakeServer.Answer = "+PONG\r\n-NOPERM no ROLE for you\r\n"
 
 /// A server that answers the n-th connection with the n-th script, and later ones with the last: a
 /// piece of a script goes out when something is received, or as soon as `upon` was received;
-/// `close` closes.
+/// `close` closes, and `{port}` is its own.
 final class FakeServer: ConnectionDelegate {
   private var listener: Listener?
   struct Answer: ExpressibleByStringLiteral {
@@ -180,7 +180,8 @@ final class FakeServer: ConnectionDelegate {
     if answer.text == "close" {
       connection.close()
     } else {
-      Array(answer.text.utf8).withUnsafeBytes { connection.write($0) }
+      let text = answer.text.replacing("{port}", with: "\(port)")
+      Array(text.utf8).withUnsafeBytes { connection.write($0) }
     }
   }
 

@@ -12,6 +12,8 @@ final class Execution {
   /// Called once, at the end.
   var whenFinished: (() -> Void)?
   private(set) var failure: RedisError?
+  /// Given back by its connection, unsent, with time left.
+  private(set) var isReturned = false
 
   init(_ pipeline: RedisPipeline, _ replies: RedisReplies, timeout: Duration) {
     self.pipeline = pipeline
@@ -20,6 +22,12 @@ final class Execution {
   }
 
   var isAnswered: Bool { replies.isComplete && role?.isComplete != false }
+
+  /// Ends it unsent, for another connection.
+  func giveBack(_ failure: RedisError) {
+    isReturned = true
+    finish(failure)
+  }
 
   /// Once; later calls do nothing.
   func finish(_ failure: RedisError?) {

@@ -1,66 +1,75 @@
 import EventLoop
-import Text
-import Transport
 
-/// One connection to Redis for everybody on one loop: pipelines go out in the order of `execute`,
-/// those of one turn in one write, and are answered in that order. Reconnects by itself with
-/// back-off.
+/// Redis for everybody on one loop, whether it is one server or a cluster: stages do not know.
+/// Connects again by itself, with back-off.
 ///
 /// Confined to its loop. Call `close` before letting it go.
 package final class RedisClient {
+  private enum Servers {
+    case one(RedisConnection)
+    case cluster(RedisCluster)
+  }
+
   let options: RedisOptions
-  let loop: EventLoop
-  let log: (String) -> Void
-  private let handshake: RedisHandshake
-  private let random: () -> Double
-  private var session: RedisSession
-  private var connection: Connection?
-  private var reader: RedisReplyReader?
-  private var handshakeReplies: RedisReplies?
-  private var sessionTimer: LoopTimer?
-  /// Asks now and then whether the connection is still good.
-  var checkTimer: LoopTimer?
-  /// The process that answers on this connection; nil before it was asked.
-  var runIdentifier: String?
-  /// Whether ROLE goes behind each pipeline of this connection.
-  private var asksForRole = false
-  private var hasToldOfRole = false
-  private let roleCommand = RedisPipeline(["ROLE"])
-  private var waiting = Queue<Execution>()
-  private var sent = Queue<Execution>()
+  private let servers: Servers
   /// What SCRIPT LOAD answered, by source; a handful of scripts of our own.
   var scriptDigests: [String: String] = [:]
 
-  /// `log` gets a line whenever the connection breaks, cannot be made, or is back; no secrets in
-  /// it.
+  /// `log` gets a line whenever a connection breaks, cannot be made, or is back; no secrets in it.
   /// `random`: 0..<1, for the jitter of the back-off.
   package init(
     options: RedisOptions, loop: EventLoop, log: @escaping (String) -> Void,
     random: @escaping () -> Double = { Double.random(in: 0..<1) }
   ) {
     self.options = options
-    self.loop = loop
-    self.log = log
-    self.random = random
-    handshake = RedisHandshake(options)
-    session = RedisSession(options)
+    servers =
+      options.clusterNodes.isEmpty
+      ? .one(
+        RedisConnection(
+          options: options, purpose: .onlyServer, loop: loop, log: log, random: random))
+      : .cluster(RedisCluster(options: options, loop: loop, log: log, random: random))
   }
 
-  deinit { if loop.isOnLoop { connection?.close() } }
+  /// Of a cluster: every slot is served, and no node that was needed is out of reach.
+  package var isConnected: Bool {
+    switch servers {
+    case .one(let connection): connection.isConnected
+    case .cluster(let cluster): cluster.isConnected
+    }
+  }
 
-  package var isConnected: Bool { session.state == .ready }
-
-  /// Why there is no connection, as long as there is none and one was tried.
-  package var lastFailure: RedisError? { session.lastFailure }
+  /// Why there is no connection, as long as there is none and one was tried; of a cluster, what
+  /// keeps a part of the keys from us.
+  package var lastFailure: RedisError? {
+    switch servers {
+    case .one(let connection): connection.lastFailure
+    case .cluster(let cluster): cluster.lastFailure
+    }
+  }
 
   /// Nothing is on its way: no pipeline would end with an unknown outcome now.
-  package var hasNothingSent: Bool { sent.isEmpty }
+  package var hasNothingSent: Bool {
+    switch servers {
+    case .one(let connection): connection.hasNothingSent
+    case .cluster(let cluster): cluster.hasNothingSent
+    }
+  }
 
   /// Begins to connect, and again after each loss, until `close`. Before it, pipelines wait.
-  package func start() { handle(.start) }
+  package func start() {
+    switch servers {
+    case .one(let connection): connection.start()
+    case .cluster(let cluster): cluster.start()
+    }
+  }
 
   /// Ends every pipeline with `closed`; those that were sent may have been done or not.
-  package func close() { handle(.close) }
+  package func close() {
+    switch servers {
+    case .one(let connection): connection.close()
+    case .cluster(let cluster): cluster.close()
+    }
+  }
 
   /// Sends the commands and returns when all replies are there. Without a connection it waits for
   /// one. An error that Redis answers to a command is that command's reply; thrown is what leaves
@@ -73,199 +82,76 @@ package final class RedisClient {
   /// `timeout` (else `commandTimeout`) bounds all of it. When it passes after sending, the
   /// connection is given up, since later replies would wait behind the missing one. The replies
   /// may take `maximumReplyBytes` (else the options' limit); more is `replyTooLarge`.
+  ///
+  /// In a cluster each command goes to the node of its key, and commands without a key go where
+  /// their neighbour goes. One node that cannot be reached fails the pipelines that have keys
+  /// there, as a whole.
   package func execute(
     _ pipeline: RedisPipeline, timeout: Duration? = nil, maximumReplyBytes: Int? = nil
   ) async throws(RedisError) -> RedisReplies {
     if let failure = pipeline.failure { throw failure }
-    let replies = RedisReplies(
-      expecting: pipeline.count,
-      maximumBytes: min(maximumReplyBytes ?? .max, options.maximumReplyBytes))
-    guard pipeline.count > 0 else { return replies }
-    guard session.state != .closed else {
-      throw RedisError(.closed, "Redis \(options.endpoint): the client is closed")
+    let limit = min(maximumReplyBytes ?? .max, options.maximumReplyBytes)
+    let timeout = timeout ?? options.commandTimeout
+    switch servers {
+    case .one(let connection):
+      let replies = RedisReplies(expecting: pipeline.count, maximumBytes: limit)
+      guard pipeline.count > 0 else { return replies }
+      if let refusal = connection.refusal { throw refusal }
+      let execution = Execution(pipeline, replies, timeout: timeout)
+      await withCheckedContinuation { continuation in
+        execution.whenFinished = { continuation.resume() }
+        connection.submit(execution)
+      }
+      if let failure = execution.failure { throw failure }
+      return replies
+    case .cluster(let cluster):
+      return try await cluster.execute(pipeline, timeout: timeout, maximumReplyBytes: limit)
     }
-    guard waiting.count + sent.count < options.maximumPipelines else {
-      throw RedisError(.invalidUse, "\(options.maximumPipelines) Redis pipelines wait already")
-    }
-    let execution = Execution(pipeline, replies, timeout: timeout ?? options.commandTimeout)
-    await withCheckedContinuation { continuation in
-      execution.whenFinished = { continuation.resume() }
-      submit(execution)
-    }
-    if let failure = execution.failure { throw failure }
-    return replies
   }
 
-  /// Another connection is made: on this one came what answers nothing of ours, and the next
-  /// replies may be another's, too.
+  /// Other connections are made: on one came what answers nothing of ours, and the next replies may
+  /// be another's, too.
   package func distrust(over why: String) {
-    guard session.state == .ready else { return }
-    handle(.lost(RedisError(.connectionLost, "what came is no answer of ours: \(why)")))
-  }
-
-  // MARK: pipelines
-
-  func submit(_ execution: Execution) {
-    execution.timer = loop.schedule(after: execution.timeout) { [weak self, weak execution] in
-      if let execution { self?.expire(execution) }
+    switch servers {
+    case .one(let connection): connection.distrust(over: why)
+    case .cluster(let cluster): cluster.distrust(over: why)
     }
-    if session.state == .ready { send(execution) } else { waiting.append(execution) }
-  }
-
-  private func send(_ execution: Execution) {
-    guard let connection, let reader else { return }
-    execution.isSent = true
-    sent.append(execution)
-    reader.expect(execution.replies)
-    connection.write(execution.pipeline.bytes)
-    guard asksForRole else { return }
-    let role = RedisReplies(expecting: 1, maximumBytes: RedisReplyReader.maximumLineBytes)
-    execution.role = role
-    reader.expect(role)
-    connection.write(roleCommand.bytes)
-  }
-
-  private func expire(_ execution: Execution) {
-    guard execution.isSent else {
-      waiting.remove { $0 === execution }
-      execution.finish(session.unavailable(after: execution.timeout))
-      return
-    }
-    let error = RedisError(
-      .timeout,
-      "Redis \(options.endpoint) did not answer within "
-        + DurationText.text(execution.timeout))
-    execution.finish(error)
-    handle(.lost(error))
-  }
-
-  private func finishAnswered() {
-    while let execution = sent.first, execution.isAnswered {
-      // Ends this one too: what is no master's answer is nobody's.
-      if let role = execution.role, let failure = RedisRole(role[0]).failure {
-        return handle(.lost(failure))
-      }
-      _ = sent.popFirst()
-      execution.finish(nil)
-      if execution.replies.storage.pointee.refusesWrites {
-        let refused = "Redis takes no writes (READONLY): it is no master any more"
-        return handle(.lost(RedisError(.loading, refused)))
-      }
-    }
-  }
-
-  // MARK: the connection's life
-
-  func handle(_ event: RedisSession.Event) {
-    for action in session.handle(event, now: loop.now, random: random()) { perform(action) }
-  }
-
-  private func perform(_ action: RedisSession.Action) {
-    switch action {
-    case .connect: connect()
-    case .sendHandshake: sendHandshake()
-    case .startTimer(let delay):
-      sessionTimer?.cancel()
-      sessionTimer = loop.schedule(after: delay) { [weak self] in self?.handle(.timerFired) }
-    case .cancelTimer:
-      sessionTimer?.cancel()
-      sessionTimer = nil
-    case .disconnect:
-      connection?.close()
-      connection = nil
-      reader = nil
-      handshakeReplies = nil
-      checkTimer?.cancel()
-      runIdentifier = nil
-    case .sendWaiting:
-      for execution in waiting.takeAll() { send(execution) }
-      scheduleCheck()
-    case .failSent(let error): for execution in sent.takeAll() { execution.finish(error) }
-    case .failAll(let error):
-      for execution in sent.takeAll() + waiting.takeAll() { execution.finish(error) }
-    case .report(let line): log(line)
-    }
-  }
-
-  private func connect() {
-    let connection = Connection(
-      to: options.endpoint, tls: options.tls,
-      options: TransportOptions(connectTimeout: options.connectTimeout), loop: loop,
-      delegate: self)
-    self.connection = connection
-    connection.connect()
-  }
-
-  private func sendHandshake() {
-    guard let connection else { return }
-    let pipeline = RedisPipeline()
-    for command in handshake.commands { pipeline.append(command.arguments) }
-    if let failure = pipeline.failure { return handle(.lost(failure)) }
-    do throws(RedisError) {
-      let reader = try RedisReplyReader()
-      let replies = RedisReplies(
-        expecting: pipeline.count, maximumBytes: RedisReplyReader.maximumLineBytes)
-      reader.expect(replies)
-      self.reader = reader
-      handshakeReplies = replies
-      connection.write(pipeline.bytes)
-    } catch {
-      handle(.lost(error))
-    }
-  }
-
-  private func finishHandshake(_ replies: RedisReplies) {
-    handshakeReplies = nil
-    let answers = handshake.commands.enumerated().map { ($1.step, replies[$0].error) }
-    let role = RedisRole(replies[replies.count - 1])
-    if let failure = RedisHandshake.verdict(answers) ?? role.failure {
-      return handle(.lost(failure))
-    }
-    asksForRole = role == .master
-    if role == .untold, !hasToldOfRole {
-      hasToldOfRole = true
-      let why = "grant it, or a replica is not noticed"
-      log("Redis \(options.endpoint) does not tell us its ROLE: \(why)")
-    }
-    handle(.handshakeAccepted)
   }
 }
 
-extension RedisClient: ConnectionDelegate {
-  package func connectionOpened(_ connection: Connection) {
-    if connection === self.connection { handle(.opened) }
+// MARK: - each master
+
+extension RedisClient {
+  /// Sends the commands, which name no key, to every master, and returns what each answered: one
+  /// Redis is its only master. SCAN goes on at the same one with `execute(_:at:)`; what is moved
+  /// between two masters meanwhile may be told twice, or not at all.
+  package func executeOnMasters(
+    _ pipeline: RedisPipeline, timeout: Duration? = nil
+  ) async throws(RedisError) -> [(master: RedisMaster, replies: RedisReplies)] {
+    guard case .cluster(let cluster) = servers else {
+      return [(RedisMaster(options.endpoint), try await execute(pipeline, timeout: timeout))]
+    }
+    if let failure = pipeline.failure { throw failure }
+    return try await cluster.executeOnMasters(pipeline, timeout: timeout ?? options.commandTimeout)
   }
 
-  package func connection(_ connection: Connection, received bytes: UnsafeRawBufferPointer) {
-    guard connection === self.connection else { return }
-    var failure: RedisError?
-    do throws(RedisError) {
-      guard let reader else { throw RedisError(.protocolError, "Redis speaks before it is asked") }
-      try reader.receive(bytes)
-    } catch {
-      failure = error
+  /// As `execute`, at one of the masters that `executeOnMasters` named.
+  package func execute(
+    _ pipeline: RedisPipeline, at master: RedisMaster, timeout: Duration? = nil
+  ) async throws(RedisError) -> RedisReplies {
+    guard case .cluster(let cluster) = servers else {
+      return try await execute(pipeline, timeout: timeout)
     }
-    if let replies = handshakeReplies, replies.isComplete { finishHandshake(replies) }
-    finishAnswered()
-    guard var failure else { return }
-    if failure.code == .replyTooLarge, session.state == .ready {
-      if sent.first?.replies.isComplete == false {
-        // Of this pipeline alone the replies are too large; the others just lose their connection.
-        sent.popFirst()?.finish(failure)
-      } else {
-        failure = RedisError(.protocolError, "this is no Redis: ROLE answers too much")
-      }
-    }
-    handle(.lost(failure))
+    if let failure = pipeline.failure { throw failure }
+    return try await cluster.execute(
+      pipeline, timeout: timeout ?? options.commandTimeout,
+      maximumReplyBytes: options.maximumReplyBytes, at: master.endpoint)
   }
 
-  package func connectionDrained(_ connection: Connection) {}
-
-  package func connectionClosed(_ connection: Connection, error: TransportError?) {
-    guard connection === self.connection else { return }
-    let isReady = session.state == .ready
-    let message = isReady ? "the connection broke" : "no connection"
-    let cause = error.map { "\($0)" } ?? "the server closed it"
-    handle(.lost(RedisError(isReady ? .connectionLost : .unavailable, message, cause: cause)))
+  /// Which slots nobody serves, and who serves the others. Nil: this is one Redis, or the cluster
+  /// has not been asked yet.
+  package var clusterState: RedisClusterState? {
+    guard case .cluster(let cluster) = servers else { return nil }
+    return cluster.state
   }
 }

@@ -4,6 +4,9 @@ import Transport
 package struct RedisOptions: Sendable, CustomStringConvertible {
   package var host: String
   package var port: Int
+  /// Of a Redis Cluster: nodes to begin with, in the place of `host` and `port`; the others are
+  /// learned from them. Empty: there is one Redis.
+  package var clusterNodes: [Endpoint]
   /// ACL user; nil is Redis's `default`. Of no use without a password.
   package var username: String?
   package var password: String?
@@ -20,6 +23,8 @@ package struct RedisOptions: Sendable, CustomStringConvertible {
   /// How often a connection is asked whether it still leads to the same master: how soon one that
   /// was dropped in silence is found while nobody uses it.
   package var checkInterval: Duration
+  /// How often a cluster is asked who serves which slots while nothing says that this has changed.
+  package var clusterInterval: Duration
   /// First and longest wait before another attempt to connect; each is shortened by up to half at
   /// random.
   package var reconnectMinimum: Duration
@@ -32,16 +37,17 @@ package struct RedisOptions: Sendable, CustomStringConvertible {
   package var maximumPipelines: Int
 
   package init(
-    host: String = "127.0.0.1", port: Int = 6379, username: String? = nil,
-    password: String? = nil, database: Int = 0, tls: ClientSecurity? = nil,
+    host: String = "127.0.0.1", port: Int = 6379, clusterNodes: [Endpoint] = [],
+    username: String? = nil, password: String? = nil, database: Int = 0, tls: ClientSecurity? = nil,
     clientName: String? = nil, connectTimeout: Duration = .seconds(5),
     commandTimeout: Duration = .seconds(5), checkInterval: Duration = .seconds(5),
-    reconnectMinimum: Duration = .milliseconds(100),
+    clusterInterval: Duration = .seconds(30), reconnectMinimum: Duration = .milliseconds(100),
     reconnectMaximum: Duration = .seconds(5), maximumReplyBytes: Int = 64 << 20,
     maximumPipelines: Int = 4096
   ) {
     self.host = host
     self.port = port
+    self.clusterNodes = clusterNodes
     self.username = username
     self.password = password
     self.database = database
@@ -50,6 +56,7 @@ package struct RedisOptions: Sendable, CustomStringConvertible {
     self.connectTimeout = connectTimeout
     self.commandTimeout = commandTimeout
     self.checkInterval = checkInterval
+    self.clusterInterval = clusterInterval
     self.reconnectMinimum = reconnectMinimum
     self.reconnectMaximum = reconnectMaximum
     self.maximumReplyBytes = maximumReplyBytes
@@ -58,9 +65,20 @@ package struct RedisOptions: Sendable, CustomStringConvertible {
 
   package var endpoint: Endpoint { Endpoint(host: host, port: port) }
 
+  /// The same for one node of a cluster.
+  func at(_ node: Endpoint) -> RedisOptions {
+    var options = self
+    options.host = node.host
+    options.port = node.port
+    options.clusterNodes = []
+    return options
+  }
+
   package var description: String {
     let scheme = tls == nil ? "redis" : "rediss"
     let user = username.map { "\($0)@" } ?? ""
-    return "\(scheme)://\(user)\(endpoint)/\(database)"
+    let nodes = clusterNodes.isEmpty ? [endpoint] : clusterNodes
+    let places = nodes.map { "\($0)" }.joined(separator: ",")
+    return "\(scheme)://\(user)\(places)/\(database)"
   }
 }

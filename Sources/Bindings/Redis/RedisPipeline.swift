@@ -52,6 +52,11 @@ package final class RedisPipeline {
     count += 1
   }
 
+  /// One command of another pipeline, formatted already.
+  func append(commandOf other: RedisPipeline, at range: Range<Int>) {
+    add(UnsafeRawBufferPointer(rebasing: other.bytes[range]))
+  }
+
   private func add(_ formatted: UnsafeRawBufferPointer) {
     buffer.reserve(formatted.count)
     buffer.appendReserved(formatted)

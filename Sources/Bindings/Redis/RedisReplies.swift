@@ -2,10 +2,24 @@
 /// replies show.
 package final class RedisReplies {
   let storage: UnsafeMutablePointer<ReplyStorage>
+  /// What the nodes of a cluster answered, in the place of a storage's own replies.
+  private let gathered: GatheredReplies?
 
-  init(expecting count: Int, maximumBytes: Int) {
+  init(expecting count: Int, maximumBytes: Int, gathered: GatheredReplies? = nil) {
     storage = .allocate(capacity: 1)
     storage.initialize(to: ReplyStorage(expecting: count, maximumBytes: maximumBytes))
+    self.gathered = gathered
+  }
+
+  convenience init(_ gathered: GatheredReplies) {
+    self.init(expecting: 0, maximumBytes: 0, gathered: gathered)
+  }
+
+  /// One error, as if Redis had answered it.
+  convenience init(error text: String) {
+    self.init(expecting: 1, maximumBytes: text.utf8.count)
+    var text = text
+    text.withUTF8 { storage.pointee.receiveError(UnsafeRawBufferPointer($0)) }
   }
 
   deinit {
@@ -14,16 +28,24 @@ package final class RedisReplies {
   }
 
   /// Commands sent; each has its reply once `execute` has returned.
-  package var count: Int { storage.pointee.expected }
+  package var count: Int { gathered?.count ?? storage.pointee.expected }
 
   /// Bytes that these replies take, to judge how much may be asked for at once.
-  package var byteCount: Int { storage.pointee.used }
+  package var byteCount: Int { gathered?.byteCount ?? storage.pointee.used }
 
   var isComplete: Bool { storage.pointee.received == storage.pointee.expected }
 
+  /// Every command was sent elsewhere (MOVED), and none of them done.
+  var areRedirects: Bool {
+    count > 0
+      && (0..<count).allSatisfy { self[$0].kind == .error && self[$0].error?.kind == .moved }
+  }
+
   /// A null reply when there is no such command.
   package subscript(_ index: Int) -> RedisReply {
-    RedisReply(replies: self, index: index >= 0 && index < count ? index : -1)
+    if let reply = gathered?[index] { return reply }
+    let isThere = index >= 0 && index < storage.pointee.expected
+    return RedisReply(replies: self, index: isThere ? index : -1)
   }
 
   /// The first command that Redis refused.

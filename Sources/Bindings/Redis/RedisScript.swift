@@ -76,8 +76,10 @@ extension RedisClient {
   package func prepare(_ scripts: [RedisScript]) async {
     let pipeline = RedisPipeline()
     for script in scripts { pipeline.append("SCRIPT", "LOAD", script.source) }
-    guard let replies = try? await execute(pipeline) else { return }
-    for (index, script) in scripts.enumerated() { note(replies[index], script) }
+    guard let answers = try? await executeOnMasters(pipeline) else { return }
+    for (_, replies) in answers {
+      for (index, script) in scripts.enumerated() { note(replies[index], script) }
+    }
   }
 
   /// Nil when Redis does not tell it, for instance to a user without SCRIPT LOAD.

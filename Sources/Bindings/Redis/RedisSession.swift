@@ -128,8 +128,16 @@ struct RedisSession: ~Copyable {
 
   /// What a pipeline gets that found no connection within `timeout`.
   func unavailable(after timeout: Duration) -> RedisError {
-    let code: RedisError.Code =
-      switch lastFailure?.code {
+    RedisError.unavailable(name, after: timeout, because: lastFailure)
+  }
+}
+
+extension RedisError {
+  static func unavailable(
+    _ name: String, after timeout: Duration, because failure: RedisError?
+  ) -> RedisError {
+    let code: Code =
+      switch failure?.code {
       case .authentication: .authentication
       case .loading: .loading
       case .refused: .refused
@@ -137,6 +145,6 @@ struct RedisSession: ~Copyable {
       }
     return RedisError(
       code, "\(name) gave no connection within " + DurationText.text(timeout),
-      cause: lastFailure?.description)
+      cause: failure?.description)
   }
 }

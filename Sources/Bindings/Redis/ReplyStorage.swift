@@ -73,6 +73,14 @@ struct ReplyStorage: ~Copyable {
     return nodeCount
   }
 
+  /// The next reply is an error of ours.
+  mutating func receiveError(_ text: UnsafeRawBufferPointer) {
+    guard received < expected, let start = text.baseAddress, let offset = append(start, text.count)
+    else { return }
+    nodes[received] = ReplyNode(value: Int64(offset), count: Int32(text.count), kind: .error)
+    received += 1
+  }
+
   private mutating func growBytes(_ more: Int) {
     byteCapacity = max(min(byteCapacity * 2, maximumBytes), byteCount + more)
     let grown = UnsafeMutableRawPointer.allocate(byteCount: byteCapacity, alignment: 8)

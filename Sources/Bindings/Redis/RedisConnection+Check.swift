@@ -2,7 +2,7 @@ import EventLoop
 
 /// A connection that nobody uses says nothing of itself: its other end may have gone without a
 /// word, may be a replica now, or, behind a proxy, another server.
-extension RedisClient {
+extension RedisConnection {
   func scheduleCheck() {
     checkTimer?.cancel()
     checkTimer = loop.schedule(after: options.checkInterval) { [weak self] in self?.check() }

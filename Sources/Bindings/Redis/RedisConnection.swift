@@ -1,0 +1,277 @@
+import EventLoop
+import Text
+import Transport
+
+/// The connection to one server for everybody on one loop: pipelines go out in the order of
+/// `submit`, those of one turn in one write, and are answered in that order. Reconnects by itself
+/// with back-off.
+///
+/// Confined to its loop. Call `close` before letting it go.
+final class RedisConnection {
+  /// What the server is to be.
+  enum Purpose {
+    /// A master, for commands.
+    case onlyServer
+    /// A master too, whose MOVED somebody follows.
+    case clusterNode
+    /// Any server: it is only asked where the masters are.
+    case inquiry
+  }
+
+  let options: RedisOptions
+  let loop: EventLoop
+  let log: (String) -> Void
+  private let purpose: Purpose
+  private let handshake: RedisHandshake
+  private let random: () -> Double
+  private var session: RedisSession
+  private var connection: Connection?
+  private var reader: RedisReplyReader?
+  private var handshakeReplies: RedisReplies?
+  private var sessionTimer: LoopTimer?
+  /// Asks now and then whether the connection is still good.
+  var checkTimer: LoopTimer?
+  /// The process that answers on this connection; nil before it was asked.
+  var runIdentifier: String?
+  /// Whether ROLE goes behind each pipeline of this connection.
+  private var asksForRole = false
+  private var hasToldOfRole = false
+  private let roleCommand = RedisPipeline(["ROLE"])
+  private var waiting = Queue<Execution>()
+  private var sent = Queue<Execution>()
+  /// Called after each loss, and each connection that could not be made.
+  var whenLost: (() -> Void)?
+
+  /// `log` gets a line whenever the connection breaks, cannot be made, or is back; no secrets in
+  /// it.
+  /// `random`: 0..<1, for the jitter of the back-off.
+  init(
+    options: RedisOptions, purpose: Purpose, loop: EventLoop, log: @escaping (String) -> Void,
+    random: @escaping () -> Double
+  ) {
+    self.options = options
+    self.purpose = purpose
+    self.loop = loop
+    self.log = log
+    self.random = random
+    handshake = RedisHandshake(options)
+    session = RedisSession(options)
+  }
+
+  deinit { if loop.isOnLoop { connection?.close() } }
+
+  var isConnected: Bool { session.state == .ready }
+
+  var isClosed: Bool { session.state == .closed }
+
+  /// Why there is no connection, as long as there is none and one was tried.
+  var lastFailure: RedisError? { session.lastFailure }
+
+  /// Nothing is on its way: no pipeline would end with an unknown outcome now.
+  var hasNothingSent: Bool { sent.isEmpty }
+
+  /// Pipelines that wait or are unanswered.
+  var load: Int { waiting.count + sent.count }
+
+  /// Why no pipeline is taken; nil when one is.
+  var refusal: RedisError? {
+    guard session.state != .closed else {
+      return RedisError(.closed, "Redis \(options.endpoint): the client is closed")
+    }
+    guard load < options.maximumPipelines else {
+      return RedisError(.invalidUse, "\(options.maximumPipelines) Redis pipelines wait already")
+    }
+    return nil
+  }
+
+  /// Begins to connect, and again after each loss, until `close`. Before it, pipelines wait.
+  func start() { handle(.start) }
+
+  /// Ends every pipeline with `closed`; those that were sent may have been done or not.
+  func close() { handle(.close) }
+
+  /// Another connection is made: on this one came what answers nothing of ours, and the next
+  /// replies may be another's, too.
+  func distrust(over why: String) {
+    guard session.state == .ready else { return }
+    handle(.lost(RedisError(.connectionLost, "what came is no answer of ours: \(why)")))
+  }
+
+  /// Ends what waits for the connection, for who knows another way.
+  func giveBackWaiting() {
+    let failure = session.unavailable(after: .zero)
+    for execution in waiting.takeAll() { execution.giveBack(failure) }
+  }
+
+  // MARK: pipelines
+
+  func submit(_ execution: Execution) {
+    execution.timer = loop.schedule(after: execution.timeout) { [weak self, weak execution] in
+      if let execution { self?.expire(execution) }
+    }
+    if session.state == .ready { send(execution) } else { waiting.append(execution) }
+  }
+
+  private func send(_ execution: Execution) {
+    guard let connection, let reader else { return }
+    execution.isSent = true
+    sent.append(execution)
+    reader.expect(execution.replies)
+    connection.write(execution.pipeline.bytes)
+    guard asksForRole else { return }
+    let role = RedisReplies(expecting: 1, maximumBytes: RedisReplyReader.maximumLineBytes)
+    execution.role = role
+    reader.expect(role)
+    connection.write(roleCommand.bytes)
+  }
+
+  private func expire(_ execution: Execution) {
+    guard execution.isSent else {
+      waiting.remove { $0 === execution }
+      execution.finish(session.unavailable(after: execution.timeout))
+      return
+    }
+    let error = RedisError(
+      .timeout,
+      "Redis \(options.endpoint) did not answer within "
+        + DurationText.text(execution.timeout))
+    execution.finish(error)
+    handle(.lost(error))
+  }
+
+  private func finishAnswered() {
+    while let execution = sent.first, execution.isAnswered {
+      // Ends this one too: what is no master's answer is nobody's.
+      if let role = execution.role, let failure = RedisRole(role[0]).failure {
+        // But for what it did not do: a master that steps down in order sends everybody away.
+        if purpose == .clusterNode, execution.replies.areRedirects {
+          sent.popFirst()?.finish(nil)
+        }
+        return handle(.lost(failure))
+      }
+      _ = sent.popFirst()
+      execution.finish(nil)
+      if execution.replies.storage.pointee.refusesWrites {
+        let refused = "Redis takes no writes (READONLY): it is no master any more"
+        return handle(.lost(RedisError(.loading, refused)))
+      }
+    }
+  }
+
+  // MARK: the connection's life
+
+  func handle(_ event: RedisSession.Event) {
+    for action in session.handle(event, now: loop.now, random: random()) { perform(action) }
+    if case .lost = event, session.state == .backingOff { whenLost?() }
+  }
+
+  private func perform(_ action: RedisSession.Action) {
+    switch action {
+    case .connect: connect()
+    case .sendHandshake: sendHandshake()
+    case .startTimer(let delay):
+      sessionTimer?.cancel()
+      sessionTimer = loop.schedule(after: delay) { [weak self] in self?.handle(.timerFired) }
+    case .cancelTimer:
+      sessionTimer?.cancel()
+      sessionTimer = nil
+    case .disconnect:
+      connection?.close()
+      connection = nil
+      reader = nil
+      handshakeReplies = nil
+      checkTimer?.cancel()
+      runIdentifier = nil
+    case .sendWaiting:
+      for execution in waiting.takeAll() { send(execution) }
+      scheduleCheck()
+    case .failSent(let error): for execution in sent.takeAll() { execution.finish(error) }
+    case .failAll(let error):
+      for execution in sent.takeAll() + waiting.takeAll() { execution.finish(error) }
+    case .report(let line): log(line)
+    }
+  }
+
+  private func connect() {
+    let connection = Connection(
+      to: options.endpoint, tls: options.tls,
+      options: TransportOptions(connectTimeout: options.connectTimeout), loop: loop,
+      delegate: self)
+    self.connection = connection
+    connection.connect()
+  }
+
+  private func sendHandshake() {
+    guard let connection else { return }
+    let pipeline = RedisPipeline()
+    for command in handshake.commands { pipeline.append(command.arguments) }
+    if let failure = pipeline.failure { return handle(.lost(failure)) }
+    do throws(RedisError) {
+      let reader = try RedisReplyReader()
+      let replies = RedisReplies(
+        expecting: pipeline.count, maximumBytes: RedisReplyReader.maximumLineBytes)
+      reader.expect(replies)
+      self.reader = reader
+      handshakeReplies = replies
+      connection.write(pipeline.bytes)
+    } catch {
+      handle(.lost(error))
+    }
+  }
+
+  private func finishHandshake(_ replies: RedisReplies) {
+    handshakeReplies = nil
+    let answers = handshake.commands.enumerated().map { ($1.step, replies[$0].error) }
+    let role = RedisRole(replies[replies.count - 1])
+    let roleFailure: RedisError? = purpose == .inquiry ? nil : role.failure
+    if let failure = RedisHandshake.verdict(answers) ?? roleFailure {
+      return handle(.lost(failure))
+    }
+    asksForRole = role == .master
+    if role == .untold, !hasToldOfRole {
+      hasToldOfRole = true
+      let why = "grant it, or a replica is not noticed"
+      log("Redis \(options.endpoint) does not tell us its ROLE: \(why)")
+    }
+    handle(.handshakeAccepted)
+  }
+}
+
+extension RedisConnection: ConnectionDelegate {
+  func connectionOpened(_ connection: Connection) {
+    if connection === self.connection { handle(.opened) }
+  }
+
+  func connection(_ connection: Connection, received bytes: UnsafeRawBufferPointer) {
+    guard connection === self.connection else { return }
+    var failure: RedisError?
+    do throws(RedisError) {
+      guard let reader else { throw RedisError(.protocolError, "Redis speaks before it is asked") }
+      try reader.receive(bytes)
+    } catch {
+      failure = error
+    }
+    if let replies = handshakeReplies, replies.isComplete { finishHandshake(replies) }
+    finishAnswered()
+    guard var failure else { return }
+    if failure.code == .replyTooLarge, session.state == .ready {
+      if sent.first?.replies.isComplete == false {
+        // Of this pipeline alone the replies are too large; the others just lose their connection.
+        sent.popFirst()?.finish(failure)
+      } else {
+        failure = RedisError(.protocolError, "this is no Redis: ROLE answers too much")
+      }
+    }
+    handle(.lost(failure))
+  }
+
+  func connectionDrained(_ connection: Connection) {}
+
+  func connectionClosed(_ connection: Connection, error: TransportError?) {
+    guard connection === self.connection else { return }
+    let isReady = session.state == .ready
+    let message = isReady ? "the connection broke" : "no connection"
+    let cause = error.map { "\($0)" } ?? "the server closed it"
+    handle(.lost(RedisError(isReady ? .connectionLost : .unavailable, message, cause: cause)))
+  }
+}
