@@ -69,13 +69,22 @@ package enum Assembly {
   package static func redisOptions(_ settings: Settings) throws(SettingsError) -> RedisOptions {
     let redis = settings.redis
     return RedisOptions(
-      host: redis.host, port: redis.port, username: redis.username,
-      password: redis.password?.exposed, database: redis.database,
+      host: redis.host, port: redis.port, clusterNodes: redis.cluster.compactMap { endpoint($0) },
+      username: redis.username, password: redis.password?.exposed, database: redis.database,
       tls: redis.tls.enabled
         ? try security("redis.tls.ca_file", redis.tls.caFile, protocols: []) : nil,
       clientName: "fanfare", connectTimeout: redis.connectTimeout,
       commandTimeout: redis.commandTimeout, reconnectMinimum: redis.reconnectMinimum,
       reconnectMaximum: redis.reconnectMaximum)
+  }
+
+  /// Of `host:port`, which the table of settings has looked at; an IPv6 address is in brackets.
+  private static func endpoint(_ text: String) -> Endpoint? {
+    guard let colon = text.lastIndex(of: ":"), let port = Int(text[text.index(after: colon)...])
+    else { return nil }
+    let host = text[..<colon]
+    let isBracketed = host.hasPrefix("[") && host.hasSuffix("]")
+    return Endpoint(host: String(isBracketed ? host.dropFirst().dropLast() : host), port: port)
   }
 
   package static func keyspace(_ settings: Settings) -> Keyspace {

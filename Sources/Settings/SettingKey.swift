@@ -156,6 +156,16 @@ extension SettingKey {
     ) { if case .list(let items) = $1 { $0[keyPath: target] = items } }
   }
 
+  /// A list that is empty when it is not set.
+  static func list(
+    _ path: String, _ target: any Target<[String]>, example: String, _ rule: TextRule,
+    _ explanation: String
+  ) -> SettingKey {
+    SettingKey(
+      path: path, kind: .list(rule), defaultValue: nil, explanation: explanation, example: example
+    ) { if case .list(let items) = $1 { $0[keyPath: target] = items } }
+  }
+
   static func map(
     _ path: String, _ target: any Target<[String: String]>,
     _ rule: @escaping @Sendable (String, String) -> SettingComplaint?, _ explanation: String

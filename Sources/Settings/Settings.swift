@@ -72,6 +72,8 @@ package struct Settings: Sendable, Equatable {
   package struct Redis: Sendable, Equatable {
     package var host = ""
     package var port = 0
+    /// `host:port` of some nodes; empty: there is one Redis.
+    package var cluster: [String] = []
     package var username: String?
     package var password: Secret?
     package var database = 0

@@ -81,6 +81,20 @@ struct SettingsRules {
         .problem, layers.source(of: "redis.username"), key: "redis.username",
         "needs redis.password or redis.password_file")
     }
+    if !redis.cluster.isEmpty { checkCluster(&layers) }
+  }
+
+  private func checkCluster(_ layers: inout SettingsLayers) {
+    if settings.redis.database != 0 {
+      layers.add(
+        .problem, later("redis.database", "redis.cluster", layers), key: "redis.database",
+        "must be 0 with redis.cluster: a Redis Cluster has no other")
+    }
+    for key in ["redis.host", "redis.port"] where layers.source(of: key) != .builtIn {
+      layers.add(
+        .warning, layers.source(of: key), key: key, "is not used with redis.cluster",
+        hint: "nodes to begin with are listed in redis.cluster")
+    }
   }
 
   private func checkAPNs(_ layers: inout SettingsLayers) {

@@ -71,6 +71,34 @@ import Testing
     #expect(down.code == 69 && down.text.contains("Redis"), "\(down.text)")
   }
 
+  @Test func checkLooksAtEachNodeOfACluster() throws {
+    let directory = try ScratchDirectory()
+    let cluster = try RedisClusterProcess(
+      hasReplicas: false, options: ["--cluster-require-full-coverage", "no"])
+    func check(_ setting: String) throws -> [String] {
+      let process = try Command.start([
+        // Kafka is not connected to, because this is wrong.
+        "check", "--set", setting, "--set", "kafka.bootstrap_servers=nowhere",
+        "--set", "templates.directory=\(directory.path)", "--timeout", "60s",
+      ])
+      let text = process.readToEnd()
+      process.waitForExit()
+      return text.split(separator: "\n").map(String.init)
+    }
+    let seed = cluster.addresses[1]
+    let good = try check("redis.cluster=\(seed)")
+    #expect(good.contains { $0.contains("\(seed)/0: all 16384 slots are served") }, "\(good)")
+    for (address, slots) in zip(cluster.addresses, [5461, 5461, 5462]) {
+      #expect(good.contains { $0.contains("\(address) (\(slots) slots): Redis 7") }, "\(good)")
+    }
+    #expect(good.contains { $0.contains("takes writes") }, "\(good)")
+    for node in cluster.nodes { try node.cli("CLUSTER", "DELSLOTS", "7", "8", "16383") }
+    let less = try check("redis.cluster=\(seed)")
+    #expect(less.contains { $0.contains("no node serves the slots 7-8, 16383") }, "\(less)")
+    let single = try check("redis.port=\(cluster.masters[0].port)")
+    #expect(single.contains { $0.contains("this is a node of a Redis Cluster") }, "\(single)")
+  }
+
   /// A GOAWAY says that the request was not looked at: nobody waits for more.
   @Test func checkSaysThatAServerResetItsRequest() throws {
     let directory = try ScratchDirectory()

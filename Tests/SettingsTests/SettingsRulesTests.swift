@@ -25,6 +25,8 @@ import Testing
     ("redis: {prefix: {data: 'ff:x'}}", "redis.prefix.data"),
     ("redis: {prefix: {dashboards: 'ff'}}", "redis.prefix.data"),
     ("redis: {username: u}", "redis.username"),
+    ("redis: {cluster: ['r:1'], database: 1}", "redis.database"),
+    ("redis: {cluster: ['r']}", "redis.cluster"), ("redis: {cluster: []}", "redis.cluster"),
     ("kafka: {topics: {segments: notify-followers}}", "kafka.topics.segments"),
     ("apns: {key_id: ABC123DEFG, team_id: ABC123DEFG}", "apns.key_file"),
     ("apns: {key_id: abc, team_id: ''}", "apns.key_id"),
@@ -57,6 +59,8 @@ import Testing
     ("kafka: {security: {username: u}}", "kafka.security.username"),
     ("kafka: {security: {ca_file: ca.pem}}", "kafka.security.ca_file"),
     ("redis: {tls: {ca_file: ca.pem}}", "redis.tls.ca_file"),
+    ("redis: {cluster: ['r:1', '[::1]:2'], host: h}", "redis.host"),
+    ("redis: {cluster: 'r:1, s:2', port: 1}", "redis.port"),
   ])
   func warnsOfWhatIsNotUsed(_ yaml: String, _ key: String) throws {
     let fixture = try SettingsFixture(yaml)

@@ -4,6 +4,11 @@ extension SettingTable {
       "redis.host", \.redis.host, default: "127.0.0.1", .host,
       "The server's host name or address."),
     .integer("redis.port", \.redis.port, default: 6_379, 1...65_535, "The server's port."),
+    .list(
+      "redis.cluster", \.redis.cluster, example: "[\"redis-1:6379\", \"redis-2:6379\"]",
+      .hostAndPort,
+      "Of a Redis Cluster, in the place of host and port: nodes to begin with; the others are "
+        + "learned from them."),
     .text(
       "redis.username", \.redis.username, example: "fanfare", .any,
       "The ACL user (Redis 6 and later); without it, AUTH is sent with the password alone."),
