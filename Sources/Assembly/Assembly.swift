@@ -68,9 +68,13 @@ package enum Assembly {
 
   package static func redisOptions(_ settings: Settings) throws(SettingsError) -> RedisOptions {
     let redis = settings.redis
+    let sentinels = redis.sentinel.nodes.compactMap { endpoint($0) }
+    let sentinel = RedisSentinel(
+      nodes: sentinels, master: redis.sentinel.master, password: redis.sentinel.password?.exposed)
     return RedisOptions(
       host: redis.host, port: redis.port, clusterNodes: redis.cluster.compactMap { endpoint($0) },
-      username: redis.username, password: redis.password?.exposed, database: redis.database,
+      sentinel: sentinels.isEmpty ? nil : sentinel, username: redis.username,
+      password: redis.password?.exposed, database: redis.database,
       tls: redis.tls.enabled
         ? try security("redis.tls.ca_file", redis.tls.caFile, protocols: []) : nil,
       clientName: "fanfare", connectTimeout: redis.connectTimeout,

@@ -74,6 +74,7 @@ package struct Settings: Sendable, Equatable {
     package var port = 0
     /// `host:port` of some nodes; empty: there is one Redis.
     package var cluster: [String] = []
+    package var sentinel = Sentinel()
     package var username: String?
     package var password: Secret?
     package var database = 0
@@ -83,6 +84,13 @@ package struct Settings: Sendable, Equatable {
     package var reconnectMinimum = Duration.zero
     package var reconnectMaximum = Duration.zero
     package var prefix = Prefix()
+
+    package struct Sentinel: Sendable, Equatable {
+      /// `host:port` of each; empty: there are none.
+      package var nodes: [String] = []
+      package var master = ""
+      package var password: Secret?
+    }
 
     package struct TLS: Sendable, Equatable {
       package var enabled = false

@@ -81,19 +81,38 @@ struct SettingsRules {
         .problem, layers.source(of: "redis.username"), key: "redis.username",
         "needs redis.password or redis.password_file")
     }
-    if !redis.cluster.isEmpty { checkCluster(&layers) }
+    checkServers(&layers)
   }
 
-  private func checkCluster(_ layers: inout SettingsLayers) {
-    if settings.redis.database != 0 {
+  /// There is one Redis, or a cluster, or sentinels say which one.
+  private func checkServers(_ layers: inout SettingsLayers) {
+    let redis = settings.redis
+    let (cluster, sentinels) = ("redis.cluster", "redis.sentinel.nodes")
+    if !redis.cluster.isEmpty, !redis.sentinel.nodes.isEmpty {
       layers.add(
-        .problem, later("redis.database", "redis.cluster", layers), key: "redis.database",
+        .problem, later(cluster, sentinels, layers), key: sentinels,
+        "does not go with \(cluster): a Redis Cluster watches itself")
+    }
+    if !redis.cluster.isEmpty, redis.database != 0 {
+      layers.add(
+        .problem, later("redis.database", cluster, layers), key: "redis.database",
         "must be 0 with redis.cluster: a Redis Cluster has no other")
     }
-    for key in ["redis.host", "redis.port"] where layers.source(of: key) != .builtIn {
+    // What the example file says anyway needs no word.
+    let usual = Settings.defaults.redis
+    let direct = [
+      ("redis.host", redis.host != usual.host), ("redis.port", redis.port != usual.port),
+    ]
+    let others = [(sentinels, redis.sentinel.nodes), (cluster, redis.cluster)]
+    if let other = others.first(where: { !$0.1.isEmpty })?.0 {
+      for (key, isSet) in direct where isSet {
+        layers.add(.warning, layers.source(of: key), key: key, "is not used with \(other)")
+      }
+    }
+    if redis.sentinel.nodes.isEmpty, redis.sentinel.password != nil {
+      let key = "redis.sentinel.password"
       layers.add(
-        .warning, layers.source(of: key), key: key, "is not used with redis.cluster",
-        hint: "nodes to begin with are listed in redis.cluster")
+        .warning, layers.source(of: key), key: key, "is not used without \(sentinels)")
     }
   }
 

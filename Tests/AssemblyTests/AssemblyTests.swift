@@ -126,8 +126,8 @@ import Transport
     for (setting, usual) in zip(report.effective, defaults.effective) {
       // Their secrets are given directly.
       if setting.path.hasSuffix("password_file") { continue }
-      // In the place of host, port and database: it has a test of its own.
-      if setting.path == "redis.cluster" { continue }
+      // In the place of host and port: they have tests of their own.
+      if setting.path == "redis.cluster" || setting.path.hasPrefix("redis.sentinel.") { continue }
       #expect(setting.value != usual.value, "\(setting.path)")
     }
   }
@@ -182,6 +182,17 @@ import Transport
     let nodes = try Assembly.redisOptions(settings).clusterNodes
     #expect(nodes.map(\.host) == ["a.example", "2001:db8::1"])
     #expect(nodes.map(\.port) == [7000, 7001])
+  }
+
+  @Test func sentinelsAreAskedForTheirMaster() throws {
+    var settings = Settings.defaults
+    #expect(try Assembly.redisOptions(settings).sentinel == nil)
+    settings.redis.sentinel.nodes = ["s.example:26379"]
+    settings.redis.sentinel.master = "m"
+    settings.redis.sentinel.password = Secret("sp")
+    let sentinel = try #require(try Assembly.redisOptions(settings).sentinel)
+    #expect(sentinel.nodes == [Endpoint(host: "s.example", port: 26379)])
+    #expect(sentinel.master == "m" && sentinel.password == "sp")
   }
 
   @Test func redisGetsWhatItIsTold() throws {

@@ -26,6 +26,7 @@ import Testing
     ("redis: {prefix: {dashboards: 'ff'}}", "redis.prefix.data"),
     ("redis: {username: u}", "redis.username"),
     ("redis: {cluster: ['r:1'], database: 1}", "redis.database"),
+    ("redis: {cluster: ['r:1'], sentinel: {nodes: ['s:1']}}", "redis.sentinel.nodes"),
     ("redis: {cluster: ['r']}", "redis.cluster"), ("redis: {cluster: []}", "redis.cluster"),
     ("kafka: {topics: {segments: notify-followers}}", "kafka.topics.segments"),
     ("apns: {key_id: ABC123DEFG, team_id: ABC123DEFG}", "apns.key_file"),
@@ -61,6 +62,8 @@ import Testing
     ("redis: {tls: {ca_file: ca.pem}}", "redis.tls.ca_file"),
     ("redis: {cluster: ['r:1', '[::1]:2'], host: h}", "redis.host"),
     ("redis: {cluster: 'r:1, s:2', port: 1}", "redis.port"),
+    ("redis: {sentinel: {nodes: 's:2'}, port: 1}", "redis.port"),
+    ("redis: {sentinel: {password: m}}", "redis.sentinel.password"),
   ])
   func warnsOfWhatIsNotUsed(_ yaml: String, _ key: String) throws {
     let fixture = try SettingsFixture(yaml)

@@ -26,6 +26,8 @@ final class RedisConnection {
   private let random: () -> Double
   private var session: RedisSession
   private var connection: Connection?
+  /// Which server is the master, while that is being asked.
+  private var inquiry: RedisInquiry<Endpoint>?
   private var reader: RedisReplyReader?
   private var handshakeReplies: RedisReplies?
   private var sessionTimer: LoopTimer?
@@ -76,7 +78,7 @@ final class RedisConnection {
   /// Why no pipeline is taken; nil when one is.
   var refusal: RedisError? {
     guard session.state != .closed else {
-      return RedisError(.closed, "Redis \(options.endpoint): the client is closed")
+      return RedisError(.closed, "\(options.name): the client is closed")
     }
     guard load < options.maximumPipelines else {
       return RedisError(.invalidUse, "\(options.maximumPipelines) Redis pipelines wait already")
@@ -133,7 +135,7 @@ final class RedisConnection {
     }
     let error = RedisError(
       .timeout,
-      "Redis \(options.endpoint) did not answer within "
+      "\(options.name) did not answer within "
         + DurationText.text(execution.timeout))
     execution.finish(error)
     handle(.lost(error))
@@ -176,6 +178,8 @@ final class RedisConnection {
       sessionTimer?.cancel()
       sessionTimer = nil
     case .disconnect:
+      inquiry?.cancel()
+      inquiry = nil
       connection?.close()
       connection = nil
       reader = nil
@@ -193,8 +197,22 @@ final class RedisConnection {
   }
 
   private func connect() {
+    guard let sentinel = options.sentinel else { return connect(to: options.endpoint) }
+    let inquiry = RedisInquiry(
+      sentinel.question, of: sentinel.nodes, options.toSentinels, loop, random)
+    self.inquiry = inquiry
+    inquiry.start { [weak self] result in
+      self?.inquiry = nil
+      switch result {
+      case .success(let master): self?.connect(to: master)
+      case .failure(let failure): self?.handle(.lost(failure))
+      }
+    }
+  }
+
+  private func connect(to endpoint: Endpoint) {
     let connection = Connection(
-      to: options.endpoint, tls: options.tls,
+      to: endpoint, tls: options.tls,
       options: TransportOptions(connectTimeout: options.connectTimeout), loop: loop,
       delegate: self)
     self.connection = connection
@@ -231,7 +249,7 @@ final class RedisConnection {
     if role == .untold, !hasToldOfRole {
       hasToldOfRole = true
       let why = "grant it, or a replica is not noticed"
-      log("Redis \(options.endpoint) does not tell us its ROLE: \(why)")
+      log("\(options.name) does not tell us its ROLE: \(why)")
     }
     handle(.handshakeAccepted)
   }

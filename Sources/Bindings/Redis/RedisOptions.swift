@@ -7,6 +7,8 @@ package struct RedisOptions: Sendable, CustomStringConvertible {
   /// Of a Redis Cluster: nodes to begin with, in the place of `host` and `port`; the others are
   /// learned from them. Empty: there is one Redis.
   package var clusterNodes: [Endpoint]
+  /// Who says where the one Redis is, in the place of `host` and `port`.
+  package var sentinel: RedisSentinel?
   /// ACL user; nil is Redis's `default`. Of no use without a password.
   package var username: String?
   package var password: String?
@@ -38,7 +40,8 @@ package struct RedisOptions: Sendable, CustomStringConvertible {
 
   package init(
     host: String = "127.0.0.1", port: Int = 6379, clusterNodes: [Endpoint] = [],
-    username: String? = nil, password: String? = nil, database: Int = 0, tls: ClientSecurity? = nil,
+    sentinel: RedisSentinel? = nil, username: String? = nil, password: String? = nil,
+    database: Int = 0, tls: ClientSecurity? = nil,
     clientName: String? = nil, connectTimeout: Duration = .seconds(5),
     commandTimeout: Duration = .seconds(5), checkInterval: Duration = .seconds(5),
     clusterInterval: Duration = .seconds(30), reconnectMinimum: Duration = .milliseconds(100),
@@ -48,6 +51,7 @@ package struct RedisOptions: Sendable, CustomStringConvertible {
     self.host = host
     self.port = port
     self.clusterNodes = clusterNodes
+    self.sentinel = sentinel
     self.username = username
     self.password = password
     self.database = database
@@ -65,20 +69,25 @@ package struct RedisOptions: Sendable, CustomStringConvertible {
 
   package var endpoint: Endpoint { Endpoint(host: host, port: port) }
 
-  /// The same for one node of a cluster.
+  /// For messages: `Redis 127.0.0.1:6379`.
+  var name: String { sentinel.map { "Redis master \($0.master)" } ?? "Redis \(endpoint)" }
+
+  /// The same for one server of several.
   func at(_ node: Endpoint) -> RedisOptions {
     var options = self
     options.host = node.host
     options.port = node.port
     options.clusterNodes = []
+    options.sentinel = nil
     return options
   }
 
   package var description: String {
     let scheme = tls == nil ? "redis" : "rediss"
     let user = username.map { "\($0)@" } ?? ""
-    let nodes = clusterNodes.isEmpty ? [endpoint] : clusterNodes
-    let places = nodes.map { "\($0)" }.joined(separator: ",")
+    let nodes = sentinel?.nodes ?? (clusterNodes.isEmpty ? [endpoint] : clusterNodes)
+    let master = sentinel.map { "\($0.master)@" } ?? ""
+    let places = master + nodes.map { "\($0)" }.joined(separator: ",")
     return "\(scheme)://\(user)\(places)/\(database)"
   }
 }

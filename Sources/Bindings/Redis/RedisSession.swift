@@ -2,7 +2,7 @@ import EventLoop
 import Text
 
 /// Whether there is a connection to Redis and what to do when there is none: states, events,
-/// actions; no clock, no socket. `RedisClient` performs what it says.
+/// actions; no clock, no socket. `RedisConnection` performs what it says.
 ///
 ///     idle ─start─▶ connecting ─opened─▶ handshaking ─accepted─▶ ready
 ///                      ▲    │                 │                    │
@@ -48,7 +48,7 @@ struct RedisSession: ~Copyable {
 
   /// `name` is for reports: the endpoint.
   init(_ options: RedisOptions) {
-    name = "Redis \(options.endpoint)"
+    name = options.name
     connectTimeout = options.connectTimeout
     // Never without a pause, whatever the configuration says.
     minimum = max(options.reconnectMinimum, .milliseconds(1))

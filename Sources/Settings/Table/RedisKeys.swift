@@ -9,6 +9,21 @@ extension SettingTable {
       .hostAndPort,
       "Of a Redis Cluster, in the place of host and port: nodes to begin with; the others are "
         + "learned from them."),
+    .list(
+      "redis.sentinel.nodes", \.redis.sentinel.nodes,
+      example: "[\"sentinel-1:26379\", \"sentinel-2:26379\"]", .hostAndPort,
+      "Sentinels that know which server is the master, in the place of host and port; with TLS if "
+        + "redis.tls.enabled."),
+    .text(
+      "redis.sentinel.master", \.redis.sentinel.master, default: "mymaster", .identifier,
+      "The name under which sentinels watch the master."),
+    .secret(
+      "redis.sentinel.password", \.redis.sentinel.password,
+      "The sentinels' own, if they have one. Better kept in a file: see password_file."),
+    .secretFile(
+      "redis.sentinel.password_file", of: "redis.sentinel.password",
+      example: "/run/secrets/sentinel-password",
+      "A file that holds the sentinels' password, up to 4 KiB."),
     .text(
       "redis.username", \.redis.username, example: "fanfare", .any,
       "The ACL user (Redis 6 and later); without it, AUTH is sent with the password alone."),

@@ -56,6 +56,13 @@ struct ClusterMap: Equatable {
 }
 
 extension ClusterMap {
+  /// 16,384 ranges with a handful of replicas each; usual are some hundred bytes.
+  static var question: RedisInquiry<ClusterMap>.Question {
+    RedisInquiry.Question(command: ["CLUSTER", "SLOTS"], maximumReplyBytes: 16 << 20) {
+      (reply, endpoint) throws(RedisError) in try ClusterMap(slots: reply, from: endpoint)
+    }
+  }
+
   /// What CLUSTER SLOTS answers: `[first, last, [host, port, id, more], replica…]` for each range.
   /// `answering` is the node that was asked: a node that does not know its own address means the
   /// one it was reached at.

@@ -33,7 +33,7 @@ extension RedisCluster {
 
   private func ask() {
     inquiries += 1
-    let inquiry = ClusterInquiry(candidates, options, loop, random)
+    let inquiry = RedisInquiry(ClusterMap.question, of: candidates, options, loop, random)
     self.inquiry = inquiry
     inquiry.start { [weak self] result in
       guard let self, !isClosed else { return }

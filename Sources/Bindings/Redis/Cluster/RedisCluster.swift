@@ -13,7 +13,7 @@ final class RedisCluster {
   var nodes: [Endpoint: RedisConnection] = [:]
   var refresh: ClusterRefresh
   var refreshTimer: LoopTimer?
-  var inquiry: ClusterInquiry?
+  var inquiry: RedisInquiry<ClusterMap>?
   /// How often nodes were asked for the map: each time another one is the first.
   var inquiries = 0
   /// Why there is no map.

@@ -1,24 +1,32 @@
 import EventLoop
 import Transport
 
-/// Asks nodes, one after the other, where the slots are, until one says it. Each is asked on a
-/// connection of its own: a replica knows it as well, and serves nothing else.
-final class ClusterInquiry {
-  /// 16,384 ranges with a handful of replicas each; usual are some hundred bytes.
-  private static let maximumReplyBytes = 16 << 20
+/// Asks servers, one after the other, the same question until one answers it: where the slots of a
+/// cluster are, or which server is the master. Each is asked on a connection of its own, whatever
+/// its role.
+final class RedisInquiry<Answer> {
+  struct Question {
+    let command: [String]
+    /// What the replies may take in memory.
+    let maximumReplyBytes: Int
+    let read: (RedisReply, Endpoint) throws(RedisError) -> Answer
+  }
 
+  private let question: Question
   private let options: RedisOptions
   private let loop: EventLoop
   private let random: () -> Double
   private var candidates: ArraySlice<Endpoint>
   private var connection: RedisConnection?
-  private var failure = RedisError(.unavailable, "the cluster has no nodes to ask")
-  private var whenDone: ((Result<ClusterMap, RedisError>) -> Void)?
+  private var failure = RedisError(.unavailable, "there is nobody to ask")
+  private var whenDone: ((Result<Answer, RedisError>) -> Void)?
 
+  /// `options` say how a candidate is reached, but for its host and port.
   init(
-    _ candidates: [Endpoint], _ options: RedisOptions, _ loop: EventLoop,
+    _ question: Question, of candidates: [Endpoint], _ options: RedisOptions, _ loop: EventLoop,
     _ random: @escaping () -> Double
   ) {
+    self.question = question
     self.candidates = candidates[...]
     self.options = options
     self.loop = loop
@@ -26,7 +34,7 @@ final class ClusterInquiry {
   }
 
   /// `whenDone` is called once, unless the inquiry is cancelled before.
-  func start(whenDone: @escaping (Result<ClusterMap, RedisError>) -> Void) {
+  func start(whenDone: @escaping (Result<Answer, RedisError>) -> Void) {
     self.whenDone = whenDone
     askNext()
   }
@@ -53,9 +61,9 @@ final class ClusterInquiry {
       if let failure = connection?.lastFailure { self?.failure = failure }
       connection?.close()
     }
-    let replies = RedisReplies(expecting: 1, maximumBytes: Self.maximumReplyBytes)
+    let replies = RedisReplies(expecting: 1, maximumBytes: question.maximumReplyBytes)
     let execution = Execution(
-      RedisPipeline(["CLUSTER", "SLOTS"]), replies,
+      RedisPipeline(question.command), replies,
       timeout: min(options.connectTimeout, options.commandTimeout))
     execution.whenFinished = { [weak self, unowned execution] in
       self?.finished(execution, candidate)
@@ -72,9 +80,9 @@ final class ClusterInquiry {
     loop.schedule(after: .zero) { connection?.close() }
     do throws(RedisError) {
       if let failure = execution.failure { throw failure }
-      let map = try ClusterMap(slots: execution.replies[0], from: candidate)
+      let answer = try question.read(execution.replies[0], candidate)
       self.whenDone = nil
-      whenDone(.success(map))
+      whenDone(.success(answer))
     } catch {
       // What the connection met says more than that it was closed.
       if error.code != .closed { failure = error }

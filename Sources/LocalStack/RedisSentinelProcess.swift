@@ -1,0 +1,57 @@
+import Glibc
+
+/// A real Redis Sentinel on a free port of the loopback address that watches one master, alone.
+package final class RedisSentinelProcess: Sendable {
+  package let port: Int
+  private let directory: ScratchDirectory
+  private let process: ChildProcess
+
+  /// Finds a master dead that does not answer for half a second.
+  package init(
+    watching master: RedisServerProcess, as name: String, password: String? = nil
+  ) throws {
+    directory = try ScratchDirectory()
+    var attempt = 0
+    while true {
+      let port = try LocalPort.findFree()
+      let lines =
+        [
+          "bind 127.0.0.1", "port \(port)", "dir \(directory.path)",
+          "sentinel monitor \(name) 127.0.0.1 \(master.port) 1",
+          "sentinel down-after-milliseconds \(name) 500",
+          "sentinel failover-timeout \(name) 3000",
+        ] + (password.map { ["requirepass \($0)"] } ?? [])
+      let file = try directory.write(
+        lines.joined(separator: "\n") + "\n", to: "sentinel-\(attempt).conf")
+      do {
+        let started = try ChildProcess(["redis-server", file, "--sentinel"], output: .pipe)
+        try started.waitForLine(containing: "+monitor master")
+        process = started
+        self.port = port
+        return
+      } catch {
+        attempt += 1
+        guard attempt < 5 else { throw error }
+      }
+    }
+  }
+
+  package func stop() { process.stop(SIGKILL) }
+
+  /// Runs one command through redis-cli; its output.
+  package func cli(_ command: String...) throws -> String {
+    try ChildProcess.run(["redis-cli", "-p", "\(port)"] + command)
+  }
+
+  /// Waits until it knows a replica that could take the master's place: it looks every ten seconds,
+  /// and once at the beginning.
+  package func waitForReplica(of name: String) throws {
+    let deadline = ContinuousClock.now + .seconds(60)
+    while try !cli("SENTINEL", "REPLICAS", name).contains("master-link-status\nok") {
+      guard ContinuousClock.now < deadline else {
+        throw LocalStackError(.failed, "the sentinel found no replica within a minute")
+      }
+      _ = poll(nil, 0, 20)
+    }
+  }
+}
