@@ -17,12 +17,14 @@ private struct Count: Sendable {
 extension Lane {
   /// INCR of twenty keys, one after the other, until `isOver`; no error but one that may pass.
   fileprivate func increment(
-    waitingForReplicas wait: Bool, until isOver: ThreadLock<Bool>
+    waitingForReplicas wait: Bool, turns: ThreadLock<Int> = ThreadLock(0),
+    until isOver: ThreadLock<Bool>
   ) async -> [String: Count] {
     var counts: [String: Count] = [:]
     var turn = 0
     while !isOver.withLock({ $0 }) {
       turn += 1
+      turns.withLock { $0 = turn }
       let key = "k\(turn % 20)"
       let pipeline = RedisPipeline(["INCR", key])
       if wait { pipeline.append("WAIT", "1", "1000") }
@@ -92,20 +94,65 @@ extension Lane {
     let cluster = try RedisClusterProcess()
     try await withLane(clusterOptions(cluster)) { lane async throws in
       #expect(try await lane.call("PING") == "PONG")
-      let isOver = ThreadLock(false)
-      async let loop = lane.increment(waitingForReplicas: false, until: isOver)
+      let (turns, isOver) = (ThreadLock(0), ThreadLock(false))
+      async let loop = lane.increment(waitingForReplicas: false, turns: turns, until: isOver)
+      #expect(await lane.until { _ in turns.withLock { $0 } > 40 })
       try cluster.replicas[1].cli("CLUSTER", "FAILOVER")
       try cluster.wait("the replica to be promoted") {
         try cluster.replicas[1].cli("ROLE").hasPrefix("master")
           && cluster.masters[1].cli("ROLE").hasPrefix("slave")
       }
-      #expect(await lane.until { $0.isConnected })
+      let before = turns.withLock { $0 }
+      #expect(await lane.until { _ in turns.withLock { $0 } > before + 40 })
       isOver.withLock { $0 = true }
       let counts = await loop
       try await lane.expectKept(counts)
       #expect(counts.values.reduce(0) { $0 + $1.unknown } == 0)
       #expect(await lane.until { $0.isConnected })
     }
+  }
+
+  /// Every command is done once, whichever node it meets first.
+  @Test func slotsMoveWhileTheyAreWrittenTo() async throws {
+    let cluster = try RedisClusterProcess(hasReplicas: false)
+    let keys = (0..<20).map { "k\($0)" }
+    try await withLane(clusterOptions(cluster)) { lane async throws in
+      let (done, isOver) = (ThreadLock(0), ThreadLock(false))
+      async let turns = lane.run { lane in
+        var turns = 0
+        while !isOver.withLock({ $0 }) {
+          turns += 1
+          let counts = try await lane.all(keys.map { ["INCR", $0] })
+          #expect(counts == [String](repeating: "\(turns)", count: 20))
+          done.withLock { $0 += 1 }
+        }
+        return turns
+      }
+      // In each state of each slot there is a turn at least.
+      func turn() async {
+        let before = done.withLock { $0 }
+        #expect(await lane.until { _ in done.withLock { $0 } > before + 1 })
+      }
+      for key in keys.prefix(5) {
+        let slot = RedisSlot(key).number
+        let old = try #require(try cluster.master(of: slot))
+        let new = try #require(cluster.masters.last { $0 !== old })
+        for (from, to) in [(old, new), (new, old), (old, new)] {
+          try cluster.beginMove(slot, from: from, to: to)
+          await turn()
+          try cluster.move(keys: [key], from: from, to: to)
+          await turn()
+          try cluster.endMove(slot, from: from, to: to)
+          await turn()
+        }
+      }
+      isOver.withLock { $0 = true }
+      let last = try await turns
+      let values = try await lane.all(keys.map { ["GET", $0] })
+      #expect(values == [String](repeating: "\(last)", count: 20))
+    }
+    let errors = try cluster.masters.map { try $0.cli("INFO", "errorstats") }.joined()
+    #expect(errors.contains("errorstat_MOVED") && errors.contains("errorstat_ASK"))
   }
 
   @Test func aNodeThatIsAwayKeepsItsOwnKeysOnly() async throws {

@@ -84,8 +84,8 @@ package final class RedisClient {
   /// may take `maximumReplyBytes` (else the options' limit); more is `replyTooLarge`.
   ///
   /// In a cluster each command goes to the node of its key, and commands without a key go where
-  /// their neighbour goes. One node that cannot be reached fails the pipelines that have keys
-  /// there, as a whole.
+  /// their neighbour goes. Commands on keys of one slot are done in their order, others in any
+  /// order. One node that cannot be reached fails the pipelines that have keys there, as a whole.
   package func execute(
     _ pipeline: RedisPipeline, timeout: Duration? = nil, maximumReplyBytes: Int? = nil
   ) async throws(RedisError) -> RedisReplies {
