@@ -109,6 +109,14 @@ unit: ## Build, run the tests that need no server and start no process
 	$(call say,"Running the unit tests")
 	exec Tests/run --unit $(ARGS)
 
+.PHONY: test-faults
+test-faults: ## Build, run the endurance tests: workers die, stop, come and go for minutes
+	@$(call install,$(test_packages),redis-server openssl python3)
+	$(call say,"Building the tests; the first build takes some minutes")
+	$(build_tests)
+	$(call say,"Running the endurance tests")
+	exec Tests/run --endurance $(ARGS)
+
 .PHONY: build-tests
 build-tests: ## Build the tests as `make test` does, for Tests/run (ARGS='-j 2')
 	@$(call install,$(test_packages),)

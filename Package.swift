@@ -236,6 +236,11 @@ let testTargets: [Target] = [
       "APNsSimulator", "Assembly", "Deliver", "Devices", "fanfare", "Fixtures", "Kafka",
       "LocalStack", "Pipeline", "Record", "Settings", "Telemetry", "TestBed",
     ]),
+  tests(
+    "EnduranceTests",
+    [
+      "APNsSimulator", "Devices", "fanfare", "Keyspace", "LocalStack", "Record", "TestBed", "Text",
+    ]),
   tests("VerbSupportTests", ["VerbSupport", "Devices", "LocalStack", "Settings", "Terminal"]),
   tests(
     "LocalVerbsTests", ["APNsSimulator", "LocalStack", "LocalVerbs", "Terminal", "Threads"]),

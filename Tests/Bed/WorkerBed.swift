@@ -27,7 +27,7 @@ package final class WorkerBed: Sendable {
 
   package let directory: ScratchDirectory
   package let redis: RedisServerProcess
-  private let kafka: BedKafka
+  let kafka: BedKafka
   package let simulator: APNsSimulator
   package let address: APNsSimulatorAddress
   package let keyspace = Keyspace()
@@ -108,34 +108,6 @@ package final class WorkerBed: Sendable {
     workers.withLock { $0.append(worker) }
     try await worker.start()
     return worker
-  }
-
-  /// Starts a worker as a process of its own, which a test may kill; returns when it has
-  /// partitions. `settings`: `key=value`, as for `--set`. Its log goes to `<id>.log`.
-  package func startProcess(
-    _ id: String, executable: String, settings: [String] = []
-  ) async throws -> ChildProcess {
-    let ready = directory.file("\(id).ready")
-    let all =
-      [
-        "redis.port=\(redis.port)", "worker.id=\(id)",
-        "templates.directory=\(Self.templates)", "apns.production.host=\(address.host)",
-        "apns.production.port=\(address.port)", "apns.ca_file=\(address.authorityFile)",
-        "apns.key_file=\(address.providerKeyFile ?? "")", "apns.key_id=\(address.keyID)",
-        "apns.team_id=\(address.teamID)", "lanes.count=2", "lanes.drain_timeout=2s",
-        "log.format=json",
-      ] + kafka.settings + settings
-    let log = directory.file("\(id).log")
-    let process = try ChildProcess(
-      [executable, "worker", "--ready-file", ready] + all.flatMap { ["--set", $0] },
-      output: .file(log))
-    let hasPartitions = try await until("\(id) has partitions") {
-      access(ready, F_OK) == 0 ? true : process.isRunning ? nil : false
-    }
-    guard hasPartitions else {
-      throw LocalStackError(.failed, "\(id) has ended with \(process.waitForExit()), see \(log)")
-    }
-    return process
   }
 
   /// Waits until workers have partitions: a fresh group takes seconds to form.
@@ -284,7 +256,7 @@ package final class WorkerBed: Sendable {
       "waited two minutes for: \(what)\n" + sink.lines.suffix(30).joined(separator: "\n"))
   }
 
-  private static let templates: String = {
+  static let templates: String = {
     let tests = #filePath.split(separator: "/").dropLast(3).joined(separator: "/")
     return "/" + tests + "/Config/templates"
   }()

@@ -8,8 +8,8 @@ struct LayoutRules {
 
   /// Folders of Tests that mirror no room: tests of the whole, and what all tests share.
   static let mirrorsOfNoRoom: Set<String> = [
-    "IntegrationTests", "FaultTests", "CommandTests", "TidyTests", "Bed", "Fixtures",
-    "ThreadSanitizer", "Valgrind", "Mutants",
+    "IntegrationTests", "FaultTests", "EnduranceTests", "CommandTests", "TidyTests", "Bed",
+    "Fixtures", "ThreadSanitizer", "Valgrind", "Mutants",
   ]
 
   /// Rooms without unit tests of their own, and what tests them.

@@ -1,9 +1,9 @@
 import Glibc
 
 /// The program under test.
-enum WorkerExecutable {
+package enum WorkerExecutable {
   /// Beside the test bundle.
-  static let path: String = {
+  package static let path: String = {
     var path = [CChar](repeating: 0, count: Int(PATH_MAX))
     let count = readlink("/proc/self/exe", &path, path.count - 1)
     let bytes = path.prefix(max(0, count)).map { UInt8(bitPattern: $0) }
