@@ -10,12 +10,12 @@ import Testing
     ("TRYAGAIN Multiple keys request during rehashing of slot", .tryAgain, .wait),
     ("CLUSTERDOWN Hash slot not served", .clusterDown, .wait),
     ("READONLY You can't write against a read only replica.", .readOnly, .wait),
-    ("OOM command not allowed when used memory > 'maxmemory'.", .outOfMemory, .alert),
-    ("MISCONF Redis is configured to save RDB snapshots", .misconfigured, .alert),
-    ("NOREPLICAS Not enough good replicas to write.", .noReplicas, .alert),
-    ("NOAUTH Authentication required.", .noAuthentication, .fatal),
-    ("WRONGPASS invalid username-password pair", .wrongPassword, .fatal),
-    ("NOPERM this user has no permissions to run the 'get' command", .noPermission, .fatal),
+    ("OOM command not allowed when used memory > 'maxmemory'.", .outOfMemory, .wait),
+    ("MISCONF Redis is configured to save RDB snapshots", .misconfigured, .wait),
+    ("NOREPLICAS Not enough good replicas to write.", .noReplicas, .wait),
+    ("NOAUTH Authentication required.", .noAuthentication, .forbidden),
+    ("WRONGPASS invalid username-password pair", .wrongPassword, .forbidden),
+    ("NOPERM this user has no permissions to run the 'get' command", .noPermission, .forbidden),
     ("WRONGTYPE Operation against a key holding the wrong kind", .wrongType, .permanent),
     ("NOSCRIPT No matching script.", .noScript, .permanent),
     ("MOVED 3999 127.0.0.1:6381", .moved, .permanent),
@@ -38,7 +38,7 @@ import Testing
     ("ERR Connection timed out", .other, .unknown),
     ("ERR Host unreachable, on @user_script", .other, .unknown),
     (
-      "ERR Error running script (call to f_1): @user_script: -OOM command not", .outOfMemory, .alert
+      "ERR Error running script (call to f_1): @user_script: -OOM command not", .outOfMemory, .wait
     ),
     ("BUSYKEY Target key name already exists.", .other, .unknown),
     ("LOADING", .loading, .wait),

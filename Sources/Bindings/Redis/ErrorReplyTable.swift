@@ -59,8 +59,8 @@ extension RedisErrorReply.Kind {
     case .loading, .busy, .masterDown, .tryAgain, .clusterDown: .wait
     // READONLY: a replica, or a master that was demoted; another connection may find the new one.
     case .readOnly: .wait
-    case .outOfMemory, .misconfigured, .noReplicas: .alert
-    case .noAuthentication, .wrongPassword, .noPermission: .fatal
+    case .outOfMemory, .misconfigured, .noReplicas: .wait
+    case .noAuthentication, .wrongPassword, .noPermission: .forbidden
     case .wrongType, .noScript, .moved, .ask, .crossSlot, .unknownCommand, .faulty: .permanent
     case .other: .unknown
     }

@@ -98,10 +98,10 @@ extension RedisError {
       self.init(
         .wrongType,
         "\(read.key) is not a \(read.wanted): RENAME or DEL it, then import the followers again")
-    case (_, .wait), (_, .alert):
+    case (_, .wait):
       let what = read?.key ?? "us"
       self.init(.notServed, "Redis does not serve \(what) now", cause: reply.message)
-    case (_, .fatal):
+    case (_, .forbidden):
       let what = read.map { "may not \($0)" } ?? "lacks a permission"
       self.init(
         .notPermitted, "our Redis user \(what): grant it what docs/redis.md lists",

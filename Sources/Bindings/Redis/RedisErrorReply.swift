@@ -17,13 +17,12 @@ package struct RedisErrorReply: Error, Sendable, Equatable, CustomStringConverti
 
   /// What a caller should do about it.
   package enum Disposition: Sendable, Equatable, CaseIterable {
-    /// Passes by itself: try again after a while.
+    /// Passes by itself, or when the operator has given Redis memory, a disk or its replicas: keep
+    /// what is to be written, try again after a while.
     case wait
-    /// Redis takes no writes: keep what is to be written, tell the operator, try again slowly.
-    case alert
-    /// Nothing works until the operator mends user, password or permissions.
-    case fatal
-    /// The command is wrong for this key or server: trying again gives the same.
+    /// Waits for the operator to mend user, password or permissions.
+    case forbidden
+    /// Gives up: the command is wrong for this key or server: trying again gives the same.
     case permanent
     /// Nobody knows: wait, but not for ever.
     case unknown
