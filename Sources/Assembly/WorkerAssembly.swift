@@ -49,6 +49,13 @@ extension Assembly {
       kafka: kafkaOptions(settings), probeBytes: probeBytes(settings))
   }
 
+  /// What others send again when such a worker dies. Looks at no file.
+  package static func crashBound(_ settings: Settings) -> CrashBound {
+    CrashBound(
+      lanes: lanes(settings), limits: laneLimits(settings),
+      claimLifetime: settings.lanes.claimLifetime)
+  }
+
   /// `/metrics`, the largest answer, takes a quarter of what is counted for one.
   private static func probeBytes(_ settings: Settings) -> Int {
     probeOptions(settings)?.maximumMemoryBytes(answerBytes: 64 << 10) ?? 0

@@ -17,7 +17,7 @@ package enum Checks {
     FileChecks.templates(report.read, &list)
     FileChecks.rules(report.read, &list)
     let tokens = FileChecks.key(report.read, &list)
-    FileChecks.memory(report, &list)
+    FileChecks.bounds(report, &list)
     guard connects else { return list }
     if mayConnect("kafka", report, &list) {
       KafkaChecks.run(report.read, timeout: timeout, &list)

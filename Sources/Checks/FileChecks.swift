@@ -15,8 +15,8 @@ enum FileChecks {
     }
   }
 
-  /// For the limit of the worker's container.
-  static func memory(_ report: SettingsReport, _ list: inout CheckList) {
+  /// For the limit of the worker's container; and what its end costs.
+  static func bounds(_ report: SettingsReport, _ list: inout CheckList) {
     // Everything that the sum is made of has a default; with a mistake there it would be another's.
     let isWrong = report.problems.contains { problem in
       problem.key.map { !$0.hasPrefix("apns.key_") && $0 != "apns.team_id" } ?? true
@@ -25,6 +25,7 @@ enum FileChecks {
       return list.skipped("memory", "not reckoned while the configuration is wrong")
     }
     list.ok("memory", "\(Assembly.memoryBudget(report.read))")
+    list.ok("crash", "\(Assembly.crashBound(report.read))")
   }
 
   static func templates(_ settings: Settings, _ list: inout CheckList) {

@@ -48,4 +48,18 @@ import Testing
     #expect(text.contains(": 1 lane of ") && text.contains("(pages "))
     #expect(budget().description.contains(": 2 lanes of "))
   }
+
+  /// Each lane's places, what a limit holds up beside them, and what has left its place.
+  @Test func aCrashIsBoundedByWhatLanesWorkOn() {
+    var limits = LaneLimits()
+    limits.segments = 5
+    limits.bulk = 6
+    limits.events = 7
+    limits.stragglers = 8
+    limits.lingering = 9
+    let bound = CrashBound(lanes: 3, limits: limits, claimLifetime: .seconds(10))
+    #expect(bound.working == 3 * (5 + 6 + 7 + 8 + LimitedSegments.maximum))
+    #expect(bound.lingering == 3 * 2 * 9)
+    #expect("\(bound)".contains("10s later"))
+  }
 }
