@@ -70,8 +70,8 @@ package actor KafkaPump {
     } everyInterval: { [weak self] in
       self?.assumeIsolated { $0.everyInterval() }
     }
-    everyCommitInterval()
-    everyLagInterval()
+    repeats(every: Self.commitInterval) { $0.commits.commit() }
+    repeats(every: options.heartbeatInterval) { $0.consumer.measureLag() }
   }
 
   package var inFlight: Int { dispatch.running.count }
@@ -93,20 +93,14 @@ package actor KafkaPump {
     if let error = producer.fatalError { health.check(error) }
   }
 
-  private func everyCommitInterval() {
+  /// Does something now and at every interval, until the pump is closed.
+  private func repeats(
+    every interval: Duration, _ work: @escaping @Sendable (isolated KafkaPump) -> Void
+  ) {
     guard !isClosed else { return }
-    commits.commit()
-    loop.schedule(after: Self.commitInterval) { [weak self] in
-      self?.assumeIsolated { $0.everyCommitInterval() }
-    }
-  }
-
-  /// As often as it is told.
-  private func everyLagInterval() {
-    guard !isClosed else { return }
-    consumer.measureLag()
-    loop.schedule(after: options.heartbeatInterval) { [weak self] in
-      self?.assumeIsolated { $0.everyLagInterval() }
+    work(self)
+    loop.schedule(after: interval) { [weak self] in
+      self?.assumeIsolated { $0.repeats(every: interval, work) }
     }
   }
 
@@ -115,12 +109,8 @@ package actor KafkaPump {
     case .message(let message): received(message)
     case .assigned(let partitions): assigned(partitions)
     case .revoking(let partitions): finishBeforeRevoke(partitions)
-    case .revoked(let partitions):
-      counters.add(.kafkaRevocations)
-      revoked(partitions)
-    case .lost(let partitions):
-      counters.add(.kafkaLosses)
-      revoked(partitions)
+    case .revoked(let partitions): revoked(partitions, .kafkaRevocations)
+    case .lost(let partitions): revoked(partitions, .kafkaLosses)
     case .committed: commits.succeeded()
     case .commitFailed(let failed, let error):
       commits.failed(Array(failed.keys), error)
@@ -138,13 +128,9 @@ package actor KafkaPump {
     else { return }
     guard !dispatch.join(message, number: number) else { return }
     let record = Intake.Record(
-      message: message, number: number, notBefore: notBefore(message, kind))
+      message: message, number: number,
+      notBefore: kind == .straggler ? times.due(message, now: loop.now) : 0)
     perform(dispatch.received(record, kind, now: loop.now))
-  }
-
-  private func notBefore(_ message: KafkaMessage, _ kind: WorkKind) -> UInt64 {
-    guard kind == .straggler, let due = StragglerLabel(message).notBefore else { return 0 }
-    return loop.now &+ times.rest(notBefore: due).nanoseconds
   }
 
   // MARK: partitions
@@ -179,7 +165,8 @@ package actor KafkaPump {
   }
 
   /// What is in flight goes on under its claims; its offsets are another member's now.
-  private func revoked(_ partitions: [KafkaPartition]) {
+  private func revoked(_ partitions: [KafkaPartition], _ counter: WorkerCounter) {
+    counters.add(counter)
     commits.revoked(partitions)
     let gone = Set(partitions)
     revocation.revoked(gone)

@@ -1,6 +1,9 @@
+import EventLoop
+import Ingest
+import Kafka
 import Text
 
-/// When stragglers are tried again: pure.
+/// When stragglers are tried again: it only reckons.
 struct StragglerTimes: Sendable {
   /// The last try is so long before the expiry.
   static let lastTryBeforeExpiry: Duration = .seconds(1)
@@ -19,6 +22,11 @@ struct StragglerTimes: Sendable {
 
   func left(until expiresAt: Int64) -> Duration {
     .milliseconds(expiresAt - wallClock())
+  }
+
+  /// When a record of stragglers may be begun; 0: at once. Monotonic nanoseconds, as `now`.
+  func due(_ message: KafkaMessage, now: UInt64) -> UInt64 {
+    StragglerLabel(message).notBefore.map { now &+ rest(notBefore: $0).nanoseconds } ?? 0
   }
 
   /// Workers' clocks differ: a record rests no longer than the delay of its topic.

@@ -147,21 +147,30 @@ import Testing
     }
   }
 
+  /// Its pauses are so short that what waits is due.
+  private func impatientBed(_ loop: EventLoop) throws -> DeliverBed {
+    try bed(loop) {
+      $0.retry = RetryPolicy(initial: .milliseconds(2), maximum: .milliseconds(20))
+    }
+  }
+
+  private func untilTried(_ bad: SegmentTally, _ route: Route, _ bed: DeliverBed) async {
+    await bed.until("all were tried, and the route only asks") {
+      bad.unsent == 0 && route.traffic.overload.rate == Overload.floor
+        && bed.stage.inFlight <= 1
+    }
+    await bed.loop.wait(.milliseconds(100))
+  }
+
   /// What is due and cannot go soon still waits, so that it can leave its segment.
   @Test func whatCannotGoSoonLeavesAsStragglers() async throws {
     try await onLoop { _, loop in
-      let bed = try bed(loop) {
-        $0.retry = RetryPolicy(initial: .milliseconds(2), maximum: .milliseconds(20))
-      }
+      let bed = try impatientBed(loop)
       defer { bed.stop() }
       let route = try #require(bed.stage.routes[.production])
       let bad = SegmentTally()
       await bed.stage.admit(bed.batch(devices(200, "bad0"), bad))
-      await bed.until("all were tried, and the route only asks") {
-        bad.unsent == 0 && route.traffic.overload.rate == Overload.floor
-          && bed.stage.inFlight <= 1
-      }
-      await loop.wait(.milliseconds(100))
+      await untilTried(bad, route, bed)
       bed.stage.postponeWaiting(of: bad)
       #expect(bad.stragglers.count > 180 && route.topics.readyCount < 20)
     }
@@ -169,18 +178,12 @@ import Testing
 
   @Test func whatCannotGoSoonEndsWhenItsEventDoes() async throws {
     try await onLoop { _, loop in
-      let bed = try bed(loop) {
-        $0.retry = RetryPolicy(initial: .milliseconds(2), maximum: .milliseconds(20))
-      }
+      let bed = try impatientBed(loop)
       defer { bed.stop() }
       let route = try #require(bed.stage.routes[.production])
       let bad = SegmentTally()
       await bed.stage.admit(bed.batch(devices(250, "bad0"), bad, expiresIn: 60_000))
-      await bed.until("all were tried, and the route only asks") {
-        bad.unsent == 0 && route.traffic.overload.rate == Overload.floor
-          && bed.stage.inFlight <= 1
-      }
-      await loop.wait(.milliseconds(100))
+      await untilTried(bad, route, bed)
       let begun = loop.now
       bed.clock.advance(60_000)
       await bed.until("all have expired") { bad.settled == 250 }

@@ -38,3 +38,21 @@ final class Execution {
     whenFinished()
   }
 }
+
+extension RedisConnection {
+  /// Returns when all replies are there; see `RedisClient.execute`.
+  func execute(
+    _ pipeline: RedisPipeline, timeout: Duration, maximumReplyBytes: Int
+  ) async throws(RedisError) -> RedisReplies {
+    let replies = RedisReplies(expecting: pipeline.count, maximumBytes: maximumReplyBytes)
+    guard pipeline.count > 0 else { return replies }
+    if let refusal { throw refusal }
+    let execution = Execution(pipeline, replies, timeout: timeout)
+    await withCheckedContinuation { continuation in
+      execution.whenFinished = { continuation.resume() }
+      submit(execution)
+    }
+    if let failure = execution.failure { throw failure }
+    return replies
+  }
+}

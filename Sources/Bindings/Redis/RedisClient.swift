@@ -94,16 +94,7 @@ package final class RedisClient {
     let timeout = timeout ?? options.commandTimeout
     switch servers {
     case .one(let connection):
-      let replies = RedisReplies(expecting: pipeline.count, maximumBytes: limit)
-      guard pipeline.count > 0 else { return replies }
-      if let refusal = connection.refusal { throw refusal }
-      let execution = Execution(pipeline, replies, timeout: timeout)
-      await withCheckedContinuation { continuation in
-        execution.whenFinished = { continuation.resume() }
-        connection.submit(execution)
-      }
-      if let failure = execution.failure { throw failure }
-      return replies
+      return try await connection.execute(pipeline, timeout: timeout, maximumReplyBytes: limit)
     case .cluster(let cluster):
       return try await cluster.execute(pipeline, timeout: timeout, maximumReplyBytes: limit)
     }

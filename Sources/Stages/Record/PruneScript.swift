@@ -35,15 +35,7 @@ enum PruneScript {
   /// nothing proves that Apple's word is the younger.
   private static let pruneBody = """
     local bindings, bound, set_aside, verdicts = unpack(KEYS)
-    local failed = 0
-    local function try(...)
-      local reply = redis.pcall(...)
-      if type(reply) == 'table' and reply.err then
-        failed = failed + 1
-        return nil
-      end
-      return reply
-    end
+    \(RecordScripts.trying)
     local function judge(kind, finding, member)
       local word = kind .. ' ' .. ARGV[1]
       local is_repeated = try('HGET', verdicts, member) == word

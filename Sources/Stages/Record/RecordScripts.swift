@@ -27,6 +27,19 @@ enum RecordScripts {
 
     """
 
+  /// `try` does what may fail, and counts that in `failed`.
+  static let trying = """
+    local failed = 0
+    local function try(...)
+      local reply = redis.pcall(...)
+      if type(reply) == 'table' and reply.err then
+        failed = failed + 1
+        return nil
+      end
+      return reply
+    end
+    """
+
   /// KEYS 1…7 of every script on an event: event, its settled segments, claims, planned segments
   /// of stragglers, receipts, segments in the dead letters, its sums for the statistics.
   /// ARGV 1…5: now in ms, event id, streamer, template, lifetime of the keys in seconds.
@@ -37,22 +50,13 @@ enum RecordScripts {
   static let prelude = """
     local event, settled, claims, stragglers, receipts, dead, sums = unpack(KEYS, 1, 7)
     local now, id, streamer, template = ARGV[1], ARGV[2], ARGV[3], ARGV[4]
-    local failed = 0
+    \(trying)
 
     local function wrong(key, wanted)
       local kind = redis.call('TYPE', key)['ok']
       if kind ~= wanted and kind ~= 'none' then
         return redis.error_reply('WRONGTYPE ' .. key .. ' is a ' .. kind .. ', not a ' .. wanted)
       end
-    end
-
-    local function try(...)
-      local reply = redis.pcall(...)
-      if type(reply) == 'table' and reply.err then
-        failed = failed + 1
-        return nil
-      end
-      return reply
     end
 
     local is_summing = false

@@ -214,16 +214,9 @@ final class RedisCluster {
   func execute(
     _ pipeline: RedisPipeline, timeout: Duration, maximumReplyBytes: Int, at node: Endpoint
   ) async throws(RedisError) -> RedisReplies {
-    let replies = RedisReplies(expecting: pipeline.count, maximumBytes: maximumReplyBytes)
-    guard pipeline.count > 0 else { return replies }
     let connection = try connection(to: node)
-    let execution = Execution(pipeline, replies, timeout: timeout)
-    await withCheckedContinuation { continuation in
-      execution.whenFinished = { continuation.resume() }
-      connection.submit(execution)
-    }
-    if let failure = execution.failure { throw failure }
-    return replies
+    return try await connection.execute(
+      pipeline, timeout: timeout, maximumReplyBytes: maximumReplyBytes)
   }
 
   // MARK: the map
