@@ -80,6 +80,14 @@ import Testing
     #expect(try redis.cli("GET", "ffd:{t:ab12}") == "y")
     #expect(try redis.cli("SCARD", "ffd:{u:z}:bindings") == "1")
 
+    try redis.cli("HSET", "ff:{e:e9}", "state", "running")
+    let braked = try type(
+      "fanfare fanout list; fanfare fanout pause e9; fanfare fanout resume e9",
+      as: ["--user", "operator", "--pass", "change-me"])
+    #expect(!braked.contains("NOPERM"), "\(braked)")
+    _ = try type("fanfare fanout pause e9", as: ["--user", "operator", "--pass", "change-me"])
+    #expect(try redis.cli("HGET", "ff:{e:e9}", "brake") == "paused")
+
     let backend = ["--user", "backend", "--pass", "change-me"]
     let done = try type(
       """
