@@ -91,7 +91,7 @@ demo: ## Install what is missing, build, fan one event out to 100,000 followers
 	exec .build/release/fanfare demo $(ARGS)
 
 .PHONY: test
-test: ## Install what is missing, build, run every test (ARGS='--filter NAME': some of them)
+test: ## Install what is missing, build, run all but the endurance tests (ARGS='--filter NAME': some of them)
 	@$(call install,$(test_packages),redis-server nghttpd openssl python3)
 	$(call say,"Building the tests; the first build takes some minutes")
 	$(build_tests)
