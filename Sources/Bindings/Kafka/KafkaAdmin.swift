@@ -121,14 +121,12 @@ private struct AdminClient: ~Copyable {
   func end(
     of topic: String, _ partition: Int32, timeout: Duration
   ) throws(KafkaError) -> Int64 {
-    var first: Int64 = 0
-    var end: Int64 = 0
-    let error = rd_kafka_query_watermark_offsets(
-      handle, topic, partition, &first, &end, Int32(clamping: timeout.wholeMilliseconds))
-    guard error == RD_KAFKA_RESP_ERR_NO_ERROR else {
-      throw explain(KafkaError(error, doing: "looking at topic \(topic)"))
+    do {
+      return try KafkaPartition(topic: topic, partition: partition)
+        .bounds(by: handle, timeout: timeout).end
+    } catch {
+      throw explain(error)
     }
-    return end
   }
 
   func create(

@@ -8,8 +8,8 @@ import Threads
 /// `@unchecked Sendable`: the client is librdkafka's, which is safe from any thread, and is
 /// destroyed only after `stop`.
 final class LagReader: @unchecked Sendable {
-  /// For an answer, at most, in ms.
-  private static let timeout: Int32 = 1_000
+  /// For an answer, at most.
+  private static let timeout: Duration = .seconds(1)
 
   private struct State {
     var isAsking = false
@@ -60,11 +60,13 @@ final class LagReader: @unchecked Sendable {
     let committed = PartitionList(partitions)
     var lags: [KafkaPartition: Int64] = [:]
     if !partitions.isEmpty,
-      rd_kafka_committed(client, committed.handle, Self.timeout) == RD_KAFKA_RESP_ERR_NO_ERROR
+      rd_kafka_committed(
+        client, committed.handle, Int32(clamping: Self.timeout.wholeMilliseconds))
+        == RD_KAFKA_RESP_ERR_NO_ERROR
     {
       for entry in PartitionEntry.all(in: committed.handle) {
         guard entry.error == RD_KAFKA_RESP_ERR_NO_ERROR, !state.withLock({ $0.isCancelled }),
-          let (first, end) = bounds(of: entry.partition)
+          let (first, end) = try? entry.partition.bounds(by: client, timeout: Self.timeout)
         else { continue }
         // A group that has committed nothing begins with what is there.
         lags[entry.partition] = max(0, end - max(entry.offset, first))
@@ -74,13 +76,5 @@ final class LagReader: @unchecked Sendable {
       state.lags = lags
       state.isAsking = false
     }
-  }
-
-  private func bounds(of partition: KafkaPartition) -> (first: Int64, end: Int64)? {
-    var first: Int64 = 0
-    var end: Int64 = 0
-    let error = rd_kafka_query_watermark_offsets(
-      client, partition.topic, partition.partition, &first, &end, Self.timeout)
-    return error == RD_KAFKA_RESP_ERR_NO_ERROR ? (first, end) : nil
   }
 }

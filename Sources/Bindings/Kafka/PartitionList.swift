@@ -49,6 +49,23 @@ struct PartitionEntry {
   }
 }
 
+extension KafkaPartition {
+  /// The offset of the first record that is kept, and of the next that will be written. Asks the
+  /// brokers: blocks for at most `timeout`.
+  func bounds(
+    by client: OpaquePointer, timeout: Duration
+  ) throws(KafkaError) -> (first: Int64, end: Int64) {
+    var first: Int64 = 0
+    var end: Int64 = 0
+    let error = rd_kafka_query_watermark_offsets(
+      client, topic, partition, &first, &end, Int32(clamping: timeout.wholeMilliseconds))
+    guard error == RD_KAFKA_RESP_ERR_NO_ERROR else {
+      throw KafkaError(error, doing: "looking at topic \(topic)")
+    }
+    return (first, end)
+  }
+}
+
 extension PartitionEntry {
   /// What became of a commit. `overall` stands for entries without an error of their own.
   static func outcome(

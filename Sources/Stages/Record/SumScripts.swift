@@ -23,11 +23,7 @@ enum SumScripts {
       {'HINCRBY', day, 'f', '1'}, {'HINCRBY', minute, 'f', '1'}, {'EXPIRE', day, '1'},
       {'EXPIRE', minute, '1'}, {'XADD', events, '*', 'f', 'v'}, {'XADD', fanouts, '*', 'f', 'v'}})
     if problem then return problem end
-    local failed = 0
-    local function try(...)
-      local reply = redis.pcall(...)
-      if type(reply) == 'table' and reply.err then failed = failed + 1 end
-    end
+    \(RecordScripts.trying)
     local kind = redis.call('TYPE', known)['ok']
     if kind ~= 'hash' and kind ~= 'none' then
       redis.pcall('HINCRBY', total, 'record_errors', 1)
