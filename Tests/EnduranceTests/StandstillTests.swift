@@ -28,6 +28,20 @@ import Testing
     #expect(audit.lost == 0 && audit.duplicates == 0)
   }
 
+  /// Shorter than its session, as it is by default: its claims end, but nobody else gets its
+  /// partitions, and it goes on with what it had.
+  @Test func nothingIsSentTwiceWithinTheSession() async throws {
+    let set = try await EnduranceBed.make(settings: ["kafka.session_timeout=45s"])
+    let giant = try await Crowd.large("giant", followers: 150_000, in: set.bed)
+    let inFlight = try await Self.freeze("w2", set, giant)
+    await set.fleet.thaw("w2")
+    try await set.finished([giant])
+    #expect(await set.fleet.isWhole)
+    let audit = try await Audit.take(of: [giant], in: set.bed)
+    Self.report(audit, inFlight, giant)
+    #expect(audit.lost == 0 && audit.duplicates == 0)
+  }
+
   /// Its claims end: the others send what it had in flight, some of it again, since nobody but the
   /// worker that stands still knows of the answers. When it goes on it sends no more of that.
   @Test func whatItHadIsSentAgainOnceAndByOthersWhenClaimsEnd() async throws {
