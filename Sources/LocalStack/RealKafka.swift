@@ -6,16 +6,27 @@ import Kafka
 /// skipped, since Kafka needs Java and half a gigabyte.
 ///
 /// It is one of its own, in a scratch directory, or, where `TESTS_KAFKA_ADDRESS_FILE` names a
-/// file, the one whose address that file holds or will hold: others use it too.
+/// file, the one whose address that file holds or will hold: others use it too. One that wants a
+/// login is always one of its own.
 package final class RealKafka: Sendable {
+  /// The only user there is, with SASL's PLAIN over TLS.
+  package struct Login: Sendable {
+    package let username = "fanfare"
+    package let password = "fanfare-secret"
+    package let caFile: String
+  }
+
   package static let home = variable("FANFARE_KAFKA_HOME")
 
   package let bootstrapServers: String
+  /// Nil where anybody may write and read, in the clear.
+  package let login: Login?
   private let own: (script: String, directory: ScratchDirectory)?
 
-  package init() throws(LocalStackError) {
-    if let file = Self.variable("TESTS_KAFKA_ADDRESS_FILE") {
+  package init(wantsLogin: Bool = false) throws(LocalStackError) {
+    if !wantsLogin, let file = Self.variable("TESTS_KAFKA_ADDRESS_FILE") {
       own = nil
+      login = nil
       bootstrapServers = try Self.address(in: file)
       return
     }
@@ -25,7 +36,9 @@ package final class RealKafka: Sendable {
     let script = home + "/broker"
     let directory = try ScratchDirectory()
     own = (script, directory)
-    let output = try ChildProcess.run([script, "start", directory.path])
+    login = wantsLogin ? Login(caFile: directory.file("ca.pem")) : nil
+    let output = try ChildProcess.run(
+      [script, "start", directory.path] + (wantsLogin ? ["--secure"] : []))
     guard let line = output.split(separator: "\n").last else {
       throw LocalStackError(.failed, "\(script) start printed no address")
     }

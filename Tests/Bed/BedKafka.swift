@@ -49,6 +49,13 @@ struct BedKafka: Sendable {
     options.fetchWaitMaximum = .milliseconds(10)
     options.sessionTimeout = .seconds(6)
     options.heartbeatInterval = .milliseconds(Self.heartbeatMilliseconds)
+    if let login = real?.login {
+      options.securityProtocol = .saslTLS
+      options.saslMechanism = "PLAIN"
+      options.username = login.username
+      options.password = login.password
+      options.caFile = login.caFile
+    }
     return options
   }
 
@@ -63,6 +70,15 @@ struct BedKafka: Sendable {
       "kafka.topics.bulk_segments=\(ingest.bulkTopic)",
       "kafka.topics.stragglers=\(ingest.stragglersTopic)",
       "kafka.topics.dead_letters=\(ingest.deadLettersTopic)",
+    ] + loginSettings
+  }
+
+  private var loginSettings: [String] {
+    guard let login = real?.login else { return [] }
+    let security = [
+      "protocol=sasl_ssl", "mechanism=PLAIN", "username=\(login.username)",
+      "password=\(login.password)", "ca_file=\(login.caFile)",
     ]
+    return security.map { "kafka.security.\($0)" }
   }
 }

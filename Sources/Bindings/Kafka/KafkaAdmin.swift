@@ -97,9 +97,15 @@ private struct AdminClient: ~Copyable {
     brokers: [String], topics: [(name: String, partitions: Int, error: rd_kafka_resp_err_t)]
   ) {
     var metadata: UnsafePointer<rd_kafka_metadata>?
-    // All topics: asking for one that is missing would make a broker create it.
-    let error = rd_kafka_metadata(
-      handle, 1, nil, &metadata, Int32(clamping: timeout.wholeMilliseconds))
+    let deadline = ContinuousClock.now + timeout
+    var error = RD_KAFKA_RESP_ERR__TIMED_OUT
+    // All topics: asking for one that is missing would make a broker create it. In slices: a login
+    // that is refused stays refused, however long one waits.
+    repeat {
+      let slice = min(.milliseconds(500), max(deadline - .now, .zero))
+      error = rd_kafka_metadata(handle, 1, nil, &metadata, Int32(slice.wholeMilliseconds))
+      rd_kafka_poll(handle, 0)
+    } while error != RD_KAFKA_RESP_ERR_NO_ERROR && !state.isRefused && .now < deadline
     guard error == RD_KAFKA_RESP_ERR_NO_ERROR, let metadata else {
       throw explain(KafkaError(error, doing: "asking Kafka"))
     }
@@ -180,6 +186,7 @@ private struct AdminClient: ~Copyable {
 /// What the callbacks of an `AdminClient` find. `errors` is touched inside `rd_kafka_poll` only.
 private final class AdminState: ClientState {
   var errors: [KafkaError] = []
+  var isRefused: Bool { errors.contains { $0.code == .authentication } }
 
   override func failed(_ error: KafkaError, _ code: rd_kafka_resp_err_t) { errors.append(error) }
 }

@@ -103,12 +103,16 @@ extension KafkaError.Code {
     }
   }
 
-  /// What to do about it. `text` is librdkafka's own: it alone tells a SCRAM failure apart.
+  /// What to do about it. `text` is librdkafka's own: it alone tells some failures apart.
   fileprivate func advice(for text: String) -> String {
     switch self {
     case .configuration: "Kafka refuses a setting; see the cause"
     case .unreachable:
-      "no broker answers; check the bootstrap servers, the security protocol and that Kafka runs"
+      text.contains("certificate verify failed")
+        ? "the broker's certificate is not trusted; check the file of authorities (ca_file) and "
+          + "that the certificate names the host that is connected to"
+        : "no broker answers; check the bootstrap servers, the security protocol and that Kafka "
+          + "runs"
     case .authentication:
       text.contains("SCRAM") && KafkaVersion.scramFailsWithKafka4
         ? "login refused; librdkafka \(KafkaVersion.string) cannot do SCRAM with Kafka 4 brokers "
