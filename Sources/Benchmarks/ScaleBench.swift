@@ -3,13 +3,16 @@ import LocalStack
 import Terminal
 
 /// How much sooner a large event is over when two and four workers share it, with an Apple that is
-/// 60 ms away: then a worker waits for answers, and what others could take from it is not a core,
-/// which they share on one machine, but its part of the work.
+/// 60 ms away and takes so many streams that four workers, Redis, the broker and the simulator fit
+/// into the cores of one machine: then a worker waits for answers, and what others could take from
+/// it is not a core, but its part of the work.
 package struct ScaleBench {
   /// Of four workers.
   package static let leastRatio = 3.8
   private static let followers = 400_000
   private static let latency = "60ms"
+  /// A connection; with two of them a worker sends some 10,000 a second.
+  private static let streams = "300"
   private static let counts = [1, 2, 4]
 
   package let processes: ChildProcesses
@@ -19,7 +22,9 @@ package struct ScaleBench {
     // With a lane each: four workers with one for each core would measure the cores.
     let stack = try await LocalStack.start(
       processes, templates: options.templates, lanes: 1,
-      simulatorOptions: ["--latency", Self.latency])
+      simulatorOptions: [
+        "--latency", Self.latency, "--first-streams", Self.streams, "--streams", Self.streams,
+      ])
     defer { stack.close() }
     let people = SyntheticAudience(followers: Self.followers, seed: 8, topic: LocalStack.app)
     try await options.seeding("\(Figures.grouped(people.followers)) followers", people.followers) {

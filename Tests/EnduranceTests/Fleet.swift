@@ -24,11 +24,11 @@ actor Fleet {
   static let latency: Duration = .milliseconds(40)
   /// What may be on the wire of one worker.
   static let onTheWire = 2 * 2 * streams
-  private static let pace = ["apns.streams_per_connection=\(streams)"]
 
+  /// - Parameter settings: where they set another pace, theirs counts.
   init(_ bed: WorkerBed, settings: [String] = []) {
     self.bed = bed
-    self.settings = Self.pace + settings
+    self.settings = ["apns.streams_per_connection=\(Self.streams)"] + settings
   }
 
   /// Returns when each of them has partitions.
