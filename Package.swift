@@ -239,7 +239,8 @@ let testTargets: [Target] = [
   tests(
     "EnduranceTests",
     [
-      "APNsSimulator", "Devices", "fanfare", "Keyspace", "LocalStack", "Record", "TestBed", "Text",
+      "APNsSimulator", "Devices", "fanfare", "Kafka", "Keyspace", "LocalStack", "Record", "TestBed",
+      "Text",
     ]),
   tests("VerbSupportTests", ["VerbSupport", "Devices", "LocalStack", "Settings", "Terminal"]),
   tests(

@@ -39,11 +39,7 @@ final class DeadLetterNotes {
   }
 
   private func beginToCount(_ lane: isolated any Actor) {
-    Task {
-      // Keeps the task on the lane.
-      _ = lane
-      await count()
-    }
+    retry.timers.loop.task(on: lane) { await self.count() }
   }
 
   /// The event says what is missing of it, and comes to its end without it.

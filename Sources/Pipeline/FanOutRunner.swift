@@ -137,10 +137,8 @@ final class FanOutRunner {
   private func beginToRegister(
     _ event: Event, _ lane: isolated any Actor
   ) -> Task<String?, any Error> {
-    Task {
-      // Keeps the task on the lane.
-      _ = lane
-      return try await retry.persistent("Redis knows the streamer", for: event) {
+    loop.task(on: lane) { [self] in
+      try await retry.persistent("Redis knows the streamer", for: event) {
         try await record.register(event)
       }
     }
@@ -159,18 +157,14 @@ final class FanOutRunner {
   }
 
   private func beginHandOver(_ event: Event, _ lane: isolated any Actor) -> Task<Void, Never> {
-    Task {
-      // Keeps the task on the lane.
-      _ = lane
+    loop.task(on: lane) { [self] in
       await retry.timers.wait(Self.hanging)
       if !Task.isCancelled { try? await handOver(event) }
     }
   }
 
   /// That the statistics do not take it costs no segment: each hands over what is left.
-  private func handOver(
-    _ event: Event, isolation: isolated any Actor = #isolation
-  ) async throws {
+  private func handOver(_ event: Event) async throws {
     do {
       try await retry.persistent("Redis takes the statistics", for: event) {
         try await record.handOver(event.id, now: options.deliver.wallClock())

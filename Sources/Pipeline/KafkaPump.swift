@@ -195,12 +195,17 @@ package actor KafkaPump {
   private func begin(_ identifier: Int) {
     guard let run = dispatch.running[identifier] else { return }
     takenUp.begins(run)
-    Task {
-      let receipt = await lanes[run.lane].run(run.message, run.kind) {
-        Task { await self.vacated(identifier) }
-      }
-      finished(identifier, receipt)
+    let lane = lanes[run.lane]
+    Task(executorPreference: lane.taskExecutor) { await self.work(on: run, identifier, lane) }
+  }
+
+  private func work(
+    on run: RunningRecords.Run, _ identifier: Int, _ lane: any RecordRunner
+  ) async {
+    let receipt = await lane.run(run.message, run.kind) {
+      Task { await self.vacated(identifier) }
     }
+    finished(identifier, receipt)
   }
 
   private func vacated(_ identifier: Int) {

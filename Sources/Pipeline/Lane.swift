@@ -30,6 +30,8 @@ package actor Lane {
     loop.asUnownedSerialExecutor()
   }
 
+  package nonisolated var taskExecutor: (any TaskExecutor)? { loop }
+
   package init(
     index: Int, options: PipelineOptions, producer: KafkaProducer, counters: WorkerCounters
   ) {
@@ -86,7 +88,7 @@ package actor Lane {
   /// Connects to Redis and APNs; both wait for the other side as long as it takes.
   package func start() {
     stages.redis.start()
-    Task { await prepareScripts() }
+    loop.task(on: self) { await self.prepareScripts() }
     stages.deliver.start()
     renewClaims()
     repeats(every: BrakeWatch.interval) { await $0.brakes.look() }
@@ -99,7 +101,7 @@ package actor Lane {
   /// Renews every claim now and then until the lane stops.
   private func renewClaims() {
     guard !isStopping else { return }
-    Task { await claims.renew() }
+    loop.task(on: self) { await self.claims.renew() }
     loop.schedule(after: claims.renewalInterval) { [weak self] in
       self?.assumeIsolated { $0.renewClaims() }
     }
@@ -111,7 +113,7 @@ package actor Lane {
     every interval: Duration, _ work: @escaping @Sendable (isolated Lane) async -> Void
   ) {
     guard !isStopping else { return }
-    Task {
+    loop.task(on: self) { [self] in
       await work(self)
       loop.schedule(after: interval) { [weak self] in
         self?.assumeIsolated { $0.repeats(every: interval, work) }
@@ -216,7 +218,7 @@ package actor Lane {
   /// Beats now and at every interval, until the lane stops. One lane does it for the worker.
   func startHeartbeat(_ beat: Heartbeat) {
     guard !isStopping else { return }
-    Task { await heartbeat.write(beat) }
+    loop.task(on: self) { await self.heartbeat.write(beat) }
     loop.schedule(after: options.heartbeatInterval) { [weak self] in
       self?.assumeIsolated { $0.startHeartbeat(beat) }
     }

@@ -3,6 +3,9 @@ import Kafka
 
 /// Who works on records for the pump: a lane.
 package protocol RecordRunner: Sendable {
+  /// What a task that calls `run` should prefer, so that it goes on here after each wait.
+  var taskExecutor: (any TaskExecutor)? { get }
+
   /// Does all that a record asks for.
   ///
   /// - Parameter vacate: called when the record needs its place no longer; perhaps not before the

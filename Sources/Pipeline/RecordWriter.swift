@@ -35,10 +35,6 @@ final class RecordWriter {
   private func begin(
     _ topic: String, _ key: [UInt8], _ value: [UInt8], _ lane: isolated any Actor
   ) -> Task<Void, any Error> {
-    Task {
-      // Keeps the task on the lane.
-      _ = lane
-      try await publish(topic, key, value, [])
-    }
+    retry.timers.loop.task(on: lane) { try await self.publish(topic, key, value, []) }
   }
 }

@@ -39,9 +39,7 @@ final class SegmentBidder {
   private func readAhead(
     _ followers: FollowerSource, _ lane: isolated any Actor
   ) -> Task<Void, Never> {
-    Task {
-      // Keeps the task on the lane.
-      _ = lane
+    loop.task(on: lane) {
       await followers.readAhead()
     }
   }

@@ -14,6 +14,32 @@ import Threads
     #expect(!loop.isOnLoop)
   }
 
+  /// What it calls without isolation runs where it goes on after a wait.
+  @Test func aTaskOfTheLoopGoesOnThereAfterEachWait() async throws {
+    let loop = EventLoop(name: "test")
+    defer { loop.stop() }
+    let actor = LoopActor(loop)
+    let places = await actor.run { actor in
+      loop.task(on: actor) {
+        var places = [await Self.isOnLoop(loop)]
+        await loop.wait(.milliseconds(1))
+        places.append(await Self.isOnLoop(loop))
+        _ = await Task.detached {}.value
+        return places + [await Self.isOnLoop(loop)]
+      }
+    }
+    #expect(await places.value == [true, true, true])
+    let failing = await actor.run { actor in
+      loop.task(on: actor) { () async throws -> Bool in
+        await loop.wait(.milliseconds(1))
+        return await Self.isOnLoop(loop)
+      }
+    }
+    #expect(try await failing.value)
+  }
+
+  @concurrent private static func isOnLoop(_ loop: EventLoop) async -> Bool { loop.isOnLoop }
+
   /// The thread that hands a job over may not touch the loop any more: the task runs on, and ends
   /// the loop, while that thread has not returned.
   @Test func aLoopMayGoAsSoonAsItsLastJobHasRun() async {

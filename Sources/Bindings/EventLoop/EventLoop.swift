@@ -3,7 +3,8 @@ import Glibc
 import Synchronization
 import Threads
 
-/// One thread around one epoll set: the executor that a lane is pinned to. It knows no protocol.
+/// One thread around one epoll set: the executor that a lane is pinned to, and that its tasks
+/// prefer. It knows no protocol.
 ///
 /// `execute` and `enqueue` may be called from any thread; everything else belongs to the loop's own
 /// thread and traps elsewhere. A turn is: descriptors, then jobs and timers until none is left,
@@ -11,7 +12,7 @@ import Threads
 ///
 /// Unchecked: the state outside `inbox` is touched by the loop's thread alone, and `assertOnLoop`
 /// says so.
-package final class EventLoop: SerialExecutor, @unchecked Sendable {
+package final class EventLoop: SerialExecutor, TaskExecutor, @unchecked Sendable {
   package let name: String
   /// Memory that handlers may read a descriptor into; its content is good until the handler
   /// returns.
@@ -213,7 +214,11 @@ package final class EventLoop: SerialExecutor, @unchecked Sendable {
 
   private func runJobs() {
     swap(&localJobs, &runningJobs)
-    for job in runningJobs { job.runSynchronously(on: asUnownedSerialExecutor()) }
+    for job in runningJobs {
+      // As both, or a task that prefers the loop would be put on it again at each change.
+      job.runSynchronously(
+        isolatedTo: asUnownedSerialExecutor(), taskExecutor: asUnownedTaskExecutor())
+    }
     runningJobs.removeAll(keepingCapacity: true)
   }
 }
