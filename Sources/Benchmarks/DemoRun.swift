@@ -53,7 +53,7 @@ package final class DemoRun {
       processes, templates: options.templates, lanes: options.lanes,
       simulatorOptions: ["--topic", LocalStack.app])
     defer { stack.close() }
-    tell("redis-server", "127.0.0.1:\(stack.redisPort)")
+    tell("redis-server", "\(stack.redisOptions.endpoint)")
     tell("Kafka broker", "\(stack.bootstrapServers)  (embedded)")
     tell("push service", "\(stack.simulator.endpoint)  (simulator)")
     try await seed(stack)

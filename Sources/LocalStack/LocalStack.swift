@@ -8,6 +8,7 @@ import Redis
 import Telemetry
 import Terminal
 import Text
+import Transport
 
 /// A worker and everything that it needs around it, on this machine: redis-server, the embedded
 /// Kafka broker, the simulator. Confined to the loop of its processes.
@@ -26,7 +27,8 @@ package final class LocalStack {
   package let simulator: SimulatorProcess
   package let redis: RedisClient
   package let keyspace = Keyspace()
-  package let redisPort: Int
+  package let redisOptions: RedisOptions
+  private let redisProcesses: [Int32]
   package let bootstrapServers: String
   private let record: RecordStage
   private let producer: KafkaProducer
@@ -36,21 +38,20 @@ package final class LocalStack {
   private var workersStarted = 0
 
   private init(
-    processes: ChildProcesses, redisPort: Int, bootstrapServers: String,
-    simulator: SimulatorProcess,
+    processes: ChildProcesses, redisOptions: RedisOptions, redisProcesses: [Int32],
+    bootstrapServers: String, simulator: SimulatorProcess,
     templates: String, lanes: Int, closesSandbox: Bool
   ) throws(LocalStackError) {
     self.processes = processes
-    self.redisPort = redisPort
+    self.redisOptions = redisOptions
+    self.redisProcesses = redisProcesses
     self.bootstrapServers = bootstrapServers
     self.simulator = simulator
     let file = WorkerFile(
-      bootstrapServers: bootstrapServers, redisPort: redisPort, simulator: simulator,
+      bootstrapServers: bootstrapServers, redis: redisOptions, simulator: simulator,
       templates: templates, lanes: lanes, closesSandbox: closesSandbox)
     configuration = try processes.directory.write(file.text, to: "fanfare.yaml")
-    redis = RedisClient(
-      options: RedisOptions(port: redisPort, commandTimeout: .seconds(30)), loop: processes.loop,
-      log: { _ in })
+    redis = RedisClient(options: redisOptions, loop: processes.loop, log: { _ in })
     record = RecordStage(redis: redis, keyspace: keyspace)
     var options = KafkaOptions(bootstrapServers: bootstrapServers)
     options.clientID = "fanfare-demo"
@@ -67,12 +68,22 @@ package final class LocalStack {
   /// Starts everything but the worker.
   /// - Parameters:
   ///   - kafka: in place of an embedded broker; nobody else may use its topics.
+  ///   - cluster: in place of a redis-server.
   ///   - closesSandbox: the worker's sandbox is an address where nobody listens.
   package static func start(
     _ processes: ChildProcesses, templates: String, lanes: Int, simulatorOptions: [String] = [],
-    kafka: RealKafka? = nil, closesSandbox: Bool = false
+    kafka: RealKafka? = nil, cluster: RedisClusterProcess? = nil, closesSandbox: Bool = false
   ) async throws(LocalStackError) -> LocalStack {
-    let redis = try await LocalServers.redis(processes)
+    var options = RedisOptions(commandTimeout: .seconds(30))
+    var servers: [Int32] = []
+    if let cluster {
+      options.clusterNodes = cluster.masters.map { Endpoint(host: "127.0.0.1", port: $0.port) }
+      servers = cluster.masters.compactMap(\.processID)
+    } else {
+      let redis = try await LocalServers.redis(processes)
+      options.port = redis.port
+      servers = [redis.process.processID]
+    }
     let broker: String
     if let kafka {
       try makeTopics(kafka)
@@ -82,8 +93,9 @@ package final class LocalStack {
     }
     let simulator = try await LocalServers.simulator(processes, options: simulatorOptions)
     let stack = try LocalStack(
-      processes: processes, redisPort: redis.port, bootstrapServers: broker, simulator: simulator,
-      templates: templates, lanes: lanes, closesSandbox: closesSandbox)
+      processes: processes, redisOptions: options, redisProcesses: servers,
+      bootstrapServers: broker, simulator: simulator, templates: templates, lanes: lanes,
+      closesSandbox: closesSandbox)
     try await stack.warmUp()
     return stack
   }
@@ -121,9 +133,11 @@ package final class LocalStack {
     workers.append(
       try await LocalServers.worker(processes, configuration: configuration, id: id))
     workersStarted += 1
-    try await seed(streamer: "nobody", followers: 0, expected: 3 * Keyspace.targetShardFollowers) {
-      AudienceRow(user: "\($0)", profile: [], bindings: [], boundAt: 0)
-    }
+    _ = try await send(
+      RedisPipeline([
+        "HSET", keyspace.followers(of: "nobody"), "shards", "4", "generation", "1", "followers",
+        "0",
+      ]))
     let event = GoLiveEvent(id: "warm-up-\(workersStarted)", streamer: "nobody")
     _ = try await emit(event)
     _ = try await settled(event)
@@ -147,6 +161,18 @@ package final class LocalStack {
       throw LocalStackError(.failed, "the worker's CPU time and memory cannot be read from /proc")
     }
     return usage
+  }
+
+  /// The CPU time of each Redis server so far, in nanoseconds.
+  package func redisCPU() throws(LocalStackError) -> [UInt64] {
+    var times: [UInt64] = []
+    for process in redisProcesses {
+      guard let time = ProcessUsage.cpuNanoseconds(of: process) else {
+        throw LocalStackError(.failed, "the CPU time of Redis cannot be read from /proc")
+      }
+      times.append(time)
+    }
+    return times
   }
 
   /// Writes the event and returns when, in microseconds since 1970, that was begun.

@@ -13,9 +13,14 @@ package final class RedisClusterProcess: Sendable {
   /// Returns when every node knows all slots to be served, and every replica has its master's data.
   /// `options` are further arguments of each redis-server.
   package init(
-    masters count: Int = 3, hasReplicas: Bool = true, options: [String] = []
+    masters count: Int = 3, hasReplicas: Bool = true, tls: RedisServerProcess.TLSFiles? = nil,
+    options: [String] = []
   ) throws {
-    let nodes = try (0..<(hasReplicas ? count * 2 : count)).map { _ in try Self.node(options) }
+    let options =
+      options + (tls == nil ? [] : ["--tls-cluster", "yes", "--tls-replication", "yes"])
+    let nodes = try (0..<(hasReplicas ? count * 2 : count)).map { _ in
+      try Self.node(options, tls)
+    }
     masters = Array(nodes.prefix(count))
     replicas = Array(nodes.dropFirst(count))
     for (index, master) in masters.enumerated() {
@@ -40,7 +45,7 @@ package final class RedisClusterProcess: Sendable {
 
   /// One more node that has no slots yet, known to all.
   package func addMaster(options: [String] = []) throws -> RedisServerProcess {
-    let node = try Self.node(options)
+    let node = try Self.node(options, nil)
     try Self.meet(masters[0], node)
     try wait("the new node to know the others") {
       try Self.lines(of: node).count { !$0.contains("handshake") } == nodes.count + 1
@@ -127,18 +132,22 @@ package final class RedisClusterProcess: Sendable {
 
   // MARK: one node
 
-  private static func node(_ options: [String]) throws -> RedisServerProcess {
+  /// Its redis-cli follows redirections.
+  private static func node(
+    _ options: [String], _ tls: RedisServerProcess.TLSFiles?
+  ) throws -> RedisServerProcess {
     var attempt = 0
     while true {
       // The bus has a port of its own: 10,000 above the other may be taken, or no port at all.
       let bus = try LocalPort.findFree()
       do {
         return try RedisServerProcess(
+          tls: tls,
           options: [
             "--cluster-enabled", "yes", "--cluster-config-file", "nodes.conf", "--cluster-port",
             "\(bus)", "--cluster-node-timeout", "2000", "--cluster-replica-validity-factor", "0",
             "--cluster-allow-replica-migration", "no", "--repl-diskless-sync-delay", "0",
-          ] + options)
+          ] + options, cliOptions: ["-c"])
       } catch {
         attempt += 1
         guard attempt < 3 else { throw error }

@@ -24,9 +24,11 @@ package final class RedisServerProcess: Sendable {
   private let process: ThreadLock<ChildProcess?>
 
   /// `isDurable`: every write is on disk before its reply, so that it survives `kill`. `options`:
-  /// further arguments of redis-server, such as `["--requirepass", "secret"]`.
+  /// further arguments of redis-server, such as `["--requirepass", "secret"]`. `cliOptions`: of
+  /// redis-cli.
   package init(
-    isDurable: Bool = false, tls: TLSFiles? = nil, options: [String] = []
+    isDurable: Bool = false, tls: TLSFiles? = nil, options: [String] = [],
+    cliOptions: [String] = []
   ) throws {
     directory = try ScratchDirectory()
     var attempt = 0
@@ -38,7 +40,8 @@ package final class RedisServerProcess: Sendable {
         process = ThreadLock(try Self.launch(arguments + options))
         self.port = port
         self.arguments = arguments + options
-        cliArguments = ["-p", "\(port)"] + (tls.map { ["--tls", "--cacert", $0.authority] } ?? [])
+        cliArguments =
+          ["-p", "\(port)"] + (tls.map { ["--tls", "--cacert", $0.authority] } ?? []) + cliOptions
         return
       } catch {
         attempt += 1

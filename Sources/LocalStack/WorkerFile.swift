@@ -1,10 +1,11 @@
+import Redis
 import Terminal
 
 /// The configuration of a worker that speaks to our own servers: what somebody would write for
 /// theirs, with the addresses of a run in it.
 package struct WorkerFile {
   package let bootstrapServers: String
-  package let redisPort: Int
+  package let redis: RedisOptions
   package let simulator: SimulatorProcess
   package let templates: String
   /// 0: one for each core.
@@ -24,6 +25,14 @@ package struct WorkerFile {
   /// The least of the privileged ports; nobody listens there.
   private static let closedPort = 1
 
+  private var redisText: String {
+    guard !redis.clusterNodes.isEmpty else {
+      return "  host: \(redis.host)\n  port: \(redis.port)"
+    }
+    let nodes = redis.clusterNodes.map { "\"\($0)\"" }.joined(separator: ", ")
+    return "  cluster: [\(nodes)]"
+  }
+
   package var text: String {
     func quoted(_ text: String) -> String { JSONOutput.text(text).serialized() }
     let host = quoted(simulator.endpoint.host)
@@ -34,8 +43,7 @@ package struct WorkerFile {
         fetch_wait_maximum: \(Self.fetchWait)
         session_timeout: \(Self.sessionTimeout)
       redis:
-        host: 127.0.0.1
-        port: \(redisPort)
+      \(redisText)
       audience:
         plain_set_key: "\(LocalStack.plainSetPrefix){streamer}"
       templates:

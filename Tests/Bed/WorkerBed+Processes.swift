@@ -21,7 +21,9 @@ extension WorkerBed {
     unlink(ready)
     let all =
       [
-        "redis.port=\(redis.port)", "worker.id=\(id)",
+        cluster.map { "redis.cluster=" + $0.addresses.joined(separator: ",") }
+          ?? "redis.port=\(redis.port)",
+        "worker.id=\(id)",
         "templates.directory=\(Self.templates)", "apns.production.host=\(address.host)",
         "apns.production.port=\(address.port)", "apns.ca_file=\(address.authorityFile)",
         "apns.key_file=\(address.providerKeyFile ?? "")", "apns.key_id=\(address.keyID)",

@@ -20,13 +20,16 @@ import Telemetry
 import Threads
 import Transport
 
-/// Everything that the way of an event needs, real but small: a redis-server, the embedded broker,
-/// the simulator; workers are started by each test. All of it goes with the object.
+/// Everything that the way of an event needs, real but small: a redis-server or a Redis Cluster,
+/// the embedded broker, the simulator; workers are started by each test. All of it goes with the
+/// object.
 package final class WorkerBed: Sendable {
   package static let app = "com.example.live"
 
   package let directory: ScratchDirectory
+  /// Of a cluster: its first master, whose redis-cli finds every key.
   package let redis: RedisServerProcess
+  package let cluster: RedisClusterProcess?
   let kafka: BedKafka
   package let simulator: APNsSimulator
   package let address: APNsSimulatorAddress
@@ -38,12 +41,16 @@ package final class WorkerBed: Sendable {
   private let producer: KafkaProducer
   private let workers = ThreadLock<[Worker]>([])
 
+  /// Where `TESTS_REDIS_CLUSTER` is set, a test that does not name its Redis gets a cluster.
   package init(
-    kafka: RealKafka? = nil, redis: RedisServerProcess? = nil, partitions: Int = 4,
-    script: SimulatorScript = SimulatorScript()
+    kafka: RealKafka? = nil, redis: RedisServerProcess? = nil, cluster: RedisClusterProcess? = nil,
+    partitions: Int = 4, script: SimulatorScript = SimulatorScript()
   ) async throws {
     directory = try ScratchDirectory()
-    self.redis = try redis ?? RedisServerProcess()
+    let wantsCluster = redis == nil && cluster == nil && getenv("TESTS_REDIS_CLUSTER") != nil
+    let cluster = try wantsCluster ? RedisClusterProcess(hasReplicas: false) : cluster
+    self.cluster = cluster
+    self.redis = try cluster?.masters[0] ?? redis ?? RedisServerProcess()
     self.kafka = try BedKafka(kafka, partitions: partitions)
     var options = APNsSimulatorOptions(directory: directory.path)
     options.topics = [Self.app]
@@ -61,7 +68,7 @@ package final class WorkerBed: Sendable {
     // A test that failed in the middle has stopped none of its workers. They need what stands
     // around them until they have.
     let (simulator, workers) = (simulator, workers.withLock { $0 })
-    let surroundings = (kafka, redis, directory)
+    let surroundings = (kafka, redis, cluster, directory)
     ProcessEnd.awaits {
       for worker in workers { await worker.stop() }
       await simulator.stop()
@@ -92,7 +99,7 @@ package final class WorkerBed: Sendable {
     let templates = try TemplateFile.readAll(in: Self.templates).map { try Template.compile($0) }
     var options = PipelineOptions(
       workerID: id, version: "test", lanes: 2, kafka: kafka.options,
-      ingest: kafka.ingest, redis: RedisOptions(port: redis.port), keyspace: keyspace,
+      ingest: kafka.ingest, redis: redisOptions, keyspace: keyspace,
       expand: ExpandOptions(), record: RecordOptions(), deliver: deliver, templates: templates,
       providerTokens: tokens, log: log)
     options.drainTimeout = .seconds(5)
@@ -119,87 +126,25 @@ package final class WorkerBed: Sendable {
 
   // MARK: what goes in
 
+  package var redisOptions: RedisOptions {
+    var options = RedisOptions(port: redis.port)
+    options.clusterNodes =
+      cluster?.nodes.map { Endpoint(host: "127.0.0.1", port: $0.port) } ?? []
+    return options
+  }
+
   /// Runs `body` with a Redis client on the bed's own loop.
   package func withRedis<T: Sendable>(
     _ body: @Sendable (RedisClient) async throws -> T
   ) async throws -> T {
-    try await actor.run { [loop, redis] _ in
-      // A server that a test keeps busy answers late.
-      let options = RedisOptions(port: redis.port, commandTimeout: .seconds(60))
+    var options = redisOptions
+    // A server that a test keeps busy answers late.
+    options.commandTimeout = .seconds(60)
+    return try await actor.run { [loop, options] _ in
       let client = RedisClient(options: options, loop: loop) { _ in }
       client.start()
       defer { client.close() }
       return try await body(client)
-    }
-  }
-
-  /// - Parameter expected: more followers than there are make more shards, and smaller ones.
-  package func seed(
-    _ audience: SyntheticAudience, streamer: String, expecting expected: Int? = nil
-  ) async throws {
-    let keyspace = keyspace
-    try await withRedis { client in
-      let writer = AudienceWriter(redis: client, keyspace: keyspace)
-      try await writer.begin(
-        streamer: streamer, expectedFollowers: expected ?? audience.followers)
-      for index in 0..<audience.followers { try await writer.append(audience.row(index)) }
-      try await writer.finish()
-    }
-  }
-
-  /// Makes each token the only device of a follower of its own.
-  package func follow(
-    _ streamer: String, tokens: [String], boundAt: Int64 = 1_767_225_600_000
-  ) async throws {
-    let keyspace = keyspace
-    try await withRedis { client in
-      let writer = AudienceWriter(redis: client, keyspace: keyspace)
-      try await writer.begin(streamer: streamer, expectedFollowers: tokens.count)
-      for (index, token) in tokens.enumerated() {
-        let binding = Binding(environment: .production, topic: Self.app, token: token)
-        try await writer.append(
-          AudienceRow(
-            user: "\(streamer)-u\(index)", profile: [("name", "Kim")],
-            bindings: binding.map { [$0] } ?? [], boundAt: boundAt))
-      }
-      try await writer.finish()
-    }
-  }
-
-  /// Writes an audience as a backend does that lays out shards by itself: follower `index` of each
-  /// shard has the device that `token` names, if any.
-  package func followInShards(
-    _ streamer: String, shards: Int, perShard: Int, environment: APNsEnvironment = .production,
-    token: @Sendable (_ shard: Int, _ index: Int) -> String?
-  ) async throws {
-    var users = Array(repeating: [String](), count: shards)
-    var number = 0
-    while users.contains(where: { $0.count < perShard }) {
-      let user = "\(streamer)-u\(number)"
-      number += 1
-      let shard = Keyspace.shard(of: user, shards: shards)
-      if users[shard].count < perShard { users[shard].append(user) }
-    }
-    let keyspace = keyspace
-    let rows = users
-    try await withRedis { client in
-      for (shard, members) in rows.enumerated() {
-        let pipeline = RedisPipeline()
-        let key = keyspace.followerShard(streamer: streamer, generation: 1, shard: shard)
-        pipeline.append(["SADD", key] + members)
-        for (index, user) in members.enumerated() {
-          guard let token = token(shard, index),
-            let binding = Binding(environment: environment, topic: Self.app, token: token)
-          else { continue }
-          pipeline.append(["SADD", keyspace.bindings(user: user), binding.member])
-        }
-        _ = try await client.execute(pipeline)
-      }
-      _ = try await client.execute(
-        RedisPipeline([
-          "HSET", keyspace.followers(of: streamer), "shards", String(rows.count), "generation",
-          "1", "followers", String(rows.count * perShard),
-        ]))
     }
   }
 

@@ -26,7 +26,7 @@ import Testing
     let victim = try await bed.startProcess(
       "victim", executable: WorkerExecutable.path, settings: Self.slowly)
     try await bed.emit("e1")
-    try await Self.middle(bed)
+    try await bed.middle()
     victim.stop(SIGKILL)
     let running = try #require(try await bed.status("e1"))
     #expect(running.state == .running)
@@ -37,7 +37,7 @@ import Testing
     let heir = try await bed.startProcess("heir", executable: WorkerExecutable.path)
     let status = try await bed.finished("e1")
     #expect(heir.stop(SIGTERM) == 0)
-    try await Self.expectNothingLost(bed, status)
+    try await bed.expectNothingLost(of: Self.audience, status)
     let duplicates = await bed.simulator.summary().duplicates
     #expect(duplicates <= atRisk, "\(duplicates) duplicates, \(atRisk) were at risk")
     // Eight places of some 1,500 pushes each, and what had just left them.
@@ -53,14 +53,14 @@ import Testing
       "first", executable: WorkerExecutable.path,
       settings: Self.slowly + Self.carefully)
     try await bed.emit("e1")
-    try await Self.middle(bed)
+    try await bed.middle()
     #expect(first.stop(signal) == 0)
     let running = try #require(try await bed.status("e1"))
     #expect(running.state == .running)
     let second = try await bed.startProcess("second", executable: WorkerExecutable.path)
     let status = try await bed.finished("e1")
     #expect(second.stop(SIGTERM) == 0)
-    try await Self.expectNothingLost(bed, status)
+    try await bed.expectNothingLost(of: Self.audience, status)
     #expect(await bed.simulator.summary().duplicates == 0)
   }
 
@@ -82,7 +82,7 @@ import Testing
       "second", executable: WorkerExecutable.path, settings: Self.session)
     let status = try await bed.finished("e1")
     #expect(second.stop(SIGTERM) == 0)
-    try await Self.expectNothingLost(bed, status)
+    try await bed.expectNothingLost(of: Self.audience, status)
     // What had an answer is recorded, what had none is left: no segment goes back as a whole.
     #expect(await bed.simulator.summary().duplicates == 0)
   }
@@ -107,29 +107,5 @@ import Testing
     var script = SimulatorScript()
     script.latency = latency
     return script
-  }
-
-  private static func middle(_ bed: WorkerBed) async throws {
-    _ = try await bed.until("some segments are settled") {
-      let status = try await bed.status("e1")
-      return status.map { $0.settled >= 2 } == true ? true : nil
-    }
-  }
-
-  private static func expectNothingLost(_ bed: WorkerBed, _ status: FanOutStatus) async throws {
-    #expect(status.state == .done && status.isBalanced)
-    #expect(status.accepted == audience.totals().devices)
-    let tokens = (0..<audience.followers).flatMap { audience.addressedTokens($0) }
-    let lost = await bed.simulator.counts(of: tokens).count { $0.accepted == 0 }
-    #expect(lost == 0)
-    _ = try await bed.until("the statistics say the same") {
-      let fields = ["accepted", "pushes", "recipients", "retried", "segments", "events"]
-      let total = try bed.redis.cli(["HMGET", "ff:{stats}:total"] + fields)
-      let wanted = [
-        status.accepted, status.pushes, status.recipients, status.retried, status.settled, 1,
-      ]
-      let told = total.split(separator: "\n", omittingEmptySubsequences: false)
-      return told.map { Int($0) ?? 0 } == wanted ? true : nil
-    }
   }
 }

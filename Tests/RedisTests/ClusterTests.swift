@@ -1,4 +1,5 @@
 import LocalStack
+import TLS
 import Testing
 
 @testable import Redis
@@ -102,6 +103,24 @@ extension Lane {
     for master in cluster.masters {
       #expect(try !master.cli("INFO", "commandstats").contains("cmdstat_eval:"))
     }
+  }
+
+  /// The nodes name each other by the ports that speak TLS.
+  @Test func aClusterSpeaksTLS() async throws {
+    let directory = try ScratchDirectory()
+    let files = try ThrowAwayAuthority(hosts: ["127.0.0.1"]).write(to: directory.path)
+    let cluster = try RedisClusterProcess(
+      hasReplicas: false,
+      tls: .init(authority: files.authority, certificate: files.certificate, key: files.key))
+    var options = clusterOptions(cluster, seeds: [cluster.masters[1].port])
+    options.tls = try TLSClientContext(caFile: files.authority, alpn: [])
+    try await withLane(options) { lane async throws in
+      let keys = (0..<100).map { "k\($0)" }
+      #expect(try await lane.all(keys.map { ["SET", $0, $0] }).allSatisfy { $0 == "OK" })
+      #expect(try await lane.all(keys.map { ["GET", $0] }) == keys)
+    }
+    let counts = try cluster.masters.map { Int(try $0.cli("DBSIZE")) ?? 0 }
+    #expect(counts.allSatisfy { $0 > 0 } && counts.reduce(0, +) == 100)
   }
 
   @Test func aSlotThatMovesIsFollowed() async throws {

@@ -24,7 +24,8 @@ package struct ThrowAwayAuthority: Sendable {
     let server = try Certificate(commonName: hosts.first ?? "localhost", serial: 2, days: days)
     let names = hosts.map { Self.isAddress($0) ? "IP:\($0)" : "DNS:\($0)" }
     try server.add(NID_basic_constraints, "critical,CA:FALSE", issuer: authority)
-    try server.add(NID_ext_key_usage, "serverAuth", issuer: authority)
+    // A node of a Redis Cluster shows the same one to those that it connects to.
+    try server.add(NID_ext_key_usage, "serverAuth,clientAuth", issuer: authority)
     if !names.isEmpty {
       try server.add(NID_subject_alt_name, names.joined(separator: ","), issuer: authority)
     }

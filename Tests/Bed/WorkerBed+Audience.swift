@@ -1,0 +1,63 @@
+import Devices
+import Keyspace
+import LocalStack
+import Model
+
+/// Who follows whom.
+extension WorkerBed {
+  /// - Parameter expected: more followers than there are make more shards, and smaller ones.
+  package func seed(
+    _ audience: SyntheticAudience, streamer: String, expecting expected: Int? = nil
+  ) async throws {
+    let shards = Keyspace.recommendedShards(followers: expected ?? audience.followers)
+    try await write(audience.followers, of: streamer, shards: shards, row: audience.row)
+  }
+
+  /// Makes each token the only device of a follower of its own.
+  package func follow(
+    _ streamer: String, tokens: [String], boundAt: Int64 = 1_767_225_600_000
+  ) async throws {
+    let shards = Keyspace.recommendedShards(followers: tokens.count)
+    try await write(tokens.count, of: streamer, shards: shards) { index in
+      let binding = Binding(environment: .production, topic: Self.app, token: tokens[index])
+      return AudienceRow(
+        user: "\(streamer)-u\(index)", profile: [("name", "Kim")],
+        bindings: binding.map { [$0] } ?? [], boundAt: boundAt)
+    }
+  }
+
+  /// Writes an audience as a backend does that lays out shards by itself: follower `index` of each
+  /// shard has the device that `token` names, if any.
+  package func followInShards(
+    _ streamer: String, shards: Int, perShard: Int, environment: APNsEnvironment = .production,
+    token: @Sendable (_ shard: Int, _ index: Int) -> String?
+  ) async throws {
+    var rows: [AudienceRow] = []
+    var counts = [Int](repeating: 0, count: shards)
+    var number = 0
+    while rows.count < shards * perShard {
+      let user = "\(streamer)-u\(number)"
+      number += 1
+      let shard = Keyspace.shard(of: user, shards: shards)
+      guard counts[shard] < perShard else { continue }
+      let binding = token(shard, counts[shard]).flatMap {
+        Binding(environment: environment, topic: Self.app, token: $0)
+      }
+      counts[shard] += 1
+      rows.append(
+        AudienceRow(user: user, profile: [], bindings: binding.map { [$0] } ?? [], boundAt: 0))
+    }
+    let all = rows
+    try await write(all.count, of: streamer, shards: shards) { all[$0] }
+  }
+
+  private func write(
+    _ count: Int, of streamer: String, shards: Int, row: @Sendable (Int) -> AudienceRow
+  ) async throws {
+    let keyspace = keyspace
+    try await withRedis { redis in
+      try await PlainAudience(redis: redis, keyspace: keyspace)
+        .write(count, of: streamer, shards: shards, row: row)
+    }
+  }
+}
