@@ -136,6 +136,23 @@ import Testing
     }
   }
 
+  /// Of a pipeline that several nodes answer, however they share it.
+  @Test func severalRepliesHaveOneLimitTogether() throws {
+    let allowance = ReplyAllowance(100)
+    let wire = bytes("$60\r\n" + String(repeating: "x", count: 60) + "\r\n")
+    func receive() throws -> RedisReplies {
+      let reader = try RedisReplyReader()
+      let replies = RedisReplies(expecting: 1, maximumBytes: 100, allowance: allowance)
+      reader.expect(replies)
+      try feed(reader, wire)
+      return replies
+    }
+    #expect(try receive().isComplete)
+    let error = #expect(throws: RedisError.self) { try receive() }
+    #expect(error?.code == .replyTooLarge)
+    #expect(allowance.admits(40) && !allowance.admits(1))
+  }
+
   @Test func eightLevelsAreReadAndNoMore() throws {
     let deep = String(repeating: "*1\r\n", count: 8)
     var reply = try read(bytes(deep + ":5\r\n"))[0]

@@ -5,9 +5,13 @@ package final class RedisReplies {
   /// What the nodes of a cluster answered, in the place of a storage's own replies.
   private let gathered: GatheredReplies?
 
-  init(expecting count: Int, maximumBytes: Int, gathered: GatheredReplies? = nil) {
+  init(
+    expecting count: Int, maximumBytes: Int, allowance: ReplyAllowance? = nil,
+    gathered: GatheredReplies? = nil
+  ) {
     storage = .allocate(capacity: 1)
-    storage.initialize(to: ReplyStorage(expecting: count, maximumBytes: maximumBytes))
+    storage.initialize(
+      to: ReplyStorage(expecting: count, maximumBytes: maximumBytes, allowance: allowance))
     self.gathered = gathered
   }
 

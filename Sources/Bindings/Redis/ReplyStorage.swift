@@ -10,6 +10,19 @@ struct ReplyNode {
   static let null = ReplyNode(value: 0, count: 0, kind: .null)
 }
 
+/// What the replies of one pipeline may take together, wherever they come from. Confined to a loop.
+final class ReplyAllowance {
+  private var left: Int
+
+  init(_ bytes: Int) { left = bytes }
+
+  func admits(_ bytes: Int) -> Bool {
+    guard bytes <= left else { return false }
+    left -= bytes
+    return true
+  }
+}
+
 /// The replies of one pipeline while and after they are read: nodes in one block, bytes in another,
 /// so that nothing is allocated per element. The elements of an array lie side by side, whatever is
 /// nested in them. Lives in memory of its own, because hiredis hands its address to our callbacks.
@@ -24,13 +37,16 @@ struct ReplyStorage: ~Copyable {
   /// Replies that are whole.
   var received = 0
   let maximumBytes: Int
+  /// Shared with the other nodes of a cluster that answer the same pipeline.
+  private let allowance: ReplyAllowance?
   private(set) var isOverLimit = false
   /// One of the replies says READONLY: who answers is no master any more.
   var refusesWrites = false
 
-  init(expecting expected: Int, maximumBytes: Int) {
+  init(expecting expected: Int, maximumBytes: Int, allowance: ReplyAllowance?) {
     self.expected = expected
     self.maximumBytes = maximumBytes
+    self.allowance = allowance
     nodeCapacity = max(expected * 2, 16)
     nodes = .allocate(capacity: nodeCapacity)
     nodes.initialize(repeating: .null, count: expected)
@@ -47,7 +63,7 @@ struct ReplyStorage: ~Copyable {
   var used: Int { byteCount + (nodeCount - expected) * MemoryLayout<ReplyNode>.stride }
 
   private mutating func admits(_ more: Int) -> Bool {
-    guard more <= maximumBytes - used else {
+    guard more <= maximumBytes - used, allowance?.admits(more) != false else {
       isOverLimit = true
       return false
     }

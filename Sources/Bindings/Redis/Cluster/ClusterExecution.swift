@@ -5,6 +5,8 @@ final class ClusterExecution {
   /// By the loop's clock.
   let deadline: UInt64
   let maximumReplyBytes: Int
+  /// Of all nodes together, and of what is answered again elsewhere.
+  let allowance: ReplyAllowance
   var routing: ClusterRouting
   /// Called once, at the end.
   var whenFinished: (() -> Void)?
@@ -18,6 +20,7 @@ final class ClusterExecution {
     self.timeout = timeout
     self.deadline = deadline
     self.maximumReplyBytes = maximumReplyBytes
+    allowance = ReplyAllowance(maximumReplyBytes)
     routing = ClusterRouting(commands)
   }
 
@@ -41,14 +44,8 @@ final class ClusterExecution {
   func finish(_ failure: RedisError?) {
     guard let whenFinished else { return }
     self.whenFinished = nil
-    self.failure = failure ?? tooLarge
+    self.failure = failure
     whenFinished()
-  }
-
-  private var tooLarge: RedisError? {
-    guard routing.gathered.byteCount > maximumReplyBytes else { return nil }
-    return RedisError(
-      .replyTooLarge, "the nodes of Redis answer with more than \(maximumReplyBytes) bytes")
   }
 
   var replies: RedisReplies {

@@ -126,7 +126,7 @@ final class RedisCluster {
     }
     let replies = RedisReplies(
       expecting: part.commands.count * (part.isAsking ? 2 : 1),
-      maximumBytes: execution.maximumReplyBytes)
+      maximumBytes: execution.maximumReplyBytes, allowance: execution.allowance)
     let sent = Execution(execution.pipeline(of: part), replies, timeout: remaining)
     sent.whenFinished = { [unowned sent] in
       if sent.isReturned {
