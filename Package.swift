@@ -226,15 +226,15 @@ let testTargets: [Target] = [
   tests(
     "IntegrationTests",
     [
-      "APNsSimulator", "Deliver", "Devices", "Fixtures", "Kafka", "LocalStack", "Model",
-      "Pipeline", "Record", "Redis", "Rules", "Telemetry", "TestBed", "Threads", "TLS",
+      "APNsSimulator", "Deliver", "Devices", "fanfare", "Fixtures", "Kafka", "LocalStack",
+      "Model", "Pipeline", "Record", "Redis", "Rules", "Telemetry", "TestBed", "Threads", "TLS",
       "Transport",
     ]),
   tests(
     "FaultTests",
     [
       "APNsSimulator", "Assembly", "Deliver", "Devices", "fanfare", "Fixtures", "Kafka",
-      "LocalStack", "Pipeline", "Record", "Settings", "Telemetry", "TestBed",
+      "LocalStack", "Pipeline", "Record", "Redis", "Settings", "Telemetry", "TestBed",
     ]),
   tests(
     "EnduranceTests",

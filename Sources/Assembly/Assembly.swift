@@ -79,7 +79,7 @@ package enum Assembly {
         ? try security("redis.tls.ca_file", redis.tls.caFile, protocols: []) : nil,
       clientName: "fanfare", connectTimeout: redis.connectTimeout,
       commandTimeout: redis.commandTimeout, reconnectMinimum: redis.reconnectMinimum,
-      reconnectMaximum: redis.reconnectMaximum)
+      reconnectMaximum: redis.reconnectMaximum, replicasToWaitFor: redis.waitForReplicas)
   }
 
   /// Of `host:port`, which the table of settings has looked at; an IPv6 address is in brackets.

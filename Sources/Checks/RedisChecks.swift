@@ -46,11 +46,11 @@ enum RedisChecks {
       if let state = client.clusterState {
         slots(state, options, &list)
         for (master, count) in state.masters {
-          await node(client, master, "\(master) (\(count) slots)", isOfCluster: true, &list)
+          await node(client, options, master, "\(master) (\(count) slots)", &list)
         }
       } else {
         for (master, _) in try await client.executeOnMasters(ping) {
-          await node(client, master, "\(options)", isOfCluster: false, &list)
+          await node(client, options, master, "\(options)", &list)
         }
       }
       let written = try await client.execute(RedisPipeline(["SET", probe, "1", "EX", "1"]))
@@ -76,15 +76,11 @@ enum RedisChecks {
     } else {
       list.ok(area, "\(options): all \(RedisSlot.count) slots are served")
     }
-    list.warning(
-      area, .dependency,
-      "workers and most verbs do not run on a Redis Cluster yet: scripts of theirs have keys in "
-        + "several slots", key: "redis.cluster")
   }
 
   /// What one server says of itself.
   private static func node(
-    _ client: RedisClient, _ master: RedisMaster, _ name: String, isOfCluster: Bool,
+    _ client: RedisClient, _ options: RedisOptions, _ master: RedisMaster, _ name: String,
     _ list: inout CheckList
   ) async {
     do throws(RedisError) {
@@ -98,14 +94,14 @@ enum RedisChecks {
           hint: "grant our user INFO: \(information[0].errorText ?? "no answer")")
         return
       }
-      server(Fields(text), name, isOfCluster: isOfCluster, microseconds: microseconds, &list)
+      server(Fields(text), name, options, microseconds: microseconds, &list)
     } catch {
       add(error, &list)
     }
   }
 
   private static func server(
-    _ fields: Fields, _ name: String, isOfCluster: Bool, microseconds: UInt64,
+    _ fields: Fields, _ name: String, _ options: RedisOptions, microseconds: UInt64,
     _ list: inout CheckList
   ) {
     let version = fields["redis_version"] ?? "of an unknown version"
@@ -115,7 +111,7 @@ enum RedisChecks {
         area, .dependency, "Redis \(version) has no SMISMEMBER, which tells what is done",
         hint: "Redis 6.2 is the oldest that works, 7 the oldest with read-only keys in ACLs")
     }
-    if fields["cluster_enabled"] == "1", !isOfCluster {
+    if fields["cluster_enabled"] == "1", options.clusterNodes.isEmpty {
       list.problem(
         area, .configuration, "this is a node of a Redis Cluster", key: "redis.cluster",
         hint: "list it, and some others, in redis.cluster")
@@ -124,6 +120,13 @@ enum RedisChecks {
       list.problem(
         area, .dependency, "this is a replica: it takes no writes", key: "redis.host",
         hint: "its master is \(fields["master_host"] ?? "?"):\(fields["master_port"] ?? "?")")
+    }
+    let replicas = fields["connected_slaves"].flatMap { Int($0) } ?? 0
+    if replicas < options.replicasToWaitFor {
+      list.problem(
+        area, .dependency,
+        "\(name) has \(replicas) of the \(options.replicasToWaitFor) replicas that are waited for: "
+          + "nothing is settled", key: "redis.wait_for_replicas")
     }
     eviction(fields, &list)
   }

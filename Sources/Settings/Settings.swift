@@ -83,6 +83,7 @@ package struct Settings: Sendable, Equatable {
     package var commandTimeout = Duration.zero
     package var reconnectMinimum = Duration.zero
     package var reconnectMaximum = Duration.zero
+    package var waitForReplicas = 0
     package var prefix = Prefix()
 
     package struct Sentinel: Sendable, Equatable {

@@ -62,6 +62,7 @@ import Transport
       command_timeout: 8s
       reconnect_minimum: 109ms
       reconnect_maximum: 10s
+      wait_for_replicas: 3
       prefix: { data: "pd:", dashboards: "pb:" }
     audience: { page_size: 111, plain_set_key: "plain:{streamer}" }
     rules:
@@ -203,7 +204,7 @@ import Transport
     #expect(redis.tls != nil && redis.clientName == "fanfare")
     #expect(redis.connectTimeout == .seconds(7) && redis.commandTimeout == .seconds(8))
     #expect(redis.reconnectMinimum == .milliseconds(109))
-    #expect(redis.reconnectMaximum == .seconds(10))
+    #expect(redis.reconnectMaximum == .seconds(10) && redis.replicasToWaitFor == 3)
     let plain = Self.yaml.replacing("enabled: true", with: "enabled: false")
     #expect(try Assembly.redisOptions(settings(plain)).tls == nil)
     #expect(try Assembly.keyspace(settings()) == Keyspace(data: "pd:", dashboards: "pb:"))

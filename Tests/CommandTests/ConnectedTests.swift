@@ -75,12 +75,13 @@ import Testing
     let directory = try ScratchDirectory()
     let cluster = try RedisClusterProcess(
       hasReplicas: false, options: ["--cluster-require-full-coverage", "no"])
-    func check(_ setting: String) throws -> [String] {
-      let process = try Command.start([
+    func check(_ settings: String...) throws -> [String] {
+      let process = try Command.start(
         // Kafka is not connected to, because this is wrong.
-        "check", "--set", setting, "--set", "kafka.bootstrap_servers=nowhere",
-        "--set", "templates.directory=\(directory.path)", "--timeout", "60s",
-      ])
+        ["check"] + settings.flatMap { ["--set", $0] } + [
+          "--set", "kafka.bootstrap_servers=nowhere",
+          "--set", "templates.directory=\(directory.path)", "--timeout", "60s",
+        ])
       let text = process.readToEnd()
       process.waitForExit()
       return text.split(separator: "\n").map(String.init)
@@ -92,6 +93,9 @@ import Testing
       #expect(good.contains { $0.contains("\(address) (\(slots) slots): Redis 7") }, "\(good)")
     }
     #expect(good.contains { $0.contains("takes writes") }, "\(good)")
+    #expect(!good.contains { $0.contains("replicas") }, "\(good)")
+    let alone = try check("redis.cluster=\(seed)", "redis.wait_for_replicas=1")
+    #expect(alone.count { $0.contains("has 0 of the 1 replicas") } == 3, "\(alone)")
     for node in cluster.nodes { try node.cli("CLUSTER", "DELSLOTS", "7", "8", "16383") }
     let less = try check("redis.cluster=\(seed)")
     #expect(less.contains { $0.contains("no node serves the slots 7-8, 16383") }, "\(less)")

@@ -24,6 +24,8 @@ package struct RedisError: TransientError, Sendable, Equatable, CustomStringConv
     case closed
     /// Answered: not now (loading, busy, without its master, out of memory, a replica).
     case notServed
+    /// Answered, and done: fewer replicas have it than were asked for.
+    case notCopied
     /// Answered: the user may not run the command or touch the key.
     case notPermitted
     /// Answered: the key holds another type. Nothing was written.
@@ -38,7 +40,8 @@ package struct RedisError: TransientError, Sendable, Equatable, CustomStringConv
     package var isTransient: Bool {
       switch self {
       case .unavailable, .loading, .authentication, .refused, .connectionLost, .timeout,
-        .protocolError, .notServed, .notPermitted, .unknownError, .unexpected:
+        .protocolError, .notServed, .notCopied, .notPermitted, .unknownError,
+        .unexpected:
         true
       case .replyTooLarge, .invalidUse, .closed, .wrongType, .unsupported: false
       }
@@ -71,7 +74,8 @@ package struct RedisError: TransientError, Sendable, Equatable, CustomStringConv
   /// Whether Redis may have run the commands all the same.
   package var isOutcomeUnknown: Bool {
     switch code {
-    case .connectionLost, .timeout, .protocolError, .replyTooLarge, .unknownError, .unexpected:
+    case .connectionLost, .timeout, .protocolError, .replyTooLarge, .notCopied, .unknownError,
+      .unexpected:
       true
     case .unavailable, .loading, .authentication, .refused, .invalidUse, .closed, .notServed,
       .notPermitted, .wrongType, .unsupported:

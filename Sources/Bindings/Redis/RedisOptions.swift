@@ -31,6 +31,8 @@ package struct RedisOptions: Sendable, CustomStringConvertible {
   /// random.
   package var reconnectMinimum: Duration
   package var reconnectMaximum: Duration
+  /// How many replicas must have what a script wrote that is to outlive its server. 0: nobody asks.
+  package var replicasToWaitFor: Int
   /// What the replies of one pipeline may take in memory together, 16 bytes an element included,
   /// unless it has a limit of its own; says no to a 512 MB string.
   package var maximumReplyBytes: Int
@@ -45,7 +47,8 @@ package struct RedisOptions: Sendable, CustomStringConvertible {
     clientName: String? = nil, connectTimeout: Duration = .seconds(5),
     commandTimeout: Duration = .seconds(5), checkInterval: Duration = .seconds(5),
     clusterInterval: Duration = .seconds(30), reconnectMinimum: Duration = .milliseconds(100),
-    reconnectMaximum: Duration = .seconds(5), maximumReplyBytes: Int = 64 << 20,
+    reconnectMaximum: Duration = .seconds(5), replicasToWaitFor: Int = 0,
+    maximumReplyBytes: Int = 64 << 20,
     maximumPipelines: Int = 4096
   ) {
     self.host = host
@@ -63,6 +66,7 @@ package struct RedisOptions: Sendable, CustomStringConvertible {
     self.clusterInterval = clusterInterval
     self.reconnectMinimum = reconnectMinimum
     self.reconnectMaximum = reconnectMaximum
+    self.replicasToWaitFor = replicasToWaitFor
     self.maximumReplyBytes = maximumReplyBytes
     self.maximumPipelines = maximumPipelines
   }

@@ -19,6 +19,16 @@ package final class RedisReplies {
     self.init(expecting: 0, maximumBytes: 0, gathered: gathered)
   }
 
+  /// The same replies, and in the place of some of them those of another pipeline.
+  convenience init(_ replies: RedisReplies, replacing: [Int], by others: RedisReplies) {
+    var gathered = GatheredReplies(count: replies.count)
+    let source = gathered.add(replies)
+    for index in 0..<replies.count { gathered.set(index, to: index, of: source) }
+    let other = gathered.add(others)
+    for (index, place) in replacing.enumerated() { gathered.set(place, to: index, of: other) }
+    self.init(gathered)
+  }
+
   /// One error, as if Redis had answered it.
   convenience init(error text: String) {
     self.init(expecting: 1, maximumBytes: text.utf8.count)

@@ -24,15 +24,43 @@ extension RedisClient {
   ///
   /// After `connectionLost` or `timeout` it may have run: a script that must not run twice has to
   /// see that itself.
+  ///
+  /// - Parameter isLasting: what it writes must outlive its server: `notCopied` is thrown as long
+  ///   as fewer replicas have it than `replicasToWaitFor`. It has run then.
   package func evaluate(
-    _ script: RedisScript, keys: [String], arguments: [String]
+    _ script: RedisScript, keys: [String], arguments: [String], isLasting: Bool = false
   ) async throws(RedisError) -> RedisReplies {
     let parameters = [String(keys.count)] + keys + arguments
     if let digest = try await digest(of: script) {
-      let replies = try await execute(RedisPipeline(["EVALSHA", digest] + parameters))
+      let replies = try await execute(["EVALSHA", digest] + parameters, isLasting: isLasting)
       if replies[0].error?.kind != .noScript { return replies }
     }
-    return try await execute(RedisPipeline(["EVAL", script.source] + parameters))
+    return try await execute(["EVAL", script.source] + parameters, isLasting: isLasting)
+  }
+
+  /// What Redis waits for replicas before it says how many there are: everybody else on the
+  /// connection waits as long.
+  private static let replicaMilliseconds = 100
+
+  /// WAIT counts replicas that have all that the connection was told so far.
+  private func execute(
+    _ command: [String], isLasting: Bool
+  ) async throws(RedisError) -> RedisReplies {
+    let wanted = isLasting ? options.replicasToWaitFor : 0
+    let pipeline = RedisPipeline(command)
+    if wanted > 0 { pipeline.append("WAIT", "\(wanted)", "\(Self.replicaMilliseconds)") }
+    let replies = try await execute(pipeline)
+    guard wanted > 0, replies[0].error == nil else { return replies }
+    if let error = replies[1].error { throw RedisError(error) }
+    guard let there = replies[1].integer else {
+      throw RedisError.unexpected(replies[1].kind, from: "WAIT")
+    }
+    guard there >= wanted else {
+      throw RedisError(
+        .notCopied, "\(there) of \(wanted) replicas have what was written",
+        cause: "redis.wait_for_replicas waits for them")
+    }
+    return replies
   }
 
   /// Runs a script on many keys in one round trip, with one reply each: `fill` appends a call for
@@ -54,21 +82,23 @@ extension RedisClient {
     return try await execute(pipeline)
   }
 
-  /// Runs a script several times in one round trip, with one reply each. Where Redis does not have
-  /// the script some of the calls run twice: the script must not mind.
+  /// Runs a script several times in one round trip, with one reply each. A node of a cluster that
+  /// does not have the script is sent its source with the calls that it has refused.
   package func evaluate(
     _ script: RedisScript, _ calls: [ScriptCall]
   ) async throws(RedisError) -> RedisReplies {
     let pipeline = RedisPipeline()
-    if let digest = try await digest(of: script) {
-      for call in calls { pipeline.append(["EVALSHA", digest] + call.parameters) }
-      let replies = try await execute(pipeline)
-      let isMissing = (0..<replies.count).contains { replies[$0].error?.kind == .noScript }
-      if !isMissing { return replies }
-      pipeline.removeAll()
+    guard let digest = try await digest(of: script) else {
+      for call in calls { pipeline.append(["EVAL", script.source] + call.parameters) }
+      return try await execute(pipeline)
     }
-    for call in calls { pipeline.append(["EVAL", script.source] + call.parameters) }
-    return try await execute(pipeline)
+    for call in calls { pipeline.append(["EVALSHA", digest] + call.parameters) }
+    let replies = try await execute(pipeline)
+    let refused = calls.indices.filter { replies[$0].error?.kind == .noScript }
+    guard !refused.isEmpty else { return replies }
+    pipeline.removeAll()
+    for index in refused { pipeline.append(["EVAL", script.source] + calls[index].parameters) }
+    return RedisReplies(replies, replacing: refused, by: try await execute(pipeline))
   }
 
   /// Asks for the digests of scripts before they are needed: their first use then takes one round

@@ -56,6 +56,11 @@ extension SettingTable {
     .duration(
       "redis.reconnect_maximum", \.redis.reconnectMaximum, default: .seconds(5),
       .milliseconds(1)...(.seconds(300)), "The longest pause before connecting again."),
+    .integer(
+      "redis.wait_for_replicas", \.redis.waitForReplicas, default: 0, 0...8,
+      "Replicas that must have what is recorded of a fan-out before anybody relies on it: then a "
+        + "master that dies takes no counter along. As long as there are fewer, nothing is settled."
+    ),
     .text(
       "redis.prefix.data", \.redis.prefix.data, default: "ffd:", .keyPrefix,
       "Begins the keys of followers, bindings and profiles. Must not begin with "

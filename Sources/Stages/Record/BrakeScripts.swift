@@ -61,7 +61,7 @@ extension RecordStage {
       arguments: [
         brake?.rawValue ?? "", String(now), reason, String(Keyspace.eventLifetimeSeconds),
         isAhead ? "ahead" : "",
-      ])
+      ], isLasting: true)
     switch reply[0].text {
     case "done": return .done
     case "already": return .already

@@ -20,16 +20,19 @@ extension RecordStage {
       String(Keyspace.eventLifetimeSeconds),
     ]
     arguments += own
-    return try await evaluate(script, keys: keys, arguments: arguments)
+    return try await evaluate(script, keys: keys, arguments: arguments, isLasting: true)
   }
 
+  /// - Parameter isLasting: somebody relies on it for longer than its server may live, and nobody
+  ///   does it again.
   func evaluate(
-    _ script: RedisScript, keys: [String], arguments: [String]
+    _ script: RedisScript, keys: [String], arguments: [String], isLasting: Bool = false
   ) async throws(RecordError) -> RedisReply {
     assert(Keyspace.haveOneHashTag(keys), "Redis Cluster refuses a script on these: \(keys)")
     let replies: RedisReplies
     do {
-      replies = try await redis.evaluate(script, keys: keys, arguments: arguments)
+      replies = try await redis.evaluate(
+        script, keys: keys, arguments: arguments, isLasting: isLasting)
     } catch {
       throw RecordError(error)
     }

@@ -23,7 +23,7 @@ extension RecordStage {
       keys: [
         keyspace.statsTotal, keyspace.statsDay(milliseconds: now),
         keyspace.statsMinute(milliseconds: now), keyspace.statsReceipt(receipt),
-      ], arguments: arguments)
+      ], arguments: arguments, isLasting: true)
   }
 
   /// Writes the counters of all time as the point of these 10 seconds. Every worker may call it:

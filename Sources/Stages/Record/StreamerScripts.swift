@@ -118,7 +118,7 @@ extension RecordStage {
       arguments: [
         event.id, event.stream, Self.kind(of: event), String(event.occurredAt),
         Self.milliseconds(options.cooldown), String(Keyspace.eventLifetimeSeconds),
-      ])
+      ], isLasting: true)
     guard let refusal = reply.text else {
       throw .unexpected(reply.kind, from: "the script that registers an event")
     }
@@ -147,7 +147,7 @@ extension RecordStage {
       arguments: [
         end.stream, String(end.occurredAt), String(Keyspace.eventLifetimeSeconds),
         Self.milliseconds(options.clockSkew),
-      ])
+      ], isLasting: true)
     guard reply.kind == .array else {
       throw .unexpected(reply.kind, from: "the script that ends a stream")
     }

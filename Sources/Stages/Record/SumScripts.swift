@@ -116,7 +116,7 @@ extension RecordStage {
         arguments: [
           event, String(Keyspace.dayLifetimeSeconds), String(Keyspace.minuteLifetimeSeconds),
           String(Keyspace.statsSumsLifetimeSeconds), String(Keyspace.statsEventsMaximumEntries),
-        ] + (0..<sums.count).map { sums[$0].text ?? "" })
+        ] + (0..<sums.count).map { sums[$0].text ?? "" }, isLasting: true)
     } catch {
       // What Redis never takes holds up no segment.
       guard error.code == .redis(.unsupported) || error.code == .redis(.wrongType) else {
@@ -129,7 +129,8 @@ extension RecordStage {
     }
     if failed > 0 {
       _ = try await evaluate(
-        SumScripts.note, keys: [keyspace.event(id: event)], arguments: [String(failed)])
+        SumScripts.note, keys: [keyspace.event(id: event)], arguments: [String(failed)],
+        isLasting: true)
     }
     return Int(failed)
   }
