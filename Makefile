@@ -117,6 +117,14 @@ test-faults: ## Build, run the endurance tests: workers die, stop, come and go f
 	$(call say,"Running the endurance tests")
 	exec Tests/run --endurance $(ARGS)
 
+.PHONY: test-cluster
+test-cluster: ## Build, run the tests of the whole way with a Redis Cluster in the place of one Redis
+	@$(call install,$(test_packages),redis-server openssl python3)
+	$(call say,"Building the tests; the first build takes some minutes")
+	$(build_tests)
+	$(call say,"Running the tests on a Redis Cluster of three masters")
+	TESTS_REDIS_CLUSTER=1 exec Tests/run --filter '^IntegrationTests\.' $(ARGS)
+
 .PHONY: build-tests
 build-tests: ## Build the tests as `make test` does, for Tests/run (ARGS='-j 2')
 	@$(call install,$(test_packages),)

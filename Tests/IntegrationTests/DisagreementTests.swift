@@ -1,4 +1,5 @@
 import Devices
+import LocalStack
 import Pipeline
 import Record
 import Telemetry
@@ -96,7 +97,7 @@ import Testing
 
   /// It was opened, and its record is a dead letter after that.
   @Test func anEventThatIsEarlyForThisWorkerAloneSaysWhatItIsWithout() async throws {
-    let bed = try await WorkerBed()
+    let bed = try await WorkerBed(redis: RedisServerProcess())
     try await bed.follow("s1", tokens: [paddedHex(1)])
     let shard = try bed.redis.cli("KEYS", "ffd:{f:s1:*}")
     _ = try bed.redis.cli("SET", shard, "a string")

@@ -105,7 +105,7 @@ import Testing
 
   /// One of four segments cannot be read: the event says so, and is done once it was sent in again.
   @Test func anEventSaysWhichOfItsSegmentsAreDeadLetters() async throws {
-    let bed = try await WorkerBed(partitions: 1)
+    let bed = try await WorkerBed(redis: RedisServerProcess(), partitions: 1)
     try await bed.followInShards("s1", shards: 4, perShard: 5) { paddedHex($0 << 8 | $1) }
     let shard = bed.keyspace.followerShard(streamer: "s1", generation: 1, shard: 2)
     _ = try bed.redis.cli("RENAME", shard, "away")

@@ -10,7 +10,7 @@ import Testing
 
   /// 80 MB of names in one shard, one of which no page takes; another event goes on beside it.
   @Test func aPageThatIsTooLargeDelaysNobody() async throws {
-    let bed = try await WorkerBed()
+    let bed = try await WorkerBed(redis: RedisServerProcess())
     try await bed.follow("heavy", tokens: (0..<Self.followers).map(paddedHex))
     try await bed.follow("light", tokens: (1_000..<1_020).map(paddedHex))
     let names = """
@@ -40,7 +40,7 @@ import Testing
   /// A reply for which Redis needs longer than it has, each time: nobody is passed over for that,
   /// and the fan-out ends with its event.
   @Test func whatCannotBeReadInTimeEndsWithItsEvent() async throws {
-    let bed = try await WorkerBed()
+    let bed = try await WorkerBed(redis: RedisServerProcess())
     try await bed.follow("slow", tokens: [paddedHex(1)])
     try await bed.follow("light", tokens: [paddedHex(2)])
     let bindings = """

@@ -68,7 +68,7 @@ import Threads
     _ change: Change, tokens: [String] = Self.tokens,
     _ body: (WorkerBed, TestProxy) async throws -> Void
   ) async throws {
-    let bed = try await WorkerBed()
+    let bed = try await WorkerBed(redis: RedisServerProcess())
     try await bed.follow("s1", tokens: tokens)
     let proxy = try await TestProxy(to: bed.redis.port, rewriter: { change.apply($0) })
     let worker = try await bed.startWorker {
@@ -123,7 +123,7 @@ import Threads
   /// That a window of segments is in Kafka: each of the notes is refused for good.
   @Test func aNoteThatIsRefusedCostsNoSegment() async throws {
     let shards = 256
-    let bed = try await WorkerBed()
+    let bed = try await WorkerBed(redis: RedisServerProcess())
     try await bed.followInShards("s1", shards: shards, perShard: 2) { paddedHex($0 << 16 | $1) }
     let digest = Array(
       try bed.redis.cli("SCRIPT", "LOAD", DeadLetterScripts.published.source).utf8)

@@ -1,3 +1,4 @@
+import LocalStack
 import Pipeline
 import Telemetry
 import TestBed
@@ -18,7 +19,7 @@ import Testing
   }
 
   @Test func duplicatesReadNoMembers() async throws {
-    let bed = try await WorkerBed(partitions: 1)
+    let bed = try await WorkerBed(redis: RedisServerProcess(), partitions: 1)
     try await bed.follow("s1", tokens: (0..<5).map { paddedHex($0) })
     let worker = try await bed.startWorker {
       $0.lanes = 1
@@ -42,7 +43,7 @@ import Testing
   }
 
   @Test func whatOthersWorkOnIsNotReadAgainAndAgain() async throws {
-    let bed = try await WorkerBed(partitions: 1)
+    let bed = try await WorkerBed(redis: RedisServerProcess(), partitions: 1)
     try await bed.follow("s1", tokens: (0..<5).map { paddedHex($0) })
     let end = WallClock.nowMilliseconds() + 300_000
     _ = try bed.redis.cli("HSET", "ff:{e:e1}:claims", "1.0", "worker-9/x/0.1 \(end)")
@@ -67,7 +68,7 @@ import Testing
 
   /// Redis forbids to open the event until somebody has followed and somebody has left.
   @Test func followersThatWereReadLongAgoAreReadAgain() async throws {
-    let bed = try await WorkerBed(partitions: 1)
+    let bed = try await WorkerBed(redis: RedisServerProcess(), partitions: 1)
     try await bed.follow("s1", tokens: [paddedHex(1), paddedHex(2)])
     // A device for whoever follows later.
     try await bed.follow("s2", tokens: [paddedHex(3)])

@@ -1,6 +1,7 @@
 import APNsSimulator
 import Devices
 import Kafka
+import LocalStack
 import Model
 import Pipeline
 import Record
@@ -36,7 +37,7 @@ import Testing
 
   /// Its marks name shards of the division that it was planned with.
   @Test func aResumedEventKeepsTheDivisionItWasPlannedWith() async throws {
-    let bed = try await WorkerBed(partitions: 1)
+    let bed = try await WorkerBed(redis: RedisServerProcess(), partitions: 1)
     try await bed.followInShards("s1", shards: 2, perShard: 50) { shard, index in
       paddedHex(shard << 16 | index)
     }
@@ -72,7 +73,7 @@ import Testing
 
   /// Somebody mends what was wrong and sends the dead letter in again, as it is.
   @Test func aDeadLetterThatIsSentInAgainGoesOn() async throws {
-    let bed = try await WorkerBed(partitions: 1)
+    let bed = try await WorkerBed(redis: RedisServerProcess(), partitions: 1)
     try await bed.follow("s1", tokens: (0..<5).map { paddedHex($0) })
     let generation = try bed.redis.cli("HGET", "ffd:{f:s1}", "generation")
     let shard = "ffd:{f:s1:\(generation):0}"

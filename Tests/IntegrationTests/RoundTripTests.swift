@@ -1,4 +1,5 @@
 import APNsSimulator
+import LocalStack
 import Pipeline
 import Redis
 import Telemetry
@@ -16,7 +17,7 @@ import Testing
   ) async throws {
     var script = SimulatorScript()
     script.rules = [.init(prefix: "0", steps: [.init(.silence)])]
-    let bed = try await WorkerBed(partitions: 1, script: script)
+    let bed = try await WorkerBed(redis: RedisServerProcess(), partitions: 1, script: script)
     let turns = try await TurnsBed(to: bed.redis.port)
     try await bed.follow("warm", tokens: ["f" + paddedHex(1).dropFirst()])
     let worker = try await bed.startWorker {

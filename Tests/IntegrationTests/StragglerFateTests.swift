@@ -1,6 +1,7 @@
 import APNsSimulator
 import Deliver
 import Kafka
+import LocalStack
 import Model
 import Pipeline
 import Record
@@ -233,7 +234,7 @@ import Testing
   @Test func aSettlingWhoseAnswerIsLostIsToldOf() async throws {
     var script = SimulatorScript()
     script.latency = .milliseconds(500)
-    let bed = try await WorkerBed(script: script)
+    let bed = try await WorkerBed(redis: RedisServerProcess(), script: script)
     try await bed.follow("s1", tokens: [paddedHex(1), paddedHex(2)])
     let worker = try await bed.startWorker {
       $0.redis.commandTimeout = .milliseconds(300)
