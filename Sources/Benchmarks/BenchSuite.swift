@@ -4,7 +4,7 @@ import Terminal
 /// The sections of a bench, one after the other.
 package struct BenchSuite: Sendable {
   package enum Section: String, CaseIterable, Sendable {
-    case deliver, worker, memory, latency, neighbours, fairness, scale
+    case deliver, worker, memory, latency, neighbours, fairness, scale, cluster
   }
 
   private let sections: [Section]
@@ -48,6 +48,8 @@ package struct BenchSuite: Sendable {
         results.add(try await FairnessBench(processes: processes, options: options).run())
       case .scale:
         results.add(try await ScaleBench(processes: processes, options: options).run())
+      case .cluster:
+        results.add(try await ClusterBench(processes: processes, options: options).run())
       }
       await processes.stopAll()
     }

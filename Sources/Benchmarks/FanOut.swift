@@ -11,6 +11,8 @@ package struct FanOut {
   package let deadLetters: Int
   package let workerCPUNanoseconds: UInt64
   package let workerPeakBytes: Int
+  /// Of each server.
+  package let redisCPUNanoseconds: [UInt64]
 
   /// From the append until the last counter was written.
   package var elapsedMilliseconds: Double {
@@ -20,8 +22,16 @@ package struct FanOut {
   /// Pushes that Apple was asked to take; the muted ones never were.
   package var sentPushes: Int { status.pushes - status.suppressed }
 
-  package var cpuMicrosecondsPerPush: Double {
-    sentPushes > 0 ? Double(workerCPUNanoseconds) / 1_000 / Double(sentPushes) : .nan
+  package var cpuMicrosecondsPerPush: Double { perPush(workerCPUNanoseconds) }
+
+  /// Of all servers.
+  package var redisMicrosecondsPerPush: Double { perPush(redisCPUNanoseconds.reduce(0, +)) }
+
+  /// Of the one that had the most to do.
+  package var busiestMicrosecondsPerPush: Double { perPush(redisCPUNanoseconds.max() ?? 0) }
+
+  private func perPush(_ nanoseconds: UInt64) -> Double {
+    sentPushes > 0 ? Double(nanoseconds) / 1_000 / Double(sentPushes) : .nan
   }
 
   /// - Parameter progress: called with the pushes that have an outcome.
@@ -29,14 +39,17 @@ package struct FanOut {
     _ event: GoLiveEvent, on stack: LocalStack, progress: (FanOutStatus) -> Void = { _ in }
   ) async throws(LocalStackError) -> FanOut {
     let before = try stack.workerUsage()
+    let redisBefore = try stack.redisCPU()
     let emittedAt = try await stack.emit(event)
     let status = try await stack.settled(event, progress: progress)
     let after = try stack.workerUsage()
+    let redisAfter = try stack.redisCPU()
     return FanOut(
       event: event, emittedAt: emittedAt, status: status,
       deadLetters: try await stack.deadLetters(),
       workerCPUNanoseconds: after.cpuNanoseconds - before.cpuNanoseconds,
-      workerPeakBytes: after.peakResidentBytes)
+      workerPeakBytes: after.peakResidentBytes,
+      redisCPUNanoseconds: zip(redisAfter, redisBefore).map { $0 - $1 })
   }
 }
 

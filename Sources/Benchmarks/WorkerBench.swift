@@ -50,25 +50,33 @@ package struct WorkerBench {
         "worker_per_second", "whole worker: pushes a second",
         worker.map { Double($0.sentPushes) * 1_000 / $0.elapsedMilliseconds }, unit: "",
         digits: 0),
+      try BenchResult(
+        "redis_cpu_us", "Redis: CPU a push", worker.map(\.redisMicrosecondsPerPush), unit: " µs",
+        digits: 2),
     ]
   }
 
+  static func people(_ count: Int) -> SyntheticAudience {
+    SyntheticAudience(followers: count, seed: 1, topic: LocalStack.app, mutedShare: 0)
+  }
+
   /// One device each, so that recipients and pushes are the same number.
+  static func row(_ people: SyntheticAudience, _ index: Int) -> AudienceRow {
+    let row = people.row(index)
+    let binding = Binding(
+      environment: .production, topic: LocalStack.app, token: people.token(index, device: 0))
+    return AudienceRow(
+      user: row.user, profile: row.profile, bindings: binding.map { [$0] } ?? [],
+      boundAt: row.boundAt)
+  }
+
   private func seed(_ stack: LocalStack) async throws(LocalStackError) {
-    let people = SyntheticAudience(
-      followers: options.pushes, seed: 1, topic: LocalStack.app, mutedShare: 0)
+    let people = Self.people(options.pushes)
     try await options.seeding("\(Figures.grouped(options.pushes)) followers", options.pushes) {
       (progress) async throws(LocalStackError) in
       try await stack.seed(
         streamer: Self.streamer, followers: options.pushes, progress: progress
-      ) { index in
-        let row = people.row(index)
-        let binding = Binding(
-          environment: .production, topic: LocalStack.app, token: people.token(index, device: 0))
-        return AudienceRow(
-          user: row.user, profile: row.profile, bindings: binding.map { [$0] } ?? [],
-          boundAt: row.boundAt)
-      }
+      ) { Self.row(people, $0) }
     }
   }
 }

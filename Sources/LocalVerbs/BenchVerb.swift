@@ -13,7 +13,7 @@ package enum BenchVerb {
     "runs", .integer(in: 1...99), default: 3, help: "Runs of each figure; the median counts")
   private static let pushes = Option(
     "pushes", .integer(in: 1_000...10_000_000), default: 300_000,
-    help: "Pushes, and requests of h2load, in a run of deliver and worker")
+    help: "Pushes, and requests of h2load, in a run of deliver, worker and cluster")
   private static let events = Option(
     "events", .integer(in: 1...10_000), default: 100, help: "Events in a run of latency")
   private static let lanes = Option(
@@ -45,6 +45,9 @@ package enum BenchVerb {
 
       scale: how much sooner an event of 400,000 followers is over with two and four workers, \
       with an Apple that is 60 ms away.
+
+      cluster: CPU time a push of the worker and of Redis, on one Redis and on a Redis Cluster of \
+      three masters.
 
       Runs are interleaved; every figure is the median of them, with the least and the most beside \
       it. It needs h2load and nghttpd (Debian: nghttp2-client, nghttp2-server) and ends with 1 \

@@ -1,0 +1,102 @@
+import Devices
+import EventLoop
+import Keyspace
+import LocalStack
+import Redis
+import Terminal
+
+/// The same event on one Redis and on a Redis Cluster of three masters, one after the other in each
+/// run: what the worker pays for the dividing of pages among nodes, and how much more three masters
+/// could serve, by the CPU time of the busiest.
+package struct ClusterBench {
+  package static let ratioLimit = 1.15
+  package static let leastCapacity = 2.5
+  private static let streamer = "bench-cluster"
+
+  package let processes: ChildProcesses
+  package let options: BenchOptions
+
+  package func run() async throws(LocalStackError) -> [BenchResult] {
+    var single: [FanOut] = []
+    var cluster: [FanOut] = []
+    for run in 1...options.runs {
+      single.append(try await measure(on: nil, run))
+      cluster.append(try await measure(on: try Self.cluster(), run))
+      options.note("cluster", run, "one Redis \(Self.text(single)), three \(Self.text(cluster))")
+    }
+    let pairs = Array(zip(single, cluster))
+    return [
+      try BenchResult(
+        "cluster_single_cpu_us", "worker on one Redis: CPU a push",
+        single.map(\.cpuMicrosecondsPerPush), unit: " µs", digits: 2),
+      try BenchResult(
+        "cluster_cpu_us", "worker on three masters: CPU a push",
+        cluster.map(\.cpuMicrosecondsPerPush), unit: " µs", digits: 2),
+      try BenchResult(
+        "cluster_ratio", "worker on three masters ÷ on one Redis",
+        pairs.map { $1.cpuMicrosecondsPerPush / $0.cpuMicrosecondsPerPush }, unit: "×", digits: 2,
+        limit: Self.ratioLimit),
+      try BenchResult(
+        "cluster_single_redis_cpu_us", "one Redis: CPU a push",
+        single.map(\.redisMicrosecondsPerPush), unit: " µs", digits: 2),
+      try BenchResult(
+        "cluster_redis_cpu_us", "three masters together: CPU a push",
+        cluster.map(\.redisMicrosecondsPerPush), unit: " µs", digits: 2),
+      try BenchResult(
+        "cluster_capacity", "pushes a CPU second of the busiest of three ÷ of one Redis",
+        pairs.map { $0.busiestMicrosecondsPerPush / $1.busiestMicrosecondsPerPush }, unit: "×",
+        digits: 2, least: Self.leastCapacity),
+    ]
+  }
+
+  private static func cluster() throws(LocalStackError) -> RedisClusterProcess {
+    do {
+      return try RedisClusterProcess(hasReplicas: false)
+    } catch {
+      throw LocalStackError(.failed, "no Redis Cluster could be started", findings: ["\(error)"])
+    }
+  }
+
+  private static func text(_ fanOuts: [FanOut]) -> String {
+    guard let last = fanOuts.last else { return "" }
+    let worker = Figures.time(nanoseconds: last.cpuMicrosecondsPerPush * 1_000)
+    return worker + " and " + Figures.time(nanoseconds: last.redisMicrosecondsPerPush * 1_000)
+  }
+
+  private func measure(
+    on cluster: RedisClusterProcess?, _ run: Int
+  ) async throws(LocalStackError) -> FanOut {
+    let stack = try await LocalStack.start(
+      processes, templates: options.templates, lanes: options.lanes,
+      simulatorOptions: BenchTraffic.simulatorOptions, cluster: cluster)
+    defer { stack.close() }
+    try await seed(stack)
+    try await stack.startWorker()
+    let fanOut = try await FanOut.run(
+      GoLiveEvent(id: "\(Self.streamer)-\(run)", streamer: Self.streamer), on: stack)
+    guard fanOut.status.accepted == options.pushes else {
+      throw LocalStackError(
+        .failed,
+        "of \(Figures.grouped(options.pushes)) pushes "
+          + "\(Figures.grouped(fanOut.status.accepted)) were accepted")
+    }
+    await processes.stopAll()
+    return fanOut
+  }
+
+  private func seed(_ stack: LocalStack) async throws(LocalStackError) {
+    let people = WorkerBench.people(options.pushes)
+    let audience = PlainAudience(redis: stack.redis, keyspace: stack.keyspace)
+    try await options.seeding("\(Figures.grouped(options.pushes)) followers", options.pushes) {
+      (progress) async throws(LocalStackError) in
+      do {
+        try await audience.write(
+          options.pushes, of: Self.streamer,
+          shards: Keyspace.recommendedShards(followers: options.pushes), progress: progress
+        ) { WorkerBench.row(people, $0) }
+      } catch {
+        throw LocalStackError(.unavailable, "\(error)")
+      }
+    }
+  }
+}
