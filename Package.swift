@@ -157,7 +157,7 @@ let programs: [Target] = [
 
 let supports: [Target] = [
   // What tests of several rooms need: certificates, and a proxy in front of a server.
-  support("Fixtures", path: "Tests/Fixtures", ["EventLoop", "TLS", "Transport"]),
+  support("Fixtures", path: "Tests/Fixtures", ["EventLoop", "Redis", "TLS", "Transport"]),
   // A whole small world for tests of the whole way: real Redis, embedded Kafka, the simulator,
   // workers.
   support(
@@ -201,7 +201,9 @@ let testTargets: [Target] = [
   tests(
     "RecordTests",
     ["EventLoop", "Fixtures", "Keyspace", "LocalStack", "Model", "Record", "Redis", "Threads"]),
-  tests("DevicesTests", ["Devices", "Keyspace", "LocalStack", "Model", "Redis"]),
+  tests(
+    "DevicesTests",
+    ["Devices", "EventLoop", "Fixtures", "Keyspace", "LocalStack", "Model", "Redis", "Threads"]),
   tests("ChecksTests", ["Checks", "Settings", "Terminal"]),
   tests("LocalStackTests", ["EventLoop", "LocalStack", "Threads"]),
   tests("BenchmarksTests", ["Benchmarks", "LocalStack"]),

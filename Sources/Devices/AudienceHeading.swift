@@ -47,6 +47,17 @@ struct AudienceHeading {
     return Next(generation: generation, shards: shards)
   }
 
+  /// The user's shard that fan-outs read now, or will when the first follow has made the hash; then
+  /// the one of the coming generation, if there is one.
+  func places(of user: String, following streamer: String, _ keyspace: Keyspace) -> [String] {
+    func place(_ generation: Int, _ shards: Int) -> String {
+      keyspace.followerShard(
+        streamer: streamer, generation: generation,
+        shard: Keyspace.shard(of: user, shards: shards))
+    }
+    return [place(generation, shards)] + (next.map { [place($0.generation, $0.shards)] } ?? [])
+  }
+
   /// The shards that fan-outs read now; none for a streamer without.
   func shardKeys(of streamer: String, _ keyspace: Keyspace) -> [String] {
     guard exists else { return [] }
@@ -83,6 +94,12 @@ extension RedisClient {
     return try AudienceHeading(replies[0], key: key)
   }
 
+  func replies(to commands: [[String]]) async throws(DevicesError) -> RedisReplies {
+    let pipeline = RedisPipeline(capacity: commands.count > 100 ? 1 << 18 : 4096)
+    for command in commands { pipeline.append(command) }
+    return try await replies(to: pipeline)
+  }
+
   func replies(to pipeline: RedisPipeline) async throws(DevicesError) -> RedisReplies {
     do {
       return try await execute(pipeline)
@@ -105,13 +122,23 @@ extension RedisClient {
   func reply(
     to script: RedisScript, keys: [String], arguments: [String]
   ) async throws(DevicesError) -> RedisReply {
+    try await answers(of: script, [ScriptCall(keys: keys, arguments: arguments)])[0]
+  }
+
+  /// Runs a script once for each call, in one round trip; an error of any is thrown. Where Redis
+  /// does not have the script, some run twice.
+  func answers(
+    of script: RedisScript, _ calls: [ScriptCall]
+  ) async throws(DevicesError) -> RedisReplies {
+    assert(
+      calls.allSatisfy { Keyspace.haveOneHashTag($0.keys) }, "Redis Cluster refuses one of these")
     let replies: RedisReplies
     do {
-      replies = try await evaluate(script, keys: keys, arguments: arguments)
+      replies = try await evaluate(script, calls)
     } catch {
       throw DevicesError(error)
     }
-    if let text = replies[0].errorText { throw DevicesError(reply: text) }
-    return replies[0]
+    if let error = replies.firstError { throw DevicesError(reply: error.message) }
+    return replies
   }
 }

@@ -104,9 +104,11 @@ final class AudienceRewrite {
     let keys = Self.keys(keyspace, streamer, generation: generation, shards: shards)
     var minimum = allowsEmpty ? 0 : 1
     while true {
+      // Who follows between this and the next step is counted in the old generation alone.
+      let followers = try await redis.members(of: keys)
       let reply = try await redis.reply(
-        to: AudienceScripts.flip, keys: [keyspace.followers(of: streamer)] + keys,
-        arguments: [String(generation), String(shards), String(minimum)])
+        to: AudienceScripts.flip, keys: [keyspace.followers(of: streamer)],
+        arguments: [String(generation), String(shards), String(minimum), String(followers)])
       switch reply[0].text {
       case "done": return reply
       case "few":
@@ -166,7 +168,7 @@ final class AudienceRewrite {
   private static func remove(_ redis: RedisClient, _ keys: [String]) async throws(DevicesError) {
     for start in stride(from: 0, to: keys.count, by: 512) {
       let part = Array(keys[start..<min(start + 512, keys.count)])
-      let replies = try await redis.replies(to: RedisPipeline(["UNLINK"] + part))
+      let replies = try await redis.replies(to: part.map { ["UNLINK", $0] })
       if let error = replies.firstError { throw DevicesError(reply: error.message) }
     }
   }

@@ -46,7 +46,7 @@ package struct AudienceSharding {
       }
       (summary.followers, summary.shards, summary.generation) = try await rewrite.finish()
     } catch {
-      if error.code != .conflict { try? await rewrite.abandon() }
+      try? await rewrite.abandon()
       throw error
     }
     summary.users = summary.followers
@@ -138,9 +138,33 @@ package struct AudienceSharding {
       }
     }
     guard !users.isEmpty else { return }
-    let reply = try await redis.reply(
-      to: AudienceScripts.copy, keys: [source] + users.map { rewrite.shardKey(of: $0) },
-      arguments: users)
-    progress(Int(reply.integer ?? 0))
+    let shards = Dictionary(grouping: users) { rewrite.shardKey(of: $0) }
+    let copied = try await redis.replies(to: shards.map { ["SADD", $0] + $1 })
+    if let error = copied.firstError { throw DevicesError(reply: error.message) }
+    progress((0..<shards.count).reduce(0) { $0 + Int(copied[$1].integer ?? 0) })
+    try await agree(users, with: source, rewrite)
+  }
+
+  /// Whoever unfollows while followers are copied is taken back, and whoever follows again after
+  /// that is written again: until what was written last is what the source says after it.
+  private func agree(
+    _ users: [String], with source: String, _ rewrite: AudienceRewrite
+  ) async throws(DevicesError) {
+    var written = users
+    var follow = true
+    for _ in 0..<AudienceRewrite.maximumTries {
+      let found = try await redis.replies(to: written.map { ["SISMEMBER", source, $0] })
+      if let error = found.firstError { throw DevicesError(reply: error.message) }
+      let differing = written.indices.filter { (found[$0].integer == 1) != follow }
+      if differing.isEmpty { return }
+      written = differing.map { written[$0] }
+      // They were all written alike, so they are all to be written the other way.
+      follow.toggle()
+      let command = follow ? "SADD" : "SREM"
+      let replies = try await redis.replies(
+        to: written.map { [command, rewrite.shardKey(of: $0), $0] })
+      if let error = replies.firstError { throw DevicesError(reply: error.message) }
+    }
+    throw AudienceRewrite.conflict(rewrite.streamer)
   }
 }

@@ -90,13 +90,13 @@ package final class DeviceRegistry {
   /// Returns whether the user did not follow before.
   @discardableResult
   package func follow(streamer: String, user: String) async throws(DevicesError) -> Bool {
-    try await change("SADD", streamer: streamer, user: user)
+    try await change(.follow, streamer, user)
   }
 
   /// Returns whether the user followed.
   @discardableResult
   package func unfollow(streamer: String, user: String) async throws(DevicesError) -> Bool {
-    try await change("SREM", streamer: streamer, user: user)
+    try await change(.unfollow, streamer, user)
   }
 }
 
@@ -137,31 +137,14 @@ extension DeviceRegistry {
   }
 
   private func change(
-    _ command: String, streamer: String, user: String
+    _ verb: FollowChanges.Verb, _ streamer: String, _ user: String
   ) async throws(DevicesError) -> Bool {
     try Self.check(user, "user")
-    for _ in 0..<Self.maximumTries {
-      let heading = try await redis.audienceHeading(of: streamer, keyspace)
-      if !heading.exists, let plainSet {
-        try await plainSet.refuse([streamer], redis)
-      }
-      var keys = [keyspace.followers(of: streamer)]
-      keys.append(
-        keyspace.followerShard(
-          streamer: streamer, generation: heading.generation,
-          shard: Keyspace.shard(of: user, shards: heading.shards)))
-      if let next = heading.next {
-        keys.append(
-          keyspace.followerShard(
-            streamer: streamer, generation: next.generation,
-            shard: Keyspace.shard(of: user, shards: next.shards)))
-      }
-      let reply = try await run(
-        AudienceScripts.follow, keys: keys, arguments: [command, user] + heading.texts)
-      if reply[0].text == "done" { return reply[1].integer == 1 }
+    if let problem = AudienceFollows.problem(streamer: streamer) {
+      throw DevicesError(.invalid, problem)
     }
-    throw DevicesError(
-      .conflict, "the followers of \(streamer) were rewritten \(Self.maximumTries) times meanwhile")
+    let changes = FollowChanges(redis: redis, keyspace: keyspace, plainSet: plainSet)
+    return try await changes.apply(verb, [(streamer, user)]) == 1
   }
 
   private func run(

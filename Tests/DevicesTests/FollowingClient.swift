@@ -12,9 +12,9 @@ func shippedScript(_ name: String) throws -> String {
   return try ChildProcess.run(["cat", root + "/Config/redis/" + name])
 }
 
-/// A backend that does what docs/redis.md says, and keeps book of what it has done.
+/// A backend that does what docs/redis.md says, or the registry itself.
 struct FollowingClient {
-  enum Way { case script, commands }
+  enum Way { case script, commands, registry }
 
   let way: Way
   let streamer: String
@@ -28,6 +28,13 @@ struct FollowingClient {
     switch way {
     case .script: try await evaluate(redis, user, follows)
     case .commands: try await write(redis, user, follows)
+    case .registry:
+      let registry = DeviceRegistry(redis: redis, keyspace: keyspace)
+      if follows {
+        try await registry.follow(streamer: streamer, user: user)
+      } else {
+        try await registry.unfollow(streamer: streamer, user: user)
+      }
     }
   }
 

@@ -43,9 +43,12 @@ extension RedisClient {
     return users.sorted()
   }
 
+  /// Of all masters.
   func keys() async throws -> [String] {
-    let reply = try await execute(RedisPipeline(["KEYS", "*"]))[0]
-    return (0..<reply.count).compactMap { reply[$0].text }.sorted()
+    let masters = try await executeOnMasters(RedisPipeline(["KEYS", "*"]))
+    return masters.flatMap { _, replies in
+      (0..<replies[0].count).compactMap { replies[0][$0].text }
+    }.sorted()
   }
 }
 

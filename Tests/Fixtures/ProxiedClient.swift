@@ -1,13 +1,12 @@
 import EventLoop
-import Fixtures
 import Redis
-import Threads
 
 /// A client that reaches Redis through a proxy.
-enum ProxiedClient {
+package enum ProxiedClient {
   /// - Parameter rewriter: gets what Redis answers, and says what the client hears.
-  static func run<T: Sendable>(
-    to port: Int, rewriter: @escaping TestProxy.Rewriter,
+  package static func run<T: Sendable>(
+    to port: Int, commandTimeout: Duration = .milliseconds(300),
+    rewriter: @escaping TestProxy.Rewriter,
     _ body: @Sendable (RedisClient) async throws -> T
   ) async throws -> T {
     let proxy = try await TestProxy(to: port, rewriter: rewriter)
@@ -15,7 +14,7 @@ enum ProxiedClient {
     defer { loop.stop() }
     let options = RedisOptions(
       port: proxy.port, connectTimeout: .milliseconds(300),
-      commandTimeout: .milliseconds(300), reconnectMinimum: .milliseconds(5),
+      commandTimeout: commandTimeout, reconnectMinimum: .milliseconds(5),
       reconnectMaximum: .milliseconds(50))
     let result: Result<T, any Error> = await LoopActor(loop).run { _ in
       let redis = RedisClient(options: options, loop: loop, log: { _ in })

@@ -1,0 +1,164 @@
+import Keyspace
+import Redis
+
+/// Follows, or unfollows, of many users at once, whoever the streamers are, at any time: also while
+/// followers are being divided into other shards. Confined to the loop of its Redis client.
+///
+/// A streamer's hash and each shard have a hash tag of their own, so it is done in steps:
+///
+/// 1. The user's shard of the generation that fan-outs read is written.
+/// 2. While a rewrite is under way, so is the shard in the coming generation. Then the first is
+///    looked at once more. Whoever writes into a coming generation does so, and writes again until
+///    both agree: so the last one who wrote has seen what stays.
+/// 3. The hash says whether it is still what it was when the shards were chosen. If not, the user
+///    may be in shards that nobody reads, and it is done again.
+///
+/// Who dies on the way has told nobody that it is done.
+final class FollowChanges {
+  enum Verb: String { case follow = "SADD", unfollow = "SREM" }
+
+  /// A user and a streamer, and what was tried so far.
+  private struct Change {
+    let streamer: String
+    let user: String
+    /// The user's shards as of the last try.
+    var places: [String] = []
+    var isCounted = false
+  }
+
+  private let redis: RedisClient
+  private let keyspace: Keyspace
+  private let plainSet: PlainSetPattern?
+
+  /// How often a change starts again because its streamer was rewritten meanwhile.
+  private static let maximumTries = 16
+
+  init(redis: RedisClient, keyspace: Keyspace, plainSet: PlainSetPattern?) {
+    self.redis = redis
+    self.keyspace = keyspace
+    self.plainSet = plainSet
+  }
+
+  /// Returns how many were not so before. While followers are divided this may count who was moved
+  /// just then.
+  func apply(
+    _ verb: Verb, _ changes: [(streamer: String, user: String)]
+  ) async throws(DevicesError) -> Int {
+    var left = changes.map { Change(streamer: $0.streamer, user: $0.user) }
+    var changed = 0
+    for _ in 0..<Self.maximumTries where !left.isEmpty {
+      left = try await attempt(verb, left, &changed)
+    }
+    guard left.isEmpty else {
+      throw DevicesError(
+        .conflict,
+        "the followers of \(left[0].streamer) were rewritten \(Self.maximumTries) times meanwhile")
+    }
+    return changed
+  }
+
+  /// Returns what is to be done again.
+  private func attempt(
+    _ verb: Verb, _ left: [Change], _ changed: inout Int
+  ) async throws(DevicesError) -> [Change] {
+    let headings = try await headings(of: left)
+    var (changes, stale) = place(verb, left, headings)
+    try await sweep(stale)
+    guard !changes.isEmpty else { return [] }
+    let written = try await send(changes.map { [verb.rawValue, $0.places[0], $0.user] })
+    var sums: [ExactText: Int] = [:]
+    for index in changes.indices {
+      let isChanged = written[index].integer == 1
+      let difference = isChanged ? (verb == .follow ? 1 : -1) : 0
+      sums[ExactText(changes[index].streamer), default: 0] += difference
+      if isChanged, !changes[index].isCounted {
+        changes[index].isCounted = true
+        changed += 1
+      }
+    }
+    let contested = try await writeComing(verb, changes)
+    let moved = try await confirm(verb, sums, headings)
+    return changes.indices.filter {
+      contested.contains($0) || moved.contains(ExactText(changes[$0].streamer))
+    }.map { changes[$0] }
+  }
+
+  /// Chooses the shards. `stale` are those of the try before that are neither current nor coming:
+  /// a generation that went away must not come back for one user.
+  private func place(
+    _ verb: Verb, _ left: [Change], _ headings: [ExactText: AudienceHeading]
+  ) -> (changes: [Change], stale: [[String]]) {
+    var changes: [Change] = []
+    var stale: [[String]] = []
+    for change in left {
+      guard let heading = headings[ExactText(change.streamer)] else { continue }
+      let places = heading.places(of: change.user, following: change.streamer, keyspace)
+      if verb == .follow {
+        stale += change.places.filter { !places.contains($0) }.map { ["SREM", $0, change.user] }
+      }
+      // Nobody follows whom nobody has followed yet.
+      if verb == .unfollow, !heading.exists, heading.next == nil { continue }
+      changes.append(change)
+      changes[changes.count - 1].places = places
+    }
+    return (changes, stale)
+  }
+
+  private func sweep(_ stale: [[String]]) async throws(DevicesError) {
+    if !stale.isEmpty { _ = try await send(stale) }
+  }
+
+  /// Returns those whom somebody else changed at the same time.
+  private func writeComing(
+    _ verb: Verb, _ changes: [Change]
+  ) async throws(DevicesError) -> Set<Int> {
+    let coming = changes.indices.filter { changes[$0].places.count > 1 }
+    guard !coming.isEmpty else { return [] }
+    _ = try await send(coming.map { [verb.rawValue, changes[$0].places[1], changes[$0].user] })
+    let found = try await send(
+      coming.map { ["SISMEMBER", changes[$0].places[0], changes[$0].user] })
+    return Set(
+      coming.indices.filter { (found[$0].integer == 1) != (verb == .follow) }.map { coming[$0] })
+  }
+
+  /// Returns the streamers whose hash is another by now.
+  private func confirm(
+    _ verb: Verb, _ sums: [ExactText: Int], _ headings: [ExactText: AudienceHeading]
+  ) async throws(DevicesError) -> Set<ExactText> {
+    let streamers = Array(sums.keys)
+    let answers = try await redis.answers(
+      of: AudienceScripts.confirm,
+      streamers.map {
+        ScriptCall(
+          keys: [keyspace.followers(of: $0.text)],
+          arguments: (headings[$0]?.texts ?? [])
+            + [String(sums[$0] ?? 0), verb == .follow ? "1" : "0"])
+      })
+    return Set(streamers.indices.filter { answers[$0].integer == 0 }.map { streamers[$0] })
+  }
+
+  private func headings(
+    of changes: [Change]
+  ) async throws(DevicesError) -> [ExactText: AudienceHeading] {
+    let streamers = Array(Set(changes.map { ExactText($0.streamer) }))
+    let replies = try await redis.replies(
+      to: streamers.map {
+        ["HMGET", keyspace.followers(of: $0.text), "shards", "generation", "next"]
+      })
+    var headings: [ExactText: AudienceHeading] = [:]
+    for (index, streamer) in streamers.enumerated() {
+      headings[streamer] = try AudienceHeading(
+        replies[index], key: keyspace.followers(of: streamer.text))
+    }
+    let new = streamers.filter { headings[$0]?.exists == false }.map(\.text)
+    try await plainSet?.refuse(new, redis)
+    return headings
+  }
+
+  /// The replies to a large pipeline; an error of any is thrown.
+  private func send(_ commands: [[String]]) async throws(DevicesError) -> RedisReplies {
+    let replies = try await redis.replies(to: commands)
+    if let error = replies.firstError { throw DevicesError(reply: error.message) }
+    return replies
+  }
+}

@@ -1,0 +1,41 @@
+import EventLoop
+import LocalStack
+import Redis
+
+/// One Redis, or a cluster of three masters: what holds on the one holds on the other.
+final class RedisBed: Sendable {
+  enum Kind: CaseIterable { case one, cluster }
+
+  private let ports: [Int]
+  /// The servers live as long as this does.
+  private let server: RedisServerProcess?
+  private let cluster: RedisClusterProcess?
+  let loop = EventLoop(name: "bed")
+
+  init(_ kind: Kind) throws {
+    server = kind == .one ? try RedisServerProcess() : nil
+    cluster = kind == .cluster ? try RedisClusterProcess(hasReplicas: false) : nil
+    ports = (cluster?.masters ?? []).map(\.port) + (server.map { [$0.port] } ?? [])
+  }
+
+  deinit { loop.stop() }
+
+  var masters: [RedisServerProcess] { cluster?.masters ?? server.map { [$0] } ?? [] }
+
+  /// Runs `body` on the loop with a client that is closed afterwards.
+  func run<T: Sendable>(
+    _ body: @Sendable (RedisClient) async throws -> T
+  ) async throws -> T {
+    var options = RedisOptions(
+      port: ports[0], commandTimeout: .seconds(60), reconnectMinimum: .milliseconds(5),
+      reconnectMaximum: .milliseconds(50))
+    if cluster != nil { options.clusterNodes = ports.map { .init(host: "127.0.0.1", port: $0) } }
+    let (ready, loop) = (options, loop)
+    return try await LoopActor(loop).run { _ in
+      let client = RedisClient(options: ready, loop: loop, log: { _ in })
+      client.start()
+      defer { client.close() }
+      return try await body(client)
+    }
+  }
+}
