@@ -65,6 +65,20 @@ extension Lane {
     #expect(evaluations == 2)
   }
 
+  /// Masters that do not have the script get its source, and the others are not asked twice.
+  @Test func eachCallOfAScriptRunsOnce() async throws {
+    let cluster = try RedisClusterProcess(hasReplicas: false)
+    try await withLane(clusterOptions(cluster)) { lane async throws in
+      let answers = try await lane.run { lane in
+        let replies = try await lane.client.evaluate(
+          RedisScript("return {redis.call('INCR', KEYS[1]), ARGV[1]}"),
+          (0..<100).map { ScriptCall(keys: ["k\($0)"], arguments: ["\($0)"]) })
+        return (0..<replies.count).map { lane.shown(replies[$0]) }
+      }
+      #expect(answers == (0..<100).map { "[1 \($0)]" })
+    }
+  }
+
   @Test func scriptsOfManyKeysAndEachMaster() async throws {
     let cluster = try RedisClusterProcess(hasReplicas: false)
     try await withLane(clusterOptions(cluster)) { lane async throws in
