@@ -82,13 +82,14 @@ let stages: [Target] = [
   stage(
     "Deliver",
     ["EventLoop", "HTTP2", "JSON", "Model", "Telemetry", "Text", "Threads", "Transport"]),
-  stage("Record", ["Keyspace", "Model", "Redis", "Text"]),
+  stage("Record", ["Keyspace", "Model", "Redis", "Text", "Tokens"]),
 ]
 
 let rooms: [Target] = [
   room("Text", []),
   room("Model", []),
   room("Keyspace", ["Text"]),
+  room("Tokens", ["Keyspace", "Redis"]),
   room("Rules", ["Model", "Text"]),
   room("Terminal", ["Text", "Threads"]),
   room("Telemetry", ["Text", "Threads"]),
@@ -98,7 +99,7 @@ let rooms: [Target] = [
       "Deliver", "EventLoop", "Expand", "Ingest", "Kafka", "Keyspace", "Model", "Record", "Redis",
       "Render", "Telemetry", "Text", "Threads",
     ]),
-  room("Devices", ["JSON", "Keyspace", "Model", "Redis", "Text"]),
+  room("Devices", ["JSON", "Keyspace", "Model", "Redis", "Text", "Tokens"]),
   room("APNsSimulator", ["EventLoop", "HTTP2", "JSON", "Text", "TLS", "Transport"]),
   room("Probes", ["EventLoop", "HTTPServer", "Telemetry"]),
   room("Settings", ["JSON", "Text", "YAML"]),
@@ -200,10 +201,11 @@ let testTargets: [Target] = [
     ["Deliver", "EventLoop", "Fixtures", "HTTP2", "Model", "Text", "Threads", "TLS", "Transport"]),
   tests(
     "RecordTests",
-    ["EventLoop", "Fixtures", "Keyspace", "LocalStack", "Model", "Record", "Redis", "Threads"]),
+    ["Fixtures", "Keyspace", "LocalStack", "Model", "Record", "Redis", "Threads"]),
   tests(
     "DevicesTests",
     ["Devices", "EventLoop", "Fixtures", "Keyspace", "LocalStack", "Model", "Redis", "Threads"]),
+  tests("TokensTests", ["Devices", "Keyspace", "LocalStack", "Model", "Redis", "Tokens"]),
   tests("ChecksTests", ["Checks", "Settings", "Terminal"]),
   tests("LocalStackTests", ["EventLoop", "LocalStack", "Threads"]),
   tests("BenchmarksTests", ["Benchmarks", "LocalStack"]),

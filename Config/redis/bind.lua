@@ -1,6 +1,8 @@
 -- Binds a device to a user, or takes it from the user, in one step. A token belongs to one user:
--- who binds it takes it from whoever had it. For one Redis, not for a Redis Cluster: users and
--- tokens are in other slots.
+-- who binds it takes it from whoever had it. What fanfare does in several steps at the same time
+-- (audience import, device restore, a worker that takes out a dead token) finds a number here for
+-- each move of a token, and knows by it when it comes too late. For one Redis, not for a Redis
+-- Cluster: users and tokens are in other slots.
 --
 --   EVAL <this file> 1 ffd:{t:<token>} bind <user> <environment> <bundle id> [<ms since 1970>]
 --   EVAL <this file> 1 ffd:{t:<token>} unbind <user> <environment> <bundle id>
@@ -36,15 +38,17 @@ end
 
 local function keys(of)
   local start = prefix .. '{u:' .. of .. '}:'
-  return {start .. 'bindings', start .. 'bound', start .. 'quarantined'}
+  return {start .. 'bindings', start .. 'bound', start .. 'quarantined', start .. 'moves'}
 end
+
+local moves, lifetime = owner_key .. ':moves', 600
 
 -- Nothing is written before every type is known to be right.
 local function wrong(key, wanted)
   local kind = redis.call('TYPE', key)['ok']
   if kind ~= wanted and kind ~= 'none' then
     -- A device token must not get into an error, which may be logged.
-    if key == owner_key then key = 'the key of the token' end
+    if key == owner_key or key == moves then key = 'the key of the token' end
     return redis.error_reply('WRONGTYPE ' .. key .. ' is a ' .. kind .. ', not a ' .. wanted)
   end
 end
@@ -52,6 +56,7 @@ end
 local function wrong_user(of)
   local places = keys(of)
   return wrong(places[1], 'set') or wrong(places[2], 'hash') or wrong(places[3], 'hash')
+    or wrong(places[4], 'zset')
 end
 
 local function drop(of, member)
@@ -62,35 +67,80 @@ local function drop(of, member)
 end
 
 local member = 'apns:' .. environment .. ':' .. topic .. ':' .. token
-local problem = wrong(owner_key, 'string') or wrong_user(user)
+local problem = wrong(owner_key, 'string') or wrong(moves, 'hash') or wrong_user(user)
 if problem then return problem end
 local owner = redis.call('GET', owner_key)
+if owner == '' then owner = false end
 
 local function is_of_token(binding)
   return string.sub(binding, -#token - 1) == ':' .. token
 end
 
+-- Who has to leave the token: who owned it, and whom an earlier move that broke off has left over.
+local last, is_returning, others = redis.call('HGET', moves, 'number'), false, {}
+if owner and owner ~= user then others[1] = owner end
+for _, field in ipairs(redis.call('HKEYS', moves)) do
+  if string.sub(field, 1, 1) == ':' then
+    local other = string.sub(field, 2)
+    if other == user then is_returning = true
+    elseif other ~= owner then others[#others + 1] = other end
+  end
+end
+-- Larger than that of any move before.
+local number = math.max(now[1] * 1000000 + now[2], (tonumber(last or '') or 0) + 1)
+number = string.format('%.0f', number)
+
+local function remember(of)
+  local place = keys(of)[4]
+  local old = string.format('%.0f', number - lifetime * 1000000)
+  redis.call('ZADD', place, number, token)
+  redis.call('ZREMRANGEBYSCORE', place, '-inf', old)
+  redis.call('EXPIRE', place, lifetime)
+end
+
+local function wrong_others()
+  for _, other in ipairs(others) do
+    problem = wrong_user(other)
+    if problem then return problem end
+  end
+end
+
+local function move()
+  for _, other in ipairs(others) do
+    for place, command in ipairs({'SMEMBERS', 'HKEYS', 'HKEYS'}) do
+      for _, had in ipairs(redis.call(command, keys(other)[place])) do
+        if is_of_token(had) then drop(other, had) end
+      end
+    end
+    remember(other)
+  end
+  redis.call('DEL', moves)
+  redis.call('HSET', moves, 'number', number)
+  redis.call('EXPIRE', moves, lifetime)
+end
+
 if verb == 'unbind' then
+  local is_theirs = owner == user or (not owner and is_returning)
+  if is_theirs and wrong_others() then return problem end
   local removed = drop(user, member)
   -- Whoever has the token in another app or environment still owns it.
   for _, has in ipairs(redis.call('SMEMBERS', keys(user)[1])) do
     if is_of_token(has) then return removed end
   end
-  if owner == user then redis.call('DEL', owner_key) end
+  if is_theirs then
+    move()
+    remember(user)
+    redis.call('DEL', owner_key)
+  end
   return removed
 end
 
-if owner and owner ~= '' and owner ~= user then
-  problem = wrong_user(owner)
-  if problem then return problem end
-  for place, command in ipairs({'SMEMBERS', 'HKEYS', 'HKEYS'}) do
-    for _, had in ipairs(redis.call(command, keys(owner)[place])) do
-      if is_of_token(had) then drop(owner, had) end
-    end
-  end
-end
-redis.call('SET', owner_key, user)
+if wrong_others() then return problem end
 local places = keys(user)
+-- A token that nobody else had of late leaves no trace.
+if last or #others > 0 then move() end
+if is_returning or redis.call('ZSCORE', places[4], token) then remember(user) end
+redis.call('SET', owner_key, user)
 -- A registration that arrives late must not make the binding look older than it is.
 local known = tonumber(redis.call('HGET', places[2], member) or '')
 if not known or known < at then redis.call('HSET', places[2], member, string.format('%.0f', at)) end

@@ -1,5 +1,6 @@
 import Keyspace
 import Redis
+import Tokens
 
 /// The hash of a streamer's followers as it stands, or as the first follow will make it: generation
 /// 0, which no rewrite ever writes.
@@ -122,23 +123,17 @@ extension RedisClient {
   func reply(
     to script: RedisScript, keys: [String], arguments: [String]
   ) async throws(DevicesError) -> RedisReply {
-    try await answers(of: script, [ScriptCall(keys: keys, arguments: arguments)])[0]
+    try await checked(script, [ScriptCall(keys: keys, arguments: arguments)])[0]
   }
 
-  /// Runs a script once for each call, in one round trip; an error of any is thrown. Where Redis
-  /// does not have the script, some run twice.
-  func answers(
-    of script: RedisScript, _ calls: [ScriptCall]
+  /// Runs a script once for each call, in one round trip; an error of any is thrown.
+  func checked(
+    _ script: RedisScript, _ calls: [ScriptCall]
   ) async throws(DevicesError) -> RedisReplies {
-    assert(
-      calls.allSatisfy { Keyspace.haveOneHashTag($0.keys) }, "Redis Cluster refuses one of these")
-    let replies: RedisReplies
     do {
-      replies = try await evaluate(script, calls)
+      return try await answers(of: script, calls)
     } catch {
       throw DevicesError(error)
     }
-    if let error = replies.firstError { throw DevicesError(reply: error.message) }
-    return replies
   }
 }

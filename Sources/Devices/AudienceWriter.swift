@@ -33,7 +33,6 @@ package final class AudienceWriter {
   /// Who has bound what in this page. A second user's binding waits for the next page, so that
   /// the last one named is the owner.
   private var pageOwners: [ExactText: String] = [:]
-  private var script = ScriptCommand(DeviceScripts.bindAll)
   private var rewrite: AudienceRewrite?
 
   package private(set) var users = 0
@@ -116,16 +115,8 @@ package final class AudienceWriter {
     page.removeAll(keepingCapacity: true)
     pageOwners.removeAll(keepingCapacity: true)
     try await write(profilesOf: rows)
-    var bound = rows.filter { !$0.bindings.isEmpty }
-    var foreign: [(row: AudienceRow, binding: Binding)] = []
-    for _ in 0..<AudienceRewrite.maximumTries where !bound.isEmpty {
-      bound = try await bind(bound, &foreign)
-    }
-    guard bound.isEmpty else { throw DevicesError.unexpected("EVALSHA") }
-    let registry = DeviceRegistry(redis: redis, keyspace: keyspace)
-    for (row, binding) in foreign {
-      try await registry.bind(user: row.user, binding, at: row.boundAt)
-    }
+    try await TokenBinder(redis: redis, keyspace: keyspace).bind(
+      rows.map { .init(user: $0.user, bindings: $0.bindings, at: $0.boundAt) })
   }
 
   private func write(profilesOf rows: [AudienceRow]) async throws(DevicesError) {
@@ -137,40 +128,6 @@ package final class AudienceWriter {
     guard pipeline.count > 0 else { return }
     let replies = try await redis.replies(to: pipeline)
     if let error = replies.firstError { throw DevicesError(reply: error.message) }
-  }
-
-  /// Returns the rows whose script Redis has forgotten; `foreign` gets the tokens that belong to
-  /// other users.
-  private func bind(
-    _ rows: [AudienceRow], _ foreign: inout [(row: AudienceRow, binding: Binding)]
-  ) async throws(DevicesError) -> [AudienceRow] {
-    let command = try await script.words(redis)
-    let pipeline = RedisPipeline(capacity: 1 << 20)
-    for row in rows {
-      let keys =
-        keyspace.deviceKeys(user: row.user)
-        + row.bindings.map { keyspace.tokenOwner(token: $0.token) }
-      pipeline.append(
-        command + [String(keys.count)] + keys + [row.user, String(row.boundAt)]
-          + row.bindings.map(\.member))
-    }
-    let replies = try await redis.replies(to: pipeline)
-    var forgotten: [AudienceRow] = []
-    for (index, row) in rows.enumerated() {
-      let reply = replies[index]
-      if let error = reply.error {
-        guard error.kind == .noScript else { throw DevicesError(reply: error.message) }
-        script.forget()
-        forgotten.append(row)
-        continue
-      }
-      for position in 0..<reply.count {
-        guard let place = reply[position].integer, row.bindings.indices.contains(Int(place) - 1)
-        else { throw DevicesError.unexpected("a script of ours") }
-        foreign.append((row, row.bindings[Int(place) - 1]))
-      }
-    }
-    return forgotten
   }
 }
 

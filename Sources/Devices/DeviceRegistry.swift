@@ -2,12 +2,14 @@ import Keyspace
 import Model
 import Redis
 
-/// Writes what Expand reads, one user at a time: devices, profile, follows. Each call is atomic in
-/// Redis and may be repeated. Confined to the loop of its Redis client.
+/// Writes what Expand reads, one user at a time: devices, profile, follows. A call that fails or
+/// breaks off may be repeated, and what it has begun harms nothing (see `TokenMoves` and
+/// `FollowChanges`). Confined to the loop of its Redis client.
 package final class DeviceRegistry {
   private let redis: RedisClient
   private let keyspace: Keyspace
   private let plainSet: PlainSetPattern?
+  private let binder: TokenBinder
 
   /// - Parameter plainSet: where followers without shards may stand; a follow beside them is
   ///   refused, because it would hide them.
@@ -15,6 +17,7 @@ package final class DeviceRegistry {
     self.redis = redis
     self.keyspace = keyspace
     self.plainSet = plainSet
+    binder = TokenBinder(redis: redis, keyspace: keyspace)
   }
 
   /// Binds a device. A token that belonged to another user leaves that one; one that was set aside
@@ -24,23 +27,14 @@ package final class DeviceRegistry {
     user: String, _ binding: Binding, at: Int64
   ) async throws(DevicesError) -> Bool {
     try Self.check(user, "user")
-    return try await withOwner(of: binding.token) { owner throws(DevicesError) in
-      var keys = [keyspace.tokenOwner(token: binding.token)] + userKeys(user)
-      if let owner, !owner.isExactly(user) { keys += userKeys(owner) }
-      return try await run(
-        DeviceScripts.bind, keys: keys,
-        arguments: [user, binding.member, String(at), owner ?? ""])
-    }
+    return try await binder.bind([.init(user: user, bindings: [binding], at: at)]) == 1
   }
 
   /// Returns whether the binding was there.
   @discardableResult
   package func unbind(user: String, _ binding: Binding) async throws(DevicesError) -> Bool {
     try Self.check(user, "user")
-    let reply = try await run(
-      DeviceScripts.unbind, keys: [keyspace.tokenOwner(token: binding.token)] + userKeys(user),
-      arguments: [user, binding.member])
-    return reply[1].integer == 1
+    return try await binder.unbind(user, binding)
   }
 
   /// Puts `new` in the place of `old` in one step: a fan-out never sees both. Returns whether the
@@ -51,14 +45,7 @@ package final class DeviceRegistry {
   ) async throws(DevicesError) -> Bool {
     guard old != new else { return try await !bind(user: user, new, at: at) }
     try Self.check(user, "user")
-    return try await withOwner(of: new.token) { owner throws(DevicesError) in
-      var keys = [keyspace.tokenOwner(token: new.token)] + userKeys(user)
-      keys.append(keyspace.tokenOwner(token: old.token))
-      if let owner, !owner.isExactly(user) { keys += userKeys(owner) }
-      return try await run(
-        DeviceScripts.replace, keys: keys,
-        arguments: [user, new.member, String(at), owner ?? "", old.member])
-    }
+    return try await binder.replace(user, old, with: new, at: at)
   }
 
   /// Sets fields of a profile; the others stay. An empty value takes its field out.
@@ -69,22 +56,10 @@ package final class DeviceRegistry {
     if let problem = AudienceRow.problem(profile: fields) {
       throw DevicesError(.invalid, "the profile \(problem)")
     }
-    let key = keyspace.profile(user: user)
-    let pipeline = RedisPipeline()
-    // One transaction, so that a reader sees all of it or nothing.
-    pipeline.append("MULTI")
-    let set = fields.filter { !$0.value.isEmpty }
-    if !set.isEmpty { pipeline.append(["HSET", key] + set.flatMap { [$0.name, $0.value] }) }
-    let unset = fields.filter { $0.value.isEmpty }
-    if !unset.isEmpty { pipeline.append(["HDEL", key] + unset.map(\.name)) }
-    pipeline.append("EXEC")
-    guard pipeline.count > 2 else { return }
-    let replies = try await redis.replies(to: pipeline)
-    let results = replies[replies.count - 1]
-    if let text = results.errorText { throw DevicesError(reply: text) }
-    for index in 0..<results.count {
-      if let text = results[index].errorText { throw DevicesError(reply: text) }
-    }
+    guard !fields.isEmpty else { return }
+    _ = try await redis.reply(
+      to: DeviceScripts.profile, keys: [keyspace.profile(user: user)],
+      arguments: fields.flatMap { [$0.name, $0.value] })
   }
 
   /// Returns whether the user did not follow before.
@@ -103,37 +78,10 @@ package final class DeviceRegistry {
 // MARK: - How it is done
 
 extension DeviceRegistry {
-  /// How often a call starts again because others changed what it had read.
-  private static let maximumTries = 16
-
-  private func userKeys(_ user: String) -> [String] { keyspace.deviceKeys(user: user) }
-
   private static func check(_ user: String, _ what: String) throws(DevicesError) {
     guard Keyspace.isIdentifier(user) else {
       throw DevicesError(.invalid, AudienceRow.identifierProblem(what))
     }
-  }
-
-  /// Reads who owns the token and runs `body` with it, again when the owner changed in between.
-  /// Returns whether the script's number is 1.
-  private func withOwner(
-    of token: String, _ body: (String?) async throws(DevicesError) -> RedisReply
-  ) async throws(DevicesError) -> Bool {
-    let replies = try await redis.replies(
-      to: RedisPipeline(["GET", keyspace.tokenOwner(token: token)]))
-    if let text = replies[0].errorText { throw DevicesError(reply: text) }
-    var found = replies[0]
-    for _ in 0..<Self.maximumTries {
-      let owner = found.text.flatMap { $0.isEmpty ? nil : $0 }
-      guard found.isNull || found.text == "" || Keyspace.isIdentifier(owner ?? "") else {
-        throw DevicesError(
-          .badContent, "the owner of a token is no user id: DEL that key, then bind again")
-      }
-      let reply = try await body(owner)
-      if reply[0].text == "done" { return reply[1].integer == 1 }
-      found = reply[1]
-    }
-    throw DevicesError(.conflict, "a token changed hands \(Self.maximumTries) times meanwhile")
   }
 
   private func change(
@@ -145,11 +93,5 @@ extension DeviceRegistry {
     }
     let changes = FollowChanges(redis: redis, keyspace: keyspace, plainSet: plainSet)
     return try await changes.apply(verb, [(streamer, user)]) == 1
-  }
-
-  private func run(
-    _ script: RedisScript, keys: [String], arguments: [String]
-  ) async throws(DevicesError) -> RedisReply {
-    try await redis.reply(to: script, keys: keys, arguments: arguments)
   }
 }

@@ -16,6 +16,7 @@ package struct DeviceRestoration {
 
   private let redis: RedisClient
   private let keyspace: Keyspace
+  private let binder: TokenBinder
 
   /// Keys asked of one SCAN, users read in one pipeline.
   private static let keysPerPage = 1_000
@@ -23,6 +24,7 @@ package struct DeviceRestoration {
   package init(redis: RedisClient, keyspace: Keyspace) {
     self.redis = redis
     self.keyspace = keyspace
+    binder = TokenBinder(redis: redis, keyspace: keyspace)
   }
 
   /// Looks at all that was set aside and restores what `filter` admits; without `writes` it only
@@ -44,28 +46,50 @@ package struct DeviceRestoration {
     }
     // SCAN may tell a key more than once.
     var seen: Set<ExactText> = []
-    var cursor = "0"
-    repeat {
-      let replies = try await redis.replies(
-        to: RedisPipeline(
-          [
-            "SCAN", cursor, "MATCH", keyspace.quarantinedPattern, "COUNT",
-            String(Self.keysPerPage),
-          ]))
-      if let text = replies[0].errorText { throw DevicesError(reply: text) }
-      guard let next = replies[0][0].text else { throw DevicesError.unexpected("SCAN") }
-      cursor = next
-      let keys = replies[0][1]
-      var users: [String] = []
-      for index in 0..<keys.count {
-        guard let user = keys[index].text.flatMap({ keyspace.user(ofQuarantined: $0) }),
-          Keyspace.isIdentifier(user), seen.insert(ExactText(user)).inserted
-        else { continue }
-        users.append(user)
+    for (master, first) in try await begin() {
+      var replies = first
+      while true {
+        if let text = replies[0].errorText { throw DevicesError(reply: text) }
+        guard let cursor = replies[0][0].text else { throw DevicesError.unexpected("SCAN") }
+        let keys = replies[0][1]
+        var users: [String] = []
+        for index in 0..<keys.count {
+          guard let user = keys[index].text.flatMap({ keyspace.user(ofQuarantined: $0) }),
+            Keyspace.isIdentifier(user), seen.insert(ExactText(user)).inserted
+          else { continue }
+          users.append(user)
+        }
+        if !users.isEmpty, try await !told(page(users, filter, writes, &unreadable)) {
+          return unreadable
+        }
+        if cursor == "0" { break }
+        replies = try await scan(cursor, at: master)
       }
-      if !users.isEmpty, try await !told(page(users, filter, writes, &unreadable)) { break }
-    } while cursor != "0"
+    }
     return unreadable
+  }
+
+  private func begin() async throws(DevicesError) -> [(master: RedisMaster, replies: RedisReplies)]
+  {
+    do {
+      return try await redis.executeOnMasters(RedisPipeline(command("0")))
+    } catch {
+      throw DevicesError(error)
+    }
+  }
+
+  private func scan(
+    _ cursor: String, at master: RedisMaster
+  ) async throws(DevicesError) -> RedisReplies {
+    do {
+      return try await redis.execute(RedisPipeline(command(cursor)), at: master)
+    } catch {
+      throw DevicesError(error)
+    }
+  }
+
+  private func command(_ cursor: String) -> [String] {
+    ["SCAN", cursor, "MATCH", keyspace.quarantinedPattern, "COUNT", String(Self.keysPerPage)]
   }
 
   private func page(
@@ -118,29 +142,13 @@ package struct DeviceRestoration {
   ) async throws(DevicesError) -> [(device: QuarantinedDevice, fate: Fate)] {
     var result: [(device: QuarantinedDevice, fate: Fate)] = []
     for device in devices {
-      let reply: RedisReply
       do throws(DevicesError) {
-        reply = try await restore(device)
+        result.append((device, try await binder.restore(device)))
       } catch {
         guard error.code == .redis(.wrongType) else { throw error }
         unreadable += 1
-        continue
-      }
-      switch reply[0].text {
-      case "done": result.append((device, .restored))
-      case "foreign": result.append((device, .takenByAnother))
-      case "moved": result.append((device, .changed))
-      default: throw DevicesError.unexpected("a script of ours")
       }
     }
     return result
-  }
-
-  private func restore(_ device: QuarantinedDevice) async throws(DevicesError) -> RedisReply {
-    try await redis.reply(
-      to: DeviceScripts.restore,
-      keys: [keyspace.tokenOwner(token: device.binding.token)]
-        + keyspace.deviceKeys(user: device.user),
-      arguments: [device.user, device.binding.member, device.value])
   }
 }

@@ -126,8 +126,8 @@ final class FollowChanges {
     _ verb: Verb, _ sums: [ExactText: Int], _ headings: [ExactText: AudienceHeading]
   ) async throws(DevicesError) -> Set<ExactText> {
     let streamers = Array(sums.keys)
-    let answers = try await redis.answers(
-      of: AudienceScripts.confirm,
+    let answers = try await redis.checked(
+      AudienceScripts.confirm,
       streamers.map {
         ScriptCall(
           keys: [keyspace.followers(of: $0.text)],

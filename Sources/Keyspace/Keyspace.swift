@@ -87,6 +87,15 @@ extension Keyspace {
     [bindings(user: user), bound(user: user), quarantined(user: user)]
   }
 
+  /// ZSET: token → number of the last move that took it from the user or brought it back, for steps
+  /// that come late; lives `movesLifetimeSeconds` after the last.
+  package func moves(user: String) -> String { "\(dataPrefix){u:\(user)}:moves" }
+
+  /// The keys of a user's devices and their moves, in the order in which scripts take them.
+  package func movingKeys(user: String) -> [String] {
+    deviceKeys(user: user) + [moves(user: user)]
+  }
+
   /// HASH: `locale`, `name`, `tz`, `badge`, `muted` and whatever else templates name.
   package func profile(user: String) -> String { "\(dataPrefix){u:\(user)}:profile" }
 
@@ -96,6 +105,10 @@ extension Keyspace {
 
   /// STRING: the user who owns the token, so that a login as another user leaves the first.
   package func tokenOwner(token: String) -> String { "\(dataPrefix){t:\(token)}" }
+
+  /// HASH: `number` of the token's last move to another user, and behind a colon each user who has
+  /// to leave it still; lives `movesLifetimeSeconds`, or while anybody has to.
+  package func tokenMoves(token: String) -> String { "\(dataPrefix){t:\(token)}:moves" }
 }
 
 // MARK: - What dashboards read: written by Record
@@ -175,6 +188,8 @@ extension Keyspace {
   package static let statsSumsLifetimeSeconds = eventLifetimeSeconds + 86_400
   /// 10 minutes: a settling is repeated as soon as Redis answers again.
   package static let receiptLifetimeSeconds = 600
+  /// 10 minutes: no step of a move is on its way for so long.
+  package static let movesLifetimeSeconds = 600
   /// A minute: what was not used for so long is as good as never used.
   package static let limitLifetimeSeconds = 60
   /// An hour: what `rules.events_per_hour` speaks of.

@@ -43,12 +43,12 @@ extension RedisClient {
     return users.sorted()
   }
 
-  /// Of all masters.
+  /// Of all masters; without what remembers moves of tokens for ten minutes.
   func keys() async throws -> [String] {
     let masters = try await executeOnMasters(RedisPipeline(["KEYS", "*"]))
     return masters.flatMap { _, replies in
       (0..<replies[0].count).compactMap { replies[0][$0].text }
-    }.sorted()
+    }.filter { !$0.hasSuffix(":moves") }.sorted()
   }
 }
 

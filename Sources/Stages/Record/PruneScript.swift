@@ -1,29 +1,12 @@
 import Redis
+import Tokens
 
 /// The Lua that takes tokens out of Redis of which Apple says that they are gone or unusable. A
 /// user and a token have hash tags of their own, and so a script each.
 enum PruneScript {
-  static let prune = RedisScript(holding + pruneBody)
-  static let release = RedisScript(releaseBody)
-  static let held = RedisScript(holding + heldBody)
+  static let prune = RedisScript(TokenScripts.holding + pruneBody)
   static let count = RedisScript(
     RecordScripts.permissions + RecordScripts.prelude + counting + countBody)
-
-  /// Whether the user has the member's token in another app or environment: then it stays theirs.
-  /// With more devices than anybody has that is taken for granted.
-  private static let holding = """
-    local function has(bindings, member)
-      local number = redis.pcall('SCARD', bindings)
-      if type(number) ~= 'number' then return false end
-      if number > 1000 then return true end
-      local ending = string.match(member, ':[^:]*$') or member
-      for _, other in ipairs(redis.call('SMEMBERS', bindings)) do
-        if string.sub(other, -#ending) == ending then return true end
-      end
-      return false
-    end
-
-    """
 
   /// KEYS: bindings, bound, quarantined and verdicts of a user. ARGV: what names the segment,
   /// seconds that the last key lives, now in ms, then kind, Apple's timestamp or reason, and member
@@ -59,17 +42,6 @@ enum PruneScript {
     for i = 4, #ARGV, 3 do answer[#answer + 1] = judge(ARGV[i], ARGV[i + 1], ARGV[i + 2]) end
     answer[#answer + 1] = failed
     return answer
-    """
-
-  /// KEYS: owner of a token. ARGV: who has it no more. Answers 1 when nobody owns it now.
-  private static let releaseBody = """
-    if redis.pcall('GET', KEYS[1]) ~= ARGV[1] then return 0 end
-    return redis.call('DEL', KEYS[1])
-    """
-
-  /// KEYS: bindings. ARGV: member. Answers 1 when the user has its token.
-  private static let heldBody = """
-    return has(KEYS[1], ARGV[1]) and 1 or 0
     """
 
   /// Stands behind the prelude. A run says how many tokens it has taken out, and set aside, since

@@ -1,6 +1,7 @@
 import Keyspace
 import Model
 import Redis
+import Tokens
 
 /// What Apple says of tokens: each user's keys by a script of their own, and the owner of a token
 /// by another.
@@ -91,32 +92,20 @@ extension RecordStage {
     return findings
   }
 
-  /// Nobody owns these tokens any more. A user who binds one again between the two scripts would
-  /// have it without owning it, and another could bind it as well: so the bindings are looked at
-  /// once more, and the owner is put back. Another login in just that moment is not seen, and then
-  /// the token is both users' until one of them binds it again.
+  /// Nobody owns these tokens any more, unless their users have bound them again meanwhile.
   private func release(_ freed: [TokenVerdict]) async throws(RecordError) {
-    guard !freed.isEmpty else { return }
-    let released = try await evaluate(
-      PruneScript.release,
-      freed.map { ScriptCall(keys: [owner(of: $0)], arguments: [$0.user]) })
-    let ownerless = freed.indices.filter { released[$0].integer == 1 }.map { freed[$0] }
-    guard !ownerless.isEmpty else { return }
-    let held = try await evaluate(
-      PruneScript.held,
-      ownerless.map {
-        ScriptCall(keys: [keyspace.bindings(user: $0.user)], arguments: [$0.member])
-      })
-    for (index, verdict) in ownerless.enumerated() where held[index].integer == 1 {
-      _ = try await execute(["SET", owner(of: verdict), verdict.user, "NX"])
+    do {
+      try await TokenMoves(redis: redis, keyspace: keyspace)
+        .release(freed.map { (token: Self.token(of: $0), user: $0.user) })
+    } catch {
+      throw RecordError(error)
     }
   }
 
-  private func owner(of verdict: TokenVerdict) -> String {
-    let token = verdict.member.utf8.lastIndex(of: 0x3A).map {
-      verdict.member[verdict.member.utf8.index(after: $0)...]
-    }
-    return keyspace.tokenOwner(token: token.map(String.init) ?? verdict.member)
+  private static func token(of verdict: TokenVerdict) -> String {
+    verdict.member.utf8.lastIndex(of: 0x3A).map {
+      String(verdict.member[verdict.member.utf8.index(after: $0)...])
+    } ?? verdict.member
   }
 }
 

@@ -1,0 +1,171 @@
+import Keyspace
+import Model
+import Redis
+import Tokens
+
+/// Binds devices to users, and takes them away: the users' side of what `TokenMoves` says. Each
+/// call may be repeated. Confined to the loop of its Redis client.
+struct TokenBinder {
+  /// Devices of one user, and when they were bound, in ms since 1970.
+  struct Login {
+    let user: String
+    let bindings: [Binding]
+    let at: Int64
+  }
+
+  private let redis: RedisClient
+  private let keyspace: Keyspace
+  private let tokens: TokenMoves
+
+  /// How often a call begins again because others moved the same token meanwhile.
+  private static let maximumTries = 16
+  private static let conflict = DevicesError(
+    .conflict, "a token changed hands \(maximumTries) times meanwhile")
+
+  init(redis: RedisClient, keyspace: Keyspace) {
+    self.redis = redis
+    self.keyspace = keyspace
+    tokens = TokenMoves(redis: redis, keyspace: keyspace)
+  }
+
+  /// Binds many devices in large pipelines. A token that is another user's leaves that one; one
+  /// that moved on while this was at work stays where it went. No two of these users may name the
+  /// same token. Returns how many bindings are new.
+  @discardableResult
+  func bind(_ logins: [Login]) async throws(DevicesError) -> Int {
+    var left = logins.filter { !$0.bindings.isEmpty }
+    var new = 0
+    for round in 0..<Self.maximumTries where !left.isEmpty {
+      left = try await attempt(left, isAgain: round > 0, &new)
+    }
+    guard left.isEmpty else { throw Self.conflict }
+    return new
+  }
+
+  /// Returns what came too late. It is tried again, unless another has the token by now.
+  private func attempt(
+    _ logins: [Login], isAgain: Bool, _ new: inout Int
+  ) async throws(DevicesError) -> [Login] {
+    let all = try await claim(
+      logins.flatMap { login in login.bindings.map { ($0.token, login.user) } },
+      isAgain: isAgain)
+    var calls: [ScriptCall] = []
+    var taken: [(login: Login, bindings: [Binding])] = []
+    var next = 0
+    for login in logins {
+      let claimed = all[next..<next + login.bindings.count]
+      next += login.bindings.count
+      var arguments = [String(login.at)]
+      var bindings: [Binding] = []
+      for (binding, claim) in zip(login.bindings, claimed) {
+        guard let claim else { continue }
+        bindings.append(binding)
+        arguments += [binding.member] + claim.arguments
+      }
+      if bindings.isEmpty { continue }
+      taken.append((login, bindings))
+      calls.append(ScriptCall(keys: keyspace.movingKeys(user: login.user), arguments: arguments))
+    }
+    guard !calls.isEmpty else { return [] }
+    let answers = try await redis.checked(DeviceScripts.take, calls)
+    var late: [Login] = []
+    for (index, (login, bindings)) in taken.enumerated() {
+      let answer = answers[index]
+      guard let count = answer[0].integer else { throw DevicesError.unexpected("a script of ours") }
+      new += Int(count)
+      let places = (1..<max(1, answer.count)).compactMap { answer[$0].integer.map { Int($0) - 1 } }
+      guard !places.isEmpty else { continue }
+      guard places.allSatisfy(bindings.indices.contains) else {
+        throw DevicesError.unexpected("a script of ours")
+      }
+      late.append(Login(user: login.user, bindings: places.map { bindings[$0] }, at: login.at))
+    }
+    try await settle(all.compactMap { $0 })
+    return late
+  }
+
+  /// Returns whether the binding was there.
+  func unbind(_ user: String, _ binding: Binding) async throws(DevicesError) -> Bool {
+    let answer = try await redis.reply(
+      to: DeviceScripts.drop, keys: keyspace.movingKeys(user: user), arguments: [binding.member])
+    if answer[1].integer == 0 { try await release(binding.token, user) }
+    return answer[0].integer == 1
+  }
+
+  /// Puts `new` in the place of `old`. Returns whether the old binding was there.
+  func replace(
+    _ user: String, _ old: Binding, with new: Binding, at: Int64
+  ) async throws(DevicesError) -> Bool {
+    for round in 0..<Self.maximumTries {
+      let claims = try await claim([(new.token, user)], isAgain: round > 0)
+      // The new device has gone on to another user meanwhile.
+      guard let claimed = claims[0] else { return try await unbind(user, old) }
+      let answer = try await redis.reply(
+        to: DeviceScripts.replace, keys: keyspace.movingKeys(user: user),
+        arguments: [String(at), new.member] + claimed.arguments + [old.member])
+      if answer[0].text == "late" { continue }
+      try await settle([claimed])
+      if answer[1].integer == 0 { try await release(old.token, user) }
+      return answer[0].integer == 1
+    }
+    throw Self.conflict
+  }
+
+  /// Gives back a device that was set aside, unless another user has bound its token since.
+  func restore(
+    _ device: QuarantinedDevice
+  ) async throws(DevicesError) -> DeviceRestoration.Fate {
+    let token = device.binding.token
+    for _ in 0..<Self.maximumTries {
+      let claims = try await claim([(token, device.user)], isAgain: true)
+      guard let claimed = claims[0] else { return .takenByAnother }
+      let answer = try await redis.reply(
+        to: DeviceScripts.restore, keys: keyspace.movingKeys(user: device.user),
+        arguments: [device.binding.member] + claimed.arguments + [device.value])
+      switch answer.text {
+      case "late": continue
+      case "changed":
+        try await release(token, device.user)
+        return .changed
+      case "done":
+        try await settle([claimed])
+        return .restored
+      default: throw DevicesError.unexpected("a script of ours")
+      }
+    }
+    throw Self.conflict
+  }
+
+  // MARK: the tokens' side
+
+  private func claim(
+    _ wanted: [(token: String, user: String)], isAgain: Bool
+  ) async throws(DevicesError) -> [TokenMoves.Claimed?] {
+    do {
+      return try await tokens.claim(wanted, isAgain: isAgain)
+    } catch {
+      throw DevicesError(error)
+    }
+  }
+
+  private func settle(_ claims: [TokenMoves.Claimed]) async throws(DevicesError) {
+    do {
+      try await tokens.settle(claims)
+    } catch {
+      throw DevicesError(error)
+    }
+  }
+
+  private func release(_ token: String, _ user: String) async throws(DevicesError) {
+    do {
+      try await tokens.release([(token, user)])
+    } catch {
+      throw DevicesError(error)
+    }
+  }
+}
+
+extension TokenMoves.Claimed {
+  /// Number of the move, and whether the user was to leave the token.
+  fileprivate var arguments: [String] { [number, isReturning ? "1" : "0"] }
+}

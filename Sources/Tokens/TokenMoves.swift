@@ -1,0 +1,163 @@
+import Keyspace
+import Redis
+
+/// Moves tokens between users, so that no token is ever with two of them. Confined to the loop of
+/// its Redis client.
+///
+/// A token and each user have a hash tag of their own, so a token moves in steps. Each of them may
+/// be repeated by anybody:
+///
+/// 1. The token's key gets its new owner, and the move a number larger than any before it. Who
+///    owned the token until then has to leave, and stands in the token's moves.
+/// 2. Each of those leaves, and remembers the move's number.
+/// 3. The new owner takes the token, unless a later move has been there: it is remembered too.
+/// 4. The token's moves forget those who have left, unless there was another move since.
+///
+/// Who dies on the way leaves the token where it is, or with nobody; whoever moves it next finishes
+/// what is left. What is remembered lives `movesLifetimeSeconds`: no step takes so long.
+package struct TokenMoves {
+  private let redis: RedisClient
+  private let keyspace: Keyspace
+
+  package init(redis: RedisClient, keyspace: Keyspace) {
+    self.redis = redis
+    self.keyspace = keyspace
+  }
+
+  /// A token that has its new owner's name on it, and that nobody else has any more.
+  package struct Claimed {
+    package let token: String
+    package let user: String
+    package let number: String
+    /// Who has left, perhaps the user among them.
+    package let leaving: [String]
+
+    /// Whether the user has to remember the move.
+    package var isReturning: Bool { leaving.contains { $0.utf8.elementsEqual(user.utf8) } }
+  }
+
+  // MARK: to another user
+
+  /// Steps 1 and 2.
+  /// - Parameter isAgain: a move that came too late is begun anew, and a token that is another's by
+  ///   now stays so: nil in its place.
+  package func claim(
+    _ wanted: [(token: String, user: String)], isAgain: Bool = false
+  ) async throws(RedisError) -> [Claimed?] {
+    var claimed =
+      isAgain ? Array(repeating: nil, count: wanted.count) : try await claimFree(wanted)
+    let others = wanted.indices.filter { claimed[$0] == nil }
+    guard !others.isEmpty else { return claimed }
+    let named = try await name(others.map { wanted[$0] }, sparesOthers: isAgain)
+    for (index, one) in zip(others, named) { claimed[index] = one }
+    try await dismiss(named.compactMap { $0 })
+    return claimed
+  }
+
+  /// Step 1 for tokens that nobody else has, or had of late: as nearly all of an import. Plain
+  /// commands cost a fraction of a script. The number is less than any other: whoever remembers a
+  /// move of such a token refuses it, and then it is claimed by the script.
+  private func claimFree(
+    _ wanted: [(token: String, user: String)]
+  ) async throws(RedisError) -> [Claimed?] {
+    let pipeline = RedisPipeline(capacity: wanted.count > 100 ? 1 << 18 : 4096)
+    for (token, user) in wanted {
+      let owner = keyspace.tokenOwner(token: token)
+      pipeline.append(["SET", owner, user, "NX"])
+      pipeline.append(["GET", owner])
+      pipeline.append(["EXISTS", keyspace.tokenMoves(token: token)])
+    }
+    let replies = try await redis.execute(pipeline)
+    if let error = replies.firstError { throw RedisError(error, quotes: false) }
+    return wanted.enumerated().map { index, one in
+      guard replies[3 * index + 1].bytes?.elementsEqual(one.user.utf8) == true,
+        replies[3 * index + 2].integer == 0
+      else { return nil }
+      return Claimed(token: one.token, user: one.user, number: "0", leaving: [])
+    }
+  }
+
+  /// Step 1.
+  func name(
+    _ wanted: [(token: String, user: String)], sparesOthers: Bool
+  ) async throws(RedisError) -> [Claimed?] {
+    let answers = try await redis.answers(
+      of: TokenScripts.claim,
+      wanted.map {
+        ScriptCall(keys: tokenKeys($0.token), arguments: [$0.user] + (sparesOthers ? ["1"] : []))
+      })
+    var claimed: [Claimed?] = []
+    for (index, (token, user)) in wanted.enumerated() {
+      claimed.append(Self.claimed(token, user, answers[index]))
+    }
+    return claimed
+  }
+
+  /// Step 2.
+  func dismiss(_ claimed: [Claimed]) async throws(RedisError) {
+    var calls: [ScriptCall] = []
+    for one in claimed {
+      // A user of another name has no keys.
+      for user in one.leaving
+      where !user.utf8.elementsEqual(one.user.utf8) && Keyspace.isIdentifier(user) {
+        calls.append(
+          ScriptCall(keys: keyspace.movingKeys(user: user), arguments: [one.token, one.number]))
+      }
+    }
+    if !calls.isEmpty { _ = try await redis.answers(of: TokenScripts.leave, calls) }
+  }
+
+  /// Step 4, after the users have taken their tokens.
+  package func settle(_ taken: [Claimed]) async throws(RedisError) {
+    try await settle(taken.filter { !$0.leaving.isEmpty }) { _ in [] }
+  }
+
+  // MARK: to nobody
+
+  /// Users have these tokens in no app any more. One who binds one again meanwhile owns it again:
+  /// whoever took the token out looks once more, and from then on a bind that began before is
+  /// refused, and begins anew.
+  package func release(_ left: [(token: String, user: String)]) async throws(RedisError) {
+    guard !left.isEmpty else { return }
+    let answers = try await redis.answers(
+      of: TokenScripts.release,
+      left.map { ScriptCall(keys: tokenKeys($0.token), arguments: [$0.user]) })
+    var released: [Claimed] = []
+    for (index, (token, user)) in left.enumerated() {
+      if let one = Self.claimed(token, user, answers[index]) { released.append(one) }
+    }
+    guard !released.isEmpty else { return }
+    try await dismiss(released)
+    let held = try await redis.answers(
+      of: TokenScripts.look,
+      released.map {
+        ScriptCall(keys: keyspace.movingKeys(user: $0.user), arguments: [$0.token, $0.number])
+      })
+    try await settle(released) { held[$0].integer == 1 ? [released[$0].user] : [] }
+  }
+
+  // MARK: how
+
+  private func settle(
+    _ moves: [Claimed], owner: (Int) -> [String]
+  ) async throws(RedisError) {
+    guard !moves.isEmpty else { return }
+    _ = try await redis.answers(
+      of: TokenScripts.settle,
+      moves.indices.map {
+        ScriptCall(
+          keys: tokenKeys(moves[$0].token), arguments: [moves[$0].number] + owner($0))
+      })
+  }
+
+  private static func claimed(_ token: String, _ user: String, _ reply: RedisReply) -> Claimed? {
+    guard let number = reply[0].text, number != "another" else { return nil }
+    return Claimed(
+      token: token, user: user, number: number,
+      leaving: (1..<max(1, reply.count)).compactMap { reply[$0].text })
+  }
+
+  private func tokenKeys(_ token: String) -> [String] {
+    [keyspace.tokenOwner(token: token), keyspace.tokenMoves(token: token)]
+  }
+}

@@ -1,0 +1,101 @@
+import Glibc
+import LocalStack
+import Model
+import Redis
+import Testing
+
+@testable import Devices
+
+/// Many clients move few tokens between few users, and some die in the middle.
+@Suite struct ContendedTokensTests {
+  private static let tokens = ["a0", "a1", "a2"]
+  private static let users = ["u0", "u1", "u2", "u3"]
+  private static let apps = ["com.example.live", "com.example.other"]
+
+  /// `TESTS_SEED` repeats who does what; chance still decides what comes between.
+  private static let seed: UInt64 =
+    getenv("TESTS_SEED").flatMap { UInt64(String(cString: $0)) } ?? UInt64.random(in: 0...999_999)
+
+  private struct Choices: RandomNumberGenerator {
+    var state: UInt64
+    mutating func next() -> UInt64 {
+      state = state &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
+      return (state ^ state >> 31) &* 0x9E37_79B9_7F4A_7C15
+    }
+  }
+
+  /// One call, of whoever.
+  private static func step(
+    _ redis: RedisClient, _ random: inout Choices, at: Int64
+  ) async throws {
+    let registry = DeviceRegistry(redis: redis, keyspace: keyspace)
+    let user = users.randomElement(using: &random) ?? ""
+    let first = try binding(
+      tokens.randomElement(using: &random) ?? "", apps.randomElement(using: &random) ?? "")
+    let second = try binding(
+      tokens.randomElement(using: &random) ?? "", apps.randomElement(using: &random) ?? "")
+    switch UInt8.random(in: 0..<10, using: &random) {
+    case 0..<5: try await registry.bind(user: user, first, at: at)
+    case 5..<8: try await registry.unbind(user: user, first)
+    default: try await registry.replace(user: user, first, with: second, at: at)
+    }
+  }
+
+  /// Does one thing after the other; every fourth by a client that dies a moment later.
+  private static func work(_ bed: RedisBed, _ seed: UInt64, steps: Int) async {
+    var random = Choices(state: seed)
+    for index in 0..<steps {
+      let dies = UInt8.random(in: 0..<4, using: &random) == 0
+      let moment = Duration.microseconds(Int.random(in: 0..<3_000, using: &random))
+      let choices = Choices(state: random.next())
+      // What a dead one began has failed; so has what met others sixteen times.
+      try? await bed.run { redis async throws in
+        var random = choices
+        _ = try await redis.ask("GET", "nothing")
+        if dies { _ = bed.loop.schedule(after: moment) { redis.close() } }
+        try await step(redis, &random, at: Int64(index))
+      }
+    }
+  }
+
+  /// Who has a token, in whatever app.
+  private static func holders(_ redis: RedisClient) async throws -> [String: Set<String>] {
+    var holders: [String: Set<String>] = [:]
+    for user in users {
+      for token in try await redis.tokens(user) { holders[token, default: []].insert(user) }
+    }
+    return holders
+  }
+
+  @Test(arguments: RedisBed.Kind.allCases)
+  func noTokenIsEverWithTwoUsers(_ kind: RedisBed.Kind) async throws {
+    let bed = try RedisBed(kind)
+    let seed = Self.seed
+    print("contended tokens: TESTS_SEED=\(seed)")
+    // Several rounds, since what is wrong may be mended by the next who comes.
+    for round in 0..<(kind == .one ? 12 : 6) {
+      await withTaskGroup { group in
+        for client in 0..<8 {
+          group.addTask {
+            await Self.work(bed, seed &+ UInt64(round * 8 + client) &* 0x9E37_79B9, steps: 20)
+          }
+        }
+      }
+      try await bed.run { redis async throws in
+        for (token, users) in try await Self.holders(redis) {
+          #expect(users.count == 1, "\(token), TESTS_SEED=\(seed)")
+        }
+        let registry = DeviceRegistry(redis: redis, keyspace: keyspace)
+        for (index, token) in Self.tokens.enumerated() {
+          let user = Self.users[(index + round) % Self.users.count]
+          try await registry.bind(user: user, try binding(token), at: 1_000)
+          #expect(try await Self.holders(redis)[token] == [user], "TESTS_SEED=\(seed)")
+          let owner = try await redis.ask("GET", keyspace.tokenOwner(token: token))
+          #expect(owner == user, "TESTS_SEED=\(seed)")
+          // Nobody has to leave any more.
+          #expect(try await redis.table(keyspace.tokenMoves(token: token)).count <= 1)
+        }
+      }
+    }
+  }
+}

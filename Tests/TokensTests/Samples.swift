@@ -1,0 +1,26 @@
+import Keyspace
+import LocalStack
+import Model
+import Redis
+import Testing
+
+let keyspace = Keyspace()
+
+func binding(_ token: String) throws -> Binding {
+  try #require(Binding(environment: .production, topic: "com.example.live", token: token))
+}
+
+/// `Config/redis/bind.lua`, as a backend sends it.
+func bindScript() throws -> String {
+  let root = #filePath.split(separator: "/").dropLast(3).map { "/" + $0 }.joined()
+  return try ChildProcess.run(["cat", root + "/Config/redis/bind.lua"])
+}
+
+extension RedisClient {
+  /// The bindings of a user by their tokens, sorted.
+  func tokens(_ user: String) async throws -> [String] {
+    let reply = try await execute(RedisPipeline(["SMEMBERS", keyspace.bindings(user: user)]))[0]
+    return (0..<reply.count).compactMap { reply[$0].text }.sorted()
+      .map { String($0.split(separator: ":")[3]) }
+  }
+}
