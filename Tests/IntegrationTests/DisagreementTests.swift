@@ -12,7 +12,7 @@ import Testing
   /// Commands that the worker needs at different steps: reading, opening, claiming, settling.
   @Test(arguments: ["smembers", "sismember", "sadd", "hincrby", "hset", "xadd", "evalsha"])
   func aMissingPermissionIsWaitedForAndNamed(command: String) async throws {
-    let bed = try await WorkerBed()
+    let bed = try await WorkerBed(redis: RedisServerProcess())
     try await bed.follow("s1", tokens: [paddedHex(1), paddedHex(2)])
     _ = try bed.redis.cli(
       "ACL", "SETUSER", "fanfare", "on", ">secret", "~*", "+@all", "-\(command)")
