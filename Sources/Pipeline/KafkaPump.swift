@@ -196,16 +196,12 @@ package actor KafkaPump {
     guard let run = dispatch.running[identifier] else { return }
     takenUp.begins(run)
     let lane = lanes[run.lane]
-    Task(executorPreference: lane.taskExecutor) { await self.work(on: run, identifier, lane) }
-  }
-
-  private func work(
-    on run: RunningRecords.Run, _ identifier: Int, _ lane: any RecordRunner
-  ) async {
-    let receipt = await lane.run(run.message, run.kind) {
-      Task { await self.vacated(identifier) }
+    Task(executorPreference: lane.tasks) {
+      let receipt = await lane.run(run.message, run.kind) {
+        Task { await self.vacated(identifier) }
+      }
+      await self.finished(identifier, receipt)
     }
-    finished(identifier, receipt)
   }
 
   private func vacated(_ identifier: Int) {

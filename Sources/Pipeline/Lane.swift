@@ -30,7 +30,7 @@ package actor Lane {
     loop.asUnownedSerialExecutor()
   }
 
-  package nonisolated var taskExecutor: (any TaskExecutor)? { loop }
+  package nonisolated var tasks: (any TaskExecutor)? { loop.tasks }
 
   package init(
     index: Int, options: PipelineOptions, producer: KafkaProducer, counters: WorkerCounters

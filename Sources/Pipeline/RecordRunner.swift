@@ -3,8 +3,8 @@ import Kafka
 
 /// Who works on records for the pump: a lane.
 package protocol RecordRunner: Sendable {
-  /// What a task that calls `run` should prefer, so that it goes on here after each wait.
-  var taskExecutor: (any TaskExecutor)? { get }
+  /// What a task that calls `run` should prefer, so that it goes on where that is after each wait.
+  var tasks: (any TaskExecutor)? { get }
 
   /// Does all that a record asks for.
   ///

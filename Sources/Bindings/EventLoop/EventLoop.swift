@@ -3,8 +3,7 @@ import Glibc
 import Synchronization
 import Threads
 
-/// One thread around one epoll set: the executor that a lane is pinned to, and that its tasks
-/// prefer. It knows no protocol.
+/// One thread around one epoll set: the executor that a lane is pinned to. It knows no protocol.
 ///
 /// `execute` and `enqueue` may be called from any thread; everything else belongs to the loop's own
 /// thread and traps elsewhere. A turn is: descriptors, then jobs and timers until none is left,
@@ -12,7 +11,7 @@ import Threads
 ///
 /// Unchecked: the state outside `inbox` is touched by the loop's thread alone, and `assertOnLoop`
 /// says so.
-package final class EventLoop: SerialExecutor, TaskExecutor, @unchecked Sendable {
+package final class EventLoop: SerialExecutor, @unchecked Sendable {
   package let name: String
   /// Memory that handlers may read a descriptor into; its content is good until the handler
   /// returns.
@@ -20,8 +19,18 @@ package final class EventLoop: SerialExecutor, TaskExecutor, @unchecked Sendable
   /// Monotonic nanoseconds, read once per turn and after a turn's descriptors.
   package private(set) var now: UInt64 = EventLoop.monotonicNanoseconds()
 
+  /// What tasks prefer that are to stay on the loop: see `task(on:_:)`.
+  package let tasks = LoopTasks()
+
+  struct Job {
+    let job: UnownedJob
+    /// Of a task that prefers this loop. Such a job must run as that, and another one must not: else
+    /// the task is put on the loop again wherever it could just go on.
+    let isPreferred: Bool
+  }
+
   private struct Inbox {
-    var jobs: [UnownedJob] = []
+    var jobs: [Job] = []
     var work: [@Sendable () -> Void] = []
     var isWoken = false
     var isStopping = false
@@ -32,8 +41,8 @@ package final class EventLoop: SerialExecutor, TaskExecutor, @unchecked Sendable
   private let poller: Poller
   /// Other threads ask `isOnLoop` while the loop's thread starts; 0 is nobody's.
   private let ownThread = Atomic<UInt>(0)
-  private var localJobs: [UnownedJob] = []
-  private var runningJobs: [UnownedJob] = []
+  private var localJobs: [Job] = []
+  private var runningJobs: [Job] = []
   private var timers = TimerHeap()
   private var turnEnd: [() -> Void] = []
 
@@ -44,6 +53,7 @@ package final class EventLoop: SerialExecutor, TaskExecutor, @unchecked Sendable
       preconditionFailure("no descriptors left for an event loop")
     }
     self.poller = poller
+    tasks.belong(to: self)
     start()
   }
 
@@ -65,7 +75,10 @@ package final class EventLoop: SerialExecutor, TaskExecutor, @unchecked Sendable
   // MARK: from any thread
 
   package func enqueue(_ job: consuming ExecutorJob) {
-    let job = UnownedJob(job)
+    enqueue(Job(job: UnownedJob(job), isPreferred: false))
+  }
+
+  func enqueue(_ job: Job) {
     if isOnLoop {
       localJobs.append(job)
       return
@@ -214,10 +227,13 @@ package final class EventLoop: SerialExecutor, TaskExecutor, @unchecked Sendable
 
   private func runJobs() {
     swap(&localJobs, &runningJobs)
-    for job in runningJobs {
-      // As both, or a task that prefers the loop would be put on it again at each change.
-      job.runSynchronously(
-        isolatedTo: asUnownedSerialExecutor(), taskExecutor: asUnownedTaskExecutor())
+    let (serial, preferred) = (asUnownedSerialExecutor(), tasks.asUnownedTaskExecutor())
+    for item in runningJobs {
+      if item.isPreferred {
+        item.job.runSynchronously(isolatedTo: serial, taskExecutor: preferred)
+      } else {
+        item.job.runSynchronously(on: serial)
+      }
     }
     runningJobs.removeAll(keepingCapacity: true)
   }
