@@ -54,6 +54,17 @@ import Testing
       }
     }
 
+    /// The worker has been told, more often than its client asks for one command, that a slot is on
+    /// the move: what it records waits.
+    func isSentAway(from node: RedisServerProcess) async throws {
+      _ = try await bed.until("the worker meets the move") {
+        let line = try node.cli("INFO", "errorstats").split(whereSeparator: \.isNewline)
+          .first { $0.hasPrefix("errorstat_TRYAGAIN:count=") }
+        let count = line.flatMap { Int($0.drop { $0 != "=" }.dropFirst().filter(\.isNumber)) }
+        return count ?? 0 >= 60 ? true : nil
+      }
+    }
+
     func expectRunning() async throws {
       #expect(try await bed.status("e1")?.state == .running, "the fan-out was over before")
     }
@@ -102,6 +113,7 @@ import Testing
       let old = try #require(try run.cluster.master(of: slot))
       let new = try #require(run.cluster.masters.last { $0 !== old })
       try run.cluster.beginMove(slot, from: old, to: new)
+      if key == "ff:{e:e1}" { try await run.isSentAway(from: old) }
       try run.cluster.endMove(slot, from: old, to: new)
     }
     try await run.end()
