@@ -34,15 +34,29 @@ package final class RealKafka: Sendable {
       throw LocalStackError(.failed, "FANFARE_KAFKA_HOME is not set")
     }
     let script = home + "/broker"
-    let directory = try ScratchDirectory()
+    let (directory, address) = try Self.start(script, wantsLogin ? ["--secure"] : [])
     own = (script, directory)
     login = wantsLogin ? Login(caFile: directory.file("ca.pem")) : nil
-    let output = try ChildProcess.run(
-      [script, "start", directory.path] + (wantsLogin ? ["--secure"] : []))
-    guard let line = output.split(separator: "\n").last else {
-      throw LocalStackError(.failed, "\(script) start printed no address")
+    bootstrapServers = address
+  }
+
+  /// Tried again: a cluster's random name that begins with a hyphen is taken for an option, which
+  /// is so one time in 64.
+  private static func start(
+    _ script: String, _ options: [String]
+  ) throws(LocalStackError) -> (directory: ScratchDirectory, address: String) {
+    var attemptsLeft = 3
+    while true {
+      attemptsLeft -= 1
+      let directory = try ScratchDirectory()
+      do throws(LocalStackError) {
+        let output = try ChildProcess.run([script, "start", directory.path] + options)
+        if let line = output.split(separator: "\n").last { return (directory, String(line)) }
+        throw LocalStackError(.failed, "\(script) start printed no address")
+      } catch {
+        guard attemptsLeft > 0 else { throw error }
+      }
     }
-    bootstrapServers = String(line)
   }
 
   deinit {
