@@ -52,7 +52,7 @@ enum DeviceScripts {
   /// each device. Answers how many bindings are new, then the positions, from 1, of those that came
   /// too late.
   private static let takeBody = """
-    local problem = wrong(KEYS[1], 'set') or wrong(KEYS[3], 'hash')
+    local problem = wrong_user()
     if problem then return problem end
     local at, answer, members, set = ARGV[1], {0}, {}, {KEYS[2]}
     for i = 2, #ARGV, 3 do
@@ -63,8 +63,7 @@ enum DeviceScripts {
       end
     end
     if #members == 0 then return answer end
-    local times = redis.pcall('HMGET', KEYS[2], unpack(members))
-    if times.err then return wrong(KEYS[2], 'hash') end
+    local times = redis.call('HMGET', KEYS[2], unpack(members))
     for i, member in ipairs(members) do
       -- A registration that arrives late must not make the binding look older than it is.
       local known = tonumber(times[i] or '')

@@ -24,6 +24,9 @@ final class FollowChanges {
     /// The user's shards as of the last try.
     var places: [String] = []
     var isCounted = false
+    /// What the heading's `followers` lacks: the last try has changed a shard, and the heading was
+    /// another's by then.
+    var uncounted = 0
   }
 
   private let redis: RedisClient
@@ -69,7 +72,8 @@ final class FollowChanges {
     var sums: [ExactText: Int] = [:]
     for index in changes.indices {
       let isChanged = written[index].integer == 1
-      let difference = isChanged ? (verb == .follow ? 1 : -1) : 0
+      if isChanged { changes[index].uncounted = verb == .follow ? 1 : -1 }
+      let difference = changes[index].uncounted
       sums[ExactText(changes[index].streamer), default: 0] += difference
       if isChanged, !changes[index].isCounted {
         changes[index].isCounted = true
@@ -78,6 +82,9 @@ final class FollowChanges {
     }
     let contested = try await writeComing(verb, changes)
     let moved = try await confirm(verb, sums, headings)
+    for index in changes.indices where !moved.contains(ExactText(changes[index].streamer)) {
+      changes[index].uncounted = 0
+    }
     return changes.indices.filter {
       contested.contains($0) || moved.contains(ExactText(changes[$0].streamer))
     }.map { changes[$0] }
@@ -99,6 +106,8 @@ final class FollowChanges {
       // Nobody follows whom nobody has followed yet.
       if verb == .unfollow, !heading.exists, heading.next == nil { continue }
       changes.append(change)
+      // Who made another generation the current one has counted it.
+      if change.places.first != places.first { changes[changes.count - 1].uncounted = 0 }
       changes[changes.count - 1].places = places
     }
     return (changes, stale)

@@ -15,13 +15,15 @@ package final class RedisFixture: Sendable {
   /// Runs `body` on the loop with a client that is closed afterwards.
   package func run<T: Sendable>(
     commandTimeout: Duration = .seconds(60), maximumReplyBytes: Int = 64 << 20,
+    replicasToWaitFor: Int = 0,
     _ body: @Sendable (RedisClient) async throws -> T
   ) async throws -> T {
     let loop = loop
-    let options = RedisOptions(
+    var options = RedisOptions(
       port: server.port, commandTimeout: commandTimeout, reconnectMinimum: .milliseconds(5),
       reconnectMaximum: .milliseconds(50), maximumReplyBytes: maximumReplyBytes)
-    return try await LoopActor(loop).run { _ in
+    options.replicasToWaitFor = replicasToWaitFor
+    return try await LoopActor(loop).run { [options] _ in
       let client = RedisClient(options: options, loop: loop, log: { _ in })
       client.start()
       defer { client.close() }

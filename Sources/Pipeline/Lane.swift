@@ -209,7 +209,8 @@ package actor Lane {
       connections: stages.deliver.openConnections, lingering: runs.lingering,
       waitsFor: board.all, redisTrouble: stages.redis.lastFailure.map { "\($0)" },
       obstacles: stages.deliver.obstacles, limits: leases.short,
-      answerTimes: stages.deliver.answerTimes, eventAges: fanOuts.eventAges)
+      answerTimes: stages.deliver.answerTimes, eventAges: fanOuts.eventAges,
+      redisTimes: stages.redisRoundTrips.times, redisFailures: stages.redisRoundTrips.failures)
   }
 
   /// Adds to the statistics what they do not know yet of the dead letters.

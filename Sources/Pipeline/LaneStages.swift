@@ -10,6 +10,7 @@ import Telemetry
 /// The five stages of a lane, and the Redis that two of them share. Confined to its lane.
 struct LaneStages {
   let redis: RedisClient
+  let redisRoundTrips = RedisRoundTrips()
   let ingest: IngestStage
   let expand: ExpandStage
   let render: RenderStage
@@ -19,6 +20,7 @@ struct LaneStages {
   init(options: PipelineOptions, loop: EventLoop) {
     let log = options.log
     redis = RedisClient(options: options.redis, loop: loop) { log.notice($0) }
+    redis.whenDone = { [redisRoundTrips] in redisRoundTrips.observe(nanoseconds: $0, $1?.code) }
     ingest = IngestStage(options: options.ingest)
     expand = ExpandStage(redis: redis, keyspace: options.keyspace, options: options.expand)
     render = RenderStage(templates: options.templates)

@@ -20,4 +20,7 @@ package struct LaneVitals: Sendable {
   /// read.
   package let answerTimes: Histogram
   package let eventAges: Histogram
+  /// Since the lane began: how long Redis took to answer, and how often it did not.
+  package let redisTimes: Histogram
+  package let redisFailures: Int
 }

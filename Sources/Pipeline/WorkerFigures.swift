@@ -32,6 +32,8 @@ struct WorkerFigures: Sendable {
   private(set) var limits: [String] = []
   private(set) var answerTimes = Histogram.answerTimes
   private(set) var eventAges = Histogram.eventAges
+  private(set) var redisTimes = Histogram.answerTimes
+  private(set) var redisFailures = 0
 
   static func take(
     _ options: PipelineOptions, _ lanes: [Lane], _ pump: KafkaPump, _ counters: WorkerCounters
@@ -56,6 +58,8 @@ struct WorkerFigures: Sendable {
     Self.add(vitals.limits, to: &limits)
     answerTimes = answerTimes + vitals.answerTimes
     eventAges = eventAges + vitals.eventAges
+    redisTimes = redisTimes + vitals.redisTimes
+    redisFailures += vitals.redisFailures
     let refused = vitals.obstacles.filter { [.noToken, .credentialsRefused].contains($0.kind) }
     Self.add(refused.map { "\($0)" }, to: &refusedCredentials)
   }

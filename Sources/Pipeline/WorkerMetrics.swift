@@ -49,6 +49,12 @@ package enum WorkerMetrics {
     "fanfare_tokens_total", .counter,
     "Device tokens that Apple called unusable, by what became of their bindings.",
     labels: ["result"])
+  static let redisTimes = MetricFamily(
+    "fanfare_redis_command_duration_seconds", .histogram,
+    "From handing commands to Redis, many at a time, to the last of their answers.")
+  static let redisFailures = MetricFamily(
+    "fanfare_redis_failures_total", .counter,
+    "Commands, many at a time, that Redis did not answer in time, or not at all.")
   static let commits = MetricFamily(
     "fanfare_kafka_commits_total", .counter, "Commits of offsets.", labels: ["result"])
   static let rebalances = MetricFamily(
@@ -88,9 +94,9 @@ package enum WorkerMetrics {
   /// In the order of the text.
   package static let all = [
     build, events, eventAges, deadLetters, segments, recipients, skipped, pushes, rejections,
-    suppressions, retries, answerTimes, stragglers, tokens, commits, rebalances, lag, partitions,
-    records, aside,
-    lingering, ready, streams, connections, obstacles, cpu, resident, budget,
+    suppressions, retries, answerTimes, stragglers, tokens, redisTimes, redisFailures, commits,
+    rebalances, lag, partitions, records, aside, lingering, ready, streams, connections, obstacles,
+    cpu, resident, budget,
   ]
 
   static func text(_ figures: WorkerFigures) -> PrometheusText {
@@ -98,6 +104,8 @@ package enum WorkerMetrics {
     text.append(build, [([figures.version], 1)])
     appendEvents(figures, to: &text)
     appendPushes(figures, to: &text)
+    text.append(redisTimes, histograms: [([], figures.redisTimes)])
+    text.append(redisFailures, Double(figures.redisFailures))
     appendKafka(figures, to: &text)
     appendWhatIsThere(figures, to: &text)
     return text

@@ -50,13 +50,9 @@ package enum TokenScripts {
 
     -- While somebody has to leave, the moves have no end.
     local function keep(number, leaving)
-      local fields = {'number', number}
-      for _, user in ipairs(leaving) do
-        fields[#fields + 1] = ':' .. user
-        fields[#fields + 1] = number
-      end
       redis.call('DEL', KEYS[2])
-      redis.call('HSET', KEYS[2], unpack(fields))
+      redis.call('HSET', KEYS[2], 'number', number)
+      for _, user in ipairs(leaving) do redis.call('HSET', KEYS[2], ':' .. user, number) end
       if #leaving == 0 then
         redis.call('EXPIRE', KEYS[2], \(Keyspace.movesLifetimeSeconds))
       end
@@ -109,7 +105,8 @@ package enum TokenScripts {
       return {}
     end
     local number, leaving = next_number(last), leaving_users(user)
-    local answer = {number, unpack(leaving)}
+    local answer = {number}
+    for _, each in ipairs(leaving) do answer[#answer + 1] = each end
     leaving[#leaving + 1] = user
     keep(number, leaving)
     redis.call('DEL', KEYS[1])

@@ -22,6 +22,30 @@ import Testing
     }
   }
 
+  /// Both find no heading, and one of them comes second.
+  @Test func twoFirstFollowersAreBothCounted() async throws {
+    let fixture = try RedisFixture()
+    let streamers = (0..<200).map { "s\($0)" }
+    try await withThrowingTaskGroup { group in
+      for user in ["u1", "u2"] {
+        group.addTask {
+          try await fixture.run { redis async throws in
+            let registry = DeviceRegistry(redis: redis, keyspace: keyspace)
+            for streamer in streamers {
+              try await registry.follow(streamer: streamer, user: user)
+            }
+          }
+        }
+      }
+      try await group.waitForAll()
+    }
+    try await fixture.run { redis async throws in
+      for streamer in streamers {
+        #expect(try await redis.table(keyspace.followers(of: streamer))["followers"] == "2")
+      }
+    }
+  }
+
   @Test func followsGoIntoTheShardsThatAreThere() async throws {
     try await RedisFixture().run { redis async throws in
       let writer = AudienceWriter(redis: redis, keyspace: keyspace)

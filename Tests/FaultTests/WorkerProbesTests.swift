@@ -43,6 +43,9 @@ import Testing
     #expect(metrics.contains("\nfanfare_apns_request_duration_seconds_count 2\n"))
     #expect(metrics.contains("\nfanfare_apns_request_duration_seconds_bucket{le=\"30\"} 2\n"))
 
+    #expect(!metrics.contains("\nfanfare_redis_command_duration_seconds_count 0\n"))
+    #expect(metrics.contains("\nfanfare_redis_failures_total 0\n"))
+
     // The last push is never answered.
     try await bed.emit("e2", streamer: "s2")
     _ = try await bed.until("a push is in flight") {

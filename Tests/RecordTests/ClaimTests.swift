@@ -15,6 +15,26 @@ import Testing
     Claim(segment: segment, owner: owner)
   }
 
+  /// Whoever settled it may have died before a replica had the mark, and the record ends with it.
+  @Test func aSettledSegmentIsReliedOnOnlyWhenReplicasKnow() async throws {
+    let segment = segments("e1", 1)[0]
+    let fixture = try RedisFixture()
+    try await fixture.run { redis async throws in
+      let record = RecordStage(redis: redis, keyspace: keyspace)
+      _ = try await record.settle(segment, tally(accepted: 1), now: 1_767_225_600_000)
+      #expect(try await record.claim(claim(segment, "a"), lifetime: minute) == .settled)
+    }
+    try await fixture.run(replicasToWaitFor: 1) { redis async throws in
+      let record = RecordStage(redis: redis, keyspace: keyspace)
+      do throws(RecordError) {
+        _ = try await record.claim(claim(segment, "a"), lifetime: minute, now: 0)
+        Issue.record("no replica has it")
+      } catch {
+        #expect(error.code == .redis(.notCopied))
+      }
+    }
+  }
+
   @Test func oneRunAtATimeHasASegment() async throws {
     try await RedisFixture().run { redis async throws in
       let record = RecordStage(redis: redis, keyspace: keyspace)

@@ -24,8 +24,8 @@ package final class EventLoop: SerialExecutor, @unchecked Sendable {
 
   struct Job {
     let job: UnownedJob
-    /// Of a task that prefers this loop. Such a job must run as that, and another one must not: else
-    /// the task is put on the loop again wherever it could just go on.
+    /// Of a task that prefers this loop. Such a job must run as that, and another one must not:
+    /// else the task is put on the loop again wherever it could just go on.
     let isPreferred: Bool
   }
 

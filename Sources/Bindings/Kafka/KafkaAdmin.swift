@@ -105,7 +105,8 @@ private struct AdminClient: ~Copyable {
       let slice = min(.milliseconds(500), max(deadline - .now, .zero))
       error = rd_kafka_metadata(handle, 1, nil, &metadata, Int32(slice.wholeMilliseconds))
       rd_kafka_poll(handle, 0)
-    } while error != RD_KAFKA_RESP_ERR_NO_ERROR && !state.isRefused && .now < deadline
+    } while [RD_KAFKA_RESP_ERR__TIMED_OUT, RD_KAFKA_RESP_ERR__TRANSPORT].contains(error)
+      && !state.isRefused && .now < deadline
     guard error == RD_KAFKA_RESP_ERR_NO_ERROR, let metadata else {
       throw explain(KafkaError(error, doing: "asking Kafka"))
     }

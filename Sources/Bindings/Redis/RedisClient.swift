@@ -14,6 +14,9 @@ package final class RedisClient {
   private let servers: Servers
   /// What SCRIPT LOAD answered, by source; a handful of scripts of our own.
   var scriptDigests: [String: String] = [:]
+  /// Called when the commands of `execute` are answered, or will not be: how long that took, in
+  /// nanoseconds, and why.
+  package var whenDone: (UInt64, RedisError?) -> Void = { _, _ in }
 
   /// `log` gets a line whenever a connection breaks, cannot be made, or is back; no secrets in it.
   /// `random`: 0..<1, for the jitter of the back-off.
@@ -92,11 +95,20 @@ package final class RedisClient {
     if let failure = pipeline.failure { throw failure }
     let limit = min(maximumReplyBytes ?? .max, options.maximumReplyBytes)
     let timeout = timeout ?? options.commandTimeout
-    switch servers {
-    case .one(let connection):
-      return try await connection.execute(pipeline, timeout: timeout, maximumReplyBytes: limit)
-    case .cluster(let cluster):
-      return try await cluster.execute(pipeline, timeout: timeout, maximumReplyBytes: limit)
+    let began = EventLoop.monotonicNanoseconds()
+    do {
+      let replies =
+        switch servers {
+        case .one(let connection):
+          try await connection.execute(pipeline, timeout: timeout, maximumReplyBytes: limit)
+        case .cluster(let cluster):
+          try await cluster.execute(pipeline, timeout: timeout, maximumReplyBytes: limit)
+        }
+      whenDone(EventLoop.monotonicNanoseconds() &- began, nil)
+      return replies
+    } catch {
+      whenDone(EventLoop.monotonicNanoseconds() &- began, error)
+      throw error
     }
   }
 

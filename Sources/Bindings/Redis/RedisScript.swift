@@ -19,6 +19,9 @@ package struct ScriptCall: Sendable {
 }
 
 extension RedisClient {
+  /// Whether what must last is waited for.
+  package var waitsForReplicas: Bool { options.replicasToWaitFor > 0 }
+
   /// Runs a script by its digest, which Redis computes at the script's first use; where Redis does
   /// not have the script (any more) its source is sent. One reply.
   ///

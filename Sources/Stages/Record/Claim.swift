@@ -60,8 +60,20 @@ extension RecordStage {
       ])
     let result = try Self.result(reply)
     // Who settled it may not have lived to tell the statistics.
-    if result == .settled { try await handOver(event, now: now) }
+    if result == .settled {
+      try await keepSettled(event)
+      try await handOver(event, now: now)
+    }
     return result
+  }
+
+  /// The record is done with for good because of the mark, and whoever made it may not have lived
+  /// to hear that replicas have it.
+  private func keepSettled(_ event: String) async throws(RecordError) {
+    guard redis.waitsForReplicas else { return }
+    _ = try await evaluate(
+      ClaimScripts.keepSettled, keys: [keyspace.settled(id: event)],
+      arguments: [String(Keyspace.eventLifetimeSeconds)], isLasting: true)
   }
 
   static func result(_ reply: RedisReply) throws(RecordError) -> ClaimResult {

@@ -11,6 +11,8 @@ enum ClaimScripts {
   static let renew = RedisScript(clock + renewBody)
   static let release = RedisScript(releaseBody)
   static let drop = RedisScript(dropBody)
+  /// KEYS: settled. ARGV: what it lives, in seconds. Writes, so that replicas can be waited for.
+  static let keepSettled = RedisScript("return redis.call('EXPIRE', KEYS[1], ARGV[1])")
 
   /// An end that is further off than any lifetime leads is none of a claim: Redis' clock was ahead
   /// when it was written, and was set back. A replica that was promoted may be a little behind.

@@ -23,8 +23,7 @@ extension RecordStage {
     return try await evaluate(script, keys: keys, arguments: arguments, isLasting: true)
   }
 
-  /// - Parameter isLasting: somebody relies on it for longer than its server may live, and nobody
-  ///   does it again.
+  /// - Parameter isLasting: somebody relies on it for longer than its server may live.
   func evaluate(
     _ script: RedisScript, keys: [String], arguments: [String], isLasting: Bool = false
   ) async throws(RecordError) -> RedisReply {
