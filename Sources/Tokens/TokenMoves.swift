@@ -104,7 +104,10 @@ package struct TokenMoves {
           ScriptCall(keys: keyspace.movingKeys(user: user), arguments: [one.token, one.number]))
       }
     }
-    if !calls.isEmpty { _ = try await redis.answers(of: TokenScripts.leave, calls) }
+    // Whose set of bindings is something else gets no pushes.
+    if !calls.isEmpty {
+      _ = try await redis.answers(of: TokenScripts.leave, calls, passesOver: true)
+    }
   }
 
   /// Step 4, after the users have taken their tokens.
@@ -132,7 +135,7 @@ package struct TokenMoves {
       of: TokenScripts.look,
       released.map {
         ScriptCall(keys: keyspace.movingKeys(user: $0.user), arguments: [$0.token, $0.number])
-      })
+      }, passesOver: true)
     try await settle(released) { held[$0].integer == 1 ? [released[$0].user] : [] }
   }
 

@@ -130,7 +130,10 @@ package enum TokenScripts {
       return type(number) == 'string' and tonumber(number) or 0
     end
 
+    -- A user whose key is something else loses a token all the same.
     local function remember(token, number)
+      local kind = redis.call('TYPE', KEYS[4])['ok']
+      if kind ~= 'zset' and kind ~= 'none' then return end
       local old = string.format('%.0f', number - \(Keyspace.movesLifetimeSeconds) * 1000000)
       redis.call('ZADD', KEYS[4], number, token)
       redis.call('ZREMRANGEBYSCORE', KEYS[4], '-inf', old)
@@ -138,8 +141,8 @@ package enum TokenScripts {
     end
 
     local function drop(member)
-      redis.call('HDEL', KEYS[2], member)
-      redis.call('HDEL', KEYS[3], member)
+      redis.pcall('HDEL', KEYS[2], member)
+      redis.pcall('HDEL', KEYS[3], member)
       return redis.call('SREM', KEYS[1], member)
     end
 
@@ -148,13 +151,13 @@ package enum TokenScripts {
   /// Takes a token from the user in every app and environment, unless it has come back since.
   /// ARGV: token, number of the move.
   private static let leaveBody = """
-    local problem = wrong(KEYS[1], 'set') or wrong(KEYS[2], 'hash') or wrong(KEYS[3], 'hash')
-      or wrong(KEYS[4], 'zset')
+    local problem = wrong(KEYS[1], 'set')
     if problem then return problem end
     if moved_to(ARGV[1]) > tonumber(ARGV[2]) then return 0 end
     local ending = ':' .. ARGV[1]
     for place, command in ipairs({'SMEMBERS', 'HKEYS', 'HKEYS'}) do
-      for _, member in ipairs(redis.call(command, KEYS[place])) do
+      -- An error has no members.
+      for _, member in ipairs(redis.pcall(command, KEYS[place])) do
         if string.sub(member, -#ending) == ending then drop(member) end
       end
     end

@@ -141,4 +141,31 @@ import Threads
       #expect(!sums.keys.contains { $0.hasPrefix(".verdicts") })
     }
   }
+
+  /// Of those whose tokens go, and of one who has still to leave a token: their segment counts all
+  /// the same, and the others' tokens go.
+  @Test(arguments: [3, 0])
+  func aUsersKeyOfAnotherTypeStopsNobodyElse(_ broken: Int) async throws {
+    try await RedisFixture().run { redis async throws in
+      let record = RecordStage(redis: redis, keyspace: keyspace)
+      for (user, token) in [("u1", "aa"), ("u2", "bb")] { try await redis.bind(user, token, at: 1) }
+      let leaving = keyspace.tokenMoves(token: "bb")
+      _ = try await redis.ask("HSET", leaving, "number", "1", ":u3", "1")
+      let stranger = broken == 3 ? "u1" : "u3"
+      _ = try await redis.ask("SET", keyspace.movingKeys(user: stranger)[broken], "junk")
+      let settlement = try await record.settle(
+        segments("e1", 1)[0],
+        tally(accepted: 1, [gone("u1", "aa", since: 2), gone("u2", "bb", since: 2)]),
+        now: 1_767_225_600_000)
+      guard case .recorded = settlement else {
+        Issue.record("\(settlement)")
+        return
+      }
+      for (user, token) in [("u1", "aa"), ("u2", "bb")] {
+        #expect(try await redis.ask("SCARD", keyspace.bindings(user: user)) == "0")
+        #expect(try await redis.ask("EXISTS", keyspace.tokenOwner(token: token)) == "0")
+      }
+      #expect(try await redis.ask("TTL", leaving) != "-1")
+    }
+  }
 }

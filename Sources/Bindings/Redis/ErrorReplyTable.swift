@@ -61,7 +61,9 @@ extension RedisErrorReply.Kind {
     case .readOnly: .wait
     case .outOfMemory, .misconfigured, .noReplicas: .wait
     case .noAuthentication, .wrongPassword, .noPermission: .forbidden
-    case .wrongType, .noScript, .moved, .ask, .crossSlot, .unknownCommand, .faulty: .permanent
+    // A cluster's node is named as one Redis: nothing is lost until that is mended.
+    case .moved, .ask: .wait
+    case .wrongType, .noScript, .crossSlot, .unknownCommand, .faulty: .permanent
     case .other: .unknown
     }
   }
