@@ -10,7 +10,7 @@ import Testing
   private static let oddSets = [
     "$-1\r\n", "*-1\r\n", "+OK\r\n", ":0\r\n", "$1\r\n0\r\n", "*1\r\n-ERR inside\r\n",
     "*2\r\n$2\r\nu1\r\n-ERR inside\r\n", "*1\r\n*0\r\n", "*1\r\n$-1\r\n", "*1\r\n:1\r\n",
-    "-ERR what this is nobody knows\r\n", "-MOVED 1 127.0.0.1:1\r\n",
+    "-ERR what this is nobody knows\r\n", "-MOVED 1 127.0.0.1:1\r\n", "-CROSSSLOT no\r\n",
   ]
   private static let oddScans =
     oddSets + ["*0\r\n", "*1\r\n$1\r\n0\r\n", "*2\r\n$1\r\n0\r\n$-1\r\n", "*2\r\n$-1\r\n*0\r\n"]
@@ -46,7 +46,9 @@ import Testing
   private static func isSound(_ error: ExpandError?) -> Bool {
     switch error?.code {
     case .redis(.unsupported):
-      error?.isTransient == false && error?.cause?.hasPrefix("MOVED") == true
+      error?.isTransient == false && error?.cause?.hasPrefix("CROSSSLOT") == true
+    case .redis(.notServed):
+      error?.isTransient == true && error?.cause?.hasPrefix("MOVED") == true
     case .redis(.unknownError):
       error?.isUncertain == true && error?.isOutOfStep == false
         && ["nobody knows", "inside"].contains { error?.cause?.hasSuffix($0) == true }
