@@ -1,8 +1,5 @@
-import Devices
 import EventLoop
-import Keyspace
 import LocalStack
-import Redis
 import Terminal
 
 /// The same event on one Redis and on a Redis Cluster of three masters, one after the other in each
@@ -70,33 +67,11 @@ package struct ClusterBench {
       processes, templates: options.templates, lanes: options.lanes,
       simulatorOptions: BenchTraffic.simulatorOptions, cluster: cluster)
     defer { stack.close() }
-    try await seed(stack)
+    let audience = BenchAudience(streamer: Self.streamer, options: options)
+    try await audience.seed(stack)
     try await stack.startWorker()
-    let fanOut = try await FanOut.run(
-      GoLiveEvent(id: "\(Self.streamer)-\(run)", streamer: Self.streamer), on: stack)
-    guard fanOut.status.accepted == options.pushes else {
-      throw LocalStackError(
-        .failed,
-        "of \(Figures.grouped(options.pushes)) pushes "
-          + "\(Figures.grouped(fanOut.status.accepted)) were accepted")
-    }
+    let fanOut = try await audience.fanOut(run, on: stack)
     await processes.stopAll()
     return fanOut
-  }
-
-  private func seed(_ stack: LocalStack) async throws(LocalStackError) {
-    let people = WorkerBench.people(options.pushes)
-    let audience = PlainAudience(redis: stack.redis, keyspace: stack.keyspace)
-    try await options.seeding("\(Figures.grouped(options.pushes)) followers", options.pushes) {
-      (progress) async throws(LocalStackError) in
-      do {
-        try await audience.write(
-          options.pushes, of: Self.streamer,
-          shards: Keyspace.recommendedShards(followers: options.pushes), progress: progress
-        ) { WorkerBench.row(people, $0) }
-      } catch {
-        throw LocalStackError(.unavailable, "\(error)")
-      }
-    }
   }
 }

@@ -1,7 +1,5 @@
-import Devices
 import EventLoop
 import LocalStack
-import Model
 import Terminal
 
 /// A whole worker from the Kafka event to the settled counters, against h2load in the same run.
@@ -19,20 +17,14 @@ package struct WorkerBench {
       processes, templates: options.templates, lanes: options.lanes,
       simulatorOptions: BenchTraffic.simulatorOptions)
     defer { stack.close() }
-    try await seed(stack)
+    let audience = BenchAudience(streamer: Self.streamer, options: options)
+    try await audience.seed(stack)
     try await stack.startWorker()
     let load = try LoadGenerator(processes, stack.simulator)
     var h2load = LoadGenerator.Series(requests: options.pushes)
     var worker: [FanOut] = []
     for run in 1...options.runs {
-      let fanOut = try await FanOut.run(
-        GoLiveEvent(id: "bench-worker-\(run)", streamer: Self.streamer), on: stack)
-      guard fanOut.status.accepted == options.pushes else {
-        throw LocalStackError(
-          .failed,
-          "of the worker's \(Figures.grouped(options.pushes)) pushes "
-            + "\(Figures.grouped(fanOut.status.accepted)) were accepted")
-      }
+      let fanOut = try await audience.fanOut(run, on: stack)
       worker.append(fanOut)
       try await load.run(options.pushes, into: &h2load)
       let cost = Figures.time(nanoseconds: fanOut.cpuMicrosecondsPerPush * 1_000)
@@ -54,29 +46,5 @@ package struct WorkerBench {
         "redis_cpu_us", "Redis: CPU a push", worker.map(\.redisMicrosecondsPerPush), unit: " µs",
         digits: 2),
     ]
-  }
-
-  static func people(_ count: Int) -> SyntheticAudience {
-    SyntheticAudience(followers: count, seed: 1, topic: LocalStack.app, mutedShare: 0)
-  }
-
-  /// One device each, so that recipients and pushes are the same number.
-  static func row(_ people: SyntheticAudience, _ index: Int) -> AudienceRow {
-    let row = people.row(index)
-    let binding = Binding(
-      environment: .production, topic: LocalStack.app, token: people.token(index, device: 0))
-    return AudienceRow(
-      user: row.user, profile: row.profile, bindings: binding.map { [$0] } ?? [],
-      boundAt: row.boundAt)
-  }
-
-  private func seed(_ stack: LocalStack) async throws(LocalStackError) {
-    let people = Self.people(options.pushes)
-    try await options.seeding("\(Figures.grouped(options.pushes)) followers", options.pushes) {
-      (progress) async throws(LocalStackError) in
-      try await stack.seed(
-        streamer: Self.streamer, followers: options.pushes, progress: progress
-      ) { Self.row(people, $0) }
-    }
   }
 }

@@ -8,7 +8,6 @@ import Redis
 import Telemetry
 import Terminal
 import Text
-import Transport
 
 /// A worker and everything that it needs around it, on this machine: redis-server, the embedded
 /// Kafka broker, the simulator. Confined to the loop of its processes.
@@ -77,7 +76,7 @@ package final class LocalStack {
     var options = RedisOptions(commandTimeout: .seconds(30))
     var servers: [Int32] = []
     if let cluster {
-      options.clusterNodes = cluster.masters.map { Endpoint(host: "127.0.0.1", port: $0.port) }
+      options.clusterNodes = cluster.endpoints
       servers = cluster.masters.compactMap(\.processID)
     } else {
       let redis = try await LocalServers.redis(processes)
@@ -133,11 +132,9 @@ package final class LocalStack {
     workers.append(
       try await LocalServers.worker(processes, configuration: configuration, id: id))
     workersStarted += 1
-    _ = try await send(
-      RedisPipeline([
-        "HSET", keyspace.followers(of: "nobody"), "shards", "4", "generation", "1", "followers",
-        "0",
-      ]))
+    try await seed(streamer: "nobody", followers: 0, expected: 3 * Keyspace.targetShardFollowers) {
+      AudienceRow(user: "\($0)", profile: [], bindings: [], boundAt: 0)
+    }
     let event = GoLiveEvent(id: "warm-up-\(workersStarted)", streamer: "nobody")
     _ = try await emit(event)
     _ = try await settled(event)

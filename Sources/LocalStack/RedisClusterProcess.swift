@@ -1,4 +1,5 @@
 import Glibc
+import Transport
 
 /// A real Redis Cluster on the loopback address: masters that divide the slots, each with a
 /// replica; gone when the object goes.
@@ -56,8 +57,11 @@ package final class RedisClusterProcess: Sendable {
     return node
   }
 
+  /// Where every node listens.
+  package var endpoints: [Endpoint] { nodes.map { Endpoint(host: "127.0.0.1", port: $0.port) } }
+
   /// `host:port` of every node.
-  package var addresses: [String] { nodes.map { "127.0.0.1:\($0.port)" } }
+  package var addresses: [String] { endpoints.map { "\($0)" } }
 
   /// Who serves a slot, in the view of the first node that answers.
   package func master(of slot: Int) throws -> RedisServerProcess? {

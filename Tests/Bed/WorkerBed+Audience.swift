@@ -9,16 +9,16 @@ extension WorkerBed {
   package func seed(
     _ audience: SyntheticAudience, streamer: String, expecting expected: Int? = nil
   ) async throws {
-    let shards = Keyspace.recommendedShards(followers: expected ?? audience.followers)
-    try await write(audience.followers, of: streamer, shards: shards, row: audience.row)
+    try await write(
+      audience.followers, of: streamer, expecting: expected ?? audience.followers,
+      row: audience.row)
   }
 
   /// Makes each token the only device of a follower of its own.
   package func follow(
     _ streamer: String, tokens: [String], boundAt: Int64 = 1_767_225_600_000
   ) async throws {
-    let shards = Keyspace.recommendedShards(followers: tokens.count)
-    try await write(tokens.count, of: streamer, shards: shards) { index in
+    try await write(tokens.count, of: streamer, expecting: tokens.count) { index in
       let binding = Binding(environment: .production, topic: Self.app, token: tokens[index])
       return AudienceRow(
         user: "\(streamer)-u\(index)", profile: [("name", "Kim")],
@@ -26,8 +26,8 @@ extension WorkerBed {
     }
   }
 
-  /// Writes an audience as a backend does that lays out shards by itself: follower `index` of each
-  /// shard has the device that `token` names, if any.
+  /// Writes an audience of so many shards: follower `index` of each has the device that `token`
+  /// names, if any.
   package func followInShards(
     _ streamer: String, shards: Int, perShard: Int, environment: APNsEnvironment = .production,
     token: @Sendable (_ shard: Int, _ index: Int) -> String?
@@ -48,16 +48,20 @@ extension WorkerBed {
         AudienceRow(user: user, profile: [], bindings: binding.map { [$0] } ?? [], boundAt: 0))
     }
     let all = rows
-    try await write(all.count, of: streamer, shards: shards) { all[$0] }
+    try await write(
+      all.count, of: streamer, expecting: shards * Keyspace.targetShardFollowers
+    ) { all[$0] }
   }
 
   private func write(
-    _ count: Int, of streamer: String, shards: Int, row: @Sendable (Int) -> AudienceRow
+    _ count: Int, of streamer: String, expecting expected: Int, row: @Sendable (Int) -> AudienceRow
   ) async throws {
     let keyspace = keyspace
     try await withRedis { redis in
-      try await PlainAudience(redis: redis, keyspace: keyspace)
-        .write(count, of: streamer, shards: shards, row: row)
+      let writer = AudienceWriter(redis: redis, keyspace: keyspace)
+      try await writer.begin(streamer: streamer, expectedFollowers: expected)
+      for index in 0..<count { try await writer.append(row(index)) }
+      try await writer.finish()
     }
   }
 }

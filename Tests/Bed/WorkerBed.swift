@@ -128,8 +128,7 @@ package final class WorkerBed: Sendable {
 
   package var redisOptions: RedisOptions {
     var options = RedisOptions(port: redis.port)
-    options.clusterNodes =
-      cluster?.nodes.map { Endpoint(host: "127.0.0.1", port: $0.port) } ?? []
+    options.clusterNodes = cluster?.endpoints ?? []
     return options
   }
 

@@ -6,7 +6,6 @@ import Redis
 final class RedisBed: Sendable {
   enum Kind: CaseIterable { case one, cluster }
 
-  private let ports: [Int]
   /// The servers live as long as this does.
   private let server: RedisServerProcess?
   private let cluster: RedisClusterProcess?
@@ -15,7 +14,6 @@ final class RedisBed: Sendable {
   init(_ kind: Kind) throws {
     server = kind == .one ? try RedisServerProcess() : nil
     cluster = kind == .cluster ? try RedisClusterProcess(hasReplicas: false) : nil
-    ports = (cluster?.masters ?? []).map(\.port) + (server.map { [$0.port] } ?? [])
   }
 
   deinit { loop.stop() }
@@ -27,9 +25,9 @@ final class RedisBed: Sendable {
     _ body: @Sendable (RedisClient) async throws -> T
   ) async throws -> T {
     var options = RedisOptions(
-      port: ports[0], commandTimeout: .seconds(60), reconnectMinimum: .milliseconds(5),
+      port: masters[0].port, commandTimeout: .seconds(60), reconnectMinimum: .milliseconds(5),
       reconnectMaximum: .milliseconds(50))
-    if cluster != nil { options.clusterNodes = ports.map { .init(host: "127.0.0.1", port: $0) } }
+    options.clusterNodes = cluster?.endpoints ?? []
     let (ready, loop) = (options, loop)
     return try await LoopActor(loop).run { _ in
       let client = RedisClient(options: ready, loop: loop, log: { _ in })

@@ -7,8 +7,8 @@ import Testing
 /// Options for a cluster of a test.
 func clusterOptions(_ cluster: RedisClusterProcess, seeds: ArraySlice<Int>? = nil) -> RedisOptions {
   var options = options(1)
-  let ports = cluster.nodes.map(\.port)
-  options.clusterNodes = (seeds ?? ports[...]).map { .init(host: "127.0.0.1", port: $0) }
+  options.clusterNodes =
+    seeds?.map { .init(host: "127.0.0.1", port: $0) } ?? cluster.endpoints
   options.reconnectMaximum = .milliseconds(200)
   return options
 }

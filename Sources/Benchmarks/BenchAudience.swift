@@ -1,0 +1,41 @@
+import Devices
+import LocalStack
+import Model
+import Terminal
+
+/// Followers who have one device each, so that recipients and pushes are the same number.
+struct BenchAudience {
+  let streamer: String
+  let options: BenchOptions
+
+  func seed(_ stack: LocalStack) async throws(LocalStackError) {
+    let people = SyntheticAudience(
+      followers: options.pushes, seed: 1, topic: LocalStack.app, mutedShare: 0)
+    try await options.seeding("\(Figures.grouped(options.pushes)) followers", options.pushes) {
+      (progress) async throws(LocalStackError) in
+      try await stack.seed(
+        streamer: streamer, followers: options.pushes, progress: progress
+      ) { index in
+        let row = people.row(index)
+        let binding = Binding(
+          environment: .production, topic: LocalStack.app, token: people.token(index, device: 0))
+        return AudienceRow(
+          user: row.user, profile: row.profile, bindings: binding.map { [$0] } ?? [],
+          boundAt: row.boundAt)
+      }
+    }
+  }
+
+  /// One event to all of them; fails unless every push is accepted.
+  func fanOut(_ run: Int, on stack: LocalStack) async throws(LocalStackError) -> FanOut {
+    let fanOut = try await FanOut.run(
+      GoLiveEvent(id: "\(streamer)-\(run)", streamer: streamer), on: stack)
+    guard fanOut.status.accepted == options.pushes else {
+      throw LocalStackError(
+        .failed,
+        "of \(Figures.grouped(options.pushes)) pushes "
+          + "\(Figures.grouped(fanOut.status.accepted)) were accepted")
+    }
+    return fanOut
+  }
+}
