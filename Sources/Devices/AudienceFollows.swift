@@ -35,8 +35,7 @@ package final class AudienceFollows {
   package func check(streamer: String) async throws(DevicesError) {
     if let problem = Self.problem(streamer: streamer) { throw DevicesError(.invalid, problem) }
     guard let plainSet, !unhidden.contains(ExactText(streamer)) else { return }
-    let heading = try await redis.audienceHeading(of: streamer, keyspace)
-    if !heading.exists { try await plainSet.refuse([streamer], redis) }
+    _ = try await redis.audienceHeadings(of: [streamer], keyspace, hiding: plainSet)
     unhidden.insert(ExactText(streamer))
   }
 

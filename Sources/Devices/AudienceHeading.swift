@@ -84,15 +84,27 @@ extension RedisClient {
   func audienceHeading(
     of streamer: String, _ keyspace: Keyspace
   ) async throws(DevicesError) -> AudienceHeading {
-    guard Keyspace.isStreamerIdentifier(streamer) else {
-      throw DevicesError(
-        .invalid,
-        AudienceRow.identifierProblem("streamer") + ", and must not end in :<digits>:<digits>")
+    if let problem = AudienceFollows.problem(streamer: streamer) {
+      throw DevicesError(.invalid, problem)
     }
-    let key = keyspace.followers(of: streamer)
+    return try await audienceHeadings(of: [streamer], keyspace)[0]
+  }
+
+  /// - Parameter plainSet: where followers of a streamer without a heading may stand; then it is
+  ///   refused.
+  func audienceHeadings(
+    of streamers: [String], _ keyspace: Keyspace, hiding plainSet: PlainSetPattern? = nil
+  ) async throws(DevicesError) -> [AudienceHeading] {
+    let keys = streamers.map { keyspace.followers(of: $0) }
     let replies = try await replies(
-      to: RedisPipeline(["HMGET", key, "shards", "generation", "next"]))
-    return try AudienceHeading(replies[0], key: key)
+      to: keys.map { ["HMGET", $0, "shards", "generation", "next"] })
+    var headings: [AudienceHeading] = []
+    for (index, key) in keys.enumerated() {
+      headings.append(try AudienceHeading(replies[index], key: key))
+    }
+    let new = streamers.indices.filter { !headings[$0].exists }.map { streamers[$0] }
+    try await plainSet?.refuse(new, self)
+    return headings
   }
 
   func replies(to commands: [[String]]) async throws(DevicesError) -> RedisReplies {

@@ -64,7 +64,11 @@ final class FollowChanges {
   private func attempt(
     _ verb: Verb, _ left: [Change], _ changed: inout Int
   ) async throws(DevicesError) -> [Change] {
-    let headings = try await headings(of: left)
+    let streamers = Array(Set(left.map { ExactText($0.streamer) }))
+    let headings = Dictionary(
+      uniqueKeysWithValues: zip(
+        streamers,
+        try await redis.audienceHeadings(of: streamers.map(\.text), keyspace, hiding: plainSet)))
     var (changes, stale) = place(verb, left, headings)
     try await sweep(stale)
     guard !changes.isEmpty else { return [] }
@@ -144,24 +148,6 @@ final class FollowChanges {
             + [String(sums[$0] ?? 0), verb == .follow ? "1" : "0"])
       })
     return Set(streamers.indices.filter { answers[$0].integer == 0 }.map { streamers[$0] })
-  }
-
-  private func headings(
-    of changes: [Change]
-  ) async throws(DevicesError) -> [ExactText: AudienceHeading] {
-    let streamers = Array(Set(changes.map { ExactText($0.streamer) }))
-    let replies = try await redis.replies(
-      to: streamers.map {
-        ["HMGET", keyspace.followers(of: $0.text), "shards", "generation", "next"]
-      })
-    var headings: [ExactText: AudienceHeading] = [:]
-    for (index, streamer) in streamers.enumerated() {
-      headings[streamer] = try AudienceHeading(
-        replies[index], key: keyspace.followers(of: streamer.text))
-    }
-    let new = streamers.filter { headings[$0]?.exists == false }.map(\.text)
-    try await plainSet?.refuse(new, redis)
-    return headings
   }
 
   /// The replies to a large pipeline; an error of any is thrown.
