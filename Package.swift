@@ -231,7 +231,7 @@ let testTargets: [Target] = [
     "IntegrationTests",
     [
       "APNsSimulator", "Deliver", "Devices", "fanfare", "Fixtures", "Kafka", "LocalStack",
-      "Model", "Pipeline", "Record", "Redis", "Rules", "Telemetry", "TestBed", "Threads", "TLS",
+      "Model", "Pipeline", "Record", "Redis", "Rules", "Telemetry", "TestBed", "Threads",
       "Transport",
     ]),
   tests(
@@ -243,8 +243,8 @@ let testTargets: [Target] = [
   tests(
     "EnduranceTests",
     [
-      "APNsSimulator", "Devices", "fanfare", "Kafka", "Keyspace", "LocalStack", "Record", "TestBed",
-      "Text",
+      "APNsSimulator", "Deliver", "Devices", "fanfare", "JSON", "Kafka", "Keyspace", "LocalStack",
+      "Pipeline", "Record", "TestBed", "Text", "TLS", "Transport",
     ]),
   tests("VerbSupportTests", ["VerbSupport", "Devices", "LocalStack", "Settings", "Terminal"]),
   tests(

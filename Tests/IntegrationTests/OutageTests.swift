@@ -1,16 +1,14 @@
 import Devices
-import Glibc
 import LocalStack
 import Model
 import Pipeline
 import Record
-import TLS
 import Telemetry
 import TestBed
 import Testing
 import Transport
 
-/// Workers, Redis and servers that go away in the middle, and servers that nobody here wrote.
+/// Workers, Redis and servers that go away in the middle.
 @Suite(.serialized) struct OutageTests {
   @Test func sharesAFanOutBetweenTwoWorkersWithoutDuplicates() async throws {
     let bed = try await WorkerBed()
@@ -122,22 +120,6 @@ import Transport
     #expect(await worker.stop())
   }
 
-  /// nghttpd answers HEADERS and then an empty DATA frame; it knows nothing of APNs.
-  @Test func pushesToAServerThatNobodyHereWrote() async throws {
-    let bed = try await WorkerBed()
-    try await bed.follow("s1", tokens: (0..<600).map { paddedHex($0) })
-    let server = try Nghttpd(directory: bed.directory)
-    let security = try ClientSecurity(caFile: server.authorityFile, alpn: ["h2"])
-    let worker = try await bed.startWorker {
-      let endpoint = Endpoint(host: "127.0.0.1", port: server.port)
-      $0.deliver.routes = [.production: .init(endpoint: endpoint, tls: security)]
-    }
-    try await bed.emit("e1")
-    let status = try await bed.finished("e1")
-    #expect(status.accepted == 600 && status.isBalanced)
-    #expect(await worker.stop())
-  }
-
   /// The real broker, where FANFARE_KAFKA_HOME names one; `.ci/run` sets it when it can.
   @Test(.enabled(if: RealKafka.home != nil, "FANFARE_KAFKA_HOME names no Kafka"))
   func goesTheWholeWayOnARealKafka() async throws {
@@ -154,23 +136,4 @@ import Transport
     #expect(status.accepted == audience.totals().devices - audience.totals().mutedDevices)
     #expect(summary.duplicates == 0)
   }
-}
-
-/// Debian's nghttpd with a throw-away certificate, answering 200 to every POST.
-private final class Nghttpd {
-  let port: Int
-  let authorityFile: String
-  private let process: ChildProcess
-
-  init(directory: ScratchDirectory) throws {
-    let own = directory.file("nghttpd")
-    mkdir(own, 0o700)
-    let files = try ThrowAwayAuthority(hosts: ["127.0.0.1"]).write(to: own)
-    authorityFile = files.authority
-    port = try LocalPort.findFree()
-    process = try ChildProcess(
-      ["nghttpd", "--echo-upload", "-n", "1", "-m", "200", "\(port)", files.key, files.certificate])
-  }
-
-  deinit { process.stop() }
 }
