@@ -1,12 +1,12 @@
+import Text
+
 /// Which keys Redis Cluster keeps in one slot: a script may have no others.
 extension Keyspace {
-  /// What Redis Cluster goes by: what stands between the first `{` and the next `}`, and the whole
-  /// key when that is nothing.
   package static func hashTag(of key: String) -> Substring {
-    guard let open = key.utf8.firstIndex(of: 0x7B) else { return key[...] }
-    let start = key.utf8.index(after: open)
-    guard let end = key.utf8[start...].firstIndex(of: 0x7D), end > start else { return key[...] }
-    return key[start..<end]
+    var key = key
+    let tag = key.withUTF8 { HashTag.range(in: UnsafeRawBufferPointer($0)) }
+    let start = key.utf8.index(key.startIndex, offsetBy: tag.lowerBound)
+    return key[start..<key.utf8.index(start, offsetBy: tag.count)]
   }
 
   package static func haveOneHashTag(_ keys: [String]) -> Bool {

@@ -1,3 +1,5 @@
+import Text
+
 /// Where a key is kept in a Redis Cluster: CRC-16 (XMODEM) of its hash tag, or of all of it,
 /// modulo 16,384 (Redis Cluster specification, "Key distribution model").
 package struct RedisSlot: Sendable, Hashable {
@@ -6,21 +8,13 @@ package struct RedisSlot: Sendable, Hashable {
   package let number: Int
 
   package init(_ key: UnsafeRawBufferPointer) {
-    number = Int(Self.checksum(Self.tag(of: key)) & UInt16(Self.count - 1))
+    let tag = UnsafeRawBufferPointer(rebasing: key[HashTag.range(in: key)])
+    number = Int(Self.checksum(tag) & UInt16(Self.count - 1))
   }
 
   package init(_ key: String) {
     var key = key
     self = key.withUTF8 { Self(UnsafeRawBufferPointer($0)) }
-  }
-
-  /// What stands between the first `{` and the first `}` behind it; the whole key when there is
-  /// nothing there.
-  private static func tag(of key: UnsafeRawBufferPointer) -> UnsafeRawBufferPointer {
-    guard let open = key.firstIndex(of: UInt8(ascii: "{")),
-      let close = key[(open + 1)...].firstIndex(of: UInt8(ascii: "}")), close > open + 1
-    else { return key }
-    return UnsafeRawBufferPointer(rebasing: key[(open + 1)..<close])
   }
 
   /// CRC-16 with the polynomial x¹⁶ + x¹² + x⁵ + 1, from 0, nothing reflected.
