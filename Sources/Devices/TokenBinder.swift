@@ -36,7 +36,7 @@ struct TokenBinder {
     var left = logins.filter { !$0.bindings.isEmpty }
     var new = 0
     for round in 0..<Self.maximumTries where !left.isEmpty {
-      left = try await attempt(left, isAgain: round > 0, &new)
+      left = try await attempt(left, sparesOthers: round > 0, &new)
     }
     guard left.isEmpty else { throw Self.conflict }
     return new
@@ -44,11 +44,11 @@ struct TokenBinder {
 
   /// Returns what came too late. It is tried again, unless another has the token by now.
   private func attempt(
-    _ logins: [Login], isAgain: Bool, _ new: inout Int
+    _ logins: [Login], sparesOthers: Bool, _ new: inout Int
   ) async throws(DevicesError) -> [Login] {
     let all = try await claim(
       logins.flatMap { login in login.bindings.map { ($0.token, login.user) } },
-      isAgain: isAgain)
+      sparesOthers: sparesOthers)
     var calls: [ScriptCall] = []
     var taken: [(login: Login, bindings: [Binding])] = []
     var next = 0
@@ -97,7 +97,7 @@ struct TokenBinder {
     _ user: String, _ old: Binding, with new: Binding, at: Int64
   ) async throws(DevicesError) -> Bool {
     for round in 0..<Self.maximumTries {
-      let claims = try await claim([(new.token, user)], isAgain: round > 0)
+      let claims = try await claim([(new.token, user)], sparesOthers: round > 0)
       // The new device has gone on to another user meanwhile.
       guard let claimed = claims[0] else { return try await unbind(user, old) }
       let answer = try await redis.reply(
@@ -117,7 +117,7 @@ struct TokenBinder {
   ) async throws(DevicesError) -> DeviceRestoration.Fate {
     let token = device.binding.token
     for _ in 0..<Self.maximumTries {
-      let claims = try await claim([(token, device.user)], isAgain: true)
+      let claims = try await claim([(token, device.user)], sparesOthers: true)
       guard let claimed = claims[0] else { return .takenByAnother }
       let answer = try await redis.reply(
         to: DeviceScripts.restore, keys: keyspace.movingKeys(user: device.user),
@@ -139,18 +139,18 @@ struct TokenBinder {
   // MARK: the tokens' side
 
   private func claim(
-    _ wanted: [(token: String, user: String)], isAgain: Bool
-  ) async throws(DevicesError) -> [TokenMoves.Claimed?] {
+    _ wanted: [(token: String, user: String)], sparesOthers: Bool
+  ) async throws(DevicesError) -> [TokenMoves.Move?] {
     do {
-      return try await tokens.claim(wanted, isAgain: isAgain)
+      return try await tokens.claim(wanted, sparesOthers: sparesOthers)
     } catch {
       throw DevicesError(error)
     }
   }
 
-  private func settle(_ claims: [TokenMoves.Claimed]) async throws(DevicesError) {
+  private func settle(_ moves: [TokenMoves.Move]) async throws(DevicesError) {
     do {
-      try await tokens.settle(claims)
+      try await tokens.settle(moves)
     } catch {
       throw DevicesError(error)
     }
@@ -165,7 +165,7 @@ struct TokenBinder {
   }
 }
 
-extension TokenMoves.Claimed {
+extension TokenMoves.Move {
   /// Number of the move, and whether the user was to leave the token.
   fileprivate var arguments: [String] { [number, isReturning ? "1" : "0"] }
 }

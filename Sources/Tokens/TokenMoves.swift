@@ -24,12 +24,13 @@ package struct TokenMoves {
     self.keyspace = keyspace
   }
 
-  /// A token that has its new owner's name on it, and that nobody else has any more.
-  package struct Claimed {
+  /// A token that goes to a user, or from its user to nobody.
+  package struct Move {
     package let token: String
+    /// To whom it goes; when it goes to nobody, from whom.
     package let user: String
     package let number: String
-    /// Who has left, perhaps the user among them.
+    /// Who has to leave the token, perhaps the user among them.
     package let leaving: [String]
 
     /// Whether the user has to remember the move.
@@ -39,19 +40,19 @@ package struct TokenMoves {
   // MARK: to another user
 
   /// Steps 1 and 2.
-  /// - Parameter isAgain: a move that came too late is begun anew, and a token that is another's by
-  ///   now stays so: nil in its place.
+  /// - Parameter sparesOthers: a token that is another's stays so: nil in its place. For a move
+  ///   that came too late and is begun anew, or that is of no use when another has the token.
   package func claim(
-    _ wanted: [(token: String, user: String)], isAgain: Bool = false
-  ) async throws(RedisError) -> [Claimed?] {
-    var claimed =
-      isAgain ? Array(repeating: nil, count: wanted.count) : try await claimFree(wanted)
-    let others = wanted.indices.filter { claimed[$0] == nil }
-    guard !others.isEmpty else { return claimed }
-    let named = try await name(others.map { wanted[$0] }, sparesOthers: isAgain)
-    for (index, one) in zip(others, named) { claimed[index] = one }
+    _ wanted: [(token: String, user: String)], sparesOthers: Bool = false
+  ) async throws(RedisError) -> [Move?] {
+    var moves =
+      sparesOthers ? Array(repeating: nil, count: wanted.count) : try await claimFree(wanted)
+    let others = wanted.indices.filter { moves[$0] == nil }
+    guard !others.isEmpty else { return moves }
+    let named = try await name(others.map { wanted[$0] }, sparesOthers: sparesOthers)
+    for (index, move) in zip(others, named) { moves[index] = move }
     try await dismiss(named.compactMap { $0 })
-    return claimed
+    return moves
   }
 
   /// Step 1 for tokens that nobody else has, or had of late: as nearly all of an import. Plain
@@ -59,7 +60,7 @@ package struct TokenMoves {
   /// move of such a token refuses it, and then it is claimed by the script.
   private func claimFree(
     _ wanted: [(token: String, user: String)]
-  ) async throws(RedisError) -> [Claimed?] {
+  ) async throws(RedisError) -> [Move?] {
     let pipeline = RedisPipeline(capacity: wanted.count > 100 ? 1 << 18 : 4096)
     for (token, user) in wanted {
       let owner = keyspace.tokenOwner(token: token)
@@ -73,35 +74,26 @@ package struct TokenMoves {
       guard replies[3 * index + 1].bytes?.elementsEqual(one.user.utf8) == true,
         replies[3 * index + 2].integer == 0
       else { return nil }
-      return Claimed(token: one.token, user: one.user, number: "0", leaving: [])
+      return Move(token: one.token, user: one.user, number: "0", leaving: [])
     }
   }
 
   /// Step 1.
   func name(
     _ wanted: [(token: String, user: String)], sparesOthers: Bool
-  ) async throws(RedisError) -> [Claimed?] {
-    let answers = try await redis.answers(
-      of: TokenScripts.claim,
-      wanted.map {
-        ScriptCall(keys: tokenKeys($0.token), arguments: [$0.user] + (sparesOthers ? ["1"] : []))
-      })
-    var claimed: [Claimed?] = []
-    for (index, (token, user)) in wanted.enumerated() {
-      claimed.append(Self.claimed(token, user, answers[index]))
-    }
-    return claimed
+  ) async throws(RedisError) -> [Move?] {
+    try await begin(TokenScripts.claim, wanted, sparesOthers ? ["1"] : [])
   }
 
   /// Step 2.
-  func dismiss(_ claimed: [Claimed]) async throws(RedisError) {
+  func dismiss(_ moves: [Move]) async throws(RedisError) {
     var calls: [ScriptCall] = []
-    for one in claimed {
+    for move in moves {
       // A user of another name has no keys.
-      for user in one.leaving
-      where !user.utf8.elementsEqual(one.user.utf8) && Keyspace.isIdentifier(user) {
+      for user in move.leaving
+      where !user.utf8.elementsEqual(move.user.utf8) && Keyspace.isIdentifier(user) {
         calls.append(
-          ScriptCall(keys: keyspace.movingKeys(user: user), arguments: [one.token, one.number]))
+          ScriptCall(keys: keyspace.movingKeys(user: user), arguments: [move.token, move.number]))
       }
     }
     // Whose set of bindings is something else gets no pushes.
@@ -111,7 +103,7 @@ package struct TokenMoves {
   }
 
   /// Step 4, after the users have taken their tokens.
-  package func settle(_ taken: [Claimed]) async throws(RedisError) {
+  package func settle(_ taken: [Move]) async throws(RedisError) {
     try await settle(taken.filter { !$0.leaving.isEmpty }) { _ in [] }
   }
 
@@ -122,13 +114,7 @@ package struct TokenMoves {
   /// refused, and begins anew.
   package func release(_ left: [(token: String, user: String)]) async throws(RedisError) {
     guard !left.isEmpty else { return }
-    let answers = try await redis.answers(
-      of: TokenScripts.release,
-      left.map { ScriptCall(keys: tokenKeys($0.token), arguments: [$0.user]) })
-    var released: [Claimed] = []
-    for (index, (token, user)) in left.enumerated() {
-      if let one = Self.claimed(token, user, answers[index]) { released.append(one) }
-    }
+    let released = try await begin(TokenScripts.release, left).compactMap { $0 }
     guard !released.isEmpty else { return }
     try await dismiss(released)
     let held = try await redis.answers(
@@ -142,7 +128,7 @@ package struct TokenMoves {
   // MARK: how
 
   private func settle(
-    _ moves: [Claimed], owner: (Int) -> [String]
+    _ moves: [Move], owner: (Int) -> [String]
   ) async throws(RedisError) {
     guard !moves.isEmpty else { return }
     _ = try await redis.answers(
@@ -153,11 +139,20 @@ package struct TokenMoves {
       })
   }
 
-  private static func claimed(_ token: String, _ user: String, _ reply: RedisReply) -> Claimed? {
-    guard let number = reply[0].text, number != "another" else { return nil }
-    return Claimed(
-      token: token, user: user, number: number,
-      leaving: (1..<max(1, reply.count)).compactMap { reply[$0].text })
+  /// Each token gets its move by a script; nil for one that is another's and stays so.
+  private func begin(
+    _ script: RedisScript, _ tokens: [(token: String, user: String)], _ arguments: [String] = []
+  ) async throws(RedisError) -> [Move?] {
+    let answers = try await redis.answers(
+      of: script,
+      tokens.map { ScriptCall(keys: tokenKeys($0.token), arguments: [$0.user] + arguments) })
+    return tokens.enumerated().map { index, one in
+      let answer = answers[index]
+      guard let number = answer[0].text, number != "another" else { return nil }
+      return Move(
+        token: one.token, user: one.user, number: number,
+        leaving: (1..<max(1, answer.count)).compactMap { answer[$0].text })
+    }
   }
 
   private func tokenKeys(_ token: String) -> [String] {

@@ -21,7 +21,7 @@ import Testing
   /// Steps 1 and 2.
   private static func claim(
     _ redis: RedisClient, _ user: String
-  ) async throws -> TokenMoves.Claimed {
+  ) async throws -> TokenMoves.Move {
     let claims = try await TokenMoves(redis: redis, keyspace: keyspace).claim([("aa", user)])
     return try #require(claims[0])
   }
@@ -29,7 +29,7 @@ import Testing
   /// Step 1 alone, as of somebody who dies behind it.
   private static func name(
     _ redis: RedisClient, _ user: String
-  ) async throws -> TokenMoves.Claimed {
+  ) async throws -> TokenMoves.Move {
     let named = try await TokenMoves(redis: redis, keyspace: keyspace)
       .name([("aa", user)], sparesOthers: false)
     return try #require(named[0])
@@ -37,11 +37,11 @@ import Testing
 
   /// Step 3. Returns whether it was in time.
   private static func take(
-    _ redis: RedisClient, _ claimed: TokenMoves.Claimed
+    _ redis: RedisClient, _ move: TokenMoves.Move
   ) async throws -> Bool {
     let answer = try await redis.reply(
-      to: DeviceScripts.take, keys: keyspace.movingKeys(user: claimed.user),
-      arguments: ["100", member, claimed.number, claimed.isReturning ? "1" : "0"])
+      to: DeviceScripts.take, keys: keyspace.movingKeys(user: move.user),
+      arguments: ["100", member, move.number, move.isReturning ? "1" : "0"])
     return answer.count == 1
   }
 
