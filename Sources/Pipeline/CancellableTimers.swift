@@ -8,7 +8,7 @@ final class CancellableTimers {
     let timer: LoopTimer
   }
 
-  let loop: EventLoop
+  private let loop: EventLoop
   private var waits: [Int: Wait] = [:]
   private var lastNumber = 0
   private(set) var isStopped = false

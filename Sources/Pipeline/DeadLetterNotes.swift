@@ -1,3 +1,4 @@
+import EventLoop
 import Ingest
 import Kafka
 import Model
@@ -7,6 +8,7 @@ import Telemetry
 /// What events and the statistics say of records in the dead letters. Confined to its lane.
 final class DeadLetterNotes {
   private let options: PipelineOptions
+  private let loop: EventLoop
   private let ingest: IngestStage
   private let record: RecordStage
   private let retry: RetryUntilStopped
@@ -16,9 +18,11 @@ final class DeadLetterNotes {
   private var unanswered: [String: [String: Int]] = [:]
 
   init(
-    options: PipelineOptions, ingest: IngestStage, record: RecordStage, retry: RetryUntilStopped
+    options: PipelineOptions, loop: EventLoop, ingest: IngestStage, record: RecordStage,
+    retry: RetryUntilStopped
   ) {
     self.options = options
+    self.loop = loop
     self.ingest = ingest
     self.record = record
     self.retry = retry
@@ -39,7 +43,7 @@ final class DeadLetterNotes {
   }
 
   private func beginToCount(_ lane: isolated any Actor) {
-    retry.timers.loop.task(on: lane) { await self.count() }
+    loop.task(on: lane) { await self.count() }
   }
 
   /// The event says what is missing of it, and comes to its end without it.

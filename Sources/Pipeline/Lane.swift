@@ -44,9 +44,10 @@ package actor Lane {
     var retry = RetryUntilStopped(timers: timers, log: options.log, board: board)
     retry.isExpired = { $0.isExpired(at: options.deliver.wallClock()) }
     retry.distrust = { [redis = stages.redis] in redis.distrust(over: $0) }
-    let writer = RecordWriter(producer: producer, retry: retry)
+    let writer = RecordWriter(loop: loop, producer: producer, retry: retry)
     clock = ClockWatch(options: options, loop: loop, ingest: ingest, record: record, retry: retry)
-    deadLetters = DeadLetterNotes(options: options, ingest: ingest, record: record, retry: retry)
+    deadLetters = DeadLetterNotes(
+      options: options, loop: loop, ingest: ingest, record: record, retry: retry)
     heartbeat = HeartbeatWriter(options: options, loop: loop, record: record, clock: clock)
 
     let times = StragglerTimes(

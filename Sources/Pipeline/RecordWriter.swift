@@ -1,11 +1,14 @@
+import EventLoop
 import Kafka
 
 /// Writes a lane's records to Kafka. Confined to its lane.
 final class RecordWriter {
+  private let loop: EventLoop
   private let producer: KafkaProducer
   private let retry: RetryUntilStopped
 
-  init(producer: KafkaProducer, retry: RetryUntilStopped) {
+  init(loop: EventLoop, producer: KafkaProducer, retry: RetryUntilStopped) {
+    self.loop = loop
     self.producer = producer
     self.retry = retry
   }
@@ -35,6 +38,6 @@ final class RecordWriter {
   private func begin(
     _ topic: String, _ key: [UInt8], _ value: [UInt8], _ lane: isolated any Actor
   ) -> Task<Void, any Error> {
-    retry.timers.loop.task(on: lane) { try await self.publish(topic, key, value, []) }
+    loop.task(on: lane) { try await self.publish(topic, key, value, []) }
   }
 }
