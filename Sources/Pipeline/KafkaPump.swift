@@ -196,7 +196,7 @@ package actor KafkaPump {
     guard let run = dispatch.running[identifier] else { return }
     takenUp.begins(run)
     let lane = lanes[run.lane]
-    Task(executorPreference: lane.tasks) {
+    Task(executorPreference: lane.taskExecutor) {
       let receipt = await lane.run(run.message, run.kind) {
         Task { await self.vacated(identifier) }
       }

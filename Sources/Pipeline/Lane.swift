@@ -30,7 +30,7 @@ package actor Lane {
     loop.asUnownedSerialExecutor()
   }
 
-  package nonisolated var tasks: (any TaskExecutor)? { loop.tasks }
+  package nonisolated var taskExecutor: (any TaskExecutor)? { loop.taskExecutor }
 
   package init(
     index: Int, options: PipelineOptions, producer: KafkaProducer, counters: WorkerCounters

@@ -4,7 +4,7 @@ import Kafka
 /// Who works on records for the pump: a lane.
 package protocol RecordRunner: Sendable {
   /// What a task that calls `run` should prefer, so that it goes on where that is after each wait.
-  var tasks: (any TaskExecutor)? { get }
+  var taskExecutor: (any TaskExecutor)? { get }
 
   /// Does all that a record asks for.
   ///

@@ -6,7 +6,7 @@ import Threads
 
 /// Stands for a lane: what it is given runs until a test says how it ended.
 final class HeldLane: RecordRunner {
-  let tasks: (any TaskExecutor)? = nil
+  let taskExecutor: (any TaskExecutor)? = nil
   struct Place: Hashable, Sendable {
     let partition: KafkaPartition
     let offset: Int64

@@ -20,7 +20,7 @@ package final class EventLoop: SerialExecutor, @unchecked Sendable {
   package private(set) var now: UInt64 = EventLoop.monotonicNanoseconds()
 
   /// What tasks prefer that are to stay on the loop: see `task(on:_:)`.
-  package let tasks = LoopTasks()
+  package let taskExecutor = LoopTaskExecutor()
 
   struct Job {
     let job: UnownedJob
@@ -53,7 +53,7 @@ package final class EventLoop: SerialExecutor, @unchecked Sendable {
       preconditionFailure("no descriptors left for an event loop")
     }
     self.poller = poller
-    tasks.belong(to: self)
+    taskExecutor.belong(to: self)
     start()
   }
 
@@ -227,7 +227,7 @@ package final class EventLoop: SerialExecutor, @unchecked Sendable {
 
   private func runJobs() {
     swap(&localJobs, &runningJobs)
-    let (serial, preferred) = (asUnownedSerialExecutor(), tasks.asUnownedTaskExecutor())
+    let (serial, preferred) = (asUnownedSerialExecutor(), taskExecutor.asUnownedTaskExecutor())
     for item in runningJobs {
       if item.isPreferred {
         item.job.runSynchronously(isolatedTo: serial, taskExecutor: preferred)

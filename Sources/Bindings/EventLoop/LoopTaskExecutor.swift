@@ -4,7 +4,7 @@
 /// threads and cost a job in each.
 ///
 /// Unchecked: the loop is named before anybody else has this.
-package final class LoopTasks: TaskExecutor, @unchecked Sendable {
+package final class LoopTaskExecutor: TaskExecutor, @unchecked Sendable {
   /// A loop that is gone has run its last job.
   private weak var loop: EventLoop?
 
@@ -26,7 +26,7 @@ extension EventLoop {
     assertOnLoop()
     // It is called by nobody but the actor, from whose region it comes.
     nonisolated(unsafe) let body = body
-    return Task(executorPreference: tasks) { try await Self.run(body, on: actor) }
+    return Task(executorPreference: taskExecutor) { try await Self.run(body, on: actor) }
   }
 
   /// As above, for what does not fail.
@@ -36,7 +36,7 @@ extension EventLoop {
   ) -> Task<T, Never> {
     assertOnLoop()
     nonisolated(unsafe) let body = body
-    return Task(executorPreference: tasks) { await Self.run(body, on: actor) }
+    return Task(executorPreference: taskExecutor) { await Self.run(body, on: actor) }
   }
 
   private static func run<T: Sendable>(
