@@ -1,11 +1,11 @@
+import Keyspace
 import Redis
-import Tokens
 
 /// The Lua behind follows and rewrites: on a streamer's hash alone, because each shard has another
 /// hash tag.
 enum AudienceScripts {
   static let confirm = RedisScript(confirmBody)
-  static let reserve = RedisScript(TokenScripts.wrong + reserveBody)
+  static let reserve = RedisScript(KeyTypeScript.wrong + reserveBody)
   static let announce = RedisScript(announceBody)
   static let flip = RedisScript(flipBody)
   static let abandon = RedisScript(abandonBody)

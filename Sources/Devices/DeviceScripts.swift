@@ -1,3 +1,4 @@
+import Keyspace
 import Redis
 import Tokens
 
@@ -5,13 +6,13 @@ import Tokens
 /// has checked every type.
 enum DeviceScripts {
   static let take = RedisScript(
-    TokenScripts.wrong + TokenScripts.userFunctions + late + takeBody)
+    KeyTypeScript.wrong + TokenScripts.userFunctions + late + takeBody)
   static let replace = RedisScript(
-    TokenScripts.wrong + TokenScripts.holding + TokenScripts.userFunctions + late + replaceBody)
+    KeyTypeScript.wrong + TokenScripts.holding + TokenScripts.userFunctions + late + replaceBody)
   static let drop = RedisScript(
-    TokenScripts.wrong + TokenScripts.holding + TokenScripts.userFunctions + dropBody)
+    KeyTypeScript.wrong + TokenScripts.holding + TokenScripts.userFunctions + dropBody)
   static let restore = RedisScript(
-    TokenScripts.wrong + TokenScripts.userFunctions + late + restoreBody)
+    KeyTypeScript.wrong + TokenScripts.userFunctions + late + restoreBody)
 
   static let profile = RedisScript(profileBody)
 

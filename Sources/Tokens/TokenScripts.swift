@@ -4,23 +4,11 @@ import Redis
 /// The Lua that moves tokens between users: see `TokenMoves` for the steps. A token and a user have
 /// hash tags of their own, and so scripts of their own.
 package enum TokenScripts {
-  static let claim = RedisScript(wrong + moving + claimBody)
+  static let claim = RedisScript(KeyTypeScript.wrong + moving + claimBody)
   static let release = RedisScript(moving + releaseBody)
   static let settle = RedisScript(moving + settleBody)
-  static let leave = RedisScript(wrong + userFunctions + leaveBody)
+  static let leave = RedisScript(KeyTypeScript.wrong + userFunctions + leaveBody)
   static let look = RedisScript(holding + userFunctions + lookBody)
-
-  package static let wrong = """
-    local function wrong(key, wanted)
-      local kind = redis.call('TYPE', key)['ok']
-      if kind ~= wanted and kind ~= 'none' then
-        -- A device token must not get into an error, which may be logged.
-        if string.find(key, '{t:', 1, true) then key = 'the key of a token' end
-        return redis.error_reply('WRONGTYPE ' .. key .. ' is a ' .. kind .. ', not a ' .. wanted)
-      end
-    end
-
-    """
 
   /// Whether the user has the member's token in another app or environment: then it stays theirs.
   /// With more devices than anybody has that is taken for granted. The ending of a member is a

@@ -1,3 +1,4 @@
+import Keyspace
 import Redis
 
 /// The Lua that runs inside Redis. A script either writes everything or, when a key it must own
@@ -52,13 +53,7 @@ enum RecordScripts {
     local now, id, streamer, template = ARGV[1], ARGV[2], ARGV[3], ARGV[4]
     \(trying)
 
-    local function wrong(key, wanted)
-      local kind = redis.call('TYPE', key)['ok']
-      if kind ~= wanted and kind ~= 'none' then
-        return redis.error_reply('WRONGTYPE ' .. key .. ' is a ' .. kind .. ', not a ' .. wanted)
-      end
-    end
-
+    \(KeyTypeScript.wrong)
     local is_summing = false
     local function count(field, amount)
       if not is_summing then

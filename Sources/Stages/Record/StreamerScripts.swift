@@ -19,6 +19,7 @@ enum StreamerScripts {
   private static let kept = 100
 
   private static let common = """
+    \(KeyTypeScript.wrong)
     local function may_not_keep(streamer)
       return forbidden({{'HGETALL', streamer}, {'HSET', streamer, 'f', 'v'},
         {'HDEL', streamer, 'f'}, {'EXPIRE', streamer, '1'}})
@@ -41,12 +42,8 @@ enum StreamerScripts {
     end
 
     local streamer = KEYS[1]
-    local problem = may_not_keep(streamer)
+    local problem = may_not_keep(streamer) or wrong(streamer, 'hash')
     if problem then return problem end
-    local kind = redis.call('TYPE', streamer)['ok']
-    if kind ~= 'hash' and kind ~= 'none' then
-      return redis.error_reply('WRONGTYPE ' .. streamer .. ' is a ' .. kind .. ', not a hash')
-    end
 
     """
 
