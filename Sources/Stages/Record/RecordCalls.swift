@@ -1,6 +1,7 @@
 import Keyspace
 import Model
 import Redis
+import Tokens
 
 /// How the stage talks to Redis: keys and arguments of the scripts, errors told apart.
 extension RecordStage {
@@ -42,11 +43,9 @@ extension RecordStage {
   func evaluate(
     _ script: RedisScript, _ calls: [ScriptCall]
   ) async throws(RecordError) -> RedisReplies {
-    assert(
-      calls.allSatisfy { Keyspace.haveOneHashTag($0.keys) }, "Redis Cluster refuses one of these")
     let replies: RedisReplies
     do {
-      replies = try await redis.evaluate(script, calls)
+      replies = try await redis.replies(of: script, calls)
     } catch {
       throw RecordError(error)
     }
