@@ -202,6 +202,27 @@ import Testing
     }
   }
 
+  /// `bind.lua` says `movesLifetimeSeconds` again.
+  @Test func theShippedScriptRemembersForAsLong() async throws {
+    let script = try bindScript()
+    try await RedisFixture().run { redis async throws in
+      let began = ContinuousClock.now
+      for user in ["u1", "u2"] {
+        let reply = try await redis.ask(
+          "EVAL", script, "1", keyspace.tokenOwner(token: "aa"), "bind", user, "production",
+          "com.example.live")
+        #expect(reply == "1")
+      }
+      let lifetime = Duration.seconds(Keyspace.movesLifetimeSeconds)
+      for key in [keyspace.tokenMoves(token: "aa"), keyspace.moves(user: "u1")] {
+        let left = Duration.milliseconds(Int(try await redis.ask("PTTL", key) ?? "") ?? 0)
+        let passed = ContinuousClock.now - began
+        // A lifetime is whole seconds: half of one is for the clocks.
+        #expect(left <= lifetime && left > lifetime - passed - .milliseconds(500), "\(key)")
+      }
+    }
+  }
+
   /// `bind.lua` in the place of each step of ours.
   @Test func theShippedScriptKeepsToTheSteps() async throws {
     let script = try bindScript()
