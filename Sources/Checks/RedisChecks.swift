@@ -126,7 +126,8 @@ enum RedisChecks {
       list.problem(
         area, .dependency,
         "\(name) has \(replicas) of the \(options.replicasToWaitFor) replicas that are waited for: "
-          + "nothing is settled", key: "redis.wait_for_replicas")
+          + "nothing is settled", key: "redis.wait_for_replicas",
+        hint: "start its replicas, or see in redis-cli INFO replication why they do not follow")
     }
     eviction(fields, &list)
   }

@@ -96,6 +96,7 @@ import Testing
     #expect(!good.contains { $0.contains("replicas") }, "\(good)")
     let alone = try check("redis.cluster=\(seed)", "redis.wait_for_replicas=1")
     #expect(alone.count { $0.contains("has 0 of the 1 replicas") } == 3, "\(alone)")
+    #expect(alone.count { $0.contains("start its replicas") } == 3, "\(alone)")
     for node in cluster.nodes { try node.cli("CLUSTER", "DELSLOTS", "7", "8", "16383") }
     let less = try check("redis.cluster=\(seed)")
     #expect(less.contains { $0.contains("no node serves the slots 7-8, 16383") }, "\(less)")
