@@ -224,8 +224,8 @@ let testTargets: [Target] = [
   tests(
     "PipelineTests",
     [
-      "Deliver", "EventLoop", "Expand", "Ingest", "Kafka", "Keyspace", "Model", "Pipeline",
-      "Record", "Redis", "Telemetry", "Threads", "Transport",
+      "Deliver", "EventLoop", "Expand", "Ingest", "Kafka", "Keyspace", "LocalStack", "Model",
+      "Pipeline", "Record", "Redis", "Telemetry", "Threads", "Transport",
     ]),
   tests(
     "IntegrationTests",

@@ -1,4 +1,5 @@
 import Deliver
+import EventLoop
 import Model
 import Record
 
@@ -9,16 +10,20 @@ final class BrakeWatch {
   static let interval: Duration = .seconds(1)
 
   private let options: PipelineOptions
+  private let loop: EventLoop
   private let record: RecordStage
   private let deliver: DeliverStage
   private let runs: SegmentRuns
   private let limited: LimitedSegments
+  /// Events that Redis is asked about: no older answer comes after a newer one.
+  private var asking: Set<String> = []
 
   init(
-    options: PipelineOptions, record: RecordStage, deliver: DeliverStage, runs: SegmentRuns,
-    limited: LimitedSegments
+    options: PipelineOptions, loop: EventLoop, record: RecordStage, deliver: DeliverStage,
+    runs: SegmentRuns, limited: LimitedSegments
   ) {
     self.options = options
+    self.loop = loop
     self.record = record
     self.deliver = deliver
     self.runs = runs
@@ -28,11 +33,17 @@ final class BrakeWatch {
   /// Also those that wait to begin: they go on then, and are told with their claims.
   private var all: [SegmentRun] { runs.all + limited.waitingRuns }
 
-  func look() async {
-    let events = Set(all.map(\.segment.event.id)).sorted()
-    guard !events.isEmpty else { return }
+  /// Each event by itself: where one stands on a master that is away, no other waits for it.
+  func look(isolation lane: isolated any Actor = #isolation) {
+    for event in Set(all.map(\.segment.event.id)) where asking.insert(event).inserted {
+      loop.task(on: lane) { [self] in await look(at: event) }
+    }
+  }
+
+  private func look(at event: String) async {
+    defer { asking.remove(event) }
     do {
-      obey(try await record.brakes(of: events))
+      obey(try await record.brakes(of: [event]))
     } catch {
       // It is looked at again in a second, and each segment asks when it is claimed.
       options.log.debug("brakes not read", ["error": .text("\(error)")])

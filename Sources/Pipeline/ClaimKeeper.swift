@@ -81,18 +81,23 @@ final class ClaimKeeper {
     return result
   }
 
-  /// A claim that is not renewed ends, and nothing more is sent under it.
-  func renew() async {
+  /// A claim that is not renewed ends, and nothing more is sent under it. Each event's claims by
+  /// themselves: where they stand on a master that is away, no other event waits for it.
+  func renew(isolation lane: isolated any Actor = #isolation) {
     for runs in Dictionary(grouping: runs.all, by: { $0.segment.event.id }).values {
-      // A stopping lane releases its claims: none of them may come back.
-      guard !retry.timers.isStopped else { return }
-      let asked = loop.now
-      do {
-        let held = try await record.renew(runs.map(\.claim), lifetime: options.claimLifetime)
-        for (run, isHeld) in zip(runs, held) { renewed(run, isHeld, asked) }
-      } catch {
-        options.log.warning("claims not renewed", ["error": .text("\(error)")])
-      }
+      loop.task(on: lane) { [self] in await renew(runs) }
+    }
+  }
+
+  private func renew(_ runs: [SegmentRun]) async {
+    // A stopping lane releases its claims: none of them may come back.
+    guard !retry.timers.isStopped else { return }
+    let asked = loop.now
+    do {
+      let held = try await record.renew(runs.map(\.claim), lifetime: options.claimLifetime)
+      for (run, isHeld) in zip(runs, held) { renewed(run, isHeld, asked) }
+    } catch {
+      options.log.warning("claims not renewed", ["error": .text("\(error)")])
     }
   }
 
@@ -118,12 +123,16 @@ final class ClaimKeeper {
   }
 
   /// So that other workers need not wait for their end.
-  func releaseAll() async {
+  func releaseAll(isolation lane: isolated any Actor = #isolation) async {
     let claims = runs.all.map(\.claim)
     guard !claims.isEmpty else { return }
     // Redis may be away: what waits for it ends with the connection.
     let deadline = loop.schedule(after: Self.releaseTimeout) { [redis] in redis.close() }
-    for claim in claims { await release(claim) }
+    var releases: [Task<Void, Never>] = []
+    for claim in claims {
+      releases.append(loop.task(on: lane) { [self] in await release(claim) })
+    }
+    for release in releases { await release.value }
     deadline.cancel()
   }
 }

@@ -67,7 +67,8 @@ package actor Lane {
       options: options, loop: loop, record: record, redis: stages.redis, retry: retry,
       clock: clock, labels: labels, runs: runs)
     brakes = BrakeWatch(
-      options: options, record: record, deliver: deliver, runs: runs, limited: limited)
+      options: options, loop: loop, record: record, deliver: deliver, runs: runs,
+      limited: limited)
     let stragglers = StragglerWriter(
       options: options, writer: writer, labels: labels, counters: counters)
     segments = SegmentRunner(
@@ -91,34 +92,22 @@ package actor Lane {
     stages.redis.start()
     loop.task(on: self) { await self.prepareScripts() }
     stages.deliver.start()
-    renewClaims()
-    repeats(every: BrakeWatch.interval) { await $0.brakes.look() }
-    repeats(every: LimitLeases.interval) { await $0.leases.look() }
+    repeats(every: claims.renewalInterval) { $0.claims.renew() }
+    repeats(every: BrakeWatch.interval) { $0.brakes.look() }
+    repeats(every: LimitLeases.interval) { $0.leases.look() }
     repeats(every: Self.slowPlacesInterval) { $0.leavePlaces() }
   }
 
   private func prepareScripts() async { await stages.record.prepare() }
 
-  /// Renews every claim now and then until the lane stops.
-  private func renewClaims() {
-    guard !isStopping else { return }
-    loop.task(on: self) { await self.claims.renew() }
-    loop.schedule(after: claims.renewalInterval) { [weak self] in
-      self?.assumeIsolated { $0.renewClaims() }
-    }
-  }
-
-  /// Does something now and at every interval, until the lane stops; the interval begins when it is
-  /// done, so that an older answer never comes after a newer one.
+  /// Does something now and at every interval, until the lane stops.
   private func repeats(
-    every interval: Duration, _ work: @escaping @Sendable (isolated Lane) async -> Void
+    every interval: Duration, _ work: @escaping @Sendable (isolated Lane) -> Void
   ) {
     guard !isStopping else { return }
-    loop.task(on: self) { [self] in
-      await work(self)
-      loop.schedule(after: interval) { [weak self] in
-        self?.assumeIsolated { $0.repeats(every: interval, work) }
-      }
+    work(self)
+    loop.schedule(after: interval) { [weak self] in
+      self?.assumeIsolated { $0.repeats(every: interval, work) }
     }
   }
 

@@ -76,15 +76,19 @@ final class LimitLeases {
     }
   }
 
-  /// Called at every interval.
-  func look() async {
+  /// Called at every interval. Each limit is asked for by itself: where one stands on a master that
+  /// is away, no other waits for it.
+  func look(isolation lane: isolated any Actor = #isolation) {
     for entry in entries {
       guard let limit = entry.limit else { continue }
       let now = loop.now
       if limit.isLacking { entry.lackedAt = now }
       if limit.isShort, now &- entry.lackedAt >= Self.shortFor { limit.rest() }
       if now &- entry.grantedAt >= Self.unusedAfter { limit.expire() }
-      if limit.isWanted, limit.tokens < Self.tokens(limit) / 2 + 1 { await lease(limit, entry) }
+      guard limit.isWanted, !entry.isAsking, limit.tokens < Self.tokens(limit) / 2 + 1 else {
+        continue
+      }
+      loop.task(on: lane) { [self] in await lease(limit, entry) }
     }
   }
 

@@ -1,0 +1,193 @@
+import Deliver
+import EventLoop
+import Keyspace
+import LocalStack
+import Model
+import Record
+import Redis
+import Telemetry
+import Testing
+import Transport
+
+@testable import Pipeline
+
+/// One master of a Redis Cluster says nothing any more. What a lane does now and then for each of
+/// its events goes on at once for those that other masters have.
+@Suite struct SilentMasterTests {
+  /// Confined to one loop, as a lane's.
+  private final class Bed {
+    let loop: EventLoop
+    let stages: LaneStages
+    let runs: SegmentRuns
+    let claims: ClaimKeeper
+    let leases: LimitLeases
+    let brakes: BrakeWatch
+    /// Of the master that falls silent; they are there before the others.
+    private(set) var silent: [SegmentRun] = []
+    private(set) var others: [SegmentRun] = []
+    private let cluster: RedisClusterProcess
+    private let keyspace = Keyspace()
+
+    init(_ cluster: RedisClusterProcess, _ loop: EventLoop) throws {
+      self.loop = loop
+      self.cluster = cluster
+      var options = PumpBed.options(.init(bootstrapServers: ""), MemorySink())
+      options.redis.clusterNodes = cluster.nodes.map { .init(host: "127.0.0.1", port: $0.port) }
+      // Nobody gives up before the test is over.
+      options.redis.commandTimeout = .seconds(900)
+      options.redis.checkInterval = .seconds(900)
+      stages = LaneStages(options: options, loop: loop)
+      let (ingest, deliver, record) = (stages.ingest, stages.deliver, stages.record)
+      let retry = RetryUntilStopped(timers: CancellableTimers(loop: loop), log: options.log)
+      let clock = ClockWatch(
+        options: options, loop: loop, ingest: ingest, record: record, retry: retry)
+      let labels = StragglerLabels(
+        options: options, ingest: ingest, render: stages.render, deliver: deliver,
+        times: StragglerTimes(delay: .seconds(1), wallClock: { 0 }))
+      let leases = LimitLeases(options: options, loop: loop, record: record, deliver: deliver)
+      self.leases = leases
+      runs = SegmentRuns(limits: options.limits, loop: loop) { leases.limits(of: $0) }
+      claims = ClaimKeeper(
+        options: options, loop: loop, record: record, redis: stages.redis, retry: retry,
+        clock: clock, labels: labels, runs: runs)
+      brakes = BrakeWatch(
+        options: options, loop: loop, record: record, deliver: deliver, runs: runs,
+        limited: LimitedSegments())
+      let slots = 0..<(RedisSlot.count * 2 / 3)
+      let events = (0..<100).map { "e\($0)" }
+      let isSilent = { [keyspace] in !slots.contains(RedisSlot(keyspace.event(id: $0)).number) }
+      silent = events.filter(isSilent).prefix(6).map(begin)
+      others = events.filter { !isSilent($0) }.prefix(4).map(begin)
+      #expect(silent.count == 6 && others.count == 4)
+      stages.redis.start()
+    }
+
+    private func begin(_ id: String) -> SegmentRun {
+      let event = Event(
+        id: id, app: "a.b", streamer: "s1", stream: "b1", template: "go-live", occurredAt: 0,
+        expiresAt: .max, pushesPerSecond: 100, fields: [:], document: [])
+      let segment = Segment(event: event, slice: .shard(index: 0, generation: 1), count: 1)
+      let run = runs.make(Claim(segment: segment, owner: "w"), recordBytes: 0) {}
+      runs.begin(run)
+      return run
+    }
+
+    func silence() { cluster.masters[2].freeze() }
+
+    func end() {
+      stages.redis.close()
+      cluster.masters[2].resume()
+    }
+
+    /// By another client than the lane's.
+    func claims(of runs: [SegmentRun]) throws -> Int {
+      try runs.count {
+        try cluster.masters[0].cli("EXISTS", keyspace.claims(id: $0.segment.event.id)) == "1"
+      }
+    }
+
+    func forget() async throws {
+      for run in others { _ = try await ask("DEL", keyspace.claims(id: run.segment.event.id)) }
+    }
+
+    func areClaimed(_ runs: [SegmentRun]) async throws -> Bool {
+      for run in runs {
+        let found = try await ask("EXISTS", keyspace.claims(id: run.segment.event.id))
+        if found.integer != 1 { return false }
+      }
+      return true
+    }
+
+    func pause(_ runs: [SegmentRun]) async throws {
+      for run in runs {
+        _ = try await ask("HSET", keyspace.event(id: run.segment.event.id), "brake", "paused")
+      }
+    }
+
+    /// Every limit has pushes to give, and none is left of it.
+    func use(_ runs: [SegmentRun]) {
+      for limit in runs.flatMap(\.tally.fanOut.limits) { limit.take(max(1, limit.tokens)) }
+    }
+
+    private func ask(_ words: String...) async throws -> RedisReply {
+      let replies = try await stages.redis.execute(RedisPipeline(words))
+      if let error = replies[0].error { throw error }
+      return replies[0]
+    }
+
+    /// Two minutes at most.
+    func until(_ what: String, _ condition: () async throws -> Bool) async throws {
+      for _ in 0..<12_000 {
+        if try await condition() { return }
+        await loop.wait(.milliseconds(10))
+      }
+      Issue.record("waited two minutes for: \(what)")
+    }
+  }
+
+  private func run(
+    _ body: @Sendable (isolated LoopActor, Bed) async throws -> Void
+  ) async throws {
+    let cluster = try RedisClusterProcess(
+      hasReplicas: false, options: ["--cluster-require-full-coverage", "no"])
+    try await EventLoop.temporary("test") {
+      (lane: isolated LoopActor, loop: EventLoop) async throws in
+      let bed = try Bed(cluster, loop)
+      defer { bed.end() }
+      try await body(lane, bed)
+    }
+  }
+
+  @Test func claimsOfOtherEventsAreRenewedInTime() async throws {
+    try await run { lane, bed in
+      bed.claims.renew()
+      try await bed.until("all to be claimed") { try await bed.areClaimed(bed.silent + bed.others) }
+      try await bed.forget()
+      bed.silence()
+      bed.claims.renew()
+      try await bed.until("the others to be claimed") { try await bed.areClaimed(bed.others) }
+    }
+  }
+
+  /// A lane that stops waits for Redis a moment only.
+  @Test func claimsOfOtherEventsAreReleased() async throws {
+    try await run { lane, bed in
+      bed.claims.renew()
+      try await bed.until("all to be claimed") { try await bed.areClaimed(bed.silent + bed.others) }
+      bed.silence()
+      await bed.claims.releaseAll()
+      #expect(try bed.claims(of: bed.others) == 0)
+    }
+  }
+
+  @Test func limitsOfOtherEventsGiveTheirPushes() async throws {
+    try await run { lane, bed in
+      let all = bed.silent + bed.others
+      let limits = all.flatMap(\.tally.fanOut.limits)
+      #expect(limits.count == 10)
+      bed.use(all)
+      try await bed.until("all to have some") {
+        bed.leases.look(isolation: lane)
+        return limits.allSatisfy { $0.tokens > 0 }
+      }
+      bed.silence()
+      bed.use(all)
+      try await bed.until("the others to have some") {
+        bed.leases.look(isolation: lane)
+        return bed.others.flatMap(\.tally.fanOut.limits).allSatisfy { $0.tokens > 0 }
+      }
+    }
+  }
+
+  @Test func otherEventsObeyWhoStopsThem() async throws {
+    try await run { lane, bed in
+      try await bed.pause(bed.silent + bed.others)
+      bed.silence()
+      bed.brakes.look()
+      try await bed.until("the others to be paused") {
+        bed.others.allSatisfy { $0.tally.fanOut.brake == .paused }
+      }
+      #expect(bed.silent.allSatisfy { $0.tally.fanOut.brake == nil })
+    }
+  }
+}
