@@ -94,24 +94,26 @@ final class ClaimKeeper {
     guard !retry.timers.isStopped else { return }
     let asked = loop.now
     do {
-      let held = try await record.renew(runs.map(\.claim), lifetime: options.claimLifetime)
-      for (run, isHeld) in zip(runs, held) { renewed(run, isHeld, asked) }
+      let renewals = try await record.renew(runs.map(\.claim), lifetime: options.claimLifetime)
+      for (run, renewal) in zip(runs, renewals) { renewed(run, renewal, asked) }
     } catch {
       options.log.warning("claims not renewed", ["error": .text("\(error)")])
     }
   }
 
-  private func renewed(_ run: SegmentRun, _ isHeld: Bool, _ asked: UInt64) {
+  private func renewed(_ run: SegmentRun, _ renewal: Renewal, _ asked: UInt64) {
     // It may have ended while Redis was asked.
     guard runs.contains(run) else { return }
-    if isHeld {
-      run.holds(since: asked, for: options.claimLifetime)
-      return
+    switch run.take(renewal, asked: asked, lifetime: options.claimLifetime) {
+    case .goesOn: return
+    case .isAnothers: say("another worker has the segment; this one was too slow", run)
+    case .wasSettled: say("another worker has settled the segment; this one was too slow", run)
     }
+  }
+
+  private func say(_ line: String, _ run: SegmentRun) {
     options.log.warning(
-      "another worker has the segment; this one was too slow",
-      ["event": .text(run.segment.event.id), "segment": .text(run.segment.id)])
-    run.lose()
+      line, ["event": .text(run.segment.event.id), "segment": .text(run.segment.id)])
   }
 
   func release(_ claim: Claim) async {

@@ -18,8 +18,10 @@ final class SegmentRun {
   var written: [PlannedStragglers] = []
   /// The event had expired by Redis' clock when the segment was claimed.
   var isLate = false
-  /// Another worker has the claim.
+  /// Another worker has the claim, or has settled the segment.
   private(set) var isLost = false
+  /// Redis is told its outcomes: every push has one, and the settled mark may be this run's own.
+  var isSettling = false
   /// Gives the segment's place to the next record; only the first call does.
   private var vacate: (() -> Void)?
 
@@ -70,5 +72,24 @@ final class SegmentRun {
   func lose() {
     isLost = true
     progress.abandon()
+  }
+
+  enum Standing: CaseIterable { case goesOn, isAnothers, wasSettled }
+
+  /// What Redis said when the claim was to be renewed. A run that settles goes on when it finds the
+  /// segment settled: its mark may wait for replicas, and another's it hears of as it settles.
+  func take(_ renewal: Renewal, asked: UInt64, lifetime: Duration) -> Standing {
+    switch renewal {
+    case .held:
+      holds(since: asked, for: lifetime)
+      return .goesOn
+    case .settled where isSettling: return .goesOn
+    case .settled:
+      lose()
+      return .wasSettled
+    case .another:
+      lose()
+      return .isAnothers
+    }
   }
 }

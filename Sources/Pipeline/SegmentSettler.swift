@@ -23,6 +23,7 @@ final class SegmentSettler {
   func settle(_ run: SegmentRun) async throws {
     if !run.tally.stragglers.isEmpty { try await stragglers.write(run) }
     let segment = run.segment
+    run.isSettling = true
     let settlement = try await retry.persistent("Redis takes the counters", for: segment.event) {
       try await record.settle(
         segment, run.tally, stragglers: run.written, owner: run.claim.owner,

@@ -24,6 +24,24 @@ import Testing
     #expect(run.tally.sendableUntil == 13_000_000_000)
   }
 
+  /// Each answer to a run that sends, and to one that settles.
+  @Test(arguments: Renewal.allCases, [false, true])
+  func aRunGoesOnUnlessItIsAnothers(_ renewal: Renewal, isSettling: Bool) {
+    let loop = EventLoop(name: "test")
+    defer { loop.stop() }
+    let run = SegmentRun(claim: claim(.plain(key: "k")), loop: loop, memory: unbounded, vacate: {})
+    run.isSettling = isSettling
+    let before = run.tally.sendableUntil
+    let standing = run.take(renewal, asked: 5_000, lifetime: .seconds(10))
+    switch renewal {
+    case .held: #expect(standing == .goesOn && run.tally.sendableUntil == 9_000_005_000)
+    case .another: #expect(standing == .isAnothers)
+    case .settled: #expect(standing == (isSettling ? .goesOn : .wasSettled))
+    }
+    if renewal != .held { #expect(run.tally.sendableUntil == before) }
+    #expect(run.isLost == (standing != .goesOn) && run.progress.isAbandoned == run.isLost)
+  }
+
   @Test func aPlaceIsLeftOnce() {
     let loop = EventLoop(name: "test")
     defer { loop.stop() }

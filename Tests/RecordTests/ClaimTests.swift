@@ -57,8 +57,8 @@ import Testing
         return
       }
       #expect(rest > 50_000 && rest <= 60_000)
-      #expect(try await record.renew([claim(segment, "a")], lifetime: minute) == [true])
-      #expect(try await record.renew([claim(segment, "b")], lifetime: minute) == [false])
+      #expect(try await record.renew([claim(segment, "a")], lifetime: minute) == [.held])
+      #expect(try await record.renew([claim(segment, "b")], lifetime: minute) == [.another])
       try await record.release(claim(segment, "b"))
       #expect(try await redis.ask("HEXISTS", keyspace.claims(id: "e1"), segment.id) == "1")
       try await record.release(claim(segment, "a"))
@@ -80,8 +80,8 @@ import Testing
         return
       }
       #expect(
-        try await record.renew([claim(segment, "dead worker 1")], lifetime: minute) == [false])
-      #expect(try await record.renew([claim(segment, "b")], lifetime: minute) == [true])
+        try await record.renew([claim(segment, "dead worker 1")], lifetime: minute) == [.another])
+      #expect(try await record.renew([claim(segment, "b")], lifetime: minute) == [.held])
     }
   }
 
@@ -117,19 +117,22 @@ import Testing
   @Test func aRenewalWithoutAnAnswerIsAnError() async throws {
     try await RedisFixture().run { redis async throws in
       let record = RecordStage(redis: redis, keyspace: keyspace)
-      for answer in ["{'1', '0'}", "{1, 2}", "{1}", "{1, 0, 1}", "{1, {0}}", "1", "'10'", "{}"] {
+      for answer in [
+        "{1, 0}", "{'held', 'none'}", "{'held'}", "{'held', 'held', 'held'}", "{'held', {'held'}}",
+        "1", "'held'", "{}",
+      ] {
         let reply = try await record.evaluate(
           RedisScript("return \(answer)"), keys: [], arguments: [])
         do {
-          let held = try RecordStage.held(reply, of: 2)
-          Issue.record("\(answer) was taken for \(held)")
+          let found = try RecordStage.renewals(reply, of: 2)
+          Issue.record("\(answer) was taken for \(found)")
         } catch let error as RecordError {
           #expect(error.code == .redis(.unexpected))
         }
       }
       let reply = try await record.evaluate(
-        RedisScript("return {1, 0}"), keys: [], arguments: [])
-      #expect(try RecordStage.held(reply, of: 2) == [true, false])
+        RedisScript("return {'held', 'another', 'settled'}"), keys: [], arguments: [])
+      #expect(try RecordStage.renewals(reply, of: 3) == [.held, .another, .settled])
     }
   }
 
@@ -144,8 +147,39 @@ import Testing
       for segment in segments { _ = try await record.claim(claim(segment, "a"), lifetime: minute) }
       let first = try await end(segments[0])
       let claims = segments.map { claim($0, "a") }
-      #expect(try await record.renew(claims, lifetime: minute * 10) == [true, true])
+      #expect(try await record.renew(claims, lifetime: minute * 10) == [.held, .held])
       for segment in segments { #expect(try await end(segment) >= first + 540_000) }
+    }
+  }
+
+  /// Whatever stands in Redis: nothing, an own claim, an own that has ended, another's, that of a
+  /// list which nobody will plan, each with the settled mark and without it.
+  @Test func everyRenewalInEveryState() async throws {
+    try await RedisFixture().run { redis async throws in
+      let record = RecordStage(redis: redis, keyspace: keyspace)
+      let segment = segments("e1", 1)[0]
+      let (claims, settled) = (keyspace.claims(id: "e1"), keyspace.settled(id: "e1"))
+      let end = try await record.time() + 60_000
+      let states: [(claim: String?, found: Renewal)] = [
+        (nil, .held), ("a \(end)", .held), ("a 77", .held), ("b \(end)", .another),
+        ("b 77", .another), ("dropped", .another),
+      ]
+      for isSettled in [false, true] {
+        for state in states {
+          _ = try await redis.ask("DEL", claims, settled)
+          if isSettled { _ = try await redis.ask("SADD", settled, segment.id) }
+          if let claim = state.claim { _ = try await redis.ask("HSET", claims, segment.id, claim) }
+          let found = try await record.renew([claim(segment, "a")], lifetime: minute)
+          #expect(found == [isSettled ? .settled : state.found], "\(state)")
+          // What is not held stays as it is.
+          let after = try await redis.ask("HGET", claims, segment.id)
+          if found == [.held] {
+            #expect(after?.hasPrefix("a ") == true && after != "a 77")
+          } else {
+            #expect(after == state.claim)
+          }
+        }
+      }
     }
   }
 
@@ -154,12 +188,12 @@ import Testing
       let record = RecordStage(redis: redis, keyspace: keyspace)
       let segment = segments("e1", 2)[0]
       _ = try await redis.ask("HSET", keyspace.claims(id: "e1"), segment.id, "a 77")
-      #expect(try await record.renew([claim(segment, "a")], lifetime: minute) == [true])
+      #expect(try await record.renew([claim(segment, "a")], lifetime: minute) == [.held])
       // Redis lost the claim and not the mark, or the other way round.
       _ = try await redis.ask("DEL", keyspace.claims(id: "e1"))
-      #expect(try await record.renew([claim(segment, "a")], lifetime: minute) == [true])
+      #expect(try await record.renew([claim(segment, "a")], lifetime: minute) == [.held])
       _ = try await record.settle(segment, tally(accepted: 1), now: noon)
-      #expect(try await record.renew([claim(segment, "a")], lifetime: minute) == [false])
+      #expect(try await record.renew([claim(segment, "a")], lifetime: minute) == [.settled])
       #expect(try await record.claim(claim(segment, "b"), lifetime: minute) == .settled)
       #expect(try await redis.ask("HEXISTS", keyspace.claims(id: "e1"), segment.id) == "0")
     }

@@ -36,6 +36,15 @@ package enum ClaimResult: Sendable, Equatable {
   case orphaned
 }
 
+/// What `RecordStage.renew` found.
+package enum Renewal: String, Sendable, CaseIterable {
+  case held
+  /// Somebody else has the claim by now.
+  case another
+  /// By this run, which may not have heard of it yet, or by another.
+  case settled
+}
+
 extension RecordStage {
   /// Asks for the right to send a segment; the same owner may ask again. `lifetime` is how long the
   /// claim holds without being renewed.
@@ -99,23 +108,28 @@ extension RecordStage {
     return time
   }
 
-  /// Puts the end of claims off, all of one event; says of each whether it is the owner's still.
-  package func renew(_ claims: [Claim], lifetime: Duration) async throws(RecordError) -> [Bool] {
+  /// Puts the end of claims off, all of one event; says of each what became of it.
+  package func renew(
+    _ claims: [Claim], lifetime: Duration
+  ) async throws(RecordError) -> [Renewal] {
     guard let event = claims.first?.segment.event.id else { return [] }
     precondition(claims.allSatisfy { $0.segment.event.id == event }, "claims of one event")
     let reply = try await evaluate(
       ClaimScripts.renew, keys: [keyspace.settled(id: event), keyspace.claims(id: event)],
       arguments: [Self.milliseconds(lifetime), String(Keyspace.eventLifetimeSeconds)]
         + claims.flatMap { [$0.segment.id, $0.owner] })
-    return try Self.held(reply, of: claims.count)
+    return try Self.renewals(reply, of: claims.count)
   }
 
   /// What is no answer must not be taken for another worker's claim: pushes would be sent twice.
-  static func held(_ reply: RedisReply, of count: Int) throws(RecordError) -> [Bool] {
-    let answers = (0..<reply.count).compactMap { reply[$0].integer }
-    guard reply.count == count, answers.count == count, answers.allSatisfy({ $0 == 0 || $0 == 1 })
-    else { throw .unexpected(reply.kind, from: "the script that renews claims") }
-    return answers.map { $0 == 1 }
+  static func renewals(
+    _ reply: RedisReply, of count: Int
+  ) throws(RecordError) -> [Renewal] {
+    let answers = (0..<reply.count).compactMap { Renewal(rawValue: reply[$0].text ?? "") }
+    guard reply.count == count, answers.count == count else {
+      throw .unexpected(reply.kind, from: "the script that renews claims")
+    }
+    return answers
   }
 
   /// Segments of stragglers that a run wrote before it failed: their pushes are another run's, or

@@ -83,21 +83,19 @@ enum ClaimScripts {
     """
 
   /// KEYS: settled segments, claims. ARGV: ms that a claim lives, seconds that the key lives, then
-  /// segment and owner of each claim. Answers 1 for each that is the owner's still, or 0.
+  /// segment and owner of each claim. Answers what `Renewal` says for each.
   private static let renewBody = """
     local settled, claims, answer = KEYS[1], KEYS[2], {}
     for i = 3, #ARGV, 2 do
-      local segment, owner, mine = ARGV[i], ARGV[i + 1], 0
+      local segment, owner, found = ARGV[i], ARGV[i + 1], 'another'
+      local is_done = redis.call('SISMEMBER', settled, segment) == 1
       local held = redis.call('HGET', claims, segment)
-      if held then
-        if read(held) == owner then mine = 1 end
-      elseif redis.call('SISMEMBER', settled, segment) == 0 then
-        mine = 1
-      end
-      if mine == 1 then
+      if is_done then found = 'settled'
+      elseif not held or read(held) == owner then
+        found = 'held'
         redis.call('HSET', claims, segment, owner .. ' ' .. whole(now + tonumber(ARGV[1])))
       end
-      answer[#answer + 1] = mine
+      answer[#answer + 1] = found
     end
     redis.call('EXPIRE', claims, ARGV[2])
     return answer
