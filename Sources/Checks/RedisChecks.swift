@@ -44,7 +44,8 @@ enum RedisChecks {
       let ping = RedisPipeline(["PING"])
       _ = try await client.execute(ping)
       if let state = client.clusterState {
-        slots(state, options, &list)
+        let word = await word(of: state.masters.map(\.master), client)
+        slots(state, word, options, &list)
         for (master, count) in state.masters {
           await node(client, options, master, "\(master) (\(count) slots)", &list)
         }
@@ -66,14 +67,44 @@ enum RedisChecks {
     list.problem(area, isOurs ? .configuration : .dependency, error.description)
   }
 
+  private static func word(of masters: [RedisMaster], _ client: RedisClient) async -> ClusterWord {
+    var word = ClusterWord()
+    for master in masters {
+      do throws(RedisError) {
+        word.add(try await client.execute(ClusterWord.questions, at: master), of: "\(master)")
+      } catch {
+        word.isSilent("\(master)")
+      }
+    }
+    return word
+  }
+
   private static func slots(
-    _ state: RedisClusterState, _ options: RedisOptions, _ list: inout CheckList
+    _ state: RedisClusterState, _ word: ClusterWord, _ options: RedisOptions,
+    _ list: inout CheckList
   ) {
     if let unserved = state.unserved {
       list.problem(
         area, .dependency, "\(options): no node serves the slots \(unserved)",
         hint: "redis-cli --cluster check says more, and --cluster fix mends it")
-    } else {
+    }
+    for (name, failing) in word.failing.sorted(by: { $0.key < $1.key }) {
+      list.problem(
+        area, .dependency,
+        "\(options): nobody serves the slots \(failing.slots): their master \(name) is gone, says "
+          + failing.by.joined(separator: ", "),
+        hint: "start it again, or have a replica take over: CLUSTER FAILOVER TAKEOVER")
+    }
+    if !word.down.isEmpty {
+      list.problem(
+        area, .dependency,
+        "\(options): cluster_state:fail, says " + word.down.joined(separator: ", "))
+    }
+    if let refusal = word.refusal {
+      list.warning(
+        area, .configuration, "\(options): whether its masters live is not known: \(refusal)",
+        hint: "grant our user '+cluster|info' and '+cluster|nodes'")
+    } else if state.unserved == nil, word.isWell {
       list.ok(area, "\(options): all \(RedisSlot.count) slots are served")
     }
   }

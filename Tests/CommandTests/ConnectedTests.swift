@@ -71,21 +71,22 @@ import Testing
     #expect(down.code == 69 && down.text.contains("Redis"), "\(down.text)")
   }
 
-  @Test func checkLooksAtEachNodeOfACluster() throws {
+  private func check(_ settings: String...) throws -> [String] {
     let directory = try ScratchDirectory()
+    let process = try Command.start(
+      // Kafka is not connected to, because this is wrong.
+      ["check"] + settings.flatMap { ["--set", $0] } + [
+        "--set", "kafka.bootstrap_servers=nowhere",
+        "--set", "templates.directory=\(directory.path)", "--timeout", "60s",
+      ])
+    let text = process.readToEnd()
+    process.waitForExit()
+    return text.split(separator: "\n").map(String.init)
+  }
+
+  @Test func checkLooksAtEachNodeOfACluster() throws {
     let cluster = try RedisClusterProcess(
       hasReplicas: false, options: ["--cluster-require-full-coverage", "no"])
-    func check(_ settings: String...) throws -> [String] {
-      let process = try Command.start(
-        // Kafka is not connected to, because this is wrong.
-        ["check"] + settings.flatMap { ["--set", $0] } + [
-          "--set", "kafka.bootstrap_servers=nowhere",
-          "--set", "templates.directory=\(directory.path)", "--timeout", "60s",
-        ])
-      let text = process.readToEnd()
-      process.waitForExit()
-      return text.split(separator: "\n").map(String.init)
-    }
     let seed = cluster.addresses[1]
     let good = try check("redis.cluster=\(seed)")
     #expect(good.contains { $0.contains("\(seed)/0: all 16384 slots are served") }, "\(good)")
@@ -100,8 +101,35 @@ import Testing
     for node in cluster.nodes { try node.cli("CLUSTER", "DELSLOTS", "7", "8", "16383") }
     let less = try check("redis.cluster=\(seed)")
     #expect(less.contains { $0.contains("no node serves the slots 7-8, 16383") }, "\(less)")
+    try cluster.masters[0].cli("ACL", "SETUSER", "default", "-cluster|info")
+    let silenced = try check("redis.cluster=\(seed)")
+    let isKnown = !silenced.contains { $0.contains("is not known") && $0.contains("NOPERM") }
+    #expect(!isKnown, "\(silenced)")
     let single = try check("redis.port=\(cluster.masters[0].port)")
     #expect(single.contains { $0.contains("this is a node of a Redis Cluster") }, "\(single)")
+  }
+
+  /// Each slot has a master still: it is dead.
+  @Test(arguments: ["yes", "no"])
+  func checkSaysWhichShardOfAClusterIsDown(needsAll: String) throws {
+    let cluster = try RedisClusterProcess(
+      hasReplicas: false, options: ["--cluster-require-full-coverage", needsAll])
+    let (dead, others) = (cluster.masters[2], cluster.masters.prefix(2))
+    dead.kill()
+    try cluster.wait("the others to notice") {
+      try others.allSatisfy {
+        try $0.cli("CLUSTER", "NODES").split(separator: "\n").contains {
+          $0.contains("master,fail ")
+        }
+      }
+    }
+    let lines = try check("redis.cluster=\(cluster.addresses[0])", "redis.command_timeout=1s")
+    let gone = lines.first { $0.contains("nobody serves the slots 10922-16383") }
+    #expect(gone?.contains("their master 127.0.0.1:\(dead.port) is gone") == true, "\(lines)")
+    for master in others { #expect(gone?.contains(":\(master.port)") == true, "\(lines)") }
+    #expect(!lines.contains { $0.contains("slots are served") }, "\(lines)")
+    let isDown = lines.contains { $0.contains("cluster_state:fail") }
+    #expect(isDown == (needsAll == "yes"), "\(lines)")
   }
 
   /// A GOAWAY says that the request was not looked at: nobody waits for more.
