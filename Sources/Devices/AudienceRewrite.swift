@@ -6,6 +6,10 @@ import Redis
 /// Its number is its own: Redis hands each out once, so nothing that this rewrite writes or removes
 /// can be what another makes current. The heading's `next` names the one rewrite that may finish;
 /// one that begins later takes its place, and the first fails when it finishes.
+///
+/// Shards that nobody reads any more stand in the heading's `retired` from the step on that makes
+/// them so, and are removed. The next rewrite removes them once more: what a crash has left there,
+/// and who came late and died before he knew it.
 final class AudienceRewrite {
   let streamer: String
   let shards: Int
@@ -64,14 +68,25 @@ final class AudienceRewrite {
       to: AudienceScripts.announce, keys: [key],
       arguments: [heading.texts[0], heading.texts[1], "\(generation):\(shards)"])
     guard announced[0].text == "done" else { return nil }
-    // Whoever was announced before can no longer finish, so nobody will ever read its shards.
-    if let before = AudienceHeading.next(announced[1].text ?? "") {
-      try await remove(
-        redis, keys(keyspace, streamer, generation: before.generation, shards: before.shards))
-    }
-    return AudienceRewrite(
+    let rewrite = AudienceRewrite(
       redis: redis, keyspace: keyspace, streamer: streamer, shards: shards,
       generation: generation, options: options, allowsEmpty: allowsEmpty)
+    try await rewrite.forget(
+      retired: announced[2].text ?? "", before: announced[1].text ?? "")
+    return rewrite
+  }
+
+  /// - Parameter before: the last that was announced, whose writer may not know yet.
+  private func forget(retired: String, before: String) async throws(DevicesError) {
+    let generations = retired.split(separator: " ").compactMap { AudienceHeading.next(String($0)) }
+    guard !generations.isEmpty else { return }
+    for old in generations where old.generation != generation {
+      try await Self.remove(
+        redis, Self.keys(keyspace, streamer, generation: old.generation, shards: old.shards))
+    }
+    _ = try await redis.reply(
+      to: AudienceScripts.forget, keys: [keyspace.followers(of: streamer)],
+      arguments: ["\(generation):\(shards)", before])
   }
 
   /// The key of the shard that a user belongs to in this generation.

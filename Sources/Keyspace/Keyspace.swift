@@ -36,7 +36,7 @@ package struct Keyspace: Sendable, Equatable {
 
 extension Keyspace {
   /// HASH: `shards` (a power of two), `generation`, `followers`; `next` while the followers are
-  /// divided again, `last` the largest generation handed out.
+  /// divided again, `last` the largest generation handed out, `retired` those that nobody reads.
   package func followers(of streamer: String) -> String { "\(dataPrefix){f:\(streamer)}" }
 
   /// SET of user ids; `shard(of:shards:)` says in which shard a user is.

@@ -22,7 +22,9 @@ import Testing
       #expect(try await redis.followers("s1") == (0..<5_000).map { "u\($0)" }.sorted())
       #expect(
         try await redis.table(keyspace.followers(of: "s1"))
-          == ["shards": "4", "generation": "1", "followers": "5000", "last": "1"])
+          == [
+            "shards": "4", "generation": "1", "followers": "5000", "last": "1", "retired": "0:1",
+          ])
       for index in [0, 17, 4_999] {
         let row = audience.row(index)
         #expect(
@@ -69,7 +71,10 @@ import Testing
       #expect(try await redis.followers("s1").contains("late"))
       _ = try await writer.finish()
       let heading = try await redis.table(keyspace.followers(of: "s1"))
-      #expect(heading == ["shards": "4", "generation": "1", "followers": "11", "last": "1"])
+      #expect(
+        heading == [
+          "shards": "4", "generation": "1", "followers": "11", "last": "1", "retired": "0:1",
+        ])
       #expect(try await redis.followers("s1").contains("late"))
     }
   }
