@@ -44,11 +44,18 @@ final class AudienceRewrite {
   /// Announces a rewrite of the audience that `heading` shows, so that whoever follows or unfollows
   /// from now on is written to both generations. Nil when the audience has become another since
   /// the heading was read: read it again.
-  /// - Parameter allowsEmpty: whether an audience of somebody may become one of nobody.
+  /// - Parameters:
+  ///   - newcomers: who would take the place of followers, in words, where they must not. Nil: they
+  ///     may.
+  ///   - allowsEmpty: whether an audience of somebody may become one of nobody.
   static func begin(
     redis: RedisClient, keyspace: Keyspace, streamer: String, heading: AudienceHeading,
-    followers: Int, options: AudienceWriterOptions, allowsEmpty: Bool
+    followers: Int, sparingAllFrom newcomers: String? = nil, options: AudienceWriterOptions,
+    allowsEmpty: Bool
   ) async throws(DevicesError) -> AudienceRewrite? {
+    if let newcomers {
+      try await heading.refuseToReplace(streamer, by: newcomers, redis, keyspace)
+    }
     let key = keyspace.followers(of: streamer)
     let shards = min(
       Keyspace.recommendedShards(followers: followers), Keyspace.maximumShards)
@@ -73,7 +80,21 @@ final class AudienceRewrite {
       generation: generation, options: options, allowsEmpty: allowsEmpty)
     try await rewrite.forget(
       retired: announced[2].text ?? "", before: announced[1].text ?? "")
+    if let newcomers { try await rewrite.spareAll(from: newcomers, heading) }
     return rewrite
+  }
+
+  /// Once more, behind the announcement: who had begun to follow before it stands in the current
+  /// generation alone, and would be lost with that. Those who come now are in both.
+  private func spareAll(
+    from newcomers: String, _ heading: AudienceHeading
+  ) async throws(DevicesError) {
+    do {
+      try await heading.refuseToReplace(streamer, by: newcomers, redis, keyspace)
+    } catch {
+      try? await abandon()
+      throw error
+    }
   }
 
   /// - Parameter before: the last that was announced, whose writer may not know yet.

@@ -70,13 +70,13 @@ package struct AudienceSharding {
       if case .plain(let key) = source, expected == 0 {
         throw DevicesError(.invalid, "\(key) holds nobody: nothing was changed")
       }
+      var newcomers: String?
       if case .plain(let key) = source, !replaces {
-        try await heading.refuseToReplace(
-          streamer, by: "the \(expected) members of \(key)", redis, keyspace)
+        newcomers = "the \(expected) members of \(key)"
       }
       if let rewrite = try await AudienceRewrite.begin(
         redis: redis, keyspace: keyspace, streamer: streamer, heading: heading,
-        followers: expected, options: options, allowsEmpty: false)
+        followers: expected, sparingAllFrom: newcomers, options: options, allowsEmpty: false)
       {
         return (rewrite, keys, expected)
       }

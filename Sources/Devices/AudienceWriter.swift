@@ -57,13 +57,11 @@ package final class AudienceWriter {
     try await flush()
     for _ in 0..<AudienceRewrite.maximumTries {
       let heading = try await redis.audienceHeading(of: streamer, keyspace)
-      if !replaces {
-        try await heading.refuseToReplace(
-          streamer, by: "\(expectedFollowers) others", redis, keyspace)
-      }
       rewrite = try await AudienceRewrite.begin(
         redis: redis, keyspace: keyspace, streamer: streamer, heading: heading,
-        followers: expectedFollowers, options: options, allowsEmpty: allowsEmpty)
+        followers: expectedFollowers,
+        sparingAllFrom: replaces ? nil : "\(expectedFollowers) others", options: options,
+        allowsEmpty: allowsEmpty)
       if rewrite != nil { return }
     }
     throw AudienceRewrite.conflict(streamer)
