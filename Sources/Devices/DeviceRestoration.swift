@@ -8,7 +8,8 @@ package struct DeviceRestoration {
   package enum Fate: Sendable, Equatable {
     /// Its user's again; or would be, when nothing is to be written.
     case restored
-    /// Another user has bound the token since: a token belongs to one user. It stays set aside.
+    /// Another user owns the token: a token belongs to one. As a rule that user's bind has taken it
+    /// out of what is set aside; where it died before it did, it stands there still.
     case takenByAnother
     /// A login took it out, or it was set aside again, between reading and writing.
     case changed

@@ -30,7 +30,7 @@ enum DeviceRestore {
       A token that Apple calls a BadDeviceToken or DeviceTokenNotForTopic is taken from its user \
       and set aside. When the cause was not the token but a wrong environment or bundle id in the \
       configuration, correct that first, then give the devices back. Without --apply it only says \
-      what it would do. A token that another user has bound since stays set aside.
+      what it would do. A token that another user has bound since is that user's, and is left alone.
 
       TIME is like 2026-11-21T08:00:00Z, or milliseconds since 1970; devices that were set aside \
       without a note of the time are left out then. Unless --user is given, all keys of the \
