@@ -40,6 +40,11 @@ final class SegmentSettler {
           + "are both right? None was set aside",
         ["event": .text(segment.event.id), "tokens": .integer(settled.findings.withheld)])
     }
+    if settled.findings.failed > 0 {
+      options.log.warning(
+        "what Apple said of tokens is not all written: keys of users or tokens hold something else",
+        ["event": .text(segment.event.id), "keys": .integer(settled.findings.failed)])
+    }
     if let figures = settled.fanOut {
       options.log.fanOutEnded(segment.event, figures, isComplete: settled.isComplete)
     }

@@ -82,7 +82,7 @@ package struct TokenMoves {
   func name(
     _ wanted: [(token: String, user: String)], sparesOthers: Bool
   ) async throws(RedisError) -> [Move?] {
-    try await begin(TokenScripts.claim, wanted, sparesOthers ? ["1"] : [])
+    try await begin(TokenScripts.claim, wanted, sparesOthers ? ["1"] : []).map(\.move)
   }
 
   /// Step 2.
@@ -112,10 +112,16 @@ package struct TokenMoves {
   /// Users have these tokens in no app any more. One who binds one again meanwhile owns it again:
   /// whoever took the token out looks once more, and from then on a bind that began before is
   /// refused, and begins anew.
-  package func release(_ left: [(token: String, user: String)]) async throws(RedisError) {
-    guard !left.isEmpty else { return }
-    let released = try await begin(TokenScripts.release, left).compactMap { $0 }
-    guard !released.isEmpty else { return }
+  /// - Returns: of how many a key is something else, so that it cannot be said who owns them.
+  @discardableResult
+  package func release(
+    _ left: [(token: String, user: String)]
+  ) async throws(RedisError) -> Int {
+    guard !left.isEmpty else { return 0 }
+    let answers = try await begin(TokenScripts.release, left)
+    let released = answers.compactMap(\.move)
+    let wrong = answers.count { if case .wrongKey = $0 { true } else { false } }
+    guard !released.isEmpty else { return wrong }
     try await dismiss(released)
     let held = try await redis.answers(
       of: TokenScripts.look,
@@ -123,6 +129,7 @@ package struct TokenMoves {
         ScriptCall(keys: keyspace.movingKeys(user: $0.user), arguments: [$0.token, $0.number])
       }, passesOver: true)
     try await settle(released) { held[$0].integer == 1 ? [released[$0].user] : [] }
+    return wrong
   }
 
   // MARK: how
@@ -139,19 +146,31 @@ package struct TokenMoves {
       })
   }
 
-  /// Each token gets its move by a script; nil for one that is another's and stays so.
+  private enum Beginning {
+    case begun(Move)
+    /// It is another's and stays so.
+    case anothers
+    /// A key of the token is something else.
+    case wrongKey
+
+    var move: Move? { if case .begun(let move) = self { move } else { nil } }
+  }
+
+  /// Each token gets its move by a script.
   private func begin(
     _ script: RedisScript, _ tokens: [(token: String, user: String)], _ arguments: [String] = []
-  ) async throws(RedisError) -> [Move?] {
+  ) async throws(RedisError) -> [Beginning] {
     let answers = try await redis.answers(
       of: script,
       tokens.map { ScriptCall(keys: tokenKeys($0.token), arguments: [$0.user] + arguments) })
     return tokens.enumerated().map { index, one in
       let answer = answers[index]
-      guard let number = answer[0].text, number != "another" else { return nil }
-      return Move(
-        token: one.token, user: one.user, number: number,
-        leaving: (1..<max(1, answer.count)).compactMap { answer[$0].text })
+      guard let number = answer[0].text, number != "another" else { return .anothers }
+      guard number != "wrong" else { return .wrongKey }
+      return .begun(
+        Move(
+          token: one.token, user: one.user, number: number,
+          leaving: (1..<max(1, answer.count)).compactMap { answer[$0].text }))
     }
   }
 

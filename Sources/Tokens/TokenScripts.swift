@@ -81,13 +81,12 @@ package enum TokenScripts {
     """
 
   /// ARGV: user, who has the token no more. Nobody owns it then, until it is known that the user
-  /// has not bound it again. Answers nothing when it is another's, else the number of the move and
-  /// who has to leave besides.
+  /// has not bound it again. Answers nothing when it is another's, {wrong} when a key of the token
+  /// is something else, else the number of the move and who has to leave besides.
   private static let releaseBody = """
     local user, owner = ARGV[1], redis.pcall('GET', KEYS[1])
-    if type(owner) == 'table' then return {} end
     local last = redis.pcall('HGET', KEYS[2], 'number')
-    if type(last) == 'table' then return {} end
+    if type(owner) == 'table' or type(last) == 'table' then return {'wrong'} end
     local is_free = not owner or owner == ''
     if owner ~= user and not (is_free and redis.call('HGET', KEYS[2], ':' .. user)) then
       return {}

@@ -58,6 +58,32 @@ import Testing
     }
   }
 
+  /// The user has the token no more; who owns it cannot be said, and is not passed over in silence.
+  @Test(arguments: [keyspace.tokenOwner(token: "aa"), keyspace.tokenMoves(token: "aa")])
+  func anotherTypeAtATokensKeysIsCounted(_ key: String) async throws {
+    try await RedisFixture().run { redis async throws in
+      let record = RecordStage(redis: redis, keyspace: keyspace)
+      for (user, token) in [("u1", "aa"), ("u2", "bb")] {
+        try await redis.bind(user, token, at: 1)
+        _ = try await redis.ask("SET", keyspace.tokenOwner(token: token), user)
+      }
+      _ = try await redis.ask("DEL", key)
+      _ = try await redis.ask("LPUSH", key, "neither")
+      let settlement = try await record.settle(
+        segments("e1", 1)[0],
+        tally(accepted: 50, [gone("u1", "aa", since: noon), gone("u2", "bb", since: noon)]),
+        now: noon)
+      guard case .recorded(let settled) = settlement else {
+        Issue.record("not recorded: \(settlement)")
+        return
+      }
+      #expect(settled.findings.pruned == 2 && settled.findings.failed == 1)
+      #expect(try await record.status(of: "e1")?.recordErrors == 1)
+      #expect(try await redis.ask("LLEN", key) == "1")
+      #expect(try await redis.ask("EXISTS", keyspace.tokenOwner(token: "bb")) == "0")
+    }
+  }
+
   @Test func anotherTypeAtAUsersKeysIsPassedOver() async throws {
     try await RedisFixture().run { redis async throws in
       let record = RecordStage(redis: redis, keyspace: keyspace)

@@ -88,14 +88,15 @@ extension RecordStage {
       }
       findings.failed += Int(reply[verdicts.count].integer ?? 0)
     }
-    try await release(freed)
+    findings.failed += try await release(freed)
     return findings
   }
 
-  /// Nobody owns these tokens any more, unless their users have bound them again meanwhile.
-  private func release(_ freed: [TokenVerdict]) async throws(RecordError) {
+  /// Nobody owns these tokens any more, unless their users have bound them again meanwhile. Returns
+  /// how many have keys of another type.
+  private func release(_ freed: [TokenVerdict]) async throws(RecordError) -> Int {
     do {
-      try await TokenMoves(redis: redis, keyspace: keyspace)
+      return try await TokenMoves(redis: redis, keyspace: keyspace)
         .release(freed.map { (token: Self.token(of: $0), user: $0.user) })
     } catch {
       throw RecordError(error)
