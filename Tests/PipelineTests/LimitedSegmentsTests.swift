@@ -193,7 +193,7 @@ import Threads
       #expect(await bed.begun.count == 2)
       await bed.rest()
       await bed.look()
-      #expect(await bed.begun == ["a.0", "a.1", "a.2", "a.3", "a.4"])
+      #expect(await bed.begun.sorted() == ["a.0", "a.1", "a.2", "a.3", "a.4"])
     }
   }
 
