@@ -231,7 +231,7 @@ let testTargets: [Target] = [
     "IntegrationTests",
     [
       "APNsSimulator", "Deliver", "Devices", "fanfare", "Fixtures", "Kafka", "LocalStack",
-      "Model", "Pipeline", "Record", "Redis", "Rules", "Telemetry", "TestBed", "Threads",
+      "Model", "Pipeline", "Record", "Redis", "Render", "Rules", "Telemetry", "TestBed", "Threads",
       "Transport",
     ]),
   tests(

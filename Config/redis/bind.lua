@@ -4,11 +4,13 @@
 -- each move of a token, and knows by it when it comes too late. For one Redis, not for a Redis
 -- Cluster: users and tokens are in other slots.
 --
---   EVAL <this file> 1 ffd:{t:<token>} bind <user> <environment> <bundle id> [<ms since 1970>]
---   EVAL <this file> 1 ffd:{t:<token>} unbind <user> <environment> <bundle id>
+--   EVAL <this file> 1 ffd:{t:<token>} bind <user> <environment> <topic> [<ms since 1970>]
+--   EVAL <this file> 1 ffd:{t:<token>} unbind <user> <environment> <topic>
 --
--- <token> is lower-case hex, <environment> is production or sandbox. Without a time, now is the
--- time of the binding. Answers 1 when it changed something, 0 when it was so already.
+-- <token> is lower-case hex, <environment> is production or sandbox. <topic> is what the token is
+-- registered for at Apple: the app's bundle id, and for all but the ordinary device token the suffix
+-- of its push type, as in com.example.live.push-type.liveactivity. Without a time, now is the time of
+-- the binding. Answers 1 when it changed something, 0 when it was so already.
 
 local owner_key, verb, user, environment, topic = KEYS[1], ARGV[1], ARGV[2], ARGV[3], ARGV[4]
 
@@ -28,7 +30,7 @@ if environment ~= 'production' and environment ~= 'sandbox' then
   return refuse('the environment must be production or sandbox')
 end
 if not topic or #topic > 255 or not string.find(topic, '^[%w.-]+$') then
-  return refuse('the bundle id must be letters, digits, dots and hyphens')
+  return refuse('the topic must be letters, digits, dots and hyphens')
 end
 local now = redis.call('TIME')
 local at = tonumber(ARGV[5] or string.format('%.0f', now[1] * 1000 + math.floor(now[2] / 1000)))

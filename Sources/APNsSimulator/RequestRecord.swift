@@ -53,6 +53,9 @@ struct RequestRecord {
   var token: UnsafeMutablePointer<UInt8> { memory }
   var identifier: UnsafeMutablePointer<UInt8> { memory + Self.identifierOffset }
   var topic: UnsafeMutablePointer<UInt8> { memory + Self.topicOffset }
+  var topicBytes: UnsafeRawBufferPointer {
+    UnsafeRawBufferPointer(start: topic, count: topicCount)
+  }
   var body: UnsafeRawBufferPointer {
     UnsafeRawBufferPointer(start: memory + Self.bodyOffset, count: bodyCount)
   }

@@ -30,8 +30,8 @@ package struct SimulatorScript: Sendable, Equatable {
     /// Tokens or, when empty, every token with `prefix`; lower-case hex.
     package var tokens: [String]
     package var prefix: String
-    /// The only topic that these tokens belong to; with another the answer is
-    /// DeviceTokenNotForTopic.
+    /// The only topic that these tokens belong to, a push type's suffix with it; with another the
+    /// answer is DeviceTokenNotForTopic.
     package var topic: String?
     package var steps: [Step]
 

@@ -27,6 +27,7 @@ final class SimulatorService {
   private var timer: LoopTimer?
   private var timerDue = UInt64.max
   private let topics: [[UInt8]]
+  private var topicNames = TopicNames()
 
   init(
     _ options: APNsSimulatorOptions, loop: EventLoop, log: @escaping @Sendable (String) -> Void
@@ -138,8 +139,16 @@ final class SimulatorService {
     let answer: SimulatedAnswer
     if let reason = RequestRules.judge(record, isTopicAllowed: isTopicAllowed) {
       answer = .refuse(reason)
+    } else if let entry, entry.pointee.topic != TopicNames.unknown,
+      !topicNames.isName(entry.pointee.topic, of: record.topicBytes)
+    {
+      // A token is registered for one topic: that which a push of its was accepted for.
+      answer = .refuse(.deviceTokenNotForTopic)
     } else {
       answer = isSilent ? .silence : choose(record, tries: tries)
+    }
+    if answer.isAcceptance, let entry, entry.pointee.topic == TopicNames.unknown {
+      entry.pointee.topic = topicNames.number(of: record.topicBytes)
     }
     count(answer, entry, arrival: arrival)
     if entry != nil { pushes.add(record, accepted: answer.isAcceptance) }
@@ -166,9 +175,7 @@ final class SimulatorService {
       rulesByToken[Array(token)] ?? prefixRules.first { token.starts(with: $0.prefix) }?.rule
     guard let place else { return nil }
     let rule = script.rules[place]
-    if let topic = rule.topic,
-      !RequestRules.baseTopic(record).elementsEqualBytes(Array(topic.utf8))
-    {
+    if let topic = rule.topic, !record.topicBytes.elementsEqualBytes(Array(topic.utf8)) {
       return .refuse(.deviceTokenNotForTopic)
     }
     return rule.answer(tries: tries)

@@ -10,6 +10,8 @@ final class TokenLedger {
     var accepted: UInt32
     /// 0: no answer with a status yet.
     var lastStatus: UInt16
+    /// The topic of the first push that was accepted, in `TopicNames`.
+    var topic = TopicNames.unknown
     var isLong: Bool
   }
 

@@ -96,10 +96,12 @@ package struct ImportRowReader {
       environment = known
     }
     guard let topic = object["topic"].map({ $0.string ?? "" }) ?? defaultTopic else {
-      throw ImportRow.Refusal("\(place).topic is needed (the app's bundle id), or --app")
+      throw ImportRow.Refusal(
+        "\(place).topic is needed (the bundle id, and the push type's suffix), or --app")
     }
     guard Binding.isTopic(topic) else {
-      throw ImportRow.Refusal("\(place).topic is a bundle id: letters, digits, '.' and '-'")
+      throw ImportRow.Refusal(
+        "\(place).topic is a bundle id and perhaps a suffix: letters, digits, '.' and '-'")
     }
     // Never with the token in it: what is refused is told.
     guard let binding = Binding(environment: environment, topic: topic, token: token) else {

@@ -72,7 +72,8 @@ extension QuarantineFilter {
       throw Refusal(name: "token", rule: "hex, an even number of digits")
     }
     if let topic = given.topic, !Binding.isTopic(topic) {
-      throw Refusal(name: "topic", rule: "a bundle id: letters, digits, '.' and '-'")
+      throw Refusal(
+        name: "topic", rule: "a bundle id and perhaps a suffix: letters, digits, '.' and '-'")
     }
     self.init()
     user = given.user

@@ -14,7 +14,10 @@ package enum APNsEnvironment: UInt8, Sendable, Equatable, CaseIterable {
 /// A user-to-token binding; its `member` is what the user's set of bindings holds.
 package struct Binding: Sendable, Equatable, Hashable {
   package let environment: APNsEnvironment
-  /// The app's bundle id, without a push type's suffix.
+  /// The APNs topic that the token was registered for: the app's bundle id, and behind it the
+  /// suffix of the push type unless that is alert or background (Apple, "Sending notification
+  /// requests to APNs"). PushKit, Live Activities, location, push-to-talk, widgets and controls
+  /// each give an app a token of its own, and Apple refuses it for any other topic.
   package let topic: String
   /// Lower-case hex, an even number of digits, 2…`maximumTokenDigits`. Apple: "never assume a
   /// size".
@@ -23,7 +26,7 @@ package struct Binding: Sendable, Equatable, Hashable {
   package static let maximumTokenDigits = 512
   package static let maximumTopicBytes = 255
 
-  /// Nil unless `topic` is a bundle id (letters, digits, `.` and `-`) and `token` is hex;
+  /// Nil unless `topic` is one (letters, digits, `.` and `-`) and `token` is hex;
   /// upper-case digits are lowered, nothing else is mended.
   package init?(environment: APNsEnvironment, topic: String, token: String) {
     guard Self.isTopic(topic) else { return nil }

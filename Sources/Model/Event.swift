@@ -3,7 +3,8 @@
 package struct Event: Sendable, Equatable {
   /// 1…64 bytes of `[A-Za-z0-9._:-]`; also the id of the fan-out.
   package let id: String
-  /// The app's bundle id: bindings of other apps are not addressed.
+  /// The app's bundle id: with the suffix of the template's push type it is the
+  /// topic whose bindings are addressed.
   package let app: String
   package let streamer: String
   package let stream: String

@@ -1,6 +1,6 @@
-/// A page of followers with their bindings for one app and the profile fields that were asked for:
-/// what Expand hands to Render. Flat on purpose: one arena and three arrays, whatever the number of
-/// people.
+/// A page of followers with their bindings for one topic and the profile fields that were asked
+/// for: what Expand hands to Render. Flat on purpose: one arena and three arrays, whatever the
+/// number of people.
 package final class RecipientPage {
   package struct Recipient {
     package var user: ByteSlice

@@ -2,6 +2,8 @@
 /// Record.
 package final class SegmentTally {
   package let fanOut: FanOut
+  /// Of all its pushes, the push type's suffix with it; empty until the first page is rendered.
+  package var topic = ""
   package var recipients = 0
   /// Bindings addressed, suppressed ones among them:
   /// `pushes = accepted + rejected + expired + cancelled + suppressed` once the segment settles.

@@ -36,7 +36,7 @@ final class SegmentSettler {
     counters.count(run.tally)
     if settled.findings.withheld > 0 {
       options.log.error(
-        "Apple calls tokens unusable and takes too few of the same app and environment: "
+        "Apple calls tokens unusable and takes too few of the same topic and environment: "
           + "are both right? None was set aside",
         ["event": .text(segment.event.id), "tokens": .integer(settled.findings.withheld)])
     }

@@ -34,7 +34,7 @@ package enum PreviewText {
         addressed[name] = .integer(count)
       }
       object["devices"] = .object(addressed)
-      object["devices_of_other_apps"] = .integer(devices.others)
+      object["devices_of_other_topics"] = .integer(devices.others)
       object["devices_skipped"] = .integer(devices.skipped)
       object["muted"] = .bool(devices.suppressedBy == .muted)
       object["suppressed_by"] = devices.suppressedBy.map { .text($0.name) } ?? .null
@@ -70,9 +70,9 @@ package enum PreviewText {
     }
     let addressed = devices.addressed.sorted { $0.key < $1.key }
       .map { "\($0.value) in \($0.key)" }.joined(separator: ", ")
-    let others = devices.others > 0 ? "; \(devices.others) of other apps" : ""
+    let others = devices.others > 0 ? "; \(devices.others) of other topics" : ""
     let skipped = devices.skipped > 0 ? "; \(devices.skipped) passed over: not a binding" : ""
-    return (addressed.isEmpty ? "no device of this app" : "devices: \(addressed)") + others
+    return (addressed.isEmpty ? "no device of this topic" : "devices: \(addressed)") + others
       + skipped
   }
 }

@@ -12,9 +12,9 @@ package struct RenderedPerson: Sendable {
   package var devices: Devices?
 
   package struct Devices: Sendable {
-    /// Of the event's app, by environment: `production`, `sandbox`.
+    /// Of the push's topic, by environment: `production`, `sandbox`.
     package var addressed: [String: Int] = [:]
-    /// Of other apps: they get nothing of this event.
+    /// Of other topics, of the same app too: they get nothing of this event.
     package var others = 0
     /// Members that the worker passes over, because they are no bindings.
     package var skipped = 0
@@ -32,9 +32,12 @@ package struct RenderedPerson: Sendable {
     }
   }
 
-  /// - Parameter now: ms since 1970: when the push would be sent.
+  /// - Parameters:
+  ///   - topic: the app's and the push type's: bindings of others get nothing.
+  ///   - now: ms since 1970: when the push would be sent.
   package static func read(
-    _ user: String, fields: [String], for event: Event, rules: RecipientRules, now: Int64,
+    _ user: String, fields: [String], for event: Event, topic: String, rules: RecipientRules,
+    now: Int64,
     _ redis: RedisClient, _ keyspace: Keyspace
   ) async throws(CommandFailure) -> RenderedPerson {
     let asked = rules.fields.map(\.rawValue) + fields
@@ -51,7 +54,7 @@ package struct RenderedPerson: Sendable {
       throw CommandFailure(.failed, "\(user) cannot be read: \(error.message)")
     }
     var person = Self.person(
-      replies[0], fields, from: rules.fields.count, bindings: replies[1], app: event.app)
+      replies[0], fields, from: rules.fields.count, bindings: replies[1], topic: topic)
     let judge = RecipientJudge(rules, streamer: Array(event.streamer.utf8), now: now)
     var values = RuleValues()
     for (index, field) in rules.fields.enumerated() {
@@ -62,7 +65,7 @@ package struct RenderedPerson: Sendable {
   }
 
   private static func person(
-    _ profile: RedisReply, _ names: [String], from first: Int, bindings: RedisReply, app: String
+    _ profile: RedisReply, _ names: [String], from first: Int, bindings: RedisReply, topic: String
   ) -> RenderedPerson {
     var person = RenderedPerson()
     var devices = Devices()
@@ -72,7 +75,7 @@ package struct RenderedPerson: Sendable {
         devices.skipped += 1
         continue
       }
-      if binding.topic == app {
+      if binding.topic == topic {
         devices.addressed[binding.environment.name, default: 0] += 1
       } else {
         devices.others += 1

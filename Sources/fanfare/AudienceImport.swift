@@ -10,7 +10,7 @@ enum AudienceImport {
     required: "file", .path, help: "Rows as NDJSON; - is standard input")
   private static let strict = Option(flag: "strict", help: "Stop at the first row that is wrong")
   private static let app = Option<String?>(
-    "app", .text, value: "BUNDLE", help: "The app of devices that name no topic")
+    "app", .text, value: "TOPIC", help: "The topic of devices that name none")
 
   static let verb = Verb(
     "import", summary: "Write users, devices and follows from NDJSON",

@@ -14,7 +14,7 @@ enum DeviceRestore {
   private static let reason = Option<String?>(
     "reason", .text, help: "Refused for this reason only, for instance BadDeviceToken")
   private static let topic = Option<String?>(
-    "topic", .text, value: "BUNDLE", help: "Of this app only")
+    "topic", .text, value: "TOPIC", help: "Of this topic only, a push type's suffix with it")
   private static let environment = Option<Environment?>(
     "environment", .choice(), help: "Of this environment only")
   private static let since = Option<String?>(

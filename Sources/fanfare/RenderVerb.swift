@@ -59,10 +59,12 @@ enum RenderVerb {
       try RenderedPerson.check(user: user)
       let (keyspace, fields) = (Assembly.keyspace(settings), template.recipientFields)
       let rules = try CommandRules.read(settings)
+      let topic = event.app + template.pushType.topicSuffix
       person = try await CommandRedis.lend(settings) {
         (_, redis) async throws(CommandFailure) -> RenderedPerson in
         try await RenderedPerson.read(
-          user, fields: fields, for: event, rules: rules, now: WallClock.nowMilliseconds(), redis,
+          user, fields: fields, for: event, topic: topic, rules: rules,
+          now: WallClock.nowMilliseconds(), redis,
           keyspace)
       }
     }

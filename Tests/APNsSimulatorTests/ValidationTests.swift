@@ -122,11 +122,13 @@ import Testing
     {
       $0.set("apns-push-type", "voip")
       $0.set("apns-topic", "com.example.live.voip")
+      $0.path = "/3/device/" + String(repeating: "0a", count: 32)
       $0.body = payload(5120)
     },
     {
       $0.set("apns-push-type", "liveactivity")
       $0.set("apns-topic", "com.example.live.push-type.liveactivity")
+      $0.path = "/3/device/" + String(repeating: "0b", count: 32)
     },
     {
       $0.set("apns-push-type", "background")
@@ -153,6 +155,37 @@ import Testing
         #expect(reply.body == [])
         #expect(reply.headers == ["apns-id": "123e4567-e89b-12d3-a456-42661417400a"])
       }
+    }
+  }
+
+  /// Apple: each push type with a suffix has tokens of its own.
+  @Test func aTokenBelongsToTheTopicThatItWasAcceptedFor() async throws {
+    try await withSimulator { _, bench in
+      let client = try await bench.connect()
+      let authorization = try bench.authorization()
+      var statuses: [String] = []
+      for (type, topic) in [
+        ("voip", "com.example.live"), ("alert", "com.example.live"),
+        ("background", "com.example.live"), ("voip", "com.example.live.voip"),
+        ("alert", "com.example.other"), ("alert", "com.example.live"),
+      ] {
+        var request = Request()
+        request.set("apns-push-type", type)
+        request.set("apns-priority", "5")
+        request.set("apns-topic", topic)
+        let reply = try await client.send(request, authorization: authorization)
+        statuses.append("\(reply.status) \(reply.text)")
+      }
+      let refused = #"400 {"reason":"DeviceTokenNotForTopic"}"#
+      #expect(
+        statuses == [
+          #"400 {"reason":"TopicDisallowed"}"#, "200 ", "200 ", refused, refused, "200 ",
+        ])
+      // A reset forgets whose it was.
+      await bench.simulator.reset()
+      var request = Request()
+      request.set("apns-topic", "com.example.other")
+      #expect(try await client.send(request, authorization: authorization).status == 200)
     }
   }
 

@@ -26,6 +26,19 @@ extension WorkerBed {
     }
   }
 
+  /// One follower with all of these tokens, each for its topic.
+  package func follow(
+    _ streamer: String, device tokens: [(token: String, topic: String)]
+  ) async throws {
+    try await write(1, of: streamer, expecting: 1) { _ in
+      AudienceRow(
+        user: "\(streamer)-u0", profile: [],
+        bindings: tokens.compactMap {
+          Binding(environment: .production, topic: $0.topic, token: $0.token)
+        }, boundAt: 0)
+    }
+  }
+
   /// Writes an audience of so many shards: follower `index` of each has the device that `token`
   /// names, if any.
   package func followInShards(

@@ -251,7 +251,7 @@ import Testing
     let shown = try #require(try JSONValue.parse(Array(outcome.text.utf8)).object)
     #expect(shown["devices"]?.object?.members.map(\.name) == ["production"])
     #expect(shown["devices"]?.object?["production"] == 1)
-    #expect(shown["devices_of_other_apps"] == 1)
+    #expect(shown["devices_of_other_topics"] == 1)
     #expect(shown["devices_skipped"] == 3)
   }
 

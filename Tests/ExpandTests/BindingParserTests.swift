@@ -6,7 +6,7 @@ import Testing
 @Suite struct BindingParserTests {
   private func parse(_ text: String) -> BindingParser.Result {
     var text = text
-    return text.withUTF8 { BindingParser(app: app).parse(UnsafeRawBufferPointer($0)) }
+    return text.withUTF8 { BindingParser(topic: app).parse(UnsafeRawBufferPointer($0)) }
   }
 
   @Test func everyMemberThatModelWritesIsRead() throws {
@@ -20,9 +20,10 @@ import Testing
   }
 
   @Test func appsAreToldApartByTheWholeTopic() {
-    #expect(parse(member("aa", topic: "com.example.liv")) == .ofAnotherApp)
-    #expect(parse(member("aa", topic: "com.example.live2")) == .ofAnotherApp)
-    #expect(parse(member("aa", topic: "com.example")) == .ofAnotherApp)
+    #expect(parse(member("aa", topic: "com.example.liv")) == .ofAnotherTopic)
+    #expect(parse(member("aa", topic: "com.example.live2")) == .ofAnotherTopic)
+    #expect(parse(member("aa", topic: "com.example")) == .ofAnotherTopic)
+    #expect(parse(member("aa", topic: app + ".voip")) == .ofAnotherTopic)
     #expect(parse(member("xx", topic: "com.example")) == .malformed)
   }
 

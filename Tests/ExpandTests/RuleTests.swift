@@ -93,9 +93,9 @@ import Threads
         bound("new", member(token("new")), "30", member("00"), "4", sandbox, "200"),
         bound("tie", member("00"), "7", sandbox, "7"),
         bound(
-          "gone", member("cc"), "90", member("dd", topic: "com.example.other"), "80", sandbox, "5",
+          "gone", member("cc"), "90", member("dd", topic: app + ".voip"), "80", sandbox, "5",
           member("00"), "x"),
-        ["SADD", keyspace.bindings(user: "gone"), member("dd", topic: "com.example.other")],
+        ["SADD", keyspace.bindings(user: "gone"), member("dd", topic: app + ".voip")],
         profile("mute", "muted", "1"), profile("new", "name", "N"),
       ])
     #expect(reading.tokens["old"] == [token("old")] && reading.tokens["new"] == ["bb"])

@@ -22,13 +22,14 @@ import Testing
 
   @Test func devicesAreToldInWords() {
     var devices = RenderedPerson.Devices()
-    #expect(PreviewText.words(devices) == "no device of this app")
+    #expect(PreviewText.words(devices) == "no device of this topic")
     devices.addressed = ["sandbox": 1, "production": 2]
     devices.others = 3
     devices.skipped = 4
     #expect(
       PreviewText.words(devices)
-        == "devices: 2 in production, 1 in sandbox; 3 of other apps; 4 passed over: not a binding")
+        == "devices: 2 in production, 1 in sandbox; 3 of other topics; 4 passed over: not a binding"
+    )
     devices.suppressedBy = .muted
     #expect(PreviewText.words(devices) == "muted: nothing would be sent")
     devices.suppressedBy = .quiet

@@ -97,6 +97,29 @@ import Testing
     }
   }
 
+  /// A voip token that is refused proves nothing against an app's alerts, and they nothing for it.
+  @Test func whatAppleTakesOfAnotherTopicIsNoEvidence() async throws {
+    try await RedisFixture().run { redis async throws in
+      let record = RecordStage(redis: redis, keyspace: keyspace)
+      try await redis.bind("u1", "aa", at: noon)
+      var withheld: [Int] = []
+      for (id, topic, accepted) in [
+        ("e1", "com.example.live", 100), ("e2", "com.example.live.voip", 0),
+        ("e3", "com.example.live", 0),
+      ] {
+        let token = accepted > 0 ? "bb" : "aa"
+        let tally = tally(accepted: accepted, [unusable("u1", token)])
+        tally.topic = topic
+        guard
+          case .recorded(let settled) = try await record.settle(
+            segments(id, 1)[0], tally, now: noon)
+        else { continue }
+        withheld.append(settled.findings.withheld)
+      }
+      #expect(withheld == [0, 1, 0])
+    }
+  }
+
   /// Forty streamers of fifteen devices each, bound with the wrong environment: no segment is large
   /// enough to look wrong by itself.
   @Test func aWrongEnvironmentRemovesNothingHoweverSmallTheSegments() async throws {

@@ -154,6 +154,7 @@ struct RenderStageTests {
       if sizes.count == 1 { #expect(batch.entries[0].payload == batch.entries[2].payload) }
     }
     #expect(sizes == [3, 3, 2] && users == Array(repeating: "many", count: 7) + ["one"])
+    #expect(tally.topic == prepared.headers.topic)
     #expect(tally.recipients == 5 && tally.pushes == 10 && tally.skipped == 1)
     #expect(tally.suppressions[.quiet] == 2)
     #expect(tally.suppressed == 2 && tally.accepted == 8 && tally.settled == tally.pushes)

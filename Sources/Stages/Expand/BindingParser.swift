@@ -5,7 +5,7 @@ import Model
 struct BindingParser {
   enum Result: Equatable {
     case addressed(tokenCount: Int, APNsEnvironment)
-    case ofAnotherApp
+    case ofAnotherTopic
     case malformed
   }
 
@@ -15,8 +15,9 @@ struct BindingParser {
 
   private let prefixes: [(bytes: [UInt8], environment: APNsEnvironment)]
 
-  init(app: String) {
-    prefixes = APNsEnvironment.allCases.map { (Array("apns:\($0.name):\(app):".utf8), $0) }
+  /// - Parameter topic: as it stands in a member, a push type's suffix with it.
+  init(topic: String) {
+    prefixes = APNsEnvironment.allCases.map { (Array("apns:\($0.name):\(topic):".utf8), $0) }
   }
 
   func parse(_ member: UnsafeRawBufferPointer) -> Result {
@@ -25,7 +26,7 @@ struct BindingParser {
       return Self.isToken(token)
         ? .addressed(tokenCount: token.count, environment) : .malformed
     }
-    return Self.isWellFormed(member) ? .ofAnotherApp : .malformed
+    return Self.isWellFormed(member) ? .ofAnotherTopic : .malformed
   }
 
   private static func begins(_ member: UnsafeRawBufferPointer, with prefix: [UInt8]) -> Bool {

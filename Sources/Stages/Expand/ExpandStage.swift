@@ -57,18 +57,19 @@ package final class ExpandStage {
       redis: redis, keyspace: keyspace, segment: segment, followers: followers, options: options)
   }
 
-  /// Reads the recipients of a segment. `fields` are the profile fields that templates need, `app`
-  /// the app whose bindings are addressed.
+  /// Reads the recipients of a segment. `fields` are the profile fields that templates need.
+  /// Bindings of exactly this `topic` are addressed, the push type's suffix with it: each type but
+  /// alert and background has tokens of its own.
   ///
   /// By `now` (ms since 1970) reading is given up when the event has expired and Redis is still
   /// too slow, or its replies still too large, to read its followers; and hours are quiet.
   package func reader(
-    of followers: FollowerSource, fields: [String], topic app: String,
+    of followers: FollowerSource, fields: [String], topic: String,
     now: @escaping () -> Int64
   ) -> SegmentReader {
     SegmentReader(
       redis: redis, keyspace: keyspace, options: options, source: followers, fields: fields,
-      app: app, now: now)
+      topic: topic, now: now)
   }
 
   private func plainKey(of streamer: String) -> String? {

@@ -19,10 +19,10 @@ struct PageBuilder {
   private var repliesAUser: Int { picksNewest ? 3 : 2 }
 
   init(
-    app: String, ruleFields: [RuleField], picksNewest: Bool, maximumFieldBytes: Int,
+    topic: String, ruleFields: [RuleField], picksNewest: Bool, maximumFieldBytes: Int,
     keyspace: Keyspace
   ) {
-    parser = BindingParser(app: app)
+    parser = BindingParser(topic: topic)
     self.maximumFieldBytes = maximumFieldBytes
     self.keyspace = keyspace
     self.ruleFields = ruleFields
@@ -119,7 +119,7 @@ struct PageBuilder {
         draft.bindings.append(
           RecipientPage.Binding(
             member: slice, token: slice.last(tokenCount), environment: environment))
-      case .ofAnotherApp: break
+      case .ofAnotherTopic: break
       case .malformed: draft.skipped += 1
       }
     }
@@ -137,8 +137,8 @@ struct PageBuilder {
   }
 
   /// Leaves the user who was added last the device that was bound last; `bound` may speak of
-  /// devices that are gone, and of other apps'. The user's devices are looked through only for what
-  /// would be newer than all before it.
+  /// devices that are gone, and of other topics'. The user's devices are looked through only for
+  /// what would be newer than all before it.
   private func keepNewest(from first: Int, _ bound: RedisReply, in draft: inout PageDraft) {
     let count = draft.bindings.count - first
     var newest = NewestDevice(index: first, member: draft.bytes(draft.bindings[first].member))

@@ -36,7 +36,7 @@ package final class SegmentReader {
 
   init(
     redis: RedisClient, keyspace: Keyspace, options: ExpandOptions, source: FollowerSource,
-    fields: [String], app: String, now: @escaping () -> Int64
+    fields: [String], topic: String, now: @escaping () -> Int64
   ) {
     self.redis = redis
     self.options = options
@@ -51,7 +51,7 @@ package final class SegmentReader {
     let isFirstTry = source.segment.stragglers == nil
     let picksNewest = options.rules.picksNewestDevice && isFirstTry
     builder = PageBuilder(
-      app: app, ruleFields: rules, picksNewest: picksNewest,
+      topic: topic, ruleFields: rules, picksNewest: picksNewest,
       maximumFieldBytes: options.maximumFieldBytes, keyspace: keyspace)
     bindingsCommand = RedisCommandTemplate("SMEMBERS", key: keyspace.bindingsParts)
     profileCommand = RedisCommandTemplate(

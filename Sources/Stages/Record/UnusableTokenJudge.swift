@@ -2,8 +2,8 @@ import Model
 
 /// Decides whether tokens that Apple calls unusable may be set aside: a pure machine that watches
 /// one lane over time. A wrong environment or app makes Apple refuse every token of it, in many
-/// small fan-outs as well as in a large one, so what counts is what Apple takes of the same app and
-/// environment, not how many tokens of one segment it refuses.
+/// small fan-outs as well as in a large one, so what counts is what Apple takes of the same topic
+/// and environment, not how many tokens of one segment it refuses.
 struct UnusableTokenJudge: Sendable, Equatable {
   private struct Place: Hashable {
     let topic: String
@@ -19,7 +19,7 @@ struct UnusableTokenJudge: Sendable, Equatable {
 
   /// What is older counts half, and so on: a configuration that was right yesterday proves little.
   static let halfLifeMilliseconds: Int64 = 10 * 60 * 1000
-  /// Apps times environments at most; the least watched one goes.
+  /// Topics times environments at most; the least watched one goes.
   static let maximumPlaces = 256
 
   private let ratio: Int

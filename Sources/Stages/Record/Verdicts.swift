@@ -43,14 +43,14 @@ extension RecordStage {
   }
 
   /// The verdicts that may be written: without those on unusable tokens while what Apple took of
-  /// the same app and environment does not show that our own configuration is right.
+  /// the same topic and environment does not show that our own configuration is right.
   private func admissible(
     _ verdicts: ArraySlice<TokenVerdict>, _ segment: Segment, _ tally: SegmentTally, now: Int64
   ) -> (verdicts: [TokenVerdict], withheld: Int) {
-    unusableTokens.hear(of: tally, topic: segment.event.app, now: now)
+    unusableTokens.hear(of: tally, topic: tally.topic, now: now)
     let kept = verdicts.filter { verdict in
       guard verdict.finding.isUnusable else { return true }
-      return unusableTokens.maySetAside(verdict, topic: segment.event.app)
+      return unusableTokens.maySetAside(verdict, topic: tally.topic)
     }
     return (kept, verdicts.count - kept.count)
   }

@@ -32,6 +32,7 @@ package final class PageRendering {
     columns = prepared.fieldNames.map { name in
       Int32(truncatingIfNeeded: page.fieldNames.firstIndex(of: name) ?? -1)
     }
+    tally.topic = prepared.headers.topic
     tally.recipients += page.followers
     tally.pushes += page.suppressed.total
     for (rule, count) in page.suppressed.byRule { tally.count(.suppressed(rule), times: count) }

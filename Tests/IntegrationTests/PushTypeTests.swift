@@ -1,0 +1,62 @@
+import APNsSimulator
+import Model
+import Render
+import TestBed
+import Testing
+
+/// Each push type with a topic of its own goes to the tokens that are registered for it.
+@Suite(.serialized) struct PushTypeTests {
+  private static let topics: [(template: String, type: PushType)] = [
+    ("alert", .alert), ("voip", .voip), ("live", .liveactivity), ("refresh", .background),
+  ]
+
+  private static func template(_ name: String, _ type: PushType) -> TemplateSource {
+    let place = TemplateSource.Place(line: 1, column: 1)
+    func map(_ members: [(String, TemplateSource.Value)]) -> TemplateSource.Node {
+      TemplateSource.Node(
+        .map(
+          members.map {
+            TemplateSource.Entry(
+              key: $0.0, place: place, value: TemplateSource.Node($0.1, place))
+          }), place)
+    }
+    let aps: [(String, TemplateSource.Value)] =
+      switch type {
+      case .background: [("content-available", .integer(1))]
+      case .liveactivity:
+        [
+          ("event", .string("update")), ("timestamp", .integer(1_795_262_400)),
+          ("content-state", .map([])),
+        ]
+      default: [("alert", .string("hello"))]
+      }
+    let payload = map([("aps", map(aps).value)])
+    return TemplateSource(
+      name: name, file: "\(name).yaml",
+      root: map([("push_type", .string(type.rawValue)), ("payload", payload.value)]))
+  }
+
+  /// A device has a token for each topic; the simulator, like Apple, takes each for its own alone.
+  @Test func eachTokenGetsThePushesOfItsTopic() async throws {
+    var script = SimulatorScript()
+    var devices: [(token: String, topic: String)] = []
+    for (index, type) in [PushType.alert, .voip, .liveactivity, .widgets].enumerated() {
+      let device = (token: paddedHex(index + 1), topic: WorkerBed.app + type.topicSuffix)
+      devices.append(device)
+      script.rules.append(.init(tokens: [device.token], topic: device.topic))
+    }
+    let bed = try await WorkerBed(script: script)
+    try await bed.follow("s1", device: devices)
+    let templates = try Self.topics.map { try Template.compile(Self.template($0, $1)) }
+    let worker = try await bed.startWorker { $0.templates = templates }
+    for (name, _) in Self.topics {
+      try await bed.emit(name, template: name)
+      let status = try await bed.finished(name)
+      #expect(status.isBalanced && status.pushes == 1 && status.accepted == 1, "\(name)")
+    }
+    #expect(await worker.stop())
+    let counts = await bed.simulator.counts(of: devices.map(\.token))
+    // The ordinary token gets alerts and background pushes; nobody asks for widgets.
+    #expect(counts.map(\.requests) == [2, 1, 1, 0])
+  }
+}
