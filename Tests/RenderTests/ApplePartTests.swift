@@ -31,6 +31,9 @@ struct ApplePartTests {
       ("event: begin", "aps.event must be one of start, update, end"),
       ("stale-date: soon", "aps.stale-date must be a whole number from 0"),
       ("content-changed: 1", "aps.content-changed must be true or false"),
+      ("relevance-score: \"{{data.score}}\"", "aps.relevance-score must be a number, 0 to 1"),
+      ("mutable-content: \"{{number data.x}}\"", "aps.mutable-content must be 1 or 0"),
+      ("badge: \"{{number data.x|1.5}}\"", "the fallback of a whole number must be one like 1"),
     ])
   func problems(_ aps: String, _ message: String) {
     let problems = Samples.problems(template(aps))
@@ -42,11 +45,13 @@ struct ApplePartTests {
     arguments: [
       "alert: hello",
       "alert:\n      title: a\n      subtitle: b\n      title-loc-args:\n        - x",
-      "badge: 0", "badge: \"{{recipient.badge}}\"", "sound: default",
+      "badge: 0", "badge: \"{{recipient.badge}}\"", "badge: \"{{number recipient.unread}}\"",
+      "relevance-score: \"{{number data.score|0.5}}\"", "sound: default",
       "sound:\n      critical: 1\n      name: a.caf\n      volume: 0.5",
       "interruption-level: time-sensitive",
       "interruption-level: \"{{data.level}}\"", "relevance-score: 1", "relevance-score: 0.25",
-      "mutable-content: 1", "category: \"{{data.category}}\"", "target-content-id: x",
+      "alert: hello\n    mutable-content: 1", "category: \"{{data.category}}\"",
+      "target-content-id: x",
     ])
   func taken(_ aps: String) throws {
     let template = try Samples.compile(template(aps))
@@ -68,8 +73,8 @@ struct ApplePartTests {
 
   @Test("A Live Activity's score may be any number; an alert needs aps, and a map there")
   func kinds() throws {
-    let live = template("relevance-score: 75", "push_type: liveactivity\n")
-    #expect(try Samples.compile(live).warnings == [])
+    let live = "event: end\n    timestamp: 1\n    content-state: {}\n    relevance-score: 75"
+    #expect(try Samples.compile(template(live, "push_type: liveactivity\n")).warnings == [])
     #expect(try Samples.compile("payload:\n  live: x\n").warnings.count == 1)
     #expect(Samples.problems("payload:\n  aps:\n    - 1\n").count == 1)
   }

@@ -91,12 +91,7 @@ struct TemplateTests {
         "push_type: background\npriority: 10\npayload:\n  aps:\n    content-available: 1",
         "priority 5"
       ),
-      ("push_type: background\npayload:\n  aps:\n    mutable-content: 1", "content-available: 1"),
-      (
-        "push_type: background\npayload:\n  aps:\n    content-available: 1\n    alert: x",
-        "shows nothing"
-      ),
-      ("push_type: background\npayload:\n  x: 1", "needs 'aps"),
+      ("push_type: background\npayload:\n  x: 1", "needs 'content-available: 1' in aps"),
       ("stored: 1\npayload:\n  x: 1", "true or false"),
       ("priority: 10", "payload is missing"),
       ("payload: []", "must be a map"),

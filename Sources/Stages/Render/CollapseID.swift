@@ -50,6 +50,9 @@ extension Event {
     case "event.id": return id
     case "streamer.id": return streamer
     case "stream.id": return stream
+    // Whole seconds, as Apple counts.
+    case "event.occurred_at": return String(occurredAt / 1000)
+    case "event.expires_at": return String(expiresAt / 1000)
     default: return ""
     }
   }

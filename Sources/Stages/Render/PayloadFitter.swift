@@ -79,11 +79,11 @@ struct PayloadFitter {
       guard step.field >= 0 else { continue }
       let value = values[step.field]
       if step.isNumber {
-        let isInteger = IntegerText.isInteger(value)
-        guard isInteger || !step.fallback.isMissing else { continue }
+        let isNumber = NumberText.isNumber(value, isWhole: step.isWhole)
+        guard isNumber || !step.fallback.isMissing else { continue }
         if result.last != UInt8(ascii: "{") { result.append(UInt8(ascii: ",")) }
         result += variant.constants[step.key]
-        result += isInteger ? value : variant.constants[step.fallback]
+        result += isNumber ? value : variant.constants[step.fallback]
       } else {
         let text = cleaned(step.field)
         if text.isEmpty {

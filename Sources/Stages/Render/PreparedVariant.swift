@@ -9,6 +9,7 @@ final class PreparedVariant {
     /// The profile field's index in the template; negative: no value follows.
     var field: Int32 = -1
     var isNumber = false
+    var isWhole = false
     /// What stands for an empty value; missing only for a number, which is then left out.
     var fallback = ByteSlice.missing
     /// Of a number: its key, quoted, with the colon.
@@ -90,14 +91,14 @@ final class PreparedVariant {
     _ step: Step, _ value: UnsafeRawBufferPointer, _ constants: UnsafeRawPointer,
     _ target: UnsafeMutableRawPointer, _ written: inout Int
   ) {
-    let isInteger = IntegerText.isInteger(value)
-    guard isInteger || !step.fallback.isMissing else { return }
+    let isNumber = NumberText.isNumber(value, isWhole: step.isWhole)
+    guard isNumber || !step.fallback.isMissing else { return }
     if written > 0, (target + written - 1).load(as: UInt8.self) != UInt8(ascii: "{") {
       (target + written).storeBytes(of: UInt8(ascii: ","), as: UInt8.self)
       written += 1
     }
     copy(step.key, of: constants, to: target, &written)
-    if isInteger, let source = value.baseAddress {
+    if isNumber, let source = value.baseAddress {
       (target + written).copyMemory(from: source, byteCount: value.count)
       written += value.count
     } else {
@@ -132,13 +133,7 @@ private struct VariantBuilder {
         step.fallback = constants.append(JSONEscaping.escaped(fallback))
       }
       if fieldStart != nil { fieldParts.append(.recipient(field: field, fallback: fallback)) }
-    case .number(let key, let field, let fallback):
-      endStep { step, constants in
-        step.field = Int32(truncatingIfNeeded: field)
-        step.isNumber = true
-        step.key = constants.append(key)
-        if let fallback { step.fallback = constants.append(fallback) }
-      }
+    case .number(let key, let number): add(number, key: key)
     case .shortenedBegin:
       endStep()
       fieldStart = steps.count
@@ -146,6 +141,26 @@ private struct VariantBuilder {
       endStep()
       fieldSteps = fieldStart.map { $0..<steps.count }
       fieldStart = nil
+    }
+  }
+
+  private mutating func add(_ number: TemplateNumber, key: [UInt8]) {
+    switch number.source {
+    case .event(let path):
+      let value = event.value(of: path)
+      let isNumber = NumberText.isNumber(value, isWhole: number.isWhole)
+      guard let digits = isNumber ? Array(value.utf8) : number.fallback else { return }
+      if constants.last != UInt8(ascii: "{") { constants.append([UInt8(ascii: ",")]) }
+      constants.append(key)
+      constants.append(digits)
+    case .recipient(let field):
+      endStep { step, constants in
+        step.field = Int32(truncatingIfNeeded: field)
+        step.isNumber = true
+        step.isWhole = number.isWhole
+        step.key = constants.append(key)
+        if let fallback = number.fallback { step.fallback = constants.append(fallback) }
+      }
     }
   }
 
@@ -160,5 +175,11 @@ private struct VariantBuilder {
     complete(&step, constants)
     start = constants.count
     steps.append(step)
+  }
+}
+
+extension ByteArena {
+  fileprivate var last: UInt8? {
+    count > 0 ? base.load(fromByteOffset: count - 1, as: UInt8.self) : nil
   }
 }

@@ -47,7 +47,7 @@ extension TemplateCompiler {
     of payload: [TemplateSource.Entry], at place: TemplateSource.Place, _ pushType: PushType
   ) {
     guard let entry = payload.first(where: { $0.key == "aps" }) else {
-      if pushType == .alert || pushType == .liveactivity {
+      if pushType == .alert {
         warn(place, "the payload has no 'aps': the device would show nothing")
       }
       return
@@ -66,6 +66,17 @@ extension TemplateCompiler {
     }
   }
 
+  /// Of the keys in `aps`.
+  static func isKnownToApple(_ key: String) -> Bool { keys.contains { $0.name == key } }
+
+  /// Whether Apple takes whole numbers alone at the end of these keys.
+  static func isWhole(_ path: [String]) -> Bool {
+    guard path.count == 2, path[0] == "aps",
+      let key = keys.first(where: { $0.name == path[1] }), case .count = key.rule
+    else { return false }
+    return true
+  }
+
   private mutating func check(
     _ member: TemplateSource.Entry, in parent: String, _ known: [(name: String, rule: Rule)]
   ) {
@@ -76,12 +87,16 @@ extension TemplateCompiler {
     }
     let names = known.map(\.name)
     let near = Self.nearest(to: member.key, among: names).map { "; did you mean '\($0)'?" } ?? ""
-    warn(member.place, "Apple knows no key '\(path)', the device passes over it\(near)")
+    warn(
+      member.place,
+      "Apple knows no key '\(path)', the device passes over it\(near) "
+        + ApplePage.payload.reference
+    )
   }
 
   private mutating func check(_ node: TemplateSource.Node, _ path: String, _ rule: Rule) {
     if let wanted = complaint(about: node.value, rule) {
-      report(node.place, "\(path) must be \(wanted)")
+      report(node.place, "\(path) must be \(wanted) \(ApplePage.payload.reference)")
       return
     }
     guard case .map(let entries) = node.value else { return }
@@ -107,8 +122,11 @@ extension TemplateCompiler {
       let areTexts = nodes.allSatisfy { if case .string = $0.value { true } else { false } }
       return areTexts ? nil : "a list of texts"
     case (.count, .integer(let number)) where number >= 0: return nil
-    case (.count, .string(let text)) where text.isBadge: return nil
-    case (.count, _): return "a whole number from 0, without quotation marks: texts are not taken"
+    case (.count, .string(let text)) where TemplateText(text).number != nil: return nil
+    case (.number, .string(let text)) where TemplateText(text).number?.isNumber == true: return nil
+    case (.count, _):
+      return "a whole number from 0, without quotation marks, or a value like {{number data.x}}: "
+        + "texts are not taken"
     case (.number(let range), .integer(let number)) where range.contains(Double(number)):
       return nil
     case (.number(let range), .number(let number)) where range.contains(number): return nil
@@ -131,14 +149,5 @@ extension TemplateCompiler {
       return letters.hasSuffix("s") ? String(letters.dropLast()) : letters
     }
     return names.first { plain($0) == plain(key) }
-  }
-}
-
-extension String {
-  /// The one placeholder that becomes a number.
-  fileprivate var isBadge: Bool {
-    let parts = TemplateText(self).parts
-    guard parts.count == 1, case .placeholder(let only) = parts[0] else { return false }
-    return only.namespace == .recipient && only.name == "badge"
   }
 }

@@ -4,7 +4,7 @@ import Model
 indirect enum TemplatePayload {
   case json([UInt8])
   case text(TemplateText, TemplateSource.Place, isShortened: Bool)
-  case number(field: Int, fallback: [UInt8]?)
+  case number(TemplateNumber)
   case list([TemplatePayload])
   case map([(key: String, value: TemplatePayload)])
 }
@@ -21,13 +21,12 @@ extension TemplateCompiler {
       report(entry.value.place, "the payload must be a map with something in it, 'aps' above all")
       return .map([])
     }
-    if pushType == .background { checkBackground(members, entry.place) }
     checkApplePart(of: members, at: entry.place, pushType)
     var path: [String]?
     if let shorten, let text = string(shorten.value, "shorten") {
       path = text.split(separator: ".", omittingEmptySubsequences: false).map(String.init)
     }
-    let payload = walk(entry.value, shorten: path, depth: 0)
+    let payload = walk(entry.value, shorten: path, path: [])
     if let shorten, path != nil, !Self.hasShortened(payload) {
       report(
         shorten.value.place,
@@ -38,32 +37,12 @@ extension TemplateCompiler {
     return payload
   }
 
-  /// Apple, "Pushing background updates to your App": content-available and nothing that is shown
-  /// or heard.
-  private mutating func checkBackground(
-    _ members: [TemplateSource.Entry], _ place: TemplateSource.Place
-  ) {
-    let aps = members.first { $0.key == "aps" }
-    guard let aps, case .map(let entries) = aps.value.value else {
-      report(place, "a background push needs 'aps: { content-available: 1 }' in its payload")
-      return
-    }
-    if entries.first(where: { $0.key == "content-available" })?.value.value != .integer(1) {
-      report(aps.place, "a background push needs 'content-available: 1' in aps")
-    }
-    for entry in entries where ["alert", "sound", "badge"].contains(entry.key) {
-      report(
-        entry.place,
-        "a background push shows nothing: remove '\(entry.key)' from aps, or set push_type to alert"
-      )
-    }
-  }
-
-  /// `shorten`: the keys that lead from here to the text that may be shortened.
+  /// `shorten`: the keys that lead from here to the text that may be shortened; `path`: those that
+  /// led here.
   private mutating func walk(
-    _ node: TemplateSource.Node, shorten: [String]?, depth: Int
+    _ node: TemplateSource.Node, shorten: [String]?, path: [String]
   ) -> TemplatePayload {
-    guard depth < Self.maximumDepth else {
+    guard path.count < Self.maximumDepth else {
       report(node.place, "a payload may be \(Self.maximumDepth) levels deep: flatten it")
       return .map([])
     }
@@ -78,17 +57,16 @@ extension TemplateCompiler {
       }
       return .json(Array(value.description.utf8))
     case .string(let text):
-      return self.text(text, at: node.place, isShortened: shorten?.isEmpty == true)
+      let isShortened = shorten?.isEmpty == true
+      return number(text, at: node.place, path: path)
+        ?? self.text(text, at: node.place, isShortened: isShortened)
     case .list(let nodes):
       var items: [TemplatePayload] = []
       for item in nodes {
-        let value = walk(item, shorten: nil, depth: depth + 1)
+        let value = walk(item, shorten: nil, path: path + [""])
         if case .number = value {
           report(
-            item.place,
-            "{{recipient.badge}} alone is a number and may be left out, which a list "
-              + "cannot: use a map"
-          )
+            item.place, "a value that is a number may be left out, which a list cannot: use a map")
         }
         items.append(value)
       }
@@ -101,7 +79,7 @@ extension TemplateCompiler {
           report(entry.place, "the key '\(entry.key)' cannot have placeholders: only values can")
         }
         let next = shorten.flatMap { $0.first == entry.key ? Array($0.dropFirst()) : nil }
-        members.append((entry.key, walk(entry.value, shorten: next, depth: depth + 1)))
+        members.append((entry.key, walk(entry.value, shorten: next, path: path + [entry.key])))
       }
       return .map(members)
     }
@@ -114,16 +92,31 @@ extension TemplateCompiler {
     for case .placeholder(let placeholder) in parsed.parts {
       if placeholder.namespace == .text { usedTextKeys.insert(placeholder.name) }
     }
-    if parsed.parts.count == 1, case .placeholder(let only) = parsed.parts[0],
-      only.namespace == .recipient, only.name == "badge"
-    {
-      let fallback = only.fallback.map { Array($0.utf8) }
-      if let fallback, !fallback.withUnsafeBytes({ IntegerText.isInteger($0) }) {
-        report(place, "the fallback of a badge must be an integer like 1, or be left out")
-      }
-      return .number(field: recipientField("badge", at: place), fallback: fallback)
-    }
     return .text(parsed, place, isShortened: isShortened)
+  }
+
+  /// Nil for a text.
+  private mutating func number(
+    _ text: String, at place: TemplateSource.Place, path: [String]
+  ) -> TemplatePayload? {
+    guard let only = TemplateText(text).number else { return nil }
+    guard only.namespace != .text else {
+      report(place, "'{{number \(only.path)}}' is a text of a locale: leave 'number' out")
+      return .json([])
+    }
+    let isWhole = only.isBadge || Self.isWhole(path)
+    if let fallback = only.fallback, !NumberText.isNumber(fallback, isWhole: isWhole) {
+      report(
+        place,
+        "the fallback of a \(isWhole ? "whole number must be one like 1" : "number must be one") "
+          + "too, or be left out")
+    }
+    let source: TemplateNumber.Source =
+      only.namespace == .recipient
+      ? .recipient(field: recipientField(only.name, at: place)) : .event(path: only.path)
+    return .number(
+      TemplateNumber(
+        source: source, fallback: only.fallback.map { Array($0.utf8) }, isWhole: isWhole))
   }
 
   private static func hasShortened(_ payload: TemplatePayload) -> Bool {

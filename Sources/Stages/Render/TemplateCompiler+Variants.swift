@@ -86,8 +86,15 @@ extension TemplateCompiler {
         write(value, locale: locale, of: locales, to: &writer, &missing)
       }
       // Members that may be left out come last: each brings its own comma when it is there.
-      for case (let key, .number(let field, let fallback)) in members {
-        writer.add(.number(key: Self.jsonKey(key), field: field, fallback: fallback))
+      let numbers = members.compactMap { (key, value) -> (key: String, number: TemplateNumber)? in
+        if case .number(let number) = value { (key, number) } else { nil }
+      }
+      // First those that the event decides on: they are constants by the time that the recipient's
+      // are written.
+      for (key, number) in numbers.filter(\.number.isOfEvent)
+        + numbers.filter({ !$0.number.isOfEvent })
+      {
+        writer.add(.number(key: Self.jsonKey(key), number))
       }
       writer.json("}")
     }

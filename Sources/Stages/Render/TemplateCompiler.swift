@@ -35,16 +35,24 @@ struct TemplateCompiler {
       report(entry.place, "unknown key '\(entry.key)': a template has \(Self.list(Self.keys))")
     }
     let pushType = pushType(members["push_type"])
-    let priority = priority(members["priority"], pushType)
-    let isStored = boolean(members["stored"], "stored") ?? true
+    let priority = priority(members["priority"])
+    let isStored = boolean(members["stored"], "stored")
     let collapseID = collapseID(members["collapse_id"])
     let locales = locales(members)
     let payload = payload(members["payload"], shorten: members["shorten"], pushType: pushType)
+    if let entry = members["payload"], case .map(let payload) = entry.value.value {
+      check(
+        PushDraft(
+          type: pushType, priority: priority, isStored: isStored, payload: payload,
+          place: entry.place))
+    }
     let variants = variants(of: payload, in: locales, limit: pushType.maximumPayloadBytes)
     checkUnusedTexts(of: locales)
     guard problems.isEmpty else { return nil }
     return Template(
-      name: source.name, pushType: pushType, priority: priority, isStored: isStored,
+      name: source.name, pushType: pushType,
+      priority: priority?.value ?? pushType.usualPriority,
+      isStored: isStored?.value ?? pushType.isUsuallyStored,
       recipientFields: recipientFields, collapseID: collapseID, table: locales.table,
       variants: variants)
   }
@@ -80,9 +88,11 @@ struct TemplateCompiler {
     return nil
   }
 
-  private mutating func boolean(_ entry: TemplateSource.Entry?, _ what: String) -> Bool? {
+  private mutating func boolean(
+    _ entry: TemplateSource.Entry?, _ what: String
+  ) -> (value: Bool, place: TemplateSource.Place)? {
     guard let entry else { return nil }
-    if case .boolean(let value) = entry.value.value { return value }
+    if case .boolean(let value) = entry.value.value { return (value, entry.value.place) }
     report(entry.value.place, "\(what) must be true or false")
     return nil
   }
@@ -111,18 +121,28 @@ struct TemplateCompiler {
     return .alert
   }
 
-  /// Apple, "Sending notification requests to APNs": 10, 5 or 1; 10 is an error for a background
-  /// push.
-  private mutating func priority(_ entry: TemplateSource.Entry?, _ pushType: PushType) -> Int {
-    guard let entry else { return pushType == .background ? 5 : 10 }
+  private mutating func priority(
+    _ entry: TemplateSource.Entry?
+  ) -> (value: Int, place: TemplateSource.Place)? {
+    guard let entry else { return nil }
     guard case .integer(let value) = entry.value.value, [10, 5, 1].contains(value) else {
-      report(entry.value.place, "priority must be 10 (at once), 5 (when power allows) or 1 (last)")
-      return 10
+      report(
+        entry.value.place,
+        "priority must be 10 (at once), 5 (when power allows) or 1 (last) "
+          + ApplePage.requests.reference)
+      return nil
     }
-    if pushType == .background && value != 5 {
-      report(entry.value.place, "a background push must have priority 5: Apple rejects others")
+    return (Int(value), entry.value.place)
+  }
+
+  /// Holds the push against what Apple asks of its type.
+  private mutating func check(_ push: PushDraft) {
+    for rule in PushTypeRule.all {
+      for place in rule.breaches(in: push) {
+        let message = "\(rule.words) \(rule.page.reference)"
+        if rule.isWarning { warn(place, message) } else { report(place, message) }
+      }
     }
-    return Int(value)
   }
 
   private mutating func collapseID(_ entry: TemplateSource.Entry?) -> TemplateText? {
@@ -142,6 +162,12 @@ struct TemplateCompiler {
   mutating func parse(_ text: String, at place: TemplateSource.Place) -> TemplateText {
     let parsed = TemplateText(text)
     for fault in parsed.faults { report(place, fault) }
+    for case .placeholder(let only) in parsed.parts where only.isNumber {
+      report(
+        place,
+        "'{{number \(only.path)}}' must stand alone in its quotes in the payload: leave 'number' "
+          + "out where it is part of a text")
+    }
     return parsed
   }
 

@@ -1,4 +1,5 @@
-/// A text of a template taken apart: literal text and placeholders, `{{namespace.name|fallback}}`.
+/// A text of a template taken apart: literal text and placeholders, `{{namespace.name|fallback}}`
+/// or `{{number namespace.name|fallback}}`.
 ///
 /// The name may have spaces around it; the fallback is taken as it stands, up to the first `}}`,
 /// and is used when the value is missing or empty. `{{{{` is a literal `{{`; `}}` outside a
@@ -13,9 +14,19 @@ struct TemplateText: Equatable {
     let namespace: Namespace
     let name: String
     let fallback: String?
+    /// Written with `number` before the name.
+    var isNumber = false
+
+    /// Of the values that are numbers wherever they stand alone, those that are never missing.
+    private static let times = ["event.occurred_at", "event.expires_at"]
 
     /// As `Event.fields` spells it.
     var path: String { "\(namespace.rawValue).\(name)" }
+    /// Alone in the payload it becomes a JSON number.
+    var isNumberAlone: Bool { isNumber || isBadge || isTime }
+    var isBadge: Bool { path == "recipient.badge" }
+    /// The event always has it, in whole seconds.
+    var isTime: Bool { Self.times.contains(path) }
   }
 
   enum Part: Equatable {
@@ -28,6 +39,14 @@ struct TemplateText: Equatable {
   private(set) var parts: [Part] = []
   /// What is wrong with the text, one message each; such parts are left out.
   private(set) var faults: [String] = []
+
+  /// The one placeholder that the text is, if it becomes a JSON number in a payload.
+  var number: Placeholder? {
+    guard parts.count == 1, faults.isEmpty, case .placeholder(let only) = parts[0],
+      only.isNumberAlone
+    else { return nil }
+    return only
+  }
 
   init(_ text: String) {
     let bytes = Array(text.utf8)
@@ -60,6 +79,7 @@ struct TemplateText: Equatable {
     add(literal: &literal)
   }
 
+  private static let number = Array("number ".utf8)
   private static let open = UInt8(ascii: "{")
   private static let close = UInt8(ascii: "}")
 
@@ -78,12 +98,15 @@ struct TemplateText: Equatable {
     let bar = inside.firstIndex(of: UInt8(ascii: "|"))
     var path = inside[..<(bar ?? inside.endIndex)].drop { $0 == 0x20 }
     while path.last == 0x20 { path.removeLast() }
+    let isNumber = path.starts(with: Self.number)
+    if isNumber { path = path.dropFirst(Self.number.count).drop { $0 == 0x20 } }
     let dot = path.firstIndex(of: UInt8(ascii: ".")) ?? path.endIndex
     let name = path[dot...].dropFirst()
     guard !name.isEmpty, name.count <= Self.maximumNameBytes, name.allSatisfy(Self.isNameByte)
     else {
       faults.append(
         "'\(shown)' is no placeholder: write {{namespace.name}} or {{namespace.name|fallback}}, "
+          + "perhaps with 'number' before the name, "
           + "the name of 1…\(Self.maximumNameBytes) bytes without spaces or braces; "
           + "a literal '{{' is '{{{{'"
       )
@@ -96,15 +119,18 @@ struct TemplateText: Equatable {
       return
     }
     let nameText = String(decoding: name, as: UTF8.self)
-    if namespace == .event && nameText != "id" {
+    if namespace == .event && !["id", "occurred_at", "expires_at"].contains(nameText) {
       faults.append(
-        "'\(shown)' is not known: of the event itself only {{event.id}} can be named; "
-          + "the rest of it is {{streamer.…}}, {{stream.…}} and {{data.…}}")
+        "'\(shown)' is not known: of the event itself {{event.id}}, {{event.occurred_at}} and "
+          + "{{event.expires_at}} can be named; the rest of it is {{streamer.…}}, {{stream.…}} and "
+          + "{{data.…}}")
       return
     }
     let fallback = bar.map { String(decoding: inside[($0 + 1)...], as: UTF8.self) }
     parts.append(
-      .placeholder(Placeholder(namespace: namespace, name: nameText, fallback: fallback)))
+      .placeholder(
+        Placeholder(
+          namespace: namespace, name: nameText, fallback: fallback, isNumber: isNumber)))
   }
 
   private static func isNameByte(_ byte: UInt8) -> Bool {
