@@ -214,7 +214,8 @@ let testTargets: [Target] = [
     "AssemblyTests",
     [
       "Assembly", "Deliver", "Expand", "Ingest", "JSON", "Kafka", "Keyspace", "LocalStack",
-      "Pipeline", "Redis", "Render", "Rules", "Settings", "Telemetry", "Text", "TLS", "Transport",
+      "Model", "Pipeline", "Redis", "Render", "Rules", "Settings", "Telemetry", "Text", "TLS",
+      "Transport",
     ]),
   tests("TelemetryTests", ["Telemetry", "Text", "Threads"]),
   tests("TerminalTests", ["Terminal", "Threads"]),

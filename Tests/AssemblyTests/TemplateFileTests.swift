@@ -1,6 +1,8 @@
 import Assembly
 import Glibc
+import JSON
 import LocalStack
+import Model
 import Render
 import Settings
 import Testing
@@ -63,7 +65,48 @@ import Testing
     let repository = #filePath.split(separator: "/", omittingEmptySubsequences: false).dropLast(3)
       .joined(separator: "/")
     let sources = try TemplateFile.readAll(in: repository + "/Config/templates")
-    #expect(sources.map(\.name).contains("go-live"))
-    for source in sources { _ = try Template.compile(source) }
+    #expect(
+      sources.map(\.name) == [
+        "go-live-image", "go-live", "live-activity-end", "live-activity-start",
+        "live-activity-update", "refresh", "stream-ended",
+      ])
+    for source in sources {
+      let template = try Template.compile(source)
+      #expect(template.warnings == [], "\(source.file)")
+      let hasText = !["live-activity-end", "live-activity-update", "refresh"].contains(source.name)
+      #expect(template.locales.count == (hasText ? 8 : 1), "\(source.file)")
+      try renders(template)
+    }
+  }
+
+  /// For everybody it reads right, whatever is missing of event and profile.
+  private func renders(_ template: Template) throws {
+    for data in [[:], ["viewers": "1200", "stale_at": "1763713000", "image": "https://a.b/c"]] {
+      let fields = Dictionary(uniqueKeysWithValues: data.map { ("data.\($0)", $1) })
+      let event = Event(
+        id: "e1", app: "com.example.live", streamer: "s1", stream: "b1", template: template.name,
+        occurredAt: 1_763_712_000_000, expiresAt: 1_763_712_900_000, fields: fields, document: [])
+      let prepared = try RenderStage(templates: [template]).prepare(event)
+      for locale in template.locales {
+        let preview = try prepared.preview(recipient: ["locale": locale])
+        let payload = try JSONValue.parse(Array(preview.payload.utf8)).object
+        let aps = try #require(payload?["aps"]?.object)
+        #expect(!preview.payload.contains("{{") && preview.locale == locale)
+        if template.pushType == .liveactivity {
+          #expect(aps["timestamp"]?.integer == 1_763_712_000)
+          #expect(
+            aps["content-state"]?.object?["viewers"]?.integer
+              == (data.isEmpty ? 0 : 1200))
+          #expect(aps["dismissal-date"] == nil)
+          let isLate = template.name != "live-activity-end" && !data.isEmpty
+          #expect(aps["stale-date"]?.integer == (isLate ? 1_763_713_000 : nil))
+        } else if template.pushType == .alert {
+          for key in ["title", "body"] {
+            let text = aps["alert"]?.object?[key]?.string ?? ""
+            #expect(text.utf8.count > 5 && !text.hasPrefix(" "), "\(template.name) \(text)")
+          }
+        }
+      }
+    }
   }
 }
