@@ -59,4 +59,28 @@ import Testing
     // The ordinary token gets alerts and background pushes; nobody asks for widgets.
     #expect(counts.map(\.requests) == [2, 1, 1, 0])
   }
+
+  /// An update token is of one activity: bound to an id of its own, it gets that activity's updates
+  /// alone, though a token that starts activities has the same topic.
+  @Test func anActivityGetsItsOwnUpdates() async throws {
+    let bed = try await WorkerBed()
+    let topic = WorkerBed.app + PushType.liveactivity.topicSuffix
+    let start = paddedHex(1)
+    let updates = [paddedHex(2), paddedHex(3)]
+    try await bed.follow("s1", device: [(token: start, topic: topic)])
+    for (index, token) in updates.enumerated() {
+      try await bed.follow("activity/b-\(index)", device: [(token: token, topic: topic)])
+    }
+    let worker = try await bed.startWorker()
+    try await bed.emit("start", template: "live-activity-start")
+    try await bed.emit("update", streamer: "activity/b-0", template: "live-activity-update")
+    try await bed.emit("end", streamer: "activity/b-0", template: "live-activity-end")
+    for event in ["start", "update", "end"] {
+      let status = try await bed.finished(event)
+      #expect(status.accepted == 1 && status.pushes == 1, "\(event)")
+    }
+    #expect(await worker.stop())
+    let counts = await bed.simulator.counts(of: [start] + updates)
+    #expect(counts.map(\.accepted) == [1, 2, 0])
+  }
 }
