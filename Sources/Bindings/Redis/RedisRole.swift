@@ -1,5 +1,6 @@
-/// What a server says it is. Only a master is served from: a replica answers reads from what it
-/// had, so that a mark that is set already looks as if it were not, and refuses every write.
+/// What a server says it is. Only a master is served from, but for reads that may lag: a replica
+/// answers from what it had, so that a mark that is set already looks as if it were not, and it
+/// refuses every write.
 package enum RedisRole: Equatable {
   case master
   /// `master`: where it says its master is.
@@ -36,9 +37,6 @@ package enum RedisRole: Equatable {
 
   /// INFO's `run_id`: another one is another process, with another data set perhaps.
   package static func runIdentifier(_ information: RedisReply) -> String? {
-    guard let text = information.text else { return nil }
-    return text.split(whereSeparator: \.isNewline).first { $0.hasPrefix("run_id:") }.map {
-      String($0.dropFirst("run_id:".count))
-    }
+    RedisInformation(information)?["run_id"]
   }
 }

@@ -1,0 +1,15 @@
+/// The `name:value` lines that INFO answers.
+package struct RedisInformation {
+  private var values: [Substring: String] = [:]
+
+  /// Nil: the reply is no text, as where INFO is forbidden.
+  package init?(_ reply: RedisReply) {
+    guard let text = reply.text else { return nil }
+    for line in text.split(whereSeparator: \.isNewline) {
+      let sides = line.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
+      if sides.count == 2 { values[sides[0]] = String(sides[1]) }
+    }
+  }
+
+  package subscript(name: Substring) -> String? { values[name] }
+}
