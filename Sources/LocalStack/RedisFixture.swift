@@ -15,7 +15,7 @@ package final class RedisFixture: Sendable {
   /// Runs `body` on the loop with a client that is closed afterwards.
   package func run<T: Sendable>(
     commandTimeout: Duration = .seconds(60), maximumReplyBytes: Int = 64 << 20,
-    replicasToWaitFor: Int = 0,
+    replicasToWaitFor: Int = 0, replicaLagLimit: Duration? = nil,
     _ body: @Sendable (RedisClient) async throws -> T
   ) async throws -> T {
     let loop = loop
@@ -23,6 +23,7 @@ package final class RedisFixture: Sendable {
       port: server.port, commandTimeout: commandTimeout, reconnectMinimum: .milliseconds(5),
       reconnectMaximum: .milliseconds(50), maximumReplyBytes: maximumReplyBytes)
     options.replicasToWaitFor = replicasToWaitFor
+    options.replicaLagLimit = replicaLagLimit
     return try await LoopActor(loop).run { [options] _ in
       let client = RedisClient(options: options, loop: loop, log: { _ in })
       client.start()

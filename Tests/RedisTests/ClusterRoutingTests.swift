@@ -65,6 +65,40 @@ import Transport
     #expect(keyless.handle(.begin, &map, anyone: b) == [.send(part(b, [0, 1]))])
   }
 
+  @Test func whatNoReplicaHasIsAskedOfItsMaster() throws {
+    var (routing, map) = (try routing("b0", "a0", "b1", "a1"), map)
+    routing = Routing(routing.commands, mayLag: true)
+    let toA = Routing.Part(node: a, commands: [1, 3], mayLag: true)
+    let toB = Routing.Part(node: b, commands: [0, 2], mayLag: true)
+    #expect(routing.handle(.begin, &map, anyone: a) == [.send(toA), .send(toB)])
+    // Of the second key the replica knows nothing.
+    let first = try routing.handle(
+      .copied(toA, answers("+A0", "$-1"), missing: [1]), &map, anyone: a)
+    #expect(first == [.send(part(a, [3]))])
+    // No replica answers.
+    #expect(routing.handle(.notCopied(toB), &map, anyone: a) == [.send(part(b, [0, 2]))])
+    #expect(try routing.handle(.answered(part(a, [3]), answers("+A1")), &map, anyone: a) == [])
+    // The slot has moved meanwhile: masters alone are asked then.
+    let moved = "-MOVED \(slot("b1")) c:3"
+    #expect(
+      try routing.handle(.answered(part(b, [0, 2]), answers("+B0", moved)), &map, anyone: a)
+        == [.refresh, .send(part(c, [2], round: 1))])
+    let last = try routing.handle(
+      .answered(part(c, [2], round: 1), answers("+B1")), &map, anyone: a)
+    #expect(last == [.finish(nil)])
+    #expect(texts(routing) == ["B0", "A0", "B1", "A1"])
+  }
+
+  @Test func aReadThatReplicasAnswerIsOver() throws {
+    var (routing, map) = (Routing(try routing("a0", "-").commands, mayLag: true), map)
+    let all = Routing.Part(node: a, commands: [0, 1], mayLag: true)
+    #expect(routing.handle(.begin, &map, anyone: b) == [.send(all)])
+    let last = try routing.handle(
+      .copied(all, answers("+A0", "+INFO"), missing: []), &map, anyone: b)
+    #expect(last == [.finish(nil)])
+    #expect(texts(routing) == ["A0", "INFO"])
+  }
+
   @Test func movedMendsTheMapAndGoesThere() throws {
     var (routing, map) = (try routing("a0", "a1"), map)
     _ = routing.handle(.begin, &map, anyone: a)

@@ -12,6 +12,7 @@ package final class RedisClient {
 
   let options: RedisOptions
   private let servers: Servers
+  private let reads = ReplicaReads()
   /// What SCRIPT LOAD answered, by source; a handful of scripts of our own.
   var scriptDigests: [String: String] = [:]
   /// Called when the commands of `execute` are answered, or will not be: how long that took, in
@@ -25,12 +26,16 @@ package final class RedisClient {
     random: @escaping () -> Double = { Double.random(in: 0..<1) }
   ) {
     self.options = options
-    servers =
-      options.clusterNodes.isEmpty
-      ? .one(
-        RedisConnection(
-          options: options, purpose: .onlyServer, loop: loop, log: log, random: random))
-      : .cluster(RedisCluster(options: options, loop: loop, log: log, random: random))
+    guard options.clusterNodes.isEmpty else {
+      let cluster = RedisCluster(
+        options: options, counting: reads, loop: loop, log: log, random: random)
+      servers = .cluster(cluster)
+      return
+    }
+    let connection = RedisConnection(
+      options: options, purpose: .onlyServer, loop: loop, log: log, random: random)
+    connection.readFromReplicas(counting: reads)
+    servers = .one(connection)
   }
 
   /// Of a cluster: every slot is served, and no node that was needed is out of reach.
@@ -89,8 +94,13 @@ package final class RedisClient {
   /// In a cluster each command goes to the node of its key, and commands without a key go where
   /// their neighbour goes. Commands on keys of one slot are done in their order, others in any
   /// order. One node that cannot be reached fails the pipelines that have keys there, as a whole.
+  ///
+  /// `mayLag`: these only read, and what was written within `replicaLagLimit` need not be seen.
+  /// They go to replicas that are no further behind, in turns, and to the master with what those do
+  /// not have, or when there is none that answers. Without the limit they go to the master.
   package func execute(
-    _ pipeline: RedisPipeline, timeout: Duration? = nil, maximumReplyBytes: Int? = nil
+    _ pipeline: RedisPipeline, timeout: Duration? = nil, maximumReplyBytes: Int? = nil,
+    mayLag: Bool = false
   ) async throws(RedisError) -> RedisReplies {
     if let failure = pipeline.failure { throw failure }
     let limit = min(maximumReplyBytes ?? .max, options.maximumReplyBytes)
@@ -99,10 +109,13 @@ package final class RedisClient {
     do {
       let replies =
         switch servers {
+        case .one(let connection) where mayLag:
+          try await connection.read(pipeline, timeout: timeout, maximumReplyBytes: limit)
         case .one(let connection):
           try await connection.execute(pipeline, timeout: timeout, maximumReplyBytes: limit)
         case .cluster(let cluster):
-          try await cluster.execute(pipeline, timeout: timeout, maximumReplyBytes: limit)
+          try await cluster.execute(
+            pipeline, timeout: timeout, maximumReplyBytes: limit, mayLag: mayLag)
         }
       whenDone(EventLoop.monotonicNanoseconds() &- began, nil)
       return replies
@@ -156,5 +169,22 @@ extension RedisClient {
   package var clusterState: RedisClusterState? {
     guard case .cluster(let cluster) = servers else { return nil }
     return cluster.state
+  }
+}
+
+// MARK: replicas
+
+extension RedisClient {
+  /// Nil where reads do not go to replicas.
+  package var replicaFigures: RedisReplicaFigures? {
+    guard options.replicaLagLimit != nil else { return nil }
+    let masters: [RedisConnection] =
+      switch servers {
+      case .one(let connection): [connection]
+      case .cluster(let cluster):
+        cluster.nodes.sorted { "\($0.key)" < "\($1.key)" }.map(\.value)
+      }
+    return RedisReplicaFigures(
+      masters.map { (name: $0.options.name, replicas: $0.replicas?.state) }, reads)
   }
 }

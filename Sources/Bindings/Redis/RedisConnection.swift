@@ -8,22 +8,12 @@ import Transport
 ///
 /// Confined to its loop. Call `close` before letting it go.
 final class RedisConnection {
-  /// What the server is to be.
-  enum Purpose {
-    /// A master, for commands.
-    case onlyServer
-    /// A master too, whose MOVED somebody follows.
-    case clusterNode
-    /// Any server: it is only asked where the masters are.
-    case inquiry
-  }
-
   let options: RedisOptions
   let loop: EventLoop
   let log: (String) -> Void
-  private let purpose: Purpose
+  let purpose: Purpose
   private let handshake: RedisHandshake
-  private let random: () -> Double
+  let random: () -> Double
   private var session: RedisSession
   private var connection: Connection?
   /// Which server is the master, while that is being asked.
@@ -36,8 +26,12 @@ final class RedisConnection {
   /// The process that answers on this connection; nil before it was asked.
   var runIdentifier: String?
   /// Whether ROLE goes behind each pipeline of this connection.
-  private var asksForRole = false
-  private var hasToldOfRole = false
+  var asksForRole = false
+  var hasToldOfRole = false
+  /// Of a replica: the master that it named when it was connected to.
+  var followed: RedisRole?
+  /// Of a master: where reads that may lag go.
+  var replicas: RedisReplicas?
   private let roleCommand = RedisPipeline(["ROLE"])
   private var waiting = Queue<Execution>()
   private var sent = Queue<Execution>()
@@ -56,7 +50,7 @@ final class RedisConnection {
     self.loop = loop
     self.log = log
     self.random = random
-    handshake = RedisHandshake(options)
+    handshake = RedisHandshake(options, purpose)
     session = RedisSession(options)
   }
 
@@ -87,14 +81,21 @@ final class RedisConnection {
   }
 
   /// Begins to connect, and again after each loss, until `close`. Before it, pipelines wait.
-  func start() { handle(.start) }
+  func start() {
+    handle(.start)
+    replicas?.start()
+  }
 
   /// Ends every pipeline with `closed`; those that were sent may have been done or not.
-  func close() { handle(.close) }
+  func close() {
+    handle(.close)
+    replicas?.close()
+  }
 
   /// Another connection is made: on this one came what answers nothing of ours, and the next
   /// replies may be another's, too.
   func distrust(over why: String) {
+    replicas?.distrust(over: why)
     guard session.state == .ready else { return }
     handle(.lost(RedisError(.connectionLost, "what came is no answer of ours: \(why)")))
   }
@@ -144,9 +145,9 @@ final class RedisConnection {
   private func finishAnswered() {
     while let execution = sent.first, execution.isAnswered {
       // Ends this one too: what is no master's answer is nobody's.
-      if let role = execution.role, let failure = RedisRole(role[0]).failure {
+      if let role = execution.role, let failure = obstacle(ofRole: role[0]) {
         // But for what it did not do: a master that steps down in order sends everybody away.
-        if purpose == .clusterNode, execution.replies.areRedirects {
+        if purpose.isOfCluster, execution.replies.areRedirects {
           sent.popFirst()?.finish(nil)
         }
         return handle(.lost(failure))
@@ -189,6 +190,7 @@ final class RedisConnection {
     case .sendWaiting:
       for execution in waiting.takeAll() { send(execution) }
       scheduleCheck()
+      replicas?.begin()
     case .failSent(let error): for execution in sent.takeAll() { execution.finish(error) }
     case .failAll(let error):
       for execution in sent.takeAll() + waiting.takeAll() { execution.finish(error) }
@@ -240,16 +242,8 @@ final class RedisConnection {
   private func finishHandshake(_ replies: RedisReplies) {
     handshakeReplies = nil
     let answers = handshake.commands.enumerated().map { ($1.step, replies[$0].error) }
-    let role = RedisRole(replies[replies.count - 1])
-    let roleFailure: RedisError? = purpose == .inquiry ? nil : role.failure
-    if let failure = RedisHandshake.verdict(answers) ?? roleFailure {
+    if let failure = RedisHandshake.verdict(answers) ?? obstacle(ofHandshake: replies) {
       return handle(.lost(failure))
-    }
-    asksForRole = role == .master
-    if role == .untold, !hasToldOfRole {
-      hasToldOfRole = true
-      let why = "grant it, or a replica is not noticed"
-      log("\(options.name) does not tell us its ROLE: \(why)")
     }
     handle(.handshakeAccepted)
   }

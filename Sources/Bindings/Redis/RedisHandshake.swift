@@ -1,10 +1,12 @@
 /// What is said on a new connection before anything else, and what the answers mean.
 struct RedisHandshake: Sendable {
-  enum Step: Sendable, Equatable { case authenticate, selectDatabase, setName, ping, role }
+  enum Step: Sendable, Equatable {
+    case authenticate, selectDatabase, setName, ping, readOnly, replication, role
+  }
 
   let commands: [(step: Step, arguments: [String])]
 
-  init(_ options: RedisOptions) {
+  init(_ options: RedisOptions, _ purpose: RedisConnection.Purpose = .onlyServer) {
     var commands: [(step: Step, arguments: [String])] = []
     if let password = options.password {
       let user = options.username.map { [$0] } ?? []
@@ -18,6 +20,11 @@ struct RedisHandshake: Sendable {
     }
     // The only one that every server gets: says whether it is loading or wants a password.
     commands.append((.ping, ["PING"]))
+    if case .replica(let isOfCluster, _) = purpose {
+      // Without it, a cluster's replica sends every read to its master.
+      if isOfCluster { commands.append((.readOnly, ["READONLY"])) }
+      commands.append((.replication, ["INFO", "replication"]))
+    }
     commands.append((.role, ["ROLE"]))
     self.commands = commands
   }
@@ -51,8 +58,11 @@ struct RedisHandshake: Sendable {
       error.kind == .noPermission
         ? RedisError(.authentication, "the Redis user may not SELECT (NOPERM)")
         : RedisError(.refused, "Redis refuses the database number (\(error.word))")
-    // A user that may not PING, name itself or ask for the role may still do its work.
-    case (_, .setName), (_, .ping), (_, .role): nil
+    case (_, .readOnly):
+      RedisError(.refused, "the Redis replica refuses READONLY (\(error.word)): grant it")
+    // A user that may not PING, name itself or ask for the role may still do its work. Who asks a
+    // replica of its replication looks at the answer.
+    case (_, .setName), (_, .ping), (_, .replication), (_, .role): nil
     }
   }
 }

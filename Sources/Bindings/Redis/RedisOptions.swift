@@ -33,6 +33,9 @@ package struct RedisOptions: Sendable, CustomStringConvertible {
   package var reconnectMaximum: Duration
   /// How many replicas must have what a script wrote that is to outlive its server. 0: nobody asks.
   package var replicasToWaitFor: Int
+  /// How far behind its master a replica may be that reads which may lag go to. Nil: they go to the
+  /// master as all others.
+  package var replicaLagLimit: Duration?
   /// What the replies of one pipeline may take in memory together, 16 bytes an element included,
   /// unless it has a limit of its own; says no to a 512 MB string.
   package var maximumReplyBytes: Int
@@ -48,7 +51,7 @@ package struct RedisOptions: Sendable, CustomStringConvertible {
     commandTimeout: Duration = .seconds(5), checkInterval: Duration = .seconds(5),
     clusterInterval: Duration = .seconds(30), reconnectMinimum: Duration = .milliseconds(100),
     reconnectMaximum: Duration = .seconds(5), replicasToWaitFor: Int = 0,
-    maximumReplyBytes: Int = 64 << 20,
+    replicaLagLimit: Duration? = nil, maximumReplyBytes: Int = 64 << 20,
     maximumPipelines: Int = 4096
   ) {
     self.host = host
@@ -67,6 +70,7 @@ package struct RedisOptions: Sendable, CustomStringConvertible {
     self.reconnectMinimum = reconnectMinimum
     self.reconnectMaximum = reconnectMaximum
     self.replicasToWaitFor = replicasToWaitFor
+    self.replicaLagLimit = replicaLagLimit
     self.maximumReplyBytes = maximumReplyBytes
     self.maximumPipelines = maximumPipelines
   }

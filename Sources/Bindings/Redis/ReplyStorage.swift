@@ -21,6 +21,9 @@ final class ReplyAllowance {
     left -= bytes
     return true
   }
+
+  /// What was admitted is dropped.
+  func giveBack(_ bytes: Int) { left += bytes }
 }
 
 /// The replies of one pipeline while and after they are read: nodes in one block, bytes in another,

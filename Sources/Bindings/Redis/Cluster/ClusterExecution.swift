@@ -14,14 +14,14 @@ final class ClusterExecution {
 
   init(
     _ pipeline: RedisPipeline, _ commands: [ScannedCommand], timeout: Duration, deadline: UInt64,
-    maximumReplyBytes: Int
+    maximumReplyBytes: Int, mayLag: Bool
   ) {
     self.pipeline = pipeline
     self.timeout = timeout
     self.deadline = deadline
     self.maximumReplyBytes = maximumReplyBytes
     allowance = ReplyAllowance(maximumReplyBytes)
-    routing = ClusterRouting(commands)
+    routing = ClusterRouting(commands, mayLag: mayLag)
   }
 
   func remaining(at now: UInt64) -> Duration {
@@ -38,6 +38,13 @@ final class ClusterExecution {
       divided.append(commandOf: pipeline, at: routing.commands[command].bytes)
     }
     return divided
+  }
+
+  /// For a node's answer.
+  func replies(of part: ClusterRouting.Part) -> RedisReplies {
+    RedisReplies(
+      expecting: part.commands.count * (part.isAsking ? 2 : 1), maximumBytes: maximumReplyBytes,
+      allowance: allowance)
   }
 
   /// Once; later calls do nothing.

@@ -12,6 +12,8 @@ struct ClusterRouting {
     let commands: [Int]
     /// ASKING goes before each of them.
     var isAsking = false
+    /// A replica of the node may answer them.
+    var mayLag = false
     /// How often these were answered with something else than a reply.
     var round = 0
   }
@@ -19,6 +21,10 @@ struct ClusterRouting {
   enum Event {
     case begin
     case answered(Part, RedisReplies)
+    /// By a replica, but for some of them.
+    case copied(Part, RedisReplies, missing: [Int])
+    /// By no replica.
+    case notCopied(Part)
     /// Ended without all answers.
     case failed(Part, RedisError)
     /// Not sent, and perhaps another node's now: its own is away, and the map has changed.
@@ -43,13 +49,15 @@ struct ClusterRouting {
   static let pause = Duration.milliseconds(20)
 
   let commands: [ScannedCommand]
+  private let mayLag: Bool
   private(set) var gathered: GatheredReplies
   private var pending = 0
   private var isAnswered = false
   private var failures: [RedisError] = []
 
-  init(_ commands: [ScannedCommand]) {
+  init(_ commands: [ScannedCommand], mayLag: Bool = false) {
     self.commands = commands
+    self.mayLag = mayLag
     gathered = GatheredReplies(count: commands.count)
   }
 
@@ -72,6 +80,10 @@ struct ClusterRouting {
     case .answered(let part, let replies):
       pending -= 1
       actions = take(replies, of: part, &map, anyone)
+    case .copied(let part, let replies, let missing):
+      actions = take(replies, ofReplica: part, missing)
+    case .notCopied(let part):
+      actions = [.send(atMaster(part, part.commands))]
     case .outOfTime(let part):
       pending -= 1
       giveUp(part)
@@ -94,11 +106,32 @@ struct ClusterRouting {
     pending += byMaster.count
     return byMaster.sorted { $0.key < $1.key }.map { master, indices in
       .send(
-        Part(node: master < 0 ? anyone : map.masters[master], commands: indices, round: round))
+        Part(
+          node: master < 0 ? anyone : map.masters[master], commands: indices,
+          mayLag: mayLag && round == 0 && master >= 0, round: round))
     }
   }
 
+  private func atMaster(_ part: Part, _ commands: [Int]) -> Part {
+    Part(node: part.node, commands: commands, round: part.round)
+  }
+
   // MARK: and back
+
+  /// The last word on what is missing is the master's.
+  private mutating func take(
+    _ replies: RedisReplies, ofReplica part: Part, _ missing: [Int]
+  ) -> [Action] {
+    let source = gathered.add(replies)
+    for (position, command) in part.commands.enumerated() {
+      gathered.set(command, to: position, of: source)
+    }
+    guard missing.isEmpty else {
+      return [.send(atMaster(part, missing.map { part.commands[$0] }))]
+    }
+    pending -= 1
+    return []
+  }
 
   private enum Fate: Equatable {
     case go(to: Endpoint, isAsking: Bool)

@@ -6,6 +6,8 @@ import Transport
 /// needed, and the map that says which has what. Confined to its loop.
 final class RedisCluster {
   let options: RedisOptions
+  /// Of all nodes.
+  let reads: ReplicaReads
   let loop: EventLoop
   let log: (String) -> Void
   let random: () -> Double
@@ -34,10 +36,11 @@ final class RedisCluster {
   }
 
   init(
-    options: RedisOptions, loop: EventLoop, log: @escaping (String) -> Void,
-    random: @escaping () -> Double
+    options: RedisOptions, counting reads: ReplicaReads, loop: EventLoop,
+    log: @escaping (String) -> Void, random: @escaping () -> Double
   ) {
     self.options = options
+    self.reads = reads
     self.loop = loop
     self.log = log
     self.random = random
@@ -78,7 +81,7 @@ final class RedisCluster {
   // MARK: pipelines
 
   func execute(
-    _ pipeline: RedisPipeline, timeout: Duration, maximumReplyBytes: Int
+    _ pipeline: RedisPipeline, timeout: Duration, maximumReplyBytes: Int, mayLag: Bool
   ) async throws(RedisError) -> RedisReplies {
     guard pipeline.count > 0 else { return RedisReplies(expecting: 0, maximumBytes: 0) }
     guard let commands = CommandScanner.commands(of: pipeline) else {
@@ -88,7 +91,7 @@ final class RedisCluster {
     try await waitForMap(timeout)
     let execution = ClusterExecution(
       pipeline, commands, timeout: timeout, deadline: deadline,
-      maximumReplyBytes: maximumReplyBytes)
+      maximumReplyBytes: maximumReplyBytes, mayLag: mayLag)
     await withCheckedContinuation { continuation in
       execution.whenFinished = { continuation.resume() }
       step(execution, .begin)
@@ -97,7 +100,7 @@ final class RedisCluster {
     return execution.replies
   }
 
-  private func step(_ execution: ClusterExecution, _ event: ClusterRouting.Event) {
+  func step(_ execution: ClusterExecution, _ event: ClusterRouting.Event) {
     let anyone = anyMaster
     for action in execution.routing.handle(event, &map, anyone: anyone) {
       switch action {
@@ -112,7 +115,7 @@ final class RedisCluster {
     }
   }
 
-  private func send(_ part: ClusterRouting.Part, of execution: ClusterExecution) {
+  func send(_ part: ClusterRouting.Part, of execution: ClusterExecution) {
     let remaining = execution.remaining(at: loop.now)
     // What has little time left would take the whole connection with it when that is over.
     guard part.round == 0 || remaining > execution.timeout / 10 else {
@@ -124,9 +127,10 @@ final class RedisCluster {
     } catch {
       return step(execution, .failed(part, error))
     }
-    let replies = RedisReplies(
-      expecting: part.commands.count * (part.isAsking ? 2 : 1),
-      maximumBytes: execution.maximumReplyBytes, allowance: execution.allowance)
+    let replies = execution.replies(of: part)
+    if part.mayLag, let replicas = connection.replicas {
+      return read(part, of: execution, into: replies, from: replicas)
+    }
     let sent = Execution(execution.pipeline(of: part), replies, timeout: remaining)
     sent.whenFinished = { [unowned sent] in
       if sent.isReturned {
@@ -170,6 +174,7 @@ final class RedisCluster {
     let connection = RedisConnection(
       options: options.at(node), purpose: .clusterNode, loop: loop, log: log, random: random)
     connection.whenLost = { [weak self] in self?.handle(.wanted) }
+    connection.readFromReplicas(counting: reads)
     nodes[node] = connection
     connection.start()
     return connection

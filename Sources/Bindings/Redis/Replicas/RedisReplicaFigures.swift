@@ -1,0 +1,27 @@
+/// How reads that may lag go.
+package struct RedisReplicaFigures: Sendable {
+  /// All that the masters name, whether they are read from or not.
+  package let replicas: [RedisReplica]
+  /// Names of masters without a replica that is read from.
+  package let mastersAlone: [String]
+  /// Reads, of many commands at a time, that replicas answered.
+  package let answered: Int
+  /// Those that went to the master, because no replica was fresh or the one asked did not answer.
+  package let fellBack: Int
+
+  init(_ masters: [(name: String, replicas: [RedisReplica]?)], _ reads: ReplicaReads) {
+    replicas = masters.flatMap { $0.replicas ?? [] }
+    mastersAlone = masters.filter { master in
+      master.replicas?.contains { $0.obstacle == nil } != true
+    }.map(\.name)
+    answered = reads.answered
+    fellBack = reads.fellBack
+  }
+
+  /// Each master has a replica, and all of them are read from.
+  package var isComplete: Bool {
+    mastersAlone.isEmpty && replicas.allSatisfy { $0.obstacle == nil }
+  }
+
+  package var worstLag: Duration? { replicas.map(\.lag).max() }
+}

@@ -1,0 +1,235 @@
+import EventLoop
+import Text
+import Transport
+
+/// The replicas of one master, for reads that may lag behind it: who they are, how far each is, and
+/// a connection to each. The master is asked (`ReplicaLag`); it is never read from here. Belongs to
+/// the master's connection, and is confined to its loop.
+final class RedisReplicas {
+  private unowned let master: RedisConnection
+  private let limit: Duration
+  private let reads: ReplicaReads
+  private var lag: ReplicaLag
+  private var connections: [Endpoint: RedisConnection] = [:]
+  private var timer: LoopTimer?
+  private var isClosed = false
+  /// Replicas are read from one after the other.
+  private var turn = 0
+  /// Whether the log says that replicas are read from; nil before it says anything.
+  private var told: Bool?
+  private var startedAt: UInt64 = 0
+
+  init(of master: RedisConnection, limit: Duration, counting reads: ReplicaReads) {
+    self.master = master
+    self.limit = limit
+    self.reads = reads
+    lag = ReplicaLag(limit: limit)
+  }
+
+  private var options: RedisOptions { master.options }
+  private var loop: EventLoop { master.loop }
+
+  func start() {
+    startedAt = loop.now
+    ask(after: interval)
+  }
+
+  /// There is a connection to the master.
+  func begin() {
+    timer?.cancel()
+    ask(after: .zero)
+  }
+
+  func close() {
+    isClosed = true
+    timer?.cancel()
+    for connection in connections.values { connection.close() }
+    connections = [:]
+  }
+
+  func distrust(over why: String) {
+    for connection in connections.values { connection.distrust(over: why) }
+  }
+
+  // MARK: who there is
+
+  /// Some times within the limit: an answer that comes late is no reason to leave a replica.
+  private var interval: Duration { min(.seconds(1), limit / 8) }
+
+  private func ask(after delay: Duration) {
+    guard !isClosed else { return }
+    timer = loop.schedule(after: delay) { [weak self] in self?.ask() }
+  }
+
+  private func ask() {
+    tell()
+    guard master.isConnected, master.refusal == nil else { return ask(after: interval) }
+    let askedAt = loop.now
+    let replies = RedisReplies(expecting: 1, maximumBytes: RedisReplyReader.maximumLineBytes)
+    let execution = Execution(
+      RedisPipeline(["INFO", "replication"]), replies, timeout: options.commandTimeout)
+    execution.whenFinished = { [weak self, unowned execution] in
+      guard let self, !isClosed else { return }
+      // Of a master that does not answer the replicas grow older, and are left in time.
+      if execution.failure == nil { take(execution.replies[0], askedAt) }
+      ask(after: interval)
+    }
+    master.submit(execution)
+  }
+
+  private func take(_ reply: RedisReply, _ askedAt: UInt64) {
+    if let report = ReplicationReport(reply) {
+      lag.take(report, askedAt: askedAt)
+    } else {
+      lag.forget()
+    }
+    let named = Set(lag.replicas.map(\.endpoint))
+    for (endpoint, connection) in connections where !named.contains(endpoint) {
+      connections[endpoint] = nil
+      connection.close()
+    }
+    for endpoint in named where connections[endpoint] == nil {
+      // What keeps one from being used is told of when nobody is left: see `tell`.
+      let connection = RedisConnection(
+        options: options.at(endpoint), purpose: purpose, loop: loop, log: { _ in },
+        random: master.random)
+      connections[endpoint] = connection
+      connection.start()
+    }
+  }
+
+  private var purpose: RedisConnection.Purpose {
+    .replica(isOfCluster: master.purpose.isOfCluster) { [weak self] in self?.obstacle($0) }
+  }
+
+  /// Why a replica that has just been connected to is of no use. It may have been restarted, with
+  /// what it had long ago, or copy another master by now.
+  private func obstacle(_ report: ReplicationReport?) -> RedisError? {
+    guard let report else {
+      return RedisError(.refused, "it does not answer INFO replication: grant it")
+    }
+    guard report.role == .replica(isLinked: true) else {
+      return RedisError(.loading, "it is not connected to a master")
+    }
+    guard report.history == lag.history else {
+      return RedisError(.loading, "it has not what this master has (master_replid)")
+    }
+    let now = EventLoop.monotonicNanoseconds()
+    guard lag.isFresh(at: report.offset, now: now) else {
+      return RedisError(.loading, lagText(lag.shownLag(at: report.offset, now: now)))
+    }
+    return nil
+  }
+
+  // MARK: reading
+
+  enum Answer: Equatable {
+    /// All replies are there. What the replica does not have (`missing`) only the master knows: it
+    /// may be new, or a slot on the move has taken it along.
+    case whole(missing: [Int])
+    /// The master would not answer it better.
+    case failed(RedisError)
+    /// The master is to be asked for all of it.
+    case none
+  }
+
+  /// `timeout` is the whole read's: a replica that is late gets a quarter of it.
+  func read(
+    _ pipeline: RedisPipeline, _ replies: RedisReplies, timeout: Duration,
+    then: @escaping (Answer) -> Void
+  ) {
+    guard let replica = next() else {
+      reads.fellBack += 1
+      return then(.none)
+    }
+    let execution = Execution(pipeline, replies, timeout: timeout / 4)
+    execution.whenFinished = { [reads, unowned execution] in
+      let answer = Self.answer(execution, of: replica)
+      if answer == .none { reads.fellBack += 1 } else { reads.answered += 1 }
+      then(answer)
+    }
+    replica.submit(execution)
+  }
+
+  private func next() -> RedisConnection? {
+    let usable = usable(now: EventLoop.monotonicNanoseconds())
+    guard !usable.isEmpty else { return nil }
+    turn = (turn + 1) % usable.count
+    return usable[turn]
+  }
+
+  private func usable(now: UInt64) -> [RedisConnection] {
+    lag.fresh(now: now).compactMap { connections[$0] }.filter {
+      $0.isConnected && $0.refusal == nil
+    }
+  }
+
+  private static func answer(_ execution: Execution, of replica: RedisConnection) -> Answer {
+    if let failure = execution.failure {
+      return failure.code == .replyTooLarge ? .failed(failure) : .none
+    }
+    var missing: [Int] = []
+    for index in 0..<execution.replies.count {
+      let reply = execution.replies[index]
+      guard let error = reply.error else {
+        if reply.isMissing { missing.append(index) }
+        continue
+      }
+      // What a key holds is the same at the master.
+      if error.kind == .wrongType { continue }
+      // Slots move; anything else it would say again.
+      if !error.kind.isOfMove { replica.handle(.lost(RedisError(error, quotes: false))) }
+      return .none
+    }
+    return .whole(missing: missing)
+  }
+
+  /// What has little time left would take the master's connection with it when that is over.
+  static func late(_ name: String) -> RedisError {
+    RedisError(.timeout, "\(name): a replica was late, and there is no time to ask the master")
+  }
+
+  // MARK: for people
+
+  private func lagText(_ lag: Duration) -> String {
+    "it is \(DurationText.text(lag)) behind, over \(DurationText.text(limit))"
+  }
+
+  /// Nil before the master has said anything of them.
+  var state: [RedisReplica]? {
+    guard !lag.isEmpty else { return nil }
+    let now = EventLoop.monotonicNanoseconds()
+    return lag.replicas.map {
+      RedisReplica(
+        master: options.name, name: "\($0.endpoint)",
+        lag: lag.shownLag(at: $0.offset, now: now), obstacle: obstacle(of: $0, now: now))
+    }
+  }
+
+  private func obstacle(of replica: ReplicationReport.Replica, now: UInt64) -> String? {
+    guard lag.isFresh(at: replica.offset, now: now) else {
+      return lagText(lag.shownLag(at: replica.offset, now: now))
+    }
+    let connection = connections[replica.endpoint]
+    if connection?.isConnected == true { return nil }
+    return connection?.lastFailure?.description ?? "it is being connected to"
+  }
+
+  /// A line at each change. At the beginning replicas have some time to become of use.
+  private func tell() {
+    let now = EventLoop.monotonicNanoseconds()
+    let count = usable(now: now).count
+    let isReading = count > 0
+    let isEarly = told == nil && now &- startedAt <= limit.nanoseconds
+    guard isReading != told, isReading || !isEarly else { return }
+    told = isReading
+    let what = "\(options.name): bindings and profiles are read from"
+    master.log(isReading ? "\(what) \(count) of its replicas" : "\(what) the master: \(why)")
+  }
+
+  private var why: String {
+    guard let state else { return "it has not said who its replicas are" }
+    guard let first = state.first else { return "it names no replica that is online" }
+    return "\(first.name): \(first.obstacle ?? "it was away")"
+  }
+}
