@@ -79,7 +79,8 @@ package enum Assembly {
         ? try security("redis.tls.ca_file", redis.tls.caFile, protocols: []) : nil,
       clientName: "fanfare", connectTimeout: redis.connectTimeout,
       commandTimeout: redis.commandTimeout, reconnectMinimum: redis.reconnectMinimum,
-      reconnectMaximum: redis.reconnectMaximum, replicasToWaitFor: redis.waitForReplicas)
+      reconnectMaximum: redis.reconnectMaximum, replicasToWaitFor: redis.waitForReplicas,
+      replicaLagLimit: redis.readFromReplicas ? redis.replicaLagLimit : nil)
   }
 
   /// Of `host:port`, which the table of settings has looked at; an IPv6 address is in brackets.

@@ -30,13 +30,14 @@ enum RedisChecks {
         let client = RedisClient(options: options, loop: loop, log: { _ in })
         client.start()
         defer { client.close() }
-        return await look(client, options, keyspace, deniesWarnings)
+        return await look(client, options, keyspace, loop, deniesWarnings)
       })
     return list
   }
 
   private static func look(
-    _ client: RedisClient, _ options: RedisOptions, _ keyspace: Keyspace, _ deniesWarnings: Bool
+    _ client: RedisClient, _ options: RedisOptions, _ keyspace: Keyspace, _ loop: EventLoop,
+    _ deniesWarnings: Bool
   ) async -> CheckList {
     var list = CheckList(deniesWarnings: deniesWarnings)
     let probe = "\(keyspace.dashboardsPrefix){check}"
@@ -54,6 +55,7 @@ enum RedisChecks {
           await node(client, options, master, "\(options)", &list)
         }
       }
+      await ReplicaChecks.run(client, options, loop, &list)
       let written = try await client.execute(RedisPipeline(["SET", probe, "1", "EX", "1"]))
       write(written[0], probe, &list)
     } catch {
@@ -119,20 +121,20 @@ enum RedisChecks {
       let begin = MonotonicClock.nowNanoseconds()
       _ = try await client.execute(RedisPipeline(["PING"]), at: master)
       let microseconds = (MonotonicClock.nowNanoseconds() - begin) / 1_000
-      guard let text = information[0].text else {
+      guard let fields = RedisInformation(information[0]) else {
         list.warning(
           area, .dependency, "\(name) answers, but does not say what it is",
           hint: "grant our user INFO: \(information[0].errorText ?? "no answer")")
         return
       }
-      server(Fields(text), name, options, microseconds: microseconds, &list)
+      server(fields, name, options, microseconds: microseconds, &list)
     } catch {
       add(error, &list)
     }
   }
 
   private static func server(
-    _ fields: Fields, _ name: String, _ options: RedisOptions, microseconds: UInt64,
+    _ fields: RedisInformation, _ name: String, _ options: RedisOptions, microseconds: UInt64,
     _ list: inout CheckList
   ) {
     let version = fields["redis_version"] ?? "of an unknown version"
@@ -170,7 +172,7 @@ enum RedisChecks {
     return (major, minor) < (6, 2)
   }
 
-  private static func eviction(_ fields: Fields, _ list: inout CheckList) {
+  private static func eviction(_ fields: RedisInformation, _ list: inout CheckList) {
     guard let policy = fields["maxmemory_policy"], policy != "noeviction" else { return }
     let limit = fields["maxmemory_human"] ?? fields["maxmemory"] ?? "0"
     // Volatile keys are our own marks and counters: without them redelivered work counts twice.
@@ -189,19 +191,5 @@ enum RedisChecks {
     list.problem(
       area, mayNot ? .configuration : .dependency, "takes no writes: \(error)",
       hint: mayNot ? "grant our user the keys and commands that docs/redis.md lists" : nil)
-  }
-
-  /// INFO's `name:value` lines.
-  private struct Fields {
-    private var values: [Substring: String] = [:]
-
-    init(_ text: String) {
-      for line in text.split(whereSeparator: \.isNewline) {
-        let sides = line.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
-        if sides.count == 2 { values[sides[0]] = String(sides[1]) }
-      }
-    }
-
-    subscript(name: Substring) -> String? { values[name] }
   }
 }

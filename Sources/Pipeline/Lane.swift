@@ -200,7 +200,8 @@ package actor Lane {
       waitsFor: board.all, redisTrouble: stages.redis.lastFailure.map { "\($0)" },
       obstacles: stages.deliver.obstacles, limits: leases.short,
       answerTimes: stages.deliver.answerTimes, eventAges: fanOuts.eventAges,
-      redisTimes: stages.redisRoundTrips.times, redisFailures: stages.redisRoundTrips.failures)
+      redisTimes: stages.redisRoundTrips.times, redisFailures: stages.redisRoundTrips.failures,
+      replicas: stages.redis.replicaFigures)
   }
 
   /// Adds to the statistics what they do not know yet of the dead letters.

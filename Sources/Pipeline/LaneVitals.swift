@@ -1,4 +1,5 @@
 import Deliver
+import Redis
 import Telemetry
 
 /// How a lane is at the moment: for the heartbeat.
@@ -23,4 +24,6 @@ package struct LaneVitals: Sendable {
   /// Since the lane began: how long Redis took to answer, and how often it did not.
   package let redisTimes: Histogram
   package let redisFailures: Int
+  /// Nil where everything is read from masters.
+  package let replicas: RedisReplicaFigures?
 }

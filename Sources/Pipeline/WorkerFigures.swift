@@ -1,5 +1,6 @@
 import Deliver
 import Kafka
+import Redis
 import Telemetry
 
 /// What a worker says of itself at one moment: for the heartbeat and for metrics.
@@ -34,6 +35,11 @@ struct WorkerFigures: Sendable {
   private(set) var eventAges = Histogram.eventAges
   private(set) var redisTimes = Histogram.answerTimes
   private(set) var redisFailures = 0
+  /// Of all replicas, as the lane that knows the least of them sees it; none while none is known.
+  private(set) var replicaLag: Duration?
+  /// Reads of bindings and profiles that replicas answered, and those that masters had to.
+  private(set) var replicaReads = 0
+  private(set) var replicaFallBacks = 0
 
   static func take(
     _ options: PipelineOptions, _ lanes: [Lane], _ pump: KafkaPump, _ counters: WorkerCounters
@@ -60,8 +66,16 @@ struct WorkerFigures: Sendable {
     eventAges = eventAges + vitals.eventAges
     redisTimes = redisTimes + vitals.redisTimes
     redisFailures += vitals.redisFailures
+    add(vitals.replicas)
     let refused = vitals.obstacles.filter { [.noToken, .credentialsRefused].contains($0.kind) }
     Self.add(refused.map { "\($0)" }, to: &refusedCredentials)
+  }
+
+  mutating func add(_ replicas: RedisReplicaFigures?) {
+    guard let replicas else { return }
+    replicaLag = [replicaLag, replicas.worstLag].compactMap { $0 }.max()
+    replicaReads += replicas.answered
+    replicaFallBacks += replicas.fellBack
   }
 
   private static func add(_ texts: [String], to all: inout [String]) {

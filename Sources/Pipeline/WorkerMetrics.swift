@@ -55,6 +55,15 @@ package enum WorkerMetrics {
   static let redisFailures = MetricFamily(
     "fanfare_redis_failures_total", .counter,
     "Commands, many at a time, that Redis did not answer in time, or not at all.")
+  static let replicaReads = MetricFamily(
+    "fanfare_redis_replica_reads_total", .counter,
+    "Reads of bindings and profiles, many at a time, with redis.read_from_replicas, by who "
+      + "answered: a replica, or the master because none was fresh or the one asked failed.",
+    labels: ["from"])
+  static let replicaLag = MetricFamily(
+    "fanfare_redis_replica_lag_seconds", .gauge,
+    "How far behind its master the worst replica is at most, read from or not; 0 while none is "
+      + "known.")
   static let commits = MetricFamily(
     "fanfare_kafka_commits_total", .counter, "Commits of offsets.", labels: ["result"])
   static let rebalances = MetricFamily(
@@ -94,9 +103,9 @@ package enum WorkerMetrics {
   /// In the order of the text.
   package static let all = [
     build, events, eventAges, deadLetters, segments, recipients, skipped, pushes, rejections,
-    suppressions, retries, answerTimes, stragglers, tokens, redisTimes, redisFailures, commits,
-    rebalances, lag, partitions, records, aside, lingering, ready, streams, connections, obstacles,
-    cpu, resident, budget,
+    suppressions, retries, answerTimes, stragglers, tokens, redisTimes, redisFailures,
+    replicaReads, replicaLag, commits, rebalances, lag, partitions, records, aside, lingering,
+    ready, streams, connections, obstacles, cpu, resident, budget,
   ]
 
   static func text(_ figures: WorkerFigures) -> PrometheusText {
@@ -106,6 +115,12 @@ package enum WorkerMetrics {
     appendPushes(figures, to: &text)
     text.append(redisTimes, histograms: [([], figures.redisTimes)])
     text.append(redisFailures, Double(figures.redisFailures))
+    text.append(
+      replicaReads,
+      [
+        (["replica"], Double(figures.replicaReads)), (["master"], Double(figures.replicaFallBacks)),
+      ])
+    text.append(replicaLag, (figures.replicaLag ?? .zero) / .seconds(1))
     appendKafka(figures, to: &text)
     appendWhatIsThere(figures, to: &text)
     return text

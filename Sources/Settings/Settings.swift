@@ -84,6 +84,8 @@ package struct Settings: Sendable, Equatable {
     package var reconnectMinimum = Duration.zero
     package var reconnectMaximum = Duration.zero
     package var waitForReplicas = 0
+    package var readFromReplicas = false
+    package var replicaLagLimit = Duration.zero
     package var prefix = Prefix()
 
     package struct Sentinel: Sendable, Equatable {

@@ -11,8 +11,11 @@ package enum CommandRedis {
     _ settings: Settings,
     _ body: @Sendable (isolated LoopActor, RedisClient) async throws(CommandFailure) -> T
   ) async throws(CommandFailure) -> T {
-    let options: RedisOptions
-    do { options = try Assembly.redisOptions(settings) } catch { throw CommandFailure(error) }
+    var made: RedisOptions
+    do { made = try Assembly.redisOptions(settings) } catch { throw CommandFailure(error) }
+    // Verbs read what they write.
+    made.replicaLagLimit = nil
+    let options = made
     return try await EventLoop.temporary("command") {
       (actor: isolated LoopActor, loop: EventLoop) async throws(CommandFailure) -> T in
       let client = RedisClient(options: options, loop: loop, log: { _ in })

@@ -63,6 +63,8 @@ import Transport
       reconnect_minimum: 109ms
       reconnect_maximum: 10s
       wait_for_replicas: 3
+      read_from_replicas: true
+      replica_lag_limit: 37s
       prefix: { data: "pd:", dashboards: "pb:" }
     audience: { page_size: 111, plain_set_key: "plain:{streamer}" }
     rules:
@@ -205,6 +207,9 @@ import Transport
     #expect(redis.connectTimeout == .seconds(7) && redis.commandTimeout == .seconds(8))
     #expect(redis.reconnectMinimum == .milliseconds(109))
     #expect(redis.reconnectMaximum == .seconds(10) && redis.replicasToWaitFor == 3)
+    #expect(redis.replicaLagLimit == .seconds(37))
+    let masters = Self.yaml.replacing("read_from_replicas: true", with: "")
+    #expect(try Assembly.redisOptions(settings(masters)).replicaLagLimit == nil)
     let plain = Self.yaml.replacing("enabled: true", with: "enabled: false")
     #expect(try Assembly.redisOptions(settings(plain)).tls == nil)
     #expect(try Assembly.keyspace(settings()) == Keyspace(data: "pd:", dashboards: "pb:"))

@@ -6,6 +6,7 @@ import Telemetry
 import Testing
 
 @testable import Pipeline
+@testable import Redis
 
 @Suite struct WorkerMetricsTests {
   private func figures(_ counters: WorkerCounters = WorkerCounters()) -> WorkerFigures {
@@ -82,6 +83,25 @@ import Testing
     #expect(IngestError.Code.allCases.count <= WorkerCounters.maximumCodes)
     // `pushesRejected` is the one that is shown above by itself.
     #expect(Set(shown.map(\.1)).count + 1 == WorkerCounter.allCases.count)
+  }
+
+  /// Of all lanes together; the lag is that of the worst.
+  @Test func replicasAreShown() {
+    #expect(lines(figures()).contains("fanfare_redis_replica_lag_seconds 0"))
+    let reads = ReplicaReads()
+    reads.answered = 7
+    reads.fellBack = 2
+    let replicas = [1_500, 2_500].map {
+      RedisReplica(master: "m", name: "r", lag: .milliseconds($0), obstacle: nil)
+    }
+    var figures = figures()
+    figures.add(nil)
+    figures.add(RedisReplicaFigures([("m", replicas)], reads))
+    figures.add(RedisReplicaFigures([("m", nil)], reads))
+    let lines = lines(figures)
+    #expect(lines.contains("fanfare_redis_replica_lag_seconds 2.5"))
+    #expect(lines.contains("fanfare_redis_replica_reads_total{from=\"replica\"} 14"))
+    #expect(lines.contains("fanfare_redis_replica_reads_total{from=\"master\"} 4"))
   }
 
   /// When this fails, put what it prints between the marks.

@@ -61,6 +61,16 @@ extension SettingTable {
       "Replicas that must have what is recorded of a fan-out before anybody relies on it: then a "
         + "master that dies takes no counter along. As long as there are fewer, nothing is settled."
     ),
+    .bool(
+      "redis.read_from_replicas", \.redis.readFromReplicas, default: false,
+      "Bindings and profiles are read from replicas, so that masters have less to do: what was "
+        + "written within replica_lag_limit may not be seen. Whom no replica knows is asked of the "
+        + "master, and so is everybody while no replica is fresh enough."),
+    .duration(
+      "redis.replica_lag_limit", \.redis.replicaLagLimit, default: .seconds(5),
+      .seconds(2)...(.seconds(60)),
+      "A replica that may be further behind its master is not read from. They tell their masters "
+        + "once a second how far they are."),
     .text(
       "redis.prefix.data", \.redis.prefix.data, default: "ffd:", .keyPrefix,
       "Begins the keys of followers, bindings and profiles. Must not begin with "

@@ -25,6 +25,9 @@ package final class SegmentReader {
   private let boundCommand: RedisCommandTemplate?
   /// Nil where nothing is counted.
   private let cap: HourlyCap?
+  /// Whether a page may lack what was written a moment ago. Not one of pushes that wait for another
+  /// try: a device that was found once must be found again.
+  private let mayLag: Bool
   private var pace: PagePace
   private var batch: FollowerBatch?
   private var position = 0
@@ -49,6 +52,7 @@ package final class SegmentReader {
     // Pushes that wait for another try were counted before. Which device was the newest was found
     // out then, too: what came since has not got this event, so that the user would get nothing.
     let isFirstTry = source.segment.stragglers == nil
+    mayLag = isFirstTry
     let picksNewest = options.rules.picksNewestDevice && isFirstTry
     builder = PageBuilder(
       topic: topic, ruleFields: rules, picksNewest: picksNewest,
@@ -143,7 +147,8 @@ package final class SegmentReader {
       if let boundCommand { pipeline.append(boundCommand, batch.bytes[user]) }
     }
     do {
-      let replies = try await redis.execute(pipeline, maximumReplyBytes: options.maximumPageBytes)
+      let replies = try await redis.execute(
+        pipeline, maximumReplyBytes: options.maximumPageBytes, mayLag: mayLag)
       pace.fitted(users.count, bytes: replies.byteCount)
       return replies
     } catch {
