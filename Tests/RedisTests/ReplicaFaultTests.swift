@@ -18,7 +18,7 @@ import Threads
     options.replicaLagLimit = limit
     try await withLane(options) { lane async throws in
       #expect(try await lane.call("SET", "k", "old") == "OK")
-      #expect(try bed.master.cli("WAIT", "1", "60000") == "1")
+      #expect(try await lane.call("WAIT", "1", "60000") == "1")
       #expect(await lane.reads(from: 1))
       #expect(try await lane.read("GET", "k") == "old")
       await proxy.setSilent()
@@ -50,7 +50,7 @@ import Threads
     let bed = try ReplicaBed()
     try await withLane(bed.options) { lane async throws in
       #expect(try await lane.call("SET", "k", "old") == "OK")
-      #expect(try bed.master.cli("WAIT", "1", "60000") == "1")
+      #expect(try await lane.call("WAIT", "1", "60000") == "1")
       #expect(await lane.reads(from: 1))
       let replica = bed.replicas[0]
       try replica.cutOff()
@@ -65,11 +65,10 @@ import Threads
   @Test func aReplicaThatStandsStillHoldsNobodyUp() async throws {
     let bed = try ReplicaBed()
     var options = bed.options
-    options.commandTimeout = .seconds(4)
     options.replicaLagLimit = .seconds(3)
     try await withLane(options) { lane async throws in
       #expect(try await lane.call("SET", "k", "v") == "OK")
-      #expect(try bed.master.cli("WAIT", "1", "60000") == "1")
+      #expect(try await lane.call("WAIT", "1", "60000") == "1")
       #expect(await lane.reads(from: 1))
       bed.replicas[0].freeze()
       // All at once: they wait for the same connection.
@@ -92,7 +91,7 @@ import Threads
     let bed = try ReplicaBed(replicas: 2)
     try await withLane(bed.options) { lane async throws in
       #expect(try await lane.call("SET", "k", "v") == "OK")
-      #expect(try bed.master.cli("WAIT", "2", "60000") == "2")
+      #expect(try await lane.call("WAIT", "2", "60000") == "2")
       #expect(await lane.reads(from: 2))
       let isOver = ThreadLock(false)
       async let wrong = lane.countWrong("k", "v", until: isOver)
@@ -116,7 +115,7 @@ import Threads
     options.replicaLagLimit = .seconds(5)
     try await withLane(options) { lane async throws in
       #expect(try await lane.call("SET", "k", "1") == "OK")
-      #expect(try bed.master.cli("WAIT", "2", "60000") == "2")
+      #expect(try await lane.call("WAIT", "2", "60000") == "2")
       #expect(await lane.reads(from: 2))
       try sentinel.waitForReplica(of: "main")
       bed.master.kill()
