@@ -40,6 +40,8 @@ final class ProviderTokens {
   private var known: [[UInt8]: CheckedProviderToken] = [:]
   /// How often a signature was verified; for tests.
   private(set) var verifications = 0
+  /// Different ones that were sound, since the beginning.
+  private(set) var soundCount = 0
 
   init(_ keys: [APNsSimulatorOptions.ProviderKey]) throws(TLSError) {
     var loaded: [Key] = []
@@ -79,6 +81,7 @@ final class ProviderTokens {
     verifications += 1
     let message = Array(parts[0]) + [UInt8(ascii: ".")] + Array(parts[1])
     guard key.publicKey.verify(message, signature: signature) else { return invalid }
+    soundCount += 1
     return CheckedProviderToken(text, flaw: nil, issuedAt: issuedAt)
   }
 

@@ -109,6 +109,7 @@ final class SimulatorService {
     var summary = counters
     summary.tokens = ledger.count
     summary.openConnections = connections.count
+    summary.providerTokens = tokens.soundCount
     return summary
   }
 

@@ -20,6 +20,8 @@ package struct SimulatorSummary: Sendable, Equatable {
   package var lastArrival: Int64 = 0
   package var connections = 0
   package var openConnections = 0
+  /// Different sound provider tokens since the simulator began: workers with one key share them.
+  package var providerTokens = 0
 
   package init() {}
 
@@ -49,6 +51,7 @@ package struct SimulatorSummary: Sendable, Equatable {
         ("last_arrival_us", .integer(lastArrival)),
         ("connections", .integer(Int64(connections))),
         ("open_connections", .integer(Int64(openConnections))),
+        ("provider_tokens", .integer(Int64(providerTokens))),
       ]))
   }
 

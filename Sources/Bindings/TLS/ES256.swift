@@ -1,6 +1,7 @@
 import COpenSSL
 
-/// A P-256 private key that signs as JSON Web Tokens ask for (RFC 7518, section 3.4).
+/// A P-256 private key that signs as JSON Web Tokens ask for (RFC 7518, section 3.4), each message
+/// in one way.
 ///
 /// Unchecked: an EVP_PKEY is only read after it was made, and OpenSSL counts its references
 /// atomically.
@@ -32,12 +33,7 @@ package final class ES256Key: @unchecked Sendable {
   /// A file can hold a private half and the public half of another key. OpenSSL reads and uses it,
   /// and what it signs nobody can verify: better known at the start than by Apple's 403.
   private func checkHalves() throws(TLSError) {
-    let message = Array("a key is tried before it is used".utf8)
-    let signature = try sign(message)
-    guard ES256PublicKey(sharing: handle).verify(message, signature: signature) else {
-      throw TLSError(
-        .badKey, "the private half of the key does not fit its public half", cause: nil)
-    }
+    _ = try sign(Array("a key is tried before it is used".utf8))
   }
 
   package static func generate() throws(TLSError) -> ES256Key {
@@ -49,34 +45,16 @@ package final class ES256Key: @unchecked Sendable {
     return ES256Key(owning: key)
   }
 
-  /// r and s, 32 bytes each.
+  /// r and s, 32 bytes each. The same key signs the same message with the same bytes (RFC 6979).
   package func sign(_ message: [UInt8]) throws(TLSError) -> [UInt8] {
     ERR_clear_error()
-    guard let digest = EVP_MD_CTX_new() else {
-      throw TLSError(.internalFailure, "OpenSSL gave no digest")
+    let signature = try DeterministicSigner(handle).sign(message)
+    // OpenSSL's own word on it: a signature that is wrong may give the key away.
+    guard ES256PublicKey(sharing: handle).verify(message, signature: signature) else {
+      throw TLSError(
+        .badKey, "the private half of the key does not fit its public half", cause: nil)
     }
-    defer { EVP_MD_CTX_free(digest) }
-    var length = 128
-    var der = [UInt8](repeating: 0, count: length)
-    guard EVP_DigestSignInit(digest, nil, EVP_sha256(), nil, handle) == 1,
-      EVP_DigestSign(digest, &der, &length, message, message.count) == 1
-    else { throw TLSError(.internalFailure, "the key did not sign") }
-    var cursor: UnsafePointer<UInt8>?
-    return try der.withUnsafeBufferPointer { bytes throws(TLSError) -> [UInt8] in
-      cursor = bytes.baseAddress
-      guard let signature = d2i_ECDSA_SIG(nil, &cursor, length) else {
-        throw TLSError(.internalFailure, "the signature cannot be read back")
-      }
-      defer { ECDSA_SIG_free(signature) }
-      var raw = [UInt8](repeating: 0, count: 64)
-      let written = raw.withUnsafeMutableBufferPointer { raw in
-        guard let start = raw.baseAddress else { return false }
-        return BN_bn2binpad(ECDSA_SIG_get0_r(signature), start, 32) == 32
-          && BN_bn2binpad(ECDSA_SIG_get0_s(signature), start + 32, 32) == 32
-      }
-      guard written else { throw TLSError(.internalFailure, "the signature is too long") }
-      return raw
-    }
+    return signature
   }
 
   package var privateKeyPEM: String {

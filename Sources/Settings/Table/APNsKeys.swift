@@ -21,9 +21,9 @@ extension SettingTable {
       "apns.team_id", \.apns.teamID, example: "DEF123GHIJ", .appleIdentifier,
       "The id of the team that the key belongs to."),
     .duration(
-      "apns.token_lifetime", \.apns.tokenLifetime, default: minutes(50), minutes(20)...minutes(59),
-      "When a new provider token is signed. Apple refuses more than one in 20 min, and "
-        + "one older than an hour."),
+      "apns.token_lifetime", \.apns.tokenLifetime, default: minutes(50), minutes(40)...minutes(59),
+      "How old a provider token becomes. Apple refuses more than one in 20 min, and one older "
+        + "than an hour. Workers with one key and one lifetime use the very same tokens."),
     .integer(
       "apns.connections_per_lane", \.apns.connectionsPerLane, default: 2, 1...64,
       "Connections of a lane to each of the two servers."),

@@ -2,14 +2,10 @@ import EventLoop
 import Text
 import Threads
 
-/// The provider token of one team key, shared by all lanes of a worker: Apple answers 429 when a
-/// connection sees more than one new token within 20 minutes, and 403 when one is older than an
-/// hour ("Establishing a token-based connection to APNs").
+/// The provider token of one team key, shared by all lanes of a worker, and without a word by all
+/// workers that have the key: they issue it at the same times (`ProviderTokenTimes`) and sign it in
+/// the same way. Apple: "reuse the same token for all of your connections".
 package final class ProviderTokenSource: Sendable {
-  /// Not renewed sooner than this, whatever Apple says of it.
-  package static let minimumLifetime: Duration = .seconds(20 * 60)
-  package static let maximumLifetime: Duration = .seconds(60 * 60)
-
   /// Lanes read the clock before they ask, and NTP moves it: a time a little before a token's birth
   /// is not worth another token.
   private static let clockTolerance: Int64 = 5 * 60_000
@@ -20,19 +16,21 @@ package final class ProviderTokenSource: Sendable {
     var current: ProviderToken?
     /// Nanoseconds of a clock that nobody sets.
     var madeAt: UInt64 = 0
+    /// How old the token was then.
+    var ageWhenMade: Int64 = 0
   }
 
   private let keyID: String
   private let teamID: String
-  private let lifetimeMilliseconds: Int64
+  private let times: ProviderTokenTimes
   private let sign: @Sendable ([UInt8]) throws -> [UInt8]
   private let monotonic: @Sendable () -> UInt64
   private let state = ThreadLock(State())
 
   /// - Parameters:
-  ///   - lifetime: the age at which a token is renewed; kept between 20 and 60 minutes.
+  ///   - lifetime: the age at which a token is renewed; kept between 40 and 60 minutes.
   ///   - monotonic: nanoseconds of a clock that nobody sets.
-  ///   - sign: ES256 over the bytes, 64 bytes of r and s.
+  ///   - sign: ES256 over the bytes, 64 bytes of r and s; always the same for the same bytes.
   package init(
     keyID: String, teamID: String, lifetime: Duration,
     monotonic: @escaping @Sendable () -> UInt64 = { EventLoop.monotonicNanoseconds() },
@@ -40,38 +38,40 @@ package final class ProviderTokenSource: Sendable {
   ) {
     self.keyID = keyID
     self.teamID = teamID
-    let bounded = min(max(lifetime, Self.minimumLifetime), Self.maximumLifetime)
-    lifetimeMilliseconds = bounded.components.seconds * 1000
+    times = ProviderTokenTimes(lifetime: lifetime)
     self.monotonic = monotonic
     self.sign = sign
   }
 
-  /// The token to use at `now` (ms since 1970): a new one when there is none or it has come of age,
+  /// The token to use at `now` (ms since 1970): another when there is none or it has come of age,
   /// by either clock, or when the wall clock was set back well before its birth: Apple refuses a
   /// token from the future.
   package func token(now: Int64) throws(DeliverError) -> ProviderToken {
-    try renewed(now: now, olderThan: lifetimeMilliseconds)
+    try renewed(now: now, olderThan: times.lifetime, issuedAt: times.issueTime(at: now))
   }
 
-  /// After ExpiredProviderToken: a new token, unless the one that was refused has been replaced
-  /// already or is younger than 20 minutes (then a clock is wrong, and another token would not
-  /// help).
+  /// After ExpiredProviderToken: one that is issued now, unless the one that was refused has been
+  /// replaced already or is younger than 20 minutes (then a clock is wrong, and another token would
+  /// not help).
   package func replacement(
     for refused: ProviderToken, now: Int64
   ) throws(DeliverError) -> ProviderToken {
-    try renewed(now: now, olderThan: Self.minimumLifetime.components.seconds * 1000)
+    try renewed(now: now, olderThan: ProviderTokenTimes.minimumUse, issuedAt: now)
   }
 
-  private func renewed(now: Int64, olderThan age: Int64) throws(DeliverError) -> ProviderToken {
+  private func renewed(
+    now: Int64, olderThan age: Int64, issuedAt: Int64
+  ) throws(DeliverError) -> ProviderToken {
     let result: Result<ProviderToken, DeliverError> = state.withLock { state in
       let time = monotonic()
-      if let current = state.current, Self.isGood(current, now, age, time &- state.madeAt) {
+      if let current = state.current,
+        Self.isGood(current, now, age, time &- state.madeAt, state.ageWhenMade)
+      {
         return .success(current)
       }
       do {
-        let token = try make(now: now)
-        state.current = token
-        state.madeAt = time
+        let token = try make(issuedAt: issuedAt)
+        state = State(current: token, madeAt: time, ageWhenMade: now - issuedAt)
         return .success(token)
       } catch let error as DeliverError {
         return .failure(error)
@@ -82,18 +82,21 @@ package final class ProviderTokenSource: Sendable {
     return try result.get()
   }
 
-  /// - Parameter elapsed: nanoseconds since the token was made.
+  /// - Parameters:
+  ///   - elapsed: nanoseconds since the token was made.
+  ///   - ageWhenMade: how old it was then.
   private static func isGood(
-    _ token: ProviderToken, _ now: Int64, _ age: Int64, _ elapsed: UInt64
+    _ token: ProviderToken, _ now: Int64, _ age: Int64, _ elapsed: UInt64, _ ageWhenMade: Int64
   ) -> Bool {
     let aged = now - token.issuedAt
     guard aged >= -clockTolerance else { return elapsed < stepInterval.nanoseconds }
-    return aged < age && elapsed < Duration.milliseconds(age).nanoseconds
+    let left = Duration.milliseconds(max(0, age - ageWhenMade))
+    return aged < age && elapsed < left.nanoseconds
   }
 
-  private func make(now: Int64) throws -> ProviderToken {
+  private func make(issuedAt: Int64) throws -> ProviderToken {
     let header = #"{"alg":"ES256","kid":"\#(keyID)"}"#
-    let claims = #"{"iss":"\#(teamID)","iat":\#(now / 1000)}"#
+    let claims = #"{"iss":"\#(teamID)","iat":\#(issuedAt / 1000)}"#
     let message = Base64URL.encode(Array(header.utf8)) + "." + Base64URL.encode(Array(claims.utf8))
     let signature: [UInt8]
     do {
@@ -103,7 +106,7 @@ package final class ProviderTokenSource: Sendable {
         .signing, "the provider token cannot be signed: check apns.key_file", cause: "\(error)")
     }
     return ProviderToken(
-      authorization: "bearer " + message + "." + Base64URL.encode(signature), issuedAt: now)
+      authorization: "bearer " + message + "." + Base64URL.encode(signature), issuedAt: issuedAt)
   }
 }
 
