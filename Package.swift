@@ -125,8 +125,8 @@ let rooms: [Target] = [
     "Assembly",
     [
       "Deliver", "Expand", "HTTPServer", "Ingest", "Kafka", "Keyspace", "Model", "Pipeline",
-      "Record", "Redis", "Render", "Rules", "Settings", "Telemetry", "Text", "TLS", "Transport",
-      "YAML",
+      "Record", "Redis", "Render", "Rules", "Settings", "Telemetry", "Text", "Threads", "TLS",
+      "Transport", "YAML",
     ]),
   room(
     "VerbSupport",
@@ -231,9 +231,9 @@ let testTargets: [Target] = [
   tests(
     "IntegrationTests",
     [
-      "APNsSimulator", "Deliver", "Devices", "fanfare", "Fixtures", "Kafka", "LocalStack",
-      "Model", "Pipeline", "Record", "Redis", "Render", "Rules", "Telemetry", "TestBed", "Threads",
-      "Transport",
+      "APNsSimulator", "Assembly", "Deliver", "Devices", "fanfare", "Fixtures", "Kafka",
+      "LocalStack", "Model", "Pipeline", "Record", "Redis", "Render", "Rules", "Settings",
+      "Telemetry", "TestBed", "Threads", "Transport",
     ]),
   tests(
     "FaultTests",

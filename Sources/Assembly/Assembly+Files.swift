@@ -1,46 +1,10 @@
-import Deliver
 import Render
 import Rules
 import Settings
-import TLS
 import Telemetry
 
-/// What settings name files for: the key that signs, the templates, time zones.
+/// What settings name files for: the templates, time zones.
 extension Assembly {
-  /// A .p8 key is about 260 bytes.
-  private static let maximumKeyBytes = 64 << 10
-
-  /// Shared by all lanes of a process.
-  package static func providerTokenSource(
-    _ settings: Settings
-  ) throws(SettingsError) -> ProviderTokenSource {
-    let apns = settings.apns
-    guard let path = apns.keyFile, let keyID = apns.keyID, let teamID = apns.teamID else {
-      throw problem(
-        "apns.key_file", "is not set: sending needs apns.key_file, apns.key_id and apns.team_id",
-        hint: "the key is made in the Apple developer account, under Keys")
-    }
-    let key = try signingKey(path)
-    return ProviderTokenSource(
-      keyID: keyID, teamID: teamID, lifetime: apns.tokenLifetime,
-      sign: { try key.sign($0) })
-  }
-
-  package static func signingKey(_ path: String) throws(SettingsError) -> ES256Key {
-    let file: BoundedFile
-    do {
-      file = try BoundedFile.read(path, maximumBytes: maximumKeyBytes)
-    } catch {
-      throw problem("apns.key_file", error.message, hint: error.hint)
-    }
-    do {
-      return try ES256Key(pem: file.text)
-    } catch {
-      throw problem(
-        "apns.key_file", "\(error)", hint: "download the .p8 file from Apple again, whole")
-    }
-  }
-
   /// Reads the time zones when hours may be quiet. What changes in them later is known to the next
   /// process.
   package static func rules(_ settings: Settings) throws(SettingsError) -> RecipientRules {

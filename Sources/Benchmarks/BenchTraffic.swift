@@ -59,9 +59,9 @@ package enum BenchTraffic {
     } catch {
       throw LocalStackError(.failed, "\(simulator.keyFile): \(error)")
     }
-    return ProviderTokenSource(
-      keyID: simulator.keyID, teamID: simulator.teamID, lifetime: .seconds(50 * 60),
-      sign: { try key.sign($0) })
+    let providerKey = ProviderKey(
+      keyID: simulator.keyID, teamID: simulator.teamID, sign: { try key.sign($0) })
+    return ProviderTokenSource(key: providerKey, lifetime: .seconds(50 * 60))
   }
 
   /// The value of the `authorization` header.

@@ -54,14 +54,14 @@ enum FileChecks {
   /// Nil when there is no usable key.
   static func key(_ settings: Settings, _ list: inout CheckList) -> ProviderTokenSource? {
     let apns = settings.apns
-    guard let path = apns.keyFile, let keyID = apns.keyID, let teamID = apns.teamID else {
-      list.skipped("key", "apns.key_file, apns.key_id and apns.team_id are not all set")
+    guard let path = apns.keyFile, let teamID = apns.teamID else {
+      list.skipped("key", "apns.key_file and apns.team_id are not both set")
       return nil
     }
     do {
-      let tokens = try Assembly.providerTokenSource(settings)
+      let tokens = try ProviderCredentials(settings).tokens
       _ = try tokens.token(now: WallClock.nowMilliseconds())
-      list.ok("key", "\(path) signs, as key \(keyID) of team \(teamID)")
+      list.ok("key", "\(path) signs, as key \(tokens.keyID) of team \(teamID)")
       return tokens
     } catch let error as SettingsError {
       list.add("key", error)

@@ -58,6 +58,8 @@ package struct PipelineOptions: Sendable {
   package var deliver: DeliverOptions
   package var templates: [Template]
   package var providerTokens: ProviderTokenSource
+  /// Looks whether the files of the credentials have changed, and uses what they are now.
+  package var lookAtCredentials: @Sendable () -> CredentialChange? = { nil }
   package var log: Log
   /// Called once, when the group has given this worker its first partitions.
   package var whenReady: @Sendable () -> Void = {}

@@ -11,6 +11,7 @@ package final class Worker: Sendable {
   private let pump: KafkaPump
   private let producer: KafkaProducer
   package let counters: WorkerCounters
+  private let credentials: CredentialWatch
   /// For the last commit, for leaving the group and for what the producer still has, together: a
   /// stopping worker waits no longer for Kafka.
   private static let closeTimeout: Duration = .seconds(3)
@@ -25,6 +26,7 @@ package final class Worker: Sendable {
     let log = options.log
     let counters = WorkerCounters()
     self.counters = counters
+    credentials = CredentialWatch(look: options.lookAtCredentials, log: log, counters: counters)
     let producer = try KafkaProducer(options.kafka) { line in log.kafka(line) }
     self.producer = producer
     lanes = (0..<options.lanes).map {
@@ -47,6 +49,7 @@ package final class Worker: Sendable {
         options.ingest.segmentsTopic, options.ingest.bulkTopic,
         options.ingest.stragglersTopic, options.ingest.deadLettersTopic,
       ], spread: [options.ingest.segmentsTopic, options.ingest.bulkTopic], timeout: .zero)
+    credentials.start()
     for lane in lanes { await lane.start() }
     try await pump.start()
     let beat = Heartbeat(options: options, lanes: lanes, pump: pump, counters: counters)
@@ -116,6 +119,7 @@ package final class Worker: Sendable {
 
   private func stopOnce() async -> Bool {
     options.log.notice("stopping: taking no new work")
+    credentials.stop()
     let isDone = await drain()
     await pump.giveUpDeadLetters()
     for lane in lanes { await lane.stop() }

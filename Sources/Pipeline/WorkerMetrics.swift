@@ -39,6 +39,10 @@ package enum WorkerMetrics {
     "Pushes that were not sent because a rule said so, by the rule.", labels: ["rule"])
   static let retries = MetricFamily(
     "fanfare_apns_retries_total", .counter, "Pushes that were tried again, of settled segments.")
+  static let credentials = MetricFamily(
+    "fanfare_credentials_changes_total", .counter,
+    "Changes of the files that prove to Apple who we are: used, or refused as unfit.",
+    labels: ["result"])
   static let answerTimes = MetricFamily(
     "fanfare_apns_request_duration_seconds", .histogram,
     "From sending a push to Apple's answer, whatever it said.")
@@ -103,7 +107,7 @@ package enum WorkerMetrics {
   /// In the order of the text.
   package static let all = [
     build, events, eventAges, deadLetters, segments, recipients, skipped, pushes, rejections,
-    suppressions, retries, answerTimes, stragglers, tokens, redisTimes, redisFailures,
+    suppressions, retries, credentials, answerTimes, stragglers, tokens, redisTimes, redisFailures,
     replicaReads, replicaLag, commits, rebalances, lag, partitions, records, aside, lingering,
     ready, streams, connections, obstacles, cpu, resident, budget,
   ]
@@ -171,6 +175,9 @@ package enum WorkerMetrics {
         ([$0.name], Double(counts[WorkerCounters.counter(of: $0)]))
       })
     text.append(retries, Double(counts[.retries]))
+    text.append(
+      credentials,
+      series(counts, ["replaced": .credentialsReplaced, "refused": .credentialsRefused]))
     text.append(answerTimes, histograms: [([], figures.answerTimes)])
     text.append(stragglers, Double(counts[.stragglers]))
     text.append(

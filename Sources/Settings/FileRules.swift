@@ -1,8 +1,6 @@
 /// Looks at the files that settings name. Whether a key is of the right curve and a certificate is
 /// sound is for those who use them to say.
 struct FileRules {
-  /// A .p8 key is about 260 bytes.
-  static let maximumKeyBytes = 64 << 10
   /// The system's own bundle of certificates is about 230 KiB.
   static let maximumCertificateBytes = 4 << 20
 
@@ -22,13 +20,31 @@ struct FileRules {
   private func checkKey(_ path: String, _ key: String, _ layers: inout SettingsLayers) {
     let source = layers.source(of: key)
     do {
-      let file = try BoundedFile.read(path, maximumBytes: Self.maximumKeyBytes)
-      layers.warnIfExposed(file, path: path, key: key, source: source)
-      if let complaint = Self.complaint(aboutKey: file.text, path) {
+      let found = try ProviderKeyFile.read(path)
+      layers.warnIfExposed(found.file, path: path, key: key, source: source)
+      if let complaint = Self.complaint(aboutKey: found.file.text, path) {
         layers.add(.problem, source, key: key, complaint.message, hint: complaint.hint)
       }
+      checkKeyID(found, &layers)
     } catch {
       layers.add(.problem, source, key: key, error.message, hint: error.hint)
+    }
+  }
+
+  private func checkKeyID(_ found: ProviderKeyFile, _ layers: inout SettingsLayers) {
+    let key = "apns.key_id"
+    switch (settings.apns.keyID, found.keyID) {
+    case (nil, nil):
+      layers.add(
+        .problem, layers.source(of: "apns.key_file"), key: key,
+        "is needed together with apns.key_file, whose name does not say it",
+        hint: "the name that Apple gives is AuthKey_<key id>.p8")
+    case (let set?, let named?) where set != named:
+      layers.add(
+        .warning, layers.source(of: key), key: key,
+        "is \(set), the file's name says \(named)",
+        hint: "leave key_id out, and the name says it, also when another key is put in place")
+    default: break
     }
   }
 

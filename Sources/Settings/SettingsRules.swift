@@ -117,15 +117,17 @@ struct SettingsRules {
   }
 
   private func checkAPNs(_ layers: inout SettingsLayers) {
+    // Without key_id the file's name says it, which whoever opens the file looks at.
     let keys: [(key: String, isSet: Bool)] = [
-      ("apns.key_file", settings.apns.keyFile != nil), ("apns.key_id", settings.apns.keyID != nil),
+      ("apns.key_file", settings.apns.keyFile != nil),
+      ("apns.key_id", settings.apns.keyID != nil || settings.apns.keyFile != nil),
       ("apns.team_id", settings.apns.teamID != nil),
     ]
     guard let given = keys.first(where: \.isSet) else {
       if requirements.contains(.providerToken) {
         layers.add(
           .problem, .builtIn, key: "apns.key_file",
-          "is not set: sending needs apns.key_file, apns.key_id and apns.team_id",
+          "is not set: sending needs apns.key_file and apns.team_id",
           hint: "the key is made in the Apple developer account, under Keys")
       }
       return

@@ -250,7 +250,7 @@ import Transport
   }
 
   @Test func providerTokensAreSignedAsTold() throws {
-    let tokens = try Assembly.providerTokenSource(settings())
+    let tokens = try ProviderCredentials(settings()).tokens
     let now: Int64 = 1_767_225_600_000
     func text(_ now: Int64) throws -> String {
       String(decoding: try tokens.token(now: now).authorization.bytes, as: UTF8.self)

@@ -36,6 +36,8 @@ package final class WorkerBed: Sendable {
   package let keyspace = Keyspace()
   package let log: Log
   package let sink = MemorySink()
+  /// Of whoever starts workers; empty: the simulator has made one.
+  package let keys: [BedKey]
   private let loop = EventLoop(name: "bed")
   private let actor: LoopActor
   private let producer: KafkaProducer
@@ -44,8 +46,9 @@ package final class WorkerBed: Sendable {
   /// Where `TESTS_REDIS_CLUSTER` is set, a test that does not name its Redis gets a cluster.
   package init(
     kafka: RealKafka? = nil, redis: RedisServerProcess? = nil, cluster: RedisClusterProcess? = nil,
-    partitions: Int = 4, script: SimulatorScript = SimulatorScript()
+    partitions: Int = 4, script: SimulatorScript = SimulatorScript(), keys: [BedKey] = []
   ) async throws {
+    self.keys = keys
     directory = try ScratchDirectory()
     let wantsCluster = redis == nil && cluster == nil && getenv("TESTS_REDIS_CLUSTER") != nil
     let cluster = try wantsCluster ? RedisClusterProcess(hasReplicas: false) : cluster
@@ -55,6 +58,7 @@ package final class WorkerBed: Sendable {
     var options = APNsSimulatorOptions(directory: directory.path)
     options.topics = [Self.app]
     options.script = script
+    options.providerKeys = keys.map(\.known)
     simulator = APNsSimulator(options: options) { _ in }
     address = try await simulator.start()
     actor = LoopActor(loop)
@@ -84,11 +88,15 @@ package final class WorkerBed: Sendable {
   // MARK: workers
 
   package func options(id: String = "worker-1") throws -> PipelineOptions {
-    let pem = try BoundedFile.read(address.providerKeyFile ?? "", maximumBytes: 16_384).text
+    let pem =
+      try keys.first?.pem
+      ?? BoundedFile.read(
+        address.providerKeyFile ?? "", maximumBytes: 16_384
+      ).text
     let key = try ES256Key(pem: pem)
     let tokens = ProviderTokenSource(
-      keyID: address.keyID, teamID: address.teamID, lifetime: .seconds(3000),
-      sign: { try key.sign($0) })
+      key: ProviderKey(keyID: address.keyID, teamID: address.teamID) { try key.sign($0) },
+      lifetime: .seconds(3000))
     let log = log
     var deliver = DeliverOptions(
       wallClock: { WallClock.nowMilliseconds() }, report: { log.deliver($0) })

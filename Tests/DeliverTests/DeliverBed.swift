@@ -18,6 +18,7 @@ final class DeliverBed {
   private(set) var stage: DeliverStage
   let clock: ManualClock
   let notices: Notices
+  let tokens: ProviderTokenSource
   private(set) var settledBatches = 0
   let canSign = Flag(true)
   static let certificates = Result { try TestCertificates() }
@@ -62,12 +63,11 @@ final class DeliverBed {
     }
     options.retry = RetryPolicy(initial: .milliseconds(2), maximum: .milliseconds(20))
     configure(&options)
-    let tokens = ProviderTokenSource(
-      keyID: "KEYKEYKEY1", teamID: "TEAMTEAM01", lifetime: .seconds(50 * 60),
-      sign: { _ in
-        guard canSign.value.load(ordering: .relaxed) else { throw SigningRefused() }
-        return [UInt8](repeating: 7, count: 64)
-      })
+    let key = ProviderKey(keyID: "KEYKEYKEY1", teamID: "TEAMTEAM01") { _ in
+      guard canSign.value.load(ordering: .relaxed) else { throw SigningRefused() }
+      return [UInt8](repeating: 7, count: 64)
+    }
+    tokens = ProviderTokenSource(key: key, lifetime: .seconds(50 * 60))
     stage = DeliverStage(options: options, tokens: tokens, loop: loop)
     stage.start()
   }

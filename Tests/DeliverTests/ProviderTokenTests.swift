@@ -15,14 +15,14 @@ import Text
     lifetime: Duration = .seconds(50 * 60), fails: Bool = false
   ) -> ProviderTokenSource {
     let monotonic = monotonic
+    let key = ProviderKey(keyID: "KEYKEYKEY1", teamID: "TEAMTEAM01") { message in
+      if fails { throw DeliverError(.signing, "no") }
+      return Array("S\(message.count)".utf8)
+    }
     return ProviderTokenSource(
-      keyID: "KEYKEYKEY1", teamID: "TEAMTEAM01", lifetime: lifetime,
+      key: key, lifetime: lifetime,
       monotonic: {
         UInt64(monotonic.milliseconds.load(ordering: .relaxed)) * 1_000_000
-      },
-      sign: { message in
-        if fails { throw DeliverError(.signing, "no") }
-        return Array("S\(message.count)".utf8)
       })
   }
 
@@ -116,6 +116,15 @@ import Text
     #expect(try source.token(now: now) === first)
     monotonic.advance(1)
     #expect(try source.token(now: now) !== first)
+  }
+
+  @Test func anotherKeySignsFromNowOn() throws {
+    let source = source()
+    let first = try source.token(now: Self.start)
+    source.use(ProviderKey(keyID: "KEYKEYKEY2", teamID: "TEAMTEAM01") { _ in [7] })
+    let second = try source.token(now: Self.start)
+    #expect(source.keyID == "KEYKEYKEY2" && second.key !== first.key)
+    #expect(second.issuedAt == first.issuedAt && second !== first)
   }
 
   @Test func saysThatTheKeyDoesNotSign() {

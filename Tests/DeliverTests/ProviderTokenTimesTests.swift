@@ -20,9 +20,9 @@ import Text
       self.start = start
       let monotonic = monotonic
       source = ProviderTokenSource(
-        keyID: "KEYKEYKEY1", teamID: "TEAMTEAM01", lifetime: lifetime,
-        monotonic: { UInt64(monotonic.milliseconds.load(ordering: .relaxed)) * 1_000_000 },
-        sign: { $0.reversed() })
+        key: ProviderKey(keyID: "KEYKEYKEY1", teamID: "TEAMTEAM01") { $0.reversed() },
+        lifetime: lifetime,
+        monotonic: { UInt64(monotonic.milliseconds.load(ordering: .relaxed)) * 1_000_000 })
     }
 
     func look(at now: Int64) throws {

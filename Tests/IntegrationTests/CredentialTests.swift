@@ -1,4 +1,8 @@
 import APNsSimulator
+import Assembly
+import Glibc
+import LocalStack
+import Settings
 import TestBed
 import Testing
 
@@ -23,5 +27,65 @@ import Testing
     let summary = await bed.simulator.summary()
     #expect((1...2).contains(summary.providerTokens) && summary.byReason.isEmpty)
     for worker in workers { #expect(await worker.stop()) }
+  }
+
+  /// By a link, as Kubernetes does, in the middle of a fan-out; what comes then is broken.
+  @Test func aKeyIsChangedInTheMiddleOfAFanOut() async throws {
+    let keys = try ["FIRSTKEY01", "SECONDKEY2"].map { try BedKey(id: $0) }
+    var script = SimulatorScript()
+    script.latency = .milliseconds(20)
+    script.streams = 10
+    let bed = try await WorkerBed(script: script, keys: keys)
+    for key in keys {
+      _ = try bed.directory.makeDirectory(key.id)
+      try bed.directory.write(key.pem, to: "\(key.id)/\(key.fileName)")
+    }
+    _ = try bed.directory.makeDirectory("broken")
+    try bed.directory.write(String(keys[0].pem.prefix(100)), to: "broken/AuthKey_BROKENKEY3.p8")
+    link(to: keys[0].id, bed)
+    var settings = Settings.defaults
+    settings.apns.keyFile = bed.directory.file("current")
+    settings.apns.teamID = keys[0].teamID
+    let credentials = try ProviderCredentials(settings)
+    let worker = try await bed.startWorker {
+      $0.providerTokens = credentials.tokens
+      $0.lookAtCredentials = { credentials.look() }
+    }
+    let tokens = (0..<4000).map { paddedHex($0) }
+    try await bed.follow("s1", tokens: tokens)
+    try await bed.ready()
+    try await bed.emit("e1")
+    let before = try await bed.until("the fan-out is under way") {
+      let accepted = await bed.simulator.summary().accepted
+      return accepted > 200 ? accepted : nil
+    }
+    #expect(before < tokens.count)
+    link(to: keys[1].id, bed)
+    _ = credentials.look()
+    let status = try await bed.finished("e1")
+    #expect(status.accepted == tokens.count && status.isBalanced)
+    var summary = await bed.simulator.summary()
+    #expect(summary.providerTokens == 2 && summary.duplicates == 0 && summary.byReason.isEmpty)
+    // The worker looks by itself too.
+    link(to: "broken", bed)
+    _ = try await bed.until("the broken key is refused") {
+      bed.sink.lines.contains { $0.contains("have changed and cannot be used") } ? true : nil
+    }
+    try await bed.emit("e2")
+    #expect(try await bed.finished("e2").accepted == tokens.count)
+    link(to: keys[0].id, bed)
+    _ = try await bed.until("the first key is used again") {
+      bed.sink.lines.contains { $0.contains("key FIRSTKEY01 of team TEAMTEAM01") } ? true : nil
+    }
+    try await bed.emit("e3")
+    #expect(try await bed.finished("e3").accepted == tokens.count)
+    summary = await bed.simulator.summary()
+    #expect(summary.byReason.isEmpty)
+    #expect(await worker.stop())
+  }
+
+  private func link(to target: String, _ bed: WorkerBed) {
+    symlink(target, bed.directory.file("next"))
+    rename(bed.directory.file("next"), bed.directory.file("current"))
   }
 }

@@ -51,7 +51,7 @@ final class PumpBed: Sendable {
       redis: RedisOptions(), keyspace: Keyspace(), expand: ExpandOptions(),
       record: RecordOptions(), deliver: DeliverOptions(wallClock: { 0 }), templates: [],
       providerTokens: ProviderTokenSource(
-        keyID: "", teamID: "", lifetime: .seconds(3000), sign: { $0 }),
+        key: ProviderKey(keyID: "", teamID: "") { $0 }, lifetime: .seconds(3000)),
       log: Log(LogOptions(level: .debug, format: .json), sink: sink))
   }
 

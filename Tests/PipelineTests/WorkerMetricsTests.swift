@@ -63,6 +63,8 @@ import Testing
       ("fanfare_pushes_suppressed_total{rule=\"cap\"}", .suppressedCap),
       ("fanfare_pushes_suppressed_total{rule=\"device\"}", .suppressedDevice),
       ("fanfare_apns_retries_total", .retries),
+      ("fanfare_credentials_changes_total{result=\"replaced\"}", .credentialsReplaced),
+      ("fanfare_credentials_changes_total{result=\"refused\"}", .credentialsRefused),
       ("fanfare_tokens_total{result=\"pruned\"}", .tokensPruned),
       ("fanfare_tokens_total{result=\"kept\"}", .tokensPruneRefused),
       ("fanfare_tokens_total{result=\"set_aside\"}", .tokensQuarantined),

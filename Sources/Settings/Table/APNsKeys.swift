@@ -14,9 +14,12 @@ extension SettingTable {
       "PEM certificates to trust instead of the system's, for a simulator."),
     .path(
       "apns.key_file", \.apns.keyFile, example: "/run/secrets/AuthKey_ABC123DEFG.p8",
-      "The .p8 key from the Apple developer account. Needed to send, with key_id and team_id."),
+      "The .p8 key from the Apple developer account, or a directory with one. Needed to send, with "
+        + "team_id. A worker uses another that is put in its place within 15 s."),
     .text(
-      "apns.key_id", \.apns.keyID, example: "ABC123DEFG", .appleIdentifier, "The key's id."),
+      "apns.key_id", \.apns.keyID, example: "ABC123DEFG", .appleIdentifier,
+      "The key's id. Not needed while the file has the name that Apple gives, "
+        + "AuthKey_<key id>.p8."),
     .text(
       "apns.team_id", \.apns.teamID, example: "DEF123GHIJ", .appleIdentifier,
       "The id of the team that the key belongs to."),

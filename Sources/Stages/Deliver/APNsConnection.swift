@@ -20,6 +20,7 @@ final class APNsConnection {
   private let ends: StreamEnds
   private let watch: ConnectionWatch
   private var hasWork = false
+  private var shownToken = ShownToken()
   /// Pushes that were in flight when it was lost.
   private var orphans = 0
   /// Nothing else goes with what is in flight on it.
@@ -94,6 +95,10 @@ final class APNsConnection {
     }
   }
 
+  func mayShow(_ token: ProviderToken, at now: UInt64) -> Bool {
+    shownToken.mayShow(token, at: now)
+  }
+
   // MARK: sending
 
   /// Hands pushes to the session, as many as it takes; `flush` puts them on the wire. Only when
@@ -106,6 +111,7 @@ final class APNsConnection {
       run, headers: headers, isProbe: isProbe, on: session, now: now)
     if sent > 0 {
       watch.sent(at: now)
+      shownToken.show(headers.token, at: now)
       hasWork = true
     }
     return (sent, end)

@@ -144,6 +144,16 @@ final class ConnectionPool {
     }
   }
 
+  /// From now on pushes go with this one: connections that must not show it end when what is in
+  /// flight on them is answered, and others take their places.
+  func show(_ token: ProviderToken, at now: UInt64) {
+    for place in places.indices {
+      guard let connection = places[place].connection, !connection.mayShow(token, at: now)
+      else { continue }
+      connection.retire("it has shown another provider token")
+    }
+  }
+
   // MARK: opening
 
   private func open(_ place: Int) {

@@ -18,30 +18,34 @@ package final class ProviderTokenSource: Sendable {
     var madeAt: UInt64 = 0
     /// How old the token was then.
     var ageWhenMade: Int64 = 0
+    var key: ProviderKey
   }
 
-  private let keyID: String
-  private let teamID: String
   private let times: ProviderTokenTimes
-  private let sign: @Sendable ([UInt8]) throws -> [UInt8]
   private let monotonic: @Sendable () -> UInt64
-  private let state = ThreadLock(State())
+  private let state: ThreadLock<State>
 
   /// - Parameters:
   ///   - lifetime: the age at which a token is renewed; kept between 40 and 60 minutes.
   ///   - monotonic: nanoseconds of a clock that nobody sets.
-  ///   - sign: ES256 over the bytes, 64 bytes of r and s; always the same for the same bytes.
   package init(
-    keyID: String, teamID: String, lifetime: Duration,
-    monotonic: @escaping @Sendable () -> UInt64 = { EventLoop.monotonicNanoseconds() },
-    sign: @escaping @Sendable ([UInt8]) throws -> [UInt8]
+    key: ProviderKey, lifetime: Duration,
+    monotonic: @escaping @Sendable () -> UInt64 = { EventLoop.monotonicNanoseconds() }
   ) {
-    self.keyID = keyID
-    self.teamID = teamID
     times = ProviderTokenTimes(lifetime: lifetime)
     self.monotonic = monotonic
-    self.sign = sign
+    state = ThreadLock(State(key: key))
   }
+
+  /// From now on, by all lanes. Connections that have shown a token of another key end.
+  package func use(_ key: ProviderKey) {
+    state.withLock { state in
+      state.key = key
+      state.current = nil
+    }
+  }
+
+  package var keyID: String { state.withLock { $0.key.keyID } }
 
   /// The token to use at `now` (ms since 1970): another when there is none or it has come of age,
   /// by either clock, or when the wall clock was set back well before its birth: Apple refuses a
@@ -70,8 +74,10 @@ package final class ProviderTokenSource: Sendable {
         return .success(current)
       }
       do {
-        let token = try make(issuedAt: issuedAt)
-        state = State(current: token, madeAt: time, ageWhenMade: now - issuedAt)
+        let token = try Self.make(state.key, issuedAt: issuedAt)
+        state.current = token
+        state.madeAt = time
+        state.ageWhenMade = now - issuedAt
         return .success(token)
       } catch let error as DeliverError {
         return .failure(error)
@@ -94,19 +100,20 @@ package final class ProviderTokenSource: Sendable {
     return aged < age && elapsed < left.nanoseconds
   }
 
-  private func make(issuedAt: Int64) throws -> ProviderToken {
-    let header = #"{"alg":"ES256","kid":"\#(keyID)"}"#
-    let claims = #"{"iss":"\#(teamID)","iat":\#(issuedAt / 1000)}"#
+  private static func make(_ key: ProviderKey, issuedAt: Int64) throws -> ProviderToken {
+    let header = #"{"alg":"ES256","kid":"\#(key.keyID)"}"#
+    let claims = #"{"iss":"\#(key.teamID)","iat":\#(issuedAt / 1000)}"#
     let message = Base64URL.encode(Array(header.utf8)) + "." + Base64URL.encode(Array(claims.utf8))
     let signature: [UInt8]
     do {
-      signature = try sign(Array(message.utf8))
+      signature = try key.sign(Array(message.utf8))
     } catch {
       throw DeliverError(
         .signing, "the provider token cannot be signed: check apns.key_file", cause: "\(error)")
     }
     return ProviderToken(
-      authorization: "bearer " + message + "." + Base64URL.encode(signature), issuedAt: issuedAt)
+      authorization: "bearer " + message + "." + Base64URL.encode(signature), issuedAt: issuedAt,
+      key: key)
   }
 }
 
@@ -116,10 +123,12 @@ package final class ProviderToken: Sendable {
   /// Ms since 1970.
   package let issuedAt: Int64
   package let authorization: StableBytes
+  let key: ProviderKey
 
-  init(authorization: String, issuedAt: Int64) {
+  init(authorization: String, issuedAt: Int64, key: ProviderKey) {
     self.authorization = StableBytes(authorization)
     self.issuedAt = issuedAt
+    self.key = key
   }
 }
 

@@ -144,6 +144,7 @@ final class Route {
   private func fill(now: UInt64) {
     guard waiting.suspectCount > 0 || topics.hasPushes else { return }
     guard let token = credentials.providerToken(now: now) else { return }
+    pool.show(token, at: now)
     pool.wakeResting()
     let round = PushSender.Round(now: now, wall: options.wallClock(), token: token)
     helpers.fillSuspects(round)

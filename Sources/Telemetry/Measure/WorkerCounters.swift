@@ -12,6 +12,7 @@ package enum WorkerCounter: Int, Sendable, CaseIterable {
   case tokensPruned, tokensPruneRefused, tokensQuarantined
   case kafkaCommits, kafkaCommitFailures
   case kafkaAssignments, kafkaRevocations, kafkaLosses
+  case credentialsReplaced, credentialsRefused
 }
 
 /// The counters of a worker. Written by all of its lanes (a batch at a time where it can be), read
@@ -21,7 +22,7 @@ package final class WorkerCounters: Sendable {
   /// Rejections are counted by `RejectionReason.rawValue` too, without knowing the reasons here.
   package static let maximumReasons = 64
 
-  private let counters = InlineArray<31, Atomic<Int>> { _ in Atomic(0) }
+  private let counters = InlineArray<33, Atomic<Int>> { _ in Atomic(0) }
   private let rejections = InlineArray<64, Atomic<Int>> { _ in Atomic(0) }
   /// Dead letters by the code of their reason, without knowing the codes here.
   package static let maximumCodes = 32

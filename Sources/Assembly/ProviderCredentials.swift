@@ -1,0 +1,89 @@
+import Deliver
+import Pipeline
+import Settings
+import TLS
+import Threads
+
+/// The key that `apns.key_file` leads to, now and whenever another is put in its place: the source
+/// of tokens is the same object for all lanes, whatever the key.
+package final class ProviderCredentials: Sendable {
+  package let tokens: ProviderTokenSource
+
+  private let path: String
+  private let apns: Settings.APNs
+  private let state: ThreadLock<State>
+
+  private struct State {
+    var inUse: Identity
+    /// Why what was found last is not used; nil when it is.
+    var refusal: String?
+  }
+
+  /// What tells a key from another. The key itself is not kept to compare with: its hash does.
+  private struct Identity: Equatable {
+    var keyID: String
+    var hash: Int
+  }
+
+  package init(_ settings: Settings) throws(SettingsError) {
+    apns = settings.apns
+    guard let path = apns.keyFile, apns.teamID != nil else {
+      throw Assembly.problem(
+        "apns.key_file", "is not set: sending needs apns.key_file and apns.team_id",
+        hint: "the key is made in the Apple developer account, under Keys")
+    }
+    self.path = path
+    do {
+      let (file, identity) = try Self.read(path, apns)
+      let key = try Self.key(file, identity, apns)
+      tokens = ProviderTokenSource(key: key, lifetime: apns.tokenLifetime)
+      state = ThreadLock(State(inUse: identity))
+    } catch {
+      throw Assembly.problem("apns.key_file", error.message, hint: error.hint)
+    }
+  }
+
+  /// Uses the key that is there now, if it can be used. Says each change once.
+  package func look() -> CredentialChange? {
+    state.withLock { state in
+      do throws(SettingComplaint) {
+        let (file, identity) = try Self.read(path, apns)
+        if identity != state.inUse {
+          tokens.use(try Self.key(file, identity, apns))
+          state = State(inUse: identity)
+          return .replaced("key \(identity.keyID) of team \(apns.teamID ?? "")")
+        }
+        state.refusal = nil
+        return nil
+      } catch {
+        guard state.refusal != error.message else { return nil }
+        state.refusal = error.message
+        return .refused(error.message)
+      }
+    }
+  }
+
+  private static func read(
+    _ path: String, _ apns: Settings.APNs
+  ) throws(SettingComplaint) -> (BoundedFile, Identity) {
+    let found = try ProviderKeyFile.read(path)
+    guard let keyID = apns.keyID ?? found.keyID else {
+      throw SettingComplaint(
+        "apns.key_id is not set, and the name of \(Shown.path(path)) does not say it",
+        hint: "the name that Apple gives is AuthKey_<key id>.p8")
+    }
+    return (found.file, Identity(keyID: keyID, hash: found.file.bytes.hashValue))
+  }
+
+  private static func key(
+    _ file: BoundedFile, _ identity: Identity, _ apns: Settings.APNs
+  ) throws(SettingComplaint) -> ProviderKey {
+    do {
+      let key = try ES256Key(pem: file.text)
+      return ProviderKey(
+        keyID: identity.keyID, teamID: apns.teamID ?? "", sign: { try key.sign($0) })
+    } catch {
+      throw SettingComplaint("\(error)", hint: "download the .p8 file from Apple again, whole")
+    }
+  }
+}

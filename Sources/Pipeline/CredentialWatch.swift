@@ -1,0 +1,42 @@
+import EventLoop
+import Telemetry
+
+/// Looks again and again at the files that prove to Apple who we are, on a thread of its own: a
+/// file system that does not answer keeps nobody else. Looking finds every kind of change: a new
+/// file under the old name, a symbolic link set to another directory, a mount.
+final class CredentialWatch: Sendable {
+  /// Somebody who puts a key in place finds it used within 15 seconds.
+  private static let interval: Duration = .seconds(5)
+
+  private let loop = EventLoop(name: "credentials")
+  private let look: @Sendable () -> CredentialChange?
+  private let log: Log
+  private let counters: WorkerCounters
+
+  init(
+    look: @escaping @Sendable () -> CredentialChange?, log: Log, counters: WorkerCounters
+  ) {
+    self.look = look
+    self.log = log
+    self.counters = counters
+  }
+
+  func start() { loop.execute { self.again() } }
+
+  func stop() { loop.stop() }
+
+  private func again() {
+    switch look() {
+    case nil: break
+    case .replaced(let what):
+      counters.add(.credentialsReplaced)
+      log.notice("other credentials for APNs are used from now on", ["credentials": .text(what)])
+    case .refused(let reason):
+      counters.add(.credentialsRefused)
+      log.error(
+        "the credentials for APNs have changed and cannot be used; those before are used on",
+        ["reason": .text(reason)])
+    }
+    loop.schedule(after: Self.interval) { [weak self] in self?.again() }
+  }
+}

@@ -1,0 +1,48 @@
+import EventLoop
+import Model
+import Testing
+
+@testable import Deliver
+
+/// Another provider token comes while connections live.
+@Suite struct TokenChangeTests {
+  /// By the wall clock; the connections are seconds old.
+  @Test func noConnectionShowsTwoTokensWithinTwentyMinutes() async throws {
+    try await onLoop { _, loop in
+      let bed = try DeliverBed(loop) { $0.connectionsPerRoute = 2 }
+      defer { bed.stop() }
+      try await send(bed, tokens: 50, from: 0)
+      bed.clock.advance(50 * 60_000)
+      try await send(bed, tokens: 50, from: 50)
+      #expect(provesOne(bed, of: 2))
+    }
+  }
+
+  @Test func anotherKeyGoesOnConnectionsOfItsOwn() async throws {
+    try await onLoop { _, loop in
+      let bed = try DeliverBed(loop) { $0.connectionsPerRoute = 2 }
+      defer { bed.stop() }
+      try await send(bed, tokens: 50, from: 0)
+      bed.tokens.use(ProviderKey(keyID: "KEYKEYKEY2", teamID: "TEAMTEAM01") { _ in [8] })
+      try await send(bed, tokens: 50, from: 50)
+      #expect(provesOne(bed, of: 2))
+    }
+  }
+
+  private nonisolated(nonsending) func send(_ bed: DeliverBed, tokens: Int, from first: Int)
+    async throws
+  {
+    let tally = SegmentTally()
+    let all = hexadecimal(first + tokens).dropFirst(first).map { (APNsEnvironment.production, $0) }
+    await bed.stage.admit(bed.batch(Array(all), tally))
+    await bed.until("accepted") { tally.accepted == tokens }
+  }
+
+  /// Whether each connection has shown one token, of so many in all.
+  private func provesOne(_ bed: DeliverBed, of count: Int) -> Bool {
+    let shown = Dictionary(grouping: bed.server.requests, by: \.connection)
+      .mapValues { Set($0.map { $0["authorization"] }) }
+    return shown.values.allSatisfy { $0.count == 1 }
+      && Set(bed.server.requests.map { $0["authorization"] }).count == count
+  }
+}
