@@ -1,6 +1,5 @@
 import APNsSimulator
 import Devices
-import Glibc
 import LocalStack
 import Redis
 import TestBed
@@ -70,15 +69,10 @@ import Testing
       }
     }
 
-    func expectRunning() async throws {
-      #expect(try await bed.status("e1")?.state == .running, "the fan-out was over before")
-    }
+    func expectRunning() async throws { try await bed.expectRunning() }
 
     func end() async throws {
-      let status = try await bed.finished("e1")
-      try await bed.expectNothingLost(of: audience, status)
-      #expect(await bed.simulator.summary().duplicates == 0)
-      #expect(worker.stop(SIGTERM) == 0)
+      try await bed.expectNothingLostOrDoubled(of: audience, by: worker)
     }
   }
 

@@ -1,6 +1,5 @@
 import APNsSimulator
 import Devices
-import Glibc
 import LocalStack
 import TestBed
 import Testing
@@ -43,15 +42,10 @@ import Testing
       return try await begin(try await WorkerBed(redis: master, script: script), replica)
     }
 
-    func expectRunning() async throws {
-      #expect(try await bed.status("e1")?.state == .running, "the fan-out was over before")
-    }
+    func expectRunning() async throws { try await bed.expectRunning() }
 
     func end() async throws {
-      let status = try await bed.finished("e1")
-      try await bed.expectNothingLost(of: audience, status)
-      #expect(await bed.simulator.summary().duplicates == 0)
-      #expect(worker.stop(SIGTERM) == 0)
+      try await bed.expectNothingLostOrDoubled(of: audience, by: worker)
     }
   }
 

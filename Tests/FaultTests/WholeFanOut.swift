@@ -1,5 +1,7 @@
 import APNsSimulator
 import Devices
+import Glibc
+import LocalStack
 import Record
 import TestBed
 import Testing
@@ -11,6 +13,20 @@ extension WorkerBed {
       let status = try await self.status("e1")
       return status.map { $0.settled >= 2 } == true ? true : nil
     }
+  }
+
+  func expectRunning() async throws {
+    #expect(try await status("e1")?.state == .running, "the fan-out was over before")
+  }
+
+  /// Waits for the end, and ends the worker.
+  func expectNothingLostOrDoubled(
+    of audience: SyntheticAudience, by worker: ChildProcess
+  ) async throws {
+    let status = try await finished("e1")
+    try await expectNothingLost(of: audience, status)
+    #expect(await simulator.summary().duplicates == 0)
+    #expect(worker.stop(SIGTERM) == 0)
   }
 
   /// Everybody was reached, and the statistics say what the fan-out does.
