@@ -1,4 +1,3 @@
-import Glibc
 import Render
 import Settings
 import Text
@@ -84,23 +83,19 @@ package enum TemplateFile {
   }
 
   private static func fileNames(in directory: String) throws(SettingsFindingFailure) -> [String] {
-    guard let stream = opendir(directory) else {
-      let reason = String(cString: strerror(errno))
+    let names: [String]
+    do {
+      names = try DirectoryNames.read(directory, upTo: maximumTemplates) {
+        $0.hasSuffix(".yaml") && !$0.hasPrefix(".")
+      }
+    } catch {
       throw SettingsFindingFailure(
-        finding: problem(directory, "the directory of templates cannot be read: \(reason)"))
+        finding: problem(
+          directory, "the directory of templates cannot be read: \(error.reason)"))
     }
-    defer { closedir(stream) }
-    var names: [String] = []
-    while let entry = readdir(stream) {
-      let name = withUnsafeBytes(of: &entry.pointee.d_name) {
-        String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self)
-      }
-      guard name.hasSuffix(".yaml"), !name.hasPrefix(".") else { continue }
-      names.append(name)
-      if names.count > maximumTemplates {
-        throw SettingsFindingFailure(
-          finding: problem(directory, "holds more than \(maximumTemplates) templates"))
-      }
+    if names.count > maximumTemplates {
+      throw SettingsFindingFailure(
+        finding: problem(directory, "holds more than \(maximumTemplates) templates"))
     }
     return names.sorted()
   }

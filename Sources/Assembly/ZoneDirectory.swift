@@ -1,4 +1,3 @@
-import Glibc
 import Rules
 import Settings
 
@@ -38,15 +37,6 @@ enum ZoneDirectory {
 
   /// None for what is no directory.
   private static func names(in directory: String) -> [String] {
-    guard let stream = opendir(directory) else { return [] }
-    defer { closedir(stream) }
-    var names: [String] = []
-    while let entry = readdir(stream) {
-      let name = withUnsafePointer(to: &entry.pointee.d_name) {
-        $0.withMemoryRebound(to: CChar.self, capacity: 256) { String(cString: $0) }
-      }
-      if !name.hasPrefix(".") { names.append(name) }
-    }
-    return names
+    (try? DirectoryNames.read(directory) { !$0.hasPrefix(".") }) ?? []
   }
 }

@@ -49,17 +49,11 @@ package struct ProviderKeyFile: Sendable {
   }
 
   private static func onlyKey(in directory: String) throws(SettingComplaint) -> String {
-    guard let stream = opendir(directory) else {
-      throw SettingComplaint(
-        "\(Shown.path(directory)) cannot be read: \(String(cString: strerror(errno)))")
-    }
-    defer { closedir(stream) }
-    var names: [String] = []
-    while let entry = readdir(stream) {
-      let name = withUnsafeBytes(of: &entry.pointee.d_name) {
-        String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self)
-      }
-      if keyID(named: name) != nil { names.append(name) }
+    let names: [String]
+    do {
+      names = try DirectoryNames.read(directory) { keyID(named: $0) != nil }
+    } catch {
+      throw SettingComplaint("\(Shown.path(directory)) cannot be read: \(error.reason)")
     }
     guard names.count == 1, let name = names.first else {
       throw SettingComplaint(
