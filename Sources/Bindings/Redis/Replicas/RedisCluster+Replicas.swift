@@ -6,10 +6,6 @@ extension RedisCluster {
   ) {
     let timeout = execution.remaining(at: loop.now)
     replicas.read(execution.pipeline(of: part), replies, timeout: timeout) { answer in
-      let isLate = execution.remaining(at: self.loop.now) <= execution.timeout / 10
-      guard !isLate || answer == .whole(missing: []) else {
-        return self.step(execution, .failed(part, RedisReplicas.late(self.name)))
-      }
       switch answer {
       case .whole(let missing): self.step(execution, .copied(part, replies, missing: missing))
       case .failed(let error): self.step(execution, .failed(part, error))

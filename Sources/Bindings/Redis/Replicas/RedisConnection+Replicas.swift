@@ -23,9 +23,6 @@ extension RedisConnection {
     }
     let passed = Int64(clamping: EventLoop.monotonicNanoseconds() &- began)
     let rest = timeout - .nanoseconds(passed)
-    guard rest > timeout / 10 || answer == .whole(missing: []) else {
-      throw RedisReplicas.late(options.name)
-    }
     switch answer {
     case .failed(let error): throw error
     case .none:

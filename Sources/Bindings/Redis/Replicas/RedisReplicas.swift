@@ -127,10 +127,18 @@ final class RedisReplicas {
     /// All replies are there. What the replica does not have (`missing`) only the master knows: it
     /// may be new, or a slot on the move has taken it along.
     case whole(missing: [Int])
-    /// The master would not answer it better.
+    /// The master would not answer it better, or there is no time left to ask it.
     case failed(RedisError)
     /// The master is to be asked for all of it.
     case none
+
+    fileprivate var needsMaster: Bool {
+      switch self {
+      case .whole(let missing): !missing.isEmpty
+      case .failed: false
+      case .none: true
+      }
+    }
   }
 
   /// `timeout` is the whole read's: a replica that is late gets a quarter of it.
@@ -142,11 +150,16 @@ final class RedisReplicas {
       reads.fellBack += 1
       return then(.none)
     }
+    let began = EventLoop.monotonicNanoseconds()
+    let name = options.name
     let execution = Execution(pipeline, replies, timeout: timeout / 4)
     execution.whenFinished = { [reads, unowned execution] in
       let answer = Self.answer(execution, of: replica)
       if answer == .none { reads.fellBack += 1 } else { reads.answered += 1 }
-      then(answer)
+      // What has little time left would take the master's connection with it when that is over.
+      let passed = EventLoop.monotonicNanoseconds() &- began
+      let isLate = passed >= timeout.nanoseconds / 10 * 9
+      then(isLate && answer.needsMaster ? .failed(Self.late(name)) : answer)
     }
     replica.submit(execution)
   }
@@ -184,8 +197,7 @@ final class RedisReplicas {
     return .whole(missing: missing)
   }
 
-  /// What has little time left would take the master's connection with it when that is over.
-  static func late(_ name: String) -> RedisError {
+  private static func late(_ name: String) -> RedisError {
     RedisError(.timeout, "\(name): a replica was late, and there is no time to ask the master")
   }
 
