@@ -58,6 +58,13 @@ extension Lane {
     }
   }
 
+  /// Sets a key that a replica has then, which is read from.
+  func copy(_ value: String, to key: String) async throws {
+    #expect(try await call("SET", key, value) == "OK")
+    #expect(try await call("WAIT", "1", "60000") == "1")
+    #expect(await reads(from: 1))
+  }
+
   /// One command that may lag.
   func read(_ arguments: String..., timeout: Duration? = nil) async throws -> String {
     let replies = try await client.execute(

@@ -17,9 +17,7 @@ import Threads
     let limit: Duration = .seconds(3)
     options.replicaLagLimit = limit
     try await withLane(options) { lane async throws in
-      #expect(try await lane.call("SET", "k", "old") == "OK")
-      #expect(try await lane.call("WAIT", "1", "60000") == "1")
-      #expect(await lane.reads(from: 1))
+      try await lane.copy("old", to: "k")
       #expect(try await lane.read("GET", "k") == "old")
       await proxy.setSilent()
       #expect(try await lane.call("SET", "k", "new") == "OK")
@@ -49,9 +47,7 @@ import Threads
   @Test func aReplicaWithoutItsMasterIsLeftAtOnce() async throws {
     let bed = try ReplicaBed()
     try await withLane(bed.options) { lane async throws in
-      #expect(try await lane.call("SET", "k", "old") == "OK")
-      #expect(try await lane.call("WAIT", "1", "60000") == "1")
-      #expect(await lane.reads(from: 1))
+      try await lane.copy("old", to: "k")
       let replica = bed.replicas[0]
       try replica.cutOff()
       #expect(await lane.untilLinked(replica, false))
@@ -67,9 +63,7 @@ import Threads
     var options = bed.options
     options.replicaLagLimit = .seconds(3)
     try await withLane(options) { lane async throws in
-      #expect(try await lane.call("SET", "k", "v") == "OK")
-      #expect(try await lane.call("WAIT", "1", "60000") == "1")
-      #expect(await lane.reads(from: 1))
+      try await lane.copy("v", to: "k")
       bed.replicas[0].freeze()
       // All at once: they wait for the same connection.
       try await withThrowingTaskGroup(of: String.self) { group in
