@@ -20,7 +20,7 @@ final class APNsConnection {
   private let ends: StreamEnds
   private let watch: ConnectionWatch
   private var hasWork = false
-  private var shownToken = ShownToken()
+  private(set) var shownToken = ShownToken()
   /// Pushes that were in flight when it was lost.
   private var orphans = 0
   /// Nothing else goes with what is in flight on it.
@@ -93,10 +93,6 @@ final class APNsConnection {
       }
       return false
     }
-  }
-
-  func mayShow(_ token: ProviderToken, at now: UInt64) -> Bool {
-    shownToken.mayShow(token, at: now)
   }
 
   // MARK: sending

@@ -148,7 +148,8 @@ final class ConnectionPool {
   /// flight on them is answered, and others take their places.
   func show(_ token: ProviderToken, at now: UInt64) {
     for place in places.indices {
-      guard let connection = places[place].connection, !connection.mayShow(token, at: now)
+      guard let connection = places[place].connection,
+        !connection.shownToken.mayShow(token, at: now)
       else { continue }
       connection.retire("it has shown another provider token")
     }
