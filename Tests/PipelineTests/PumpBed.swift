@@ -164,12 +164,21 @@ final class PumpBed: Sendable {
     let actor = LoopActor(loop)
     let deadline = ContinuousClock.now + .seconds(90)
     while try await !condition() {
-      try #require(
-        ContinuousClock.now < deadline, "waited for: \(what)\n\(sink.lines.suffix(10))",
-        sourceLocation: sourceLocation)
+      if ContinuousClock.now >= deadline {
+        Issue.record(
+          "waited for: \(what)\n\(await standing(with: member))", sourceLocation: sourceLocation)
+        throw CancellationError()
+      }
       while member?.poll() != nil {}
       await actor.wait(.milliseconds(5))
     }
+  }
+
+  /// Who has what, and what was logged last.
+  private func standing(with member: KafkaConsumer?) async -> String {
+    let theirs = member.map { "; another has \($0.assignment)" } ?? ""
+    let lines = sink.lines.suffix(40).joined(separator: "\n")
+    return "the pump has \(await pump.eventPartitions)\(theirs); begun \(lane.begun)\n\(lines)"
   }
 }
 
