@@ -9,16 +9,15 @@ extension Log {
     case .connected(let endpoint):
       info("connected to APNs", ["endpoint": .text("\(endpoint)")])
     case .disconnected(let endpoint, let reason, let retryAfter):
-      warning(
-        "no connection to APNs",
-        [
-          "endpoint": .text("\(endpoint)"), "reason": .text(reason),
-          "retry_after": .text(DurationText.text(retryAfter)),
-        ])
-    case .goingAway(let endpoint, let reason):
+      warning("no connection to APNs", Self.fields(endpoint, reason, retryAfter))
+    case .goingAway(let endpoint, let reason, let retryAfter):
       self.notice(
-        "APNs takes no more pushes on a connection",
-        ["endpoint": .text("\(endpoint)"), "reason": .text(reason)])
+        "APNs takes no more pushes on a connection; another takes its place",
+        Self.fields(endpoint, reason, retryAfter))
+    case .retired(let endpoint, let reason, let retryAfter):
+      self.notice(
+        "another connection to APNs takes the place of one",
+        Self.fields(endpoint, reason, retryAfter))
     case .unanswered(let endpoint, let pushes):
       warning(
         "APNs did not answer in time; sending again",
@@ -49,8 +48,20 @@ extension Log {
         + "check apns.key_file, key_id, team_id and the app's topic"
     case .slow:
       "APNs takes pushes of this environment slowly; what is too much waits, all others go on"
+    case .clocksDiffer:
+      "APNs says that a provider token has expired which is minutes old, and pushes of this topic "
+        + "wait: check this machine's clock"
     case .noToken: "no provider token, and nothing is sent: check apns.key_file"
     }
+  }
+
+  private static func fields(
+    _ endpoint: some CustomStringConvertible, _ reason: String, _ retryAfter: Duration
+  ) -> LogFields {
+    [
+      "endpoint": .text("\(endpoint)"), "reason": .text(reason),
+      "retry_after": .text(DurationText.text(retryAfter)),
+    ]
   }
 
   private static func fields(of obstacle: RouteObstacle) -> LogFields {

@@ -67,7 +67,9 @@ struct WorkerFigures: Sendable {
     redisTimes = redisTimes + vitals.redisTimes
     redisFailures += vitals.redisFailures
     add(vitals.replicas)
-    let refused = vitals.obstacles.filter { [.noToken, .credentialsRefused].contains($0.kind) }
+    let refused = vitals.obstacles.filter {
+      [.noToken, .credentialsRefused, .clocksDiffer].contains($0.kind)
+    }
     Self.add(refused.map { "\($0)" }, to: &refusedCredentials)
   }
 

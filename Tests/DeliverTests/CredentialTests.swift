@@ -30,6 +30,19 @@ import Testing
     }
   }
 
+  /// Another key would not help, and an operator is not told to look at it.
+  @Test func aYoungTokenThatIsCalledExpiredIsAMatterOfClocks() async throws {
+    try await onLoop { _, loop in
+      let bed = try DeliverBed(loop) { $0.credentialHold = .seconds(3600) }
+      defer { bed.stop() }
+      bed.server.decide = { _ in .answer(403, #"{"reason":"ExpiredProviderToken"}"#) }
+      await bed.stage.admit(bed.batch(hexadecimal(1)))
+      await bed.until("held") { bed.stage.obstacles.count == 1 }
+      #expect(bed.stage.obstacles.map(\.kind) == [.clocksDiffer])
+      #expect(bed.stage.obstacles.map(\.reason) == ["ExpiredProviderToken"])
+    }
+  }
+
   @Test func anEventAfterALoneRefusedPushLeavesAtOnce() async throws {
     try await onLoop { _, loop in
       let bed = try DeliverBed(loop) { $0.credentialHold = .seconds(3600) }

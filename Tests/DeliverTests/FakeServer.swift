@@ -110,6 +110,8 @@ final class FakeConnection {
   /// Leaves in the socket what comes; it still says what it has to say.
   private(set) var isReading = true
   private(set) var isGoingAway = false
+  /// The last that came was a GOAWAY, alone: a frame of eight bytes behind its head.
+  private(set) var heardGoodbye = false
   private(set) var session: HTTP2ServerSession?
   private(set) var lastStream: Int32 = 0
   private unowned let server: FakeServer
@@ -248,6 +250,7 @@ extension FakeConnection: ConnectionDelegate {
 
   func connection(_ connection: Connection, received bytes: UnsafeRawBufferPointer) {
     guard let session, !isDeaf else { return }
+    heardGoodbye = bytes.suffix(17).prefix(4).elementsEqual([0, 0, 8, 7])
     do {
       try session.receive(bytes)
     } catch {

@@ -55,7 +55,9 @@ import Testing
       let tally = SegmentTally()
       await bed.stage.admit(bed.batch(devices(1000), tally))
       await bed.until("settled") { bed.settledBatches == 1 }
-      #expect(tally.accepted == 1000 && tally.rejections.isEmpty && tally.retried == 0)
+      #expect(tally.accepted == 1000 && tally.rejections.isEmpty)
+      // What comes behind a GOAWAY the server's own library keeps to itself.
+      #expect(tally.retried >= bed.server.requests.count - 1000)
     }
   }
 

@@ -68,7 +68,7 @@ import Transport
     of request: FakeServer.Request, _ kind: Kind, _ identifier: String?, _ bed: DeliverBed
   ) -> String? {
     var wanted = [
-      ":method": "POST", ":scheme": "https", ":authority": "127.0.0.1",
+      ":method": "POST", ":scheme": "https", ":authority": "127.0.0.1:\(bed.server.port)",
       ":path": "/3/device/" + request.token, "apns-id": identifier,
       "apns-topic": kind.headers.topic, "apns-push-type": kind.headers.pushType.rawValue,
       "apns-priority": String(kind.headers.priority),

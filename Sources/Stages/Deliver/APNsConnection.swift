@@ -21,6 +21,8 @@ final class APNsConnection {
   private let watch: ConnectionWatch
   private var hasWork = false
   private(set) var shownToken = ShownToken()
+  /// The server said that it takes no more streams.
+  private(set) var wasSentAway = false
   /// Pushes that were in flight when it was lost.
   private var orphans = 0
   /// Nothing else goes with what is in flight on it.
@@ -42,7 +44,7 @@ final class APNsConnection {
     takenBefore = traffic.lastAcceptedAt
     watch = ConnectionWatch(openedAt: loop.now, limits: .init(options))
     slots = StreamSlots(capacity: options.streamsPerConnection)
-    requests = try RequestSender(slots: slots, authority: target.endpoint.host)
+    requests = try RequestSender(slots: slots, authority: target.endpoint.authority)
     ends = StreamEnds(
       slots: slots, watch: watch, judge: answers, losses: losses, loop: loop, options: options)
     var sessionOptions = HTTP2ClientOptions()
@@ -138,7 +140,18 @@ final class APNsConnection {
     closeWhenDrained()
   }
 
-  func stop() { close(.stop, "stopping") }
+  func stop() {
+    if slots.inFlight == 0 { sayGoodbye() }
+    close(.stop, "stopping")
+  }
+
+  /// Tells the server that no request follows (RFC 9113, section 6.8). Only when nothing is in
+  /// flight: what has not left yet would leave with it.
+  private func sayGoodbye() {
+    guard machine.phase == .open || machine.phase == .draining else { return }
+    session?.goAway()
+    flush()
+  }
 
   // MARK: the machine's actions
 
@@ -150,6 +163,7 @@ final class APNsConnection {
 
   private func closeWhenDrained() {
     guard machine.phase == .draining, slots.inFlight == 0 else { return }
+    sayGoodbye()
     perform(machine.handle(.drained), "drained")
   }
 
@@ -278,6 +292,7 @@ extension APNsConnection: ConnectionDelegate {
     if session.takeSettingsChange() { perform(machine.handle(.settings), "") }
     if let goAway = session.takeGoAway() {
       ends.wentAway(lastStream: goAway.lastStreamID)
+      wasSentAway = true
       let reason = Answer(body: goAway.debug).reason
       perform(
         machine.handle(.goAway), reason ?? "GOAWAY, error code \(goAway.errorCode)")

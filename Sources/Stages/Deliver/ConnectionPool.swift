@@ -242,9 +242,8 @@ final class ConnectionPool {
   /// The connection takes no more pushes: another takes its place while it drains.
   func replace(_ connection: APNsConnection, reason: String) {
     guard let place = place(of: connection) else { return }
-    if isOrdinary(place) { options.report(.goingAway(setup.target.endpoint, reason: reason)) }
     retiring.append(connection)
-    vacate(place, after: connection, reason: reason)
+    vacate(place, after: connection, reason: reason, drains: true)
   }
 
   func closed(
@@ -258,7 +257,9 @@ final class ConnectionPool {
     }
   }
 
-  private func vacate(_ place: Int, after connection: APNsConnection, reason: String) {
+  private func vacate(
+    _ place: Int, after connection: APNsConnection, reason: String, drains: Bool = false
+  ) {
     places[place].connection = nil
     // Nobody misses a helper who has nothing to do.
     guard isOrdinary(place) || needsHelpers || connection.inFlight > 0 else { return }
@@ -271,8 +272,16 @@ final class ConnectionPool {
       places[place].forgive()
       delay = .zero
     }
-    if end != .idle, delay > .zero {
-      options.report(.disconnected(setup.target.endpoint, reason: reason, retryAfter: delay))
+    let endpoint = setup.target.endpoint
+    if !drains {
+      if end != .idle, delay > .zero {
+        options.report(.disconnected(endpoint, reason: reason, retryAfter: delay))
+      }
+    } else if isOrdinary(place) {
+      options.report(
+        connection.wasSentAway
+          ? .goingAway(endpoint, reason: reason, retryAfter: delay)
+          : .retired(endpoint, reason: reason, retryAfter: delay))
     }
     let isWanted = end == .idle && topics.hasPushes
     if delay == .zero || isWanted { open(place) } else { open(place, after: delay) }

@@ -83,7 +83,11 @@ package enum DeliverNotice: Sendable, Equatable {
   case connected(Endpoint)
   /// `retryAfter`: when the next connection is tried.
   case disconnected(Endpoint, reason: String, retryAfter: Duration)
-  case goingAway(Endpoint, reason: String)
+  /// The server's GOAWAY: a connection takes no more pushes. `retryAfter`: when another takes its
+  /// place.
+  case goingAway(Endpoint, reason: String, retryAfter: Duration)
+  /// A connection takes no more pushes for a reason of ours.
+  case retired(Endpoint, reason: String, retryAfter: Duration)
   case unanswered(Endpoint, pushes: Int)
   /// Connections ended with pushes in flight, which are sent again: all since the last such notice.
   case lost(Endpoint, connections: Int, pushes: Int, reason: String)

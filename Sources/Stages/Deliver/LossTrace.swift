@@ -80,6 +80,9 @@ struct LossTrace: Equatable {
     leftOut = min(leftOut + (isNext ? Self.leftOutNext : 1), Self.leftOutOften)
   }
 
+  /// It was on the wire, and the server said that it has not looked at it.
+  var wasLeftOut: Bool { leftOut > 0 }
+
   /// A server that goes away over and over just before it may do so for its sake.
   var isLeftOutOften: Bool { leftOut >= Self.leftOutOften }
 

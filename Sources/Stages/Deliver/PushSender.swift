@@ -117,7 +117,7 @@ final class PushSender {
       tally.fanOut.sent(sent, at: round.now)
       if tally.firstPushAt == 0 { tally.firstPushAt = round.wall }
       tally.lastPushAt = round.wall
-      if run.first.isAnotherTry { tally.retried += sent }
+      if run.first.wasRequested { tally.retried += sent }
       topic.left(run.first, count: sent)
     }
     switch end {

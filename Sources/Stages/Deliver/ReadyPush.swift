@@ -25,6 +25,9 @@ struct ReadyPush {
   /// It was sent before, here or elsewhere.
   var isAnotherTry: Bool { !history.isEmpty }
 
+  /// A request for it has left before, whether the server looked at it or not.
+  var wasRequested: Bool { isAnotherTry || loss.wasLeftOut }
+
   var tally: SegmentTally { batch.tally }
   var topic: String { batch.headers.topic }
 

@@ -56,7 +56,7 @@ final class RouteCredentials {
       waiting.waitOut(push, tries: 1)
     } else {
       // A token this young cannot have expired: our clock or Apple's is wrong.
-      refused(push, .expiredProviderToken)
+      refused(push, .expiredProviderToken, .clocksDiffer)
     }
   }
 
@@ -71,7 +71,10 @@ final class RouteCredentials {
     signals.schedulePump()
   }
 
-  func refused(_ push: ReadyPush, _ reason: RejectionReason) {
+  func refused(
+    _ push: ReadyPush, _ reason: RejectionReason,
+    _ kind: RouteObstacle.Kind = .credentialsRefused
+  ) {
     var push = push
     push.history.countRefusal()
     isWatching = true
@@ -83,7 +86,7 @@ final class RouteCredentials {
     case .reject: push.batch.settle(push.index, .rejected(reason))
     case .wait: waiting.waitOut(push, tries: Int(push.history.refusals))
     case .hold(let until):
-      obstacles.refused(topic, reason: words(for: reason))
+      obstacles.refused(topic, kind, reason: words(for: reason))
       signals.whenOpennessMayHaveChanged()
       waiting.waitOut(push, tries: Int(push.history.refusals), notBefore: until)
     }

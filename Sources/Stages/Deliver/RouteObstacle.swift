@@ -8,6 +8,9 @@ package struct RouteObstacle: Sendable, Equatable {
     case unreachable
     /// Apple refuses our credentials for the topic.
     case credentialsRefused
+    /// Apple says for the topic that a provider token has expired which is too young for that: a
+    /// clock is wrong, and no other credentials would help.
+    case clocksDiffer
     /// Our key signs no provider token.
     case noToken
     /// It takes pushes, but more slowly than they come. What is too much waits elsewhere.
@@ -40,7 +43,8 @@ extension RouteObstacle: CustomStringConvertible {
     case .unreachable: "\(environment.name): unreachable (\(reason))"
     case .slow: "\(environment.name): slow (\(reason))"
     case .noToken: "\(environment.name): no provider token (\(reason))"
-    case .credentialsRefused: "\(environment.name) \(topic ?? "every topic"): \(reason)"
+    case .credentialsRefused, .clocksDiffer:
+      "\(environment.name) \(topic ?? "every topic"): \(reason)"
     }
   }
 }

@@ -31,9 +31,11 @@ final class RouteObstacles {
   }
 
   /// Credentials are refused for a topic; what is told is why they were at first.
-  func refused(_ topic: TopicQueue, reason: String) {
+  func refused(
+    _ topic: TopicQueue, _ kind: RouteObstacle.Kind = .credentialsRefused, reason: String
+  ) {
     guard topic.obstacle == nil else { return }
-    topic.obstacle = begin(.credentialsRefused, topic: topic.name, reason: reason)
+    topic.obstacle = begin(kind, topic: topic.name, reason: reason)
   }
 
   /// They are taken, or the topic is no longer known.
