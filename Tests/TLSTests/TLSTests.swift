@@ -1,7 +1,8 @@
 import Fixtures
-import TLS
 import Testing
 import Text
+
+@testable import TLS
 
 @Suite struct TLSTests {
   @Test func shakesHandsAndCarriesBytesBothWays() throws {
@@ -57,13 +58,33 @@ import Text
     #expect(error?.code == .noProtocol)
   }
 
-  @Test func refusesWhatIsNotTLS() throws {
+  /// Each with a hint of its own: that the authority is not trusted would lead astray.
+  @Test(arguments: [
+    (Array("HTTP/1.1 400 Bad Request\r\n\r\n".utf8), TLSError.Code.notTLS),
+    // Fatal alerts (RFC 8446, section 6): protocol_version, no_application_protocol,
+    // handshake_failure.
+    ([21, 3, 1, 0, 2, 2, 70], .oldVersion), ([21, 3, 3, 0, 2, 2, 120], .noProtocol),
+    ([21, 3, 3, 0, 2, 2, 40], .handshake),
+  ])
+  func saysWhatAnAnswerToTheFirstWordsMeans(bytes: [UInt8], code: TLSError.Code) throws {
     let pair = try Pair(hosts: ["localhost"], host: "localhost")
-    #expect(throws: TLSError.self) {
-      try Array("HTTP/1.1 400 Bad Request\r\n\r\n".utf8).withUnsafeBytes {
-        _ = try pair.client.receive($0) { _ in }
-      }
+    try pair.client.handshake()
+    let error = #expect(throws: TLSError.self) {
+      try bytes.withUnsafeBytes { _ = try pair.client.receive($0) { _ in } }
     }
+    #expect(error?.code == code)
+    #expect((error?.hint == nil) == (code == .handshake))
+  }
+
+  /// By the numbers of OpenSSL's x509_vfy.h.
+  @Test(arguments: [
+    (66, TLSError.Code.weak), (67, .weak), (68, .weak), (10, .expired), (9, .expired),
+    (62, .hostMismatch), (64, .hostMismatch), (18, .untrusted), (20, .untrusted),
+  ])
+  func saysWhatIsWrongWithACertificate(verdict: Int, code: TLSError.Code) {
+    let error = TLSSession.refusal(verdict, host: "localhost")
+    #expect(error.code == code)
+    #expect((error.hint == nil) == (code == .untrusted))
   }
 
   @Test func namesWhatIsWrongWithAnAuthorityFile() {

@@ -4,6 +4,12 @@ import COpenSSL
 package struct TLSError: Error, Sendable, CustomStringConvertible {
   package enum Code: String, Sendable {
     case badKey, badCertificate, badAuthority, handshake, untrusted, hostMismatch, expired
+    /// The peer's key or signature is shorter than is safe.
+    case weak
+    /// The peer speaks no TLS 1.2.
+    case oldVersion
+    /// The peer's first words are not TLS.
+    case notTLS
     case noProtocol, protocolViolation, closed, internalFailure
   }
 
@@ -20,6 +26,19 @@ package struct TLSError: Error, Sendable, CustomStringConvertible {
   package var description: String {
     guard let cause, !cause.isEmpty else { return message }
     return "\(message) (\(cause))"
+  }
+
+  /// Where an operator may look; nil: nothing is known but the words themselves, or the caller knows
+  /// better.
+  package var hint: String? {
+    switch code {
+    case .hostMismatch: "is this the host's own name? Its certificate names others"
+    case .expired: "the server needs a new certificate, or this machine's clock is wrong"
+    case .weak: "the server needs a certificate whose key is longer: RSA with 2,048 bits, or P-256"
+    case .oldVersion: "the server must speak TLS 1.2 or newer"
+    case .notTLS, .noProtocol: "is this the right port? What answers there speaks no HTTP/2"
+    default: nil
+    }
   }
 
   /// Empties OpenSSL's queue of errors of this thread; the first one is the reason.

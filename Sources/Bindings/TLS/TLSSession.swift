@@ -179,21 +179,40 @@ package final class TLSSession {
 
   private func handshakeError() -> TLSError {
     let verdict = SSL_get_verify_result(ssl)
-    guard verdict != X509_V_OK else {
-      return TLSError(.handshake, "the TLS handshake failed")
-    }
+    guard verdict != X509_V_OK else { return handshakeErrorBeforeCertificate() }
     ERR_clear_error()
+    return Self.refusal(verdict, host: expectedHost)
+  }
+
+  /// What OpenSSL's verdict on the peer's certificate means.
+  static func refusal(_ verdict: Int, host: String?) -> TLSError {
     let words = String(cString: X509_verify_cert_error_string(verdict))
     switch Int32(verdict) {
     case X509_V_ERR_HOSTNAME_MISMATCH, X509_V_ERR_IP_ADDRESS_MISMATCH:
       return TLSError(
-        .hostMismatch, "the certificate is not for \(expectedHost ?? "this host")", cause: words)
+        .hostMismatch, "the certificate is not for \(host ?? "this host")", cause: words)
     case X509_V_ERR_CERT_HAS_EXPIRED, X509_V_ERR_CERT_NOT_YET_VALID:
       return TLSError(.expired, "the certificate is not valid at this time", cause: words)
+    case X509_V_ERR_EE_KEY_TOO_SMALL, X509_V_ERR_CA_KEY_TOO_SMALL, X509_V_ERR_CA_MD_TOO_WEAK:
+      return TLSError(.weak, "the certificate is too weak to be trusted", cause: words)
     default:
       return TLSError(
         .untrusted, "the certificate is not signed by a trusted authority (set the CA file?)",
         cause: words)
+    }
+  }
+
+  /// Our own words where OpenSSL's first error is one that an operator can mend.
+  private func handshakeErrorBeforeCertificate() -> TLSError {
+    switch ossl_error_reason(ERR_peek_error()) {
+    case SSL_R_TLSV1_ALERT_PROTOCOL_VERSION, SSL_R_UNSUPPORTED_PROTOCOL,
+      SSL_R_UNKNOWN_PROTOCOL, SSL_R_WRONG_SSL_VERSION:
+      TLSError(.oldVersion, "the peer speaks no version of TLS that is safe")
+    case SSL_R_WRONG_VERSION_NUMBER, SSL_R_HTTP_REQUEST, SSL_R_HTTPS_PROXY_REQUEST:
+      TLSError(.notTLS, "the peer does not speak TLS")
+    case SSL_R_TLSV1_ALERT_NO_APPLICATION_PROTOCOL:
+      TLSError(.noProtocol, "the server did not agree to HTTP/2 (ALPN h2)")
+    default: TLSError(.handshake, "the TLS handshake failed")
     }
   }
 

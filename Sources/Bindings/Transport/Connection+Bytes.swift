@@ -93,7 +93,10 @@ extension Connection {
         let bytes = UnsafeRawBufferPointer(rebasing: loop.scratch[0..<count])
         guard received(bytes), count == loop.scratch.count else { return }
       } else if count == 0 {
-        fail(state == .open ? nil : TransportError(.closedByPeer, "\(endpoint) closed at once"))
+        fail(
+          state == .open
+            ? nil
+            : TransportError(.closedByPeer, "\(endpoint) closed during the TLS handshake"))
         return
       } else if errno == EAGAIN {
         return

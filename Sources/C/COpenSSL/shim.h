@@ -27,6 +27,7 @@ static inline void ossl_refuse_renegotiation(SSL_CTX *context) {
 static inline int ossl_set_server_name(SSL *ssl, const char *host) {
   return SSL_set_tlsext_host_name(ssl, host) == 1;
 }
+static inline int ossl_error_reason(unsigned long error) { return ERR_GET_REASON(error); }
 static inline void ossl_session_cache_off(SSL_CTX *context) {
   SSL_CTX_set_session_cache_mode(context, SSL_SESS_CACHE_OFF);
 }
