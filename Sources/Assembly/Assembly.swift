@@ -123,8 +123,14 @@ package enum Assembly {
   ) throws(SettingsError) -> [APNsEnvironment: APNsRoute] {
     let apns = settings.apns
     let tls = try security("apns.ca_file", apns.caFile, protocols: ["h2"])
+    let proxy = apns.proxy.host.map { host in
+      HTTPProxy(
+        endpoint: Endpoint(host: host, port: apns.proxy.port), username: apns.proxy.username,
+        password: apns.proxy.password?.exposed ?? "")
+    }
     func route(_ server: Settings.APNs.Server) -> APNsRoute {
-      APNsRoute(endpoint: Endpoint(host: server.host, port: server.port), tls: tls)
+      APNsRoute(
+        endpoint: Endpoint(host: server.host, port: server.port), tls: tls, proxy: proxy)
     }
     return [.production: route(apns.production), .sandbox: route(apns.sandbox)]
   }

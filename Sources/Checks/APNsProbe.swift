@@ -46,7 +46,7 @@ final class APNsProbe {
       self.continuation = continuation
       startedAt = MonotonicClock.nowNanoseconds()
       let connection = Connection(
-        to: route.endpoint, tls: route.tls, options: TransportOptions(connectTimeout: timeout),
+        to: route.endpoint, tls: route.tls, options: route.transport(connectTimeout: timeout),
         loop: loop, delegate: self)
       self.connection = connection
       connection.connect()

@@ -133,6 +133,7 @@ package struct Settings: Sendable, Equatable {
     package var production = Server()
     package var sandbox = Server()
     package var caFile: String?
+    package var proxy = Proxy()
     package var keyFile: String?
     package var keyID: String?
     package var teamID: String?
@@ -148,6 +149,13 @@ package struct Settings: Sendable, Equatable {
     package struct Server: Sendable, Equatable {
       package var host = ""
       package var port = 0
+    }
+
+    package struct Proxy: Sendable, Equatable {
+      package var host: String?
+      package var port = 0
+      package var username: String?
+      package var password: Secret?
     }
 
     package struct Retry: Sendable, Equatable {

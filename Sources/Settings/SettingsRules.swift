@@ -116,7 +116,25 @@ struct SettingsRules {
     }
   }
 
+  private func checkProxy(_ layers: inout SettingsLayers) {
+    let proxy = settings.apns.proxy
+    let keys = [
+      ("apns.proxy.username", proxy.username != nil, "apns.proxy.host", proxy.host != nil),
+      ("apns.proxy.password", proxy.password != nil, "apns.proxy.username", proxy.username != nil),
+    ]
+    for (key, isSet, other, isOtherSet) in keys where isSet && !isOtherSet {
+      layers.add(
+        .warning, layers.source(of: key), key: key, "is not used without \(other)")
+    }
+    if proxy.username?.contains(":") == true {
+      layers.add(
+        .problem, layers.source(of: "apns.proxy.username"), key: "apns.proxy.username",
+        "must not hold a colon: Basic credentials end the name with it")
+    }
+  }
+
   private func checkAPNs(_ layers: inout SettingsLayers) {
+    checkProxy(&layers)
     // Without key_id the file's name says it, which whoever opens the file looks at.
     let keys: [(key: String, isSet: Bool)] = [
       ("apns.key_file", settings.apns.keyFile != nil),

@@ -87,16 +87,13 @@ extension Connection {
 
   func readSocket() {
     // A few buffers at most, so that one busy peer does not hold up the loop.
-    for _ in 0..<4 where state == .open || state == .securing {
+    for _ in 0..<4 where state == .open || state == .securing || state == .tunnelling {
       let count = recv(descriptor, loop.scratch.baseAddress, loop.scratch.count, 0)
       if count > 0 {
         let bytes = UnsafeRawBufferPointer(rebasing: loop.scratch[0..<count])
         guard received(bytes), count == loop.scratch.count else { return }
       } else if count == 0 {
-        fail(
-          state == .open
-            ? nil
-            : TransportError(.closedByPeer, "\(endpoint) closed during the TLS handshake"))
+        fail(state == .open ? nil : closedTooSoon)
         return
       } else if errno == EAGAIN {
         return
@@ -107,8 +104,16 @@ extension Connection {
     }
   }
 
+  private var closedTooSoon: TransportError {
+    if state == .tunnelling, let proxy = options.proxy {
+      return TransportError(.proxy, "the proxy \(proxy.endpoint) closed without an answer")
+    }
+    return TransportError(.closedByPeer, "\(endpoint) closed during the TLS handshake")
+  }
+
   /// Returns false when there is nothing more to read on this connection.
   private func received(_ bytes: UnsafeRawBufferPointer) -> Bool {
+    guard state != .tunnelling else { return receiveTunnel(bytes) }
     guard let tls else {
       delegate?.connection(self, received: bytes)
       return state == .open

@@ -8,8 +8,12 @@ extension Connection {
     guard state == .idle else { return }
     state = .resolving
     startDeadline()
-    let handoff = LoopConfined(self)
-    Resolver.resolve(endpoint, on: loop) { result in handoff.value?.resolved(result) }
+    let server = options.proxy?.endpoint ?? endpoint
+    guard let lookUp = options.lookUp else {
+      let handoff = LoopConfined(self)
+      return Resolver.resolve(server, on: loop) { result in handoff.value?.resolved(result) }
+    }
+    loop.execute { [handoff = LoopConfined(self)] in handoff.value?.resolved(lookUp(server)) }
   }
 
   /// For a listener: the other side has connected already.
@@ -22,12 +26,16 @@ extension Connection {
   private func startDeadline() {
     deadline = loop.schedule(after: options.connectTimeout) { [weak self] in
       guard let self, state != .open, state != .closed else { return }
-      let limit = options.connectTimeout
-      fail(
-        lastFailure
-          ?? TransportError(
-            .timeout, "\(endpoint) gave no connection in " + DurationText.text(limit)))
+      fail(race?.failure ?? TransportError(.timeout, timeoutWords))
     }
+  }
+
+  private var timeoutWords: String {
+    let limit = DurationText.text(options.connectTimeout)
+    guard state == .tunnelling, let proxy = options.proxy else {
+      return "\(endpoint) gave no connection in \(limit)"
+    }
+    return "the proxy \(proxy.endpoint) gave no way to \(endpoint) in \(limit)"
   }
 
   private func resolved(_ result: Result<[SocketAddress], TransportError>) {
@@ -35,39 +43,53 @@ extension Connection {
     switch result {
     case .failure(let error): fail(error)
     case .success(let found):
-      addresses = found
-      tryNextAddress()
+      state = .connecting
+      let order = book?.order(found, at: loop.now) ?? AddressBook.interleaved(found)
+      // It keeps the connection alive, as the loop does later.
+      race = ConnectionRace(
+        order, of: options.proxy?.endpoint ?? endpoint, options: options, book: book, loop: loop
+      ) { self.raced($0) }
+      race?.start()
     }
   }
 
-  func tryNextAddress() {
-    abandonDescriptor()
-    addressDeadline?.cancel()
-    state = .connecting
-    guard !addresses.isEmpty else {
-      fail(lastFailure ?? TransportError(.unreachable, "\(endpoint) has no address"))
-      return
+  private func raced(_ outcome: ConnectionRace.Outcome) {
+    race = nil
+    switch outcome {
+    case .failed(let error): fail(error)
+    case .connected(let descriptor, let address):
+      self.descriptor = descriptor
+      self.address = address
+      guard watch([.read]) else { return }
+      if let proxy = options.proxy { ask(proxy) } else { connected() }
     }
-    // One dead address of several must not use up the whole time.
-    let share = addresses.count > 1 ? options.connectTimeout / (addresses.count + 1) : nil
-    let address = addresses.removeFirst()
-    guard let connecting = address.connect(options) else {
-      lastFailure = .system(.unreachable, "\(endpoint) cannot be reached", errno)
-      tryNextAddress()
-      return
+  }
+
+  private func ask(_ proxy: HTTPProxy) {
+    let tunnel = ProxyTunnel(through: proxy, to: endpoint)
+    self.tunnel = tunnel
+    state = .tunnelling
+    // Some hundred bytes, which an empty socket takes whole.
+    let request = tunnel.request
+    let sent = request.withUnsafeBytes { sendToSocket($0) }
+    if let sent, sent < request.count {
+      fail(TransportError(.proxy, "the proxy \(proxy.endpoint) takes no request"))
     }
-    descriptor = connecting
-    guard watch([.write]) else { return }
-    guard let share else { return }
-    addressDeadline = loop.schedule(after: share) { [weak self] in
-      guard let self, state == .connecting, descriptor == connecting else { return }
-      lastFailure = TransportError(.timeout, "an address of \(endpoint) does not answer")
-      tryNextAddress()
+  }
+
+  /// Returns false when there is nothing more to read on this connection.
+  func receiveTunnel(_ bytes: UnsafeRawBufferPointer) -> Bool {
+    do {
+      guard try tunnel?.receive(bytes) ?? true else { return true }
+      tunnel = nil
+      connected()
+    } catch {
+      fail(error)
     }
+    return state == .securing || state == .open
   }
 
   func connected() {
-    addressDeadline?.cancel()
     if let clientContext {
       do {
         tls = try TLSSession(client: clientContext, host: endpoint.host)
@@ -92,6 +114,7 @@ extension Connection {
 
   func opened() {
     state = .open
+    if let address { book?.answered(address) }
     deadline?.cancel()
     deadline = nil
     setInterest(pendingBytes > 0 ? [.read, .write] : [.read])

@@ -20,7 +20,12 @@ package protocol ConnectionDelegate: AnyObject {
 /// loop, which keeps it alive while it is open; it keeps its delegate weakly. How it opens is in
 /// Connection+Opening, what it carries in Connection+Bytes.
 package final class Connection {
-  enum State { case idle, resolving, connecting, securing, open, closed }
+  enum State {
+    case idle, resolving, connecting
+    /// A proxy is asked to lead to the server.
+    case tunnelling
+    case securing, open, closed
+  }
 
   package let endpoint: Endpoint
   package weak var delegate: (any ConnectionDelegate)?
@@ -37,17 +42,22 @@ package final class Connection {
   var isFlushScheduled = false
   /// The socket takes no more; what it has received is read before the delegate hears of it.
   var writeFailure: TransportError?
-  var addresses: [SocketAddress] = []
-  var lastFailure: TransportError?
+  let book: AddressBook?
+  var race: ConnectionRace?
+  /// Whom it is connected to, or is about to be.
+  var address: SocketAddress?
+  var tunnel: ProxyTunnel?
   var deadline: LoopTimer?
-  var addressDeadline: LoopTimer?
 
   /// A client's connection; `connect` starts it.
+  /// - Parameter addresses: what all connections to this host share; nil: it begins with the
+  ///   address that the system puts first.
   package init(
-    to endpoint: Endpoint, tls: TLSClientContext?, options: TransportOptions, loop: EventLoop,
-    delegate: any ConnectionDelegate
+    to endpoint: Endpoint, tls: TLSClientContext?, options: TransportOptions,
+    addresses: AddressBook? = nil, loop: EventLoop, delegate: any ConnectionDelegate
   ) {
     self.endpoint = endpoint
+    book = addresses
     clientContext = tls
     self.options = options
     self.loop = loop
@@ -65,6 +75,7 @@ package final class Connection {
     self.options = options
     self.loop = loop
     clientContext = nil
+    book = nil
     state = .connecting
   }
 
@@ -95,7 +106,8 @@ package final class Connection {
     state = .closed
     delegate = nil
     deadline?.cancel()
-    addressDeadline?.cancel()
+    race?.cancel()
+    race = nil
     abandonDescriptor()
     pending.removeAll()
   }
@@ -110,6 +122,8 @@ package final class Connection {
 
   func fail(_ error: TransportError?) {
     guard state != .closed else { return }
+    // Whoever takes the connection and then says nothing of use is not asked first again.
+    if state != .open, let address { book?.failed(address, at: loop.now) }
     let listener = delegate
     tearDown()
     listener?.connectionClosed(self, error: error)
@@ -138,19 +152,10 @@ package final class Connection {
 extension Connection: LoopHandler {
   package func descriptorReady(_ readiness: Interest) {
     switch state {
-    case .connecting:
-      let failure = Socket.pendingError(descriptor)
-      guard failure == 0 else {
-        lastFailure = .system(.unreachable, "\(endpoint) cannot be reached", failure)
-        tryNextAddress()
-        return
-      }
-      setInterest([.read])
-      connected()
-    case .securing, .open:
+    case .tunnelling, .securing, .open:
       if readiness.contains(.read) { readSocket() }
       if readiness.contains(.write) { flush() }
-    case .idle, .resolving, .closed: return
+    case .idle, .resolving, .connecting, .closed: return
     }
   }
 }

@@ -3,8 +3,12 @@ import EventLoop
 import Glibc
 import Threads
 
-/// A socket address as the kernel takes it.
-struct SocketAddress: Sendable {
+/// Where a name leads to, in the order of preference.
+package typealias AddressLookUp =
+  @Sendable (Endpoint) -> Result<[SocketAddress], TransportError>
+
+/// A socket address, with its port, as the kernel takes it.
+package struct SocketAddress: Sendable, Hashable {
   let family: Int32
   let bytes: [UInt8]
 
@@ -70,13 +74,18 @@ enum Socket {
 
 /// Names to addresses, afresh each time (Apple: resolve before each connection), off the loop,
 /// since the system's resolver blocks.
-enum Resolver {
+package enum Resolver {
+  /// Of an address that is written in digits.
+  package static func numeric(_ endpoint: Endpoint) -> Result<[SocketAddress], TransportError> {
+    lookUp(endpoint, flags: AI_NUMERICHOST)
+  }
+
   /// Calls `body` on `loop`, with the addresses in the order to try or with getaddrinfo's error.
   static func resolve(
     _ endpoint: Endpoint, on loop: EventLoop,
     _ body: @escaping @Sendable (Result<[SocketAddress], TransportError>) -> Void
   ) {
-    if case .success(let addresses) = lookUp(endpoint, flags: AI_NUMERICHOST) {
+    if case .success(let addresses) = numeric(endpoint) {
       loop.execute { body(.success(addresses)) }
       return
     }

@@ -4,6 +4,8 @@ import TLS
 /// Why a connection could not be made or ended.
 package struct TransportError: Error, Sendable, CustomStringConvertible {
   package enum Code: String, Sendable {
+    /// The proxy on the way refused, or is none.
+    case proxy
     case unresolved, unreachable, timeout, tls, reset, closedByPeer, cannotListen, noDescriptors
   }
 

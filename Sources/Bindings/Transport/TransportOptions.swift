@@ -12,6 +12,10 @@ package struct TransportOptions: Sendable {
   /// For how long what we sent may stay unacknowledged (TCP_USER_TIMEOUT; the kernel's own patience
   /// is 15 minutes). Linux then ends the probes by it too, in place of their number.
   package var userTimeout: Duration
+  /// What the way leads through; nil: nothing.
+  package var proxy: HTTPProxy?
+  /// In the place of the system's resolver. Called on the loop; it does not wait for anything.
+  package var lookUp: AddressLookUp?
 
   package init(
     connectTimeout: Duration = .seconds(10), keepAliveIdle: Duration = .seconds(30),

@@ -12,6 +12,19 @@ extension SettingTable {
     .path(
       "apns.ca_file", \.apns.caFile, example: "/etc/fanfare/simulator/ca.pem",
       "PEM certificates to trust instead of the system's, for a simulator."),
+    .text(
+      "apns.proxy.host", \.apns.proxy.host, example: "proxy.internal", .host,
+      "An HTTP proxy that leads to Apple (CONNECT); TLS goes through it to Apple's own servers."),
+    .integer(
+      "apns.proxy.port", \.apns.proxy.port, default: 3_128, 1...65_535, "The proxy's port."),
+    .text(
+      "apns.proxy.username", \.apns.proxy.username, example: "fanfare", .any,
+      "For a proxy that wants to know who we are (Basic). It hears both in the clear."),
+    .secret(
+      "apns.proxy.password", \.apns.proxy.password, "Better kept in a file: see password_file."),
+    .secretFile(
+      "apns.proxy.password_file", of: "apns.proxy.password", example: "/run/secrets/proxy-password",
+      "A file that holds the proxy's password, up to 4 KiB."),
     .path(
       "apns.key_file", \.apns.keyFile, example: "/run/secrets/AuthKey_ABC123DEFG.p8",
       "The .p8 key from the Apple developer account, or a directory with one. Needed to send, with "

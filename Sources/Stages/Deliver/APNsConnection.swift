@@ -12,6 +12,7 @@ final class APNsConnection {
   private let signals: RouteSignals
   private let loop: EventLoop
   private let options: DeliverOptions
+  private let addresses: AddressBook
   private(set) var transport: Connection?
   private var session: HTTP2ClientSession?
   private var machine = ConnectionMachine()
@@ -39,6 +40,7 @@ final class APNsConnection {
     target = setup.target
     loop = setup.loop
     options = setup.options
+    addresses = setup.addresses
     self.pool = pool
     self.signals = signals
     takenBefore = traffic.lastAcceptedAt
@@ -55,9 +57,11 @@ final class APNsConnection {
   }
 
   func connect() {
+    var transportOptions = target.transport(connectTimeout: options.connectTimeout)
+    transportOptions.lookUp = options.lookUp
     let transport = Connection(
-      to: target.endpoint, tls: target.tls,
-      options: TransportOptions(connectTimeout: options.connectTimeout), loop: loop, delegate: self)
+      to: target.endpoint, tls: target.tls, options: transportOptions, addresses: addresses,
+      loop: loop, delegate: self)
     self.transport = transport
     transport.connect()
   }

@@ -5,15 +5,27 @@ import Transport
 package struct APNsRoute: Sendable {
   package var endpoint: Endpoint
   package var tls: ClientSecurity
+  /// What the way leads through.
+  package var proxy: HTTPProxy?
 
-  package init(endpoint: Endpoint, tls: ClientSecurity) {
+  package init(endpoint: Endpoint, tls: ClientSecurity, proxy: HTTPProxy? = nil) {
     self.endpoint = endpoint
     self.tls = tls
+    self.proxy = proxy
+  }
+
+  /// How its server is reached.
+  package func transport(connectTimeout: Duration) -> TransportOptions {
+    var options = TransportOptions(connectTimeout: connectTimeout)
+    options.proxy = proxy
+    return options
   }
 }
 
 package struct DeliverOptions: Sendable {
   package var routes: [APNsEnvironment: APNsRoute] = [:]
+  /// In the place of the system's resolver.
+  package var lookUp: AddressLookUp?
   /// Connections of a lane to each environment. Apple: spread over many connections, avoid bursts
   /// on a few.
   package var connectionsPerRoute = 2

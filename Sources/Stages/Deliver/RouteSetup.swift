@@ -1,5 +1,6 @@
 import EventLoop
 import Model
+import Transport
 
 /// What the parts of a route have in common: where it goes to and how, its lane's loop and its
 /// chance.
@@ -9,6 +10,8 @@ final class RouteSetup {
   let options: DeliverOptions
   let loop: EventLoop
   let chance: Chance
+  /// Connections are spread over all addresses of the host.
+  let addresses: AddressBook
 
   init(
     environment: APNsEnvironment, target: APNsRoute, options: DeliverOptions, loop: EventLoop,
@@ -19,5 +22,6 @@ final class RouteSetup {
     self.options = options
     self.loop = loop
     self.chance = chance
+    addresses = AddressBook(firstTurn: Int(chance.next() & 0xFFFF))
   }
 }
