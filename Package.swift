@@ -104,10 +104,17 @@ let rooms: [Target] = [
   room("Probes", ["EventLoop", "HTTPServer", "Telemetry"]),
   room("Settings", ["JSON", "Text", "YAML"]),
   room(
+    "SingleRequests",
+    [
+      "Deliver", "EventLoop", "HTTP2", "JSON", "Model", "Telemetry", "Terminal", "Text",
+      "Transport",
+    ]),
+  room(
     "Checks",
     [
       "Assembly", "Deliver", "EventLoop", "HTTP2", "HTTPServer", "JSON", "Kafka", "Keyspace",
-      "Model", "Redis", "Settings", "Telemetry", "Terminal", "Text", "TLS", "Transport", "YAML",
+      "Model", "Redis", "Settings", "SingleRequests", "Telemetry", "Terminal", "Text", "TLS",
+      "Transport", "YAML",
     ]),
   room(
     "LocalStack",
@@ -131,16 +138,22 @@ let rooms: [Target] = [
   room(
     "VerbSupport",
     [
-      "Assembly", "CLinux", "Devices", "EventLoop", "Probes", "Redis", "Render", "Rules",
-      "Settings", "Telemetry", "Terminal", "Threads",
+      "Assembly", "CLinux", "Deliver", "Devices", "EventLoop", "Model", "Probes", "Redis", "Render",
+      "Rules", "Settings", "Telemetry", "Terminal", "Threads",
     ]),
   room("FanOuts", ["Keyspace", "Model", "Record", "Redis", "Terminal", "VerbSupport"]),
   room("Emission", ["Ingest", "Kafka", "Model", "Telemetry", "Terminal", "Threads"]),
   room(
     "Preview",
     [
-      "VerbSupport", "JSON", "Keyspace", "Model", "Redis", "Render", "Rules", "Telemetry",
-      "Terminal",
+      "VerbSupport", "JSON", "Keyspace", "Model", "Redis", "Render", "Rules", "SingleRequests",
+      "Telemetry", "Terminal", "Transport",
+    ]),
+  room(
+    "AppleVerbs",
+    [
+      "Assembly", "Deliver", "Emission", "Model", "Preview", "Render", "SingleRequests",
+      "Telemetry", "Terminal", "VerbSupport",
     ]),
   room(
     "LocalVerbs",
@@ -151,8 +164,8 @@ let programs: [Target] = [
   program(
     "fanfare",
     [
-      "Assembly", "Checks", "Devices", "Emission", "FanOuts", "LocalVerbs", "Pipeline", "Preview",
-      "Telemetry", "Terminal", "VerbSupport",
+      "AppleVerbs", "Assembly", "Checks", "Devices", "Emission", "FanOuts", "LocalVerbs",
+      "Pipeline", "Preview", "Telemetry", "Terminal", "VerbSupport",
     ])
 ]
 
@@ -251,6 +264,15 @@ let testTargets: [Target] = [
   tests(
     "LocalVerbsTests", ["APNsSimulator", "LocalStack", "LocalVerbs", "Terminal", "Threads"]),
   tests("EmissionTests", ["Emission", "Ingest", "Kafka", "LocalStack", "Terminal"]),
+  tests(
+    "SingleRequestsTests",
+    ["Deliver", "LocalStack", "Model", "SingleRequests", "Terminal", "Transport"]),
+  tests(
+    "AppleVerbsTests",
+    [
+      "AppleVerbs", "JSON", "LocalStack", "Model", "SingleRequests", "Terminal", "Threads",
+      "VerbSupport",
+    ]),
   tests("FanOutsTests", ["FanOuts", "Record", "Terminal", "Threads"]),
   tests("PreviewTests", ["Emission", "Ingest", "JSON", "Preview", "Terminal"]),
   tests("CommandTests", ["fanfare", "JSON", "Kafka", "LocalStack", "Terminal"]),

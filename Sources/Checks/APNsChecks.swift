@@ -1,15 +1,18 @@
 import Assembly
 import Deliver
-import EventLoop
-import JSON
 import Model
 import Settings
+import SingleRequests
 import Telemetry
 import Transport
 
 /// Whether Apple's servers, or what stands for them, can be reached and take our provider token.
 enum APNsChecks {
   private static let area = "apns"
+  /// No device has such a token, and none can get it: it is what Apple calls a BadDeviceToken.
+  private static let probe = AppleRequest(
+    path: "/3/device/" + String(repeating: "0", count: 64),
+    fields: [.init("apns-push-type", "alert")], body: #"{"aps":{}}"#)
 
   static func run(
     _ settings: Settings, _ tokens: ProviderTokenSource?, timeout: Duration, deniesWarnings: Bool
@@ -31,17 +34,15 @@ enum APNsChecks {
       // A simulator stands for both.
       if asked.contains(route.endpoint) { continue }
       asked.append(route.endpoint)
-      let answer = await EventLoop.temporary("command") {
-        (_: isolated LoopActor, loop: EventLoop) async in
-        await APNsProbe(route, authorization: token, loop: loop).run(timeout: limit)
-      }
+      let answer = await SingleRequest.ask(
+        token == nil ? nil : probe, on: route, authorization: token, timeout: limit)
       tell(answer, environment, route.endpoint, &list)
     }
     return list
   }
 
   private static func tell(
-    _ answer: APNsProbe.Answer, _ environment: APNsEnvironment, _ endpoint: Endpoint,
+    _ answer: AppleReply, _ environment: APNsEnvironment, _ endpoint: Endpoint,
     _ list: inout CheckList
   ) {
     let name = "\(environment.name), \(endpoint)"
@@ -52,14 +53,14 @@ enum APNsChecks {
       list.problem(
         // What the transport says names the server already.
         area, .dependency, "\(answer.code == nil ? name : environment.name): \(failure)",
-        hint: hint(answer.code))
+        hint: AppleReply.hint(answer.code))
       return
     }
     guard let status = answer.status else {
       list.skipped(area, "\(name): without a provider token nothing was asked")
       return
     }
-    judge(status, reason(answer.body), name, environment, &list)
+    judge(status, answer.reason ?? "without a reason", name, environment, &list)
   }
 
   /// 400 speaks of the device that cannot exist: the provider token was taken.
@@ -85,19 +86,6 @@ enum APNsChecks {
       list.problem(
         area, .configuration, "\(name): answers \(status) \(reason), as Apple's service never does",
         key: "apns.\(environment.name).host")
-    }
-  }
-
-  private static func reason(_ body: [UInt8]) -> String {
-    (try? JSONValue.parse(body))?.object?["reason"]?.string ?? "without a reason"
-  }
-
-  private static func hint(_ code: TransportError.Code?) -> String? {
-    switch code {
-    case .unresolved: "is the host's name right, and does DNS work here?"
-    case .unreachable, .timeout: "is the way to this port open? Port 2197 may be where 443 is not"
-    case .tls: "apns.ca_file names what is trusted instead of the system's authorities"
-    default: nil
     }
   }
 }

@@ -27,9 +27,9 @@ package struct TemplatePreview {
   }
 
   /// The document of an event that is made up.
-  package static func sampleEvent() -> [UInt8] {
+  package static func sampleEvent(app: String = "com.example.live") -> [UInt8] {
     let event: JSONOutput = [
-      "id": "sample", "app": "com.example.live",
+      "id": "sample", "app": .text(app),
       "streamer": ["id": "s42", "name": "Aiko"],
       "stream": ["id": "b-991", "title": "Speedrun night", "category": "Games"],
       "occurred_at": .text(WallClock.rfc3339(WallClock.nowMilliseconds())),

@@ -1,3 +1,4 @@
+import AppleVerbs
 import LocalVerbs
 import Terminal
 
@@ -18,6 +19,7 @@ let fanfareProgram = Program(
     SimulatorVerb.verb,
     BrokerVerb.verb,
     EmitVerb.verb,
+    SendVerb.verb,
     AudienceVerb.verb,
     DeviceVerb.verb,
     FanOutVerb.verb,

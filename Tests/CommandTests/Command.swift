@@ -1,4 +1,5 @@
 import Glibc
+import JSON
 import LocalStack
 import Testing
 
@@ -33,5 +34,21 @@ enum Command {
     try ChildProcess(
       [path] + arguments, output: .pipe,
       environment: ["FANFARE_CONFIG": "", "NO_COLOR": "1", "COLUMNS": "100"])
+  }
+
+  /// Starts a verb that prints one line of JSON when it is ready.
+  static func startServer(
+    _ arguments: [String], in directory: ScratchDirectory
+  ) throws -> (process: ChildProcess, ready: JSONObject) {
+    let output = directory.file("\(arguments[0]).out")
+    let process = try ChildProcess([path] + arguments, output: .file(output))
+    let deadline = ContinuousClock.now + .seconds(60)
+    while ContinuousClock.now < deadline {
+      if let line = try? ChildProcess.run(["head", "-1", output]), line.hasSuffix("\n") {
+        return (process, try #require(try JSONValue.parse(Array(line.utf8)).object))
+      }
+      _ = poll(nil, 0, 20)
+    }
+    throw LocalStackError(.failed, "\(arguments) did not get ready")
   }
 }

@@ -11,7 +11,8 @@ import Testing
   }
 
   @Test(arguments: [
-    [], ["worker"], ["simulator"], ["broker"], ["emit"], ["audience"], ["audience", "import"],
+    [], ["worker"], ["simulator"], ["broker"], ["emit"], ["send"], ["audience"],
+    ["audience", "import"],
     ["device"], ["device", "restore"],
     ["audience", "seed"], ["audience", "shard"], ["render"], ["check"], ["version"],
     ["completions"],
@@ -22,7 +23,9 @@ import Testing
     #expect(process.waitForExit() == 0)
     #expect(text.contains("Usage: fanfare"))
     #expect(text.contains("Examples:"))
-    #expect(path == ["audience"] || path == ["device"] || text.contains("Exit codes:"))
+    #expect(
+      path == ["audience"] || path == ["device"]
+        || text.contains("Exit codes:"))
   }
 
   @Test(arguments: [

@@ -66,11 +66,11 @@ struct PushTypeRule: Equatable, Sendable {
 
 extension PushType {
   /// What is sent when the template does not say: 10, unless a rule wants another.
-  var usualPriority: Int {
+  package var usualPriority: Int {
     for case .priority(let priority) in PushTypeRule.demands(on: self) { return priority }
     return 10
   }
 
   /// Whether Apple keeps it for a device that is offline when the template does not say.
-  var isUsuallyStored: Bool { !PushTypeRule.demands(on: self).contains(.notStored) }
+  package var isUsuallyStored: Bool { !PushTypeRule.demands(on: self).contains(.notStored) }
 }

@@ -1,0 +1,123 @@
+import Model
+import Render
+import SingleRequests
+import Terminal
+import VerbSupport
+
+/// One push as flags.
+enum PushFlags {
+  enum Environment: String, CaseIterable, Sendable {
+    case production, sandbox
+
+    var model: APNsEnvironment { self == .production ? .production : .sandbox }
+  }
+
+  static let environment = Option(
+    "environment", .choice(), default: Environment.production,
+    help: "Which of Apple's services the token is of; a build from Xcode has the sandbox's")
+  private static let token = Option(
+    required: "token", .text, value: "TOKEN",
+    help: "The device's token, in hex, as the phone prints it")
+  private static let app = Option<String?>(
+    "app", .text, value: "BUNDLE", help: "The app; the topic is made of it and the push type")
+  private static let title = Option<String?>("title", .text, help: "The alert's title")
+  private static let subtitle = Option<String?>("subtitle", .text, help: "Its subtitle")
+  private static let body = Option<String?>("body", .text, help: "Its text")
+  private static let badge = Option<Int?>(
+    "badge", .integer(in: 0...1_000_000), help: "The number on the app's icon; 0 takes it away")
+  private static let sound = Option<String?>("sound", .text, help: "A sound, such as default")
+  static let payload = Option<String?>(
+    "payload", .path, value: "FILE", help: "The whole payload, as JSON")
+  private static let pushType = Option<PushType?>(
+    "push-type", .choice(), help: "Apple's push type; alert, or the template's")
+  private static let priority = Option<Int?>(
+    "priority", .integer(in: 1...10),
+    help: "10, 5 or 1; what the push type asks for, or the template's")
+  private static let collapseID = Option<String?>(
+    "collapse-id", .text, value: "ID", help: "A later push with the same id replaces this one")
+  private static let expiresIn = Option<Duration?>(
+    "expires-in", .duration(in: .zero ... .seconds(30 * 86_400)),
+    help: "How long Apple tries; 0s: once. 1h, or what the push type, or template and event, say")
+
+  private static let ofAlert: [any DeclaredOption] = [title, subtitle, body, badge, sound]
+  static let all: [any DeclaredOption] =
+    [token, environment, app] + ofAlert + [payload] + TemplateFlags.all + [
+      pushType, priority, collapseID, expiresIn,
+    ]
+
+  /// - Parameter now: ms since 1970.
+  static func push(
+    _ invocation: Invocation, _ apple: CommandApple, now: Int64
+  ) throws(CommandFailure) -> SinglePush {
+    guard let token = DeviceTokenText.token(invocation[token]) else {
+      throw CommandFailure(.usage, "--token must be hex digits, an even number of them")
+    }
+    if let priority = invocation[priority], ![10, 5, 1].contains(priority) {
+      throw CommandFailure(.usage, "--priority must be 10, 5 or 1")
+    }
+    let sources = [
+      ofAlert.contains { invocation.isGiven($0) }, invocation.isGiven(payload),
+      invocation.isGiven(TemplateFlags.template),
+    ]
+    guard sources.count(where: { $0 }) < 2 else {
+      throw CommandFailure(
+        .usage, "an alert's texts, --payload and --template do not go together")
+    }
+    try TemplateFlags.refuseWithoutTemplate(invocation)
+    let rendered =
+      sources[2]
+      ? try TemplateFlags.rendered(invocation, apple, app: invocation[app], now: now) : nil
+    let payload = if let rendered { rendered.payload } else { try text(invocation) }
+    let push = SinglePush(
+      token: token, headers: try headers(invocation, rendered?.headers, now: now),
+      payload: payload)
+    if let flaw = push.flaw { throw CommandFailure(.usage, "Apple would refuse it: \(flaw)") }
+    return push
+  }
+
+  private static func headers(
+    _ invocation: Invocation, _ rendered: PushHeaders?, now: Int64
+  ) throws(CommandFailure) -> PushHeaders {
+    let type = invocation[pushType] ?? rendered?.pushType ?? .alert
+    var topic = rendered?.topic ?? ""
+    if let rendered { topic.removeLast(rendered.pushType.topicSuffix.count) }
+    guard let app = rendered == nil ? invocation[app] : topic else {
+      throw CommandFailure(.usage, "--app is needed: the bundle id of the app")
+    }
+    guard Binding.isTopic(app) else {
+      throw CommandFailure(.usage, "--app must be a bundle id, such as com.example.live")
+    }
+    let usual: Duration = type.isUsuallyStored ? .seconds(3_600) : .zero
+    let lifetime = invocation[expiresIn] ?? (rendered == nil ? usual : nil)
+    let expiration = lifetime.map { $0 == .zero ? 0 : now / 1_000 + $0.components.seconds }
+    return PushHeaders(
+      pushType: type,
+      priority: invocation[priority] ?? rendered?.priority ?? type.usualPriority,
+      topic: app + type.topicSuffix, collapseID: invocation[collapseID] ?? rendered?.collapseID,
+      expiration: expiration ?? rendered?.expiration ?? 0, expiresAt: .max)
+  }
+
+  /// The payload of a file, or of an alert's texts.
+  private static func text(_ invocation: Invocation) throws(CommandFailure) -> String {
+    if let path = invocation[payload] {
+      return try CommandFile.read(path, maximumBytes: 64 << 10).text
+    }
+    let type = invocation[pushType] ?? .alert
+    var alert = JSONObject()
+    for (name, option) in [("title", title), ("subtitle", subtitle), ("body", body)] {
+      if let text = invocation[option] { alert[name] = .text(text) }
+    }
+    var aps = JSONObject()
+    if !alert.members.isEmpty { aps["alert"] = .object(alert) }
+    if let badge = invocation[badge] { aps["badge"] = .integer(badge) }
+    if let sound = invocation[sound] { aps["sound"] = .text(sound) }
+    if type == .background { aps["content-available"] = 1 }
+    guard type == .alert || type == .background else {
+      throw CommandFailure(.usage, "a \(type.rawValue) push needs --payload or --template")
+    }
+    guard !aps.members.isEmpty else {
+      throw CommandFailure(.usage, "nothing to say: give --title, --payload or --template")
+    }
+    return JSONOutput.object(["aps": .object(aps)]).serialized()
+  }
+}

@@ -1,0 +1,72 @@
+import Deliver
+import Preview
+import SingleRequests
+import Telemetry
+import Terminal
+import VerbSupport
+
+/// One push to one device, and what Apple says of it, explained.
+package enum SendVerb {
+  private static let dryRun = Option(
+    flag: "dry-run", help: "Show the request, but for the credentials, and send nothing")
+  private static let timeout = Option(
+    "timeout", .duration(in: .milliseconds(100) ... .seconds(300)), default: .seconds(10),
+    help: "How long Apple may take")
+  private static let json = Option(flag: "json", help: "Print one JSON object")
+
+  package static let verb = Verb(
+    "send", summary: "Send one push to one device, and explain Apple's answer",
+    discussion: """
+      A real push, with the configured credentials, on a connection of its own: neither Kafka nor \
+      Redis is asked. The answer comes with what it means, what to do about it, and what a worker \
+      does about it; a token is neither pruned nor set aside here.
+
+      The exit code is 0 when Apple took the push, 1 when it refused it for the push's sake, 78 \
+      for the credentials', 75 when it asks to wait, and 69 when it cannot be reached or is in \
+      trouble.
+      """,
+    options: PushFlags.all + [dryRun, timeout, json] + ConfigurationOptions.all,
+    examples: [
+      .init(
+        "fanfare send --token '<a1b2c3d4 e5f60718>' --app com.example.live --title 'Is it on?'",
+        "An alert for one phone"),
+      .init(
+        "fanfare send --token a1b2c3d4e5f60718 --app com.example.live --template go-live "
+          + "--locale ja", "What a follower would get, with a made-up event"),
+      .init(
+        "fanfare send --token a1b2c3d4e5f60718 --app com.example.live --environment sandbox "
+          + "--payload push.json --dry-run", "The request, without sending it"),
+    ], exitCodes: [.ok, .failed, .unavailable, .retryLater, .config], handler: run)
+
+  private static func run(_ invocation: Invocation) async throws(CommandFailure) -> ExitCode {
+    let apple = CommandApple(try invocation.loadSettings())
+    let push = try PushFlags.push(invocation, apple, now: WallClock.nowMilliseconds())
+    let environment = invocation[PushFlags.environment].model
+    let route = try apple.route(environment)
+    guard !invocation[dryRun] else {
+      show(push.request, to: route, asJSON: invocation[json], invocation)
+      return .ok
+    }
+    let reply = await SingleRequest.ask(
+      push.request, on: route, authorization: try apple.authorization(),
+      timeout: invocation[timeout])
+    let report = PushReport(push, reply, server: "\(environment.name), \(route.endpoint)")
+    if invocation[json] {
+      invocation.output.line(report.json.serialized())
+    } else {
+      invocation.output.write(report.text)
+    }
+    return report.exitCode
+  }
+
+  /// The request as it would go out.
+  static func show(
+    _ request: AppleRequest, to route: APNsRoute, asJSON: Bool, _ invocation: Invocation
+  ) {
+    if asJSON {
+      invocation.output.line(RequestText.json(request, to: route.endpoint).serialized())
+    } else {
+      invocation.output.write(RequestText.text(request, to: route.endpoint))
+    }
+  }
+}

@@ -1,0 +1,39 @@
+import JSON
+import Transport
+
+/// What came of one request: an answer, or why there is none.
+package struct AppleReply: Sendable {
+  /// Until TLS was done and HTTP/2 agreed on; nil when it did not come so far.
+  package var connectMilliseconds: Int?
+  /// From then until the answer had been read.
+  package var answerMilliseconds: Int?
+  /// Why there is no answer.
+  package var failure: String?
+  package var code: TransportError.Code?
+  /// Nil when nothing was asked or answered.
+  package var status: Int?
+  package var fields: [AppleRequest.Field] = []
+  package var body: [UInt8] = []
+
+  package init() {}
+
+  /// Apple's word for a refusal.
+  package var reason: String? { object?["reason"]?.string }
+
+  /// Ms since 1970, of a 410: since when the token is gone.
+  package var timestamp: Int64? { object?["timestamp"]?.integer }
+
+  package var object: JSONObject? { (try? JSONValue.parse(body))?.object }
+
+  package func field(_ name: String) -> String? { fields.last { $0.name == name }?.value }
+
+  /// What an operator looks at when there was no answer.
+  package static func hint(_ code: TransportError.Code?) -> String? {
+    switch code {
+    case .unresolved: "is the host's name right, and does DNS work here?"
+    case .unreachable, .timeout: "is the way to this port open? Port 2197 may be where 443 is not"
+    case .tls: "apns.ca_file names what is trusted instead of the system's authorities"
+    default: nil
+    }
+  }
+}

@@ -1,0 +1,50 @@
+import JSON
+import Model
+
+/// A push to one device, as a request.
+package struct SinglePush: Sendable, Equatable {
+  /// Lower-case hex digits.
+  package let token: String
+  package let headers: PushHeaders
+  /// JSON.
+  package let payload: String
+
+  package init(token: String, headers: PushHeaders, payload: String) {
+    self.token = token
+    self.headers = headers
+    self.payload = payload
+  }
+
+  package var request: AppleRequest {
+    var fields: [AppleRequest.Field] = [
+      .init("apns-topic", headers.topic), .init("apns-push-type", headers.pushType.rawValue),
+      .init("apns-priority", String(headers.priority)),
+      .init("apns-expiration", String(headers.expiration)),
+    ]
+    if let collapseID = headers.collapseID { fields.append(.init("apns-collapse-id", collapseID)) }
+    return AppleRequest(path: "/3/device/" + token, fields: fields, body: payload)
+  }
+
+  /// The rule of Apple's that it breaks, if any ("Sending notification requests to APNs").
+  package var flaw: String? {
+    let limit = headers.pushType.maximumPayloadBytes
+    let size = payload.utf8.count
+    if size > limit {
+      return "the payload has \(size) bytes, and \(headers.pushType.rawValue) pushes take \(limit)"
+    }
+    guard let object = (try? JSONValue.parse(Array(payload.utf8)))?.object else {
+      return "the payload is no JSON object"
+    }
+    if object["aps"] == nil, headers.pushType != .mdm { return "the payload has no aps" }
+    if headers.pushType == .background, headers.priority == 10 {
+      return "a background push must have priority 5, or 1"
+    }
+    if let id = headers.collapseID {
+      if !(1...64).contains(id.utf8.count) { return "a collapse id has 1…64 bytes" }
+      if id.utf8.contains(where: { $0 < 0x20 || $0 == 0x7F }) {
+        return "a collapse id has no control characters"
+      }
+    }
+    return nil
+  }
+}

@@ -1,0 +1,102 @@
+import JSON
+import LocalStack
+import Testing
+
+/// `fanfare send` against a simulator.
+@Suite struct SendVerbTests {
+  private let directory: ScratchDirectory
+  private let simulator: ChildProcess
+  private let port: Int64
+
+  init() throws {
+    directory = try ScratchDirectory()
+    let server = try Command.startServer(
+      ["simulator", "--directory", directory.file("apns"), "--development"], in: directory)
+    simulator = server.process
+    port = try #require(server.ready["port"]?.integer)
+  }
+
+  private func send(_ arguments: [String], team: String = "SIMULATED2") throws -> Command.Outcome {
+    let settings = [
+      "apns.sandbox.host=127.0.0.1", "apns.sandbox.port=\(port)",
+      "apns.ca_file=\(directory.file("apns/ca.pem"))", "apns.key_id=SIMULATED1",
+      "apns.key_file=\(directory.file("apns/AuthKey_SIMULATED1.p8"))", "apns.team_id=\(team)",
+      "templates.directory=\(directory.path)",
+    ]
+    let process = try Command.start(
+      ["send", "--environment", "sandbox"] + arguments + settings.flatMap { ["--set", $0] })
+    let text = process.readToEnd()
+    return Command.Outcome(code: process.waitForExit(), text: text)
+  }
+
+  private static let good = "<" + String(repeating: "AABBCCDD ", count: 8) + ">"
+  private static func magic(_ code: String) -> String {
+    "fa4efa4e0" + code + String(repeating: "0", count: 52)
+  }
+
+  @Test func appleTakesAPushAndSaysItsIds() throws {
+    let sent = try send([
+      "--token", Self.good, "--app", "com.example.live", "--title", "Is it on?", "--json",
+    ])
+    #expect(sent.code == 0, "\(sent.text)")
+    let report = try JSONValue.parse(Array(sent.text.utf8)).object
+    #expect(report?["status"]?.integer == 200)
+    #expect(report?["apns_id"]?.string?.count == 36)
+    #expect(report?["apns_unique_id"]?.string?.count == 36)
+    #expect(report?["answer_ms"]?.integer != nil && report?["connect_ms"]?.integer != nil)
+  }
+
+  @Test(arguments: [
+    ("400", 1, "from Xcode"), ("410", 1, "registered before the timestamp"), ("429", 75, "wait"),
+    ("503", 69, "after 15 minutes"), ("e07", 69, "REFUSED_STREAM"), ("40f", 78, "apns.team_id"),
+  ])
+  func explainsARefusal(_ code: String, _ exit: Int32, _ words: String) throws {
+    let sent = try send(["--token", Self.magic(code), "--app", "com.example.live", "--body", "x"])
+    #expect(sent.code == exit && sent.text.contains(words), "\(sent.text)")
+  }
+
+  @Test func saysThatTheKeyIsOfAnotherTeam() throws {
+    let sent = try send(
+      ["--token", Self.good, "--app", "com.example.live", "--title", "x"], team: "SIMULATED3")
+    #expect(sent.code == 78 && sent.text.contains("403 InvalidProviderToken"), "\(sent.text)")
+  }
+
+  @Test func sendsWhatATemplateSays() throws {
+    _ = try directory.write(
+      """
+      push_type: liveactivity
+      priority: 5
+      payload:
+        aps:
+          event: update
+          timestamp: "{{event.occurred_at}}"
+          content-state: { title: "{{stream.title}}" }
+      """, to: "la.yaml")
+    let arguments = ["--token", Self.good, "--app", "com.example.live", "--template", "la"]
+    let shown = try send(arguments + ["--dry-run"])
+    #expect(shown.code == 0 && shown.text.contains("apns-priority: 5"), "\(shown.text)")
+    #expect(shown.text.contains("apns-topic: com.example.live.push-type.liveactivity"))
+    #expect(shown.text.contains("POST https://127.0.0.1:\(port)/3/device/aabbccddaabb"))
+    #expect(!shown.text.contains("bearer"))
+    let asJSON = try send(arguments + ["--dry-run", "--json"])
+    let request = try JSONValue.parse(Array(asJSON.text.utf8)).object
+    #expect(request?["headers"]?.object?["apns-priority"]?.string == "5", "\(asJSON.text)")
+    #expect(!asJSON.text.contains("bearer"))
+    let sent = try send(arguments)
+    #expect(sent.code == 0 && sent.text.contains("200"), "\(sent.text)")
+  }
+
+  @Test(arguments: [("fff", "gave no answer within 500ms"), ("dc0", "closed the connection")])
+  func saysThatThereIsNoAnswer(_ code: String, _ words: String) throws {
+    let sent = try send([
+      "--token", Self.magic(code), "--app", "com.example.live", "--title", "x", "--timeout",
+      "500ms",
+    ])
+    #expect(sent.code == 69 && sent.text.contains(words), "\(sent.text)")
+  }
+
+  @Test func refusesWhatMakesNoPush() throws {
+    let sent = try send(["--token", "xyz", "--app", "com.example.live", "--title", "x"])
+    #expect(sent.code == 64 && sent.text.contains("hex digits"), "\(sent.text)")
+  }
+}

@@ -1,0 +1,65 @@
+import Deliver
+import LocalStack
+import Model
+import Testing
+
+/// docs/apns.md says what each of Apple's answers means and what a worker does about it; both are
+/// made from the code's tables.
+@Suite struct ReasonPageTests {
+  private static let root = #filePath.split(separator: "/").dropLast(3).map { "/" + $0 }.joined()
+
+  /// Apple's reasons in the order of their statuses.
+  private static var reasons: [(status: Int, reason: RejectionReason)] {
+    RejectionReason.allCases.compactMap { reason in
+      ReasonWords(reason).status.map { ($0, reason) }
+    }.sorted { ($0.status, $0.reason.name) < ($1.status, $1.reason.name) }
+  }
+
+  private static var meanings: [String] {
+    ["| Status | Reason | Meaning | What to do |", "|---|---|---|---|"]
+      + ["| 200 | | \(ReasonWords.accepted.meaning) | \(ReasonWords.accepted.advice) |"]
+      + reasons.map { status, reason in
+        let words = ReasonWords(reason)
+        return "| \(status) | `\(reason.name)` | \(words.meaning) | \(words.advice) |"
+      }
+  }
+
+  /// A status whose reason is missing or new is judged by itself.
+  private static let bareStatuses = [400, 403, 404, 405, 410, 413, 429, 500, 503]
+
+  private static var conduct: [String] {
+    let rows =
+      [(200, nil)] + reasons.map { ($0.status, Optional($0.reason.name)) }
+      + bareStatuses.map { ($0, nil) }
+    return [
+      "| Status | Reason | Push | Tries | Token | Connection | Held | Operator told |",
+      "|---|---|---|---|---|---|---|---|",
+    ]
+      + rows.map { status, reason in
+        let row = Conduct(status: status, reason: reason)
+        let name = reason.map { "`\($0)`" } ?? (status == 200 ? "" : "none, or a new one")
+        return "| \(status) | \(name) | \(row.outcome) | \(row.tries) | \(row.token) "
+          + "| \(row.connection) | \(row.hold.rawValue) | \(row.alerts ? "yes" : "no") |"
+      }
+  }
+
+  private static func part(_ name: String) throws -> String? {
+    let text = try ChildProcess.run(["cat", root + "/docs/apns.md"])
+    let begin = "<!-- made from the code: \(name); ReasonPageTests prints it -->\n"
+    guard let start = text.firstRange(of: begin)?.upperBound,
+      let end = text[start...].firstRange(of: "\n<!-- end -->")?.lowerBound
+    else { return nil }
+    return String(text[start..<end])
+  }
+
+  /// When one of these fails, put what it prints between the marks.
+  @Test func thePageSaysWhatEachReasonMeans() throws {
+    let page = Self.meanings.joined(separator: "\n")
+    #expect(try Self.part("meanings") == page, "\(page)")
+  }
+
+  @Test func thePageSaysWhatAWorkerDoes() throws {
+    let page = Self.conduct.joined(separator: "\n")
+    #expect(try Self.part("conduct") == page, "\(page)")
+  }
+}
