@@ -139,7 +139,7 @@ let rooms: [Target] = [
     "VerbSupport",
     [
       "Assembly", "CLinux", "Deliver", "Devices", "EventLoop", "Model", "Probes", "Redis", "Render",
-      "Rules", "Settings", "Telemetry", "Terminal", "Threads",
+      "Rules", "Settings", "Telemetry", "Terminal", "Threads", "Transport",
     ]),
   room("FanOuts", ["Keyspace", "Model", "Record", "Redis", "Terminal", "VerbSupport"]),
   room("Emission", ["Ingest", "Kafka", "Model", "Telemetry", "Terminal", "Threads"]),

@@ -13,7 +13,7 @@ import Text
 /// | `GET /simulator/pushes?token=<hex>` | the last push to a token, of the last few megabytes |
 /// | `POST /simulator/script` | replaces the script (see `SimulatorScript`) |
 /// | `POST /simulator/reset` | forgets ledger and numbers |
-final class ControlRequest {
+final class ControlRequest: SideRequest {
   /// Room for a script with 10,000 tokens; a longer one is a file (`--script`).
   static let maximumBodyBytes = 1 << 20
   /// For all requests together that are coming in.
@@ -67,8 +67,9 @@ final class ControlRequest {
   }
 
   func answer(
-    _ service: SimulatorService, _ session: HTTP2ServerSession, slot: Int, isGet: Bool, isPost: Bool
+    _ service: SimulatorService, _ session: HTTP2ServerSession, slot: Int, _ record: RequestRecord
   ) {
+    let (isGet, isPost) = (record.isGet, record.isPost)
     guard isAllowed else {
       respond(
         session, slot, status: 403,

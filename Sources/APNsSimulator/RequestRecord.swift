@@ -10,7 +10,8 @@ struct RequestRecord {
   /// The largest payload there is (VoIP), and one byte to see that it was more.
   private static let maximumBodyBytes = 5121
 
-  enum Path: UInt8 { case missing, device, control, unknown }
+  /// `side`: no push, but a `SideRequest`.
+  enum Path: UInt8 { case missing, device, side, unknown }
 
   var stream: Int32 = 0
   /// One bit for each `RequestFault` seen so far.
@@ -20,6 +21,7 @@ struct RequestRecord {
   var path = Path.missing
   var isPost = false
   var isGet = false
+  var isDelete = false
   var pushType = SimulatedPushType.none
   var priority: Int8 = 0
   var hasIdentifier = false
@@ -42,6 +44,7 @@ struct RequestRecord {
     path = .missing
     isPost = false
     isGet = false
+    isDelete = false
     pushType = .none
     priority = 0
     hasIdentifier = false

@@ -88,6 +88,7 @@ enum RequestRules {
     case .method:
       record.isPost = value.equals("POST")
       record.isGet = value.equals("GET")
+      record.isDelete = value.equals("DELETE")
     case .path: takePath(value, into: &record)
     case .authorization: return
     case .topic: takeTopic(value, into: &record)
@@ -173,8 +174,8 @@ enum RequestRules {
   // MARK: Single fields
 
   private static func takePath(_ value: UnsafeRawBufferPointer, into record: inout RequestRecord) {
-    if value.hasPrefix("/simulator/") {
-      record.path = .control
+    if value.hasPrefix("/simulator/") || ChannelExchange.isPath(value) {
+      record.path = .side
       return
     }
     let prefix: StaticString = "/3/device"
@@ -236,7 +237,7 @@ enum RequestRules {
 
   /// 8-4-4-4-12 hex digits. Apple documents lower case; upper case, which many libraries send, is
   /// let through.
-  private static func isIdentifier(_ value: UnsafeRawBufferPointer) -> Bool {
+  static func isIdentifier(_ value: UnsafeRawBufferPointer) -> Bool {
     guard value.count == identifierCount else { return false }
     for index in 0..<identifierCount {
       let isHyphen = index == 8 || index == 13 || index == 18 || index == 23

@@ -15,7 +15,7 @@ final class SimulatedConnection {
   private var records: UnsafeMutablePointer<RequestRecord>
   private var recordCount = 0
   private var providerTokens = SeenProviderTokens()
-  private var control: [Int: ControlRequest] = [:]
+  private var sideRequests: [Int: any SideRequest] = [:]
   private var isUnlocked = false
   private var mustClose = false
   private var closesWhenDrained = false
@@ -40,7 +40,7 @@ final class SimulatedConnection {
   }
 
   deinit {
-    for request in control.values { request.forget(service) }
+    for request in sideRequests.values { request.forget(service) }
     for index in 0..<recordCount { records[index].deallocate() }
     records.deallocate()
   }
@@ -202,20 +202,19 @@ extension SimulatedConnection {
         records[slot].begin(stream: stream)
       case .field(let slot, let name, let value): take(slot, name, value)
       case .body(let slot, let bytes):
-        if records[slot].path == .control {
-          control[slot]?.append(bytes, service)
+        if records[slot].path == .side {
+          sideRequests[slot]?.append(bytes, service)
         } else {
           records[slot].append(bytes)
         }
       case .ended(let slot):
-        if records[slot].path == .control, let request = control[slot] {
-          request.answer(
-            service, session, slot: slot, isGet: records[slot].isGet, isPost: records[slot].isPost)
+        if records[slot].path == .side, let request = sideRequests[slot] {
+          request.answer(service, session, slot: slot, records[slot])
         } else {
           ended(slot)
         }
       case .closed(let slot, _):
-        if !control.isEmpty { control.removeValue(forKey: slot)?.forget(service) }
+        if !sideRequests.isEmpty { sideRequests.removeValue(forKey: slot)?.forget(service) }
       }
     }
   }
@@ -234,10 +233,8 @@ extension SimulatedConnection {
     _ slot: Int, _ name: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer
   ) {
     let record = records + slot
-    guard let field = KnownField(name) else {
-      if record.pointee.path == .control { control[slot]?.take(name, value, service) }
-      return
-    }
+    if record.pointee.path == .side { sideRequests[slot]?.take(name, value, service) }
+    guard let field = KnownField(name) else { return }
     let bit: UInt32 = 1 << field.rawValue
     guard record.pointee.seen & bit == 0 else {
       record.pointee.faults |= RequestFault.duplicateField.bit
@@ -249,8 +246,10 @@ extension SimulatedConnection {
       return
     }
     RequestRules.take(field, value, into: &record.pointee, nowSeconds: arrival / 1_000_000)
-    if field == .path && record.pointee.path == .control {
-      control[slot] = ControlRequest(path: String(decoding: value, as: UTF8.self))
+    if field == .path && record.pointee.path == .side {
+      let path = String(decoding: value, as: UTF8.self)
+      sideRequests[slot] =
+        ChannelExchange.isPath(value) ? ChannelExchange(path: path) : ControlRequest(path: path)
     }
   }
 

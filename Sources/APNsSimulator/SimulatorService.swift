@@ -13,6 +13,7 @@ final class SimulatorService {
   let heads: AnswerHeads
   let ledger = TokenLedger()
   let pushes = RecentPushes()
+  private var channels = BroadcastChannels()
   /// What control requests that are coming in hold.
   var controlBytes = 0
   private let controlToken: [UInt8]
@@ -101,6 +102,7 @@ final class SimulatorService {
   func reset() {
     ledger.removeAll()
     pushes.removeAll()
+    channels = BroadcastChannels()
     counters = SimulatorSummary()
     counters.connections = connections.count
   }
@@ -153,6 +155,18 @@ final class SimulatorService {
     }
     count(answer, entry, arrival: arrival)
     if entry != nil { pushes.add(record, accepted: answer.isAcceptance) }
+    return answer
+  }
+
+  /// Answers a request about channels, or a broadcast.
+  func answer(_ request: ChannelRequest, tokenFault: BroadcastReason?) -> ChannelAnswer {
+    let answer = ChannelRules.answer(
+      request, &channels, tokenFault: tokenFault,
+      isTopicAllowed: { app in
+        Array(app.utf8).withUnsafeBytes { self.isTopicAllowed($0) }
+      },
+      nowSeconds: options.clock() / 1_000_000, makeIdentifier: makeIdentifier)
+    if answer.status == 200, request.path.hasPrefix("/4/") { counters.broadcasts += 1 }
     return answer
   }
 
@@ -218,6 +232,13 @@ final class SimulatorService {
       let digit = UInt8(truncatingIfNeeded: word >> UInt64(place % 16 * 4) & 0xF)
       target[position] = digit < 10 ? digit + 0x30 : digit + 0x57
       place += 1
+    }
+  }
+
+  func makeIdentifier() -> String {
+    withUnsafeTemporaryAllocation(of: UInt8.self, capacity: RequestRules.identifierCount) {
+      if let start = $0.baseAddress { makeIdentifier(into: start) }
+      return String(decoding: $0, as: UTF8.self)
     }
   }
 

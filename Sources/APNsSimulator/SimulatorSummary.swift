@@ -18,6 +18,8 @@ package struct SimulatorSummary: Sendable, Equatable {
   /// Microseconds since 1970; 0 when nothing came.
   package var firstArrival: Int64 = 0
   package var lastArrival: Int64 = 0
+  /// Broadcasts to channels that were accepted.
+  package var broadcasts = 0
   package var connections = 0
   package var openConnections = 0
   /// Different sound provider tokens since the simulator began: workers with one key share them.
@@ -49,6 +51,7 @@ package struct SimulatorSummary: Sendable, Equatable {
         ("duplicates", .integer(Int64(duplicates))),
         ("first_arrival_us", .integer(firstArrival)),
         ("last_arrival_us", .integer(lastArrival)),
+        ("broadcasts", .integer(Int64(broadcasts))),
         ("connections", .integer(Int64(connections))),
         ("open_connections", .integer(Int64(openConnections))),
         ("provider_tokens", .integer(Int64(providerTokens))),

@@ -10,7 +10,7 @@ package enum RequestText {
     for field in request.fields {
       text += "\(field.name): \(TextLayout.printable(field.value))\n"
     }
-    guard !request.body.isEmpty else { return text }
+    guard !request.body.isEmpty else { return text + "nothing was sent\n" }
     let body = value(request.body)?.serialized(indented: true)
     text += "\n\(body ?? TextLayout.printable(request.body))\n"
     return text + "\(request.body.utf8.count) bytes; nothing was sent\n"

@@ -149,6 +149,15 @@ package struct Settings: Sendable, Equatable {
     package struct Server: Sendable, Equatable {
       package var host = ""
       package var port = 0
+      /// Where broadcasts to channels go.
+      package var broadcast = Address()
+      /// Where channels are managed.
+      package var channels = Address()
+    }
+
+    package struct Address: Sendable, Equatable {
+      package var host = ""
+      package var port = 0
     }
 
     package struct Proxy: Sendable, Equatable {

@@ -4,9 +4,16 @@ import Model
 import Settings
 import Telemetry
 import Terminal
+import Transport
 
 /// Where a command asks Apple, and as whom.
 package struct CommandApple: Sendable {
+  package enum Service: Sendable {
+    case pushes, broadcasts
+    /// Where channels are managed.
+    case channels
+  }
+
   package let settings: Settings
 
   package init(_ settings: Settings) { self.settings = settings }
@@ -24,13 +31,25 @@ package struct CommandApple: Sendable {
     }
   }
 
-  /// Of pushes to devices.
-  package func route(_ environment: APNsEnvironment) throws(CommandFailure) -> APNsRoute {
+  /// All services are trusted as that of pushes is.
+  package func route(
+    _ environment: APNsEnvironment, _ service: Service = .pushes
+  ) throws(CommandFailure) -> APNsRoute {
     let routes: [APNsEnvironment: APNsRoute]
     do { routes = try Assembly.deliverRoutes(settings) } catch { throw CommandFailure(error) }
-    guard let route = routes[environment] else {
+    guard var route = routes[environment] else {
       throw CommandFailure(.config, "no server is configured for \(environment.name)")
     }
+    let server = environment == .production ? settings.apns.production : settings.apns.sandbox
+    switch service {
+    case .pushes: break
+    case .broadcasts: route.endpoint = Self.endpoint(server.broadcast)
+    case .channels: route.endpoint = Self.endpoint(server.channels)
+    }
     return route
+  }
+
+  private static func endpoint(_ address: Settings.APNs.Address) -> Endpoint {
+    Endpoint(host: address.host, port: address.port)
   }
 }

@@ -20,6 +20,7 @@ let fanfareProgram = Program(
     BrokerVerb.verb,
     EmitVerb.verb,
     SendVerb.verb,
+    ChannelVerb.verb,
     AudienceVerb.verb,
     DeviceVerb.verb,
     FanOutVerb.verb,

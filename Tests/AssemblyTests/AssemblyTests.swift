@@ -75,8 +75,12 @@ import Transport
       events_per_hour: 34
     templates: { directory: . }
     apns:
-      production: { host: production.example, port: 2001 }
-      sandbox: { host: sandbox.example, port: 2002 }
+      production:
+        { host: production.example, port: 2001, broadcast_host: b.example, broadcast_port: 2003,
+          channels_host: c.example, channels_port: 2004 }
+      sandbox:
+        { host: sandbox.example, port: 2002, broadcast_host: d.example, broadcast_port: 2005,
+          channels_host: e.example, channels_port: 2006 }
       ca_file: apns.pem
       key_file: key.p8
       key_id: KEYKEYKEY1

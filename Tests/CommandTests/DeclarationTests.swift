@@ -11,7 +11,8 @@ import Testing
   }
 
   @Test(arguments: [
-    [], ["worker"], ["simulator"], ["broker"], ["emit"], ["send"], ["audience"],
+    [], ["worker"], ["simulator"], ["broker"], ["emit"], ["send"], ["channel"],
+    ["channel", "create"], ["channel", "send"], ["audience"],
     ["audience", "import"],
     ["device"], ["device", "restore"],
     ["audience", "seed"], ["audience", "shard"], ["render"], ["check"], ["version"],
@@ -24,7 +25,7 @@ import Testing
     #expect(text.contains("Usage: fanfare"))
     #expect(text.contains("Examples:"))
     #expect(
-      path == ["audience"] || path == ["device"]
+      path == ["audience"] || path == ["device"] || path == ["channel"]
         || text.contains("Exit codes:"))
   }
 

@@ -1,6 +1,7 @@
 import Deliver
 import LocalStack
 import Model
+import SingleRequests
 import Testing
 
 /// docs/apns.md says what each of Apple's answers means and what a worker does about it; both are
@@ -43,6 +44,13 @@ import Testing
       }
   }
 
+  private static var broadcasts: [String] {
+    ["| Status | Reason | Meaning | What to do |", "|---|---|---|---|"]
+      + BroadcastWords.all.map {
+        "| \($0.status) | `\($0.reason)` | \($0.meaning) | \($0.advice) |"
+      }
+  }
+
   private static func part(_ name: String) throws -> String? {
     let text = try ChildProcess.run(["cat", root + "/docs/apns.md"])
     let begin = "<!-- made from the code: \(name); ReasonPageTests prints it -->\n"
@@ -61,5 +69,10 @@ import Testing
   @Test func thePageSaysWhatAWorkerDoes() throws {
     let page = Self.conduct.joined(separator: "\n")
     #expect(try Self.part("conduct") == page, "\(page)")
+  }
+
+  @Test func thePageSaysWhatEachReasonOfChannelsMeans() throws {
+    let page = Self.broadcasts.joined(separator: "\n")
+    #expect(try Self.part("broadcasts") == page, "\(page)")
   }
 }

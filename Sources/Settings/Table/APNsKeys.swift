@@ -6,9 +6,38 @@ extension SettingTable {
     .integer(
       "apns.production.port", \.apns.production.port, default: 443, 1...65_535, "443, or 2197."),
     .text(
+      "apns.production.broadcast_host", \.apns.production.broadcast.host,
+      default: "api.push.apple.com", .host,
+      "Broadcasts to channels (fanfare channel send). Apple's samples say "
+        + "api-broadcast.push.apple.com, its text says this."),
+    .integer(
+      "apns.production.broadcast_port", \.apns.production.broadcast.port, default: 443, 1...65_535,
+      "443, or 2197."),
+    .text(
+      "apns.production.channels_host", \.apns.production.channels.host,
+      default: "api-manage-broadcast.push.apple.com", .host,
+      "Where channels are made, listed and deleted (fanfare channel)."),
+    .integer(
+      "apns.production.channels_port", \.apns.production.channels.port, default: 2_196, 1...65_535,
+      "Apple's for production."),
+    .text(
       "apns.sandbox.host", \.apns.sandbox.host, default: "api.sandbox.push.apple.com", .host,
       "For tokens of apps run from Xcode."),
     .integer("apns.sandbox.port", \.apns.sandbox.port, default: 443, 1...65_535, "443, or 2197."),
+    .text(
+      "apns.sandbox.broadcast_host", \.apns.sandbox.broadcast.host,
+      default: "api.sandbox.push.apple.com", .host,
+      "The same for the sandbox; Apple's samples say api-broadcast.sandbox.push.apple.com."),
+    .integer(
+      "apns.sandbox.broadcast_port", \.apns.sandbox.broadcast.port, default: 443, 1...65_535,
+      "443, or 2197."),
+    .text(
+      "apns.sandbox.channels_host", \.apns.sandbox.channels.host,
+      default: "api-manage-broadcast.sandbox.push.apple.com", .host,
+      "Where the sandbox's channels are made, listed and deleted."),
+    .integer(
+      "apns.sandbox.channels_port", \.apns.sandbox.channels.port, default: 2_195, 1...65_535,
+      "Apple's for the sandbox."),
     .path(
       "apns.ca_file", \.apns.caFile, example: "/etc/fanfare/simulator/ca.pem",
       "PEM certificates to trust instead of the system's, for a simulator."),

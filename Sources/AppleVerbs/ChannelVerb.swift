@@ -1,0 +1,189 @@
+import Model
+import Render
+import SingleRequests
+import Telemetry
+import Terminal
+import VerbSupport
+
+/// Broadcast channels, for a stream's Live Activity: one request of ours reaches whoever follows
+/// the channel.
+package enum ChannelVerb {
+  private static let app = Option<String?>(
+    "app", .text, value: "BUNDLE", help: "The app whose channels they are; no suffix")
+  private static let channel = Option(
+    required: "channel", .text, value: "ID", help: "The channel's id, as create and list say it")
+  private static let storage = Option(
+    "storage", .choice(), default: ChannelRequests.Storage.none,
+    help: "What Apple keeps for who is away: nothing, or the last message; fixed for ever")
+  private static let expiresIn = Option(
+    "expires-in", .duration(in: .zero ... .seconds(30 * 86_400)), default: .zero,
+    help: "How long Apple keeps it; 0 for a channel that stores nothing")
+  private static let priority = Option<Int?>(
+    "priority", .integer(in: 1...10), help: "10, 5 or 1; 10, or the template's")
+  private static let dryRun = Option(
+    flag: "dry-run", help: "Show the request, but for the credentials, and send nothing")
+  private static let timeout = Option(
+    "timeout", .duration(in: .milliseconds(100) ... .seconds(300)), default: .seconds(10),
+    help: "How long Apple may take")
+  private static let json = Option(flag: "json", help: "Print one JSON object")
+
+  private static let codes: [ExitCode] = [.ok, .failed, .unavailable, .retryLater, .config]
+
+  package static let verb = Verb(
+    group: "channel", summary: "Broadcast channels, for a stream's Live Activity",
+    discussion: """
+      A Live Activity that was started with a channel's id is updated by one broadcast, however \
+      many follow it (iOS 18 and later). An app has at most 10,000 channels in each environment. \
+      The hosts are the settings apns.<environment>.channels_host and broadcast_host.
+
+      The exit codes are those of send: 1 when Apple refused the request for its own sake, 78 for \
+      the credentials', 75 when it asks to wait, 69 when it cannot be reached or is in trouble.
+      """,
+    options: [app, PushFlags.environment, dryRun, timeout, json] + ConfigurationOptions.all,
+    verbs: [create, list, show, delete, send],
+    examples: [
+      .init("fanfare channel create --app com.example.live --storage last", "A stream's channel"),
+      .init(
+        "fanfare channel send --app com.example.live --channel dHN0LXNyY2gtY2hubA== "
+          + "--payload update.json", "Tell everybody who follows it"),
+    ])
+
+  private static let create = Verb(
+    "create", summary: "Make a channel, and print its id", discussion: "", options: [storage],
+    examples: [.init("fanfare channel create --app com.example.live --storage last", "A channel")],
+    exitCodes: codes
+  ) { (invocation) async throws(CommandFailure) -> ExitCode in
+    try await manage(
+      invocation, ChannelRequests.create(app: try bundle(invocation), invocation[storage]))
+  }
+
+  private static let list = Verb(
+    "list", summary: "Print the ids of an app's channels", discussion: "", options: [],
+    examples: [.init("fanfare channel list --app com.example.live", "One a line")],
+    exitCodes: codes
+  ) { (invocation) async throws(CommandFailure) -> ExitCode in
+    try await manage(invocation, ChannelRequests.list(app: try bundle(invocation)))
+  }
+
+  private static let show = Verb(
+    "show", summary: "Show what a channel stores", discussion: "", options: [channel],
+    examples: [
+      .init("fanfare channel show --app com.example.live --channel dHN0LXNyY2gtY2hubA==", "One")
+    ], exitCodes: codes
+  ) { (invocation) async throws(CommandFailure) -> ExitCode in
+    let id = try identifier(invocation)
+    return try await manage(
+      invocation, ChannelRequests.show(app: try bundle(invocation), channel: id))
+  }
+
+  private static let delete = Verb(
+    "delete", summary: "Delete a channel", discussion: "", options: [channel],
+    examples: [
+      .init("fanfare channel delete --app com.example.live --channel dHN0LXNyY2gtY2hubA==", "One")
+    ], exitCodes: codes
+  ) { (invocation) async throws(CommandFailure) -> ExitCode in
+    let id = try identifier(invocation)
+    return try await manage(
+      invocation, ChannelRequests.delete(app: try bundle(invocation), channel: id))
+  }
+
+  private static let send = Verb(
+    "send", summary: "Send a Live Activity's update to everybody who follows a channel",
+    discussion: "The payload is a file's, or a template's of push type liveactivity.",
+    options: [channel, PushFlags.payload] + TemplateFlags.all + [priority, expiresIn],
+    examples: [
+      .init(
+        "fanfare channel send --app com.example.live --channel dHN0LXNyY2gtY2hubA== "
+          + "--payload update.json", "From a file")
+    ], exitCodes: codes, handler: broadcast)
+
+  // MARK: what they do
+
+  private static func bundle(_ invocation: Invocation) throws(CommandFailure) -> String {
+    guard let app = invocation[app], Binding.isTopic(app) else {
+      throw CommandFailure(.usage, "--app must be a bundle id, such as com.example.live")
+    }
+    return app
+  }
+
+  /// What may stand in a header.
+  private static func identifier(_ invocation: Invocation) throws(CommandFailure) -> String {
+    let id = invocation[channel]
+    guard !id.isEmpty, id.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F }) else {
+      throw CommandFailure(.usage, "--channel must be a channel's id, as create and list say it")
+    }
+    return id
+  }
+
+  private static func manage(
+    _ invocation: Invocation, _ request: AppleRequest
+  ) async throws(CommandFailure) -> ExitCode {
+    try await ask(request, invocation, CommandApple(try invocation.loadSettings()), .channels)
+  }
+
+  private static func broadcast(
+    _ invocation: Invocation
+  ) async throws(CommandFailure) -> ExitCode {
+    let id = try identifier(invocation)
+    let apple = CommandApple(try invocation.loadSettings())
+    let now = WallClock.nowMilliseconds()
+    try TemplateFlags.refuseWithoutTemplate(invocation)
+    let content = try content(invocation, apple, now: now)
+    let priority = invocation[priority] ?? content.priority
+    guard [10, 5, 1].contains(priority) else {
+      throw CommandFailure(.usage, "--priority must be 10, 5 or 1")
+    }
+    let lifetime = invocation[expiresIn]
+    let request = ChannelRequests.send(
+      app: content.app, channel: id, payload: content.payload, priority: priority,
+      expiration: lifetime == .zero ? 0 : now / 1_000 + lifetime.components.seconds)
+    if let flaw = ChannelRequests.flaw(ofPayload: content.payload) {
+      throw CommandFailure(.usage, "Apple would refuse it: \(flaw)")
+    }
+    return try await ask(request, invocation, apple, .broadcasts)
+  }
+
+  private static func content(
+    _ invocation: Invocation, _ apple: CommandApple, now: Int64
+  ) throws(CommandFailure) -> (app: String, payload: String, priority: Int) {
+    switch (invocation[PushFlags.payload], invocation[TemplateFlags.template]) {
+    case (let path?, nil):
+      let file = try CommandFile.read(path, maximumBytes: 64 << 10)
+      return (try bundle(invocation), file.text, PushType.liveactivity.usualPriority)
+    case (nil, .some):
+      let rendered = try TemplateFlags.rendered(
+        invocation, apple, app: invocation[app], now: now)
+      guard rendered.headers.pushType == .liveactivity else {
+        throw CommandFailure(
+          .usage,
+          "the template is for \(rendered.headers.pushType.rawValue) pushes: "
+            + "broadcasts are for liveactivity alone")
+      }
+      let app = rendered.headers.topic.dropLast(PushType.liveactivity.topicSuffix.count)
+      return (String(app), rendered.payload, rendered.headers.priority)
+    default: throw CommandFailure(.usage, "either --payload or --template is needed")
+    }
+  }
+
+  private static func ask(
+    _ request: AppleRequest, _ invocation: Invocation, _ apple: CommandApple,
+    _ service: CommandApple.Service
+  ) async throws(CommandFailure) -> ExitCode {
+    let environment = invocation[PushFlags.environment].model
+    let route = try apple.route(environment, service)
+    guard !invocation[dryRun] else {
+      SendVerb.show(request, to: route, asJSON: invocation[json], invocation)
+      return .ok
+    }
+    let reply = await SingleRequest.ask(
+      request, on: route, authorization: try apple.authorization(),
+      timeout: invocation[timeout])
+    let report = ChannelReport(reply, server: "\(environment.name), \(route.endpoint)")
+    if invocation[json] {
+      invocation.output.line(report.json.serialized())
+    } else {
+      invocation.output.write(report.text)
+    }
+    return report.exitCode
+  }
+}
