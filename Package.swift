@@ -156,8 +156,14 @@ let rooms: [Target] = [
       "Telemetry", "Terminal", "VerbSupport",
     ]),
   room(
+    "Conformance",
+    ["APNsSimulator", "Deliver", "SingleRequests", "Text", "TLS", "Transport"]),
+  room(
     "LocalVerbs",
-    ["APNsSimulator", "Benchmarks", "LocalStack", "Telemetry", "Terminal", "VerbSupport"]),
+    [
+      "APNsSimulator", "Benchmarks", "Conformance", "LocalStack", "Telemetry", "Terminal",
+      "VerbSupport",
+    ]),
 ]
 
 let programs: [Target] = [
@@ -273,6 +279,9 @@ let testTargets: [Target] = [
       "AppleVerbs", "JSON", "LocalStack", "Model", "SingleRequests", "Terminal", "Threads",
       "VerbSupport",
     ]),
+  tests(
+    "ConformanceTests",
+    ["APNsSimulator", "Conformance", "Deliver", "LocalStack", "Model", "SingleRequests"]),
   tests("FanOutsTests", ["FanOuts", "Record", "Terminal", "Threads"]),
   tests("PreviewTests", ["Emission", "Ingest", "JSON", "Preview", "Terminal"]),
   tests("CommandTests", ["fanfare", "JSON", "Kafka", "LocalStack", "Terminal"]),

@@ -5,6 +5,10 @@ import VerbSupport
 
 /// Apple's push service as a process of our own.
 package enum SimulatorVerb {
+  private static let selfTest = Option(
+    flag: "self-test",
+    help: "Ask it for each of Apple's rules, print rule, request and answer, and end")
+
   package static let verb = Verb(
     "simulator", summary: "Run a stand-in for Apple's push service",
     discussion: """
@@ -22,7 +26,7 @@ package enum SimulatorVerb {
 
       It runs until SIGTERM or SIGINT and then says on standard error what it has seen.
       """,
-    options: SimulatorFlags.all + [ProcessOptions.dieWithParent],
+    options: SimulatorFlags.all + [selfTest, ProcessOptions.dieWithParent],
     examples: [
       .init("fanfare simulator --directory /tmp/apns", "On a free port"),
       .init(
@@ -35,6 +39,8 @@ package enum SimulatorVerb {
         "curl -s --cacert /tmp/apns/ca.pem -H \"simulator-token: $(cat /tmp/apns/control.token)\" "
           + "https://127.0.0.1:2197/simulator/summary",
         "What came in so far"),
+      .init(
+        "fanfare simulator --directory /tmp/apns --self-test", "Does it know Apple's rules?"),
     ], exitCodes: [.ok, .failed], handler: run)
 
   private static func run(
@@ -42,6 +48,7 @@ package enum SimulatorVerb {
   ) async throws(CommandFailure) -> ExitCode {
     invocation.obeyParent()
     let options = try SimulatorFlags.options(invocation)
+    guard !invocation[selfTest] else { return try await SelfTest.run(options, invocation) }
     let signals = StopSignals.catchAll()
     let log = Log(LogOptions(format: .automatic()))
     let simulator = APNsSimulator(options: options) { log.info($0) }

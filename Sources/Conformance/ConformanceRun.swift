@@ -1,0 +1,97 @@
+import APNsSimulator
+import Deliver
+import SingleRequests
+import TLS
+import Text
+import Transport
+
+/// Asks a simulator every row of the tables, over the wire, each on a connection of its own.
+package struct ConformanceRun: Sendable {
+  package struct Result: Sendable {
+    package let row: ConformanceRow
+    package let reply: AppleReply
+
+    package var isRight: Bool { row.isMet(by: reply) }
+
+    /// `400 BadTopic`, or why there was none.
+    package var answer: String {
+      guard let status = reply.status else { return reply.failure ?? "no answer" }
+      return ConformanceRow.answer(status, reply.reason)
+    }
+  }
+
+  private static let timeout: Duration = .seconds(10)
+
+  private let address: APNsSimulatorAddress
+  private let route: APNsRoute
+  private let key: ES256Key
+  private let otherKey: ES256Key
+  private let nowSeconds: Int64
+
+  /// - Parameters:
+  ///   - keyText: the provider key that the simulator made, PEM.
+  ///   - nowSeconds: since 1970.
+  package init(
+    _ address: APNsSimulatorAddress, keyText: String, nowSeconds: Int64
+  ) throws(TLSError) {
+    self.address = address
+    self.nowSeconds = nowSeconds
+    key = try ES256Key(pem: keyText)
+    otherKey = try ES256Key.generate()
+    route = APNsRoute(
+      endpoint: Endpoint(host: address.host, port: address.port),
+      tls: try TLSClientContext(caFile: address.authorityFile, alpn: ["h2"]))
+  }
+
+  /// The simulator has `PushConformance.script` as its script.
+  package func results() async -> [Result] {
+    var results: [Result] = []
+    for row in PushConformance.rows(nowSeconds: nowSeconds) { results.append(await result(row)) }
+    let channels = ChannelConformance.Channels(
+      storesNothing: await make(.none), storesLast: await make(.last), spare: await make(.none))
+    for row in ChannelConformance.rows(channels, nowSeconds: nowSeconds) {
+      results.append(await result(row))
+    }
+    return results
+  }
+
+  private func result(_ row: ConformanceRow) async -> Result {
+    Result(row: row, reply: await ask(row))
+  }
+
+  /// Empty when none was made, which the rows then find.
+  private func make(_ storage: ChannelRequests.Storage) async -> String {
+    let request = ChannelRequests.create(app: ChannelConformance.app, storage)
+    return await ask(ConformanceRow("", request, 201)).field("apns-channel-id") ?? ""
+  }
+
+  private func ask(_ row: ConformanceRow) async -> AppleReply {
+    await SingleRequest.ask(
+      row.request, on: route, authorization: authorization(row.credential), timeout: Self.timeout)
+  }
+
+  // MARK: credentials
+
+  private func authorization(_ credential: ConformanceRow.Credential) -> String? {
+    switch credential {
+    case .valid: "bearer " + token()
+    case .absent: nil
+    case .notBearer: token()
+    case .malformed: "bearer a.b.c"
+    case .expired: "bearer " + token(age: 3_600 + 600)
+    case .early: "bearer " + token(age: -3_600)
+    case .otherTeam: "bearer " + token(team: "OTHERTEAM1")
+    case .otherKey: "bearer " + token(key: otherKey)
+    }
+  }
+
+  private func token(
+    age: Int64 = 0, team: String? = nil, key: ES256Key? = nil
+  ) -> String {
+    let header = #"{"alg":"ES256","kid":"\#(address.keyID)"}"#
+    let claims = #"{"iss":"\#(team ?? address.teamID)","iat":\#(nowSeconds - age)}"#
+    let message = Base64URL.encode(Array(header.utf8)) + "." + Base64URL.encode(Array(claims.utf8))
+    let signature = try? (key ?? self.key).sign(Array(message.utf8))
+    return message + "." + Base64URL.encode(signature ?? [])
+  }
+}

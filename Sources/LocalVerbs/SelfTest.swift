@@ -1,0 +1,51 @@
+import APNsSimulator
+import Conformance
+import Telemetry
+import Terminal
+import VerbSupport
+
+/// Whether a simulator answers each of Apple's rules as it must: rule, request, answer.
+enum SelfTest {
+  /// - Parameter options: of the simulator; it gets a script of its own.
+  static func run(
+    _ options: APNsSimulatorOptions, _ invocation: Invocation
+  ) async throws(CommandFailure) -> ExitCode {
+    var options = options
+    options.script = PushConformance.script
+    let simulator = APNsSimulator(options: options, log: { _ in })
+    let results: [ConformanceRun.Result]
+    do {
+      let address = try await simulator.start()
+      guard let keyFile = address.providerKeyFile else {
+        throw CommandFailure(.usage, "--self-test signs with a key of its own: no --public-key")
+      }
+      let run = try ConformanceRun(
+        address, keyText: try CommandFile.read(keyFile, maximumBytes: 64 << 10).text,
+        nowSeconds: WallClock.nowMilliseconds() / 1_000)
+      results = await run.results()
+    } catch let failure as CommandFailure {
+      throw failure
+    } catch {
+      throw CommandFailure(.failed, "\(error)")
+    }
+    await simulator.stop()
+    return tell(results, invocation)
+  }
+
+  private static func tell(
+    _ results: [ConformanceRun.Result], _ invocation: Invocation
+  ) -> ExitCode {
+    var table = Table([.init("Rule"), .init("Request"), .init("Answer"), .init("")])
+    for result in results {
+      let request = result.row.request
+      table.add([
+        result.row.rule, "\(request.method) \(TextLayout.truncated(request.path, to: 48))",
+        result.answer, result.isRight ? "ok" : "must be \(result.row.expected)",
+      ])
+    }
+    table.write(to: invocation.output)
+    let wrong = results.count { !$0.isRight }
+    invocation.output.line("\(results.count) rules asked for, \(wrong) answered wrongly")
+    return wrong == 0 ? .ok : .failed
+  }
+}

@@ -1,0 +1,36 @@
+import LocalStack
+import LocalVerbs
+import Terminal
+import Testing
+import Threads
+
+/// `fanfare simulator --self-test`.
+@Suite struct SelfTestTests {
+  @Test func aSimulatorAnswersAsItMust() async throws {
+    let ended = try await run()
+    #expect(ended.code == .ok && ended.text.hasSuffix(" 0 answered wrongly\n"), "\(ended.text)")
+    #expect(ended.text.contains("POST /3/device/") && ended.text.contains("/4/broadcasts/apps/"))
+    #expect(!ended.text.contains("must be"))
+  }
+
+  @Test func oneThatDoesNotIsTold() async throws {
+    let ended = try await run("--no-provider-token")
+    #expect(ended.code == .failed, "\(ended.text)")
+    #expect(ended.text.contains("must be 403 MissingProviderToken"), "\(ended.text)")
+  }
+
+  private func run(_ words: String...) async throws -> (code: ExitCode, text: String) {
+    let directory = try ScratchDirectory()
+    let said = ThreadLock("")
+    let console = Console(capabilities: .plain, width: { nil }) { bytes in
+      said.withLock { $0 += String(decoding: bytes, as: UTF8.self) }
+      return true
+    }
+    let program = Program(
+      name: "fanfare", summary: "Self-test", version: "0", verbs: [SimulatorVerb.verb])
+    let code = await program.execute(
+      ["simulator", "--directory", directory.file("apns"), "--self-test"] + words, output: console,
+      errors: console)
+    return (code, said.withLock { $0 })
+  }
+}
