@@ -113,8 +113,11 @@ import Transport
       }
       defer { bed.stop() }
       await bed.stage.admit(bed.batch(hexadecimal(10)))
-      await bed.until("closed") { bed.stage.obstacles.map(\.kind) == [.unreachable] }
-      #expect(bed.notices.disconnects > 0 && bed.stage.openConnections == 0)
+      // On a busy machine the route is closed before the first connection has failed.
+      await bed.until("closed, and why") {
+        bed.stage.obstacles.map(\.kind) == [.unreachable] && bed.notices.disconnects > 0
+      }
+      #expect(bed.stage.openConnections == 0)
       #expect(bed.server.requests.isEmpty && bed.tally.unsent == 0)
       #expect("\(bed.stage.obstacles)".contains("localhost"))
     }
