@@ -88,6 +88,7 @@ let stages: [Target] = [
 let rooms: [Target] = [
   room("Text", []),
   room("Model", []),
+  room("LegacyAPNs", []),
   room("Keyspace", ["Text"]),
   room("Tokens", ["Keyspace", "Redis"]),
   room("Rules", ["Model", "Text"]),
@@ -205,6 +206,7 @@ let testTargets: [Target] = [
   tests("YAMLTests", ["YAML"]),
   tests("TextTests", ["Text"]),
   tests("ModelTests", ["Model"]),
+  tests("LegacyAPNsTests", ["LegacyAPNs"]),
   tests("KeyspaceTests", ["Keyspace"]),
   tests("RulesTests", ["Model", "Rules", "Text"]),
   tests("IngestTests", ["Ingest", "JSON", "Kafka", "Model", "Text"]),

@@ -1,0 +1,97 @@
+/// One notification of the binary interface, in each of its three frames (Apple, "Binary Provider
+/// API" and "Legacy Information"). All numbers are big-endian.
+///
+/// | Command | Frame |
+/// |--:|---|
+/// | 0 | length and token, length and payload |
+/// | 1 | identifier, expiration; then as 0 |
+/// | 2 | length of the frame; items, each a number, a length and so many bytes |
+package struct LegacyNotification: Sendable, Equatable {
+  package enum Command: UInt8, Sendable, CaseIterable {
+    case simple = 0
+    case enhanced = 1
+    case framed = 2
+
+    /// Bytes of payload that a gateway takes: 256 before iOS 8, 2 KiB with command 2.
+    package var maximumPayloadBytes: Int { self == .framed ? 2048 : 256 }
+
+    /// Whether the gateway can say which notification it refuses.
+    package var hasIdentifier: Bool { self != .simple }
+  }
+
+  /// Apple's tokens have 32; it says not to assume a size.
+  package static let maximumTokenBytes = 256
+
+  package var token: [UInt8]
+  package var payload: [UInt8]
+  package var identifier: UInt32 = 0
+  /// Seconds since 1970; 0: the gateway does not store it.
+  package var expiration: UInt32 = 0
+  /// 10 or 5: there are no others here.
+  package var priority: UInt8 = 10
+
+  package init(token: [UInt8], payload: [UInt8]) {
+    self.token = token
+    self.payload = payload
+  }
+
+  /// Item numbers of command 2.
+  enum Item: UInt8, CaseIterable {
+    case token = 1
+    case payload = 2
+    case identifier = 3
+    case expiration = 4
+    case priority = 5
+  }
+
+  /// Whether a gateway would take it in a frame of this command.
+  package func fits(_ command: Command) -> Bool {
+    (1...Self.maximumTokenBytes).contains(token.count)
+      && (1...command.maximumPayloadBytes).contains(payload.count)
+      && [5, 10].contains(priority)
+  }
+
+  /// Its bytes; nil when it does not fit.
+  package func frame(_ command: Command) -> [UInt8]? {
+    guard fits(command) else { return nil }
+    var bytes: [UInt8] = [command.rawValue]
+    bytes.reserveCapacity(32 + token.count + payload.count)
+    switch command {
+    case .simple: appendBodies(to: &bytes)
+    case .enhanced:
+      BigEndian.append(identifier, to: &bytes)
+      BigEndian.append(expiration, to: &bytes)
+      appendBodies(to: &bytes)
+    case .framed: appendItems(to: &bytes)
+    }
+    return bytes
+  }
+
+  private func appendBodies(to bytes: inout [UInt8]) {
+    for body in [token, payload] {
+      BigEndian.append(UInt16(body.count), to: &bytes)
+      bytes += body
+    }
+  }
+
+  private func appendItems(to bytes: inout [UInt8]) {
+    /// Number and length of an item.
+    let head = 3
+    let length = 5 * head + token.count + payload.count + 4 + 4 + 1
+    BigEndian.append(UInt32(length), to: &bytes)
+    func append(_ item: Item, _ count: Int) {
+      bytes.append(item.rawValue)
+      BigEndian.append(UInt16(count), to: &bytes)
+    }
+    append(.token, token.count)
+    bytes += token
+    append(.payload, payload.count)
+    bytes += payload
+    append(.identifier, 4)
+    BigEndian.append(identifier, to: &bytes)
+    append(.expiration, 4)
+    BigEndian.append(expiration, to: &bytes)
+    append(.priority, 1)
+    bytes.append(priority)
+  }
+}

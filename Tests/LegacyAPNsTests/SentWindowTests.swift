@@ -1,0 +1,125 @@
+import Testing
+
+@testable import LegacyAPNs
+
+/// Each event of a connection, in each state.
+@Suite struct SentWindowTests {
+  private static let patience: UInt64 = 100
+
+  private func window(_ items: ClosedRange<Int>? = 1...5, capacity: Int = 8) -> SentWindow<Int> {
+    var window = SentWindow<Int>(capacity: capacity, acceptedAfter: Self.patience)
+    if let items { for item in items { window.sent(item) } }
+    return window
+  }
+
+  private func closed() -> SentWindow<Int> {
+    var window = window()
+    _ = window.ended()
+    return window
+  }
+
+  @Test func numbersWhatIsSentAndTakesNoMoreThanItsCapacity() {
+    var window = window(nil, capacity: 2)
+    #expect(window.next == 1 && window.room == 2 && !window.isUsedUp)
+    window.sent(10)
+    window.sent(11)
+    #expect(window.next == 3 && window.room == 0 && window.count == 2)
+    window.sent(12)
+    #expect(window.items == [10, 11])
+  }
+
+  @Test func takesSilenceForAssentOnlyAfterTheBytesHaveArrived() {
+    var window = window(1...2)
+    #expect(window.hasUndelivered && window.nextDue == nil)
+    #expect(window.silence(at: 1_000_000).isEmpty)
+    window.delivered(at: 50)
+    window.sent(3)
+    #expect(window.hasUndelivered && window.nextDue == 150)
+    #expect(window.silence(at: 149).isEmpty)
+    #expect(window.silence(at: 150) == [1, 2])
+    #expect(window.items == [3] && window.nextDue == nil && window.next == 4)
+    window.delivered(at: 160)
+    // What has arrived before does not wait anew.
+    window.delivered(at: 200)
+    #expect(!window.hasUndelivered && window.nextDue == 260)
+    // A clock that is a little behind settles nothing.
+    #expect(window.silence(at: 10).isEmpty)
+    #expect(window.silence(at: 260) == [3])
+    #expect(window.count == 0 && window.room == 8)
+  }
+
+  @Test func sendsAgainInOrderWhatStandsBehindTheRefused() {
+    var window = window()
+    let verdict = window.refused(3, .invalidToken)
+    #expect(verdict.accepted == [1, 2] && verdict.refused == 3 && verdict.again == [4, 5])
+    #expect(verdict.unknown.isEmpty && verdict.late == 0)
+    #expect(window.phase == .closed && window.count == 0 && window.room == 0)
+  }
+
+  @Test(arguments: [(1, [], [2, 3, 4, 5]), (5, [1, 2, 3, 4], [])] as [(UInt32, [Int], [Int])])
+  func judgesTheFirstAndTheLast(identifier: UInt32, accepted: [Int], again: [Int]) {
+    var window = window()
+    let verdict = window.refused(identifier, LegacyStatus(7))
+    #expect(verdict.accepted == accepted && verdict.refused == Int(identifier))
+    #expect(verdict.again == again)
+  }
+
+  @Test(arguments: [0, 10] as [UInt8]) func takesTheOneThatAShutdownNames(code: UInt8) {
+    var window = window()
+    let verdict = window.refused(3, LegacyStatus(code))
+    #expect(verdict.accepted == [1, 2, 3] && verdict.refused == nil && verdict.again == [4, 5])
+  }
+
+  @Test func knowsIdentifiersAfterSomeWereSettled() {
+    var window = window()
+    window.delivered(at: 0)
+    #expect(window.silence(at: 100) == [1, 2, 3, 4, 5])
+    for item in 6...9 { window.sent(item) }
+    let verdict = window.refused(8, .invalidToken)
+    #expect(verdict.accepted == [6, 7] && verdict.refused == 8 && verdict.again == [9])
+  }
+
+  @Test func tellsWhatWasTakenForAcceptedTooSoon() {
+    var window = window()
+    window.delivered(at: 0)
+    _ = window.silence(at: 100)
+    window.sent(6)
+    let verdict = window.refused(3, .invalidToken)
+    // 4 and 5 went with the refused one.
+    #expect(verdict.late == 2 && verdict.again == [6] && verdict.refused == nil)
+    #expect(verdict.accepted.isEmpty && verdict.unknown.isEmpty)
+  }
+
+  @Test(arguments: [0, 6, .max] as [UInt32])
+  func knowsNothingWhenTheResponseNamesNothingThatWasSent(identifier: UInt32) {
+    var window = window()
+    let verdict = window.refused(identifier, .shutdown)
+    #expect(verdict.unknown == [1, 2, 3, 4, 5] && verdict.accepted.isEmpty)
+    #expect(verdict.again.isEmpty && verdict.refused == nil && verdict.late == 0)
+  }
+
+  @Test func leavesOpenWhatWasSentWhenTheConnectionEndsWithoutAWord() {
+    var window = window()
+    window.delivered(at: 0)
+    #expect(window.ended() == [1, 2, 3, 4, 5])
+    #expect(window.phase == .closed && window.count == 0)
+  }
+
+  @Test func nothingHappensOnceItIsClosed() {
+    var sent = closed()
+    sent.sent(9)
+    #expect(sent.count == 0 && sent.room == 0)
+    var delivered = closed()
+    delivered.delivered(at: 5)
+    #expect(delivered.nextDue == nil && !delivered.hasUndelivered)
+    var silent = closed()
+    #expect(silent.silence(at: .max).isEmpty)
+    var refused = closed()
+    let verdict = refused.refused(2, .invalidToken)
+    #expect(verdict.accepted.isEmpty && verdict.refused == nil && verdict.again.isEmpty)
+    #expect(verdict.unknown.isEmpty && verdict.late == 0)
+    var ended = closed()
+    #expect(ended.ended().isEmpty)
+    #expect([sent, delivered, silent, refused, ended].allSatisfy { $0.phase == .closed })
+  }
+}
