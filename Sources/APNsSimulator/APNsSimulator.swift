@@ -16,6 +16,7 @@ package actor APNsSimulator {
   private let log: @Sendable (String) -> Void
   private var service: SimulatorService?
   private var listener: Listener?
+  private var legacyListeners: [Listener] = []
 
   /// - Parameter log: one line for each thing worth telling; no token is ever in one.
   package init(options: APNsSimulatorOptions, log: @escaping @Sendable (String) -> Void) {
@@ -49,6 +50,7 @@ package actor APNsSimulator {
     try SimulatorFiles.write(controlToken: options.controlToken, options)
     let service: SimulatorService
     let listener: Listener
+    let legacy: LegacyListeners
     do {
       service = try SimulatorService(options, loop: loop, log: log)
       let tls = try TLSServerContext(
@@ -56,13 +58,16 @@ package actor APNsSimulator {
       listener = try Listener(host: options.host, port: options.port, tls: tls, loop: loop) {
         APNsSimulator.accept($0, service)
       }
+      legacy = try LegacyListeners(options, files, service)
     } catch {
       throw SimulatorError(.cannotStart, "the simulator cannot start", cause: "\(error)")
     }
     self.service = service
     self.listener = listener
+    legacyListeners = legacy.all
     return APNsSimulatorAddress(
-      host: options.host, port: listener.port, authorityFile: files.authority,
+      host: options.host, port: listener.port, binaryPort: legacy.gateway?.port,
+      feedbackPort: legacy.feedback?.port, authorityFile: files.authority,
       providerKeyFile: files.providerKeyFile, keyID: files.providerKeys[0].keyID,
       teamID: files.providerKeys[0].teamID, controlToken: options.controlToken)
   }
@@ -93,6 +98,8 @@ package actor APNsSimulator {
   private func shutDown() -> SimulatorSummary {
     listener?.close()
     listener = nil
+    for listener in legacyListeners { listener.close() }
+    legacyListeners = []
     let summary = summary()
     service?.closeAll()
     service = nil

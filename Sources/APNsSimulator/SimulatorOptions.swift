@@ -19,6 +19,10 @@ package struct APNsSimulatorOptions: Sendable {
   package var host = "127.0.0.1"
   /// 0: any free one.
   package var port = 0
+  /// Where the legacy gateway listens that speaks the binary interface; nil: there is none.
+  package var binaryPort: Int?
+  /// Where the legacy feedback service listens; nil: there is none.
+  package var feedbackPort: Int?
   /// Names and addresses that the certificate is for.
   package var certificateHosts = ["localhost", "127.0.0.1", "::1"]
   /// Where certificate, authority and key are written; made when it is not there.
@@ -60,6 +64,9 @@ package struct APNsSimulatorOptions: Sendable {
 package struct APNsSimulatorAddress: Sendable {
   package let host: String
   package let port: Int
+  /// Of the legacy gateway and the feedback service, where they were asked for.
+  package let binaryPort: Int?
+  package let feedbackPort: Int?
   /// The PEM file with the throw-away authority: what a client must trust.
   package let authorityFile: String
   /// The `.p8` file, when the simulator made the key.

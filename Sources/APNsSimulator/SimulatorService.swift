@@ -14,6 +14,8 @@ final class SimulatorService {
   let ledger = TokenLedger()
   let pushes = RecentPushes()
   private var channels = BroadcastChannels()
+  /// Of the legacy gateway, where there is one.
+  let binary = BinaryState()
   /// What control requests that are coming in hold.
   var controlBytes = 0
   private let controlToken: [UInt8]
@@ -74,6 +76,7 @@ final class SimulatorService {
     timer?.cancel()
     idleTimer?.cancel()
     for connection in Array(connections.values) { connection.close() }
+    for close in Array(binary.connections.values) { close() }
   }
 
   /// MAX_CONCURRENT_STREAMS for connections that have shown a valid provider token.
@@ -103,6 +106,7 @@ final class SimulatorService {
     ledger.removeAll()
     pushes.removeAll()
     channels = BroadcastChannels()
+    _ = binary.takeFeedback()
     counters = SimulatorSummary()
     counters.connections = connections.count
   }
@@ -170,7 +174,7 @@ final class SimulatorService {
     return answer
   }
 
-  private func choose(_ record: RequestRecord, tries: UInt32) -> SimulatedAnswer {
+  func choose(_ record: RequestRecord, tries: UInt32) -> SimulatedAnswer {
     if let magic = MagicTokens.answer(record.token, record.tokenCount, tries: tries) {
       return magic
     }
@@ -190,13 +194,16 @@ final class SimulatorService {
       rulesByToken[Array(token)] ?? prefixRules.first { token.starts(with: $0.prefix) }?.rule
     guard let place else { return nil }
     let rule = script.rules[place]
-    if let topic = rule.topic, !record.topicBytes.elementsEqualBytes(Array(topic.utf8)) {
+    // The legacy gateway is told no topic.
+    if let topic = rule.topic, record.topicCount > 0,
+      !record.topicBytes.elementsEqualBytes(Array(topic.utf8))
+    {
       return .refuse(.deviceTokenNotForTopic)
     }
     return rule.answer(tries: tries)
   }
 
-  private func count(
+  func count(
     _ answer: SimulatedAnswer, _ entry: UnsafeMutablePointer<TokenLedger.Entry>?, arrival: Int64
   ) {
     counters.requests += 1

@@ -11,6 +11,12 @@ enum SimulatorFlags {
     "host", .text, default: "127.0.0.1", value: "ADDRESS", help: "The address to listen on")
   private static let port = Option(
     "port", .integer(in: 0...65_535), default: 0, help: "The port to listen on; 0: any free one")
+  private static let binaryPort = Option<Int?>(
+    "binary-port", .integer(in: 0...65_535),
+    help: "Legacy: also speak the binary interface on this port; 0: any free one")
+  private static let feedbackPort = Option<Int?>(
+    "feedback-port", .integer(in: 0...65_535),
+    help: "Legacy: also be the binary interface's feedback service on this port; 0: any free one")
   private static let certificateHosts = Option<[String]>(
     repeated: "certificate-host", .text, value: "NAME",
     help: "A name or address that the certificate is for; localhost, 127.0.0.1 and ::1 unless given"
@@ -68,10 +74,9 @@ enum SimulatorFlags {
     help: "A connection that sends nothing for so long is closed")
 
   static let all: [any DeclaredOption] = [
-    directory, host, port, certificateHosts, teamID, keyID, publicKey, noProviderToken, topics,
-    firstStreams, streams, development, latency, jitter, mix, answers, script, goAwayAfter,
-    goAwayBehind, dropAfter, silentAfter, seed, connections,
-    idleTimeout,
+    directory, host, port, binaryPort, feedbackPort, certificateHosts, teamID, keyID, publicKey,
+    noProviderToken, topics, firstStreams, streams, development, latency, jitter, mix, answers,
+    script, goAwayAfter, goAwayBehind, dropAfter, silentAfter, seed, connections, idleTimeout,
   ]
 
   static func options(
@@ -80,6 +85,8 @@ enum SimulatorFlags {
     var options = APNsSimulatorOptions(directory: invocation[directory])
     options.host = invocation[host]
     options.port = invocation[port]
+    options.binaryPort = invocation[binaryPort]
+    options.feedbackPort = invocation[feedbackPort]
     if !invocation[certificateHosts].isEmpty {
       options.certificateHosts = invocation[certificateHosts]
     } else if !options.certificateHosts.contains(options.host) && options.host != "0.0.0.0" {

@@ -15,7 +15,8 @@ package enum SimulatorVerb {
       HTTP/2 over TLS with a certificate of its own making, Apple's checks and answers, and faults \
       on request. Certificate, authority and provider key are written to the directory; what a \
       worker needs of them is in the line of JSON that is printed when it is ready: host, \
-      port, ca_file, key_file, key_id, team_id, control_token. Without --public-key the provider \
+      port, ca_file, key_file, key_id, team_id, control_token; and binary_port and feedback_port \
+      of the legacy interface, when they were asked for. Without --public-key the provider \
       key is made too.
 
       GET /simulator/ledger tells how often each token was asked for and accepted, \
@@ -75,6 +76,8 @@ package enum SimulatorVerb {
   private static func ready(_ address: APNsSimulatorAddress) -> JSONOutput {
     [
       "host": .text(address.host), "port": .integer(address.port),
+      "binary_port": address.binaryPort.map { .integer($0) } ?? .null,
+      "feedback_port": address.feedbackPort.map { .integer($0) } ?? .null,
       "ca_file": .text(address.authorityFile),
       "key_file": address.providerKeyFile.map { .text($0) } ?? .null,
       "key_id": .text(address.keyID), "team_id": .text(address.teamID),

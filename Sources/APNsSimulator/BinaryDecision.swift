@@ -1,0 +1,96 @@
+/// What the legacy gateway does about a notification.
+enum BinaryDecision {
+  case taken
+  /// Nothing is ever heard of it, and the ledger has it as unanswered.
+  case unknown
+  case shutdown
+  case refused(BinaryStatus)
+  case drop
+}
+
+/// What the legacy gateway and its feedback service share: the connections, and the tokens that are
+/// gone.
+final class BinaryState {
+  /// Beyond it the oldest are forgotten.
+  private static let feedbackLimit = 100_000
+
+  var connections: [ObjectIdentifier: () -> Void] = [:]
+  private var feedback: [[UInt8]] = []
+
+  /// - Parameter since: ms since 1970; the service tells seconds.
+  func isGone(_ token: [UInt8], since: Int64) {
+    if feedback.count >= Self.feedbackLimit { feedback.removeFirst() }
+    let seconds = UInt32(clamping: since / 1000)
+    let time = (0..<4).map { UInt8(truncatingIfNeeded: seconds >> (24 - 8 * $0)) }
+    feedback.append(time + [0, UInt8(clamping: token.count)] + token)
+  }
+
+  /// Who has been told hears nothing of it again.
+  func takeFeedback() -> [UInt8] {
+    defer { feedback = [] }
+    return feedback.flatMap { $0 }
+  }
+}
+
+extension SimulatorService {
+  func add(_ gateway: SimulatedGateway) {
+    binary.connections[ObjectIdentifier(gateway)] = { gateway.close() }
+  }
+
+  func add(_ feedback: SimulatedFeedback) {
+    binary.connections[ObjectIdentifier(feedback)] = { feedback.close() }
+  }
+
+  func removeBinary(_ connection: AnyObject) {
+    binary.connections[ObjectIdentifier(connection)] = nil
+  }
+
+  var acceptsBinaryConnections: Bool { binary.connections.count < options.maximumConnections }
+
+  /// The same ledger, script and magic tokens as HTTP/2 has, in what the binary interface can say.
+  func decideBinary(
+    _ record: RequestRecord, _ token: [UInt8], isSilent: Bool, arrival: Int64
+  ) -> BinaryDecision {
+    let entry = ledger.entry(record.token, record.tokenCount, arrival: arrival)
+    let tries = entry.pointee.requests
+    entry.pointee.requests = tries &+ 1
+    let answer: SimulatedAnswer
+    if !PayloadScan.isObject(record.body) {
+      // There is no status for it.
+      answer = .refuse(Refusal(status: 400, reason: "BadPayload"))
+    } else {
+      answer = isSilent ? .silence : choose(record, tries: tries)
+    }
+    count(answer, entry, arrival: arrival)
+    pushes.add(record, accepted: answer.isAcceptance)
+    switch answer {
+    case .accept: return .taken
+    case .silence: return .unknown
+    case .drop, .reset: return .drop
+    case .refuse(let refusal): return decision(refusal, token, arrival: arrival)
+    }
+  }
+
+  private func decision(
+    _ refusal: Refusal, _ token: [UInt8], arrival: Int64
+  ) -> BinaryDecision {
+    switch (refusal.status, refusal.reason) {
+    case (_, AppleReason.badDeviceToken.rawValue),
+      (_, AppleReason.deviceTokenNotForTopic.rawValue):
+      return .refused(.invalidToken)
+    case (410, _):
+      // The gateway takes it. Only the feedback service tells that no device got it.
+      let since =
+        switch refusal.timestamp {
+        case .absent, .now: arrival / 1000
+        case .fixed(let time): time
+        }
+      binary.isGone(token, since: since)
+      return .taken
+    case (413, _): return .refused(.invalidPayloadSize)
+    case (_, AppleReason.shutdown.rawValue): return .shutdown
+    case (429, _), (500...599, _): return .refused(.processingError)
+    default: return .refused(.unknown)
+    }
+  }
+}
