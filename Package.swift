@@ -81,7 +81,10 @@ let stages: [Target] = [
   stage("Render", ["Model"]),
   stage(
     "Deliver",
-    ["EventLoop", "HTTP2", "JSON", "Model", "Telemetry", "Text", "Threads", "Transport"]),
+    [
+      "EventLoop", "HTTP2", "JSON", "LegacyAPNs", "Model", "Telemetry", "Text", "Threads",
+      "Transport",
+    ]),
   stage("Record", ["Keyspace", "Model", "Redis", "Text", "Tokens"]),
 ]
 
@@ -219,7 +222,10 @@ let testTargets: [Target] = [
   tests("RenderTests", ["JSON", "Model", "Render", "Text"]),
   tests(
     "DeliverTests",
-    ["Deliver", "EventLoop", "Fixtures", "HTTP2", "Model", "Text", "Threads", "TLS", "Transport"]),
+    [
+      "Deliver", "EventLoop", "Fixtures", "HTTP2", "LegacyAPNs", "Model", "Text", "Threads", "TLS",
+      "Transport",
+    ]),
   tests(
     "RecordTests",
     ["Fixtures", "Keyspace", "LocalStack", "Model", "Record", "Redis", "Threads"]),

@@ -128,11 +128,24 @@ package enum Assembly {
         endpoint: Endpoint(host: host, port: apns.proxy.port), username: apns.proxy.username,
         password: apns.proxy.password?.exposed ?? "")
     }
-    func route(_ server: Settings.APNs.Server) -> APNsRoute {
-      APNsRoute(
-        endpoint: Endpoint(host: server.host, port: server.port), tls: tls, proxy: proxy)
+    func route(_ server: Settings.APNs.Server) throws(SettingsError) -> APNsRoute {
+      let endpoint = Endpoint(host: server.host, port: server.port)
+      guard server.interface == .binary else {
+        return APNsRoute(endpoint: endpoint, tls: tls, proxy: proxy)
+      }
+      return try legacyRoute(settings, endpoint, proxy)
     }
-    return [.production: route(apns.production), .sandbox: route(apns.sandbox)]
+    return [.production: try route(apns.production), .sandbox: try route(apns.sandbox)]
+  }
+
+  /// To a gateway of the legacy binary interface, which agrees on no protocol in TLS.
+  private static func legacyRoute(
+    _ settings: Settings, _ endpoint: Endpoint, _ proxy: HTTPProxy?
+  ) throws(SettingsError) -> APNsRoute {
+    APNsRoute(
+      endpoint: endpoint,
+      tls: try security("apns.ca_file", settings.apns.caFile, protocols: []),
+      interface: .binary(acceptedAfter: settings.apns.binaryAcceptedAfter), proxy: proxy)
   }
 
   package static func log(_ settings: Settings) -> Log { Log(logOptions(settings)) }

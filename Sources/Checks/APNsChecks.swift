@@ -36,18 +36,26 @@ enum APNsChecks {
       asked.append(route.endpoint)
       let answer = await SingleRequest.ask(
         token == nil ? nil : probe, on: route, authorization: token, timeout: limit)
-      tell(answer, environment, route.endpoint, &list)
+      tell(answer, environment, route, &list)
     }
     return list
   }
 
   private static func tell(
-    _ answer: AppleReply, _ environment: APNsEnvironment, _ endpoint: Endpoint,
+    _ answer: AppleReply, _ environment: APNsEnvironment, _ route: APNsRoute,
     _ list: inout CheckList
   ) {
-    let name = "\(environment.name), \(endpoint)"
+    let name = "\(environment.name), \(route.endpoint)"
+    let isLegacy = route.interface != .http2
+    if isLegacy {
+      list.warning(
+        area, .configuration,
+        "\(name): the legacy binary interface, which Apple retired on 2021-03-31",
+        key: "apns.\(environment.name).interface",
+        hint: "it says nothing of what it takes, and nothing of credentials: docs/legacy.md")
+    }
     if let milliseconds = answer.connectMilliseconds {
-      list.ok(area, "\(name): TLS and HTTP/2 in \(milliseconds) ms")
+      list.ok(area, "\(name): \(isLegacy ? "TLS" : "TLS and HTTP/2") in \(milliseconds) ms")
     }
     if let failure = answer.failure {
       list.problem(
@@ -56,6 +64,7 @@ enum APNsChecks {
         hint: AppleReply.hint(answer.code))
       return
     }
+    guard !isLegacy else { return }
     guard let status = answer.status else {
       list.skipped(area, "\(name): without a provider token nothing was asked")
       return

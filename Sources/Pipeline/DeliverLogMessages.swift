@@ -29,6 +29,11 @@ extension Log {
           "endpoint": .text("\(endpoint)"), "connections": .integer(connections),
           "pushes": .integer(pushes), "reason": .text(reason),
         ])
+    case .refusedLate(let endpoint, let pushes):
+      error(
+        "the gateway threw pushes away after they were taken for accepted: raise "
+          + "apns.binary_accepted_after",
+        ["endpoint": .text("\(endpoint)"), "pushes": .integer(pushes)])
     case .configurationRejected(let endpoint, let reason):
       error(
         "APNs rejects what we send: check the template and the app's topic",

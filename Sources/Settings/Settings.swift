@@ -146,6 +146,8 @@ package struct Settings: Sendable, Equatable {
     package var pingInterval = Duration.zero
     package var retry = Retry()
 
+    package var binaryAcceptedAfter = Duration.zero
+
     package struct Server: Sendable, Equatable {
       package var host = ""
       package var port = 0
@@ -153,6 +155,7 @@ package struct Settings: Sendable, Equatable {
       package var broadcast = Address()
       /// Where channels are managed.
       package var channels = Address()
+      package var interface = Interface.http2
     }
 
     package struct Address: Sendable, Equatable {
@@ -165,6 +168,12 @@ package struct Settings: Sendable, Equatable {
       package var port = 0
       package var username: String?
       package var password: Secret?
+    }
+
+    package enum Interface: String, Sendable, CaseIterable {
+      case http2
+      /// The legacy one, which Apple retired on 2021-03-31.
+      case binary
     }
 
     package struct Retry: Sendable, Equatable {

@@ -76,11 +76,12 @@ import Transport
     templates: { directory: . }
     apns:
       production:
-        { host: production.example, port: 2001, broadcast_host: b.example, broadcast_port: 2003,
+        { host: production.example, port: 2001, interface: binary, broadcast_host: b.example, broadcast_port: 2003,
           channels_host: c.example, channels_port: 2004 }
       sandbox:
-        { host: sandbox.example, port: 2002, broadcast_host: d.example, broadcast_port: 2005,
+        { host: sandbox.example, port: 2002, interface: binary, broadcast_host: d.example, broadcast_port: 2005,
           channels_host: e.example, channels_port: 2006 }
+      binary_accepted_after: 4s
       ca_file: apns.pem
       key_file: key.p8
       key_id: KEYKEYKEY1
@@ -235,6 +236,21 @@ import Transport
     #expect(deliver.connectTimeout == .seconds(16))
     #expect(deliver.pingInterval == .seconds(17 * 60))
     #expect(deliver.retry == RetryPolicy(initial: .milliseconds(118), maximum: .seconds(19)))
+  }
+
+  @Test(arguments: ["production", "sandbox"])
+  func eachEnvironmentHasAnInterfaceOfItsOwn(legacy: String) throws {
+    let host = "host: \(legacy).example"
+    let yaml = Self.yaml.replacing(", interface: binary", with: "")
+      .replacing(host, with: host + ", interface: binary")
+    let routes = try Assembly.deliverRoutes(settings(yaml))
+    #expect(routes.count == 2)
+    for (environment, route) in routes {
+      let isLegacy = environment.name == legacy
+      #expect(route.interface == (isLegacy ? .binary(acceptedAfter: .seconds(4)) : .http2))
+      // A gateway of that time agrees on no protocol.
+      #expect(route.tls.applicationProtocols == (isLegacy ? [] : ["h2"]))
+    }
   }
 
   /// Which file is whose shows when one of them cannot be used.

@@ -46,7 +46,8 @@ package final class WorkerBed: Sendable {
   /// Where `TESTS_REDIS_CLUSTER` is set, a test that does not name its Redis gets a cluster.
   package init(
     kafka: RealKafka? = nil, redis: RedisServerProcess? = nil, cluster: RedisClusterProcess? = nil,
-    partitions: Int = 4, script: SimulatorScript = SimulatorScript(), keys: [BedKey] = []
+    partitions: Int = 4, script: SimulatorScript = SimulatorScript(), keys: [BedKey] = [],
+    isLegacy: Bool = false
   ) async throws {
     self.keys = keys
     directory = try ScratchDirectory()
@@ -59,6 +60,7 @@ package final class WorkerBed: Sendable {
     options.topics = [Self.app]
     options.script = script
     options.providerKeys = keys.map(\.known)
+    if isLegacy { (options.binaryPort, options.feedbackPort) = (0, 0) }
     simulator = APNsSimulator(options: options) { _ in }
     address = try await simulator.start()
     actor = LoopActor(loop)

@@ -27,7 +27,8 @@ import Testing
   private func fill(_ bed: DeliverBed) async throws -> (FakeConnection, APNsConnection) {
     await bed.stage.admit(bed.batch(hexadecimal(streams)))
     await bed.until("trusted") { bed.tally.accepted == streams }
-    let connection = try #require(bed.stage.routes[.production]?.pool.places[0].connection)
+    let connection = try #require(
+      bed.stage.routes[.production]?.pool.places[0].connection as? APNsConnection)
     connection.transport?.shrinkSocket()
     bed.server.connections[0].stopReading()
     await bed.stage.admit(bed.batch(hexadecimal(streams)))
@@ -43,7 +44,8 @@ import Testing
     await bed.stage.admit(bed.batch(["00ff"]))
     await bed.until("there") { bed.server.requests.count == 1 }
     let server = bed.server.connections[0]
-    let connection = try #require(bed.stage.routes[.production]?.pool.places[0].connection)
+    let connection = try #require(
+      bed.stage.routes[.production]?.pool.places[0].connection as? APNsConnection)
     connection.transport?.shrinkSocket()
     server.stopReading()
     let headers = bed.batch(["00"]).headers

@@ -8,7 +8,7 @@ import COpenSSL
 /// atomically.
 package final class TLSClientContext: @unchecked Sendable {
   let handle: OpaquePointer
-  let applicationProtocols: [String]
+  package let applicationProtocols: [String]
 
   /// `caFile`: PEM with the authorities to trust instead of the system's.
   /// `alpn`: protocols offered; when not empty, the server must choose one of them.

@@ -89,6 +89,11 @@ package final class Connection {
   /// Bytes written that the socket has not taken yet.
   package var pendingBytes: Int { pending.count + (tls?.ciphertext.count ?? 0) }
 
+  /// Whether the peer's host has all that was written.
+  package var isDelivered: Bool {
+    pendingBytes == 0 && descriptor >= 0 && linux_unacknowledged_bytes(descriptor) == 0
+  }
+
   // MARK: closing
 
   /// Closes at once: what the socket has not taken is dropped, the delegate hears nothing more.

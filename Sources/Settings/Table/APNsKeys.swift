@@ -5,6 +5,10 @@ extension SettingTable {
       "For tokens of apps from the App Store and TestFlight."),
     .integer(
       "apns.production.port", \.apns.production.port, default: 443, 1...65_535, "443, or 2197."),
+    .choice(
+      "apns.production.interface", \.apns.production.interface, default: .http2,
+      "http2. binary is the legacy interface that Apple retired in 2021: only for a private "
+        + "gateway that still speaks it (docs/legacy.md)."),
     .text(
       "apns.production.broadcast_host", \.apns.production.broadcast.host,
       default: "api.push.apple.com", .host,
@@ -38,6 +42,14 @@ extension SettingTable {
     .integer(
       "apns.sandbox.channels_port", \.apns.sandbox.channels.port, default: 2_195, 1...65_535,
       "Apple's for the sandbox."),
+    .choice(
+      "apns.sandbox.interface", \.apns.sandbox.interface, default: .http2,
+      "As apns.production.interface."),
+    .duration(
+      "apns.binary_accepted_after", \.apns.binaryAcceptedAfter, default: .seconds(2),
+      .milliseconds(100)...(.seconds(60)),
+      "Legacy: what a gateway of the binary interface has had for so long without a word is taken "
+        + "for accepted."),
     .path(
       "apns.ca_file", \.apns.caFile, example: "/etc/fanfare/simulator/ca.pem",
       "PEM certificates to trust instead of the system's, for a simulator."),

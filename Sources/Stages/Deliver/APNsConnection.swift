@@ -6,13 +6,12 @@ import Transport
 /// One HTTP/2 connection to APNs with the pushes in flight on it: joins transport, session and
 /// slots. It says what happened to its route's pool and judges, which decide. Confined to its
 /// lane's loop.
-final class APNsConnection {
-  private let target: APNsRoute
+final class APNsConnection: PushConnection {
+  private let setup: RouteSetup
   private unowned let pool: ConnectionPool
   private let signals: RouteSignals
   private let loop: EventLoop
   private let options: DeliverOptions
-  private let addresses: AddressBook
   private(set) var transport: Connection?
   private var session: HTTP2ClientSession?
   private var machine = ConnectionMachine()
@@ -37,16 +36,15 @@ final class APNsConnection {
     _ setup: RouteSetup, pool: ConnectionPool, traffic: RouteTraffic, answers: AnswerJudge,
     losses: LossJudge, signals: RouteSignals
   ) throws(HTTP2Error) {
-    target = setup.target
+    self.setup = setup
     loop = setup.loop
     options = setup.options
-    addresses = setup.addresses
     self.pool = pool
     self.signals = signals
     takenBefore = traffic.lastAcceptedAt
     watch = ConnectionWatch(openedAt: loop.now, limits: .init(options))
     slots = StreamSlots(capacity: options.streamsPerConnection)
-    requests = try RequestSender(slots: slots, authority: target.endpoint.authority)
+    requests = try RequestSender(slots: slots, authority: setup.target.endpoint.authority)
     ends = StreamEnds(
       slots: slots, watch: watch, judge: answers, losses: losses, loop: loop, options: options)
     var sessionOptions = HTTP2ClientOptions()
@@ -57,11 +55,7 @@ final class APNsConnection {
   }
 
   func connect() {
-    var transportOptions = target.transport(connectTimeout: options.connectTimeout)
-    transportOptions.lookUp = options.lookUp
-    let transport = Connection(
-      to: target.endpoint, tls: target.tls, options: transportOptions, addresses: addresses,
-      loop: loop, delegate: self)
+    let transport = setup.makeTransport(self)
     self.transport = transport
     transport.connect()
   }
@@ -213,7 +207,7 @@ final class APNsConnection {
     if slots.inFlight == 0 { isPatient = false }
     let givenUp = ends.giveUpOverdue(session, at: now)
     if givenUp.unanswered > 0 {
-      options.report(.unanswered(target.endpoint, pushes: givenUp.unanswered))
+      options.report(.unanswered(setup.target.endpoint, pushes: givenUp.unanswered))
     }
     let verdict = watch.judge(
       unanswered: givenUp.count, longest: givenUp.longest, isHeldUp: isHeldUp(at: now), at: now)
@@ -237,7 +231,7 @@ final class APNsConnection {
     guard let session, slots.inFlight > 0 else { return 0 }
     let (count, latest) = ends.giveUpProbes(of: topic, sentBefore: time, session)
     guard count > 0 else { return 0 }
-    options.report(.unanswered(target.endpoint, pushes: count))
+    options.report(.unanswered(setup.target.endpoint, pushes: count))
     if watch.isSilent(since: latest) {
       retire("no answer to pushes that ask whether credentials are taken")
     }

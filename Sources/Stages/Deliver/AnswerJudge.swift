@@ -86,12 +86,21 @@ final class AnswerJudge {
   /// - Parameter isWhole: the answer was read to its end.
   func answered(
     _ push: ReadyPush, status: Int, body: [UInt8], isWhole: Bool, retryAfter: Duration?,
-    on connection: APNsConnection, _ item: StreamSlots.Slot
+    on connection: any PushConnection, _ item: StreamSlots.Slot
   ) {
     let answer = Answer(body: body)
-    let push = topics.back(push)
     let disposition = RejectionTable.disposition(
       status: status, reason: answer.reason, isWhole: isWhole)
+    conclude(
+      push, disposition, goneSince: answer.timestamp, retryAfter: retryAfter, on: connection, item)
+  }
+
+  /// - Parameter goneSince: Apple's timestamp, in ms since 1970.
+  func conclude(
+    _ push: ReadyPush, _ disposition: Disposition, goneSince: Int64? = nil,
+    retryAfter: Duration? = nil, on connection: any PushConnection, _ item: StreamSlots.Slot
+  ) {
+    let push = topics.back(push)
     count(push, disposition, sentAt: item.sentAt)
     switch disposition {
     case .accepted: push.batch.settle(push.index, .accepted)
@@ -100,7 +109,7 @@ final class AnswerJudge {
       setup.options.report(.configurationRejected(setup.target.endpoint, reason: reason))
       push.batch.settle(push.index, .rejected(reason))
     case .prune(let reason):
-      if let since = answer.timestamp { push.batch.addVerdict(push.index, .gone(since: since)) }
+      if let since = goneSince { push.batch.addVerdict(push.index, .gone(since: since)) }
       push.batch.settle(push.index, .rejected(reason))
     case .setAside(let reason):
       push.batch.addVerdict(push.index, .unusable(reason))

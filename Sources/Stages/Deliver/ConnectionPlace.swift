@@ -3,7 +3,7 @@ import EventLoop
 /// A place for one connection, and when the next may take it. Apple takes rapid connecting and
 /// disconnecting for an attack, so connections that were of no use come at growing distances.
 struct ConnectionPlace {
-  var connection: APNsConnection?
+  var connection: (any PushConnection)?
   /// Runs until the next connection is opened.
   var opening: LoopTimer?
   /// Its connection was closed for being idle: the next push opens another at once.

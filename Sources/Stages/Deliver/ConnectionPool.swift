@@ -1,4 +1,5 @@
 import EventLoop
+import HTTP2
 import Model
 
 /// A route's connections: when they are opened, and what their ends mean. Behind the ordinary ones
@@ -25,7 +26,7 @@ final class ConnectionPool {
   /// Behind the ordinary ones those of the helpers.
   private(set) var places: [ConnectionPlace]
   /// GOAWAY or our own wish took them out; they live until what is in flight is answered.
-  private var retiring: [APNsConnection] = []
+  private var retiring: [any PushConnection] = []
   private var budget = ConnectBudget()
   private var nextPlace = 0
   /// Of the ordinary connection that suspects have, for want of a helper.
@@ -61,11 +62,11 @@ final class ConnectionPool {
 
   private func isOrdinary(_ place: Int) -> Bool { ordinaryPlaces.contains(place) }
 
-  private func place(of connection: APNsConnection) -> Int? {
+  private func place(of connection: any PushConnection) -> Int? {
     places.firstIndex { $0.connection === connection }
   }
 
-  var all: [APNsConnection] { places.compactMap(\.connection) + retiring }
+  var all: [any PushConnection] { places.compactMap(\.connection) + retiring }
 
   var openConnections: Int {
     places[ordinaryPlaces].count { $0.connection?.phase == .open }
@@ -88,7 +89,7 @@ final class ConnectionPool {
   func beginTurn() { nextPlace = (nextPlace + 1) % ordinaryPlaces.count }
 
   /// - Returns: nil also for one that is lent to suspects.
-  func inTurn(_ offset: Int) -> APNsConnection? {
+  func inTurn(_ offset: Int) -> (any PushConnection)? {
     let place = (nextPlace + offset) % ordinaryPlaces.count
     return place == lentPlace ? nil : places[place].connection
   }
@@ -168,8 +169,7 @@ final class ConnectionPool {
     let wait = budget.take(at: loop.now, isHelper: !isOrdinary(place))
     guard wait == 0 else { return open(place, after: .nanoseconds(Int64(clamping: wait))) }
     do {
-      let connection = try APNsConnection(
-        setup, pool: self, traffic: traffic, answers: answers, losses: losses, signals: signals)
+      let connection = try connection()
       places[place].connection = connection
       connection.connect()
     } catch {
@@ -179,6 +179,19 @@ final class ConnectionPool {
       options.report(
         .disconnected(setup.target.endpoint, reason: openness.lastFailure, retryAfter: delay))
       open(place, after: delay)
+    }
+  }
+
+  /// The interface is chosen here, and nowhere for each push.
+  private func connection() throws(HTTP2Error) -> any PushConnection {
+    switch setup.target.interface {
+    case .http2:
+      try APNsConnection(
+        setup, pool: self, traffic: traffic, answers: answers, losses: losses, signals: signals)
+    case .binary(let acceptedAfter):
+      BinaryConnection(
+        setup, acceptedAfter: acceptedAfter, pool: self, traffic: traffic, judge: answers,
+        signals: signals)
     }
   }
 
@@ -231,7 +244,7 @@ final class ConnectionPool {
 
   // MARK: what connections say
 
-  func ready(_ connection: APNsConnection) {
+  func ready(_ connection: any PushConnection) {
     options.report(.connected(setup.target.endpoint))
     if let place = place(of: connection) { places[place].cameToNothing = false }
     openness.connected()
@@ -240,14 +253,14 @@ final class ConnectionPool {
   }
 
   /// The connection takes no more pushes: another takes its place while it drains.
-  func replace(_ connection: APNsConnection, reason: String) {
+  func replace(_ connection: any PushConnection, reason: String) {
     guard let place = place(of: connection) else { return }
     retiring.append(connection)
     vacate(place, after: connection, reason: reason, drains: true)
   }
 
   func closed(
-    _ connection: APNsConnection, orphans: [ReadyPush], mustReplace: Bool, reason: String
+    _ connection: any PushConnection, orphans: [ReadyPush], mustReplace: Bool, reason: String
   ) {
     retiring.removeAll { $0 === connection }
     guard !isStopped else { return }
@@ -258,7 +271,7 @@ final class ConnectionPool {
   }
 
   private func vacate(
-    _ place: Int, after connection: APNsConnection, reason: String, drains: Bool = false
+    _ place: Int, after connection: any PushConnection, reason: String, drains: Bool = false
   ) {
     places[place].connection = nil
     // Nobody misses a helper who has nothing to do.

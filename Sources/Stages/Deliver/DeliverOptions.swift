@@ -1,16 +1,37 @@
 import Model
 import Transport
 
+/// How a server is spoken to.
+package enum APNsInterface: Sendable, Equatable {
+  case http2
+  /// The legacy binary interface, which Apple retired on 2021-03-31. What its gateway has had for
+  /// so long without a word is taken for accepted.
+  case binary(acceptedAfter: Duration)
+
+  /// How long a push that is taken has no answer for want of any.
+  var silence: Duration {
+    switch self {
+    case .http2: .zero
+    case .binary(let acceptedAfter): acceptedAfter
+    }
+  }
+}
+
 /// Where the pushes of one environment go.
 package struct APNsRoute: Sendable {
   package var endpoint: Endpoint
   package var tls: ClientSecurity
+  package var interface: APNsInterface
   /// What the way leads through.
   package var proxy: HTTPProxy?
 
-  package init(endpoint: Endpoint, tls: ClientSecurity, proxy: HTTPProxy? = nil) {
+  package init(
+    endpoint: Endpoint, tls: ClientSecurity, interface: APNsInterface = .http2,
+    proxy: HTTPProxy? = nil
+  ) {
     self.endpoint = endpoint
     self.tls = tls
+    self.interface = interface
     self.proxy = proxy
   }
 
@@ -103,6 +124,9 @@ package enum DeliverNotice: Sendable, Equatable {
   case unanswered(Endpoint, pushes: Int)
   /// Connections ended with pushes in flight, which are sent again: all since the last such notice.
   case lost(Endpoint, connections: Int, pushes: Int, reason: String)
+  /// Of the binary interface: pushes were taken for accepted before the gateway said that it had
+  /// thrown them away.
+  case refusedLate(Endpoint, pushes: Int)
   /// Apple says that what we send is wrong; the push is rejected and the next ones will be too.
   case configurationRejected(Endpoint, reason: RejectionReason)
   /// Pushes of a route or topic cannot be sent from now on.

@@ -47,7 +47,7 @@ final class HelperConnections {
 
   /// Looks whether suspects need an ordinary connection, since there is no helper for them.
   /// - Returns: the one that they have.
-  func lend(at now: UInt64) -> APNsConnection? {
+  func lend(at now: UInt64) -> (any PushConnection)? {
     let lent = loan.place.flatMap { pool.places[$0].connection }
     let isInUse = lent.map { $0.carriesSuspects && $0.inFlight > 0 } ?? false
     let isNeeded =
@@ -69,7 +69,7 @@ final class HelperConnections {
 
   /// The ordinary connection for what was never answered and finds no helper: always the same, so
   /// that another is left for suspects.
-  var host: APNsConnection? {
+  var host: (any PushConnection)? {
     let others = pool.ordinaryPlaces.filter { $0 != loan.place }.compactMap {
       pool.places[$0].connection
     }

@@ -41,7 +41,7 @@ final class HelperSender {
     if waiting.silentCount > 0 { fillSilent(round) }
   }
 
-  private func sendGroup(on connection: APNsConnection, _ round: PushSender.Round) {
+  private func sendGroup(on connection: any PushConnection, _ round: PushSender.Round) {
     guard waiting.suspectGroups > 0, connection.inFlight == 0,
       connection.isProven(at: round.now), connection.hasWindow()
     else { return }
@@ -77,7 +77,7 @@ final class HelperSender {
   }
 
   private func sendPatiently(
-    atMost limit: Int, on connection: APNsConnection, _ round: PushSender.Round
+    atMost limit: Int, on connection: any PushConnection, _ round: PushSender.Round
   ) {
     let silent = waiting.nextSilent(atMost: limit)
     if !silent.isEmpty { connection.isPatient = true }
@@ -90,14 +90,14 @@ final class HelperSender {
   /// Whether it shows something if a push is lost on it that was lost alone before: a connection
   /// that has carried others may be about to be closed, and one that is older than the last good
   /// news may be of a time when the server was out of order.
-  private func isFit(_ connection: APNsConnection, for push: ReadyPush) -> Bool {
+  private func isFit(_ connection: any PushConnection, for push: ReadyPush) -> Bool {
     guard connection.isFresh else { return false }
     return connection.takenBefore > push.loss.lastAt
       || traffic.lastAcceptedAt <= push.loss.lastAt
   }
 
   private func send(
-    _ push: ReadyPush, on connection: APNsConnection, _ round: PushSender.Round
+    _ push: ReadyPush, on connection: any PushConnection, _ round: PushSender.Round
   ) {
     let topic = topics.topic(named: push.topic)
     guard sender.mayGo(push, round) else { return sender.withhold(push, round) }

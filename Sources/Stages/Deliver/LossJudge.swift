@@ -27,7 +27,7 @@ final class LossJudge {
   }
 
   /// A connection has ended, with these in flight.
-  func lost(_ connection: APNsConnection, _ orphans: [ReadyPush], reason: String) {
+  func lost(_ connection: any PushConnection, _ orphans: [ReadyPush], reason: String) {
     if orphans.contains(where: { $0.history.losses == 0 }) {
       traffic.lost(openedAt: connection.openedAt, at: loop.now)
     }

@@ -29,7 +29,7 @@ final class PushSender {
     self.waiting = waiting
   }
 
-  func fill(_ connection: APNsConnection, _ round: Round) {
+  func fill(_ connection: any PushConnection, _ round: Round) {
     guard connection.isProven(at: round.now) else { return }
     let limit = traffic.inFlightLimit(at: round.now)
     var room = min(connection.capacity, limit - connection.inFlight)
@@ -60,7 +60,7 @@ final class PushSender {
   /// While next to nothing is taken, one push of each fan-out goes ahead of the rate: whether that
   /// one is taken decides how the fan-out goes on, and nobody waits long for it, however many
   /// others are ahead. What was taken of it earns more.
-  private func fillAhead(_ connection: APNsConnection, atMost limit: Int, _ round: Round) {
+  private func fillAhead(_ connection: any PushConnection, atMost limit: Int, _ round: Round) {
     var room = limit
     for topic in topics.all where topic.isOpen && topic.gate.isOpen {
       while room > 0,
@@ -100,7 +100,7 @@ final class PushSender {
 
   /// How many pushes of a run have left; 0: the connection takes no more, and all is as it was.
   func dispatch(
-    _ run: ReadyRun, of topic: TopicQueue, on connection: APNsConnection,
+    _ run: ReadyRun, of topic: TopicQueue, on connection: any PushConnection,
     _ round: Round, _ manner: RouteTraffic.Manner = .inTurn
   ) -> Int {
     let isProbe = !topic.gate.isOpen

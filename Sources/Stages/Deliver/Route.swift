@@ -40,7 +40,7 @@ final class Route {
     traffic = RouteTraffic(streamsPerConnection: setup.options.streamsPerConnection)
     openness = RouteOpenness(
       closedAfter: setup.options.closedAfter.nanoseconds,
-      stalledAfter: setup.options.stalledAfter.nanoseconds)
+      stalledAfter: (setup.options.stalledAfter + setup.target.interface.silence).nanoseconds)
     obstacleList = RouteObstacles(environment: environment, options: options, topics: topics)
     slowness = RouteSlowness(
       environment: environment, options: options, topics: topics, obstacles: obstacleList)

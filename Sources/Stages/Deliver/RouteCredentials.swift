@@ -47,7 +47,7 @@ final class RouteCredentials {
   }
 
   /// Apple says that a push's token has expired.
-  func renewToken(_ push: ReadyPush, _ connection: APNsConnection, _ token: ProviderToken) {
+  func renewToken(_ push: ReadyPush, _ connection: any PushConnection, _ token: ProviderToken) {
     let wall = options.wallClock()
     if let renewed = try? tokens.replacement(for: token, now: wall), renewed !== token {
       connection.retire("ExpiredProviderToken")
@@ -101,7 +101,7 @@ final class RouteCredentials {
 
   /// A server that is in doubt about us may also be one that does not answer everybody: a topic's
   /// pushes do not wait for the time-out of a few.
-  func askElsewhere(than connections: [APNsConnection], at now: UInt64) {
+  func askElsewhere(than connections: [any PushConnection], at now: UInt64) {
     for topic in topics.all where topic.gate.isWatching {
       let patience = min(topic.gate.patience, options.requestTimeout.nanoseconds)
       let oldest = connections.compactMap { $0.oldestProbe(of: topic.name) }.min()

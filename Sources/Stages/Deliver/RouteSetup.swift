@@ -11,7 +11,7 @@ final class RouteSetup {
   let loop: EventLoop
   let chance: Chance
   /// Connections are spread over all addresses of the host.
-  let addresses: AddressBook
+  private let addresses: AddressBook
 
   init(
     environment: APNsEnvironment, target: APNsRoute, options: DeliverOptions, loop: EventLoop,
@@ -23,5 +23,14 @@ final class RouteSetup {
     self.loop = loop
     self.chance = chance
     addresses = AddressBook(firstTurn: Int(chance.next() & 0xFFFF))
+  }
+
+  /// Another connection to the route's server; `connect` starts it.
+  func makeTransport(_ delegate: any ConnectionDelegate) -> Connection {
+    var transport = target.transport(connectTimeout: options.connectTimeout)
+    transport.lookUp = options.lookUp
+    return Connection(
+      to: target.endpoint, tls: target.tls, options: transport, addresses: addresses, loop: loop,
+      delegate: delegate)
   }
 }

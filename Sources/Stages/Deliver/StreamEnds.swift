@@ -35,7 +35,7 @@ final class StreamEnds {
   /// Judges the streams that ended.
   /// - Returns: how long the slowest answer took that nobody would have waited for in ordinary
   ///   traffic; mostly 0.
-  func settle(_ session: HTTP2ClientSession, on connection: APNsConnection) -> UInt64 {
+  func settle(_ session: HTTP2ClientSession, on connection: any PushConnection) -> UInt64 {
     var accepted = judge.begin()
     var latest: UInt64 = 0
     while let ended = session.nextEnded() {

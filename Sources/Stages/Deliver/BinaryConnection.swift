@@ -1,0 +1,229 @@
+import EventLoop
+import LegacyAPNs
+import Model
+import Transport
+
+/// One connection of the legacy binary interface, which Apple retired on 2021-03-31 and private
+/// gateways still speak: joins transport and `SentWindow`. There are no answers but one error
+/// response, so silence is taken for assent, and what stands behind a refused push goes again.
+/// Confined to its lane's loop.
+final class BinaryConnection: PushConnection {
+  /// Bytes for the socket beyond which no more frames are made.
+  private static let outputLimit = 128 * 1024
+  /// A connection that ends later than this after its last push was closed for being idle.
+  private static let idleGrace: UInt64 = 1_000_000_000
+
+  private let setup: RouteSetup
+  private unowned let pool: ConnectionPool
+  private let judge: AnswerJudge
+  private let signals: RouteSignals
+  private let loop: EventLoop
+  private let options: DeliverOptions
+  private var transport: Connection?
+  private var machine = ConnectionMachine()
+  private var window: SentWindow<StreamSlots.Slot>
+  private var response: [UInt8] = []
+  private var unknown: [StreamSlots.Slot] = []
+  private let lookInterval: Duration
+  private var look: LoopTimer?
+  /// Pushes of which the gateway's opinion is known.
+  private var settled = 0
+  private var hasSpoken = false
+  private var greetedAt: UInt64 = 0
+  private var lastSentAt: UInt64 = 0
+  var carriesSuspects = false
+  var isPatient = false
+  /// It shows none.
+  let shownToken = ShownToken()
+  /// A gateway closes where another server would say so.
+  let wasSentAway = false
+  let openedAt: UInt64
+  let takenBefore: UInt64
+
+  init(
+    _ setup: RouteSetup, acceptedAfter: Duration, pool: ConnectionPool, traffic: RouteTraffic,
+    judge: AnswerJudge, signals: RouteSignals
+  ) {
+    self.setup = setup
+    loop = setup.loop
+    options = setup.options
+    self.pool = pool
+    self.judge = judge
+    self.signals = signals
+    window = SentWindow(
+      capacity: setup.options.streamsPerConnection, acceptedAfter: acceptedAfter.nanoseconds)
+    lookInterval = max(acceptedAfter / 4, .milliseconds(5))
+    openedAt = setup.loop.now
+    takenBefore = traffic.lastAcceptedAt
+  }
+
+  func connect() {
+    let transport = setup.makeTransport(self)
+    self.transport = transport
+    transport.connect()
+  }
+
+  // MARK: sending
+
+  var phase: ConnectionMachine.Phase { machine.phase }
+  var inFlight: Int { window.count }
+  var capacity: Int {
+    guard machine.phase == .open, let transport, transport.pendingBytes < Self.outputLimit
+    else { return 0 }
+    return window.room
+  }
+
+  func hasWindow() -> Bool { capacity > 0 }
+
+  /// There is no way to ask: the kernel's probes find out.
+  func isProven(at now: UInt64) -> Bool { true }
+
+  func send(
+    _ run: ReadyRun, headers: EncodedHeaders, isProbe: Bool, now: UInt64
+  ) -> (sent: Int, end: RequestSender.End) {
+    var item = StreamSlots.Slot(push: run.first, headers: headers, sentAt: now, stream: 0)
+    item.push.isFirst = false
+    item.push.isProbe = isProbe
+    for sent in 0..<run.count {
+      guard capacity > 0 else {
+        return (sent, window.isUsedUp ? .usedUp(reason: "identifiers are used up") : .full)
+      }
+      guard let frame = BinaryFrames.frame(item.push, identifier: window.next) else {
+        return (sent, .refusedHeaders)
+      }
+      frame.withUnsafeBytes { transport?.write($0) }
+      window.sent(item)
+      lastSentAt = now
+      item.push.index += 1
+      if look == nil { lookLater() }
+    }
+    return (run.count, .allSent)
+  }
+
+  /// What was written leaves at the end of the turn.
+  func flushIfNeeded() {}
+
+  // MARK: silence
+
+  private func lookLater() {
+    look = loop.schedule(after: lookInterval) { [weak self] in self?.lookAtSilence() }
+  }
+
+  /// What the gateway's host has had for long enough was taken.
+  private func lookAtSilence() {
+    look = nil
+    guard let transport, machine.phase == .open || machine.phase == .draining else { return }
+    if window.hasUndelivered, transport.isDelivered { window.delivered(at: loop.now) }
+    accept(window.silence(at: loop.now))
+    if window.count > 0 { lookLater() }
+    closeWhenDrained()
+  }
+
+  private func accept(_ items: [StreamSlots.Slot]) {
+    guard !items.isEmpty else { return }
+    settled += items.count
+    var accepted = judge.begin()
+    for item in items { judge.accepted(item.push, sentAt: item.sentAt, &accepted) }
+    judge.note(accepted)
+    signals.schedulePump()
+  }
+
+  // MARK: the gateway's only word
+
+  private func hear(_ response: LegacyErrorResponse) {
+    hasSpoken = true
+    let verdict = window.refused(response.identifier, response.status)
+    unknown = verdict.unknown
+    accept(verdict.accepted)
+    // Before anything is sent again: it takes no more.
+    for item in verdict.again { judge.putBack(item.push) }
+    if let item = verdict.refused, let disposition = response.status.disposition {
+      settled += 1
+      judge.conclude(item.push, disposition, on: self, item)
+    }
+    if verdict.late > 0 {
+      options.report(.refusedLate(setup.target.endpoint, pushes: verdict.late))
+    }
+    close(.lost, "the gateway refused a push and closed: \(response.status.words)")
+  }
+
+  // MARK: its end
+
+  func retire(_ reason: String) {
+    perform(machine.handle(.retire), reason)
+    closeWhenDrained()
+  }
+
+  func stop() { close(.stop, "stopping") }
+
+  func close(_ event: ConnectionMachine.Event, _ reason: String) {
+    perform(machine.handle(event), reason)
+  }
+
+  private func closeWhenDrained() {
+    guard machine.phase == .draining, window.count == 0 else { return }
+    perform(machine.handle(.drained), "drained")
+  }
+
+  private func perform(_ action: ConnectionMachine.Action, _ reason: String) {
+    switch action {
+    case .none: return
+    case .becomeReady: pool.ready(self)
+    case .replace: pool.replace(self, reason: reason)
+    case .closeAndReplace, .close:
+      look?.cancel()
+      transport?.close()
+      transport = nil
+      unknown += window.ended()
+      pool.closed(
+        self, orphans: unknown.map(\.push), mustReplace: action == .closeAndReplace, reason: reason)
+    }
+  }
+
+  /// A gateway that has refused a push is in good order, however few it took before.
+  func end(at now: UInt64) -> ConnectionPlace.End {
+    if hasSpoken { return .carried(max(settled, ConnectionPlace.usefulPushes)) }
+    guard unknown.isEmpty, wasOpened, now &- lastUsedAt >= Self.idleGrace else {
+      return .carried(settled)
+    }
+    return .idle
+  }
+
+  var wasOpened: Bool { greetedAt > 0 }
+  var isFresh: Bool { lastSentAt == 0 }
+  var lastUsedAt: UInt64 { max(greetedAt, lastSentAt) }
+
+  // MARK: what only answers could say
+
+  func tick(now: UInt64) {}
+  var patientPushes: Int { 0 }
+  func isPatient(with tally: SegmentTally) -> Bool { false }
+  func learned(_ time: UInt64) {}
+  func isHeldUp(at now: UInt64) -> Bool { false }
+  func oldestProbe(of topic: String) -> UInt64? { nil }
+  func giveUpProbes(of topic: String, sentBefore time: UInt64) -> Int { 0 }
+}
+
+extension BinaryConnection: ConnectionDelegate {
+  func connectionOpened(_ connection: Connection) {
+    greetedAt = loop.now
+    perform(machine.handle(.opened), "")
+    // The gateway has no greeting.
+    perform(machine.handle(.settings), "")
+  }
+
+  func connection(_ connection: Connection, received bytes: UnsafeRawBufferPointer) {
+    response += bytes.prefix(LegacyErrorResponse.byteCount - response.count)
+    guard response.count == LegacyErrorResponse.byteCount else { return }
+    guard let heard = LegacyErrorResponse(response) else {
+      return close(.lost, "the gateway does not speak the binary interface")
+    }
+    hear(heard)
+  }
+
+  func connectionDrained(_ connection: Connection) { signals.schedulePump() }
+
+  func connectionClosed(_ connection: Connection, error: TransportError?) {
+    close(.lost, error.map { "\($0)" } ?? "the gateway closed the connection")
+  }
+}

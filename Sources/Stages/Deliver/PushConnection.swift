@@ -1,0 +1,54 @@
+import Model
+
+/// What a route asks of a connection, whichever interface it speaks. None of it is called for each
+/// push: what goes out side by side goes in one call, and what comes back is judged inside.
+protocol PushConnection: AnyObject {
+  func connect()
+  var phase: ConnectionMachine.Phase { get }
+  var inFlight: Int { get }
+  /// How many more pushes the connection takes now.
+  var capacity: Int { get }
+  func hasWindow() -> Bool
+  /// Whether it may be sent on after a quiet time; if not it is asked for a sign of life.
+  func isProven(at now: UInt64) -> Bool
+  /// Hands pushes over, as many as it takes. Only when `capacity` is positive.
+  func send(
+    _ run: ReadyRun, headers: EncodedHeaders, isProbe: Bool, now: UInt64
+  ) -> (sent: Int, end: RequestSender.End)
+  func flushIfNeeded()
+  /// The provider token that the server has seen on it.
+  var shownToken: ShownToken { get }
+  /// The server said that it takes no more streams.
+  var wasSentAway: Bool { get }
+
+  /// Takes no new pushes and closes when those in flight have their outcome.
+  func retire(_ reason: String)
+  func stop()
+  func close(_ event: ConnectionMachine.Event, _ reason: String)
+  func tick(now: UInt64)
+
+  /// Nothing else goes with what is in flight on it.
+  var carriesSuspects: Bool { get set }
+  /// What was never answered before is in flight on it, or was a moment ago.
+  var isPatient: Bool { get set }
+  var patientPushes: Int { get }
+  func isPatient(with tally: SegmentTally) -> Bool
+  /// When the route's server had taken a push last as this was opened; 0: never.
+  var takenBefore: UInt64 { get }
+  /// An answer took so long that nobody would have waited for it in ordinary traffic.
+  func learned(_ time: UInt64)
+  /// Suspects on it have no answer for so long that others go on another.
+  func isHeldUp(at now: UInt64) -> Bool
+
+  /// When the first push in flight was sent that asks whether credentials are taken for a topic.
+  func oldestProbe(of topic: String) -> UInt64?
+  func giveUpProbes(of topic: String, sentBefore time: UInt64) -> Int
+
+  var openedAt: UInt64 { get }
+  var wasOpened: Bool { get }
+  /// Nothing was sent on it.
+  var isFresh: Bool { get }
+  var lastUsedAt: UInt64 { get }
+  /// Asked when it takes no more pushes.
+  func end(at now: UInt64) -> ConnectionPlace.End
+}

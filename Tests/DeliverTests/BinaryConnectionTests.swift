@@ -1,0 +1,233 @@
+import EventLoop
+import LegacyAPNs
+import Model
+import Testing
+import Transport
+
+@testable import Deliver
+
+/// Pushes over the legacy binary interface: what was taken, what goes again, and what is refused.
+@Suite struct BinaryConnectionTests {
+  /// Long enough for an error response that is on its way, on a busy machine too.
+  private static let patience: Duration = .milliseconds(400)
+
+  private func bed(
+    _ loop: EventLoop, acceptedAfter: Duration = Self.patience, connections: Int = 1,
+    decide: @escaping (FakeGateway.Heard) -> FakeGateway.Reply = { _ in .take }
+  ) throws -> (DeliverBed, FakeGateway) {
+    let gateway = FakeGateway()
+    gateway.decide = decide
+    let certificates = try DeliverBed.certificates.get()
+    try gateway.start(on: loop, tls: certificates.server)
+    let bed = try DeliverBed(loop) {
+      $0.connectionsPerRoute = connections
+      $0.routes[.production] = APNsRoute(
+        endpoint: gateway.endpoint, tls: certificates.client,
+        interface: .binary(acceptedAfter: acceptedAfter))
+    }
+    return (bed, gateway)
+  }
+
+  private func end(_ bed: DeliverBed, _ gateway: FakeGateway) {
+    bed.stop()
+    gateway.stop()
+    #expect(gateway.faults == 0)
+  }
+
+  private func rejected(_ bed: DeliverBed, _ reason: RejectionReason) -> Int {
+    bed.tally.rejected[Int(reason.rawValue)]
+  }
+
+  private var tokens: [String] { hexadecimal(10) }
+
+  @Test func silenceIsAssentAndEachPushIsAFrameOfCommand2() async throws {
+    try await onLoop { _, loop in
+      let (bed, gateway) = try bed(loop)
+      defer { end(bed, gateway) }
+      let headers = PushHeaders(
+        pushType: .alert, priority: 1, topic: "a.b", collapseID: "c", expiration: 1_700_000_600,
+        expiresAt: 1_700_000_600_000)
+      await bed.stage.admit(
+        bed.batch(tokens.map { (.production, $0) }, bed.tally, headers))
+      await bed.until("sent") { gateway.heard.count == 10 }
+      #expect(bed.tally.accepted == 0)
+      await bed.until("accepted") { bed.tally.accepted == 10 }
+      #expect(gateway.connections.count == 1 && gateway.tokens(on: 0) == tokens)
+      let sent = gateway.heard.map(\.notification)
+      #expect(sent.map(\.identifier) == Array(1...10))
+      #expect(sent.allSatisfy { $0.priority == 5 && $0.expiration == 1_700_000_600 })
+      #expect(
+        sent.first.map { String(decoding: $0.payload, as: UTF8.self) }
+          == #"{"aps":{"alert":"e \#(tokens[0])"}}"#)
+      #expect(bed.settledBatches == 1 && bed.stage.inFlight == 0)
+    }
+  }
+
+  @Test func sendsAgainInOrderWhatStandsBehindAnInvalidToken() async throws {
+    try await onLoop { _, loop in
+      let bad = tokens[3]
+      let (bed, gateway) = try bed(loop) {
+        $0.token == bad ? .refuse(.invalidToken, $0.notification.identifier) : .take
+      }
+      defer { end(bed, gateway) }
+      await bed.stage.admit(bed.batch(tokens))
+      await bed.until("settled") { bed.settledBatches == 1 }
+      #expect(bed.tally.accepted == 9 && rejected(bed, .badDeviceToken) == 1)
+      #expect(bed.tally.verdicts.map(\.finding) == [.unusable(.badDeviceToken)])
+      #expect(bed.tally.verdicts.first?.member.hasSuffix(":" + bad) == true)
+      #expect(gateway.tokens(on: 0) == Array(tokens[...3]))
+      #expect(gateway.tokens(on: 1) == Array(tokens[4...]))
+      #expect(
+        gateway.heard.filter { $0.connection == 1 }.map(\.notification.identifier)
+          == Array(1...6))
+      // Nobody has looked at them: that was no try.
+      #expect(bed.tally.retried == 0)
+    }
+  }
+
+  @Test func aShutdownNamesTheLastThatWasTaken() async throws {
+    try await onLoop { _, loop in
+      let (bed, gateway) = try bed(loop) {
+        $0.connection == 0 && $0.notification.identifier == 6 ? .refuse(.shutdown, 4) : .take
+      }
+      defer { end(bed, gateway) }
+      await bed.stage.admit(bed.batch(tokens))
+      await bed.until("settled") { bed.settledBatches == 1 }
+      #expect(bed.tally.accepted == 10)
+      #expect(gateway.tokens(on: 1) == Array(tokens[4...]))
+    }
+  }
+
+  @Test(
+    arguments: [
+      (2, .missingDeviceToken), (3, .missingTopic), (4, .payloadEmpty), (5, .badDeviceToken),
+      (6, .badTopic), (7, .payloadTooLarge), (128, .other), (255, .other), (99, .other),
+    ] as [(UInt8, RejectionReason)])
+  func whatIsOurFaultIsRejectedAndTheTokenStays(code: UInt8, reason: RejectionReason) async throws {
+    try await onLoop { _, loop in
+      let bad = tokens[3]
+      let (bed, gateway) = try bed(loop) {
+        $0.token == bad ? .refuse(LegacyStatus(code), $0.notification.identifier) : .take
+      }
+      defer { end(bed, gateway) }
+      await bed.stage.admit(bed.batch(tokens))
+      await bed.until("settled") { bed.settledBatches == 1 }
+      #expect(bed.tally.accepted == 9 && rejected(bed, reason) == 1)
+      #expect(bed.tally.verdicts.isEmpty)
+      let alerts = bed.notices.count {
+        if case .configurationRejected = $0 { true } else { false }
+      }
+      #expect(alerts == (code == 7 ? 0 : 1))
+    }
+  }
+
+  @Test func aProcessingErrorIsTriedAgain() async throws {
+    try await onLoop { _, loop in
+      let bad = tokens[3]
+      var refusals = 0
+      let (bed, gateway) = try bed(loop) {
+        guard $0.token == bad, refusals == 0 else { return .take }
+        refusals += 1
+        return .refuse(LegacyStatus(1), $0.notification.identifier)
+      }
+      defer { end(bed, gateway) }
+      await bed.stage.admit(bed.batch(tokens))
+      await bed.until("settled") { bed.settledBatches == 1 }
+      #expect(bed.tally.accepted == 10 && bed.tally.retried == 1)
+      #expect(gateway.heard.count { $0.token == bad } == 2)
+    }
+  }
+
+  @Test func nothingIsLostWhenConnectionsEndWithoutAWord() async throws {
+    try await onLoop { _, loop in
+      let (bed, gateway) = try bed(loop) {
+        $0.connection < 2 && $0.notification.identifier == 5 ? .close : .take
+      }
+      defer { end(bed, gateway) }
+      await bed.stage.admit(bed.batch(tokens))
+      await bed.until("settled") { bed.settledBatches == 1 }
+      #expect(bed.tally.accepted == 10)
+      #expect(Set(gateway.heard.map(\.token)) == Set(tokens))
+      #expect(gateway.heard.count > 10 && bed.tally.retried > 0)
+    }
+  }
+
+  @Test func tellsOfPushesThatWereTakenForAcceptedTooSoon() async throws {
+    try await onLoop { _, loop in
+      let (bed, gateway) = try bed(loop, acceptedAfter: .milliseconds(20))
+      defer { end(bed, gateway) }
+      await bed.stage.admit(bed.batch(tokens))
+      await bed.until("settled") { bed.settledBatches == 1 }
+      #expect(bed.tally.accepted == 10)
+      gateway.connections[0].say([8, 8, 0, 0, 0, 3])
+      await bed.until("told") {
+        bed.notices.all.withLock { $0.contains(.refusedLate(gateway.endpoint, pushes: 7)) }
+      }
+    }
+  }
+
+  @Test func whatIsNoErrorResponseEndsTheConnection() async throws {
+    try await onLoop { _, loop in
+      let (bed, gateway) = try bed(loop)
+      defer { end(bed, gateway) }
+      await bed.until("connected") { bed.stage.openConnections == 1 }
+      gateway.connections[0].say(Array("HTTP/1".utf8))
+      await bed.stage.admit(bed.batch(tokens))
+      await bed.until("settled") { bed.settledBatches == 1 }
+      #expect(bed.tally.accepted == 10 && gateway.connections.count > 1)
+    }
+  }
+
+  @Test func aPayloadBeyondWhatTheInterfaceTakesIsNotSent() async throws {
+    try await onLoop { _, loop in
+      let (bed, gateway) = try bed(loop)
+      defer { end(bed, gateway) }
+      let headers = bed.batch([]).headers
+      let event = String(repeating: "x", count: 2048)
+      await bed.stage.admit(bed.batch([(.production, "00aa")], bed.tally, headers, event: event))
+      await bed.stage.admit(bed.batch(tokens))
+      await bed.until("settled") { bed.tally.accepted == 10 }
+      #expect(rejected(bed, .unrenderable) == 1)
+      #expect(gateway.heard.count == 10)
+    }
+  }
+
+  @Test func sendsNoMoreThanTheWindowAhead() async throws {
+    try await onLoop { _, loop in
+      let gateway = FakeGateway()
+      let certificates = try DeliverBed.certificates.get()
+      try gateway.start(on: loop, tls: certificates.server)
+      let bed = try DeliverBed(loop) {
+        $0.connectionsPerRoute = 1
+        $0.streamsPerConnection = 4
+        $0.routes[.production] = APNsRoute(
+          endpoint: gateway.endpoint, tls: certificates.client,
+          interface: .binary(acceptedAfter: .milliseconds(100)))
+      }
+      defer { end(bed, gateway) }
+      var most = 0
+      gateway.decide = { _ in
+        most = max(most, gateway.heard.count - bed.tally.accepted)
+        return .take
+      }
+      await bed.stage.admit(bed.batch(tokens))
+      await bed.until("settled") { bed.settledBatches == 1 }
+      #expect(most <= 4 && bed.tally.accepted == 10)
+    }
+  }
+
+  /// What is known when the worker stops is kept, and the rest leaves as what may have arrived.
+  @Test func whatHasNoWordLeavesWithTheWorker() async throws {
+    try await onLoop { _, loop in
+      let (bed, gateway) = try bed(loop, acceptedAfter: .seconds(600))
+      defer { end(bed, gateway) }
+      await bed.stage.admit(bed.batch(tokens))
+      await bed.until("sent") { gateway.heard.count == 10 }
+      bed.stage.leave()
+      bed.stage.leaveInFlight()
+      await bed.until("settled") { bed.settledBatches == 1 }
+      #expect(bed.tally.accepted == 0 && bed.tally.stragglers.count == 10)
+      #expect(bed.tally.stragglers.allSatisfy { $0.history.mayHaveArrived })
+    }
+  }
+}

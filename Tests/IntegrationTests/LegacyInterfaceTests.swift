@@ -1,0 +1,66 @@
+import APNsSimulator
+import Deliver
+import Record
+import TestBed
+import Testing
+import Transport
+
+/// The whole way over the legacy binary interface.
+@Suite(.serialized) struct LegacyInterfaceTests {
+  /// Longer than an error response is on its way on a busy machine.
+  private static let patience: Duration = .seconds(3)
+
+  private func worker(_ bed: WorkerBed) async throws {
+    let port = try #require(bed.address.binaryPort)
+    let security = try ClientSecurity(caFile: bed.address.authorityFile, alpn: [])
+    let endpoint = Endpoint(host: bed.address.host, port: port)
+    _ = try await bed.startWorker {
+      $0.deliver.routes = [
+        .production: APNsRoute(
+          endpoint: endpoint, tls: security, interface: .binary(acceptedAfter: Self.patience))
+      ]
+    }
+  }
+
+  private func magic(_ code: String, _ number: Int) -> String {
+    let digits = String(number, radix: 16)
+    let head = MagicTokens.prefix + code
+    return head + String(repeating: "0", count: 64 - head.count - digits.count) + digits
+  }
+
+  @Test func losesNothingAndDoublesNothingWithOneTokenInAHundredInvalid() async throws {
+    let bed = try await WorkerBed(isLegacy: true)
+    let living = (0..<2970).map { paddedHex($0 + 1) }
+    var tokens = living
+    for number in 0..<30 { tokens.insert(magic("0400", number), at: number * 99) }
+    try await bed.follow("s1", tokens: tokens)
+    try await worker(bed)
+    try await bed.emit("e1")
+    let status = try await bed.finished("e1")
+    #expect(status.isBalanced && status.pushes == 3000 && status.accepted == 2970)
+    #expect(status.rejected == ["BadDeviceToken": 30] && status.quarantined == 30)
+    let counts = await bed.simulator.counts(of: living)
+    #expect(counts.count { $0.accepted == 0 } == 0)
+    // What stood behind an invalid token was not looked at, and is no try.
+    let summary = await bed.simulator.summary()
+    #expect(summary.duplicates == 0 && summary.requests == 3000 && status.retried == 0)
+  }
+
+  @Test func losesNothingWhenConnectionsAreCutInTheMiddle() async throws {
+    var script = SimulatorScript()
+    script.dropAfter = 120
+    let bed = try await WorkerBed(script: script, isLegacy: true)
+    let tokens = (0..<600).map { paddedHex($0 + 1) }
+    try await bed.follow("s1", tokens: tokens)
+    try await worker(bed)
+    try await bed.emit("e1")
+    _ = try await bed.until("a connection was cut") {
+      bed.sink.lines.contains { $0.contains("ended with pushes in flight") } ? true : nil
+    }
+    await bed.simulator.replaceScript(SimulatorScript())
+    let status = try await bed.finished("e1")
+    #expect(status.isBalanced && status.accepted == 600)
+    #expect(await bed.simulator.counts(of: tokens).count { $0.accepted == 0 } == 0)
+    #expect(status.retried > 0)
+  }
+}
