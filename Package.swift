@@ -146,6 +146,12 @@ let rooms: [Target] = [
       "Rules", "Settings", "Telemetry", "Terminal", "Threads", "Transport",
     ]),
   room("FanOuts", ["Keyspace", "Model", "Record", "Redis", "Terminal", "VerbSupport"]),
+  room(
+    "Feedback",
+    [
+      "EventLoop", "Keyspace", "LegacyAPNs", "Model", "Record", "Redis", "Terminal", "Text",
+      "Transport", "VerbSupport",
+    ]),
   room("Emission", ["Ingest", "Kafka", "Model", "Telemetry", "Terminal", "Threads"]),
   room(
     "Preview",
@@ -174,8 +180,8 @@ let programs: [Target] = [
   program(
     "fanfare",
     [
-      "AppleVerbs", "Assembly", "Checks", "Devices", "Emission", "FanOuts", "LocalVerbs",
-      "Pipeline", "Preview", "Telemetry", "Terminal", "VerbSupport",
+      "AppleVerbs", "Assembly", "Checks", "Devices", "Emission", "FanOuts", "Feedback",
+      "LocalVerbs", "Pipeline", "Preview", "Telemetry", "Terminal", "VerbSupport",
     ])
 ]
 
@@ -258,8 +264,8 @@ let testTargets: [Target] = [
   tests(
     "IntegrationTests",
     [
-      "APNsSimulator", "Assembly", "Deliver", "Devices", "fanfare", "Fixtures", "Kafka",
-      "LocalStack", "Model", "Pipeline", "Record", "Redis", "Render", "Rules", "Settings",
+      "APNsSimulator", "Assembly", "Deliver", "Devices", "fanfare", "Feedback", "Fixtures",
+      "Kafka", "LocalStack", "Model", "Pipeline", "Record", "Redis", "Render", "Rules", "Settings",
       "Telemetry", "TestBed", "Threads", "Transport",
     ]),
   tests(
@@ -277,6 +283,7 @@ let testTargets: [Target] = [
   tests("VerbSupportTests", ["VerbSupport", "Devices", "LocalStack", "Settings", "Terminal"]),
   tests(
     "LocalVerbsTests", ["APNsSimulator", "LocalStack", "LocalVerbs", "Terminal", "Threads"]),
+  tests("FeedbackTests", ["EventLoop", "Feedback", "Fixtures", "LegacyAPNs", "TLS", "Transport"]),
   tests("EmissionTests", ["Emission", "Ingest", "Kafka", "LocalStack", "Terminal"]),
   tests(
     "SingleRequestsTests",

@@ -148,6 +148,13 @@ package enum Assembly {
       interface: .binary(acceptedAfter: settings.apns.binaryAcceptedAfter), proxy: proxy)
   }
 
+  /// To a feedback service of the legacy binary interface.
+  package static func feedbackRoute(
+    _ settings: Settings, host: String, port: Int
+  ) throws(SettingsError) -> APNsRoute {
+    try legacyRoute(settings, Endpoint(host: host, port: port))
+  }
+
   package static func log(_ settings: Settings) -> Log { Log(logOptions(settings)) }
 
   package static func logOptions(_ settings: Settings) -> LogOptions {

@@ -23,6 +23,7 @@ let fanfareProgram = Program(
     ChannelVerb.verb,
     AudienceVerb.verb,
     DeviceVerb.verb,
+    FeedbackVerb.verb,
     FanOutVerb.verb,
     RenderVerb.verb,
     CheckVerb.verb,

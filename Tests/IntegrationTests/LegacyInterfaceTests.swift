@@ -1,5 +1,6 @@
 import APNsSimulator
 import Deliver
+import Feedback
 import Record
 import TestBed
 import Testing
@@ -62,5 +63,47 @@ import Transport
     #expect(status.isBalanced && status.accepted == 600)
     #expect(await bed.simulator.counts(of: tokens).count { $0.accepted == 0 } == 0)
     #expect(status.retried > 0)
+  }
+
+  @Test func feedbackTakesOutBindingsThatAreOlderThanItAndNoOthers() async throws {
+    let bed = try await WorkerBed(isLegacy: true)
+    // Gone now and bound long ago; gone now and bound in the future; gone since 2001.
+    try await bed.follow("s1", tokens: [magic("0410", 1), magic("0412", 2), paddedHex(3)])
+    try await bed.follow("s2", tokens: [magic("0410", 4)], boundAt: 4_000_000_000_000)
+    try await worker(bed)
+    for (event, streamer, pushes) in [("e1", "s1", 3), ("e2", "s2", 1)] {
+      try await bed.emit(event, streamer: streamer)
+      let status = try await bed.finished(event)
+      // The gateway is silent about what is gone.
+      #expect(status.accepted == pushes && status.pruned == 0)
+    }
+    let reading = await FeedbackStream.read(
+      Endpoint(host: bed.address.host, port: try #require(bed.address.feedbackPort)),
+      tls: try ClientSecurity(caFile: bed.address.authorityFile, alpn: []), timeout: .seconds(60))
+    #expect(reading.failure == nil && reading.tuples.count == 3)
+    let now: Int64 = 5_000_000_000_000
+    let keyspace = bed.keyspace
+    func prune(sandbox: Bool = false, writes: Bool) async throws -> FeedbackCounts {
+      try await bed.withRedis { redis in
+        try await FeedbackPruning(redis: redis, keyspace: keyspace, isSandbox: sandbox)
+          .run(reading.tuples, writes: writes, now: now)
+      }
+    }
+    var expected = FeedbackCounts()
+    (expected.told, expected.pruned, expected.kept) = (3, 1, 2)
+    #expect(try await prune(writes: false) == expected)
+    #expect(try bindings(bed, "s1-u0").contains(magic("0410", 1)))
+    #expect(try await prune(sandbox: true, writes: true).unknown == 3)
+    #expect(try await prune(writes: true) == expected)
+    #expect(try bindings(bed, "s1-u0") == "")
+    #expect(try bed.redis.cli("EXISTS", "ffd:{t:\(magic("0410", 1))}") == "0")
+    #expect(try bindings(bed, "s1-u1").contains(magic("0412", 2)))
+    #expect(try bindings(bed, "s2-u0").contains(magic("0410", 4)))
+    let again = try await prune(writes: true)
+    #expect(again.pruned == 0 && again.kept == 2 && again.unknown == 1)
+  }
+
+  private func bindings(_ bed: WorkerBed, _ user: String) throws -> String {
+    try bed.redis.cli("SMEMBERS", "ffd:{u:\(user)}:bindings")
   }
 }

@@ -15,7 +15,8 @@ extension RecordStage {
       let taken = min(options.verdictsAtOnce, tally.verdicts.count)
       let (verdicts, withheld) = admissible(
         tally.verdicts.prefix(taken), segment, tally, now: now)
-      var findings = try await write(verdicts, of: segment, now: now)
+      var findings = try await prune(
+        verdicts, source: "\(segment.event.id) \(segment.id)", now: now)
       findings.withheld = withheld
       tally.findings.add(findings)
       tally.dropVerdicts(taken)
@@ -55,8 +56,12 @@ extension RecordStage {
     return (kept, verdicts.count - kept.count)
   }
 
-  private func write(
-    _ verdicts: [TokenVerdict], of segment: Segment, now: Int64
+  /// Writes verdicts, and says what came of them. After a transient error repeat it with the same
+  /// source.
+  /// - Parameter source: names who heard them: a verdict that the same source repeats on a binding
+  ///   has the same answer.
+  package func prune(
+    _ verdicts: [TokenVerdict], source: String, now: Int64
   ) async throws(RecordError) -> PruneFindings {
     var findings = PruneFindings()
     guard !verdicts.isEmpty else { return findings }
@@ -67,8 +72,7 @@ extension RecordStage {
         ScriptCall(
           keys: keyspace.deviceKeys(user: user) + [keyspace.verdicts(user: user)],
           arguments: [
-            "\(segment.event.id) \(segment.id)", String(Keyspace.receiptLifetimeSeconds),
-            String(now),
+            source, String(Keyspace.receiptLifetimeSeconds), String(now),
           ] + verdicts.flatMap { $0.finding.arguments + [$0.member] })
       })
     var freed: [TokenVerdict] = []

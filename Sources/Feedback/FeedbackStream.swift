@@ -1,0 +1,103 @@
+import EventLoop
+import LegacyAPNs
+import Text
+import Transport
+
+/// Reads a feedback service of the legacy binary interface to its end: it tells every token that is
+/// gone, forgets what it told, and closes. Confined to its loop.
+package final class FeedbackStream {
+  package struct Reading: Sendable {
+    package var tuples: [FeedbackTuple] = []
+    /// Why it was not read to the end. What came before is true, and the service has forgotten it.
+    package var failure: String?
+  }
+
+  private let endpoint: Endpoint
+  private let tls: ClientSecurity
+  private let loop: EventLoop
+  private var reading = Reading()
+  private var reader = FeedbackReader()
+  private var connection: Connection?
+  private var deadline: LoopTimer?
+  private var continuation: CheckedContinuation<Void, Never>?
+  private let timeout: Duration
+
+  /// - Parameter timeout: for the connection, and then between two pieces.
+  init(_ endpoint: Endpoint, tls: ClientSecurity, timeout: Duration, loop: EventLoop) {
+    self.endpoint = endpoint
+    self.tls = tls
+    self.timeout = timeout
+    self.loop = loop
+  }
+
+  /// Reads it on a loop of its own.
+  package static func read(
+    _ endpoint: Endpoint, tls: ClientSecurity, timeout: Duration
+  ) async -> Reading {
+    await EventLoop.temporary("feedback") { (_: isolated LoopActor, loop: EventLoop) async in
+      await FeedbackStream(endpoint, tls: tls, timeout: timeout, loop: loop).read()
+    }
+  }
+
+  func read() async -> Reading {
+    await withCheckedContinuation { continuation in
+      self.continuation = continuation
+      let connection = Connection(
+        to: endpoint, tls: tls, options: TransportOptions(connectTimeout: timeout), loop: loop,
+        delegate: self)
+      self.connection = connection
+      connection.connect()
+    }
+    deadline?.cancel()
+    connection?.close()
+    return reading
+  }
+
+  private func waitForMore() {
+    deadline?.cancel()
+    deadline = loop.schedule(after: timeout) { [weak self] in
+      guard let self else { return }
+      finish("\(endpoint) did not close within \(DurationText.text(timeout)) of its last word")
+    }
+  }
+
+  private func finish(_ failure: String?) {
+    guard let continuation else { return }
+    self.continuation = nil
+    reading.failure = failure
+    continuation.resume()
+  }
+
+  private static func words(_ failure: FeedbackReader.Failure) -> String {
+    switch failure {
+    case .badLength(let length): "tells a token of \(length) bytes: is it a feedback service?"
+    case .cutShort: "ended within a token"
+    }
+  }
+}
+
+extension FeedbackStream: ConnectionDelegate {
+  package func connectionOpened(_ connection: Connection) { waitForMore() }
+
+  package func connection(_ connection: Connection, received bytes: UnsafeRawBufferPointer) {
+    guard continuation != nil else { return }
+    waitForMore()
+    do throws(FeedbackReader.Failure) {
+      reading.tuples += try reader.read(bytes)
+    } catch {
+      finish("\(endpoint) " + Self.words(error))
+    }
+  }
+
+  package func connectionDrained(_ connection: Connection) {}
+
+  package func connectionClosed(_ connection: Connection, error: TransportError?) {
+    if let error { return finish(error.description) }
+    do throws(FeedbackReader.Failure) {
+      try reader.finish()
+      finish(nil)
+    } catch {
+      finish("\(endpoint) " + Self.words(error))
+    }
+  }
+}

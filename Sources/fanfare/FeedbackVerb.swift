@@ -1,0 +1,84 @@
+import Assembly
+import Feedback
+import Telemetry
+import Terminal
+import VerbSupport
+
+/// `feedback pull`: what gateways of the legacy binary interface have in the place of a 410.
+enum FeedbackVerb {
+  private enum Environment: String, CaseIterable { case production, sandbox }
+
+  private static let json = Option(flag: "json", help: "Print the summary as one JSON object")
+  private static let host = Option(
+    required: "host", .text, value: "HOST", help: "The feedback service's host")
+  private static let port = Option(
+    "port", .integer(in: 1...65_535), default: 2_196, help: "Its port")
+  private static let environment = Option<Environment>(
+    "environment", .choice(), default: .production, help: "Which tokens it speaks of")
+  private static let timeout = Option(
+    "timeout", .duration(in: .milliseconds(100) ... .seconds(600)), default: .seconds(30),
+    help: "For the connection, and between two words of the service")
+  private static let dryRun = Option(
+    flag: "dry-run", help: "Write nothing. The service forgets all the same what it told")
+
+  static let verb = Verb(
+    group: "feedback", summary: "Legacy: read a feedback service of the binary interface",
+    options: [json] + ConfigurationOptions.all, verbs: [pull],
+    examples: [
+      .init("fanfare feedback pull --host gateway.example.com", "Once an hour, say")
+    ])
+
+  private static let pull = Verb(
+    "pull", summary: "Legacy: take out the tokens that a feedback service calls gone",
+    discussion: """
+      Apple retired the binary interface, and the feedback service with it, on 2021-03-31: over \
+      HTTP/2 a token that is gone is answered with 410, and the worker takes it out by itself. \
+      This is for private gateways that still speak the old interface (docs/legacy.md).
+
+      A token is taken out only if the service's time is not older than its binding. The time has \
+      whole seconds: a binding of the same second stays. TLS trusts what apns.ca_file names.
+      """,
+    options: [host, port, environment, timeout, dryRun],
+    examples: [
+      .init(
+        "fanfare feedback pull --host gateway.example.com --environment sandbox --dry-run",
+        "Count what would be taken out; the service forgets what it told")
+    ], exitCodes: [.ok, .failed, .unavailable, .config], handler: run)
+
+  private static func run(_ invocation: Invocation) async throws(CommandFailure) -> ExitCode {
+    let settings = try invocation.loadSettings()
+    let keyspace = Assembly.keyspace(settings)
+    let isDryRun = invocation[dryRun]
+    let isSandbox = invocation[environment] == .sandbox
+    // Redis first: what the service has told, it tells nobody again.
+    let result = try await CommandRedis.lend(settings) {
+      (_, redis) async throws(CommandFailure) -> (counts: FeedbackCounts, failure: String?) in
+      let reading = try await read(invocation)
+      let pruning = FeedbackPruning(redis: redis, keyspace: keyspace, isSandbox: isSandbox)
+      let counts = try await pruning.run(
+        reading.tuples, writes: !isDryRun, now: WallClock.nowMilliseconds())
+      return (counts, reading.failure)
+    }
+    if invocation[json] {
+      invocation.output.line(result.counts.json(isDryRun: isDryRun).serialized())
+    } else {
+      result.counts.summary(isDryRun: isDryRun).write(to: invocation.output)
+    }
+    if let failure = result.failure { throw CommandFailure(.unavailable, failure) }
+    return result.counts.failed > 0 ? .failed : .ok
+  }
+
+  private static func read(
+    _ invocation: Invocation
+  ) async throws(CommandFailure) -> FeedbackStream.Reading {
+    let settings = try invocation.loadSettings()
+    do {
+      let route = try Assembly.feedbackRoute(
+        settings, host: invocation[host], port: invocation[port])
+      return await FeedbackStream.read(
+        route.endpoint, tls: route.tls, timeout: invocation[timeout])
+    } catch {
+      throw CommandFailure(error)
+    }
+  }
+}
