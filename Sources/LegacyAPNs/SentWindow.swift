@@ -20,9 +20,12 @@ package struct SentWindow<Item> {
     package var again: [Item] = []
     /// The response names nothing that was ever sent: nobody knows.
     package var unknown: [Item] = []
-    /// Sent after the one that is named, and taken for accepted before the word came: these are
-    /// lost. Silence was taken for assent too soon.
+    /// Taken for accepted before the word came that it was not: the one that is named, unless it
+    /// was the last that was taken, and those sent after it. These are lost. Silence was taken for
+    /// assent too soon.
     package var late = 0
+    /// The response names one that was sent.
+    package var isKnown = false
   }
 
   private struct Entry {
@@ -37,10 +40,11 @@ package struct SentWindow<Item> {
   package private(set) var phase = Phase.open
   private var entries: [Entry] = []
   /// Of the first entry. 0 is not used: gateways say it when they have no identifier.
-  private var first: UInt32 = 1
+  private var first: UInt32
   private var delivered = 0
 
-  package init(capacity: Int, acceptedAfter: UInt64) {
+  package init(capacity: Int, acceptedAfter: UInt64, firstIdentifier: UInt32 = 1) {
+    first = firstIdentifier
     self.capacity = capacity
     self.acceptedAfter = acceptedAfter
   }
@@ -97,8 +101,9 @@ package struct SentWindow<Item> {
       verdict.unknown = take(entries.count)
       return verdict
     }
+    verdict.isKnown = true
     if identifier < first {
-      verdict.late = Int(first - identifier) - 1
+      verdict.late = Int(first - identifier) - (status.meaning == .lastTaken ? 1 : 0)
     } else {
       verdict.accepted = take(Int(identifier - first))
       let named = take(1)

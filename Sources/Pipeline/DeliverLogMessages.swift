@@ -31,7 +31,7 @@ extension Log {
         ])
     case .refusedLate(let endpoint, let pushes):
       error(
-        "the gateway threw pushes away after they were taken for accepted: raise "
+        "the gateway did not take pushes that were counted as accepted: raise "
           + "apns.binary_accepted_after",
         ["endpoint": .text("\(endpoint)"), "pushes": .integer(pushes)])
     case .configurationRejected(let endpoint, let reason):

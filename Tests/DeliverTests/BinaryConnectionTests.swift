@@ -12,7 +12,7 @@ import Transport
   private static let patience: Duration = .milliseconds(400)
 
   private func bed(
-    _ loop: EventLoop, acceptedAfter: Duration = Self.patience, connections: Int = 1,
+    _ loop: EventLoop, acceptedAfter: Duration = Self.patience, firstIdentifier: UInt32 = 1,
     decide: @escaping (FakeGateway.Heard) -> FakeGateway.Reply = { _ in .take }
   ) throws -> (DeliverBed, FakeGateway) {
     let gateway = FakeGateway()
@@ -20,10 +20,10 @@ import Transport
     let certificates = try DeliverBed.certificates.get()
     try gateway.start(on: loop, tls: certificates.server)
     let bed = try DeliverBed(loop) {
-      $0.connectionsPerRoute = connections
+      $0.connectionsPerRoute = 1
       $0.routes[.production] = APNsRoute(
         endpoint: gateway.endpoint, tls: certificates.client,
-        interface: .binary(acceptedAfter: acceptedAfter))
+        interface: .binary(acceptedAfter: acceptedAfter, firstIdentifier: firstIdentifier))
     }
     return (bed, gateway)
   }
@@ -161,8 +161,70 @@ import Transport
       #expect(bed.tally.accepted == 10)
       gateway.connections[0].say([8, 8, 0, 0, 0, 3])
       await bed.until("told") {
-        bed.notices.all.withLock { $0.contains(.refusedLate(gateway.endpoint, pushes: 7)) }
+        bed.notices.all.withLock { $0.contains(.refusedLate(gateway.endpoint, pushes: 8)) }
       }
+    }
+  }
+
+  /// It may say so on every connection, and no token of ours would be why.
+  @Test func aGatewayThatNamesNoneOfOursIsAskedMoreAndMoreSeldom() async throws {
+    try await onLoop { _, loop in
+      let (bed, gateway) = try bed(loop) { $0.connection < 3 ? .refuse(.shutdown, 0) : .take }
+      defer { end(bed, gateway) }
+      await bed.stage.admit(bed.batch(tokens))
+      await bed.until("settled") { bed.settledBatches == 1 }
+      #expect(bed.tally.accepted == 10 && bed.tally.retried > 0)
+      let waits = bed.notices.count {
+        if case .disconnected = $0 { true } else { false }
+      }
+      #expect(waits == 3)
+    }
+  }
+
+  @Test func anotherConnectionGoesOnWhenIdentifiersAreUsedUp() async throws {
+    try await onLoop { _, loop in
+      let (bed, gateway) = try bed(loop, firstIdentifier: .max - 4)
+      defer { end(bed, gateway) }
+      await bed.stage.admit(bed.batch(tokens))
+      await bed.until("settled") { bed.settledBatches == 1 }
+      #expect(bed.tally.accepted == 10 && bed.tally.retried == 0)
+      #expect(gateway.heard.map(\.token) == tokens)
+      #expect((0..<3).map { gateway.tokens(on: $0).count } == [4, 4, 2])
+      #expect(gateway.heard.allSatisfy { $0.notification.identifier >= .max - 4 })
+    }
+  }
+
+  /// One that takes no more pushes still hears what becomes of those on their way.
+  @Test func aRefusalOnAConnectionThatIsLeftIsHeard() async throws {
+    try await onLoop { _, loop in
+      let bad = tokens[1]
+      let (bed, gateway) = try bed(loop, firstIdentifier: .max - 4) {
+        $0.token == bad ? .refuse(.invalidToken, $0.notification.identifier) : .take
+      }
+      defer { end(bed, gateway) }
+      await bed.stage.admit(bed.batch(tokens))
+      await bed.until("settled") { bed.settledBatches == 1 }
+      #expect(bed.tally.accepted == 9 && rejected(bed, .badDeviceToken) == 1)
+      #expect(bed.tally.retried == 0 && gateway.heard.count == 10)
+      #expect(gateway.tokens(on: 0) == Array(tokens[...1]))
+    }
+  }
+
+  /// Half of an error response names nobody; what stands behind a whole one says nothing.
+  @Test(
+    arguments: [
+      ([8, 8, 0, 0], 10, 0), ([8, 8, 0, 0, 0, 4, 8, 8, 0, 0, 0, 5], 9, 1),
+    ] as [([UInt8], Int, Int)])
+  func readsOneErrorResponseAndNoMore(bytes: [UInt8], accepted: Int, refused: Int) async throws {
+    try await onLoop { _, loop in
+      let (bed, gateway) = try bed(loop) {
+        $0.connection == 0 && $0.notification.identifier == 4 ? .say(bytes) : .take
+      }
+      defer { end(bed, gateway) }
+      await bed.stage.admit(bed.batch(tokens))
+      await bed.until("settled") { bed.settledBatches == 1 }
+      #expect(bed.tally.accepted == accepted && rejected(bed, .badDeviceToken) == refused)
+      #expect((bed.tally.retried > 0) == (refused == 0))
     }
   }
 

@@ -11,6 +11,8 @@ final class FakeGateway {
     case refuse(LegacyStatus, UInt32)
     /// The end without a word.
     case close
+    /// These bytes, and the end.
+    case say([UInt8])
   }
 
   struct Heard: Equatable {
@@ -59,6 +61,7 @@ final class GatewayConnection: ConnectionDelegate {
   private let number: Int
   private var bytes: [UInt8] = []
   private var isOver = false
+  private var unsaid: ArraySlice<UInt8> = []
 
   init(_ gateway: FakeGateway, _ transport: Connection, number: Int) {
     self.gateway = gateway
@@ -68,10 +71,16 @@ final class GatewayConnection: ConnectionDelegate {
 
   func close() { transport.close() }
 
-  /// Says something at once, and no more.
+  /// Says something, byte by byte as networks may, and no more.
   func say(_ bytes: [UInt8]) {
     isOver = true
-    bytes.withUnsafeBytes { transport.write($0) }
+    unsaid = bytes[...]
+    sayNext()
+  }
+
+  private func sayNext() {
+    guard let byte = unsaid.popFirst() else { return close() }
+    [byte].withUnsafeBytes { transport.write($0) }
   }
 
   func connectionOpened(_ connection: Connection) {}
@@ -91,6 +100,7 @@ final class GatewayConnection: ConnectionDelegate {
         case .close:
           isOver = true
           close()
+        case .say(let bytes): say(bytes)
         case .refuse(let status, let identifier):
           say([8, status.code] + (0..<4).map { UInt8(identifier >> (24 - 8 * $0) & 0xFF) })
         }
@@ -98,6 +108,6 @@ final class GatewayConnection: ConnectionDelegate {
     }
   }
 
-  func connectionDrained(_ connection: Connection) { if isOver { close() } }
+  func connectionDrained(_ connection: Connection) { if isOver { sayNext() } }
   func connectionClosed(_ connection: Connection, error: TransportError?) {}
 }

@@ -85,9 +85,35 @@ import Testing
     _ = window.silence(at: 100)
     window.sent(6)
     let verdict = window.refused(3, .invalidToken)
-    // 4 and 5 went with the refused one.
-    #expect(verdict.late == 2 && verdict.again == [6] && verdict.refused == nil)
-    #expect(verdict.accepted.isEmpty && verdict.unknown.isEmpty)
+    // 4 and 5 went with the refused one, which was not taken either.
+    #expect(verdict.late == 3 && verdict.again == [6] && verdict.refused == nil)
+    #expect(verdict.accepted.isEmpty && verdict.unknown.isEmpty && verdict.isKnown)
+  }
+
+  @Test func oneThatAShutdownNamesLateWasTaken() {
+    var window = window()
+    window.delivered(at: 0)
+    _ = window.silence(at: 100)
+    #expect(window.refused(3, .shutdown).late == 2)
+  }
+
+  @Test func tellsARefusalOfTheLastThatWasTakenForAcceptedTooSoon() {
+    var window = window(1...1)
+    window.delivered(at: 0)
+    _ = window.silence(at: 100)
+    #expect(window.refused(1, .invalidToken).late == 1)
+  }
+
+  /// The highest identifier is not used, so that `next` is always a number.
+  @Test func sendsNoMoreWhenIdentifiersAreUsedUp() {
+    var window = SentWindow<Int>(
+      capacity: 8, acceptedAfter: Self.patience, firstIdentifier: .max - 2)
+    #expect(window.room == 2 && !window.isUsedUp)
+    for item in 1...3 { window.sent(item) }
+    #expect(window.items == [1, 2] && window.isUsedUp && window.room == 0)
+    window.delivered(at: 0)
+    #expect(window.silence(at: 100) == [1, 2] && window.isUsedUp && window.room == 0)
+    #expect(window.refused(.max - 2, .shutdown).late == 1)
   }
 
   @Test(arguments: [0, 6, .max] as [UInt32])
@@ -96,6 +122,7 @@ import Testing
     let verdict = window.refused(identifier, .shutdown)
     #expect(verdict.unknown == [1, 2, 3, 4, 5] && verdict.accepted.isEmpty)
     #expect(verdict.again.isEmpty && verdict.refused == nil && verdict.late == 0)
+    #expect(!verdict.isKnown)
   }
 
   @Test func leavesOpenWhatWasSentWhenTheConnectionEndsWithoutAWord() {

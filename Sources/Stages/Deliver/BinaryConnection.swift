@@ -28,7 +28,8 @@ final class BinaryConnection: PushConnection {
   private var look: LoopTimer?
   /// Pushes of which the gateway's opinion is known.
   private var settled = 0
-  private var hasSpoken = false
+  /// Its only word was about a push that it had from here.
+  private var hasJudged = false
   private var greetedAt: UInt64 = 0
   private var lastSentAt: UInt64 = 0
   var carriesSuspects = false
@@ -41,8 +42,8 @@ final class BinaryConnection: PushConnection {
   let takenBefore: UInt64
 
   init(
-    _ setup: RouteSetup, acceptedAfter: Duration, pool: ConnectionPool, traffic: RouteTraffic,
-    judge: AnswerJudge, signals: RouteSignals
+    _ setup: RouteSetup, acceptedAfter: Duration, firstIdentifier: UInt32, pool: ConnectionPool,
+    traffic: RouteTraffic, judge: AnswerJudge, signals: RouteSignals
   ) {
     self.setup = setup
     loop = setup.loop
@@ -51,7 +52,8 @@ final class BinaryConnection: PushConnection {
     self.judge = judge
     self.signals = signals
     window = SentWindow(
-      capacity: setup.options.streamsPerConnection, acceptedAfter: acceptedAfter.nanoseconds)
+      capacity: setup.options.streamsPerConnection, acceptedAfter: acceptedAfter.nanoseconds,
+      firstIdentifier: firstIdentifier)
     lookInterval = max(acceptedAfter / 4, .milliseconds(5))
     openedAt = setup.loop.now
     takenBefore = traffic.lastAcceptedAt
@@ -85,9 +87,7 @@ final class BinaryConnection: PushConnection {
     item.push.isFirst = false
     item.push.isProbe = isProbe
     for sent in 0..<run.count {
-      guard capacity > 0 else {
-        return (sent, window.isUsedUp ? .usedUp(reason: "identifiers are used up") : .full)
-      }
+      guard capacity > 0 else { return (sent, endOfRun(.full)) }
       guard let frame = BinaryFrames.frame(item.push, identifier: window.next) else {
         return (sent, .refusedHeaders)
       }
@@ -97,7 +97,12 @@ final class BinaryConnection: PushConnection {
       item.push.index += 1
       if look == nil { lookLater() }
     }
-    return (run.count, .allSent)
+    return (run.count, endOfRun(.allSent))
+  }
+
+  /// The last identifier says so itself: nobody asks a connection again that has no room.
+  private func endOfRun(_ end: RequestSender.End) -> RequestSender.End {
+    window.isUsedUp ? .usedUp(reason: "identifiers are used up") : end
   }
 
   /// What was written leaves at the end of the turn.
@@ -131,8 +136,8 @@ final class BinaryConnection: PushConnection {
   // MARK: the gateway's only word
 
   private func hear(_ response: LegacyErrorResponse) {
-    hasSpoken = true
     let verdict = window.refused(response.identifier, response.status)
+    hasJudged = verdict.isKnown
     unknown = verdict.unknown
     accept(verdict.accepted)
     // Before anything is sent again: it takes no more.
@@ -180,9 +185,10 @@ final class BinaryConnection: PushConnection {
     }
   }
 
-  /// A gateway that has refused a push is in good order, however few it took before.
+  /// A gateway that has refused a push is in good order, however few it took before. One that names
+  /// none of ours may say so on each connection.
   func end(at now: UInt64) -> ConnectionPlace.End {
-    if hasSpoken { return .carried(max(settled, ConnectionPlace.usefulPushes)) }
+    if hasJudged { return .carried(max(settled, ConnectionPlace.usefulPushes)) }
     guard unknown.isEmpty, wasOpened, now &- lastUsedAt >= Self.idleGrace else {
       return .carried(settled)
     }

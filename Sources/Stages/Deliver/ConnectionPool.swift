@@ -188,10 +188,10 @@ final class ConnectionPool {
     case .http2:
       try APNsConnection(
         setup, pool: self, traffic: traffic, answers: answers, losses: losses, signals: signals)
-    case .binary(let acceptedAfter):
+    case .binary(let acceptedAfter, let first):
       BinaryConnection(
-        setup, acceptedAfter: acceptedAfter, pool: self, traffic: traffic, judge: answers,
-        signals: signals)
+        setup, acceptedAfter: acceptedAfter, firstIdentifier: first, pool: self, traffic: traffic,
+        judge: answers, signals: signals)
     }
   }
 

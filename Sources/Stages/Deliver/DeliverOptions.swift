@@ -5,14 +5,15 @@ import Transport
 package enum APNsInterface: Sendable, Equatable {
   case http2
   /// The legacy binary interface, which Apple retired on 2021-03-31. What its gateway has had for
-  /// so long without a word is taken for accepted.
-  case binary(acceptedAfter: Duration)
+  /// so long without a word is taken for accepted. Each connection numbers its pushes from the
+  /// first identifier on.
+  case binary(acceptedAfter: Duration, firstIdentifier: UInt32 = 1)
 
   /// How long a push that is taken has no answer for want of any.
   var silence: Duration {
     switch self {
     case .http2: .zero
-    case .binary(let acceptedAfter): acceptedAfter
+    case .binary(let acceptedAfter, _): acceptedAfter
     }
   }
 }
@@ -125,7 +126,7 @@ package enum DeliverNotice: Sendable, Equatable {
   /// Connections ended with pushes in flight, which are sent again: all since the last such notice.
   case lost(Endpoint, connections: Int, pushes: Int, reason: String)
   /// Of the binary interface: pushes were taken for accepted before the gateway said that it had
-  /// thrown them away.
+  /// refused them, or thrown them away.
   case refusedLate(Endpoint, pushes: Int)
   /// Apple says that what we send is wrong; the push is rejected and the next ones will be too.
   case configurationRejected(Endpoint, reason: RejectionReason)
