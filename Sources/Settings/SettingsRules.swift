@@ -167,6 +167,18 @@ struct SettingsRules {
           + "(\(DurationText.text(session)))",
         hint: "so that a stopping worker still owns its partitions when it commits")
     }
+    let silence = settings.apns.binaryAcceptedAfter
+    let isBinary = [settings.apns.production, settings.apns.sandbox].contains {
+      $0.interface == .binary
+    }
+    if isBinary, silence >= drain / 2 {
+      let place = later("apns.binary_accepted_after", "lanes.drain_timeout", layers)
+      layers.add(
+        .problem, place, key: "apns.binary_accepted_after",
+        "is \(DurationText.text(silence)), must be less than half of lanes.drain_timeout "
+          + "(\(DurationText.text(drain)))",
+        hint: "so that a stopping worker hears the gateway out, and sends nothing twice")
+    }
     let ordered: [(less: String, Duration, more: String, Duration)] = [
       (
         "redis.reconnect_minimum", settings.redis.reconnectMinimum, "redis.reconnect_maximum",

@@ -17,6 +17,18 @@ import Testing
     #expect(problems.first?.place?.hasSuffix("fanfare.yaml:1:24") == true)
   }
 
+  @Test func aWorkerThatStopsHearsALegacyGatewayOut() throws {
+    try expectFindings(
+      "apns: {sandbox: {interface: binary}, binary_accepted_after: 10s}\n",
+      [
+        "fanfare.yaml:1:61: apns.binary_accepted_after: is 10s, must be less than half of "
+          + "lanes.drain_timeout (20s) (so that a stopping worker hears the gateway out, and sends "
+          + "nothing twice)"
+      ])
+    try expectFindings("apns: {sandbox: {interface: binary}, binary_accepted_after: 9s}\n", [])
+    try expectFindings("apns: {binary_accepted_after: 10s}\n", [])
+  }
+
   @Test(arguments: [
     ("redis: {reconnect_minimum: 6s}", "redis.reconnect_minimum"),
     ("redis: {reconnect_maximum: 50ms}", "redis.reconnect_minimum"),
