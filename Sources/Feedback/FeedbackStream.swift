@@ -12,6 +12,17 @@ package final class FeedbackStream {
     package var failure: String?
   }
 
+  /// What is waited for, and taken, at most.
+  struct Limits {
+    /// For the connection, and then between two pieces.
+    var timeout: Duration
+    /// In all: what a service has told is not worked on before its end, and one that tells a byte
+    /// now and then would never come to it.
+    var whole: Duration = .seconds(600)
+    /// They are in memory together.
+    var tuples = 500_000
+  }
+
   private let endpoint: Endpoint
   private let tls: ClientSecurity
   private let loop: EventLoop
@@ -19,23 +30,24 @@ package final class FeedbackStream {
   private var reader = FeedbackReader()
   private var connection: Connection?
   private var deadline: LoopTimer?
+  private var wholeDeadline: LoopTimer?
   private var continuation: CheckedContinuation<Void, Never>?
-  private let timeout: Duration
+  private let limits: Limits
 
-  /// - Parameter timeout: for the connection, and then between two pieces.
-  init(_ endpoint: Endpoint, tls: ClientSecurity, timeout: Duration, loop: EventLoop) {
+  init(_ endpoint: Endpoint, tls: ClientSecurity, limits: Limits, loop: EventLoop) {
     self.endpoint = endpoint
     self.tls = tls
-    self.timeout = timeout
+    self.limits = limits
     self.loop = loop
   }
 
   /// Reads it on a loop of its own.
+  /// - Parameter timeout: for the connection, and then between two pieces.
   package static func read(
     _ endpoint: Endpoint, tls: ClientSecurity, timeout: Duration
   ) async -> Reading {
     await EventLoop.temporary("feedback") { (_: isolated LoopActor, loop: EventLoop) async in
-      await FeedbackStream(endpoint, tls: tls, timeout: timeout, loop: loop).read()
+      await FeedbackStream(endpoint, tls: tls, limits: Limits(timeout: timeout), loop: loop).read()
     }
   }
 
@@ -43,21 +55,23 @@ package final class FeedbackStream {
     await withCheckedContinuation { continuation in
       self.continuation = continuation
       let connection = Connection(
-        to: endpoint, tls: tls, options: TransportOptions(connectTimeout: timeout), loop: loop,
-        delegate: self)
+        to: endpoint, tls: tls, options: TransportOptions(connectTimeout: limits.timeout),
+        loop: loop, delegate: self)
       self.connection = connection
       connection.connect()
     }
     deadline?.cancel()
+    wholeDeadline?.cancel()
     connection?.close()
     return reading
   }
 
   private func waitForMore() {
     deadline?.cancel()
-    deadline = loop.schedule(after: timeout) { [weak self] in
+    deadline = loop.schedule(after: limits.timeout) { [weak self] in
       guard let self else { return }
-      finish("\(endpoint) did not close within \(DurationText.text(timeout)) of its last word")
+      finish(
+        "\(endpoint) did not close within \(DurationText.text(limits.timeout)) of its last word")
     }
   }
 
@@ -77,7 +91,13 @@ package final class FeedbackStream {
 }
 
 extension FeedbackStream: ConnectionDelegate {
-  package func connectionOpened(_ connection: Connection) { waitForMore() }
+  package func connectionOpened(_ connection: Connection) {
+    waitForMore()
+    wholeDeadline = loop.schedule(after: limits.whole) { [weak self] in
+      guard let self else { return }
+      finish("\(endpoint) did not come to its end in \(DurationText.text(limits.whole))")
+    }
+  }
 
   package func connection(_ connection: Connection, received bytes: UnsafeRawBufferPointer) {
     guard continuation != nil else { return }
@@ -85,7 +105,10 @@ extension FeedbackStream: ConnectionDelegate {
     do throws(FeedbackReader.Failure) {
       reading.tuples += try reader.read(bytes)
     } catch {
-      finish("\(endpoint) " + Self.words(error))
+      return finish("\(endpoint) " + Self.words(error))
+    }
+    guard reading.tuples.count <= limits.tuples else {
+      return finish("\(endpoint) tells more than \(limits.tuples) tokens: read it again")
     }
   }
 

@@ -36,7 +36,8 @@ enum FeedbackVerb {
       This is for private gateways that still speak the old interface (docs/legacy.md).
 
       A token is taken out only if the service's time is not older than its binding. The time has \
-      whole seconds: a binding of the same second stays. TLS trusts what apns.ca_file names.
+      whole seconds: a binding of the same second stays. TLS trusts what apns.ca_file names. A \
+      service is read for ten minutes and some 500,000 tokens at most.
       """,
     options: [host, port, environment, timeout, dryRun],
     examples: [

@@ -12,20 +12,21 @@ import Transport
   private static let tuple: [UInt8] = [0, 0, 0, 5, 0, 2, 0xAB, 0xCD]
 
   private func reading(
-    of pieces: [[UInt8]], closes: Bool = true, timeout: Duration = .seconds(60)
+    of pieces: [[UInt8]], closes: Bool = true, repeats: Bool = false,
+    _ limits: FeedbackStream.Limits = .init(timeout: .seconds(60))
   ) async throws -> FeedbackStream.Reading {
     let certificates = try TestCertificates()
     let loop = EventLoop(name: "test")
     defer { loop.stop() }
     return try await LoopActor(loop).run { _ in
-      let service = Service(pieces, closes: closes, loop)
+      let service = Service(pieces, closes: closes, repeats: repeats)
       let listener = try Listener(
         host: "127.0.0.1", port: 0, tls: certificates.server, loop: loop
       ) { _ in service }
       defer { listener.close() }
       return await FeedbackStream(
         Endpoint(host: "127.0.0.1", port: listener.port), tls: certificates.client,
-        timeout: timeout, loop: loop
+        limits: limits, loop: loop
       ).read()
     }
   }
@@ -50,8 +51,24 @@ import Transport
   }
 
   @Test func doesNotWaitForEver() async throws {
-    let reading = try await reading(of: [Self.tuple], closes: false, timeout: .seconds(1))
+    let reading = try await reading(of: [Self.tuple], closes: false, .init(timeout: .seconds(1)))
     #expect(reading.tuples.count == 1 && reading.failure?.contains("did not close") == true)
+  }
+
+  /// A word now and then is no reason to wait for ever, nor to take whatever comes.
+  @Test func readsNoLongerAndNoMoreThanItsLimits() async throws {
+    let byte = try await reading(
+      of: [Self.tuple] + Self.tuple.map { [$0] }, repeats: true,
+      .init(timeout: .seconds(60), whole: .seconds(1), tuples: .max))
+    #expect(byte.failure?.contains("did not come to its end in 1s") == true)
+    #expect(!byte.tuples.isEmpty)
+    let endless = try await reading(
+      of: [Self.tuple], repeats: true, .init(timeout: .seconds(60), tuples: 1000))
+    #expect(endless.failure?.contains("tells more than 1000 tokens") == true)
+    #expect(endless.tuples.count > 1000)
+    let exact = try await reading(
+      of: [Self.tuple, Self.tuple], .init(timeout: .seconds(60), tuples: 2))
+    #expect(exact.failure == nil && exact.tuples.count == 2)
   }
 
   @Test func saysWhenNobodyListens() async throws {
@@ -60,8 +77,8 @@ import Transport
     defer { loop.stop() }
     let reading = await LoopActor(loop).run { _ in
       await FeedbackStream(
-        Endpoint(host: "127.0.0.1", port: 1), tls: certificates.client, timeout: .seconds(60),
-        loop: loop
+        Endpoint(host: "127.0.0.1", port: 1), tls: certificates.client,
+        limits: .init(timeout: .seconds(60)), loop: loop
       ).read()
     }
     #expect(reading.tuples.isEmpty && reading.failure?.contains("cannot be reached") == true)
@@ -72,13 +89,14 @@ import Transport
 private final class Service: ConnectionDelegate {
   private var pieces: [[UInt8]]
   private let closes: Bool
-  private let loop: EventLoop
+  /// Tells them over and over.
+  private let repeats: Bool
   private var connection: Connection?
 
-  init(_ pieces: [[UInt8]], closes: Bool, _ loop: EventLoop) {
+  init(_ pieces: [[UInt8]], closes: Bool, repeats: Bool) {
     self.pieces = pieces
     self.closes = closes
-    self.loop = loop
+    self.repeats = repeats
   }
 
   private func next(_ connection: Connection) {
@@ -86,7 +104,9 @@ private final class Service: ConnectionDelegate {
       if closes { connection.close() }
       return
     }
-    pieces.removeFirst().withUnsafeBytes { connection.write($0) }
+    let piece = pieces.removeFirst()
+    if repeats { pieces.append(piece) }
+    piece.withUnsafeBytes { connection.write($0) }
   }
 
   func connectionOpened(_ connection: Connection) {
