@@ -109,6 +109,41 @@ import Testing
     #expect(fallback == [1, 1, 30, 10, 3, 20_000])
   }
 
+  /// Not that this host's socket has taken it: that says nothing of the other.
+  @Test func knowsWhetherTheOtherHostHasWhatWasWritten() async throws {
+    let loop = EventLoop(name: "test")
+    defer { loop.stop() }
+    try await LoopActor(loop).run { _ in
+      let server = Echo()
+      server.isSilent = true
+      let listener = try Listener(host: "127.0.0.1", port: 0, tls: nil, loop: loop) {
+        server.connections.append($0)
+        return server
+      }
+      defer { listener.close() }
+      let client = Client(loop)
+      let connection = Connection(
+        to: Endpoint(host: "127.0.0.1", port: listener.port), tls: nil,
+        options: TransportOptions(), loop: loop, delegate: client)
+      #expect(!connection.isDelivered)
+      connection.connect()
+      await client.until { client.isOpen && server.connections.first?.isOpen == true }
+      #expect(connection.isDelivered)
+      server.connections[0].setInterest([])
+      let piece = [UInt8](repeating: 7, count: 16 * 1024)
+      while connection.isDelivered {
+        piece.withUnsafeBytes { connection.write($0) }
+        connection.flush()
+        await loop.wait(.milliseconds(1))
+      }
+      #expect(connection.pendingBytes == 0)
+      server.connections[0].setInterest([.read])
+      await client.until { connection.isDelivered }
+      connection.close()
+      #expect(!connection.isDelivered)
+    }
+  }
+
   @Test func saysThatNobodyListens() async throws {
     let loop = EventLoop(name: "test")
     defer { loop.stop() }
