@@ -149,8 +149,8 @@ let rooms: [Target] = [
   room(
     "Feedback",
     [
-      "EventLoop", "Keyspace", "LegacyAPNs", "Model", "Record", "Redis", "Terminal", "Text",
-      "Transport", "VerbSupport",
+      "Deliver", "EventLoop", "Keyspace", "LegacyAPNs", "Model", "Record", "Redis", "Terminal",
+      "Text", "Transport", "VerbSupport",
     ]),
   room("Emission", ["Ingest", "Kafka", "Model", "Telemetry", "Terminal", "Threads"]),
   room(
@@ -162,8 +162,8 @@ let rooms: [Target] = [
   room(
     "AppleVerbs",
     [
-      "Assembly", "Deliver", "Emission", "Model", "Preview", "Render", "SingleRequests",
-      "Telemetry", "Terminal", "VerbSupport",
+      "Assembly", "Deliver", "Emission", "Feedback", "Model", "Preview", "Render",
+      "SingleRequests", "Telemetry", "Terminal", "VerbSupport",
     ]),
   room(
     "Conformance",
@@ -180,8 +180,8 @@ let programs: [Target] = [
   program(
     "fanfare",
     [
-      "AppleVerbs", "Assembly", "Checks", "Devices", "Emission", "FanOuts", "Feedback",
-      "LocalVerbs", "Pipeline", "Preview", "Telemetry", "Terminal", "VerbSupport",
+      "AppleVerbs", "Assembly", "Checks", "Devices", "Emission", "FanOuts", "LocalVerbs",
+      "Pipeline", "Preview", "Telemetry", "Terminal", "VerbSupport",
     ])
 ]
 
@@ -283,11 +283,13 @@ let testTargets: [Target] = [
   tests("VerbSupportTests", ["VerbSupport", "Devices", "LocalStack", "Settings", "Terminal"]),
   tests(
     "LocalVerbsTests", ["APNsSimulator", "LocalStack", "LocalVerbs", "Terminal", "Threads"]),
-  tests("FeedbackTests", ["EventLoop", "Feedback", "Fixtures", "LegacyAPNs", "TLS", "Transport"]),
+  tests(
+    "FeedbackTests",
+    ["Deliver", "EventLoop", "Feedback", "Fixtures", "LegacyAPNs", "TLS", "Transport"]),
   tests("EmissionTests", ["Emission", "Ingest", "Kafka", "LocalStack", "Terminal"]),
   tests(
     "SingleRequestsTests",
-    ["Deliver", "LocalStack", "Model", "SingleRequests", "Terminal", "Transport"]),
+    ["Deliver", "LocalStack", "Model", "SingleRequests", "TLS", "Terminal", "Transport"]),
   tests(
     "AppleVerbsTests",
     [

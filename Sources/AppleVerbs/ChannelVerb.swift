@@ -133,10 +133,9 @@ package enum ChannelVerb {
     guard [10, 5, 1].contains(priority) else {
       throw CommandFailure(.usage, "--priority must be 10, 5 or 1")
     }
-    let lifetime = invocation[expiresIn]
     let request = ChannelRequests.send(
       app: content.app, channel: id, payload: content.payload, priority: priority,
-      expiration: lifetime == .zero ? 0 : now / 1_000 + lifetime.components.seconds)
+      expiration: PushFlags.expiration(after: invocation[expiresIn], now: now))
     if let flaw = ChannelRequests.flaw(ofPayload: content.payload) {
       throw CommandFailure(.usage, "Apple would refuse it: \(flaw)")
     }
@@ -178,7 +177,8 @@ package enum ChannelVerb {
     let reply = await SingleRequest.ask(
       request, on: route, authorization: try apple.authorization(),
       timeout: invocation[timeout])
-    let report = ChannelReport(reply, server: "\(environment.name), \(route.endpoint)")
+    let report = ChannelReport(
+      reply, of: request, server: "\(environment.name), \(route.endpoint)")
     if invocation[json] {
       invocation.output.line(report.json.serialized())
     } else {

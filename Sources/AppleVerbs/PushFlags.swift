@@ -89,12 +89,20 @@ enum PushFlags {
     }
     let usual: Duration = type.isUsuallyStored ? .seconds(3_600) : .zero
     let lifetime = invocation[expiresIn] ?? (rendered == nil ? usual : nil)
-    let expiration = lifetime.map { $0 == .zero ? 0 : now / 1_000 + $0.components.seconds }
+    let expiration = lifetime.map { Self.expiration(after: $0, now: now) }
     return PushHeaders(
       pushType: type,
       priority: invocation[priority] ?? rendered?.priority ?? type.usualPriority,
       topic: app + type.topicSuffix, collapseID: invocation[collapseID] ?? rendered?.collapseID,
       expiration: expiration ?? rendered?.expiration ?? 0, expiresAt: .max)
+  }
+
+  /// Apple counts in seconds: a part of one is a whole one, so that it is not over before it left.
+  /// - Parameter now: in ms since 1970.
+  static func expiration(after lifetime: Duration, now: Int64) -> Int64 {
+    guard lifetime > .zero else { return 0 }
+    let (seconds, part) = lifetime.components
+    return now / 1_000 + seconds + (part > 0 ? 1 : 0)
   }
 
   /// The payload of a file, or of an alert's texts.

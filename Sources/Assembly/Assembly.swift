@@ -123,29 +123,34 @@ package enum Assembly {
   ) throws(SettingsError) -> [APNsEnvironment: APNsRoute] {
     let apns = settings.apns
     let tls = try security("apns.ca_file", apns.caFile, protocols: ["h2"])
-    let proxy = apns.proxy.host.map { host in
-      HTTPProxy(
-        endpoint: Endpoint(host: host, port: apns.proxy.port), username: apns.proxy.username,
-        password: apns.proxy.password?.exposed ?? "")
-    }
+    let proxy = proxy(apns)
     func route(_ server: Settings.APNs.Server) throws(SettingsError) -> APNsRoute {
       let endpoint = Endpoint(host: server.host, port: server.port)
       guard server.interface == .binary else {
         return APNsRoute(endpoint: endpoint, tls: tls, proxy: proxy)
       }
-      return try legacyRoute(settings, endpoint, proxy)
+      return try legacyRoute(settings, endpoint)
     }
     return [.production: try route(apns.production), .sandbox: try route(apns.sandbox)]
   }
 
+  private static func proxy(_ apns: Settings.APNs) -> HTTPProxy? {
+    apns.proxy.host.map { host in
+      HTTPProxy(
+        endpoint: Endpoint(host: host, port: apns.proxy.port), username: apns.proxy.username,
+        password: apns.proxy.password?.exposed ?? "")
+    }
+  }
+
   /// To a gateway of the legacy binary interface, which agrees on no protocol in TLS.
   private static func legacyRoute(
-    _ settings: Settings, _ endpoint: Endpoint, _ proxy: HTTPProxy?
+    _ settings: Settings, _ endpoint: Endpoint
   ) throws(SettingsError) -> APNsRoute {
     APNsRoute(
       endpoint: endpoint,
       tls: try security("apns.ca_file", settings.apns.caFile, protocols: []),
-      interface: .binary(acceptedAfter: settings.apns.binaryAcceptedAfter), proxy: proxy)
+      interface: .binary(acceptedAfter: settings.apns.binaryAcceptedAfter),
+      proxy: proxy(settings.apns))
   }
 
   /// To a feedback service of the legacy binary interface.

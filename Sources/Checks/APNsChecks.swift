@@ -60,8 +60,8 @@ enum APNsChecks {
     if let failure = answer.failure {
       list.problem(
         // What the transport says names the server already.
-        area, .dependency, "\(answer.code == nil ? name : environment.name): \(failure)",
-        hint: AppleReply.hint(answer.code))
+        area, .dependency, "\(answer.error == nil ? name : environment.name): \(failure)",
+        hint: answer.hint)
       return
     }
     guard !isLegacy else { return }

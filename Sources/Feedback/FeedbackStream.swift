@@ -1,3 +1,4 @@
+import Deliver
 import EventLoop
 import LegacyAPNs
 import Text
@@ -23,8 +24,7 @@ package final class FeedbackStream {
     var tuples = 500_000
   }
 
-  private let endpoint: Endpoint
-  private let tls: ClientSecurity
+  private let route: APNsRoute
   private let loop: EventLoop
   private var reading = Reading()
   private var reader = FeedbackReader()
@@ -34,20 +34,17 @@ package final class FeedbackStream {
   private var continuation: CheckedContinuation<Void, Never>?
   private let limits: Limits
 
-  init(_ endpoint: Endpoint, tls: ClientSecurity, limits: Limits, loop: EventLoop) {
-    self.endpoint = endpoint
-    self.tls = tls
+  init(_ route: APNsRoute, limits: Limits, loop: EventLoop) {
+    self.route = route
     self.limits = limits
     self.loop = loop
   }
 
   /// Reads it on a loop of its own.
   /// - Parameter timeout: for the connection, and then between two pieces.
-  package static func read(
-    _ endpoint: Endpoint, tls: ClientSecurity, timeout: Duration
-  ) async -> Reading {
+  package static func read(_ route: APNsRoute, timeout: Duration) async -> Reading {
     await EventLoop.temporary("feedback") { (_: isolated LoopActor, loop: EventLoop) async in
-      await FeedbackStream(endpoint, tls: tls, limits: Limits(timeout: timeout), loop: loop).read()
+      await FeedbackStream(route, limits: Limits(timeout: timeout), loop: loop).read()
     }
   }
 
@@ -55,8 +52,8 @@ package final class FeedbackStream {
     await withCheckedContinuation { continuation in
       self.continuation = continuation
       let connection = Connection(
-        to: endpoint, tls: tls, options: TransportOptions(connectTimeout: limits.timeout),
-        loop: loop, delegate: self)
+        to: route.endpoint, tls: route.tls,
+        options: route.transport(connectTimeout: limits.timeout), loop: loop, delegate: self)
       self.connection = connection
       connection.connect()
     }
@@ -65,6 +62,8 @@ package final class FeedbackStream {
     connection?.close()
     return reading
   }
+
+  private var endpoint: Endpoint { route.endpoint }
 
   private func waitForMore() {
     deadline?.cancel()
@@ -103,7 +102,7 @@ extension FeedbackStream: ConnectionDelegate {
     guard continuation != nil else { return }
     waitForMore()
     do throws(FeedbackReader.Failure) {
-      reading.tuples += try reader.read(bytes)
+      try reader.read(bytes, into: &reading.tuples)
     } catch {
       return finish("\(endpoint) " + Self.words(error))
     }

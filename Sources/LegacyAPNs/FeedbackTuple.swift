@@ -36,12 +36,12 @@ package struct FeedbackReader: Sendable {
 
   package init() {}
 
-  /// The tuples that are whole now. After a failure nothing of the stream can be read.
+  /// Adds the tuples that are whole now, also those before a failure. After one nothing of the
+  /// stream can be read.
   package mutating func read(
-    _ bytes: UnsafeRawBufferPointer
-  ) throws(Failure) -> [FeedbackTuple] {
+    _ bytes: UnsafeRawBufferPointer, into tuples: inout [FeedbackTuple]
+  ) throws(Failure) {
     rest += bytes
-    var tuples: [FeedbackTuple] = []
     var place = 0
     while rest.count - place >= Self.headBytes {
       let length = Int(BigEndian.number(rest[(place + 4)..<(place + 6)]))
@@ -57,7 +57,6 @@ package struct FeedbackReader: Sendable {
       place = start + length
     }
     rest.removeFirst(place)
-    return tuples
   }
 
   /// The service has closed the stream.

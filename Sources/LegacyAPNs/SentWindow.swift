@@ -50,7 +50,6 @@ package struct SentWindow<Item> {
   }
 
   package var count: Int { entries.count }
-  package var items: [Item] { entries.map(\.item) }
   package var hasUndelivered: Bool { delivered < entries.count }
 
   /// How many more may be sent.
@@ -70,16 +69,14 @@ package struct SentWindow<Item> {
     entries.append(Entry(item: item))
   }
 
-  /// The peer's host has all that was sent: from now on silence says something.
-  package mutating func delivered(at now: UInt64) {
-    for index in delivered..<entries.count { entries[index].deliveredAt = now }
-    delivered = entries.count
-  }
-
-  /// When the next one is taken for accepted, unless something is heard.
-  package var nextDue: UInt64? {
-    guard phase == .open else { return nil }
-    return entries.first?.deliveredAt.map { $0 &+ acceptedAfter }
+  /// The peer's host has all that was sent before this identifier: from now on silence says
+  /// something of them.
+  package mutating func delivered(before identifier: UInt32, at now: UInt64) {
+    guard phase == .open, identifier > first else { return }
+    let end = min(entries.count, Int(identifier - first))
+    guard end > delivered else { return }
+    for index in delivered..<end { entries[index].deliveredAt = now }
+    delivered = end
   }
 
   /// What has been delivered for so long that silence means that it was taken.

@@ -13,23 +13,29 @@ enum SelfTest {
     var options = options
     options.script = PushConformance.script
     let simulator = APNsSimulator(options: options, log: { _ in })
-    let results: [ConformanceRun.Result]
+    let outcome: Result<[ConformanceRun.Result], CommandFailure>
     do {
-      let address = try await simulator.start()
-      guard let keyFile = address.providerKeyFile else {
-        throw CommandFailure(.usage, "--self-test signs with a key of its own: no --public-key")
-      }
-      let run = try ConformanceRun(
-        address, keyText: try CommandFile.read(keyFile, maximumBytes: 64 << 10).text,
-        nowSeconds: WallClock.nowMilliseconds() / 1_000)
-      results = await run.results()
+      outcome = .success(try await results(of: simulator))
     } catch let failure as CommandFailure {
-      throw failure
+      outcome = .failure(failure)
     } catch {
-      throw CommandFailure(.failed, "\(error)")
+      outcome = .failure(CommandFailure(.failed, "\(error)"))
     }
     await simulator.stop()
-    return tell(results, invocation)
+    return tell(try outcome.get(), invocation)
+  }
+
+  private static func results(
+    of simulator: APNsSimulator
+  ) async throws -> [ConformanceRun.Result] {
+    let address = try await simulator.start()
+    guard let keyFile = address.providerKeyFile else {
+      throw CommandFailure(.usage, "--self-test signs with a key of its own: no --public-key")
+    }
+    let run = try ConformanceRun(
+      address, keyText: try CommandFile.read(keyFile, maximumBytes: 64 << 10).text,
+      nowSeconds: WallClock.nowMilliseconds() / 1_000)
+    return await run.results()
   }
 
   private static func tell(

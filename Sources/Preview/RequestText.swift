@@ -6,7 +6,7 @@ import Transport
 /// A request as it would go out, but for the credentials.
 package enum RequestText {
   package static func text(_ request: AppleRequest, to endpoint: Endpoint) -> String {
-    var text = "\(request.method) https://\(AppleRequest.authority(endpoint))\(request.path)\n"
+    var text = "\(request.method) https://\(endpoint.authority)\(request.path)\n"
     for field in request.fields {
       text += "\(field.name): \(TextLayout.printable(field.value))\n"
     }
@@ -21,7 +21,7 @@ package enum RequestText {
     for field in request.fields { headers[field.name] = .text(field.value) }
     return [
       "method": .text(request.method),
-      "url": .text("https://\(AppleRequest.authority(endpoint))\(request.path)"),
+      "url": .text("https://\(endpoint.authority)\(request.path)"),
       "headers": .object(headers),
       "payload": value(request.body) ?? (request.body.isEmpty ? .null : .text(request.body)),
       "bytes": .integer(request.body.utf8.count),

@@ -9,11 +9,13 @@ package struct AppleReply: Sendable {
   package var answerMilliseconds: Int?
   /// Why there is no answer.
   package var failure: String?
-  package var code: TransportError.Code?
+  package var error: TransportError?
   /// Nil when nothing was asked or answered.
   package var status: Int?
   package var fields: [AppleRequest.Field] = []
   package var body: [UInt8] = []
+  /// The answer was read to its end.
+  package var isWhole = true
 
   package init() {}
 
@@ -28,11 +30,14 @@ package struct AppleReply: Sendable {
   package func field(_ name: String) -> String? { fields.last { $0.name == name }?.value }
 
   /// What an operator looks at when there was no answer.
-  package static func hint(_ code: TransportError.Code?) -> String? {
-    switch code {
+  package var hint: String? {
+    switch error?.code {
     case .unresolved: "is the host's name right, and does DNS work here?"
     case .unreachable, .timeout: "is the way to this port open? Port 2197 may be where 443 is not"
+    case .tls where error?.cause?.hint != nil: error?.cause?.hint
     case .tls: "apns.ca_file names what is trusted instead of the system's authorities"
+    case .closedByPeer: "the server must speak TLS 1.2 or newer at this port"
+    case .proxy: "apns.proxy.host and apns.proxy.port name the proxy"
     default: nil
     }
   }

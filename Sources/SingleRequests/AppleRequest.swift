@@ -1,5 +1,3 @@
-import Transport
-
 /// One request to Apple's service, without the credentials, which no output ever shows.
 package struct AppleRequest: Sendable, Equatable {
   package struct Field: Sendable, Equatable {
@@ -31,11 +29,5 @@ package struct AppleRequest: Sendable, Equatable {
     self.fields = fields
     self.body = body
     self.maximumAnswerBytes = maximumAnswerBytes
-  }
-
-  /// The host, and the port where it is not HTTPS' own (RFC 9113, section 8.3.1).
-  package static func authority(_ endpoint: Endpoint) -> String {
-    let text = "\(endpoint)"
-    return endpoint.port == 443 ? String(text.dropLast(":443".count)) : text
   }
 }

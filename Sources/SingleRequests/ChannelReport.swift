@@ -6,7 +6,14 @@ package struct ChannelReport: Sendable {
   private let reply: AppleReply
   private let server: String
 
-  package init(_ reply: AppleReply, server: String) {
+  /// - Parameter request: what was asked.
+  package init(_ reply: AppleReply, of request: AppleRequest, server: String) {
+    var reply = reply
+    if ChannelRequests.isList(request), reply.status == 200, reply.object?["channels"]?.array == nil
+    {
+      reply.status = nil
+      reply.failure = "gave a list of channels that cannot be read"
+    }
     self.reply = reply
     self.server = server
   }
@@ -55,7 +62,7 @@ package struct ChannelReport: Sendable {
     if let words {
       lines.append(("meaning", words.meaning))
       lines.append(("what to do", words.advice))
-    } else if let hint = AppleReply.hint(reply.code) {
+    } else if let hint = reply.hint {
       lines.append(("what to do", hint))
     }
     if let channel { lines.append(("channel", channel)) }
@@ -77,7 +84,7 @@ package struct ChannelReport: Sendable {
       "reason": reply.reason.map { .text($0) } ?? .null,
       "failure": reply.failure.map { .text($0) } ?? .null,
       "meaning": words.map { .text($0.meaning) } ?? .null,
-      "advice": (words?.advice ?? AppleReply.hint(reply.code)).map { .text($0) } ?? .null,
+      "advice": (words?.advice ?? reply.hint).map { .text($0) } ?? .null,
       "request_id": reply.field("apns-request-id").map { .text($0) } ?? .null,
       "server": .text(server),
     ]

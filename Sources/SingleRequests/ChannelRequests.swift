@@ -34,9 +34,16 @@ package enum ChannelRequests {
 
   package static func list(app: String) -> AppleRequest {
     AppleRequest(
-      method: "GET", path: "/1/apps/\(app)/all-channels", fields: [],
+      method: "GET", path: "/1/apps/\(app)/\(all)", fields: [],
       maximumAnswerBytes: maximumListBytes)
   }
+
+  /// Whether a request asks for all channels of an app.
+  static func isList(_ request: AppleRequest) -> Bool {
+    request.method == "GET" && request.path.hasSuffix("/" + all)
+  }
+
+  private static let all = "all-channels"
 
   /// - Parameter expiration: seconds since 1970; 0 for a channel that stores nothing.
   package static func send(

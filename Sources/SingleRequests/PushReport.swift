@@ -36,7 +36,10 @@ package struct PushReport: Sendable {
   /// The configuration's fault is told from the push's, and from Apple's and the network's.
   package var exitCode: ExitCode {
     guard let status = reply.status else { return .unavailable }
-    return switch RejectionTable.disposition(status: status, reason: reply.reason) {
+    return
+      switch RejectionTable.disposition(
+        status: status, reason: reply.reason, isWhole: reply.isWhole)
+    {
     case .accepted: .ok
     case .reject, .rejectAndAlert, .prune, .setAside: .failed
     case .retry(.tooManyRequests), .hold(.tooManyProviderTokenUpdates): .retryLater
@@ -52,7 +55,7 @@ package struct PushReport: Sendable {
     if let words {
       lines.append(("meaning", words.meaning))
       lines.append(("what to do", words.advice))
-    } else if let hint = AppleReply.hint(reply.code) {
+    } else if let hint = reply.hint {
       lines.append(("what to do", hint))
     }
     if let conduct { lines.append(("a worker's push", conduct.sentence)) }
@@ -87,7 +90,7 @@ package struct PushReport: Sendable {
       "reason": reply.reason.map { .text($0) } ?? .null,
       "failure": reply.failure.map { .text($0) } ?? .null,
       "meaning": words.map { .text($0.meaning) } ?? .null,
-      "advice": (words?.advice ?? AppleReply.hint(reply.code)).map { .text($0) } ?? .null,
+      "advice": (words?.advice ?? reply.hint).map { .text($0) } ?? .null,
       "worker": conduct.map { .text($0.sentence) } ?? .null,
       "apns_id": reply.field("apns-id").map { .text($0) } ?? .null,
       "apns_unique_id": reply.field("apns-unique-id").map { .text($0) } ?? .null,

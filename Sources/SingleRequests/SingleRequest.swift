@@ -18,6 +18,9 @@ package final class SingleRequest {
   private var continuation: CheckedContinuation<Void, Never>?
   private var startedAt: UInt64 = 0
   private var openedAt: UInt64 = 0
+  /// For the connection and the answer together; the connection minds its own part.
+  private var timeout = Duration.zero
+  private var timer: LoopTimer?
   /// What the server said when it went away.
   private var goodbye: String?
   private let body: UnsafeRawBufferPointer
@@ -53,9 +56,7 @@ package final class SingleRequest {
 
   /// Once.
   package func run(timeout: Duration) async -> AppleReply {
-    let timer = loop.schedule(after: timeout) { [weak self] in
-      self?.finish("gave no answer within \(DurationText.text(timeout))")
-    }
+    self.timeout = timeout
     await withCheckedContinuation { continuation in
       self.continuation = continuation
       startedAt = loop.now
@@ -65,16 +66,16 @@ package final class SingleRequest {
       self.connection = connection
       connection.connect()
     }
-    timer.cancel()
+    timer?.cancel()
     connection?.close()
     return reply
   }
 
-  private func finish(_ failure: String? = nil, _ code: TransportError.Code? = nil) {
+  private func finish(_ failure: String? = nil, _ error: TransportError? = nil) {
     guard let continuation else { return }
     self.continuation = nil
     reply.failure = failure.map { goodbye ?? $0 }
-    reply.code = code
+    reply.error = error
     if failure != nil { reply.status = nil }
     continuation.resume()
   }
@@ -88,7 +89,7 @@ package final class SingleRequest {
     if let request {
       var fields: [(name: String, value: String, indexing: HTTP2Indexing)] = [
         (":method", request.method, .indexed), (":scheme", "https", .indexed),
-        (":authority", AppleRequest.authority(route.endpoint), .indexed),
+        (":authority", route.endpoint.authority, .indexed),
         (":path", request.path, .never),
       ]
       if let authorization { fields.append(("authorization", authorization, .never)) }
@@ -112,6 +113,7 @@ package final class SingleRequest {
       .init(String(decoding: $0.name, as: UTF8.self), String(decoding: $0.value, as: UTF8.self))
     }
     reply.body = ended.content?.body ?? []
+    reply.isWhole = ended.errorCode == HTTP2ErrorCode.noError
     finish()
   }
 
@@ -133,7 +135,12 @@ extension SingleRequest: ConnectionDelegate {
     } catch {
       finish(error.description)
     }
-    if request == nil { finish() }
+    guard request != nil else { return finish() }
+    let left = max(.zero, timeout - .nanoseconds(Int64(clamping: openedAt &- startedAt)))
+    timer = loop.schedule(after: left) { [weak self] in
+      guard let self else { return }
+      finish("gave no answer within \(DurationText.text(timeout))")
+    }
   }
 
   package func connection(_ connection: Connection, received bytes: UnsafeRawBufferPointer) {
@@ -150,6 +157,6 @@ extension SingleRequest: ConnectionDelegate {
   package func connectionDrained(_ connection: Connection) {}
 
   package func connectionClosed(_ connection: Connection, error: TransportError?) {
-    finish(error?.description ?? "closed the connection without an answer", error?.code)
+    finish(error?.description ?? "closed the connection without an answer", error)
   }
 }

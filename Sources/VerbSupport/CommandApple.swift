@@ -35,10 +35,22 @@ package struct CommandApple: Sendable {
   package func route(
     _ environment: APNsEnvironment, _ service: Service = .pushes
   ) throws(CommandFailure) -> APNsRoute {
+    var settings = settings
+    if service != .pushes {
+      // Broadcasts are younger than the legacy interface, and channels have servers of their own.
+      settings.apns.production.interface = .http2
+      settings.apns.sandbox.interface = .http2
+    }
     let routes: [APNsEnvironment: APNsRoute]
     do { routes = try Assembly.deliverRoutes(settings) } catch { throw CommandFailure(error) }
     guard var route = routes[environment] else {
       throw CommandFailure(.config, "no server is configured for \(environment.name)")
+    }
+    guard route.interface == .http2 else {
+      throw CommandFailure(
+        .config,
+        "apns.\(environment.name).interface is binary, which answers nothing: a push by hand needs "
+          + "HTTP/2 (docs/legacy.md)")
     }
     let server = environment == .production ? settings.apns.production : settings.apns.sandbox
     switch service {
@@ -47,6 +59,15 @@ package struct CommandApple: Sendable {
     case .channels: route.endpoint = Self.endpoint(server.channels)
     }
     return route
+  }
+
+  /// To a feedback service of the legacy binary interface.
+  package func feedbackRoute(host: String, port: Int) throws(CommandFailure) -> APNsRoute {
+    do {
+      return try Assembly.feedbackRoute(settings, host: host, port: port)
+    } catch {
+      throw CommandFailure(error)
+    }
   }
 
   private static func endpoint(_ address: Settings.APNs.Address) -> Endpoint {

@@ -76,13 +76,14 @@ import Transport
     templates: { directory: . }
     apns:
       production:
-        { host: production.example, port: 2001, interface: binary, broadcast_host: b.example, broadcast_port: 2003,
-          channels_host: c.example, channels_port: 2004 }
+        { host: production.example, port: 2001, interface: binary, broadcast_host: b.example,
+          broadcast_port: 2003, channels_host: c.example, channels_port: 2004 }
       sandbox:
-        { host: sandbox.example, port: 2002, interface: binary, broadcast_host: d.example, broadcast_port: 2005,
-          channels_host: e.example, channels_port: 2006 }
+        { host: sandbox.example, port: 2002, interface: binary, broadcast_host: d.example,
+          broadcast_port: 2005, channels_host: e.example, channels_port: 2006 }
       binary_accepted_after: 4s
       ca_file: apns.pem
+      proxy: { host: proxy.example, port: 2007, username: pu, password: pp }
       key_file: key.p8
       key_id: KEYKEYKEY1
       team_id: TEAMTEAM12
@@ -229,6 +230,10 @@ import Transport
         .production: Endpoint(host: "production.example", port: 2001),
         .sandbox: Endpoint(host: "sandbox.example", port: 2002),
       ])
+    let proxy = HTTPProxy(
+      endpoint: Endpoint(host: "proxy.example", port: 2007), username: "pu", password: "pp")
+    #expect(deliver.routes.values.map(\.proxy) == [proxy, proxy])
+    #expect(try Assembly.deliverRoutes(.defaults).values.map(\.proxy) == [nil, nil])
     #expect(deliver.connectionsPerRoute == 12)
     #expect(deliver.streamsPerConnection == 113)
     #expect(deliver.readyPushes == 114)

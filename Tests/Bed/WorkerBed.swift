@@ -52,7 +52,9 @@ package final class WorkerBed: Sendable {
     self.keys = keys
     directory = try ScratchDirectory()
     let wantsCluster = redis == nil && cluster == nil && getenv("TESTS_REDIS_CLUSTER") != nil
-    let cluster = try wantsCluster ? RedisClusterProcess(hasReplicas: false) : cluster
+    let cluster =
+      try wantsCluster
+      ? RedisClusterProcess(hasReplicas: false, options: RedisClusterProcess.patient) : cluster
     self.cluster = cluster
     self.redis = try cluster?.masters[0] ?? redis ?? RedisServerProcess()
     self.kafka = try BedKafka(kafka, partitions: partitions)

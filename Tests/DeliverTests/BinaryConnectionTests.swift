@@ -63,6 +63,24 @@ import Transport
     }
   }
 
+  /// What is in the socket is no silence, however long nobody read it.
+  @Test func aWordThatCameWhileTheWorkerStoodStillIsHeard() async throws {
+    try await onLoop { _, loop in
+      let (bed, gateway) = try bed(loop)
+      defer { end(bed, gateway) }
+      await bed.stage.admit(bed.batch(tokens))
+      await bed.until("sent") { gateway.heard.count == 10 }
+      // So that a look has seen them arrive.
+      await loop.wait(Self.patience / 2)
+      gateway.connections[0].tell([8, LegacyStatus.invalidToken.code, 0, 0, 0, 3])
+      let end = ContinuousClock.now + Self.patience * 2
+      while ContinuousClock.now < end {}
+      await bed.until("settled") { bed.settledBatches == 1 }
+      #expect(bed.tally.accepted == 9 && rejected(bed, .badDeviceToken) == 1)
+      #expect(bed.notices.count { if case .refusedLate = $0 { true } else { false } } == 0)
+    }
+  }
+
   @Test func sendsAgainInOrderWhatStandsBehindAnInvalidToken() async throws {
     try await onLoop { _, loop in
       let bad = tokens[3]

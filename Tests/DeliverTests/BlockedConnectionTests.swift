@@ -127,7 +127,9 @@ import Testing
       server.drop()
       await bed.until("all are accepted") { bed.tally.accepted == 2 * streams }
       // Heads leave before bodies: not all of them have left.
-      #expect(lost(bed) < streams && bed.tally.retried == lost(bed))
+      #expect(bed.tally.retried < streams)
+      // On a busy machine more than one connection is lost, and they are told of together.
+      await bed.until("all are told of") { lost(bed) == bed.tally.retried }
     }
   }
 

@@ -41,7 +41,7 @@ import Testing
     #expect(
       sentence(403, "ExpiredProviderToken")
         == "sent again with a new provider token; tries: until it expires; the connection takes no "
-        + "more, and the next one has the new provider token; the topic waits if the provider "
-        + "token was new")
+        + "more, and the next one has the new provider token; the topic waits, and "
+        + "the operator is told, if the provider token was new")
   }
 }

@@ -13,7 +13,9 @@ final class RedisBed: Sendable {
 
   init(_ kind: Kind) throws {
     server = kind == .one ? try RedisServerProcess() : nil
-    cluster = kind == .cluster ? try RedisClusterProcess(hasReplicas: false) : nil
+    cluster =
+      kind == .cluster
+      ? try RedisClusterProcess(hasReplicas: false, options: RedisClusterProcess.patient) : nil
   }
 
   deinit { loop.stop() }

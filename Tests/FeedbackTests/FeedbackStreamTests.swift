@@ -1,3 +1,4 @@
+import Deliver
 import EventLoop
 import Fixtures
 import LegacyAPNs
@@ -25,7 +26,8 @@ import Transport
       ) { _ in service }
       defer { listener.close() }
       return await FeedbackStream(
-        Endpoint(host: "127.0.0.1", port: listener.port), tls: certificates.client,
+        APNsRoute(
+          endpoint: Endpoint(host: "127.0.0.1", port: listener.port), tls: certificates.client),
         limits: limits, loop: loop
       ).read()
     }
@@ -45,7 +47,7 @@ import Transport
   @Test func keepsWhatCameBeforeAFailure() async throws {
     let cut = try await reading(of: [Self.tuple + Self.tuple.dropLast()])
     #expect(cut.tuples.count == 1 && cut.failure?.contains("ended within a token") == true)
-    let wrong = try await reading(of: [Self.tuple, [0, 0, 0, 5, 0xFF, 0xFF]])
+    let wrong = try await reading(of: [Self.tuple + [0, 0, 0, 5, 0xFF, 0xFF]])
     #expect(wrong.tuples.count == 1)
     #expect(wrong.failure?.contains("is it a feedback service?") == true)
   }
@@ -77,7 +79,7 @@ import Transport
     defer { loop.stop() }
     let reading = await LoopActor(loop).run { _ in
       await FeedbackStream(
-        Endpoint(host: "127.0.0.1", port: 1), tls: certificates.client,
+        APNsRoute(endpoint: Endpoint(host: "127.0.0.1", port: 1), tls: certificates.client),
         limits: .init(timeout: .seconds(60)), loop: loop
       ).read()
     }

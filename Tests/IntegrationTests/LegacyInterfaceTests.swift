@@ -100,9 +100,10 @@ import Transport
       // The gateway is silent about what is gone.
       #expect(status.accepted == pushes && status.pruned == 0)
     }
+    let service = Endpoint(host: bed.address.host, port: try #require(bed.address.feedbackPort))
+    let security = try ClientSecurity(caFile: bed.address.authorityFile, alpn: [])
     let reading = await FeedbackStream.read(
-      Endpoint(host: bed.address.host, port: try #require(bed.address.feedbackPort)),
-      tls: try ClientSecurity(caFile: bed.address.authorityFile, alpn: []), timeout: .seconds(60))
+      APNsRoute(endpoint: service, tls: security), timeout: .seconds(60))
     #expect(reading.failure == nil && reading.tuples.count == 3)
     let now: Int64 = 5_000_000_000_000
     let keyspace = bed.keyspace

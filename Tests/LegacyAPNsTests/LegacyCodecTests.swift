@@ -131,8 +131,8 @@ import Testing
     var reader = FeedbackReader()
     var tuples: [FeedbackTuple] = []
     for start in stride(from: 0, to: bytes.count, by: pieces) {
-      tuples += try bytes[start..<min(start + pieces, bytes.count)].withUnsafeBytes {
-        try reader.read($0)
+      try bytes[start..<min(start + pieces, bytes.count)].withUnsafeBytes {
+        try reader.read($0, into: &tuples)
       }
     }
     try reader.finish()
@@ -147,13 +147,17 @@ import Testing
   @Test func tellsAStreamThatIsCutShortOrNone() throws {
     var cut = FeedbackReader()
     let bytes: [UInt8] = [0, 0, 0, 1, 0, 2, 7]
-    #expect(try bytes.withUnsafeBytes { try cut.read($0) }.isEmpty)
+    var tuples: [FeedbackTuple] = []
+    try bytes.withUnsafeBytes { try cut.read($0, into: &tuples) }
+    #expect(tuples.isEmpty)
     #expect(throws: FeedbackReader.Failure.cutShort) { try cut.finish() }
     for length in [[0, 0], [1, 1]] as [[UInt8]] {
       var wrong = FeedbackReader()
       #expect(throws: FeedbackReader.Failure.self) {
-        _ = try ([0, 0, 0, 1] + length).withUnsafeBytes { try wrong.read($0) }
+        let bytes = [0, 0, 0, 1, 0, 1, 7] + [0, 0, 0, 1] + length
+        try bytes.withUnsafeBytes { try wrong.read($0, into: &tuples) }
       }
+      #expect(tuples.popLast() == FeedbackTuple(seconds: 1, token: [7]), "what came before it")
     }
   }
 }

@@ -25,27 +25,41 @@ import Testing
     window.sent(11)
     #expect(window.next == 3 && window.room == 0 && window.count == 2)
     window.sent(12)
-    #expect(window.items == [10, 11])
+    #expect(window.waiting == [10, 11])
   }
 
   @Test func takesSilenceForAssentOnlyAfterTheBytesHaveArrived() {
     var window = window(1...2)
-    #expect(window.hasUndelivered && window.nextDue == nil)
+    #expect(window.hasUndelivered)
     #expect(window.silence(at: 1_000_000).isEmpty)
     window.delivered(at: 50)
     window.sent(3)
-    #expect(window.hasUndelivered && window.nextDue == 150)
+    #expect(window.hasUndelivered)
     #expect(window.silence(at: 149).isEmpty)
     #expect(window.silence(at: 150) == [1, 2])
-    #expect(window.items == [3] && window.nextDue == nil && window.next == 4)
+    #expect(window.waiting == [3] && window.next == 4)
     window.delivered(at: 160)
     // What has arrived before does not wait anew.
     window.delivered(at: 200)
-    #expect(!window.hasUndelivered && window.nextDue == 260)
+    #expect(!window.hasUndelivered)
+    #expect(window.silence(at: 259).isEmpty)
     // A clock that is a little behind settles nothing.
     #expect(window.silence(at: 10).isEmpty)
     #expect(window.silence(at: 260) == [3])
     #expect(window.count == 0 && window.room == 8)
+  }
+
+  /// As while more is sent than is acknowledged, all the time.
+  @Test func onlyWhatHasArrivedWaitsForAWord() {
+    var window = window()
+    window.delivered(before: 3, at: 10)
+    #expect(window.hasUndelivered)
+    window.delivered(before: 2, at: 90)
+    #expect(window.silence(at: 110) == [1, 2])
+    window.delivered(before: 1, at: 200)
+    #expect(window.silence(at: 1000).isEmpty)
+    window.delivered(before: .max, at: 300)
+    #expect(!window.hasUndelivered && window.silence(at: 400) == [3, 4, 5])
   }
 
   @Test func sendsAgainInOrderWhatStandsBehindTheRefused() {
@@ -110,7 +124,7 @@ import Testing
       capacity: 8, acceptedAfter: Self.patience, firstIdentifier: .max - 2)
     #expect(window.room == 2 && !window.isUsedUp)
     for item in 1...3 { window.sent(item) }
-    #expect(window.items == [1, 2] && window.isUsedUp && window.room == 0)
+    #expect(window.waiting == [1, 2] && window.isUsedUp && window.room == 0)
     window.delivered(at: 0)
     #expect(window.silence(at: 100) == [1, 2] && window.isUsedUp && window.room == 0)
     #expect(window.refused(.max - 2, .shutdown).late == 1)
@@ -138,7 +152,7 @@ import Testing
     #expect(sent.count == 0 && sent.room == 0)
     var delivered = closed()
     delivered.delivered(at: 5)
-    #expect(delivered.nextDue == nil && !delivered.hasUndelivered)
+    #expect(!delivered.hasUndelivered)
     var silent = closed()
     #expect(silent.silence(at: .max).isEmpty)
     var refused = closed()
@@ -149,4 +163,14 @@ import Testing
     #expect(ended.ended().isEmpty)
     #expect([sent, delivered, silent, refused, ended].allSatisfy { $0.phase == .closed })
   }
+}
+
+extension SentWindow {
+  /// What waits for a word, in order.
+  fileprivate var waiting: [Item] {
+    var copy = self
+    return copy.ended()
+  }
+
+  fileprivate mutating func delivered(at now: UInt64) { delivered(before: next, at: now) }
 }

@@ -93,7 +93,7 @@ import Threads
     try await fixture.run { redis async throws in try await redis.bind("u1", "aa", at: noon - 1) }
     let isBound = ThreadLock(false)
     try await ProxiedClient.run(
-      to: server.port,
+      to: server.port, commandTimeout: .seconds(30),
       rewriter: { bytes in
         // The user's script has taken the token out, and the user has it no more.
         guard bytes.starts(with: Array("*2\r\n:3\r\n:0\r\n".utf8)) else { return bytes }

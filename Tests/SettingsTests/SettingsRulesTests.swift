@@ -38,6 +38,7 @@ import Testing
     ("redis: {prefix: {dashboards: 'ff'}}", "redis.prefix.data"),
     ("redis: {username: u}", "redis.username"),
     ("redis: {cluster: ['r:1'], database: 1}", "redis.database"),
+    ("apns: {proxy: {host: p, username: 'a:b', password: c}}", "apns.proxy.username"),
     ("redis: {cluster: ['r:1'], sentinel: {nodes: ['s:1']}}", "redis.sentinel.nodes"),
     ("redis: {cluster: ['r']}", "redis.cluster"), ("redis: {cluster: []}", "redis.cluster"),
     ("kafka: {topics: {segments: notify-followers}}", "kafka.topics.segments"),
@@ -52,6 +53,17 @@ import Testing
     let problems = try SettingsFixture(yaml).load().problems
     #expect(problems.map(\.key) == [key], "\(problems)")
     #expect(problems.first?.place?.contains("fanfare.yaml:1:") == true, "\(problems)")
+  }
+
+  @Test(arguments: [
+    ("apns: {proxy: {username: u, password: p}}", ["apns.proxy.username"]),
+    ("apns: {proxy: {host: p, password: p}}", ["apns.proxy.password"]),
+    ("apns: {proxy: {host: p, username: u, password: p}}", []),
+    ("apns: {proxy: {host: p}}", []),
+  ])
+  func aNameForAProxyNeedsTheProxy(_ yaml: String, _ keys: [String]) throws {
+    let report = try SettingsFixture(yaml).load()
+    #expect(report.warnings.map(\.key) == keys && report.problems.isEmpty)
   }
 
   /// A name that each process makes up never comes back.

@@ -4,14 +4,15 @@ import Testing
 
 @Suite struct ChannelReportTests {
   private static func report(
-    _ status: Int?, body: String = "", fields: [AppleRequest.Field] = []
+    _ status: Int?, body: String = "", fields: [AppleRequest.Field] = [],
+    of request: AppleRequest = ChannelRequests.show(app: "a.b", channel: "c==")
   ) -> ChannelReport {
     var reply = AppleReply()
     reply.status = status
     reply.body = Array(body.utf8)
     reply.fields = fields
     if status == nil { reply.failure = "gave no answer within 10s" }
-    return ChannelReport(reply, server: "production, a:2196")
+    return ChannelReport(reply, of: request, server: "production, a:2196")
   }
 
   /// As a push's: the request's fault, the credentials', Apple's, or a wait.
@@ -51,6 +52,15 @@ import Testing
     #expect(Self.report(200, body: body).json.serialized().contains(#"["a==","b=="]"#))
     #expect(
       Self.report(200, body: #"{"channels":["a\u001b[1m"]}"#).text.contains("\u{1b}") == false)
+  }
+
+  /// A script reads ids from it: nothing else may stand there with an exit code of 0.
+  @Test(arguments: [#"{"channels":["a==","#, "", "{}", #"{"channels":{}}"#])
+  func aListThatCannotBeReadIsNone(body: String) {
+    let report = Self.report(200, body: body, of: ChannelRequests.list(app: "a.b"))
+    #expect(report.exitCode == .unavailable && report.text.contains("cannot be read"))
+    let empty = Self.report(200, body: #"{"channels":[]}"#, of: ChannelRequests.list(app: "a.b"))
+    #expect(empty.exitCode == .ok && empty.text.isEmpty)
   }
 
   @Test(arguments: [(0, "none"), (1, "last")])

@@ -40,7 +40,8 @@ import Testing
         let row = Conduct(status: status, reason: reason)
         let name = reason.map { "`\($0)`" } ?? (status == 200 ? "" : "none, or a new one")
         return "| \(status) | \(name) | \(row.outcome) | \(row.tries) | \(row.token) "
-          + "| \(row.connection) | \(row.hold.rawValue) | \(row.alerts ? "yes" : "no") |"
+          + "| \(row.connection) | \(row.hold.rawValue) "
+          + "| \(row.alerts ? "yes" : row.hold == .topicOfNewToken ? "if it is held" : "no") |"
       }
   }
 

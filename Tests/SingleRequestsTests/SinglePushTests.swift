@@ -27,13 +27,6 @@ import Transport
       ])
   }
 
-  @Test func namesThePortInTheAuthorityUnlessItIsHTTPS() {
-    let authority = { AppleRequest.authority(Endpoint(host: $0, port: $1)) }
-    #expect(authority("api.push.apple.com", 443) == "api.push.apple.com")
-    #expect(authority("api.push.apple.com", 2197) == "api.push.apple.com:2197")
-    #expect(authority("::1", 443) == "[::1]")
-  }
-
   @Test func knowsWhatAppleWouldRefuse() {
     #expect(Self.push().flaw == nil)
     #expect(Self.push(type: .background, priority: 5).flaw == nil)

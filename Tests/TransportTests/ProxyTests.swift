@@ -113,10 +113,11 @@ import Testing
       defer { proxy.stop() }
       proxy.manner = manner
       let client = Client(loop)
-      _ = connect(
+      let connection = connect(
         to: Self.target, through: proxy, certificates.client, client, loop,
         timeout: manner == .silent ? .milliseconds(200) : .seconds(50))
       await client.until { client.isClosed }
+      connection.close()
       #expect(client.error?.code == code)
       #expect(client.error?.message.contains(words) == true)
       #expect(client.error?.message.contains(":\(proxy.port)") == true)
@@ -150,7 +151,7 @@ extension String {
 }
 
 /// A proxy for one connection at a time. Confined to the loop.
-private final class FakeProxy: ConnectionDelegate {
+final class FakeProxy: ConnectionDelegate {
   enum Manner: Equatable {
     case leads
     case says(String)

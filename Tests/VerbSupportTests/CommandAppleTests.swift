@@ -22,6 +22,31 @@ import VerbSupport
         == "api-manage-broadcast.sandbox.push.apple.com:2195")
   }
 
+  private static func apple(_ overrides: (String, String)...) throws -> CommandApple {
+    CommandApple(
+      try SettingsLoader.load(SettingsInput(environment: [:], overrides: overrides)).settings())
+  }
+
+  /// It answers nothing; and channels are asked for at Apple's own servers.
+  @Test func aGatewayOfTheLegacyInterfaceIsAskedForNothing() throws {
+    let apple = try Self.apple(("apns.production.interface", "binary"))
+    let failure = #expect(throws: CommandFailure.self) { try apple.route(.production) }
+    #expect(failure?.code == .config && failure?.message.contains("docs/legacy.md") == true)
+    #expect(try apple.route(.sandbox).interface == .http2)
+    for service in [CommandApple.Service.channels, .broadcasts] {
+      let route = try apple.route(.production, service)
+      #expect(route.interface == .http2 && route.tls.applicationProtocols == ["h2"])
+    }
+  }
+
+  @Test func aFeedbackServiceIsReachedAsTheOthersAre() throws {
+    let apple = try Self.apple(("apns.proxy.host", "proxy.example"))
+    let route = try apple.feedbackRoute(host: "gateway.example", port: 2196)
+    #expect("\(route.endpoint)" == "gateway.example:2196" && route.tls.applicationProtocols == [])
+    let other = try apple.route(.production)
+    #expect(route.proxy != nil && route.proxy == other.proxy)
+  }
+
   @Test func withoutAKeyNothingIsAsked() throws {
     let apple = CommandApple(
       try SettingsLoader.load(SettingsInput(environment: [:], overrides: [])).settings())

@@ -34,9 +34,10 @@ package struct TLSError: Error, Sendable, CustomStringConvertible {
     switch code {
     case .hostMismatch: "is this the host's own name? Its certificate names others"
     case .expired: "the server needs a new certificate, or this machine's clock is wrong"
-    case .weak: "the server needs a certificate whose key is longer: RSA with 2,048 bits, or P-256"
+    case .weak: "the server needs a certificate with a longer key: RSA of 2,048 bits, or P-256"
     case .oldVersion: "the server must speak TLS 1.2 or newer"
-    case .notTLS, .noProtocol: "is this the right port? What answers there speaks no HTTP/2"
+    case .notTLS: "is this the right port? What answers there is not TLS"
+    case .noProtocol: "is this the right port? What answers there speaks another protocol"
     default: nil
     }
   }

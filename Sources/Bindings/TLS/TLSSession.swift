@@ -211,7 +211,7 @@ package final class TLSSession {
     case SSL_R_WRONG_VERSION_NUMBER, SSL_R_HTTP_REQUEST, SSL_R_HTTPS_PROXY_REQUEST:
       TLSError(.notTLS, "the peer does not speak TLS")
     case SSL_R_TLSV1_ALERT_NO_APPLICATION_PROTOCOL:
-      TLSError(.noProtocol, "the server did not agree to HTTP/2 (ALPN h2)")
+      TLSError(.noProtocol, "the peer speaks none of the protocols that were offered (ALPN)")
     default: TLSError(.handshake, "the TLS handshake failed")
     }
   }

@@ -62,6 +62,7 @@ extension Connection {
       let count = send(descriptor, start + sent, bytes.count - sent, Int32(MSG_NOSIGNAL))
       if count >= 0 {
         sent += count
+        sentBytes &+= UInt64(count)
       } else if errno == EAGAIN {
         return sent
       } else if errno != EINTR {

@@ -26,7 +26,9 @@ extension Connection {
   private func startDeadline() {
     deadline = loop.schedule(after: options.connectTimeout) { [weak self] in
       guard let self, state != .open, state != .closed else { return }
-      fail(race?.failure ?? TransportError(.timeout, timeoutWords))
+      // While an address is silent, it is not the one that failed before that is to blame.
+      let failure = race?.failure.map { "; \($0.message)" } ?? ""
+      fail(TransportError(.timeout, timeoutWords + failure))
     }
   }
 

@@ -89,10 +89,18 @@ package final class Connection {
   /// Bytes written that the socket has not taken yet.
   package var pendingBytes: Int { pending.count + (tls?.ciphertext.count ?? 0) }
 
-  /// Whether the peer's host has all that was written.
-  package var isDelivered: Bool {
-    pendingBytes == 0 && descriptor >= 0 && linux_unacknowledged_bytes(descriptor) == 0
+  /// Bytes that the socket has taken, as they went: encrypted, where TLS is spoken.
+  package internal(set) var sentBytes: UInt64 = 0
+
+  /// Of `sentBytes`, those that the peer's host has acknowledged: a proxy's, where one is between.
+  package var acknowledgedBytes: UInt64 {
+    guard descriptor >= 0 else { return 0 }
+    let unacknowledged = linux_unacknowledged_bytes(descriptor)
+    return unacknowledged < 0 ? 0 : sentBytes - min(sentBytes, UInt64(unacknowledged))
   }
+
+  /// Reads now what has come, which the loop would read in its turn.
+  package func readNow() { if state == .open { readSocket() } }
 
   // MARK: closing
 

@@ -37,6 +37,9 @@ final class ConnectionRace {
     self.whenOver = whenOver
   }
 
+  /// Addresses that are asked and have not answered.
+  var pending: Int { attempts.count }
+
   /// Why the last of those that failed did; nil while none has.
   var failure: TransportError? { lastFailure }
 
@@ -84,6 +87,11 @@ final class ConnectionRace {
   }
 
   private func noteFailure(of address: SocketAddress, _ number: Int32) {
+    // For want of descriptors or memory of ours, no address is to blame.
+    guard ![EMFILE, ENFILE, ENOBUFS, ENOMEM].contains(number) else {
+      lastFailure = .system(.noDescriptors, "\(endpoint) was not asked", number)
+      return
+    }
     book?.failed(address, at: loop.now)
     lastFailure = .system(.unreachable, "\(endpoint) cannot be reached", number)
   }

@@ -13,6 +13,12 @@ package struct HTTPProxy: Sendable, Equatable {
   }
 }
 
+/// Prints without the secret, wherever a route or a connection's options are printed.
+extension HTTPProxy: CustomStringConvertible, CustomReflectable {
+  package var description: String { "\(endpoint)" }
+  package var customMirror: Mirror { Mirror(self, children: ["endpoint": endpoint]) }
+}
+
 /// What is said to a proxy before the server behind it hears anything: a pure machine.
 struct ProxyTunnel {
   /// Of its answer's head; a page that explains a refusal is not read.

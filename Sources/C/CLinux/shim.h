@@ -30,10 +30,11 @@ static inline int linux_accept(int listener) {
   return (int)syscall(SYS_accept4, listener, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
 }
 
-/* What a TCP socket was given and the peer has not acknowledged (tcp(7), SIOCOUTQ). ioctl is variadic. */
+/* What a TCP socket was given and the peer has not acknowledged (tcp(7), SIOCOUTQ); -1: unknown.
+   ioctl is variadic. */
 static inline int linux_unacknowledged_bytes(int connection) {
   int bytes = 0;
-  return ioctl(connection, TIOCOUTQ, &bytes) == 0 ? bytes : 0;
+  return ioctl(connection, TIOCOUTQ, &bytes) == 0 ? bytes : -1;
 }
 
 /* A child gets `signal` when the thread that started it ends. prctl is variadic. */

@@ -25,6 +25,8 @@ final class BinaryConnection: PushConnection {
   private var response: [UInt8] = []
   private var unknown: [StreamSlots.Slot] = []
   private let lookInterval: Duration
+  /// With so many bytes all had left that was sent before this identifier.
+  private var written: (bytes: UInt64, next: UInt32)?
   private var look: LoopTimer?
   /// Pushes of which the gateway's opinion is known.
   private var settled = 0
@@ -54,7 +56,7 @@ final class BinaryConnection: PushConnection {
     window = SentWindow(
       capacity: setup.options.streamsPerConnection, acceptedAfter: acceptedAfter.nanoseconds,
       firstIdentifier: firstIdentifier)
-    lookInterval = max(acceptedAfter / 4, .milliseconds(5))
+    lookInterval = min(max(acceptedAfter / 4, .milliseconds(5)), .milliseconds(500))
     openedAt = setup.loop.now
     takenBefore = traffic.lastAcceptedAt
   }
@@ -117,11 +119,25 @@ final class BinaryConnection: PushConnection {
   /// What the gateway's host has had for long enough was taken.
   private func lookAtSilence() {
     look = nil
+    // What came while this thread was busy, or stood still, is no silence.
+    transport?.readNow()
     guard let transport, machine.phase == .open || machine.phase == .draining else { return }
-    if window.hasUndelivered, transport.isDelivered { window.delivered(at: loop.now) }
+    noteDelivery(transport)
     accept(window.silence(at: loop.now))
     if window.count > 0 { lookLater() }
     closeWhenDrained()
+  }
+
+  /// Also while more is sent all the time: what was written at one look is compared with what is
+  /// acknowledged at a later one.
+  private func noteDelivery(_ transport: Connection) {
+    if let written, transport.acknowledgedBytes >= written.bytes {
+      window.delivered(before: written.next, at: loop.now)
+      self.written = nil
+    }
+    guard written == nil, window.hasUndelivered, transport.pendingBytes == 0 else { return }
+    written = (transport.sentBytes, window.next)
+    if transport.acknowledgedBytes >= transport.sentBytes { noteDelivery(transport) }
   }
 
   private func accept(_ items: [StreamSlots.Slot]) {

@@ -1,5 +1,6 @@
 import LegacyAPNs
 import Model
+import Text
 
 /// Pushes as frames of the legacy binary interface: command 2, which alone has a priority. Topic,
 /// push type and collapse id have no place there: the gateway knows the app by the certificate.
@@ -22,17 +23,9 @@ enum BinaryFrames {
     var token: [UInt8] = []
     token.reserveCapacity(hex.count / 2)
     for place in stride(from: 0, to: hex.count, by: 2) {
-      guard let high = digit(hex[place]), let low = digit(hex[place + 1]) else { return nil }
+      guard let high = hex[place].hexValue, let low = hex[place + 1].hexValue else { return nil }
       token.append(high << 4 | low)
     }
     return token
-  }
-
-  private static func digit(_ character: UInt8) -> UInt8? {
-    switch character {
-    case 0x30...0x39: character - 0x30
-    case 0x61...0x66: character - 0x57
-    default: nil
-    }
   }
 }

@@ -53,7 +53,8 @@ package struct Conduct: Sendable, Equatable {
     switch hold {
     case .nothing: break
     case .topic: parts.append("the topic waits")
-    case .topicOfNewToken: parts.append("the topic waits if the provider token was new")
+    case .topicOfNewToken:
+      parts.append("the topic waits, and the operator is told, if the provider token was new")
     }
     if alerts { parts.append("the operator is told") }
     return parts.joined(separator: "; ")

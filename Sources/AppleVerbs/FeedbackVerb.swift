@@ -5,15 +5,13 @@ import Terminal
 import VerbSupport
 
 /// `feedback pull`: what gateways of the legacy binary interface have in the place of a 410.
-enum FeedbackVerb {
-  private enum Environment: String, CaseIterable { case production, sandbox }
-
+package enum FeedbackVerb {
   private static let json = Option(flag: "json", help: "Print the summary as one JSON object")
   private static let host = Option(
     required: "host", .text, value: "HOST", help: "The feedback service's host")
   private static let port = Option(
     "port", .integer(in: 1...65_535), default: 2_196, help: "Its port")
-  private static let environment = Option<Environment>(
+  private static let environment = Option<PushFlags.Environment>(
     "environment", .choice(), default: .production, help: "Which tokens it speaks of")
   private static let timeout = Option(
     "timeout", .duration(in: .milliseconds(100) ... .seconds(600)), default: .seconds(30),
@@ -21,7 +19,7 @@ enum FeedbackVerb {
   private static let dryRun = Option(
     flag: "dry-run", help: "Write nothing. The service forgets all the same what it told")
 
-  static let verb = Verb(
+  package static let verb = Verb(
     group: "feedback", summary: "Legacy: read a feedback service of the binary interface",
     options: [json] + ConfigurationOptions.all, verbs: [pull],
     examples: [
@@ -51,10 +49,13 @@ enum FeedbackVerb {
     let keyspace = Assembly.keyspace(settings)
     let isDryRun = invocation[dryRun]
     let isSandbox = invocation[environment] == .sandbox
+    let route = try CommandApple(settings).feedbackRoute(
+      host: invocation[host], port: invocation[port])
+    let timeout = invocation[timeout]
     // Redis first: what the service has told, it tells nobody again.
     let result = try await CommandRedis.lend(settings) {
       (_, redis) async throws(CommandFailure) -> (counts: FeedbackCounts, failure: String?) in
-      let reading = try await read(invocation)
+      let reading = await FeedbackStream.read(route, timeout: timeout)
       let pruning = FeedbackPruning(redis: redis, keyspace: keyspace, isSandbox: isSandbox)
       let counts = try await pruning.run(
         reading.tuples, writes: !isDryRun, now: WallClock.nowMilliseconds())
@@ -67,19 +68,5 @@ enum FeedbackVerb {
     }
     if let failure = result.failure { throw CommandFailure(.unavailable, failure) }
     return result.counts.failed > 0 ? .failed : .ok
-  }
-
-  private static func read(
-    _ invocation: Invocation
-  ) async throws(CommandFailure) -> FeedbackStream.Reading {
-    let settings = try invocation.loadSettings()
-    do {
-      let route = try Assembly.feedbackRoute(
-        settings, host: invocation[host], port: invocation[port])
-      return await FeedbackStream.read(
-        route.endpoint, tls: route.tls, timeout: invocation[timeout])
-    } catch {
-      throw CommandFailure(error)
-    }
   }
 }
