@@ -28,7 +28,7 @@ package struct TLSError: Error, Sendable, CustomStringConvertible {
     return "\(message) (\(cause))"
   }
 
-  /// Where an operator may look; nil: nothing is known but the words themselves, or the caller knows
+  /// Where an operator may look; nil: nothing is known but the words, or the caller knows
   /// better.
   package var hint: String? {
     switch code {
