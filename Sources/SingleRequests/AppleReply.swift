@@ -36,7 +36,9 @@ package struct AppleReply: Sendable {
     case .unreachable, .timeout: "is the way to this port open? Port 2197 may be where 443 is not"
     case .tls where error?.cause?.hint != nil: error?.cause?.hint
     case .tls: "apns.ca_file names what is trusted instead of the system's authorities"
-    case .closedByPeer: "the server must speak TLS 1.2 or newer at this port"
+    case .closedByPeer where connectMilliseconds == nil,
+      .reset where connectMilliseconds == nil:
+      "the server must speak TLS 1.2 or newer at this port"
     case .proxy: "apns.proxy.host and apns.proxy.port name the proxy"
     default: nil
     }

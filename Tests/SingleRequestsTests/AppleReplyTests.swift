@@ -19,12 +19,15 @@ import Testing
 
   @Test(arguments: [
     (TransportError.Code.unresolved, "DNS"), (.unreachable, "port 2197"),
-    (.closedByPeer, "TLS 1.2"), (.proxy, "apns.proxy.host"),
+    (.closedByPeer, "TLS 1.2"), (.reset, "TLS 1.2"), (.proxy, "apns.proxy.host"),
   ])
   func eachTroubleOnTheWayHasItsHint(code: TransportError.Code, words: String) {
     var reply = AppleReply()
     #expect(reply.hint == nil)
     reply.error = TransportError(code, "why")
     #expect(reply.hint?.lowercased().contains(words.lowercased()) == true)
+    // It spoke TLS before.
+    reply.connectMilliseconds = 3
+    #expect((reply.hint == nil) == [.closedByPeer, .reset].contains(code))
   }
 }
