@@ -85,6 +85,21 @@ struct RequestRecord {
   }
 }
 
+extension RequestRecord {
+  /// Makes room for records of a connection, at least twice as much as before.
+  static func grow(
+    _ records: inout UnsafeMutablePointer<RequestRecord>, _ count: inout Int, to wanted: Int
+  ) {
+    let larger = max(wanted, count * 2)
+    let grown = UnsafeMutablePointer<RequestRecord>.allocate(capacity: larger)
+    grown.moveInitialize(from: records, count: count)
+    for index in count..<larger { (grown + index).initialize(to: RequestRecord()) }
+    records.deallocate()
+    records = grown
+    count = larger
+  }
+}
+
 /// Apple's push types and the suffix each asks of the topic ("Sending notification requests to
 /// APNs").
 enum SimulatedPushType: UInt8, CaseIterable {

@@ -13,6 +13,11 @@ enum RequestFault: UInt32, CaseIterable {
 
   var bit: UInt32 { 1 << rawValue }
 
+  /// The bits of those with which a request shows no valid provider token.
+  static let ofProviderToken =
+    missingProviderToken.bit | invalidProviderToken.bit | expiredProviderToken.bit
+    | tooManyProviderTokens.bit
+
   var reason: AppleReason {
     switch self {
     case .method: .methodNotAllowed

@@ -57,8 +57,12 @@ enum ScriptReader {
     case "streams": script.streams = try count(name, value, from: 0)
     case "goaway_after": script.goAwayAfter = try count(name, value, from: 1)
     case "goaway_behind": script.goAwayBehind = try count(name, value, from: 0)
+    case "goaway_code":
+      script.goAwayCode = UInt32(clamping: try count(name, value, from: 0))
     case "drop_after": script.dropAfter = try count(name, value, from: 1)
     case "silent_after": script.silentAfter = try count(name, value, from: 1)
+    case "cut_after": script.cutAfter = try count(name, value, from: 1)
+    case "end_after": script.endAfter = try count(name, value, from: 1)
     default: throw SimulatorError(.badScript, "\(name) is no member of a script")
     }
   }

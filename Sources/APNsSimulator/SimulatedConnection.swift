@@ -28,6 +28,9 @@ final class SimulatedConnection {
   private var lastProcessedStream: Int32 = 0
   private var goAwayStream: Int32?
   private var held: [(slot: Int, stream: Int32)] = []
+  private var errors = CountedErrors()
+  /// The limit of streams that the client was told last.
+  private var toldStreams: Int
 
   init(_ service: SimulatorService, _ transport: Connection) throws(HTTP2Error) {
     self.service = service
@@ -36,6 +39,7 @@ final class SimulatedConnection {
     records = .allocate(capacity: 1)
     var options = HTTP2ServerOptions()
     options.maximumConcurrentStreams = service.options.firstStreams
+    toldStreams = service.options.firstStreams
     session = try HTTP2ServerSession(options: options)
   }
 
@@ -63,10 +67,18 @@ final class SimulatedConnection {
     if transport.pendingBytes == 0 { close() }
   }
 
-  func streamLimitChanged() {
-    guard isUnlocked else { return }
-    session?.setMaximumConcurrentStreams(service.streamLimit)
+  /// What was counted under another script is forgotten.
+  func scriptChanged() {
+    errors = CountedErrors()
+    tellStreamLimit()
     flush()
+  }
+
+  private func tellStreamLimit() {
+    let limit = errors.streamLimit(of: service.streamLimit)
+    guard isUnlocked, limit != toldStreams else { return }
+    toldStreams = limit
+    session?.setMaximumConcurrentStreams(limit)
   }
 
   /// Puts on the wire what the session has to say.
@@ -109,6 +121,11 @@ final class SimulatedConnection {
       service.heads.refuse(
         session, slot: slot, refusal, identifier: record.pointee.identifierBytes,
         nowMilliseconds: service.options.clock() / 1000)
+      switch errors.refused(refusal, service.script) {
+      case .none: break
+      case .cut: tellStreamLimit()
+      case .end: if goAwayStream == nil { goAway() }
+      }
     case .reset(let code): session.reset(slot: slot, errorCode: code)
     case .silence: return
     case .drop: mustClose = true
@@ -128,7 +145,7 @@ final class SimulatedConnection {
       if record.pointee.seen & 1 << KnownField.authorization.rawValue == 0 {
         record.pointee.faults |= RequestFault.missingProviderToken.bit
       }
-      if record.pointee.faults & Self.providerTokenFaults == 0 { unlock() }
+      if record.pointee.faults & RequestFault.ofProviderToken == 0 { unlock() }
     } else {
       unlock()
     }
@@ -175,20 +192,15 @@ final class SimulatedConnection {
     held = []
     let debug = Array(#"{"reason":"Shutdown"}"#.utf8)
     debug.withUnsafeBytes {
-      session?.goAway(lastStreamID: last, errorCode: HTTP2ErrorCode.noError, debug: $0)
+      session?.goAway(lastStreamID: last, errorCode: service.script.goAwayCode, debug: $0)
     }
   }
 
   private func unlock() {
     guard !isUnlocked else { return }
     isUnlocked = true
-    guard service.streamLimit != service.options.firstStreams else { return }
-    session?.setMaximumConcurrentStreams(service.streamLimit)
+    tellStreamLimit()
   }
-
-  private static let providerTokenFaults =
-    RequestFault.missingProviderToken.bit | RequestFault.invalidProviderToken.bit
-    | RequestFault.expiredProviderToken.bit | RequestFault.tooManyProviderTokens.bit
 }
 
 // MARK: What a client says
@@ -198,7 +210,7 @@ extension SimulatedConnection {
     while let heard = session.nextHeard() {
       switch heard {
       case .began(let slot, let stream):
-        if slot >= recordCount { growRecords(slot + 1) }
+        if slot >= recordCount { RequestRecord.grow(&records, &recordCount, to: slot + 1) }
         records[slot].begin(stream: stream)
       case .field(let slot, let name, let value): take(slot, name, value)
       case .body(let slot, let bytes):
@@ -217,16 +229,6 @@ extension SimulatedConnection {
         if !sideRequests.isEmpty { sideRequests.removeValue(forKey: slot)?.forget(service) }
       }
     }
-  }
-
-  private func growRecords(_ wanted: Int) {
-    let larger = max(wanted, recordCount * 2)
-    let grown = UnsafeMutablePointer<RequestRecord>.allocate(capacity: larger)
-    grown.moveInitialize(from: records, count: recordCount)
-    for index in recordCount..<larger { (grown + index).initialize(to: RequestRecord()) }
-    records.deallocate()
-    records = grown
-    recordCount = larger
   }
 
   private func take(

@@ -8,7 +8,8 @@ import JSON
 ///                {"prefix": "0b", "answers": [{"status": 410, "timestamp": 1700000000000}]}],
 ///      "mix": {"410": 0.01, "Shutdown": 0.05, "silence": 0.001, "reset": 0.001},
 ///      "latency_ms": 40, "jitter_ms": 15, "streams": 500,
-///      "goaway_after": 1000, "goaway_behind": 10, "drop_after": 5000, "silent_after": 800}
+///      "goaway_after": 1000, "goaway_behind": 10, "goaway_code": 11, "drop_after": 5000,
+///      "silent_after": 800, "cut_after": 40, "end_after": 1000}
 ///
 /// All members are optional; a bare list is the rules alone. An answer is `{"status", "reason",
 /// "timestamp", "retry_after", "body"}`, `{"reset": <code>}`, `{"silence": true}` or `{"drop":
@@ -79,10 +80,16 @@ package struct SimulatorScript: Sendable, Equatable {
   /// So many of the requests before that GOAWAY are above its last stream: neither counted nor
   /// answered.
   package var goAwayBehind = 0
+  /// The error code of GOAWAYs that a connection gets for its requests or its errors.
+  package var goAwayCode: UInt32 = 0
   /// Each connection closes at its request of this number, with all that is open on it.
   package var dropAfter: Int?
   /// Each connection answers nothing from its request of this number on.
   package var silentAfter: Int?
+  /// A connection's limit of streams is halved after each so many errors (`CountedErrors`).
+  package var cutAfter: Int?
+  /// A connection gets a GOAWAY after so many errors.
+  package var endAfter: Int?
 
   package init() {}
 

@@ -85,7 +85,6 @@ final class SimulatorService {
   // MARK: Control
 
   func replaceScript(_ new: SimulatorScript) {
-    let before = streamLimit
     script = new
     rulesByToken = [:]
     prefixRules = []
@@ -97,8 +96,7 @@ final class SimulatorService {
         if rulesByToken[key] == nil { rulesByToken[key] = index }
       }
     }
-    guard streamLimit != before else { return }
-    for connection in connections.values { connection.streamLimitChanged() }
+    for connection in Array(connections.values) { connection.scriptChanged() }
   }
 
   /// Forgets tokens and numbers; connections and script stay.

@@ -65,6 +65,11 @@ enum SimulatorFlags {
   private static let silentAfter = Option<Int?>(
     "silent-after", .integer(in: 1 ... .max),
     help: "A connection answers nothing from its request of this number on")
+  private static let cutAfter = Option<Int?>(
+    "cut-after", .integer(in: 1 ... .max),
+    help: "A connection's streams are halved after each so many errors")
+  private static let endAfter = Option<Int?>(
+    "end-after", .integer(in: 1 ... .max), help: "GOAWAY after so many errors of a connection")
   private static let seed = Option(
     "seed", .integer(in: 0 ... .max), default: 1, help: "For the mix, the jitter and the apns-ids")
   private static let connections = Option(
@@ -76,7 +81,8 @@ enum SimulatorFlags {
   static let all: [any DeclaredOption] = [
     directory, host, port, binaryPort, feedbackPort, certificateHosts, teamID, keyID, publicKey,
     noProviderToken, topics, firstStreams, streams, development, latency, jitter, mix, answers,
-    script, goAwayAfter, goAwayBehind, dropAfter, silentAfter, seed, connections, idleTimeout,
+    script, goAwayAfter, goAwayBehind, dropAfter, silentAfter, cutAfter, endAfter, seed,
+    connections, idleTimeout,
   ]
 
   static func options(
@@ -127,6 +133,8 @@ enum SimulatorFlags {
     script.goAwayBehind = invocation[goAwayBehind] ?? script.goAwayBehind
     script.dropAfter = invocation[dropAfter] ?? script.dropAfter
     script.silentAfter = invocation[silentAfter] ?? script.silentAfter
+    script.cutAfter = invocation[cutAfter] ?? script.cutAfter
+    script.endAfter = invocation[endAfter] ?? script.endAfter
     return script
   }
 

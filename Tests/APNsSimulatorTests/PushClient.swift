@@ -59,6 +59,7 @@ final class PushClient {
   private(set) var isOpen = false
   private(set) var isLost = false
   private(set) var goAways: [Int32] = []
+  private(set) var goAwayCodes: [UInt32] = []
   private(set) var streamLimits: [Int] = []
 
   init(_ loop: EventLoop) { self.loop = loop }
@@ -145,7 +146,10 @@ final class PushClient {
   private func hear() {
     guard let session else { return }
     if session.takeSettingsChange() { streamLimits.append(streamLimit) }
-    if let goAway = session.takeGoAway() { goAways.append(goAway.lastStreamID) }
+    if let goAway = session.takeGoAway() {
+      goAways.append(goAway.lastStreamID)
+      goAwayCodes.append(goAway.errorCode)
+    }
     while let ended = session.nextEnded() {
       replies[ended.slot]?.status = ended.status
       replies[ended.slot]?.body = ended.content?.body ?? []

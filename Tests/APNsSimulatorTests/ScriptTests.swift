@@ -18,7 +18,7 @@ import Testing
       """
       {"rules": [], "mix": {"410": 0.5, "reset": 0.25, "silence": 0.125, "drop": 0},
        "latency_ms": 40, "jitter_ms": 1.5, "streams": 9, "goaway_after": 3, "goaway_behind": 1,
-       "drop_after": 4, "silent_after": 5}
+       "goaway_code": 11, "drop_after": 4, "silent_after": 5, "cut_after": 6, "end_after": 7}
       """)
     #expect(script.latency == .milliseconds(40))
     #expect(script.jitter == .microseconds(1500))
@@ -26,7 +26,10 @@ import Testing
     #expect(script.goAwayAfter == 3)
     #expect(script.goAwayBehind == 1)
     #expect(script.dropAfter == 4)
+    #expect(script.goAwayCode == 11)
     #expect(script.silentAfter == 5)
+    #expect(script.cutAfter == 6)
+    #expect(script.endAfter == 7)
     #expect(script.mix.count == 4)
     #expect(script.mix[1].answer == .reset(7))
   }
@@ -44,6 +47,7 @@ import Testing
     (#"{"mix": {"410": 2}}"#, "410"), (#"{"mix": {"410": 0.6, "500": 0.6}}"#, "more than 1"),
     (#"{"mix": {"Nothing": 0.1}}"#, "Nothing"), (#"{"latency_ms": -1}"#, "latency_ms"),
     (#"{"streams": -1}"#, "streams"), (#"{"goaway_after": 0}"#, "goaway_after"),
+    (#"{"cut_after": 0}"#, "cut_after"), (#"{"end_after": "x"}"#, "end_after"),
   ])
   func errorsNameThePlace(text: String, place: String) {
     let error = #expect(throws: SimulatorError.self) { try parse(text) }

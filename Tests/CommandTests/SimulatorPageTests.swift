@@ -33,7 +33,8 @@ import Testing
     let page = try ChildProcess.run(["cat", Self.page])
     let members = [
       "rules", "mix", "latency_ms", "jitter_ms", "streams", "goaway_after", "goaway_behind",
-      "drop_after", "silent_after", "tokens", "prefix", "topic", "answers", "status", "reason",
+      "goaway_code", "drop_after", "silent_after", "cut_after", "end_after", "tokens", "prefix",
+      "topic", "answers", "status", "reason",
       "timestamp", "retry_after", "body", "silence", "drop", "reset", "times",
     ]
     let script = try #require(page.split(separator: "## Scripts").last)
