@@ -4,7 +4,7 @@ import Terminal
 /// The sections of a bench, one after the other.
 package struct BenchSuite: Sendable {
   package enum Section: String, CaseIterable, Sendable {
-    case deliver, worker, memory, latency, neighbours, fairness, scale, cluster
+    case deliver, worker, memory, latency, neighbours, fairness, apns, scale, cluster
   }
 
   private let sections: [Section]
@@ -46,6 +46,8 @@ package struct BenchSuite: Sendable {
         results.add(try await NeighboursBench(processes: processes, options: options).run())
       case .fairness:
         results.add(try await FairnessBench(processes: processes, options: options).run())
+      case .apns:
+        results.add(try await APNsBench(processes: processes, options: options).run())
       case .scale:
         results.add(try await ScaleBench(processes: processes, options: options).run())
       case .cluster:

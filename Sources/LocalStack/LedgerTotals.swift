@@ -9,6 +9,8 @@ package struct LedgerTotals: Sendable, Equatable {
   /// Microseconds since 1970; 0 when nothing came.
   package var firstArrival: Int64 = 0
   package var lastArrival: Int64 = 0
+  /// Connections that were accepted.
+  package var connections = 0
 
   package init() {}
 }

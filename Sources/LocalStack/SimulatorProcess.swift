@@ -1,6 +1,7 @@
 import EventLoop
 import JSON
 import TLS
+import Terminal
 import Transport
 
 /// A simulator that runs as a child: where it is, and what it has seen.
@@ -46,6 +47,7 @@ package struct SimulatorProcess: Sendable {
     totals.tokens = try report.integer("tokens")
     totals.firstArrival = Int64(try report.integer("first_arrival_us"))
     totals.lastArrival = Int64(try report.integer("last_arrival_us"))
+    totals.connections = try report.integer("connections")
     for member in try report.object("by_reason").members {
       totals.refusals[member.name] = member.value.integer.map { Int($0) } ?? 0
     }
@@ -75,6 +77,13 @@ package struct SimulatorProcess: Sendable {
     _ = try await SimulatorRequest.body(
       of: "/simulator/reset", method: "POST", controlToken: controlToken, at: endpoint,
       trust: trust, loop: loop)
+  }
+
+  /// Replaces its script (docs/simulator.md).
+  package func set(script: JSONOutput) async throws(LocalStackError) {
+    _ = try await SimulatorRequest.body(
+      of: "/simulator/script", method: "POST", sending: Array(script.serialized().utf8),
+      controlToken: controlToken, at: endpoint, trust: trust, loop: loop)
   }
 
   private func get(_ path: String) async throws(LocalStackError) -> JSONReport {

@@ -12,6 +12,8 @@ package final class SimulatorRequest {
   private var connection: Connection?
   private var session: HTTP2ClientSession?
   private var status = 0
+  /// What is sent with it; HTTP/2 borrows it.
+  private let sent: UnsafeMutableRawBufferPointer
   private var body: [UInt8] = []
   private var failure: String?
   private var waiting: CheckedContinuation<Void, Never>?
@@ -21,12 +23,13 @@ package final class SimulatorRequest {
 
   /// The body of a 200 answer.
   package static func body(
-    of path: String, method: String = "GET", controlToken: String, at endpoint: Endpoint,
-    trust: TLSClientContext, loop: EventLoop, maximumBytes: Int = 32 << 20
+    of path: String, method: String = "GET", sending sent: [UInt8] = [], controlToken: String,
+    at endpoint: Endpoint, trust: TLSClientContext, loop: EventLoop, maximumBytes: Int = 32 << 20
   ) async throws(LocalStackError) -> [UInt8] {
     let request: SimulatorRequest
     do {
-      request = try SimulatorRequest(method, path, controlToken, maximumBytes: maximumBytes)
+      request = try SimulatorRequest(
+        method, path, sent, controlToken, maximumBytes: maximumBytes)
     } catch {
       throw LocalStackError(.failed, "\(method) \(path): \(error)")
     }
@@ -40,9 +43,11 @@ package final class SimulatorRequest {
   }
 
   private init(
-    _ method: String, _ path: String, _ controlToken: String, maximumBytes: Int
+    _ method: String, _ path: String, _ sent: [UInt8], _ controlToken: String, maximumBytes: Int
   ) throws {
     self.maximumBytes = maximumBytes
+    self.sent = .allocate(byteCount: sent.count, alignment: 1)
+    self.sent.copyBytes(from: sent)
     block = try HTTP2FieldBlock([
       (":method", method, .indexed), (":scheme", "https", .indexed),
       (":authority", "localhost", .indexed), (":path", path, .never),
@@ -55,6 +60,8 @@ package final class SimulatorRequest {
     options.keptBodyBytes = maximumBytes + 1
     session = try HTTP2ClientSession(options: options)
   }
+
+  deinit { sent.deallocate() }
 
   private func run(_ endpoint: Endpoint, _ trust: TLSClientContext, _ loop: EventLoop) async {
     let connection = Connection(
@@ -98,7 +105,7 @@ package final class SimulatorRequest {
 extension SimulatorRequest: ConnectionDelegate {
   package func connectionOpened(_ connection: Connection) {
     do {
-      _ = try session?.submit(block, body: UnsafeRawBufferPointer(start: nil, count: 0), slot: 0)
+      _ = try session?.submit(block, body: UnsafeRawBufferPointer(sent), slot: 0)
       try flush()
     } catch {
       end("\(error)")

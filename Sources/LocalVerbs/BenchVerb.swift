@@ -43,6 +43,9 @@ package enum BenchVerb {
       fairness: what events of 20 and of 5,000 followers feel of one of 1,000,000 in progress, \
       with an Apple that is 60 ms away and one that is near.
 
+      apns: what is left of the rate while an Apple that is 60 ms away says GOAWAY all the time, \
+      puts off two pushes of five, or takes streams from connections that send to dead tokens.
+
       scale: how much sooner an event of 400,000 followers is over with two and four workers, \
       with an Apple that is 60 ms away.
 

@@ -1,0 +1,209 @@
+import APNsSimulator
+import Devices
+import EventLoop
+import LocalStack
+import Model
+import Terminal
+
+/// What is left of the rate while Apple is in trouble, or is sent dead tokens: one worker of one
+/// lane, an Apple that is 60 ms away and takes so many streams that answers are waited for, and not
+/// a core. The rate is that of good devices, from the first request until all but one in a hundred
+/// of them were accepted: what the last few wait for are their back-offs.
+package struct APNsBench {
+  package static let leastAfterGoAways = 0.5
+  package static let leastOfGoodput = 0.6
+  package static let leastBesideDead = 0.9
+  private static let followers = 60_000
+  private static let latencyMilliseconds = 60
+  /// A connection; with two of them a worker sends some 10,000 a second.
+  private static let streams = 300
+  /// One follower in so many has a dead token.
+  private static let oneDeadIn = 20
+  private static let mostSeconds: UInt64 = 120
+  private static let pause = Duration.milliseconds(50)
+
+  /// What Apple does, and what becomes of dead tokens.
+  private enum Trial: Int, CaseIterable {
+    case undisturbed
+    /// After every 100 requests of a connection, a few of them above its last stream.
+    case goAway
+    /// 30 % TooManyRequests, 10 % ServiceUnavailable.
+    case refusals
+    case unregistered, badTokens
+    /// Bad tokens halve a connection's streams, and then end it.
+    case cut
+    /// The same with an audience of which the good ones were accepted a moment ago.
+    case cutAgain
+
+    var deadPrefix: String? {
+      switch self {
+      case .undisturbed, .goAway, .refusals: nil
+      case .unregistered: MagicTokens.prefix + "0410"
+      case .badTokens, .cut, .cutAgain: MagicTokens.prefix + "0400"
+      }
+    }
+
+    /// Whose good devices it has.
+    var audience: Int { self == .cutAgain ? Trial.cut.rawValue : rawValue }
+
+    var script: JSONOutput {
+      let latency: JSONOutput = .integer(APNsBench.latencyMilliseconds)
+      return switch self {
+      case .undisturbed, .unregistered, .badTokens: ["latency_ms": latency]
+      case .goAway: ["latency_ms": latency, "goaway_after": 100, "goaway_behind": 5]
+      case .refusals:
+        [
+          "latency_ms": latency,
+          "mix": ["429": .number(0.3, digits: 1), "503": .number(0.1, digits: 1)],
+        ]
+      case .cut, .cutAgain: ["latency_ms": latency, "cut_after": 40, "end_after": 1_000]
+      }
+    }
+  }
+
+  /// What one event came to.
+  private struct Outcome {
+    var rate: Double
+    /// Good devices that were never accepted, and those that were more than once.
+    var lost: Int
+    var doubled: Int
+    var connections: Int
+  }
+
+  package let processes: ChildProcesses
+  package let options: BenchOptions
+
+  package func run() async throws(LocalStackError) -> [BenchResult] {
+    var outcomes: [Trial: [Outcome]] = [:]
+    let stack = try await LocalStack.start(
+      processes, templates: options.templates, lanes: 1,
+      simulatorOptions: [
+        "--latency", "\(Self.latencyMilliseconds)ms", "--first-streams", "\(Self.streams)",
+        "--streams", "\(Self.streams)",
+      ])
+    defer { stack.close() }
+    try await stack.startWorker()
+    for run in 1...options.runs {
+      for trial in Trial.allCases {
+        let outcome = try await measure(trial, run, stack)
+        outcomes[trial, default: []].append(outcome)
+        options.note(
+          "apns", run,
+          "\(trial): \(Figures.grouped(Int(outcome.rate))) a second, \(outcome.lost) lost, "
+            + "\(outcome.doubled) doubled, \(outcome.connections) connections")
+      }
+    }
+    return try results(outcomes)
+  }
+
+  private func results(
+    _ outcomes: [Trial: [Outcome]]
+  ) throws(LocalStackError) -> [BenchResult] {
+    let alone = outcomes[.undisturbed]?.map(\.rate) ?? []
+    func ratios(_ trial: Trial) -> [Double] {
+      zip(outcomes[trial] ?? [], alone).map { $0.rate / $1 }
+    }
+    func counts(_ trial: Trial, _ count: KeyPath<Outcome, Int>) -> [Double] {
+      (outcomes[trial] ?? []).map { Double($0[keyPath: count]) }
+    }
+    return [
+      try BenchResult(
+        "apns_rate", "60,000 followers, 60 ms latency, 300 streams a connection", alone,
+        unit: " /s", digits: 0),
+      try BenchResult(
+        "apns_goaway_ratio", "the same with GOAWAY after every 100 requests ÷ without",
+        ratios(.goAway), unit: "×", digits: 2, least: Self.leastAfterGoAways),
+      try BenchResult(
+        "apns_goaway_lost", "of them, never accepted", counts(.goAway, \.lost), unit: "",
+        digits: 0, limit: 0),
+      try BenchResult(
+        "apns_goaway_doubled", "accepted more than once", counts(.goAway, \.doubled), unit: "",
+        digits: 0, limit: 0),
+      try BenchResult(
+        "apns_refusals_ratio", "with 30 % 429 and 10 % 503 ÷ without", ratios(.refusals),
+        unit: "×", digits: 2, least: Self.leastOfGoodput),
+      try BenchResult(
+        "apns_refusals_lost", "of them, never accepted", counts(.refusals, \.lost), unit: "",
+        digits: 0, limit: 0),
+      try BenchResult(
+        "apns_unregistered_ratio", "good tokens beside 5 % that get 410 ÷ without",
+        ratios(.unregistered), unit: "×", digits: 2, least: Self.leastBesideDead),
+      try BenchResult(
+        "apns_bad_tokens_ratio", "beside 5 % that get BadDeviceToken", ratios(.badTokens),
+        unit: "×", digits: 2, least: Self.leastBesideDead),
+      try BenchResult(
+        "apns_cut_ratio", "the same, and they cost their connection its streams", ratios(.cut),
+        unit: "×", digits: 2, least: Self.leastBesideDead),
+      try BenchResult(
+        "apns_cut_again_ratio", "the same good tokens beside others", ratios(.cutAgain),
+        unit: "×", digits: 2, least: Self.leastBesideDead),
+    ]
+  }
+
+  // MARK: one event
+
+  private func measure(
+    _ trial: Trial, _ run: Int, _ stack: LocalStack
+  ) async throws(LocalStackError) -> Outcome {
+    let audience = "bench-apns-\(trial.audience)-\(run)"
+    let event = GoLiveEvent(id: "bench-apns-\(trial)-\(run)", streamer: audience)
+    try await stack.seed(streamer: event.streamer, followers: Self.followers) { index in
+      let binding = Binding(
+        environment: .production, topic: LocalStack.app, token: token(index, trial, run))
+      return AudienceRow(
+        user: "\(audience)-\(index)", profile: [("name", "Kim")],
+        bindings: binding.map { [$0] } ?? [], boundAt: 0)
+    }
+    let simulator = stack.simulator
+    try await simulator.reset()
+    try await simulator.set(script: trial.script)
+    _ = try await stack.emit(event)
+    let good = (0..<Self.followers).count { !isDead($0, trial) }
+    let (rate, connections) = try await rate(until: good - good / 100, stack)
+    // Whatever was not taken in time is, in the end.
+    try await simulator.set(script: Trial.undisturbed.script)
+    _ = try await stack.settled(event)
+    let ledger = try await simulator.ledger()
+    var lost = 0
+    for index in 0..<Self.followers where !isDead(index, trial) {
+      let entry = TokenKey(token(index, trial, run)).flatMap { ledger[$0] }
+      if (entry?.accepted ?? 0) == 0 { lost += 1 }
+    }
+    return Outcome(
+      rate: rate, lost: lost, doubled: ledger.duplicates, connections: connections)
+  }
+
+  /// Devices accepted a second, until so many were or nobody waits any longer; and the connections
+  /// that the worker had.
+  private func rate(
+    until wanted: Int, _ stack: LocalStack
+  ) async throws(LocalStackError) -> (rate: Double, connections: Int) {
+    // The script came with one too.
+    var asked = 1
+    let giveUpAt = processes.loop.now &+ Self.mostSeconds * 1_000_000_000
+    while true {
+      try processes.checkpoint()
+      let totals = try await stack.simulator.totals()
+      asked += 1
+      if totals.accepted >= wanted || processes.loop.now >= giveUpAt {
+        let span = totals.lastArrival - totals.firstArrival
+        return (
+          Double(totals.accepted) * 1_000_000 / Double(max(1, span)), totals.connections - asked
+        )
+      }
+      await processes.loop.wait(Self.pause)
+    }
+  }
+
+  private func isDead(_ index: Int, _ trial: Trial) -> Bool {
+    trial.deadPrefix != nil && index % Self.oneDeadIn == 0
+  }
+
+  private func token(_ index: Int, _ trial: Trial, _ run: Int) -> String {
+    let isDead = isDead(index, trial)
+    let start = isDead ? trial.deadPrefix ?? "" : "beef"
+    let kind = isDead ? trial.rawValue : trial.audience
+    let digits = String((kind + 1) << 48 | run << 24 | index, radix: 16)
+    return start + String(repeating: "0", count: 64 - start.count - digits.count) + digits
+  }
+}
