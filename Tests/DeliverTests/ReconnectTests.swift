@@ -161,6 +161,30 @@ import Testing
     #expect(place.delay(after: .carried(0), retry: policy, chance: 0) == .milliseconds(100))
   }
 
+  /// Connections that took the places of others that were of use come five times as often, and no
+  /// more often.
+  @Test func whatWasOfUseIsReplacedMoreOften() {
+    var budget = ConnectBudget()
+    var now: UInt64 = 5_000_000_000
+    let begin = now
+    var connects = 0
+    while now < begin + 10_000_000_000 {
+      let wait = budget.take(at: now, isEarned: true)
+      if wait == 0 { connects += 1 }
+      now += max(wait, 1_000_000)
+    }
+    #expect((1_000...1_101).contains(connects))
+    var place = ConnectionPlace()
+    #expect(!place.isEarned)
+    for (end, isEarned) in [
+      (ConnectionPlace.End.carried(ConnectionPlace.usefulPushes), true), (.carried(1), false),
+      (.carried(100), true), (.idle, false), (.carried(100), true),
+    ] {
+      _ = place.delay(after: end, retry: policy, chance: 0)
+      #expect(place.isEarned == isEarned)
+    }
+  }
+
   @Test func neverConnectsMoreOftenThanItsBudgetWhateverTheServerDoes() {
     var budget = ConnectBudget()
     var now: UInt64 = 5_000_000_000

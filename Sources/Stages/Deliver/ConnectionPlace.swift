@@ -10,6 +10,9 @@ struct ConnectionPlace {
   var isResting = false
   /// Its last connection came to nothing before anything was sent on it.
   var cameToNothing = false
+  /// Its last connection carried enough to be replaced at once: a server that ends connections
+  /// after some requests, and is in good order, sets the pace.
+  private(set) var isEarned = false
   private var failures = 0
   /// A server that closes what is idle is in good order: this slows down only what nobody needs.
   private var idleCloses = 0
@@ -32,10 +35,12 @@ struct ConnectionPlace {
 
   /// How long to wait with the next connection.
   mutating func delay(after end: End, retry: RetryPolicy, chance: UInt64) -> Duration {
+    isEarned = false
     switch end {
     case .carried(let pushes) where pushes >= Self.usefulPushes:
       failures = 0
       idleCloses = 0
+      isEarned = true
       return .zero
     case .carried(let pushes):
       failures += 1
@@ -55,19 +60,24 @@ struct ConnectBudget {
   static let perSecond: UInt64 = 20
   private static let burst: UInt64 = 20
   private static let cost: UInt64 = 1_000_000_000 / perSecond
+  /// One that takes the place of a connection of use costs so much less: with GOAWAY after every
+  /// hundred requests twenty a second would carry two thousand.
+  static let earnedPerOther: UInt64 = 5
 
   /// When the budget would be untouched again, in monotonic nanoseconds.
   private var usedUntil: UInt64 = 0
 
   /// Nanoseconds until a connection may be opened; when 0, one is taken from the budget.
   ///
-  /// - Parameter isHelper: ordinary connections come first: half of the burst is theirs alone.
-  mutating func take(at now: UInt64, isHelper: Bool = false) -> UInt64 {
+  /// - Parameters:
+  ///   - isHelper: ordinary connections come first: half of the burst is theirs alone.
+  ///   - isEarned: the one before it was of use (`ConnectionPlace.isEarned`).
+  mutating func take(at now: UInt64, isHelper: Bool = false, isEarned: Bool = false) -> UInt64 {
     let from = max(usedUntil, now)
     let ahead = from - now
     let room = ((isHelper ? Self.burst / 2 : Self.burst) - 1) * Self.cost
     guard ahead <= room else { return ahead - room }
-    usedUntil = from + Self.cost
+    usedUntil = from + (isEarned ? Self.cost / Self.earnedPerOther : Self.cost)
     return 0
   }
 }

@@ -166,7 +166,8 @@ final class ConnectionPool {
     guard !isStopped, !waiting.isLeaving, places[place].connection == nil else { return }
     guard isOrdinary(place) || needsHelpers else { return }
     guard retiring.count < Self.maximumRetiring else { return open(place, after: .seconds(1)) }
-    let wait = budget.take(at: loop.now, isHelper: !isOrdinary(place))
+    let wait = budget.take(
+      at: loop.now, isHelper: !isOrdinary(place), isEarned: places[place].isEarned)
     guard wait == 0 else { return open(place, after: .nanoseconds(Int64(clamping: wait))) }
     do {
       let connection = try connection()
