@@ -54,7 +54,8 @@ final class StreamEnds {
       // A failure may change the rate: those that came before are judged by the one before.
       judge.note(accepted)
       if ended.status == 0 {
-        settleUnanswered(item, ended)
+        settleUnanswered(
+          item, ended, wasOnItsWay: connection.cut.wasOnItsWay(sentAt: item.sentAt))
       } else {
         judge.answered(
           item.push, status: ended.status, body: ended.content?.body ?? [],
@@ -82,7 +83,9 @@ final class StreamEnds {
     judge.leftOut(item.push, isNext: item.stream <= (lastStreamTaken ?? 0) + 2)
   }
 
-  private func settleUnanswered(_ item: StreamSlots.Slot, _ ended: HTTP2Ended) {
+  private func settleUnanswered(
+    _ item: StreamSlots.Slot, _ ended: HTTP2Ended, wasOnItsWay: Bool
+  ) {
     let isRefused = ended.errorCode == HTTP2ErrorCode.refusedStream
     // We gave it up before the server had it.
     let isUntouched = !ended.wasSent || (item.isReset && !ended.wasWhole)
@@ -94,7 +97,7 @@ final class StreamEnds {
       let isWell = watch.isWell(since: item.sentAt, manner: item.push.loss.manner)
       losses.gaveUp(item.push, sentAt: item.sentAt, isWell: isWell)
     } else {
-      judge.reset(item.push, isRefused: isRefused, sentAt: item.sentAt)
+      judge.reset(item.push, isRefused: isRefused, wasOnItsWay: wasOnItsWay, sentAt: item.sentAt)
     }
   }
 
