@@ -134,11 +134,14 @@ final class FakeConnection {
   }
 
   /// - Parameter pings: come with it, in one piece.
-  func goAway(lastStream: Int32, reason: String = "", pings: Int = 0) {
+  func goAway(
+    lastStream: Int32, reason: String = "", errorCode: UInt32 = HTTP2ErrorCode.noError,
+    pings: Int = 0
+  ) {
     isGoingAway = true
     let debug = reason.isEmpty ? [] : Array(#"{"reason":"\#(reason)"}"#.utf8)
     debug.withUnsafeBytes {
-      session?.goAway(lastStreamID: lastStream, errorCode: HTTP2ErrorCode.noError, debug: $0)
+      session?.goAway(lastStreamID: lastStream, errorCode: errorCode, debug: $0)
     }
     write()
     for _ in 0..<pings { session?.ping() }

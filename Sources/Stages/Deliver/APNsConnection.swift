@@ -23,6 +23,8 @@ final class APNsConnection: PushConnection {
   private(set) var shownToken = ShownToken()
   /// The server said that it takes no more streams.
   private(set) var wasSentAway = false
+  /// And that it is sent too much.
+  private var wasToldToCalm = false
   /// Pushes that were in flight when it was lost.
   private var orphans = 0
   /// Nothing else goes with what is in flight on it.
@@ -174,7 +176,9 @@ final class APNsConnection: PushConnection {
     case .replace: pool.replace(self, reason: reason)
     case .closeAndReplace, .close:
       transport?.close()
-      if let goAway = session?.takeGoAway() { ends.wentAway(lastStream: goAway.lastStreamID) }
+      if let goAway = session?.takeGoAway() {
+        ends.wentAway(lastStream: goAway.lastStreamID, errorCode: goAway.errorCode)
+      }
       settleEnded()
       orphans = slots.inFlight
       let lost = ends.takeOrphans(session)
@@ -262,6 +266,7 @@ final class APNsConnection: PushConnection {
 
   /// Asked when it takes no more pushes.
   func end(at now: UInt64) -> ConnectionPlace.End {
+    guard !wasToldToCalm else { return .calm }
     let carried = ends.carried(session)
     guard carried == 0 || slots.inFlight == 0 else { return .carried(carried) }
     return orphans == 0 && watch.isIdle(at: now) ? .idle : .carried(carried)
@@ -294,8 +299,9 @@ extension APNsConnection: ConnectionDelegate {
       perform(machine.handle(.settings), "")
     }
     if let goAway = session.takeGoAway() {
-      ends.wentAway(lastStream: goAway.lastStreamID)
+      ends.wentAway(lastStream: goAway.lastStreamID, errorCode: goAway.errorCode)
       wasSentAway = true
+      wasToldToCalm = goAway.errorCode == HTTP2ErrorCode.enhanceYourCalm
       let reason = Answer(body: goAway.debug).reason
       perform(
         machine.handle(.goAway), reason ?? "GOAWAY, error code \(goAway.errorCode)")

@@ -71,6 +71,10 @@ final class AnswerJudge {
     waiting.waitOut(push, tries: isRare ? push.backOffs : min(push.backOffs, 3))
   }
 
+  /// The server asks to be sent less, with the stream of a push or with a connection that was used
+  /// then.
+  func calm(sentAt: UInt64) { traffic.calm(sentAt: sentAt, at: loop.now) }
+
   /// The server said that it has not looked at this push and takes no more on that connection: it
   /// goes first on another, and this was no try.
   func putBack(_ push: ReadyPush) {

@@ -23,6 +23,8 @@ struct ConnectionPlace {
     case carried(Int)
     /// Nothing had been in flight for a while: servers close such connections.
     case idle
+    /// The server said that it is sent too much (ENHANCE_YOUR_CALM), however much it has taken.
+    case calm
   }
 
   /// A connection that carried so many is replaced at once. Node's http2 closes after 50.
@@ -50,6 +52,9 @@ struct ConnectionPlace {
       failures += 1
       let delay = retry.backOff(tries: failures, chance: chance)
       return pushes > 0 ? min(delay, Self.longestAfterSome) : delay
+    case .calm:
+      failures += 1
+      return retry.backOff(tries: failures, chance: chance)
     case .idle:
       failures = 0
       idleCloses += 1

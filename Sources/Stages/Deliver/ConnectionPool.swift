@@ -288,7 +288,7 @@ final class ConnectionPool {
     places[place].cameToNothing = end == .carried(0) && connection.isFresh
     var delay = places[place].delay(
       after: end, retry: options.retry, chance: setup.chance.next())
-    if !isOrdinary(place) || connection.cut.isCut, connection.wasOpened,
+    if !isOrdinary(place) || connection.cut.isCut, end != .calm, connection.wasOpened,
       traffic.isTaking(at: loop.now)
     {
       places[place].forgive(wasCut: connection.cut.isCut)

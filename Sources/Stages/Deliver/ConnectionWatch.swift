@@ -38,7 +38,7 @@ final class ConnectionWatch {
   private let limits: Limits
   private var times = AnswerTimes()
   private var lastHeardAt: UInt64 = 0
-  private var lastSentAt: UInt64 = 0
+  private(set) var lastSentAt: UInt64 = 0
   private var lastAnswerAt: UInt64 = 0
   /// When it was connected; 0 before.
   private var greetingAt: UInt64 = 0

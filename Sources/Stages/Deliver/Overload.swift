@@ -45,6 +45,8 @@ struct Overload {
   /// What fails of less: so much is not for being sent too much.
   private var usual = AnswerSample()
 
+  /// Pushes a second that the server took in the last round.
+  private var lastTaken = 0.0
   private var pace = Pace()
   /// More was ready in this round than might go.
   private var isLimiting = false
@@ -96,6 +98,7 @@ struct Overload {
   /// chance is the same part of any number. So the rate is lowered once, and not again before
   /// enough answers have told what fails of less; that, and not zero, is what more is compared to.
   private mutating func judge(_ elapsed: UInt64, _ now: UInt64) {
+    lastTaken = taken(elapsed)
     if let before {
       sinceLowered.add(current)
       guard Double(sinceLowered.answers) * before.share >= Double(Self.worthBounding)
@@ -116,8 +119,12 @@ struct Overload {
     raise()
   }
 
+  private func taken(_ elapsed: UInt64) -> Double {
+    Double(current.answers - current.failures) * 1_000_000_000 / Double(elapsed)
+  }
+
   private mutating func lower(_ elapsed: UInt64, _ now: UInt64) {
-    let taken = Double(current.answers - current.failures) * 1_000_000_000 / Double(elapsed)
+    let taken = taken(elapsed)
     rate = max(Self.floor, taken * Self.caution)
     ceiling = taken > Self.floor ? taken : .infinity
     growth = 0
@@ -136,6 +143,22 @@ struct Overload {
       growth = min(growth + Self.step, 1)
       self.rate = rate * (1 + growth)
     }
+  }
+
+  /// The server says in so many words that it is sent too much (ENHANCE_YOUR_CALM, RFC 9113,
+  /// section 7): half of what it took is sent from now on, and then carefully more. What others say
+  /// that were sent before is the same word.
+  mutating func calm(sentAt: UInt64, at now: UInt64) {
+    guard rate == nil || sentAt >= loweredAt else { return }
+    rate = max(Self.floor, min(rate ?? .infinity, lastTaken) / 2)
+    ceiling = 0
+    growth = 0
+    pace.begin(at: now)
+    loweredAt = now
+    before = nil
+    sinceLowered = AnswerSample()
+    usual = AnswerSample()
+    beginRound(now)
   }
 
   /// What it said is forgotten.

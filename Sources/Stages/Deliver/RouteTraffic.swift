@@ -182,6 +182,9 @@ final class RouteTraffic {
     overload.answered(isFailure: true, sentAt: sentAt, at: now)
   }
 
+  /// The server asks to be sent less; of one that was sent then.
+  func calm(sentAt: UInt64, at now: UInt64) { overload.calm(sentAt: sentAt, at: now) }
+
   /// The server looked at it: it has not too much of them.
   func looked(_ push: ReadyPush, sentAt: UInt64, at now: UInt64) {
     lastLookedAt = now

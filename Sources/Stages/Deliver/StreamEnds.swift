@@ -28,7 +28,10 @@ final class StreamEnds {
     self.options = options
   }
 
-  func wentAway(lastStream: Int32) { lastStreamTaken = lastStream }
+  func wentAway(lastStream: Int32, errorCode: UInt32) {
+    if errorCode == HTTP2ErrorCode.enhanceYourCalm { judge.calm(sentAt: watch.lastSentAt) }
+    lastStreamTaken = lastStream
+  }
 
   // MARK: answers
 
@@ -97,6 +100,7 @@ final class StreamEnds {
       let isWell = watch.isWell(since: item.sentAt, manner: item.push.loss.manner)
       losses.gaveUp(item.push, sentAt: item.sentAt, isWell: isWell)
     } else {
+      if ended.errorCode == HTTP2ErrorCode.enhanceYourCalm { judge.calm(sentAt: item.sentAt) }
       judge.reset(item.push, isRefused: isRefused, wasOnItsWay: wasOnItsWay, sentAt: item.sentAt)
     }
   }
