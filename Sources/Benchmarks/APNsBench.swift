@@ -82,8 +82,10 @@ package struct APNsBench {
         "--streams", "\(Self.streams)",
       ])
     defer { stack.close() }
-    try await stack.startWorker()
     for run in 1...options.runs {
+      // What a worker has learnt of tokens and of Apple it keeps for an hour.
+      try await stack.stopWorker()
+      try await stack.startWorker()
       for trial in Trial.allCases {
         let outcome = try await measure(trial, run, stack)
         outcomes[trial, default: []].append(outcome)
