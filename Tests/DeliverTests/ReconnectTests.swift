@@ -161,18 +161,6 @@ import Testing
     #expect(place.delay(after: .carried(0), retry: policy, chance: 0) == .milliseconds(100))
   }
 
-  /// Who asks whether one may be opened takes none, and hears what who opens it would.
-  @Test(arguments: [true, false])
-  func theBudgetSaysWhetherOneMayBeOpened(isHelper: Bool) {
-    var budget = ConnectBudget()
-    for _ in 0..<30 {
-      let wait = budget.wait(at: 1, isHelper: isHelper)
-      #expect(budget.wait(at: 1, isHelper: isHelper) == wait)
-      #expect(budget.take(at: 1, isHelper: isHelper) == wait)
-    }
-    #expect(budget.wait(at: 1, isHelper: isHelper) > 0)
-  }
-
   /// Connections that took the places of others that were of use come five times as often, and no
   /// more often.
   @Test func whatWasOfUseIsReplacedMoreOften() {
@@ -195,11 +183,6 @@ import Testing
       _ = place.delay(after: end, retry: policy, chance: 0)
       #expect(place.isEarned == isEarned)
     }
-    _ = place.delay(after: .carried(100), retry: policy, chance: 0)
-    place.forgive(wasCut: false)
-    #expect(place.isEarned)
-    place.forgive(wasCut: true)
-    #expect(!place.isEarned)
   }
 
   @Test func neverConnectsMoreOftenThanItsBudgetWhateverTheServerDoes() {

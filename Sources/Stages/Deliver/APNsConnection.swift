@@ -33,12 +33,10 @@ final class APNsConnection: PushConnection {
   var isPatient = false
   /// When the route's server had taken a push last as this was opened; 0: never.
   let takenBefore: UInt64
-  /// What the server made of what it rejected on it.
-  var cut = StreamCut()
 
   init(
-    _ setup: RouteSetup, streams: Int, pool: ConnectionPool, traffic: RouteTraffic,
-    answers: AnswerJudge, losses: LossJudge, signals: RouteSignals
+    _ setup: RouteSetup, pool: ConnectionPool, traffic: RouteTraffic, answers: AnswerJudge,
+    losses: LossJudge, signals: RouteSignals
   ) throws(HTTP2Error) {
     self.setup = setup
     loop = setup.loop
@@ -47,12 +45,12 @@ final class APNsConnection: PushConnection {
     self.signals = signals
     takenBefore = traffic.lastAcceptedAt
     watch = ConnectionWatch(openedAt: loop.now, limits: .init(options))
-    slots = StreamSlots(capacity: streams)
+    slots = StreamSlots(capacity: options.streamsPerConnection)
     requests = try RequestSender(slots: slots, authority: setup.target.endpoint.authority)
     ends = StreamEnds(
       slots: slots, watch: watch, judge: answers, losses: losses, loop: loop, options: options)
     var sessionOptions = HTTP2ClientOptions()
-    sessionOptions.maximumSlots = streams
+    sessionOptions.maximumSlots = options.streamsPerConnection
     sessionOptions.keptBodyBytes = Answer.maximumBytes
     sessionOptions.keptFields = .named(RetryAfter.fieldName)
     session = try HTTP2ClientSession(options: sessionOptions)
@@ -294,10 +292,7 @@ extension APNsConnection: ConnectionDelegate {
       lose("\(error)")
       return
     }
-    if session.takeSettingsChange() {
-      cut.limited(to: session.remoteMaxConcurrentStreams, at: loop.now)
-      perform(machine.handle(.settings), "")
-    }
+    if session.takeSettingsChange() { perform(machine.handle(.settings), "") }
     if let goAway = session.takeGoAway() {
       ends.wentAway(lastStream: goAway.lastStreamID, errorCode: goAway.errorCode)
       wasSentAway = true
@@ -307,7 +302,6 @@ extension APNsConnection: ConnectionDelegate {
         machine.handle(.goAway), reason ?? "GOAWAY, error code \(goAway.errorCode)")
     }
     settleEnded()
-    if cut.isPunished(wasSentAway: wasSentAway) { signals.whenPunished(self) }
     hasWork = true
     signals.schedulePump()
   }

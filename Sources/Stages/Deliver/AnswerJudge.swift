@@ -40,7 +40,6 @@ final class AnswerJudge {
     let now = loop.now
     answerTimes.observe(nanoseconds: now &- sentAt)
     traffic.accepted(push, at: now)
-    traffic.isolation.took(push)
     if credentials.isWatching { credentials.taken(by: push) }
     push.batch.settle(push.index, .accepted)
   }
@@ -51,13 +50,10 @@ final class AnswerJudge {
   }
 
   /// The server ended the stream without an answer.
-  /// - Parameters:
-  ///   - isRefused: it says that it has not looked at the request (RFC 9113, section 8.7).
-  ///   - wasOnItsWay: the server lowered the connection's limit of streams meanwhile: that it
-  ///     refuses this one says nothing of how much it takes.
-  func reset(_ push: ReadyPush, isRefused: Bool, wasOnItsWay: Bool, sentAt: UInt64) {
+  /// - Parameter isRefused: it says that it has not looked at the request (RFC 9113, section 8.7).
+  func reset(_ push: ReadyPush, isRefused: Bool, sentAt: UInt64) {
     var push = topics.back(push)
-    if !isRefused || !wasOnItsWay { traffic.failed(push, sentAt: sentAt, at: loop.now) }
+    traffic.failed(push, sentAt: sentAt, at: loop.now)
     guard isRefused else {
       push.history.mayHaveArrived = true
       return retry(push, .unanswered, sentAt: sentAt)
@@ -97,7 +93,6 @@ final class AnswerJudge {
     on connection: any PushConnection, _ item: StreamSlots.Slot
   ) {
     let answer = Answer(body: body)
-    connection.cut.answered(status: status)
     let disposition = RejectionTable.disposition(
       status: status, reason: answer.reason, isWhole: isWhole)
     conclude(

@@ -34,8 +34,6 @@ final class BinaryConnection: PushConnection {
   private var hasJudged = false
   private var greetedAt: UInt64 = 0
   private var lastSentAt: UInt64 = 0
-  /// A gateway has no streams to take.
-  var cut = StreamCut()
   var carriesSuspects = false
   var isPatient = false
   /// It shows none.

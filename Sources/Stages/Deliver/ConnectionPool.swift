@@ -6,6 +6,9 @@ import Model
 /// are the places of helpers, for trouble: they find out which push closes connections, and spread
 /// what is in flight while many do, so that little is lost with each.
 final class ConnectionPool {
+  /// With the ordinary two, four times as much as goes over these with the same window; Apple asks
+  /// to spread pushes over connections, but not to open many at once.
+  static let helpers = 6
   /// A server that says GOAWAY and does not answer keeps what it was sent in memory here.
   private static let maximumRetiring = 16
 
@@ -20,6 +23,7 @@ final class ConnectionPool {
   private let losses: LossJudge
   private let signals: RouteSignals
 
+  /// Behind the ordinary ones those of the helpers.
   private(set) var places: [ConnectionPlace]
   /// GOAWAY or our own wish took them out; they live until what is in flight is answered.
   private var retiring: [any PushConnection] = []
@@ -45,11 +49,16 @@ final class ConnectionPool {
     self.losses = losses
     self.signals = signals
     places = Array(
-      repeating: ConnectionPlace(),
-      count: setup.options.connectionsPerRoute + Self.helpers + Self.unproven)
+      repeating: ConnectionPlace(), count: setup.options.connectionsPerRoute + Self.helpers)
   }
 
   // MARK: what is there
+
+  var ordinaryPlaces: Range<Int> { 0..<options.connectionsPerRoute }
+  var helperPlaces: Range<Int> { options.connectionsPerRoute..<places.count }
+
+  /// For what was never answered; for ordinary pushes while there is nothing of the kind.
+  var silentPlace: Int { places.count - 1 }
 
   private func isOrdinary(_ place: Int) -> Bool { ordinaryPlaces.contains(place) }
 
@@ -73,16 +82,7 @@ final class ConnectionPool {
 
   /// Pushes wait for a connection, and for nothing else.
   var hasWaitingPushes: Bool {
-    waiting.suspectCount > 0 || waiting.unprovenCount > 0
-      || topics.sendableCount(at: loop.now) > 0
-  }
-
-  /// Another connection may take this one's place now.
-  func mayReplace(_ connection: any PushConnection) -> Bool {
-    guard let place = place(of: connection), retiring.count < Self.maximumRetiring else {
-      return false
-    }
-    return budget.wait(at: loop.now, isHelper: !isOrdinary(place)) == 0
+    waiting.suspectCount > 0 || topics.sendableCount(at: loop.now) > 0
   }
 
   /// The ordinary connections take turns: none is always the last to be filled.
@@ -132,16 +132,16 @@ final class ConnectionPool {
 
   /// A helper goes when it has had nothing to do for a while.
   func closeIdleHelpers(_ now: UInt64) {
+    guard waiting.suspectCount == 0 else { return }
     // It may have taken what an ordinary one is not admitted for.
     let isInTheWay = places[ordinaryPlaces].contains {
       $0.cameToNothing && $0.connection?.phase != .open
     }
-    for place in places.indices where !isOrdinary(place) {
-      let waiting = helperPlaces.contains(place) ? waiting.suspectCount : waiting.unprovenCount
-      guard waiting == 0, let connection = places[place].connection, connection.inFlight == 0,
+    for place in helperPlaces {
+      guard let connection = places[place].connection, connection.inFlight == 0,
         isInTheWay || now &- connection.lastUsedAt > 30_000_000_000
       else { continue }
-      connection.retire("nothing left for it")
+      connection.retire("no suspects left")
     }
   }
 
@@ -164,13 +164,14 @@ final class ConnectionPool {
     places[place].isResting = false
     // While the worker leaves, the connections that are there are all there will be.
     guard !isStopped, !waiting.isLeaving, places[place].connection == nil else { return }
-    guard isNeeded(place) else { return }
+    guard isOrdinary(place) || needsHelpers else { return }
     guard retiring.count < Self.maximumRetiring else { return open(place, after: .seconds(1)) }
     let wait = budget.take(
-      at: loop.now, isHelper: !isOrdinary(place), isEarned: places[place].isEarned)
+      at: loop.now, isHelper: !isOrdinary(place),
+      isEarned: places[place].isEarned && traffic.isTaking(at: loop.now))
     guard wait == 0 else { return open(place, after: .nanoseconds(Int64(clamping: wait))) }
     do {
-      let connection = try connection(at: place)
+      let connection = try connection()
       places[place].connection = connection
       connection.connect()
     } catch {
@@ -184,14 +185,11 @@ final class ConnectionPool {
   }
 
   /// The interface is chosen here, and nowhere for each push.
-  private func connection(at place: Int) throws(HTTP2Error) -> any PushConnection {
+  private func connection() throws(HTTP2Error) -> any PushConnection {
     switch setup.target.interface {
     case .http2:
       try APNsConnection(
-        setup,
-        streams: unprovenPlaces.contains(place)
-          ? min(options.streamsPerConnection, Self.unprovenStreams) : options.streamsPerConnection,
-        pool: self, traffic: traffic, answers: answers, losses: losses, signals: signals)
+        setup, pool: self, traffic: traffic, answers: answers, losses: losses, signals: signals)
     case .binary(let acceptedAfter, let first):
       BinaryConnection(
         setup, acceptedAfter: acceptedAfter, firstIdentifier: first, pool: self, traffic: traffic,
@@ -205,11 +203,8 @@ final class ConnectionPool {
     places[place].opening = loop.schedule(after: delay) { [weak self] in self?.open(place) }
   }
 
-  private func isNeeded(_ place: Int) -> Bool {
-    guard helperPlaces.contains(place) else {
-      return isOrdinary(place) || waiting.unprovenCount > 0
-    }
-    return waiting.suspectCount > 0 || (traffic.isCareful && topics.readyCount > 0)
+  private var needsHelpers: Bool {
+    waiting.suspectCount > 0 || (traffic.isCareful && topics.readyCount > 0)
   }
 
   /// Of the helpers' places, those in which there is none.
@@ -282,16 +277,14 @@ final class ConnectionPool {
   ) {
     places[place].connection = nil
     // Nobody misses a helper who has nothing to do.
-    guard isNeeded(place) || connection.inFlight > 0 else { return }
+    guard isOrdinary(place) || needsHelpers || connection.inFlight > 0 else { return }
     openness.failed(reason)
     let end = connection.end(at: loop.now)
     places[place].cameToNothing = end == .carried(0) && connection.isFresh
     var delay = places[place].delay(
       after: end, retry: options.retry, chance: setup.chance.next())
-    if !isOrdinary(place) || connection.cut.isCut, end != .calm, connection.wasOpened,
-      traffic.isTaking(at: loop.now)
-    {
-      places[place].forgive(wasCut: connection.cut.isCut)
+    if !isOrdinary(place), end != .calm, connection.wasOpened, traffic.isTaking(at: loop.now) {
+      places[place].forgive()
       delay = .zero
     }
     let endpoint = setup.target.endpoint

@@ -104,19 +104,11 @@ package struct DeliverOptions: Sendable {
     self.report = report
   }
 
-  /// What the connections of a lane keep at most: of each environment as many as are given, one for
-  /// tokens of which nothing is known, and one more while another is made or a suspect goes alone.
-  /// A connection's buffers (its own, those of TLS and HTTP/2) take up to 512 KiB, each of its
-  /// streams up to 2 KiB. Besides there is what is known of tokens, and what waits for their
-  /// connection.
+  /// What the connections of a lane keep at most: of each environment as many as are given, and
+  /// one more while another is made or a suspect goes alone. A connection's buffers (its own, those
+  /// of TLS and HTTP/2) take up to 512 KiB, each of its streams up to 2 KiB.
   package static func maximumConnectionBytes(connections: Int, streams: Int) -> Int {
-    func bytes(streams: Int) -> Int { 512 << 10 + streams * (2 << 10) }
-    let unproven = min(streams, ConnectionPool.unprovenStreams)
-    let environment =
-      (connections + 1) * bytes(streams: streams)
-      + ConnectionPool.unproven * bytes(streams: unproven) + TakenTokens.bytes
-      + UnprovenQueue.maximum * UnprovenQueue.bytesOfPush
-    return APNsEnvironment.allCases.count * environment
+    APNsEnvironment.allCases.count * (connections + 1) * (512 << 10 + streams * (2 << 10))
   }
 }
 

@@ -31,7 +31,19 @@ final class HelperConnections {
     pool.openHelpers(in: pool.helperPlaces.prefix(most))
   }
 
-  func openSilent() { pool.openHelpers(in: pool.silentPlace..<pool.silentPlace + 1) }
+  func openSilent() { pool.openHelpers(in: pool.silentPlace..<pool.places.count) }
+
+  /// Suspects can be sent on it, or will be in a moment.
+  func isUseful(_ place: Int, at now: UInt64) -> Bool {
+    guard let connection = pool.places[place].connection else {
+      return pool.places[place].opening != nil && !pool.places[place].cameToNothing
+    }
+    guard connection.phase == .open else {
+      return !pool.places[place].cameToNothing
+        && now &- connection.openedAt < ConnectionWatch.heldUpAfter
+    }
+    return !connection.isHeldUp(at: now) && (connection.inFlight > 0 || connection.capacity > 0)
+  }
 
   /// Looks whether suspects need an ordinary connection, since there is no helper for them.
   /// - Returns: the one that they have.
@@ -39,7 +51,7 @@ final class HelperConnections {
     let lent = loan.place.flatMap { pool.places[$0].connection }
     let isInUse = lent.map { $0.carriesSuspects && $0.inFlight > 0 } ?? false
     let isNeeded =
-      waiting.suspectGroups > 0 && !suspectPlaces.contains { pool.isUseful($0, at: now) }
+      waiting.suspectGroups > 0 && !suspectPlaces.contains { isUseful($0, at: now) }
     guard isInUse || isNeeded || loan.place != nil else { return nil }
     let candidates = pool.ordinaryPlaces.compactMap { place in
       pool.places[place].connection.flatMap {

@@ -68,7 +68,7 @@ final class HelperSender {
       connection.carriesSuspects = true
       return sendPatiently(atMost: connection.capacity, on: connection, round)
     }
-    guard !pool.isUseful(pool.silentPlace, at: round.now), round.now >= nextGuestsAt,
+    guard !connections.isUseful(pool.silentPlace, at: round.now), round.now >= nextGuestsAt,
       let host = connections.host
     else { return }
     nextGuestsAt = round.now &+ Self.betweenGuests

@@ -27,8 +27,6 @@ protocol PushConnection: AnyObject {
   func close(_ event: ConnectionMachine.Event, _ reason: String)
   func tick(now: UInt64)
 
-  /// What the server made of what it rejected on it.
-  var cut: StreamCut { get set }
   /// Nothing else goes with what is in flight on it.
   var carriesSuspects: Bool { get set }
   /// What was never answered before is in flight on it, or was a moment ago.

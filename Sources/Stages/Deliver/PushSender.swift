@@ -29,8 +29,7 @@ final class PushSender {
     self.waiting = waiting
   }
 
-  /// - Parameter unproven: sees to it that pushes to tokens of which nothing is known go apart.
-  func fill(_ connection: any PushConnection, _ round: Round, unproven: UnprovenSender? = nil) {
+  func fill(_ connection: any PushConnection, _ round: Round) {
     guard connection.isProven(at: round.now) else { return }
     let limit = traffic.inFlightLimit(at: round.now)
     var room = min(connection.capacity, limit - connection.inFlight)
@@ -44,20 +43,11 @@ final class PushSender {
     }
     let turn = traffic.pushesPerTurn
     while room > 0, let topic = topics.next(at: round.now, length: turn),
-      var run = topic.upcoming(atMost: min(room, topics.leftOfTurn), turn: turn)
+      let run = topic.upcoming(atMost: min(room, topics.leftOfTurn), turn: turn)
     {
       guard mayGo(run.first, round) else {
         withholdFirst(of: run, topic, round)
         continue
-      }
-      if let unproven {
-        switch unproven.part(run, of: topic) {
-        case .here(let part): run = part
-        case .apart(let count):
-          topics.took(count)
-          continue
-        case .full: return
-        }
       }
       let taken = dispatch(run, of: topic, on: connection, round)
       guard taken > 0 else { break }

@@ -20,7 +20,6 @@ final class Route {
   private let answers: AnswerJudge
   private let sender: PushSender
   private let helpers: HelperSender
-  private let unproven: UnprovenSender
   let topics: RouteTopics
   let traffic: RouteTraffic
   let pool: ConnectionPool
@@ -60,11 +59,7 @@ final class Route {
     sender = PushSender(topics: topics, traffic: traffic, slowness: slowness, waiting: waiting)
     helpers = HelperSender(
       pool: pool, topics: topics, traffic: traffic, waiting: waiting, sender: sender)
-    unproven = UnprovenSender(pool: pool, topics: topics, traffic: traffic, waiting: waiting)
     signals.pump = { [weak self] in self?.pump() }
-    signals.whenPunished = { [weak self] in
-      self?.unproven.wasPunished($0, at: setup.loop.now)
-    }
     signals.whenOpennessMayHaveChanged = { [weak self] in self?.updateOpenness() }
   }
 
@@ -146,25 +141,17 @@ final class Route {
     scheduleNextPump()
   }
 
-  private var hasPushes: Bool {
-    waiting.suspectCount > 0 || waiting.unprovenCount > 0 || topics.hasPushes
-  }
-
   private func fill(now: UInt64) {
-    guard hasPushes else { return }
+    guard waiting.suspectCount > 0 || topics.hasPushes else { return }
     guard let token = credentials.providerToken(now: now) else { return }
     pool.show(token, at: now)
     pool.wakeResting()
     let round = PushSender.Round(now: now, wall: options.wallClock(), token: token)
     helpers.fillSuspects(round)
     pool.beginTurn()
-    let parting = traffic.isolation.isOn ? unproven : nil
     for offset in pool.ordinaryPlaces {
-      if let connection = pool.inTurn(offset) {
-        sender.fill(connection, round, unproven: parting)
-      }
+      if let connection = pool.inTurn(offset) { sender.fill(connection, round) }
     }
-    unproven.fill(sender, round)
     if traffic.isCareful { helpers.fillHelpers(round) }
   }
 
@@ -200,7 +187,7 @@ final class Route {
     updateOpenness()
     credentials.forget(at: now)
     signals.whenReadyMayHaveShrunk()
-    if hasPushes { signals.schedulePump() }
+    if waiting.suspectCount > 0 || topics.hasPushes { signals.schedulePump() }
   }
 
   /// Looks at what stands in the way; called whenever that may have changed.

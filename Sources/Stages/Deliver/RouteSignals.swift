@@ -10,8 +10,6 @@ final class RouteSignals {
   var pump: () -> Void = {}
   /// Called when pushes may have left the queues, or need no longer be waited for.
   var whenReadyMayHaveShrunk: () -> Void = {}
-  /// Called with a connection that has to pay for what was rejected on it.
-  var whenPunished: (any PushConnection) -> Void = { _ in }
   /// Called when what stands in the way may have changed.
   var whenOpennessMayHaveChanged: () -> Void = {}
 

@@ -22,7 +22,6 @@ final class RouteTraffic {
   private(set) var window = LossWindow()
   private(set) var refusalShare = RefusalShare()
   private var voices = FanOutVoices()
-  let isolation = TokenIsolation()
   /// Of further tries of fan-outs that speak for themselves.
   private var pace = Pace()
   /// Fan-outs that wait for such tries, as was counted lately.
@@ -209,6 +208,5 @@ final class RouteTraffic {
     window.forget(at: now)
     overload.forget(at: now)
     voices.forget(at: now)
-    isolation.forget(at: now)
   }
 }

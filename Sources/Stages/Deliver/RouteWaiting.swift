@@ -18,7 +18,6 @@ final class RouteWaiting {
   private var retries = RetryQueue()
   private var suspects = SuspectQueue()
   private var silence = SilentQueue()
-  private var unproven = UnprovenQueue()
   /// The worker stops: nothing waits here any more.
   private(set) var isLeaving = false
 
@@ -35,9 +34,7 @@ final class RouteWaiting {
     self.signals = signals
   }
 
-  var count: Int {
-    retries.count + suspects.count + silence.count + unproven.count + topics.parkedCount
-  }
+  var count: Int { retries.count + suspects.count + silence.count + topics.parkedCount }
   /// Room for those that are to wait besides.
   var room: Int { isLeaving ? 0 : max(0, options.waitingPushes - count) }
 
@@ -171,21 +168,6 @@ final class RouteWaiting {
   /// The next suspects that go together; empty when none wait.
   func nextSuspects(atMost limit: Int) -> [ReadyPush] { suspects.nextGroup(atMost: limit) }
 
-  // MARK: to tokens of which nothing is known
-
-  var unprovenCount: Int { unproven.count }
-  /// More need not wait apart than wait here at all.
-  var unprovenRoom: Int { min(unproven.room, room) }
-  func wait(unproven push: ReadyPush) { unproven.append(push) }
-  func nextUnproven() -> ReadyPush? { unproven.next() }
-  func putBack(unproven push: ReadyPush) { unproven.putBack(push) }
-
-  /// They go where all go.
-  func returnUnproven() {
-    for push in unproven.take(where: { _ in true }) { enqueue(push) }
-    signals.schedulePump()
-  }
-
   // MARK: leaving
 
   func postpone(_ push: ReadyPush) {
@@ -197,7 +179,7 @@ final class RouteWaiting {
   func postponeWaiting(of tally: SegmentTally) {
     var waiting = retries.take(of: tally)
     for topic in topics.all where !topic.counts(tally) { waiting += topic.queue.take(of: tally) }
-    waiting += silence.take { $0.tally === tally } + unproven.take { $0.tally === tally }
+    waiting += silence.take { $0.tally === tally }
     let now = loop.now
     let mayStay = topics.isOpen
     waiting += suspects.take {
@@ -234,7 +216,6 @@ final class RouteWaiting {
 
   private func takeSuspects(of tally: SegmentTally) -> [ReadyPush] {
     suspects.take { $0.tally === tally } + silence.take { $0.tally === tally }
-      + unproven.take { $0.tally === tally }
   }
 
   private func takeAll(of tally: SegmentTally) -> [ReadyPush] {
@@ -261,7 +242,6 @@ final class RouteWaiting {
     for push in suspects.takeExpired(at: wall) { push.settleOver() }
     for push in retries.takeExpired(at: wall) { push.settleOver() }
     for push in silence.take(where: { $0.batch.headers.expiresAt <= wall }) { push.settleOver() }
-    for push in unproven.take(where: { $0.batch.headers.expiresAt <= wall }) { push.settleOver() }
     for topic in topics.all {
       for push in topic.queue.takeExpired(at: wall) {
         topic.left(push)

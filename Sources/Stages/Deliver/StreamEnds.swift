@@ -57,8 +57,7 @@ final class StreamEnds {
       // A failure may change the rate: those that came before are judged by the one before.
       judge.note(accepted)
       if ended.status == 0 {
-        settleUnanswered(
-          item, ended, wasOnItsWay: connection.cut.wasOnItsWay(sentAt: item.sentAt))
+        settleUnanswered(item, ended)
       } else {
         judge.answered(
           item.push, status: ended.status, body: ended.content?.body ?? [],
@@ -86,9 +85,7 @@ final class StreamEnds {
     judge.leftOut(item.push, isNext: item.stream <= (lastStreamTaken ?? 0) + 2)
   }
 
-  private func settleUnanswered(
-    _ item: StreamSlots.Slot, _ ended: HTTP2Ended, wasOnItsWay: Bool
-  ) {
+  private func settleUnanswered(_ item: StreamSlots.Slot, _ ended: HTTP2Ended) {
     let isRefused = ended.errorCode == HTTP2ErrorCode.refusedStream
     // We gave it up before the server had it.
     let isUntouched = !ended.wasSent || (item.isReset && !ended.wasWhole)
@@ -101,7 +98,7 @@ final class StreamEnds {
       losses.gaveUp(item.push, sentAt: item.sentAt, isWell: isWell)
     } else {
       if ended.errorCode == HTTP2ErrorCode.enhanceYourCalm { judge.calm(sentAt: item.sentAt) }
-      judge.reset(item.push, isRefused: isRefused, wasOnItsWay: wasOnItsWay, sentAt: item.sentAt)
+      judge.reset(item.push, isRefused: isRefused, sentAt: item.sentAt)
     }
   }
 
