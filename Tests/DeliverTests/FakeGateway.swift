@@ -61,7 +61,6 @@ final class GatewayConnection: ConnectionDelegate {
   private let number: Int
   private var bytes: [UInt8] = []
   private var isOver = false
-  private var stays = false
   private var unsaid: ArraySlice<UInt8> = []
 
   init(_ gateway: FakeGateway, _ transport: Connection, number: Int) {
@@ -77,14 +76,6 @@ final class GatewayConnection: ConnectionDelegate {
     isOver = true
     unsaid = bytes[...]
     sayNext()
-  }
-
-  /// Says all of it at once, and stays.
-  func tell(_ bytes: [UInt8]) {
-    isOver = true
-    stays = true
-    bytes.withUnsafeBytes { transport.write($0) }
-    transport.flush()
   }
 
   private func sayNext() {
@@ -117,6 +108,6 @@ final class GatewayConnection: ConnectionDelegate {
     }
   }
 
-  func connectionDrained(_ connection: Connection) { if isOver, !stays { sayNext() } }
+  func connectionDrained(_ connection: Connection) { if isOver { sayNext() } }
   func connectionClosed(_ connection: Connection, error: TransportError?) {}
 }
