@@ -20,13 +20,6 @@ package enum ChannelVerb {
     help: "How long Apple keeps it; 0 for a channel that stores nothing")
   private static let priority = Option<Int?>(
     "priority", .integer(in: 1...10), help: "10, 5 or 1; 10, or the template's")
-  private static let dryRun = Option(
-    flag: "dry-run", help: "Show the request, but for the credentials, and send nothing")
-  private static let timeout = Option(
-    "timeout", .duration(in: .milliseconds(100) ... .seconds(300)), default: .seconds(10),
-    help: "How long Apple may take")
-  private static let json = Option(flag: "json", help: "Print one JSON object")
-
   private static let codes: [ExitCode] = [.ok, .failed, .unavailable, .retryLater, .config]
 
   package static let verb = Verb(
@@ -39,7 +32,7 @@ package enum ChannelVerb {
       The exit codes are those of send: 1 when Apple refused the request for its own sake, 78 for \
       the credentials', 75 when it asks to wait, 69 when it cannot be reached or is in trouble.
       """,
-    options: [app, PushFlags.environment, dryRun, timeout, json] + ConfigurationOptions.all,
+    options: [app, PushFlags.environment] + RequestFlags.all + ConfigurationOptions.all,
     verbs: [create, list, show, delete, send],
     examples: [
       .init("fanfare channel create --app com.example.live --storage last", "A stream's channel"),
@@ -170,16 +163,16 @@ package enum ChannelVerb {
   ) async throws(CommandFailure) -> ExitCode {
     let environment = invocation[PushFlags.environment].model
     let route = try apple.route(environment, service)
-    guard !invocation[dryRun] else {
-      SendVerb.show(request, to: route, asJSON: invocation[json], invocation)
+    guard !invocation[RequestFlags.dryRun] else {
+      SendVerb.show(request, to: route, asJSON: invocation[RequestFlags.json], invocation)
       return .ok
     }
     let reply = await SingleRequest.ask(
       request, on: route, authorization: try apple.authorization(),
-      timeout: invocation[timeout])
+      timeout: invocation[RequestFlags.timeout])
     let report = ChannelReport(
       reply, of: request, server: "\(environment.name), \(route.endpoint)")
-    if invocation[json] {
+    if invocation[RequestFlags.json] {
       invocation.output.line(report.json.serialized())
     } else {
       invocation.output.write(report.text)

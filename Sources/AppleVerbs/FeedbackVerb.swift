@@ -11,7 +11,7 @@ package enum FeedbackVerb {
     required: "host", .text, value: "HOST", help: "The feedback service's host")
   private static let port = Option(
     "port", .integer(in: 1...65_535), default: 2_196, help: "Its port")
-  private static let environment = Option<PushFlags.Environment>(
+  private static let environment = Option<EnvironmentChoice>(
     "environment", .choice(), default: .production, help: "Which tokens it speaks of")
   private static let timeout = Option(
     "timeout", .duration(in: .milliseconds(100) ... .seconds(600)), default: .seconds(30),

@@ -6,14 +6,8 @@ import VerbSupport
 
 /// One push as flags.
 enum PushFlags {
-  enum Environment: String, CaseIterable, Sendable {
-    case production, sandbox
-
-    var model: APNsEnvironment { self == .production ? .production : .sandbox }
-  }
-
   static let environment = Option(
-    "environment", .choice(), default: Environment.production,
+    "environment", .choice(), default: EnvironmentChoice.production,
     help: "Which of Apple's services the token is of; a build from Xcode has the sandbox's")
   private static let token = Option(
     required: "token", .text, value: "TOKEN",

@@ -7,13 +7,6 @@ import VerbSupport
 
 /// One push to one device, and what Apple says of it, explained.
 package enum SendVerb {
-  private static let dryRun = Option(
-    flag: "dry-run", help: "Show the request, but for the credentials, and send nothing")
-  private static let timeout = Option(
-    "timeout", .duration(in: .milliseconds(100) ... .seconds(300)), default: .seconds(10),
-    help: "How long Apple may take")
-  private static let json = Option(flag: "json", help: "Print one JSON object")
-
   package static let verb = Verb(
     "send", summary: "Send one push to one device, and explain Apple's answer",
     discussion: """
@@ -25,7 +18,7 @@ package enum SendVerb {
       for the credentials', 75 when it asks to wait, and 69 when it cannot be reached or is in \
       trouble.
       """,
-    options: PushFlags.all + [dryRun, timeout, json] + ConfigurationOptions.all,
+    options: PushFlags.all + RequestFlags.all + ConfigurationOptions.all,
     examples: [
       .init(
         "fanfare send --token '<a1b2c3d4 e5f60718>' --app com.example.live --title 'Is it on?'",
@@ -43,15 +36,15 @@ package enum SendVerb {
     let push = try PushFlags.push(invocation, apple, now: WallClock.nowMilliseconds())
     let environment = invocation[PushFlags.environment].model
     let route = try apple.route(environment)
-    guard !invocation[dryRun] else {
-      show(push.request, to: route, asJSON: invocation[json], invocation)
+    guard !invocation[RequestFlags.dryRun] else {
+      show(push.request, to: route, asJSON: invocation[RequestFlags.json], invocation)
       return .ok
     }
     let reply = await SingleRequest.ask(
       push.request, on: route, authorization: try apple.authorization(),
-      timeout: invocation[timeout])
+      timeout: invocation[RequestFlags.timeout])
     let report = PushReport(push, reply, server: "\(environment.name), \(route.endpoint)")
-    if invocation[json] {
+    if invocation[RequestFlags.json] {
       invocation.output.line(report.json.serialized())
     } else {
       invocation.output.write(report.text)

@@ -1,5 +1,3 @@
-import JSON
-
 /// Requests about the broadcast channels of an app ("Sending channel management requests to APNs",
 /// "Sending broadcast push notification requests to APNs"). Apple writes the push type as
 /// `LiveActivity` where a channel is made and as `liveactivity` where it is sent to.
@@ -59,14 +57,7 @@ package enum ChannelRequests {
 
   /// The rule of Apple's that a broadcast's payload breaks, if any.
   package static func flaw(ofPayload payload: String) -> String? {
-    let size = payload.utf8.count
-    if size > maximumPayloadBytes {
-      return "the payload has \(size) bytes, and broadcasts take \(maximumPayloadBytes)"
-    }
-    guard let object = (try? JSONValue.parse(Array(payload.utf8)))?.object else {
-      return "the payload is no JSON object"
-    }
-    return object["aps"] == nil ? "the payload has no aps" : nil
+    PayloadFlaw.of(payload, limit: maximumPayloadBytes, "broadcasts")
   }
 
   private static let channelField = "apns-channel-id"

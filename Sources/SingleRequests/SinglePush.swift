@@ -27,15 +27,10 @@ package struct SinglePush: Sendable, Equatable {
 
   /// The rule of Apple's that it breaks, if any ("Sending notification requests to APNs").
   package var flaw: String? {
-    let limit = headers.pushType.maximumPayloadBytes
-    let size = payload.utf8.count
-    if size > limit {
-      return "the payload has \(size) bytes, and \(headers.pushType.rawValue) pushes take \(limit)"
-    }
-    guard let object = (try? JSONValue.parse(Array(payload.utf8)))?.object else {
-      return "the payload is no JSON object"
-    }
-    if object["aps"] == nil, headers.pushType != .mdm { return "the payload has no aps" }
+    let type = headers.pushType
+    let flaw = PayloadFlaw.of(
+      payload, limit: type.maximumPayloadBytes, "\(type.rawValue) pushes", needsAps: type != .mdm)
+    if let flaw { return flaw }
     if headers.pushType == .background, headers.priority == 10 {
       return "a background push must have priority 5, or 1"
     }

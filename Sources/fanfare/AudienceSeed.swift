@@ -6,7 +6,6 @@ import VerbSupport
 
 /// `audience seed`: followers that are made up, the same ones for the same seed.
 enum AudienceSeed {
-  private enum Environment: String, CaseIterable { case production, sandbox }
 
   private static let streamer = Option(
     required: "streamer", .text, value: "ID", help: "Whom they follow")
@@ -14,7 +13,7 @@ enum AudienceSeed {
     "followers", .integer(in: 0...100_000_000), default: 100_000, help: "How many")
   private static let app = Option(
     "app", .text, default: "com.example.live", value: "BUNDLE", help: "The app of their devices")
-  private static let environment = Option<Environment>(
+  private static let environment = Option<EnvironmentChoice>(
     "environment", .choice(), default: .production, help: "The environment of their devices")
   private static let seed = Option(
     "seed", .integer(in: 0 ... .max), default: 1, help: "Another seed makes other people")
@@ -90,7 +89,7 @@ enum AudienceSeed {
     if let problem { throw CommandFailure(.usage, problem) }
     return SyntheticAudience(
       followers: invocation[followers], seed: UInt64(invocation[seed]), topic: invocation[app],
-      environment: invocation[environment] == .production ? .production : .sandbox,
+      environment: invocation[environment].model,
       deadTokenPrefix: prefix, deadShare: invocation[deadShare],
       mutedShare: invocation[mutedShare], userPrefix: invocation[userPrefix])
   }

@@ -6,7 +6,6 @@ import VerbSupport
 
 /// `device restore`: gives back what was set aside after Apple's refusals.
 enum DeviceRestore {
-  private enum Environment: String, CaseIterable { case production, sandbox }
 
   private static let user = Option<String?>("user", .text, value: "ID", help: "Of this user only")
   private static let token = Option<String?>(
@@ -15,7 +14,7 @@ enum DeviceRestore {
     "reason", .text, help: "Refused for this reason only, for instance BadDeviceToken")
   private static let topic = Option<String?>(
     "topic", .text, value: "TOPIC", help: "Of this topic only, a push type's suffix with it")
-  private static let environment = Option<Environment?>(
+  private static let environment = Option<EnvironmentChoice?>(
     "environment", .choice(), help: "Of this environment only")
   private static let since = Option<String?>(
     "since", .text, value: "TIME", help: "Set aside at or after this time")

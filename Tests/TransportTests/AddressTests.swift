@@ -179,10 +179,7 @@ private final class Servers {
     self.loop = loop
     for host in hosts {
       let echo = Echo()
-      let listener = try Listener(host: host, port: 0, tls: tls, loop: loop) {
-        echo.connections.append($0)
-        return echo
-      }
+      let listener = try echo.listen(host: host, tls: tls, on: loop)
       echoes.append(echo)
       listeners.append(listener)
       addresses += try Resolver.numeric(Endpoint(host: host, port: listener.port)).get()

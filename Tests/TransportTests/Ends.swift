@@ -1,4 +1,5 @@
 import EventLoop
+import TLS
 import Testing
 
 @testable import Transport
@@ -33,6 +34,16 @@ final class Client: ConnectionDelegate {
 }
 
 final class Echo: ConnectionDelegate {
+  /// Listens at a free port, and keeps every connection that comes.
+  func listen(
+    host: String = "127.0.0.1", tls: TLSServerContext? = nil, on loop: EventLoop
+  ) throws -> Listener {
+    try Listener(host: host, port: 0, tls: tls, loop: loop) { [self] in
+      connections.append($0)
+      return self
+    }
+  }
+
   var connections: [Connection] = []
   var closed = 0
   var isSilent = false

@@ -74,12 +74,7 @@ import Testing
     defer { loop.stop() }
     try await LoopActor(loop).run { _ in
       let server = Echo()
-      let listener = try Listener(
-        host: "127.0.0.1", port: 0, tls: certificates.server, loop: loop
-      ) {
-        server.connections.append($0)
-        return server
-      }
+      let listener = try server.listen(tls: certificates.server, on: loop)
       let proxy = try FakeProxy(loop)
       defer {
         listener.close()

@@ -14,10 +14,7 @@ import Testing
     defer { loop.stop() }
     let received = try await LoopActor(loop).run { _ in
       let server = Echo()
-      let listener = try Listener(host: "127.0.0.1", port: 0, tls: tls?.server, loop: loop) {
-        server.connections.append($0)
-        return server
-      }
+      let listener = try server.listen(tls: tls?.server, on: loop)
       let client = Client(loop)
       let connection = Connection(
         to: Endpoint(host: "127.0.0.1", port: listener.port), tls: tls?.client,
@@ -45,12 +42,7 @@ import Testing
     defer { loop.stop() }
     try await LoopActor(loop).run { _ in
       let server = Echo()
-      let listener = try Listener(
-        host: "127.0.0.1", port: 0, tls: certificates.server, loop: loop
-      ) {
-        server.connections.append($0)
-        return server
-      }
+      let listener = try server.listen(tls: certificates.server, on: loop)
       defer { listener.close() }
       let client = Client(loop)
       let connection = Connection(
@@ -92,10 +84,7 @@ import Testing
     options.userTimeout = .milliseconds(20_500)
     let (given, fallback) = try await LoopActor(loop).run { [options] _ in
       let server = Echo()
-      let listener = try Listener(host: "127.0.0.1", port: 0, tls: nil, loop: loop) {
-        server.connections.append($0)
-        return server
-      }
+      let listener = try server.listen(on: loop)
       defer { listener.close() }
       let client = Client(loop)
       let connection = Connection(
@@ -116,10 +105,7 @@ import Testing
     try await LoopActor(loop).run { _ in
       let server = Echo()
       server.isSilent = true
-      let listener = try Listener(host: "127.0.0.1", port: 0, tls: nil, loop: loop) {
-        server.connections.append($0)
-        return server
-      }
+      let listener = try server.listen(on: loop)
       defer { listener.close() }
       let client = Client(loop)
       let connection = Connection(
@@ -193,10 +179,7 @@ import Testing
     return try await LoopActor(loop).run { _ in
       let echo = Echo()
       echo.isSilent = isSilent
-      let listener = try Listener(host: "127.0.0.1", port: 0, tls: server, loop: loop) {
-        echo.connections.append($0)
-        return echo
-      }
+      let listener = try echo.listen(tls: server, on: loop)
       defer { listener.close() }
       return await failure(
         Endpoint(host: host, port: listener.port), loop: loop, tls: client, timeout: timeout)

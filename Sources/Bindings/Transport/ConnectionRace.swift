@@ -20,7 +20,8 @@ final class ConnectionRace {
   private let book: AddressBook?
   private var addresses: ArraySlice<SocketAddress>
   private var attempts: [ConnectionAttempt] = []
-  private var lastFailure: TransportError?
+  /// Why the last of those that failed did; nil while none has.
+  private(set) var failure: TransportError?
   private var timer: LoopTimer?
   private var whenOver: ((Outcome) -> Void)?
 
@@ -39,9 +40,6 @@ final class ConnectionRace {
 
   /// Addresses that are asked and have not answered.
   var pending: Int { attempts.count }
-
-  /// Why the last of those that failed did; nil while none has.
-  var failure: TransportError? { lastFailure }
 
   func start() { beginNext() }
 
@@ -66,7 +64,7 @@ final class ConnectionRace {
     }
     guard attempts.isEmpty else { return }
     finish(
-      .failed(lastFailure ?? TransportError(.unreachable, "\(endpoint) has no address")))
+      .failed(failure ?? TransportError(.unreachable, "\(endpoint) has no address")))
   }
 
   fileprivate func connected(_ winner: ConnectionAttempt) {
@@ -89,11 +87,11 @@ final class ConnectionRace {
   private func noteFailure(of address: SocketAddress, _ number: Int32) {
     // For want of descriptors or memory of ours, no address is to blame.
     guard ![EMFILE, ENFILE, ENOBUFS, ENOMEM].contains(number) else {
-      lastFailure = .system(.noDescriptors, "\(endpoint) was not asked", number)
+      failure = .system(.noDescriptors, "\(endpoint) was not asked", number)
       return
     }
     book?.failed(address, at: loop.now)
-    lastFailure = .system(.unreachable, "\(endpoint) cannot be reached", number)
+    failure = .system(.unreachable, "\(endpoint) cannot be reached", number)
   }
 
   private func finish(_ outcome: Outcome) {

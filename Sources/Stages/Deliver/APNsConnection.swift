@@ -21,8 +21,6 @@ final class APNsConnection: PushConnection {
   private let watch: ConnectionWatch
   private var hasWork = false
   private(set) var shownToken = ShownToken()
-  /// The server said that it takes no more streams.
-  private(set) var wasSentAway = false
   /// And that it is sent too much.
   private var wasToldToCalm = false
   /// Pushes that were in flight when it was lost.
@@ -64,6 +62,7 @@ final class APNsConnection: PushConnection {
 
   var phase: ConnectionMachine.Phase { machine.phase }
   var inFlight: Int { slots.inFlight }
+  var wasSentAway: Bool { ends.wasSentAway }
 
   /// How many more pushes the connection takes now.
   var capacity: Int {
@@ -295,7 +294,6 @@ extension APNsConnection: ConnectionDelegate {
     if session.takeSettingsChange() { perform(machine.handle(.settings), "") }
     if let goAway = session.takeGoAway() {
       ends.wentAway(lastStream: goAway.lastStreamID, errorCode: goAway.errorCode)
-      wasSentAway = true
       wasToldToCalm = goAway.errorCode == HTTP2ErrorCode.enhanceYourCalm
       let reason = Answer(body: goAway.debug).reason
       perform(

@@ -28,6 +28,9 @@ final class StreamEnds {
     self.options = options
   }
 
+  /// The server said that it takes no more streams.
+  var wasSentAway: Bool { lastStreamTaken != nil }
+
   func wentAway(lastStream: Int32, errorCode: UInt32) {
     if errorCode == HTTP2ErrorCode.enhanceYourCalm { judge.calm(sentAt: watch.lastSentAt) }
     lastStreamTaken = lastStream

@@ -1,0 +1,8 @@
+import Model
+
+/// One of Apple's services, as a flag names it.
+package enum EnvironmentChoice: String, CaseIterable, Sendable {
+  case production, sandbox
+
+  package var model: APNsEnvironment { self == .production ? .production : .sandbox }
+}
