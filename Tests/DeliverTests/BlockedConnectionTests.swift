@@ -8,7 +8,7 @@ import Testing
 /// Servers that read nothing of what they are sent, and talk: our last word on a push does not
 /// reach them, so that its stream comes to no end.
 @Suite struct BlockedConnectionTests {
-  private let streams = 1000
+  private let streams = 900
 
   private func bed(
     _ loop: EventLoop, configure: (inout DeliverOptions) -> Void = { _ in }

@@ -43,12 +43,13 @@ final class APNsConnection: PushConnection {
     self.signals = signals
     takenBefore = traffic.lastAcceptedAt
     watch = ConnectionWatch(openedAt: loop.now, limits: .init(options))
-    slots = StreamSlots(capacity: options.streamsPerConnection)
+    let streams = StreamCapacity.streams(forAll: options.streamsPerConnection)
+    slots = StreamSlots(capacity: streams)
     requests = try RequestSender(slots: slots, authority: setup.target.endpoint.authority)
     ends = StreamEnds(
       slots: slots, watch: watch, judge: answers, losses: losses, loop: loop, options: options)
     var sessionOptions = HTTP2ClientOptions()
-    sessionOptions.maximumSlots = options.streamsPerConnection
+    sessionOptions.maximumSlots = streams
     sessionOptions.keptBodyBytes = Answer.maximumBytes
     sessionOptions.keptFields = .named(RetryAfter.fieldName)
     session = try HTTP2ClientSession(options: sessionOptions)
@@ -64,9 +65,8 @@ final class APNsConnection: PushConnection {
   var inFlight: Int { slots.inFlight }
   var wasSentAway: Bool { ends.wasSentAway }
 
-  /// How many more pushes the connection takes now.
-  var capacity: Int {
-    guard machine.phase == .open, let session, let transport else { return 0 }
+  var streamCapacity: StreamCapacity {
+    guard machine.phase == .open, let session, let transport else { return StreamCapacity(0) }
     return requests.capacity(session, transport)
   }
 

@@ -71,10 +71,11 @@ final class BinaryConnection: PushConnection {
 
   var phase: ConnectionMachine.Phase { machine.phase }
   var inFlight: Int { window.count }
-  var capacity: Int {
+  /// Whoever is behind one that is refused goes again: nobody goes beside the others.
+  var streamCapacity: StreamCapacity {
     guard machine.phase == .open, let transport, transport.pendingBytes < Self.outputLimit
-    else { return 0 }
-    return window.room
+    else { return StreamCapacity(0) }
+    return StreamCapacity(window.room)
   }
 
   func hasWindow() -> Bool { capacity > 0 }

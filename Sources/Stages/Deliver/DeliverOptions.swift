@@ -52,6 +52,7 @@ package struct DeliverOptions: Sendable {
   /// on a few.
   package var connectionsPerRoute = 2
   /// Streams in flight on a connection at most, whatever the server allows: more only costs memory.
+  /// A tenth more is kept for small fan-outs.
   package var streamsPerConnection = 500
   /// Pushes of each environment that can be sent and wait for a stream at most, those of one-shard
   /// events and of those that get nowhere apart, and as many again of fan-outs that come while
@@ -108,7 +109,8 @@ package struct DeliverOptions: Sendable {
   /// one more while another is made or a suspect goes alone. A connection's buffers (its own, those
   /// of TLS and HTTP/2) take up to 512 KiB, each of its streams up to 2 KiB.
   package static func maximumConnectionBytes(connections: Int, streams: Int) -> Int {
-    APNsEnvironment.allCases.count * (connections + 1) * (512 << 10 + streams * (2 << 10))
+    let streams = StreamCapacity.streams(forAll: streams)
+    return APNsEnvironment.allCases.count * (connections + 1) * (512 << 10 + streams * (2 << 10))
   }
 }
 

@@ -63,6 +63,18 @@ struct FanOutTurns {
     return current.map { ($0, length) }
   }
 
+  var haveSmall: Bool { waits(.small) }
+
+  /// As `next`, of small ones alone: who has the turn loses what is left of it otherwise.
+  mutating func nextSmall(length: Int) -> (line: FanOutLine, left: Int)? {
+    if current?.kind != .small || left <= 0 || limited > 0 && current?.mayGo == false {
+      current = rotate(.small)
+      left = length
+    }
+    left = min(left, length)
+    return current.map { ($0, left) }
+  }
+
   private mutating func nextStuck() -> FanOutLine? {
     guard waits(.stuck) else { return nil }
     guard othersSince >= Self.turnsBefore || !waits(.small) && !waits(.large) else {

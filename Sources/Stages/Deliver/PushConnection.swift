@@ -6,12 +6,11 @@ protocol PushConnection: AnyObject {
   func connect()
   var phase: ConnectionMachine.Phase { get }
   var inFlight: Int { get }
-  /// How many more pushes the connection takes now.
-  var capacity: Int { get }
+  var streamCapacity: StreamCapacity { get }
   func hasWindow() -> Bool
   /// Whether it may be sent on after a quiet time; if not it is asked for a sign of life.
   func isProven(at now: UInt64) -> Bool
-  /// Hands pushes over, as many as it takes. Only when `capacity` is positive.
+  /// Hands pushes over, as many as it takes. Only when there is capacity.
   func send(
     _ run: ReadyRun, headers: EncodedHeaders, isProbe: Bool, now: UInt64
   ) -> (sent: Int, end: RequestSender.End)
@@ -51,4 +50,9 @@ protocol PushConnection: AnyObject {
   var lastUsedAt: UInt64 { get }
   /// Asked when it takes no more pushes.
   func end(at now: UInt64) -> ConnectionPlace.End
+}
+
+extension PushConnection {
+  /// How many more pushes of any fan-out the connection takes now.
+  var capacity: Int { streamCapacity.forAll }
 }

@@ -31,19 +31,26 @@ final class PushSender {
 
   func fill(_ connection: any PushConnection, _ round: Round) {
     guard connection.isProven(at: round.now) else { return }
-    let limit = traffic.inFlightLimit(at: round.now)
-    var room = min(connection.capacity, limit - connection.inFlight)
+    let limit = traffic.inFlightLimit(at: round.now) - connection.inFlight
+    let capacity = connection.streamCapacity
+    var room = min(capacity.forSmall, limit)
+    /// Of it, what is there for any fan-out.
+    var forAll = min(capacity.forAll, limit)
     if traffic.overload.rate != nil, room > 0 {
       let ready = topics.sendableCount(at: round.now)
       let streams = room
       room = min(room, traffic.allowance(ready: ready, at: round.now))
+      forAll = min(forAll, room)
       if traffic.overload.isAtFloor {
         fillAhead(connection, atMost: streams - room, round)
       }
     }
     let turn = traffic.pushesPerTurn
-    while room > 0, let topic = topics.next(at: round.now, length: turn),
-      let run = topic.upcoming(atMost: min(room, topics.leftOfTurn), turn: turn)
+    while room > 0,
+      let topic = topics.next(at: round.now, length: turn, onlySmall: forAll <= 0),
+      let run = topic.upcoming(
+        atMost: min(forAll > 0 ? forAll : room, topics.leftOfTurn), turn: turn,
+        onlySmall: forAll <= 0)
     {
       guard mayGo(run.first, round) else {
         withholdFirst(of: run, topic, round)
@@ -53,8 +60,9 @@ final class PushSender {
       guard taken > 0 else { break }
       topics.took(taken)
       room -= taken
+      forAll -= taken
     }
-    if room > 0 { topics.lack() }
+    if forAll > 0 { topics.lack() }
   }
 
   /// While next to nothing is taken, one push of each fan-out goes ahead of the rate: whether that

@@ -50,6 +50,9 @@ struct ReadyQueue {
   /// More could be sent: fan-outs that limits hold up say so.
   func lack() { turns.lack() }
 
+  /// Whether a push of a small fan-out is here that may go.
+  var hasSmall: Bool { turns.haveSmall }
+
   /// Pushes of fan-outs that are not held up by a limit.
   var sendable: Int {
     guard turns.haveLimits else { return count }
@@ -140,6 +143,13 @@ struct ReadyQueue {
     }
     // In turn: the same push must not be the only one that asks.
     return refused.first.map { ReadyRun($0, from: .refusedFirst) }
+  }
+
+  /// As `upcoming`, of small fan-outs alone.
+  mutating func upcomingOfSmall(
+    atMost limit: Int, turn: Int = RouteTopics.pushesPerTurn
+  ) -> ReadyRun? {
+    turns.nextSmall(length: turn).flatMap { $0.line.upcoming(atMost: min(limit, $0.left)) }
   }
 
   /// What may go ahead of the others while a server takes next to nothing; as `upcoming`.

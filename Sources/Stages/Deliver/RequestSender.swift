@@ -19,11 +19,12 @@ final class RequestSender {
   /// How many more pushes can be sent now: the connection's own bound, the server's streams, room
   /// in the connection's flow-control window (about 280 bodies in Apple's 64 KiB) and in the
   /// socket.
-  func capacity(_ session: HTTP2ClientSession, _ transport: Connection) -> Int {
-    let streams = min(slots.capacity, session.remoteMaxConcurrentStreams) - slots.inFlight
+  func capacity(_ session: HTTP2ClientSession, _ transport: Connection) -> StreamCapacity {
     let window = session.remoteConnectionWindow - unwrittenBodyBytes
-    guard streams > 0, window > 0, transport.pendingBytes < Self.outputLimit else { return 0 }
-    return streams
+    guard window > 0, transport.pendingBytes < Self.outputLimit else { return StreamCapacity(0) }
+    return StreamCapacity(
+      streams: min(slots.capacity, session.remoteMaxConcurrentStreams),
+      inFlight: slots.inFlight)
   }
 
   func hasWindow(_ session: HTTP2ClientSession) -> Bool {

@@ -139,13 +139,20 @@ final class RouteTopics {
   // MARK: turns
 
   /// The topic of which pushes are sent next, `leftOfTurn` of them.
-  /// - Parameter length: pushes of a turn that begins.
-  func next(at now: UInt64, length: Int = RouteTopics.pushesPerTurn) -> TopicQueue? {
+  /// - Parameters:
+  ///   - length: pushes of a turn that begins.
+  ///   - onlySmall: of small fan-outs alone.
+  func next(
+    at now: UInt64, length: Int = RouteTopics.pushesPerTurn, onlySmall: Bool = false
+  ) -> TopicQueue? {
     leftOfTurn = min(leftOfTurn, length)
-    if leftOfTurn > 0, turn < all.count, all[turn].canSend(at: now) { return all[turn] }
+    func canSend(_ topic: TopicQueue) -> Bool {
+      topic.canSend(at: now) && (!onlySmall || topic.hasSmall)
+    }
+    if leftOfTurn > 0, turn < all.count, canSend(all[turn]) { return all[turn] }
     for _ in all.indices {
       turn = (turn + 1) % all.count
-      if all[turn].canSend(at: now) {
+      if canSend(all[turn]) {
         leftOfTurn = length
         return all[turn]
       }

@@ -24,10 +24,18 @@ final class TopicQueue {
     queue.count > 0 && gate.allows(at: now, hasUntried: queue.hasOthers) && queue.mayGo
   }
 
+  /// Credentials are not in doubt, and a push of a small fan-out is here.
+  var hasSmall: Bool { gate.isOpen && queue.hasSmall }
+
   /// What is sent next; one push at a time while credentials are in doubt.
-  /// - Parameter turn: pushes of a fan-out before it is another's turn.
-  func upcoming(atMost limit: Int, turn: Int = RouteTopics.pushesPerTurn) -> ReadyRun? {
-    queue.upcoming(
+  /// - Parameters:
+  ///   - turn: pushes of a fan-out before it is another's turn.
+  ///   - onlySmall: of small fan-outs alone; only where there are some.
+  func upcoming(
+    atMost limit: Int, turn: Int = RouteTopics.pushesPerTurn, onlySmall: Bool = false
+  ) -> ReadyRun? {
+    guard !onlySmall else { return queue.upcomingOfSmall(atMost: limit, turn: turn) }
+    return queue.upcoming(
       atMost: gate.isOpen ? limit : 1, refusedFirst: gate.prefersRefused, turn: turn)
   }
 

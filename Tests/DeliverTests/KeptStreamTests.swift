@@ -1,0 +1,135 @@
+import EventLoop
+import Model
+import Testing
+
+@testable import Deliver
+
+/// Streams that are kept for small fan-outs where large ones have all others.
+@Suite struct KeptStreamTests {
+  @Test(arguments: [
+    (streams: 550, inFlight: 0, forAll: 500, forSmall: 550),
+    (streams: 550, inFlight: 499, forAll: 1, forSmall: 51),
+    (streams: 550, inFlight: 500, forAll: 0, forSmall: 50),
+    (streams: 550, inFlight: 550, forAll: 0, forSmall: 0),
+    // A server that took streams away.
+    (streams: 100, inFlight: 200, forAll: 0, forSmall: 0),
+    // Too few to keep one.
+    (streams: 10, inFlight: 9, forAll: 1, forSmall: 1),
+    (streams: 1, inFlight: 0, forAll: 1, forSmall: 1),
+    (streams: 0, inFlight: 0, forAll: 0, forSmall: 0),
+  ])
+  func capacity(of expected: (streams: Int, inFlight: Int, forAll: Int, forSmall: Int)) {
+    let capacity = StreamCapacity(streams: expected.streams, inFlight: expected.inFlight)
+    #expect(capacity.forAll == expected.forAll && capacity.forSmall == expected.forSmall)
+  }
+
+  /// What is configured is there for all.
+  @Test(arguments: 1...1_200) func keptStreamsComeOnTop(streams: Int) {
+    let all = StreamCapacity.streams(forAll: streams)
+    #expect(StreamCapacity(streams: all, inFlight: 0).forAll == streams)
+  }
+
+  private func small(_ bed: DeliverBed, _ count: Int) -> (batch: PushBatch, tally: SegmentTally) {
+    let tally = SegmentTally(of: FanOut(isSmall: true))
+    return (bed.batch(hexadecimal(count).map { (.production, "5" + $0) }, tally), tally)
+  }
+
+  private func bed(_ loop: EventLoop) throws -> DeliverBed {
+    let bed = try DeliverBed(loop) {
+      $0.connectionsPerRoute = 1
+      $0.streamsPerConnection = 20
+    }
+    bed.server.holdsAnswers = true
+    return bed
+  }
+
+  @Test func aSmallFanOutDoesNotWaitForALargeOnesAnswers() async throws {
+    try await onLoop { _, loop in
+      let bed = try bed(loop)
+      defer { bed.stop() }
+      await bed.stage.admit(bed.batch(hexadecimal(40)))
+      await bed.until("full") { bed.server.requests.count == 20 }
+      let (batch, tally) = small(bed, 5)
+      await bed.stage.admit(batch)
+      await bed.until("the kept streams are used") { bed.server.requests.count == 22 }
+      #expect(bed.stage.inFlight == 22 && bed.stage.readyCount == 23)
+      bed.server.holdsAnswers = false
+      bed.server.release()
+      await bed.until("all") { bed.tally.accepted == 40 && tally.accepted == 5 }
+    }
+  }
+
+  /// Also where the large one is another app's, and so of another topic.
+  @Test func keptStreamsAreForSmallOnesOfAnyTopic() async throws {
+    try await onLoop { _, loop in
+      let bed = try bed(loop)
+      defer { bed.stop() }
+      await bed.stage.admit(bed.batch(hexadecimal(40)))
+      await bed.until("full") { bed.server.requests.count == 20 }
+      let others = [SegmentTally(of: FanOut(isSmall: true)), SegmentTally(), SegmentTally()]
+      for (index, tally) in others.enumerated() {
+        let devices = hexadecimal(3).map { (APNsEnvironment.production, "\(index + 5)" + $0) }
+        await bed.stage.admit(bed.batch(devices, tally, topic: "a.\(index)"))
+      }
+      await bed.until("the kept streams are used") { bed.server.requests.count == 22 }
+      bed.server.holdsAnswers = false
+      bed.server.release()
+      await bed.until("all") { others.allSatisfy { $0.accepted == 3 } && bed.tally.accepted == 40 }
+    }
+  }
+
+  /// A stream that is kept is no sign of life.
+  @Test func aServerThatTakesNothingFromALargeOneIsStalled() async throws {
+    try await onLoop { _, loop in
+      let bed = try DeliverBed(loop) {
+        $0.connectionsPerRoute = 1
+        $0.streamsPerConnection = 20
+        $0.stalledAfter = .milliseconds(50)
+      }
+      defer { bed.stop() }
+      bed.server.holdsAnswers = true
+      await bed.stage.admit(bed.batch(hexadecimal(40)))
+      await bed.until("stalled") {
+        bed.stage.openConnections == 1 && bed.stage.obstacles.contains { $0.kind == .unreachable }
+      }
+      bed.server.holdsAnswers = false
+      bed.server.release()
+      await bed.until("all") { bed.tally.accepted == 40 }
+    }
+  }
+
+  private func append(_ count: Int, of fanOut: FanOut, to queue: inout ReadyQueue) {
+    let environments = [APNsEnvironment](repeating: .production, count: count)
+    _ = queue.append(.made(topic: "a.b", environments, SegmentTally(of: fanOut)))
+  }
+
+  /// Of small fan-outs alone, in turns of two.
+  private func next(_ queue: inout ReadyQueue) -> (fanOut: FanOut, count: Int)? {
+    guard let run = queue.upcomingOfSmall(atMost: 10, turn: 2) else { return nil }
+    queue.drop(run, run.count)
+    return (run.first.tally.fanOut, run.count)
+  }
+
+  @Test func smallOnesTakeTurnsOnWhatIsKept() throws {
+    let (large, one, other) = (FanOut(), FanOut(isSmall: true), FanOut(isSmall: true))
+    var queue = ReadyQueue(environment: .production)
+    append(50, of: large, to: &queue)
+    let upcoming = queue.upcoming(atMost: 4, turn: 10)
+    let begun = try #require(upcoming)
+    queue.drop(begun, begun.count)
+    #expect(begun.count == 4 && !queue.hasSmall)
+    append(5, of: one, to: &queue)
+    append(3, of: other, to: &queue)
+    var sent: [ObjectIdentifier: [Int]] = [:]
+    var order: [ObjectIdentifier] = []
+    while queue.hasSmall, let (fanOut, count) = next(&queue), order.count < 10 {
+      order.append(ObjectIdentifier(fanOut))
+      sent[ObjectIdentifier(fanOut), default: []].append(count)
+    }
+    #expect(sent[ObjectIdentifier(one)] == [2, 2, 1] && sent[ObjectIdentifier(other)] == [2, 1])
+    #expect(order.count == 5 && order[0] != order[1])
+    let none = next(&queue)
+    #expect(none == nil)
+    #expect(queue.count(of: large) == 46 && queue.count == 46)
+  }
+}
