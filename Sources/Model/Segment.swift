@@ -12,6 +12,9 @@ package struct Segment: Sendable, Equatable {
   /// How many segments the fan-out was planned with; stragglers come on top.
   package let count: Int
 
+  /// All of its fan-out, but for stragglers.
+  package var isOnly: Bool { count == 1 }
+
   package init(event: Event, slice: Slice, count: Int) {
     self.event = event
     self.slice = slice

@@ -19,7 +19,7 @@ struct LaneStages {
 
   init(options: PipelineOptions, loop: EventLoop) {
     let log = options.log
-    redis = RedisClient(options: options.redis, loop: loop) { log.notice($0) }
+    redis = RedisClient(options: options.redis, loop: loop, separatesBulk: true) { log.notice($0) }
     redis.whenDone = { [redisRoundTrips] in redisRoundTrips.observe(nanoseconds: $0, $1?.code) }
     ingest = IngestStage(options: options.ingest)
     expand = ExpandStage(redis: redis, keyspace: options.keyspace, options: options.expand)

@@ -218,4 +218,22 @@ import Testing
       #expect(error?.cause?.contains("TLS") == true, "\(String(describing: error))")
     }
   }
+
+  /// The bulk's connection waits for an answer that only a command behind it brings.
+  @Test func nobodyWaitsForWhatIsReadInBulk() async throws {
+    let server = try RedisServerProcess()
+    try await withLane(options(server.port), separatesBulk: true) { lane async throws in
+      async let bulk = lane.run { lane async throws in
+        let replies = try await lane.client.execute(
+          RedisPipeline(["BLPOP", "k", "0"]), timeout: .seconds(60), isBulk: true)
+        return replies[0][1].text
+      }
+      let isWaiting = await lane.until { _ in
+        (try? server.cli("INFO", "clients"))?.contains("blocked_clients:1") == true
+      }
+      #expect(isWaiting)
+      #expect(try await lane.call("RPUSH", "k", "v") == "1")
+      #expect(try await bulk == "v")
+    }
+  }
 }

@@ -12,9 +12,11 @@ actor Lane {
 
   final class Lines { var all: [String] = [] }
 
-  init(_ options: RedisOptions) {
+  init(_ options: RedisOptions, separatesBulk: Bool = false) {
     loop = EventLoop(name: "redis-test")
-    client = RedisClient(options: options, loop: loop, log: { [lines] in lines.all.append($0) })
+    client = RedisClient(
+      options: options, loop: loop, separatesBulk: separatesBulk,
+      log: { [lines] in lines.all.append($0) })
   }
 
   nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
@@ -98,9 +100,9 @@ actor Lane {
 
 /// Runs `body` with a started lane and ends the lane, its client and its loop.
 func withLane<T: Sendable>(
-  _ options: RedisOptions, _ body: (Lane) async throws -> T
+  _ options: RedisOptions, separatesBulk: Bool = false, _ body: (Lane) async throws -> T
 ) async throws -> T {
-  let lane = Lane(options)
+  let lane = Lane(options, separatesBulk: separatesBulk)
   await lane.start()
   do {
     let result = try await body(lane)

@@ -12,7 +12,10 @@ package final class RedisClient {
 
   let options: RedisOptions
   private let servers: Servers
-  private let reads = ReplicaReads()
+  /// For what is read in bulk: replies come in the order of the commands, and a short question must
+  /// not wait for pages of a giant's followers.
+  private let bulk: RedisClient?
+  private let reads: ReplicaReads
   /// What SCRIPT LOAD answered, by source; a handful of scripts of our own.
   var scriptDigests: [String: String] = [:]
   /// Called when the commands of `execute` are answered, or will not be: how long that took, in
@@ -20,12 +23,27 @@ package final class RedisClient {
   package var whenDone: (UInt64, RedisError?) -> Void = { _, _ in }
 
   /// `log` gets a line whenever a connection breaks, cannot be made, or is back; no secrets in it.
-  /// `random`: 0..<1, for the jitter of the back-off.
-  package init(
-    options: RedisOptions, loop: EventLoop, log: @escaping (String) -> Void,
+  /// `random`: 0..<1, for the jitter of the back-off. `separatesBulk`: what is read in bulk has
+  /// connections of its own.
+  package convenience init(
+    options: RedisOptions, loop: EventLoop, separatesBulk: Bool = false,
+    log: @escaping (String) -> Void,
     random: @escaping () -> Double = { Double.random(in: 0..<1) }
   ) {
+    let reads = ReplicaReads()
+    let bulk =
+      separatesBulk ? RedisClient(options, loop, nil, counting: reads, log, random) : nil
+    self.init(options, loop, bulk, counting: reads, log, random)
+  }
+
+  private init(
+    _ options: RedisOptions, _ loop: EventLoop, _ bulk: RedisClient?,
+    counting reads: ReplicaReads, _ log: @escaping (String) -> Void,
+    _ random: @escaping () -> Double
+  ) {
     self.options = options
+    self.bulk = bulk
+    self.reads = reads
     guard options.clusterNodes.isEmpty else {
       let cluster = RedisCluster(
         options: options, counting: reads, loop: loop, log: log, random: random)
@@ -50,12 +68,13 @@ package final class RedisClient {
   /// keeps a part of the keys from us.
   package var lastFailure: RedisError? {
     switch servers {
-    case .one(let connection): connection.lastFailure
-    case .cluster(let cluster): cluster.lastFailure
+    case .one(let connection): connection.lastFailure ?? bulk?.lastFailure
+    case .cluster(let cluster): cluster.lastFailure ?? bulk?.lastFailure
     }
   }
 
-  /// Nothing is on its way: no pipeline would end with an unknown outcome now.
+  /// Nothing is on its way but what is read in bulk: no write would end with an unknown outcome
+  /// now.
   package var hasNothingSent: Bool {
     switch servers {
     case .one(let connection): connection.hasNothingSent
@@ -65,6 +84,7 @@ package final class RedisClient {
 
   /// Begins to connect, and again after each loss, until `close`. Before it, pipelines wait.
   package func start() {
+    bulk?.start()
     switch servers {
     case .one(let connection): connection.start()
     case .cluster(let cluster): cluster.start()
@@ -73,6 +93,7 @@ package final class RedisClient {
 
   /// Ends every pipeline with `closed`; those that were sent may have been done or not.
   package func close() {
+    bulk?.close()
     switch servers {
     case .one(let connection): connection.close()
     case .cluster(let cluster): cluster.close()
@@ -98,25 +119,20 @@ package final class RedisClient {
   /// `mayLag`: these only read, and what was written within `replicaLagLimit` need not be seen.
   /// They go to replicas that are no further behind, in turns, and to the master with what those do
   /// not have, or when there is none that answers. Without the limit they go to the master.
+  ///
+  /// `isBulk`: nobody who asks without it waits for these replies.
   package func execute(
     _ pipeline: RedisPipeline, timeout: Duration? = nil, maximumReplyBytes: Int? = nil,
-    mayLag: Bool = false
+    mayLag: Bool = false, isBulk: Bool = false
   ) async throws(RedisError) -> RedisReplies {
     if let failure = pipeline.failure { throw failure }
-    let limit = min(maximumReplyBytes ?? .max, options.maximumReplyBytes)
-    let timeout = timeout ?? options.commandTimeout
+    let client = isBulk ? bulk ?? self : self
     let began = EventLoop.monotonicNanoseconds()
     do {
-      let replies =
-        switch servers {
-        case .one(let connection) where mayLag:
-          try await connection.read(pipeline, timeout: timeout, maximumReplyBytes: limit)
-        case .one(let connection):
-          try await connection.execute(pipeline, timeout: timeout, maximumReplyBytes: limit)
-        case .cluster(let cluster):
-          try await cluster.execute(
-            pipeline, timeout: timeout, maximumReplyBytes: limit, mayLag: mayLag)
-        }
+      let replies = try await client.replies(
+        to: pipeline, timeout: timeout ?? options.commandTimeout,
+        maximumReplyBytes: min(maximumReplyBytes ?? .max, options.maximumReplyBytes),
+        mayLag: mayLag)
       whenDone(EventLoop.monotonicNanoseconds() &- began, nil)
       return replies
     } catch {
@@ -125,9 +141,24 @@ package final class RedisClient {
     }
   }
 
+  private func replies(
+    to pipeline: RedisPipeline, timeout: Duration, maximumReplyBytes limit: Int, mayLag: Bool
+  ) async throws(RedisError) -> RedisReplies {
+    switch servers {
+    case .one(let connection) where mayLag:
+      try await connection.read(pipeline, timeout: timeout, maximumReplyBytes: limit)
+    case .one(let connection):
+      try await connection.execute(pipeline, timeout: timeout, maximumReplyBytes: limit)
+    case .cluster(let cluster):
+      try await cluster.execute(
+        pipeline, timeout: timeout, maximumReplyBytes: limit, mayLag: mayLag)
+    }
+  }
+
   /// Other connections are made: on one came what answers nothing of ours, and the next replies may
   /// be another's, too.
   package func distrust(over why: String) {
+    bulk?.distrust(over: why)
     switch servers {
     case .one(let connection): connection.distrust(over: why)
     case .cluster(let cluster): cluster.distrust(over: why)

@@ -141,7 +141,8 @@ package final class FollowerSource {
     do {
       replies = try await redis.execute(
         RedisPipeline(["SSCAN", key, "0", "COUNT", String(members)]),
-        maximumReplyBytes: options.maximumPageBytes)
+        maximumReplyBytes: options.maximumPageBytes,
+        isBulk: !segment.isOnly)
     } catch {
       reading = .unknown
       // Only members that cannot be users take so much.
@@ -174,7 +175,8 @@ package final class FollowerSource {
     let replies: RedisReplies
     do {
       replies = try await redis.execute(
-        RedisPipeline(["SMEMBERS", key]), maximumReplyBytes: options.maximumPageBytes)
+        RedisPipeline(["SMEMBERS", key]), maximumReplyBytes: options.maximumPageBytes,
+        isBulk: !segment.isOnly)
     } catch {
       // Not in one piece then.
       guard error.code == .replyTooLarge || error.code == .timeout else { throw ExpandError(error) }
@@ -204,7 +206,8 @@ package final class FollowerSource {
     do {
       replies = try await redis.execute(
         RedisPipeline(["SSCAN", key, cursor, "COUNT", String(scanCount)], ["INFO", "server"]),
-        maximumReplyBytes: options.maximumPageBytes)
+        maximumReplyBytes: options.maximumPageBytes,
+        isBulk: !segment.isOnly)
     } catch {
       try askForLess(error, key)
       return nil

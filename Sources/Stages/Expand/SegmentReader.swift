@@ -148,7 +148,8 @@ package final class SegmentReader {
     }
     do {
       let replies = try await redis.execute(
-        pipeline, maximumReplyBytes: options.maximumPageBytes, mayLag: mayLag)
+        pipeline, maximumReplyBytes: options.maximumPageBytes, mayLag: mayLag,
+        isBulk: !source.segment.isOnly)
       pace.fitted(users.count, bytes: replies.byteCount)
       return replies
     } catch {
