@@ -103,9 +103,11 @@ import Testing
     _ = queue.append(.made(topic: "a.b", environments, SegmentTally(of: fanOut)))
   }
 
+  private let small = TurnFilter(onlySmall: true)
+
   /// Of small fan-outs alone, in turns of two.
   private func next(_ queue: inout ReadyQueue) -> (fanOut: FanOut, count: Int)? {
-    guard let run = queue.upcomingOfSmall(atMost: 10, turn: 2) else { return nil }
+    guard let run = queue.upcoming(atMost: 10, turn: 2, small) else { return nil }
     queue.drop(run, run.count)
     return (run.first.tally.fanOut, run.count)
   }
@@ -117,12 +119,12 @@ import Testing
     let upcoming = queue.upcoming(atMost: 4, turn: 10)
     let begun = try #require(upcoming)
     queue.drop(begun, begun.count)
-    #expect(begun.count == 4 && !queue.hasSmall)
+    #expect(begun.count == 4 && !queue.mayGo(small))
     append(5, of: one, to: &queue)
     append(3, of: other, to: &queue)
     var sent: [ObjectIdentifier: [Int]] = [:]
     var order: [ObjectIdentifier] = []
-    while queue.hasSmall, let (fanOut, count) = next(&queue), order.count < 10 {
+    while queue.mayGo(small), let (fanOut, count) = next(&queue), order.count < 10 {
       order.append(ObjectIdentifier(fanOut))
       sent[ObjectIdentifier(fanOut), default: []].append(count)
     }

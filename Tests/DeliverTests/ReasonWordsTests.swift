@@ -31,7 +31,9 @@ import Testing
     #expect(
       sentence(410, "Unregistered")
         == "rejected; the token is removed, unless it was bound after the timestamp")
-    #expect(sentence(429, "TooManyRequests") == "sent again after a back-off; tries: 10")
+    #expect(
+      sentence(429, "TooManyRequests")
+        == "sent again after a back-off; tries: 10, more where others are refused")
     #expect(
       sentence(503, "Shutdown")
         == "sent again on another connection; tries: 10 while others are taken; "

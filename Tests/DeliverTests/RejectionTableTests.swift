@@ -101,9 +101,9 @@ import Testing
     for reason in RejectionReason.allCases {
       let limit = RejectionTable.limit(of: reason)
       switch reason {
-      case .tooManyRequests: #expect(limit == .init(tries: 10, whileOthersSucceed: false))
+      case .tooManyRequests: #expect(limit == .init(tries: 10, isAbout: .device))
       case .internalServerError, .serviceUnavailable, .shutdown, .idleTimeout, .unanswered:
-        #expect(limit == .init(tries: 10, whileOthersSucceed: true))
+        #expect(limit == .init(tries: 10, isAbout: .server))
       default: #expect(limit == nil)
       }
     }

@@ -44,6 +44,32 @@ import Testing
     #expect(result.requests == 10 && result.rejections == [.tooManyRequests])
   }
 
+  /// Where a part of all is told to come again, that says nothing of a device.
+  @Test func tooManyRequestsOfManyEndNone() async throws {
+    try await onLoop { _, loop in
+      let bed = try DeliverBed(loop)
+      defer { bed.stop() }
+      // Of the others every second is refused once.
+      bed.server.decide = { [unowned server = bed.server] request in
+        if request.token == "00bad0" { return .answer(server.count("00bad0") < 16 ? 429 : 200) }
+        let isRefused = request.token.hasSuffix("1") && server.count(request.token) == 1
+        return .answer(isRefused ? 429 : 200)
+      }
+      let (others, tally) = (SegmentTally(), SegmentTally())
+      var expected = 0
+      while tally.settled == 0, expected < 4_000 {
+        let tokens = (expected..<expected + 40).map {
+          String($0 / 2 + 4096, radix: 16) + ($0 % 2 == 0 ? "0" : "1")
+        }
+        await bed.stage.admit(bed.batch(tokens.map { (.production, $0) }, others))
+        expected += 40
+        await bed.until("the others are accepted") { others.accepted == expected }
+        if expected == 400 { await bed.stage.admit(bed.batch([(.production, "00bad0")], tally)) }
+      }
+      #expect(tally.accepted == 1 && bed.server.count("00bad0") == 16)
+    }
+  }
+
   @Test func whatOtherSegmentsTriedCounts() async throws {
     let history = PushHistory(
       tries: 8, losses: 0, refusals: 0, mayHaveArrived: false, suspicion: 8 * PushHistory.wholeTry)

@@ -138,10 +138,9 @@ final class AnswerJudge {
     switch disposition {
     case .hold, .renewToken, .retryElsewhere: break
     case .retry(let reason):
-      if RejectionTable.limit(of: reason)?.whileOthersSucceed == true {
-        traffic.failed(push, sentAt: sentAt, at: now)
-      } else {
-        traffic.looked(push, sentAt: sentAt, at: now)
+      switch RejectionTable.limit(of: reason)?.isAbout {
+      case .server: traffic.failed(push, sentAt: sentAt, at: now)
+      case .device, nil: traffic.refusedDevice(push, sentAt: sentAt, at: now)
       }
     case .accepted, .reject, .rejectAndAlert, .prune, .setAside:
       traffic.ended(push, sentAt: sentAt, at: now)
@@ -155,14 +154,7 @@ final class AnswerJudge {
     var push = push
     push.loss.heard()
     let limit = RejectionTable.limit(of: reason)
-    // When Apple took others between its last two tries, and most of them lately, it is this push
-    // that it does not take. One that takes a part of them says that of any push.
-    let othersSucceed =
-      traffic.lastAcceptedAt >= (push.answeredAt > 0 ? push.answeredAt : sentAt)
-    let mayBeServers = limit?.whileOthersSucceed == true
-    let share = traffic.refusalShare
-    let counted = mayBeServers ? (othersSucceed ? share.weight : 0) : PushHistory.wholeTry
-    push.history.countTry(suspicion: counted)
+    push.history.countTry(suspicion: suspicion(of: push, limit?.isAbout, sentAt: sentAt))
     push.answeredAt = loop.now
     let tries = Int(push.history.suspicion / PushHistory.wholeTry)
     if let limit, tries >= limit.tries {
@@ -170,5 +162,20 @@ final class AnswerJudge {
     }
     push.backOffs += 1
     waiting.waitOut(push, tries: max(push.backOffs, tries), atLeast: after)
+  }
+
+  /// What the answer to a push says against it.
+  private func suspicion(
+    of push: ReadyPush, _ subject: RejectionTable.Subject?, sentAt: UInt64
+  ) -> UInt16 {
+    switch subject {
+    case nil: return PushHistory.wholeTry
+    case .device: return traffic.refusalShare.deviceWeight
+    case .server:
+      // When Apple took others between its last two tries, and most of them lately, it is this push
+      // that it does not take. One that takes a part of them says that of any push.
+      let since = push.answeredAt > 0 ? push.answeredAt : sentAt
+      return traffic.lastAcceptedAt >= since ? traffic.refusalShare.weight : 0
+    }
   }
 }

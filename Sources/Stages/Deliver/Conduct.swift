@@ -77,7 +77,10 @@ package struct Conduct: Sendable, Equatable {
     case .renewToken, .hold: return "until it expires"
     case .retry(let reason), .retryElsewhere(let reason):
       guard let limit = RejectionTable.limit(of: reason) else { return "until it expires" }
-      return limit.whileOthersSucceed ? "\(limit.tries) while others are taken" : "\(limit.tries)"
+      return switch limit.isAbout {
+      case .device: "\(limit.tries), more where others are refused"
+      case .server: "\(limit.tries) while others are taken"
+      }
     }
   }
 

@@ -106,10 +106,12 @@ final class FanOutLine {
   func putBack(_ push: ReadyPush) { returned.append(push) }
 
   /// What is sent next; nil when nothing is here that may go.
-  func upcoming(atMost limit: Int) -> ReadyRun? {
+  /// - Parameter onlyFresh: nothing that came back.
+  func upcoming(atMost limit: Int, onlyFresh: Bool = false) -> ReadyRun? {
     let limit = min(limit, fanOut.allowance)
     guard limit > 0 else { return nil }
-    if returnedHead < returned.count, !isNewOnesTurn || head == ranges.count {
+    let mayReturn = returnedHead < returned.count && !onlyFresh
+    if mayReturn, !isNewOnesTurn || head == ranges.count {
       return ReadyRun(returned[returnedHead], from: .returned)
     }
     while head < ranges.count {
@@ -129,8 +131,7 @@ final class FanOutLine {
       return ReadyRun(
         ReadyPush(batch: range.batch, index: index, history: history), from: .batches)
     }
-    return returnedHead < returned.count
-      ? ReadyRun(returned[returnedHead], from: .returned) : nil
+    return mayReturn ? ReadyRun(returned[returnedHead], from: .returned) : nil
   }
 
   /// One that came back has left.

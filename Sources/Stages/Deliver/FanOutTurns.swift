@@ -50,54 +50,56 @@ struct FanOutTurns {
     if !line.fanOut.limits.isEmpty { limited -= 1 }
   }
 
-  /// Whose turn it is, and how many pushes of it may go; nil when nobody waits that may.
+  /// Whose turn it is, and how many pushes of it may go; nil when nobody waits that may. Whom the
+  /// filter does not admit loses what is left of its turn.
   /// - Parameter length: pushes of a turn that begins.
-  mutating func next(length: Int) -> (line: FanOutLine, left: Int)? {
-    if let current, left > 0, limited == 0 || current.mayGo {
+  mutating func next(
+    length: Int, _ filter: TurnFilter = .none
+  ) -> (line: FanOutLine, left: Int)? {
+    if let current, left > 0, mayGo(current, filter) {
       // The turns may be shorter by now.
       left = min(left, length)
       return (current, left)
     }
     left = length
-    current = nextStuck() ?? nextOther()
+    current = nextStuck(filter) ?? nextOther(filter)
     return current.map { ($0, length) }
   }
 
-  var haveSmall: Bool { waits(.small) }
-
-  /// As `next`, of small ones alone: who has the turn loses what is left of it otherwise.
-  mutating func nextSmall(length: Int) -> (line: FanOutLine, left: Int)? {
-    if current?.kind != .small || left <= 0 || limited > 0 && current?.mayGo == false {
-      current = rotate(.small)
-      left = length
-    }
-    left = min(left, length)
-    return current.map { ($0, left) }
+  /// Whether somebody waits that may go.
+  func mayGo(_ filter: TurnFilter) -> Bool {
+    FanOutLine.Kind.allCases.contains { waits($0, filter) }
   }
 
-  private mutating func nextStuck() -> FanOutLine? {
-    guard waits(.stuck) else { return nil }
-    guard othersSince >= Self.turnsBefore || !waits(.small) && !waits(.large) else {
+  private func mayGo(_ line: FanOutLine, _ filter: TurnFilter) -> Bool {
+    (limited == 0 || line.mayGo) && (filter == .none || filter.admits(line))
+  }
+
+  private mutating func nextStuck(_ filter: TurnFilter) -> FanOutLine? {
+    guard waits(.stuck, filter) else { return nil }
+    guard othersSince >= Self.turnsBefore || !waits(.small, filter) && !waits(.large, filter)
+    else {
       othersSince += 1
       return nil
     }
     othersSince = 0
-    return rotate(.stuck)
+    return rotate(.stuck, filter)
   }
 
-  private mutating func nextOther() -> FanOutLine? {
-    let areLarge = waits(.large)
-    guard waits(.small), !areLarge || smallSince < Self.turnsBefore else {
+  private mutating func nextOther(_ filter: TurnFilter) -> FanOutLine? {
+    let areLarge = waits(.large, filter)
+    guard waits(.small, filter), !areLarge || smallSince < Self.turnsBefore else {
       smallSince = 0
-      return rotate(.large)
+      return rotate(.large, filter)
     }
     smallSince = areLarge ? smallSince + 1 : 0
-    return rotate(.small)
+    return rotate(.small, filter)
   }
 
-  private func waits(_ kind: FanOutLine.Kind) -> Bool {
-    limited == 0
-      ? !lines[kind.rawValue].isEmpty : lines[kind.rawValue].contains(where: \.mayGo)
+  private func waits(_ kind: FanOutLine.Kind, _ filter: TurnFilter) -> Bool {
+    limited == 0 && filter == .none
+      ? !lines[kind.rawValue].isEmpty
+      : lines[kind.rawValue].contains { mayGo($0, filter) }
   }
 
   /// Some pushes go before their turn.
@@ -108,13 +110,9 @@ struct FanOutTurns {
 
   mutating func took(_ pushes: Int) { left -= pushes }
 
-  private mutating func rotate(_ kind: FanOutLine.Kind) -> FanOutLine? {
+  private mutating func rotate(_ kind: FanOutLine.Kind, _ filter: TurnFilter) -> FanOutLine? {
     let kind = kind.rawValue
-    guard
-      let index = limited == 0
-        ? lines[kind].indices.first
-        : lines[kind].firstIndex(where: \.mayGo)
-    else { return nil }
+    guard let index = lines[kind].firstIndex(where: { mayGo($0, filter) }) else { return nil }
     if lines[kind].count > 1 { lines[kind].append(lines[kind].remove(at: index)) }
     return lines[kind].last
   }

@@ -47,11 +47,9 @@ final class PushSender {
     }
     let turn = traffic.pushesPerTurn
     while room > 0,
-      let topic = topics.next(at: round.now, length: turn, onlySmall: forAll <= 0),
-      let run = topic.upcoming(
-        atMost: min(forAll > 0 ? forAll : room, topics.leftOfTurn), turn: turn,
-        onlySmall: forAll <= 0)
+      let next = next(atMost: forAll > 0 ? forAll : room, turn, onlySmall: forAll <= 0, round)
     {
+      let (topic, run) = next
       guard mayGo(run.first, round) else {
         withholdFirst(of: run, topic, round)
         continue
@@ -63,6 +61,23 @@ final class PushSender {
       forAll -= taken
     }
     if forAll > 0 { topics.lack() }
+  }
+
+  /// Where further tries have used up their budget, what was never sent goes first.
+  private func next(
+    atMost limit: Int, _ turn: Int, onlySmall: Bool, _ round: Round
+  ) -> (topic: TopicQueue, run: ReadyRun)? {
+    var filter = TurnFilter(onlySmall: onlySmall)
+    filter.onlyFresh = !traffic.retries.mayRetry && waiting.hasRoomToSpare
+    var topic = topics.next(at: round.now, length: turn, filter)
+    if topic == nil, filter.onlyFresh {
+      filter.onlyFresh = false
+      topic = topics.next(at: round.now, length: turn, filter)
+    }
+    guard let topic,
+      let run = topic.upcoming(atMost: min(limit, topics.leftOfTurn), turn: turn, filter)
+    else { return nil }
+    return (topic, run)
   }
 
   /// While next to nothing is taken, one push of each fan-out goes ahead of the rate: whether that
@@ -125,7 +140,9 @@ final class PushSender {
       tally.fanOut.sent(sent, at: round.now)
       if tally.firstPushAt == 0 { tally.firstPushAt = round.wall }
       tally.lastPushAt = round.wall
-      if run.first.wasRequested { tally.retried += sent }
+      let isRetry = run.first.wasRequested
+      if isRetry { tally.retried += sent }
+      traffic.retries.sent(sent, areRetries: isRetry)
       topic.left(run.first, count: sent)
     }
     switch end {

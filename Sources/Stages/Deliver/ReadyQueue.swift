@@ -50,8 +50,8 @@ struct ReadyQueue {
   /// More could be sent: fan-outs that limits hold up say so.
   func lack() { turns.lack() }
 
-  /// Whether a push of a small fan-out is here that may go.
-  var hasSmall: Bool { turns.haveSmall }
+  /// Whether a push is here that may go.
+  func mayGo(_ filter: TurnFilter) -> Bool { turns.mayGo(filter) }
 
   /// Pushes of fan-outs that are not held up by a limit.
   var sendable: Int {
@@ -133,23 +133,23 @@ struct ReadyQueue {
 
   /// What is sent next. It stays here until it is dropped; nothing else is done to the queue
   /// before.
-  /// - Parameter turn: pushes of a fan-out before it is another's turn.
+  /// - Parameters:
+  ///   - turn: pushes of a fan-out before it is another's turn.
+  ///   - filter: what alone may go. It says nothing of those whose credentials were refused: they
+  ///     go only where there is none.
   mutating func upcoming(
-    atMost limit: Int, refusedFirst: Bool = true, turn: Int = RouteTopics.pushesPerTurn
+    atMost limit: Int, refusedFirst: Bool = true, turn: Int = RouteTopics.pushesPerTurn,
+    _ filter: TurnFilter = .none
   ) -> ReadyRun? {
-    if refusedFirst, let push = refused.last { return ReadyRun(push, from: .refusedLast) }
-    if let (line, left) = turns.next(length: turn) {
-      return line.upcoming(atMost: min(limit, left))
+    if filter == .none, refusedFirst, let push = refused.last {
+      return ReadyRun(push, from: .refusedLast)
     }
+    if let (line, left) = turns.next(length: turn, filter) {
+      return line.upcoming(atMost: min(limit, left), onlyFresh: filter.onlyFresh)
+    }
+    guard filter == .none else { return nil }
     // In turn: the same push must not be the only one that asks.
     return refused.first.map { ReadyRun($0, from: .refusedFirst) }
-  }
-
-  /// As `upcoming`, of small fan-outs alone.
-  mutating func upcomingOfSmall(
-    atMost limit: Int, turn: Int = RouteTopics.pushesPerTurn
-  ) -> ReadyRun? {
-    turns.nextSmall(length: turn).flatMap { $0.line.upcoming(atMost: min(limit, $0.left)) }
   }
 
   /// What may go ahead of the others while a server takes next to nothing; as `upcoming`.

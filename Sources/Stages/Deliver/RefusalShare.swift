@@ -39,6 +39,9 @@ struct RefusalShare {
 
     /// One of two is as good as nothing known.
     var share: Double { Double(refusals + 1) / Double(answers + 2) }
+    /// The same of others than the push that is asked about, whose refusal is among them; none is
+    /// as good as nothing known.
+    var shareOfOthers: Double { Double(max(0, refusals - 1)) / Double(answers + 1) }
   }
 
   mutating func refused(isFirstTry: Bool) {
@@ -64,9 +67,15 @@ struct RefusalShare {
   }
 
   /// What one more refusal adds to the suspicion against a push, in hundredths of a try.
-  var weight: UInt16 {
-    let share = max(firstTries.share, untilTaken.share)
-    guard share <= Self.most else { return 0 }
-    return UInt16(min(100, 100 * log(share) / log(Self.wholeTry)))
+  var weight: UInt16 { Self.weight(max(firstTries.share, untilTaken.share)) }
+
+  /// The same of an answer that speaks of its device where nothing is known of others.
+  var deviceWeight: UInt16 {
+    Self.weight(max(firstTries.shareOfOthers, untilTaken.shareOfOthers))
+  }
+
+  private static func weight(_ share: Double) -> UInt16 {
+    guard share <= most else { return 0 }
+    return UInt16(min(100, 100 * log(max(share, .leastNonzeroMagnitude)) / log(wholeTry)))
   }
 }

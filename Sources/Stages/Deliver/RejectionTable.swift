@@ -66,17 +66,24 @@ package enum RejectionTable {
   /// How often a push is tried that is answered in this way; then it is rejected for the reason.
   package struct Limit: Sendable, Equatable {
     package let tries: Int
-    /// A try counts as far as others are taken: otherwise it is not about this one.
-    package let whileOthersSucceed: Bool
+    package let isAbout: Subject
+  }
+
+  /// Of whom an answer speaks. A try counts the less the more others get the same answer.
+  package enum Subject: Sendable, Equatable {
+    /// Of the device, unless it is said of many. It also counts where nothing is known of others.
+    case device
+    /// Of the server: it counts when others are taken, and slows down what it is sent.
+    case server
   }
 
   /// Ten tries are a minute with the default back-off. `TooManyRequests` is said of one device,
   /// which has got many pushes in that time; an event's news is not worth more.
   package static func limit(of reason: RejectionReason) -> Limit? {
     switch reason {
-    case .tooManyRequests: Limit(tries: 10, whileOthersSucceed: false)
+    case .tooManyRequests: Limit(tries: 10, isAbout: .device)
     case .internalServerError, .serviceUnavailable, .shutdown, .idleTimeout, .unanswered:
-      Limit(tries: 10, whileOthersSucceed: true)
+      Limit(tries: 10, isAbout: .server)
     default: nil
     }
   }

@@ -139,20 +139,15 @@ final class RouteTopics {
   // MARK: turns
 
   /// The topic of which pushes are sent next, `leftOfTurn` of them.
-  /// - Parameters:
-  ///   - length: pushes of a turn that begins.
-  ///   - onlySmall: of small fan-outs alone.
+  /// - Parameter length: pushes of a turn that begins.
   func next(
-    at now: UInt64, length: Int = RouteTopics.pushesPerTurn, onlySmall: Bool = false
+    at now: UInt64, length: Int = RouteTopics.pushesPerTurn, _ filter: TurnFilter = .none
   ) -> TopicQueue? {
     leftOfTurn = min(leftOfTurn, length)
-    func canSend(_ topic: TopicQueue) -> Bool {
-      topic.canSend(at: now) && (!onlySmall || topic.hasSmall)
-    }
-    if leftOfTurn > 0, turn < all.count, canSend(all[turn]) { return all[turn] }
+    if leftOfTurn > 0, turn < all.count, all[turn].canSend(at: now, filter) { return all[turn] }
     for _ in all.indices {
       turn = (turn + 1) % all.count
-      if canSend(all[turn]) {
+      if all[turn].canSend(at: now, filter) {
         leftOfTurn = length
         return all[turn]
       }

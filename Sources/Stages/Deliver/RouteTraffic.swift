@@ -21,6 +21,7 @@ final class RouteTraffic {
   private(set) var overload = Overload()
   private(set) var window = LossWindow()
   private(set) var refusalShare = RefusalShare()
+  var retries = RetryBudget()
   private var voices = FanOutVoices()
   /// Of further tries of fan-outs that speak for themselves.
   private var pace = Pace()
@@ -189,6 +190,12 @@ final class RouteTraffic {
     lastLookedAt = now
     taken(push.tally.fanOut)
     overload.answered(isFailure: false, sentAt: sentAt, at: now)
+  }
+
+  /// The server has looked at it, and says that its device has had too many.
+  func refusedDevice(_ push: ReadyPush, sentAt: UInt64, at now: UInt64) {
+    looked(push, sentAt: sentAt, at: now)
+    refusalShare.refused(isFirstTry: !push.isAnotherTry)
   }
 
   /// It has its outcome.

@@ -38,6 +38,9 @@ final class RouteWaiting {
   /// Room for those that are to wait besides.
   var room: Int { isLeaving ? 0 : max(0, options.waitingPushes - count) }
 
+  /// Half of the room is free: nothing need be sent to make some.
+  var hasRoomToSpare: Bool { room > options.waitingPushes / 2 }
+
   /// From now on what would wait leaves its segment.
   func beginLeaving() { isLeaving = true }
 

@@ -20,23 +20,19 @@ final class TopicQueue {
     queue = ReadyQueue(environment: environment, stuck: stuck)
   }
 
-  func canSend(at now: UInt64) -> Bool {
+  /// - Parameter filter: what alone may go; nothing of a topic whose credentials are in doubt.
+  func canSend(at now: UInt64, _ filter: TurnFilter = .none) -> Bool {
     queue.count > 0 && gate.allows(at: now, hasUntried: queue.hasOthers) && queue.mayGo
+      && (filter == .none || gate.isOpen && queue.mayGo(filter))
   }
 
-  /// Credentials are not in doubt, and a push of a small fan-out is here.
-  var hasSmall: Bool { gate.isOpen && queue.hasSmall }
-
   /// What is sent next; one push at a time while credentials are in doubt.
-  /// - Parameters:
-  ///   - turn: pushes of a fan-out before it is another's turn.
-  ///   - onlySmall: of small fan-outs alone; only where there are some.
+  /// - Parameter turn: pushes of a fan-out before it is another's turn.
   func upcoming(
-    atMost limit: Int, turn: Int = RouteTopics.pushesPerTurn, onlySmall: Bool = false
+    atMost limit: Int, turn: Int = RouteTopics.pushesPerTurn, _ filter: TurnFilter = .none
   ) -> ReadyRun? {
-    guard !onlySmall else { return queue.upcomingOfSmall(atMost: limit, turn: turn) }
-    return queue.upcoming(
-      atMost: gate.isOpen ? limit : 1, refusedFirst: gate.prefersRefused, turn: turn)
+    queue.upcoming(
+      atMost: gate.isOpen ? limit : 1, refusedFirst: gate.prefersRefused, turn: turn, filter)
   }
 
   /// Pushes have left the queue, for a connection or for good.
