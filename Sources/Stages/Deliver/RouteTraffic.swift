@@ -176,7 +176,7 @@ final class RouteTraffic {
     }
     // One that fails by itself says nothing of how others fare.
     guard !voices.speaksForItself(fanOut) else { return }
-    refusalShare.refused(isFirstTry: !push.isAnotherTry)
+    weighs(push)
     // Some devices that are never taken must not set the pace of all.
     guard !isTaking(at: now) || !refusalShare.isUpToDevices else { return }
     overload.answered(isFailure: true, sentAt: sentAt, at: now)
@@ -195,6 +195,11 @@ final class RouteTraffic {
   /// The server has looked at it, and says that its device has had too many.
   func refusedDevice(_ push: ReadyPush, sentAt: UInt64, at now: UInt64) {
     looked(push, sentAt: sentAt, at: now)
+    weighs(push)
+  }
+
+  /// By it other refusals are weighed.
+  private func weighs(_ push: ReadyPush) {
     refusalShare.refused(isFirstTry: !push.isAnotherTry)
   }
 
