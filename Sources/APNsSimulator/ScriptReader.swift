@@ -63,6 +63,15 @@ enum ScriptReader {
     case "silent_after": script.silentAfter = try count(name, value, from: 1)
     case "cut_after": script.cutAfter = try count(name, value, from: 1)
     case "end_after": script.endAfter = try count(name, value, from: 1)
+    case "half_close_after": script.halfCloseAfter = try count(name, value, from: 1)
+    case "attack":
+      guard let attack = value.string.flatMap(Attack.init) else {
+        throw wrong(name, "one of " + Attack.allCases.map(\.rawValue).joined(separator: ", "))
+      }
+      script.attack = attack
+    case "attack_after": script.attackAfter = try count(name, value, from: 1)
+    case "window": script.window = try count(name, value, from: 0, to: Int64(Int32.max))
+    case "slice_bytes": script.sliceBytes = try count(name, value, from: 1)
     default: throw SimulatorError(.badScript, "\(name) is no member of a script")
     }
   }
@@ -189,9 +198,9 @@ enum ScriptReader {
   }
 
   private static func count(
-    _ name: String, _ value: JSONValue, from least: Int
+    _ name: String, _ value: JSONValue, from least: Int, to most: Int64 = Int64(UInt32.max)
   ) throws(SimulatorError) -> Int {
-    guard let number = value.integer, number >= least, number <= Int64(UInt32.max) else {
+    guard let number = value.integer, number >= least, number <= most else {
       throw wrong(name, "a whole number from \(least)")
     }
     return Int(number)

@@ -31,6 +31,10 @@ final class SimulatedConnection {
   private var errors = CountedErrors()
   /// The limit of streams that the client was told last.
   private var toldStreams: Int
+  /// The window of streams that it was told last.
+  private var toldWindow: Int
+  private var attack: RunningAttack?
+  private var isHalfClosed = false
 
   init(_ service: SimulatorService, _ transport: Connection) throws(HTTP2Error) {
     self.service = service
@@ -40,7 +44,9 @@ final class SimulatedConnection {
     var options = HTTP2ServerOptions()
     options.maximumConcurrentStreams = service.options.firstStreams
     toldStreams = service.options.firstStreams
+    toldWindow = options.limits.streamWindowBytes
     session = try HTTP2ServerSession(options: options)
+    followScript()
   }
 
   deinit {
@@ -70,8 +76,17 @@ final class SimulatedConnection {
   /// What was counted under another script is forgotten.
   func scriptChanged() {
     errors = CountedErrors()
+    followScript()
     tellStreamLimit()
     flush()
+  }
+
+  private func followScript() {
+    transport.largestPiece = service.script.sliceBytes ?? Connection.usualPiece
+    let window = service.script.window ?? HTTP2ServerOptions().limits.streamWindowBytes
+    guard window != toldWindow else { return }
+    toldWindow = window
+    session?.setStreamWindow(window)
   }
 
   private func tellStreamLimit() {
@@ -84,7 +99,9 @@ final class SimulatedConnection {
   /// Puts on the wire what the session has to say.
   func flush() {
     guard !mustClose else { return close() }
-    guard let session else { return }
+    guard let session, !isHalfClosed else { return }
+    attack?.goOn(transport, upTo: Self.outputLimit)
+    guard attack == nil else { return }
     do {
       while transport.pendingBytes < Self.outputLimit, let bytes = try session.nextOutput() {
         transport.write(bytes)
@@ -150,6 +167,7 @@ final class SimulatedConnection {
       unlock()
     }
     requestCount += 1
+    guard attack == nil, !isHalfClosed else { return }
     let stream = record.pointee.stream
     if let last = goAwayStream {
       // Those below the GOAWAY's last stream that come to their end after it.
@@ -158,6 +176,13 @@ final class SimulatedConnection {
     }
     if let limit = service.script.dropAfter, requestCount >= limit {
       mustClose = true
+      return
+    }
+    if let limit = service.script.halfCloseAfter, requestCount >= limit { return halfClose() }
+    if let wanted = service.script.attack, requestCount >= service.script.attackAfter {
+      // What the session has to say goes first: an attack begins where a frame does.
+      flush()
+      attack = RunningAttack(wanted, stream: stream)
       return
     }
     if let limit = service.script.goAwayAfter {
@@ -183,6 +208,12 @@ final class SimulatedConnection {
       service.answerLater(
         DelayedAnswer(connection: self, slot: slot, stream: stream, answer: answer), after: delay)
     }
+  }
+
+  private func halfClose() {
+    flush()
+    isHalfClosed = true
+    transport.finishWriting()
   }
 
   private func goAway() {

@@ -9,7 +9,8 @@ import JSON
 ///      "mix": {"410": 0.01, "Shutdown": 0.05, "silence": 0.001, "reset": 0.001},
 ///      "latency_ms": 40, "jitter_ms": 15, "streams": 500,
 ///      "goaway_after": 1000, "goaway_behind": 10, "goaway_code": 11, "drop_after": 5000,
-///      "silent_after": 800, "cut_after": 40, "end_after": 1000}
+///      "silent_after": 800, "cut_after": 40, "end_after": 1000, "half_close_after": 700,
+///      "attack": "ping", "attack_after": 600, "window": 0, "slice_bytes": 1}
 ///
 /// All members are optional; a bare list is the rules alone. An answer is `{"status", "reason",
 /// "timestamp", "retry_after", "body"}`, `{"reset": <code>}`, `{"silence": true}` or `{"drop":
@@ -90,6 +91,16 @@ package struct SimulatorScript: Sendable, Equatable {
   package var cutAfter: Int?
   /// A connection gets a GOAWAY after so many errors.
   package var endAfter: Int?
+  /// Each connection is closed for what we write at its request of this number, and reads on.
+  package var halfCloseAfter: Int?
+  /// What is done to each connection at its request of the number `attackAfter`, which is answered
+  /// with nothing else, as all that follows.
+  package var attack: Attack?
+  package var attackAfter = 1
+  /// Body bytes that each stream may send ahead; nil: as HTTP/2 has it.
+  package var window: Int?
+  /// What is sent goes in pieces of so many bytes, each a TLS record of its own.
+  package var sliceBytes: Int?
 
   package init() {}
 

@@ -18,7 +18,9 @@ import Testing
       """
       {"rules": [], "mix": {"410": 0.5, "reset": 0.25, "silence": 0.125, "drop": 0},
        "latency_ms": 40, "jitter_ms": 1.5, "streams": 9, "goaway_after": 3, "goaway_behind": 1,
-       "goaway_code": 11, "drop_after": 4, "silent_after": 5, "cut_after": 6, "end_after": 7}
+       "goaway_code": 11, "drop_after": 4, "silent_after": 5, "cut_after": 6, "end_after": 7,
+       "half_close_after": 8, "attack": "empty_data", "attack_after": 9, "window": 0,
+       "slice_bytes": 1}
       """)
     #expect(script.latency == .milliseconds(40))
     #expect(script.jitter == .microseconds(1500))
@@ -30,6 +32,9 @@ import Testing
     #expect(script.silentAfter == 5)
     #expect(script.cutAfter == 6)
     #expect(script.endAfter == 7)
+    #expect(script.halfCloseAfter == 8)
+    #expect(script.attack == .emptyData && script.attackAfter == 9)
+    #expect(script.window == 0 && script.sliceBytes == 1)
     #expect(script.mix.count == 4)
     #expect(script.mix[1].answer == .reset(7))
   }
@@ -47,6 +52,8 @@ import Testing
     (#"{"mix": {"410": 2}}"#, "410"), (#"{"mix": {"410": 0.6, "500": 0.6}}"#, "more than 1"),
     (#"{"mix": {"Nothing": 0.1}}"#, "Nothing"), (#"{"latency_ms": -1}"#, "latency_ms"),
     (#"{"streams": -1}"#, "streams"), (#"{"goaway_after": 0}"#, "goaway_after"),
+    (#"{"attack": "none"}"#, "attack must be one of settings, ping"),
+    (#"{"window": 2147483648}"#, "window"), (#"{"slice_bytes": 0}"#, "slice_bytes"),
     (#"{"cut_after": 0}"#, "cut_after"), (#"{"end_after": "x"}"#, "end_after"),
   ])
   func errorsNameThePlace(text: String, place: String) {

@@ -38,8 +38,7 @@ extension Connection {
       if tls.ciphertext.isEmpty {
         guard state == .open, pending.count > 0 else { return true }
         do {
-          // A bounded piece at a time: what is encrypted is in memory twice.
-          let piece = UnsafeRawBufferPointer(rebasing: pending.bytes.prefix(128 * 1024))
+          let piece = UnsafeRawBufferPointer(rebasing: pending.bytes.prefix(largestPiece))
           try tls.send(piece)
           pending.consume(piece.count)
         } catch {

@@ -86,6 +86,11 @@ package final class Connection {
 
   package var isOpen: Bool { state == .open }
 
+  /// What is encrypted at a time at most: it is in memory twice then.
+  package static let usualPiece = 128 * 1024
+  /// A smaller one makes TLS records that are as small.
+  package var largestPiece = Connection.usualPiece
+
   /// Bytes written that the socket has not taken yet.
   package var pendingBytes: Int { pending.count + (tls?.ciphertext.count ?? 0) }
 
@@ -103,6 +108,19 @@ package final class Connection {
   package func readNow() { if state == .open { readSocket() } }
 
   // MARK: closing
+
+  /// Nothing more is written: the peer reads an end once it has what the socket took before. What
+  /// the peer writes is read on.
+  package func finishWriting() {
+    guard state == .open else { return }
+    flush()
+    pending.removeAll()
+    if let tls {
+      tls.finish()
+      _ = sendToSocket(tls.ciphertext)
+    }
+    shutdown(descriptor, Int32(SHUT_WR))
+  }
 
   /// Closes at once: what the socket has not taken is dropped, the delegate hears nothing more.
   package func close() {
