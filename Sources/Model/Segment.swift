@@ -12,8 +12,11 @@ package struct Segment: Sendable, Equatable {
   /// How many segments the fan-out was planned with; stragglers come on top.
   package let count: Int
 
-  /// All of its fan-out, but for stragglers.
-  package var isOnly: Bool { count == 1 }
+  /// All of a fan-out of one shard, or stragglers of it: a few thousand pushes. A plain set is one
+  /// segment of any size.
+  package var isOfSmall: Bool {
+    if case .plain = slice { false } else { count == 1 }
+  }
 
   package init(event: Event, slice: Slice, count: Int) {
     self.event = event

@@ -27,7 +27,7 @@ struct LaneFanOuts {
       entries = entries.filter { $0.value.fanOut != nil }
       most = max(Self.fewest, 2 * entries.count)
     }
-    let fanOut = FanOut(isSmall: segment.isOnly, limits: limits(segment.event))
+    let fanOut = FanOut(isSmall: segment.isOfSmall, limits: limits(segment.event))
     entries[segment.event.id] = Entry(fanOut: fanOut)
     return fanOut
   }

@@ -6,27 +6,40 @@ import Testing
 
 /// Streams that are kept for small fan-outs where large ones have all others.
 @Suite struct KeptStreamTests {
+  struct Expected {
+    var streams: Int
+    var inFlight: Int
+    var small = 0
+    var forAll: Int
+    var forSmall: Int
+  }
+
   @Test(arguments: [
-    (streams: 550, inFlight: 0, forAll: 500, forSmall: 550),
-    (streams: 550, inFlight: 499, forAll: 1, forSmall: 51),
-    (streams: 550, inFlight: 500, forAll: 0, forSmall: 50),
-    (streams: 550, inFlight: 550, forAll: 0, forSmall: 0),
+    Expected(streams: 550, inFlight: 0, forAll: 500, forSmall: 550),
+    Expected(streams: 550, inFlight: 499, forAll: 1, forSmall: 51),
+    Expected(streams: 550, inFlight: 500, forAll: 0, forSmall: 50),
+    Expected(streams: 550, inFlight: 550, forAll: 0, forSmall: 0),
+    // Small ones use theirs, and none of the others'.
+    Expected(streams: 550, inFlight: 540, small: 50, forAll: 10, forSmall: 10),
+    // They use those of large ones, which get the next.
+    Expected(streams: 550, inFlight: 540, small: 500, forAll: 10, forSmall: 10),
     // A server that took streams away.
-    (streams: 100, inFlight: 200, forAll: 0, forSmall: 0),
+    Expected(streams: 100, inFlight: 200, small: 10, forAll: 0, forSmall: 0),
     // Too few to keep one.
-    (streams: 10, inFlight: 9, forAll: 1, forSmall: 1),
-    (streams: 1, inFlight: 0, forAll: 1, forSmall: 1),
-    (streams: 0, inFlight: 0, forAll: 0, forSmall: 0),
+    Expected(streams: 10, inFlight: 9, forAll: 1, forSmall: 1),
+    Expected(streams: 1, inFlight: 0, forAll: 1, forSmall: 1),
+    Expected(streams: 0, inFlight: 0, forAll: 0, forSmall: 0),
   ])
-  func capacity(of expected: (streams: Int, inFlight: Int, forAll: Int, forSmall: Int)) {
-    let capacity = StreamCapacity(streams: expected.streams, inFlight: expected.inFlight)
+  func capacity(of expected: Expected) {
+    let capacity = StreamCapacity(
+      streams: expected.streams, inFlight: expected.inFlight, small: expected.small)
     #expect(capacity.forAll == expected.forAll && capacity.forSmall == expected.forSmall)
   }
 
   /// What is configured is there for all.
   @Test(arguments: 1...1_200) func keptStreamsComeOnTop(streams: Int) {
     let all = StreamCapacity.streams(forAll: streams)
-    #expect(StreamCapacity(streams: all, inFlight: 0).forAll == streams)
+    #expect(StreamCapacity(streams: all, inFlight: 0, small: 0).forAll == streams)
   }
 
   private func small(_ bed: DeliverBed, _ count: Int) -> (batch: PushBatch, tally: SegmentTally) {
@@ -56,6 +69,24 @@ import Testing
       bed.server.holdsAnswers = false
       bed.server.release()
       await bed.until("all") { bed.tally.accepted == 40 && tally.accepted == 5 }
+    }
+  }
+
+  /// However many small ones there are.
+  @Test func aLargeFanOutGoesOnBesideSmallOnes() async throws {
+    try await onLoop { _, loop in
+      let bed = try bed(loop)
+      defer { bed.stop() }
+      let (batch, tally) = small(bed, 600)
+      await bed.stage.admit(batch)
+      await bed.until("full") { bed.server.requests.count == 22 }
+      await bed.stage.admit(bed.batch(hexadecimal(40)))
+      // Streams come free one by one.
+      bed.server.holdsAnswers = false
+      bed.server.release()
+      await bed.until("all") { bed.tally.accepted == 40 && tally.accepted == 600 }
+      let order = bed.server.requests.map { $0.token.hasPrefix("00") }
+      #expect(order.lastIndex(of: true) ?? 640 < 400)
     }
   }
 

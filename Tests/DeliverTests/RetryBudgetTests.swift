@@ -6,15 +6,24 @@ import Testing
 
 /// How much of what is sent are further tries.
 @Suite struct RetryBudgetTests {
+  private func run(_ place: ReadyRun.Place, isAnotherTry: Bool = false) -> ReadyRun {
+    let history = PushHistory(
+      tries: isAnotherTry ? 1 : 0, losses: 0, refusals: 0, mayHaveArrived: false)
+    return ReadyRun(
+      ReadyPush(
+        batch: .made(topic: "a.b", [.production], SegmentTally()), index: 0, history: history),
+      from: place)
+  }
+
   @Test func oneOfTenIsAFurtherTry() {
     var budget = RetryBudget()
     var retries = 0
     for _ in 0..<1_000 {
       if budget.mayRetry {
-        budget.sent(1, areRetries: true)
+        budget.sent(run(.returned), 1)
         retries += 1
       } else {
-        budget.sent(1, areRetries: false)
+        budget.sent(run(.batches), 1)
       }
     }
     // Those that were saved up at first, and a tenth of all others.
@@ -23,16 +32,18 @@ import Testing
 
   @Test func whatIsNotUsedIsSavedUpToABound() {
     var budget = RetryBudget()
-    budget.sent(1_000_000, areRetries: false)
+    budget.sent(run(.batches), 1_000_000)
     var saved = 0
     while budget.mayRetry, saved < 1_000 {
-      budget.sent(1, areRetries: true)
+      budget.sent(run(.returned), 1)
       saved += 1
     }
     #expect(saved == 32)
-    // What went without asking is no debt.
-    budget.sent(1_000, areRetries: true)
-    budget.sent(9, areRetries: false)
+    // What went without asking is no debt, and stragglers earn nothing.
+    budget.sent(run(.returned), 1)
+    budget.sent(run(.batches, isAnotherTry: true), 100)
+    #expect(!budget.mayRetry)
+    budget.sent(run(.batches), 9)
     #expect(budget.mayRetry)
   }
 
@@ -64,8 +75,34 @@ import Testing
     #expect(rest?.first.isAnotherTry == true)
   }
 
+  /// Beside what has its turn, also of a fan-out that has both.
+  @Test func whatCameBackGoesByTurns() throws {
+    var queue = ReadyQueue(environment: .production)
+    let tallies = (0..<3).map { _ in SegmentTally(of: FanOut()) }
+    let history = PushHistory(tries: 1, losses: 0, refusals: 0, mayHaveArrived: false)
+    for (index, tally) in tallies.enumerated() {
+      let batch = PushBatch.made(
+        topic: "a.b", [APNsEnvironment](repeating: .production, count: 20), tally)
+      for push in 0..<10 * (index + 1) where push < 20 {
+        queue.putBack(ReadyPush(batch: batch, index: push, history: history))
+      }
+    }
+    let fresh = [APNsEnvironment](repeating: .production, count: 10)
+    _ = queue.append(.made(topic: "a.b", fresh, tallies[0]))
+    #expect(queue.returnedCount == 50)
+    var order: [Int] = []
+    while let run = queue.upcomingReturned(.none) {
+      order.append(tallies.firstIndex { $0 === run.first.tally } ?? -1)
+      queue.drop(run, 1)
+    }
+    #expect(order.count == 50 && queue.returnedCount == 0 && queue.count == 10)
+    for turn in 0..<10 { #expect(Set(order[3 * turn..<3 * turn + 3]) == [0, 1, 2]) }
+  }
+
   /// A twentieth of the devices is never taken. Each wants ten tries, one behind the other.
-  private func run(waitingPushes: Int) async throws -> (share: Double, stragglers: Int) {
+  private func run(
+    failing count: Int, waitingPushes: Int
+  ) async throws -> (share: Double, stragglers: Int) {
     try await onLoop { _, loop in
       let bed = try DeliverBed(loop) {
         $0.connectionsPerRoute = 1
@@ -75,7 +112,7 @@ import Testing
       }
       defer { bed.stop() }
       bed.server.decide = { $0.token.hasSuffix("f") ? .answer(429) : .answer(200) }
-      let failing = (0..<400).map { "5" + String($0 + 4096, radix: 16) + "f" }
+      let failing = (0..<count).map { "5" + String($0 + 4096, radix: 16) + "f" }
       let tally = SegmentTally()
       await bed.stage.admit(bed.batch(failing.map { (.production, $0) }, tally))
       let fresh = (0..<8_000).map { "6" + String($0 + 65_536, radix: 16) + "0" }
@@ -84,22 +121,22 @@ import Testing
         await bed.stage.admit(bed.batch(Array(fresh[start..<start + 200])))
         requests = bed.server.requests.count
       }
-      let again = bed.server.requests[..<requests].count { $0.token.hasSuffix("f") } - 400
+      let again = bed.server.requests[..<requests].count { $0.token.hasSuffix("f") } - count
       await bed.until("all have an outcome") {
-        bed.tally.accepted == fresh.count && tally.settled + tally.stragglers.count == 400
+        bed.tally.accepted == fresh.count && tally.settled + tally.stragglers.count == count
       }
       return (Double(again) / Double(requests), tally.stragglers.count)
     }
   }
 
   @Test func devicesThatAreNeverTakenTakeATenth() async throws {
-    let (share, stragglers) = try await run(waitingPushes: 8_192)
+    let (share, stragglers) = try await run(failing: 400, waitingPushes: 8_192)
     #expect(share <= 0.11 && stragglers == 0)
   }
 
   /// They make room for each other instead of leaving.
   @Test func whereTheRoomIsScarceTheyGo() async throws {
-    let (_, stragglers) = try await run(waitingPushes: 600)
+    let (_, stragglers) = try await run(failing: 1_000, waitingPushes: 900)
     #expect(stragglers == 0)
   }
 }

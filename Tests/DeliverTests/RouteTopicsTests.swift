@@ -16,8 +16,8 @@ import Testing
   }
 
   private func take(_ limit: Int) -> (topic: String, count: Int)? {
-    guard let topic = topics.next(at: 0),
-      let run = topic.upcoming(atMost: min(limit, topics.leftOfTurn))
+    guard let (topic, left) = topics.next(at: 0),
+      let run = topic.upcoming(atMost: min(limit, left))
     else { return nil }
     topic.queue.drop(run, run.count)
     topics.took(run.count)

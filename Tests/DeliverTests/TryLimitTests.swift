@@ -57,7 +57,7 @@ import Testing
       }
       let (others, tally) = (SegmentTally(), SegmentTally())
       var expected = 0
-      while tally.settled == 0, expected < 4_000 {
+      while tally.settled == 0, expected < 100_000 {
         let tokens = (expected..<expected + 40).map {
           String($0 / 2 + 4096, radix: 16) + ($0 % 2 == 0 ? "0" : "1")
         }

@@ -8,9 +8,10 @@ import Testing
 @Suite(.serialized) struct HostileAppleTests {
   private static let followers = 200
 
-  /// A worker sends an event to a simulator with `script`, until so many connections were made.
+  /// A worker sends an event to a simulator with `script`, until so many connections were made, the
+  /// worker's first four among them. Nil: to its end.
   private func survive(
-    _ script: SimulatorScript, connections: Int,
+    _ script: SimulatorScript, connections: Int?,
     configure: @escaping (inout DeliverOptions) -> Void = { _ in }
   ) async throws -> (bed: WorkerBed, lost: Int) {
     let bed = try await WorkerBed(script: script)
@@ -23,10 +24,12 @@ import Testing
       configure(&$0.deliver)
     }
     try await bed.emit("e1")
-    _ = try await bed.until("enough connections were made") {
-      await bed.simulator.summary().connections >= connections ? true : nil
+    if let connections {
+      _ = try await bed.until("enough connections were made") {
+        await bed.simulator.summary().connections >= connections ? true : nil
+      }
+      await bed.simulator.replaceScript(SimulatorScript())
     }
-    await bed.simulator.replaceScript(SimulatorScript())
     let status = try await bed.finished("e1")
     #expect(status.accepted == Self.followers && status.isBalanced)
     let lost = await bed.simulator.counts(of: tokens).count { $0.accepted == 0 }
@@ -40,14 +43,14 @@ import Testing
     var script = SimulatorScript()
     script.attack = attack
     script.attackAfter = 5
-    let (_, lost) = try await survive(script, connections: 5)
+    let (_, lost) = try await survive(script, connections: 8)
     #expect(lost == 0)
   }
 
   @Test func whatAHalfClosedServerHasReadIsSentAgain() async throws {
     var script = SimulatorScript()
     script.halfCloseAfter = 20
-    let (_, lost) = try await survive(script, connections: 4)
+    let (_, lost) = try await survive(script, connections: 8)
     #expect(lost == 0)
   }
 
@@ -55,7 +58,7 @@ import Testing
   @Test func aWindowOfNothingHoldsUpAndLosesNothing() async throws {
     var script = SimulatorScript()
     script.window = 0
-    let (_, lost) = try await survive(script, connections: 4)
+    let (_, lost) = try await survive(script, connections: 8)
     #expect(lost == 0)
   }
 
@@ -64,7 +67,7 @@ import Testing
     var script = SimulatorScript()
     if what != "answers" { script.window = 1 }
     if what != "bodies" { script.sliceBytes = 1 }
-    let (bed, lost) = try await survive(script, connections: 1) {
+    let (bed, lost) = try await survive(script, connections: nil) {
       $0.requestTimeout = .seconds(60)
       $0.pingTimeout = .seconds(60)
     }
@@ -72,29 +75,39 @@ import Testing
     #expect(await bed.simulator.summary().duplicates == 0)
   }
 
-  /// What is granted is used at once, and so is what is taken away.
+  /// What is granted is used, and what is taken away is not.
   @Test func theLimitOfStreamsIsFollowedUpAndDown() async throws {
     var script = SimulatorScript()
-    script.latency = .milliseconds(2)
+    script.latency = .milliseconds(100)
     script.streams = 1
     let bed = try await WorkerBed(script: script)
-    let tokens = (0..<4_000).map { paddedHex($0) }
+    let tokens = (0..<6_000).map { paddedHex($0) }
     try await bed.follow("s1", tokens: tokens)
     let worker = try await bed.startWorker()
     try await bed.emit("e1")
-    var wanted = 50
-    for streams in [1_000, 1, 0, 1_000] {
-      let least = wanted
-      _ = try await bed.until("\(least) are accepted") {
-        await bed.simulator.summary().accepted >= least ? true : nil
+    func accepted(_ count: Int) async throws {
+      _ = try await bed.until("\(count) are accepted") {
+        await bed.simulator.summary().accepted >= min(count, tokens.count) ? true : nil
       }
-      script.streams = streams
-      await bed.simulator.replaceScript(script)
-      // Beside what was under way when the limit fell.
-      if streams != 0 { wanted = await bed.simulator.summary().accepted + 50 }
     }
+    try await accepted(8)
+    script.streams = 100
+    await bed.simulator.replaceScript(script)
+    try await accepted(500)
+    script.streams = 0
+    await bed.simulator.replaceScript(script)
+    let held = try await bed.until("nothing is in flight") { () -> Int? in
+      let summary = await bed.simulator.summary()
+      return summary.accepted == summary.requests ? summary.requests : nil
+    }
+    script.streams = 1
+    await bed.simulator.replaceScript(script)
+    try await accepted(held + 8)
+    script.streams = 1_000
+    await bed.simulator.replaceScript(script)
     let status = try await bed.finished("e1")
     #expect(status.accepted == tokens.count && status.isBalanced)
+    #expect(held < tokens.count)
     #expect(await bed.simulator.counts(of: tokens).allSatisfy { $0.accepted == 1 })
     #expect(await worker.stop())
   }

@@ -32,7 +32,9 @@ package final class RedisClient {
   ) {
     let reads = ReplicaReads()
     let bulk =
-      separatesBulk ? RedisClient(options, loop, nil, counting: reads, log, random) : nil
+      separatesBulk
+      ? RedisClient(options, loop, nil, counting: reads, { log("for large events: " + $0) }, random)
+      : nil
     self.init(options, loop, bulk, counting: reads, log, random)
   }
 
@@ -64,8 +66,8 @@ package final class RedisClient {
     }
   }
 
-  /// Why there is no connection, as long as there is none and one was tried; of a cluster, what
-  /// keeps a part of the keys from us.
+  /// Why there is no connection, as long as there is none and one was tried, also of those for what
+  /// is read in bulk; of a cluster, what keeps a part of the keys from us.
   package var lastFailure: RedisError? {
     switch servers {
     case .one(let connection): connection.lastFailure ?? bulk?.lastFailure

@@ -99,7 +99,7 @@ final class APNsConnection: PushConnection {
   // MARK: sending
 
   /// Hands pushes to the session, as many as it takes; `flush` puts them on the wire. Only when
-  /// `capacity` is positive.
+  /// there is capacity.
   func send(
     _ run: ReadyRun, headers: EncodedHeaders, isProbe: Bool, now: UInt64
   ) -> (sent: Int, end: RequestSender.End) {

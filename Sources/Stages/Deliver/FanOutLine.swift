@@ -50,6 +50,8 @@ final class FanOutLine {
   private var isNewOnesTurn = false
   /// Pushes that did not come back.
   private(set) var freshCount = 0
+  /// The number of the turn in which one that came back was last sent beside the others.
+  var returnTurn = 0
 
   init(_ fanOut: FanOut, environment: APNsEnvironment) {
     self.fanOut = fanOut
@@ -95,6 +97,7 @@ final class FanOutLine {
     ranges.removeAll(keepingCapacity: true)
     head = 0
     isNewOnesTurn = false
+    returnTurn = 0
   }
 
   /// Takes the pushes before `end`, `count` of which are sent in the batch's order.
@@ -132,6 +135,12 @@ final class FanOutLine {
         ReadyPush(batch: range.batch, index: index, history: history), from: .batches)
     }
     return mayReturn ? ReadyRun(returned[returnedHead], from: .returned) : nil
+  }
+
+  /// Of those that came back; nil when none may go.
+  var upcomingReturned: ReadyRun? {
+    guard fanOut.allowance > 0, returnedHead < returned.count else { return nil }
+    return ReadyRun(returned[returnedHead], from: .returned)
   }
 
   /// One that came back has left.

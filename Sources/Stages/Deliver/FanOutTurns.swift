@@ -18,6 +18,7 @@ struct FanOutTurns {
   /// Who has the turn, as long as something of it is left.
   private(set) var current: FanOutLine?
   private var left = 0
+  private var returnTurns = 0
 
   /// Small ones first, those that are stuck last.
   var all: [FanOutLine] { lines.flatMap { $0 } }
@@ -28,9 +29,9 @@ struct FanOutTurns {
   var mayGo: Bool { limited == 0 || lines.joined().contains(where: \.mayGo) }
 
   /// More could be sent: those that limits hold up say so.
-  func lack() {
+  func lack(_ filter: TurnFilter) {
     guard limited > 0 else { return }
-    for line in lines.joined() where !line.mayGo { line.fanOut.lack() }
+    for line in lines.joined() where !line.mayGo && filter.admits(line) { line.fanOut.lack() }
   }
 
   /// A limit may hold up some of them.
@@ -87,6 +88,8 @@ struct FanOutTurns {
   }
 
   private mutating func nextOther(_ filter: TurnFilter) -> FanOutLine? {
+    // No turn of a large one's is passed over: it has what it may have in flight.
+    if filter.onlySmall { return rotate(.small, filter) }
     let areLarge = waits(.large, filter)
     guard waits(.small, filter), !areLarge || smallSince < Self.turnsBefore else {
       smallSince = 0
@@ -100,6 +103,16 @@ struct FanOutTurns {
     limited == 0 && filter == .none
       ? !lines[kind.rawValue].isEmpty
       : lines[kind.rawValue].contains { mayGo($0, filter) }
+  }
+
+  /// Who has something that came back, and has had none of it sent for longest. It takes nobody's
+  /// turn.
+  mutating func nextReturning(_ filter: TurnFilter) -> FanOutLine? {
+    let line = lines.joined().filter { $0.returnedCount > 0 && mayGo($0, filter) }
+      .min { $0.returnTurn < $1.returnTurn }
+    returnTurns += 1
+    line?.returnTurn = returnTurns
+    return line
   }
 
   /// Some pushes go before their turn.

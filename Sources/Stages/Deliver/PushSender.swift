@@ -38,44 +38,51 @@ final class PushSender {
     var forAll = min(capacity.forAll, limit)
     if traffic.overload.rate != nil, room > 0 {
       let ready = topics.sendableCount(at: round.now)
-      let streams = room
       room = min(room, traffic.allowance(ready: ready, at: round.now))
+      let beside = forAll - room
       forAll = min(forAll, room)
-      if traffic.overload.isAtFloor {
-        fillAhead(connection, atMost: streams - room, round)
-      }
+      if traffic.overload.isAtFloor { fillAhead(connection, atMost: beside, round) }
     }
     let turn = traffic.pushesPerTurn
-    while room > 0,
-      let next = next(atMost: forAll > 0 ? forAll : room, turn, onlySmall: forAll <= 0, round)
-    {
-      let (topic, run) = next
+    while room > 0 {
+      let filter = TurnFilter(onlySmall: forAll <= 0)
+      guard let (topic, run) = next(atMost: forAll > 0 ? forAll : room, turn, filter, round)
+      else { break }
       guard mayGo(run.first, round) else {
         withholdFirst(of: run, topic, round)
         continue
       }
       let taken = dispatch(run, of: topic, on: connection, round)
       guard taken > 0 else { break }
-      topics.took(taken)
+      topics.took(taken, filter)
       room -= taken
       forAll -= taken
     }
-    if forAll > 0 { topics.lack() }
+    if room > 0 { topics.lack(TurnFilter(onlySmall: forAll <= 0)) }
   }
 
-  /// Where further tries have used up their budget, what was never sent goes first.
+  /// Where something came back, it goes beside what was never sent as its budget allows, and the
+  /// rest of it when nothing else is there; unless there is little room to wait.
   private func next(
-    atMost limit: Int, _ turn: Int, onlySmall: Bool, _ round: Round
+    atMost limit: Int, _ turn: Int, _ filter: TurnFilter, _ round: Round
   ) -> (topic: TopicQueue, run: ReadyRun)? {
-    var filter = TurnFilter(onlySmall: onlySmall)
-    filter.onlyFresh = !traffic.retries.mayRetry && waiting.hasRoomToSpare
-    var topic = topics.next(at: round.now, length: turn, filter)
-    if topic == nil, filter.onlyFresh {
+    var filter = filter
+    if topics.hasReturned, waiting.hasRoomToSpare {
+      if traffic.retries.mayRetry, let returned = topics.nextReturned(at: round.now, filter) {
+        return returned
+      }
+      filter.onlyFresh = true
+      if let fresh = nextInTurn(atMost: limit, turn, filter, round) { return fresh }
       filter.onlyFresh = false
-      topic = topics.next(at: round.now, length: turn, filter)
     }
-    guard let topic,
-      let run = topic.upcoming(atMost: min(limit, topics.leftOfTurn), turn: turn, filter)
+    return nextInTurn(atMost: limit, turn, filter, round)
+  }
+
+  private func nextInTurn(
+    atMost limit: Int, _ turn: Int, _ filter: TurnFilter, _ round: Round
+  ) -> (topic: TopicQueue, run: ReadyRun)? {
+    guard let (topic, left) = topics.next(at: round.now, length: turn, filter),
+      let run = topic.upcoming(atMost: min(limit, left), turn: turn, filter)
     else { return nil }
     return (topic, run)
   }
@@ -140,9 +147,8 @@ final class PushSender {
       tally.fanOut.sent(sent, at: round.now)
       if tally.firstPushAt == 0 { tally.firstPushAt = round.wall }
       tally.lastPushAt = round.wall
-      let isRetry = run.first.wasRequested
-      if isRetry { tally.retried += sent }
-      traffic.retries.sent(sent, areRetries: isRetry)
+      if run.first.wasRequested { tally.retried += sent }
+      traffic.retries.sent(run, sent)
       topic.left(run.first, count: sent)
     }
     switch end {

@@ -13,6 +13,8 @@ struct ReadyQueue {
   /// One that is empty, for the next fan-out.
   private var spare: FanOutLine?
   private(set) var count = 0
+  /// Of them, those that came back.
+  private(set) var returnedCount = 0
 
   init(environment: APNsEnvironment, stuck: StuckFanOuts = StuckFanOuts()) {
     self.environment = environment
@@ -48,7 +50,7 @@ struct ReadyQueue {
   var mayGo: Bool { turns.mayGo || !refused.isEmpty }
 
   /// More could be sent: fan-outs that limits hold up say so.
-  func lack() { turns.lack() }
+  func lack(_ filter: TurnFilter = .none) { turns.lack(filter) }
 
   /// Whether a push is here that may go.
   func mayGo(_ filter: TurnFilter) -> Bool { turns.mayGo(filter) }
@@ -121,6 +123,7 @@ struct ReadyQueue {
   mutating func putBack(_ push: ReadyPush) {
     line(of: push.tally.fanOut).putBack(push)
     count += 1
+    returnedCount += 1
   }
 
   /// For a push whose credentials were refused.
@@ -152,6 +155,12 @@ struct ReadyQueue {
     return refused.first.map { ReadyRun($0, from: .refusedFirst) }
   }
 
+  /// The next of those that came back, of all fan-outs by turns; it takes nobody's turn. It stays
+  /// here until it is dropped.
+  mutating func upcomingReturned(_ filter: TurnFilter) -> ReadyRun? {
+    returnedCount > 0 ? turns.nextReturning(filter)?.upcomingReturned : nil
+  }
+
   /// What may go ahead of the others while a server takes next to nothing; as `upcoming`.
   /// - Parameter asking: also one push of a fan-out of which none was sent here, or none for a
   ///   while where it gets nowhere; first of one that is new.
@@ -180,9 +189,14 @@ struct ReadyQueue {
     case .refusedLast: refused.removeLast()
     case .refusedFirst: refused.removeFirst()
     case .returned, .batches:
-      guard let line = turns.current else { return }
-      if case .returned = run.place { line.dropReturned() } else { line.dropFresh(sent) }
-      turns.took(sent)
+      guard let line = lines[ObjectIdentifier(run.first.tally.fanOut)] else { return }
+      if case .returned = run.place {
+        line.dropReturned()
+        returnedCount -= sent
+      } else {
+        line.dropFresh(sent)
+      }
+      if turns.current === line { turns.took(sent) }
       if line.count == 0 { forget(line) }
     case .elsewhere: return
     }
@@ -210,7 +224,9 @@ struct ReadyQueue {
       refused.removeAll { isWanted($0.batch) }
     }
     for line in Array(lines.values) {
+      returnedCount -= line.returnedCount
       taken += line.take(where: isWanted)
+      returnedCount += line.returnedCount
       if line.count == 0 { forget(line) }
     }
     count -= taken.count

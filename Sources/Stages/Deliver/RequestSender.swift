@@ -24,7 +24,7 @@ final class RequestSender {
     guard window > 0, transport.pendingBytes < Self.outputLimit else { return StreamCapacity(0) }
     return StreamCapacity(
       streams: min(slots.capacity, session.remoteMaxConcurrentStreams),
-      inFlight: slots.inFlight)
+      inFlight: slots.inFlight, small: slots.smallInFlight)
   }
 
   func hasWindow(_ session: HTTP2ClientSession) -> Bool {
@@ -55,6 +55,7 @@ final class RequestSender {
     var item = StreamSlots.Slot(push: run.first, headers: headers, sentAt: now, stream: 0)
     item.push.isFirst = false
     item.push.isProbe = isProbe
+    item.isSmall = batch.tally.fanOut.isSmall
     var sent = 0
     var end = End.allSent
     while sent < run.count {

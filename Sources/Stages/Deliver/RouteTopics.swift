@@ -4,9 +4,17 @@ import Model
 final class RouteTopics {
   private let environment: APNsEnvironment
   private(set) var all: [TopicQueue] = []
-  private var turn = 0
-  /// Pushes that the topic whose turn it is may still send.
-  private(set) var leftOfTurn = 0
+  /// Which topic's turn it is, and how many pushes it may still send.
+  private struct Turn {
+    var index = 0
+    var left = 0
+  }
+
+  private var turn = Turn()
+  /// Of what is sent of small fan-outs alone.
+  private var smallTurn = Turn()
+  /// The topic of what came back last and was sent beside the others.
+  private var returnTurn = 0
   /// Pushes of the route can be sent: admission waits for room, and `SegmentTally.unsent` counts.
   private(set) var isOpen = true
   /// The route lags behind others that are in use: segments keep no places for it.
@@ -138,29 +146,57 @@ final class RouteTopics {
 
   // MARK: turns
 
-  /// The topic of which pushes are sent next, `leftOfTurn` of them.
+  /// The topic of which pushes are sent next, and how many.
   /// - Parameter length: pushes of a turn that begins.
   func next(
     at now: UInt64, length: Int = RouteTopics.pushesPerTurn, _ filter: TurnFilter = .none
-  ) -> TopicQueue? {
-    leftOfTurn = min(leftOfTurn, length)
-    if leftOfTurn > 0, turn < all.count, all[turn].canSend(at: now, filter) { return all[turn] }
+  ) -> (topic: TopicQueue, left: Int)? {
+    var turn = filter.onlySmall ? smallTurn : turn
+    defer { if filter.onlySmall { smallTurn = turn } else { self.turn = turn } }
+    turn.left = min(turn.left, length)
+    if turn.left > 0, turn.index < all.count, all[turn.index].canSend(at: now, filter) {
+      return (all[turn.index], turn.left)
+    }
     for _ in all.indices {
-      turn = (turn + 1) % all.count
-      if all[turn].canSend(at: now, filter) {
-        leftOfTurn = length
-        return all[turn]
+      turn.index = (turn.index + 1) % all.count
+      if all[turn.index].canSend(at: now, filter) {
+        turn.left = length
+        return (all[turn.index], length)
+      }
+    }
+    return nil
+  }
+
+  /// Whether something is here that came back.
+  var hasReturned: Bool { all.contains { $0.queue.returnedCount > 0 } }
+
+  /// The next of those that came back, of all topics by turns; it takes no topic's turn.
+  func nextReturned(
+    at now: UInt64, _ filter: TurnFilter
+  ) -> (topic: TopicQueue, run: ReadyRun)? {
+    for _ in all.indices {
+      returnTurn = (returnTurn + 1) % all.count
+      let topic = all[returnTurn]
+      // Those of a topic whose credentials are in doubt go in its turn.
+      if topic.gate.isOpen, topic.canSend(at: now),
+        let run = topic.queue.upcomingReturned(filter)
+      {
+        return (topic, run)
       }
     }
     return nil
   }
 
   /// More could be sent: fan-outs that limits hold up say so.
-  func lack() {
-    for topic in all where topic.isOpen && topic.gate.isOpen { topic.queue.lack() }
+  /// - Parameter filter: only of these.
+  func lack(_ filter: TurnFilter) {
+    for topic in all where topic.isOpen && topic.gate.isOpen { topic.queue.lack(filter) }
   }
 
-  func took(_ pushes: Int) { leftOfTurn -= pushes }
+  /// Pushes of a topic's turn have gone.
+  func took(_ pushes: Int, _ filter: TurnFilter = .none) {
+    if filter.onlySmall { smallTurn.left -= pushes } else { turn.left -= pushes }
+  }
 
   // MARK: those that ask
 

@@ -16,11 +16,13 @@ final class RouteTraffic {
   /// Seconds.
   private static let eachTriedIn = 5.0
 
-  /// Streams that a connection has at most.
+  /// Streams that a connection has for any fan-out.
   private let streams: Int
   private(set) var overload = Overload()
   private(set) var window = LossWindow()
   private(set) var refusalShare = RefusalShare()
+  /// Of what is said of single devices.
+  private(set) var deviceRefusals = RefusalShare()
   var retries = RetryBudget()
   private var voices = FanOutVoices()
   /// Of further tries of fan-outs that speak for themselves.
@@ -155,6 +157,7 @@ final class RouteTraffic {
     overload.answered(answers.count, atThisRate: answers.atThisRate, at: now)
     window.answered(answers.ordinary)
     refusalShare.accepted(answers.count, firsts: answers.firsts, refusals: answers.refusals)
+    deviceRefusals.accepted(answers.count, firsts: answers.firsts, refusals: answers.refusals)
   }
 
   /// It has an answer, other than that it was accepted.
@@ -176,7 +179,7 @@ final class RouteTraffic {
     }
     // One that fails by itself says nothing of how others fare.
     guard !voices.speaksForItself(fanOut) else { return }
-    weighs(push)
+    refusalShare.refused(isFirstTry: !push.isAnotherTry)
     // Some devices that are never taken must not set the pace of all.
     guard !isTaking(at: now) || !refusalShare.isUpToDevices else { return }
     overload.answered(isFailure: true, sentAt: sentAt, at: now)
@@ -192,22 +195,24 @@ final class RouteTraffic {
     overload.answered(isFailure: false, sentAt: sentAt, at: now)
   }
 
-  /// The server has looked at it, and says that its device has had too many.
+  /// The server says that a device has had too many. What it says of nearly all is not up to them:
+  /// then it has too much itself.
   func refusedDevice(_ push: ReadyPush, sentAt: UInt64, at now: UInt64) {
-    looked(push, sentAt: sentAt, at: now)
-    weighs(push)
-  }
-
-  /// By it other refusals are weighed.
-  private func weighs(_ push: ReadyPush) {
-    refusalShare.refused(isFirstTry: !push.isAnotherTry)
+    lastLookedAt = now
+    deviceRefusals.refused(isFirstTry: !push.isAnotherTry)
+    if deviceRefusals.deviceWeight == 0 {
+      failed(push, sentAt: sentAt, at: now)
+    } else {
+      looked(push, sentAt: sentAt, at: now)
+    }
   }
 
   /// It has its outcome.
   func ended(_ push: ReadyPush, sentAt: UInt64, at now: UInt64) {
     looked(push, sentAt: sentAt, at: now)
-    refusalShare.accepted(
-      1, firsts: push.isAnotherTry ? 0 : 1, refusals: RefusalShare.refusals(of: push))
+    let (firsts, refusals) = (push.isAnotherTry ? 0 : 1, RefusalShare.refusals(of: push))
+    refusalShare.accepted(1, firsts: firsts, refusals: refusals)
+    deviceRefusals.accepted(1, firsts: firsts, refusals: refusals)
   }
 
   // MARK: losses

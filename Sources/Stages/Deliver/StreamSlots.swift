@@ -9,11 +9,15 @@ final class StreamSlots {
     var headers: EncodedHeaders
     var sentAt: UInt64
     var stream: Int32
+    /// Of a small fan-out.
+    var isSmall = false
     var isReset = false
   }
 
   let capacity: Int
   private(set) var inFlight = 0
+  /// Of small fan-outs.
+  private(set) var smallInFlight = 0
   /// Where the numbers of the slots in use come first.
   private let order: UnsafeMutablePointer<Int32>
   private let isTaken: UnsafeMutablePointer<Bool>
@@ -57,6 +61,7 @@ final class StreamSlots {
     (slots + slot).initialize(to: item)
     isTaken[slot] = true
     inFlight += 1
+    if item.isSmall { smallInFlight += 1 }
   }
 
   /// Frees a slot; nil when it is not taken.
@@ -65,7 +70,9 @@ final class StreamSlots {
     isTaken[slot] = false
     inFlight -= 1
     order[inFlight] = Int32(truncatingIfNeeded: slot)
-    return (slots + slot).move()
+    let item = (slots + slot).move()
+    if item.isSmall { smallInFlight -= 1 }
+    return item
   }
 
   subscript(slot: Int) -> Slot? { isTaken[slot] ? slots[slot] : nil }

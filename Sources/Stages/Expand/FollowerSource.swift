@@ -142,7 +142,7 @@ package final class FollowerSource {
       replies = try await redis.execute(
         RedisPipeline(["SSCAN", key, "0", "COUNT", String(members)]),
         maximumReplyBytes: options.maximumPageBytes,
-        isBulk: !segment.isOnly)
+        isBulk: !segment.isOfSmall)
     } catch {
       reading = .unknown
       // Only members that cannot be users take so much.
@@ -176,7 +176,7 @@ package final class FollowerSource {
     do {
       replies = try await redis.execute(
         RedisPipeline(["SMEMBERS", key]), maximumReplyBytes: options.maximumPageBytes,
-        isBulk: !segment.isOnly)
+        isBulk: !segment.isOfSmall)
     } catch {
       // Not in one piece then.
       guard error.code == .replyTooLarge || error.code == .timeout else { throw ExpandError(error) }
@@ -207,7 +207,7 @@ package final class FollowerSource {
       replies = try await redis.execute(
         RedisPipeline(["SSCAN", key, cursor, "COUNT", String(scanCount)], ["INFO", "server"]),
         maximumReplyBytes: options.maximumPageBytes,
-        isBulk: !segment.isOnly)
+        isBulk: !segment.isOfSmall)
     } catch {
       try askForLess(error, key)
       return nil

@@ -149,7 +149,7 @@ package final class SegmentReader {
     do {
       let replies = try await redis.execute(
         pipeline, maximumReplyBytes: options.maximumPageBytes, mayLag: mayLag,
-        isBulk: !source.segment.isOnly)
+        isBulk: !source.segment.isOfSmall)
       pace.fitted(users.count, bytes: replies.byteCount)
       return replies
     } catch {
