@@ -6,19 +6,19 @@ import Text
 
 @Suite struct TLSTests {
   @Test func shakesHandsAndCarriesBytesBothWays() throws {
-    let pair = try Pair(hosts: ["localhost"], host: "localhost")
+    let pair = try SessionPair(hosts: ["localhost"], host: "localhost")
     try pair.shakeHands()
     #expect(pair.client.isEstablished && pair.server.isEstablished)
     #expect(pair.client.applicationProtocol == "h2")
     let message = [UInt8](repeating: 7, count: 100_000)
     try message.withUnsafeBytes { try pair.client.send($0) }
-    #expect(try Pair.move(from: pair.client, to: pair.server) == message)
+    #expect(try SessionPair.move(from: pair.client, to: pair.server) == message)
     try Array("answer".utf8).withUnsafeBytes { try pair.server.send($0) }
-    #expect(try Pair.move(from: pair.server, to: pair.client) == Array("answer".utf8))
+    #expect(try SessionPair.move(from: pair.server, to: pair.client) == Array("answer".utf8))
   }
 
   @Test func survivesOneByteAtATime() throws {
-    let pair = try Pair(hosts: ["localhost"], host: "localhost")
+    let pair = try SessionPair(hosts: ["localhost"], host: "localhost")
     try pair.shakeHands(step: 1)
     #expect(pair.client.isEstablished)
   }
@@ -35,25 +35,25 @@ import Text
   func refusesTheWrongCertificate(
     hosts: [String], host: String, days: Int, code: TLSError.Code
   ) throws {
-    let pair = try Pair(hosts: hosts, host: host, days: days)
+    let pair = try SessionPair(hosts: hosts, host: host, days: days)
     let error = #expect(throws: TLSError.self) { try pair.shakeHands() }
     #expect(error?.code == code)
   }
 
   @Test func acceptsAnAddressThatTheCertificateNames() throws {
-    let pair = try Pair(hosts: ["localhost", "127.0.0.1"], host: "127.0.0.1")
+    let pair = try SessionPair(hosts: ["localhost", "127.0.0.1"], host: "127.0.0.1")
     try pair.shakeHands()
     #expect(pair.client.isEstablished)
   }
 
   @Test func refusesAnUnknownAuthority() throws {
-    let pair = try Pair(hosts: ["localhost"], host: "localhost", trustOther: true)
+    let pair = try SessionPair(hosts: ["localhost"], host: "localhost", trustOther: true)
     let error = #expect(throws: TLSError.self) { try pair.shakeHands() }
     #expect(error?.code == .untrusted)
   }
 
   @Test func refusesAServerWithoutTheProtocol() throws {
-    let pair = try Pair(hosts: ["localhost"], host: "localhost", serverProtocols: [])
+    let pair = try SessionPair(hosts: ["localhost"], host: "localhost", serverProtocols: [])
     let error = #expect(throws: TLSError.self) { try pair.shakeHands() }
     #expect(error?.code == .noProtocol)
   }
@@ -62,12 +62,12 @@ import Text
   @Test(arguments: [
     (Array("HTTP/1.1 400 Bad Request\r\n\r\n".utf8), TLSError.Code.notTLS),
     // Fatal alerts (RFC 8446, section 6): protocol_version, no_application_protocol,
-    // handshake_failure.
+    // certificate_expired, handshake_failure.
     ([21, 3, 1, 0, 2, 2, 70], .oldVersion), ([21, 3, 3, 0, 2, 2, 120], .noProtocol),
-    ([21, 3, 3, 0, 2, 2, 40], .handshake),
+    ([21, 3, 3, 0, 2, 2, 45], .refusedCertificate), ([21, 3, 3, 0, 2, 2, 40], .handshake),
   ])
   func saysWhatAnAnswerToTheFirstWordsMeans(bytes: [UInt8], code: TLSError.Code) throws {
-    let pair = try Pair(hosts: ["localhost"], host: "localhost")
+    let pair = try SessionPair(hosts: ["localhost"], host: "localhost")
     try pair.client.handshake()
     let error = #expect(throws: TLSError.self) {
       try bytes.withUnsafeBytes { _ = try pair.client.receive($0) { _ in } }
@@ -143,48 +143,5 @@ import Text
   @Test(arguments: ["", "-----BEGIN CERTIFICATE-----", "-----BEGIN PRIVATE KEY-----\nAA\n"])
   func refusesWhatIsNoKey(pem: String) {
     #expect(throws: TLSError.self) { _ = try ES256Key(pem: pem) }
-  }
-}
-
-/// A client and a server joined in memory.
-private struct Pair {
-  let client: TLSSession
-  let server: TLSSession
-
-  init(
-    hosts: [String], host: String, days: Int = 30, trustOther: Bool = false,
-    serverProtocols: [String] = ["h2"]
-  ) throws {
-    let contexts = try TestCertificates(
-      hosts: hosts, days: days, isTrusted: !trustOther, serverProtocols: serverProtocols)
-    client = try TLSSession(client: contexts.client, host: host)
-    server = try TLSSession(server: contexts.server)
-  }
-
-  func shakeHands(step: Int = .max) throws {
-    try client.handshake()
-    for _ in 0..<8 where !(client.isEstablished && server.isEstablished) {
-      _ = try Self.move(from: client, to: server, step: step)
-      _ = try Self.move(from: server, to: client, step: step)
-    }
-    _ = try Self.move(from: client, to: server, step: step)
-    _ = try Self.move(from: server, to: client, step: step)
-  }
-
-  static func move(
-    from: TLSSession, to: TLSSession, step: Int = .max
-  ) throws -> [UInt8] {
-    var plaintext: [UInt8] = []
-    let bytes = Array(from.ciphertext)
-    from.consume(bytes.count)
-    var offset = 0
-    while offset < bytes.count {
-      let end = step < bytes.count - offset ? offset + step : bytes.count
-      try bytes[offset..<end].withUnsafeBytes {
-        _ = try to.receive($0) { plaintext.append(contentsOf: $0) }
-      }
-      offset = end
-    }
-    return plaintext
   }
 }

@@ -115,7 +115,7 @@ package final class ES256PublicKey: @unchecked Sendable {
 }
 
 /// A key with a pass phrase is an error, not a prompt on the terminal.
-private func refusePassphrase(
+func refusePassphrase(
   _ buffer: UnsafeMutablePointer<CChar>?, _ size: Int32, _ writing: Int32,
   _ context: UnsafeMutableRawPointer?
 ) -> Int32 { -1 }

@@ -12,7 +12,10 @@ package final class TLSClientContext: @unchecked Sendable {
 
   /// `caFile`: PEM with the authorities to trust instead of the system's.
   /// `alpn`: protocols offered; when not empty, the server must choose one of them.
-  package init(caFile: String?, alpn: [String]) throws(TLSError) {
+  /// `certificate`: what the server is shown when it asks who we are.
+  package init(
+    caFile: String?, alpn: [String], certificate: ClientCertificate? = nil
+  ) throws(TLSError) {
     OpenSSLStart.once()
     ERR_clear_error()
     guard let handle = SSL_CTX_new(TLS_client_method()) else {
@@ -28,6 +31,12 @@ package final class TLSClientContext: @unchecked Sendable {
       }
     } else if SSL_CTX_set_default_verify_paths(handle) != 1 {
       throw TLSError(.badAuthority, "the system's certificate authorities cannot be read")
+    }
+    if let certificate {
+      guard SSL_CTX_use_certificate(handle, certificate.certificate) == 1,
+        SSL_CTX_use_PrivateKey(handle, certificate.key) == 1,
+        certificate.chain.allSatisfy({ ossl_add_to_chain(handle, $0) == 1 })
+      else { throw TLSError(.badCertificate, "OpenSSL refuses the client's certificate") }
     }
     let wire = wireFormat(alpn)
     if !wire.isEmpty, SSL_CTX_set_alpn_protos(handle, wire, UInt32(wire.count)) != 0 {
@@ -46,7 +55,11 @@ package final class TLSServerContext: @unchecked Sendable {
   /// OpenSSL is handed addresses in it, which must be good after the call that names them.
   fileprivate let wire: UnsafeBufferPointer<UInt8>
 
-  package init(certificateFile: String, keyFile: String, alpn: [String]) throws(TLSError) {
+  /// `clientAuthorityFile`: clients are asked for a certificate, and may have none; PEM with who
+  /// signs them. One that is not in order is let in too: `TLSSession.peer` says what is wrong.
+  package init(
+    certificateFile: String, keyFile: String, alpn: [String], clientAuthorityFile: String? = nil
+  ) throws(TLSError) {
     OpenSSLStart.once()
     ERR_clear_error()
     guard let handle = SSL_CTX_new(TLS_server_method()) else {
@@ -63,6 +76,12 @@ package final class TLSServerContext: @unchecked Sendable {
     guard SSL_CTX_use_PrivateKey_file(handle, keyFile, SSL_FILETYPE_PEM) == 1,
       SSL_CTX_check_private_key(handle) == 1
     else { throw TLSError(.badKey, "\(keyFile) holds no key that fits \(certificateFile)") }
+    if let clientAuthorityFile {
+      guard SSL_CTX_load_verify_locations(handle, clientAuthorityFile, nil) == 1 else {
+        throw TLSError(.badAuthority, "no authority could be read from \(clientAuthorityFile)")
+      }
+      SSL_CTX_set_verify(handle, SSL_VERIFY_PEER, takeAnyCertificate)
+    }
     if !alpn.isEmpty {
       // The context outlives every connection made from it, and the connections hold it.
       SSL_CTX_set_alpn_select_cb(handle, selectProtocol, Unmanaged.passUnretained(self).toOpaque())
@@ -99,6 +118,9 @@ private func setSharedOptions(_ handle: OpaquePointer) throws(TLSError) {
 private func wireFormat(_ protocols: [String]) -> [UInt8] {
   protocols.flatMap { [UInt8(clamping: $0.utf8.count)] + Array($0.utf8.prefix(255)) }
 }
+
+/// The verdict stays what it is, and is asked for when the handshake is over.
+private func takeAnyCertificate(_ isGood: Int32, _ store: OpaquePointer?) -> Int32 { 1 }
 
 private func selectProtocol(
   _ ssl: OpaquePointer?, _ chosen: UnsafeMutablePointer<UnsafePointer<UInt8>?>?,

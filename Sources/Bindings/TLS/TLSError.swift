@@ -8,6 +8,8 @@ package struct TLSError: Error, Sendable, CustomStringConvertible {
     case weak
     /// The peer speaks no TLS 1.2.
     case oldVersion
+    /// The peer takes not the certificate that it was shown, or wants one.
+    case refusedCertificate
     /// The peer's first words are not TLS.
     case notTLS
     case noProtocol, protocolViolation, closed, internalFailure
@@ -36,6 +38,9 @@ package struct TLSError: Error, Sendable, CustomStringConvertible {
     case .expired: "the server needs a new certificate, or this machine's clock is wrong"
     case .weak: "the server needs a certificate with a longer key: RSA of 2,048 bits, or P-256"
     case .oldVersion: "the server must speak TLS 1.2 or newer"
+    case .refusedCertificate:
+      "the certificate that the server is shown must be one of Apple's for this app, neither over "
+        + "nor revoked"
     case .notTLS: "is this the right port? What answers there is not TLS"
     case .noProtocol: "is this the right port? What answers there speaks another protocol"
     default: nil

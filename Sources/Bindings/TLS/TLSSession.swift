@@ -135,7 +135,10 @@ package final class TLSSession {
       switch SSL_get_error(ssl, count) {
       case SSL_ERROR_WANT_READ, SSL_ERROR_WANT_WRITE: return true
       case SSL_ERROR_ZERO_RETURN: return false
-      default: throw TLSError(.protocolViolation, "the peer sent what is not TLS, or an alert")
+      // With TLS 1.3 the peer sees our certificate when the handshake is over for us.
+      default:
+        throw Self.refusal(of: ERR_peek_error())
+          ?? TLSError(.protocolViolation, "the peer sent what is not TLS, or an alert")
       }
     }
   }
@@ -167,6 +170,15 @@ package final class TLSSession {
     ERR_clear_error()
     _ = SSL_shutdown(ssl)
     ERR_clear_error()
+  }
+
+  /// Of a server's side: what the client has shown, once the handshake is over.
+  package var peer: PeerCertificate? {
+    guard let certificate = SSL_get1_peer_certificate(ssl) else { return nil }
+    defer { X509_free(certificate) }
+    return PeerCertificate(
+      contents: CertificateContents(certificate),
+      isInOrder: SSL_get_verify_result(ssl) == X509_V_OK)
   }
 
   package var applicationProtocol: String? {
@@ -212,7 +224,19 @@ package final class TLSSession {
       TLSError(.notTLS, "the peer does not speak TLS")
     case SSL_R_TLSV1_ALERT_NO_APPLICATION_PROTOCOL:
       TLSError(.noProtocol, "the peer speaks none of the protocols that were offered (ALPN)")
-    default: TLSError(.handshake, "the TLS handshake failed")
+    default: Self.refusal(of: ERR_peek_error()) ?? TLSError(.handshake, "the TLS handshake failed")
+    }
+  }
+
+  /// nil for an error that is no word of the peer's on our certificate.
+  private static func refusal(of error: UInt) -> TLSError? {
+    switch ossl_error_reason(error) {
+    case SSL_R_SSLV3_ALERT_BAD_CERTIFICATE, SSL_R_SSLV3_ALERT_UNSUPPORTED_CERTIFICATE,
+      SSL_R_SSLV3_ALERT_CERTIFICATE_REVOKED, SSL_R_SSLV3_ALERT_CERTIFICATE_EXPIRED,
+      SSL_R_SSLV3_ALERT_CERTIFICATE_UNKNOWN, SSL_R_TLSV1_ALERT_UNKNOWN_CA,
+      SSL_R_TLSV13_ALERT_CERTIFICATE_REQUIRED:
+      TLSError(.refusedCertificate, "the peer does not take our certificate")
+    default: nil
     }
   }
 

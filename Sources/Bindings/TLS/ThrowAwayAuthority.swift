@@ -8,6 +8,8 @@ package struct ThrowAwayAuthority: Sendable {
   package let authorityCertificate: String
   package let serverCertificate: String
   package let serverKey: String
+  private let authority: Certificate
+  private let authorityKey: ES256Key
 
   /// `hosts`: names and addresses that the server certificate is for. Valid for `days`, from a day
   /// ago; negative days make an expired certificate. No hosts make one without alternative names,
@@ -31,10 +33,41 @@ package struct ThrowAwayAuthority: Sendable {
     }
     try server.sign(key: key, issuer: authority, issuerKey: authorityKey)
 
+    self.authority = authority
+    self.authorityKey = authorityKey
     authorityCertificate = authority.pem
     serverCertificate = server.pem
     serverKey = key.privateKeyPEM
   }
+
+  /// A certificate as Apple gives them out for pushes, with its key: PEM.
+  /// - Parameters:
+  ///   - subjectID: the bundle id.
+  ///   - topics: nil: the certificate does not list them.
+  ///   - isForSandbox: false: for production only.
+  ///   - isForProduction: false: for the sandbox only.
+  ///   - days: until it ends; below 0 it has ended.
+  package func client(
+    subjectID: String, topics: [String]?, isForSandbox: Bool = true,
+    isForProduction: Bool = true, days: Int = 30
+  ) throws(TLSError) -> String {
+    let key = try ES256Key.generate()
+    let client = try Certificate(
+      commonName: "Apple Push Services: \(subjectID)", serial: 3, days: days)
+    try client.add(subjectID: subjectID)
+    try client.add(NID_basic_constraints, "critical,CA:FALSE", issuer: authority)
+    try client.add(NID_ext_key_usage, "clientAuth", issuer: authority)
+    if isForSandbox { try client.add(CertificateContents.sandboxIdentifier, Self.mark) }
+    if isForProduction { try client.add(CertificateContents.productionIdentifier, Self.mark) }
+    if let topics {
+      try client.add(CertificateContents.topicsIdentifier, TopicList.der(topics: topics))
+    }
+    try client.sign(key: key, issuer: authority, issuerKey: authorityKey)
+    return client.pem + key.privateKeyPEM
+  }
+
+  /// ASN.1's NULL, which is what Apple's marks hold.
+  private static let mark: [UInt8] = [5, 0]
 
   private static func isAddress(_ host: String) -> Bool {
     host.contains(":") || host.allSatisfy { $0.isNumber || $0 == "." }
@@ -77,7 +110,9 @@ package struct ThrowAwayAuthority: Sendable {
 }
 
 /// An X.509 certificate while it is being made.
-private final class Certificate {
+///
+/// Unchecked: an authority's is only read once it is signed, and the others do not leave a call.
+private final class Certificate: @unchecked Sendable {
   private let handle: OpaquePointer
 
   init(commonName: String, serial: Int, days: Int) throws(TLSError) {
@@ -100,6 +135,19 @@ private final class Certificate {
   func add(_ identifier: Int32, _ value: String, issuer: Certificate) throws(TLSError) {
     guard ossl_add_extension(handle, issuer.handle, identifier, value) == 1 else {
       throw TLSError(.internalFailure, "the certificate takes no \(value)")
+    }
+  }
+
+  func add(_ identifier: String, _ value: [UInt8]) throws(TLSError) {
+    guard ossl_add_raw_extension(handle, identifier, value, Int32(value.count)) == 1 else {
+      throw TLSError(.internalFailure, "the certificate takes no \(identifier)")
+    }
+  }
+
+  func add(subjectID: String) throws(TLSError) {
+    let name = X509_get_subject_name(handle)
+    guard X509_NAME_add_entry_by_txt(name, "UID", MBSTRING_UTF8, subjectID, -1, -1, 0) == 1 else {
+      throw TLSError(.internalFailure, "the certificate takes no \(subjectID)")
     }
   }
 

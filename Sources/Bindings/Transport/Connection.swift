@@ -91,6 +91,10 @@ package final class Connection {
   /// A smaller one makes TLS records that are as small.
   package var largestPiece = Connection.usualPiece
 
+  /// Of a connection that a listener accepted and that is open: the client's certificate, if it has
+  /// shown one.
+  package var peer: PeerCertificate? { tls?.peer }
+
   /// Bytes written that the socket has not taken yet.
   package var pendingBytes: Int { pending.count + (tls?.ciphertext.count ?? 0) }
 

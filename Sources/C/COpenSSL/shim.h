@@ -8,6 +8,8 @@
 #include <openssl/evp.h>
 #include <openssl/hmac.h>
 #include <openssl/pem.h>
+#include <openssl/pkcs12.h>
+#include <openssl/provider.h>
 #include <openssl/rand.h>
 #include <openssl/ssl.h>
 #include <openssl/x509.h>
@@ -46,6 +48,33 @@ static inline int ossl_add_extension(X509 *certificate, X509 *issuer, int nid, c
   if (extension == NULL) return 0;
   int added = X509_add_ext(certificate, extension, -1);
   X509_EXTENSION_free(extension);
+  return added;
+}
+static inline int ossl_certificate_count(const STACK_OF(X509) *certificates) {
+  return certificates == NULL ? 0 : sk_X509_num(certificates);
+}
+static inline X509 *ossl_certificate_at(const STACK_OF(X509) *certificates, int index) {
+  return sk_X509_value(certificates, index);
+}
+static inline void ossl_free_certificates(STACK_OF(X509) *certificates) {
+  sk_X509_pop_free(certificates, X509_free);
+}
+static inline int ossl_add_to_chain(SSL_CTX *context, X509 *certificate) {
+  return SSL_CTX_add1_chain_cert(context, certificate) == 1;
+}
+/* An extension that OpenSSL has no name for: its value is what stands in the octet string. */
+static inline int ossl_add_raw_extension(
+    X509 *certificate, const char *identifier, const unsigned char *value, int length) {
+  ASN1_OBJECT *object = OBJ_txt2obj(identifier, 1);
+  ASN1_OCTET_STRING *text = ASN1_OCTET_STRING_new();
+  X509_EXTENSION *extension = NULL;
+  int added = 0;
+  if (object != NULL && text != NULL && ASN1_OCTET_STRING_set(text, value, length) == 1)
+    extension = X509_EXTENSION_create_by_OBJ(NULL, object, 0, text);
+  if (extension != NULL) added = X509_add_ext(certificate, extension, -1);
+  X509_EXTENSION_free(extension);
+  ASN1_OCTET_STRING_free(text);
+  ASN1_OBJECT_free(object);
   return added;
 }
 static inline long ossl_memory_bio_data(BIO *bio, char **data) { return BIO_get_mem_data(bio, data); }
