@@ -54,7 +54,8 @@ package actor APNsSimulator {
     do {
       service = try SimulatorService(options, loop: loop, log: log)
       let tls = try TLSServerContext(
-        certificateFile: files.certificate, keyFile: files.certificateKey, alpn: ["h2"])
+        certificateFile: files.certificate, keyFile: files.certificateKey, alpn: ["h2"],
+        clientAuthorityFile: files.authority)
       listener = try Listener(host: options.host, port: options.port, tls: tls, loop: loop) {
         APNsSimulator.accept($0, service)
       }
@@ -68,7 +69,9 @@ package actor APNsSimulator {
     return APNsSimulatorAddress(
       host: options.host, port: listener.port, binaryPort: legacy.gateway?.port,
       feedbackPort: legacy.feedback?.port, authorityFile: files.authority,
-      providerKeyFile: files.providerKeyFile, keyID: files.providerKeys[0].keyID,
+      providerKeyFile: files.providerKeyFile, clientCertificateFile: files.clientCertificate,
+      misplacedCertificateFile: files.misplacedCertificate,
+      keyID: files.providerKeys[0].keyID,
       teamID: files.providerKeys[0].teamID, controlToken: options.controlToken)
   }
 

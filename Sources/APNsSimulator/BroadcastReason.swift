@@ -47,8 +47,10 @@ package enum BroadcastReason: String, Sendable, CaseIterable {
     }
   }
 
-  init?(providerToken fault: RequestFault) {
+  init?(credentials fault: RequestFault) {
     switch fault {
+    case .badCertificate: self = .badCertificate
+    case .badCertificateEnvironment: self = .badCertificateEnvironment
     case .missingProviderToken: self = .missingProviderToken
     case .invalidProviderToken: self = .invalidProviderToken
     case .expiredProviderToken: self = .expiredProviderToken

@@ -8,8 +8,10 @@ protocol SideRequest: AnyObject {
   /// The stream is over, or its connection.
   func forget(_ service: SimulatorService)
   /// It is complete.
+  /// - Parameter proof: of the client's certificate, if it has shown one.
   func answer(
-    _ service: SimulatorService, _ session: HTTP2ServerSession, slot: Int, _ record: RequestRecord)
+    _ service: SimulatorService, _ session: HTTP2ServerSession, slot: Int, _ record: RequestRecord,
+    _ proof: ClientProof?)
 }
 
 /// A request about broadcast channels, or a broadcast, as it comes in. What it is answered is
@@ -43,19 +45,14 @@ final class ChannelExchange: SideRequest {
   func forget(_ service: SimulatorService) {}
 
   func answer(
-    _ service: SimulatorService, _ session: HTTP2ServerSession, slot: Int, _ record: RequestRecord
+    _ service: SimulatorService, _ session: HTTP2ServerSession, slot: Int, _ record: RequestRecord,
+    _ proof: ClientProof?
   ) {
     request.method =
       record.isPost ? "POST" : record.isGet ? "GET" : record.isDelete ? "DELETE" : ""
-    var faults = record.faults
-    if service.options.requiresProviderToken,
-      record.seen & 1 << KnownField.authorization.rawValue == 0
-    {
-      faults |= RequestFault.missingProviderToken.bit
-    }
-    let tokenFault = RequestFault.allCases.lazy.filter { faults & $0.bit != 0 }
-      .compactMap { BroadcastReason(providerToken: $0) }.first
-    let answer = service.answer(request, tokenFault: tokenFault)
+    let fault = RequestFault.allCases.lazy.filter { record.faults & $0.bit != 0 }
+      .compactMap { BroadcastReason(credentials: $0) }.first
+    let answer = service.answer(request, credentialFault: fault, proof)
     let fields = answer.fields.map { ($0.name, $0.value, HTTP2Indexing.never) }
     let head = try? HTTP2FieldBlock(
       [(":status", String(answer.status), .indexed)] + fields, values: .copied)

@@ -62,14 +62,15 @@ enum ChannelRules {
   }
 
   /// - Parameters:
-  ///   - tokenFault: what is wrong with the provider token.
+  ///   - credentialFault: what is wrong with who asks.
   ///   - makeIdentifier: a UUID.
   static func answer(
-    _ request: ChannelRequest, _ channels: inout BroadcastChannels, tokenFault: BroadcastReason?,
+    _ request: ChannelRequest, _ channels: inout BroadcastChannels,
+    credentialFault: BroadcastReason?,
     isTopicAllowed: (String) -> Bool, nowSeconds: Int64, makeIdentifier: () -> String
   ) -> ChannelAnswer {
     var answer = judge(
-      request, &channels, tokenFault: tokenFault, isTopicAllowed: isTopicAllowed,
+      request, &channels, credentialFault: credentialFault, isTopicAllowed: isTopicAllowed,
       nowSeconds: nowSeconds, makeIdentifier: makeIdentifier)
     let given = request.fields["apns-request-id"].flatMap { isIdentifier($0) ? $0 : nil }
     answer.fields.append(("apns-request-id", given ?? makeIdentifier()))
@@ -77,13 +78,14 @@ enum ChannelRules {
   }
 
   private static func judge(
-    _ request: ChannelRequest, _ channels: inout BroadcastChannels, tokenFault: BroadcastReason?,
+    _ request: ChannelRequest, _ channels: inout BroadcastChannels,
+    credentialFault: BroadcastReason?,
     isTopicAllowed: (String) -> Bool, nowSeconds: Int64, makeIdentifier: () -> String
   ) -> ChannelAnswer {
     let sides = request.path.split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false)
     guard let place = Place(sides[0]) else { return .refuse(.badPath) }
     guard methods(place).contains(request.method) else { return .refuse(.methodNotAllowed) }
-    if let tokenFault { return .refuse(tokenFault) }
+    if let credentialFault { return .refuse(credentialFault) }
     if let wanted = place.app.split(separator: ".").last,
       let reason = BroadcastReason(rawValue: String(wanted))
     {

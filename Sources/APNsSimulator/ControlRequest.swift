@@ -67,7 +67,8 @@ final class ControlRequest: SideRequest {
   }
 
   func answer(
-    _ service: SimulatorService, _ session: HTTP2ServerSession, slot: Int, _ record: RequestRecord
+    _ service: SimulatorService, _ session: HTTP2ServerSession, slot: Int, _ record: RequestRecord,
+    _ proof: ClientProof?
   ) {
     let (isGet, isPost) = (record.isGet, record.isPost)
     guard isAllowed else {

@@ -56,6 +56,7 @@ struct RequestRecord {
   var token: UnsafeMutablePointer<UInt8> { memory }
   var identifier: UnsafeMutablePointer<UInt8> { memory + Self.identifierOffset }
   var topic: UnsafeMutablePointer<UInt8> { memory + Self.topicOffset }
+  func has(_ field: KnownField) -> Bool { seen & 1 << field.rawValue != 0 }
   var topicBytes: UnsafeRawBufferPointer {
     UnsafeRawBufferPointer(start: topic, count: topicCount)
   }

@@ -5,6 +5,7 @@ import Text
 /// first is answered. Apple does not document its order; ours goes from the outside in.
 enum RequestFault: UInt32, CaseIterable {
   case method, path, duplicateField
+  case badCertificate, badCertificateEnvironment
   case missingProviderToken, invalidProviderToken, expiredProviderToken, tooManyProviderTokens
   case missingDeviceToken, badDeviceToken
   case missingTopic, badTopic, badPushType, disallowedTopic
@@ -23,6 +24,8 @@ enum RequestFault: UInt32, CaseIterable {
     case .method: .methodNotAllowed
     case .path: .badPath
     case .duplicateField: .duplicateHeaders
+    case .badCertificate: .badCertificate
+    case .badCertificateEnvironment: .badCertificateEnvironment
     case .missingProviderToken: .missingProviderToken
     case .invalidProviderToken: .invalidProviderToken
     case .expiredProviderToken: .expiredProviderToken

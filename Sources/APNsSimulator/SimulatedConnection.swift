@@ -16,6 +16,8 @@ final class SimulatedConnection {
   private var recordCount = 0
   private var providerTokens = SeenProviderTokens()
   private var sideRequests: [Int: any SideRequest] = [:]
+  /// Nil: the client has shown no certificate.
+  private var proof: ClientProof?
   private var isUnlocked = false
   private var mustClose = false
   private var closesWhenDrained = false
@@ -158,12 +160,15 @@ final class SimulatedConnection {
 
   private func ended(_ slot: Int) {
     let record = records + slot
-    if service.options.requiresProviderToken {
-      if record.pointee.seen & 1 << KnownField.authorization.rawValue == 0 {
-        record.pointee.faults |= RequestFault.missingProviderToken.bit
+    judgeCredentials(record)
+    if let proof {
+      if let topic = proof.defaultTopic, !record.pointee.has(.topic) {
+        topic.withUnsafeBytes { take(slot, .topic, $0) }
       }
-      if record.pointee.faults & RequestFault.ofProviderToken == 0 { unlock() }
-    } else {
+      if !proof.allows(record.pointee.topicBytes) {
+        record.pointee.faults |= RequestFault.disallowedTopic.bit
+      }
+    } else if record.pointee.faults & RequestFault.ofProviderToken == 0 {
       unlock()
     }
     requestCount += 1
@@ -252,7 +257,8 @@ extension SimulatedConnection {
         }
       case .ended(let slot):
         if records[slot].path == .side, let request = sideRequests[slot] {
-          request.answer(service, session, slot: slot, records[slot])
+          judgeCredentials(records + slot)
+          request.answer(service, session, slot: slot, records[slot], proof)
         } else {
           ended(slot)
         }
@@ -267,7 +273,11 @@ extension SimulatedConnection {
   ) {
     let record = records + slot
     if record.pointee.path == .side { sideRequests[slot]?.take(name, value, service) }
-    guard let field = KnownField(name) else { return }
+    if let field = KnownField(name) { take(slot, field, value) }
+  }
+
+  private func take(_ slot: Int, _ field: KnownField, _ value: UnsafeRawBufferPointer) {
+    let record = records + slot
     let bit: UInt32 = 1 << field.rawValue
     guard record.pointee.seen & bit == 0 else {
       record.pointee.faults |= RequestFault.duplicateField.bit
@@ -286,10 +296,19 @@ extension SimulatedConnection {
     }
   }
 
+  /// When all fields have come.
+  private func judgeCredentials(_ record: UnsafeMutablePointer<RequestRecord>) {
+    if let proof {
+      if let fault = proof.fault { record.pointee.faults |= fault.bit }
+    } else if service.options.requiresProviderToken, !record.pointee.has(.authorization) {
+      record.pointee.faults |= RequestFault.missingProviderToken.bit
+    }
+  }
+
   private func judgeProviderToken(
     _ value: UnsafeRawBufferPointer, _ record: UnsafeMutablePointer<RequestRecord>
   ) {
-    guard service.options.requiresProviderToken else { return }
+    guard service.options.requiresProviderToken, proof == nil else { return }
     let reason = providerTokens.judge(
       value, service.tokens, nowSeconds: arrival / 1_000_000)
     if let reason, let fault = RequestFault(providerToken: reason) {
@@ -299,7 +318,13 @@ extension SimulatedConnection {
 }
 
 extension SimulatedConnection: ConnectionDelegate {
-  func connectionOpened(_ connection: Connection) { flush() }
+  func connectionOpened(_ connection: Connection) {
+    proof = connection.peer.map {
+      ClientProof($0, isDevelopment: service.options.isDevelopment)
+    }
+    if let proof, proof.fault == nil { unlock() }
+    flush()
+  }
 
   func connection(_ connection: Connection, received bytes: UnsafeRawBufferPointer) {
     arrival = service.options.clock()

@@ -7,6 +7,8 @@ struct SimulatorFiles {
   let authority: String
   let certificate: String
   let certificateKey: String
+  let clientCertificate: String
+  let misplacedCertificate: String
   /// Present when the simulator has its own provider key.
   let providerKeyFile: String?
   let providerKeys: [APNsSimulatorOptions.ProviderKey]
@@ -53,18 +55,41 @@ struct SimulatorFiles {
     authority = options.directory + "/ca.pem"
     certificate = options.directory + "/server.pem"
     certificateKey = options.directory + "/server.key"
+    clientCertificate = options.directory + "/client.pem"
+    misplacedCertificate =
+      options.directory + (options.isDevelopment ? "/client-production.pem" : "/client-sandbox.pem")
     self.providerKeyFile = providerKeyFile
     self.providerKeys = providerKeys
   }
 
   private static func writeCertificates(_ options: APNsSimulatorOptions) throws(TLSError) {
     let directory = options.directory
-    // The names stand beside the certificate, so that other names make another one.
-    let names = options.certificateHosts.joined(separator: "\n") + "\n"
+    // The names stand beside the certificates, so that other names make others.
+    let topics = options.topics.isEmpty ? ["com.example.live"] : options.topics
+    let names = (options.certificateHosts + [""] + topics).joined(separator: "\n")
     let namesFile = directory + "/server.hosts"
-    let files = ["ca.pem", "server.pem", "server.key"].map { "\(directory)/\($0)" }
-    if files.allSatisfy(isYoung), read(namesFile) == names { return }
-    _ = try ThrowAwayAuthority(hosts: options.certificateHosts).write(to: directory)
+    // A simulator of each environment may have the directory: both sorts stand there.
+    let clients = [
+      ("client.pem", true, true), ("client-sandbox.pem", true, false),
+      ("client-production.pem", false, true),
+    ]
+    let files = (["ca.pem", "server.pem", "server.key"] + clients.map { $0.0 }).map {
+      "\(directory)/\($0)"
+    }
+    if options.authority == nil, files.allSatisfy(isYoung), read(namesFile) == names { return }
+    let authority: ThrowAwayAuthority
+    if let known = options.authority {
+      authority = known
+    } else {
+      authority = try ThrowAwayAuthority(hosts: options.certificateHosts)
+    }
+    _ = try authority.write(to: directory)
+    for (name, isForSandbox, isForProduction) in clients {
+      let client = try authority.client(
+        subjectID: topics[0], topics: topics, isForSandbox: isForSandbox,
+        isForProduction: isForProduction)
+      try ThrowAwayAuthority.write(client, to: "\(directory)/\(name)", mode: 0o600)
+    }
     try ThrowAwayAuthority.write(names, to: namesFile, mode: 0o644)
   }
 
@@ -92,7 +117,9 @@ struct SimulatorFiles {
     guard lstat(path, &information) == 0, information.st_size > 0, isOurs(information)
     else { return false }
     // What was a secret and could be read by others is none any more.
-    if path.hasSuffix(".key"), information.st_mode & 0o077 != 0 { return false }
+    let isSecret =
+      path.hasSuffix(".key") || path.split(separator: "/").last?.hasPrefix("client") == true
+    if isSecret, information.st_mode & 0o077 != 0 { return false }
     return time(nil) - information.st_mtim.tv_sec < oldestSeconds
   }
 

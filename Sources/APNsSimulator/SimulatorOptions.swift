@@ -1,4 +1,5 @@
 import Glibc
+import TLS
 
 /// How the simulator listens, whom it trusts and how it behaves.
 package struct APNsSimulatorOptions: Sendable {
@@ -25,6 +26,8 @@ package struct APNsSimulatorOptions: Sendable {
   package var feedbackPort: Int?
   /// Names and addresses that the certificate is for.
   package var certificateHosts = ["localhost", "127.0.0.1", "::1"]
+  /// Signs the certificates of the simulator and of its clients; nil: one is made.
+  package var authority: ThrowAwayAuthority?
   /// Where certificate, authority and key are written; made when it is not there.
   package var directory: String
   /// Empty: `AuthKey_SIMULATED1.p8` is made in `directory`, or read when it is there.
@@ -71,6 +74,10 @@ package struct APNsSimulatorAddress: Sendable {
   package let authorityFile: String
   /// The `.p8` file, when the simulator made the key.
   package let providerKeyFile: String?
+  /// PEM: a certificate of that authority with its key, for clients without a provider token.
+  package let clientCertificateFile: String
+  /// The same, but for the other environment: BadCertificateEnvironment.
+  package let misplacedCertificateFile: String
   package let keyID: String
   package let teamID: String
   /// What requests under /simulator/ must send as `simulator-token`.

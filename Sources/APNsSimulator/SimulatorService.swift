@@ -161,11 +161,13 @@ final class SimulatorService {
   }
 
   /// Answers a request about channels, or a broadcast.
-  func answer(_ request: ChannelRequest, tokenFault: BroadcastReason?) -> ChannelAnswer {
+  func answer(
+    _ request: ChannelRequest, credentialFault: BroadcastReason?, _ proof: ClientProof?
+  ) -> ChannelAnswer {
     let answer = ChannelRules.answer(
-      request, &channels, tokenFault: tokenFault,
+      request, &channels, credentialFault: credentialFault,
       isTopicAllowed: { app in
-        Array(app.utf8).withUnsafeBytes { self.isTopicAllowed($0) }
+        Array(app.utf8).withUnsafeBytes { self.isTopicAllowed($0) && proof?.allows($0) ?? true }
       },
       nowSeconds: options.clock() / 1_000_000, makeIdentifier: makeIdentifier)
     if answer.status == 200, request.path.hasPrefix("/4/") { counters.broadcasts += 1 }

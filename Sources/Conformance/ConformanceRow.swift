@@ -2,7 +2,7 @@ import SingleRequests
 
 /// One rule of Apple's, a request that keeps or breaks it, and the answer it must get.
 package struct ConformanceRow: Sendable {
-  /// What the request shows as its provider token.
+  /// What the request shows as its provider token, or its connection as its certificate.
   package enum Credential: Sendable {
     case valid, absent, notBearer, malformed
     /// Issued an hour and some minutes ago; in an hour's time.
@@ -11,6 +11,8 @@ package struct ConformanceRow: Sendable {
     case otherTeam
     /// Signed by another key.
     case otherKey
+    /// A certificate, and no provider token; of another authority; for the other environment.
+    case certificate, strangeCertificate, misplacedCertificate
   }
 
   /// What else the answer must carry.

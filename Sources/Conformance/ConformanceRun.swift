@@ -20,27 +20,49 @@ package struct ConformanceRun: Sendable {
     }
   }
 
+  /// The content of the simulator's files for its clients, PEM.
+  package struct Files: Sendable {
+    package let key: String
+    package let certificate: String
+    package let misplacedCertificate: String
+
+    package init(key: String, certificate: String, misplacedCertificate: String) {
+      self.key = key
+      self.certificate = certificate
+      self.misplacedCertificate = misplacedCertificate
+    }
+  }
+
   private static let timeout: Duration = .seconds(10)
 
   private let address: APNsSimulatorAddress
   private let route: APNsRoute
+  /// In the place of the route's, for connections that show a certificate.
+  private let certificates: [ConformanceRow.Credential: TLSClientContext]
   private let key: ES256Key
   private let otherKey: ES256Key
   private let nowSeconds: Int64
 
   /// - Parameters:
-  ///   - keyText: the provider key that the simulator made, PEM.
+  ///   - files: what the simulator made for its clients.
   ///   - nowSeconds: since 1970.
   package init(
-    _ address: APNsSimulatorAddress, keyText: String, nowSeconds: Int64
+    _ address: APNsSimulatorAddress, _ files: Files, nowSeconds: Int64
   ) throws(TLSError) {
     self.address = address
     self.nowSeconds = nowSeconds
-    key = try ES256Key(pem: keyText)
+    key = try ES256Key(pem: files.key)
     otherKey = try ES256Key.generate()
     route = APNsRoute(
       endpoint: Endpoint(host: address.host, port: address.port),
       tls: try TLSClientContext(caFile: address.authorityFile, alpn: ["h2"]))
+    let strange = try ThrowAwayAuthority(hosts: []).client(
+      subjectID: PushConformance.topic, topics: nil)
+    certificates = [
+      .certificate: try Self.security(address, files.certificate),
+      .misplacedCertificate: try Self.security(address, files.misplacedCertificate),
+      .strangeCertificate: try Self.security(address, strange),
+    ]
   }
 
   /// The simulator has `PushConformance.script` as its script.
@@ -66,16 +88,26 @@ package struct ConformanceRun: Sendable {
   }
 
   private func ask(_ row: ConformanceRow) async -> AppleReply {
-    await SingleRequest.ask(
+    var route = route
+    route.tls = certificates[row.credential] ?? route.tls
+    return await SingleRequest.ask(
       row.request, on: route, authorization: authorization(row.credential), timeout: Self.timeout)
   }
 
   // MARK: credentials
 
+  private static func security(
+    _ address: APNsSimulatorAddress, _ pem: String
+  ) throws(TLSError) -> TLSClientContext {
+    try TLSClientContext(
+      caFile: address.authorityFile, alpn: ["h2"],
+      certificate: try ClientCertificate(file: Array(pem.utf8), passphrase: nil))
+  }
+
   private func authorization(_ credential: ConformanceRow.Credential) -> String? {
     switch credential {
     case .valid: "bearer " + token()
-    case .absent: nil
+    case .absent, .certificate, .strangeCertificate, .misplacedCertificate: nil
     case .notBearer: token()
     case .malformed: "bearer a.b.c"
     case .expired: "bearer " + token(age: 3_600 + 600)

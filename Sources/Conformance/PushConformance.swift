@@ -4,7 +4,7 @@ import SingleRequests
 /// Apple's rules for a push ("Sending notification requests to APNs", "Establishing a token-based
 /// connection to APNs"), a row for each side of each.
 package enum PushConformance {
-  private static let topic = "com.example.live"
+  static let topic = "com.example.live"
   private static let uuid = "01234567-89ab-4def-8123-456789abcdef"
   private static let json = #"{"aps":{"alert":"hello"}}"#
 
@@ -38,7 +38,7 @@ package enum PushConformance {
 
   /// - Parameter nowSeconds: since 1970.
   package static func rows(nowSeconds: Int64) -> [ConformanceRow] {
-    paths + credentials + topics + identifiers(nowSeconds) + payloads + scripted
+    paths + credentials + certificates + topics + identifiers(nowSeconds) + payloads + scripted
   }
 
   private static var paths: [ConformanceRow] {
@@ -81,6 +81,27 @@ package enum PushConformance {
         "its team owns the key", push(), 403, "InvalidProviderToken", credential: .otherTeam),
       ConformanceRow(
         "it is signed by the key", push(), 403, "InvalidProviderToken", credential: .otherKey),
+    ]
+  }
+
+  /// "Establishing a certificate-based connection to APNs".
+  private static var certificates: [ConformanceRow] {
+    let voip = ["apns-topic": topic + ".voip", "apns-push-type": "voip"]
+    return [
+      ConformanceRow(
+        "a certificate stands for the token", push(), 200, credential: .certificate),
+      ConformanceRow(
+        "one for a single topic needs none", push(["apns-topic": nil]), 200,
+        credential: .certificate),
+      ConformanceRow(
+        "a certificate is for its topics", push(voip), 400, "TopicDisallowed",
+        credential: .certificate),
+      ConformanceRow(
+        "it is signed by who is known", push(), 403, "BadCertificate",
+        credential: .strangeCertificate),
+      ConformanceRow(
+        "it is for the environment", push(), 403, "BadCertificateEnvironment",
+        credential: .misplacedCertificate),
     ]
   }
 
@@ -176,13 +197,11 @@ package enum PushConformance {
 
   // MARK: what no request provokes
 
-  /// Those that depend on what only Apple knows (its load, a device's past, a certificate): had by
-  /// a script.
+  /// Those that depend on what only Apple knows (its load, a device's past): had by a script.
   package static let scriptedReasons: [AppleReason] = [
-    .idleTimeout, .badCertificate, .badCertificateEnvironment, .forbidden,
-    .unrelatedKeyIdInToken, .badEnvironmentKeyIdInToken, .expiredToken, .unregistered,
-    .tooManyProviderTokenUpdates, .tooManyRequests, .internalServerError, .serviceUnavailable,
-    .shutdown,
+    .idleTimeout, .forbidden, .unrelatedKeyIdInToken, .badEnvironmentKeyIdInToken, .expiredToken,
+    .unregistered, .tooManyProviderTokenUpdates, .tooManyRequests, .internalServerError,
+    .serviceUnavailable, .shutdown,
   ]
 
   private static func scriptedDevice(_ place: Int) -> String {

@@ -32,9 +32,14 @@ enum SelfTest {
     guard let keyFile = address.providerKeyFile else {
       throw CommandFailure(.usage, "--self-test signs with a key of its own: no --public-key")
     }
+    func text(_ path: String) throws(CommandFailure) -> String {
+      try CommandFile.read(path, maximumBytes: 64 << 10).text
+    }
+    let files = ConformanceRun.Files(
+      key: try text(keyFile), certificate: try text(address.clientCertificateFile),
+      misplacedCertificate: try text(address.misplacedCertificateFile))
     let run = try ConformanceRun(
-      address, keyText: try CommandFile.read(keyFile, maximumBytes: 64 << 10).text,
-      nowSeconds: WallClock.nowMilliseconds() / 1_000)
+      address, files, nowSeconds: WallClock.nowMilliseconds() / 1_000)
     return await run.results()
   }
 

@@ -80,6 +80,7 @@ package enum SimulatorVerb {
       "feedback_port": address.feedbackPort.map { .integer($0) } ?? .null,
       "ca_file": .text(address.authorityFile),
       "key_file": address.providerKeyFile.map { .text($0) } ?? .null,
+      "certificate_file": .text(address.clientCertificateFile),
       "key_id": .text(address.keyID), "team_id": .text(address.teamID),
       "control_token": .text(address.controlToken),
     ]

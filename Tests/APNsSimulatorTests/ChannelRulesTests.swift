@@ -11,10 +11,11 @@ import Testing
 
   private static func ask(
     _ request: ChannelRequest, _ channels: inout BroadcastChannels,
-    tokenFault: BroadcastReason? = nil
+    credentialFault: BroadcastReason? = nil
   ) -> ChannelAnswer {
     ChannelRules.answer(
-      request, &channels, tokenFault: tokenFault, isTopicAllowed: { $0 != "com.example.other" },
+      request, &channels, credentialFault: credentialFault,
+      isTopicAllowed: { $0 != "com.example.other" },
       nowSeconds: now, makeIdentifier: { uuid })
   }
 
@@ -119,7 +120,7 @@ import Testing
       BroadcastReason.missingProviderToken, .expiredProviderToken, .invalidProviderToken,
       .tooManyProviderTokenUpdates,
     ] {
-      Self.expect(Self.ask(Self.create(Self.policy(0)), &channels, tokenFault: fault), fault)
+      Self.expect(Self.ask(Self.create(Self.policy(0)), &channels, credentialFault: fault), fault)
     }
   }
 

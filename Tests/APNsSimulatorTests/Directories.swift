@@ -11,6 +11,7 @@ func makeDirectory() throws -> String {
 func removeDirectory(_ path: String) {
   for name in [
     "ca.pem", "server.pem", "server.key", "server.hosts", "AuthKey_SIMULATED1.p8", "control.token",
+    "client.pem", "client-sandbox.pem", "client-production.pem",
   ] {
     unlink("\(path)/\(name)")
   }

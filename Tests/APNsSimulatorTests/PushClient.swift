@@ -66,8 +66,14 @@ final class PushClient {
 
   deinit { for body in bodies.values { body.deallocate() } }
 
-  func connect(_ address: APNsSimulatorAddress, assumedStreams: Int = 1) async throws {
-    let trust = try TLSClientContext(caFile: address.authorityFile, alpn: ["h2"])
+  func connect(
+    _ address: APNsSimulatorAddress, assumedStreams: Int = 1, certificate: String? = nil
+  ) async throws {
+    let shown = try certificate.map {
+      try ClientCertificate(file: Array($0.utf8), passphrase: nil)
+    }
+    let trust = try TLSClientContext(
+      caFile: address.authorityFile, alpn: ["h2"], certificate: shown)
     var options = HTTP2ClientOptions()
     options.assumedMaximumStreams = assumedStreams
     options.maximumSlots = 10_000
@@ -254,10 +260,14 @@ final class Bench {
     self.loop = loop
   }
 
-  func connect(assumedStreams: Int = 1) async throws -> PushClient {
+  /// - Parameter certificate: PEM, with its key: shown to the simulator.
+  func connect(
+    assumedStreams: Int = 1, certificate: String? = nil
+  ) async throws -> PushClient {
     let client = PushClient(loop)
     clients.append(client)
-    try await client.connect(address, assumedStreams: assumedStreams)
+    try await client.connect(
+      address, assumedStreams: assumedStreams, certificate: certificate)
     return client
   }
 

@@ -4,7 +4,10 @@ import Testing
 
 /// What the simulator writes holds keys: into nobody else's file, and readable by its user only.
 @Suite struct SimulatorFilesTests {
-  private static let secrets = ["server.key", "AuthKey_SIMULATED1.p8", "control.token"]
+  private static let secrets = [
+    "server.key", "AuthKey_SIMULATED1.p8", "client.pem", "client-sandbox.pem",
+    "client-production.pem", "control.token",
+  ]
 
   private static func mode(_ path: String) -> UInt32 {
     var status = stat()
@@ -73,5 +76,20 @@ import Testing
       #expect(second[index] != first[index], "\(name)")
       #expect(Self.mode("\(directory)/\(name)") == 0o600, "\(name)")
     }
+  }
+
+  /// One of each environment, side by side.
+  @Test func simulatorsOfOneDirectoryHaveOneAuthority() async throws {
+    let directory = try makeDirectory()
+    defer { removeDirectory(directory) }
+    try await Self.run(directory)
+    let authority = try readFile("\(directory)/ca.pem")
+    var options = APNsSimulatorOptions(directory: directory)
+    options.isDevelopment = true
+    let simulator = APNsSimulator(options: options) { _ in }
+    let address = try await simulator.start()
+    await simulator.stop()
+    #expect(try readFile("\(directory)/ca.pem") == authority)
+    #expect(address.misplacedCertificateFile == "\(directory)/client-production.pem")
   }
 }

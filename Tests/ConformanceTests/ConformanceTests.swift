@@ -53,10 +53,13 @@ import Testing
     options.script = PushConformance.script
     let simulator = APNsSimulator(options: options, log: { _ in })
     let address = try await simulator.start()
-    let file = try #require(address.providerKeyFile)
+    let key = try #require(address.providerKeyFile)
+    let files = ConformanceRun.Files(
+      key: try ChildProcess.run(["cat", key]),
+      certificate: try ChildProcess.run(["cat", address.clientCertificateFile]),
+      misplacedCertificate: try ChildProcess.run(["cat", address.misplacedCertificateFile]))
     let run = try ConformanceRun(
-      address, keyText: try ChildProcess.run(["cat", file]),
-      nowSeconds: APNsSimulatorOptions.wallClock() / 1_000_000)
+      address, files, nowSeconds: APNsSimulatorOptions.wallClock() / 1_000_000)
     let results = await run.results()
     for result in results {
       #expect(
