@@ -167,8 +167,9 @@ package enum ChannelVerb {
       SendVerb.show(request, to: route, asJSON: invocation[RequestFlags.json], invocation)
       return .ok
     }
+    let proven = try apple.proven(route)
     let reply = await SingleRequest.ask(
-      request, on: route, authorization: try apple.authorization(),
+      request, on: proven.route, authorization: proven.authorization,
       timeout: invocation[RequestFlags.timeout])
     let report = ChannelReport(
       reply, of: request, server: "\(environment.name), \(route.endpoint)")

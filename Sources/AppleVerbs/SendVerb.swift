@@ -40,8 +40,9 @@ package enum SendVerb {
       show(push.request, to: route, asJSON: invocation[RequestFlags.json], invocation)
       return .ok
     }
+    let proven = try apple.proven(route)
     let reply = await SingleRequest.ask(
-      push.request, on: route, authorization: try apple.authorization(),
+      push.request, on: proven.route, authorization: proven.authorization,
       timeout: invocation[RequestFlags.timeout])
     let report = PushReport(push, reply, server: "\(environment.name), \(route.endpoint)")
     if invocation[RequestFlags.json] {

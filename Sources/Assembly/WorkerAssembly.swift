@@ -12,7 +12,7 @@ extension Assembly {
   package static func pipelineOptions(
     _ settings: Settings, version: String, log: Log
   ) throws(SettingsError) -> PipelineOptions {
-    let credentials = try ProviderCredentials(settings)
+    let files = try credentialFiles(settings)
     var options = PipelineOptions(
       workerID: settings.worker.id, version: version,
       lanes: lanes(settings),
@@ -20,9 +20,10 @@ extension Assembly {
       redis: try redisOptions(settings), keyspace: keyspace(settings),
       expand: expandOptions(settings), record: RecordOptions(),
       deliver: try deliverOptions(settings, report: { log.deliver($0) }),
-      templates: try templates(settings), providerTokens: credentials.tokens,
+      templates: try templates(settings), credentials: files.credentials,
       log: log)
-    options.lookAtCredentials = { credentials.look() }
+    options.lookAtCredentials = { files.look() }
+    options.credentialsExpireAt = { files.expiresAt }
     for warning in options.templates.flatMap(\.warnings) {
       log.warning("a template looks mistaken", ["place": .text(warning.description)])
     }

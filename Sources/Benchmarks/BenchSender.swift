@@ -33,7 +33,7 @@ package enum BenchSender {
     // Nothing leaves its segment here, however long connecting takes under a profiler.
     options.closedAfter = .seconds(30)
     let deliver = DeliverStage(
-      options: options, tokens: try BenchTraffic.providerTokens(simulator), loop: loop)
+      options: options, credentials: .key(try BenchTraffic.providerTokens(simulator)), loop: loop)
     let startedAt = EventLoop.monotonicNanoseconds()
     deliver.start()
     var batches = SenderBatches(

@@ -6,16 +6,17 @@ import SingleRequests
 import Telemetry
 import Transport
 
-/// Whether Apple's servers, or what stands for them, can be reached and take our provider token.
+/// Whether Apple's servers, or what stands for them, can be reached and take our credentials.
 enum APNsChecks {
   private static let area = "apns"
-  /// No device has such a token, and none can get it: it is what Apple calls a BadDeviceToken.
+  /// No device has such a token, and none can get it: it is what Apple calls a BadDeviceToken. Nor
+  /// is there a payload, so that a simulator, which takes any token, does not take this either.
   private static let probe = AppleRequest(
     path: "/3/device/" + String(repeating: "0", count: 64),
-    fields: [.init("apns-push-type", "alert")], body: #"{"aps":{}}"#)
+    fields: [.init("apns-push-type", "alert")])
 
   static func run(
-    _ settings: Settings, _ tokens: ProviderTokenSource?, timeout: Duration, deniesWarnings: Bool
+    _ settings: Settings, _ credentials: APNsCredentials?, timeout: Duration, deniesWarnings: Bool
   ) async -> CheckList {
     var list = CheckList(deniesWarnings: deniesWarnings)
     let routes: [APNsEnvironment: APNsRoute]
@@ -25,24 +26,30 @@ enum APNsChecks {
       list.add(area, error)
       return list
     }
-    let authorization = try? tokens?.token(now: WallClock.nowMilliseconds()).authorization
-    let token = authorization.map { String(decoding: $0.bytes, as: UTF8.self) }
     let limit = min(timeout, settings.apns.connectTimeout + settings.apns.requestTimeout)
+    let isCertificate = if case .certificate = credentials { true } else { false }
     var asked: [Endpoint] = []
     for environment in APNsEnvironment.allCases {
       guard let route = routes[environment] else { continue }
       // A simulator stands for both.
       if asked.contains(route.endpoint) { continue }
       asked.append(route.endpoint)
-      let answer = await SingleRequest.ask(
-        token == nil ? nil : probe, on: route, authorization: token, timeout: limit)
-      tell(answer, environment, route, &list)
+      do {
+        let proven = try credentials?.proven(route, now: WallClock.nowMilliseconds())
+        let answer = await SingleRequest.ask(
+          proven == nil ? nil : probe, on: proven?.route ?? route,
+          authorization: proven?.authorization, timeout: limit)
+        tell(answer, environment, route, isCertificate: isCertificate, &list)
+      } catch {
+        list.problem(
+          area, .configuration, "\(environment.name): \(error)", key: "apns.key_file")
+      }
     }
     return list
   }
 
   private static func tell(
-    _ answer: AppleReply, _ environment: APNsEnvironment, _ route: APNsRoute,
+    _ answer: AppleReply, _ environment: APNsEnvironment, _ route: APNsRoute, isCertificate: Bool,
     _ list: inout CheckList
   ) {
     let name = "\(environment.name), \(route.endpoint)"
@@ -66,25 +73,29 @@ enum APNsChecks {
     }
     guard !isLegacy else { return }
     guard let status = answer.status else {
-      list.skipped(area, "\(name): without a provider token nothing was asked")
+      list.skipped(area, "\(name): without credentials nothing was asked")
       return
     }
-    judge(status, answer.reason ?? "without a reason", name, environment, &list)
+    let reason = answer.reason ?? "without a reason"
+    judge(status, reason, isCertificate: isCertificate, name, environment, &list)
   }
 
-  /// 400 speaks of the device that cannot exist: the provider token was taken.
+  /// 400 speaks of the device that cannot exist: the credentials were taken.
   private static func judge(
-    _ status: Int, _ reason: String, _ name: String, _ environment: APNsEnvironment,
-    _ list: inout CheckList
+    _ status: Int, _ reason: String, isCertificate: Bool, _ name: String,
+    _ environment: APNsEnvironment, _ list: inout CheckList
   ) {
+    let what = isCertificate ? "certificate" : "provider token"
     switch status {
-    case 400, 410: list.ok(area, "\(name): takes the provider token")
+    case 400, 410: list.ok(area, "\(name): takes the \(what)")
     case 403:
       list.problem(
-        area, .configuration, "\(name): refuses the provider token: \(reason)",
-        key: "apns.key_file",
-        hint: "do apns.key_id and apns.team_id belong to this key, is it for this environment, and "
-          + "is the clock right?")
+        area, .configuration, "\(name): refuses the \(what): \(reason)",
+        key: isCertificate ? "apns.certificate_file" : "apns.key_file",
+        hint: isCertificate
+          ? "is it for this environment, and not revoked?"
+          : "do apns.key_id and apns.team_id belong to this key, is it for this environment, and "
+            + "is the clock right?")
     case 429:
       list.warning(
         area, .dependency, "\(name): \(reason): too many provider tokens in a short time",

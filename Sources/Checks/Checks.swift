@@ -16,7 +16,7 @@ package enum Checks {
     // Also with a configuration that is wrong elsewhere: its files may hold further problems.
     FileChecks.templates(report.read, &list)
     FileChecks.rules(report.read, &list)
-    let tokens = FileChecks.key(report.read, &list)
+    let credentials = FileChecks.credentials(report.read, &list)
     FileChecks.bounds(report, &list)
     guard connects else { return list }
     if mayConnect("kafka", report, &list) {
@@ -29,13 +29,16 @@ package enum Checks {
     if mayConnect("apns", report, &list) {
       list.append(
         await APNsChecks.run(
-          report.read, tokens, timeout: timeout, deniesWarnings: deniesWarnings))
+          report.read, credentials, timeout: timeout, deniesWarnings: deniesWarnings))
     }
     return list
   }
 
-  /// Without these one can see whether Apple's servers are there, but show them no provider token.
-  private static let providerTokenKeys = ["apns.key_file", "apns.key_id", "apns.team_id"]
+  /// Without these one can see whether Apple's servers are there, but show them no credentials.
+  private static let providerTokenKeys = [
+    "apns.key_file", "apns.key_id", "apns.team_id", "apns.certificate_file",
+    "apns.certificate_passphrase_file",
+  ]
 
   /// A mistake in one part of the configuration says nothing about the others.
   private static func mayConnect(

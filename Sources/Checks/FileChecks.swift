@@ -51,8 +51,40 @@ enum FileChecks {
     }
   }
 
+  /// Nil when there is nothing that Apple could take.
+  static func credentials(_ settings: Settings, _ list: inout CheckList) -> APNsCredentials? {
+    guard settings.apns.certificateFile != nil else {
+      return key(settings, &list).map { .key($0) }
+    }
+    let (area, key) = ("certificate", "apns.certificate_file")
+    do {
+      let files = try CertificateCredentials(settings)
+      let end = files.contents.expiresAt * 1000
+      let now = WallClock.nowMilliseconds()
+      guard end > now else {
+        list.problem(
+          area, .configuration, "it has expired: \(files.contents.words)", key: key,
+          hint: "renew it in the Apple developer account")
+        return nil
+      }
+      list.ok(area, files.contents.words)
+      if end - now < CertificateCredentials.warnedOf {
+        let days = (end - now) / (24 * 3600 * 1000)
+        list.warning(
+          area, .configuration, "it expires in \(days) days", key: key,
+          hint: "renew it in the Apple developer account, and put it in the place of this one")
+      }
+      return files.credentials
+    } catch {
+      list.add(area, error)
+      return nil
+    }
+  }
+
   /// Nil when there is no usable key.
-  static func key(_ settings: Settings, _ list: inout CheckList) -> ProviderTokenSource? {
+  private static func key(
+    _ settings: Settings, _ list: inout CheckList
+  ) -> ProviderTokenSource? {
     let apns = settings.apns
     guard let path = apns.keyFile, let teamID = apns.teamID else {
       list.skipped("key", "apns.key_file and apns.team_id are not both set")

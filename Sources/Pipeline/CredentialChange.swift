@@ -4,4 +4,8 @@ package enum CredentialChange: Sendable, Equatable {
   case replaced(String)
   /// The files cannot be used, and what was used before is used on. Why, in words.
   case refused(String)
+  /// They will end within a month; said once a day.
+  case expires(String)
+  /// They have ended; said once a day.
+  case expired(String)
 }

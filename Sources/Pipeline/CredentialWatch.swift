@@ -36,6 +36,14 @@ final class CredentialWatch: Sendable {
       log.error(
         "the credentials for APNs have changed and cannot be used; those before are used on",
         ["reason": .text(reason)])
+    case .expires(let what):
+      log.warning(
+        "the credentials for APNs expire soon; put others in their place",
+        ["credentials": .text(what)])
+    case .expired(let what):
+      log.error(
+        "the credentials for APNs have expired; put others in their place",
+        ["credentials": .text(what)])
     }
     loop.schedule(after: Self.interval) { [weak self] in self?.again() }
   }

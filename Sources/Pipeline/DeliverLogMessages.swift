@@ -50,13 +50,15 @@ extension Log {
       "APNs cannot be reached; pushes of this environment wait, all others go on"
     case .credentialsRefused:
       "APNs refuses our credentials, and pushes of this topic wait: "
-        + "check apns.key_file, key_id, team_id and the app's topic"
+        + "check apns.key_file, key_id and team_id, or apns.certificate_file, and the app's topic"
     case .slow:
       "APNs takes pushes of this environment slowly; what is too much waits, all others go on"
     case .clocksDiffer:
       "APNs says that a provider token has expired which is minutes old, and pushes of this topic "
         + "wait: check this machine's clock"
     case .noToken: "no provider token, and nothing is sent: check apns.key_file"
+    case .certificateExpired:
+      "the certificate for APNs has expired, and nothing is sent: put another in its place"
     }
   }
 

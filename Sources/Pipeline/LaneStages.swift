@@ -24,7 +24,7 @@ struct LaneStages {
     ingest = IngestStage(options: options.ingest)
     expand = ExpandStage(redis: redis, keyspace: options.keyspace, options: options.expand)
     render = RenderStage(templates: options.templates)
-    deliver = DeliverStage(options: options.deliver, tokens: options.providerTokens, loop: loop)
+    deliver = DeliverStage(options: options.deliver, credentials: options.credentials, loop: loop)
     record = RecordStage(redis: redis, keyspace: options.keyspace, options: options.record)
   }
 }

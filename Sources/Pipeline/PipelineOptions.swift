@@ -57,9 +57,11 @@ package struct PipelineOptions: Sendable {
   package var record: RecordOptions
   package var deliver: DeliverOptions
   package var templates: [Template]
-  package var providerTokens: ProviderTokenSource
+  package var credentials: APNsCredentials
   /// Looks whether the files of the credentials have changed, and uses what they are now.
   package var lookAtCredentials: @Sendable () -> CredentialChange? = { nil }
+  /// Seconds since 1970; nil when they do not end.
+  package var credentialsExpireAt: @Sendable () -> Int64? = { nil }
   package var log: Log
   /// Called once, when the group has given this worker its first partitions.
   package var whenReady: @Sendable () -> Void = {}
@@ -71,7 +73,7 @@ package struct PipelineOptions: Sendable {
   package init(
     workerID: String, version: String, lanes: Int, kafka: KafkaOptions, ingest: IngestOptions,
     redis: RedisOptions, keyspace: Keyspace, expand: ExpandOptions, record: RecordOptions,
-    deliver: DeliverOptions, templates: [Template], providerTokens: ProviderTokenSource, log: Log
+    deliver: DeliverOptions, templates: [Template], credentials: APNsCredentials, log: Log
   ) {
     self.workerID = workerID
     self.version = version
@@ -84,7 +86,7 @@ package struct PipelineOptions: Sendable {
     self.record = record
     self.deliver = deliver
     self.templates = templates
-    self.providerTokens = providerTokens
+    self.credentials = credentials
     self.log = log
   }
 }

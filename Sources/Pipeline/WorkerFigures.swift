@@ -40,6 +40,8 @@ struct WorkerFigures: Sendable {
   /// Reads of bindings and profiles that replicas answered, and those that masters had to.
   private(set) var replicaReads = 0
   private(set) var replicaFallBacks = 0
+  /// Seconds since 1970; nil when they do not end.
+  private(set) var credentialsExpireAt: Int64?
 
   static func take(
     _ options: PipelineOptions, _ lanes: [Lane], _ pump: KafkaPump, _ counters: WorkerCounters
@@ -49,6 +51,7 @@ struct WorkerFigures: Sendable {
       counts: counters.snapshot(), usage: ProcessUsage.own(), partitions: await pump.partitions,
       records: await pump.inFlight, aside: await pump.aside, lag: await pump.lag,
       waitsFor: await pump.waitsFor)
+    figures.note(expiry: options.credentialsExpireAt(), now: options.deliver.wallClock())
     for lane in lanes { figures.add(await lane.vitals()) }
     return figures
   }
@@ -68,9 +71,16 @@ struct WorkerFigures: Sendable {
     redisFailures += vitals.redisFailures
     add(vitals.replicas)
     let refused = vitals.obstacles.filter {
-      [.noToken, .credentialsRefused, .clocksDiffer].contains($0.kind)
+      [.noToken, .certificateExpired, .credentialsRefused, .clocksDiffer].contains($0.kind)
     }
     Self.add(refused.map { "\($0)" }, to: &refusedCredentials)
+  }
+
+  /// Before the first push finds it out.
+  /// - Parameter now: ms since 1970.
+  private mutating func note(expiry: Int64?, now: Int64) {
+    credentialsExpireAt = expiry
+    if let expiry, expiry * 1000 <= now { refusedCredentials = ["the certificate has expired"] }
   }
 
   mutating func add(_ replicas: RedisReplicaFigures?) {

@@ -43,6 +43,9 @@ package enum WorkerMetrics {
     "fanfare_credentials_changes_total", .counter,
     "Changes of the files that prove to Apple who we are: used, or refused as unfit.",
     labels: ["result"])
+  static let expiry = MetricFamily(
+    "fanfare_credentials_expiry_timestamp_seconds", .gauge,
+    "When the certificate for Apple ends, in seconds since 1970; 0 with a key, which does not end.")
   static let answerTimes = MetricFamily(
     "fanfare_apns_request_duration_seconds", .histogram,
     "From sending a push to Apple's answer, whatever it said.")
@@ -107,9 +110,9 @@ package enum WorkerMetrics {
   /// In the order of the text.
   package static let all = [
     build, events, eventAges, deadLetters, segments, recipients, skipped, pushes, rejections,
-    suppressions, retries, credentials, answerTimes, stragglers, tokens, redisTimes, redisFailures,
-    replicaReads, replicaLag, commits, rebalances, lag, partitions, records, aside, lingering,
-    ready, streams, connections, obstacles, cpu, resident, budget,
+    suppressions, retries, credentials, expiry, answerTimes, stragglers, tokens, redisTimes,
+    redisFailures, replicaReads, replicaLag, commits, rebalances, lag, partitions, records, aside,
+    lingering, ready, streams, connections, obstacles, cpu, resident, budget,
   ]
 
   static func text(_ figures: WorkerFigures) -> PrometheusText {
@@ -178,6 +181,7 @@ package enum WorkerMetrics {
     text.append(
       credentials,
       series(counts, ["replaced": .credentialsReplaced, "refused": .credentialsRefused]))
+    text.append(expiry, Double(figures.credentialsExpireAt ?? 0))
     text.append(answerTimes, histograms: [([], figures.answerTimes)])
     text.append(stragglers, Double(counts[.stragglers]))
     text.append(

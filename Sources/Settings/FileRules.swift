@@ -8,6 +8,13 @@ struct FileRules {
 
   func check(_ layers: inout SettingsLayers) {
     if let path = settings.apns.keyFile { checkKey(path, "apns.key_file", &layers) }
+    let secrets = [
+      ("apns.certificate_file", settings.apns.certificateFile),
+      ("apns.certificate_passphrase_file", settings.apns.certificatePassphraseFile),
+    ]
+    for (key, path) in secrets {
+      if let path { checkSecret(path, key, &layers) }
+    }
     let certificates = [
       ("apns.ca_file", settings.apns.caFile), ("redis.tls.ca_file", settings.redis.tls.caFile),
       ("kafka.security.ca_file", settings.kafka.security.caFile),
@@ -26,6 +33,17 @@ struct FileRules {
         layers.add(.problem, source, key: key, complaint.message, hint: complaint.hint)
       }
       checkKeyID(found, &layers)
+    } catch {
+      layers.add(.problem, source, key: key, error.message, hint: error.hint)
+    }
+  }
+
+  /// What is in it only who has the passphrase can see.
+  private func checkSecret(_ path: String, _ key: String, _ layers: inout SettingsLayers) {
+    let source = layers.source(of: key)
+    do {
+      let file = try BoundedFile.read(path, maximumBytes: ClientCertificateFile.maximumBytes)
+      layers.warnIfExposed(file, path: path, key: key, source: source)
     } catch {
       layers.add(.problem, source, key: key, error.message, hint: error.hint)
     }

@@ -137,6 +137,8 @@ package struct Settings: Sendable, Equatable {
     package var keyFile: String?
     package var keyID: String?
     package var teamID: String?
+    package var certificateFile: String?
+    package var certificatePassphraseFile: String?
     package var tokenLifetime = Duration.zero
     package var connectionsPerLane = 0
     package var streamsPerConnection = 0

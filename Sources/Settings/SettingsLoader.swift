@@ -35,7 +35,7 @@ package struct SettingsRequirements: OptionSet, Sendable {
   package let rawValue: Int
   package init(rawValue: Int) { self.rawValue = rawValue }
 
-  /// `apns.key_file`, `apns.team_id`: whoever sends.
+  /// `apns.key_file` and `apns.team_id`, or `apns.certificate_file`: whoever sends.
   package static let providerToken = SettingsRequirements(rawValue: 1)
 }
 

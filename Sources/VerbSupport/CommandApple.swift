@@ -18,14 +18,20 @@ package struct CommandApple: Sendable {
 
   package init(_ settings: Settings) { self.settings = settings }
 
-  /// The `authorization` of a request: the provider token that the key's workers show as well, so
-  /// that Apple sees no new one.
-  package func authorization() throws(CommandFailure) -> String {
-    let tokens: ProviderTokenSource
-    do { tokens = try ProviderCredentials(settings).tokens } catch { throw CommandFailure(error) }
+  /// A route as requests go there, and their `authorization`: the provider token that the key's
+  /// workers show as well, so that Apple sees no new one; nil with a certificate, which the
+  /// connection shows.
+  package func proven(
+    _ route: APNsRoute
+  ) throws(CommandFailure) -> (route: APNsRoute, authorization: String?) {
+    let credentials: APNsCredentials
     do {
-      let token = try tokens.token(now: WallClock.nowMilliseconds())
-      return String(decoding: token.authorization.bytes, as: UTF8.self)
+      credentials = try Assembly.credentialFiles(settings).credentials
+    } catch {
+      throw CommandFailure(error)
+    }
+    do {
+      return try credentials.proven(route, now: WallClock.nowMilliseconds())
     } catch {
       throw CommandFailure(.config, error.description)
     }
@@ -61,13 +67,17 @@ package struct CommandApple: Sendable {
     return route
   }
 
-  /// To a feedback service of the legacy binary interface.
+  /// To a feedback service of the legacy binary interface, which is shown the certificate, if there
+  /// is one.
   package func feedbackRoute(host: String, port: Int) throws(CommandFailure) -> APNsRoute {
+    let route: APNsRoute
     do {
-      return try Assembly.feedbackRoute(settings, host: host, port: port)
+      route = try Assembly.feedbackRoute(settings, host: host, port: port)
     } catch {
       throw CommandFailure(error)
     }
+    // A key has no place in it.
+    return settings.apns.certificateFile == nil ? route : try proven(route).route
   }
 
   private static func endpoint(_ address: Settings.APNs.Address) -> Endpoint {

@@ -135,7 +135,8 @@ import Transport
     for (setting, usual) in zip(report.effective, defaults.effective) {
       // Their secrets are given directly.
       if setting.path.hasSuffix("password_file") { continue }
-      // In the place of host and port: they have tests of their own.
+      // In the place of a key, or of host and port: they have tests of their own.
+      if setting.path.hasPrefix("apns.certificate_") { continue }
       if setting.path == "redis.cluster" || setting.path.hasPrefix("redis.sentinel.") { continue }
       #expect(setting.value != usual.value, "\(setting.path)")
     }
@@ -324,8 +325,9 @@ import Transport
     let wrong = #expect(throws: SettingsError.self) { try Assembly.rules(self.settings(nowhere)) }
     #expect(wrong?.problems.map(\.key) == ["rules.default_time_zone"])
     #expect(options.deliver.readyPushes == 114)
-    let token = try options.providerTokens.token(now: 1_767_225_600_000)
-    #expect(!token.authorization.bytes.isEmpty)
+    let route = try #require(options.deliver.routes[.production])
+    #expect(try options.credentials.proven(route, now: 1_767_225_600_000).authorization != nil)
+    #expect(options.lookAtCredentials() == nil && options.credentialsExpireAt() == nil)
 
     let everyCore = Self.yaml.replacing("count: 20", with: "count: 0")
     let widest = try Assembly.pipelineOptions(

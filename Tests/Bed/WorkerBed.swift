@@ -47,7 +47,7 @@ package final class WorkerBed: Sendable {
   package init(
     kafka: RealKafka? = nil, redis: RedisServerProcess? = nil, cluster: RedisClusterProcess? = nil,
     partitions: Int = 4, script: SimulatorScript = SimulatorScript(), keys: [BedKey] = [],
-    isLegacy: Bool = false
+    authority: BedAuthority? = nil, isLegacy: Bool = false
   ) async throws {
     self.keys = keys
     directory = try ScratchDirectory()
@@ -61,6 +61,7 @@ package final class WorkerBed: Sendable {
     var options = APNsSimulatorOptions(directory: directory.path)
     options.topics = [Self.app]
     options.script = script
+    options.authority = authority?.authority
     options.providerKeys = keys.map(\.known)
     if isLegacy { (options.binaryPort, options.feedbackPort) = (0, 0) }
     simulator = APNsSimulator(options: options) { _ in }
@@ -113,7 +114,7 @@ package final class WorkerBed: Sendable {
       workerID: id, version: "test", lanes: 2, kafka: kafka.options,
       ingest: kafka.ingest, redis: redisOptions, keyspace: keyspace,
       expand: ExpandOptions(), record: RecordOptions(), deliver: deliver, templates: templates,
-      providerTokens: tokens, log: log)
+      credentials: .key(tokens), log: log)
     options.drainTimeout = .seconds(5)
     return options
   }

@@ -10,7 +10,7 @@ import Testing
     let directory = try ScratchDirectory()
     let simulator = try Command.startServer(
       ["simulator", "--directory", directory.file("apns")], in: directory)
-    for name in ["host", "port", "ca_file", "key_file", "key_id", "team_id"] {
+    for name in ["host", "port", "ca_file", "key_file", "certificate_file", "key_id", "team_id"] {
       #expect(simulator.ready[name] != nil, "\(name)")
     }
     let broker = try Command.startServer(["broker", "--topics", "a:1,b:2"], in: directory)
@@ -32,15 +32,19 @@ import Testing
     let servers = try #require(broker.ready["bootstrap_servers"]?.string)
     let port = try #require(simulator.ready["port"]?.integer)
     func check(team: String) throws -> Command.Outcome {
+      try check(
+        "apns.key_id=SIMULATED1", "apns.team_id=\(team)",
+        "apns.key_file=\(directory.file("apns/AuthKey_SIMULATED1.p8"))")
+    }
+    func check(_ credentials: String...) throws -> Command.Outcome {
       let settings = [
         "redis.port=\(redis.port)", "kafka.bootstrap_servers=\(servers)",
         "apns.production.host=127.0.0.1", "apns.production.port=\(port)",
         "apns.sandbox.host=localhost", "apns.sandbox.port=\(port)",
-        "apns.ca_file=\(directory.file("apns/ca.pem"))", "apns.key_id=SIMULATED1",
-        "apns.key_file=\(directory.file("apns/AuthKey_SIMULATED1.p8"))", "apns.team_id=\(team)",
-        "templates.directory=\(directory.path)",
+        "apns.ca_file=\(directory.file("apns/ca.pem"))", "templates.directory=\(directory.path)",
       ]
-      let process = try Command.start(["check"] + settings.flatMap { ["--set", $0] })
+      let process = try Command.start(
+        ["check"] + (settings + credentials).flatMap { ["--set", $0] })
       let text = process.readToEnd()
       return Command.Outcome(code: process.waitForExit(), text: text)
     }
@@ -50,6 +54,16 @@ import Testing
     #expect(good.text.contains("notify-followers: 4 partitions"))
     let refused = try check(team: "SIMULATED3")
     #expect(refused.code == 78 && refused.text.contains("InvalidProviderToken"))
+    let certificate = try check("apns.certificate_file=\(directory.file("apns/client.pem"))")
+    #expect(certificate.code == 0, "\(certificate.text)")
+    #expect(certificate.text.contains("takes the certificate"))
+    #expect(certificate.text.contains("certificate for com.example.live, until 20"))
+    // The simulator's last a month.
+    #expect(
+      certificate.text.contains("it expires in 29 days") || certificate.text.contains("in 30"))
+    let misplaced = try check(
+      "apns.certificate_file=\(directory.file("apns/client-sandbox.pem"))")
+    #expect(misplaced.code == 78 && misplaced.text.contains("BadCertificateEnvironment"))
     redis.stop()
     let down = try check(team: "SIMULATED2")
     #expect(down.code == 69 && down.text.contains("Redis"), "\(down.text)")

@@ -1,4 +1,5 @@
 import EventLoop
+import Fixtures
 import LegacyAPNs
 import Model
 import Testing
@@ -60,6 +61,29 @@ import Transport
         sent.first.map { String(decoding: $0.payload, as: UTF8.self) }
           == #"{"aps":{"alert":"e \#(tokens[0])"}}"#)
       #expect(bed.settledBatches == 1 && bed.stage.inFlight == 0)
+    }
+  }
+
+  /// Apple's gateways knew nothing else.
+  @Test func aCertificateIsShownToTheGateway() async throws {
+    try await onLoop { _, loop in
+      let gateway = FakeGateway()
+      gateway.decide = { _ in .take }
+      let (known, strange) = try (
+        DeliverBed.certificates.get(), TestCertificates(isTrusted: false)
+      )
+      try gateway.start(on: loop, tls: known.server)
+      // Each would connect to another server only.
+      let identity = ClientIdentity(
+        .init(http2: strange.client, binary: known.client, expiresAt: .max, words: ""))
+      let bed = try DeliverBed(loop, identity: identity) {
+        $0.routes[.production] = APNsRoute(
+          endpoint: gateway.endpoint, tls: strange.client,
+          interface: .binary(acceptedAfter: Self.patience))
+      }
+      defer { end(bed, gateway) }
+      await bed.stage.admit(bed.batch(tokens.map { (.production, $0) }, bed.tally))
+      await bed.until("accepted") { bed.tally.accepted == 10 }
     }
   }
 

@@ -159,4 +159,25 @@ import Testing
       #expect(tally.accepted == 10 && bed.stage.obstacles == [])
     }
   }
+
+  /// Nothing is sent that Apple would refuse, and nothing is lost.
+  @Test func anExpiredCertificateIsAnObstacleUntilAnotherIsThere() async throws {
+    try await onLoop { _, loop in
+      let certificates = try DeliverBed.certificates.get()
+      let identity = ClientIdentity(certificates.identity(expiresAt: 1))
+      let bed = try DeliverBed(loop, identity: identity) { $0.credentialHold = .seconds(3600) }
+      defer { bed.stop() }
+      let tally = SegmentTally()
+      await bed.stage.admit(bed.batch(devices(10), tally))
+      await bed.until("known") { bed.stage.obstacles.map(\.kind) == [.certificateExpired] }
+      #expect(
+        bed.stage.obstacles.map(\.description)
+          == ["production: the certificate has expired (a certificate for a.b)"])
+      #expect(bed.server.requests.isEmpty && tally.settled == 0)
+      identity.use(certificates.identity())
+      await bed.until("settled") { bed.settledBatches == 1 }
+      #expect(tally.accepted == 10 && bed.stage.obstacles == [])
+      #expect(bed.server.requests.count == 10)
+    }
+  }
 }

@@ -31,14 +31,16 @@ final class DeliverBed {
   }
 
   convenience init(
-    _ loop: EventLoop, sandbox: Sandbox = .none,
+    _ loop: EventLoop, sandbox: Sandbox = .none, identity: ClientIdentity? = nil,
     configure: (inout DeliverOptions) -> Void = { _ in }
   ) throws {
-    try self.init(loop, sandbox: sandbox, prepare: { _ in }, configure: configure)
+    try self.init(
+      loop, sandbox: sandbox, identity: identity, prepare: { _ in }, configure: configure)
   }
 
   init(
-    _ loop: EventLoop, sandbox place: Sandbox = .none, prepare: (FakeServer) -> Void,
+    _ loop: EventLoop, sandbox place: Sandbox = .none, identity: ClientIdentity? = nil,
+    prepare: (FakeServer) -> Void,
     configure: (inout DeliverOptions) -> Void = { _ in }
   ) throws {
     self.loop = loop
@@ -68,7 +70,9 @@ final class DeliverBed {
       return [UInt8](repeating: 7, count: 64)
     }
     tokens = ProviderTokenSource(key: key, lifetime: .seconds(50 * 60))
-    stage = DeliverStage(options: options, tokens: tokens, loop: loop)
+    stage = DeliverStage(
+      options: options, credentials: identity.map { .certificate($0) } ?? .key(tokens),
+      loop: loop)
     stage.start()
   }
 

@@ -59,7 +59,7 @@ import Transport
       }
       await bed.until("closed") { bed.server.connections[0].isClosed }
       #expect(bed.server.connections[0].heardGoodbye)
-      #expect(bed.notices.replaced == ["the worker: it has shown another provider token"])
+      #expect(bed.notices.replaced == ["the worker: it has shown other credentials"])
     }
   }
 

@@ -39,8 +39,8 @@ import Testing
         openness.connected()
         _ = openness.set(isUnconnected: false, at: now)
       case .refusedToConnect: openness.refusedToConnect()
-      case .noToken(let time): openness.madeNoToken("no key", until: time)
-      case .token: openness.madeToken()
+      case .noToken(let time): openness.lacksProof(.noToken, "no key", until: time)
+      case .token: openness.hasProof()
       case .look(let facts, let now): _ = openness.closure(facts, at: now)
       }
     }
@@ -105,11 +105,11 @@ import Testing
     #expect(openness.lastFailure == "connecting")
     openness.failed("no route to host")
     #expect(openness.lastFailure == "no route to host")
-    openness.madeNoToken("no key", until: 5)
+    openness.lacksProof(.noToken, "no key", until: 5)
     #expect(openness.lastFailure == "no key")
-    #expect(!openness.mayMakeToken(at: 4) && openness.mayMakeToken(at: 5))
-    openness.madeToken()
-    #expect(openness.mayMakeToken(at: 0))
+    #expect(!openness.mayMakeProof(at: 4) && openness.mayMakeProof(at: 5))
+    openness.hasProof()
+    #expect(openness.mayMakeProof(at: 0))
     _ = openness.closure(Self.full, at: 3000)
     #expect(openness.lastFailure == "connected, but it takes no pushes")
   }

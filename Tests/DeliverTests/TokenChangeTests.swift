@@ -30,6 +30,23 @@ import Testing
     }
   }
 
+  @Test func aCertificateSpeaksForEachPush() async throws {
+    try await onLoop { _, loop in
+      let certificates = try DeliverBed.certificates.get()
+      let identity = ClientIdentity(certificates.identity())
+      let bed = try DeliverBed(loop, identity: identity) { $0.connectionsPerRoute = 2 }
+      defer { bed.stop() }
+      try await send(bed, tokens: 50, from: 0)
+      #expect(bed.server.requests.allSatisfy { $0["authorization"] == nil })
+      #expect(bed.server.requests.allSatisfy { $0["apns-topic"] == "a.b" })
+      let before = Set(bed.server.requests.map(\.connection))
+      identity.use(certificates.identity())
+      try await send(bed, tokens: 50, from: 50)
+      let after = Set(bed.server.requests.suffix(50).map(\.connection))
+      #expect(before.isDisjoint(with: after) && bed.server.requests.count == 100)
+    }
+  }
+
   private nonisolated(nonsending) func send(_ bed: DeliverBed, tokens: Int, from first: Int)
     async throws
   {

@@ -48,7 +48,7 @@ import Testing
     settings.apns.teamID = keys[0].teamID
     let credentials = try ProviderCredentials(settings)
     let worker = try await bed.startWorker {
-      $0.providerTokens = credentials.tokens
+      $0.credentials = .key(credentials.tokens)
       $0.lookAtCredentials = { credentials.look() }
     }
     let tokens = (0..<4000).map { paddedHex($0) }

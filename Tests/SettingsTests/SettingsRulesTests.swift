@@ -44,6 +44,7 @@ import Testing
     ("kafka: {topics: {segments: notify-followers}}", "kafka.topics.segments"),
     ("apns: {key_id: ABC123DEFG, team_id: ABC123DEFG}", "apns.key_file"),
     ("apns: {key_id: abc, team_id: ''}", "apns.key_id"),
+    ("apns: {certificate_file: fanfare.yaml, team_id: ABC123DEFG}", "apns.team_id"),
     (
       "kafka: {security: {protocol: sasl_ssl, mechanism: PLAIN, username: u}}",
       "kafka.security.password"

@@ -50,7 +50,9 @@ import VerbSupport
   @Test func withoutAKeyNothingIsAsked() throws {
     let apple = CommandApple(
       try SettingsLoader.load(SettingsInput(environment: [:], overrides: [])).settings())
-    let failure = #expect(throws: CommandFailure.self) { try apple.authorization() }
+    let failure = #expect(throws: CommandFailure.self) {
+      _ = try apple.proven(apple.route(.production))
+    }
     #expect(
       failure?.code == .config && failure?.findings.contains { $0.contains("key_file") } == true)
   }

@@ -77,6 +77,14 @@ extension SettingTable {
     .text(
       "apns.team_id", \.apns.teamID, example: "DEF123GHIJ", .appleIdentifier,
       "The id of the team that the key belongs to."),
+    .path(
+      "apns.certificate_file", \.apns.certificateFile, example: "/run/secrets/apns.p12",
+      "In the place of a key: a certificate of Apple's with its private key, PKCS#12 or PEM. A "
+        + "worker uses another that is put in its place within 15 s."),
+    .path(
+      "apns.certificate_passphrase_file", \.apns.certificatePassphraseFile,
+      example: "/run/secrets/apns-passphrase",
+      "The passphrase of certificate_file, if it has one."),
     .duration(
       "apns.token_lifetime", \.apns.tokenLifetime, default: minutes(50), minutes(40)...minutes(59),
       "How old a provider token becomes. Apple refuses more than one in 20 min, and one older "

@@ -20,7 +20,7 @@ final class APNsConnection: PushConnection {
   private let ends: StreamEnds
   private let watch: ConnectionWatch
   private var hasWork = false
-  private(set) var shownToken = ShownToken()
+  private(set) var shown: ShownProof
   /// And that it is sent too much.
   private var wasToldToCalm = false
   /// Pushes that were in flight when it was lost.
@@ -45,7 +45,8 @@ final class APNsConnection: PushConnection {
     watch = ConnectionWatch(openedAt: loop.now, limits: .init(options))
     let streams = StreamCapacity.streams(forAll: options.streamsPerConnection)
     slots = StreamSlots(capacity: streams)
-    requests = try RequestSender(slots: slots, authority: setup.target.endpoint.authority)
+    shown = ShownProof(setup.credentials)
+    requests = try RequestSender(slots: slots, to: setup.target, showing: shown)
     ends = StreamEnds(
       slots: slots, watch: watch, judge: answers, losses: losses, loop: loop, options: options)
     var sessionOptions = HTTP2ClientOptions()
@@ -56,9 +57,8 @@ final class APNsConnection: PushConnection {
   }
 
   func connect() {
-    let transport = setup.makeTransport(self)
-    self.transport = transport
-    transport.connect()
+    transport = setup.makeTransport(self, shown.certificate)
+    transport?.connect()
   }
 
   var phase: ConnectionMachine.Phase { machine.phase }
@@ -108,7 +108,7 @@ final class APNsConnection: PushConnection {
       run, headers: headers, isProbe: isProbe, on: session, now: now)
     if sent > 0 {
       watch.sent(at: now)
-      shownToken.show(headers.token, at: now)
+      shown.show(headers.token, at: now)
       hasWork = true
     }
     return (sent, end)

@@ -36,8 +36,8 @@ final class BinaryConnection: PushConnection {
   private var lastSentAt: UInt64 = 0
   var carriesSuspects = false
   var isPatient = false
-  /// It shows none.
-  let shownToken = ShownToken()
+  /// No provider token: the interface has no place for one.
+  let shown: ShownProof
   /// A gateway closes where another server would say so.
   let wasSentAway = false
   let openedAt: UInt64
@@ -59,10 +59,11 @@ final class BinaryConnection: PushConnection {
     lookInterval = min(max(acceptedAfter / 4, .milliseconds(5)), .milliseconds(500))
     openedAt = setup.loop.now
     takenBefore = traffic.lastAcceptedAt
+    shown = ShownProof(setup.credentials)
   }
 
   func connect() {
-    let transport = setup.makeTransport(self)
+    let transport = setup.makeTransport(self, shown.certificate)
     self.transport = transport
     transport.connect()
   }

@@ -145,14 +145,13 @@ final class ConnectionPool {
     }
   }
 
-  /// From now on pushes go with this one: connections that must not show it end when what is in
+  /// From now on pushes go with this: connections that must not show it end when what is in
   /// flight on them is answered, and others take their places.
-  func show(_ token: ProviderToken, at now: UInt64) {
+  func show(_ proof: SenderProof, at now: UInt64) {
     for place in places.indices {
-      guard let connection = places[place].connection,
-        !connection.shownToken.mayShow(token, at: now)
+      guard let connection = places[place].connection, !connection.shown.mayShow(proof, at: now)
       else { continue }
-      connection.retire("it has shown another provider token")
+      connection.retire("it has shown other credentials")
     }
   }
 

@@ -13,15 +13,15 @@ package final class DeliverStage {
   private static let tickInterval: Duration = .milliseconds(500)
 
   package init(
-    options: DeliverOptions, tokens: ProviderTokenSource, loop: EventLoop,
+    options: DeliverOptions, credentials: APNsCredentials, loop: EventLoop,
     random: any RandomNumberGenerator = SystemRandomNumberGenerator()
   ) {
     self.loop = loop
     routes = options.routes.reduce(into: [:]) { routes, item in
       let setup = RouteSetup(
-        environment: item.key, target: item.value, options: options, loop: loop,
-        chance: Chance(random))
-      routes[item.key] = Route(setup, tokens: tokens)
+        environment: item.key, target: item.value, credentials: credentials, options: options,
+        loop: loop, chance: Chance(random))
+      routes[item.key] = Route(setup)
     }
     admission = Admission(options: options, routes: routes, loop: loop)
   }

@@ -15,8 +15,8 @@ protocol PushConnection: AnyObject {
     _ run: ReadyRun, headers: EncodedHeaders, isProbe: Bool, now: UInt64
   ) -> (sent: Int, end: RequestSender.End)
   func flushIfNeeded()
-  /// The provider token that the server has seen on it.
-  var shownToken: ShownToken { get }
+  /// What the server has seen on it of who we are.
+  var shown: ShownProof { get }
   /// The server said that it takes no more streams.
   var wasSentAway: Bool { get }
 

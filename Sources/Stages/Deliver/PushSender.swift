@@ -6,7 +6,8 @@ final class PushSender {
   struct Round {
     let now: UInt64
     let wall: Int64
-    let token: ProviderToken
+    /// nil: the connections have shown a certificate.
+    let token: ProviderToken?
   }
 
   private let topics: RouteTopics
@@ -162,7 +163,7 @@ final class PushSender {
   }
 
   /// The bytes of a fan-out's headers; they are kept, since fan-outs take turns.
-  private func encode(_ batch: PushBatch, _ token: ProviderToken) -> EncodedHeaders {
+  private func encode(_ batch: PushBatch, _ token: ProviderToken?) -> EncodedHeaders {
     let headers = batch.headers
     if let last = lastEncoded, last.token === token, last.headers == headers { return last }
     let id = ObjectIdentifier(batch.tally.fanOut)

@@ -7,9 +7,12 @@ final class RequestBlocks {
   private let collapsing: HTTP2FieldBlock
   private var filledWith: EncodedHeaders?
 
-  init(authority: String) throws(HTTP2Error) {
-    plain = try EncodedHeaders.makeBlock(authority: authority, collapses: false)
-    collapsing = try EncodedHeaders.makeBlock(authority: authority, collapses: true)
+  /// - Parameter authorizes: whether requests go with a provider token.
+  init(authority: String, authorizes: Bool) throws(HTTP2Error) {
+    plain = try EncodedHeaders.makeBlock(
+      authority: authority, authorizes: authorizes, collapses: false)
+    collapsing = try EncodedHeaders.makeBlock(
+      authority: authority, authorizes: authorizes, collapses: true)
   }
 
   /// nil when a value holds what a header must not.

@@ -11,9 +11,10 @@ final class RequestSender {
   private let blocks: RequestBlocks
   private var unwrittenBodyBytes = 0
 
-  init(slots: StreamSlots, authority: String) throws(HTTP2Error) {
+  init(slots: StreamSlots, to target: APNsRoute, showing shown: ShownProof) throws(HTTP2Error) {
     self.slots = slots
-    blocks = try RequestBlocks(authority: authority)
+    blocks = try RequestBlocks(
+      authority: target.endpoint.authority, authorizes: shown.certificate == nil)
   }
 
   /// How many more pushes can be sent now: the connection's own bound, the server's streams, room

@@ -31,7 +31,7 @@ final class Route {
     set { signals.whenReadyMayHaveShrunk = newValue }
   }
 
-  init(_ setup: RouteSetup, tokens: ProviderTokenSource) {
+  init(_ setup: RouteSetup) {
     environment = setup.environment
     options = setup.options
     loop = setup.loop
@@ -47,8 +47,8 @@ final class Route {
     waiting = RouteWaiting(
       setup, topics: topics, traffic: traffic, obstacles: obstacleList, signals: signals)
     credentials = RouteCredentials(
-      setup, tokens: tokens, topics: topics, obstacles: obstacleList, openness: openness,
-      waiting: waiting, signals: signals)
+      setup, topics: topics, obstacles: obstacleList, openness: openness, waiting: waiting,
+      signals: signals)
     losses = LossJudge(setup, topics: topics, traffic: traffic, waiting: waiting)
     answers = AnswerJudge(
       setup, topics: topics, traffic: traffic, waiting: waiting, credentials: credentials,
@@ -143,10 +143,10 @@ final class Route {
 
   private func fill(now: UInt64) {
     guard waiting.suspectCount > 0 || topics.hasPushes else { return }
-    guard let token = credentials.providerToken(now: now) else { return }
-    pool.show(token, at: now)
+    guard let proof = credentials.proof(now: now) else { return }
+    pool.show(proof, at: now)
     pool.wakeResting()
-    let round = PushSender.Round(now: now, wall: options.wallClock(), token: token)
+    let round = PushSender.Round(now: now, wall: options.wallClock(), token: proof.token)
     helpers.fillSuspects(round)
     pool.beginTurn()
     for offset in pool.ordinaryPlaces {

@@ -1,12 +1,12 @@
 import EventLoop
 import Model
 
-/// Whether our credentials are taken, topic by topic, and the provider token to send with. What a
+/// Whether our credentials are taken, topic by topic, and what proves who we are. What a
 /// refusal means is `CredentialGate`'s.
 final class RouteCredentials {
   private let options: DeliverOptions
   private let loop: EventLoop
-  private let tokens: ProviderTokenSource
+  private let credentials: APNsCredentials
   private let topics: RouteTopics
   private let obstacles: RouteObstacles
   private let openness: RouteOpenness
@@ -16,13 +16,12 @@ final class RouteCredentials {
   private(set) var isWatching = false
 
   init(
-    _ setup: RouteSetup, tokens: ProviderTokenSource, topics: RouteTopics,
-    obstacles: RouteObstacles, openness: RouteOpenness, waiting: RouteWaiting,
-    signals: RouteSignals
+    _ setup: RouteSetup, topics: RouteTopics, obstacles: RouteObstacles,
+    openness: RouteOpenness, waiting: RouteWaiting, signals: RouteSignals
   ) {
     options = setup.options
     loop = setup.loop
-    self.tokens = tokens
+    credentials = setup.credentials
     self.topics = topics
     self.obstacles = obstacles
     self.openness = openness
@@ -32,24 +31,46 @@ final class RouteCredentials {
 
   // MARK: the token
 
-  /// The provider token to send with; nil when none can be made, which is tried again later.
-  func providerToken(now: UInt64) -> ProviderToken? {
-    guard openness.mayMakeToken(at: now) else { return nil }
+  /// What to send with; nil while there is nothing that Apple could take: a provider token is tried
+  /// for again later, another certificate is used at once.
+  func proof(now: UInt64) -> SenderProof? {
+    switch credentials {
+    case .key(let tokens): return providerToken(tokens, now: now).map { .token($0) }
+    case .certificate(let identity):
+      let certificate = identity.current
+      guard certificate.expiresAt > options.wallClock() else {
+        lack(.certificateExpired, certificate.words, now: now)
+        return nil
+      }
+      openness.hasProof()
+      return .certificate(certificate)
+    }
+  }
+
+  private func providerToken(_ tokens: ProviderTokenSource, now: UInt64) -> ProviderToken? {
+    guard openness.mayMakeProof(at: now) else { return nil }
     do {
       let token = try tokens.token(now: options.wallClock())
-      openness.madeToken()
+      openness.hasProof()
       return token
     } catch {
-      openness.madeNoToken("\(error)", until: now &+ options.credentialHold.nanoseconds)
-      signals.whenOpennessMayHaveChanged()
+      lack(.noToken, "\(error)", now: now)
       return nil
     }
   }
 
+  private func lack(_ kind: RouteObstacle.Kind, _ reason: String, now: UInt64) {
+    openness.lacksProof(kind, reason, until: now &+ options.credentialHold.nanoseconds)
+    signals.whenOpennessMayHaveChanged()
+  }
+
   /// Apple says that a push's token has expired.
-  func renewToken(_ push: ReadyPush, _ connection: any PushConnection, _ token: ProviderToken) {
+  /// - Parameter token: nil when it went without one, which makes no sense of Apple's answer.
+  func renewToken(_ push: ReadyPush, _ connection: any PushConnection, _ token: ProviderToken?) {
     let wall = options.wallClock()
-    if let renewed = try? tokens.replacement(for: token, now: wall), renewed !== token {
+    if case .key(let tokens) = credentials, let token,
+      let renewed = try? tokens.replacement(for: token, now: wall), renewed !== token
+    {
       connection.retire("ExpiredProviderToken")
       var push = push
       push.history.countTry()

@@ -13,6 +13,8 @@ package struct RouteObstacle: Sendable, Equatable {
     case clocksDiffer
     /// Our key signs no provider token.
     case noToken
+    /// Our certificate has ended.
+    case certificateExpired
     /// It takes pushes, but more slowly than they come. What is too much waits elsewhere.
     case slow
   }
@@ -43,6 +45,7 @@ extension RouteObstacle: CustomStringConvertible {
     case .unreachable: "\(environment.name): unreachable (\(reason))"
     case .slow: "\(environment.name): slow (\(reason))"
     case .noToken: "\(environment.name): no provider token (\(reason))"
+    case .certificateExpired: "\(environment.name): the certificate has expired (\(reason))"
     case .credentialsRefused, .clocksDiffer:
       "\(environment.name) \(topic ?? "every topic"): \(reason)"
     }

@@ -20,8 +20,8 @@ final class RouteOpenness {
   private var cannotConnect = false
   /// Connections are open and took nothing since then; nil while they do.
   private var stalledSince: UInt64?
-  /// No provider token is made before.
-  private var noTokenUntil: UInt64 = 0
+  /// Nothing proves to Apple who we are; nil when something does.
+  private var lack: (kind: RouteObstacle.Kind, until: UInt64)?
   private(set) var lastFailure = "connecting"
 
   /// - Parameters:
@@ -48,20 +48,21 @@ final class RouteOpenness {
     return true
   }
 
-  func madeToken() { noTokenUntil = 0 }
+  func hasProof() { lack = nil }
 
-  func madeNoToken(_ reason: String, until time: UInt64) {
-    noTokenUntil = time
+  /// - Parameter time: no other is made before.
+  func lacksProof(_ kind: RouteObstacle.Kind, _ reason: String, until time: UInt64) {
+    lack = (kind, time)
     lastFailure = reason
   }
 
-  func mayMakeToken(at now: UInt64) -> Bool { now >= noTokenUntil }
+  func mayMakeProof(at now: UInt64) -> Bool { now >= lack?.until ?? 0 }
 
   // MARK: what follows
 
   /// What keeps everything from being sent; nil when nothing does.
   func closure(_ facts: Facts, at now: UInt64) -> RouteObstacle.Kind? {
-    if noTokenUntil > 0 { return .noToken }
+    if let lack { return lack.kind }
     if let unconnectedSince, cannotConnect || now &- unconnectedSince >= closedAfter {
       return .unreachable
     }

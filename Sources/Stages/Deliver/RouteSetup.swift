@@ -7,6 +7,7 @@ import Transport
 final class RouteSetup {
   let environment: APNsEnvironment
   let target: APNsRoute
+  let credentials: APNsCredentials
   let options: DeliverOptions
   let loop: EventLoop
   let chance: Chance
@@ -14,11 +15,12 @@ final class RouteSetup {
   private let addresses: AddressBook
 
   init(
-    environment: APNsEnvironment, target: APNsRoute, options: DeliverOptions, loop: EventLoop,
-    chance: Chance
+    environment: APNsEnvironment, target: APNsRoute, credentials: APNsCredentials,
+    options: DeliverOptions, loop: EventLoop, chance: Chance
   ) {
     self.environment = environment
     self.target = target
+    self.credentials = credentials
     self.options = options
     self.loop = loop
     self.chance = chance
@@ -26,11 +28,14 @@ final class RouteSetup {
   }
 
   /// Another connection to the route's server; `connect` starts it.
-  func makeTransport(_ delegate: any ConnectionDelegate) -> Connection {
+  /// - Parameter certificate: what it shows the server, if anything.
+  func makeTransport(
+    _ delegate: any ConnectionDelegate, _ certificate: ClientIdentity.Certificate?
+  ) -> Connection {
     var transport = target.transport(connectTimeout: options.connectTimeout)
     transport.lookUp = options.lookUp
     return Connection(
-      to: target.endpoint, tls: target.tls, options: transport, addresses: addresses, loop: loop,
-      delegate: delegate)
+      to: target.endpoint, tls: certificate?.security(for: target.interface) ?? target.tls,
+      options: transport, addresses: addresses, loop: loop, delegate: delegate)
   }
 }

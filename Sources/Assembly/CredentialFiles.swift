@@ -1,0 +1,26 @@
+import Deliver
+import Pipeline
+import Settings
+
+/// The files that prove to Apple who we are, now and whenever others are put in their place.
+package protocol CredentialFiles: Sendable {
+  var credentials: APNsCredentials { get }
+  /// Uses what is there now, if it can be used. Says each change once.
+  func look() -> CredentialChange?
+  /// Seconds since 1970; nil for what does not end.
+  var expiresAt: Int64? { get }
+}
+
+extension Assembly {
+  package static func credentialFiles(
+    _ settings: Settings
+  ) throws(SettingsError) -> any CredentialFiles {
+    if settings.apns.certificateFile != nil { return try CertificateCredentials(settings) }
+    return try ProviderCredentials(settings)
+  }
+}
+
+extension ProviderCredentials: CredentialFiles {
+  package var credentials: APNsCredentials { .key(tokens) }
+  package var expiresAt: Int64? { nil }
+}

@@ -1,0 +1,117 @@
+import Assembly
+import Deliver
+import Glibc
+import LocalStack
+import Pipeline
+import Settings
+import Synchronization
+import TLS
+import Telemetry
+import Testing
+
+/// A certificate that is changed under a worker that runs, and its end.
+@Suite struct CertificateCredentialsTests {
+  private static let day: Int64 = 24 * 3600 * 1000
+
+  private let directory: ScratchDirectory
+  private let authority: ThrowAwayAuthority
+  private let clock = Clock()
+
+  private final class Clock: Sendable {
+    let now = Atomic(WallClock.nowMilliseconds())
+  }
+
+  init() throws {
+    directory = try ScratchDirectory()
+    authority = try ThrowAwayAuthority(hosts: ["localhost"])
+    try directory.write(authority.authorityCertificate, to: "ca.pem")
+  }
+
+  private func credentials() throws -> CertificateCredentials {
+    var settings = Settings.defaults
+    settings.apns.caFile = directory.file("ca.pem")
+    settings.apns.certificateFile = directory.file("client.pem")
+    let clock = clock
+    return try CertificateCredentials(
+      settings, clock: { clock.now.load(ordering: .relaxed) })
+  }
+
+  private func write(_ topics: [String]?, days: Int = 365) throws {
+    let pem = try authority.client(subjectID: "com.example.live", topics: topics, days: days)
+    try directory.write(pem, to: "client.new")
+    rename(directory.file("client.new"), directory.file("client.pem"))
+  }
+
+  @Test func usesAnotherThatIsPutInItsPlace() throws {
+    try write(nil)
+    let credentials = try credentials()
+    #expect(credentials.contents.servedTopics == ["com.example.live"])
+    let first = credentials.identity.current
+    #expect(credentials.look() == nil && credentials.identity.current === first)
+    try write(["com.example.live", "com.example.other"])
+    guard case .replaced(let words) = credentials.look() else {
+      Issue.record("not replaced")
+      return
+    }
+    #expect(words.contains("com.example.live, com.example.other, until 20"))
+    #expect(credentials.identity.current !== first && credentials.look() == nil)
+    #expect(credentials.contents.servedTopics.count == 2)
+  }
+
+  @Test(arguments: ["", "half", "expired"])
+  func keepsTheOneBeforeWhenWhatCameIsOfNoUse(fault: String) throws {
+    try write(nil)
+    let credentials = try credentials()
+    let first = credentials.identity.current
+    switch fault {
+    case "expired": try write(nil, days: -2)
+    case "half":
+      let pem = try authority.client(subjectID: "com.example.live", topics: nil)
+      try directory.write(String(pem.dropLast(100)), to: "client.pem")
+    default: try directory.write(fault, to: "client.pem")
+    }
+    guard case .refused(let reason) = credentials.look() else {
+      Issue.record("not refused")
+      return
+    }
+    #expect(!reason.isEmpty && credentials.look() == nil)
+    #expect(credentials.identity.current === first)
+    try write(nil)
+    guard case .replaced = credentials.look() else {
+      Issue.record("not replaced")
+      return
+    }
+  }
+
+  @Test func warnsOfItsEndAMonthAheadAndOnceADay() throws {
+    try write(nil, days: 31)
+    let credentials = try credentials()
+    #expect(credentials.look() == nil)
+    clock.now.add(2 * Self.day, ordering: .relaxed)
+    guard case .expires(let words) = credentials.look() else {
+      Issue.record("no warning")
+      return
+    }
+    #expect(words.contains("com.example.live, until 20"))
+    #expect(credentials.look() == nil)
+    clock.now.add(Self.day - 1, ordering: .relaxed)
+    #expect(credentials.look() == nil)
+    clock.now.add(1, ordering: .relaxed)
+    #expect(credentials.look() == .expires(words))
+    clock.now.add(30 * Self.day, ordering: .relaxed)
+    #expect(credentials.look() == .expired(words))
+    #expect(credentials.expiresAt == credentials.contents.expiresAt)
+  }
+
+  @Test func readsThePassphraseFromItsFile() throws {
+    var settings = Settings.defaults
+    settings.apns.certificateFile = try directory.write("no certificate", to: "c.p12")
+    settings.apns.certificatePassphraseFile = directory.file("nothing")
+    let error = #expect(throws: SettingsError.self) { _ = try CertificateCredentials(settings) }
+    #expect(error?.problems.first?.message.contains(directory.file("nothing")) == true)
+    try directory.write("secret\n", to: "nothing")
+    let other = #expect(throws: SettingsError.self) { _ = try CertificateCredentials(settings) }
+    #expect(other?.problems.first?.message.contains("passphrase opens") == true)
+    #expect(try ClientCertificateFile.read(settings.apns)?.passphrase == "secret")
+  }
+}

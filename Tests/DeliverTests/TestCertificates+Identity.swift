@@ -1,0 +1,11 @@
+import Deliver
+import Fixtures
+
+extension TestCertificates {
+  /// What a route shows in the place of a provider token; each is another.
+  /// - Parameter expiresAt: ms since 1970.
+  func identity(expiresAt: Int64 = .max) -> ClientIdentity.Certificate {
+    ClientIdentity.Certificate(
+      http2: client, binary: client, expiresAt: expiresAt, words: "a certificate for a.b")
+  }
+}
