@@ -52,7 +52,7 @@ package enum BroadcastReason: String, Sendable, CaseIterable {
     case .badCertificate: self = .badCertificate
     case .badCertificateEnvironment: self = .badCertificateEnvironment
     case .missingProviderToken: self = .missingProviderToken
-    case .invalidProviderToken: self = .invalidProviderToken
+    case .invalidProviderToken, .unrelatedProviderToken: self = .invalidProviderToken
     case .expiredProviderToken: self = .expiredProviderToken
     case .tooManyProviderTokens: self = .tooManyProviderTokenUpdates
     default: return nil

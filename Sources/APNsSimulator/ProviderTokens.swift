@@ -9,11 +9,23 @@ final class CheckedProviderToken {
   /// Seconds since 1970, from the claim `iat`.
   let issuedAt: Int64
   let text: [UInt8]
+  let teamID: String
+  private let topics: [[UInt8]]
 
-  init(_ text: [UInt8], flaw: AppleReason?, issuedAt: Int64) {
+  init(
+    _ text: [UInt8], flaw: AppleReason?, issuedAt: Int64, teamID: String = "",
+    topics: [[UInt8]] = []
+  ) {
     self.text = text
     self.flaw = flaw
     self.issuedAt = issuedAt
+    self.teamID = teamID
+    self.topics = topics
+  }
+
+  /// - Parameter topic: without the suffix of a push type.
+  func allows(_ topic: UnsafeRawBufferPointer) -> Bool {
+    topics.isEmpty || topics.contains { topic.elementsEqualBytes($0) }
   }
 }
 
@@ -34,6 +46,7 @@ final class ProviderTokens {
     let keyID: String
     let teamID: String
     let publicKey: ES256PublicKey
+    let topics: [[UInt8]]
   }
 
   private let keys: [Key]
@@ -47,7 +60,10 @@ final class ProviderTokens {
     var loaded: [Key] = []
     for key in keys {
       let publicKey = try ES256PublicKey(pem: key.publicKeyPEM)
-      loaded.append(Key(keyID: key.keyID, teamID: key.teamID, publicKey: publicKey))
+      loaded.append(
+        Key(
+          keyID: key.keyID, teamID: key.teamID, publicKey: publicKey,
+          topics: key.topics.map { Array($0.utf8) }))
     }
     self.keys = loaded
   }
@@ -82,7 +98,8 @@ final class ProviderTokens {
     let message = Array(parts[0]) + [UInt8(ascii: ".")] + Array(parts[1])
     guard key.publicKey.verify(message, signature: signature) else { return invalid }
     soundCount += 1
-    return CheckedProviderToken(text, flaw: nil, issuedAt: issuedAt)
+    return CheckedProviderToken(
+      text, flaw: nil, issuedAt: issuedAt, teamID: key.teamID, topics: key.topics)
   }
 
   private func object(_ part: ArraySlice<UInt8>) -> JSONObject? {
@@ -98,7 +115,7 @@ struct SeenProviderTokens {
   /// More than a connection can use in days; the oldest is forgotten then.
   private static let maximumKept = 64
 
-  private var last: CheckedProviderToken?
+  private(set) var last: CheckedProviderToken?
   private var seen: [CheckedProviderToken] = []
   private var lastNewAt: Int64 = 0
 
@@ -117,6 +134,8 @@ struct SeenProviderTokens {
     guard age <= ProviderTokens.maximumAgeSeconds else { return .expiredProviderToken }
     guard age >= -ProviderTokens.maximumSkewSeconds else { return .invalidProviderToken }
     if token === last { return nil }
+    // A connection is bound to the team of its first push.
+    if let last, last.teamID != token.teamID { return .unrelatedKeyIdInToken }
     if !seen.contains(where: { $0.text == token.text }) {
       if !seen.isEmpty && nowSeconds - lastNewAt < Self.minimumSecondsBetween {
         return .tooManyProviderTokenUpdates

@@ -6,7 +6,8 @@ import Text
 enum RequestFault: UInt32, CaseIterable {
   case method, path, duplicateField
   case badCertificate, badCertificateEnvironment
-  case missingProviderToken, invalidProviderToken, expiredProviderToken, tooManyProviderTokens
+  case missingProviderToken, invalidProviderToken, expiredProviderToken, unrelatedProviderToken
+  case tooManyProviderTokens
   case missingDeviceToken, badDeviceToken
   case missingTopic, badTopic, badPushType, disallowedTopic
   case badIdentifier, badExpiration, badPriority, badCollapseIdentifier
@@ -17,7 +18,7 @@ enum RequestFault: UInt32, CaseIterable {
   /// The bits of those with which a request shows no valid provider token.
   static let ofProviderToken =
     missingProviderToken.bit | invalidProviderToken.bit | expiredProviderToken.bit
-    | tooManyProviderTokens.bit
+    | unrelatedProviderToken.bit | tooManyProviderTokens.bit
 
   var reason: AppleReason {
     switch self {
@@ -29,6 +30,7 @@ enum RequestFault: UInt32, CaseIterable {
     case .missingProviderToken: .missingProviderToken
     case .invalidProviderToken: .invalidProviderToken
     case .expiredProviderToken: .expiredProviderToken
+    case .unrelatedProviderToken: .unrelatedKeyIdInToken
     case .tooManyProviderTokens: .tooManyProviderTokenUpdates
     case .missingDeviceToken: .missingDeviceToken
     case .badDeviceToken: .badDeviceToken
@@ -50,6 +52,7 @@ enum RequestFault: UInt32, CaseIterable {
     case .missingProviderToken: self = .missingProviderToken
     case .invalidProviderToken: self = .invalidProviderToken
     case .expiredProviderToken: self = .expiredProviderToken
+    case .unrelatedKeyIdInToken: self = .unrelatedProviderToken
     case .tooManyProviderTokenUpdates: self = .tooManyProviderTokens
     default: return nil
     }

@@ -170,6 +170,9 @@ final class SimulatedConnection {
       }
     } else if record.pointee.faults & RequestFault.ofProviderToken == 0 {
       unlock()
+      if providerTokens.last?.allows(RequestRules.baseTopic(record.pointee)) == false {
+        record.pointee.faults |= RequestFault.disallowedTopic.bit
+      }
     }
     requestCount += 1
     guard attack == nil, !isHalfClosed else { return }

@@ -9,11 +9,14 @@ package struct APNsSimulatorOptions: Sendable {
     package var teamID: String
     /// The key's public half, PEM.
     package var publicKeyPEM: String
+    /// Of the team's apps; empty: any.
+    package var topics: [String]
 
-    package init(keyID: String, teamID: String, publicKeyPEM: String) {
+    package init(keyID: String, teamID: String, publicKeyPEM: String, topics: [String] = []) {
       self.keyID = keyID
       self.teamID = teamID
       self.publicKeyPEM = publicKeyPEM
+      self.topics = topics
     }
   }
 

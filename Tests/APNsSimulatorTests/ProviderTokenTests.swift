@@ -66,6 +66,30 @@ import Threads
     }
   }
 
+  /// "The key ID in the provider token isn't related to the key ID of the token used in the first
+  /// push of this connection."
+  @Test func aConnectionIsBoundToATeamAndAKeyToItsTopics() async throws {
+    let keys = try [ES256Key.generate(), ES256Key.generate()]
+    let teams = ["TEAMTEAM01", "TEAMTEAM02"]
+    let topics = [["com.example.live"], ["com.example.other"]]
+    let known = zip(zip(keys, teams), topics).map {
+      APNsSimulatorOptions.ProviderKey(
+        keyID: "KEYKEYKEY1", teamID: $0.1, publicKeyPEM: $0.0.publicKeyPEM, topics: $1)
+    }
+    try await withSimulator(changed { $0.providerKeys = known }) { _, bench in
+      let tokens = try zip(keys, teams).map {
+        try bench.authorization(keyID: "KEYKEYKEY1", teamID: $1, key: $0)
+      }
+      let client = try await bench.connect()
+      #expect(try await client.send(Request(), authorization: tokens[0]).status == 200)
+      let unrelated = try await client.send(Request(), authorization: tokens[1])
+      #expect(self.reason(unrelated) == "403 {\"reason\":\"UnrelatedKeyIdInToken\"}")
+      let other = try await bench.connect()
+      let disallowed = try await other.send(Request(), authorization: tokens[1])
+      #expect(self.reason(disallowed) == "400 {\"reason\":\"TopicDisallowed\"}")
+    }
+  }
+
   @Test func theStreamLimitRisesAfterTheFirstValidToken() async throws {
     try await withSimulator(changed { $0.streams = 321 }) { _, bench in
       let client = try await bench.connect()
