@@ -46,8 +46,7 @@ package enum ChannelVerb {
     examples: [.init("fanfare channel create --app com.example.live --storage last", "A channel")],
     exitCodes: codes
   ) { (invocation) async throws(CommandFailure) -> ExitCode in
-    try await manage(
-      invocation, ChannelRequests.create(app: try bundle(invocation), invocation[storage]))
+    try await manage(invocation) { ChannelRequests.create(app: $0, invocation[storage]) }
   }
 
   private static let list = Verb(
@@ -55,7 +54,7 @@ package enum ChannelVerb {
     examples: [.init("fanfare channel list --app com.example.live", "One a line")],
     exitCodes: codes
   ) { (invocation) async throws(CommandFailure) -> ExitCode in
-    try await manage(invocation, ChannelRequests.list(app: try bundle(invocation)))
+    try await manage(invocation) { ChannelRequests.list(app: $0) }
   }
 
   private static let show = Verb(
@@ -65,8 +64,7 @@ package enum ChannelVerb {
     ], exitCodes: codes
   ) { (invocation) async throws(CommandFailure) -> ExitCode in
     let id = try identifier(invocation)
-    return try await manage(
-      invocation, ChannelRequests.show(app: try bundle(invocation), channel: id))
+    return try await manage(invocation) { ChannelRequests.show(app: $0, channel: id) }
   }
 
   private static let delete = Verb(
@@ -76,8 +74,7 @@ package enum ChannelVerb {
     ], exitCodes: codes
   ) { (invocation) async throws(CommandFailure) -> ExitCode in
     let id = try identifier(invocation)
-    return try await manage(
-      invocation, ChannelRequests.delete(app: try bundle(invocation), channel: id))
+    return try await manage(invocation) { ChannelRequests.delete(app: $0, channel: id) }
   }
 
   private static let send = Verb(
@@ -109,9 +106,11 @@ package enum ChannelVerb {
   }
 
   private static func manage(
-    _ invocation: Invocation, _ request: AppleRequest
+    _ invocation: Invocation, _ request: (_ app: String) -> AppleRequest
   ) async throws(CommandFailure) -> ExitCode {
-    try await ask(request, invocation, CommandApple(try invocation.loadSettings()), .channels)
+    let app = try bundle(invocation)
+    return try await ask(
+      request(app), of: app, invocation, CommandApple(try invocation.loadSettings()), .channels)
   }
 
   private static func broadcast(
@@ -132,7 +131,7 @@ package enum ChannelVerb {
     if let flaw = ChannelRequests.flaw(ofPayload: content.payload) {
       throw CommandFailure(.usage, "Apple would refuse it: \(flaw)")
     }
-    return try await ask(request, invocation, apple, .broadcasts)
+    return try await ask(request, of: content.app, invocation, apple, .broadcasts)
   }
 
   private static func content(
@@ -158,7 +157,7 @@ package enum ChannelVerb {
   }
 
   private static func ask(
-    _ request: AppleRequest, _ invocation: Invocation, _ apple: CommandApple,
+    _ request: AppleRequest, of app: String, _ invocation: Invocation, _ apple: CommandApple,
     _ service: CommandApple.Service
   ) async throws(CommandFailure) -> ExitCode {
     let environment = invocation[PushFlags.environment].model
@@ -167,7 +166,7 @@ package enum ChannelVerb {
       SendVerb.show(request, to: route, asJSON: invocation[RequestFlags.json], invocation)
       return .ok
     }
-    let proven = try apple.proven(route)
+    let proven = try apple.proven(route, of: app)
     let reply = await SingleRequest.ask(
       request, on: proven.route, authorization: proven.authorization,
       timeout: invocation[RequestFlags.timeout])

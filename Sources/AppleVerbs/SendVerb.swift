@@ -40,7 +40,7 @@ package enum SendVerb {
       show(push.request, to: route, asJSON: invocation[RequestFlags.json], invocation)
       return .ok
     }
-    let proven = try apple.proven(route)
+    let proven = try apple.proven(route, of: push.headers.topic)
     let reply = await SingleRequest.ask(
       push.request, on: proven.route, authorization: proven.authorization,
       timeout: invocation[RequestFlags.timeout])

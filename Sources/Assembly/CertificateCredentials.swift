@@ -12,12 +12,11 @@ package final class CertificateCredentials: CredentialFiles {
   package static let warnedOf: Int64 = 30 * 24 * 3600 * 1000
   /// Ms between one warning and the next.
   private static let betweenWarnings: Int64 = 24 * 3600 * 1000
-  private static let key = "apns.certificate_file"
-
   package let identity: ClientIdentity
   package var credentials: APNsCredentials { .certificate(identity) }
 
-  private let apns: Settings.APNs
+  private let settings: Settings.APNs.Credentials
+  private let caFile: String?
   private let clock: @Sendable () -> Int64
   private let state: ThreadLock<State>
 
@@ -30,21 +29,31 @@ package final class CertificateCredentials: CredentialFiles {
     var nextWarning: Int64 = 0
   }
 
+  /// Of all apps that have none of their own.
   /// - Parameter clock: ms since 1970.
-  package init(
+  package convenience init(
     _ settings: Settings, clock: @escaping @Sendable () -> Int64 = { WallClock.nowMilliseconds() }
   ) throws(SettingsError) {
-    apns = settings.apns
+    try self.init(
+      CredentialGroup(settings: settings.apns.credentials), settings.apns, clock: clock)
+  }
+
+  package init(
+    _ group: CredentialGroup, _ apns: Settings.APNs,
+    clock: @escaping @Sendable () -> Int64 = { WallClock.nowMilliseconds() }
+  ) throws(SettingsError) {
+    settings = group.settings
+    caFile = apns.caFile
     self.clock = clock
     do throws(SettingComplaint) {
-      guard let file = try ClientCertificateFile.read(apns) else {
+      guard let file = try ClientCertificateFile.read(settings) else {
         throw SettingComplaint("is not set")
       }
-      let (certificate, contents) = try Self.open(file, apns)
+      let (certificate, contents) = try Self.open(file, caFile)
       identity = ClientIdentity(certificate)
       state = ThreadLock(State(hash: file.hashValue, contents: contents))
     } catch {
-      throw Assembly.problem(Self.key, error.message, hint: error.hint)
+      throw Assembly.problem("\(group.prefix)certificate_file", error.message, hint: error.hint)
     }
   }
 
@@ -54,12 +63,12 @@ package final class CertificateCredentials: CredentialFiles {
   package func look() -> CredentialChange? {
     state.withLock { state in
       do throws(SettingComplaint) {
-        guard let file = try ClientCertificateFile.read(apns) else { return nil }
+        guard let file = try ClientCertificateFile.read(settings) else { return nil }
         guard file.hashValue != state.hash else {
           state.refusal = nil
           return expiry(&state)
         }
-        let (certificate, contents) = try Self.open(file, apns)
+        let (certificate, contents) = try Self.open(file, caFile)
         guard contents.expiresAt * 1000 > clock() else {
           throw SettingComplaint("the certificate has expired")
         }
@@ -83,13 +92,13 @@ package final class CertificateCredentials: CredentialFiles {
   }
 
   private static func open(
-    _ file: ClientCertificateFile, _ apns: Settings.APNs
+    _ file: ClientCertificateFile, _ caFile: String?
   ) throws(SettingComplaint) -> (ClientIdentity.Certificate, CertificateContents) {
     do {
       let read = try ClientCertificate(file: file.bytes, passphrase: file.passphrase)
       let certificate = ClientIdentity.Certificate(
-        http2: try TLSClientContext(caFile: apns.caFile, alpn: ["h2"], certificate: read),
-        binary: try TLSClientContext(caFile: apns.caFile, alpn: [], certificate: read),
+        http2: try TLSClientContext(caFile: caFile, alpn: ["h2"], certificate: read),
+        binary: try TLSClientContext(caFile: caFile, alpn: [], certificate: read),
         expiresAt: read.contents.expiresAt * 1000, words: read.contents.words)
       return (certificate, read.contents)
     } catch {

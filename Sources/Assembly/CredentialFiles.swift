@@ -1,6 +1,5 @@
 import Deliver
 import Pipeline
-import Settings
 
 /// The files that prove to Apple who we are, now and whenever others are put in their place.
 package protocol CredentialFiles: Sendable {
@@ -9,15 +8,6 @@ package protocol CredentialFiles: Sendable {
   func look() -> CredentialChange?
   /// Seconds since 1970; nil for what does not end.
   var expiresAt: Int64? { get }
-}
-
-extension Assembly {
-  package static func credentialFiles(
-    _ settings: Settings
-  ) throws(SettingsError) -> any CredentialFiles {
-    if settings.apns.certificateFile != nil { return try CertificateCredentials(settings) }
-    return try ProviderCredentials(settings)
-  }
 }
 
 extension ProviderCredentials: CredentialFiles {

@@ -10,7 +10,8 @@ package final class ProviderCredentials: Sendable {
   package let tokens: ProviderTokenSource
 
   private let path: String
-  private let apns: Settings.APNs
+  private let prefix: String
+  private let settings: Settings.APNs.Credentials
   private let state: ThreadLock<State>
 
   private struct State {
@@ -25,21 +26,28 @@ package final class ProviderCredentials: Sendable {
     var hash: Int
   }
 
-  package init(_ settings: Settings) throws(SettingsError) {
-    apns = settings.apns
-    guard let path = apns.keyFile, apns.teamID != nil else {
+  /// Of all apps that have none of their own.
+  package convenience init(_ settings: Settings) throws(SettingsError) {
+    try self.init(CredentialGroup(settings: settings.apns.credentials), settings.apns)
+  }
+
+  package init(_ group: CredentialGroup, _ apns: Settings.APNs) throws(SettingsError) {
+    settings = group.settings
+    prefix = group.prefix
+    guard let path = settings.keyFile, settings.teamID != nil else {
       throw Assembly.problem(
-        "apns.key_file", "is not set: sending needs apns.key_file and apns.team_id",
+        "\(prefix)key_file",
+        "is not set: sending needs \(prefix)key_file and \(prefix)team_id",
         hint: "the key is made in the Apple developer account, under Keys")
     }
     self.path = path
     do {
-      let (file, identity) = try Self.read(path, apns)
-      let key = try Self.key(file, identity, apns)
+      let (file, identity) = try Self.read(path, settings, prefix)
+      let key = try Self.key(file, identity, settings)
       tokens = ProviderTokenSource(key: key, lifetime: apns.tokenLifetime)
       state = ThreadLock(State(inUse: identity))
     } catch {
-      throw Assembly.problem("apns.key_file", error.message, hint: error.hint)
+      throw Assembly.problem("\(prefix)key_file", error.message, hint: error.hint)
     }
   }
 
@@ -47,11 +55,11 @@ package final class ProviderCredentials: Sendable {
   package func look() -> CredentialChange? {
     state.withLock { state in
       do throws(SettingComplaint) {
-        let (file, identity) = try Self.read(path, apns)
+        let (file, identity) = try Self.read(path, settings, prefix)
         if identity != state.inUse {
-          tokens.use(try Self.key(file, identity, apns))
+          tokens.use(try Self.key(file, identity, settings))
           state = State(inUse: identity)
-          return .replaced("key \(identity.keyID) of team \(apns.teamID ?? "")")
+          return .replaced("key \(identity.keyID) of team \(settings.teamID ?? "")")
         }
         state.refusal = nil
         return nil
@@ -64,24 +72,24 @@ package final class ProviderCredentials: Sendable {
   }
 
   private static func read(
-    _ path: String, _ apns: Settings.APNs
+    _ path: String, _ settings: Settings.APNs.Credentials, _ prefix: String
   ) throws(SettingComplaint) -> (BoundedFile, Identity) {
     let found = try ProviderKeyFile.read(path)
-    guard let keyID = apns.keyID ?? found.keyID else {
+    guard let keyID = settings.keyID ?? found.keyID else {
       throw SettingComplaint(
-        "apns.key_id is not set, and the name of \(Shown.path(path)) does not say it",
+        "\(prefix)key_id is not set, and the name of \(Shown.path(path)) does not say it",
         hint: "the name that Apple gives is AuthKey_<key id>.p8")
     }
     return (found.file, Identity(keyID: keyID, hash: found.file.bytes.hashValue))
   }
 
   private static func key(
-    _ file: BoundedFile, _ identity: Identity, _ apns: Settings.APNs
+    _ file: BoundedFile, _ identity: Identity, _ settings: Settings.APNs.Credentials
   ) throws(SettingComplaint) -> ProviderKey {
     do {
       let key = try ES256Key(pem: file.text)
       return ProviderKey(
-        keyID: identity.keyID, teamID: apns.teamID ?? "", sign: { try key.sign($0) })
+        keyID: identity.keyID, teamID: settings.teamID ?? "", sign: { try key.sign($0) })
     } catch {
       throw SettingComplaint("\(error)", hint: "download the .p8 file from Apple again, whole")
     }

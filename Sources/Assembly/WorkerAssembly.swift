@@ -12,7 +12,7 @@ extension Assembly {
   package static func pipelineOptions(
     _ settings: Settings, version: String, log: Log
   ) throws(SettingsError) -> PipelineOptions {
-    let files = try credentialFiles(settings)
+    let files = try AppCredentialFiles(settings)
     var options = PipelineOptions(
       workerID: settings.worker.id, version: version,
       lanes: lanes(settings),
@@ -48,7 +48,8 @@ extension Assembly {
       expand: expandOptions(settings),
       connectionBytes: DeliverOptions.maximumConnectionBytes(
         connections: settings.apns.connectionsPerLane,
-        streams: settings.apns.streamsPerConnection),
+        streams: settings.apns.streamsPerConnection,
+        credentials: CredentialGroup.all(settings).count),
       kafka: kafkaOptions(settings), probeBytes: probeBytes(settings))
   }
 

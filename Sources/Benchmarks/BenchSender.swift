@@ -32,8 +32,9 @@ package enum BenchSender {
     options.streamsPerConnection = BenchTraffic.streamsPerConnection
     // Nothing leaves its segment here, however long connecting takes under a profiler.
     options.closedAfter = .seconds(30)
+    let tokens = try BenchTraffic.providerTokens(simulator)
     let deliver = DeliverStage(
-      options: options, credentials: .key(try BenchTraffic.providerTokens(simulator)), loop: loop)
+      options: options, credentials: AppCredentials(.key(tokens)), loop: loop)
     let startedAt = EventLoop.monotonicNanoseconds()
     deliver.start()
     var batches = SenderBatches(

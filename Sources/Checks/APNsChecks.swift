@@ -16,7 +16,8 @@ enum APNsChecks {
     fields: [.init("apns-push-type", "alert")])
 
   static func run(
-    _ settings: Settings, _ credentials: APNsCredentials?, timeout: Duration, deniesWarnings: Bool
+    _ settings: Settings, _ credentials: [CheckedCredentials], timeout: Duration,
+    deniesWarnings: Bool
   ) async -> CheckList {
     var list = CheckList(deniesWarnings: deniesWarnings)
     let routes: [APNsEnvironment: APNsRoute]
@@ -27,32 +28,44 @@ enum APNsChecks {
       return list
     }
     let limit = min(timeout, settings.apns.connectTimeout + settings.apns.requestTimeout)
-    let isCertificate = if case .certificate = credentials { true } else { false }
-    var asked: [Endpoint] = []
-    for environment in APNsEnvironment.allCases {
-      guard let route = routes[environment] else { continue }
-      // A simulator stands for both.
-      if asked.contains(route.endpoint) { continue }
-      asked.append(route.endpoint)
-      do {
-        let proven = try credentials?.proven(route, now: WallClock.nowMilliseconds())
-        let answer = await SingleRequest.ask(
-          proven == nil ? nil : probe, on: proven?.route ?? route,
-          authorization: proven?.authorization, timeout: limit)
-        tell(answer, environment, route, isCertificate: isCertificate, &list)
-      } catch {
-        list.problem(
-          area, .configuration, "\(environment.name): \(error)", key: "apns.key_file")
+    // Without credentials one can see whether the servers are there.
+    let all = credentials.isEmpty ? [nil] : credentials.map { Optional($0) }
+    for shown in all {
+      var asked: [Endpoint] = []
+      for environment in APNsEnvironment.allCases {
+        guard let route = routes[environment] else { continue }
+        // A simulator stands for both.
+        if asked.contains(route.endpoint) { continue }
+        asked.append(route.endpoint)
+        await ask(route, environment, shown, timeout: limit, &list)
       }
     }
     return list
   }
 
+  private static func ask(
+    _ route: APNsRoute, _ environment: APNsEnvironment, _ shown: CheckedCredentials?,
+    timeout: Duration, _ list: inout CheckList
+  ) async {
+    do {
+      let proven = try shown?.credentials.proven(route, now: WallClock.nowMilliseconds())
+      let answer = await SingleRequest.ask(
+        proven == nil ? nil : probe, on: proven?.route ?? route,
+        authorization: proven?.authorization, timeout: timeout)
+      tell(answer, environment, route, shown, &list)
+    } catch {
+      list.problem(
+        area, .configuration, "\(environment.name): \(error)",
+        key: (shown?.prefix ?? "apns.") + "key_file")
+    }
+  }
+
   private static func tell(
-    _ answer: AppleReply, _ environment: APNsEnvironment, _ route: APNsRoute, isCertificate: Bool,
-    _ list: inout CheckList
+    _ answer: AppleReply, _ environment: APNsEnvironment, _ route: APNsRoute,
+    _ shown: CheckedCredentials?, _ list: inout CheckList
   ) {
-    let name = "\(environment.name), \(route.endpoint)"
+    let whose = shown?.name.map { " (\($0))" } ?? ""
+    let name = "\(environment.name), \(route.endpoint)\(whose)"
     let isLegacy = route.interface != .http2
     if isLegacy {
       list.warning(
@@ -72,29 +85,30 @@ enum APNsChecks {
       return
     }
     guard !isLegacy else { return }
-    guard let status = answer.status else {
+    guard let shown, let status = answer.status else {
       list.skipped(area, "\(name): without credentials nothing was asked")
       return
     }
     let reason = answer.reason ?? "without a reason"
-    judge(status, reason, isCertificate: isCertificate, name, environment, &list)
+    judge(status, reason, shown, name, environment, &list)
   }
 
   /// 400 speaks of the device that cannot exist: the credentials were taken.
   private static func judge(
-    _ status: Int, _ reason: String, isCertificate: Bool, _ name: String,
+    _ status: Int, _ reason: String, _ shown: CheckedCredentials, _ name: String,
     _ environment: APNsEnvironment, _ list: inout CheckList
   ) {
+    let isCertificate = shown.isCertificate
     let what = isCertificate ? "certificate" : "provider token"
     switch status {
     case 400, 410: list.ok(area, "\(name): takes the \(what)")
     case 403:
       list.problem(
         area, .configuration, "\(name): refuses the \(what): \(reason)",
-        key: isCertificate ? "apns.certificate_file" : "apns.key_file",
+        key: shown.prefix + (isCertificate ? "certificate_file" : "key_file"),
         hint: isCertificate
           ? "is it for this environment, and not revoked?"
-          : "do apns.key_id and apns.team_id belong to this key, is it for this environment, and "
+          : "do key_id and team_id belong to this key, is it for this environment, and "
             + "is the clock right?")
     case 429:
       list.warning(

@@ -35,10 +35,10 @@ package enum Checks {
   }
 
   /// Without these one can see whether Apple's servers are there, but show them no credentials.
-  private static let providerTokenKeys = [
-    "apns.key_file", "apns.key_id", "apns.team_id", "apns.certificate_file",
-    "apns.certificate_passphrase_file",
-  ]
+  private static func isCredential(_ key: String) -> Bool {
+    let own = ["key_file", "key_id", "team_id", "certificate_file", "certificate_passphrase_file"]
+    return key.hasPrefix("apns.apps") || own.contains { key == "apns." + $0 }
+  }
 
   /// A mistake in one part of the configuration says nothing about the others.
   private static func mayConnect(
@@ -47,7 +47,7 @@ package enum Checks {
     let isWrong = report.problems.contains { problem in
       // What names no key is about the whole file.
       guard let key = problem.key else { return true }
-      return (key == area || key.hasPrefix(area + ".")) && !providerTokenKeys.contains(key)
+      return (key == area || key.hasPrefix(area + ".")) && !isCredential(key)
     }
     if isWrong {
       list.skipped(area, "not connected to while its part of the configuration is wrong")

@@ -51,14 +51,26 @@ enum FileChecks {
     }
   }
 
-  /// Nil when there is nothing that Apple could take.
-  static func credentials(_ settings: Settings, _ list: inout CheckList) -> APNsCredentials? {
-    guard settings.apns.certificateFile != nil else {
-      return key(settings, &list).map { .key($0) }
+  /// Those that Apple could take.
+  static func credentials(_ settings: Settings, _ list: inout CheckList) -> [CheckedCredentials] {
+    let groups = CredentialGroup.all(settings)
+    return groups.compactMap { group in
+      let credentials =
+        group.settings.certificateFile == nil
+        ? key(group, settings.apns, &list) : certificate(group, settings.apns, &list)
+      return credentials.map {
+        CheckedCredentials(
+          name: groups.count > 1 ? group.name : nil, prefix: group.prefix, credentials: $0)
+      }
     }
-    let (area, key) = ("certificate", "apns.certificate_file")
+  }
+
+  private static func certificate(
+    _ group: CredentialGroup, _ apns: Settings.APNs, _ list: inout CheckList
+  ) -> APNsCredentials? {
+    let (area, key) = ("certificate", group.prefix + "certificate_file")
     do {
-      let files = try CertificateCredentials(settings)
+      let files = try CertificateCredentials(group, apns)
       let end = files.contents.expiresAt * 1000
       let now = WallClock.nowMilliseconds()
       guard end > now else {
@@ -74,6 +86,7 @@ enum FileChecks {
           area, .configuration, "it expires in \(days) days", key: key,
           hint: "renew it in the Apple developer account, and put it in the place of this one")
       }
+      warn(group, of: files.contents.servedTopics, key: key, &list)
       return files.credentials
     } catch {
       list.add(area, error)
@@ -81,24 +94,35 @@ enum FileChecks {
     }
   }
 
+  /// An app that its certificate does not name.
+  private static func warn(
+    _ group: CredentialGroup, of topics: [String], key: String, _ list: inout CheckList
+  ) {
+    for app in group.apps where !topics.contains(app) {
+      list.warning(
+        "certificate", .configuration, "it does not name \(app), so Apple refuses its pushes",
+        key: key)
+    }
+  }
+
   /// Nil when there is no usable key.
   private static func key(
-    _ settings: Settings, _ list: inout CheckList
-  ) -> ProviderTokenSource? {
-    let apns = settings.apns
-    guard let path = apns.keyFile, let teamID = apns.teamID else {
-      list.skipped("key", "apns.key_file and apns.team_id are not both set")
+    _ group: CredentialGroup, _ apns: Settings.APNs, _ list: inout CheckList
+  ) -> APNsCredentials? {
+    let field = group.prefix + "key_file"
+    guard let path = group.settings.keyFile, let teamID = group.settings.teamID else {
+      list.skipped("key", "\(field) and \(group.prefix)team_id are not both set")
       return nil
     }
     do {
-      let tokens = try ProviderCredentials(settings).tokens
+      let tokens = try ProviderCredentials(group, apns).tokens
       _ = try tokens.token(now: WallClock.nowMilliseconds())
       list.ok("key", "\(path) signs, as key \(tokens.keyID) of team \(teamID)")
-      return tokens
+      return .key(tokens)
     } catch let error as SettingsError {
       list.add("key", error)
     } catch {
-      list.problem("key", .configuration, "\(error)", key: "apns.key_file")
+      list.problem("key", .configuration, "\(error)", key: field)
     }
     return nil
   }

@@ -8,4 +8,15 @@ package enum CredentialChange: Sendable, Equatable {
   case expires(String)
   /// They have ended; said once a day.
   case expired(String)
+
+  /// The same, with whose they are, where there are others.
+  package func of(_ name: String?) -> CredentialChange {
+    guard let name else { return self }
+    return switch self {
+    case .replaced(let what): .replaced("\(name): \(what)")
+    case .refused(let why): .refused("\(name): \(why)")
+    case .expires(let what): .expires("\(name): \(what)")
+    case .expired(let what): .expired("\(name): \(what)")
+    }
+  }
 }

@@ -9,12 +9,12 @@ final class CredentialWatch: Sendable {
   private static let interval: Duration = .seconds(5)
 
   private let loop = EventLoop(name: "credentials")
-  private let look: @Sendable () -> CredentialChange?
+  private let look: @Sendable () -> [CredentialChange]
   private let log: Log
   private let counters: WorkerCounters
 
   init(
-    look: @escaping @Sendable () -> CredentialChange?, log: Log, counters: WorkerCounters
+    look: @escaping @Sendable () -> [CredentialChange], log: Log, counters: WorkerCounters
   ) {
     self.look = look
     self.log = log
@@ -26,8 +26,12 @@ final class CredentialWatch: Sendable {
   func stop() { loop.stop() }
 
   private func again() {
-    switch look() {
-    case nil: break
+    for change in look() { tell(change) }
+    loop.schedule(after: Self.interval) { [weak self] in self?.again() }
+  }
+
+  private func tell(_ change: CredentialChange) {
+    switch change {
     case .replaced(let what):
       counters.add(.credentialsReplaced)
       log.notice("other credentials for APNs are used from now on", ["credentials": .text(what)])
@@ -45,6 +49,5 @@ final class CredentialWatch: Sendable {
         "the credentials for APNs have expired; put others in their place",
         ["credentials": .text(what)])
     }
-    loop.schedule(after: Self.interval) { [weak self] in self?.again() }
   }
 }

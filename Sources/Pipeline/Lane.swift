@@ -115,7 +115,7 @@ package actor Lane {
   /// places.
   private func leavePlaces() {
     runs.leavePlaces {
-      stages.deliver.yields($0) || stages.deliver.getsNowhere($1, in: $0)
+      stages.deliver.yields($0) || stages.deliver.getsNowhere($1, on: $0)
     }
     limited.look(at: runs.all, now: options.deliver.wallClock())
   }

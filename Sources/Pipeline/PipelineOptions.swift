@@ -57,10 +57,10 @@ package struct PipelineOptions: Sendable {
   package var record: RecordOptions
   package var deliver: DeliverOptions
   package var templates: [Template]
-  package var credentials: APNsCredentials
+  package var credentials: AppCredentials
   /// Looks whether the files of the credentials have changed, and uses what they are now.
-  package var lookAtCredentials: @Sendable () -> CredentialChange? = { nil }
-  /// Seconds since 1970; nil when they do not end.
+  package var lookAtCredentials: @Sendable () -> [CredentialChange] = { [] }
+  /// Seconds since 1970, of those that end first; nil when none do.
   package var credentialsExpireAt: @Sendable () -> Int64? = { nil }
   package var log: Log
   /// Called once, when the group has given this worker its first partitions.
@@ -73,7 +73,7 @@ package struct PipelineOptions: Sendable {
   package init(
     workerID: String, version: String, lanes: Int, kafka: KafkaOptions, ingest: IngestOptions,
     redis: RedisOptions, keyspace: Keyspace, expand: ExpandOptions, record: RecordOptions,
-    deliver: DeliverOptions, templates: [Template], credentials: APNsCredentials, log: Log
+    deliver: DeliverOptions, templates: [Template], credentials: AppCredentials, log: Log
   ) {
     self.workerID = workerID
     self.version = version

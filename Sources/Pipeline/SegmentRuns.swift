@@ -80,11 +80,17 @@ final class SegmentRuns {
 
   /// Lists that were begun before their route was found to be slow, or their fan-out to get
   /// nowhere, give up their places.
-  func leavePlaces(whereAll isSlow: (APNsEnvironment, FanOut) -> Bool) {
+  func leavePlaces(whereAll isSlow: (PushRoute, FanOut) -> Bool) {
     var gone = runs.values.count { $0.index != nil && !$0.hasPlace && !$0.isLingering }
     for run in runs.values where run.index != nil && run.hasPlace {
       guard gone < Self.maximumWithoutPlace else { break }
-      guard run.environments.allSatisfy({ isSlow($0, run.tally.fanOut) }) else { continue }
+      // Whose credentials are meant the app says, whatever the push type.
+      let app = run.segment.event.app
+      guard
+        run.environments.allSatisfy({
+          isSlow(PushRoute(environment: $0, topic: app), run.tally.fanOut)
+        })
+      else { continue }
       run.leavePlace()
       gone += 1
     }

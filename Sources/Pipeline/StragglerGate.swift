@@ -50,7 +50,7 @@ final class StragglerGate {
     let fanOut = SegmentRecord.event(ofKey: message.key).flatMap(runs.fanOut)
     return StragglerAdmission.RouteState(
       isClosed: deliver.isClosed(route), isHeld: deliver.isHeld(route),
-      isSlow: deliver.yields(route.environment),
-      isStuck: fanOut.map { deliver.getsNowhere($0, in: route.environment) } ?? false)
+      isSlow: deliver.yields(route),
+      isStuck: fanOut.map { deliver.getsNowhere($0, on: route) } ?? false)
   }
 }

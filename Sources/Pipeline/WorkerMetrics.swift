@@ -45,7 +45,8 @@ package enum WorkerMetrics {
     labels: ["result"])
   static let expiry = MetricFamily(
     "fanfare_credentials_expiry_timestamp_seconds", .gauge,
-    "When the certificate for Apple ends, in seconds since 1970; 0 with a key, which does not end.")
+    "When the certificate for Apple that ends first does, in seconds since 1970; 0 with keys "
+      + "alone, which do not end.")
   static let answerTimes = MetricFamily(
     "fanfare_apns_request_duration_seconds", .histogram,
     "From sending a push to Apple's answer, whatever it said.")

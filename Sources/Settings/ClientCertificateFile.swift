@@ -9,12 +9,12 @@ package struct ClientCertificateFile: Sendable, Hashable {
 
   /// nil when no certificate is set.
   package static func read(
-    _ apns: Settings.APNs
+    _ credentials: Settings.APNs.Credentials
   ) throws(SettingComplaint) -> ClientCertificateFile? {
-    guard let path = apns.certificateFile else { return nil }
+    guard let path = credentials.certificateFile else { return nil }
     let file = try BoundedFile.read(path, maximumBytes: maximumBytes)
     var passphrase: String?
-    if let path = apns.certificatePassphraseFile {
+    if let path = credentials.certificatePassphraseFile {
       passphrase = try SecretText.ofFile(try BoundedFile.read(path, maximumBytes: 4_097))
     }
     return ClientCertificateFile(bytes: file.bytes, passphrase: passphrase)

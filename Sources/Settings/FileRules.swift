@@ -7,13 +7,9 @@ struct FileRules {
   let settings: Settings
 
   func check(_ layers: inout SettingsLayers) {
-    if let path = settings.apns.keyFile { checkKey(path, "apns.key_file", &layers) }
-    let secrets = [
-      ("apns.certificate_file", settings.apns.certificateFile),
-      ("apns.certificate_passphrase_file", settings.apns.certificatePassphraseFile),
-    ]
-    for (key, path) in secrets {
-      if let path { checkSecret(path, key, &layers) }
+    CredentialRules(settings.apns.credentials).checkFiles(&layers)
+    for (app, credentials) in settings.apns.apps.sorted(by: { $0.key < $1.key }) {
+      CredentialRules(credentials, of: app).checkFiles(&layers)
     }
     let certificates = [
       ("apns.ca_file", settings.apns.caFile), ("redis.tls.ca_file", settings.redis.tls.caFile),
@@ -21,48 +17,6 @@ struct FileRules {
     ]
     for (key, path) in certificates {
       if let path { checkCertificates(path, key, &layers) }
-    }
-  }
-
-  private func checkKey(_ path: String, _ key: String, _ layers: inout SettingsLayers) {
-    let source = layers.source(of: key)
-    do {
-      let found = try ProviderKeyFile.read(path)
-      layers.warnIfExposed(found.file, path: path, key: key, source: source)
-      if let complaint = Self.complaint(aboutKey: found.file.text, path) {
-        layers.add(.problem, source, key: key, complaint.message, hint: complaint.hint)
-      }
-      checkKeyID(found, &layers)
-    } catch {
-      layers.add(.problem, source, key: key, error.message, hint: error.hint)
-    }
-  }
-
-  /// What is in it only who has the passphrase can see.
-  private func checkSecret(_ path: String, _ key: String, _ layers: inout SettingsLayers) {
-    let source = layers.source(of: key)
-    do {
-      let file = try BoundedFile.read(path, maximumBytes: ClientCertificateFile.maximumBytes)
-      layers.warnIfExposed(file, path: path, key: key, source: source)
-    } catch {
-      layers.add(.problem, source, key: key, error.message, hint: error.hint)
-    }
-  }
-
-  private func checkKeyID(_ found: ProviderKeyFile, _ layers: inout SettingsLayers) {
-    let key = "apns.key_id"
-    switch (settings.apns.keyID, found.keyID) {
-    case (nil, nil):
-      layers.add(
-        .problem, layers.source(of: "apns.key_file"), key: key,
-        "is needed together with apns.key_file, whose name does not say it",
-        hint: "the name that Apple gives is AuthKey_<key id>.p8")
-    case (let set?, let named?) where set != named:
-      layers.add(
-        .warning, layers.source(of: key), key: key,
-        "is \(set), the file's name says \(named)",
-        hint: "leave key_id out, and the name says it, also when another key is put in place")
-    default: break
     }
   }
 

@@ -51,6 +51,7 @@ extension SettingKind {
       switch self {
       case .list(let rule): return readList(raw, rule, complain)
       case .map(let rule): return readMap(raw, rule, complain)
+      case .records(let fields): return readRecords(raw, fields, baseDirectory, complain)
       default: break
       }
       guard case .single(let text) = raw.content else {
@@ -95,7 +96,7 @@ extension SettingKind {
     case .path, .secretFile:
       if let complaint = TextRule.pathText.complaint(about: text) { throw complaint }
       return .text(Self.resolved(text, in: baseDirectory))
-    case .list, .map:
+    case .list, .map, .records:
       return nil
     }
   }
@@ -134,23 +135,7 @@ extension SettingKind {
     _ raw: RawSetting, _ rule: (String, String) -> SettingComplaint?,
     _ complain: (SettingComplaint, SettingSource) -> Void
   ) -> SettingValue? {
-    var entries: [(name: String, value: RawSetting)] = []
-    switch raw.content {
-    case .map(let written): entries = written
-    case .single(let text):
-      for part in text.split(separator: ",") {
-        let pair = part.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
-        guard pair.count == 2 else {
-          complain(SettingComplaint("must be name=value, name=value, …"), raw.source)
-          return nil
-        }
-        let value = RawSetting(.single(String(pair[1].trimmingSpaces)), raw.source)
-        entries.append((String(pair[0].trimmingSpaces), value))
-      }
-    default:
-      complain(SettingComplaint("must be \(summary), is \(raw.kindName)"), raw.source)
-      return nil
-    }
+    guard let entries = entries(of: raw, complain) else { return nil }
     var values: [String: String] = [:]
     var isWhole = true
     for (name, value) in entries {
@@ -167,6 +152,82 @@ extension SettingKind {
       values[name] = text
     }
     return isWhole ? .map(values) : nil
+  }
+
+  private typealias Entry = (name: String, value: RawSetting)
+
+  /// Of a mapping, or of the text that stands for one in a variable or flag.
+  private func entries(
+    of raw: RawSetting, _ complain: (SettingComplaint, SettingSource) -> Void
+  ) -> [Entry]? {
+    switch raw.content {
+    case .map(let written): return written
+    case .single(let text):
+      var entries: [Entry] = []
+      for part in text.split(separator: ",") {
+        let pair = part.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+        guard pair.count == 2 else {
+          complain(SettingComplaint("must be name=value, name=value, …"), raw.source)
+          return nil
+        }
+        let value = RawSetting(.single(String(pair[1].trimmingSpaces)), raw.source)
+        entries.append((String(pair[0].trimmingSpaces), value))
+      }
+      return entries
+    default:
+      complain(SettingComplaint("must be \(summary), is \(raw.kindName)"), raw.source)
+      return nil
+    }
+  }
+
+  private func readRecords(
+    _ raw: RawSetting, _ fields: [String: SettingKind], _ baseDirectory: String,
+    _ complain: (SettingComplaint, SettingSource) -> Void
+  ) -> SettingValue? {
+    guard let records = entries(of: raw, complain) else { return nil }
+    var values: [String: String] = [:]
+    var isWhole = true
+    let entries = records.flatMap { name, value -> [Entry] in
+      guard case .map(let written) = value.content, !written.isEmpty else { return [(name, value)] }
+      return written.map { ("\(name).\($0.name)", $0.value) }
+    }
+    for (path, value) in entries {
+      do throws(SettingComplaint) {
+        values[path] = try readField(path, value, fields, baseDirectory)
+      } catch {
+        complain(error, value.source)
+        isWhole = false
+      }
+    }
+    return isWhole ? .map(values) : nil
+  }
+
+  /// - Parameter path: `<name>.<field>`; a bundle id has dots itself.
+  private func readField(
+    _ path: String, _ raw: RawSetting, _ fields: [String: SettingKind], _ baseDirectory: String
+  ) throws(SettingComplaint) -> String {
+    let dot = path.lastIndex(of: ".")
+    let field = dot.map { String(path[path.index(after: $0)...]) } ?? path
+    guard let dot, let kind = fields[field] else {
+      throw SettingComplaint(
+        "\(Shown.value(path)) must end with one of \(fields.keys.sorted().joined(separator: ", "))",
+        hint: NearestName.hint(for: field, among: fields.keys.sorted()))
+    }
+    let name = String(path[..<dot])
+    if let complaint = TextRule.app.complaint(about: name) {
+      throw SettingComplaint("\(Shown.value(name)) \(complaint.message)", hint: complaint.hint)
+    }
+    guard case .single(let text) = raw.content else {
+      throw SettingComplaint("\(Shown.value(path)) must be \(kind.summary), is \(raw.kindName)")
+    }
+    do throws(SettingComplaint) {
+      guard case .text(let value) = try kind.readSingle(text, baseDirectory: baseDirectory) else {
+        throw SettingComplaint("must be \(kind.summary)")
+      }
+      return value
+    } catch {
+      throw SettingComplaint("\(Shown.value(path)) \(error.message)", hint: error.hint)
+    }
   }
 
   private static func within<Value: Comparable>(

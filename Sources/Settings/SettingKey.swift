@@ -166,6 +166,17 @@ extension SettingKey {
     ) { if case .list(let items) = $1 { $0[keyPath: target] = items } }
   }
 
+  /// Records of text fields, by name.
+  static func records<Record>(
+    _ path: String, _ target: any Target<[String: Record]>, fields: [String: SettingKind],
+    _ make: @escaping @Sendable ([String: String]) -> [String: Record], _ explanation: String
+  ) -> SettingKey {
+    SettingKey(
+      path: path, kind: .records(fields), defaultValue: .map([:]), explanation: explanation,
+      example: nil
+    ) { if case .map(let entries) = $1 { $0[keyPath: target] = make(entries) } }
+  }
+
   static func map(
     _ path: String, _ target: any Target<[String: String]>,
     _ rule: @escaping @Sendable (String, String) -> SettingComplaint?, _ explanation: String

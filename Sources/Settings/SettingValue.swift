@@ -24,12 +24,22 @@ package enum SettingKind: Sendable {
   case list(TextRule)
   /// Texts by name; the rule says what is wrong with an entry, or nil.
   case map(@Sendable (_ name: String, _ value: String) -> SettingComplaint?)
+  /// Mappings by name, of fields that are texts or paths. The value is a map by `<name>.<field>`,
+  /// as a flag writes it.
+  case records([String: SettingKind])
   case path
   /// A path whose content is the value of the secret key named here.
   case secretFile(of: String)
 
   package var isSecret: Bool {
     if case .secret = self { true } else { false }
+  }
+
+  var isMap: Bool {
+    switch self {
+    case .map, .records: true
+    default: false
+    }
   }
 
   /// For people: `a duration, 1s…5m`.
@@ -46,6 +56,7 @@ package enum SettingKind: Sendable {
     case .choice(let names): "one of " + names.joined(separator: ", ")
     case .list(let rule): "a list, each \(rule.summary)"
     case .map: "a mapping of texts"
+    case .records: "a mapping of mappings"
     case .path: "the path of a file or directory"
     case .secretFile: "the path of a file"
     }

@@ -139,6 +139,8 @@ package struct Settings: Sendable, Equatable {
     package var teamID: String?
     package var certificateFile: String?
     package var certificatePassphraseFile: String?
+    /// By bundle id: apps of other teams, or with certificates of their own.
+    package var apps: [String: Credentials] = [:]
     package var tokenLifetime = Duration.zero
     package var connectionsPerLane = 0
     package var streamsPerConnection = 0
@@ -149,6 +151,36 @@ package struct Settings: Sendable, Equatable {
     package var retry = Retry()
 
     package var binaryAcceptedAfter = Duration.zero
+
+    /// Of all apps that `apps` does not name.
+    package var credentials: Credentials {
+      Credentials(
+        keyFile: keyFile, keyID: keyID, teamID: teamID, certificateFile: certificateFile,
+        certificatePassphraseFile: certificatePassphraseFile)
+    }
+
+    /// What proves to Apple who we are: a key and its team, or a certificate.
+    package struct Credentials: Sendable, Hashable {
+      package var keyFile: String?
+      package var keyID: String?
+      package var teamID: String?
+      package var certificateFile: String?
+      package var certificatePassphraseFile: String?
+
+      package init(
+        keyFile: String? = nil, keyID: String? = nil, teamID: String? = nil,
+        certificateFile: String? = nil, certificatePassphraseFile: String? = nil
+      ) {
+        self.keyFile = keyFile
+        self.keyID = keyID
+        self.teamID = teamID
+        self.certificateFile = certificateFile
+        self.certificatePassphraseFile = certificatePassphraseFile
+      }
+
+      /// Nothing is set.
+      package var isEmpty: Bool { self == Credentials() }
+    }
 
     package struct Server: Sendable, Equatable {
       package var host = ""

@@ -176,7 +176,7 @@ struct SettingsLayers {
     -> Bool
   {
     for key in SettingTable.keys {
-      guard case .map = key.kind, path.hasPrefix(key.path + ".") else { continue }
+      guard key.kind.isMap, path.hasPrefix(key.path + ".") else { continue }
       let before = values[key.path]
       let name = String(path.dropFirst(key.path.count + 1))
       if KafkaProperties.isSecret(name) { warnOfCommandLine(key.path, source) }

@@ -133,49 +133,14 @@ struct SettingsRules {
     }
   }
 
-  /// A worker has a key or a certificate.
   private func checkAPNs(_ layers: inout SettingsLayers) {
     checkProxy(&layers)
-    let (certificate, passphrase) = ("apns.certificate_file", "apns.certificate_passphrase_file")
-    if settings.apns.certificateFile == nil {
-      if settings.apns.certificatePassphraseFile != nil {
-        layers.add(
-          .warning, layers.source(of: passphrase), key: passphrase,
-          "is not used without \(certificate)")
-      }
-      return checkKey(&layers)
+    let apps = settings.apns.apps
+    for (app, credentials) in apps.sorted(by: { $0.key < $1.key }) {
+      CredentialRules(credentials, of: app).check(&layers, areNeeded: true)
     }
-    let others = [
-      ("apns.key_file", settings.apns.keyFile), ("apns.key_id", settings.apns.keyID),
-      ("apns.team_id", settings.apns.teamID),
-    ]
-    for (key, value) in others where value != nil {
-      layers.add(
-        .problem, later(key, certificate, layers), key: key, "does not go with \(certificate)",
-        hint: "a key proves who we are in each push, a certificate when a connection is made")
-    }
-  }
-
-  private func checkKey(_ layers: inout SettingsLayers) {
-    // Without key_id the file's name says it, which whoever opens the file looks at.
-    let keys: [(key: String, isSet: Bool)] = [
-      ("apns.key_file", settings.apns.keyFile != nil),
-      ("apns.key_id", settings.apns.keyID != nil || settings.apns.keyFile != nil),
-      ("apns.team_id", settings.apns.teamID != nil),
-    ]
-    guard let given = keys.first(where: \.isSet) else {
-      if requirements.contains(.providerToken) {
-        layers.add(
-          .problem, .builtIn, key: "apns.key_file",
-          "is not set: sending needs apns.key_file and apns.team_id, or apns.certificate_file",
-          hint: "the key is made in the Apple developer account, under Keys")
-      }
-      return
-    }
-    for (key, isSet) in keys where !isSet {
-      layers.add(
-        .problem, layers.source(of: given.key), key: key, "is needed together with \(given.key)")
-    }
+    CredentialRules(settings.apns.credentials).check(
+      &layers, areNeeded: requirements.contains(.providerToken) && apps.isEmpty)
   }
 
   private func checkTimes(_ layers: inout SettingsLayers) {

@@ -71,6 +71,10 @@ package struct TextRule: Sendable {
     return parts.count == 2 && parts.allSatisfy { !$0.contains("{") && !$0.contains("}") }
   }
 
+  static let app = TextRule("a bundle id: letters, digits, '.' and '-'", maximumBytes: 255) {
+    $0.utf8.allSatisfy { $0.isASCIIWord || $0 == 0x2E || $0 == 0x2D }
+  }
+
   /// The ids of keys and of teams in an Apple developer account.
   static let appleIdentifier = TextRule("10 capital letters and digits", maximumBytes: 64) {
     $0.utf8.count == 10

@@ -21,14 +21,21 @@ package struct CommandApple: Sendable {
   /// A route as requests go there, and their `authorization`: the provider token that the key's
   /// workers show as well, so that Apple sees no new one; nil with a certificate, which the
   /// connection shows.
+  /// - Parameter app: whose credentials are meant: a bundle id, or a topic.
   package func proven(
-    _ route: APNsRoute
+    _ route: APNsRoute, of app: String
   ) throws(CommandFailure) -> (route: APNsRoute, authorization: String?) {
-    let credentials: APNsCredentials
+    let found: APNsCredentials?
     do {
-      credentials = try Assembly.credentialFiles(settings).credentials
+      found = try AppCredentialFiles(settings).credentials.credentials(of: app)
     } catch {
       throw CommandFailure(error)
+    }
+    guard let credentials = found else {
+      throw CommandFailure(
+        .config,
+        "there are no credentials for \(app): it is not in apns.apps, and apns.key_file and "
+          + "apns.certificate_file are not set")
     }
     do {
       return try credentials.proven(route, now: WallClock.nowMilliseconds())
@@ -77,7 +84,7 @@ package struct CommandApple: Sendable {
       throw CommandFailure(error)
     }
     // A key has no place in it.
-    return settings.apns.certificateFile == nil ? route : try proven(route).route
+    return settings.apns.certificateFile == nil ? route : try proven(route, of: "").route
   }
 
   private static func endpoint(_ address: Settings.APNs.Address) -> Endpoint {

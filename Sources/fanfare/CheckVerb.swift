@@ -17,7 +17,8 @@ enum CheckVerb {
     "check", summary: "Look at configuration, templates and key, and connect to everything",
     discussion: """
       Each line says ok, warning, problem or skipped, with a hint where one helps. The provider \
-      token is shown to Apple with a request for a device that cannot exist: no push is sent. \
+      token or certificate is shown to Apple with a request for a device that cannot exist: no \
+      push is sent. \
       Redis gets one key, for a second, to see whether it takes writes.
 
       The exit code is 78 when the configuration must be changed, and 69 when only something that \

@@ -112,6 +112,6 @@ import Testing
     try directory.write("secret\n", to: "nothing")
     let other = #expect(throws: SettingsError.self) { _ = try CertificateCredentials(settings) }
     #expect(other?.problems.first?.message.contains("passphrase opens") == true)
-    #expect(try ClientCertificateFile.read(settings.apns)?.passphrase == "secret")
+    #expect(try ClientCertificateFile.read(settings.apns.credentials)?.passphrase == "secret")
   }
 }

@@ -8,13 +8,14 @@ package struct BedKey: Sendable {
   package let pem: String
   let known: APNsSimulatorOptions.ProviderKey
 
-  package init(id: String, teamID: String = "TEAMTEAM01") throws {
+  /// - Parameter topics: of its team's apps; empty: any.
+  package init(id: String, teamID: String = "TEAMTEAM01", topics: [String] = []) throws {
     let key = try ES256Key.generate()
     self.id = id
     self.teamID = teamID
     pem = key.privateKeyPEM
     known = APNsSimulatorOptions.ProviderKey(
-      keyID: id, teamID: teamID, publicKeyPEM: key.publicKeyPEM)
+      keyID: id, teamID: teamID, publicKeyPEM: key.publicKeyPEM, topics: topics)
   }
 
   package var fileName: String { "AuthKey_\(id).p8" }

@@ -16,10 +16,10 @@ extension WorkerBed {
 
   /// Makes each token the only device of a follower of its own.
   package func follow(
-    _ streamer: String, tokens: [String], boundAt: Int64 = 1_767_225_600_000
+    _ streamer: String, tokens: [String], boundAt: Int64 = 1_767_225_600_000, app: String = app
   ) async throws {
     try await write(tokens.count, of: streamer, expecting: tokens.count) { index in
-      let binding = Binding(environment: .production, topic: Self.app, token: tokens[index])
+      let binding = Binding(environment: .production, topic: app, token: tokens[index])
       return AudienceRow(
         user: "\(streamer)-u\(index)", profile: [("name", "Kim")],
         bindings: binding.map { [$0] } ?? [], boundAt: boundAt)

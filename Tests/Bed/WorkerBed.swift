@@ -46,8 +46,8 @@ package final class WorkerBed: Sendable {
   /// Where `TESTS_REDIS_CLUSTER` is set, a test that does not name its Redis gets a cluster.
   package init(
     kafka: RealKafka? = nil, redis: RedisServerProcess? = nil, cluster: RedisClusterProcess? = nil,
-    partitions: Int = 4, script: SimulatorScript = SimulatorScript(), keys: [BedKey] = [],
-    authority: BedAuthority? = nil, isLegacy: Bool = false
+    partitions: Int = 4, topics: [String] = [app], script: SimulatorScript = SimulatorScript(),
+    keys: [BedKey] = [], authority: BedAuthority? = nil, isLegacy: Bool = false
   ) async throws {
     self.keys = keys
     directory = try ScratchDirectory()
@@ -59,7 +59,7 @@ package final class WorkerBed: Sendable {
     self.redis = try cluster?.masters[0] ?? redis ?? RedisServerProcess()
     self.kafka = try BedKafka(kafka, partitions: partitions)
     var options = APNsSimulatorOptions(directory: directory.path)
-    options.topics = [Self.app]
+    options.topics = topics
     options.script = script
     options.authority = authority?.authority
     options.providerKeys = keys.map(\.known)
@@ -114,7 +114,7 @@ package final class WorkerBed: Sendable {
       workerID: id, version: "test", lanes: 2, kafka: kafka.options,
       ingest: kafka.ingest, redis: redisOptions, keyspace: keyspace,
       expand: ExpandOptions(), record: RecordOptions(), deliver: deliver, templates: templates,
-      credentials: .key(tokens), log: log)
+      credentials: AppCredentials(.key(tokens)), log: log)
     options.drainTimeout = .seconds(5)
     return options
   }
@@ -162,10 +162,11 @@ package final class WorkerBed: Sendable {
 
   package func emit(
     _ id: String, streamer: String = "s1", expiresIn: Int = 900,
-    occurredAt: Int64 = WallClock.nowMilliseconds(), template: String = "go-live"
+    occurredAt: Int64 = WallClock.nowMilliseconds(), template: String = "go-live",
+    app: String = app
   ) async throws {
     let document = """
-      {"id":"\(id)","app":"\(Self.app)","streamer":{"id":"\(streamer)","name":"Aiko"},\
+      {"id":"\(id)","app":"\(app)","streamer":{"id":"\(streamer)","name":"Aiko"},\
       "stream":{"id":"b1","title":"Speedrun night"},"template":"\(template)",\
       "occurred_at":"\(WallClock.rfc3339(occurredAt))","expires_in":\(expiresIn)}
       """

@@ -64,6 +64,13 @@ import Testing
     let misplaced = try check(
       "apns.certificate_file=\(directory.file("apns/client-sandbox.pem"))")
     #expect(misplaced.code == 78 && misplaced.text.contains("BadCertificateEnvironment"))
+    let two = try check(
+      "apns.key_file=\(directory.file("apns/AuthKey_SIMULATED1.p8"))", "apns.team_id=SIMULATED2",
+      "apns.apps.com.example.other.certificate_file=\(directory.file("apns/client.pem"))")
+    #expect(two.code == 0, "\(two.text)")
+    #expect(two.text.contains("(other apps): takes the provider token"))
+    #expect(two.text.contains("(com.example.other): takes the certificate"))
+    #expect(two.text.contains("it does not name com.example.other"))
     redis.stop()
     let down = try check(team: "SIMULATED2")
     #expect(down.code == 69 && down.text.contains("Redis"), "\(down.text)")

@@ -76,7 +76,7 @@ import Transport
       // Each would connect to another server only.
       let identity = ClientIdentity(
         .init(http2: strange.client, binary: known.client, expiresAt: .max, words: ""))
-      let bed = try DeliverBed(loop, identity: identity) {
+      let bed = try DeliverBed(loop, credentials: AppCredentials(.certificate(identity))) {
         $0.routes[.production] = APNsRoute(
           endpoint: gateway.endpoint, tls: strange.client,
           interface: .binary(acceptedAfter: Self.patience))

@@ -165,7 +165,9 @@ import Testing
     try await onLoop { _, loop in
       let certificates = try DeliverBed.certificates.get()
       let identity = ClientIdentity(certificates.identity(expiresAt: 1))
-      let bed = try DeliverBed(loop, identity: identity) { $0.credentialHold = .seconds(3600) }
+      let bed = try DeliverBed(loop, credentials: AppCredentials(.certificate(identity))) {
+        $0.credentialHold = .seconds(3600)
+      }
       defer { bed.stop() }
       let tally = SegmentTally()
       await bed.stage.admit(bed.batch(devices(10), tally))

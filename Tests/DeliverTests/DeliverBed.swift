@@ -31,15 +31,15 @@ final class DeliverBed {
   }
 
   convenience init(
-    _ loop: EventLoop, sandbox: Sandbox = .none, identity: ClientIdentity? = nil,
+    _ loop: EventLoop, sandbox: Sandbox = .none, credentials: AppCredentials? = nil,
     configure: (inout DeliverOptions) -> Void = { _ in }
   ) throws {
     try self.init(
-      loop, sandbox: sandbox, identity: identity, prepare: { _ in }, configure: configure)
+      loop, sandbox: sandbox, credentials: credentials, prepare: { _ in }, configure: configure)
   }
 
   init(
-    _ loop: EventLoop, sandbox place: Sandbox = .none, identity: ClientIdentity? = nil,
+    _ loop: EventLoop, sandbox place: Sandbox = .none, credentials: AppCredentials? = nil,
     prepare: (FakeServer) -> Void,
     configure: (inout DeliverOptions) -> Void = { _ in }
   ) throws {
@@ -71,8 +71,7 @@ final class DeliverBed {
     }
     tokens = ProviderTokenSource(key: key, lifetime: .seconds(50 * 60))
     stage = DeliverStage(
-      options: options, credentials: identity.map { .certificate($0) } ?? .key(tokens),
-      loop: loop)
+      options: options, credentials: credentials ?? AppCredentials(.key(tokens)), loop: loop)
     stage.start()
   }
 

@@ -23,7 +23,8 @@ import Transport
         endpoint: Endpoint(host: "127.0.0.1", port: 1),
         tls: try DeliverBed.certificates.get().client)
       let setup = RouteSetup(
-        environment: .production, target: target, credentials: .key(bed.tokens), options: options,
+        environment: .production, target: target,
+        credentials: .init(name: nil, .key(bed.tokens)), options: options,
         loop: loop, chance: Chance(SystemRandomNumberGenerator()))
       let obstacles = RouteObstacles(environment: .production, options: options, topics: topics)
       let waiting = RouteWaiting(

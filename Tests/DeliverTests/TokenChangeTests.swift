@@ -34,7 +34,9 @@ import Testing
     try await onLoop { _, loop in
       let certificates = try DeliverBed.certificates.get()
       let identity = ClientIdentity(certificates.identity())
-      let bed = try DeliverBed(loop, identity: identity) { $0.connectionsPerRoute = 2 }
+      let bed = try DeliverBed(loop, credentials: AppCredentials(.certificate(identity))) {
+        $0.connectionsPerRoute = 2
+      }
       defer { bed.stop() }
       try await send(bed, tokens: 50, from: 0)
       #expect(bed.server.requests.allSatisfy { $0["authorization"] == nil })

@@ -1,5 +1,6 @@
 import APNsSimulator
 import Assembly
+import Deliver
 import Glibc
 import Pipeline
 import Settings
@@ -17,8 +18,8 @@ import Testing
 
   private func start(_ bed: WorkerBed, _ files: CertificateCredentials) async throws -> Worker {
     try await bed.startWorker {
-      $0.credentials = files.credentials
-      $0.lookAtCredentials = { files.look() }
+      $0.credentials = AppCredentials(files.credentials)
+      $0.lookAtCredentials = { files.look().map { [$0] } ?? [] }
       $0.credentialsExpireAt = { files.expiresAt }
     }
   }

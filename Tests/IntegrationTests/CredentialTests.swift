@@ -1,5 +1,6 @@
 import APNsSimulator
 import Assembly
+import Deliver
 import Glibc
 import LocalStack
 import Settings
@@ -48,8 +49,8 @@ import Testing
     settings.apns.teamID = keys[0].teamID
     let credentials = try ProviderCredentials(settings)
     let worker = try await bed.startWorker {
-      $0.credentials = .key(credentials.tokens)
-      $0.lookAtCredentials = { credentials.look() }
+      $0.credentials = AppCredentials(.key(credentials.tokens))
+      $0.lookAtCredentials = { credentials.look().map { [$0] } ?? [] }
     }
     let tokens = (0..<4000).map { paddedHex($0) }
     try await bed.follow("s1", tokens: tokens)
@@ -87,5 +88,48 @@ import Testing
   private func link(to target: String, _ bed: WorkerBed) {
     symlink(target, bed.directory.file("next"))
     rename(bed.directory.file("next"), bed.directory.file("current"))
+  }
+
+  /// Each request goes with the token of its app's team, on a connection of that team.
+  @Test func appsOfTwoTeamsGoInOneStreamOfEvents() async throws {
+    let other = "com.example.other"
+    let keys = [
+      try BedKey(id: "FIRSTKEY01", teamID: "TEAMTEAM01", topics: [WorkerBed.app]),
+      try BedKey(id: "SECONDKEY2", teamID: "TEAMTEAM02", topics: [other]),
+    ]
+    let bed = try await WorkerBed(topics: [WorkerBed.app, other], keys: keys)
+    for key in keys { try bed.directory.write(key.pem, to: key.fileName) }
+    var settings = Settings.defaults
+    settings.apns.keyFile = bed.directory.file(keys[0].fileName)
+    settings.apns.teamID = keys[0].teamID
+    settings.apns.apps[other] = .init(
+      keyFile: bed.directory.file(keys[1].fileName), teamID: keys[1].teamID)
+    let files = try AppCredentialFiles(settings)
+    let worker = try await bed.startWorker {
+      $0.credentials = files.credentials
+      $0.lookAtCredentials = { files.look() }
+    }
+    let apps = [("s1", WorkerBed.app), ("s2", other)]
+    for (place, (streamer, app)) in apps.enumerated() {
+      try await bed.follow(
+        streamer, tokens: (0..<1000).map { paddedHex(place * 10_000 + $0) }, app: app)
+    }
+    try await bed.ready()
+    for round in 1...3 {
+      for (streamer, app) in apps {
+        try await bed.emit("\(streamer)-\(round)", streamer: streamer, app: app)
+      }
+    }
+    for round in 1...3 {
+      for (streamer, _) in apps {
+        let status = try await bed.finished("\(streamer)-\(round)")
+        #expect(status.accepted == 1000 && status.isBalanced)
+      }
+    }
+    // A token of one team for a topic of the other's, or on its connection, had been refused.
+    let summary = await bed.simulator.summary()
+    #expect(summary.requests == 6000 && summary.accepted == 6000 && summary.byReason.isEmpty)
+    #expect(summary.providerTokens == 2)
+    #expect(await worker.stop())
   }
 }

@@ -50,9 +50,10 @@ final class PumpBed: Sendable {
       workerID: "worker-1", version: "test", lanes: 1, kafka: kafka, ingest: IngestOptions(),
       redis: RedisOptions(), keyspace: Keyspace(), expand: ExpandOptions(),
       record: RecordOptions(), deliver: DeliverOptions(wallClock: { 0 }), templates: [],
-      credentials: .key(
-        ProviderTokenSource(
-          key: ProviderKey(keyID: "", teamID: "") { $0 }, lifetime: .seconds(3000))),
+      credentials: AppCredentials(
+        .key(
+          ProviderTokenSource(
+            key: ProviderKey(keyID: "", teamID: "") { $0 }, lifetime: .seconds(3000)))),
       log: Log(LogOptions(level: .debug, format: .json), sink: sink))
   }
 

@@ -107,6 +107,8 @@ import YAML
     case .bool: return .bool(key.defaultValue != .bool(true))
     case .list: return .list(["another"])
     case .map: return .map(["another": "one"])
+    case .records(let fields):
+      return .map(["another.\(try #require(fields.keys.min()))": "one"])
     case .choice(let names):
       return .text(try #require(names.first { key.defaultValue != .text($0) }))
     }

@@ -51,7 +51,7 @@ import VerbSupport
     let apple = CommandApple(
       try SettingsLoader.load(SettingsInput(environment: [:], overrides: [])).settings())
     let failure = #expect(throws: CommandFailure.self) {
-      _ = try apple.proven(apple.route(.production))
+      _ = try apple.proven(apple.route(.production), of: "com.example.live")
     }
     #expect(
       failure?.code == .config && failure?.findings.contains { $0.contains("key_file") } == true)

@@ -85,6 +85,11 @@ extension SettingTable {
       "apns.certificate_passphrase_file", \.apns.certificatePassphraseFile,
       example: "/run/secrets/apns-passphrase",
       "The passphrase of certificate_file, if it has one."),
+    .records(
+      "apns.apps", \.apns.apps, fields: CredentialFields.kinds, CredentialFields.records,
+      "Apps with credentials of their own, by bundle id: {com.example.app: {key_file: a.p8, "
+        + "team_id: DEF123GHIJ}}, or with a certificate_file. All others go with those above, if "
+        + "there are any."),
     .duration(
       "apns.token_lifetime", \.apns.tokenLifetime, default: minutes(50), minutes(40)...minutes(59),
       "How old a provider token becomes. Apple refuses more than one in 20 min, and one older "

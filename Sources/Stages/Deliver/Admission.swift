@@ -7,26 +7,31 @@ final class Admission {
 
   /// A batch that waits for room.
   private struct Waiter {
-    let environments: Set<APNsEnvironment>
+    let names: Set<RouteName>
     let topic: String
     let fanOut: FanOut
     let mayStraggle: Bool
     /// Told what was waited for in the end.
-    let continuation: CheckedContinuation<Set<APNsEnvironment>, Never>
+    let continuation: CheckedContinuation<Set<RouteName>, Never>
   }
 
   private let options: DeliverOptions
-  private let routes: [APNsEnvironment: Route]
+  private let credentials: AppCredentials
+  private let routes: [RouteName: Route]
   private let loop: EventLoop
   private var waiting: [Waiter] = []
   /// Routes for which one that waited is on its way.
-  private var admitting: Set<APNsEnvironment> = []
+  private var admitting: Set<RouteName> = []
   /// Routes are looked at again soon.
   private var isLooking = false
   private var isStopped = false
 
-  init(options: DeliverOptions, routes: [APNsEnvironment: Route], loop: EventLoop) {
+  init(
+    options: DeliverOptions, credentials: AppCredentials, routes: [RouteName: Route],
+    loop: EventLoop
+  ) {
     self.options = options
+    self.credentials = credentials
     self.routes = routes
     self.loop = loop
     for route in routes.values {
@@ -39,46 +44,52 @@ final class Admission {
     isStopped = true
     let waiting = waiting
     self.waiting = []
-    for waiter in waiting { waiter.continuation.resume(returning: waiter.environments) }
+    for waiter in waiting { waiter.continuation.resume(returning: waiter.names) }
   }
 
   /// Queues a sealed batch when there is room.
   func admit(_ batch: PushBatch) async {
-    let environments = Set(routes.keys.filter { batch.hasPushes(for: $0) })
     let topic = batch.headers.topic
+    let place = credentials.place(of: topic)
+    let names = Set(
+      routes.keys.filter {
+        $0.credentials == place && batch.hasPushes(for: $0.environment)
+      })
     let fanOut = batch.tally.fanOut
     let mayStraggle = batch.tally.mayStraggle
-    var awaited = environments
+    var awaited = names
     if !isStopped {
-      awaited = self.awaited(environments, fanOut, mayStraggle, waitingAlone: waitingAlone)
+      awaited = self.awaited(names, fanOut, mayStraggle, waitingAlone: waitingAlone)
       if mustWait(awaited, topic, fanOut) {
         awaited = await withCheckedContinuation {
           waiting.append(
             Waiter(
-              environments: environments, topic: topic, fanOut: fanOut, mayStraggle: mayStraggle,
+              names: names, topic: topic, fanOut: fanOut, mayStraggle: mayStraggle,
               continuation: $0))
         }
         admitting.subtract(awaited)
       }
     }
-    for environment in environments {
-      routes[environment]?.append(batch, surplusLeaves: !awaited.contains(environment))
+    for name in names {
+      routes[name]?.append(batch, surplusLeaves: !awaited.contains(name))
     }
-    if batch.unsettled > 0 { rejectUnroutable(batch) }
+    if batch.unsettled > 0 { rejectUnroutable(batch, routed: names) }
     admitWaiting()
     if !isLooking { lookSoon() }
   }
 
-  private func rejectUnroutable(_ batch: PushBatch) {
+  private func rejectUnroutable(_ batch: PushBatch, routed: Set<RouteName>) {
     for environment in APNsEnvironment.allCases
-    where routes[environment] == nil && batch.hasPushes(for: environment) {
+    where batch.hasPushes(for: environment)
+      && !routed.contains(where: { $0.environment == environment })
+    {
       for (index, entry) in batch.entries.enumerated() where entry.environment == environment {
         batch.settle(index, .rejected(.noRoute))
       }
     }
   }
 
-  /// Of the environments that a batch has pushes for, those that it waits for. Good ones, where
+  /// Of the routes that a batch has pushes for, those that it waits for. Good ones, where
   /// there are any: what is then too much for a slow one leaves its segment. Of the batches that
   /// have pushes for nothing else a few wait, which keeps the route busy; more would take up the
   /// places of segments that need not wait. Where a fan-out gets nowhere none of its batches waits.
@@ -86,48 +97,48 @@ final class Admission {
   ///
   /// - Parameter waitingAlone: such batches that wait before this one.
   private func awaited(
-    _ environments: Set<APNsEnvironment>, _ fanOut: FanOut, _ mayStraggle: Bool, waitingAlone: Int
-  ) -> Set<APNsEnvironment> {
-    guard mayStraggle else { return environments }
-    let hopeful = environments.filter { routes[$0]?.isStuck(fanOut) != true }
+    _ names: Set<RouteName>, _ fanOut: FanOut, _ mayStraggle: Bool, waitingAlone: Int
+  ) -> Set<RouteName> {
+    guard mayStraggle else { return names }
+    let hopeful = names.filter { routes[$0]?.isStuck(fanOut) != true }
     let good = hopeful.filter { routes[$0]?.yields != true }
     if !good.isEmpty { return good }
     return waitingAlone < options.waitersForSlow ? hopeful : []
   }
 
-  private func awaited(_ waiter: Waiter, waitingAlone: Int) -> Set<APNsEnvironment> {
+  private func awaited(_ waiter: Waiter, waitingAlone: Int) -> Set<RouteName> {
     awaited(
-      waiter.environments, waiter.fanOut, waiter.mayStraggle, waitingAlone: waitingAlone)
+      waiter.names, waiter.fanOut, waiter.mayStraggle, waitingAlone: waitingAlone)
   }
 
   private var waitingAlone: Int { waiting.count(where: waitsAlone) }
 
   private func waitsAlone(_ waiter: Waiter) -> Bool {
-    waiter.mayStraggle && waiter.environments.allSatisfy { routes[$0]?.yields == true }
+    waiter.mayStraggle && waiter.names.allSatisfy { routes[$0]?.yields == true }
   }
 
   /// Batches of a fan-out wait for each other; those of another have a share of their own.
   private func mustWait(
-    _ environments: Set<APNsEnvironment>, _ topic: String, _ fanOut: FanOut
+    _ names: Set<RouteName>, _ topic: String, _ fanOut: FanOut
   ) -> Bool {
-    isFull(environments, topic, fanOut) || !admitting.isDisjoint(with: environments)
+    isFull(names, topic, fanOut) || !admitting.isDisjoint(with: names)
       || waiting.contains { waiter in
         waiter.fanOut === fanOut
-          && !awaited(waiter, waitingAlone: 0).isDisjoint(with: environments)
+          && !awaited(waiter, waitingAlone: 0).isDisjoint(with: names)
       }
   }
 
   private func isFull(
-    _ environments: Set<APNsEnvironment>, _ topic: String, _ fanOut: FanOut
+    _ names: Set<RouteName>, _ topic: String, _ fanOut: FanOut
   ) -> Bool {
-    environments.contains { routes[$0]?.isFull(for: topic, of: fanOut) ?? false }
+    names.contains { routes[$0]?.isFull(for: topic, of: fanOut) ?? false }
   }
 
-  /// Lets in who waited longest for each environment, of those whose fan-out has room. One at a
+  /// Lets in who waited longest for each route, of those whose fan-out has room. One at a
   /// time: each may bring a whole batch. It calls this again when it has.
   func admitWaiting() {
     guard !waiting.isEmpty else { return }
-    var busy: [ObjectIdentifier: Set<APNsEnvironment>] = [:]
+    var busy: [ObjectIdentifier: Set<RouteName>] = [:]
     var alone = 0
     waiting.removeAll { waiter in
       let awaited = awaited(waiter, waitingAlone: alone)

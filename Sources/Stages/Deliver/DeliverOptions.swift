@@ -105,12 +105,16 @@ package struct DeliverOptions: Sendable {
     self.report = report
   }
 
-  /// What the connections of a lane keep at most: of each environment as many as are given, and
-  /// one more while another is made or a suspect goes alone. A connection's buffers (its own, those
-  /// of TLS and HTTP/2) take up to 512 KiB, each of its streams up to 2 KiB.
-  package static func maximumConnectionBytes(connections: Int, streams: Int) -> Int {
+  /// What the connections of a lane keep at most: of each environment and credentials as many as
+  /// are given, and one more while another is made or a suspect goes alone. A connection's buffers
+  /// (its own, those of TLS and HTTP/2) take up to 512 KiB, each of its streams up to 2 KiB.
+  /// - Parameter credentials: how many teams, or certificates, pushes go with.
+  package static func maximumConnectionBytes(
+    connections: Int, streams: Int, credentials: Int = 1
+  ) -> Int {
     let streams = StreamCapacity.streams(forAll: streams)
-    return APNsEnvironment.allCases.count * (connections + 1) * (512 << 10 + streams * (2 << 10))
+    return APNsEnvironment.allCases.count * credentials * (connections + 1)
+      * (512 << 10 + streams * (2 << 10))
   }
 }
 

@@ -7,30 +7,38 @@ import Telemetry
 /// the answer → settle, or wait out a back-off and again. Confined to its lane's loop.
 package final class DeliverStage {
   private let loop: EventLoop
-  let routes: [APNsEnvironment: Route]
+  private let credentials: AppCredentials
+  let routes: [RouteName: Route]
   private let admission: Admission
   private var ticker: LoopTimer?
   private static let tickInterval: Duration = .milliseconds(500)
 
   package init(
-    options: DeliverOptions, credentials: APNsCredentials, loop: EventLoop,
+    options: DeliverOptions, credentials: AppCredentials, loop: EventLoop,
     random: any RandomNumberGenerator = SystemRandomNumberGenerator()
   ) {
     self.loop = loop
-    routes = options.routes.reduce(into: [:]) { routes, item in
-      let setup = RouteSetup(
-        environment: item.key, target: item.value, credentials: credentials, options: options,
-        loop: loop, chance: Chance(random))
-      routes[item.key] = Route(setup)
+    self.credentials = credentials
+    var routes: [RouteName: Route] = [:]
+    for (environment, target) in options.routes {
+      for (place, item) in credentials.all.enumerated() {
+        let setup = RouteSetup(
+          environment: environment, target: target, credentials: item, options: options,
+          loop: loop, chance: Chance(random))
+        routes[RouteName(environment: environment, credentials: place)] = Route(setup)
+      }
     }
-    admission = Admission(options: options, routes: routes, loop: loop)
+    self.routes = routes
+    admission = Admission(
+      options: options, credentials: credentials, routes: routes, loop: loop)
   }
 
   /// Connects. Pushes may be admitted before a connection is open; they wait.
   ///
-  /// The sandbox is connected to by its first push: most deployments never have one.
+  /// The sandbox is connected to by its first push: most deployments never have one. So is
+  /// production with the credentials of each app, where apps have their own.
   package func start() {
-    routes[.production]?.start()
+    if credentials.all.count == 1 { routes[.production]?.start() }
     tick()
   }
 
@@ -96,26 +104,30 @@ package final class DeliverStage {
     routes.values.contains { $0.parks(tally) } && !routes.values.contains { $0.retries(tally) }
   }
 
-  /// Whether a push would only wait here now: nothing of its environment or topic can be sent.
-  package func isClosed(_ route: PushRoute) -> Bool {
-    routes[route.environment]?.isClosed(for: route.topic) ?? false
+  private func find(_ route: PushRoute) -> Route? {
+    credentials.place(of: route.topic).flatMap {
+      routes[RouteName(environment: route.environment, credentials: $0)]
+    }
   }
 
-  /// Whether pushes of an environment come faster than it takes them, while others go on.
-  package func yields(_ environment: APNsEnvironment) -> Bool {
-    routes[environment]?.yields ?? false
+  /// Whether a push would only wait here now: nothing of its environment or topic can be sent.
+  package func isClosed(_ route: PushRoute) -> Bool {
+    find(route)?.isClosed(for: route.topic) ?? false
   }
+
+  /// Whether pushes come faster than they are taken there, while others go on.
+  package func yields(_ route: PushRoute) -> Bool { find(route)?.yields ?? false }
 
   /// Whether nearly nothing of a fan-out is taken there, so that what has left it need not be tried
   /// all at once.
-  package func getsNowhere(_ fanOut: FanOut, in environment: APNsEnvironment) -> Bool {
-    routes[environment]?.getsNowhere(fanOut) ?? false
+  package func getsNowhere(_ fanOut: FanOut, on route: PushRoute) -> Bool {
+    find(route)?.getsNowhere(fanOut) ?? false
   }
 
   /// Whether a route that is closed is so for its topic only: then pushes that were not refused yet
   /// ask one by one.
   package func isHeld(_ route: PushRoute) -> Bool {
-    routes[route.environment]?.isOpen == true && isClosed(route)
+    find(route)?.isOpen == true && isClosed(route)
   }
 
   /// Another worker has the segment: none of its pushes is sent from here any more, and those in

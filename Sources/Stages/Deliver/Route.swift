@@ -41,7 +41,9 @@ final class Route {
     openness = RouteOpenness(
       closedAfter: setup.options.closedAfter.nanoseconds,
       stalledAfter: (setup.options.stalledAfter + setup.target.interface.silence).nanoseconds)
-    obstacleList = RouteObstacles(environment: environment, options: options, topics: topics)
+    obstacleList = RouteObstacles(
+      environment: environment, credentials: setup.credentialsName, options: options,
+      topics: topics)
     slowness = RouteSlowness(
       environment: environment, options: options, topics: topics, obstacles: obstacleList)
     waiting = RouteWaiting(

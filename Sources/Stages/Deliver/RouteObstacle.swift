@@ -21,6 +21,8 @@ package struct RouteObstacle: Sendable, Equatable {
 
   package let kind: Kind
   package let environment: APNsEnvironment
+  /// What operators know the credentials by that are meant; nil: there are no others.
+  package let credentials: String?
   /// nil: all of them.
   package let topic: String?
   /// In words for an operator; no token, no secret.
@@ -29,10 +31,12 @@ package struct RouteObstacle: Sendable, Equatable {
   package let since: Int64
 
   package init(
-    kind: Kind, environment: APNsEnvironment, topic: String?, reason: String, since: Int64
+    kind: Kind, environment: APNsEnvironment, credentials: String? = nil, topic: String?,
+    reason: String, since: Int64
   ) {
     self.kind = kind
     self.environment = environment
+    self.credentials = credentials
     self.topic = topic
     self.reason = reason
     self.since = since
@@ -41,11 +45,12 @@ package struct RouteObstacle: Sendable, Equatable {
 
 extension RouteObstacle: CustomStringConvertible {
   package var description: String {
-    switch kind {
-    case .unreachable: "\(environment.name): unreachable (\(reason))"
-    case .slow: "\(environment.name): slow (\(reason))"
-    case .noToken: "\(environment.name): no provider token (\(reason))"
-    case .certificateExpired: "\(environment.name): the certificate has expired (\(reason))"
+    let place = credentials.map { "\(environment.name) (\($0))" } ?? environment.name
+    return switch kind {
+    case .unreachable: "\(place): unreachable (\(reason))"
+    case .slow: "\(place): slow (\(reason))"
+    case .noToken: "\(place): no provider token (\(reason))"
+    case .certificateExpired: "\(place): the certificate has expired (\(reason))"
     case .credentialsRefused, .clocksDiffer:
       "\(environment.name) \(topic ?? "every topic"): \(reason)"
     }

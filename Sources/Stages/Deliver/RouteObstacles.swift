@@ -3,6 +3,7 @@ import Model
 /// What stands in the way of a route's pushes, as operators are told of it.
 final class RouteObstacles {
   private let environment: APNsEnvironment
+  private let credentials: String?
   private let options: DeliverOptions
   private let topics: RouteTopics
   /// Nothing can be sent.
@@ -10,8 +11,13 @@ final class RouteObstacles {
   /// It is slow, and others go on.
   private var slowness: RouteObstacle?
 
-  init(environment: APNsEnvironment, options: DeliverOptions, topics: RouteTopics) {
+  /// - Parameter credentials: what operators know them by; nil: there are no others.
+  init(
+    environment: APNsEnvironment, credentials: String? = nil, options: DeliverOptions,
+    topics: RouteTopics
+  ) {
     self.environment = environment
+    self.credentials = credentials
     self.options = options
     self.topics = topics
   }
@@ -48,8 +54,8 @@ final class RouteObstacles {
     _ kind: RouteObstacle.Kind, topic: String?, reason: String
   ) -> RouteObstacle {
     let obstacle = RouteObstacle(
-      kind: kind, environment: environment, topic: topic, reason: reason,
-      since: options.wallClock())
+      kind: kind, environment: environment, credentials: credentials, topic: topic,
+      reason: reason, since: options.wallClock())
     options.report(.obstacleBegan(obstacle))
     return obstacle
   }

@@ -8,6 +8,8 @@ final class RouteSetup {
   let environment: APNsEnvironment
   let target: APNsRoute
   let credentials: APNsCredentials
+  /// What operators know the credentials by; nil where there are no others.
+  let credentialsName: String?
   let options: DeliverOptions
   let loop: EventLoop
   let chance: Chance
@@ -15,12 +17,13 @@ final class RouteSetup {
   private let addresses: AddressBook
 
   init(
-    environment: APNsEnvironment, target: APNsRoute, credentials: APNsCredentials,
+    environment: APNsEnvironment, target: APNsRoute, credentials: AppCredentials.Item,
     options: DeliverOptions, loop: EventLoop, chance: Chance
   ) {
     self.environment = environment
     self.target = target
-    self.credentials = credentials
+    self.credentials = credentials.credentials
+    credentialsName = credentials.name
     self.options = options
     self.loop = loop
     self.chance = chance

@@ -1,0 +1,86 @@
+import Assembly
+import Deliver
+import LocalStack
+import Pipeline
+import Settings
+import TLS
+import Testing
+
+/// Apps with credentials of their own, from their files.
+@Suite struct AppCredentialFilesTests {
+  private let directory: ScratchDirectory
+  private let first: Settings.APNs.Credentials
+  private let second: Settings.APNs.Credentials
+
+  init() throws {
+    directory = try ScratchDirectory()
+    for id in ["FIRSTKEY01", "SECONDKEY2"] {
+      try directory.write(ES256Key.generate().privateKeyPEM, to: "AuthKey_\(id).p8")
+    }
+    first = .init(keyFile: directory.file("AuthKey_FIRSTKEY01.p8"), teamID: "TEAMTEAM01")
+    second = .init(keyFile: directory.file("AuthKey_SECONDKEY2.p8"), teamID: "TEAMTEAM02")
+  }
+
+  private func settings(
+    _ others: Settings.APNs.Credentials?, _ apps: [String: Settings.APNs.Credentials]
+  ) -> Settings {
+    var settings = Settings.defaults
+    settings.apns.apps = apps
+    settings.apns.keyFile = others?.keyFile
+    settings.apns.teamID = others?.teamID
+    return settings
+  }
+
+  @Test func appsOfOneTeamShareItsConnections() throws {
+    let files = try AppCredentialFiles(
+      settings(first, ["a.b": second, "c.d": second, "e.f": first]))
+    let credentials = files.credentials
+    #expect(credentials.all.map(\.name) == ["a.b, c.d", "e.f, other apps"])
+    #expect(credentials.place(of: "a.b") == credentials.place(of: "c.d.voip"))
+    #expect(credentials.place(of: "e.f") == credentials.place(of: "x.y"))
+    #expect(credentials.place(of: "a.b") != credentials.place(of: "x.y"))
+    #expect(files.look().isEmpty && files.expiresAt == nil)
+  }
+
+  @Test func onlyNamedAppsAreServedWithoutOthers() throws {
+    let credentials = try AppCredentialFiles(settings(nil, ["a.b": first])).credentials
+    #expect(credentials.all.map(\.name) == [nil])
+    #expect(credentials.place(of: "a.b") == 0 && credentials.place(of: "x.y") == nil)
+  }
+
+  @Test func aChangeSaysWhose() throws {
+    var apps = ["a.b": second]
+    let certificate = try ThrowAwayAuthority(hosts: []).client(
+      subjectID: "c.d", topics: nil, days: 20)
+    apps["c.d"] = .init(certificateFile: try directory.write(certificate, to: "c.pem"))
+    let files = try AppCredentialFiles(settings(first, apps))
+    try directory.write("broken", to: "AuthKey_SECONDKEY2.p8")
+    let changes = files.look()
+    guard case .refused(let why) = changes.first, case .expires(let what) = changes.last else {
+      Issue.record("\(changes)")
+      return
+    }
+    #expect(why.hasPrefix("a.b: ") && what.hasPrefix("c.d: certificate for c.d, until 20"))
+    #expect(changes.count == 2 && files.expiresAt != nil)
+  }
+
+  @Test func whatIsWrongIsCalledByItsSetting() throws {
+    let missing = Settings.APNs.Credentials(keyFile: "/nowhere", teamID: "TEAMTEAM01")
+    for (apps, key) in [
+      (["a.b": missing], "apns.apps.a.b.key_file"),
+      (["a.b": .init(certificateFile: "/nowhere")], "apns.apps.a.b.certificate_file"),
+    ] {
+      let error = #expect(throws: SettingsError.self) {
+        _ = try AppCredentialFiles(self.settings(first, apps))
+      }
+      #expect(error?.problems.map(\.key) == [key])
+    }
+  }
+
+  @Test func theMemoryBudgetCountsEachTeam() {
+    let one = Assembly.memoryBudget(settings(first, ["a.b": first]))
+    let two = Assembly.memoryBudget(settings(first, ["a.b": second]))
+    let bytes = [one, two].map { $0.lane.first { $0.name == "connections" }?.bytes ?? 0 }
+    #expect(bytes[1] == 2 * bytes[0] && bytes[0] > 0)
+  }
+}
