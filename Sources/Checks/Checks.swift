@@ -36,7 +36,10 @@ package enum Checks {
 
   /// Without these one can see whether Apple's servers are there, but show them no credentials.
   private static func isCredential(_ key: String) -> Bool {
-    let own = ["key_file", "key_id", "team_id", "certificate_file", "certificate_passphrase_file"]
+    let own = [
+      "key_file", "key_id", "team_id", "certificate_file", "certificate_key_file",
+      "certificate_passphrase_file",
+    ]
     return key.hasPrefix("apns.apps") || own.contains { key == "apns." + $0 }
   }
 

@@ -1,5 +1,5 @@
-/// The files that `apns.certificate_file` and `apns.certificate_passphrase_file` lead to, read at
-/// one time.
+/// The files that `certificate_file`, `certificate_key_file` and `certificate_passphrase_file` lead
+/// to, read at one time.
 package struct ClientCertificateFile: Sendable, Hashable {
   /// With a chain some 10 KiB.
   package static let maximumBytes = 1 << 20
@@ -12,11 +12,15 @@ package struct ClientCertificateFile: Sendable, Hashable {
     _ credentials: Settings.APNs.Credentials
   ) throws(SettingComplaint) -> ClientCertificateFile? {
     guard let path = credentials.certificateFile else { return nil }
-    let file = try BoundedFile.read(path, maximumBytes: maximumBytes)
+    var bytes = try BoundedFile.read(path, maximumBytes: maximumBytes).bytes
+    if let path = credentials.certificateKeyFile {
+      // As if both were in one file.
+      bytes += Array("\n".utf8) + (try BoundedFile.read(path, maximumBytes: maximumBytes)).bytes
+    }
     var passphrase: String?
     if let path = credentials.certificatePassphraseFile {
       passphrase = try SecretText.ofFile(try BoundedFile.read(path, maximumBytes: 4_097))
     }
-    return ClientCertificateFile(bytes: file.bytes, passphrase: passphrase)
+    return ClientCertificateFile(bytes: bytes, passphrase: passphrase)
   }
 }

@@ -6,6 +6,7 @@ enum CredentialFields {
     ("key_file", .path, \.keyFile), ("key_id", .text(.appleIdentifier), \.keyID),
     ("team_id", .text(.appleIdentifier), \.teamID),
     ("certificate_file", .path, \.certificateFile),
+    ("certificate_key_file", .path, \.certificateKeyFile),
     ("certificate_passphrase_file", .path, \.certificatePassphraseFile),
   ]
 

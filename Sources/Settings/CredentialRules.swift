@@ -23,10 +23,13 @@ struct CredentialRules {
   func check(_ layers: inout SettingsLayers, areNeeded: Bool) {
     let certificate = "certificate_file"
     if credentials.certificateFile == nil {
-      let passphrase = "certificate_passphrase_file"
-      if credentials.certificatePassphraseFile != nil {
+      let more = [
+        ("certificate_key_file", credentials.certificateKeyFile),
+        ("certificate_passphrase_file", credentials.certificatePassphraseFile),
+      ]
+      for (field, value) in more where value != nil {
         layers.add(
-          .warning, source(passphrase, layers), key: key(passphrase),
+          .warning, source(field, layers), key: key(field),
           "is not used without \(key(certificate))")
       }
       return checkKey(&layers, isNeeded: areNeeded)
@@ -73,6 +76,7 @@ struct CredentialRules {
     if let path = credentials.keyFile { checkKeyFile(path, &layers) }
     let secrets = [
       ("certificate_file", credentials.certificateFile),
+      ("certificate_key_file", credentials.certificateKeyFile),
       ("certificate_passphrase_file", credentials.certificatePassphraseFile),
     ]
     for (field, path) in secrets {

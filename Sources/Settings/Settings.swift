@@ -138,6 +138,7 @@ package struct Settings: Sendable, Equatable {
     package var keyID: String?
     package var teamID: String?
     package var certificateFile: String?
+    package var certificateKeyFile: String?
     package var certificatePassphraseFile: String?
     /// By bundle id: apps of other teams, or with certificates of their own.
     package var apps: [String: Credentials] = [:]
@@ -156,6 +157,7 @@ package struct Settings: Sendable, Equatable {
     package var credentials: Credentials {
       Credentials(
         keyFile: keyFile, keyID: keyID, teamID: teamID, certificateFile: certificateFile,
+        certificateKeyFile: certificateKeyFile,
         certificatePassphraseFile: certificatePassphraseFile)
     }
 
@@ -165,16 +167,20 @@ package struct Settings: Sendable, Equatable {
       package var keyID: String?
       package var teamID: String?
       package var certificateFile: String?
+      /// nil: it is in the certificate's file.
+      package var certificateKeyFile: String?
       package var certificatePassphraseFile: String?
 
       package init(
         keyFile: String? = nil, keyID: String? = nil, teamID: String? = nil,
-        certificateFile: String? = nil, certificatePassphraseFile: String? = nil
+        certificateFile: String? = nil, certificateKeyFile: String? = nil,
+        certificatePassphraseFile: String? = nil
       ) {
         self.keyFile = keyFile
         self.keyID = keyID
         self.teamID = teamID
         self.certificateFile = certificateFile
+        self.certificateKeyFile = certificateKeyFile
         self.certificatePassphraseFile = certificatePassphraseFile
       }
 

@@ -114,4 +114,33 @@ import Testing
     #expect(other?.problems.first?.message.contains("passphrase opens") == true)
     #expect(try ClientCertificateFile.read(settings.apns.credentials)?.passphrase == "secret")
   }
+
+  /// As Kubernetes has them; the two are changed at one time, or wait for each other.
+  @Test func readsTheKeyFromAFileOfItsOwn() throws {
+    func put(_ pem: String, certificate: Bool = true, key: Bool = true) throws {
+      let start = try #require(pem.firstRange(of: "-----BEGIN PRIVATE KEY-----")).lowerBound
+      if certificate { try directory.write(String(pem[..<start]), to: "tls.crt") }
+      if key { try directory.write(String(pem[start...]), to: "tls.key") }
+    }
+    let first = try authority.client(subjectID: "a.b", topics: nil, days: 100)
+    try put(first)
+    var settings = Settings.defaults
+    settings.apns.certificateFile = directory.file("tls.crt")
+    settings.apns.certificateKeyFile = directory.file("tls.key")
+    let credentials = try CertificateCredentials(settings)
+    #expect(credentials.contents.servedTopics == ["a.b"])
+    let second = try authority.client(subjectID: "c.d", topics: nil, days: 100)
+    try put(second, key: false)
+    guard case .refused = credentials.look() else {
+      Issue.record("a certificate without its key is used")
+      return
+    }
+    #expect(credentials.contents.servedTopics == ["a.b"])
+    try put(second, certificate: false)
+    guard case .replaced = credentials.look() else {
+      Issue.record("not replaced")
+      return
+    }
+    #expect(credentials.contents.servedTopics == ["c.d"])
+  }
 }

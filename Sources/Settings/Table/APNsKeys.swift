@@ -82,6 +82,9 @@ extension SettingTable {
       "In the place of a key: a certificate of Apple's with its private key, PKCS#12 or PEM. A "
         + "worker uses another that is put in its place within 15 s."),
     .path(
+      "apns.certificate_key_file", \.apns.certificateKeyFile, example: "/run/secrets/tls.key",
+      "The certificate's private key, PEM, where certificate_file does not hold it."),
+    .path(
       "apns.certificate_passphrase_file", \.apns.certificatePassphraseFile,
       example: "/run/secrets/apns-passphrase",
       "The passphrase of certificate_file, if it has one."),
