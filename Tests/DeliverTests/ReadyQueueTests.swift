@@ -164,6 +164,29 @@ import Testing
     #expect(taken == 1000)
   }
 
+  /// A batch keeps a megabyte: it goes with the last of its pushes, and not when others have gone.
+  @Test func noBatchIsKeptThatHasLeft() {
+    var queue = ReadyQueue(environment: .production)
+    let tally = SegmentTally()
+    weak var new: PushBatch?
+    weak var returned: PushBatch?
+    do {
+      let batches = (0..<2).map { _ in PushBatch.made(topic: "a", [.production], tally) }
+      new = batches[0]
+      returned = batches[1]
+      _ = queue.append(batches[0])
+      queue.putBack(ReadyPush(batch: batches[1], index: 0, history: PushHistory()))
+    }
+    for _ in 0..<2 {
+      _ = queue.append(.made(topic: "a", [.production], tally))
+      queue.putBack(
+        ReadyPush(
+          batch: .made(topic: "a", [.production], tally), index: 0, history: PushHistory()))
+    }
+    for _ in 0..<2 { _ = queue.next() }
+    #expect(new == nil && returned == nil && queue.count == 4)
+  }
+
   @Test func retriesComeInOrderOfTheirTime() {
     var retries = RetryQueue()
     let pushes = batch(Array(repeating: .production, count: 50))

@@ -186,22 +186,3 @@ import Testing
     #expect(error.map { !"\($0)".contains("canary") } == true)
   }
 }
-
-@Suite struct QueueTests {
-  @Test func keepsOrderWhileItShrinksAndGrows() {
-    var queue = Queue<Int>()
-    var next = 0
-    for item in 0..<5_000 {
-      queue.append(item)
-      if item % 3 != 0 {
-        #expect(queue.popFirst() == next)
-        next += 1
-      }
-    }
-    queue.remove { $0 == next }
-    #expect(queue.first == next + 1)
-    #expect(queue.count == 5_000 - next - 1)
-    #expect(queue.takeAll() == Array(next + 1..<5_000))
-    #expect(queue.isEmpty && queue.popFirst() == nil && queue.first == nil)
-  }
-}

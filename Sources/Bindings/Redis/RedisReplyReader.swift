@@ -1,4 +1,5 @@
 import CHiredis
+import EventLoop
 import Text
 
 /// Bytes in, replies out: hiredis's reader with callbacks of our own, which write into the storage

@@ -1,3 +1,4 @@
+import EventLoop
 import Model
 
 /// What one fan-out has ready in a `ReadyQueue`: pushes that come back take turns with new ones,
@@ -41,11 +42,8 @@ final class FanOutLine {
   private let environment: APNsEnvironment
   private(set) var fanOut: FanOut
   var kind: Kind
-  /// Those before `returnedHead` have left.
-  private var returned: [ReadyPush] = []
-  private var returnedHead = 0
-  private var ranges: [Range] = []
-  private var head = 0
+  private var returned = Queue<ReadyPush>()
+  private var ranges = Queue<Range>()
   /// A push that came back was the last that left: those that come back take turns with new ones.
   private var isNewOnesTurn = false
   /// Pushes that did not come back.
@@ -62,11 +60,11 @@ final class FanOutLine {
   var room: Room { Room(fanOut, isStuck: kind == .stuck) }
   /// Its limits let something go.
   var mayGo: Bool { fanOut.allowance > 0 }
-  var returnedCount: Int { returned.count - returnedHead }
+  var returnedCount: Int { returned.count }
   var count: Int { freshCount + returnedCount }
 
   /// When the batch came that is sent from next; nil when none waits.
-  var oldest: UInt64? { head < ranges.count ? ranges[head].since : nil }
+  var oldest: UInt64? { ranges.first?.since }
 
   /// Nothing of it was ever sent.
   var isNew: Bool {
@@ -92,10 +90,8 @@ final class FanOutLine {
 
   /// Keeps no batch of which nothing is sent any more.
   func clear() {
-    returned.removeAll(keepingCapacity: true)
-    returnedHead = 0
-    ranges.removeAll(keepingCapacity: true)
-    head = 0
+    returned.removeAll()
+    ranges.removeAll()
     isNewOnesTurn = false
     returnTurn = 0
   }
@@ -113,12 +109,9 @@ final class FanOutLine {
   func upcoming(atMost limit: Int, onlyFresh: Bool = false) -> ReadyRun? {
     let limit = min(limit, fanOut.allowance)
     guard limit > 0 else { return nil }
-    let mayReturn = returnedHead < returned.count && !onlyFresh
-    if mayReturn, !isNewOnesTurn || head == ranges.count {
-      return ReadyRun(returned[returnedHead], from: .returned)
-    }
-    while head < ranges.count {
-      let range = ranges[head]
+    let back = onlyFresh ? nil : returned.first
+    if !isNewOnesTurn || ranges.isEmpty, let back { return ReadyRun(back, from: .returned) }
+    while var range = ranges.first {
       if range.isPlain {
         let push = ReadyPush(batch: range.batch, index: range.next, history: PushHistory())
         return ReadyRun(push, count: min(limit, range.end - range.next), from: .batches)
@@ -126,27 +119,26 @@ final class FanOutLine {
       var index = range.next
       while index < range.end, !isOrdinary(range.batch[index]) { index += 1 }
       guard index < range.end else {
-        dropHead()
+        _ = ranges.popFirst()
         continue
       }
-      ranges[head].next = index
+      range.next = index
+      ranges.replaceFirst(by: range)
       let history = range.batch[index].history
       return ReadyRun(
         ReadyPush(batch: range.batch, index: index, history: history), from: .batches)
     }
-    return mayReturn ? ReadyRun(returned[returnedHead], from: .returned) : nil
+    return back.map { ReadyRun($0, from: .returned) }
   }
 
   /// Of those that came back; nil when none may go.
   var upcomingReturned: ReadyRun? {
-    guard fanOut.allowance > 0, returnedHead < returned.count else { return nil }
-    return ReadyRun(returned[returnedHead], from: .returned)
+    fanOut.allowance > 0 ? returned.first.map { ReadyRun($0, from: .returned) } : nil
   }
 
   /// One that came back has left.
   func dropReturned() {
-    returnedHead += 1
-    if returnedHead == returned.count || returnedHead > 512 { forgetReturned() }
+    _ = returned.popFirst()
     isNewOnesTurn = true
   }
 
@@ -154,19 +146,19 @@ final class FanOutLine {
   func dropFresh(_ sent: Int) {
     isNewOnesTurn = false
     freshCount -= sent
-    ranges[head].next += sent
-    if ranges[head].next == ranges[head].end { dropHead() }
+    guard var range = ranges.first else { return }
+    range.next += sent
+    if range.next == range.end { _ = ranges.popFirst() } else { ranges.replaceFirst(by: range) }
   }
 
   func contains(_ tally: SegmentTally) -> Bool {
-    ranges[head...].contains { $0.batch.tally === tally }
-      || returned[returnedHead...].contains { $0.tally === tally }
+    ranges.contains { $0.batch.tally === tally } || returned.contains { $0.tally === tally }
   }
 
   /// How many pushes of each batch are here that were not sent since they were admitted.
   var firsts: [(tally: SegmentTally, count: Int)] {
-    var found = returned[returnedHead...].filter(\.isFirst).map { (tally: $0.tally, count: 1) }
-    for range in ranges[head...] {
+    var found = returned.all.filter(\.isFirst).map { (tally: $0.tally, count: 1) }
+    for range in ranges.all {
       let count = rest(of: range).count
       if count > 0 { found.append((range.batch.tally, count)) }
     }
@@ -174,24 +166,17 @@ final class FanOutLine {
   }
 
   func take(where isWanted: (PushBatch) -> Bool) -> [ReadyPush] {
-    var taken: [ReadyPush] = []
-    forgetReturned()
-    if !returned.isEmpty {
-      taken += returned.filter { isWanted($0.batch) }
-      returned.removeAll { isWanted($0.batch) }
-    }
-    if ranges[head...].contains(where: { isWanted($0.batch) }) {
-      for range in ranges[head...] where isWanted(range.batch) {
-        let rest = rest(of: range)
-        freshCount -= rest.count
-        taken += rest.map {
-          ReadyPush(batch: range.batch, index: $0, history: range.batch.entries[$0].history)
-        }
+    var taken = returned.all.filter { isWanted($0.batch) }
+    if !taken.isEmpty { returned.remove { isWanted($0.batch) } }
+    let wanted = ranges.all.filter { isWanted($0.batch) }
+    for range in wanted {
+      let rest = rest(of: range)
+      freshCount -= rest.count
+      taken += rest.map {
+        ReadyPush(batch: range.batch, index: $0, history: range.batch.entries[$0].history)
       }
-      ranges.removeFirst(head)
-      head = 0
-      ranges.removeAll { isWanted($0.batch) }
     }
+    if !wanted.isEmpty { ranges.remove { isWanted($0.batch) } }
     return taken
   }
 
@@ -199,24 +184,8 @@ final class FanOutLine {
     ReadyQueue.isOrdinary(entry, for: environment)
   }
 
-  private func forgetReturned() {
-    returned.removeFirst(returnedHead)
-    returnedHead = 0
-  }
-
   private func rest(of range: Range) -> [Int] {
     let entries = range.batch.entries
     return (range.next..<range.end).filter { isOrdinary(entries[$0]) }
-  }
-
-  private func dropHead() {
-    head += 1
-    if head == ranges.count {
-      ranges.removeAll(keepingCapacity: true)
-      head = 0
-    } else if head > 32 {
-      ranges.removeFirst(head)
-      head = 0
-    }
   }
 }

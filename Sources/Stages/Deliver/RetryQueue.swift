@@ -7,9 +7,9 @@ struct RetryQueue {
   /// Those of one fan-out, in the order in which they were due.
   private struct Held {
     let fanOut: FanOut
-    var pushes: [ReadyPush] = []
-    /// Those before it have left.
-    var head = 0
+    var pushes = Queue<ReadyPush>()
+
+    func isNext(_ matches: (ReadyPush) -> Bool) -> Bool { pushes.first.map(matches) ?? false }
   }
 
   private var pushes = DueHeap<ReadyPush>()
@@ -26,7 +26,11 @@ struct RetryQueue {
   mutating func popDue(
     at now: UInt64, mayGo: (ReadyPush) -> Bool = { _ in true }
   ) -> ReadyPush? {
-    if let index = held.firstIndex(where: { mayGo($0.pushes[$0.head]) }) { return unhold(index) }
+    if let index = held.firstIndex(where: { $0.isNext(mayGo) }),
+      let push = unhold(index)
+    {
+      return push
+    }
     while let push = pushes.popFirst(dueAt: now) {
       let index = heldCount > 0 ? held.firstIndex { $0.fanOut === push.tally.fanOut } : nil
       if index == nil, mayGo(push) { return push }
@@ -44,13 +48,13 @@ struct RetryQueue {
 
   /// Whether one that is held may come back.
   func hasHeld(_ mayGo: (ReadyPush) -> Bool) -> Bool {
-    held.contains { mayGo($0.pushes[$0.head]) }
+    held.contains { $0.isNext(mayGo) }
   }
 
   func contains(_ tally: SegmentTally) -> Bool {
     pushes.contains { $0.tally === tally }
       || held.contains { held in
-        held.fanOut === tally.fanOut && held.pushes[held.head...].contains { $0.tally === tally }
+        held.fanOut === tally.fanOut && held.pushes.contains { $0.tally === tally }
       }
   }
 
@@ -69,9 +73,7 @@ struct RetryQueue {
     guard heldCount > 0 else { return [] }
     var taken: [ReadyPush] = []
     for index in held.indices {
-      held[index].pushes.removeFirst(held[index].head)
-      held[index].head = 0
-      held[index].pushes.removeAll { push in
+      held[index].pushes.remove { push in
         guard isWanted(push) else { return false }
         taken.append(push)
         return true
@@ -83,16 +85,11 @@ struct RetryQueue {
   }
 
   /// Fan-outs take turns.
-  private mutating func unhold(_ index: Int) -> ReadyPush {
+  private mutating func unhold(_ index: Int) -> ReadyPush? {
     var line = held.remove(at: index)
-    let push = line.pushes[line.head]
-    line.head += 1
+    guard let push = line.pushes.popFirst() else { return nil }
     heldCount -= 1
-    if line.head > 512 {
-      line.pushes.removeFirst(line.head)
-      line.head = 0
-    }
-    if line.head < line.pushes.count { held.append(line) }
+    if !line.pushes.isEmpty { held.append(line) }
     return push
   }
 }
