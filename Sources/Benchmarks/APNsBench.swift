@@ -30,14 +30,21 @@ package struct APNsBench {
     /// 30 % TooManyRequests, 10 % ServiceUnavailable.
     case refusals
     case unregistered, badTokens
+    /// Bad tokens halve a connection's streams, and then end it.
+    case cut
+    /// The same with an audience of which the good ones were accepted a moment ago.
+    case cutAgain
 
     var deadPrefix: String? {
       switch self {
       case .undisturbed, .goAway, .refusals: nil
       case .unregistered: MagicTokens.prefix + "0410"
-      case .badTokens: MagicTokens.prefix + "0400"
+      case .badTokens, .cut, .cutAgain: MagicTokens.prefix + "0400"
       }
     }
+
+    /// Whose good devices it has.
+    var audience: Int { self == .cutAgain ? Trial.cut.rawValue : rawValue }
 
     var script: JSONOutput {
       let latency: JSONOutput = .integer(APNsBench.latencyMilliseconds)
@@ -49,6 +56,7 @@ package struct APNsBench {
           "latency_ms": latency,
           "mix": ["429": .number(0.3, digits: 1), "503": .number(0.1, digits: 1)],
         ]
+      case .cut, .cutAgain: ["latency_ms": latency, "cut_after": 40, "end_after": 1_000]
       }
     }
   }
@@ -125,6 +133,12 @@ package struct APNsBench {
       try BenchResult(
         "apns_bad_tokens_ratio", "beside 5 % that get BadDeviceToken", ratios(.badTokens),
         unit: "×", digits: 2, least: Self.leastBesideDead),
+      try BenchResult(
+        "apns_cut_ratio", "the same, and they cost their connection its streams", ratios(.cut),
+        unit: "×", digits: 2, least: Self.leastBesideDead),
+      try BenchResult(
+        "apns_cut_again_ratio", "the same good tokens beside others", ratios(.cutAgain),
+        unit: "×", digits: 2, least: Self.leastBesideDead),
     ]
   }
 
@@ -133,8 +147,8 @@ package struct APNsBench {
   private func measure(
     _ trial: Trial, _ run: Int, _ stack: LocalStack
   ) async throws(LocalStackError) -> Outcome {
-    let audience = "bench-apns-\(trial)-\(run)"
-    let event = GoLiveEvent(id: audience, streamer: audience)
+    let audience = "bench-apns-\(trial.audience)-\(run)"
+    let event = GoLiveEvent(id: "bench-apns-\(trial)-\(run)", streamer: audience)
     try await stack.seed(streamer: event.streamer, followers: Self.followers) { index in
       let binding = Binding(
         environment: .production, topic: LocalStack.app, token: token(index, trial, run))
@@ -190,7 +204,8 @@ package struct APNsBench {
   private func token(_ index: Int, _ trial: Trial, _ run: Int) -> String {
     let isDead = isDead(index, trial)
     let start = isDead ? trial.deadPrefix ?? "" : "beef"
-    let digits = String((trial.rawValue + 1) << 48 | run << 24 | index, radix: 16)
+    let kind = isDead ? trial.rawValue : trial.audience
+    let digits = String((kind + 1) << 48 | run << 24 | index, radix: 16)
     return start + String(repeating: "0", count: 64 - start.count - digits.count) + digits
   }
 }

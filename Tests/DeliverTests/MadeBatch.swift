@@ -6,17 +6,30 @@ extension PushBatch {
     topic: String, _ environments: [APNsEnvironment], _ tally: SegmentTally,
     expiresAt: Int64 = .max
   ) -> PushBatch {
+    made(topic: topic, environments.map { ($0, "00ff") }, tally, expiresAt: expiresAt)
+  }
+
+  /// The same for production devices with these tokens.
+  static func made(topic: String, tokens: [String], _ tally: SegmentTally) -> PushBatch {
+    made(topic: topic, tokens.map { (.production, $0) }, tally, expiresAt: .max)
+  }
+
+  private static func made(
+    topic: String, _ devices: [(environment: APNsEnvironment, token: String)],
+    _ tally: SegmentTally, expiresAt: Int64
+  ) -> PushBatch {
     let headers = PushHeaders(
       pushType: .alert, priority: 10, topic: topic, collapseID: nil, expiration: 0,
       expiresAt: expiresAt)
     let batch = PushBatch(event: "e", headers: headers, tally: tally)
     let page = RecipientPage(fieldNames: [])
     let user = page.bytes.append(utf8: "u1")
-    for environment in environments {
-      let member = page.bytes.append(utf8: "apns:x:\(topic):00ff")
+    for (environment, token) in devices {
+      let member = page.bytes.append(utf8: "apns:x:\(topic):" + token)
       batch.append(
         recipient: .init(user: user, firstBinding: 0, bindingCount: 1),
-        binding: .init(member: member, token: member.last(4), environment: environment), of: page,
+        binding: .init(
+          member: member, token: member.last(token.utf8.count), environment: environment), of: page,
         payload: batch.bytes.append(utf8: "{}"))
     }
     batch.seal()

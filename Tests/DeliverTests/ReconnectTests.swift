@@ -161,6 +161,29 @@ import Testing
     #expect(place.delay(after: .carried(0), retry: policy, chance: 0) == .milliseconds(100))
   }
 
+  /// Who asks whether one may be opened takes none, and hears what who opens it would.
+  @Test(arguments: [true, false])
+  func theBudgetSaysWhetherOneMayBeOpened(isHelper: Bool) {
+    var budget = ConnectBudget()
+    for _ in 0..<30 {
+      let wait = budget.wait(at: 1, isHelper: isHelper)
+      #expect(budget.wait(at: 1, isHelper: isHelper) == wait)
+      #expect(budget.take(at: 1, isHelper: isHelper) == wait)
+    }
+    #expect(budget.wait(at: 1, isHelper: isHelper) > 0)
+  }
+
+  /// One that the server made pay for bad tokens is replaced at once, and no more often than
+  /// others.
+  @Test func whatWasMadeToPayHasNotEarnedMore() {
+    var place = ConnectionPlace()
+    let carried = ConnectionPlace.End.carried(100)
+    #expect(place.delay(after: carried, isPunished: true, retry: policy, chance: 0) == .zero)
+    #expect(!place.isEarned)
+    #expect(place.delay(after: carried, isPunished: false, retry: policy, chance: 0) == .zero)
+    #expect(place.isEarned)
+  }
+
   /// Connections that took the places of others that were of use come five times as often, and no
   /// more often.
   @Test func whatWasOfUseIsReplacedMoreOften() {

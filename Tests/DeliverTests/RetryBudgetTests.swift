@@ -20,7 +20,7 @@ import Testing
     var retries = 0
     for _ in 0..<1_000 {
       if budget.mayRetry {
-        budget.sent(run(.returned), 1)
+        budget.sent(run(.returned, isAnotherTry: true), 1)
         retries += 1
       } else {
         budget.sent(run(.batches), 1)
@@ -35,15 +35,17 @@ import Testing
     budget.sent(run(.batches), 1_000_000)
     var saved = 0
     while budget.mayRetry, saved < 1_000 {
-      budget.sent(run(.returned), 1)
+      budget.sent(run(.returned, isAnotherTry: true), 1)
       saved += 1
     }
     #expect(saved == 32)
     // What went without asking is no debt, and stragglers earn nothing.
-    budget.sent(run(.returned), 1)
+    budget.sent(run(.returned, isAnotherTry: true), 1)
     budget.sent(run(.batches, isAnotherTry: true), 100)
     #expect(!budget.mayRetry)
-    budget.sent(run(.batches), 9)
+    budget.sent(run(.batches), 8)
+    // One that a server sent back unseen is a first try still.
+    budget.sent(run(.returned), 1)
     #expect(budget.mayRetry)
   }
 

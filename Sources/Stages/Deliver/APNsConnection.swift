@@ -21,20 +21,16 @@ final class APNsConnection: PushConnection {
   private let watch: ConnectionWatch
   private var hasWork = false
   private(set) var shown: ShownProof
-  /// And that it is sent too much.
   private var wasToldToCalm = false
   /// Pushes that were in flight when it was lost.
   private var orphans = 0
-  /// Nothing else goes with what is in flight on it.
   var carriesSuspects = false
-  /// What was never answered before is in flight on it, or was a moment ago.
   var isPatient = false
-  /// When the route's server had taken a push last as this was opened; 0: never.
   let takenBefore: UInt64
 
   init(
-    _ setup: RouteSetup, pool: ConnectionPool, traffic: RouteTraffic, answers: AnswerJudge,
-    losses: LossJudge, signals: RouteSignals
+    _ setup: RouteSetup, streams: Int, pool: ConnectionPool, traffic: RouteTraffic,
+    answers: AnswerJudge, losses: LossJudge, signals: RouteSignals
   ) throws(HTTP2Error) {
     self.setup = setup
     loop = setup.loop
@@ -43,7 +39,6 @@ final class APNsConnection: PushConnection {
     self.signals = signals
     takenBefore = traffic.lastAcceptedAt
     watch = ConnectionWatch(openedAt: loop.now, limits: .init(options))
-    let streams = StreamCapacity.streams(forAll: options.streamsPerConnection)
     slots = StreamSlots(capacity: streams)
     shown = ShownProof(setup.credentials)
     requests = try RequestSender(slots: slots, to: setup.target, showing: shown)
@@ -64,6 +59,7 @@ final class APNsConnection: PushConnection {
   var phase: ConnectionMachine.Phase { machine.phase }
   var inFlight: Int { slots.inFlight }
   var wasSentAway: Bool { ends.wasSentAway }
+  var cut: StreamCut { ends.cut }
 
   var streamCapacity: StreamCapacity {
     guard machine.phase == .open, let session, let transport else { return StreamCapacity(0) }
@@ -291,7 +287,10 @@ extension APNsConnection: ConnectionDelegate {
       lose("\(error)")
       return
     }
-    if session.takeSettingsChange() { perform(machine.handle(.settings), "") }
+    if session.takeSettingsChange() {
+      ends.limited(to: session.remoteMaxConcurrentStreams)
+      perform(machine.handle(.settings), "")
+    }
     if let goAway = session.takeGoAway() {
       ends.wentAway(lastStream: goAway.lastStreamID, errorCode: goAway.errorCode)
       wasToldToCalm = goAway.errorCode == HTTP2ErrorCode.enhanceYourCalm

@@ -50,10 +50,13 @@ final class AnswerJudge {
   }
 
   /// The server ended the stream without an answer.
-  /// - Parameter isRefused: it says that it has not looked at the request (RFC 9113, section 8.7).
-  func reset(_ push: ReadyPush, isRefused: Bool, sentAt: UInt64) {
+  /// - Parameters:
+  ///   - isRefused: it says that it has not looked at the request (RFC 9113, section 8.7).
+  ///   - wasOnItsWay: to a connection of which the server took streams meanwhile: that it refuses
+  ///     this one says nothing of how much it takes.
+  func reset(_ push: ReadyPush, isRefused: Bool, wasOnItsWay: Bool, sentAt: UInt64) {
     var push = topics.back(push)
-    traffic.failed(push, sentAt: sentAt, at: loop.now)
+    if !isRefused || !wasOnItsWay { traffic.failed(push, sentAt: sentAt, at: loop.now) }
     guard isRefused else {
       push.history.mayHaveArrived = true
       return retry(push, .unanswered, sentAt: sentAt)
@@ -70,6 +73,9 @@ final class AnswerJudge {
   /// The server asks to be sent less, with the stream of a push or with a connection that was used
   /// then.
   func calm(sentAt: UInt64) { traffic.calm(sentAt: sentAt, at: loop.now) }
+
+  /// The server made a connection pay for tokens that it rejected there.
+  func punished() { traffic.isolation.begin(at: loop.now) }
 
   /// The server said that it has not looked at this push and takes no more on that connection: it
   /// goes first on another, and this was no try.
@@ -88,15 +94,17 @@ final class AnswerJudge {
   }
 
   /// - Parameter isWhole: the answer was read to its end.
+  /// - Returns: what it came to.
   func answered(
     _ push: ReadyPush, status: Int, body: [UInt8], isWhole: Bool, retryAfter: Duration?,
     on connection: any PushConnection, _ item: StreamSlots.Slot
-  ) {
+  ) -> Disposition {
     let answer = Answer(body: body)
     let disposition = RejectionTable.disposition(
       status: status, reason: answer.reason, isWhole: isWhole)
     conclude(
       push, disposition, goneSince: answer.timestamp, retryAfter: retryAfter, on: connection, item)
+    return disposition
   }
 
   /// - Parameter goneSince: Apple's timestamp, in ms since 1970.

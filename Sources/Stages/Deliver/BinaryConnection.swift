@@ -40,6 +40,8 @@ final class BinaryConnection: PushConnection {
   let shown: ShownProof
   /// A gateway closes where another server would say so.
   let wasSentAway = false
+  /// It has no streams to take.
+  let cut = StreamCut()
   let openedAt: UInt64
   let takenBefore: UInt64
 

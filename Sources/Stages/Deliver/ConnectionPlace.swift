@@ -32,17 +32,22 @@ struct ConnectionPlace {
   /// For one that carried fewer: a server of such habits is slow, but not out of order.
   private static let longestAfterSome: Duration = .seconds(5)
 
-  /// It went down with suspects while others were taken: they are why, and not the server.
+  /// It went down with suspects, or was cut for bad tokens, while others were taken: they are why,
+  /// and not the server.
   mutating func forgive() { failures = 0 }
 
   /// How long to wait with the next connection.
-  mutating func delay(after end: End, retry: RetryPolicy, chance: UInt64) -> Duration {
+  /// - Parameter isPunished: the server made it pay for bad tokens. It would do that to the next as
+  ///   well: they come no more often than others.
+  mutating func delay(
+    after end: End, isPunished: Bool = false, retry: RetryPolicy, chance: UInt64
+  ) -> Duration {
     isEarned = false
     switch end {
     case .carried(let pushes) where pushes >= Self.usefulPushes:
       failures = 0
       idleCloses = 0
-      isEarned = true
+      isEarned = !isPunished
       return .zero
     case .carried(let pushes):
       failures += 1
@@ -78,11 +83,16 @@ struct ConnectBudget {
   ///   - isHelper: ordinary connections come first: half of the burst is theirs alone.
   ///   - isEarned: the one before it was of use (`ConnectionPlace.isEarned`).
   mutating func take(at now: UInt64, isHelper: Bool = false, isEarned: Bool = false) -> UInt64 {
-    let from = max(usedUntil, now)
-    let ahead = from - now
-    let room = ((isHelper ? Self.burst / 2 : Self.burst) - 1) * Self.cost
-    guard ahead <= room else { return ahead - room }
-    usedUntil = from + (isEarned ? Self.cost / Self.earnedPerOther : Self.cost)
+    let wait = wait(at: now, isHelper: isHelper)
+    guard wait == 0 else { return wait }
+    usedUntil = max(usedUntil, now) + (isEarned ? Self.cost / Self.earnedPerOther : Self.cost)
     return 0
+  }
+
+  /// As `take`, without taking one.
+  func wait(at now: UInt64, isHelper: Bool) -> UInt64 {
+    let ahead = max(usedUntil, now) - now
+    let room = ((isHelper ? Self.burst / 2 : Self.burst) - 1) * Self.cost
+    return ahead <= room ? 0 : ahead - room
   }
 }

@@ -2,28 +2,23 @@ import EventLoop
 import HTTP2
 import Model
 
-/// A route's connections: when they are opened, and what their ends mean. Behind the ordinary ones
-/// are the places of helpers, for trouble: they find out which push closes connections, and spread
-/// what is in flight while many do, so that little is lost with each.
+/// A route's connections: when they are opened, and what their ends mean. Which there are places
+/// for is said in its extension.
 final class ConnectionPool {
-  /// With the ordinary two, four times as much as goes over these with the same window; Apple asks
-  /// to spread pushes over connections, but not to open many at once.
-  static let helpers = 6
   /// A server that says GOAWAY and does not answer keeps what it was sent in memory here.
   private static let maximumRetiring = 16
 
   private let setup: RouteSetup
-  private let options: DeliverOptions
+  let options: DeliverOptions
   private let loop: EventLoop
-  private let topics: RouteTopics
-  private let traffic: RouteTraffic
-  private let waiting: RouteWaiting
+  let topics: RouteTopics
+  let traffic: RouteTraffic
+  let waiting: RouteWaiting
   private let openness: RouteOpenness
   private let answers: AnswerJudge
   private let losses: LossJudge
   private let signals: RouteSignals
 
-  /// Behind the ordinary ones those of the helpers.
   private(set) var places: [ConnectionPlace]
   /// GOAWAY or our own wish took them out; they live until what is in flight is answered.
   private var retiring: [any PushConnection] = []
@@ -49,18 +44,11 @@ final class ConnectionPool {
     self.losses = losses
     self.signals = signals
     places = Array(
-      repeating: ConnectionPlace(), count: setup.options.connectionsPerRoute + Self.helpers)
+      repeating: ConnectionPlace(),
+      count: setup.options.connectionsPerRoute + Self.unproven + Self.helpers)
   }
 
   // MARK: what is there
-
-  var ordinaryPlaces: Range<Int> { 0..<options.connectionsPerRoute }
-  var helperPlaces: Range<Int> { options.connectionsPerRoute..<places.count }
-
-  /// For what was never answered; for ordinary pushes while there is nothing of the kind.
-  var silentPlace: Int { places.count - 1 }
-
-  private func isOrdinary(_ place: Int) -> Bool { ordinaryPlaces.contains(place) }
 
   private func place(of connection: any PushConnection) -> Int? {
     places.firstIndex { $0.connection === connection }
@@ -130,31 +118,6 @@ final class ConnectionPool {
     }
   }
 
-  /// A helper goes when it has had nothing to do for a while.
-  func closeIdleHelpers(_ now: UInt64) {
-    guard waiting.suspectCount == 0 else { return }
-    // It may have taken what an ordinary one is not admitted for.
-    let isInTheWay = places[ordinaryPlaces].contains {
-      $0.cameToNothing && $0.connection?.phase != .open
-    }
-    for place in helperPlaces {
-      guard let connection = places[place].connection, connection.inFlight == 0,
-        isInTheWay || now &- connection.lastUsedAt > 30_000_000_000
-      else { continue }
-      connection.retire("no suspects left")
-    }
-  }
-
-  /// From now on pushes go with this: connections that must not show it end when what is in
-  /// flight on them is answered, and others take their places.
-  func show(_ proof: SenderProof, at now: UInt64) {
-    for place in places.indices {
-      guard let connection = places[place].connection, !connection.shown.mayShow(proof, at: now)
-      else { continue }
-      connection.retire("it has shown other credentials")
-    }
-  }
-
   // MARK: opening
 
   private func open(_ place: Int) {
@@ -163,14 +126,14 @@ final class ConnectionPool {
     places[place].isResting = false
     // While the worker leaves, the connections that are there are all there will be.
     guard !isStopped, !waiting.isLeaving, places[place].connection == nil else { return }
-    guard isOrdinary(place) || needsHelpers else { return }
+    guard isNeeded(place) else { return }
     guard retiring.count < Self.maximumRetiring else { return open(place, after: .seconds(1)) }
     let wait = budget.take(
       at: loop.now, isHelper: !isOrdinary(place),
       isEarned: places[place].isEarned && traffic.isTaking(at: loop.now))
     guard wait == 0 else { return open(place, after: .nanoseconds(Int64(clamping: wait))) }
     do {
-      let connection = try connection()
+      let connection = try connection(streams: streams(at: place))
       places[place].connection = connection
       connection.connect()
     } catch {
@@ -184,11 +147,12 @@ final class ConnectionPool {
   }
 
   /// The interface is chosen here, and nowhere for each push.
-  private func connection() throws(HTTP2Error) -> any PushConnection {
+  private func connection(streams: Int) throws(HTTP2Error) -> any PushConnection {
     switch setup.target.interface {
     case .http2:
       try APNsConnection(
-        setup, pool: self, traffic: traffic, answers: answers, losses: losses, signals: signals)
+        setup, streams: streams, pool: self, traffic: traffic, answers: answers, losses: losses,
+        signals: signals)
     case .binary(let acceptedAfter, let first):
       BinaryConnection(
         setup, acceptedAfter: acceptedAfter, firstIdentifier: first, pool: self, traffic: traffic,
@@ -202,11 +166,13 @@ final class ConnectionPool {
     places[place].opening = loop.schedule(after: delay) { [weak self] in self?.open(place) }
   }
 
-  private var needsHelpers: Bool {
-    waiting.suspectCount > 0 || (traffic.isCareful && topics.readyCount > 0)
+  /// Whether another may be opened at once in the place of a connection that is retired now.
+  func mayReplace(_ place: Int, at now: UInt64) -> Bool {
+    traffic.isTaking(at: now) && retiring.count < Self.maximumRetiring
+      && budget.wait(at: now, isHelper: !isOrdinary(place)) == 0
   }
 
-  /// Of the helpers' places, those in which there is none.
+  /// Of these places that are not ordinary, those in which there is none.
   func openHelpers(in range: Range<Int>) {
     for place in range where places[place].connection == nil && places[place].opening == nil {
       open(place)
@@ -276,13 +242,16 @@ final class ConnectionPool {
   ) {
     places[place].connection = nil
     // Nobody misses a helper who has nothing to do.
-    guard isOrdinary(place) || needsHelpers || connection.inFlight > 0 else { return }
+    guard isNeeded(place) || connection.inFlight > 0 else { return }
     openness.failed(reason)
     let end = connection.end(at: loop.now)
     places[place].cameToNothing = end == .carried(0) && connection.isFresh
     var delay = places[place].delay(
-      after: end, retry: options.retry, chance: setup.chance.next())
-    if !isOrdinary(place), end != .calm, connection.wasOpened, traffic.isTaking(at: loop.now) {
+      after: end, isPunished: connection.cut.isPunished, retry: options.retry,
+      chance: setup.chance.next())
+    if !isOrdinary(place) || connection.cut.isCut, end != .calm, connection.wasOpened,
+      traffic.isTaking(at: loop.now)
+    {
       places[place].forgive()
       delay = .zero
     }

@@ -131,6 +131,12 @@ final class FanOutLine {
     return back.map { ReadyRun($0, from: .returned) }
   }
 
+  /// Whether something came back that may go beside others.
+  /// - Parameter mayRetry: also what was sent before.
+  func returns(mayRetry: Bool) -> Bool {
+    returned.first.map { mayRetry || !$0.isAnotherTry } ?? false
+  }
+
   /// Of those that came back; nil when none may go.
   var upcomingReturned: ReadyRun? {
     fanOut.allowance > 0 ? returned.first.map { ReadyRun($0, from: .returned) } : nil

@@ -107,8 +107,9 @@ struct FanOutTurns {
 
   /// Who has something that came back, and has had none of it sent for longest. It takes nobody's
   /// turn.
-  mutating func nextReturning(_ filter: TurnFilter) -> FanOutLine? {
-    let line = lines.joined().filter { $0.returnedCount > 0 && mayGo($0, filter) }
+  mutating func nextReturning(_ filter: TurnFilter, mayRetry: Bool) -> FanOutLine? {
+    let line = lines.joined()
+      .filter { $0.returns(mayRetry: mayRetry) && mayGo($0, filter) }
       .min { $0.returnTurn < $1.returnTurn }
     returnTurns += 1
     line?.returnTurn = returnTurns

@@ -19,6 +19,8 @@ protocol PushConnection: AnyObject {
   var shown: ShownProof { get }
   /// The server said that it takes no more streams.
   var wasSentAway: Bool { get }
+  /// What it made of the tokens that it rejected on it.
+  var cut: StreamCut { get }
 
   /// Takes no new pushes and closes when those in flight have their outcome.
   func retire(_ reason: String)

@@ -30,7 +30,8 @@ final class PushSender {
     self.waiting = waiting
   }
 
-  func fill(_ connection: any PushConnection, _ round: Round) {
+  /// - Parameter parting: takes out what goes on connections of its own.
+  func fill(_ connection: any PushConnection, _ round: Round, parting: TokenParting? = nil) {
     guard connection.isProven(at: round.now) else { return }
     let limit = traffic.inFlightLimit(at: round.now) - connection.inFlight
     let capacity = connection.streamCapacity
@@ -47,11 +48,15 @@ final class PushSender {
     let turn = traffic.pushesPerTurn
     while room > 0 {
       let filter = TurnFilter(onlySmall: forAll <= 0)
-      guard let (topic, run) = next(atMost: forAll > 0 ? forAll : room, turn, filter, round)
+      guard var (topic, run) = next(atMost: forAll > 0 ? forAll : room, turn, filter, round)
       else { break }
       guard mayGo(run.first, round) else {
         withholdFirst(of: run, topic, round)
         continue
+      }
+      if let parting {
+        guard let part = parting.part(run, of: topic, at: round.now) else { continue }
+        run = part
       }
       let taken = dispatch(run, of: topic, on: connection, round)
       guard taken > 0 else { break }
@@ -69,9 +74,8 @@ final class PushSender {
   ) -> (topic: TopicQueue, run: ReadyRun)? {
     var filter = filter
     if topics.hasReturned, waiting.hasRoomToSpare {
-      if traffic.retries.mayRetry, let returned = topics.nextReturned(at: round.now, filter) {
-        return returned
-      }
+      let mayRetry = traffic.retries.mayRetry
+      if let back = topics.nextReturned(at: round.now, filter, mayRetry: mayRetry) { return back }
       filter.onlyFresh = true
       if let fresh = nextInTurn(atMost: limit, turn, filter, round) { return fresh }
       filter.onlyFresh = false
@@ -115,7 +119,7 @@ final class PushSender {
       && push.tally.fanOut.brake == nil
   }
 
-  private func withholdFirst(of run: ReadyRun, _ topic: TopicQueue, _ round: Round) {
+  func withholdFirst(of run: ReadyRun, _ topic: TopicQueue, _ round: Round) {
     topic.queue.drop(run, 1)
     topic.left(run.first)
     withhold(run.first, round)

@@ -1,8 +1,9 @@
 import Model
 
 /// The pushes of one topic and environment that are to be sent: fan-outs take turns. Those whose
-/// credentials were refused stand apart: they go first when credentials are known to be good, last
-/// when another push should ask.
+/// credentials were refused stand for themselves: they go first when credentials are known to be
+/// good, last when another push should ask. So do those that are `apart`: nobody's turn brings
+/// them.
 struct ReadyQueue {
   private let environment: APNsEnvironment
   private let stuck: StuckFanOuts
@@ -10,8 +11,11 @@ struct ReadyQueue {
   private var lines: [ObjectIdentifier: FanOutLine] = [:]
   private var turns = FanOutTurns()
   private var refused: [ReadyPush] = []
+  /// To tokens of which nothing is known, for connections of their own (`TokenParting`).
+  private(set) var apart = UnprovenQueue()
   /// One that is empty, for the next fan-out.
   private var spare: FanOutLine?
+  /// Of all that are here.
   private(set) var count = 0
   /// Of them, those that came back.
   private(set) var returnedCount = 0
@@ -21,8 +25,11 @@ struct ReadyQueue {
     self.stuck = stuck
   }
 
-  /// Whether a push beside those that were refused is here.
-  var hasOthers: Bool { count > refused.count }
+  /// Of those that go when it is their turn.
+  var inTurn: Int { count - apart.count }
+
+  /// Whether one of them was not refused.
+  var hasOthers: Bool { inTurn > refused.count }
 
   /// A push that was in flight in a lost connection is not for this queue.
   private static func isOurs(
@@ -57,7 +64,7 @@ struct ReadyQueue {
 
   /// Pushes of fan-outs that are not held up by a limit.
   var sendable: Int {
-    guard turns.haveLimits else { return count }
+    guard turns.haveLimits else { return inTurn }
     return lines.values.reduce(refused.count) { $0 + ($1.mayGo ? $1.count : 0) }
   }
 
@@ -79,12 +86,13 @@ struct ReadyQueue {
 
   func contains(_ tally: SegmentTally) -> Bool {
     lines[ObjectIdentifier(tally.fanOut)]?.contains(tally) == true
-      || refused.contains { $0.tally === tally }
+      || refused.contains { $0.tally === tally } || apart.contains(tally)
   }
 
   /// How many pushes of each batch are here that were not sent since they were admitted.
   var firsts: [(tally: SegmentTally, count: Int)] {
-    refused.filter(\.isFirst).map { (tally: $0.tally, count: 1) } + lines.values.flatMap(\.firsts)
+    (refused + apart.all).filter(\.isFirst).map { (tally: $0.tally, count: 1) }
+      + lines.values.flatMap(\.firsts)
   }
 
   // MARK: coming
@@ -132,6 +140,28 @@ struct ReadyQueue {
     count += 1
   }
 
+  // MARK: apart
+
+  /// The first `number` of what was upcoming leave their line for a connection of their own.
+  mutating func setApart(_ run: ReadyRun, _ number: Int, at now: UInt64) {
+    drop(run, number)
+    count += number
+    for offset in 0..<number {
+      var push = run.first
+      push.index += offset
+      apart.append(push, at: now)
+    }
+  }
+
+  /// Those that came so early wait with all others again.
+  mutating func rejoin(where isOver: (UInt64) -> Bool = { _ in true }) {
+    while let since = apart.oldest, isOver(since), var push = apart.popFirst() {
+      push.hasWaitedApart = true
+      line(of: push.tally.fanOut).putBack(push)
+      returnedCount += 1
+    }
+  }
+
   // MARK: going
 
   /// What is sent next. It stays here until it is dropped; nothing else is done to the queue
@@ -157,8 +187,10 @@ struct ReadyQueue {
 
   /// The next of those that came back, of all fan-outs by turns; it takes nobody's turn. It stays
   /// here until it is dropped.
-  mutating func upcomingReturned(_ filter: TurnFilter) -> ReadyRun? {
-    returnedCount > 0 ? turns.nextReturning(filter)?.upcomingReturned : nil
+  /// - Parameter mayRetry: also one that was sent before.
+  mutating func upcomingReturned(_ filter: TurnFilter, mayRetry: Bool = true) -> ReadyRun? {
+    guard returnedCount > 0 else { return nil }
+    return turns.nextReturning(filter, mayRetry: mayRetry)?.upcomingReturned
   }
 
   /// What may go ahead of the others while a server takes next to nothing; as `upcoming`.
@@ -188,6 +220,7 @@ struct ReadyQueue {
     switch run.place {
     case .refusedLast: refused.removeLast()
     case .refusedFirst: refused.removeFirst()
+    case .apart: _ = apart.popFirst()
     case .returned, .batches:
       guard let line = lines[ObjectIdentifier(run.first.tally.fanOut)] else { return }
       if case .returned = run.place {
@@ -218,7 +251,7 @@ struct ReadyQueue {
   mutating func take(of tally: SegmentTally) -> [ReadyPush] { take { $0.tally === tally } }
 
   private mutating func take(where isWanted: (PushBatch) -> Bool) -> [ReadyPush] {
-    var taken: [ReadyPush] = []
+    var taken = apart.take(where: isWanted)
     if !refused.isEmpty {
       taken += refused.filter { isWanted($0.batch) }
       refused.removeAll { isWanted($0.batch) }

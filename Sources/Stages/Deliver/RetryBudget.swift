@@ -1,7 +1,6 @@
 /// Bounds further tries while there is something to be sent for the first time: devices that are
 /// refused over and over take a tenth of the requests from others, however many they are. What a
-/// budget holds back goes when nothing else waits. It holds all that came back alike, also what no
-/// server has looked at. A pure machine.
+/// budget holds back goes when nothing else waits. A pure machine.
 struct RetryBudget {
   /// First tries for one further try: that one is a tenth of them all.
   private static let firstsForOne = 9
@@ -15,10 +14,10 @@ struct RetryBudget {
 
   /// Pushes have left. Stragglers, which come with their fan-out's turn, say nothing.
   mutating func sent(_ run: ReadyRun, _ pushes: Int) {
-    if case .returned = run.place {
-      credit = max(0, credit - pushes * Self.firstsForOne)
-    } else if !run.first.isAnotherTry {
+    if !run.first.isAnotherTry {
       credit = min(Self.most * Self.firstsForOne, credit + pushes)
+    } else if case .returned = run.place {
+      credit = max(0, credit - pushes * Self.firstsForOne)
     }
   }
 }

@@ -20,6 +20,8 @@ final class Route {
   private let answers: AnswerJudge
   private let sender: PushSender
   private let helpers: HelperSender
+  private let parting: TokenParting
+  private let unproven: UnprovenSender
   let topics: RouteTopics
   let traffic: RouteTraffic
   let pool: ConnectionPool
@@ -61,6 +63,9 @@ final class Route {
     sender = PushSender(topics: topics, traffic: traffic, slowness: slowness, waiting: waiting)
     helpers = HelperSender(
       pool: pool, topics: topics, traffic: traffic, waiting: waiting, sender: sender)
+    parting = TokenParting(topics: topics, traffic: traffic)
+    unproven = UnprovenSender(
+      pool: pool, topics: topics, traffic: traffic, parting: parting, sender: sender)
     signals.pump = { [weak self] in self?.pump() }
     signals.whenOpennessMayHaveChanged = { [weak self] in self?.updateOpenness() }
   }
@@ -151,9 +156,12 @@ final class Route {
     let round = PushSender.Round(now: now, wall: options.wallClock(), token: proof.token)
     helpers.fillSuspects(round)
     pool.beginTurn()
+    let parting = parting.begin(at: now) ? parting : nil
     for offset in pool.ordinaryPlaces {
-      if let connection = pool.inTurn(offset) { sender.fill(connection, round) }
+      if let connection = pool.inTurn(offset) { sender.fill(connection, round, parting: parting) }
     }
+    if parting != nil { unproven.fill(round) }
+    unproven.replaceCut(at: now)
     if traffic.isCareful { helpers.fillHelpers(round) }
   }
 
@@ -182,7 +190,7 @@ final class Route {
     if credentials.isWatching { credentials.askElsewhere(than: pool.all, at: now) }
     traffic.forget(at: now)
     losses.report()
-    pool.closeIdleHelpers(now)
+    pool.closeIdle(now)
     waiting.expire()
     waiting.countHeld()
     if topics.isOpen, topics.sendableCount(at: now) == 0 { traffic.rests(at: now) }

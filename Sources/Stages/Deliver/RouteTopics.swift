@@ -40,6 +40,15 @@ final class RouteTopics {
     isOpen ? all.reduce(0) { $0 + ($1.isOpen ? $1.queue.count : 0) } : 0
   }
 
+  /// Pushes that wait for connections of their own.
+  var apartCount: Int { all.reduce(0) { $0 + $1.queue.apart.count } }
+
+  /// The topic of the one of those that has waited longest, and since when.
+  var oldestApart: (topic: TopicQueue, since: UInt64)? {
+    all.lazy.compactMap { topic in topic.queue.apart.oldest.map { (topic, $0) } }
+      .min { $0.1 < $1.1 }
+  }
+
   /// Pushes that wait for a stream or for their turn alone, also of topics of which only a few may
   /// go now, to ask whether credentials are taken.
   func sendableCount(at now: UInt64) -> Int {
@@ -171,15 +180,16 @@ final class RouteTopics {
   var hasReturned: Bool { all.contains { $0.queue.returnedCount > 0 } }
 
   /// The next of those that came back, of all topics by turns; it takes no topic's turn.
+  /// - Parameter mayRetry: also one that was sent before.
   func nextReturned(
-    at now: UInt64, _ filter: TurnFilter
+    at now: UInt64, _ filter: TurnFilter, mayRetry: Bool
   ) -> (topic: TopicQueue, run: ReadyRun)? {
     for _ in all.indices {
       returnTurn = (returnTurn + 1) % all.count
       let topic = all[returnTurn]
       // Those of a topic whose credentials are in doubt go in its turn.
       if topic.gate.isOpen, topic.canSend(at: now),
-        let run = topic.queue.upcomingReturned(filter)
+        let run = topic.queue.upcomingReturned(filter, mayRetry: mayRetry)
       {
         return (topic, run)
       }

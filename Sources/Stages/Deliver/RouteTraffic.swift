@@ -25,6 +25,7 @@ final class RouteTraffic {
   private(set) var deviceRefusals = RefusalShare()
   var retries = RetryBudget()
   private var voices = FanOutVoices()
+  let isolation = TokenIsolation()
   /// Of further tries of fan-outs that speak for themselves.
   private var pace = Pace()
   /// Fan-outs that wait for such tries, as was counted lately.
@@ -139,6 +140,7 @@ final class RouteTraffic {
     lastAcceptedAt = now
     lastLookedAt = now
     taken(push.tally.fanOut)
+    if isolation.isWatching { isolation.took(push) }
   }
 
   /// While nobody fails, all that is to be known of a fan-out is that it was taken once.
@@ -225,5 +227,6 @@ final class RouteTraffic {
     window.forget(at: now)
     overload.forget(at: now)
     voices.forget(at: now)
+    isolation.forget(at: now)
   }
 }

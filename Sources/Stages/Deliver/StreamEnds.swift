@@ -15,6 +15,8 @@ final class StreamEnds {
   private var answers = 0
   /// Named by the server's GOAWAY: it looks at the streams up to this one.
   private var lastStreamTaken: Int32?
+  /// What the server made of the tokens that it rejected on the connection.
+  private(set) var cut = StreamCut()
 
   init(
     slots: StreamSlots, watch: ConnectionWatch, judge: AnswerJudge, losses: LossJudge,
@@ -34,6 +36,12 @@ final class StreamEnds {
   func wentAway(lastStream: Int32, errorCode: UInt32) {
     if errorCode == HTTP2ErrorCode.enhanceYourCalm { judge.calm(sentAt: watch.lastSentAt) }
     lastStreamTaken = lastStream
+    if cut.wentAway(answers: answers, at: loop.now) { judge.punished() }
+  }
+
+  /// The server's SETTINGS have come.
+  func limited(to streams: Int) {
+    if cut.limited(to: min(streams, slots.capacity), at: loop.now) { judge.punished() }
   }
 
   // MARK: answers
@@ -62,15 +70,20 @@ final class StreamEnds {
       if ended.status == 0 {
         settleUnanswered(item, ended)
       } else {
-        judge.answered(
+        let disposition = judge.answered(
           item.push, status: ended.status, body: ended.content?.body ?? [],
           isWhole: ended.errorCode == 0, retryAfter: retryAfter(ended.content), on: connection,
           item)
+        if case .setAside = disposition { noteRejected() }
       }
       accepted = judge.begin()
     }
     judge.note(accepted)
     return latest
+  }
+
+  private func noteRejected() {
+    if cut.rejected(answers: answers, at: loop.now) { judge.punished() }
   }
 
   private func retryAfter(_ content: HTTP2Content?) -> Duration? {
@@ -101,7 +114,9 @@ final class StreamEnds {
       losses.gaveUp(item.push, sentAt: item.sentAt, isWell: isWell)
     } else {
       if ended.errorCode == HTTP2ErrorCode.enhanceYourCalm { judge.calm(sentAt: item.sentAt) }
-      judge.reset(item.push, isRefused: isRefused, sentAt: item.sentAt)
+      judge.reset(
+        item.push, isRefused: isRefused, wasOnItsWay: cut.wasOnItsWay(sentAt: item.sentAt),
+        sentAt: item.sentAt)
     }
   }
 

@@ -22,7 +22,7 @@ final class TopicQueue {
 
   /// - Parameter filter: what alone may go; nothing of a topic whose credentials are in doubt.
   func canSend(at now: UInt64, _ filter: TurnFilter = .none) -> Bool {
-    queue.count > 0 && gate.allows(at: now, hasUntried: queue.hasOthers) && queue.mayGo
+    queue.inTurn > 0 && gate.allows(at: now, hasUntried: queue.hasOthers) && queue.mayGo
       && (filter == .none || gate.isOpen && queue.mayGo(filter))
   }
 
@@ -62,6 +62,7 @@ final class TopicQueue {
     let before = firsts
     isOpen = open
     self.lags = lags
+    if !open { queue.rejoin() }
     count(since: before)
   }
 
