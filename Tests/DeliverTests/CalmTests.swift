@@ -34,6 +34,19 @@ import Testing
     #expect(overload.rate == rate / 2)
   }
 
+  /// The server may say it before it is known how much it takes, or after a quiet while.
+  @Test(arguments: [0, 1])
+  func whatWasTakenJustNowCountsToo(earlier: Int) throws {
+    var (overload, now) = taken(earlier)
+    for _ in 0..<50 {
+      now += 1_000_000
+      overload.answered(20, atThisRate: 20, at: now)
+    }
+    overload.calm(sentAt: now, at: now)
+    let rate = try #require(overload.rate)
+    #expect((1_500...4_000).contains(rate))
+  }
+
   @Test func nobodyIsSentLessThanTheFloor() {
     var overload = Overload()
     overload.calm(sentAt: 1, at: 2)
@@ -61,11 +74,25 @@ import Testing
   @Test func itsConnectionIsReplacedAfterAPause() {
     var place = ConnectionPlace()
     let policy = RetryPolicy(initial: .milliseconds(200), maximum: .seconds(30))
-    #expect(place.delay(after: .calm, retry: policy, chance: 0) == .milliseconds(100))
-    #expect(place.delay(after: .calm, retry: policy, chance: 0) == .milliseconds(200))
+    let again = ConnectionPlace.End.calm(wasLong: false)
+    #expect(place.delay(after: again, retry: policy, chance: 0) == .milliseconds(100))
+    #expect(place.delay(after: again, retry: policy, chance: 0) == .milliseconds(200))
+    // Once an hour is no more often each time.
+    let once = ConnectionPlace.End.calm(wasLong: true)
+    for _ in 0..<3 {
+      #expect(place.delay(after: once, retry: policy, chance: 0) == .milliseconds(100))
+    }
+    #expect(place.delay(after: again, retry: policy, chance: 0) == .milliseconds(200))
     let carried = ConnectionPlace.End.carried(ConnectionPlace.usefulPushes)
     #expect(place.delay(after: carried, retry: policy, chance: 0) == .zero)
-    #expect(place.delay(after: .calm, retry: policy, chance: 0) == .milliseconds(100))
+    #expect(place.delay(after: again, retry: policy, chance: 0) == .milliseconds(100))
+  }
+
+  /// A connection that was opened a minute ago, and not before.
+  @Test func aMinuteIsLong() {
+    let watch = ConnectionWatch(
+      openedAt: Self.second, limits: .init(DeliverOptions(wallClock: { 0 })))
+    #expect(!watch.isLong(at: 60 * Self.second) && watch.isLong(at: 61 * Self.second))
   }
 
   @Test func aResetWithItSlowsAllDown() async throws {

@@ -16,7 +16,7 @@ import Text
     }
     run.drain()
     run.check()
-    #expect(run.left == 0)
+    #expect(run.left == 0 && run.mostApart > 0)
   }
 }
 
@@ -43,7 +43,7 @@ private struct PartingRun {
   private var batches: [PushBatch] = []
   private var inFlight: [ReadyPush] = []
   private var over: Set<Name> = []
-  private var sentApart = 0
+  private(set) var mostApart = 0
 
   init(seed: UInt64) {
     random = SplitMix64(seed: seed)
@@ -97,13 +97,13 @@ private struct PartingRun {
       topics.took(run.count)
       room -= run.count
     }
+    mostApart = max(mostApart, topics.apartCount)
     // Nothing that is apart has stopped another that might go.
     #expect(room == 0 || topics.sendableCount(at: now) == 0)
     for _ in 0..<(isParting ? apart : 0) {
       guard let (topic, run) = parting.next() else { break }
       send(run, topic)
       parting.sentApart(at: now)
-      sentApart += 1
     }
   }
 
@@ -189,8 +189,8 @@ private struct PartingRun {
 
   /// Connections apart are dead from now on; all others are well.
   mutating func drain() {
-    topics.set(isOpen: true, patience: .max, at: now)
     for topic in topics.all { _ = topic.gate.taken() }
+    topics.set(isOpen: true, patience: .max, at: now)
     for _ in 0..<200 where left > 0 {
       now += Self.step
       pump(1_000, apart: 0)

@@ -201,7 +201,7 @@ import Testing
     #expect(!place.isEarned)
     for (end, isEarned) in [
       (ConnectionPlace.End.carried(ConnectionPlace.usefulPushes), true), (.carried(1), false),
-      (.carried(100), true), (.idle, false), (.carried(100), true), (.calm, false),
+      (.carried(100), true), (.idle, false), (.carried(100), true), (.calm(wasLong: false), false),
     ] {
       _ = place.delay(after: end, retry: policy, chance: 0)
       #expect(place.isEarned == isEarned)

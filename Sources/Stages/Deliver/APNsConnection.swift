@@ -259,7 +259,7 @@ final class APNsConnection: PushConnection {
 
   /// Asked when it takes no more pushes.
   func end(at now: UInt64) -> ConnectionPlace.End {
-    guard !wasToldToCalm else { return .calm }
+    guard !wasToldToCalm else { return .calm(wasLong: watch.isLong(at: now)) }
     let carried = ends.carried(session)
     guard carried == 0 || slots.inFlight == 0 else { return .carried(carried) }
     return orphans == 0 && watch.isIdle(at: now) ? .idle : .carried(carried)

@@ -24,8 +24,14 @@ struct ConnectionPlace {
     /// Nothing had been in flight for a while: servers close such connections.
     case idle
     /// The server said that it is sent too much (ENHANCE_YOUR_CALM), however much it has taken.
-    case calm
+    /// `wasLong`: it had been well for a while before.
+    case calm(wasLong: Bool)
+
+    var isCalm: Bool { if case .calm = self { true } else { false } }
   }
+
+  /// Nanoseconds after which a server's word that it is sent too much is news, and no repetition.
+  static let calmMemory: UInt64 = 60_000_000_000
 
   /// A connection that carried so many is replaced at once. Node's http2 closes after 50.
   static let usefulPushes = 20
@@ -53,8 +59,8 @@ struct ConnectionPlace {
       failures += 1
       let delay = retry.backOff(tries: failures, chance: chance)
       return pushes > 0 ? min(delay, Self.longestAfterSome) : delay
-    case .calm:
-      failures += 1
+    case .calm(let wasLong):
+      failures = wasLong ? 1 : failures + 1
       return retry.backOff(tries: failures, chance: chance)
     case .idle:
       failures = 0

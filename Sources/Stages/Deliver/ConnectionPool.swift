@@ -249,7 +249,7 @@ final class ConnectionPool {
     var delay = places[place].delay(
       after: end, isPunished: connection.cut.isPunished, retry: options.retry,
       chance: setup.chance.next())
-    if !isOrdinary(place) || connection.cut.isCut, end != .calm, connection.wasOpened,
+    if !isOrdinary(place) || connection.cut.isCut, !end.isCalm, connection.wasOpened,
       traffic.isTaking(at: loop.now)
     {
       places[place].forgive()

@@ -89,6 +89,9 @@ final class ConnectionWatch {
   /// When it opened, was sent on or answered last.
   var lastUsedAt: UInt64 { max(greetingAt, lastSentAt, lastAnswerAt) }
 
+  /// It has been there for so long that how the one before it ended says nothing of this one's end.
+  func isLong(at now: UInt64) -> Bool { now &- openedAt >= ConnectionPlace.calmMemory }
+
   /// Servers close such connections, and are in good order.
   func isIdle(at now: UInt64) -> Bool {
     let isQuiet = isProving || now &- lastUsedAt >= Self.idleGrace

@@ -150,7 +150,9 @@ struct Overload {
   /// that were sent before is the same word.
   mutating func calm(sentAt: UInt64, at now: UInt64) {
     guard rate == nil || sentAt >= loweredAt else { return }
-    rate = max(Self.floor, min(rate ?? .infinity, lastTaken) / 2)
+    // It may say so before the first round is over, or after one in which little was sent.
+    let most = max(lastTaken, taken(max(now &- roundSince, Self.round)))
+    rate = max(Self.floor, min(rate ?? .infinity, most) / 2)
     ceiling = 0
     growth = 0
     pace.begin(at: now)
