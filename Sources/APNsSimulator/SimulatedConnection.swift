@@ -124,17 +124,7 @@ final class SimulatedConnection {
     switch answer {
     case .accept:
       if !record.pointee.hasIdentifier { makeIdentifier(record) }
-      let identifier = record.pointee.identifierBytes
-      guard service.options.isDevelopment else {
-        let none = UnsafeRawBufferPointer(start: nil, count: 0)
-        service.heads.accept(session, slot: slot, identifier: identifier, unique: none)
-        return
-      }
-      withUnsafeTemporaryAllocation(of: UInt8.self, capacity: RequestRules.identifierCount) {
-        if let start = $0.baseAddress { service.makeIdentifier(into: start) }
-        service.heads.accept(
-          session, slot: slot, identifier: identifier, unique: UnsafeRawBufferPointer($0))
-      }
+      service.accept(session, slot: slot, identifier: record.pointee.identifierBytes)
     case .refuse(let refusal):
       if !record.pointee.hasIdentifier { makeIdentifier(record) }
       service.heads.refuse(
@@ -161,19 +151,7 @@ final class SimulatedConnection {
   private func ended(_ slot: Int) {
     let record = records + slot
     judgeCredentials(record)
-    if let proof {
-      if let topic = proof.defaultTopic, !record.pointee.has(.topic) {
-        topic.withUnsafeBytes { take(slot, .topic, $0) }
-      }
-      if !proof.allows(record.pointee.topicBytes) {
-        record.pointee.faults |= RequestFault.disallowedTopic.bit
-      }
-    } else if record.pointee.faults & RequestFault.ofProviderToken == 0 {
-      unlock()
-      if providerTokens.last?.allows(RequestRules.baseTopic(record.pointee)) == false {
-        record.pointee.faults |= RequestFault.disallowedTopic.bit
-      }
-    }
+    if !isTopicAllowed(slot) { record.pointee.faults |= RequestFault.disallowedTopic.bit }
     requestCount += 1
     guard attack == nil, !isHalfClosed else { return }
     let stream = record.pointee.stream
@@ -203,6 +181,20 @@ final class SimulatedConnection {
       return
     }
     process(slot, stream)
+  }
+
+  /// By the certificate, or by the key of a provider token that is in order.
+  private func isTopicAllowed(_ slot: Int) -> Bool {
+    let record = records + slot
+    if let proof {
+      if let topic = proof.defaultTopic, !record.pointee.has(.topic) {
+        topic.withUnsafeBytes { take(slot, .topic, $0) }
+      }
+      return proof.allows(record.pointee.topicBytes)
+    }
+    guard record.pointee.faults & RequestFault.ofProviderToken == 0 else { return true }
+    unlock()
+    return providerTokens.last?.allows(RequestRules.baseTopic(record.pointee)) != false
   }
 
   private func process(_ slot: Int, _ stream: Int32) {

@@ -15,18 +15,18 @@ import Testing
   }
 
   @Test(arguments: [
-    Expected(streams: 550, inFlight: 0, forAll: 500, forSmall: 550),
-    Expected(streams: 550, inFlight: 499, forAll: 1, forSmall: 51),
-    Expected(streams: 550, inFlight: 500, forAll: 0, forSmall: 50),
-    Expected(streams: 550, inFlight: 550, forAll: 0, forSmall: 0),
+    Expected(streams: 525, inFlight: 0, forAll: 500, forSmall: 525),
+    Expected(streams: 525, inFlight: 499, forAll: 1, forSmall: 26),
+    Expected(streams: 525, inFlight: 500, forAll: 0, forSmall: 25),
+    Expected(streams: 525, inFlight: 525, forAll: 0, forSmall: 0),
     // Small ones use theirs, and none of the others'.
-    Expected(streams: 550, inFlight: 540, small: 50, forAll: 10, forSmall: 10),
+    Expected(streams: 525, inFlight: 515, small: 25, forAll: 10, forSmall: 10),
     // They use those of large ones, which get the next.
-    Expected(streams: 550, inFlight: 540, small: 500, forAll: 10, forSmall: 10),
+    Expected(streams: 525, inFlight: 515, small: 500, forAll: 10, forSmall: 10),
     // A server that took streams away.
     Expected(streams: 100, inFlight: 200, small: 10, forAll: 0, forSmall: 0),
     // Too few to keep one.
-    Expected(streams: 10, inFlight: 9, forAll: 1, forSmall: 1),
+    Expected(streams: 20, inFlight: 19, forAll: 1, forSmall: 1),
     Expected(streams: 1, inFlight: 0, forAll: 1, forSmall: 1),
     Expected(streams: 0, inFlight: 0, forAll: 0, forSmall: 0),
   ])
@@ -50,7 +50,7 @@ import Testing
   private func bed(_ loop: EventLoop) throws -> DeliverBed {
     let bed = try DeliverBed(loop) {
       $0.connectionsPerRoute = 1
-      $0.streamsPerConnection = 20
+      $0.streamsPerConnection = 40
     }
     bed.server.holdsAnswers = true
     return bed
@@ -60,15 +60,15 @@ import Testing
     try await onLoop { _, loop in
       let bed = try bed(loop)
       defer { bed.stop() }
-      await bed.stage.admit(bed.batch(hexadecimal(40)))
-      await bed.until("full") { bed.server.requests.count == 20 }
+      await bed.stage.admit(bed.batch(hexadecimal(60)))
+      await bed.until("full") { bed.server.requests.count == 40 }
       let (batch, tally) = small(bed, 5)
       await bed.stage.admit(batch)
-      await bed.until("the kept streams are used") { bed.server.requests.count == 22 }
-      #expect(bed.stage.inFlight == 22 && bed.stage.readyCount == 23)
+      await bed.until("the kept streams are used") { bed.server.requests.count == 42 }
+      #expect(bed.stage.inFlight == 42 && bed.stage.readyCount == 23)
       bed.server.holdsAnswers = false
       bed.server.release()
-      await bed.until("all") { bed.tally.accepted == 40 && tally.accepted == 5 }
+      await bed.until("all") { bed.tally.accepted == 60 && tally.accepted == 5 }
     }
   }
 
@@ -79,7 +79,7 @@ import Testing
       defer { bed.stop() }
       let (batch, tally) = small(bed, 600)
       await bed.stage.admit(batch)
-      await bed.until("full") { bed.server.requests.count == 22 }
+      await bed.until("full") { bed.server.requests.count == 42 }
       await bed.stage.admit(bed.batch(hexadecimal(40)))
       // Streams come free one by one.
       bed.server.holdsAnswers = false
@@ -95,17 +95,17 @@ import Testing
     try await onLoop { _, loop in
       let bed = try bed(loop)
       defer { bed.stop() }
-      await bed.stage.admit(bed.batch(hexadecimal(40)))
-      await bed.until("full") { bed.server.requests.count == 20 }
+      await bed.stage.admit(bed.batch(hexadecimal(60)))
+      await bed.until("full") { bed.server.requests.count == 40 }
       let others = [SegmentTally(of: FanOut(isSmall: true)), SegmentTally(), SegmentTally()]
       for (index, tally) in others.enumerated() {
         let devices = hexadecimal(3).map { (APNsEnvironment.production, "\(index + 5)" + $0) }
         await bed.stage.admit(bed.batch(devices, tally, topic: "a.\(index)"))
       }
-      await bed.until("the kept streams are used") { bed.server.requests.count == 22 }
+      await bed.until("the kept streams are used") { bed.server.requests.count == 42 }
       bed.server.holdsAnswers = false
       bed.server.release()
-      await bed.until("all") { others.allSatisfy { $0.accepted == 3 } && bed.tally.accepted == 40 }
+      await bed.until("all") { others.allSatisfy { $0.accepted == 3 } && bed.tally.accepted == 60 }
     }
   }
 

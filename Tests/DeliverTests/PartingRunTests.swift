@@ -86,8 +86,8 @@ private struct PartingRun {
   private mutating func pump(_ limit: Int, apart: Int) {
     let isParting = parting.begin(at: now)
     var room = limit
-    while room > 0, let topic = topics.next(at: now),
-      var run = topic.upcoming(atMost: min(room, topics.leftOfTurn))
+    while room > 0, let (topic, left) = topics.next(at: now),
+      var run = topic.upcoming(atMost: min(room, left))
     {
       if isParting {
         guard let part = parting.part(run, of: topic, at: now) else { continue }

@@ -32,8 +32,8 @@ import Testing
   private func send(_ limit: Int, at now: UInt64) -> [Int] {
     let parting = parting.begin(at: now) ? parting : nil
     var sent: [Int] = []
-    while sent.count < limit, let topic = topics.next(at: now),
-      let run = topic.upcoming(atMost: min(limit - sent.count, topics.leftOfTurn))
+    while sent.count < limit, let (topic, left) = topics.next(at: now),
+      let run = topic.upcoming(atMost: min(limit - sent.count, left))
     {
       let part = parting.map { $0.part(run, of: topic, at: now) } ?? run
       guard let part else { continue }

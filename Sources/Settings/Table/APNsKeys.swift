@@ -103,7 +103,7 @@ extension SettingTable {
     .integer(
       "apns.streams_per_connection", \.apns.streamsPerConnection, default: 500, 1...10_000,
       "Pushes in flight on a connection, at most; the server's own limit is obeyed below "
-        + "it. More costs memory and hardly speed. A tenth more (an eleventh of all, where "
+        + "it. More costs memory and hardly speed. A twentieth more (or of all, where "
         + "the server grants no more) is kept for events of one shard, so that they do not wait "
         + "for the answers to a giant's pushes."),
     .integer(

@@ -4,9 +4,9 @@
 extension ConnectionPool {
   /// While one is replaced, another takes what is unknown: bad tokens cost them their streams.
   static let unproven = 2
-  /// Some of few pushes go there: 64 streams of each send 2,000 a second to an Apple that is 60 ms
+  /// Some of few pushes go there: 48 streams of each send 1,600 a second to an Apple that is 60 ms
   /// away.
-  static let unprovenStreams = 64
+  static let unprovenStreams = 48
   /// With the ordinary two, four times as much as goes over these with the same window; Apple asks
   /// to spread pushes over connections, but not to open many at once.
   static let helpers = 6
@@ -27,8 +27,8 @@ extension ConnectionPool {
   /// In flight there at most.
   func streams(at place: Int) -> Int {
     let most = options.streamsPerConnection
-    let forAll = unprovenPlaces.contains(place) ? min(most, Self.unprovenStreams) : most
-    return StreamCapacity.streams(forAll: forAll)
+    return unprovenPlaces.contains(place)
+      ? min(most, Self.unprovenStreams) : StreamCapacity.streams(forAll: most)
   }
 
   /// An ordinary connection is not admitted: another may have taken what it would be.

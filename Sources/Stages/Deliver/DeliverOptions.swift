@@ -52,7 +52,7 @@ package struct DeliverOptions: Sendable {
   /// on a few.
   package var connectionsPerRoute = 2
   /// Streams in flight on a connection at most, whatever the server allows: more only costs memory.
-  /// A tenth more is kept for small fan-outs.
+  /// A twentieth more is kept for small fan-outs.
   package var streamsPerConnection = 500
   /// Pushes of each environment that can be sent and wait for a stream at most, those of one-shard
   /// events and of those that get nowhere apart, and as many again of fan-outs that come while
@@ -114,14 +114,13 @@ package struct DeliverOptions: Sendable {
   package static func maximumConnectionBytes(
     connections: Int, streams: Int, credentials: Int = 1
   ) -> Int {
-    func bytes(streams: Int) -> Int {
-      512 << 10 + StreamCapacity.streams(forAll: streams) * (2 << 10)
-    }
+    func bytes(streams: Int) -> Int { 512 << 10 + streams * (2 << 10) }
+    let ordinary = bytes(streams: StreamCapacity.streams(forAll: streams))
     let apart =
       ConnectionPool.unproven * bytes(streams: min(streams, ConnectionPool.unprovenStreams))
       + TakenTokens.bytes + UnprovenQueue.maximum * UnprovenQueue.bytesOfPush
     return APNsEnvironment.allCases.count * credentials
-      * ((connections + 1) * bytes(streams: streams) + apart)
+      * ((connections + 1) * ordinary + apart)
   }
 }
 

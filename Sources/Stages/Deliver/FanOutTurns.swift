@@ -57,6 +57,8 @@ struct FanOutTurns {
   mutating func next(
     length: Int, _ filter: TurnFilter = .none
   ) -> (line: FanOutLine, left: Int)? {
+    // It takes nobody's turn: large ones have what they may have in flight.
+    guard !filter.onlySmall else { return rotate(.small, filter).map { ($0, length) } }
     if let current, left > 0, mayGo(current, filter) {
       // The turns may be shorter by now.
       left = min(left, length)
@@ -88,8 +90,6 @@ struct FanOutTurns {
   }
 
   private mutating func nextOther(_ filter: TurnFilter) -> FanOutLine? {
-    // No turn of a large one's is passed over: it has what it may have in flight.
-    if filter.onlySmall { return rotate(.small, filter) }
     let areLarge = waits(.large, filter)
     guard waits(.small, filter), !areLarge || smallSince < Self.turnsBefore else {
       smallSince = 0

@@ -48,8 +48,9 @@ final class PushSender {
     let turn = traffic.pushesPerTurn
     while room > 0 {
       let filter = TurnFilter(onlySmall: forAll <= 0)
-      guard var (topic, run) = next(atMost: forAll > 0 ? forAll : room, turn, filter, round)
-      else { break }
+      guard let next = next(atMost: forAll > 0 ? forAll : room, turn, filter, round) else { break }
+      let topic = next.topic
+      var run = next.run
       guard mayGo(run.first, round) else {
         withholdFirst(of: run, topic, round)
         continue

@@ -4,7 +4,7 @@
 /// them, and large ones get theirs back in turn.
 struct StreamCapacity: Equatable {
   /// One stream of so many is kept.
-  private static let share = 11
+  private static let share = 21
 
   /// Of any fan-out.
   let forAll: Int

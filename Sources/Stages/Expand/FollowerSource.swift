@@ -207,7 +207,7 @@ package final class FollowerSource {
       replies = try await redis.execute(
         RedisPipeline(["SSCAN", key, cursor, "COUNT", String(scanCount)], ["INFO", "server"]),
         maximumReplyBytes: options.maximumPageBytes,
-        isBulk: !segment.isOfSmall)
+        isBulk: !segment.isOfSmall && cursor != "0")
     } catch {
       try askForLess(error, key)
       return nil
