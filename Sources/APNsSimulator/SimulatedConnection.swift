@@ -14,10 +14,8 @@ final class SimulatedConnection {
   private var session: HTTP2ServerSession?
   private var records: UnsafeMutablePointer<RequestRecord>
   private var recordCount = 0
-  private var providerTokens = SeenProviderTokens()
+  private var shown: ShownCredentials
   private var sideRequests: [Int: any SideRequest] = [:]
-  /// Nil: the client has shown no certificate.
-  private var proof: ClientProof?
   private var isUnlocked = false
   private var mustClose = false
   private var closesWhenDrained = false
@@ -31,10 +29,7 @@ final class SimulatedConnection {
   private var goAwayStream: Int32?
   private var held: [(slot: Int, stream: Int32)] = []
   private var errors = CountedErrors()
-  /// The limit of streams that the client was told last.
-  private var toldStreams: Int
-  /// The window of streams that it was told last.
-  private var toldWindow: Int
+  private var told: ToldLimits
   private var attack: RunningAttack?
   private var isHalfClosed = false
 
@@ -43,10 +38,11 @@ final class SimulatedConnection {
     self.transport = transport
     heardAt = service.loop.now
     records = .allocate(capacity: 1)
+    shown = ShownCredentials(
+      service.tokens, areRequired: service.options.requiresProviderToken)
     var options = HTTP2ServerOptions()
     options.maximumConcurrentStreams = service.options.firstStreams
-    toldStreams = service.options.firstStreams
-    toldWindow = options.limits.streamWindowBytes
+    told = ToldLimits(options)
     session = try HTTP2ServerSession(options: options)
     followScript()
   }
@@ -67,9 +63,7 @@ final class SimulatedConnection {
   /// closed the next time.
   func closeBecauseIdle() {
     guard !closesWhenDrained else { return close() }
-    let none = UnsafeRawBufferPointer(start: nil, count: 0)
-    session?.goAway(
-      lastStreamID: lastProcessedStream, errorCode: HTTP2ErrorCode.noError, debug: none)
+    session?.goAway(lastStreamID: lastProcessedStream, errorCode: HTTP2ErrorCode.noError)
     flush()
     closesWhenDrained = true
     if transport.pendingBytes == 0 { close() }
@@ -85,17 +79,12 @@ final class SimulatedConnection {
 
   private func followScript() {
     transport.largestPiece = service.script.sliceBytes ?? Connection.usualPiece
-    let window = service.script.window ?? HTTP2ServerOptions().limits.streamWindowBytes
-    guard window != toldWindow else { return }
-    toldWindow = window
-    session?.setStreamWindow(window)
+    told.tell(session, window: service.script.window)
   }
 
   private func tellStreamLimit() {
-    let limit = errors.streamLimit(of: service.streamLimit)
-    guard isUnlocked, limit != toldStreams else { return }
-    toldStreams = limit
-    session?.setMaximumConcurrentStreams(limit)
+    guard isUnlocked else { return }
+    told.tell(session, streams: errors.streamLimit(of: service.streamLimit))
   }
 
   /// Puts on the wire what the session has to say.
@@ -146,12 +135,14 @@ final class SimulatedConnection {
     record.pointee.hasIdentifier = true
   }
 
-  // MARK: One request
-
   private func ended(_ slot: Int) {
     let record = records + slot
-    judgeCredentials(record)
-    if !isTopicAllowed(slot) { record.pointee.faults |= RequestFault.disallowedTopic.bit }
+    shown.judge(record)
+    if let topic = shown.defaultTopic, !record.pointee.has(.topic) {
+      topic.withUnsafeBytes { take(slot, .topic, $0) }
+    }
+    if shown.isTokenInOrder(record) { unlock() }
+    shown.judgeTopic(of: record)
     requestCount += 1
     guard attack == nil, !isHalfClosed else { return }
     let stream = record.pointee.stream
@@ -181,20 +172,6 @@ final class SimulatedConnection {
       return
     }
     process(slot, stream)
-  }
-
-  /// By the certificate, or by the key of a provider token that is in order.
-  private func isTopicAllowed(_ slot: Int) -> Bool {
-    let record = records + slot
-    if let proof {
-      if let topic = proof.defaultTopic, !record.pointee.has(.topic) {
-        topic.withUnsafeBytes { take(slot, .topic, $0) }
-      }
-      return proof.allows(record.pointee.topicBytes)
-    }
-    guard record.pointee.faults & RequestFault.ofProviderToken == 0 else { return true }
-    unlock()
-    return providerTokens.last?.allows(RequestRules.baseTopic(record.pointee)) != false
   }
 
   private func process(_ slot: Int, _ stream: Int32) {
@@ -234,8 +211,7 @@ final class SimulatedConnection {
   }
 }
 
-// MARK: What a client says
-
+/// What a client says.
 extension SimulatedConnection {
   private func hear(_ session: HTTP2ServerSession) {
     while let heard = session.nextHeard() {
@@ -252,8 +228,8 @@ extension SimulatedConnection {
         }
       case .ended(let slot):
         if records[slot].path == .side, let request = sideRequests[slot] {
-          judgeCredentials(records + slot)
-          request.answer(service, session, slot: slot, records[slot], proof)
+          shown.judge(records + slot)
+          request.answer(service, session, slot: slot, records[slot], shown.proof)
         } else {
           ended(slot)
         }
@@ -280,8 +256,7 @@ extension SimulatedConnection {
     }
     record.pointee.seen |= bit
     if field == .authorization {
-      judgeProviderToken(value, record)
-      return
+      return shown.take(value, record, nowSeconds: arrival / 1_000_000)
     }
     RequestRules.take(field, value, into: &record.pointee, nowSeconds: arrival / 1_000_000)
     if field == .path && record.pointee.path == .side {
@@ -290,34 +265,12 @@ extension SimulatedConnection {
         ChannelExchange.isPath(value) ? ChannelExchange(path: path) : ControlRequest(path: path)
     }
   }
-
-  /// When all fields have come.
-  private func judgeCredentials(_ record: UnsafeMutablePointer<RequestRecord>) {
-    if let proof {
-      if let fault = proof.fault { record.pointee.faults |= fault.bit }
-    } else if service.options.requiresProviderToken, !record.pointee.has(.authorization) {
-      record.pointee.faults |= RequestFault.missingProviderToken.bit
-    }
-  }
-
-  private func judgeProviderToken(
-    _ value: UnsafeRawBufferPointer, _ record: UnsafeMutablePointer<RequestRecord>
-  ) {
-    guard service.options.requiresProviderToken, proof == nil else { return }
-    let reason = providerTokens.judge(
-      value, service.tokens, nowSeconds: arrival / 1_000_000)
-    if let reason, let fault = RequestFault(providerToken: reason) {
-      record.pointee.faults |= fault.bit
-    }
-  }
 }
 
 extension SimulatedConnection: ConnectionDelegate {
   func connectionOpened(_ connection: Connection) {
-    proof = connection.peer.map {
-      ClientProof($0, isDevelopment: service.options.isDevelopment)
-    }
-    if let proof, proof.fault == nil { unlock() }
+    shown.take(connection.peer, isDevelopment: service.options.isDevelopment)
+    if shown.isCertificateInOrder { unlock() }
     flush()
   }
 

@@ -82,7 +82,7 @@ import Text
     (62, .hostMismatch), (64, .hostMismatch), (18, .untrusted), (20, .untrusted),
   ])
   func saysWhatIsWrongWithACertificate(verdict: Int, code: TLSError.Code) {
-    let error = TLSSession.refusal(verdict, host: "localhost")
+    let error = TLSError(verdict: verdict, host: "localhost")
     #expect(error.code == code)
     #expect((error.hint == nil) == (code == .untrusted))
   }

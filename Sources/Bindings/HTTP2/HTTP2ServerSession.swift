@@ -88,7 +88,10 @@ package final class HTTP2ServerSession: HTTP2Session {
   }
 
   /// Takes no streams above `lastStreamID`; those that are open close with REFUSED_STREAM.
-  package func goAway(lastStreamID: Int32, errorCode: UInt32, debug: UnsafeRawBufferPointer) {
+  package func goAway(
+    lastStreamID: Int32, errorCode: UInt32,
+    debug: UnsafeRawBufferPointer = UnsafeRawBufferPointer(start: nil, count: 0)
+  ) {
     guard !state.pointee.isDead else { return }
     _ = nghttp2_submit_goaway(
       native, flagNone, lastStreamID, errorCode,

@@ -137,7 +137,7 @@ package final class TLSSession {
       case SSL_ERROR_ZERO_RETURN: return false
       // With TLS 1.3 the peer sees our certificate when the handshake is over for us.
       default:
-        throw Self.refusal(of: ERR_peek_error())
+        throw TLSError(refusalOfOurs: ERR_peek_error())
           ?? TLSError(.protocolViolation, "the peer sent what is not TLS, or an alert")
       }
     }
@@ -191,53 +191,9 @@ package final class TLSSession {
 
   private func handshakeError() -> TLSError {
     let verdict = SSL_get_verify_result(ssl)
-    guard verdict != X509_V_OK else { return handshakeErrorBeforeCertificate() }
+    guard verdict != X509_V_OK else { return TLSError(handshake: ERR_peek_error()) }
     ERR_clear_error()
-    return Self.refusal(verdict, host: expectedHost)
-  }
-
-  /// What OpenSSL's verdict on the peer's certificate means.
-  static func refusal(_ verdict: Int, host: String?) -> TLSError {
-    let words = String(cString: X509_verify_cert_error_string(verdict))
-    switch Int32(verdict) {
-    case X509_V_ERR_HOSTNAME_MISMATCH, X509_V_ERR_IP_ADDRESS_MISMATCH:
-      return TLSError(
-        .hostMismatch, "the certificate is not for \(host ?? "this host")", cause: words)
-    case X509_V_ERR_CERT_HAS_EXPIRED, X509_V_ERR_CERT_NOT_YET_VALID:
-      return TLSError(.expired, "the certificate is not valid at this time", cause: words)
-    case X509_V_ERR_EE_KEY_TOO_SMALL, X509_V_ERR_CA_KEY_TOO_SMALL, X509_V_ERR_CA_MD_TOO_WEAK:
-      return TLSError(.weak, "the certificate is too weak to be trusted", cause: words)
-    default:
-      return TLSError(
-        .untrusted, "the certificate is not signed by a trusted authority (set the CA file?)",
-        cause: words)
-    }
-  }
-
-  /// Our own words where OpenSSL's first error is one that an operator can mend.
-  private func handshakeErrorBeforeCertificate() -> TLSError {
-    switch ossl_error_reason(ERR_peek_error()) {
-    case SSL_R_TLSV1_ALERT_PROTOCOL_VERSION, SSL_R_UNSUPPORTED_PROTOCOL,
-      SSL_R_UNKNOWN_PROTOCOL, SSL_R_WRONG_SSL_VERSION:
-      TLSError(.oldVersion, "the peer speaks no version of TLS that is safe")
-    case SSL_R_WRONG_VERSION_NUMBER, SSL_R_HTTP_REQUEST, SSL_R_HTTPS_PROXY_REQUEST:
-      TLSError(.notTLS, "the peer does not speak TLS")
-    case SSL_R_TLSV1_ALERT_NO_APPLICATION_PROTOCOL:
-      TLSError(.noProtocol, "the peer speaks none of the protocols that were offered (ALPN)")
-    default: Self.refusal(of: ERR_peek_error()) ?? TLSError(.handshake, "the TLS handshake failed")
-    }
-  }
-
-  /// nil for an error that is no word of the peer's on our certificate.
-  private static func refusal(of error: UInt) -> TLSError? {
-    switch ossl_error_reason(error) {
-    case SSL_R_SSLV3_ALERT_BAD_CERTIFICATE, SSL_R_SSLV3_ALERT_UNSUPPORTED_CERTIFICATE,
-      SSL_R_SSLV3_ALERT_CERTIFICATE_REVOKED, SSL_R_SSLV3_ALERT_CERTIFICATE_EXPIRED,
-      SSL_R_SSLV3_ALERT_CERTIFICATE_UNKNOWN, SSL_R_TLSV1_ALERT_UNKNOWN_CA,
-      SSL_R_TLSV13_ALERT_CERTIFICATE_REQUIRED:
-      TLSError(.refusedCertificate, "the peer does not take our certificate")
-    default: nil
-    }
+    return TLSError(verdict: verdict, host: expectedHost)
   }
 
   fileprivate func appendOutput(_ bytes: UnsafeRawBufferPointer) {

@@ -69,13 +69,8 @@ final class APNsConnection: PushConnection {
   /// The server's bound on streams in flight.
   var serverStreams: Int? { session?.remoteMaxConcurrentStreams }
 
-  /// Whether the next push may go now; asked again for each of those in `capacity`.
-  func hasWindow() -> Bool {
-    guard let session else { return false }
-    return requests.hasWindow(session)
-  }
+  func hasWindow() -> Bool { session.map(requests.hasWindow) ?? false }
 
-  /// Whether it may be sent on after a quiet time; if not it is asked for a sign of life.
   func isProven(at now: UInt64) -> Bool {
     guard machine.phase == .open, slots.inFlight == 0 else { return true }
     switch watch.prove(at: now) {
@@ -94,8 +89,7 @@ final class APNsConnection: PushConnection {
 
   // MARK: sending
 
-  /// Hands pushes to the session, as many as it takes; `flush` puts them on the wire. Only when
-  /// there is capacity.
+  /// `flush` puts them on the wire.
   func send(
     _ run: ReadyRun, headers: EncodedHeaders, isProbe: Bool, now: UInt64
   ) -> (sent: Int, end: RequestSender.End) {
@@ -118,8 +112,7 @@ final class APNsConnection: PushConnection {
     do {
       try requests.write(session, to: transport)
     } catch {
-      lose("\(error)")
-      return
+      return lose("\(error)")
     }
     transport.flush()
     if session.hasEnded { settleEnded() }
@@ -129,7 +122,6 @@ final class APNsConnection: PushConnection {
 
   // MARK: its end
 
-  /// Takes no new pushes and closes when those in flight are answered.
   func retire(_ reason: String) {
     perform(machine.handle(.retire), reason)
     closeWhenDrained()
@@ -147,8 +139,6 @@ final class APNsConnection: PushConnection {
     session?.goAway()
     flush()
   }
-
-  // MARK: the machine's actions
 
   private func lose(_ reason: String) { close(.lost, reason) }
 
@@ -220,7 +210,6 @@ final class APNsConnection: PushConnection {
     flush()
   }
 
-  /// When the first push in flight was sent that asks whether credentials are taken for a topic.
   func oldestProbe(of topic: String) -> UInt64? { ends.oldestProbe(of: topic) }
 
   /// Gives up on pushes of a topic that ask here whether credentials are taken: others ask. Where
@@ -238,10 +227,8 @@ final class APNsConnection: PushConnection {
     return count
   }
 
-  /// An answer took so long that nobody would have waited for it in ordinary traffic.
   func learned(_ time: UInt64) { watch.learned(time) }
 
-  /// Suspects on it have no answer for so long that others go on another.
   func isHeldUp(at now: UInt64) -> Bool {
     carriesSuspects && slots.inFlight > 0 && watch.isHeldUp(at: now)
   }
@@ -257,7 +244,6 @@ final class APNsConnection: PushConnection {
   var isFresh: Bool { watch.isFresh }
   var lastUsedAt: UInt64 { watch.lastUsedAt }
 
-  /// Asked when it takes no more pushes.
   func end(at now: UInt64) -> ConnectionPlace.End {
     guard !wasToldToCalm else { return .calm(wasLong: watch.isLong(at: now)) }
     let carried = ends.carried(session)
@@ -284,8 +270,7 @@ extension APNsConnection: ConnectionDelegate {
     do {
       try session.receive(bytes)
     } catch {
-      lose("\(error)")
-      return
+      return lose("\(error)")
     }
     if session.takeSettingsChange() {
       ends.limited(to: session.remoteMaxConcurrentStreams)
@@ -295,8 +280,7 @@ extension APNsConnection: ConnectionDelegate {
       ends.wentAway(lastStream: goAway.lastStreamID, errorCode: goAway.errorCode)
       wasToldToCalm = goAway.errorCode == HTTP2ErrorCode.enhanceYourCalm
       let reason = Answer(body: goAway.debug).reason
-      perform(
-        machine.handle(.goAway), reason ?? "GOAWAY, error code \(goAway.errorCode)")
+      perform(machine.handle(.goAway), reason ?? "GOAWAY, error code \(goAway.errorCode)")
     }
     settleEnded()
     hasWork = true
