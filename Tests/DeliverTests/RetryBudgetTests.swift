@@ -39,12 +39,12 @@ import Testing
       saved += 1
     }
     #expect(saved == 32)
-    // What went without asking is no debt, and stragglers earn nothing.
+    // What went without asking is no debt. Stragglers come in their turn, and one that a server
+    // sent back unseen is a first try still.
     budget.sent(run(.returned, isAnotherTry: true), 1)
-    budget.sent(run(.batches, isAnotherTry: true), 100)
+    budget.sent(run(.batches, isAnotherTry: true), 4)
+    budget.sent(run(.batches), 4)
     #expect(!budget.mayRetry)
-    budget.sent(run(.batches), 8)
-    // One that a server sent back unseen is a first try still.
     budget.sent(run(.returned), 1)
     #expect(budget.mayRetry)
   }
@@ -99,6 +99,48 @@ import Testing
     }
     #expect(order.count == 50 && queue.returnedCount == 0 && queue.count == 10)
     for turn in 0..<10 { #expect(Set(order[3 * turn..<3 * turn + 3]) == [0, 1, 2]) }
+  }
+
+  /// What no server has seen waits for no budget, and behind nothing that is tried again.
+  @Test func whatCameBackUnseenGoesFirst() {
+    var queue = ReadyQueue(environment: .production)
+    let tally = SegmentTally(of: FanOut())
+    let batch = PushBatch.made(
+      topic: "a.b", [APNsEnvironment](repeating: .production, count: 4), tally)
+    let tried = PushHistory(tries: 1, losses: 0, refusals: 0, mayHaveArrived: false)
+    for index in 0..<4 {
+      let history = index < 2 ? tried : PushHistory()
+      queue.putBack(ReadyPush(batch: batch, index: index, history: history))
+    }
+    var order: [Int] = []
+    while let run = queue.upcomingReturned(.none, mayRetry: false) {
+      order.append(run.first.index)
+      queue.drop(run, 1)
+    }
+    #expect(order == [2, 3] && queue.count == 2 && queue.returnedCount == 2)
+    let taken = queue.take(of: tally)
+    #expect(taken.map(\.index) == [0, 1] && queue.count == 0 && queue.returnedCount == 0)
+  }
+
+  /// Who asks whether credentials are taken again has his turn while others have all the streams.
+  @Test func aTopicInDoubtAsksThoughTheBudgetIsUsedUp() {
+    let topics = RouteTopics(environment: .production)
+    for (name, count) in [("a", 500), ("b", 5)] {
+      let environments = [APNsEnvironment](repeating: .production, count: count)
+      _ = topics.topic(named: name).queue.append(.made(topic: name, environments, SegmentTally()))
+    }
+    _ = topics.topic(named: "b").gate.refused(refusals: 1, at: 0, hold: 100)
+    let now: UInt64 = 1_000_000_000
+    var asked = 0
+    for _ in 0..<10 {
+      guard let (topic, left) = topics.next(at: now, TurnFilter(onlyFresh: true)),
+        let run = topic.upcoming(atMost: left, TurnFilter(onlyFresh: true))
+      else { break }
+      if topic.name == "b" { asked += 1 }
+      topic.queue.drop(run, run.count)
+      topics.took(left)
+    }
+    #expect(asked > 0)
   }
 
   /// A twentieth of the devices is never taken. Each wants ten tries, one behind the other.

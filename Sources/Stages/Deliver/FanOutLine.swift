@@ -43,6 +43,8 @@ final class FanOutLine {
   private(set) var fanOut: FanOut
   var kind: Kind
   private var returned = Queue<ReadyPush>()
+  /// What came back unseen by any server, or had not been sent: it goes before what is tried again.
+  private var unseen = Queue<ReadyPush>()
   private var ranges = Queue<Range>()
   /// A push that came back was the last that left: those that come back take turns with new ones.
   private var isNewOnesTurn = false
@@ -60,7 +62,8 @@ final class FanOutLine {
   var room: Room { Room(fanOut, isStuck: kind == .stuck) }
   /// Its limits let something go.
   var mayGo: Bool { fanOut.allowance > 0 }
-  var returnedCount: Int { returned.count }
+  var returnedCount: Int { unseen.count + returned.count }
+  private var firstReturned: ReadyPush? { unseen.first ?? returned.first }
   var count: Int { freshCount + returnedCount }
 
   /// When the batch came that is sent from next; nil when none waits.
@@ -91,6 +94,7 @@ final class FanOutLine {
   /// Keeps no batch of which nothing is sent any more.
   func clear() {
     returned.removeAll()
+    unseen.removeAll()
     ranges.removeAll()
     isNewOnesTurn = false
     returnTurn = 0
@@ -102,14 +106,16 @@ final class FanOutLine {
     freshCount += count
   }
 
-  func putBack(_ push: ReadyPush) { returned.append(push) }
+  func putBack(_ push: ReadyPush) {
+    if push.isAnotherTry { returned.append(push) } else { unseen.append(push) }
+  }
 
   /// What is sent next; nil when nothing is here that may go.
   /// - Parameter onlyFresh: nothing that came back.
   func upcoming(atMost limit: Int, onlyFresh: Bool = false) -> ReadyRun? {
     let limit = min(limit, fanOut.allowance)
     guard limit > 0 else { return nil }
-    let back = onlyFresh ? nil : returned.first
+    let back = onlyFresh ? nil : firstReturned
     if !isNewOnesTurn || ranges.isEmpty, let back { return ReadyRun(back, from: .returned) }
     while var range = ranges.first {
       if range.isPlain {
@@ -134,17 +140,17 @@ final class FanOutLine {
   /// Whether something came back that may go beside others.
   /// - Parameter mayRetry: also what was sent before.
   func returns(mayRetry: Bool) -> Bool {
-    returned.first.map { mayRetry || !$0.isAnotherTry } ?? false
+    !unseen.isEmpty || (mayRetry && !returned.isEmpty)
   }
 
   /// Of those that came back; nil when none may go.
   var upcomingReturned: ReadyRun? {
-    fanOut.allowance > 0 ? returned.first.map { ReadyRun($0, from: .returned) } : nil
+    fanOut.allowance > 0 ? firstReturned.map { ReadyRun($0, from: .returned) } : nil
   }
 
   /// One that came back has left.
   func dropReturned() {
-    _ = returned.popFirst()
+    if unseen.popFirst() == nil { _ = returned.popFirst() }
     isNewOnesTurn = true
   }
 
@@ -159,11 +165,12 @@ final class FanOutLine {
 
   func contains(_ tally: SegmentTally) -> Bool {
     ranges.contains { $0.batch.tally === tally } || returned.contains { $0.tally === tally }
+      || unseen.contains { $0.tally === tally }
   }
 
   /// How many pushes of each batch are here that were not sent since they were admitted.
   var firsts: [(tally: SegmentTally, count: Int)] {
-    var found = returned.all.filter(\.isFirst).map { (tally: $0.tally, count: 1) }
+    var found = (unseen.all + returned.all).filter(\.isFirst).map { (tally: $0.tally, count: 1) }
     for range in ranges.all {
       let count = rest(of: range).count
       if count > 0 { found.append((range.batch.tally, count)) }
@@ -172,8 +179,11 @@ final class FanOutLine {
   }
 
   func take(where isWanted: (PushBatch) -> Bool) -> [ReadyPush] {
-    var taken = returned.all.filter { isWanted($0.batch) }
-    if !taken.isEmpty { returned.remove { isWanted($0.batch) } }
+    var taken = (unseen.all + returned.all).filter { isWanted($0.batch) }
+    if !taken.isEmpty {
+      unseen.remove { isWanted($0.batch) }
+      returned.remove { isWanted($0.batch) }
+    }
     let wanted = ranges.all.filter { isWanted($0.batch) }
     for range in wanted {
       let rest = rest(of: range)

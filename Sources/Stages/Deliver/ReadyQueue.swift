@@ -60,7 +60,9 @@ struct ReadyQueue {
   func lack(_ filter: TurnFilter = .none) { turns.lack(filter) }
 
   /// Whether a push is here that may go.
-  func mayGo(_ filter: TurnFilter) -> Bool { turns.mayGo(filter) }
+  func mayGo(_ filter: TurnFilter) -> Bool {
+    turns.mayGo(filter) || (!filter.onlySmall && !refused.isEmpty)
+  }
 
   /// Pushes of fan-outs that are not held up by a limit.
   var sendable: Int {
@@ -168,19 +170,19 @@ struct ReadyQueue {
   /// before.
   /// - Parameters:
   ///   - turn: pushes of a fan-out before it is another's turn.
-  ///   - filter: what alone may go. It says nothing of those whose credentials were refused: they
-  ///     go only where there is none.
+  ///   - filter: what alone may go. Those whose credentials were refused go on no stream that is
+  ///     kept, and whatever was sent before.
   mutating func upcoming(
     atMost limit: Int, refusedFirst: Bool = true, turn: Int = RouteTopics.pushesPerTurn,
     _ filter: TurnFilter = .none
   ) -> ReadyRun? {
-    if filter == .none, refusedFirst, let push = refused.last {
+    if !filter.onlySmall, refusedFirst, let push = refused.last {
       return ReadyRun(push, from: .refusedLast)
     }
     if let (line, left) = turns.next(length: turn, filter) {
       return line.upcoming(atMost: min(limit, left), onlyFresh: filter.onlyFresh)
     }
-    guard filter == .none else { return nil }
+    guard !filter.onlySmall else { return nil }
     // In turn: the same push must not be the only one that asks.
     return refused.first.map { ReadyRun($0, from: .refusedFirst) }
   }

@@ -12,12 +12,12 @@ struct RetryBudget {
 
   var mayRetry: Bool { credit >= Self.firstsForOne }
 
-  /// Pushes have left. Stragglers, which come with their fan-out's turn, say nothing.
+  /// Pushes have left. Stragglers come with their fan-out's turn, as what was never sent does.
   mutating func sent(_ run: ReadyRun, _ pushes: Int) {
-    if !run.first.isAnotherTry {
-      credit = min(Self.most * Self.firstsForOne, credit + pushes)
-    } else if case .returned = run.place {
+    if case .returned = run.place, run.first.isAnotherTry {
       credit = max(0, credit - pushes * Self.firstsForOne)
+    } else {
+      credit = min(Self.most * Self.firstsForOne, credit + pushes)
     }
   }
 }

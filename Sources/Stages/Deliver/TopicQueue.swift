@@ -20,10 +20,11 @@ final class TopicQueue {
     queue = ReadyQueue(environment: environment, stuck: stuck)
   }
 
-  /// - Parameter filter: what alone may go; nothing of a topic whose credentials are in doubt.
+  /// - Parameter filter: what alone may go. Where credentials are in doubt, who asks goes whatever
+  ///   was sent before, but on no stream that is kept.
   func canSend(at now: UInt64, _ filter: TurnFilter = .none) -> Bool {
     queue.inTurn > 0 && gate.allows(at: now, hasUntried: queue.hasOthers) && queue.mayGo
-      && (filter == .none || gate.isOpen && queue.mayGo(filter))
+      && (filter == .none || (gate.isOpen ? queue.mayGo(filter) : !filter.onlySmall))
   }
 
   /// What is sent next; one push at a time while credentials are in doubt.
@@ -32,7 +33,8 @@ final class TopicQueue {
     atMost limit: Int, turn: Int = RouteTopics.pushesPerTurn, _ filter: TurnFilter = .none
   ) -> ReadyRun? {
     queue.upcoming(
-      atMost: gate.isOpen ? limit : 1, refusedFirst: gate.prefersRefused, turn: turn, filter)
+      atMost: gate.isOpen ? limit : 1, refusedFirst: gate.prefersRefused, turn: turn,
+      gate.isOpen ? filter : .none)
   }
 
   /// Pushes have left the queue, for a connection or for good.
