@@ -34,7 +34,7 @@ import Testing
       if tally === limited { sent.limited += run.count }
       if tally === small { sent.small += run.count }
     }
-    if left > 0 { queue.lack() }
+    if left > 0 { queue.lack(.none) }
     return sent
   }
 

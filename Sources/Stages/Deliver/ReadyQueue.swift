@@ -2,8 +2,7 @@ import Model
 
 /// The pushes of one topic and environment that are to be sent: fan-outs take turns. Those whose
 /// credentials were refused stand for themselves: they go first when credentials are known to be
-/// good, last when another push should ask. So do those that are `apart`: nobody's turn brings
-/// them.
+/// good, last when another push should ask. So do those `apart`: nobody's turn brings them.
 struct ReadyQueue {
   private let environment: APNsEnvironment
   private let stuck: StuckFanOuts
@@ -53,12 +52,11 @@ struct ReadyQueue {
       .min()
   }
 
+  /// More could be sent: fan-outs that limits hold up say so.
+  func lack(_ filter: TurnFilter) { turns.lack(filter) }
+
   /// Whether the limits of fan-outs let something go.
   var mayGo: Bool { turns.mayGo || !refused.isEmpty }
-
-  /// More could be sent: fan-outs that limits hold up say so.
-  func lack(_ filter: TurnFilter = .none) { turns.lack(filter) }
-
   /// Whether a push is here that may go.
   func mayGo(_ filter: TurnFilter) -> Bool {
     turns.mayGo(filter) || (!filter.onlySmall && !refused.isEmpty)
