@@ -103,7 +103,7 @@ let rooms: [Target] = [
       "Deliver", "EventLoop", "Expand", "Ingest", "Kafka", "Keyspace", "Model", "Record", "Redis",
       "Render", "Telemetry", "Text", "Threads",
     ]),
-  room("Devices", ["JSON", "Keyspace", "Model", "Redis", "Text", "Tokens"]),
+  room("Devices", ["JSON", "Keyspace", "Model", "Redis", "Rules", "Text", "Tokens"]),
   room("APNsSimulator", ["EventLoop", "HTTP2", "JSON", "Text", "TLS", "Transport"]),
   room("Probes", ["EventLoop", "HTTPServer", "Telemetry"]),
   room("Settings", ["JSON", "Text", "YAML"]),
@@ -163,7 +163,7 @@ let rooms: [Target] = [
     "AppleVerbs",
     [
       "Assembly", "Deliver", "Emission", "Feedback", "Model", "Preview", "Render",
-      "SingleRequests", "Telemetry", "Terminal", "VerbSupport",
+      "SingleRequests", "Telemetry", "Terminal", "Text", "VerbSupport",
     ]),
   room(
     "Conformance",

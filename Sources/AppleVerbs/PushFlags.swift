@@ -2,6 +2,7 @@ import Model
 import Render
 import SingleRequests
 import Terminal
+import Text
 import VerbSupport
 
 /// One push as flags.
@@ -43,8 +44,11 @@ enum PushFlags {
   static func push(
     _ invocation: Invocation, _ apple: CommandApple, now: Int64
   ) throws(CommandFailure) -> SinglePush {
-    guard let token = DeviceTokenText.token(invocation[token]) else {
-      throw CommandFailure(.usage, "--token must be hex digits, an even number of them")
+    let token: String
+    do throws(DeviceTokenText.Refusal) {
+      token = try DeviceTokenText.read(invocation[Self.token])
+    } catch {
+      throw CommandFailure(.usage, "--token must be \(error.rule)\(error.hint)")
     }
     if let priority = invocation[priority], ![10, 5, 1].contains(priority) {
       throw CommandFailure(.usage, "--priority must be 10, 5 or 1")

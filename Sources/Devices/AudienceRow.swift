@@ -1,5 +1,6 @@
 import Keyspace
 import Model
+import Rules
 
 /// A follower as an import names one: user, profile, devices.
 package struct AudienceRow: Sendable {
@@ -44,15 +45,17 @@ package struct AudienceRow: Sendable {
         return "has a profile field whose name is not 1…\(maximumFieldNameBytes) printable ASCII "
           + "characters without blanks, braces and bars"
       }
-      guard value.utf8.count <= maximumFieldValueBytes else {
-        return "has a profile field \(name) of over \(maximumFieldValueBytes) bytes"
+      let maximum =
+        name == RuleField.mutedStreamers.rawValue
+        ? RecipientJudge.maximumListBytes : maximumFieldValueBytes
+      guard value.utf8.count <= maximum else {
+        return "has a profile field \(name) of over \(maximum) bytes"
       }
     }
     return nil
   }
 
   static func identifierProblem(_ what: String) -> String {
-    "\(what) must be 1…\(Keyspace.maximumIdentifierBytes) bytes of UTF-8 without control "
-      + "characters and braces"
+    "\(what) must be \(Given.identifierRule)"
   }
 }

@@ -2,12 +2,19 @@ import Keyspace
 import Model
 import Redis
 
-/// Writes what Expand reads, one user at a time: devices, profile, follows. A call that fails or
-/// breaks off may be repeated, and what it has begun harms nothing (see `TokenMoves` and
-/// `FollowChanges`). Confined to the loop of its Redis client.
+/// Users, their devices, profiles and follows, one user at a time: what the verbs and the HTTP
+/// interface call. It writes what Expand reads. Confined to the loop of its Redis client.
+///
+/// Each call says how many steps it takes: a step is one script or command on keys of one hash tag,
+/// so that it happens whole or not at all, on one Redis and on a cluster. A call that fails or
+/// breaks off between two steps may be repeated, and what it has begun harms nothing (see
+/// `TokenMoves` and `FollowChanges`).
+///
+/// Whoever calls it with what people gave checks that by `Given` first: here a wrong value is
+/// `DevicesErrorCode.invalid`.
 package final class DeviceRegistry {
-  private let redis: RedisClient
-  private let keyspace: Keyspace
+  let redis: RedisClient
+  let keyspace: Keyspace
   private let plainSet: PlainSetPattern?
   private let binder: TokenBinder
 
@@ -20,74 +27,139 @@ package final class DeviceRegistry {
     binder = TokenBinder(redis: redis, keyspace: keyspace)
   }
 
-  /// Binds a device. A token that belonged to another user leaves that one; one that was set aside
-  /// as unusable is taken back. `at` is in ms since 1970. Returns whether the binding is new.
+  static func check(_ user: String) throws(DevicesError) {
+    guard Keyspace.isIdentifier(user) else {
+      throw DevicesError(.invalid, AudienceRow.identifierProblem("user"))
+    }
+  }
+}
+
+// MARK: - Devices
+
+extension DeviceRegistry {
+  /// Binds a device. A token that belonged to another user leaves that one, in every app; one that
+  /// was set aside as unusable is taken back.
+  ///
+  /// Steps: the token gets its new owner; whoever had it leaves it; the user takes it. Between two
+  /// of them the token is with whom it was, or with nobody, and never with two; who binds it next
+  /// finishes what was begun.
+  /// - Parameter at: ms since 1970. An earlier time than the one that is known changes nothing.
+  /// - Returns: whether the binding is new.
   @discardableResult
   package func bind(
     user: String, _ binding: Binding, at: Int64
   ) async throws(DevicesError) -> Bool {
-    try Self.check(user, "user")
+    try Self.check(user)
     return try await binder.bind([.init(user: user, bindings: [binding], at: at)]) == 1
   }
 
-  /// Returns whether the binding was there.
+  /// Takes one device from a user: a logout. Another user's device stays, whatever the token.
+  ///
+  /// Steps: the user loses the device, and gets no push on it from then on; then the token gets
+  /// free. In between nobody has it, and whoever binds it gets it.
+  /// - Returns: whether the binding was there.
   @discardableResult
   package func unbind(user: String, _ binding: Binding) async throws(DevicesError) -> Bool {
-    try Self.check(user, "user")
-    return try await binder.unbind(user, binding)
+    try await unbind(
+      user: user, token: binding.token, topic: binding.topic, environment: binding.environment) > 0
   }
 
-  /// Puts `new` in the place of `old` in one step: a fan-out never sees both. Returns whether the
-  /// old binding was there.
+  /// As above, of whatever topic and environment are left open.
+  /// - Parameter token: lower-case hex.
+  /// - Returns: how many bindings there were.
+  package func unbind(
+    user: String, token: String, topic: String? = nil, environment: APNsEnvironment? = nil
+  ) async throws(DevicesError) -> Int {
+    try Self.check(user)
+    return try await binder.unbind(user, token, topic: topic, environment: environment)
+  }
+
+  /// Puts `new` in the place of `old`: Apple gave the device another token.
+  ///
+  /// One step decides: a fan-out sees the old one before it, the new one after it, never both and
+  /// never neither. Before it, a token that was another user's leaves that one; behind it the old
+  /// token gets free. When another user binds the new token at the same time and is the later one,
+  /// that user has it, and this one has lost the old one.
+  /// - Parameter at: when the new one was bound, ms since 1970.
+  /// - Returns: whether the old binding was there. The new one is, in any case.
   @discardableResult
   package func replace(
     user: String, _ old: Binding, with new: Binding, at: Int64
   ) async throws(DevicesError) -> Bool {
     guard old != new else { return try await !bind(user: user, new, at: at) }
-    try Self.check(user, "user")
+    try Self.check(user)
     return try await binder.replace(user, old, with: new, at: at)
-  }
-
-  /// Sets fields of a profile; the others stay. An empty value takes its field out.
-  package func profile(
-    user: String, _ fields: [(name: String, value: String)]
-  ) async throws(DevicesError) {
-    try Self.check(user, "user")
-    if let problem = AudienceRow.problem(profile: fields) {
-      throw DevicesError(.invalid, "the profile \(problem)")
-    }
-    guard !fields.isEmpty else { return }
-    _ = try await redis.reply(
-      to: DeviceScripts.profile, keys: [keyspace.profile(user: user)],
-      arguments: fields.flatMap { [$0.name, $0.value] })
-  }
-
-  /// Returns whether the user did not follow before.
-  @discardableResult
-  package func follow(streamer: String, user: String) async throws(DevicesError) -> Bool {
-    try await change(.follow, streamer, user)
-  }
-
-  /// Returns whether the user followed.
-  @discardableResult
-  package func unfollow(streamer: String, user: String) async throws(DevicesError) -> Bool {
-    try await change(.unfollow, streamer, user)
   }
 }
 
-// MARK: - How it is done
+// MARK: - Profiles
 
 extension DeviceRegistry {
-  private static func check(_ user: String, _ what: String) throws(DevicesError) {
-    guard Keyspace.isIdentifier(user) else {
-      throw DevicesError(.invalid, AudienceRow.identifierProblem(what))
+  /// Sets and takes out fields of a profile, in one step: a reader sees all of it or nothing.
+  package func change(
+    profileOf user: String, _ patch: ProfilePatch
+  ) async throws(DevicesError) {
+    try Self.check(user)
+    guard !patch.isEmpty else { return }
+    _ = try await redis.reply(
+      to: DeviceScripts.profile, keys: [keyspace.profile(user: user)],
+      arguments: patch.fields.members.flatMap { [$0.name, $0.value] })
+  }
+
+  /// Mutes streamers for a user, or lets them be heard again, in one step; it counts where
+  /// `rules.muted_streamers` is on. Who follows them goes on to follow.
+  /// - Returns: how many of them were not so before.
+  @discardableResult
+  package func mute(
+    user: String, streamers: [String], isMuted: Bool = true
+  ) async throws(DevicesError) -> Int {
+    try Self.check(user)
+    for streamer in streamers {
+      if let problem = AudienceFollows.problem(streamer: streamer) {
+        throw DevicesError(.invalid, problem)
+      }
     }
+    guard !streamers.isEmpty else { return 0 }
+    let answer = try await redis.reply(
+      to: ProfileScripts.mute, keys: [keyspace.profile(user: user)],
+      arguments: [
+        ProfilePatch.mutedStreamers, isMuted ? "1" : "0", String(ProfileScripts.maximumListBytes),
+      ] + streamers)
+    guard let changed = answer.integer, changed >= 0 else {
+      throw DevicesError(
+        .invalid,
+        "\(user) would mute more streamers than \(ProfileScripts.maximumListBytes) bytes hold, "
+          + "and rules look no further: nothing was changed")
+    }
+    return Int(changed)
+  }
+}
+
+// MARK: - Follows
+
+extension DeviceRegistry {
+  /// The user follows a streamer from now on. With `isMuted` the streamer is muted, or heard again,
+  /// in a step before, so that no push slips through; else mutes stay.
+  /// - Returns: whether the user did not follow before.
+  @discardableResult
+  package func follow(
+    streamer: String, user: String, isMuted: Bool? = nil
+  ) async throws(DevicesError) -> Bool {
+    if let isMuted { try await mute(user: user, streamers: [streamer], isMuted: isMuted) }
+    return try await change(.follow, streamer, user)
+  }
+
+  /// Mutes stay: who follows again has not changed their mind about those.
+  /// - Returns: whether the user followed.
+  @discardableResult
+  package func unfollow(streamer: String, user: String) async throws(DevicesError) -> Bool {
+    try await change(.unfollow, streamer, user)
   }
 
   private func change(
     _ verb: FollowChanges.Verb, _ streamer: String, _ user: String
   ) async throws(DevicesError) -> Bool {
-    try Self.check(user, "user")
+    try Self.check(user)
     if let problem = AudienceFollows.problem(streamer: streamer) {
       throw DevicesError(.invalid, problem)
     }

@@ -19,9 +19,6 @@ package struct DeviceRestoration {
   private let keyspace: Keyspace
   private let binder: TokenBinder
 
-  /// Keys asked of one SCAN, users read in one pipeline.
-  private static let keysPerPage = 1_000
-
   package init(redis: RedisClient, keyspace: Keyspace) {
     self.redis = redis
     self.keyspace = keyspace
@@ -47,50 +44,15 @@ package struct DeviceRestoration {
     }
     // SCAN may tell a key more than once.
     var seen: Set<ExactText> = []
-    for (master, first) in try await begin() {
-      var replies = first
-      while true {
-        if let text = replies[0].errorText { throw DevicesError(reply: text) }
-        guard let cursor = replies[0][0].text else { throw DevicesError.unexpected("SCAN") }
-        let keys = replies[0][1]
-        var users: [String] = []
-        for index in 0..<keys.count {
-          guard let user = keys[index].text.flatMap({ keyspace.user(ofQuarantined: $0) }),
-            Keyspace.isIdentifier(user), seen.insert(ExactText(user)).inserted
-          else { continue }
-          users.append(user)
-        }
-        if !users.isEmpty, try await !told(page(users, filter, writes, &unreadable)) {
-          return unreadable
-        }
-        if cursor == "0" { break }
-        replies = try await scan(cursor, at: master)
+    try await KeyScan(redis: redis, pattern: keyspace.quarantinedPattern).run {
+      (keys) async throws(DevicesError) -> Bool in
+      let users = keys.compactMap { keyspace.user(ofQuarantined: $0) }.filter {
+        Keyspace.isIdentifier($0) && seen.insert(ExactText($0)).inserted
       }
+      guard !users.isEmpty else { return true }
+      return told(try await page(users, filter, writes, &unreadable))
     }
     return unreadable
-  }
-
-  private func begin() async throws(DevicesError) -> [(master: RedisMaster, replies: RedisReplies)]
-  {
-    do {
-      return try await redis.executeOnMasters(RedisPipeline(command("0")))
-    } catch {
-      throw DevicesError(error)
-    }
-  }
-
-  private func scan(
-    _ cursor: String, at master: RedisMaster
-  ) async throws(DevicesError) -> RedisReplies {
-    do {
-      return try await redis.execute(RedisPipeline(command(cursor)), at: master)
-    } catch {
-      throw DevicesError(error)
-    }
-  }
-
-  private func command(_ cursor: String) -> [String] {
-    ["SCAN", cursor, "MATCH", keyspace.quarantinedPattern, "COUNT", String(Self.keysPerPage)]
   }
 
   private func page(

@@ -92,11 +92,23 @@ enum DeviceScripts {
     return {removed, has(KEYS[1], old) and 1 or 0}
     """
 
-  /// ARGV: member. Answers whether it was there, and whether the user still has its token.
+  /// A token of one environment and topic, or of any. ARGV: token, environment or nothing, topic or
+  /// nothing. Answers how many bindings there were, and whether the user still has the token.
   private static let dropBody = """
     local problem = wrong(KEYS[1], 'set') or wrong(KEYS[2], 'hash') or wrong(KEYS[3], 'hash')
     if problem then return problem end
-    return {drop(ARGV[1]), has(KEYS[1], ARGV[1]) and 1 or 0}
+    local ending, removed = ':' .. ARGV[1], 0
+    for place, command in ipairs({'SMEMBERS', 'HKEYS', 'HKEYS'}) do
+      for _, member in ipairs(redis.call(command, KEYS[place])) do
+        local environment, topic = string.match(member, '^[^:]*:([^:]*):([^:]*):')
+        if string.sub(member, -#ending) == ending
+            and (ARGV[2] == '' or ARGV[2] == environment)
+            and (ARGV[3] == '' or ARGV[3] == topic) then
+          removed = removed + drop(member)
+        end
+      end
+    end
+    return {removed, has(KEYS[1], ending) and 1 or 0}
     """
 
   /// Gives back what was set aside. The time of the binding stays what it is: where there is none,

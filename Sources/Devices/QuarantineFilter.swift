@@ -1,4 +1,3 @@
-import Keyspace
 import Model
 import Text
 
@@ -56,44 +55,23 @@ extension QuarantineFilter {
     }
   }
 
-  /// What a value must be. Never with the value in it: a token that is refused is told to people.
-  package struct Refusal: Error, Equatable {
-    package let name: String
-    package let rule: String
-  }
-
-  package init(_ given: Given) throws(Refusal) {
-    if let user = given.user, !Keyspace.isIdentifier(user) {
-      throw Refusal(name: "user", rule: "the id of a user")
-    }
-    if let token = given.token,
-      Binding(environment: .production, topic: "a", token: token) == nil
-    {
-      throw Refusal(name: "token", rule: "hex, an even number of digits")
-    }
-    if let topic = given.topic, !Binding.isTopic(topic) {
-      throw Refusal(
-        name: "topic", rule: "a bundle id and perhaps a suffix: letters, digits, '.' and '-'")
-    }
+  package init(_ given: Given) throws(GivenRefusal) {
     self.init()
-    user = given.user
-    token = given.token?.lowercased()
-    reason = given.reason
-    topic = given.topic
-    if let name = given.environment {
-      guard let known = APNsEnvironment.allCases.first(where: { $0.name == name }) else {
-        throw Refusal(name: "environment", rule: "production or sandbox")
-      }
-      environment = known
+    user = try given.user.map { (text) throws(GivenRefusal) in try Devices.Given.user(text) }
+    token = try given.token.map { (text) throws(GivenRefusal) in try Devices.Given.token(text) }
+    topic = try given.topic.map { (text) throws(GivenRefusal) in try Devices.Given.topic(text) }
+    environment = try given.environment.map { (text) throws(GivenRefusal) in
+      try Devices.Given.environment(text)
     }
+    reason = given.reason
     since = try Self.time(given.since, "since")
     before = try Self.time(given.before, "before")
   }
 
-  private static func time(_ text: String?, _ name: String) throws(Refusal) -> Int64? {
+  private static func time(_ text: String?, _ name: String) throws(GivenRefusal) -> Int64? {
     guard let text else { return nil }
     if let milliseconds = Int64(text), milliseconds >= 0 { return milliseconds }
     if let milliseconds = Timestamp.milliseconds(text) { return milliseconds }
-    throw Refusal(name: name, rule: "like 2026-11-21T08:00:00Z, or milliseconds since 1970")
+    throw GivenRefusal(name: name, rule: "like 2026-11-21T08:00:00Z, or milliseconds since 1970")
   }
 }

@@ -16,13 +16,7 @@ package struct QuarantinedDevice: Sendable, Equatable {
   ///   - member: `apns:<environment>:<topic>:<token>`.
   ///   - value: the reason, alone or with the time behind it, whatever is between the two.
   init?(user: String, member: String, value: String) {
-    let parts = member.split(separator: ":", maxSplits: 3, omittingEmptySubsequences: false)
-    guard parts.count == 4, parts[0] == "apns",
-      let environment = APNsEnvironment.allCases.first(where: { $0.name == parts[1] }),
-      let binding = Binding(
-        environment: environment, topic: String(parts[2]), token: String(parts[3])),
-      binding.member.isExactly(member)
-    else { return nil }
+    guard let binding = Binding(member: member) else { return nil }
     self.user = user
     self.binding = binding
     self.value = value

@@ -84,12 +84,16 @@ struct TokenBinder {
     return late
   }
 
-  /// Returns whether the binding was there.
-  func unbind(_ user: String, _ binding: Binding) async throws(DevicesError) -> Bool {
+  /// Takes a token from the user, of whatever topic and environment are left open. Returns how many
+  /// bindings there were.
+  func unbind(
+    _ user: String, _ token: String, topic: String? = nil, environment: APNsEnvironment? = nil
+  ) async throws(DevicesError) -> Int {
     let answer = try await redis.reply(
-      to: DeviceScripts.drop, keys: keyspace.movingKeys(user: user), arguments: [binding.member])
-    if answer[1].integer == 0 { try await release(binding.token, user) }
-    return answer[0].integer == 1
+      to: DeviceScripts.drop, keys: keyspace.movingKeys(user: user),
+      arguments: [token, environment?.name ?? "", topic ?? ""])
+    if answer[1].integer == 0 { try await release(token, user) }
+    return Int(answer[0].integer ?? 0)
   }
 
   /// Puts `new` in the place of `old`. Returns whether the old binding was there.
@@ -99,7 +103,9 @@ struct TokenBinder {
     for round in 0..<Self.maximumTries {
       let claims = try await claim([(new.token, user)], sparesOthers: round > 0)
       // The new device has gone on to another user meanwhile.
-      guard let claimed = claims[0] else { return try await unbind(user, old) }
+      guard let claimed = claims[0] else {
+        return try await unbind(user, old.token, topic: old.topic, environment: old.environment) > 0
+      }
       let answer = try await redis.reply(
         to: DeviceScripts.replace, keys: keyspace.movingKeys(user: user),
         arguments: [String(at), new.member] + claimed.arguments + [old.member])

@@ -55,32 +55,11 @@ extension Keyspace {
   /// out.
   package func quarantined(user: String) -> String { "\(dataPrefix){u:\(user)}\(Self.setAside)" }
 
-  /// What SCAN matches to find the devices of everybody that were set aside.
-  package var quarantinedPattern: String {
-    var pattern = ""
-    for character in dataPrefix {
-      if "*?[]\\^-".contains(character) { pattern.append("\\") }
-      pattern.append(character)
-    }
-    return pattern + "{u:*}" + Self.setAside
-  }
-
-  /// Whose key it is; nil when it is none of those that `quarantined(user:)` makes.
-  package func user(ofQuarantined key: String) -> String? {
-    let start = "\(dataPrefix){u:"
-    let end = "}" + Self.setAside
-    guard key.utf8.starts(with: start.utf8), key.utf8.count > start.utf8.count + end.utf8.count,
-      key.utf8.reversed().starts(with: end.utf8.reversed())
-    else { return nil }
-    let user = key.utf8.dropFirst(start.utf8.count).dropLast(end.utf8.count)
-    return String(Substring(user))
-  }
-
   /// HASH: binding member → what was made of Apple's word on it, and by which segment, for a worker
   /// that did not hear the answer; lives `receiptLifetimeSeconds`.
   package func verdicts(user: String) -> String { "\(dataPrefix){u:\(user)}:verdicts" }
 
-  private static let setAside = ":quarantined"
+  static let setAside = ":quarantined"
 
   /// The three keys of a user's devices, in the order in which scripts take them.
   package func deviceKeys(user: String) -> [String] {
@@ -94,6 +73,12 @@ extension Keyspace {
   /// The keys of a user's devices and their moves, in the order in which scripts take them.
   package func movingKeys(user: String) -> [String] {
     deviceKeys(user: user) + [moves(user: user)]
+  }
+
+  /// The keys of a user that go when the user is forgotten, devices first. What is left is `moves`,
+  /// by which a step that comes late knows that it does: it ends by itself.
+  package func forgottenKeys(user: String) -> [String] {
+    deviceKeys(user: user) + [profile(user: user), reached(user: user), verdicts(user: user)]
   }
 
   /// HASH: `locale`, `name`, `tz`, `badge`, `muted` and whatever else templates name.

@@ -1,32 +1,12 @@
-import Fixtures
 import Keyspace
 import LocalStack
 import Redis
 import Testing
-import Threads
 
 @testable import Devices
 
 /// Writers that die between two steps: what they leave is taken over by who does it again.
 @Suite struct BrokenOffTests {
-  /// Whoever calls this hears so many answers of Redis, and dies. Returns how many there were.
-  private func die(
-    _ server: RedisServerProcess, hearing wanted: Int,
-    _ body: @Sendable (RedisClient) async throws -> Void
-  ) async throws -> Int {
-    let answers = ThreadLock(0)
-    _ = try? await ProxiedClient.run(
-      to: server.port,
-      rewriter: { bytes in
-        let number = answers.withLock { answers in
-          answers += 1
-          return answers
-        }
-        return number > wanted ? [] : bytes
-      }, body)
-    return answers.withLock { $0 }
-  }
-
   @Sendable private static func write(_ redis: RedisClient, _ users: [String]) async throws {
     let writer = AudienceWriter(redis: redis, keyspace: keyspace)
     // Of few users in four shards: more keys to be left behind.
@@ -59,7 +39,9 @@ import Threads
       try server.cli("FLUSHALL")
       try await fixture.run { redis in try await Self.write(redis, Array(users.dropLast(9))) }
       isReached =
-        try await die(server, hearing: answer) { redis in try await Self.write(redis, users) }
+        try await DyingClient.run(to: server, hearing: answer) { redis in
+          try await Self.write(redis, users)
+        }
         > answer
       let what: Comment = "died after \(answer) answers"
       try await fixture.run { redis async throws in
@@ -132,7 +114,9 @@ import Threads
       try server.cli("FLUSHALL")
       try await fixture.run { redis in try await bind(redis, "u1") }
       isReached =
-        try await die(server, hearing: answer) { redis in try await bind(redis, "u2") } > answer
+        try await DyingClient.run(to: server, hearing: answer) { redis in
+          try await bind(redis, "u2")
+        } > answer
       try await fixture.run { redis in try await bind(redis, user) }
       let what: Comment = "died after \(answer) answers"
       try await fixture.run { redis async throws in

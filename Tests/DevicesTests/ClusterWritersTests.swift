@@ -66,7 +66,7 @@ import Testing
       #expect(try await redis.ask("GET", keyspace.tokenOwner(token: "aa")) == nil)
       #expect(try await registry.unbind(user: "u2", second))
       #expect(try await redis.tokens("u2") == [])
-      try await registry.profile(user: "u2", [("locale", "ja"), ("badge", "")])
+      try await registry.change(profileOf: "u2", ProfilePatch([("locale", "ja"), ("badge", "")]))
       #expect(try await redis.table(keyspace.profile(user: "u2")) == ["locale": "ja"])
     }
   }

@@ -1,4 +1,3 @@
-import Glibc
 import LocalStack
 import Model
 import Redis
@@ -12,17 +11,7 @@ import Testing
   private static let users = ["u0", "u1", "u2", "u3"]
   private static let apps = ["com.example.live", "com.example.other"]
 
-  /// `TESTS_SEED` repeats who does what; chance still decides what comes between.
-  private static let seed: UInt64 =
-    getenv("TESTS_SEED").flatMap { UInt64(String(cString: $0)) } ?? UInt64.random(in: 0...999_999)
-
-  private struct Choices: RandomNumberGenerator {
-    var state: UInt64
-    mutating func next() -> UInt64 {
-      state = state &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
-      return (state ^ state >> 31) &* 0x9E37_79B9_7F4A_7C15
-    }
-  }
+  private static let seed = Choices.testsSeed
 
   /// One call, of whoever.
   private static func step(

@@ -27,7 +27,7 @@ import Testing
     (QuarantineFilter.Given(before: "-1"), "before"),
   ])
   func namesWhatIsWrongAndNotItsValue(given: QuarantineFilter.Given, name: String) {
-    let refusal = #expect(throws: QuarantineFilter.Refusal.self) {
+    let refusal = #expect(throws: GivenRefusal.self) {
       _ = try QuarantineFilter(given)
     }
     #expect(refusal?.name == name)

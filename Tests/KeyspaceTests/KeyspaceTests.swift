@@ -89,6 +89,26 @@ import Testing
       keys.deviceKeys(user: "u") == ["bindings", "bound", "quarantined"].map { "ffd:{u:u}:\($0)" })
   }
 
+  @Test func whatAKeyNamesIsReadFromIt() {
+    for keys in [keys, Keyspace(data: "a*[b]?\\-", dashboards: ""), Keyspace(data: "")] {
+      for streamer in ["s1", "ユーザ", "s:1", "1:2"] {
+        #expect(keys.namingKey(keys.followers(of: streamer)) == .followers(streamer: streamer))
+        let shard = keys.followerShard(streamer: streamer, generation: 12, shard: 3)
+        #expect(keys.namingKey(shard) == .followerShard(streamer: streamer))
+      }
+      #expect(keys.namingKey(keys.tokenOwner(token: "aa")) == .tokenOwner(token: "aa"))
+      #expect(keys.namingKey(keys.tokenMoves(token: "aa")) == .tokenMoves(token: "aa"))
+      for other in [
+        keys.bindings(user: "u1"), keys.event(id: "e"), keys.tokenOwner(token: "x y"),
+        keys.followers(of: "a\nb"), keys.followers(of: ""), "y" + keys.followers(of: "s1"),
+      ] { #expect(keys.namingKey(other) == nil, "\(other)") }
+    }
+    #expect(keys.namingPattern == "ffd:{[ft]:*")
+    #expect(
+      keys.forgottenKeys(user: "u") == keys.deviceKeys(user: "u")
+        + ["profile", "reached", "verdicts"].map { "ffd:{u:u}:\($0)" })
+  }
+
   @Test(
     arguments: [
       (0, "19700101", "0000"), (1_795_248_059_999, "20261121", "0800"),

@@ -1,0 +1,33 @@
+/// What was taken out of Redis with a user, or would be.
+package struct ErasureCounts: Sendable, Equatable {
+  package internal(set) var devices = 0
+  package internal(set) var setAside = 0
+  /// Tokens that nobody owns any more; before it is done, as many as there may be.
+  package internal(set) var tokens = 0
+  package internal(set) var profileFields = 0
+  /// Events of the last hour that the user was let have.
+  package internal(set) var reached = 0
+  /// Words of Apple's on the user's devices, of the last minutes.
+  package internal(set) var verdicts = 0
+  /// Streamers whom the user followed.
+  package internal(set) var follows = 0
+  /// Streamers that were looked at to find those.
+  package internal(set) var streamers = 0
+  /// Places that no fan-out reads, in which the user stood still.
+  package internal(set) var leftovers = 0
+  /// Followers of the streamer who has the user's id.
+  package internal(set) var audience = 0
+  package internal(set) var hasErasedAudience = false
+  /// Streamers whose keys hold something else: nobody knows whether the user follows them.
+  package internal(set) var unreadable = 0
+  /// False when it was told to stop.
+  package internal(set) var isComplete = true
+
+  package init() {}
+
+  /// Whether there was anything to take out.
+  package var isEmpty: Bool {
+    [devices, setAside, tokens, profileFields, reached, verdicts, follows, leftovers]
+      .allSatisfy { $0 == 0 } && !hasErasedAudience
+  }
+}

@@ -1,0 +1,55 @@
+import Redis
+
+/// The Lua that forgets a user, on that user's keys alone.
+enum ErasureScripts {
+  static let erase = RedisScript(eraseBody)
+  static let finish = RedisScript(finishBody)
+  static let removeEmpty = RedisScript(removeEmptyBody)
+
+  /// KEYS: what goes, devices first. From here on nothing reaches the user. The members stay in
+  /// `bound` until their tokens are free: who dies before that has left there which they are.
+  /// Answers how many devices, devices set aside, fields of a profile, events and verdicts there
+  /// were, then the members whose tokens are to be free.
+  ///
+  /// A key of another type stands under the user's name, and goes too.
+  private static let eraseBody = """
+    local bindings, bound, set_aside, profile, reached, verdicts = unpack(KEYS)
+    local function count(command, key)
+      local number = redis.pcall(command, key)
+      return type(number) == 'number' and number or redis.call('EXISTS', key)
+    end
+    local answer = {
+      count('SCARD', bindings), count('HLEN', set_aside), count('HLEN', profile),
+      count('ZCARD', reached), count('HLEN', verdicts)}
+    local kind = redis.call('TYPE', bound)['ok']
+    if kind ~= 'hash' then redis.call('DEL', bound) end
+    for place, command in ipairs({'SMEMBERS', 'HKEYS', 'HKEYS'}) do
+      -- An error has no members.
+      for _, member in ipairs(redis.pcall(command, KEYS[place])) do
+        redis.call('HSETNX', bound, member, '0')
+      end
+    end
+    redis.call('DEL', bindings, set_aside, profile, reached, verdicts)
+    for _, member in ipairs(redis.call('HKEYS', bound)) do answer[#answer + 1] = member end
+    return answer
+    """
+
+  /// KEYS: bindings, bound. ARGV: members whose tokens are free. One that was bound again meanwhile
+  /// keeps its time.
+  private static let finishBody = """
+    for _, member in ipairs(ARGV) do
+      if redis.call('SISMEMBER', KEYS[1], member) == 0 then redis.call('HDEL', KEYS[2], member) end
+    end
+    return 1
+    """
+
+  /// Takes away the hash of an audience of nobody, unless anything has become of it since it was
+  /// read. Who begins to follow just then finds it gone, and makes another. KEYS: the hash. ARGV:
+  /// shards, generation.
+  private static let removeEmptyBody = """
+    local known = redis.call('HMGET', KEYS[1], 'shards', 'generation', 'next', 'followers')
+    if known[1] ~= ARGV[1] or known[2] ~= ARGV[2] or known[3] or known[4] ~= '0' then return 0 end
+    redis.call('DEL', KEYS[1])
+    return 1
+    """
+}

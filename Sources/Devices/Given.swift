@@ -1,0 +1,101 @@
+import Keyspace
+import Model
+import Text
+
+/// A value that somebody gave and that is not taken: which, and what it must be. Never with the
+/// value in it: it may be a token, and what is refused is told, and may be logged.
+package struct GivenRefusal: Error, Equatable {
+  package let name: String
+  package let rule: String
+  /// Behind the rule, for whoever gave the value and for no log: what was meant, perhaps.
+  package let hint: String
+
+  package init(name: String, rule: String, hint: String = "") {
+    self.name = name
+    self.rule = rule
+    self.hint = hint
+  }
+}
+
+/// Values as somebody gives them, on a command line or in a request. Checked before anything is
+/// sent to Redis.
+package enum Given {
+  @discardableResult
+  package static func user(
+    _ text: String, as name: String = "user"
+  ) throws(GivenRefusal) -> String {
+    guard Keyspace.isIdentifier(text) else {
+      throw GivenRefusal(name: name, rule: identifierRule)
+    }
+    return text
+  }
+
+  @discardableResult
+  package static func streamer(
+    _ text: String, as name: String = "streamer"
+  ) throws(GivenRefusal) -> String {
+    guard Keyspace.isStreamerIdentifier(text) else {
+      throw GivenRefusal(
+        name: name, rule: identifierRule + ", and must not end in :<digits>:<digits>")
+    }
+    return text
+  }
+
+  /// As phones print it; in lower-case hex.
+  package static func token(
+    _ text: String, as name: String = "token"
+  ) throws(GivenRefusal) -> String {
+    do throws(DeviceTokenText.Refusal) {
+      return try DeviceTokenText.read(text)
+    } catch {
+      throw GivenRefusal(name: name, rule: error.rule, hint: error.hint)
+    }
+  }
+
+  /// What the token is registered for: the bundle id, and a push type's suffix.
+  @discardableResult
+  package static func topic(
+    _ text: String, as name: String = "topic"
+  ) throws(GivenRefusal) -> String {
+    guard Binding.isTopic(text) else {
+      throw GivenRefusal(
+        name: name,
+        rule: "a bundle id and perhaps a suffix: letters, digits, '.' and '-'")
+    }
+    return text
+  }
+
+  package static func environment(
+    _ text: String, as name: String = "environment"
+  ) throws(GivenRefusal) -> APNsEnvironment {
+    guard let known = APNsEnvironment.allCases.first(where: { $0.name == text }) else {
+      throw GivenRefusal(name: name, rule: "production or sandbox")
+    }
+    return known
+  }
+
+  /// A device, of its token as phones print it.
+  /// - Parameters:
+  ///   - tokenName: what the token is called where it was given.
+  ///   - topicName: what the topic is called there.
+  package static func binding(
+    token: String, topic: String, environment: APNsEnvironment, tokenName: String = "token",
+    topicName: String = "topic"
+  ) throws(GivenRefusal) -> Binding {
+    let digits = try Self.token(token, as: tokenName)
+    let binding = Binding(
+      environment: environment, topic: try Self.topic(topic, as: topicName), token: digits)
+    guard let binding else { throw GivenRefusal(name: tokenName, rule: "a device token") }
+    return binding
+  }
+
+  static let identifierRule =
+    "1…\(Keyspace.maximumIdentifierBytes) bytes of UTF-8 without control characters and braces"
+}
+
+extension DevicesError {
+  /// For callers that know of no other error; without the hint.
+  package init(_ refusal: GivenRefusal) {
+    self.init(.invalid, "\(refusal.name) must be \(refusal.rule)")
+  }
+}

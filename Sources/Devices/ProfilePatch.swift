@@ -1,0 +1,87 @@
+import Rules
+import Text
+
+/// Fields of a profile, by name.
+package typealias UserProfile = NamedValues<String>
+
+/// Changes to some fields of a profile; the others stay. What Fanfare itself looks at is checked
+/// here, because a value that is something else counts as not set and nobody hears of it.
+package struct ProfilePatch: Sendable, Equatable {
+  /// Nothing for a field that goes.
+  let fields: UserProfile
+
+  package var isEmpty: Bool { fields.members.isEmpty }
+
+  /// Fields with a meaning of their own; templates may name any others.
+  package static let locale = "locale"
+  package static let name = "name"
+  package static let badge = "badge"
+  package static let muted = RuleField.muted.rawValue
+  package static let mutedStreamers = RuleField.mutedStreamers.rawValue
+  package static let quiet = RuleField.quiet.rawValue
+  package static let timeZone = RuleField.timeZone.rawValue
+
+  /// - Parameter changes: a field without a value, or with an empty one, is taken out.
+  package init(_ changes: [(name: String, value: String?)]) throws(GivenRefusal) {
+    var fields = UserProfile()
+    for (name, value) in changes {
+      guard fields[name] == nil else {
+        throw GivenRefusal(name: name, rule: "given once")
+      }
+      fields[name] = try Self.checked(name, value ?? "")
+    }
+    let pairs = fields.members.map { (name: $0.name, value: $0.value) }
+    if let problem = AudienceRow.problem(profile: pairs) {
+      throw GivenRefusal(name: "profile", rule: "taken as it is, and \(problem)")
+    }
+    self.fields = fields
+  }
+
+  /// The value as it is stored.
+  private static func checked(
+    _ name: String, _ value: String
+  ) throws(GivenRefusal) -> String {
+    guard !value.isEmpty else { return "" }
+    func refuse(_ rule: String) -> GivenRefusal { GivenRefusal(name: name, rule: rule) }
+    switch name {
+    case locale:
+      guard isLocale(value) else { throw refuse("a language tag, such as ja or zh-Hant-TW") }
+    case badge:
+      guard Int(value).map({ $0 >= 0 }) == true, value.utf8.allSatisfy(\.isASCIIDigit) else {
+        throw refuse("a whole number from 0")
+      }
+    case muted:
+      switch value {
+      case "1", "true": return "1"
+      case "0", "false": return "0"
+      default: throw refuse("true or false")
+      }
+    case quiet:
+      var text = value
+      guard text.withUTF8({ QuietHours(UnsafeRawBufferPointer($0)) }) != nil else {
+        throw refuse("hours of the day such as 22:00-07:00")
+      }
+    case timeZone:
+      guard isTimeZone(value) else { throw refuse("an IANA name such as Europe/Berlin") }
+    case mutedStreamers:
+      for streamer in value.split(separator: "\n", omittingEmptySubsequences: false) {
+        try Given.streamer(String(streamer), as: name)
+      }
+    default: break
+    }
+    return value
+  }
+
+  /// As far as it can be told without a list of all languages.
+  private static func isLocale(_ text: String) -> Bool {
+    let bytes = Array(text.utf8)
+    return bytes.count >= 2 && bytes.count <= 70 && bytes.prefix(2).allSatisfy(\.isASCIILetter)
+      && bytes.allSatisfy { $0.isASCIIWord || "-_.@".utf8.contains($0) }
+  }
+
+  /// What every name in the database looks like. Which there are, a worker's system decides.
+  private static func isTimeZone(_ text: String) -> Bool {
+    text.utf8.count <= 64 && text.utf8.first.map(\.isASCIILetter) == true
+      && text.utf8.allSatisfy { $0.isASCIIWord || "/_+-".utf8.contains($0) }
+  }
+}

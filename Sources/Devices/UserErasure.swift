@@ -1,0 +1,275 @@
+import Keyspace
+import Model
+import Redis
+import Tokens
+
+/// Forgets a user: takes everything out of Redis that names the user. Confined to the loop of its
+/// Redis client.
+///
+/// Steps, each of which may be repeated; who dies between two of them runs it again, and what is
+/// left is found:
+///
+/// 1. The user's own keys go in one step. From here on no push reaches the user. Only the names of
+///    the devices stay, in `bound`.
+/// 2. The tokens get free, as with a logout. Then the names of the devices go.
+/// 3. The user leaves the streamers that are named, and with `looksEverywhere` every one there is:
+///    Redis knows of each streamer who follows, and of nobody whom.
+/// 4. With `erasesAudience` so do the followers of the streamer who has the user's id.
+///
+/// What ends by itself stays until then: which tokens went, for ten minutes, so that a step of a
+/// bind that comes late changes nothing. What is in Kafka, in logs or at Apple is not Redis'.
+/// Whoever binds, follows or writes for the user meanwhile makes the user anew.
+package struct UserErasure {
+  package struct Scope: Sendable, Equatable {
+    /// Streamers whom the user is known to follow.
+    package var streamers: [String] = []
+    /// Looks at all streamers and tokens (SCAN): harms nobody, and takes its time.
+    package var looksEverywhere = false
+    /// Whether the followers of the streamer of this id go too. Ids of users and of streamers may
+    /// be other people's.
+    package var erasesAudience = false
+
+    package init() {}
+  }
+
+  private let redis: RedisClient
+  private let keyspace: Keyspace
+  private let tokens: TokenMoves
+
+  /// Tokens that are freed, and streamers that are left, in one pipeline.
+  private static let perPage = 500
+
+  package init(redis: RedisClient, keyspace: Keyspace) {
+    self.redis = redis
+    self.keyspace = keyspace
+    tokens = TokenMoves(redis: redis, keyspace: keyspace)
+  }
+
+  /// - Parameters:
+  ///   - writes: without it, it is only told what would go.
+  ///   - told: gets what has gone so far, and whether to go on is its answer.
+  package func run(
+    _ user: String, _ scope: Scope = Scope(), writes: Bool,
+    told: (ErasureCounts) -> Bool = { _ in true }
+  ) async throws(DevicesError) -> ErasureCounts {
+    try DeviceRegistry.check(user)
+    for streamer in scope.streamers {
+      if let problem = AudienceFollows.problem(streamer: streamer) {
+        throw DevicesError(.invalid, problem)
+      }
+    }
+    var counts = ErasureCounts()
+    if writes {
+      try await eraseKeys(of: user, &counts)
+    } else {
+      try await foreseeKeys(of: user, &counts)
+    }
+    try await leave(scope.streamers, user, writes, &counts)
+    if scope.looksEverywhere {
+      counts.isComplete = try await lookEverywhere(user, scope.streamers, writes, &counts, told)
+    }
+    try await audience(of: user, erases: scope.erasesAudience && writes, &counts)
+    return counts
+  }
+}
+
+// MARK: - The user's own keys
+
+extension UserErasure {
+  private func eraseKeys(
+    of user: String, _ counts: inout ErasureCounts
+  ) async throws(DevicesError) {
+    let answer = try await redis.reply(
+      to: ErasureScripts.erase, keys: keyspace.forgottenKeys(user: user), arguments: [])
+    let numbers = (0..<5).map { Int(answer[$0].integer ?? 0) }
+    (counts.devices, counts.setAside, counts.profileFields) = (numbers[0], numbers[1], numbers[2])
+    (counts.reached, counts.verdicts) = (numbers[3], numbers[4])
+    let members = (5..<max(5, answer.count)).compactMap { answer[$0].text }
+    for start in stride(from: 0, to: members.count, by: Self.perPage) {
+      let page = Array(members[start..<min(start + Self.perPage, members.count)])
+      // A token may be of several topics.
+      var seen: Set<String> = []
+      let bindings = page.compactMap { Binding(member: $0) }
+      try await free(bindings.map(\.token).filter { seen.insert($0).inserted }, user)
+      counts.tokens += seen.count
+      _ = try await redis.reply(
+        to: ErasureScripts.finish, keys: Array(keyspace.deviceKeys(user: user).prefix(2)),
+        arguments: page)
+    }
+  }
+
+  private func foreseeKeys(
+    of user: String, _ counts: inout ErasureCounts
+  ) async throws(DevicesError) {
+    let keys = keyspace.forgottenKeys(user: user)
+    let lengths = ["SCARD", "HLEN", "HLEN", "HLEN", "ZCARD", "HLEN"]
+    let replies = try await redis.replies(to: zip(lengths, keys).map { [$0, $1] })
+    var numbers: [Int] = []
+    for index in keys.indices {
+      // A key of another type is one thing.
+      if let error = replies[index].error, error.kind != .wrongType {
+        throw DevicesError(reply: error.message)
+      }
+      numbers.append(Int(replies[index].integer ?? 1))
+    }
+    (counts.devices, counts.setAside, counts.profileFields) = (numbers[0], numbers[2], numbers[3])
+    (counts.reached, counts.verdicts) = (numbers[4], numbers[5])
+    counts.tokens = max(numbers[1], numbers[0] + numbers[2])
+  }
+
+  private func free(_ owned: [String], _ user: String) async throws(DevicesError) {
+    do {
+      try await tokens.release(owned.map { ($0, user) })
+    } catch {
+      throw DevicesError(error)
+    }
+  }
+}
+
+// MARK: - Follows and tokens that are the user's by name alone
+
+extension UserErasure {
+  private func leave(
+    _ streamers: [String], _ user: String, _ writes: Bool, _ counts: inout ErasureCounts
+  ) async throws(DevicesError) {
+    for start in stride(from: 0, to: streamers.count, by: Self.perPage) {
+      let page = Array(streamers[start..<min(start + Self.perPage, streamers.count)])
+      do throws(DevicesError) {
+        counts.follows += try await left(page, user, writes)
+      } catch {
+        guard error.isOfContent else { throw error }
+        // One streamer whose keys hold something else must not keep the user with the others.
+        for streamer in page {
+          do throws(DevicesError) {
+            counts.follows += try await left([streamer], user, writes)
+          } catch {
+            guard error.isOfContent else { throw error }
+            counts.unreadable += 1
+          }
+        }
+      }
+    }
+  }
+
+  private func left(
+    _ streamers: [String], _ user: String, _ writes: Bool
+  ) async throws(DevicesError) -> Int {
+    if writes {
+      return try await FollowChanges(redis: redis, keyspace: keyspace, plainSet: nil)
+        .apply(.unfollow, streamers.map { ($0, user) })
+    }
+    let headings = try await redis.audienceHeadings(of: streamers, keyspace)
+    let replies = try await redis.replies(
+      to: zip(streamers, headings).map { streamer, heading in
+        ["SISMEMBER", heading.places(of: user, following: streamer, keyspace)[0], user]
+      })
+    if let error = replies.firstError { throw DevicesError(reply: error.message) }
+    return streamers.indices.count { replies[$0].integer == 1 }
+  }
+
+  /// Returns whether it went to the end.
+  private func lookEverywhere(
+    _ user: String, _ known: [String], _ writes: Bool, _ counts: inout ErasureCounts,
+    _ told: (ErasureCounts) -> Bool
+  ) async throws(DevicesError) -> Bool {
+    // SCAN may tell a key more than once.
+    var seen = Set(known.map { ExactText($0) })
+    return try await KeyScan(redis: redis, pattern: keyspace.namingPattern).run {
+      (keys) async throws(DevicesError) -> Bool in
+      var (streamers, shards, owners, moves): ([String], [String], [String], [String]) = (
+        [], [], [], []
+      )
+      for key in keys {
+        switch keyspace.namingKey(key) {
+        case .followers(let streamer):
+          if seen.insert(ExactText(streamer)).inserted { streamers.append(streamer) }
+        case .followerShard: shards.append(key)
+        case .tokenOwner(let token): owners.append(token)
+        case .tokenMoves(let token): moves.append(token)
+        case nil: continue
+        }
+      }
+      try await leave(streamers, user, writes, &counts)
+      try await leaveShards(shards, user, writes, &counts)
+      try await freeTokens(owners, moves, user, writes, &counts)
+      counts.streamers += streamers.count
+      return told(counts)
+    }
+  }
+
+  /// Shards that no fan-out reads: of generations that have gone, or whose hash somebody deleted.
+  /// Where one is read after all, its streamer is left first, so that the count is right.
+  private func leaveShards(
+    _ keys: [String], _ user: String, _ writes: Bool, _ counts: inout ErasureCounts
+  ) async throws(DevicesError) {
+    let replies = try await redis.replies(to: keys.map { ["SISMEMBER", $0, user] })
+    let found = keys.indices.filter { replies[$0].integer == 1 }.map { keys[$0] }
+    guard writes, !found.isEmpty else { return }
+    var streamers: [String] = []
+    for key in found {
+      guard case .followerShard(let streamer)? = keyspace.namingKey(key) else { continue }
+      streamers.append(streamer)
+    }
+    try await leave(streamers, user, writes, &counts)
+    let removed = try await redis.replies(to: found.map { ["SREM", $0, user] })
+    counts.leftovers += found.indices.count { removed[$0].integer == 1 }
+  }
+
+  /// A bind that died has left the user's name on a token that the user never got.
+  private func freeTokens(
+    _ owners: [String], _ moves: [String], _ user: String, _ writes: Bool,
+    _ counts: inout ErasureCounts
+  ) async throws(DevicesError) {
+    let replies = try await redis.replies(
+      to: owners.map { ["GET", keyspace.tokenOwner(token: $0)] }
+        + moves.map { ["HEXISTS", keyspace.tokenMoves(token: $0), ":" + user] })
+    var found: [String] = []
+    for (index, token) in owners.enumerated()
+    where replies[index].bytes?.elementsEqual(user.utf8) == true {
+      found.append(token)
+    }
+    for (index, token) in moves.enumerated()
+    where replies[owners.count + index].integer == 1 && !found.contains(token) {
+      found.append(token)
+    }
+    guard !found.isEmpty else { return }
+    if writes {
+      try await free(found, user)
+      counts.tokens += found.count
+    }
+  }
+}
+
+// MARK: - Who follows the user
+
+extension UserErasure {
+  private func audience(
+    of user: String, erases: Bool, _ counts: inout ErasureCounts
+  ) async throws(DevicesError) {
+    guard AudienceFollows.problem(streamer: user) == nil else { return }
+    let heading: AudienceHeading
+    do throws(DevicesError) {
+      heading = try await redis.audienceHeading(of: user, keyspace)
+    } catch {
+      // Somebody else's business, unless it was asked for.
+      guard error.isOfContent, !erases else { throw error }
+      counts.unreadable += 1
+      return
+    }
+    guard heading.exists else { return }
+    counts.audience = try await redis.members(of: heading.shardKeys(of: user, keyspace))
+    guard erases else { return }
+    let writer = AudienceWriter(redis: redis, keyspace: keyspace)
+    try await writer.begin(streamer: user, expectedFollowers: 0, allowsEmpty: true)
+    let summary = try await writer.finish()
+    _ = try await redis.reply(
+      to: ErasureScripts.removeEmpty, keys: [keyspace.followers(of: user)],
+      arguments: [String(summary.shards), String(summary.generation)])
+    counts.hasErasedAudience = true
+  }
+}
+
+extension DevicesError {
+  /// Of what one key holds, and of no other.
+  fileprivate var isOfContent: Bool { code == .badContent || code == .redis(.wrongType) }
+}

@@ -1,0 +1,65 @@
+import Text
+
+/// What SCAN is asked for, and what the keys that it finds are.
+extension Keyspace {
+  /// Finds the devices of everybody that were set aside.
+  package var quarantinedPattern: String { Self.escaped(dataPrefix) + "{u:*}" + Self.setAside }
+
+  /// Whose key it is; nil when it is none of those that `quarantined(user:)` makes.
+  package func user(ofQuarantined key: String) -> String? {
+    Self.middle(of: key, from: "\(dataPrefix){u:", to: "}" + Self.setAside)
+  }
+
+  /// Finds whatever names users without being a user's own: followers and tokens.
+  package var namingPattern: String { Self.escaped(dataPrefix) + "{[ft]:*" }
+
+  /// A key that names users.
+  package enum NamingKey: Sendable, Equatable {
+    /// The hash of a streamer's followers.
+    case followers(streamer: String)
+    /// One of the streamer's shards, of whatever generation.
+    case followerShard(streamer: String)
+    case tokenOwner(token: String)
+    case tokenMoves(token: String)
+  }
+
+  /// Nil for what none of us wrote.
+  package func namingKey(_ key: String) -> NamingKey? {
+    if let streamer = Self.middle(of: key, from: "\(dataPrefix){f:", to: "}") {
+      if Self.isStreamerIdentifier(streamer) { return .followers(streamer: streamer) }
+      let parts = streamer.split(separator: ":", omittingEmptySubsequences: false)
+      let owner = parts.dropLast(2).joined(separator: ":")
+      guard parts.suffix(2).allSatisfy({ Int($0) != nil }), Self.isStreamerIdentifier(owner) else {
+        return nil
+      }
+      return .followerShard(streamer: owner)
+    }
+    if let token = Self.middle(of: key, from: "\(dataPrefix){t:", to: "}") {
+      return Self.isToken(token) ? .tokenOwner(token: token) : nil
+    }
+    if let token = Self.middle(of: key, from: "\(dataPrefix){t:", to: "}:moves") {
+      return Self.isToken(token) ? .tokenMoves(token: token) : nil
+    }
+    return nil
+  }
+
+  private static func isToken(_ text: String) -> Bool { text.utf8.allSatisfy(\.isASCIIHexDigit) }
+
+  /// What stands between two ends; nil when that is nothing, or the key ends otherwise.
+  private static func middle(of key: String, from start: String, to end: String) -> String? {
+    guard key.utf8.starts(with: start.utf8), key.utf8.count > start.utf8.count + end.utf8.count,
+      key.utf8.reversed().starts(with: end.utf8.reversed())
+    else { return nil }
+    let middle = key.utf8.dropFirst(start.utf8.count).dropLast(end.utf8.count)
+    return String(Substring(middle))
+  }
+
+  private static func escaped(_ prefix: String) -> String {
+    var pattern = ""
+    for character in prefix {
+      if "*?[]\\^-".contains(character) { pattern.append("\\") }
+      pattern.append(character)
+    }
+    return pattern
+  }
+}

@@ -1,0 +1,73 @@
+import Model
+import Testing
+
+@testable import Devices
+
+/// Values as people give them.
+@Suite struct GivenTests {
+  private func refusal(_ body: () throws -> Void) -> GivenRefusal? {
+    do {
+      try body()
+      return nil
+    } catch {
+      return error as? GivenRefusal
+    }
+  }
+
+  @Test func aDeviceIsTakenAsPhonesPrintIt() throws {
+    let binding = try Given.binding(
+      token: "<AABB ccdd>", topic: "com.example.live", environment: .sandbox)
+    #expect(binding.member == "apns:sandbox:com.example.live:aabbccdd")
+    #expect(try Given.environment("production") == .production)
+    #expect(Binding(member: binding.member) == binding)
+    #expect(Binding(member: "apns:sandbox:com.example.live:AABB") == nil)
+    #expect(Binding(member: "web:sandbox:com.example.live:aabb") == nil)
+  }
+
+  /// What is refused is told: its name and what it must be, and never a token.
+  @Test func refusalsNameTheFieldAndTheRule() {
+    let token = refusal { _ = try Given.token("not a token", as: "old") }
+    #expect(token?.name == "old" && token?.rule.contains("hex") == true)
+    let encoded = refusal { _ = try Given.token("ABEiM0RVZnf4+fr7/P3+/wARIjNEVWZ3iJmqu8zd7v8=") }
+    #expect(encoded?.hint.contains("00112233") == true)
+    #expect(encoded.map { DevicesError($0).description.contains("00112233") } == false)
+    #expect(refusal { _ = try Given.environment("prod") }?.name == "environment")
+    #expect(refusal { try Given.topic("a b") }?.name == "topic")
+    #expect(refusal { try Given.user("") }?.name == "user")
+    #expect(refusal { try Given.user("a{b") }?.name == "user")
+    #expect(refusal { try Given.streamer("s:1:2") }?.rule.contains("<digits>") == true)
+    #expect(refusal { try Given.streamer("s:1") } == nil)
+  }
+
+  @Test(arguments: [
+    ("locale", "zh-Hant-TW", "zh-Hant-TW"), ("muted", "true", "1"), ("muted", "0", "0"),
+    ("quiet", "22:00-07:00", "22:00-07:00"), ("tz", "America/Argentina/Buenos_Aires", nil),
+    ("tz", "Etc/GMT+3", nil), ("badge", "3", "3"), ("name", "さくら", nil),
+    ("muted_streamers", "s1\ns2", nil), ("anything", "{}", nil), ("quiet", "", ""),
+  ])
+  func aProfileIsStoredAsItIsRead(_ name: String, _ given: String, _ stored: String?) throws {
+    #expect(try ProfilePatch([(name, given)]).fields[name] == stored ?? given)
+    #expect(try ProfilePatch([(name, nil)]).fields[name] == "")
+  }
+
+  @Test(arguments: [
+    ("locale", "j"), ("locale", "日本語"), ("muted", "yes"), ("quiet", "22-7"),
+    ("quiet", "24:00-07:00"), ("tz", "Berlin!"), ("tz", "+3"), ("badge", "-1"), ("badge", "1.5"),
+    ("badge", "+3"), ("muted_streamers", "a{b"), ("muted_streamers", "s1\n\ns2"), ("", "x"),
+    ("a b", "x"), ("name", String(repeating: "x", count: 1_025)),
+  ])
+  func whatWouldCountAsNotSetIsRefused(_ name: String, _ value: String) {
+    let refused = refusal { _ = try ProfilePatch([(name, value)]) }
+    #expect(refused != nil)
+    #expect(refused?.name == name || refused?.name == "profile")
+  }
+
+  @Test func aFieldIsGivenOnceAndNotTooMany() {
+    #expect(refusal { _ = try ProfilePatch([("name", "a"), ("name", nil)]) }?.name == "name")
+    #expect(refusal { _ = try ProfilePatch((0...32).map { ("f\($0)", "x") }) } != nil)
+    // Rules look at 16 KiB of a list.
+    let list = String(repeating: "streamer-1\n", count: 1_000) + "s"
+    #expect(refusal { _ = try ProfilePatch([("muted_streamers", list)]) } == nil)
+    #expect(refusal { _ = try ProfilePatch([("muted_streamers", list + list)]) } != nil)
+  }
+}
