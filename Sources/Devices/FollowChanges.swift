@@ -24,8 +24,8 @@ final class FollowChanges {
     /// The user's shards as of the last try.
     var places: [String] = []
     var isCounted = false
-    /// What the heading's `followers` lacks: the last try has changed a shard, and the heading was
-    /// another's by then.
+    /// What the heading's `followers` lacks: tries have changed a shard, and the heading was
+    /// another's by then. There may be several, since others undo what a try has done.
     var uncounted = 0
   }
 
@@ -76,7 +76,7 @@ final class FollowChanges {
     var sums: [ExactText: Int] = [:]
     for index in changes.indices {
       let isChanged = written[index].integer == 1
-      if isChanged { changes[index].uncounted = verb == .follow ? 1 : -1 }
+      if isChanged { changes[index].uncounted += verb == .follow ? 1 : -1 }
       let difference = changes[index].uncounted
       sums[ExactText(changes[index].streamer), default: 0] += difference
       if isChanged, !changes[index].isCounted {
