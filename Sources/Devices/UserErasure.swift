@@ -198,21 +198,28 @@ extension UserErasure {
   }
 
   /// Shards that no fan-out reads: of generations that have gone, or whose hash somebody deleted.
-  /// Where one is read after all, its streamer is left first, so that the count is right.
+  /// The others are their streamer's business, who counts. What is neither the current nor the
+  /// coming generation when the user has been found in it never becomes either.
   private func leaveShards(
     _ keys: [String], _ user: String, _ writes: Bool, _ counts: inout ErasureCounts
   ) async throws(DevicesError) {
     let replies = try await redis.replies(to: keys.map { ["SISMEMBER", $0, user] })
-    let found = keys.indices.filter { replies[$0].integer == 1 }.map { keys[$0] }
-    guard writes, !found.isEmpty else { return }
-    var streamers: [String] = []
-    for key in found {
+    var dead: [String] = []
+    for (index, key) in keys.enumerated() where replies[index].integer == 1 {
       guard case .followerShard(let streamer)? = keyspace.namingKey(key) else { continue }
-      streamers.append(streamer)
+      do throws(DevicesError) {
+        let heading = try await redis.audienceHeading(of: streamer, keyspace)
+        let places = heading.places(of: user, following: streamer, keyspace)
+        let alive = heading.exists ? places[...] : places.dropFirst()
+        if !alive.contains(key) { dead.append(key) }
+      } catch {
+        // Such a streamer was counted as unreadable.
+        guard error.isOfContent else { throw error }
+      }
     }
-    try await leave(streamers, user, writes, &counts)
-    let removed = try await redis.replies(to: found.map { ["SREM", $0, user] })
-    counts.leftovers += found.indices.count { removed[$0].integer == 1 }
+    guard writes, !dead.isEmpty else { return }
+    let removed = try await redis.replies(to: dead.map { ["SREM", $0, user] })
+    counts.leftovers += dead.indices.count { removed[$0].integer == 1 }
   }
 
   /// A bind that died has left the user's name on a token that the user never got.

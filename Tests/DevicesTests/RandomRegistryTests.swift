@@ -61,6 +61,12 @@ import Testing
     let seed = Self.seed
     print("random registry: TESTS_SEED=\(seed)")
     let steps = kind == .one ? 400 : 150
+    try await bed.run { redis async throws in
+      // Somebody has followed each of them: the number of a first follow that is forgotten in the
+      // same moment may be off by one.
+      let registry = DeviceRegistry(redis: redis, keyspace: keyspace)
+      for streamer in Self.streamers { try await registry.follow(streamer: streamer, user: "u0") }
+    }
     try await withThrowingTaskGroup { group in
       for client in 0..<8 {
         group.addTask {
