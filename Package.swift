@@ -142,8 +142,8 @@ let rooms: [Target] = [
   room(
     "VerbSupport",
     [
-      "Assembly", "CLinux", "Deliver", "Devices", "EventLoop", "Model", "Probes", "Redis", "Render",
-      "Rules", "Settings", "Telemetry", "Terminal", "Threads", "Transport",
+      "Assembly", "CLinux", "Deliver", "Devices", "EventLoop", "Keyspace", "Model", "Probes",
+      "Redis", "Render", "Rules", "Settings", "Telemetry", "Terminal", "Threads", "Transport",
     ]),
   room("FanOuts", ["Keyspace", "Model", "Record", "Redis", "Terminal", "VerbSupport"]),
   room(
@@ -166,6 +166,9 @@ let rooms: [Target] = [
       "SingleRequests", "Telemetry", "Terminal", "Text", "VerbSupport",
     ]),
   room(
+    "DeviceVerbs",
+    ["Assembly", "Devices", "Model", "Telemetry", "Terminal", "VerbSupport"]),
+  room(
     "Conformance",
     ["APNsSimulator", "Deliver", "SingleRequests", "Text", "TLS", "Transport"]),
   room(
@@ -180,7 +183,7 @@ let programs: [Target] = [
   program(
     "fanfare",
     [
-      "AppleVerbs", "Assembly", "Checks", "Devices", "Emission", "FanOuts", "LocalVerbs",
+      "AppleVerbs", "Assembly", "Checks", "DeviceVerbs", "Emission", "FanOuts", "LocalVerbs",
       "Pipeline", "Preview", "Telemetry", "Terminal", "VerbSupport",
     ])
 ]
@@ -296,6 +299,7 @@ let testTargets: [Target] = [
       "AppleVerbs", "JSON", "LocalStack", "Model", "SingleRequests", "Terminal", "Threads",
       "VerbSupport",
     ]),
+  tests("DeviceVerbsTests", ["DeviceVerbs", "Devices", "Terminal", "Threads"]),
   tests(
     "ConformanceTests",
     ["APNsSimulator", "Conformance", "Deliver", "LocalStack", "Model", "SingleRequests"]),

@@ -1,4 +1,5 @@
 import AppleVerbs
+import DeviceVerbs
 import LocalVerbs
 import Terminal
 
@@ -23,6 +24,9 @@ let fanfareProgram = Program(
     ChannelVerb.verb,
     AudienceVerb.verb,
     DeviceVerb.verb,
+    UserVerb.verb,
+    FollowVerb.follow,
+    FollowVerb.unfollow,
     FeedbackVerb.verb,
     FanOutVerb.verb,
     RenderVerb.verb,

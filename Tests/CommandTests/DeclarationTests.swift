@@ -14,7 +14,9 @@ import Testing
     [], ["worker"], ["simulator"], ["broker"], ["emit"], ["send"], ["channel"],
     ["channel", "create"], ["channel", "send"], ["audience"],
     ["audience", "import"],
-    ["device"], ["device", "restore"],
+    ["device"], ["device", "restore"], ["device", "bind"], ["device", "unbind"],
+    ["device", "replace"], ["device", "list"], ["user"], ["user", "show"], ["user", "profile"],
+    ["user", "forget"], ["follow"], ["unfollow"], ["audience", "show"],
     ["audience", "seed"], ["audience", "shard"], ["render"], ["check"], ["version"],
     ["completions"],
   ])
@@ -25,7 +27,7 @@ import Testing
     #expect(text.contains("Usage: fanfare"))
     #expect(text.contains("Examples:"))
     #expect(
-      path == ["audience"] || path == ["device"] || path == ["channel"]
+      [["audience"], ["device"], ["user"], ["channel"]].contains(path)
         || text.contains("Exit codes:"))
   }
 

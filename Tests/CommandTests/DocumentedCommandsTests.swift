@@ -73,12 +73,20 @@ import Testing
       fanfare audience shard --streamer s9 --from-key followers:s9
       fanfare audience shard --streamer s9
       fanfare device restore --all --apply
+      \(try commands(from: "fanfare device bind u5"))
+      fanfare device bind u6 --token aa11 --app com.example.live
+      fanfare follow u6 s42
+      \(try commands(from: "fanfare user forget u5").replacing("u5", with: "u6"))
+      fanfare user forget u5 --everywhere --audience --apply
       echo everything
       """, as: audience)
     #expect(said.hasSuffix("everything\n"), "\(said)")
     #expect(!said.contains("NOPERM"), "\(said)")
     #expect(try redis.cli("GET", "ffd:{t:ab12}") == "y")
     #expect(try redis.cli("SCARD", "ffd:{u:z}:bindings") == "1")
+    #expect(try redis.cli("KEYS", "ffd:{u:u[56]}*").contains("moves"))
+    #expect(try redis.cli("EXISTS", "ffd:{u:u6}:bindings", "ffd:{u:u5}:profile") == "0")
+    #expect(try redis.cli("SCARD", "ffd:{f:s42:0:0}") == "0")
 
     try redis.cli("HSET", "ff:{e:e9}", "state", "running")
     let braked = try type(

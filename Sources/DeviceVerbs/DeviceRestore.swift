@@ -88,7 +88,7 @@ enum DeviceRestore {
     do {
       return try QuarantineFilter(given)
     } catch {
-      throw CommandFailure(.usage, "--\(error.name) must be \(error.rule)")
+      throw CommandFailure(.usage, "--\(error.name) must be \(error.rule)\(error.hint)")
     }
   }
 

@@ -1,0 +1,87 @@
+import Devices
+import Terminal
+import VerbSupport
+
+/// `follow` and `unfollow`.
+package enum FollowVerb {
+  private static let json = Option(flag: "json", help: "Print one JSON object")
+  private static let streamer = Argument(
+    required: "streamer", .text, help: "The id of whom they follow")
+  private static let mute = Option(
+    flag: "mute", help: "Mute the streamer for this user (rules.muted_streamers)")
+  private static let unmute = Option(flag: "unmute", help: "Let the streamer be heard again")
+
+  package static let follow = Verb(
+    "follow", summary: "Let a user follow a streamer",
+    discussion: """
+      From then on the streamer's events reach the user, at any time, also while the followers are \
+      divided into other shards. A follower of a streamer whose followers are in a plain set \
+      (audience.plain_set_key) would hide those, and is refused: divide them first.
+      """,
+    options: [mute, unmute, json] + ConfigurationOptions.all,
+    arguments: [DeviceFlags.user, streamer],
+    examples: [
+      .init("fanfare follow u1 s42", "From now on"),
+      .init("fanfare follow u1 s42 --mute", "Without a push"),
+    ], exitCodes: DeviceFlags.codes
+  ) { (invocation) async throws(CommandFailure) -> ExitCode in
+    let isMuted = try muting(invocation)
+    let (user, streamer) = try names(invocation)
+    let settings = try invocation.loadSettings()
+    let isNew = try await CommandRegistry.lend(settings) {
+      (registry) async throws(DevicesError) in
+      try await registry.follow(streamer: streamer, user: user, isMuted: isMuted)
+    }
+    if isMuted == true { RuleWarnings.mutes(isRuleOn: settings.rules.mutedStreamers, invocation) }
+    tell("follows", isNew, "followed before", user, streamer, invocation)
+    return .ok
+  }
+
+  package static let unfollow = Verb(
+    "unfollow", summary: "Let a user follow a streamer no more",
+    options: [json] + ConfigurationOptions.all, arguments: [DeviceFlags.user, streamer],
+    examples: [.init("fanfare unfollow u1 s42", "From now on")], exitCodes: DeviceFlags.codes
+  ) { (invocation) async throws(CommandFailure) -> ExitCode in
+    let (user, streamer) = try names(invocation)
+    let isNew = try await CommandRegistry.lend(try invocation.loadSettings()) {
+      (registry) async throws(DevicesError) in
+      try await registry.unfollow(streamer: streamer, user: user)
+    }
+    tell("follows no more", isNew, "did not follow", user, streamer, invocation)
+    return .ok
+  }
+
+  private static func muting(_ invocation: Invocation) throws(CommandFailure) -> Bool? {
+    switch (invocation[mute], invocation[unmute]) {
+    case (true, true): throw CommandFailure(.usage, "--mute and --unmute do not go together")
+    case (true, false): return true
+    case (false, true): return false
+    case (false, false): return nil
+    }
+  }
+
+  private static func names(
+    _ invocation: Invocation
+  ) throws(CommandFailure) -> (user: String, streamer: String) {
+    let user = try DeviceFlags.user(invocation)
+    let streamer = try DeviceFlags.checked { () throws(GivenRefusal) in
+      try Given.streamer(invocation[Self.streamer])
+    }
+    return (user, streamer)
+  }
+
+  private static func tell(
+    _ done: String, _ isNew: Bool, _ already: String, _ user: String, _ streamer: String,
+    _ invocation: Invocation
+  ) {
+    guard invocation[json] else {
+      let line = TextLayout.printable("\(user) \(isNew ? done : already) \(streamer)")
+      if isNew { invocation.output.line(line) } else { invocation.errors.line(line) }
+      return
+    }
+    let line: JSONOutput = [
+      "user": .text(user), "streamer": .text(streamer), "changed": .bool(isNew),
+    ]
+    invocation.output.line(line.serialized())
+  }
+}
