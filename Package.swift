@@ -105,6 +105,12 @@ let rooms: [Target] = [
     ]),
   room("Devices", ["JSON", "Keyspace", "Model", "Redis", "Rules", "Text", "Tokens"]),
   room("APNsSimulator", ["EventLoop", "HTTP2", "JSON", "Text", "TLS", "Transport"]),
+  room(
+    "API",
+    [
+      "Devices", "EventLoop", "HTTPServer", "Ingest", "JSON", "Kafka", "Keyspace", "Model",
+      "Record", "Redis", "Telemetry", "Text", "TLS",
+    ]),
   room("Probes", ["EventLoop", "HTTPServer", "Telemetry"]),
   room("Settings", ["JSON", "Text", "YAML"]),
   room(
@@ -135,7 +141,7 @@ let rooms: [Target] = [
   room(
     "Assembly",
     [
-      "Deliver", "Expand", "HTTPServer", "Ingest", "Kafka", "Keyspace", "Model", "Pipeline",
+      "API", "Deliver", "Expand", "HTTPServer", "Ingest", "Kafka", "Keyspace", "Model", "Pipeline",
       "Record", "Redis", "Render", "Rules", "Settings", "Telemetry", "Text", "Threads", "TLS",
       "Transport", "YAML",
     ]),
@@ -158,6 +164,12 @@ let rooms: [Target] = [
     [
       "VerbSupport", "JSON", "Keyspace", "Model", "Redis", "Render", "Rules", "SingleRequests",
       "Telemetry", "Terminal", "Transport",
+    ]),
+  room(
+    "APIVerbs",
+    [
+      "API", "Assembly", "EventLoop", "HTTPServer", "Settings", "Telemetry", "Terminal",
+      "VerbSupport",
     ]),
   room(
     "AppleVerbs",
@@ -183,7 +195,8 @@ let programs: [Target] = [
   program(
     "fanfare",
     [
-      "AppleVerbs", "Assembly", "Checks", "DeviceVerbs", "Emission", "FanOuts", "LocalVerbs",
+      "APIVerbs", "AppleVerbs", "Assembly", "Checks", "DeviceVerbs", "Emission", "FanOuts",
+      "LocalVerbs",
       "Pipeline", "Preview", "Telemetry", "Terminal", "VerbSupport",
     ])
 ]

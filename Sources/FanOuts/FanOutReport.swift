@@ -61,12 +61,8 @@ package enum FanOutReport {
 
   package static func json(_ fanOut: KnownFanOut) -> JSONOutput {
     let status = fanOut.status
-    var object: JSONObject = [
-      "event": .text(fanOut.event), "state": .text(status.state.rawValue),
-      "brake": .text(status.brake?.rawValue ?? ""), "brake_why": .text(status.brakeReason),
-      "streamer": .text(status.streamer), "template": .text(status.template),
-      "source": .text(status.source), "obstacle": .text(status.obstacle),
-    ]
+    var object: JSONObject = ["event": .text(fanOut.event)]
+    for (name, text) in status.texts { object[name] = .text(text) }
     // Words that look like numbers are words.
     for (name, number) in status.numbers.sorted(by: { $0.key < $1.key }) where object[name] == nil {
       object[name] = .integer(number)

@@ -12,6 +12,7 @@ package struct Settings: Sendable, Equatable {
   package var events = Events()
   package var limits = Limits()
   package var worker = Worker()
+  package var api = API()
   package var probes = Probes()
   package var log = Log()
 

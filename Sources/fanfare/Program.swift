@@ -1,3 +1,4 @@
+import APIVerbs
 import AppleVerbs
 import DeviceVerbs
 import LocalVerbs
@@ -17,6 +18,8 @@ let fanfareProgram = Program(
     // The order is that of the help: what runs in production, then what is done by hand, then what
     // shows and measures.
     WorkerVerb.verb,
+    APIVerb.verb,
+    APIKeyVerb.verb,
     SimulatorVerb.verb,
     BrokerVerb.verb,
     EmitVerb.verb,

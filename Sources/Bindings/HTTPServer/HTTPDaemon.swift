@@ -5,17 +5,28 @@ import Glibc
 /// libmicrohttpd, driven by a loop. Its callbacks run inside `run` and only record; a complete
 /// request is handed on from there.
 ///
-/// Confined to its loop, which keeps it from `start` to `stop`; owns the daemon in between.
+/// Confined to its loop, which keeps it from `start` to `stop`; owns the daemon in between. A
+/// certificate stays the same for a daemon's life: who wants another starts another daemon, which
+/// takes over the listener, and lets this one retire.
 final class HTTPDaemon {
   private let loop: EventLoop
   private let options: HTTPServerOptions
+  private let listener: HTTPListener
+  private let screen: (HTTPRequest) -> HTTPScreening
   /// Gets each request with a number for `respond`; must not call back at once.
   private let whenComplete: (Int, HTTPRequest) -> Void
   private var daemon: OpaquePointer?
+  private var identity: ServedIdentity?
   private var registration: Registration?
-  private var listener: HTTPListener?
   private var nextRun: LoopTimer?
+  private var isRunAtTurnEnd = false
   private var connections: [OpaquePointer: HTTPConnection] = [:]
+  /// Whose requests wait for our answers, by their numbers.
+  private var waiting: [Int: OpaquePointer] = [:]
+  /// Of all bodies that are there or coming.
+  private var bodyBytes = 0
+  /// Set once others come elsewhere: called when the last one has gone.
+  private var whenEmpty: (() -> Void)?
   /// Who is being handed to libmicrohttpd.
   private var arriving: PeerAddress?
   /// Somebody waits in the kernel until a connection may go.
@@ -23,17 +34,19 @@ final class HTTPDaemon {
   private var lastNumber = 0
 
   init(
-    loop: EventLoop, options: HTTPServerOptions,
+    loop: EventLoop, options: HTTPServerOptions, listener: HTTPListener,
+    screen: @escaping (HTTPRequest) -> HTTPScreening,
     whenComplete: @escaping (Int, HTTPRequest) -> Void
   ) {
     self.loop = loop
     self.options = options
+    self.listener = listener
+    self.screen = screen
     self.whenComplete = whenComplete
   }
 
-  /// Listens, and returns the port. Once only.
-  func start() throws(HTTPServerError) -> Int {
-    let listener = try HTTPListener(options, loop: loop) { [weak self] in self?.admit() }
+  /// Takes in who comes to the listener. Once only.
+  func start() throws(HTTPServerError) {
     var start = fanfare_http_options()
     start.connections = UInt32(clamping: options.maximumConnections)
     // Half of it is what libmicrohttpd reads into.
@@ -52,42 +65,54 @@ final class HTTPDaemon {
         $0.connected($1, isNew: code == .CONNECTION_NOTIFY_STARTED)
       }
     }
+    let identity = options.identity.map { ServedIdentity($0) }
+    start.certificates = identity?.certificates
+    start.private_key = identity?.privateKey
     guard let daemon = fanfare_http_start(&start) else {
-      listener.close()
-      throw HTTPServerError(
-        description: "libmicrohttpd does not start: \(String(cString: strerror(errno)))")
+      let reason =
+        identity == nil
+        ? String(cString: strerror(errno)) : "the certificate and the key do not make a server"
+      throw HTTPServerError(description: "libmicrohttpd does not start: \(reason)")
     }
     do throws(LoopError) {
       registration = try loop.add(fanfare_http_descriptor(daemon), [.read], self)
     } catch {
-      listener.close()
       MHD_stop_daemon(daemon)
       throw HTTPServerError(description: "\(error)")
     }
     self.daemon = daemon
-    self.listener = listener
-    return listener.port
+    self.identity = identity
+    listener.whenSomebodyWaits = { [weak self] in self?.admit() }
+    listener.resume()
   }
 
-  /// Closes everything. Nothing is called afterwards.
+  /// Others take in who comes from now on: each connection ends with the answer to its request,
+  /// or when its time is over. Stops then, and says so.
+  func retire(_ whenEmpty: @escaping () -> Void) {
+    self.whenEmpty = whenEmpty
+    runAtTurnEnd()
+  }
+
+  /// Closes everything but the listener. Nothing is called afterwards.
   func stop() {
     guard let daemon else { return }
     self.daemon = nil
-    listener?.close()
+    whenEmpty = nil
     nextRun?.cancel()
     if let registration { loop.remove(registration) }
     // A daemon must not be stopped with suspended connections.
     for (connection, state) in connections {
       guard let exchange = state.exchange, exchange.isSuspended else { continue }
       exchange.isSuspended = false
-      exchange.response = Self.stopping
+      exchange.response = stopping
       MHD_resume_connection(connection)
     }
     MHD_run(daemon)
     MHD_stop_daemon(daemon)
+    identity = nil
   }
 
-  private static let stopping = HTTPResponse.text(503, "the server stops")
+  private var stopping: HTTPResponse { options.refusal(503, "the server stops") }
 
   /// Lets libmicrohttpd do all that can be done without waiting.
   private func run() {
@@ -95,13 +120,27 @@ final class HTTPDaemon {
     MHD_run(daemon)
     if isWaitedFor, hasRoom || Leaving.first(of: connections) != nil {
       isWaitedFor = false
-      listener?.resume()
+      listener.resume()
     }
     nextRun?.cancel()
     nextRun = nil
+    if connections.isEmpty, let whenEmpty {
+      stop()
+      return whenEmpty()
+    }
     var milliseconds: UInt64 = 0
     guard MHD_get_timeout(daemon, &milliseconds) == .YES else { return }
     nextRun = loop.schedule(after: .milliseconds(Int64(clamping: milliseconds))) { [weak self] in
+      self?.run()
+    }
+  }
+
+  /// Once for all that is answered in a turn of the loop.
+  private func runAtTurnEnd() {
+    guard !isRunAtTurnEnd else { return }
+    isRunAtTurnEnd = true
+    loop.atTurnEnd { [weak self] in
+      self?.isRunAtTurnEnd = false
       self?.run()
     }
   }
@@ -116,7 +155,7 @@ final class HTTPDaemon {
     if !hasRoom { makeRoom() }
     // Bounded per turn, so that a storm of connections does not stop those that are there.
     for _ in 0..<64 where hasRoom {
-      guard let daemon, let listener else { return }
+      guard let daemon else { return }
       switch listener.next() {
       case .client(let descriptor, var address, let length):
         arriving = PeerAddress(address)
@@ -135,7 +174,7 @@ final class HTTPDaemon {
     if let connection = Leaving.first(of: connections) { close(connection) }
     guard !hasRoom else { return }
     isWaitedFor = true
-    listener?.pause()
+    listener.pause()
   }
 
   // MARK: what libmicrohttpd says
@@ -159,16 +198,22 @@ final class HTTPDaemon {
       return begin(connection, path, method)
     }
     if let response = exchange.response { return send(response, on: connection) }
-    if exchange.isTooLarge { return send(Self.tooLarge(options), on: connection) }
+    if exchange.isTooLarge { return refuseLarge(exchange, on: connection) }
     if let count, count.pointee > 0 {
+      let held = exchange.bodyBytes
       exchange.append(UnsafeRawBufferPointer(start: bytes, count: count.pointee))
       count.pointee = 0
+      bodyBytes += exchange.bodyBytes - held
+      if let limit = options.maximumBodiesBytes, bodyBytes > limit {
+        exchange.response = options.refusal(503, "too many large requests at once: come again")
+      }
       return .YES
     }
     // libmicrohttpd ends the process when it is stopped with a suspended connection.
-    guard daemon != nil else { return send(Self.stopping, on: connection) }
+    guard daemon != nil else { return send(stopping, on: connection) }
     MHD_suspend_connection(connection)
     exchange.isSuspended = true
+    waiting[exchange.number] = connection
     whenComplete(exchange.number, exchange.request)
     return .YES
   }
@@ -177,29 +222,38 @@ final class HTTPDaemon {
     _ connection: OpaquePointer, _ path: UnsafePointer<CChar>?, _ method: UnsafePointer<CChar>?
   ) -> MHD_Result {
     lastNumber += 1
-    guard let path, let method,
+    guard let state = connections[connection], let path, let method,
       let exchange = HTTPExchange(
         connection, method: String(cString: method), path: path, number: lastNumber,
-        maximumBodyBytes: options.maximumBodyBytes)
-    else { return send(.text(400, "the address of the request is not valid"), on: connection) }
-    connections[connection]?.exchange = exchange
+        peer: state.peer, maximumBodyBytes: options.maximumBodyBytes)
+    else { return refuse(400, "the address of the request is not valid", on: connection) }
+    state.exchange = exchange
+    switch screen(exchange.request) {
+    case .read(let limit): exchange.bound(limit)
     // Nothing of it is read, then.
-    if exchange.isTooLarge { return send(Self.tooLarge(options), on: connection) }
+    case .refuse(let response): return send(response, on: connection)
+    }
+    if exchange.isTooLarge { return refuseLarge(exchange, on: connection) }
     return .YES
   }
 
-  private static func tooLarge(_ options: HTTPServerOptions) -> HTTPResponse {
-    .text(413, "a body has at most \(options.maximumBodyBytes) bytes")
+  private func refuseLarge(_ exchange: HTTPExchange, on connection: OpaquePointer) -> MHD_Result {
+    refuse(413, "a body has at most \(exchange.limit) bytes here", on: connection)
+  }
+
+  private func refuse(_ status: Int, _ reason: String, on connection: OpaquePointer) -> MHD_Result {
+    send(options.refusal(status, reason), on: connection)
   }
 
   func respond(to number: Int, _ response: HTTPResponse) {
-    // The server may have stopped meanwhile, and another request come on the connection.
-    let found = connections.first { $0.value.exchange?.number == number }
-    guard let (connection, state) = found, let exchange = state.exchange else { return }
+    // The client may have gone meanwhile, or all have been told that the server stops.
+    guard daemon != nil, let connection = waiting.removeValue(forKey: number),
+      let exchange = connections[connection]?.exchange
+    else { return }
     exchange.response = response
     exchange.isSuspended = false
     MHD_resume_connection(connection)
-    run()
+    runAtTurnEnd()
   }
 
   private func send(_ response: HTTPResponse, on connection: OpaquePointer) -> MHD_Result {
@@ -209,7 +263,8 @@ final class HTTPDaemon {
     }
     guard let made else { return .NO }
     defer { MHD_destroy_response(made) }
-    let headers = response.headers.sorted { $0.key < $1.key }
+    var headers = response.headers.sorted { $0.key < $1.key }
+    if whenEmpty != nil { headers.append(("Connection", "close")) }
     for (name, value) in [("Content-Type", response.contentType)] + headers
     where MHD_add_response_header(made, name, value) != .YES { return .NO }
     return MHD_queue_response(connection, UInt32(clamping: response.status), made)
@@ -217,6 +272,10 @@ final class HTTPDaemon {
 
   private func completed(_ connection: OpaquePointer) {
     guard let state = connections[connection] else { return }
+    if let exchange = state.exchange {
+      bodyBytes -= exchange.bodyBytes
+      waiting.removeValue(forKey: exchange.number)
+    }
     state.exchange = nil
     lastNumber += 1
     state.quietSince = lastNumber

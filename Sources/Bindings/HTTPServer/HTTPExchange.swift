@@ -3,12 +3,15 @@ import CMicrohttpd
 /// A request that is coming in, or waits for its response. Confined to its server.
 final class HTTPExchange {
   let number: Int
+  private let peer: PeerAddress
   private let method: String
   private let path: String
+  private let segments: [String]
   private let query: [HTTPRequest.Argument]
   private let headers: [String: String]
-  private let maximumBodyBytes: Int
+  private var maximumBodyBytes: Int
   private var body: [UInt8] = []
+  /// A larger body was announced, or came.
   private(set) var isTooLarge = false
   /// libmicrohttpd does nothing on the connection until it is resumed.
   var isSuspended = false
@@ -17,7 +20,7 @@ final class HTTPExchange {
   /// nil when the request line is none of ours.
   init?(
     _ connection: OpaquePointer, method: String, path: UnsafePointer<CChar>, number: Int,
-    maximumBodyBytes: Int
+    peer: PeerAddress, maximumBodyBytes: Int
   ) {
     let lines = Lines()
     lines.collect(connection, .GET_ARGUMENT_KIND)
@@ -27,16 +30,29 @@ final class HTTPExchange {
       let path = String(percentEncoded: bytes)
     else { return nil }
     self.number = number
+    self.peer = peer
     self.method = method
     self.path = path
+    // Each is decodable because the whole is.
+    segments = bytes.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false)
+      .dropFirst().compactMap { String(percentEncoded: $0) }
     query = lines.query
     headers = lines.headers
     self.maximumBodyBytes = maximumBodyBytes
-    // What is announced is refused before it comes.
+    bound(maximumBodyBytes)
+  }
+
+  /// What is announced is refused before it comes.
+  func bound(_ maximumBodyBytes: Int) {
+    self.maximumBodyBytes = min(self.maximumBodyBytes, maximumBodyBytes)
     if let length = headers["content-length"].flatMap({ Int($0) }) {
-      isTooLarge = length > maximumBodyBytes
+      isTooLarge = length > self.maximumBodyBytes
     }
   }
+
+  /// How large a body may be that is refused.
+  var limit: Int { maximumBodyBytes }
+  var bodyBytes: Int { body.count }
 
   func append(_ bytes: UnsafeRawBufferPointer) {
     if body.count + bytes.count > maximumBodyBytes { isTooLarge = true }
@@ -45,7 +61,9 @@ final class HTTPExchange {
 
   /// Once all of it has come.
   var request: HTTPRequest {
-    HTTPRequest(method: method, path: path, query: query, headers: headers, body: body)
+    HTTPRequest(
+      method: method, path: path, segments: segments, query: query, headers: headers, body: body,
+      peer: peer)
   }
 }
 

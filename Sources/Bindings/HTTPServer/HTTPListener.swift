@@ -11,7 +11,8 @@ final class HTTPListener {
   let port: Int
   private let loop: EventLoop
   private let descriptor: Int32
-  private let whenSomebodyWaits: () -> Void
+  /// Whoever takes the clients in.
+  var whenSomebodyWaits: () -> Void = {}
   private var registration: Registration?
   private var resting: LoopTimer?
 
@@ -19,9 +20,7 @@ final class HTTPListener {
   /// loop would spin: a listening socket is ready for as long as somebody waits.
   private static let rest: Duration = .milliseconds(100)
 
-  init(
-    _ options: HTTPServerOptions, loop: EventLoop, whenSomebodyWaits: @escaping () -> Void
-  ) throws(HTTPServerError) {
+  init(_ options: HTTPServerOptions, loop: EventLoop) throws(HTTPServerError) {
     let address = try SocketAddress(host: options.host, port: options.port)
     descriptor = address.listen()
     guard descriptor >= 0 else {
@@ -30,7 +29,6 @@ final class HTTPListener {
           + String(cString: strerror(errno)))
     }
     self.loop = loop
-    self.whenSomebodyWaits = whenSomebodyWaits
     port = SocketAddress.port(of: descriptor)
     do throws(LoopError) {
       registration = try loop.add(descriptor, [.read], self)

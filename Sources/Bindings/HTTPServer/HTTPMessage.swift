@@ -10,21 +10,31 @@ package struct HTTPRequest: Sendable, Equatable {
   package let method: String
   /// Percent-decoded; begins with `/`.
   package let path: String
+  /// What stands between the slashes of the path as it was sent, decoded each for itself: an
+  /// escaped slash is part of a name.
+  package let segments: [String]
   /// What stands behind the `?`, decoded, in order.
   package let query: [Argument]
   /// Names in lower case; what comes several times is joined by `, `.
   package let headers: [String: String]
   package let body: [UInt8]
+  /// Who sent it.
+  package let peer: PeerAddress
 
   package init(
-    method: String, path: String, query: [Argument] = [], headers: [String: String] = [:],
-    body: [UInt8] = []
+    method: String, path: String, segments: [String]? = nil, query: [Argument] = [],
+    headers: [String: String] = [:], body: [UInt8] = [], peer: PeerAddress = .init(number: 0)
   ) {
     self.method = method
     self.path = path
+    self.segments =
+      segments
+      ?? path.split(separator: "/", omittingEmptySubsequences: false).dropFirst()
+      .map(String.init)
     self.query = query
     self.headers = headers
     self.body = body
+    self.peer = peer
   }
 }
 

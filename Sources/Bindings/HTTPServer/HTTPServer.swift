@@ -4,46 +4,90 @@ import EventLoop
 /// each connection.
 package actor HTTPServer {
   private let loop: EventLoop
-  private let options: HTTPServerOptions
+  private var options: HTTPServerOptions
+  private let screen: @Sendable (HTTPRequest) -> HTTPScreening
   private let answer: @Sendable (HTTPRequest) async -> HTTPResponse
-  private var daemon: HTTPDaemon?
+  private var listener: HTTPListener?
+  /// By number: the last takes in who comes, the others serve who came before the certificate was
+  /// another.
+  private var daemons: [Int: HTTPDaemon] = [:]
+  private var lastDaemon = 0
 
   package nonisolated var unownedExecutor: UnownedSerialExecutor {
     loop.asUnownedSerialExecutor()
   }
 
-  /// - Parameter answer: runs on the loop; what it waits for should have an end before
-  ///   `exchangeTimeout`.
+  /// - Parameters:
+  ///   - screen: runs on the loop when the head of a request has come; the request it gets has no
+  ///     body yet. Without one, every request is read.
+  ///   - answer: runs on the loop; what it waits for should have an end before `exchangeTimeout`.
   package init(
     loop: EventLoop, options: HTTPServerOptions,
+    screen: @escaping @Sendable (HTTPRequest) -> HTTPScreening = { _ in
+      .read(maximumBodyBytes: .max)
+    },
     answer: @escaping @Sendable (HTTPRequest) async -> HTTPResponse
   ) {
     self.loop = loop
     self.options = options
+    self.screen = screen
     self.answer = answer
   }
 
   /// Listens, and returns the port. Once only.
   package func start() throws(HTTPServerError) -> Int {
-    precondition(daemon == nil, "started twice")
-    let daemon = HTTPDaemon(loop: loop, options: options) { [weak self] number, request in
-      self?.assumeIsolated { $0.begin(number, request) }
+    precondition(listener == nil, "started twice")
+    let listener = try HTTPListener(options, loop: loop)
+    do throws(HTTPServerError) {
+      try startDaemon(listener)
+    } catch {
+      listener.close()
+      throw error
     }
-    let port = try daemon.start()
-    self.daemon = daemon
-    return port
+    self.listener = listener
+    return listener.port
+  }
+
+  /// Shows another certificate to who comes from now on. Who is there gets the answer to the
+  /// request that is under way. Throws, and changes nothing, when nobody could be served with it.
+  package func show(_ identity: HTTPServerIdentity) throws(HTTPServerError) {
+    guard let listener, options.identity != identity else { return }
+    let before = (identity: options.identity, daemon: lastDaemon)
+    options.identity = identity
+    do throws(HTTPServerError) {
+      try startDaemon(listener)
+    } catch {
+      options.identity = before.identity
+      throw error
+    }
+    daemons[before.daemon]?.retire { [weak self] in
+      self?.assumeIsolated { _ = $0.daemons.removeValue(forKey: before.daemon) }
+    }
   }
 
   /// Closes everything; requests without an answer get none of ours. Nothing is called afterwards.
   package func stop() {
-    daemon?.stop()
-    daemon = nil
+    listener?.close()
+    listener = nil
+    for daemon in daemons.values { daemon.stop() }
+    daemons = [:]
   }
 
-  private func begin(_ number: Int, _ request: HTTPRequest) {
+  private func startDaemon(_ listener: HTTPListener) throws(HTTPServerError) {
+    let number = lastDaemon + 1
+    let daemon = HTTPDaemon(loop: loop, options: options, listener: listener, screen: screen) {
+      [weak self] exchange, request in
+      self?.assumeIsolated { $0.begin(exchange, request, at: number) }
+    }
+    try daemon.start()
+    daemons[number] = daemon
+    lastDaemon = number
+  }
+
+  private func begin(_ number: Int, _ request: HTTPRequest, at daemon: Int) {
     Task {
       let response = await answer(request)
-      daemon?.respond(to: number, response)
+      daemons[daemon]?.respond(to: number, response)
     }
   }
 }

@@ -2,7 +2,7 @@ import Glibc
 
 /// Who is on the other side: an IPv4 address, or the half of an IPv6 address that names a network.
 /// A client has as many of the other half as it likes.
-struct PeerAddress: Hashable {
+package struct PeerAddress: Hashable, Sendable {
   private let network: UInt64
 
   init(_ storage: sockaddr_storage) {
@@ -13,5 +13,5 @@ struct PeerAddress: Hashable {
     }
   }
 
-  init(number: UInt64) { network = number }
+  package init(number: UInt64) { network = number }
 }

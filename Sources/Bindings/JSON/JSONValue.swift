@@ -18,6 +18,15 @@ package enum JSONValue: Sendable, Equatable {
     if case .integer(let number) = self { number } else { nil }
   }
 
+  /// Of an integer, however it was written: JSON Schema takes `5.0` for one.
+  package var wholeNumber: Int64? {
+    switch self {
+    case .integer(let number): number
+    case .double(let number): Int64(exactly: number)
+    default: nil
+    }
+  }
+
   package var bool: Bool? {
     if case .bool(let flag) = self { flag } else { nil }
   }

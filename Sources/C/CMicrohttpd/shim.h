@@ -11,6 +11,9 @@
 struct fanfare_http_options {
   unsigned int connections;
   size_t connection_memory;
+  /* PEM; NULL both: no TLS. They stay where they are until the daemon is stopped. */
+  const char *certificates;
+  const char *private_key;
   void *closure;
   MHD_AccessHandlerCallback received;
   MHD_RequestCompletedCallback completed;
@@ -26,8 +29,15 @@ static inline size_t fanfare_http_keep(void *closure, struct MHD_Connection *con
 
 /* No thread, no time-outs and no listening socket of its own: the caller has all three. */
 static inline struct MHD_Daemon *fanfare_http_start(const struct fanfare_http_options *options) {
+  struct MHD_OptionItem secured[] = {
+      {MHD_OPTION_HTTPS_MEM_CERT, 0, (void *)options->certificates},
+      {MHD_OPTION_HTTPS_MEM_KEY, 0, (void *)options->private_key},
+      {MHD_OPTION_HTTPS_PRIORITIES, 0, "NORMAL:-VERS-ALL:+VERS-TLS1.3:+VERS-TLS1.2"},
+      {MHD_OPTION_END, 0, NULL}};
+  struct MHD_OptionItem plain[] = {{MHD_OPTION_END, 0, NULL}};
+  int has_tls = options->certificates != NULL;
   return MHD_start_daemon(
-      MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_NO_LISTEN_SOCKET,
+      MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_NO_LISTEN_SOCKET | (has_tls ? MHD_USE_TLS : 0),
       0, NULL, NULL, options->received, options->closure,
       MHD_OPTION_CONNECTION_LIMIT, options->connections,
       MHD_OPTION_CONNECTION_MEMORY_LIMIT, options->connection_memory,
@@ -35,7 +45,8 @@ static inline struct MHD_Daemon *fanfare_http_start(const struct fanfare_http_op
       MHD_OPTION_NOTIFY_COMPLETED, options->completed, options->closure,
       MHD_OPTION_NOTIFY_CONNECTION, options->connected, options->closure,
       MHD_OPTION_UNESCAPE_CALLBACK, fanfare_http_keep, NULL,
-      MHD_OPTION_STRICT_FOR_CLIENT, 1, MHD_OPTION_END);
+      MHD_OPTION_STRICT_FOR_CLIENT, 1,
+      MHD_OPTION_ARRAY, has_tls ? secured : plain, MHD_OPTION_END);
 }
 
 static inline int fanfare_http_descriptor(struct MHD_Daemon *daemon) {

@@ -3,8 +3,8 @@
 package enum SettingTable {
   /// In the order of the example file; the keys of a group stand together.
   package static let keys: [SettingKey] =
-    kafka + redis + audience + rules + templates + apns + lanes + events + limits + worker + probes
-    + log
+    kafka + redis + audience + rules + templates + apns + lanes + events + limits + worker + api
+    + probes + log
 
   package static func key(_ path: String) -> SettingKey? {
     keyIndexes[path].map { keys[$0] }
@@ -25,6 +25,7 @@ package enum SettingTable {
     "events": "How long news stays news.",
     "limits": "How much is sent in a second, by all workers together, whatever Apple takes.",
     "worker": "This process, as others see it.",
+    "api": "What backends ask of `fanfare api`, over HTTP.",
     "probes": "Whether this process lives and is ready, and what it measures, over HTTP.",
     "log": "Lines on standard error.",
   ]

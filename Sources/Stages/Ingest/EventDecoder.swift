@@ -19,8 +19,8 @@ struct EventDecoder {
     "type", "id", "app", "streamer", "stream", "data", "template", "occurred_at", "expires_in",
     "pushes_per_second",
   ]
-  private static let endType = "stream.ended"
-  private static let usualType = "stream.live"
+  static let endType = "stream.ended"
+  static let usualType = "stream.live"
 
   func decode(_ value: JSONValue, document: [UInt8]) throws(IngestError) -> Event {
     guard let object = value.object else {
@@ -106,7 +106,7 @@ struct EventDecoder {
 
   private func expirySeconds(_ object: JSONObject) throws(IngestError) -> Int64 {
     guard let value = object["expires_in"] else { return options.defaultExpirySeconds }
-    guard let seconds = value.integer else {
+    guard let seconds = value.wholeNumber else {
       throw IngestError(.wrongType, "expires_in is whole seconds, not \(value.kindName)")
     }
     guard seconds >= 1, seconds <= options.maximumExpirySeconds else {
@@ -119,7 +119,7 @@ struct EventDecoder {
 
   private func pushesPerSecond(_ object: JSONObject) throws(IngestError) -> Int? {
     guard let value = object["pushes_per_second"] else { return nil }
-    guard let pushes = value.integer else {
+    guard let pushes = value.wholeNumber else {
       throw IngestError(
         .wrongType, "pushes_per_second is a whole number, not \(value.kindName)")
     }

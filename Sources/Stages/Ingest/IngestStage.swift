@@ -32,7 +32,9 @@ package struct IngestStage: Sendable {
       {
         return try decodeSegment(message)
       }
-      let (document, value) = try parse(message, limit: options.maximumEventBytes)
+      let record = try parse(message, limit: options.maximumEventBytes)
+      let (document, value) = try CloudEvent.unwrap(
+        record.value, document: record.document, headers: message.headers)
       let decoder = EventDecoder(options: options)
       if let end = try decoder.decodeEnd(value) {
         try checkKey(message, end.streamer)

@@ -34,6 +34,14 @@ package struct FanOutStatus: Sendable, Equatable {
     numbers = fields.compactMapValues { Int($0) }
   }
 
+  /// What is no number, by the names that programs are given.
+  package var texts: [(name: String, text: String)] {
+    [
+      ("state", state.rawValue), ("brake", brake?.rawValue ?? ""), ("brake_why", brakeReason),
+      ("streamer", streamer), ("template", template), ("source", source), ("obstacle", obstacle),
+    ]
+  }
+
   package subscript(_ field: String) -> Int { numbers[field] ?? 0 }
 
   package var segments: Int { self["segments"] }

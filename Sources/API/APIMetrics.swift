@@ -1,0 +1,42 @@
+import Telemetry
+
+/// What the API has answered. Confined to its loop. As many series as there are routes and
+/// statuses: whoever asks for what is not there makes none.
+struct APIMetrics {
+  private struct Series: Hashable {
+    let route: String
+    let method: String
+    let status: Int
+  }
+
+  private static let requests = MetricFamily(
+    "fanfare_http_requests_total", .counter, "Requests that the API has answered",
+    labels: ["route", "method", "status"])
+  private static let times = MetricFamily(
+    "fanfare_http_request_duration_seconds", .histogram,
+    "From a request that had come whole to its answer", labels: ["route", "method"])
+
+  private var counts: [Series: Int] = [:]
+  private var durations: [String: [String: Histogram]] = [:]
+
+  mutating func count(_ route: String, _ method: String, _ status: Int, nanoseconds: UInt64) {
+    counts[Series(route: route, method: method, status: status), default: 0] += 1
+    durations[route, default: [:]][method, default: .answerTimes].observe(nanoseconds: nanoseconds)
+  }
+
+  var text: PrometheusText {
+    var text = PrometheusText()
+    text.append(
+      Self.requests,
+      counts.map { ([$0.key.route, $0.key.method, String($0.key.status)], Double($0.value)) }
+        .sorted { $0.0.lexicographicallyPrecedes($1.0) })
+    var histograms: [(labels: [String], value: Histogram)] = []
+    for (route, methods) in durations.sorted(by: { $0.key < $1.key }) {
+      for (method, histogram) in methods.sorted(by: { $0.key < $1.key }) {
+        histograms.append(([route, method], histogram))
+      }
+    }
+    text.append(Self.times, histograms: histograms)
+    return text
+  }
+}

@@ -1,0 +1,52 @@
+import HTTPServer
+import Ingest
+import Kafka
+import Keyspace
+import Redis
+import Telemetry
+
+/// What an API is made of. Nothing of it connects before `start`.
+package struct APIOptions: Sendable {
+  /// The largest body there is: an import in one request. More goes in parts.
+  package static let maximumImportBytes = 16 << 20
+
+  package var http: HTTPServerOptions
+  package var redis: RedisOptions
+  package var kafka: KafkaOptions
+  package var keyspace: Keyspace
+  package var ingest: IngestOptions
+  /// Where followers without shards may stand: the pattern of `audience.plain_set_key`.
+  package var plainSetKey: String?
+  package var keys: APIKeyRing
+  /// Of one key; a burst may be as many.
+  package var requestsPerSecond: Int
+  /// Why workers would have no such template; nil when they have it, or when nobody knows.
+  package var templateProblem: @Sendable (_ template: String) -> String?
+  package var log: Log
+  /// A line for each change, with nothing left out.
+  package var audit: Log?
+  /// Ms since 1970.
+  package var wallClock: @Sendable () -> Int64
+  /// An answer that an idempotency key brought is brought again for so long.
+  package var idempotencySeconds = Keyspace.idempotencyLifetimeSeconds
+
+  package init(
+    http: HTTPServerOptions, redis: RedisOptions, kafka: KafkaOptions, keyspace: Keyspace,
+    ingest: IngestOptions, plainSetKey: String?, keys: APIKeyRing, requestsPerSecond: Int,
+    templateProblem: @escaping @Sendable (String) -> String?, log: Log, audit: Log?,
+    wallClock: @escaping @Sendable () -> Int64 = { WallClock.nowMilliseconds() }
+  ) {
+    self.http = http
+    self.redis = redis
+    self.kafka = kafka
+    self.keyspace = keyspace
+    self.ingest = ingest
+    self.plainSetKey = plainSetKey
+    self.keys = keys
+    self.requestsPerSecond = requestsPerSecond
+    self.templateProblem = templateProblem
+    self.log = log
+    self.audit = audit
+    self.wallClock = wallClock
+  }
+}

@@ -1,0 +1,99 @@
+import HTTPServer
+import JSON
+
+/// A request that may be done: whose it is, and what its path names.
+struct APIRequest {
+  let http: HTTPRequest
+  /// What the route's placeholders stand for.
+  let names: [String: String]
+  let key: APIKey
+  /// What answers, log and audit lines call it.
+  let id: String
+
+  /// Of a placeholder of the route's pattern.
+  subscript(_ name: String) -> String { names[name] ?? "" }
+
+  /// The members of the body, which is a JSON object.
+  /// - Parameter allowed: others are refused: a name with a typing mistake would be lost unseen.
+  func object(_ allowed: Set<String>) throws(Problem) -> JSONObject {
+    try requireType("application/json")
+    let object = try document()
+    for member in object.members where !allowed.contains(member.name) {
+      let known = allowed.sorted().joined(separator: ", ")
+      throw Problem(.invalid, "the body has an unknown member; those known here are: \(known)")
+    }
+    return object
+  }
+
+  /// The body, which is a JSON object with whatever members.
+  func document() throws(Problem) -> JSONObject {
+    let value: JSONValue
+    do {
+      value = try JSONValue.parse(http.body, maximumDepth: 8)
+    } catch {
+      throw Problem(.malformedRequest, "the body is no JSON: \(error)")
+    }
+    guard let object = value.object else {
+      throw Problem(.malformedRequest, "the body is a JSON object, not \(value.kindName)")
+    }
+    return object
+  }
+
+  /// - Parameter others: types that are read, too.
+  func requireType(_ type: String, or others: [String] = []) throws(Problem) {
+    let given = http.headers["content-type"] ?? ""
+    let essence = given.split(separator: ";").first.map { $0.lowercased() } ?? ""
+    let bare = String(essence.drop { $0 == " " }.prefix { $0 != " " })
+    guard ([type] + others).contains(bare) else {
+      throw Problem(.unsupportedMediaType, "send Content-Type: \(type)")
+    }
+  }
+
+  /// A whole number in the query; nil without it.
+  func integer(_ name: String, in range: ClosedRange<Int>) throws(Problem) -> Int? {
+    guard let text = try argument(name) else { return nil }
+    guard let number = Int(text), range.contains(number), text.utf8.first != 0x2B else {
+      throw Problem(.invalid, "\(name) is a number from \(range.lowerBound) to \(range.upperBound)")
+    }
+    return number
+  }
+
+  /// Of the query; nil without it.
+  func argument(_ name: String) throws(Problem) -> String? {
+    let found = http.query.filter { $0.name == name }
+    guard found.count <= 1 else { throw Problem(.malformedRequest, "\(name) comes twice") }
+    return found.first.map { $0.value ?? "" }
+  }
+
+  func allowArguments(_ allowed: Set<String>) throws(Problem) {
+    for argument in http.query where !allowed.contains(argument.name) {
+      let known = allowed.isEmpty ? "none" : allowed.sorted().joined(separator: ", ")
+      throw Problem(
+        .malformedRequest, "the query has an unknown argument; those known here are: \(known)")
+    }
+  }
+}
+
+extension JSONObject {
+  /// nil where it is missing.
+  func text(_ name: String) throws(Problem) -> String? {
+    guard let value = self[name] else { return nil }
+    guard let text = value.string else {
+      throw Problem(.invalid, "\(name) is a string, not \(value.kindName)")
+    }
+    return text
+  }
+
+  func required(_ name: String) throws(Problem) -> String {
+    guard let text = try text(name) else { throw Problem(.invalid, "\(name) is missing") }
+    return text
+  }
+
+  func flag(_ name: String) throws(Problem) -> Bool? {
+    guard let value = self[name] else { return nil }
+    guard let flag = value.bool else {
+      throw Problem(.invalid, "\(name) is true or false, not \(value.kindName)")
+    }
+    return flag
+  }
+}

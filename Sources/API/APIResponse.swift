@@ -1,0 +1,21 @@
+import HTTPServer
+import JSON
+
+/// What was done, or found.
+struct APIResponse: Sendable, Equatable {
+  var status: Int
+  var body: JSONValue?
+  var headers: [String: String] = [:]
+
+  static func ok(_ members: [(String, JSONValue)]) -> APIResponse {
+    APIResponse(status: 200, body: .object(JSONObject(members)))
+  }
+
+  static let noContent = APIResponse(status: 204, body: nil)
+
+  var http: HTTPResponse {
+    HTTPResponse(
+      status: status, contentType: "application/json", headers: headers,
+      body: body.map { Array(JSONText.compact($0).utf8) } ?? [])
+  }
+}

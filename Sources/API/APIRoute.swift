@@ -1,0 +1,30 @@
+/// One thing that can be asked: how, by whom, and what then happens. Its handler runs on the loop
+/// of the API.
+struct APIRoute {
+  let method: String
+  /// `/v1/users/{user}`: as docs/openapi.json writes it, and as metrics label it.
+  let pattern: String
+  /// nil: whoever asks gets it.
+  let scope: APIScope?
+  /// More is refused before it is read.
+  let maximumBodyBytes: Int
+  /// Somebody will ask who did it.
+  let isChange: Bool
+  let handle: (APIRequest) async throws(Problem) -> APIResponse
+
+  /// Enough for everything but an import.
+  static let usualBodyBytes = 64 << 10
+
+  init(
+    _ method: String, _ pattern: String, _ scope: APIScope?,
+    maximumBodyBytes: Int = usualBodyBytes, isChange: Bool? = nil,
+    handle: @escaping (APIRequest) async throws(Problem) -> APIResponse
+  ) {
+    self.method = method
+    self.pattern = pattern
+    self.scope = scope
+    self.maximumBodyBytes = maximumBodyBytes
+    self.isChange = isChange ?? (method != "GET")
+    self.handle = handle
+  }
+}

@@ -1,0 +1,10 @@
+/// What a key may do; each may what those before it may.
+package enum APIScope: String, Sendable, CaseIterable, Comparable {
+  case readOnly = "read-only"
+  case appServer = "app-server"
+  case admin
+
+  package static func < (left: APIScope, right: APIScope) -> Bool {
+    (allCases.firstIndex(of: left) ?? 0) < (allCases.firstIndex(of: right) ?? 0)
+  }
+}

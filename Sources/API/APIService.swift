@@ -1,0 +1,267 @@
+import Devices
+import EventLoop
+import HTTPServer
+import Keyspace
+import Record
+import Redis
+import TLS
+import Telemetry
+import Text
+
+/// What happens to a request, from its head to its answer: who asks, whether they may, how often,
+/// what is done, and who is told of it. Lives on the loop of its server and its Redis client.
+actor APIService {
+  private let options: APIOptions
+  private let loop: EventLoop
+  private let erasures: ErasureJobs
+  private var keys: APIKeyRing
+  private var router = APIRouter([])
+  private var redis: RedisClient?
+  private var door: EventDoor?
+  private var answers: IdempotentAnswers?
+  private var rates: RequestRates<String>
+  /// Of those who show no key that is good.
+  private var strangers = RequestRates<PeerAddress>(perSecond: 1, burst: 20)
+  private var metrics = APIMetrics()
+
+  nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
+
+  init(_ options: APIOptions, loop: EventLoop) {
+    self.options = options
+    self.loop = loop
+    keys = options.keys
+    let perSecond = Double(options.requestsPerSecond)
+    rates = RequestRates(perSecond: perSecond, burst: perSecond)
+    erasures = ErasureJobs(loop: loop, redis: options.redis, keyspace: options.keyspace)
+  }
+
+  func start() {
+    let log = options.log
+    let redis = RedisClient(options: options.redis, loop: loop) { line in
+      log.warning("redis: \(line)")
+    }
+    redis.start()
+    self.redis = redis
+    let door = EventDoor(options)
+    door.start()
+    self.door = door
+    answers = IdempotentAnswers(
+      redis: redis, keyspace: options.keyspace, lifetimeSeconds: options.idempotencySeconds)
+    let now = options.wallClock
+    let plainSet = options.plainSetKey.map { PlainSetPattern($0) }
+    let registry = DeviceRegistry(redis: redis, keyspace: options.keyspace, plainSet: plainSet)
+    let users = UserRoutes(
+      registry: registry,
+      audiences: AudienceReader(redis: redis, keyspace: options.keyspace, plainSet: plainSet),
+      erasures: erasures)
+    let fanOuts = FanOutRoutes(
+      record: RecordStage(redis: redis, keyspace: options.keyspace), now: now)
+    router = APIRouter(
+      DeviceRoutes(registry: registry, now: now).routes + users.routes + door.routes
+        + fanOuts.routes + [OpenAPI.route])
+  }
+
+  func close() async {
+    redis?.close()
+    door?.close()
+    await erasures.close()
+  }
+
+  /// Keys that are good from now on, and no others.
+  func use(_ keys: APIKeyRing) { self.keys = keys }
+
+  /// Returns when the loop does.
+  func tick() {}
+
+  func health() async -> [HealthPart] {
+    let pong = try? await redis?.execute(RedisPipeline(["PING"]), timeout: .seconds(1))
+    return [
+      HealthPart("redis", trouble: pong == nil ? "it does not answer" : nil),
+      HealthPart("keys", trouble: keys.keys.isEmpty ? "there is no key: nobody may ask" : nil),
+    ]
+  }
+
+  var metricsText: PrometheusText { metrics.text }
+
+  var patterns: [(method: String, pattern: String)] {
+    router.routes.map { ($0.method, $0.pattern) }
+  }
+}
+
+// MARK: - The head
+
+extension APIService {
+  /// What is small is read before anybody asks who sends it; what is large is not.
+  func screen(_ head: HTTPRequest) -> HTTPScreening {
+    let id = Self.requestID(head)
+    do throws(Problem) {
+      // Two lengths may be read as two requests by what stands in front of us (RFC 9112, 6.1).
+      guard head.headers["transfer-encoding"] == nil || head.headers["content-length"] == nil else {
+        throw Problem(
+          .malformedRequest, "Content-Length and Transfer-Encoding do not go together",
+          headers: ["Connection": "close"])
+      }
+      let length = head.headers["content-length"].map { Int($0) ?? .max }
+      let isChunked = head.headers["transfer-encoding"] != nil
+      if !isChunked, (length ?? 0) <= APIRoute.usualBodyBytes {
+        return .read(maximumBodyBytes: APIRoute.usualBodyBytes)
+      }
+      let (route, _) = try route(of: head)
+      _ = try holder(of: head, for: route)
+      guard isChunked || (length ?? 0) <= route.maximumBodyBytes else {
+        throw Problem(.tooLarge, "a body has at most \(route.maximumBodyBytes) bytes here")
+      }
+      return .read(maximumBodyBytes: route.maximumBodyBytes)
+    } catch {
+      return .refuse(Self.finished(error.response(requestID: id), id))
+    }
+  }
+
+  private func route(
+    of request: HTTPRequest
+  ) throws(Problem) -> (route: APIRoute, names: [String: String]) {
+    switch router.match(request.method, request.segments) {
+    case .route(let route, let names): return (route, names)
+    case .methods(let methods):
+      throw Problem(
+        .methodNotAllowed, "what can be done here: \(methods.joined(separator: ", "))",
+        headers: ["Allow": methods.joined(separator: ", ")])
+    case .nothing: throw Problem(.notFound, "GET /openapi.json lists what is here")
+    }
+  }
+
+  /// Who asks. Whoever shows keys that are not good again and again pays a connection for each; a
+  /// good one is never refused for what others tried from the same address.
+  private func holder(of request: HTTPRequest, for route: APIRoute) throws(Problem) -> APIKey {
+    guard let scope = route.scope else { return Self.anybody }
+    guard let key = Self.shown(request).flatMap({ keys.key(shown: $0) }) else {
+      var headers = ["WWW-Authenticate": "Bearer realm=\"fanfare\""]
+      let isOften = strangers.take(request.peer, now: EventLoop.monotonicNanoseconds()) != nil
+      if isOften { headers["Connection"] = "close" }
+      throw Problem(
+        .unauthenticated, "send Authorization: Bearer and a key; `fanfare api-key` makes one",
+        headers: headers)
+    }
+    guard key.scope >= scope else {
+      throw Problem(
+        .forbidden,
+        "this needs a key of scope \(scope.rawValue); \(key.name) is of \(key.scope.rawValue)")
+    }
+    return key
+  }
+
+  private static let anybody = APIKey(
+    name: "-", scope: .readOnly, digest: SecretDigest(of: []))
+
+  private static func shown(_ request: HTTPRequest) -> String? {
+    guard let header = request.headers["authorization"],
+      header.prefix(7).lowercased() == "bearer "
+    else { return nil }
+    return String(header.dropFirst(7).drop { $0 == " " })
+  }
+
+  private static func tooMany(_ what: String, _ seconds: Double) -> Problem {
+    let wait = max(1, Int(seconds.rounded(.up)))
+    return Problem(
+      .tooManyRequests, "\(what): ask again in \(wait) s", headers: ["Retry-After": String(wait)])
+  }
+}
+
+// MARK: - The answer
+
+extension APIService {
+  func answer(_ request: HTTPRequest) async -> HTTPResponse {
+    let began = EventLoop.monotonicNanoseconds()
+    let id = Self.requestID(request)
+    var label = "-"
+    var holder: APIKey?
+    var isChange = false
+    var response: HTTPResponse
+    do throws(Problem) {
+      let (route, names) = try route(of: request)
+      (label, isChange) = (route.pattern, route.isChange)
+      let key = try self.holder(of: request, for: route)
+      holder = key
+      if route.scope != nil, let wait = rates.take(key.name, now: began) {
+        throw Self.tooMany(
+          "\(key.name) may send \(options.requestsPerSecond) requests a second", wait)
+      }
+      guard request.body.count <= route.maximumBodyBytes else {
+        throw Problem(.tooLarge, "a body has at most \(route.maximumBodyBytes) bytes here")
+      }
+      response = try await once(
+        route, APIRequest(http: request, names: names, key: key, id: id)
+      ).http
+    } catch {
+      response = error.response(requestID: id)
+      if error.code == .internalError {
+        options.log.error(
+          "a request failed", ["route": .text(label), "why": .text(error.detail)])
+      }
+    }
+    let took = EventLoop.monotonicNanoseconds() &- began
+    let method = label == "-" ? "-" : request.method
+    metrics.count(label, method, response.status, nanoseconds: took)
+    if isChange, let holder { audit(request, label, holder, id, response.status, took) }
+    return Self.finished(response, id)
+  }
+
+  /// With an idempotency key, what was asked before is answered as it was.
+  private func once(_ route: APIRoute, _ request: APIRequest) async throws(Problem) -> APIResponse {
+    guard route.method == "POST", let answers, let given = request.http.headers["idempotency-key"]
+    else { return try await route.handle(request) }
+    guard (1...128).contains(given.utf8.count), given.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F })
+    else {
+      throw Problem(.malformedRequest, "Idempotency-Key is 1 to 128 visible ASCII characters")
+    }
+    let name = IdempotentAnswers.name(given, of: request.key, route)
+    let fingerprint = IdempotentAnswers.fingerprint(request.http)
+    if case .answered(let answer) = try await answers.claim(name, fingerprint) { return answer }
+    let answer: APIResponse
+    do throws(Problem) {
+      answer = try await route.handle(request)
+    } catch {
+      // What was refused may be asked better; what failed, again.
+      try? await answers.release(name)
+      throw error
+    }
+    try? await answers.keep(answer, name, fingerprint)
+    return answer
+  }
+
+  private func audit(
+    _ request: HTTPRequest, _ route: String, _ holder: APIKey, _ id: String, _ status: Int,
+    _ nanoseconds: UInt64
+  ) {
+    guard let audit = options.audit else { return }
+    var fields: LogFields = [
+      "request": .text(id), "key": .text(holder.name), "method": .text(request.method),
+      "route": .text(route), "status": .integer(status),
+      "micros": .integer(Int(nanoseconds / 1000)),
+    ]
+    if case .route(_, let names) = router.match(request.method, request.segments) {
+      for (name, value) in names.sorted(by: { $0.key < $1.key }) {
+        fields[name] = name == "token" ? audit.label(value) : .text(value)
+      }
+    }
+    audit.info("change", fields)
+  }
+
+  private static func finished(_ response: HTTPResponse, _ id: String) -> HTTPResponse {
+    var response = response
+    response.headers["X-Request-Id"] = id
+    response.headers["Cache-Control"] = "no-store"
+    response.headers["X-Content-Type-Options"] = "nosniff"
+    return response
+  }
+
+  /// The caller's, when it is fit for a log line.
+  private static func requestID(_ request: HTTPRequest) -> String {
+    if let given = request.headers["x-request-id"], (1...64).contains(given.utf8.count),
+      given.utf8.allSatisfy({ $0.isASCIIWord || $0 == 0x2D || $0 == 0x2E })
+    {
+      return given
+    }
+    return Hexadecimal.text(SecretDigest.random(8))
+  }
+}

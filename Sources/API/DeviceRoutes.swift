@@ -1,0 +1,131 @@
+import Devices
+import JSON
+import Model
+
+/// Devices at log-in and log-out. Confined to the loop of its registry.
+final class DeviceRoutes {
+  private let registry: DeviceRegistry
+  private let now: () -> Int64
+
+  init(registry: DeviceRegistry, now: @escaping () -> Int64) {
+    self.registry = registry
+    self.now = now
+  }
+
+  var routes: [APIRoute] {
+    let device = "/v1/users/{user}/devices/{token}"
+    return [
+      APIRoute("GET", "/v1/users/{user}/devices", .readOnly) { (request) async throws(Problem) in
+        try await self.list(request)
+      },
+      APIRoute("PUT", device, .appServer) { (request) async throws(Problem) in
+        try await self.bind(request)
+      },
+      APIRoute("DELETE", device, .appServer) { (request) async throws(Problem) in
+        try await self.unbind(request)
+      },
+    ]
+  }
+
+  private func list(_ request: APIRequest) async throws(Problem) -> APIResponse {
+    try request.allowArguments([])
+    let devices = try await done { () async throws(DevicesError) in
+      try await self.registry.devices(of: request["user"])
+    }
+    return .ok(Self.members(of: devices))
+  }
+
+  static func members(of devices: UserDevices) -> [(String, JSONValue)] {
+    [
+      ("devices", .array(devices.bound.map { json($0.binding, boundAt: $0.boundAt) })),
+      (
+        "set_aside",
+        .array(devices.setAside.map { json($0.binding, boundAt: nil, reason: $0.reason) })
+      ),
+    ]
+  }
+
+  /// A log-in, or the launch of an app. Its token may be another than last time: then the app sends
+  /// both, and the old one is replaced in one step.
+  private func bind(_ request: APIRequest) async throws(Problem) -> APIResponse {
+    try request.allowArguments([])
+    let body = try request.object(["topic", "environment", "replaces", "bound_at_ms"])
+    let user = request["user"]
+    let topic = try body.required("topic")
+    let environment = try body.text("environment")
+    let old = try body.text("replaces")
+    let at = try time(body)
+    let (binding, former) = try given { () throws(GivenRefusal) in
+      try Given.user(user)
+      let environment = try Given.environment(environment ?? APNsEnvironment.production.name)
+      let binding = try Given.binding(
+        token: request["token"], topic: topic, environment: environment)
+      let former: Binding? =
+        if let old {
+          try Given.binding(
+            token: old, topic: topic, environment: environment, tokenName: "replaces")
+        } else {
+          nil
+        }
+      return (binding, former)
+    }
+    var members: [(String, JSONValue)] = [("user", .string(user))]
+    if let former, former != binding {
+      let wasThere = try await done { () async throws(DevicesError) in
+        try await self.registry.replace(user: user, former, with: binding, at: at)
+      }
+      members.append(("replaced", .bool(wasThere)))
+    } else {
+      let isNew = try await done { () async throws(DevicesError) in
+        try await self.registry.bind(user: user, binding, at: at)
+      }
+      members.append(("new", .bool(isNew)))
+    }
+    members.append(("device", Self.json(binding, boundAt: at)))
+    return .ok(members)
+  }
+
+  /// What a double can tell apart, and JSON with it.
+  private static let maximumTime: Int64 = 1 << 53 - 1
+
+  /// When the app registered, for a backend that sends what it has kept: later words count more. The
+  /// future counts as now.
+  private func time(_ body: JSONObject) throws(Problem) -> Int64 {
+    guard let value = body["bound_at_ms"] else { return now() }
+    guard let at = value.wholeNumber, at > 0, at <= Self.maximumTime else {
+      throw Problem(.invalid, "bound_at_ms is ms since 1970")
+    }
+    return min(at, now())
+  }
+
+  /// A log-out. Said twice it is done once.
+  private func unbind(_ request: APIRequest) async throws(Problem) -> APIResponse {
+    try request.allowArguments(["topic", "environment"])
+    let topic = try request.argument("topic")
+    let name = try request.argument("environment")
+    let (token, environment) = try given { () throws(GivenRefusal) in
+      try Given.user(request["user"])
+      if let topic { try Given.topic(topic) }
+      let environment: APNsEnvironment? =
+        if let name { try Given.environment(name) } else { nil }
+      return (try Given.token(request["token"]), environment)
+    }
+    let count = try await done { () async throws(DevicesError) in
+      try await self.registry.unbind(
+        user: request["user"], token: token, topic: topic, environment: environment)
+    }
+    return .ok([("user", .string(request["user"])), ("removed", .integer(Int64(count)))])
+  }
+
+  private static func json(
+    _ binding: Binding, boundAt: Int64?, reason: String? = nil
+  ) -> JSONValue {
+    var members: [(String, JSONValue)] = [
+      ("token", .string(binding.token)), ("topic", .string(binding.topic)),
+      ("environment", .string(binding.environment.name)),
+    ]
+    if let boundAt { members.append(("bound_at_ms", .integer(boundAt))) }
+    if let reason { members.append(("reason", .string(reason))) }
+    return .object(JSONObject(members))
+  }
+}

@@ -1,0 +1,124 @@
+import Ingest
+import JSON
+import Kafka
+import Model
+
+/// Writes events to Kafka for backends that have no client of their own: validated as a worker
+/// validates them, so that nothing is taken here and put aside there. Confined to the loop.
+final class EventDoor {
+  private let options: APIOptions
+  private let ingest: IngestStage
+  /// nil until the first event, and after librdkafka has given one up.
+  private var producer: KafkaProducer?
+
+  /// A client waits for this, and its connection has `exchangeTimeout`.
+  private static let acknowledgedWithin: Duration = .seconds(5)
+
+  init(_ options: APIOptions) {
+    self.options = options
+    ingest = IngestStage(options: options.ingest)
+  }
+
+  /// Connects, so that the first event does not wait for it.
+  func start() { _ = try? currentProducer() }
+
+  func close() {
+    producer?.close(timeout: .seconds(1))
+    producer = nil
+  }
+
+  var routes: [APIRoute] {
+    let limit = options.ingest.maximumEventBytes
+    return [
+      APIRoute("POST", "/v1/fanouts", .appServer, maximumBodyBytes: limit) {
+        (request) async throws(Problem) in try await self.take(request)
+      }
+    ]
+  }
+
+  private func take(_ request: APIRequest) async throws(Problem) -> APIResponse {
+    try request.requireType("application/json", or: ["application/cloudevents+json"])
+    try request.allowArguments([])
+    let message = KafkaMessage(
+      topic: options.ingest.eventsTopic, partition: 0, offset: 0, key: nil,
+      value: request.http.body, timestamp: 0, headers: attributes(of: request))
+    switch ingest.decode(message, now: options.wallClock()) {
+    case .event(let event): return try await write(event)
+    case .ended(let end):
+      let place = try await send(key: end.streamer, request.http.body, message.headers)
+      let members: [(String, JSONValue)] = [
+        ("streamer", .string(end.streamer)), ("ended", .string(end.stream)),
+      ]
+      return APIResponse(status: 202, body: .object(JSONObject(members + place)))
+    case .segment, .plan:
+      throw Problem(.invalid, "this is a segment, not an event", reason: "bad_segment")
+    case .early(_, let error):
+      throw Problem(.conflict, error.reason, reason: error.code.rawValue)
+    case .malformed(let error):
+      let code: Problem.Code =
+        switch error.code {
+        case .notJSON, .duplicateKey, .tombstone: .malformedRequest
+        case .tooLarge: .tooLarge
+        default: .invalid
+        }
+      throw Problem(code, error.reason, reason: error.code.rawValue)
+    }
+  }
+
+  private func write(_ event: Event) async throws(Problem) -> APIResponse {
+    guard !event.isExpired(at: options.wallClock()) else {
+      throw Problem(
+        .conflict, "the event expired before it came: look at occurred_at and expires_in",
+        reason: "expired")
+    }
+    if let problem = options.templateProblem(event.template) {
+      throw Problem(.conflict, problem, reason: IngestError.Code.unknownTemplate.rawValue)
+    }
+    let place = try await send(key: event.streamer, event.document)
+    return APIResponse(
+      status: 202,
+      body: .object(
+        JSONObject(
+          [("id", .string(event.id)), ("streamer", .string(event.streamer))] + place)),
+      headers: ["Location": "/v1/fanouts/\(event.id)"])
+  }
+
+  /// Of CloudEvents, as their Kafka binding writes what their HTTP binding has in headers.
+  private func attributes(of request: APIRequest) -> [KafkaHeader] {
+    request.http.headers.sorted { $0.key < $1.key }.filter { $0.key.hasPrefix("ce-") }
+      .map { KafkaHeader("ce_" + $0.key.dropFirst("ce-".count), $0.value) }
+  }
+
+  /// Returns when every replica in sync has it (`acks=all`).
+  private func send(
+    key: String, _ document: [UInt8], _ headers: [KafkaHeader] = []
+  ) async throws(Problem) -> [(String, JSONValue)] {
+    do throws(KafkaError) {
+      let producer = try currentProducer()
+      let delivery = try await producer.send(
+        topic: options.ingest.eventsTopic, key: Array(key.utf8), value: document,
+        headers: headers)
+      return [
+        ("topic", .string(options.ingest.eventsTopic)),
+        ("partition", .integer(Int64(delivery.partition))), ("offset", .integer(delivery.offset)),
+      ]
+    } catch {
+      throw Problem(error)
+    }
+  }
+
+  private func currentProducer() throws(KafkaError) -> KafkaProducer {
+    if let producer, producer.fatalError == nil { return producer }
+    producer?.close(timeout: .zero)
+    var kafka = options.kafka
+    kafka.messageTimeout = Self.acknowledgedWithin
+    kafka.linger = .zero
+    let log = options.log
+    let made = try KafkaProducer(kafka) { line in
+      log.log(line.level == .error ? .warning : .debug, "librdkafka: \(line.message)")
+    }
+    try? made.prepare(topics: [options.ingest.eventsTopic], timeout: .zero)
+    producer = made
+    return made
+  }
+}

@@ -1,0 +1,98 @@
+import JSON
+import Model
+import Record
+
+/// What became of events, and the hand on the brake. Confined to the loop.
+final class FanOutRoutes {
+  private let record: RecordStage
+  private let now: () -> Int64
+
+  init(record: RecordStage, now: @escaping () -> Int64) {
+    self.record = record
+    self.now = now
+  }
+
+  var routes: [APIRoute] {
+    [
+      APIRoute("GET", "/v1/fanouts", .readOnly) { (request) async throws(Problem) in
+        try await self.list(request)
+      },
+      APIRoute("GET", "/v1/fanouts/{event}", .readOnly) { (request) async throws(Problem) in
+        try request.allowArguments([])
+        return APIResponse(status: 200, body: try await self.status(of: request["event"]))
+      },
+      brake("pause", .paused), brake("resume", nil), brake("cancel", .cancelled),
+    ]
+  }
+
+  private func list(_ request: APIRequest) async throws(Problem) -> APIResponse {
+    try request.allowArguments(["limit"])
+    let limit = try request.integer("limit", in: 1...1000) ?? 20
+    do throws(RecordError) {
+      let fanOuts = try await record.recentFanOuts(atMost: limit)
+      return .ok([("fanouts", .array(fanOuts.map { Self.json($0.event, $0.status) }))])
+    } catch {
+      throw Problem(error)
+    }
+  }
+
+  private func status(of event: String) async throws(Problem) -> JSONValue {
+    let status: FanOutStatus?
+    do throws(RecordError) {
+      status = try await record.status(of: event)
+    } catch {
+      throw Problem(error)
+    }
+    guard let status else { throw Self.unknown }
+    return Self.json(event, status)
+  }
+
+  private func brake(_ word: String, _ brake: Brake?) -> APIRoute {
+    APIRoute("POST", "/v1/fanouts/{event}/\(word)", .admin) {
+      (request) async throws(Problem) in
+      try request.allowArguments([])
+      var reason = ""
+      if !request.http.body.isEmpty { reason = try request.object(["reason"]).text("reason") ?? "" }
+      guard reason.utf8.count <= Self.maximumReasonBytes else {
+        throw Problem(.invalid, "reason has at most \(Self.maximumReasonBytes) bytes")
+      }
+      try await self.set(brake, of: request["event"], brake == nil ? "" : reason)
+      return APIResponse(status: 200, body: try await self.status(of: request["event"]))
+    }
+  }
+
+  private static let maximumReasonBytes = 512
+
+  private func set(_ brake: Brake?, of event: String, _ reason: String) async throws(Problem) {
+    let result: BrakeResult
+    do throws(RecordError) {
+      result = try await record.setBrake(brake, of: event, reason: reason, now: now())
+    } catch {
+      throw Problem(error)
+    }
+    switch result {
+    case .done, .already: return
+    case .cancelledBefore:
+      throw Problem(.conflict, "it is cancelled: it cannot go on, nor be paused")
+    case .ended(let state):
+      throw Problem(.conflict, "it is \(state): there is nothing left to stop")
+    case .unknown: throw Self.unknown
+    }
+  }
+
+  private static let unknown = Problem(
+    .notFound,
+    "Redis knows no such event: no worker has read it yet, or it began over 7 days ago")
+
+  /// The fields that `fanfare fanout status --json` prints.
+  private static func json(_ event: String, _ status: FanOutStatus) -> JSONValue {
+    var members: [(String, JSONValue)] = [("event", .string(event))]
+    for (name, text) in status.texts { members.append((name, .string(text))) }
+    let known = Set(members.map(\.0))
+    for (name, number) in status.numbers.sorted(by: { $0.key < $1.key }) where !known.contains(name)
+    {
+      members.append((name, .integer(Int64(number))))
+    }
+    return .object(JSONObject(members))
+  }
+}

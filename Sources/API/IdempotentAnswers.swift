@@ -1,0 +1,90 @@
+import HTTPServer
+import JSON
+import Keyspace
+import Redis
+import TLS
+import Text
+
+/// Answers that are kept for who asks the same again, because the first answer did not reach them:
+/// with the header `Idempotency-Key` a request is done once. In Redis, so that it does not matter
+/// which process is asked. Confined to the loop of its Redis client.
+final class IdempotentAnswers {
+  enum Claim {
+    /// It was not asked before: do it, and `keep` or `release`.
+    case mine
+    case answered(APIResponse)
+  }
+
+  private let redis: RedisClient
+  private let keyspace: Keyspace
+  private let lifetimeSeconds: Int
+  /// How long whoever began may take; a process that dies has told nobody.
+  private static let claimSeconds = 60
+
+  init(redis: RedisClient, keyspace: Keyspace, lifetimeSeconds: Int) {
+    self.redis = redis
+    self.keyspace = keyspace
+    self.lifetimeSeconds = lifetimeSeconds
+  }
+
+  /// What a request is kept under: the same key of two holders is not the same.
+  static func name(_ given: String, of key: APIKey, _ route: APIRoute) -> String {
+    Hexadecimal.text(
+      SecretDigest(of: Array("\(key.name)\n\(route.method) \(route.pattern)\n\(given)".utf8)).bytes)
+  }
+
+  /// What tells one request from another: its path and its body.
+  static func fingerprint(_ request: HTTPRequest) -> String {
+    Hexadecimal.text(SecretDigest(of: Array("\(request.path)\n".utf8) + request.body).bytes)
+  }
+
+  func claim(_ name: String, _ fingerprint: String) async throws(Problem) -> Claim {
+    let key = keyspace.idempotency(name)
+    let replies = try await ask(
+      ["SET", key, fingerprint, "NX", "EX", String(Self.claimSeconds)], ["GET", key])
+    if !replies[0].isNull { return .mine }
+    // It may have ended in between.
+    guard let kept = replies[1].text else { throw Self.underWay }
+    let parts = kept.split(separator: "\n", maxSplits: 2, omittingEmptySubsequences: false)
+    guard parts.first.map(String.init) == fingerprint else {
+      throw Problem(
+        .keyReused,
+        "this Idempotency-Key was used with another body or path: take a new one for each request")
+    }
+    guard parts.count == 3, let status = Int(parts[1]) else { throw Self.underWay }
+    let body = try? JSONValue.parse(Array(parts[2].utf8))
+    return .answered(
+      APIResponse(status: status, body: body, headers: ["Idempotency-Replayed": "true"]))
+  }
+
+  func keep(
+    _ response: APIResponse, _ name: String, _ fingerprint: String
+  ) async throws(Problem) {
+    let body = response.body.map { JSONText.compact($0) } ?? ""
+    _ = try await ask([
+      "SET", keyspace.idempotency(name), "\(fingerprint)\n\(response.status)\n\(body)", "EX",
+      String(lifetimeSeconds),
+    ])
+  }
+
+  /// It was not done, and may be tried again with the same key.
+  func release(_ name: String) async throws(Problem) {
+    _ = try await ask(["DEL", keyspace.idempotency(name)])
+  }
+
+  private static let underWay = Problem(
+    .conflict, "a request with this Idempotency-Key is being worked on: ask again in a second",
+    headers: ["Retry-After": "1"])
+
+  private func ask(_ commands: [String]...) async throws(Problem) -> RedisReplies {
+    let pipeline = RedisPipeline()
+    for command in commands { pipeline.append(command) }
+    do throws(RedisError) {
+      let replies = try await redis.execute(pipeline)
+      if let error = replies.firstError { throw RedisError(error, quotes: false) }
+      return replies
+    } catch {
+      throw Problem(error)
+    }
+  }
+}

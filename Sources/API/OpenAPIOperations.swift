@@ -1,0 +1,190 @@
+import JSON
+
+/// What each route takes and answers. A test holds it against the routes.
+enum OpenAPIOperations {
+  static let all: [OpenAPIOperation] = devices + users + events + [document]
+
+  private static let json = ["application/json"]
+
+  private static func schema(_ text: String) -> JSONValue { OpenAPISchemas.parsed(text) }
+  private static func shared(_ name: String) -> JSONValue { OpenAPI.reference("schemas", name) }
+
+  private static let document = OpenAPIOperation(
+    method: "GET", pattern: "/openapi.json", name: "document", scope: nil,
+    summary: "This document", answers: [(200, "OpenAPI 3.1", schema(#"{"type": "object"}"#))])
+
+  private static let devices: [OpenAPIOperation] = [
+    OpenAPIOperation(
+      method: "GET", pattern: "/v1/users/{user}/devices", name: "listDevices", scope: .readOnly,
+      summary: "A user's devices", answers: [(200, "The one bound last first", shared("Devices"))]),
+    OpenAPIOperation(
+      method: "PUT", pattern: "/v1/users/{user}/devices/{token}", name: "bindDevice",
+      scope: .appServer,
+      summary: "Binds a device, or puts it in the place of another; its former user loses it",
+      body: .init(
+        types: json,
+        schema: schema(
+          """
+          {"type": "object", "required": ["topic"], "additionalProperties": false, "properties": {
+            "topic": {"$ref": "#/components/schemas/Topic"},
+            "environment": {"$ref": "#/components/schemas/Environment"},
+            "replaces": {"$ref": "#/components/schemas/Token"},
+            "bound_at_ms": {"$ref": "#/components/schemas/Time"}}}
+          """)),
+      answers: [
+        (
+          200, "It is bound",
+          schema(
+            """
+            {"type": "object", "required": ["user", "device"], "properties": {
+              "user": {"type": "string"}, "new": {"type": "boolean"},
+              "replaced": {"type": "boolean"}, "device": {"$ref": "#/components/schemas/Device"}}}
+            """)
+        )
+      ], own: ["409"]),
+    OpenAPIOperation(
+      method: "DELETE", pattern: "/v1/users/{user}/devices/{token}", name: "unbindDevice",
+      scope: .appServer, summary: "Takes a device from a user",
+      query: [("topic", shared("Topic")), ("environment", shared("Environment"))],
+      answers: [(200, "It is not bound", removed("\"removed\": {\"type\": \"integer\"}"))],
+      own: ["409"]),
+  ]
+
+  private static func removed(_ member: String) -> JSONValue {
+    schema(
+      #"{"type": "object", "required": ["user", "removed"], "properties": {"user": {"type": "string"}, "#
+        + member + "}}")
+  }
+
+  private static let users: [OpenAPIOperation] = [
+    OpenAPIOperation(
+      method: "GET", pattern: "/v1/users/{user}", name: "showUser", scope: .readOnly,
+      summary: "What is known of a user", answers: [(200, "Devices and profile", shared("User"))]),
+    OpenAPIOperation(
+      method: "DELETE", pattern: "/v1/users/{user}", name: "forgetUser", scope: .appServer,
+      summary: "Erases everything about a user",
+      query: [
+        (
+          "follows",
+          schema(
+            #"{"type": "string", "pattern": "^[^,\\u0000-\\u001f\\u007f-\\u009f{}]{1,32}(,[^,\\u0000-\\u001f\\u007f-\\u009f{}]{1,32})*$"}"#
+          )
+        ),
+        ("everywhere", schema(#"{"enum": ["true", "false"]}"#)),
+      ],
+      answers: [
+        (200, "What was erased", schema(#"{"type": "object", "required": ["user", "complete"]}"#)),
+        (202, "It goes on: ask again", schema(#"{"type": "object", "required": ["complete"]}"#)),
+      ]),
+    OpenAPIOperation(
+      method: "GET", pattern: "/v1/users/{user}/profile", name: "showProfile", scope: .readOnly,
+      summary: "A user's profile", answers: [(200, "All fields", profileAnswer)]),
+    OpenAPIOperation(
+      method: "PATCH", pattern: "/v1/users/{user}/profile", name: "changeProfile",
+      scope: .appServer, summary: "Sets fields of a profile; null takes a field out",
+      body: .init(
+        types: ["application/json", "application/merge-patch+json"], schema: profilePatch),
+      answers: [(200, "All fields", profileAnswer)]),
+    OpenAPIOperation(
+      method: "PUT", pattern: "/v1/users/{user}/follows/{streamer}", name: "follow",
+      scope: .appServer, summary: "The user follows the streamer",
+      body: .init(
+        types: json,
+        schema: schema(
+          #"{"type": "object", "additionalProperties": false, "properties": {"muted": {"type": "boolean"}}}"#
+        ), isRequired: false),
+      answers: [
+        (
+          200, "The user follows",
+          schema(#"{"type": "object", "required": ["user", "streamer", "new"]}"#)
+        )
+      ], own: ["409"]),
+    OpenAPIOperation(
+      method: "DELETE", pattern: "/v1/users/{user}/follows/{streamer}", name: "unfollow",
+      scope: .appServer, summary: "The user follows no longer",
+      answers: [
+        (200, "The user does not follow", removed("\"removed\": {\"type\": \"boolean\"}"))
+      ], own: ["409"]),
+    OpenAPIOperation(
+      method: "GET", pattern: "/v1/audiences/{streamer}", name: "showAudience", scope: .readOnly,
+      summary: "How many follow a streamer",
+      query: [("sample", schema(#"{"type": "integer", "minimum": 0, "maximum": 1000}"#))],
+      answers: [
+        (200, "Counted now", schema(#"{"type": "object", "required": ["streamer", "followers"]}"#))
+      ]),
+  ]
+
+  private static let profileAnswer = schema(
+    """
+    {"type": "object", "required": ["user", "profile"], "properties": {
+      "user": {"type": "string"}, "profile": {"$ref": "#/components/schemas/Profile"}}}
+    """)
+
+  private static let profilePatch = schema(
+    """
+    {"type": "object", "maxProperties": 32, "propertyNames": {"pattern": "^[!-z~]{1,64}$"},
+      "additionalProperties": {"type": ["string", "null"], "maxLength": 1024,
+        "pattern": "^[^\\\\u0000]*$"},
+      "properties": {
+        "locale": {"type": ["string", "null"], "maxLength": 70,
+          "pattern": "^([A-Za-z]{2}[A-Za-z0-9_.@-]*)?$"},
+        "tz": {"type": ["string", "null"], "maxLength": 64,
+          "pattern": "^([A-Za-z][A-Za-z0-9_/+-]*)?$"},
+        "badge": {"type": ["integer", "null"], "minimum": 0, "maximum": 2147483647},
+        "muted": {"type": ["boolean", "null"]},
+        "quiet": {"type": ["string", "null"], "pattern": "^(([01][0-9]|2[0-3]):[0-5][0-9]-([01][0-9]|2[0-3]):[0-5][0-9])?$"},
+        "muted_streamers": {"type": ["array", "null"],
+          "items": {"$ref": "#/components/schemas/Identifier"}}}}
+    """)
+
+  private static let fanOut: [(status: Int, what: String, schema: JSONValue)] = [
+    (200, "Its state and counters", shared("FanOut"))
+  ]
+
+  private static func brake(_ word: String, _ summary: String) -> OpenAPIOperation {
+    OpenAPIOperation(
+      method: "POST", pattern: "/v1/fanouts/{event}/\(word)", name: "\(word)FanOut", scope: .admin,
+      summary: summary,
+      body: .init(
+        types: json,
+        schema: schema(
+          #"{"type": "object", "additionalProperties": false, "properties": {"reason": {"type": "string", "maxLength": 100, "pattern": "^[^\\u0000]*$"}}}"#
+        ), isRequired: false),
+      answers: fanOut)
+  }
+
+  private static let events: [OpenAPIOperation] = [
+    OpenAPIOperation(
+      method: "POST", pattern: "/v1/fanouts", name: "notifyFollowers", scope: .appServer,
+      summary: "Writes an event to Kafka; workers take it from there",
+      body: .init(
+        types: ["application/json", "application/cloudevents+json"],
+        schema: OpenAPISchemas.anyEvent),
+      answers: [
+        (
+          202, "Kafka has it",
+          schema(#"{"type": "object", "required": ["topic", "partition", "offset"]}"#)
+        )
+      ]),
+    OpenAPIOperation(
+      method: "GET", pattern: "/v1/fanouts", name: "listFanOuts", scope: .readOnly,
+      summary: "Those that began last",
+      query: [("limit", schema(#"{"type": "integer", "minimum": 1, "maximum": 1000}"#))],
+      answers: [
+        (
+          200, "The latest first",
+          schema(
+            """
+            {"type": "object", "required": ["fanouts"], "properties": {
+              "fanouts": {"type": "array", "items": {"$ref": "#/components/schemas/FanOut"}}}}
+            """)
+        )
+      ]),
+    OpenAPIOperation(
+      method: "GET", pattern: "/v1/fanouts/{event}", name: "showFanOut", scope: .readOnly,
+      summary: "How a fan-out fares", answers: fanOut),
+    brake("pause", "Stops a fan-out until it is resumed"),
+    brake("resume", "Lets a paused fan-out go on"),
+    brake("cancel", "Stops a fan-out for good"),
+  ]
+}

@@ -1,0 +1,67 @@
+import JSON
+import Keyspace
+import Model
+
+/// The shapes of what is sent and answered.
+enum OpenAPISchemas {
+  /// Which schema a placeholder of a path has.
+  static let pathNames = [
+    "user": "Identifier", "streamer": "Identifier", "token": "Token", "event": "EventID",
+    "import": "EventID",
+  ]
+
+  static let all: JSONValue = {
+    var all = ours.object ?? JSONObject()
+    for (name, schema) in ofEvents { all[name] = schema }
+    return .object(all)
+  }()
+
+  private static let ours: JSONValue = parsed(
+    """
+    {"Identifier": {"type": "string", "minLength": 1, "maxLength": \(Keyspace.maximumIdentifierBytes),
+        "pattern": "^[^\\\\u0000-\\\\u001f\\\\u007f-\\\\u009f{}]+$",
+        "description": "At most \(Keyspace.maximumIdentifierBytes) bytes of UTF-8; a streamer's does not end in :<digits>:<digits>."},
+      "Token": {"type": "string", "minLength": 2, "maxLength": \(Binding.maximumTokenDigits),
+        "pattern": "^([0-9a-fA-F]{2})+$",
+        "description": "Hex digits; also as phones print it, with spaces and <>."},
+      "EventID": {"type": "string", "minLength": 1, "maxLength": 64,
+        "pattern": "^[A-Za-z0-9._:-]+$"},
+      "IdempotencyKey": {"type": "string", "minLength": 1, "maxLength": 128,
+        "pattern": "^[!-~]+$"},
+      "Topic": {"type": "string", "minLength": 1, "maxLength": \(Binding.maximumTopicBytes),
+        "pattern": "^[A-Za-z0-9.-]+$",
+        "description": "The app's bundle id, and the suffix of a push type with tokens of its own."},
+      "Environment": {"enum": ["production", "sandbox"]},
+      "Time": {"type": "integer", "minimum": 1, "maximum": 9007199254740991,
+        "description": "Ms since 1970; the future counts as now."},
+      "Problem": {"type": "object", "required": ["type", "title", "status", "detail", "request_id"],
+        "properties": {"type": {"type": "string"}, "title": {"type": "string"},
+          "status": {"type": "integer"}, "detail": {"type": "string"},
+          "request_id": {"type": "string"}, "reason": {"type": "string"}}},
+      "Device": {"type": "object", "required": ["token", "topic", "environment"],
+        "properties": {"token": {"type": "string"}, "topic": {"type": "string"},
+          "environment": {"$ref": "#/components/schemas/Environment"},
+          "bound_at_ms": {"type": "integer"}, "reason": {"type": "string"}}},
+      "Devices": {"type": "object", "required": ["devices", "set_aside"],
+        "properties": {
+          "devices": {"type": "array", "items": {"$ref": "#/components/schemas/Device"}},
+          "set_aside": {"type": "array", "items": {"$ref": "#/components/schemas/Device"}}}},
+      "Profile": {"type": "object", "additionalProperties": {"type": "string"}},
+      "User": {"type": "object", "required": ["user", "known", "devices", "set_aside", "profile"],
+        "properties": {"user": {"type": "string"}, "known": {"type": "boolean"},
+          "devices": {"type": "array", "items": {"$ref": "#/components/schemas/Device"}},
+          "set_aside": {"type": "array", "items": {"$ref": "#/components/schemas/Device"}},
+          "profile": {"$ref": "#/components/schemas/Profile"},
+          "events_last_hour": {"type": "integer"}}},
+      "FanOut": {"type": "object", "required": ["event", "state"],
+        "properties": {"event": {"type": "string"}, "state": {"type": "string"}}}}
+    """)
+
+  static func parsed(_ text: String) -> JSONValue {
+    do {
+      return try JSONValue.parse(Array(text.utf8), maximumDepth: 16)
+    } catch {
+      preconditionFailure("a schema of ours is no JSON: \(error)")
+    }
+  }
+}

@@ -1,0 +1,48 @@
+import Devices
+import Kafka
+import Record
+import Redis
+
+extension Problem {
+  private static let soon = ["Retry-After": "1"]
+
+  init(_ error: DevicesError) {
+    switch error.code {
+    case .invalid: self.init(.invalid, error.message)
+    case .conflict: self.init(.conflict, error.message, headers: Self.soon)
+    case .badContent: self.init(.internalError, error.message)
+    case .redis(let code): self = Self.ofRedis(code, error.message)
+    }
+  }
+
+  init(_ error: RecordError) {
+    switch error.code {
+    case .redis(let code): self = Self.ofRedis(code, error.message)
+    case .badContent, .clocksDisagree: self.init(.internalError, error.message)
+    }
+  }
+
+  init(_ error: RedisError) { self = Self.ofRedis(error.code, error.message) }
+
+  init(_ refusal: GivenRefusal) {
+    self.init(.invalid, "\(refusal.name) must be \(refusal.rule)\(refusal.hint)")
+  }
+
+  /// What was asked may have been done all the same: everything here may be asked again.
+  private static func ofRedis(_ code: RedisError.Code, _ message: String) -> Problem {
+    code.isTransient
+      ? Problem(.unavailable, "Redis: \(message)", headers: soon)
+      : Problem(.internalError, "Redis: \(message)")
+  }
+
+  init(_ error: KafkaError) {
+    self =
+      switch error.code {
+      case .tooLarge: Problem(.tooLarge, "Kafka takes no record of this size")
+      case .configuration, .authentication, .authorization, .other:
+        Problem(.internalError, "Kafka: \(error.message)")
+      case .unreachable, .unknownTopic, .timedOut, .rebalanced, .fatal, .closed:
+        Problem(.unavailable, "Kafka: \(error.message)", headers: Self.soon)
+      }
+  }
+}

@@ -1,0 +1,88 @@
+import HTTPServer
+import JSON
+
+/// Why a request was not done, as RFC 9457 has it: what to change stands in `detail`.
+struct Problem: Error, Sendable, Equatable {
+  /// Stable words for programs, as docs/api.md lists them.
+  enum Code: String, Sendable, CaseIterable {
+    case malformedRequest = "malformed-request"
+    case unauthenticated
+    case forbidden
+    case notFound = "not-found"
+    case methodNotAllowed = "method-not-allowed"
+    case conflict
+    case tooLarge = "too-large"
+    case unsupportedMediaType = "unsupported-media-type"
+    case invalid
+    case keyReused = "idempotency-key-reused"
+    case tooManyRequests = "too-many-requests"
+    case internalError = "internal-error"
+    case unavailable
+
+    var status: Int {
+      switch self {
+      case .malformedRequest: 400
+      case .unauthenticated: 401
+      case .forbidden: 403
+      case .notFound: 404
+      case .methodNotAllowed: 405
+      case .conflict, .keyReused: 409
+      case .tooLarge: 413
+      case .unsupportedMediaType: 415
+      case .invalid: 422
+      case .tooManyRequests: 429
+      case .internalError: 500
+      case .unavailable: 503
+      }
+    }
+
+    var title: String {
+      switch self {
+      case .malformedRequest: "The request cannot be read"
+      case .unauthenticated: "No key that is good was shown"
+      case .forbidden: "The key may not do this"
+      case .notFound: "There is nothing here"
+      case .methodNotAllowed: "This cannot be done here"
+      case .conflict: "Another request stands in the way"
+      case .tooLarge: "The body is too large"
+      case .unsupportedMediaType: "The body is of a type that is not read here"
+      case .invalid: "A value is not valid"
+      case .keyReused: "The idempotency key belongs to another request"
+      case .tooManyRequests: "Too many requests"
+      case .internalError: "This is our fault"
+      case .unavailable: "Something that is needed cannot be reached"
+      }
+    }
+  }
+
+  let code: Code
+  let detail: String
+  /// A finer code, of an event that is none: what the dead letters would say.
+  var reason: String?
+  var headers: [String: String] = [:]
+
+  init(_ code: Code, _ detail: String, reason: String? = nil, headers: [String: String] = [:]) {
+    self.code = code
+    self.detail = detail
+    self.reason = reason
+    self.headers = headers
+  }
+
+  /// What the server says of a request that never came to us.
+  static func refusal(_ status: Int, _ reason: String) -> HTTPResponse {
+    let code = Code.allCases.first { $0.status == status } ?? .malformedRequest
+    return Problem(code, reason).response(requestID: "-")
+  }
+
+  func response(requestID: String) -> HTTPResponse {
+    var members: [(String, JSONValue)] = [
+      ("type", .string("urn:fanfare:problem:\(code.rawValue)")),
+      ("title", .string(code.title)), ("status", .integer(Int64(code.status))),
+      ("detail", .string(detail)), ("request_id", .string(requestID)),
+    ]
+    if let reason { members.append(("reason", .string(reason))) }
+    return HTTPResponse(
+      status: code.status, contentType: "application/problem+json", headers: headers,
+      body: Array(JSONText.compact(.object(JSONObject(members))).utf8))
+  }
+}

@@ -1,0 +1,199 @@
+import Devices
+import JSON
+
+/// Profiles, follows, and all of a user. Confined to the loop of its registry.
+final class UserRoutes {
+  private let registry: DeviceRegistry
+  private let audiences: AudienceReader
+  private let erasures: ErasureJobs
+
+  init(registry: DeviceRegistry, audiences: AudienceReader, erasures: ErasureJobs) {
+    self.registry = registry
+    self.audiences = audiences
+    self.erasures = erasures
+  }
+
+  var routes: [APIRoute] {
+    let user = "/v1/users/{user}"
+    let follow = "/v1/users/{user}/follows/{streamer}"
+    return [
+      APIRoute("GET", user, .readOnly) { (request) async throws(Problem) in
+        try await self.show(request)
+      },
+      APIRoute("DELETE", user, .appServer) { (request) async throws(Problem) in
+        try await self.forget(request)
+      },
+      APIRoute("GET", user + "/profile", .readOnly) { (request) async throws(Problem) in
+        try request.allowArguments([])
+        return try await self.profile(of: request["user"])
+      },
+      APIRoute("PATCH", user + "/profile", .appServer) { (request) async throws(Problem) in
+        try await self.change(request)
+      },
+      APIRoute("PUT", follow, .appServer) { (request) async throws(Problem) in
+        try await self.follow(request)
+      },
+      APIRoute("DELETE", follow, .appServer) { (request) async throws(Problem) in
+        try await self.unfollow(request)
+      },
+      APIRoute("GET", "/v1/audiences/{streamer}", .readOnly) { (request) async throws(Problem) in
+        try await self.audience(request)
+      },
+    ]
+  }
+
+  private func show(_ request: APIRequest) async throws(Problem) -> APIResponse {
+    try request.allowArguments([])
+    let record = try await done { () async throws(DevicesError) in
+      try await self.registry.user(request["user"])
+    }
+    return .ok(
+      [("user", .string(record.user)), ("known", .bool(record.isKnown))]
+        + DeviceRoutes.members(of: record.devices)
+        + [
+          ("profile", Self.json(record.profile)),
+          ("events_last_hour", .integer(Int64(record.reached))),
+        ])
+  }
+
+  private func forget(_ request: APIRequest) async throws(Problem) -> APIResponse {
+    try request.allowArguments(["follows", "everywhere"])
+    var scope = UserErasure.Scope()
+    scope.streamers =
+      try request.argument("follows")
+      .map {
+        $0.split(separator: ",", omittingEmptySubsequences: false).map(String.init)
+      } ?? []
+    switch try request.argument("everywhere") {
+    case nil, "false": break
+    case "true": scope.looksEverywhere = true
+    default: throw Problem(.invalid, "everywhere is true or false")
+    }
+    let user = request["user"]
+    try given { () throws(GivenRefusal) in
+      try Given.user(user)
+      for streamer in scope.streamers { try Given.streamer(streamer, as: "follows") }
+    }
+    guard let counts = try await erasures.run(user, scope) else {
+      return APIResponse(
+        status: 202,
+        body: .object(JSONObject([("user", .string(user)), ("complete", .bool(false))])),
+        headers: ["Retry-After": "5"])
+    }
+    let erased: [(String, Int)] = [
+      ("devices", counts.devices), ("set_aside", counts.setAside), ("tokens", counts.tokens),
+      ("profile_fields", counts.profileFields), ("events_last_hour", counts.reached),
+      ("verdicts", counts.verdicts), ("follows", counts.follows),
+      ("leftovers", counts.leftovers),
+    ]
+    return .ok([
+      ("user", .string(user)), ("complete", .bool(true)),
+      ("erased", .object(JSONObject(erased.map { ($0, .integer(Int64($1))) }))),
+      ("streamers_looked_at", .integer(Int64(counts.streamers))),
+    ])
+  }
+
+  private func profile(of user: String) async throws(Problem) -> APIResponse {
+    let profile = try await done { () async throws(DevicesError) in
+      try await self.registry.profile(of: user)
+    }
+    return .ok([("user", .string(user)), ("profile", Self.json(profile))])
+  }
+
+  /// As RFC 7396 merges: null takes a field out, what is not named stays.
+  private func change(_ request: APIRequest) async throws(Problem) -> APIResponse {
+    try request.allowArguments([])
+    try request.requireType("application/json", or: ["application/merge-patch+json"])
+    let body = try request.document()
+    var changes: [(name: String, value: String?)] = []
+    for member in body.members {
+      changes.append((member.name, try Self.text(member.name, member.value)))
+    }
+    let patch = try given { () throws(GivenRefusal) in
+      try Given.user(request["user"])
+      return try ProfilePatch(changes)
+    }
+    try await done { () async throws(DevicesError) in
+      try await self.registry.change(profileOf: request["user"], patch)
+    }
+    return try await profile(of: request["user"])
+  }
+
+  /// Redis keeps texts; a list is one of lines.
+  private static func text(_ name: String, _ value: JSONValue) throws(Problem) -> String? {
+    if value.isNull { return nil }
+    switch name {
+    case ProfilePatch.badge:
+      if let number = value.wholeNumber, number <= maximumBadge { return String(number) }
+      throw Problem(.invalid, "\(name) is a whole number up to \(maximumBadge), or null")
+    case ProfilePatch.muted:
+      if let flag = value.bool { return flag ? "true" : "false" }
+      throw Problem(.invalid, "\(name) is true, false or null, not \(value.kindName)")
+    case ProfilePatch.mutedStreamers:
+      let elements = value.array ?? []
+      let texts = elements.compactMap(\.string)
+      guard value.array != nil, texts.count == elements.count, !texts.contains("") else {
+        throw Problem(.invalid, "\(name) is a list of ids of streamers, or null")
+      }
+      return texts.isEmpty ? nil : texts.joined(separator: "\n")
+    default:
+      if let text = value.string { return text }
+      throw Problem(.invalid, "a field of a profile is a string or null, not \(value.kindName)")
+    }
+  }
+
+  /// 32 bits, which every phone can show.
+  static let maximumBadge = Int64(Int32.max)
+
+  private func follow(_ request: APIRequest) async throws(Problem) -> APIResponse {
+    try request.allowArguments([])
+    let isMuted = request.http.body.isEmpty ? nil : try request.object(["muted"]).flag("muted")
+    let (user, streamer) = try pair(request)
+    let isNew = try await done { () async throws(DevicesError) in
+      try await self.registry.follow(streamer: streamer, user: user, isMuted: isMuted)
+    }
+    return .ok([
+      ("user", .string(user)), ("streamer", .string(streamer)), ("new", .bool(isNew)),
+    ])
+  }
+
+  private func unfollow(_ request: APIRequest) async throws(Problem) -> APIResponse {
+    try request.allowArguments([])
+    let (user, streamer) = try pair(request)
+    let followed = try await done { () async throws(DevicesError) in
+      try await self.registry.unfollow(streamer: streamer, user: user)
+    }
+    return .ok([
+      ("user", .string(user)), ("streamer", .string(streamer)), ("removed", .bool(followed)),
+    ])
+  }
+
+  private func pair(_ request: APIRequest) throws(Problem) -> (user: String, streamer: String) {
+    try given { () throws(GivenRefusal) in
+      (try Given.user(request["user"]), try Given.streamer(request["streamer"]))
+    }
+  }
+
+  private func audience(_ request: APIRequest) async throws(Problem) -> APIResponse {
+    try request.allowArguments(["sample"])
+    let limit = try request.integer("sample", in: 0...1000) ?? 0
+    let streamer = try given { () throws(GivenRefusal) in
+      try Given.streamer(request["streamer"])
+    }
+    let report = try await done { () async throws(DevicesError) in
+      try await self.audiences.report(on: streamer, sample: limit)
+    }
+    var members: [(String, JSONValue)] = [
+      ("streamer", .string(streamer)), ("followers", .integer(Int64(report.followers))),
+      ("shards", .integer(Int64(report.shards))),
+      ("recommended_shards", .integer(Int64(report.recommendedShards))),
+      ("is_divided_now", .bool(report.comingShards != nil)),
+    ]
+    if limit > 0 { members.append(("sample", .array(report.sample.map { .string($0) }))) }
+    return .ok(members)
+  }
+
+  private static func json(_ profile: UserProfile) -> JSONValue {
+    .object(JSONObject(profile.members.map { ($0.name, .string($0.value)) }))
+  }
+}

@@ -1,0 +1,94 @@
+import API
+import Assembly
+import EventLoop
+import HTTPServer
+import Settings
+import Telemetry
+
+/// Looks at the API's keys and certificate again and again, on a thread of its own: a file system
+/// that does not answer keeps nobody else.
+final class APIFileWatch: Sendable {
+  /// Who takes a key out finds it refused soon.
+  private static let interval: Duration = .seconds(5)
+
+  private let loop = EventLoop(name: "api files")
+  private let watch: Watch
+
+  init(_ settings: Settings, _ options: APIOptions, _ server: APIServer, _ log: Log) {
+    watch = Watch(settings, options, server, log, loop)
+  }
+
+  func start() { Task { await watch.start(every: Self.interval) } }
+  func stop() { loop.stop() }
+}
+
+private actor Watch {
+  private let settings: Settings
+  private let server: APIServer
+  private let log: Log
+  private let loop: EventLoop
+  private var keys: APIKeyRing
+  private var identity: HTTPServerIdentity?
+  /// What was said last of each, so that it is said once.
+  private var complaints: [String: String] = [:]
+
+  nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
+
+  init(
+    _ settings: Settings, _ options: APIOptions, _ server: APIServer, _ log: Log, _ loop: EventLoop
+  ) {
+    self.settings = settings
+    self.server = server
+    self.log = log
+    self.loop = loop
+    keys = options.keys
+    identity = options.http.identity
+  }
+
+  func start(every interval: Duration) {
+    loop.schedule(after: interval) { [weak self] in
+      self?.assumeIsolated { watch in
+        _ = Task {
+          await watch.look()
+          watch.start(every: interval)
+        }
+      }
+    }
+  }
+
+  private func look() async {
+    do throws(SettingsError) {
+      let found = try Assembly.apiKeys(settings)
+      complaints["keys"] = nil
+      if found != keys {
+        keys = found
+        await server.use(found)
+        log.notice("other keys are good from now on", ["keys": .integer(found.keys.count)])
+      }
+    } catch {
+      complain("keys", "the keys have changed and cannot be used; those before are used on", error)
+    }
+    do throws(SettingsError) {
+      guard let found = try Assembly.apiIdentity(settings), found != identity else { return }
+      do {
+        try await server.show(found)
+        identity = found
+        complaints["certificate"] = nil
+        log.notice("another certificate is shown from now on")
+      } catch {
+        throw Assembly.problem("api.tls.certificate_file", "\(error)")
+      }
+    } catch {
+      complain(
+        "certificate", "the certificate has changed and cannot be used; the one before is shown",
+        error)
+    }
+  }
+
+  private func complain(_ what: String, _ message: String, _ error: SettingsError) {
+    let reason = "\(error)"
+    guard complaints[what] != reason else { return }
+    complaints[what] = reason
+    log.error(message, ["reason": .text(reason)])
+  }
+}

@@ -1,0 +1,73 @@
+import API
+import Assembly
+import Glibc
+import Settings
+import Telemetry
+import Terminal
+import VerbSupport
+
+/// What backends call: devices, users, follows and events over HTTP.
+package enum APIVerb {
+  package static let verb = Verb(
+    "api", summary: "Serve devices, users, follows and events over HTTP",
+    discussion: """
+      Runs until SIGTERM, SIGINT or SIGHUP. GET /openapi.json lists what there is; docs/api.md \
+      explains it. Whoever asks shows a key (api.keys_file). Redis and Kafka may be down: what \
+      needs them is answered with 503 until they are back. Any number of these may run side by \
+      side.
+
+      Standard output gets one JSON line for each change (api.audit), standard error the log.
+      """,
+    options: ConfigurationOptions.all + [ProcessOptions.dieWithParent],
+    examples: [
+      .init("fanfare api --config /etc/fanfare/fanfare.yaml", "With this configuration"),
+      .init("fanfare api --set api.keys_file=keys --set api.port=8080", "On this machine"),
+    ], exitCodes: [.ok, .failed, .usage, .config], handler: run)
+
+  private static func run(_ invocation: Invocation) async throws(CommandFailure) -> ExitCode {
+    invocation.obeyParent()
+    let signals = StopSignals.catchAll()
+    let settings = try invocation.loadSettings()
+    let log = Assembly.log(settings)
+    defer { log.flush() }
+    let audit = settings.api.audit ? auditLog(settings) : nil
+    defer { audit?.flush() }
+    let options: APIOptions
+    do {
+      options = try Assembly.apiOptions(settings, log: log, audit: audit)
+    } catch {
+      throw CommandFailure(error)
+    }
+    let server = APIServer(options)
+    let probes = try await ProbeService.start(
+      settings, log, health: { await server.health() }, ticks: { await server.tick() },
+      metrics: { await server.metrics() })
+    do {
+      let port = try await server.start()
+      log.info(
+        "the API is served",
+        [
+          "host": .text(settings.api.host), "port": .integer(port),
+          "tls": .bool(options.http.identity != nil), "keys": .integer(options.keys.keys.count),
+        ])
+    } catch {
+      throw CommandFailure(.failed, "api: \(error)")
+    }
+    let files = APIFileWatch(settings, options, server, log)
+    files.start()
+    await signals.wait()
+    files.stop()
+    await server.stop()
+    await probes?.stop()
+    return .ok
+  }
+
+  /// No line of it is left out.
+  private static func auditLog(_ settings: Settings) -> Log {
+    var options = Assembly.logOptions(settings)
+    options.level = .info
+    options.format = .json
+    options.repeatLimit = 0
+    return Log(options, sink: DescriptorSink(descriptor: STDOUT_FILENO))
+  }
+}

@@ -1,0 +1,90 @@
+import API
+import HTTPServer
+import Settings
+import Telemetry
+
+extension Assembly {
+  /// - Parameter audit: takes a line for each change; nil: nobody does.
+  package static func apiOptions(
+    _ settings: Settings, log: Log, audit: Log?
+  ) throws(SettingsError) -> APIOptions {
+    let api = settings.api
+    var http = HTTPServerOptions()
+    http.host = api.host
+    http.port = api.port
+    http.maximumConnections = api.maximumConnections
+    http.exchangeTimeout = api.exchangeTimeout
+    http.maximumBodyBytes = max(APIOptions.maximumImportBytes, settings.kafka.maximumEventBytes)
+    http.maximumBodiesBytes = 8 * http.maximumBodyBytes
+    http.identity = try apiIdentity(settings)
+    guard http.identity != nil || api.plain || isLoopback(api.host) else {
+      throw problem(
+        "api.host", "without a certificate only the loopback interface is served",
+        hint:
+          "set api.tls.certificate_file and api.tls.key_file, or api.plain where a proxy has TLS")
+    }
+    var redis = try redisOptions(settings)
+    // Whoever writes reads what was written.
+    redis.replicaLagLimit = nil
+    let directory = settings.templates.directory
+    return APIOptions(
+      http: http, redis: redis, kafka: kafkaOptions(settings), keyspace: keyspace(settings),
+      ingest: ingestOptions(settings), plainSetKey: settings.audience.plainSetKey,
+      keys: try apiKeys(settings), requestsPerSecond: api.requestsPerSecond,
+      templateProblem: { template in
+        guard let names = TemplateFile.names(in: directory), !names.contains(template) else {
+          return nil
+        }
+        return "workers have no template of this name, if they have the same as this process"
+      }, log: log, audit: audit)
+  }
+
+  /// Of the file as it is now.
+  package static func apiKeys(_ settings: Settings) throws(SettingsError) -> APIKeyRing {
+    guard let path = settings.api.keysFile else {
+      throw problem(
+        "api.keys_file", "is needed: nobody may ask without a key",
+        hint: "`fanfare api-key NAME --scope app-server` makes one, and the line for the file")
+    }
+    do throws(SettingComplaint) {
+      let file = try BoundedFile.read(path, maximumBytes: APIKeyRing.maximumFileBytes)
+      do throws(APIKeyRing.Flaw) {
+        return try APIKeyRing(text: file.text)
+      } catch {
+        throw SettingComplaint(error.message)
+      }
+    } catch {
+      throw problem("api.keys_file", error.message, hint: error.hint)
+    }
+  }
+
+  /// Of the files as they are now; nil where none is set.
+  package static func apiIdentity(
+    _ settings: Settings
+  ) throws(SettingsError) -> HTTPServerIdentity? {
+    let api = settings.api
+    switch (api.certificateFile, api.privateKeyFile) {
+    case (nil, nil): return nil
+    case (_?, nil), (nil, _?):
+      throw problem("api.tls.key_file", "goes with api.tls.certificate_file, and neither alone")
+    case (let certificate?, let key?):
+      return HTTPServerIdentity(
+        certificates: try text(certificate, "api.tls.certificate_file"),
+        privateKey: try text(key, "api.tls.key_file"))
+    }
+  }
+
+  private static let maximumPEMBytes = 256 << 10
+
+  private static func text(_ path: String, _ key: String) throws(SettingsError) -> String {
+    do throws(SettingComplaint) {
+      return try BoundedFile.read(path, maximumBytes: maximumPEMBytes).text
+    } catch {
+      throw problem(key, error.message, hint: error.hint)
+    }
+  }
+
+  private static func isLoopback(_ host: String) -> Bool {
+    host == "localhost" || host == "::1" || host.hasPrefix("127.")
+  }
+}

@@ -1,0 +1,36 @@
+extension SettingTable {
+  static let api: [SettingKey] = [
+    .text(
+      "api.host", \.api.host, default: "127.0.0.1", .host,
+      "The address to listen on. Others than the loopback one need a certificate, or api.plain."),
+    .integer(
+      "api.port", \.api.port, default: 8_080, 0...65_535,
+      "0: a free one, which is told in the log."),
+    .bool(
+      "api.plain", \.api.plain, default: false,
+      "Plain HTTP on other addresses than the loopback one: where a proxy in the same pod has TLS."),
+    .path(
+      "api.keys_file", \.api.keysFile, example: "/etc/fanfare/api-keys",
+      "Who may ask: a line NAME SCOPE sha256:HEX each, as `fanfare api-key` makes it. Looked at "
+        + "again every 5 s."),
+    .path(
+      "api.tls.certificate_file", \.api.certificateFile, example: "/etc/fanfare/api.crt",
+      "The server's certificate and those above it, in PEM. Looked at again every 5 s."),
+    .path(
+      "api.tls.key_file", \.api.privateKeyFile, example: "/etc/fanfare/api.key",
+      "The certificate's key, in PEM without a passphrase."),
+    .integer(
+      "api.maximum_connections", \.api.maximumConnections, default: 256, 1...10_000,
+      "When another client comes, the one goes that has been quiet for longest."),
+    .duration(
+      "api.exchange_timeout", \.api.exchangeTimeout, default: .seconds(10),
+      .milliseconds(500)...(.seconds(60)),
+      "For a whole request and its answer: who sends a byte each second keeps no place."),
+    .integer(
+      "api.requests_per_second", \.api.requestsPerSecond, default: 50_000, 1...1_000_000,
+      "Of one key, in each process. More are refused with 429."),
+    .bool(
+      "api.audit", \.api.audit, default: true,
+      "A JSON line on standard output for each change: who, what, of whom."),
+  ]
+}

@@ -1,0 +1,137 @@
+/// An event as JSON Schema says it: `Config/event.schema.json` is this text, and the API's
+/// description has it within.
+package enum EventSchema {
+  package static let text = """
+    {
+      "$schema": "https://json-schema.org/draft/2020-12/schema",
+      "$id": "urn:fanfare:event",
+      "title": "A streamer went live",
+      "description": "The value of a record on the topic notify-followers; its key is streamer.id \
+    (or none). One JSON document in UTF-8 of at most 64 KiB (kafka.maximum_event_bytes), without \
+    byte-order mark, without a name twice in one object, without \\\\u0000. streamer, stream and \
+    data hold at most 63 values together. What does not fit goes to the dead letters, with the \
+    reason in its headers.",
+      "type": "object",
+      "required": ["id", "app", "streamer", "stream", "occurred_at"],
+      "additionalProperties": false,
+      "properties": {
+        "type": {
+          "description": "What happened. The end of a stream is stream.ended, a document with \
+    type, streamer.id, stream.id and occurred_at, which docs/events.md describes.",
+          "type": "string",
+          "pattern": "^stream\\\\.live$",
+          "default": "stream.live"
+        },
+        "id": {
+          "description": "Names the event for good: a second one with the same id is dropped. \
+    Templates know it as event.id.",
+          "type": "string",
+          "pattern": "^[A-Za-z0-9._:-]{1,64}$"
+        },
+        "app": {
+          "description": "Bundle id of the app. With the suffix of the template's push type it is \
+    the topic whose devices are addressed.",
+          "type": "string",
+          "pattern": "^[A-Za-z0-9.-]{1,255}$"
+        },
+        "streamer": {
+          "description": "Who went live; every member is a template field, streamer.name for \
+    example.",
+          "$ref": "#/$defs/values",
+          "required": ["id"],
+          "properties": {
+            "id": {
+              "description": "1 to 128 bytes in UTF-8. Does not end in :<digits>:<digits>, which \
+    names a follower shard.",
+              "$ref": "#/$defs/identifier",
+              "not": { "pattern": ":[0-9]+:[0-9]+$" }
+            }
+          }
+        },
+        "stream": {
+          "description": "The broadcast; every member is a template field, stream.title for \
+    example.",
+          "$ref": "#/$defs/values",
+          "required": ["id"],
+          "properties": { "id": { "$ref": "#/$defs/identifier" } }
+        },
+        "data": {
+          "description": "Anything else that templates name, as data.<name>.",
+          "$ref": "#/$defs/values"
+        },
+        "template": {
+          "description": "Name of a template in Config/templates.",
+          "type": "string",
+          "pattern": "^[a-z0-9-]{1,64}$",
+          "default": "go-live"
+        },
+        "occurred_at": {
+          "description": "RFC 3339, years 1970 to 9999, no leap seconds; at most ten minutes \
+    ahead of the worker's clock. Templates know it as event.occurred_at, and the end as \
+    event.expires_at, in whole seconds since 1970.",
+          "type": "string",
+          "format": "date-time",
+          "pattern": "^(19[7-9][0-9]|[2-9][0-9]{3})-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])[Tt]([0\
+    1][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9](\\\\.[0-9]{1,9})?([Zz]|[+-]([01][0-9]|2[0-3]):[0-5][0-9])\
+    $"
+        },
+        "expires_in": {
+          "description": "Seconds from occurred_at after which nothing is sent any more; a whole \
+    number.",
+          "type": "integer",
+          "minimum": 1,
+          "maximum": 2592000,
+          "default": 900
+        },
+        "pushes_per_second": {
+          "description": "No more pushes of this event in a second, by all workers together; a \
+    whole number.",
+          "type": "integer",
+          "minimum": 1,
+          "maximum": 1000000
+        }
+      },
+      "$defs": {
+        "identifier": {
+          "description": "1 to 128 bytes in UTF-8 without control characters and braces: it \
+    becomes part of Redis keys.",
+          "type": "string",
+          "pattern": "^[^\\\\u0000-\\\\u001f\\\\u007f-\\\\u009f{}]{1,128}$"
+        },
+        "values": {
+          "type": "object",
+          "maxProperties": 63,
+          "propertyNames": { "pattern": "^[A-Za-z0-9_-]{1,64}$" },
+          "additionalProperties": { "$ref": "#/$defs/value" }
+        },
+        "value": {
+          "description": "Text of at most 1024 bytes in UTF-8, a number (a whole one within 64 \
+    bits, signed), or a boolean.",
+          "type": ["string", "number", "boolean"],
+          "pattern": "^[^\\\\u0000]*$",
+          "maxLength": 1024
+        }
+      },
+      "examples": [
+        {
+          "id": "live-8f2c",
+          "app": "com.example.live",
+          "streamer": { "id": "s42", "name": "Aiko" },
+          "stream": { "id": "b-991", "title": "Speedrun night", "category": "Games" },
+          "template": "go-live",
+          "occurred_at": "2026-11-21T08:00:00Z",
+          "expires_in": 900
+        },
+        {
+          "id": "live-8f2d",
+          "app": "com.example.live",
+          "streamer": { "id": "s42" },
+          "stream": { "id": "b-992", "viewers": 12, "adult": false },
+          "data": { "campaign": "autumn" },
+          "occurred_at": "2026-11-21T17:00:00.250+09:00"
+        }
+      ]
+    }
+
+    """
+}
