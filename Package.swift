@@ -226,6 +226,12 @@ let testTargets: [Target] = [
     ["Fixtures", "Redis", "EventLoop", "TLS", "Threads", "Transport", "LocalStack"]),
   tests("KafkaTests", ["Kafka", "LocalStack", "Threads"]),
   tests("HTTPServerTests", ["EventLoop", "Fixtures", "HTTPServer"]),
+  tests(
+    "APITests",
+    [
+      "API", "EventLoop", "Fixtures", "HTTPServer", "Ingest", "JSON", "Kafka", "Keyspace",
+      "LocalStack", "Redis", "Telemetry", "TLS",
+    ]),
   tests("ProbesTests", ["Fixtures", "HTTPServer", "Probes", "Telemetry"]),
   tests("JSONTests", ["JSON", "Text"]),
   tests("YAMLTests", ["YAML"]),

@@ -42,4 +42,9 @@ package final class APIServer: Sendable {
   package func tick() async { await service.tick() }
   package func health() async -> [HealthPart] { await service.health() }
   package func metrics() async -> PrometheusText { await service.metricsText }
+
+  /// All that there are, as they are documented.
+  var routes: [(method: String, pattern: String, scope: APIScope?)] {
+    get async { await service.patterns }
+  }
 }

@@ -83,8 +83,8 @@ actor APIService {
 
   var metricsText: PrometheusText { metrics.text }
 
-  var patterns: [(method: String, pattern: String)] {
-    router.routes.map { ($0.method, $0.pattern) }
+  var patterns: [(method: String, pattern: String, scope: APIScope?)] {
+    router.routes.map { ($0.method, $0.pattern, $0.scope) }
   }
 }
 

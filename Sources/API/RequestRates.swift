@@ -18,6 +18,9 @@ struct RequestRates<Somebody: Hashable & Sendable>: Sendable {
     self.maximumBuckets = maximumBuckets
   }
 
+  /// How many are remembered.
+  var count: Int { buckets.count }
+
   /// Takes one. When there is none: after how many seconds there is.
   /// - Parameter now: in ns, of a clock that never goes back.
   mutating func take(_ somebody: Somebody, now: UInt64) -> Double? {
@@ -26,12 +29,6 @@ struct RequestRates<Somebody: Hashable & Sendable>: Sendable {
     guard bucket.tokens >= 1 else { return (1 - bucket.tokens) / perSecond }
     bucket.tokens -= 1
     return nil
-  }
-
-  /// As `take`, and takes none.
-  func wait(of somebody: Somebody, now: UInt64) -> Double? {
-    let tokens = filled(somebody, now).tokens
-    return tokens >= 1 ? nil : (1 - tokens) / perSecond
   }
 
   private func filled(_ somebody: Somebody, _ now: UInt64) -> Bucket {

@@ -1,0 +1,179 @@
+import Fixtures
+import JSON
+import Testing
+
+@testable import API
+
+/// Who may ask, and how every answer looks.
+@Suite struct APIServiceTests {
+  @Test func withoutAKeyNothingIsSaid() async throws {
+    try await APIBed.run { bed in
+      let answer = try bed.ask("GET", "/v1/users/u1", as: nil)
+      #expect(answer.status == 401)
+      #expect(answer.problem == "unauthenticated")
+      #expect(answer.head.contains("WWW-Authenticate: Bearer"))
+      #expect(answer.head.contains("Content-Type: application/problem+json"))
+    }
+  }
+
+  @Test func whoTriesAgainAndAgainPaysAConnectionForEach() async throws {
+    try await APIBed.run { bed in
+      let client = try RawClient(port: bed.port)
+      var answered = 0
+      // 20 at once and one a second are taken; the machine may be slow.
+      while answered < 100 {
+        client.send("GET /v1/users/u HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer x\r\n\r\n")
+        guard client.read(until: "\r\n\r\n{") != nil else { break }
+        answered += 1
+      }
+      #expect((20..<100).contains(answered))
+      #expect(try bed.ask("GET", "/v1/users/u").status == 200)
+    }
+  }
+
+  @Test(arguments: [
+    ("GET", "/v1/users/u", APIScope.readOnly, 200), ("DELETE", "/v1/users/u", .readOnly, 403),
+    ("DELETE", "/v1/users/u", .appServer, 200), ("POST", "/v1/fanouts/e/pause", .appServer, 403),
+    ("POST", "/v1/fanouts/e/pause", .admin, 404), ("POST", "/v1/fanouts", .readOnly, 403),
+  ])
+  func aKeyMayWhatItsScopeSays(
+    _ method: String, _ target: String, _ scope: APIScope, _ status: Int
+  ) async throws {
+    try await APIBed.run { bed in
+      let answer = try bed.ask(method, target, as: scope)
+      #expect(answer.status == status)
+    }
+  }
+
+  @Test func keysAreReplaced() async throws {
+    try await APIBed.run { bed in
+      await bed.server.use(try APIKeyRing(text: ""))
+      #expect(try bed.ask("GET", "/v1/users/u").status == 401)
+    }
+  }
+
+  @Test func tooManyAreToldWhenToComeAgain() async throws {
+    try await APIBed.run({ $0.requestsPerSecond = 1 }) { bed in
+      var statuses: [Int] = []
+      for _ in 0..<8 {
+        let answer = try bed.ask("GET", "/v1/users/u")
+        statuses.append(answer.status)
+        if answer.status == 429 {
+          #expect(answer.head.contains("Retry-After: 1"))
+          #expect(try bed.ask("GET", "/v1/users/u", as: .readOnly).status == 200)
+          break
+        }
+      }
+      #expect(statuses.first == 200)
+      #expect(statuses.last == 429)
+    }
+  }
+
+  @Test(arguments: [
+    ("GET", "/", 404), ("GET", "/v1/users/u/", 404), ("PATCH", "/v1/users/u", 405),
+    ("TRACE", "/v1/users/u", 405), ("GET", "/v1/users/u?a=b", 400),
+    ("GET", "/v1/fanouts?limit=0", 422), ("GET", "/v1/fanouts?limit=1&limit=2", 400),
+    ("GET", "/v1/users/..%2F..", 200),
+  ])
+  func otherPathsAreProblems(_ method: String, _ target: String, _ status: Int) async throws {
+    try await APIBed.run { bed in
+      let answer = try bed.ask(method, target)
+      #expect(answer.status == status)
+      if status == 405 { #expect(answer.head.contains("Allow: DELETE, GET")) }
+      if status >= 400 { #expect(answer.body.object?["request_id"]?.string?.isEmpty == false) }
+    }
+  }
+
+  @Test(arguments: [
+    ("text/plain", "{}", 415), ("application/json", "{", 400), ("application/json", "[]", 400),
+    ("application/json; charset=utf-8", #"{"topic":"a"}"#, 200),
+    ("application/json", #"{"topic":"a","topic":"b"}"#, 400),
+  ])
+  func bodiesAreJSON(_ type: String, _ body: String, _ status: Int) async throws {
+    try await APIBed.run { bed in
+      let answer = try bed.ask(
+        "PUT", "/v1/users/u/devices/00", body, headers: ["Content-Type": type])
+      #expect(answer.status == status)
+    }
+  }
+
+  @Test func aBodyThatIsTooLargeIsNotRead() async throws {
+    try await APIBed.run { bed in
+      let head = "PUT /v1/users/u/devices/00 HTTP/1.1\r\nHost: a\r\nContent-Length: 70000\r\n"
+      for (line, status) in [("", "401"), ("Authorization: Bearer \(bed.key(.admin))\r\n", "413")] {
+        let client = try RawClient(port: bed.port)
+        client.send(head + line + "\r\n")
+        let answer = try #require(client.readToEnd())
+        #expect(answer.hasPrefix("HTTP/1.1 \(status) "), "\(answer)")
+        #expect(answer.contains("application/problem+json"))
+      }
+    }
+  }
+
+  @Test func twoLengthsAreRefused() async throws {
+    try await APIBed.run { bed in
+      let client = try RawClient(port: bed.port)
+      client.send(
+        "POST /v1/fanouts HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer \(bed.key(.admin))\r\n"
+          + "Content-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n"
+          + "GET /v1/users/smuggled HTTP/1.1\r\nHost: a\r\n\r\n")
+      let answer = try #require(client.readToEnd())
+      #expect(answer.hasPrefix("HTTP/1.1 400 "))
+      #expect(answer.components(of: "HTTP/1.1 ") == 1)
+    }
+  }
+
+  @Test func theCallersRequestIDGoesThrough() async throws {
+    try await APIBed.run { bed in
+      let answer = try bed.ask("GET", "/v1/nothing", headers: ["X-Request-Id": "trace-7"])
+      #expect(answer.head.contains("X-Request-Id: trace-7"))
+      #expect(answer["request_id"] == "trace-7")
+      let other = try bed.ask("GET", "/v1/nothing", headers: ["X-Request-Id": "a b"])
+      #expect(other["request_id"]?.string?.utf8.count == 16)
+    }
+  }
+
+  @Test func everyChangeIsAudited() async throws {
+    try await APIBed.run { bed in
+      for number in 0..<40 {
+        _ = try bed.ask("PUT", "/v1/users/u\(number)/devices/00ab", #"{"topic":"a"}"#)
+      }
+      _ = try bed.ask("GET", "/v1/users/u1")
+      _ = try bed.ask("DELETE", "/v1/users/u1", as: .readOnly)
+      let lines = try bed.audit.lines.map { try JSONValue.parse(Array($0.utf8)).object }
+      // Whoever was refused has changed nothing, and the key that was shown is not whose it is.
+      #expect(lines.count == 40)
+      #expect(lines.compactMap { $0?["user"]?.string } == (0..<40).map { "u\($0)" })
+      #expect(lines.allSatisfy { $0?["key"] == "key-admin" && $0?["status"] == 200 })
+      #expect(!bed.audit.lines.contains { $0.contains("00ab") })
+    }
+  }
+
+  @Test func requestsAreCounted() async throws {
+    try await APIBed.run { bed in
+      _ = try bed.ask("GET", "/v1/users/u1")
+      _ = try bed.ask("GET", "/v1/nothing/u1")
+      let text = await bed.server.metrics().text
+      #expect(
+        text.contains(
+          #"fanfare_http_requests_total{route="/v1/users/{user}",method="GET",status="200"} 1"#))
+      #expect(text.contains(#"fanfare_http_requests_total{route="-",method="-",status="404"} 1"#))
+    }
+  }
+
+  @Test func withoutRedisItSaysThatItIsAway() async throws {
+    try await APIBed.run({ $0.redis.commandTimeout = .milliseconds(200) }) { bed in
+      bed.redis.server.stop()
+      let answer = try bed.ask("GET", "/v1/users/u1")
+      #expect(answer.status == 503)
+      #expect(answer.problem == "unavailable")
+      #expect(answer.head.contains("Retry-After: 1"))
+      let health = await bed.server.health()
+      #expect(health.contains { $0.name == "redis" && $0.trouble != nil })
+    }
+  }
+}
+
+extension String {
+  fileprivate func components(of text: String) -> Int { ranges(of: text).count }
+}

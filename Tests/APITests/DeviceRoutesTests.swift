@@ -1,0 +1,120 @@
+import JSON
+import Testing
+
+@testable import API
+
+@Suite struct DeviceRoutesTests {
+  private static let body = #"{"topic":"com.example.live"}"#
+
+  private static func tokens(_ bed: APIBed, _ user: String) throws -> [String] {
+    let answer = try bed.ask("GET", "/v1/users/\(user)/devices", as: .readOnly)
+    #expect(answer.status == 200)
+    return answer["devices"]?.array?.compactMap { $0.object?["token"]?.string } ?? []
+  }
+
+  @Test func aDeviceIsBoundListedAndTakenAway() async throws {
+    try await APIBed.run { bed in
+      let device = "/v1/users/u1/devices/00ab"
+      let first = try bed.ask("PUT", device, Self.body, as: .appServer)
+      #expect(first.status == 200)
+      #expect(first["new"] == true)
+      #expect(try bed.ask("PUT", device, Self.body)["new"] == false)
+      #expect(try Self.tokens(bed, "u1") == ["00ab"])
+      #expect(
+        try await bed.redis.run { try await $0.ask("SMEMBERS", "ffd:{u:u1}:bindings") } == nil)
+      #expect(try bed.ask("DELETE", device)["removed"] == 1)
+      #expect(try bed.ask("DELETE", device)["removed"] == 0)
+      #expect(try Self.tokens(bed, "u1").isEmpty)
+    }
+  }
+
+  @Test func aTokenIsTakenAsAPhonePrintsIt() async throws {
+    try await APIBed.run { bed in
+      let answer = try bed.ask("PUT", "/v1/users/u1/devices/%3CAABB%20ccdd%3E", Self.body)
+      #expect(answer["device"]?.object?["token"] == "aabbccdd")
+      #expect(try bed.ask("DELETE", "/v1/users/u1/devices/AABBCCDD")["removed"] == 1)
+    }
+  }
+
+  @Test func aTokenThatAnotherBindsLeavesTheFirst() async throws {
+    try await APIBed.run { bed in
+      _ = try bed.ask("PUT", "/v1/users/first/devices/00ab", Self.body)
+      _ = try bed.ask("PUT", "/v1/users/second/devices/00ab", Self.body)
+      #expect(try Self.tokens(bed, "first").isEmpty)
+      #expect(try Self.tokens(bed, "second") == ["00ab"])
+    }
+  }
+
+  @Test func anOldTokenIsReplaced() async throws {
+    try await APIBed.run { bed in
+      _ = try bed.ask("PUT", "/v1/users/u1/devices/00ab", Self.body)
+      let new = #"{"topic":"com.example.live","replaces":"00AB"}"#
+      #expect(try bed.ask("PUT", "/v1/users/u1/devices/00cd", new)["replaced"] == true)
+      #expect(try Self.tokens(bed, "u1") == ["00cd"])
+      #expect(try bed.ask("PUT", "/v1/users/u1/devices/00cd", new)["replaced"] == false)
+      #expect(try Self.tokens(bed, "u1") == ["00cd"])
+    }
+  }
+
+  @Test(arguments: [
+    ("/v1/users/u1/devices/zz", #"{"topic":"com.example.live"}"#, "token must be"),
+    ("/v1/users/u1/devices/00ab", "{}", "topic is missing"),
+    ("/v1/users/u1/devices/00ab", #"{"topic":"a b"}"#, "topic must be"),
+    ("/v1/users/u1/devices/00ab", #"{"topic":"a","environment":"test"}"#, "environment must be"),
+    ("/v1/users/u1/devices/00ab", #"{"topic":"a","replaces":"x"}"#, "replaces must be"),
+    ("/v1/users/u1/devices/00ab", #"{"topic":"a","bound_at_ms":"x"}"#, "bound_at_ms is"),
+    ("/v1/users/u1/devices/00ab", #"{"topic":"a","topci":"b"}"#, "the body has an unknown member"),
+    ("/v1/users/a%7Bb/devices/00ab", #"{"topic":"a"}"#, "user must be"),
+  ])
+  func whatIsWrongIsSaid(_ target: String, _ body: String, _ reason: String) async throws {
+    try await APIBed.run { bed in
+      let answer = try bed.ask("PUT", target, body)
+      #expect(answer.status == 422)
+      #expect(answer.problem == "invalid")
+      #expect(answer.detail.hasPrefix(reason), "\(answer.detail)")
+    }
+  }
+
+  @Test func profilesAreMerged() async throws {
+    try await APIBed.run { bed in
+      let profile = "/v1/users/u1/profile"
+      _ = try bed.ask("PATCH", profile, #"{"locale":"ja","badge":3,"muted":false,"name":"A"}"#)
+      let answer = try bed.ask("PATCH", profile, #"{"name":null,"tz":"Asia/Tokyo"}"#)
+      #expect(
+        answer["profile"]
+          == .object(
+            JSONObject([("badge", "3"), ("locale", "ja"), ("muted", "0"), ("tz", "Asia/Tokyo")])))
+      for wrong in [#"{"badge":-1}"#, #"{"muted":"x"}"#, #"{"tz":3}"#, #"{"quiet":"late"}"#] {
+        #expect(try bed.ask("PATCH", profile, wrong).status == 422, "\(wrong)")
+      }
+    }
+  }
+
+  @Test func followsAreCounted() async throws {
+    try await APIBed.run { bed in
+      #expect(try bed.ask("PUT", "/v1/users/u1/follows/s1")["new"] == true)
+      #expect(try bed.ask("PUT", "/v1/users/u1/follows/s1", #"{"muted":true}"#)["new"] == false)
+      let audience = try bed.ask("GET", "/v1/audiences/s1?sample=5")
+      #expect(audience["followers"] == 1)
+      #expect(audience["sample"] == .array(["u1"]))
+      #expect(
+        try bed.ask("GET", "/v1/users/u1/profile")["profile"]?.object?["muted_streamers"] == "s1")
+      #expect(try bed.ask("DELETE", "/v1/users/u1/follows/s1")["removed"] == true)
+      #expect(try bed.ask("GET", "/v1/audiences/s1")["followers"] == 0)
+    }
+  }
+
+  @Test func whoIsForgottenLeavesNothing() async throws {
+    try await APIBed.run { bed in
+      _ = try bed.ask("PUT", "/v1/users/u1/devices/00ab", Self.body)
+      _ = try bed.ask("PATCH", "/v1/users/u1/profile", #"{"locale":"ja"}"#)
+      _ = try bed.ask("PUT", "/v1/users/u1/follows/s1")
+      let answer = try bed.ask("DELETE", "/v1/users/u1?everywhere=true")
+      #expect(answer["complete"] == true)
+      #expect(answer["erased"]?.object?["follows"] == 1)
+      #expect(answer["erased"]?.object?["devices"] == 1)
+      #expect(try bed.ask("GET", "/v1/users/u1")["known"] == false)
+      #expect(try bed.ask("GET", "/v1/audiences/s1")["followers"] == 0)
+    }
+  }
+}

@@ -1,0 +1,146 @@
+import JSON
+import Kafka
+import Testing
+
+@testable import API
+
+@Suite struct EventDoorTests {
+  private static func event(_ id: String, _ more: String = "") -> String {
+    #"{"id":"\#(id)","app":"com.example.live","streamer":{"id":"s1"},"stream":{"id":"b"},"#
+      + #""occurred_at":"\#(APIBed.time)"\#(more)}"#
+  }
+
+  /// What Kafka has: keys and values in any order.
+  private static func records(_ bed: APIBed, _ count: Int) async throws -> [(String, JSONObject)] {
+    var options = KafkaOptions(bootstrapServers: bed.broker.bootstrapServers)
+    options.group = "test"
+    let consumer = try KafkaConsumer(options, topics: [APIBed.events]) { _ in }
+    defer { _ = consumer.close(timeout: .seconds(5)) }
+    try consumer.subscribe()
+    var found: [(String, JSONObject)] = []
+    for _ in 0..<300 where found.count < count {
+      guard case .message(let message)? = consumer.poll(timeout: .milliseconds(100)) else {
+        continue
+      }
+      let value = try JSONValue.parse(message.value ?? [])
+      found.append(
+        (String(decoding: message.key ?? [], as: UTF8.self), value.object ?? JSONObject()))
+    }
+    return found
+  }
+
+  @Test func anEventIsInKafkaWhenItIsAnswered() async throws {
+    try await APIBed.run { bed in
+      let answer = try bed.ask("POST", "/v1/fanouts", Self.event("e1"), as: .appServer)
+      #expect(answer.status == 202)
+      #expect(answer["id"] == "e1")
+      #expect(answer["offset"] == 0)
+      #expect(answer.head.contains("Location: /v1/fanouts/e1"))
+      let records = try await Self.records(bed, 1)
+      #expect(records.map(\.0) == ["s1"])
+      #expect(records.first?.1["id"] == "e1")
+    }
+  }
+
+  @Test(arguments: [
+    (#"{"id":"e1"}"#, 422, "missing_field"), ("[]", 422, "wrong_type"), ("{", 400, "not_json"),
+    (event("e 1"), 422, "bad_identifier"), (event("e1", #","x":1"#), 422, "unknown_field"),
+    (event("e1", #","template":"unknown""#), 409, "unknown_template"),
+    (
+      event("e1").replacing(APIBed.time, with: "2001-01-01T00:00:00Z"), 409, "expired"
+    ),
+    (
+      event("e1").replacing(APIBed.time, with: "2999-01-01T00:00:00Z"), 409, "occurred_in_future"
+    ),
+  ])
+  func whatWorkersWouldPutAsideIsRefused(
+    _ body: String, _ status: Int, _ reason: String
+  ) async throws {
+    try await APIBed.run { bed in
+      let answer = try bed.ask("POST", "/v1/fanouts", body)
+      #expect(answer.status == status)
+      #expect(answer["reason"] == .string(reason))
+    }
+  }
+
+  @Test func cloudEventsComeWithAndWithoutAnEnvelope() async throws {
+    try await APIBed.run { bed in
+      let data = #"{"app":"a","streamer":{"id":"s1"},"stream":{"id":"b"}}"#
+      let envelope =
+        #"{"specversion":"1.0","id":"ce-1","source":"/live","type":"com.example.stream.live","#
+        + #""time":"\#(APIBed.time)","data":\#(data)}"#
+      let structured = try bed.ask(
+        "POST", "/v1/fanouts", envelope, headers: ["Content-Type": "application/cloudevents+json"])
+      #expect(structured["id"] == "ce-1")
+      let binary = try bed.ask(
+        "POST", "/v1/fanouts", data,
+        headers: [
+          "ce-specversion": "1.0", "ce-id": "ce-2", "ce-source": "/live",
+          "ce-type": "stream.live", "ce-time": APIBed.time,
+        ])
+      #expect(binary["id"] == "ce-2")
+      let records = try await Self.records(bed, 2)
+      #expect(Set(records.compactMap { $0.1["id"]?.string }) == ["ce-1", "ce-2"])
+      #expect(records.allSatisfy { $0.1["specversion"] == nil && $0.1["occurred_at"] != nil })
+    }
+  }
+
+  @Test func theEndOfAStreamGoesThrough() async throws {
+    try await APIBed.run { bed in
+      let answer = try bed.ask("POST", "/v1/fanouts", Self.event("e1", #","type":"stream.ended""#))
+      #expect(answer.status == 202)
+      #expect(answer["ended"] == "b")
+      #expect(try await Self.records(bed, 1).first?.1["type"] == "stream.ended")
+    }
+  }
+
+  @Test func aRepeatedRequestIsDoneOnce() async throws {
+    try await APIBed.run { bed in
+      let body = Self.event("e1")
+      let first = try bed.ask("POST", "/v1/fanouts", body, headers: ["Idempotency-Key": "k"])
+      let again = try bed.ask("POST", "/v1/fanouts", body, headers: ["Idempotency-Key": "k"])
+      #expect(first.body == again.body)
+      #expect(!first.head.contains("Idempotency-Replayed"))
+      #expect(again.head.contains("Idempotency-Replayed: true"))
+      let other = try bed.ask(
+        "POST", "/v1/fanouts", Self.event("e2"), headers: ["Idempotency-Key": "k"])
+      #expect(other.problem == "idempotency-key-reused")
+      let another = try bed.ask(
+        "POST", "/v1/fanouts", Self.event("e2"), as: .appServer, headers: ["Idempotency-Key": "k"])
+      #expect(another.status == 202)
+      #expect(try await Self.records(bed, 2).count == 2)
+    }
+  }
+
+  @Test func whatWasRefusedMayBeAskedBetter() async throws {
+    try await APIBed.run { bed in
+      let wrong = try bed.ask("POST", "/v1/fanouts", "{}", headers: ["Idempotency-Key": "k"])
+      #expect(wrong.status == 422)
+      let right = try bed.ask(
+        "POST", "/v1/fanouts", Self.event("e1"), headers: ["Idempotency-Key": "k"])
+      #expect(right.status == 202)
+    }
+  }
+
+  @Test func aFanOutIsShownAndStopped() async throws {
+    try await APIBed.run { bed in
+      #expect(try bed.ask("GET", "/v1/fanouts/e1").status == 404)
+      _ = try await bed.redis.run { redis in
+        try await redis.ask(
+          "HSET", "ff:{e:e1}", "state", "running", "streamer", "s1", "pushes", "7")
+      }
+      _ = try await bed.redis.run {
+        try await $0.ask("XADD", "ff:{stats}:fanouts", "*", "id", "e1")
+      }
+      #expect(try bed.ask("GET", "/v1/fanouts/e1", as: .readOnly)["pushes"] == 7)
+      let paused = try bed.ask("POST", "/v1/fanouts/e1/pause", #"{"reason":"wrong title"}"#)
+      #expect(paused["brake"] == "paused")
+      #expect(paused["brake_why"] == "wrong title")
+      #expect(try bed.ask("POST", "/v1/fanouts/e1/resume")["brake"] == "")
+      #expect(try bed.ask("POST", "/v1/fanouts/e1/cancel")["brake"] == "cancelled")
+      #expect(try bed.ask("POST", "/v1/fanouts/e1/resume").status == 409)
+      let list = try bed.ask("GET", "/v1/fanouts?limit=5")
+      #expect(list["fanouts"]?.array?.first?.object?["event"] == "e1")
+    }
+  }
+}

@@ -1,0 +1,65 @@
+import Glibc
+import JSON
+import Keyspace
+import Redis
+import Testing
+
+@testable import API
+
+/// What is documented is what is there.
+@Suite struct OpenAPITests {
+  @Test func everyRouteIsDocumentedAndNothingElse() async throws {
+    try await APIBed.run { bed in
+      let routes = await bed.server.routes
+      let documented = OpenAPIOperations.all.map {
+        "\($0.method) \($0.pattern) \(Self.name($0.scope))"
+      }
+      #expect(
+        routes.map { "\($0.method) \($0.pattern) \(Self.name($0.scope))" }.sorted()
+          == documented.sorted())
+      #expect(Set(OpenAPIOperations.all.map(\.name)).count == documented.count)
+    }
+  }
+
+  private static func name(_ scope: APIScope?) -> String { scope?.rawValue ?? "anybody" }
+
+  /// `UPDATE_OPENAPI=1` writes it.
+  @Test func theFileIsCurrent() throws {
+    let root = #filePath.split(separator: "/", omittingEmptySubsequences: false).dropLast(3)
+    let path = root.joined(separator: "/") + "/docs/openapi.json"
+    let text = OpenAPI.text + "\n"
+    if getenv("UPDATE_OPENAPI") != nil {
+      let file = try #require(fopen(path, "w"))
+      fputs(text, file)
+      fclose(file)
+    }
+    let file = try #require(fopen(path, "r"), "\(path) cannot be read")
+    defer { fclose(file) }
+    var bytes = [UInt8](repeating: 0, count: 1 << 18)
+    bytes.removeLast(bytes.count - fread(&bytes, 1, bytes.count, file))
+    #expect(String(decoding: bytes, as: UTF8.self) == text, "UPDATE_OPENAPI=1 writes it")
+  }
+
+  @Test func everyReferenceLeadsSomewhere() throws {
+    var dangling: [String] = []
+    Self.walk(OpenAPI.document) { reference in
+      let parts = reference.dropFirst("#/".count).split(separator: "/").map(String.init)
+      var node: JSONValue? = OpenAPI.document
+      for part in parts { node = node?.object?[part] }
+      if node == nil { dangling.append(reference) }
+    }
+    #expect(dangling.isEmpty)
+  }
+
+  private static func walk(_ value: JSONValue, _ found: (String) -> Void) {
+    switch value {
+    case .object(let object):
+      for member in object.members {
+        if member.name == "$ref", let text = member.value.string { found(text) }
+        walk(member.value, found)
+      }
+    case .array(let elements): for element in elements { walk(element, found) }
+    default: return
+    }
+  }
+}
