@@ -62,14 +62,15 @@ package final class ExpandStage {
   /// alert and background has tokens of its own.
   ///
   /// By `now` (ms since 1970) reading is given up when the event has expired and Redis is still
-  /// too slow, or its replies still too large, to read its followers; and hours are quiet.
+  /// too slow, or its replies still too large, to read its followers; and hours are quiet. What is
+  /// read while `isOver` is counted, and sent to nobody.
   package func reader(
     of followers: FollowerSource, fields: [String], topic: String,
-    now: @escaping () -> Int64
+    now: @escaping () -> Int64, isOver: @escaping () -> Bool = { false }
   ) -> SegmentReader {
     SegmentReader(
       redis: redis, keyspace: keyspace, options: options, source: followers, fields: fields,
-      topic: topic, now: now)
+      topic: topic, now: now, isOver: isOver)
   }
 
   private func plainKey(of streamer: String) -> String? {

@@ -17,6 +17,8 @@ package final class SegmentReader {
   private let fields: [String]
   private let builder: PageBuilder
   private let now: () -> Int64
+  /// Nothing more of it is sent.
+  private let isOver: () -> Bool
   private let streamer: [UInt8]
   private let pipeline = RedisPipeline(capacity: 64 * 1024)
   private let bindingsCommand: RedisCommandTemplate
@@ -39,13 +41,15 @@ package final class SegmentReader {
 
   init(
     redis: RedisClient, keyspace: Keyspace, options: ExpandOptions, source: FollowerSource,
-    fields: [String], topic: String, now: @escaping () -> Int64
+    fields: [String], topic: String, now: @escaping () -> Int64,
+    isOver: @escaping () -> Bool
   ) {
     self.redis = redis
     self.options = options
     self.source = source
     self.fields = fields
     self.now = now
+    self.isOver = isOver
     streamer = Array(source.segment.event.streamer.utf8)
     let rules = options.rules.fields
     pace = PagePace(maximumUsers: options.pageSize, maximumBytes: options.maximumPageBytes)
@@ -109,10 +113,10 @@ package final class SegmentReader {
     }
   }
 
-  /// Who has had enough for this hour is taken out. What expires meanwhile is sent to nobody, and
-  /// counts for nobody.
+  /// Who has had enough for this hour is taken out. What expired or was cancelled meanwhile is sent
+  /// to nobody, and counts for nobody.
   private func capped(_ page: RecipientPage) async throws(ExpandError) -> [SkippedUser] {
-    guard let cap, !isExpired else { return [] }
+    guard let cap, !isExpired, !isOver() else { return [] }
     return try await cap.apply(to: page, with: pipeline)
   }
 
