@@ -12,13 +12,28 @@ extension Log {
     info(what, fields.merging(more))
   }
 
+  /// It may be so; where it is so of every streamer, workers look in the wrong place.
+  func nobodyFollows(_ event: Event) {
+    notice(
+      "Redis knows no followers of the streamer: nobody is told",
+      [
+        "event": .text(event.id), "streamer": .text(event.streamer),
+        "hint": "where there are some, redis.database or redis.prefix.data may lead elsewhere",
+      ])
+  }
+
   func fanOutEnded(_ event: Event, _ figures: [FanOutFigure], isComplete: Bool) {
     var fields: LogFields = ["event": .text(event.id)]
     for figure in figures { fields = fields.merging([figure.name: .integer(figure.count)]) }
-    guard !isComplete else { return info("fan-out done", fields) }
-    let why =
-      figures.contains { $0.name == "forgotten_ms" }
-      ? "Redis has lost what was noted of it" : "the rest of it is in the dead letters"
-    warning("fan-out incomplete: \(why)", fields)
+    let isForgotten = figures.contains { $0.name == "forgotten_ms" && $0.count > 0 }
+    switch (isComplete, isForgotten) {
+    case (true, false): info("fan-out done", fields)
+    case (true, true):
+      warning("fan-out done, but Redis had lost what was noted of it meanwhile", fields)
+    case (false, true):
+      warning("fan-out incomplete: Redis has lost what was noted of it", fields)
+    case (false, false):
+      warning("fan-out incomplete: the rest of it is in the dead letters", fields)
+    }
   }
 }

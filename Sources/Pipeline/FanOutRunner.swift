@@ -86,8 +86,9 @@ final class FanOutRunner {
       published = count
       options.log.fanOut("fan-out resumed", event, audience, ["published": .integer(published)])
     case .empty(let figures):
-      counters.add(.eventsOK)
+      counters.add(.eventsWithoutAudience)
       options.log.fanOut("fan-out started", event, audience)
+      options.log.nobodyFollows(event)
       options.log.fanOutEnded(event, figures, isComplete: true)
       return .done
     case .stopped(let reason, let figures):

@@ -143,7 +143,7 @@ package enum WorkerMetrics {
         [
           "ok": .eventsOK, "malformed": .eventsMalformed, "expired": .eventsExpired,
           "duplicate": .eventsDuplicate, "resumed": .eventsResumed, "stopped": .eventsStopped,
-          "stream_ended": .streamsEnded,
+          "no_audience": .eventsWithoutAudience, "stream_ended": .streamsEnded,
         ]))
     text.append(eventAges, histograms: [([], figures.eventAges)])
     text.append(

@@ -3,7 +3,7 @@ import Synchronization
 /// What a worker counts. Sums over its life; never goes down.
 package enum WorkerCounter: Int, Sendable, CaseIterable {
   case eventsOK, eventsMalformed, eventsExpired, eventsDuplicate, eventsResumed
-  case eventsStopped, streamsEnded
+  case eventsStopped, eventsWithoutAudience, streamsEnded
   case segmentsSettled, segmentsAlreadySettled
   case recipients, skipped, stragglers
   case pushesAccepted, pushesRejected, pushesExpired, pushesCancelled, pushesSuppressed
@@ -22,7 +22,7 @@ package final class WorkerCounters: Sendable {
   /// Rejections are counted by `RejectionReason.rawValue` too, without knowing the reasons here.
   package static let maximumReasons = 64
 
-  private let counters = InlineArray<33, Atomic<Int>> { _ in Atomic(0) }
+  private let counters = InlineArray<34, Atomic<Int>> { _ in Atomic(0) }
   private let rejections = InlineArray<64, Atomic<Int>> { _ in Atomic(0) }
   /// Dead letters by the code of their reason, without knowing the codes here.
   package static let maximumCodes = 32
