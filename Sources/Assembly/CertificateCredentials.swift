@@ -50,6 +50,7 @@ package final class CertificateCredentials: CredentialFiles {
         throw SettingComplaint("is not set")
       }
       let (certificate, contents) = try Self.open(file, caFile)
+      try Self.checkBegin(contents, now: clock())
       identity = ClientIdentity(certificate)
       state = ThreadLock(State(hash: file.hashValue, contents: contents))
     } catch {
@@ -72,6 +73,13 @@ package final class CertificateCredentials: CredentialFiles {
         guard contents.expiresAt * 1000 > clock() else {
           throw SettingComplaint("the certificate has expired")
         }
+        try Self.checkBegin(contents, now: clock())
+        let lost = Set(state.contents.servedTopics).subtracting(contents.servedTopics).sorted()
+        guard lost.isEmpty else {
+          throw SettingComplaint(
+            "the certificate is not for \(lost.joined(separator: ", ")), which the one in use is for",
+            hint: "where that is meant, start the worker again")
+        }
         identity.use(certificate)
         state = State(hash: file.hashValue, contents: contents)
         return .replaced(contents.words)
@@ -80,6 +88,15 @@ package final class CertificateCredentials: CredentialFiles {
         state.refusal = error.message
         return .refused(error.message)
       }
+    }
+  }
+
+  private static func checkBegin(
+    _ contents: CertificateContents, now: Int64
+  ) throws(SettingComplaint) {
+    guard contents.beginsAt * 1000 <= now else {
+      throw SettingComplaint(
+        "the certificate is not valid before \(WallClock.rfc3339(contents.beginsAt * 1000))")
     }
   }
 

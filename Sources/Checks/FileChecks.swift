@@ -86,7 +86,7 @@ enum FileChecks {
           area, .configuration, "it expires in \(days) days", key: key,
           hint: "renew it in the Apple developer account, and put it in the place of this one")
       }
-      warn(group, of: files.contents.servedTopics, key: key, &list)
+      compare(group, with: files.contents.servedTopics, key: key, &list)
       return files.credentials
     } catch {
       list.add(area, error)
@@ -95,11 +95,11 @@ enum FileChecks {
   }
 
   /// An app that its certificate does not name.
-  private static func warn(
-    _ group: CredentialGroup, of topics: [String], key: String, _ list: inout CheckList
+  private static func compare(
+    _ group: CredentialGroup, with topics: [String], key: String, _ list: inout CheckList
   ) {
     for app in group.apps where !topics.contains(app) {
-      list.warning(
+      list.problem(
         "certificate", .configuration, "it does not name \(app), so Apple refuses its pushes",
         key: key)
     }

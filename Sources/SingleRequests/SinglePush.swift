@@ -25,11 +25,16 @@ package struct SinglePush: Sendable, Equatable {
     return AppleRequest(path: "/3/device/" + token, fields: fields, body: payload)
   }
 
+  /// Types whose payload says in `aps` what the system is to do; the others hand theirs to the app.
+  private static let needsAps: Set<PushType> = [
+    .alert, .background, .controls, .liveactivity, .widgets,
+  ]
+
   /// The rule of Apple's that it breaks, if any ("Sending notification requests to APNs").
   package var flaw: String? {
     let type = headers.pushType
     let flaw = PayloadFlaw.of(
-      payload, limit: type.maximumPayloadBytes, "\(type.rawValue) pushes", needsAps: type != .mdm)
+      payload, limit: type.maximumPayloadBytes, "\(type.rawValue) pushes", needsAps: Self.needsAps.contains(type))
     if let flaw { return flaw }
     if headers.pushType == .background, headers.priority == 10 {
       return "a background push must have priority 5, or 1"

@@ -11,6 +11,7 @@ package struct CertificateContents: Sendable, Equatable {
   package let isForSandbox: Bool
   package let isForProduction: Bool
   /// Seconds since 1970.
+  package let beginsAt: Int64
   package let expiresAt: Int64
 
   /// What it may push to: the topics that it lists, or the one of its owner.
@@ -28,10 +29,15 @@ package struct CertificateContents: Sendable, Equatable {
     }
     isForSandbox = Self.extensionBytes(certificate, Self.sandboxIdentifier) != nil
     isForProduction = Self.extensionBytes(certificate, Self.productionIdentifier) != nil
-    var time = tm()
-    let isTime = ASN1_TIME_to_tm(X509_get0_notAfter(certificate), &time) == 1
-    expiresAt = isTime ? Int64(timegm(&time)) : 0
+    beginsAt = Self.seconds(X509_get0_notBefore(certificate))
+    expiresAt = Self.seconds(X509_get0_notAfter(certificate))
     ERR_clear_error()
+  }
+
+  /// 0 of what is no time.
+  private static func seconds(_ written: OpaquePointer?) -> Int64 {
+    var time = tm()
+    return ASN1_TIME_to_tm(written, &time) == 1 ? Int64(timegm(&time)) : 0
   }
 
   private static func subjectID(_ certificate: OpaquePointer) -> String? {
