@@ -109,6 +109,7 @@ package enum Assembly {
     var options = DeliverOptions(wallClock: { WallClock.nowMilliseconds() }, report: report)
     options.routes = try deliverRoutes(settings)
     options.connectionsPerRoute = apns.connectionsPerLane
+    options.mostConnectionsPerRoute = apns.mostConnectionsPerLane
     options.streamsPerConnection = apns.streamsPerConnection
     options.readyPushes = apns.readyPushesPerLane
     options.requestTimeout = apns.requestTimeout

@@ -47,7 +47,7 @@ extension Assembly {
       lanes: lanes(settings), limits: laneLimits(settings), ingest: ingestOptions(settings),
       expand: expandOptions(settings),
       connectionBytes: DeliverOptions.maximumConnectionBytes(
-        connections: settings.apns.connectionsPerLane,
+        connections: settings.apns.mostConnectionsPerLane,
         streams: settings.apns.streamsPerConnection,
         credentials: CredentialGroup.all(settings).count),
       kafka: kafkaOptions(settings), probeBytes: probeBytes(settings))

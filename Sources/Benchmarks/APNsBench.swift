@@ -80,7 +80,7 @@ package struct APNsBench {
       simulatorOptions: [
         "--latency", "\(Self.latencyMilliseconds)ms", "--first-streams", "\(Self.streams)",
         "--streams", "\(Self.streams)",
-      ])
+      ], connections: 2)
     defer { stack.close() }
     for run in 1...options.runs {
       // What a worker has learnt of tokens and of Apple it keeps for an hour.

@@ -24,7 +24,7 @@ package struct ScaleBench {
       processes, templates: options.templates, lanes: 1,
       simulatorOptions: [
         "--latency", Self.latency, "--first-streams", Self.streams, "--streams", Self.streams,
-      ])
+      ], connections: 2)
     defer { stack.close() }
     let people = SyntheticAudience(followers: Self.followers, seed: 8, topic: LocalStack.app)
     try await options.seeding("\(Figures.grouped(people.followers)) followers", people.followers) {

@@ -39,7 +39,7 @@ package final class LocalStack {
   private init(
     processes: ChildProcesses, redisOptions: RedisOptions, redisProcesses: [Int32],
     bootstrapServers: String, simulator: SimulatorProcess,
-    templates: String, lanes: Int, closesSandbox: Bool
+    templates: String, lanes: Int, closesSandbox: Bool, connections: Int?
   ) throws(LocalStackError) {
     self.processes = processes
     self.redisOptions = redisOptions
@@ -48,7 +48,8 @@ package final class LocalStack {
     self.simulator = simulator
     let file = WorkerFile(
       bootstrapServers: bootstrapServers, redis: redisOptions, simulator: simulator,
-      templates: templates, lanes: lanes, closesSandbox: closesSandbox)
+      templates: templates, lanes: lanes, closesSandbox: closesSandbox,
+      connections: connections)
     configuration = try processes.directory.write(file.text, to: "fanfare.yaml")
     redis = RedisClient(options: redisOptions, loop: processes.loop, log: { _ in })
     record = RecordStage(redis: redis, keyspace: keyspace)
@@ -69,9 +70,11 @@ package final class LocalStack {
   ///   - kafka: in place of an embedded broker; nobody else may use its topics.
   ///   - cluster: in place of a redis-server.
   ///   - closesSandbox: the worker's sandbox is an address where nobody listens.
+  ///   - connections: of a lane to each server, always; nil: as many as it needs.
   package static func start(
     _ processes: ChildProcesses, templates: String, lanes: Int, simulatorOptions: [String] = [],
-    kafka: RealKafka? = nil, cluster: RedisClusterProcess? = nil, closesSandbox: Bool = false
+    kafka: RealKafka? = nil, cluster: RedisClusterProcess? = nil, closesSandbox: Bool = false,
+    connections: Int? = nil
   ) async throws(LocalStackError) -> LocalStack {
     var options = RedisOptions(commandTimeout: .seconds(30))
     var servers: [Int32] = []
@@ -94,7 +97,7 @@ package final class LocalStack {
     let stack = try LocalStack(
       processes: processes, redisOptions: options, redisProcesses: servers,
       bootstrapServers: broker, simulator: simulator, templates: templates, lanes: lanes,
-      closesSandbox: closesSandbox)
+      closesSandbox: closesSandbox, connections: connections)
     try await stack.warmUp()
     return stack
   }

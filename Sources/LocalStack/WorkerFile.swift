@@ -12,6 +12,8 @@ package struct WorkerFile {
   package let lanes: Int
   /// The sandbox is an address where nobody listens.
   package var closesSandbox = false
+  /// A lane has so many to each server, and no others under load; nil: what comes by default.
+  package var connections: Int?
 
   /// A real broker answers a waiting fetch as soon as there is something to read. The embedded one
   /// looks again only when the wait is over, so the wait must be short for an event to be read at
@@ -31,6 +33,12 @@ package struct WorkerFile {
     }
     let nodes = redis.clusterNodes.map { "\"\($0)\"" }.joined(separator: ", ")
     return "  cluster: [\(nodes)]"
+  }
+
+  private var connectionsText: String {
+    connections.map {
+      "  connections_per_lane: \($0)\n  connections_per_lane_maximum: \($0)"
+    } ?? ""
   }
 
   package var text: String {
@@ -55,6 +63,7 @@ package struct WorkerFile {
         key_file: \(quoted(simulator.keyFile))
         key_id: \(quoted(simulator.keyID))
         team_id: \(quoted(simulator.teamID))
+      \(connectionsText)
       lanes:
         count: \(lanes)
         drain_timeout: \(Self.drainTimeout)

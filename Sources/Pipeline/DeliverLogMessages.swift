@@ -18,6 +18,10 @@ extension Log {
       self.notice(
         "another connection to APNs takes the place of one",
         Self.fields(endpoint, reason, retryAfter))
+    case .resized(let endpoint, let connections):
+      info(
+        "a lane has another number of connections to APNs, by what is sent",
+        ["endpoint": .text("\(endpoint)"), "connections": .integer(connections)])
     case .unanswered(let endpoint, let pushes):
       warning(
         "APNs did not answer in time; sending again",

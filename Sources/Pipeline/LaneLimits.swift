@@ -20,7 +20,7 @@ package struct LaneLimits: Sendable, Equatable {
   /// What all batches with pushes under way keep in memory, those of lingering segments among them;
   /// beyond this a segment makes one batch at a time, so that at most one of each segment in flight
   /// comes on top, mostly 400 KB and 1.6 MB at most. A lane that is not held up needs some 20 MiB.
-  package var batchBytes = 64 << 20
+  package var batchBytes = 56 << 20
   /// Pushes in a batch at most. Larger ones save nothing and make the peak of memory higher.
   package var batchPushes = 256
 

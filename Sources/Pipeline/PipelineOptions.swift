@@ -41,7 +41,8 @@ package struct PipelineOptions: Sendable {
     MemoryBudget(
       lanes: lanes, limits: limits, ingest: ingest, expand: expand,
       connectionBytes: DeliverOptions.maximumConnectionBytes(
-        connections: deliver.connectionsPerRoute, streams: deliver.streamsPerConnection),
+        connections: max(deliver.connectionsPerRoute, deliver.mostConnectionsPerRoute ?? 0),
+        streams: deliver.streamsPerConnection),
       kafka: kafka, probeBytes: probeBytes)
   }
   /// What clients of the process' probes can make it keep.

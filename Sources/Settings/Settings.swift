@@ -145,6 +145,7 @@ package struct Settings: Sendable, Equatable {
     package var apps: [String: Credentials] = [:]
     package var tokenLifetime = Duration.zero
     package var connectionsPerLane = 0
+    package var connectionsPerLaneMaximum = 0
     package var streamsPerConnection = 0
     package var readyPushesPerLane = 0
     package var requestTimeout = Duration.zero
@@ -153,6 +154,9 @@ package struct Settings: Sendable, Equatable {
     package var retry = Retry()
 
     package var binaryAcceptedAfter = Duration.zero
+
+    /// Of a lane to each of the servers, under load.
+    package var mostConnectionsPerLane: Int { max(connectionsPerLane, connectionsPerLaneMaximum) }
 
     /// Of all apps that `apps` does not name.
     package var credentials: Credentials {

@@ -135,6 +135,14 @@ struct SettingsRules {
 
   private func checkAPNs(_ layers: inout SettingsLayers) {
     checkProxy(&layers)
+    let (least, most) = (settings.apns.connectionsPerLane, settings.apns.connectionsPerLaneMaximum)
+    // What the example file says anyway needs no word.
+    if most < least, most != Settings.defaults.apns.connectionsPerLaneMaximum {
+      let keys = ("apns.connections_per_lane_maximum", "apns.connections_per_lane")
+      layers.add(
+        .problem, later(keys.0, keys.1, layers), key: keys.0,
+        "is \(most), must not be less than \(keys.1) (\(least))")
+    }
     let apps = settings.apns.apps
     for (app, credentials) in apps.sorted(by: { $0.key < $1.key }) {
       CredentialRules(credentials, of: app).check(&layers, areNeeded: true)

@@ -89,6 +89,7 @@ import Transport
       team_id: TEAMTEAM12
       token_lifetime: 41m
       connections_per_lane: 12
+      connections_per_lane_maximum: 14
       streams_per_connection: 113
       ready_pushes_per_lane: 114
       request_timeout: 15s
@@ -235,9 +236,8 @@ import Transport
       endpoint: Endpoint(host: "proxy.example", port: 2007), username: "pu", password: "pp")
     #expect(deliver.routes.values.map(\.proxy) == [proxy, proxy])
     #expect(try Assembly.deliverRoutes(.defaults).values.map(\.proxy) == [nil, nil])
-    #expect(deliver.connectionsPerRoute == 12)
-    #expect(deliver.streamsPerConnection == 113)
-    #expect(deliver.readyPushes == 114)
+    #expect(deliver.connectionsPerRoute == 12 && deliver.mostConnectionsPerRoute == 14)
+    #expect(deliver.streamsPerConnection == 113 && deliver.readyPushes == 114)
     #expect(deliver.requestTimeout == .seconds(15))
     #expect(deliver.connectTimeout == .seconds(16))
     #expect(deliver.pingInterval == .seconds(17 * 60))

@@ -107,7 +107,7 @@ import Testing
       let (server, connection) = try await fill(bed)
       server.session?.setMaximumConcurrentStreams(0)
       server.flush()
-      await bed.until("heard") { connection.serverStreams == 0 }
+      await bed.until("heard") { connection.streams == 0 }
       server.readAgain()
       // It refuses what had left.
       await bed.until("the others are refused") { connection.inFlight < streams }

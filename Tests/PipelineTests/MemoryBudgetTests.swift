@@ -13,7 +13,7 @@ import Testing
   ) -> MemoryBudget {
     MemoryBudget(
       lanes: lanes, limits: limits, ingest: IngestOptions(), expand: ExpandOptions(),
-      connectionBytes: DeliverOptions.maximumConnectionBytes(connections: 2, streams: streams),
+      connectionBytes: DeliverOptions.maximumConnectionBytes(connections: 4, streams: streams),
       kafka: KafkaOptions(bootstrapServers: ""), probeBytes: probeBytes)
   }
 

@@ -33,6 +33,10 @@ import Testing
     ("redis: {reconnect_minimum: 6s}", "redis.reconnect_minimum"),
     ("redis: {reconnect_maximum: 50ms}", "redis.reconnect_minimum"),
     ("apns: {retry: {initial: 1m}}", "apns.retry.initial"),
+    (
+      "apns: {connections_per_lane: 3, connections_per_lane_maximum: 2}",
+      "apns.connections_per_lane_maximum"
+    ),
     ("events: {maximum_expires_in: 1m}", "events.default_expires_in"),
     ("redis: {prefix: {data: 'ff:x'}}", "redis.prefix.data"),
     ("redis: {prefix: {dashboards: 'ff'}}", "redis.prefix.data"),

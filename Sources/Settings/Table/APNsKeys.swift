@@ -101,6 +101,11 @@ extension SettingTable {
       "apns.connections_per_lane", \.apns.connectionsPerLane, default: 2, 1...64,
       "Connections of a lane to each of the two servers."),
     .integer(
+      "apns.connections_per_lane_maximum", \.apns.connectionsPerLaneMaximum, default: 4, 1...64,
+      "A lane opens another connection each time that all it has to a server were full for 2 s "
+        + "while pushes waited, up to so many, or connections_per_lane if that is more; one that "
+        + "was not needed for 5 min goes."),
+    .integer(
       "apns.streams_per_connection", \.apns.streamsPerConnection, default: 500, 1...10_000,
       "Pushes in flight on a connection, at most; the server's own limit is obeyed below "
         + "it. More costs memory and hardly speed. A twentieth more (or of all, where "

@@ -6,7 +6,7 @@ extension SettingTable {
       "lanes.segments_per_lane", \.lanes.segmentsPerLane, default: 4, 1...64,
       "Segments with pushes never tried that a lane works on at a time."),
     .size(
-      "lanes.batch_bytes", \.lanes.batchBytes, default: 64 << 20, (16 << 20)...(4 << 30),
+      "lanes.batch_bytes", \.lanes.batchBytes, default: 56 << 20, (16 << 20)...(4 << 30),
       "What the rendered pushes of a lane may take in memory while they are under way; beyond it "
         + "each segment renders one batch at a time."),
     .duration(

@@ -66,8 +66,7 @@ final class APNsConnection: PushConnection {
     return requests.capacity(session, transport)
   }
 
-  /// The server's bound on streams in flight.
-  var serverStreams: Int? { session?.remoteMaxConcurrentStreams }
+  var streams: Int { machine.phase == .open ? session.map(requests.streams) ?? 0 : 0 }
 
   func hasWindow() -> Bool { session.map(requests.hasWindow) ?? false }
 

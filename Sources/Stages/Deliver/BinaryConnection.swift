@@ -81,6 +81,8 @@ final class BinaryConnection: PushConnection {
     return StreamCapacity(window.room)
   }
 
+  var streams: Int { machine.phase == .open ? window.capacity : 0 }
+
   func hasWindow() -> Bool { capacity > 0 }
 
   /// There is no way to ask: the kernel's probes find out.

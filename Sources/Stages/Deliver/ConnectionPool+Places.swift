@@ -1,6 +1,7 @@
-/// Which places there are. Behind the ordinary ones are those for tokens of which nothing is known
-/// (`TokenParting`), and last those of helpers, for trouble: they find out which push closes
-/// connections, and spread what is in flight while many do, so that little is lost with each.
+/// Which places there are. Behind the ordinary ones, and those that may become such, are those for
+/// tokens of which nothing is known (`TokenParting`), and last those of helpers, for trouble: they
+/// find out which push closes connections, and spread what is in flight while many do, so that
+/// little is lost with each.
 extension ConnectionPool {
   /// While one is replaced, another takes what is unknown: bad tokens cost them their streams.
   static let unproven = 2
@@ -13,10 +14,8 @@ extension ConnectionPool {
   /// Nanoseconds after which a connection goes that has had nothing to do, and is not ordinary.
   private static let idle: UInt64 = 30_000_000_000
 
-  var ordinaryPlaces: Range<Int> { 0..<options.connectionsPerRoute }
-  var unprovenPlaces: Range<Int> {
-    ordinaryPlaces.upperBound..<ordinaryPlaces.upperBound + Self.unproven
-  }
+  var ordinaryPlaces: Range<Int> { 0..<growth.wanted }
+  var unprovenPlaces: Range<Int> { growth.most..<growth.most + Self.unproven }
   var helperPlaces: Range<Int> { unprovenPlaces.upperBound..<places.count }
 
   /// For what was never answered; for ordinary pushes while there is nothing of the kind.
@@ -31,16 +30,18 @@ extension ConnectionPool {
       ? min(most, Self.unprovenStreams) : StreamCapacity.streams(forAll: most)
   }
 
-  /// An ordinary connection is not admitted: another may have taken what it would be.
+  /// An ordinary connection is not admitted: another may have taken what it would be. One that was
+  /// opened besides is not missed.
   private var isOneMissing: Bool {
-    places[ordinaryPlaces].contains { $0.cameToNothing && $0.connection?.phase != .open }
+    places[..<growth.least].contains { $0.cameToNothing && $0.connection?.phase != .open }
   }
 
   /// Whether a connection belongs there now.
   func isNeeded(_ place: Int) -> Bool {
     if isOrdinary(place) { return true }
     if unprovenPlaces.contains(place) { return topics.apartCount > 0 && !isOneMissing }
-    return waiting.suspectCount > 0 || (traffic.isCareful && topics.readyCount > 0)
+    return helperPlaces.contains(place)
+      && (waiting.suspectCount > 0 || (traffic.isCareful && topics.readyCount > 0))
   }
 
   /// One that is not ordinary goes when it has had nothing to do for a while, or at once where it

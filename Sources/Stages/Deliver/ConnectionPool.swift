@@ -8,7 +8,7 @@ final class ConnectionPool {
   /// A server that says GOAWAY and does not answer keeps what it was sent in memory here.
   private static let maximumRetiring = 16
 
-  private let setup: RouteSetup
+  let setup: RouteSetup
   let options: DeliverOptions
   private let loop: EventLoop
   let topics: RouteTopics
@@ -20,13 +20,14 @@ final class ConnectionPool {
   private let signals: RouteSignals
 
   private(set) var places: [ConnectionPlace]
+  var growth: ConnectionGrowth
   /// GOAWAY or our own wish took them out; they live until what is in flight is answered.
   private var retiring: [any PushConnection] = []
   private var budget = ConnectBudget()
   private var nextPlace = 0
   /// Of the ordinary connection that suspects have, for want of a helper.
   private(set) var lentPlace: Int?
-  private var isStarted = false
+  private(set) var isStarted = false
   private var isStopped = false
 
   init(
@@ -43,9 +44,9 @@ final class ConnectionPool {
     self.answers = answers
     self.losses = losses
     self.signals = signals
+    growth = ConnectionGrowth(setup.options)
     places = Array(
-      repeating: ConnectionPlace(),
-      count: setup.options.connectionsPerRoute + Self.unproven + Self.helpers)
+      repeating: ConnectionPlace(), count: growth.most + Self.unproven + Self.helpers)
   }
 
   // MARK: what is there
@@ -120,7 +121,7 @@ final class ConnectionPool {
 
   // MARK: opening
 
-  private func open(_ place: Int) {
+  func open(_ place: Int) {
     places[place].opening?.cancel()
     places[place].opening = nil
     places[place].isResting = false
@@ -241,10 +242,16 @@ final class ConnectionPool {
     _ place: Int, after connection: any PushConnection, reason: String, drains: Bool = false
   ) {
     places[place].connection = nil
-    // Nobody misses a helper who has nothing to do.
-    guard isNeeded(place) || connection.inFlight > 0 else { return }
+    // Nobody misses a helper who has nothing to do, or what was only needed under load.
+    guard isNeeded(place) || (connection.inFlight > 0 && place >= growth.most) else { return }
     openness.failed(reason)
     let end = connection.end(at: loop.now)
+    if place == growth.wanted - 1, end == .carried(0) || end.isCalm,
+      growth.cameToNothing(at: loop.now)
+    {
+      reportSize()
+      return noteConnections()
+    }
     places[place].cameToNothing = end == .carried(0) && connection.isFresh
     var delay = places[place].delay(
       after: end, isPunished: connection.cut.isPunished, retry: options.retry,

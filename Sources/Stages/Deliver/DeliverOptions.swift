@@ -51,6 +51,14 @@ package struct DeliverOptions: Sendable {
   /// Connections of a lane to each environment. Apple: spread over many connections, avoid bursts
   /// on a few.
   package var connectionsPerRoute = 2
+  /// Under load as many as this; nil: no more.
+  package var mostConnectionsPerRoute: Int?
+  /// How often routes are looked at.
+  package var tickInterval: Duration = .milliseconds(500)
+  /// While all connections of a route are full for so long, another is opened.
+  package var growAfter: Duration = .seconds(2)
+  /// One of those that was not needed for so long is closed.
+  package var shrinkAfter: Duration = .seconds(300)
   /// Streams in flight on a connection at most, whatever the server allows: more only costs memory.
   /// A twentieth more is kept for small fan-outs.
   package var streamsPerConnection = 500
@@ -110,7 +118,9 @@ package struct DeliverOptions: Sendable {
   /// suspect goes alone. A connection's buffers (its own, those of TLS and HTTP/2) take up to 512
   /// KiB, each of its streams up to 2 KiB. Besides there is what is known of tokens, and what waits
   /// apart.
-  /// - Parameter credentials: how many teams, or certificates, pushes go with.
+  /// - Parameters:
+  ///   - connections: under load.
+  ///   - credentials: how many teams, or certificates, pushes go with.
   package static func maximumConnectionBytes(
     connections: Int, streams: Int, credentials: Int = 1
   ) -> Int {
@@ -134,6 +144,8 @@ package enum DeliverNotice: Sendable, Equatable {
   case goingAway(Endpoint, reason: String, retryAfter: Duration)
   /// A connection takes no more pushes for a reason of ours.
   case retired(Endpoint, reason: String, retryAfter: Duration)
+  /// A lane has another number of connections from now on, by its load.
+  case resized(Endpoint, connections: Int)
   case unanswered(Endpoint, pushes: Int)
   /// Connections ended with pushes in flight, which are sent again: all since the last such notice.
   case lost(Endpoint, connections: Int, pushes: Int, reason: String)

@@ -11,7 +11,7 @@ package final class DeliverStage {
   let routes: [RouteName: Route]
   private let admission: Admission
   private var ticker: LoopTimer?
-  private static let tickInterval: Duration = .milliseconds(500)
+  private let tickInterval: Duration
 
   package init(
     options: DeliverOptions, credentials: AppCredentials, loop: EventLoop,
@@ -19,6 +19,7 @@ package final class DeliverStage {
   ) {
     self.loop = loop
     self.credentials = credentials
+    tickInterval = options.tickInterval
     var routes: [RouteName: Route] = [:]
     for (environment, target) in options.routes {
       for (place, item) in credentials.all.enumerated() {
@@ -140,6 +141,6 @@ package final class DeliverStage {
   private func tick() {
     for route in routes.values { route.tick() }
     admission.admitWaiting()
-    ticker = loop.schedule(after: Self.tickInterval) { [weak self] in self?.tick() }
+    ticker = loop.schedule(after: tickInterval) { [weak self] in self?.tick() }
   }
 }

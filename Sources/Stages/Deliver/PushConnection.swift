@@ -7,6 +7,8 @@ protocol PushConnection: AnyObject {
   var phase: ConnectionMachine.Phase { get }
   var inFlight: Int { get }
   var streamCapacity: StreamCapacity { get }
+  /// Pushes that may be in flight on it at a time; 0: it is not open.
+  var streams: Int { get }
   func hasWindow() -> Bool
   /// Whether it may be sent on after a quiet time; if not it is asked for a sign of life.
   func isProven(at now: UInt64) -> Bool
@@ -57,4 +59,7 @@ protocol PushConnection: AnyObject {
 extension PushConnection {
   /// How many more pushes of any fan-out the connection takes now.
   var capacity: Int { streamCapacity.forAll }
+
+  /// It has as much in flight as it takes.
+  var isFull: Bool { inFlight > 0 && capacity == 0 }
 }

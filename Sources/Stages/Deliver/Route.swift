@@ -197,7 +197,9 @@ final class Route {
     updateOpenness()
     credentials.forget(at: now)
     signals.whenReadyMayHaveShrunk()
-    if waiting.suspectCount > 0 || topics.hasPushes { signals.schedulePump() }
+    // What waits now waits for a connection.
+    if waiting.suspectCount > 0 || topics.hasPushes { pump() }
+    pool.resize(at: now)
   }
 
   /// Looks at what stands in the way; called whenever that may have changed.

@@ -55,6 +55,12 @@ final class RouteTopics {
     all.reduce(0) { $0 + ($1.canSend(at: now) ? $1.queue.sendable : 0) }
   }
 
+  /// Once all is handed out that may go: whether pushes wait for a stream alone. Those of topics
+  /// whose credentials are in doubt wait for others' answers.
+  var waitForStreams: Bool {
+    isOpen && all.contains { $0.isOpen && $0.gate.isOpen && $0.queue.sendable > 0 }
+  }
+
   /// Pushes of topics or of a route that is closed.
   var parkedCount: Int { all.reduce(0) { $0 + ($1.isOpen ? 0 : $1.queue.count) } }
 

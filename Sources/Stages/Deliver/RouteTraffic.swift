@@ -47,6 +47,11 @@ final class RouteTraffic {
 
   func isTaking(at now: UInt64) -> Bool { now &- lastAcceptedAt < Self.takingFor }
 
+  /// It takes pushes, and all that it is sent, and has made no connection pay lately.
+  func isInOrder(at now: UInt64) -> Bool {
+    isTaking(at: now) && overload.rate == nil && !isCareful && !isolation.isWatching
+  }
+
   // MARK: sending
 
   /// Fan-outs take turns by so many. Where little is sent in a second, nobody waits long for his.

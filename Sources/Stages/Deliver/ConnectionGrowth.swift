@@ -1,0 +1,75 @@
+/// How many ordinary connections a route has: one more while those that it has take nothing more
+/// and pushes wait, one fewer when it is not needed. Apple asks to spread pushes over many
+/// connections, and takes opening and closing them quickly for an attack: so it grows in seconds,
+/// and shrinks in minutes. A pure machine; times are monotonic nanoseconds.
+struct ConnectionGrowth {
+  /// What is to be seen of a route when it is looked at.
+  enum Need: CaseIterable {
+    /// Every connection is open and takes nothing more, though pushes wait that may be sent.
+    case more
+    case asMany
+    /// All but the last would do.
+    case fewer
+  }
+
+  /// Where one more came to nothing, none is tried for so long: a server, or something before it,
+  /// may admit so many and no more.
+  static let rest: UInt64 = 60_000_000_000
+
+  let least: Int
+  let most: Int
+  private let growAfter: UInt64
+  private let shrinkAfter: UInt64
+  private(set) var wanted: Int
+  /// What was seen last, and since when.
+  private var need = Need.asMany
+  private var since: UInt64 = 0
+  private var restsUntil: UInt64 = 0
+
+  /// - Parameters:
+  ///   - most: no more than `least` when it is less.
+  ///   - growAfter: so long another is needed before it is opened.
+  ///   - shrinkAfter: so long one is not needed before it goes.
+  init(least: Int, most: Int, growAfter: UInt64, shrinkAfter: UInt64) {
+    self.least = least
+    self.most = max(least, most)
+    self.growAfter = growAfter
+    self.shrinkAfter = shrinkAfter
+    wanted = least
+  }
+
+  /// Called now and then.
+  mutating func look(_ need: Need, at now: UInt64) {
+    if need != self.need {
+      self.need = need
+      since = now
+    }
+    let elapsed = now &- since
+    switch need {
+    case .more where wanted < most && elapsed >= growAfter && now >= restsUntil: wanted += 1
+    case .fewer where wanted > least && elapsed >= shrinkAfter: wanted -= 1
+    case .more, .asMany, .fewer: return
+    }
+    // The next step takes as long again.
+    since = now
+  }
+
+  /// The last connection was of no use.
+  /// - Returns: whether it is given up, as one that was opened besides.
+  mutating func cameToNothing(at now: UInt64) -> Bool {
+    guard wanted > least else { return false }
+    wanted -= 1
+    since = now
+    restsUntil = now &+ Self.rest
+    return true
+  }
+}
+
+extension ConnectionGrowth {
+  init(_ options: DeliverOptions) {
+    self.init(
+      least: options.connectionsPerRoute,
+      most: options.mostConnectionsPerRoute ?? options.connectionsPerRoute,
+      growAfter: options.growAfter.nanoseconds, shrinkAfter: options.shrinkAfter.nanoseconds)
+  }
+}
