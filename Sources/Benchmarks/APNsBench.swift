@@ -8,12 +8,15 @@ import Terminal
 /// What is left of the rate while Apple is in trouble, or is sent dead tokens: one worker of one
 /// lane, an Apple that is 60 ms away and takes so many streams that answers are waited for, and not
 /// a core. The rate is that of good devices, from the first request until all but one in a hundred
-/// of them were accepted: what the last few wait for are their back-offs.
+/// of them were accepted: what the last few wait for are their back-offs. Where a part of all is
+/// put off these are many: the middle of a longer event says what goes in a second.
 package struct APNsBench {
   package static let leastAfterGoAways = 0.5
+  /// Of five requests three are accepted: where requests are the bound that is all there can be.
   package static let leastOfGoodput = 0.6
   package static let leastBesideDead = 0.9
-  private static let followers = 60_000
+  /// Always: it is not their number that is compared.
+  private static let connections = 2
   private static let latencyMilliseconds = 60
   /// A connection; with two of them a worker sends some 10,000 a second.
   private static let streams = 300
@@ -27,7 +30,10 @@ package struct APNsBench {
     case undisturbed
     /// After every 100 requests of a connection, a few of them above its last stream.
     case goAway
-    /// 30 % TooManyRequests, 10 % ServiceUnavailable.
+    /// So many followers that the first second and the last few, in which back-offs are waited for,
+    /// say little.
+    case long
+    /// The same with 30 % TooManyRequests, 10 % ServiceUnavailable.
     case refusals
     case unregistered, badTokens
     /// Bad tokens halve a connection's streams, and then end it.
@@ -37,9 +43,16 @@ package struct APNsBench {
 
     var deadPrefix: String? {
       switch self {
-      case .undisturbed, .goAway, .refusals: nil
+      case .undisturbed, .goAway, .long, .refusals: nil
       case .unregistered: MagicTokens.prefix + "0410"
       case .badTokens, .cut, .cutAgain: MagicTokens.prefix + "0400"
+      }
+    }
+
+    var followers: Int {
+      switch self {
+      case .long, .refusals: 240_000
+      default: 60_000
       }
     }
 
@@ -49,7 +62,7 @@ package struct APNsBench {
     var script: JSONOutput {
       let latency: JSONOutput = .integer(APNsBench.latencyMilliseconds)
       return switch self {
-      case .undisturbed, .unregistered, .badTokens: ["latency_ms": latency]
+      case .undisturbed, .long, .unregistered, .badTokens: ["latency_ms": latency]
       case .goAway: ["latency_ms": latency, "goaway_after": 100, "goaway_behind": 5]
       case .refusals:
         [
@@ -61,13 +74,22 @@ package struct APNsBench {
     }
   }
 
+  /// Devices accepted a second.
+  private struct Pace {
+    /// From the first request until all but one in a hundred of the good ones were.
+    var whole = 0.0
+    /// Between the first and the last twentieth.
+    var middle = 0.0
+    /// Connections that the worker had.
+    var connections = 0
+  }
+
   /// What one event came to.
   private struct Outcome {
-    var rate: Double
+    var pace: Pace
     /// Good devices that were never accepted, and those that were more than once.
     var lost: Int
     var doubled: Int
-    var connections: Int
   }
 
   package let processes: ChildProcesses
@@ -80,7 +102,7 @@ package struct APNsBench {
       simulatorOptions: [
         "--latency", "\(Self.latencyMilliseconds)ms", "--first-streams", "\(Self.streams)",
         "--streams", "\(Self.streams)",
-      ], connections: 2)
+      ], connections: Self.connections)
     defer { stack.close() }
     for run in 1...options.runs {
       // What a worker has learnt of tokens and of Apple it keeps for an hour.
@@ -91,8 +113,9 @@ package struct APNsBench {
         outcomes[trial, default: []].append(outcome)
         options.note(
           "apns", run,
-          "\(trial): \(Figures.grouped(Int(outcome.rate))) a second, \(outcome.lost) lost, "
-            + "\(outcome.doubled) doubled, \(outcome.connections) connections")
+          "\(trial): \(Figures.grouped(Int(outcome.pace.whole))) a second, in the middle "
+            + "\(Figures.grouped(Int(outcome.pace.middle))), \(outcome.lost) lost, "
+            + "\(outcome.doubled) doubled, \(outcome.pace.connections) connections")
       }
     }
     return try results(outcomes)
@@ -101,16 +124,20 @@ package struct APNsBench {
   private func results(
     _ outcomes: [Trial: [Outcome]]
   ) throws(LocalStackError) -> [BenchResult] {
-    let alone = outcomes[.undisturbed]?.map(\.rate) ?? []
-    func ratios(_ trial: Trial) -> [Double] {
-      zip(outcomes[trial] ?? [], alone).map { $0.rate / $1 }
+    func ratios(
+      _ trial: Trial, to other: Trial = .undisturbed, _ pace: KeyPath<Pace, Double> = \.whole
+    ) -> [Double] {
+      zip(outcomes[trial] ?? [], outcomes[other] ?? []).map {
+        $0.pace[keyPath: pace] / $1.pace[keyPath: pace]
+      }
     }
     func counts(_ trial: Trial, _ count: KeyPath<Outcome, Int>) -> [Double] {
       (outcomes[trial] ?? []).map { Double($0[keyPath: count]) }
     }
     return [
       try BenchResult(
-        "apns_rate", "60,000 followers, 60 ms latency, 300 streams a connection", alone,
+        "apns_rate", "60,000 followers, 60 ms latency, 300 streams a connection",
+        (outcomes[.undisturbed] ?? []).map(\.pace.whole),
         unit: " /s", digits: 0),
       try BenchResult(
         "apns_goaway_ratio", "the same with GOAWAY after every 100 requests ÷ without",
@@ -122,8 +149,12 @@ package struct APNsBench {
         "apns_goaway_doubled", "accepted more than once", counts(.goAway, \.doubled), unit: "",
         digits: 0, limit: 0),
       try BenchResult(
-        "apns_refusals_ratio", "with 30 % 429 and 10 % 503 ÷ without", ratios(.refusals),
-        unit: "×", digits: 2, least: Self.leastOfGoodput),
+        "apns_refusals_ratio",
+        "240,000 followers, 30 % 429 and 10 % 503 ÷ without, first and last twentieth left out",
+        ratios(.refusals, to: .long, \.middle), unit: "×", digits: 2, least: Self.leastOfGoodput),
+      try BenchResult(
+        "apns_refusals_whole_ratio", "the same from the first to all but one in a hundred",
+        ratios(.refusals, to: .long), unit: "×", digits: 2),
       try BenchResult(
         "apns_refusals_lost", "of them, never accepted", counts(.refusals, \.lost), unit: "",
         digits: 0, limit: 0),
@@ -149,7 +180,7 @@ package struct APNsBench {
   ) async throws(LocalStackError) -> Outcome {
     let audience = "bench-apns-\(trial.audience)-\(run)"
     let event = GoLiveEvent(id: "bench-apns-\(trial)-\(run)", streamer: audience)
-    try await stack.seed(streamer: event.streamer, followers: Self.followers) { index in
+    try await stack.seed(streamer: event.streamer, followers: trial.followers) { index in
       let binding = Binding(
         environment: .production, topic: LocalStack.app, token: token(index, trial, run))
       return AudienceRow(
@@ -160,41 +191,50 @@ package struct APNsBench {
     try await simulator.reset()
     try await simulator.set(script: trial.script)
     _ = try await stack.emit(event)
-    let good = (0..<Self.followers).count { !isDead($0, trial) }
-    let (rate, connections) = try await rate(until: good - good / 100, stack)
+    let good = (0..<trial.followers).count { !isDead($0, trial) }
+    let pace = try await pace(of: good, stack)
     // Whatever was not taken in time is, in the end.
     try await simulator.set(script: Trial.undisturbed.script)
     _ = try await stack.settled(event)
     let ledger = try await simulator.ledger()
     var lost = 0
-    for index in 0..<Self.followers where !isDead(index, trial) {
+    for index in 0..<trial.followers where !isDead(index, trial) {
       let entry = TokenKey(token(index, trial, run)).flatMap { ledger[$0] }
       if (entry?.accepted ?? 0) == 0 { lost += 1 }
     }
-    return Outcome(
-      rate: rate, lost: lost, doubled: ledger.duplicates, connections: connections)
+    return Outcome(pace: pace, lost: lost, doubled: ledger.duplicates)
   }
 
-  /// Devices accepted a second, until so many were or nobody waits any longer; and the connections
-  /// that the worker had.
-  private func rate(
-    until wanted: Int, _ stack: LocalStack
-  ) async throws(LocalStackError) -> (rate: Double, connections: Int) {
+  /// Until nearly all good devices were accepted, or nobody waits any longer.
+  private func pace(
+    of good: Int, _ stack: LocalStack
+  ) async throws(LocalStackError) -> Pace {
     // The script came with one too.
     var asked = 1
+    var middle: (first: LedgerTotals, last: LedgerTotals)?
     let giveUpAt = processes.loop.now &+ Self.mostSeconds * 1_000_000_000
     while true {
       try processes.checkpoint()
       let totals = try await stack.simulator.totals()
       asked += 1
-      if totals.accepted >= wanted || processes.loop.now >= giveUpAt {
-        let span = totals.lastArrival - totals.firstArrival
-        return (
-          Double(totals.accepted) * 1_000_000 / Double(max(1, span)), totals.connections - asked
-        )
+      if totals.accepted >= good / 20, totals.accepted <= good - good / 20 {
+        middle = (middle?.first ?? totals, totals)
+      }
+      if totals.accepted >= good - good / 100 || processes.loop.now >= giveUpAt {
+        return Pace(
+          whole: Self.rate(totals.accepted, totals.firstArrival, totals.lastArrival),
+          middle: middle.map {
+            Self.rate($1.accepted - $0.accepted, $0.lastArrival, $1.lastArrival)
+          } ?? 0,
+          connections: totals.connections - asked)
       }
       await processes.loop.wait(Self.pause)
     }
+  }
+
+  /// A second, between two times in microseconds.
+  private static func rate(_ accepted: Int, _ first: Int64, _ last: Int64) -> Double {
+    Double(accepted) * 1_000_000 / Double(max(1, last - first))
   }
 
   private func isDead(_ index: Int, _ trial: Trial) -> Bool {
