@@ -166,12 +166,6 @@ let rooms: [Target] = [
       "Telemetry", "Terminal", "Transport",
     ]),
   room(
-    "APIVerbs",
-    [
-      "API", "Assembly", "EventLoop", "HTTPServer", "Settings", "Telemetry", "Terminal",
-      "VerbSupport",
-    ]),
-  room(
     "AppleVerbs",
     [
       "Assembly", "Deliver", "Emission", "Feedback", "Model", "Preview", "Render",
@@ -180,6 +174,12 @@ let rooms: [Target] = [
   room(
     "DeviceVerbs",
     ["Assembly", "Devices", "Model", "Telemetry", "Terminal", "VerbSupport"]),
+  room(
+    "BackendVerbs",
+    [
+      "API", "Assembly", "Emission", "EventLoop", "FanOuts", "HTTPServer", "Settings",
+      "Telemetry", "Terminal", "VerbSupport",
+    ]),
   room(
     "Conformance",
     ["APNsSimulator", "Deliver", "SingleRequests", "Text", "TLS", "Transport"]),
@@ -195,8 +195,7 @@ let programs: [Target] = [
   program(
     "fanfare",
     [
-      "APIVerbs", "AppleVerbs", "Assembly", "Checks", "DeviceVerbs", "Emission", "FanOuts",
-      "LocalVerbs",
+      "AppleVerbs", "Assembly", "BackendVerbs", "Checks", "DeviceVerbs", "Emission", "LocalVerbs",
       "Pipeline", "Preview", "Telemetry", "Terminal", "VerbSupport",
     ])
 ]

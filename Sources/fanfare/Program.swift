@@ -1,5 +1,5 @@
-import APIVerbs
 import AppleVerbs
+import BackendVerbs
 import DeviceVerbs
 import LocalVerbs
 import Terminal

@@ -4,7 +4,7 @@ import Terminal
 import VerbSupport
 
 /// Writes events to Kafka, as a live backend does.
-enum EmitVerb {
+package enum EmitVerb {
   private static let file = Option<String?>(
     "file", short: "f", .path, value: "FILE",
     help: "Events as JSON instead of flags: one, or one a line; - is standard input")
@@ -16,7 +16,7 @@ enum EmitVerb {
     flag: "any-template",
     help: "Do not ask whether templates.directory holds the template: it is with the workers")
 
-  static let verb = Verb(
+  package static let verb = Verb(
     "emit", summary: "Write events to Kafka",
     discussion: """
       Each event is validated as the worker validates it; nothing is sent while one of them is \

@@ -5,7 +5,7 @@ import Terminal
 import VerbSupport
 
 /// `fanout …`: the hand on the brake.
-enum FanOutVerb {
+package enum FanOutVerb {
   static let json = Option(flag: "json", help: "Print JSON, one object a line")
   static let event = Argument<String>(required: "event", .text, help: "The event's id")
   private static let reason = Option<String>(
@@ -14,7 +14,7 @@ enum FanOutVerb {
   private static let limit = Option(
     "limit", .integer(in: 1...1000), default: 20, value: "N", help: "How many at most")
 
-  static let verb = Verb(
+  package static let verb = Verb(
     group: "fanout", summary: "See fan-outs, pause them, let them go on, cancel them",
     discussion: """
       They are read from Redis, and what is said here is written there: every worker obeys within \
