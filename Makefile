@@ -92,7 +92,7 @@ demo: ## Install what is missing, build, fan one event out to 100,000 followers
 
 .PHONY: test
 test: ## Install what is missing, build, run all but the endurance tests (ARGS='--filter NAME': some of them)
-	@$(call install,$(test_packages),redis-server nghttpd openssl python3)
+	@$(call install,$(test_packages) nodejs,redis-server nghttpd node openssl python3)
 	$(call say,"Building the tests; the first build takes some minutes")
 	$(build_tests)
 	$(call say,"Running the tests")

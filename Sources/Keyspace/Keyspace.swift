@@ -171,13 +171,8 @@ extension Keyspace {
   /// `idempotencyLifetimeSeconds`.
   package func idempotency(_ digest: String) -> String { "\(dataPrefix){i:\(digest)}" }
 
-  /// HASH: how far an import by the API has come; lives `importLifetimeSeconds` after the last word.
-  package func importProgress(id: String) -> String { "\(dataPrefix){import:\(id)}" }
-
   /// A day: who has no answer by then asks no more.
   package static let idempotencyLifetimeSeconds = 86_400
-  /// A day: who began an import looks at it the next morning.
-  package static let importLifetimeSeconds = 86_400
   /// 7 days: longer than Kafka redelivers, so that a redelivered segment still finds its mark.
   package static let eventLifetimeSeconds = 7 * 86_400
   /// A day longer than an event's sums: without it they would be added a second time.

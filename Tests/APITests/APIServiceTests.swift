@@ -135,8 +135,9 @@ import Testing
 
   @Test func everyChangeIsAudited() async throws {
     try await APIBed.run { bed in
+      let token = String(repeating: "00ab", count: 16)
       for number in 0..<40 {
-        _ = try bed.ask("PUT", "/v1/users/u\(number)/devices/00ab", #"{"topic":"a"}"#)
+        _ = try bed.ask("PUT", "/v1/users/u\(number)/devices/\(token)", #"{"topic":"a"}"#)
       }
       _ = try bed.ask("GET", "/v1/users/u1")
       _ = try bed.ask("DELETE", "/v1/users/u1", as: .readOnly)
@@ -145,7 +146,7 @@ import Testing
       #expect(lines.count == 40)
       #expect(lines.compactMap { $0?["user"]?.string } == (0..<40).map { "u\($0)" })
       #expect(lines.allSatisfy { $0?["key"] == "key-admin" && $0?["status"] == 200 })
-      #expect(!bed.audit.lines.contains { $0.contains("00ab") })
+      #expect(!bed.audit.lines.contains { $0.contains(token) })
     }
   }
 

@@ -238,7 +238,7 @@ final class HTTPDaemon {
   }
 
   private func refuseLarge(_ exchange: HTTPExchange, on connection: OpaquePointer) -> MHD_Result {
-    refuse(413, "a body has at most \(exchange.limit) bytes here", on: connection)
+    refuse(413, "a body has at most \(exchange.limit) bytes", on: connection)
   }
 
   private func refuse(_ status: Int, _ reason: String, on connection: OpaquePointer) -> MHD_Result {

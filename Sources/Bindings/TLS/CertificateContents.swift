@@ -35,7 +35,7 @@ package struct CertificateContents: Sendable, Equatable {
   }
 
   /// 0 of what is no time.
-  private static func seconds(_ written: OpaquePointer?) -> Int64 {
+  private static func seconds(_ written: UnsafePointer<ASN1_TIME>?) -> Int64 {
     var time = tm()
     return ASN1_TIME_to_tm(written, &time) == 1 ? Int64(timegm(&time)) : 0
   }

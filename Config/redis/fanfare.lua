@@ -1,0 +1,276 @@
+#!lua name=fanfare
+-- Fanfare's users, devices and followers as Redis functions (Redis 7 or later), for one Redis, not for
+-- a Redis Cluster. Written by Config/redis/compose from bind.lua and follow.lua, which explain them.
+--
+--   redis-cli -x FUNCTION LOAD REPLACE < fanfare.lua
+--
+--   FCALL fanfare_bind 1 ffd:{t:<token>} <user> <environment> <topic> [<ms since 1970>]
+--   FCALL fanfare_unbind 1 ffd:{t:<token>} <user> <environment> <topic>
+--   FCALL fanfare_follow 1 ffd:{f:<streamer>} <user>
+--   FCALL fanfare_unfollow 1 ffd:{f:<streamer>} <user>
+--
+-- Each answers 1 when it changed something, 0 when it was so already.
+
+local function device(KEYS, ARGV)
+  -- Binds a device to a user, or takes it from the user, in one step. A token belongs to one user:
+  -- who binds it takes it from whoever had it. What fanfare does in several steps at the same time
+  -- (audience import, device restore, a worker that takes out a dead token) finds a number here for
+  -- each move of a token, and knows by it when it comes too late. For one Redis, not for a Redis
+  -- Cluster: users and tokens are in other slots.
+  --
+  --   EVAL <this file> 1 ffd:{t:<token>} bind <user> <environment> <topic> [<ms since 1970>]
+  --   EVAL <this file> 1 ffd:{t:<token>} unbind <user> <environment> <topic>
+  --
+  -- <token> is lower-case hex, <environment> is production or sandbox. <topic> is what the token is
+  -- registered for at Apple: the app's bundle id, and for all but the ordinary device token the suffix
+  -- of its push type, as in com.example.live.push-type.liveactivity. Without a time, now is the time of
+  -- the binding. Answers 1 when it changed something, 0 when it was so already.
+
+  local owner_key, verb, user, environment, topic = KEYS[1], ARGV[1], ARGV[2], ARGV[3], ARGV[4]
+
+  local function refuse(why)
+    return redis.error_reply('ERR ' .. why)
+  end
+
+  local prefix, token = string.match(owner_key or '', '^([^{}]*){t:(%x+)}$')
+  if not token or #token % 2 ~= 0 or #token > 512 or string.find(token, '%u') then
+    return refuse('the key must be <prefix>{t:<token>}, the token in lower-case hex')
+  end
+  if verb ~= 'bind' and verb ~= 'unbind' then return refuse('bind or unbind?') end
+  if not user or #user < 1 or #user > 128 or string.find(user, '[%z\1-\31\127{}]') then
+    return refuse('a user id must be 1 to 128 bytes without control characters and braces')
+  end
+  if environment ~= 'production' and environment ~= 'sandbox' then
+    return refuse('the environment must be production or sandbox')
+  end
+  if not topic or #topic > 255 or not string.find(topic, '^[%w.-]+$') then
+    return refuse('the topic must be letters, digits, dots and hyphens')
+  end
+  local now = redis.call('TIME')
+  local at = tonumber(ARGV[5] or string.format('%.0f', now[1] * 1000 + math.floor(now[2] / 1000)))
+  if not at or at < 0 or at ~= math.floor(at) then
+    return refuse('the time must be milliseconds since 1970')
+  end
+
+  local function keys(of)
+    local start = prefix .. '{u:' .. of .. '}:'
+    return {start .. 'bindings', start .. 'bound', start .. 'quarantined', start .. 'moves'}
+  end
+
+  local moves, lifetime = owner_key .. ':moves', 600
+
+  -- Nothing is written before every type is known to be right.
+  local function wrong(key, wanted)
+    local kind = redis.call('TYPE', key)['ok']
+    if kind ~= wanted and kind ~= 'none' then
+      -- A device token must not get into an error, which may be logged.
+      if key == owner_key or key == moves then key = 'the key of the token' end
+      return redis.error_reply('WRONGTYPE ' .. key .. ' is a ' .. kind .. ', not a ' .. wanted)
+    end
+  end
+
+  local function wrong_user(of)
+    local places = keys(of)
+    return wrong(places[1], 'set') or wrong(places[2], 'hash') or wrong(places[3], 'hash')
+      or wrong(places[4], 'zset')
+  end
+
+  local function drop(of, member)
+    local places = keys(of)
+    redis.call('HDEL', places[2], member)
+    redis.call('HDEL', places[3], member)
+    return redis.call('SREM', places[1], member)
+  end
+
+  local member = 'apns:' .. environment .. ':' .. topic .. ':' .. token
+  local problem = wrong(owner_key, 'string') or wrong(moves, 'hash') or wrong_user(user)
+  if problem then return problem end
+  local owner = redis.call('GET', owner_key)
+  if owner == '' then owner = false end
+
+  local function is_of_token(binding)
+    return string.sub(binding, -#token - 1) == ':' .. token
+  end
+
+  -- Who has to leave the token: who owned it, and whom an earlier move that broke off has left over.
+  local last, is_returning, others = redis.call('HGET', moves, 'number'), false, {}
+  if owner and owner ~= user then others[1] = owner end
+  for _, field in ipairs(redis.call('HKEYS', moves)) do
+    if string.sub(field, 1, 1) == ':' then
+      local other = string.sub(field, 2)
+      if other == user then is_returning = true
+      elseif other ~= owner then others[#others + 1] = other end
+    end
+  end
+  -- Larger than that of any move before.
+  local number = math.max(now[1] * 1000000 + now[2], (tonumber(last or '') or 0) + 1)
+  number = string.format('%.0f', number)
+
+  local function remember(of)
+    local place = keys(of)[4]
+    local old = string.format('%.0f', number - lifetime * 1000000)
+    redis.call('ZADD', place, number, token)
+    redis.call('ZREMRANGEBYSCORE', place, '-inf', old)
+    redis.call('EXPIRE', place, lifetime)
+  end
+
+  local function wrong_others()
+    for _, other in ipairs(others) do
+      problem = wrong_user(other)
+      if problem then return problem end
+    end
+  end
+
+  local function move()
+    for _, other in ipairs(others) do
+      for place, command in ipairs({'SMEMBERS', 'HKEYS', 'HKEYS'}) do
+        for _, had in ipairs(redis.call(command, keys(other)[place])) do
+          if is_of_token(had) then drop(other, had) end
+        end
+      end
+      remember(other)
+    end
+    redis.call('DEL', moves)
+    redis.call('HSET', moves, 'number', number)
+    redis.call('EXPIRE', moves, lifetime)
+  end
+
+  if verb == 'unbind' then
+    local is_theirs = owner == user or (not owner and is_returning)
+    if is_theirs and wrong_others() then return problem end
+    local removed = drop(user, member)
+    -- Whoever has the token in another app or environment still owns it.
+    for _, has in ipairs(redis.call('SMEMBERS', keys(user)[1])) do
+      if is_of_token(has) then return removed end
+    end
+    if is_theirs then
+      move()
+      remember(user)
+      redis.call('DEL', owner_key)
+    end
+    return removed
+  end
+
+  if wrong_others() then return problem end
+  local places = keys(user)
+  -- A token that nobody else had of late leaves no trace.
+  if last or #others > 0 then move() end
+  if is_returning or redis.call('ZSCORE', places[4], token) then remember(user) end
+  redis.call('SET', owner_key, user)
+  -- A registration that arrives late must not make the binding look older than it is.
+  local known = tonumber(redis.call('HGET', places[2], member) or '')
+  if not known or known < at then redis.call('HSET', places[2], member, string.format('%.0f', at)) end
+  redis.call('HDEL', places[3], member)
+  return redis.call('SADD', places[1], member)
+end
+
+local function audience(KEYS, ARGV)
+  -- Follows or unfollows a streamer in one step, at any time: also while the followers are being
+  -- divided into other shards. For one Redis, not for a Redis Cluster: shards are in other slots.
+  --
+  --   EVAL <this file> 1 ffd:{f:<streamer>} follow <user>
+  --   EVAL <this file> 1 ffd:{f:<streamer>} unfollow <user>
+  --
+  -- Where followers are in a plain set of yours until they are divided, name it as the second key:
+  --
+  --   EVAL <this file> 2 ffd:{f:<streamer>} followers:<streamer> follow <user>
+  --
+  -- Answers 1 when it changed something, 0 when it was so already.
+
+  local heading, plain, verb, user = KEYS[1], KEYS[2], ARGV[1], ARGV[2]
+
+  local function refuse(why)
+    return redis.error_reply('ERR ' .. why)
+  end
+
+  if not heading or not string.find(heading, '{f:[^{}]+}$') then
+    return refuse('the first key must be <prefix>{f:<streamer>}')
+  end
+  -- Such an id would name a shard of another streamer.
+  if string.find(heading, ':%d+:%d+}$') then
+    return refuse('a streamer id must not end in :<digits>:<digits>')
+  end
+  if verb ~= 'follow' and verb ~= 'unfollow' then return refuse('follow or unfollow?') end
+  if not user or #user < 1 or #user > 128 or string.find(user, '[%z\1-\31\127{}]') then
+    return refuse('a user id must be 1 to 128 bytes without control characters and braces')
+  end
+
+  -- CRC-32 of IEEE 802.3, as zlib computes it. Shards are a power of two.
+  local function shard_key(generation, shards)
+    local crc = -1
+    for i = 1, #user do
+      crc = bit.bxor(crc, string.byte(user, i))
+      for _ = 1, 8 do
+        local shifted = bit.rshift(crc, 1)
+        if bit.band(crc, 1) == 1 then crc = bit.bxor(shifted, 0xEDB88320) else crc = shifted end
+      end
+    end
+    local shard = bit.band(bit.bnot(crc), shards - 1)
+    return string.format('%s:%s:%d}', string.sub(heading, 1, -2), generation, shard)
+  end
+
+  local function is_power_of_two(number)
+    return number and number >= 1 and number <= 65536 and bit.band(number, number - 1) == 0
+  end
+
+  local known = redis.call('HMGET', heading, 'shards', 'generation', 'next')
+  local shards, generation = tonumber(known[1] or ''), known[2]
+  local places = {}
+  local has_shards = known[1] or known[2]
+  if has_shards then
+    if not is_power_of_two(shards) or not string.find(generation or '', '^%d+$') then
+      return refuse('the heading must have shards (a power of two) and generation')
+    end
+    places[1] = shard_key(generation, shards)
+  elseif plain and redis.call('EXISTS', plain) == 1 then
+    places[1] = plain
+  elseif plain and verb == 'follow' and not known[3] then
+    places[1] = plain
+  else
+    shards, generation = 1, '0'
+    places[1] = shard_key(generation, shards)
+  end
+  if known[3] then
+    local next_generation, next_shards = string.match(known[3], '^(%d+):(%d+)$')
+    if not is_power_of_two(tonumber(next_shards or '')) then
+      return refuse('the field next of the heading was not written by fanfare')
+    end
+    places[2] = shard_key(next_generation, tonumber(next_shards))
+  end
+
+  -- Nothing is written before every type is known to be right.
+  for _, place in ipairs(places) do
+    local kind = redis.call('TYPE', place)['ok']
+    if kind ~= 'set' and kind ~= 'none' then
+      return redis.error_reply('WRONGTYPE ' .. place .. ' is a ' .. kind .. ', not a set')
+    end
+  end
+
+  local command, step = 'SADD', 1
+  if verb == 'unfollow' then command, step = 'SREM', -1 end
+  local changed = 0
+  for index, place in ipairs(places) do
+    local result = redis.call(command, place, user)
+    if index == 1 then changed = result end
+  end
+  if places[1] ~= plain then
+    if not has_shards and verb == 'follow' then
+      redis.call('HSET', heading, 'shards', '1', 'generation', '0', 'followers', '0')
+      has_shards = true
+    end
+    if has_shards and changed == 1 then redis.call('HINCRBY', heading, 'followers', step) end
+  end
+  return changed
+end
+
+local function register(name, body, verb)
+  redis.register_function(name, function(keys, arguments)
+    table.insert(arguments, 1, verb)
+    return body(keys, arguments)
+  end)
+end
+
+register('fanfare_bind', device, 'bind')
+register('fanfare_unbind', device, 'unbind')
+register('fanfare_follow', audience, 'follow')
+register('fanfare_unfollow', audience, 'unfollow')
