@@ -8,6 +8,15 @@ enum RuleWarnings {
       "note: mutes of streamers count where rules.muted_streamers is on, and here it is off")
   }
 
+  /// - Parameter isKnown: nil where nobody looks at time zones.
+  static func timeZone(_ name: String, isKnown: Bool?, _ invocation: Invocation) {
+    guard isKnown == false else { return }
+    invocation.errors.line(
+      TextLayout.printable(
+        "note: this system has no time zone \(name), and a worker without it takes "
+          + "rules.default_time_zone: it is a name such as Europe/Berlin"))
+  }
+
   static func quiet(isRuleOn: Bool, _ invocation: Invocation) {
     guard !isRuleOn else { return }
     invocation.errors.line(

@@ -49,6 +49,7 @@ enum UserProfileVerb {
       for streamer in unmutes { try Given.streamer(streamer, as: "--unmute") }
     }
     let settings = try invocation.loadSettings()
+    let zones = invocation[timeZone] == nil ? nil : try CommandRules.read(settings).timeZones
     let profile = try await CommandRegistry.lend(settings) {
       (registry) async throws(DevicesError) in
       try await registry.change(profileOf: user, patch)
@@ -59,6 +60,9 @@ enum UserProfileVerb {
     if !mutes.isEmpty { RuleWarnings.mutes(isRuleOn: settings.rules.mutedStreamers, invocation) }
     if invocation[quiet] != nil {
       RuleWarnings.quiet(isRuleOn: settings.rules.quietHours, invocation)
+    }
+    if let name = invocation[timeZone] {
+      RuleWarnings.timeZone(name, isKnown: zones?.knows(name), invocation)
     }
     if invocation[UserVerb.json] {
       let line: JSONOutput = ["user": .text(user), "profile": ProfileText.json(profile)]

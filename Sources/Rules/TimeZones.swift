@@ -32,6 +32,12 @@ package struct TimeZones: Sendable {
     index(of: name).map { clocks[$0] } ?? fallback
   }
 
+  /// Whether a profile's `tz` is one of them.
+  package func knows(_ name: String) -> Bool {
+    var name = name
+    return name.withUTF8 { index(of: UnsafeRawBufferPointer($0)) } != nil
+  }
+
   private func index(of name: UnsafeRawBufferPointer) -> Int? {
     guard let wanted = name.baseAddress, !name.isEmpty else { return nil }
     return names.withUnsafeBytes { names in

@@ -83,6 +83,11 @@ import Testing
     let names = ["locale", "muted_streamers", "name", "team", "tz"]
     #expect(profile?.members.map(\.name) == names)
     #expect(profile?["muted_streamers"]?.string == "s9")
+    let on = "rules.quiet_hours=true"
+    let unheard = try run("user", "profile", "u1", "--tz", "Asia/Tokio", "--set", on)
+    #expect(unheard.text.contains("no time zone Asia/Tokio"), "\(unheard.text)")
+    let heard = try run("user", "profile", "u1", "--tz", "Asia/Tokyo", "--set", on)
+    #expect(heard.code == 0 && !heard.text.contains("note:"), "\(heard.text)")
     _ = try json("device", "bind", "u1", "--token", "aa", "--app", "com.example.live")
     let shown = try json("user", "show", "u1")
     #expect(shown["profile"]?.object == profile && shown["devices"]?.array?.count == 1)

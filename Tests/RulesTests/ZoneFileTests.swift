@@ -60,7 +60,9 @@ import Text
 
   /// In the night in which an hour is left out, and in the one that has an hour twice.
   @Test func quietHoursGoByTheClockOnTheWall() throws {
-    let rules = RecipientRules(timeZones: TimeZones(["B": try clock("Europe/Berlin")]))
+    let zones = TimeZones(["B": try clock("Europe/Berlin")])
+    #expect(zones.knows("B") && !zones.knows("C") && !zones.knows(""))
+    let rules = RecipientRules(timeZones: zones)
     func isQuiet(_ hours: String, _ moment: String) -> Bool {
       verdict(rules, at: milliseconds(moment), [.quiet: hours, .timeZone: "B"]).suppressedBy
         == .quiet
