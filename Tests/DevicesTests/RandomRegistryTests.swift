@@ -1,3 +1,4 @@
+import Glibc
 import Keyspace
 import Model
 import Redis
@@ -9,6 +10,8 @@ import Testing
 /// that is written twice says the same.
 @Suite struct RandomRegistryTests {
   private static let seed = Choices.testsSeed
+  /// Of each client; `TESTS_STEPS` makes it a long run.
+  private static let steps = getenv("TESTS_STEPS").flatMap { Int(String(cString: $0)) }
   private static let tokens = (0..<24).map { "ab\(100_000 + $0)" }
   private static let users = (0..<10).map { "u\($0)" }
   private static let streamers = (0..<4).map { "s\($0)" }
@@ -60,7 +63,7 @@ import Testing
     let bed = try RedisBed(kind)
     let seed = Self.seed
     print("random registry: TESTS_SEED=\(seed)")
-    let steps = kind == .one ? 400 : 150
+    let steps = Self.steps ?? (kind == .one ? 400 : 150)
     try await bed.run { redis async throws in
       // Somebody has followed each of them: the number of a first follow that is forgotten in the
       // same moment may be off by one.

@@ -153,6 +153,32 @@ import Testing
     }
   }
 
+  /// The last words of a run that is overtaken.
+  @Test func whatHasBecomeNewMeanwhileStays() async throws {
+    try await RedisFixture().run { redis async throws in
+      let registry = DeviceRegistry(redis: redis, keyspace: keyspace)
+      let device = try binding("aa")
+      try await registry.bind(user: "u1", device, at: 500)
+      _ = try await redis.reply(
+        to: ErasureScripts.finish, keys: Array(keyspace.deviceKeys(user: "u1").prefix(2)),
+        arguments: [device.member, "another"])
+      #expect(try await registry.devices(of: "u1").bound.map(\.boundAt) == [500])
+      try await registry.follow(streamer: "u1", user: "a")
+      let heading = keyspace.followers(of: "u1")
+      func remove() async throws -> Int64? {
+        try await redis.reply(
+          to: ErasureScripts.removeEmpty, keys: [heading], arguments: ["1", "0"]
+        ).integer
+      }
+      #expect(try await remove() == 0)
+      try await registry.unfollow(streamer: "u1", user: "a")
+      _ = try await redis.ask("HSET", heading, "next", "1:1")
+      #expect(try await remove() == 0)
+      _ = try await redis.ask("HDEL", heading, "next")
+      #expect(try await remove() == 1)
+    }
+  }
+
   @Test func keysOfAnotherTypeGoAndStopNothing() async throws {
     try await RedisFixture().run { redis async throws in
       for key in keyspace.forgottenKeys(user: "u1") { _ = try await redis.ask("SET", key, "x") }
