@@ -114,6 +114,25 @@ import Testing
     }
   }
 
+  /// What waits while connections have room waits for something else: here for it to be known that
+  /// the server is in order.
+  @Test func aConnectionWithRoomIsEnough() async throws {
+    try await onLoop { _, loop in
+      let trial = try GrowthBed(loop) { $0.streamsPerConnection = 1_000 }
+      let (bed, route) = (trial.bed, trial.route)
+      defer { bed.stop() }
+      await bed.stage.admit(bed.batch(hexadecimal(10)))
+      await bed.until("taken") { bed.tally.accepted == 10 }
+      bed.server.holdsAnswers = true
+      await bed.stage.admit(bed.batch((0..<500).map { "01" + String($0 + 4096, radix: 16) }))
+      await bed.until("some are sent") { bed.stage.inFlight > 0 }
+      route.tick()
+      #expect(route.topics.waitForStreams && trial.wanted == 1)
+      bed.server.release()
+      await trial.settle()
+    }
+  }
+
   /// While the worker leaves, the connections that are there are all there will be.
   @Test func aWorkerThatStopsOpensNone() async throws {
     try await onLoop { _, loop in
