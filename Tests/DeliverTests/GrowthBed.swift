@@ -4,15 +4,15 @@ import Testing
 
 @testable import Deliver
 
-/// A route that grows and shrinks as soon as it is looked at, which its test does itself, and
-/// nobody else unless it is configured.
+/// A route that grows as soon as it is looked at, and shrinks if it is to, which its test does
+/// itself, and nobody else unless it is configured.
 struct GrowthBed {
   let bed: DeliverBed
   let route: Route
   var server: FakeServer { bed.server }
 
   init(
-    _ loop: EventLoop, least: Int = 1, most: Int = 3,
+    _ loop: EventLoop, least: Int = 1, most: Int = 3, shrinks: Bool = false,
     configure: (inout DeliverOptions) -> Void = { _ in }
   ) throws {
     bed = try DeliverBed(loop) {
@@ -20,7 +20,7 @@ struct GrowthBed {
       $0.mostConnectionsPerRoute = most
       $0.streamsPerConnection = 10
       $0.growAfter = .zero
-      $0.shrinkAfter = .zero
+      $0.shrinkAfter = shrinks ? .zero : .seconds(3_600)
       $0.tickInterval = .seconds(3_600)
       configure(&$0)
     }
