@@ -18,7 +18,7 @@ package actor APNsSimulator {
   private var listener: Listener?
   private var legacyListeners: [Listener] = []
 
-  /// - Parameter log: one line for each thing worth telling; no token is ever in one.
+  /// - Parameter log: one line for each thing worth a line; no token is ever in one.
   package init(options: APNsSimulatorOptions, log: @escaping @Sendable (String) -> Void) {
     self.options = options
     self.log = log

@@ -14,7 +14,7 @@ package enum Attack: String, Sendable, CaseIterable {
   /// A header block of 16 KiB that stands for forty megabytes (RFC 7541, section 7.3).
   case headerBomb = "header_bomb"
 
-  /// No client has more patience than this, in bytes.
+  /// No client reads more than this before it closes, in bytes.
   static let longest = 64 << 20
   /// Of what is repeated without end, so much is made at a time.
   private static let piece = 64 << 10

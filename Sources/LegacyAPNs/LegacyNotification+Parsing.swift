@@ -1,5 +1,5 @@
 extension LegacyNotification {
-  /// What stands at the beginning of some bytes.
+  /// What some bytes begin with.
   package enum Parsed: Sendable, Equatable {
     /// So far nothing is wrong, and more bytes are needed.
     case incomplete

@@ -57,7 +57,7 @@ package struct SentWindow<Item> {
     phase == .open ? max(0, min(capacity - entries.count, Int(UInt32.max - next))) : 0
   }
 
-  /// No identifier is left: another connection begins anew.
+  /// No identifier is left: another connection begins with the first.
   package var isUsedUp: Bool { next == .max }
 
   /// The identifier of the next one to be sent.

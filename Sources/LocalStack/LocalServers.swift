@@ -3,7 +3,7 @@ import Terminal
 
 /// The servers that stand around a worker, each a process of its own on a free port of 127.0.0.1.
 package enum LocalServers {
-  private static let patience: Duration = .seconds(20)
+  private static let startTimeout: Duration = .seconds(20)
   private static let portAttempts = 5
 
   package struct Redis {
@@ -23,7 +23,7 @@ package enum LocalServers {
           "--dir", processes.directory.path, "--daemonize", "no",
         ], isNeeded: false)
       let isReady = try await processes.wait(
-        "redis-server was not ready", within: patience, blaming: process
+        "redis-server was not ready", within: startTimeout, blaming: process
       ) { () async throws(LocalStackError) -> Bool? in
         if !process.isRunning { return false }
         let log = ScratchDirectory.read(process.outputFile) ?? ""
@@ -87,7 +87,7 @@ package enum LocalServers {
         "--set", "worker.id=\(id)",
       ])
     return try await processes.wait(
-      "the worker was not ready", within: patience, blaming: process
+      "the worker was not ready", within: startTimeout, blaming: process
     ) { ScratchDirectory.exists(ready) ? process : nil }
   }
 }

@@ -137,7 +137,7 @@ package final class RedisClusterProcess: Sendable {
   // MARK: one node
 
   /// Options of nodes that no busy machine takes for dead: for whoever does not try a fail-over.
-  package static let patient = ["--cluster-node-timeout", "15000"]
+  package static let slowFailOver = ["--cluster-node-timeout", "15000"]
 
   /// Its redis-cli follows redirections.
   private static func node(

@@ -65,7 +65,7 @@ final class FanOutRunner {
     let only = audience.segmentCount == 1 ? audience.segments(of: event).first : nil
     var bid = only.map { bidder.bid(on: $0, audience: audience, isolation: isolation) }
     var asked = loop.now
-    let (opening, claimed) = try await retry.persistent("Redis opens the fan-out", for: event) {
+    let (opened, claimed) = try await retry.persistent("Redis opens the fan-out", for: event) {
       asked = loop.now
       return try await record.open(
         event: event, audience: audience, source: message.place,
@@ -74,7 +74,7 @@ final class FanOutRunner {
     }
     bid?.answer = claimed.map { SegmentBid.Answer(result: $0, asked: asked) }
     var published = 0
-    switch opening {
+    switch opened {
     case .duplicate:
       counters.add(.eventsDuplicate)
       options.log.notice("duplicate event dropped", ["event": .text(event.id)])
@@ -151,9 +151,9 @@ final class FanOutRunner {
     _ bid: SegmentBid, from message: KafkaMessage, _ vacate: @escaping () -> Void,
     isolation: isolated any Actor = #isolation
   ) async throws -> Receipt {
-    let telling = beginHandOver(bid.claim.segment.event, isolation)
+    let later = beginHandOver(bid.claim.segment.event, isolation)
     let receipt = try await segments.run(bid, from: message, vacate)
-    if case .done = receipt { telling.cancel() }
+    if case .done = receipt { later.cancel() }
     return receipt
   }
 

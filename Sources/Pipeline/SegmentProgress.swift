@@ -89,7 +89,7 @@ final class SegmentProgress {
   /// How long pushes in a back-off are waited for before they leave to make room: not at all, or
   /// `longest` where only what other segments keep leaves none. Where all of a lane take too much,
   /// such pushes are not those that do.
-  func patience(_ longest: Duration) -> Duration {
+  func roomWait(atMost longest: Duration) -> Duration {
     !hasRoom && unsettledBatches < Self.maximumBatches ? longest : .zero
   }
 

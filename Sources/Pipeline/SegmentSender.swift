@@ -87,7 +87,7 @@ final class SegmentSender {
     // Another segment may have taken the room that there was.
     while !runs.isLeaving, !(await run.progress.reached(.roomOrStalled)) { try runs.check(run) }
     try runs.check(run)
-    var limit = run.progress.patience(options.straggleAfter)
+    var limit = run.progress.roomWait(atMost: options.straggleAfter)
     // What a segment has in a shard is little enough to leave all at once.
     while !runs.isLeaving, !(await run.progress.reached(.room, within: limit)) {
       try runs.check(run)

@@ -17,7 +17,7 @@ package enum TerminalDevice {
   }
 
   /// How long a descriptor that was made non-blocking may refuse bytes before they are given up.
-  private static let patienceMilliseconds: Int32 = 5_000
+  private static let timeoutMilliseconds: Int32 = 5_000
 
   /// Writes all bytes. 0, or the errno of what will not mend, EPIPE and ENOSPC among them; an
   /// interrupted call is repeated.
@@ -30,7 +30,7 @@ package enum TerminalDevice {
         rest = rest.dropFirst(written)
       } else if errno == EAGAIN {
         var waiting = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
-        guard poll(&waiting, 1, patienceMilliseconds) > 0 else { return EAGAIN }
+        guard poll(&waiting, 1, timeoutMilliseconds) > 0 else { return EAGAIN }
       } else if errno != EINTR {
         return errno
       }

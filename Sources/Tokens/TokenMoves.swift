@@ -41,7 +41,7 @@ package struct TokenMoves {
 
   /// Steps 1 and 2.
   /// - Parameter sparesOthers: a token that is another's stays so: nil in its place. For a move
-  ///   that came too late and is begun anew, or that is of no use when another has the token.
+  ///   that came too late and is begun again, or that is of no use when another has the token.
   package func claim(
     _ wanted: [(token: String, user: String)], sparesOthers: Bool = false
   ) async throws(RedisError) -> [Move?] {
@@ -111,7 +111,7 @@ package struct TokenMoves {
 
   /// Users have these tokens in no app any more. One who binds one again meanwhile owns it again:
   /// whoever took the token out looks once more, and from then on a bind that began before is
-  /// refused, and begins anew.
+  /// refused, and begins again.
   /// - Returns: of how many a key is something else, so that it cannot be said who owns them.
   @discardableResult
   package func release(

@@ -54,7 +54,7 @@ package final class WorkerBed: Sendable {
     let wantsCluster = redis == nil && cluster == nil && getenv("TESTS_REDIS_CLUSTER") != nil
     let cluster =
       try wantsCluster
-      ? RedisClusterProcess(hasReplicas: false, options: RedisClusterProcess.patient) : cluster
+      ? RedisClusterProcess(hasReplicas: false, options: RedisClusterProcess.slowFailOver) : cluster
     self.cluster = cluster
     self.redis = try cluster?.masters[0] ?? redis ?? RedisServerProcess()
     self.kafka = try BedKafka(kafka, partitions: partitions)

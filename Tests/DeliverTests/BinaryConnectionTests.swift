@@ -10,10 +10,10 @@ import Transport
 /// Pushes over the legacy binary interface: what was taken, what goes again, and what is refused.
 @Suite struct BinaryConnectionTests {
   /// Long enough for an error response that is on its way, on a busy machine too.
-  private static let patience: Duration = .milliseconds(400)
+  private static let acceptedAfter: Duration = .milliseconds(400)
 
   private func bed(
-    _ loop: EventLoop, acceptedAfter: Duration = Self.patience, firstIdentifier: UInt32 = 1,
+    _ loop: EventLoop, acceptedAfter: Duration = Self.acceptedAfter, firstIdentifier: UInt32 = 1,
     decide: @escaping (FakeGateway.Heard) -> FakeGateway.Reply = { _ in .take }
   ) throws -> (DeliverBed, FakeGateway) {
     let gateway = FakeGateway()
@@ -79,7 +79,7 @@ import Transport
       let bed = try DeliverBed(loop, credentials: AppCredentials(.certificate(identity))) {
         $0.routes[.production] = APNsRoute(
           endpoint: gateway.endpoint, tls: strange.client,
-          interface: .binary(acceptedAfter: Self.patience))
+          interface: .binary(acceptedAfter: Self.acceptedAfter))
       }
       defer { end(bed, gateway) }
       await bed.stage.admit(bed.batch(tokens.map { (.production, $0) }, bed.tally))

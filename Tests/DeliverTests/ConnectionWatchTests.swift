@@ -122,8 +122,8 @@ import Testing
   private static let overdueByManner:
     [([Event], LossTrace.Manner, sentAt: UInt64, now: UInt64, wereOthersTaken: Bool, Bool)] = [
       // What had no answer before has all the time that there is.
-      ([.answered(sentAt: 12, at: 17)], .patient, 10, 110, true, false),
-      ([.answered(sentAt: 12, at: 17)], .patient, 10, 111, true, true),
+      ([.answered(sentAt: 12, at: 17)], .silent, 10, 110, true, false),
+      ([.answered(sentAt: 12, at: 17)], .silent, 10, 111, true, true),
       // A suspect among others, as any; alone, when its connection lives and others are taken.
       ([.answered(sentAt: 12, at: 17)], .suspect, 10, 31, false, true),
       ([.heard(10 + second)], .suspect, 10, 31, true, true),
@@ -143,7 +143,7 @@ import Testing
   }
 
   private static let well: [([Event], LossTrace.Manner, Bool)] = [
-    ([], .patient, true), ([], .ordinary, false), ([], .suspect, false),
+    ([], .silent, true), ([], .ordinary, false), ([], .suspect, false),
     ([.answered(sentAt: 9, at: 11)], .ordinary, true),
     ([.answered(sentAt: 9, at: 11)], .suspect, true),
     ([.answered(sentAt: 9, at: 10)], .ordinary, false),

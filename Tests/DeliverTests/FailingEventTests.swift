@@ -148,7 +148,7 @@ import Testing
   }
 
   /// Its pauses are so short that what waits is due.
-  private func impatientBed(_ loop: EventLoop) throws -> DeliverBed {
+  private func quickBed(_ loop: EventLoop) throws -> DeliverBed {
     try bed(loop) {
       $0.retry = RetryPolicy(initial: .milliseconds(2), maximum: .milliseconds(20))
     }
@@ -165,7 +165,7 @@ import Testing
   /// What is due and cannot go soon still waits, so that it can leave its segment.
   @Test func whatCannotGoSoonLeavesAsStragglers() async throws {
     try await onLoop { _, loop in
-      let bed = try impatientBed(loop)
+      let bed = try quickBed(loop)
       defer { bed.stop() }
       let route = try #require(bed.stage.routes[.production])
       let bad = SegmentTally()
@@ -178,7 +178,7 @@ import Testing
 
   @Test func whatCannotGoSoonEndsWhenItsEventDoes() async throws {
     try await onLoop { _, loop in
-      let bed = try impatientBed(loop)
+      let bed = try quickBed(loop)
       defer { bed.stop() }
       let route = try #require(bed.stage.routes[.production])
       let bad = SegmentTally()

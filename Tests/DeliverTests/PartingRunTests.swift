@@ -66,7 +66,7 @@ private struct PartingRun {
     case 3...6: pump(number(60), apart: number(40))
     case 7: answer(number(100))
     case 8: forget()
-    case 9: topics.set(isOpen: !chance(4), patience: 1_000_000_000, at: now)
+    case 9: topics.set(isOpen: !chance(4), closedAfter: 1_000_000_000, at: now)
     case 10: doubt()
     default: trouble()
     }
@@ -190,7 +190,7 @@ private struct PartingRun {
   /// Connections apart are dead from now on; all others are well.
   mutating func drain() {
     for topic in topics.all { _ = topic.gate.taken() }
-    topics.set(isOpen: true, patience: .max, at: now)
+    topics.set(isOpen: true, closedAfter: .max, at: now)
     for _ in 0..<200 where left > 0 {
       now += Self.step
       pump(1_000, apart: 0)

@@ -40,12 +40,12 @@ import Testing
     _ = topics.topic(named: "b").gate.refused(refusals: 1, at: 0, hold: 100)
     #expect(topics.readyCount == 12)
     // Those that ask have had no answer.
-    topics.set(isOpen: true, patience: 10, at: 10)
+    topics.set(isOpen: true, closedAfter: 10, at: 10)
     #expect(topics.readyCount == 5 && topics.parkedCount == 7)
-    topics.set(isOpen: false, patience: 10, at: 10)
+    topics.set(isOpen: false, closedAfter: 10, at: 10)
     #expect(!topics.isOpen && topics.readyCount == 0 && topics.parkedCount == 12)
     #expect(topics.topic(named: "c").isOpen == false)
-    topics.set(isOpen: true, patience: 100, at: 20)
+    topics.set(isOpen: true, closedAfter: 100, at: 20)
     #expect(topics.readyCount == 12 && topics.topic(named: "c").isOpen)
   }
 
@@ -61,7 +61,7 @@ import Testing
     #expect(!isFull("a", first, 100) && !isFull("b", second, 100))
     append(10, "a", first)
     #expect(isFull("a", first, 100) && !isFull("b", second, 100))
-    topics.set(isOpen: false, patience: 1000, at: 0)
+    topics.set(isOpen: false, closedAfter: 1000, at: 0)
     #expect(!isFull("a", first, 100))
   }
 

@@ -167,7 +167,7 @@ import Testing
       }
       let route = try #require(bed.stage.routes[.production])
       let helper = try #require(route.pool.places[route.pool.silentPlace].connection)
-      #expect(helper.patientPushes == 1 && tally.settled == 0)
+      #expect(helper.silentPushes == 1 && tally.settled == 0)
       // The server closes at nobody: it counts as what was lost once more with another.
       bed.server.connections.last?.drop()
       await bed.until("settled") { bed.settledBatches >= 1 && tally.settled == 1 }

@@ -133,7 +133,7 @@ import Testing
   ) -> Bool {
     for _ in 0..<taken { congestion.take(1) }
     congestion.look(
-      oldest: oldest, bound: 1000, patience: Self.second,
+      oldest: oldest, bound: 1000, slowAfter: Self.second,
       at: UInt64(seconds * Double(Self.second)))
     #expect(congestion.isLagging || !congestion.isSlow)
     return congestion.isSlow

@@ -94,9 +94,9 @@ import Testing
     tally.willSend(10)
     part(&topic.queue, 7)
     #expect(topics.apartCount == 7 && topics.readyCount == 10 && topics.parkedCount == 0)
-    topics.set(isOpen: false, patience: 1, at: 1)
+    topics.set(isOpen: false, closedAfter: 1, at: 1)
     #expect(topics.apartCount == 0 && topics.parkedCount == 10 && tally.unsent == 0)
-    topics.set(isOpen: true, patience: 1, at: 1)
+    topics.set(isOpen: true, closedAfter: 1, at: 1)
     #expect(topics.readyCount == 10 && tally.unsent == 10)
   }
 }

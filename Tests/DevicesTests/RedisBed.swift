@@ -15,7 +15,7 @@ final class RedisBed: Sendable {
     server = kind == .one ? try RedisServerProcess() : nil
     cluster =
       kind == .cluster
-      ? try RedisClusterProcess(hasReplicas: false, options: RedisClusterProcess.patient) : nil
+      ? try RedisClusterProcess(hasReplicas: false, options: RedisClusterProcess.slowFailOver) : nil
   }
 
   deinit { loop.stop() }

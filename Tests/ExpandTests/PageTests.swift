@@ -6,7 +6,7 @@ import Testing
 
 @testable import Expand
 
-/// What a page makes of what stands at a user's keys.
+/// What a page makes of what a user's keys hold.
 @Suite struct PageTests {
   private func read(
     _ users: [String], fields: [String] = ["locale", "name"], _ commands: [[String]]

@@ -15,7 +15,8 @@ import Testing
   /// One shard and many; devices of every kind; rules and limits; a record that is none.
   @Test(arguments: [1, 3])
   func everyOutcomeIsCountedOnce(workers: Int) async throws {
-    let cluster = try RedisClusterProcess(hasReplicas: false, options: RedisClusterProcess.patient)
+    let cluster = try RedisClusterProcess(
+      hasReplicas: false, options: RedisClusterProcess.slowFailOver)
     let bed = try await WorkerBed(cluster: cluster)
     let audience = SyntheticAudience(
       followers: 6_000, seed: 7, topic: WorkerBed.app, deadTokenPrefix: "fa4efa4e0410")

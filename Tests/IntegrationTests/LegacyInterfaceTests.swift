@@ -9,11 +9,11 @@ import Transport
 
 /// The whole way over the legacy binary interface.
 @Suite(.serialized) struct LegacyInterfaceTests {
-  /// - Parameter patience: longer than an error response, or the end of a connection, is on its way
-  ///   on a busy machine.
+  /// - Parameter acceptedAfter: longer than an error response, or the end of a connection,
+  ///   is on its way on a busy machine.
   @discardableResult
   private func worker(
-    _ bed: WorkerBed, patience: Duration = .seconds(3)
+    _ bed: WorkerBed, acceptedAfter: Duration = .seconds(3)
   ) async throws -> Worker {
     let port = try #require(bed.address.binaryPort)
     let security = try ClientSecurity(caFile: bed.address.authorityFile, alpn: [])
@@ -21,7 +21,7 @@ import Transport
     return try await bed.startWorker {
       $0.deliver.routes = [
         .production: APNsRoute(
-          endpoint: endpoint, tls: security, interface: .binary(acceptedAfter: patience))
+          endpoint: endpoint, tls: security, interface: .binary(acceptedAfter: acceptedAfter))
       ]
     }
   }
@@ -57,7 +57,7 @@ import Transport
     let bed = try await WorkerBed(script: script, isLegacy: true)
     let tokens = (0..<300).map { paddedHex($0 + 1) }
     try await bed.follow("s1", tokens: tokens)
-    try await worker(bed, patience: .seconds(2))
+    try await worker(bed, acceptedAfter: .seconds(2))
     try await bed.emit("e1")
     _ = try await bed.until("a connection was cut") {
       bed.sink.lines.contains { $0.contains("ended with pushes in flight") } ? true : nil
@@ -74,7 +74,7 @@ import Transport
     let bed = try await WorkerBed(isLegacy: true)
     let tokens = (0..<10).map { paddedHex($0 + 1) } + [magic("0400", 1)]
     try await bed.follow("s1", tokens: tokens)
-    let worker = try await worker(bed, patience: .seconds(2))
+    let worker = try await worker(bed, acceptedAfter: .seconds(2))
     try await bed.emit("e1")
     _ = try await bed.until("all is sent") {
       await bed.simulator.summary().requests >= tokens.count ? true : nil
@@ -92,7 +92,7 @@ import Transport
     try await bed.follow("s1", tokens: [magic("0410", 1), magic("0412", 2), paddedHex(3)])
     try await bed.follow("s2", tokens: [magic("0410", 4)], boundAt: 4_000_000_000_000)
     // Nothing is refused here, so that no silence is too short.
-    try await worker(bed, patience: .milliseconds(100))
+    try await worker(bed, acceptedAfter: .milliseconds(100))
     let events = [("e1", "s1", 3), ("e2", "s2", 1)]
     for (event, streamer, _) in events { try await bed.emit(event, streamer: streamer) }
     for (event, _, pushes) in events {

@@ -48,10 +48,10 @@ import Testing
         id: "e1", app: WorkerBed.app, streamer: "s1", stream: "b1", template: "go-live",
         occurredAt: now, expiresAt: now + 900_000, fields: [:], document: [])
       // The first record of the only partition.
-      let (opening, _) = try await RecordStage(redis: client, keyspace: keyspace).open(
+      let (opened, _) = try await RecordStage(redis: client, keyspace: keyspace).open(
         event: event, audience: .sharded(shards: 2, generation: 1, followers: 100),
         source: "notify-followers/0/0", claim: nil, lifetime: .zero, now: now)
-      #expect(opening == .new)
+      #expect(opened == .new)
       let divided = try await AudienceSharding(redis: client, keyspace: keyspace)
         .run(streamer: "s1", from: .current)
       #expect(divided.shards == 1)

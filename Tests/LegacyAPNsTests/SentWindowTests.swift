@@ -4,10 +4,10 @@ import Testing
 
 /// Each event of a connection, in each state.
 @Suite struct SentWindowTests {
-  private static let patience: UInt64 = 100
+  private static let acceptedAfter: UInt64 = 100
 
   private func window(_ items: ClosedRange<Int>? = 1...5, capacity: Int = 8) -> SentWindow<Int> {
-    var window = SentWindow<Int>(capacity: capacity, acceptedAfter: Self.patience)
+    var window = SentWindow<Int>(capacity: capacity, acceptedAfter: Self.acceptedAfter)
     if let items { for item in items { window.sent(item) } }
     return window
   }
@@ -39,7 +39,7 @@ import Testing
     #expect(window.silence(at: 150) == [1, 2])
     #expect(window.waiting == [3] && window.next == 4)
     window.delivered(at: 160)
-    // What has arrived before does not wait anew.
+    // What has arrived before does not wait again.
     window.delivered(at: 200)
     #expect(!window.hasUndelivered)
     #expect(window.silence(at: 259).isEmpty)
@@ -121,7 +121,7 @@ import Testing
   /// The highest identifier is not used, so that `next` is always a number.
   @Test func sendsNoMoreWhenIdentifiersAreUsedUp() {
     var window = SentWindow<Int>(
-      capacity: 8, acceptedAfter: Self.patience, firstIdentifier: .max - 2)
+      capacity: 8, acceptedAfter: Self.acceptedAfter, firstIdentifier: .max - 2)
     #expect(window.room == 2 && !window.isUsedUp)
     for item in 1...3 { window.sent(item) }
     #expect(window.waiting == [1, 2] && window.isUsedUp && window.room == 0)

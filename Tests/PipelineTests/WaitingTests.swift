@@ -134,7 +134,7 @@ import Testing
       #expect(await progress.reached(.room))
       progress.watch(batches[batches.count - 1])
       #expect(await !progress.reached(.roomOrStalled, within: .milliseconds(1)))
-      #expect(progress.patience(.seconds(2)) == .zero)
+      #expect(progress.roomWait(atMost: .seconds(2)) == .zero)
       loop.schedule(after: .milliseconds(5)) { batches[3].settle(0, .accepted) }
       #expect(await progress.reached(.roomOrStalled))
       #expect(await !progress.reached(.allSettled, within: .milliseconds(1)))
@@ -181,7 +181,7 @@ import Testing
       second.watch(batches[3])
       #expect(await !second.reached(.room, within: .milliseconds(1)))
       // It is others that leave no room: what waits out a back-off need not leave at once.
-      #expect(second.patience(.seconds(2)) == .seconds(2))
+      #expect(second.roomWait(atMost: .seconds(2)) == .seconds(2))
       // One too many was there: one less is not enough.
       loop.schedule(after: .milliseconds(2)) { batches[0].settle(0, .accepted) }
       #expect(await !second.reached(.room, within: .milliseconds(20)))

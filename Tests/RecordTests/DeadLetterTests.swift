@@ -15,7 +15,7 @@ import Testing
   }
 
   private func open(_ record: RecordStage, _ count: Int, replayed: Bool = false) async throws
-    -> Opening
+    -> OpenResult
   {
     try await record.open(
       event: event("e1"), audience: sharded(count), source: replayed ? "t/0/9" : "t/0/1",

@@ -102,9 +102,9 @@ import Testing
       let status = try #require(try await record.status(of: "e1"))
       #expect(status.state == .incomplete && status.segments == 2 && status.settled == 1)
       #expect(status.streamer == "s1" && status.template == "go-live" && status.accepted == 4)
-      let opening = try await record.open(
+      let opened = try await record.open(
         event: event("e1"), audience: sharded(2), source: "t/0/1", now: noon)
-      #expect(opening == .resumed(plan: sharded(2), published: 0))
+      #expect(opened == .resumed(plan: sharded(2), published: 0))
       let resumed = try #require(try await record.status(of: "e1"))
       #expect(resumed.state == .running && resumed.settled == 1)
     }

@@ -22,9 +22,9 @@ import Testing
     var options = RecordOptions()
     options.cooldown = cooldown
     let record = RecordStage(redis: redis, keyspace: keyspace, options: options)
-    let opening = try await record.open(
+    let opened = try await record.open(
       event: event, audience: sharded(2), source: "t/0/\(event.id)", now: noon)
-    return switch opening {
+    return switch opened {
     case .new: "new"
     case .stopped(let reason, let figures): figures.isEmpty ? "no figures" : reason
     case .finished: "finished"

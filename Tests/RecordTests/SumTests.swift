@@ -176,7 +176,7 @@ import Threads
     }
   }
 
-  /// Sums that come after later ones change nothing, and what has begun again counts anew.
+  /// Sums that come after later ones change nothing, and what has begun again counts from zero.
   @Test func sumsOfAnEventThatRedisHasLostAreToldApart() async throws {
     try await RedisFixture().run { redis async throws in
       let record = RecordStage(redis: redis, keyspace: keyspace)

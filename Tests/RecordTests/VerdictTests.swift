@@ -129,7 +129,7 @@ import Threads
       for verdict in try await verdicts(5..<9) { own.add(verdict) }
       try await record.pruneSurplus(segment, own, owner: "a", now: noon)
       #expect(try await pruned() == 9)
-      // It dies, and another begins anew.
+      // It dies, and another begins again.
       let others = tally(accepted: 1, try await verdicts(9..<13))
       try await record.pruneSurplus(segment, others, owner: "b", now: noon)
       #expect(try await pruned() == 13)

@@ -47,7 +47,7 @@ import Transport
     #expect(lag.fresh(now: now) == [one])
   }
 
-  @Test func anotherHistoryBeginsAnew() throws {
+  @Test func anotherHistoryBeginsAgain() throws {
     var lag = ReplicaLag(limit: .seconds(5))
     lag.take(try report(500, one: 500), askedAt: 1 * Self.second)
     // A fail-over: what the new master counts has nothing to do with it.

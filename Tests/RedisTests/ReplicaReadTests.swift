@@ -107,7 +107,7 @@ import Testing
     }
   }
 
-  /// It stands at the address that the master tells, and copies another one.
+  /// Its address is the one that the master tells, and copies another one.
   @Test func anothersReplicaIsNotReadFrom() async throws {
     let other = try ReplicaBed()
     try other.master.cli("SET", "k", "another's")

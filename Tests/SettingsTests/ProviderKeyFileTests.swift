@@ -25,7 +25,7 @@ import Testing
     #expect(found.keyID == "ABC123DEFG" && found.file.text == "key")
   }
 
-  /// As Kubernetes mounts a secret: the names are links through a link that is set anew.
+  /// As Kubernetes mounts a secret: the names are links through a link that is pointed elsewhere.
   @Test func findsTheOneKeyOfADirectory() throws {
     mkdir(directory.file("mount"), 0o755)
     mkdir(directory.file("mount/..v1"), 0o755)

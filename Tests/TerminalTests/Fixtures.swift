@@ -38,7 +38,7 @@ enum Sample {
     "followers", short: "n", .integer(in: 1...10_000_000), default: 100_000,
     help: "How many people follow the streamer")
   static let wait = Option(
-    "wait", .duration(in: .zero ... .seconds(3600)), default: .seconds(90), help: "Patience")
+    "wait", .duration(in: .zero ... .seconds(3600)), default: .seconds(90), help: "Time limit")
   static let share = Option("share", .number(in: 0...1), default: 0.05, help: "Part of errors")
   static let colour = Option("colour", ValueParser<Colour>.choice(), default: .red, help: "Paint")
   static let set = Option(repeated: "set", .text, value: "KEY=VALUE", help: "Override a key")

@@ -20,7 +20,7 @@ import Testing
                                     default 100,000)
           -j, --json                Print one JSON object
           -q, --quiet               Say less
-              --wait <TIME>         Patience (0s…1h; default 1m30s)
+              --wait <TIME>         Time limit (0s…1h; default 1m30s)
               --share <N>           Part of errors (0…1; default 0.05)
               --colour <NAME>       Paint (red | green | blue; default red)
               --set <KEY=VALUE>...  Override a key

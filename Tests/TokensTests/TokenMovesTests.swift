@@ -134,7 +134,7 @@ import Testing
       try await Self.bind(redis, "u1")
       try await tokens.release([("aa", "u1")])
       try await Self.expect(redis, owner: "u1")
-      // Begun before, and taken after: too late, so it begins anew.
+      // Begun before, and taken after: too late, so it begins again.
       let late = try await Self.claim(redis, "u1")
       #expect(try await registry.unbind(user: "u1", try binding("aa")))
       #expect(try await !Self.take(redis, late))

@@ -22,7 +22,7 @@ extension RedisConnection {
     submit(execution)
   }
 
-  /// Where INFO is forbidden there is no telling.
+  /// Where INFO is forbidden nobody can say.
   private func judge(_ answering: String?) {
     guard let answering, let known = runIdentifier, known != answering else {
       runIdentifier = answering ?? runIdentifier

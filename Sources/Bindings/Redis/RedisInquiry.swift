@@ -76,7 +76,7 @@ final class RedisInquiry<Answer> {
     guard let whenDone else { return }
     let connection = connection
     self.connection = nil
-    // Not while it is telling us.
+    // Not while its answer is on the way.
     loop.schedule(after: .zero) { connection?.close() }
     do throws(RedisError) {
       if let failure = execution.failure { throw failure }

@@ -9,7 +9,7 @@ package struct TransportOptions: Sendable {
   package var keepAliveIdle: Duration
   package var keepAliveInterval: Duration
   package var keepAliveProbes: Int
-  /// For how long what we sent may stay unacknowledged (TCP_USER_TIMEOUT; the kernel's own patience
+  /// For how long what we sent may stay unacknowledged (TCP_USER_TIMEOUT; the kernel's own limit
   /// is 15 minutes). Linux then ends the probes by it too, in place of their number.
   package var userTimeout: Duration
   /// What the way leads through; nil: nothing.

@@ -25,7 +25,7 @@ final class APNsConnection: PushConnection {
   /// Pushes that were in flight when it was lost.
   private var orphans = 0
   var carriesSuspects = false
-  var isPatient = false
+  var carriesSilent = false
   let takenBefore: UInt64
 
   init(
@@ -192,7 +192,7 @@ final class APNsConnection: PushConnection {
       return
     }
     watch.fade()
-    if slots.inFlight == 0 { isPatient = false }
+    if slots.inFlight == 0 { carriesSilent = false }
     let givenUp = ends.giveUpOverdue(session, at: now)
     if givenUp.unanswered > 0 {
       options.report(.unanswered(setup.target.endpoint, pushes: givenUp.unanswered))
@@ -232,9 +232,11 @@ final class APNsConnection: PushConnection {
     carriesSuspects && slots.inFlight > 0 && watch.isHeldUp(at: now)
   }
 
-  var patientPushes: Int { isPatient ? ends.patientPushes : 0 }
+  var silentPushes: Int { carriesSilent ? ends.silentPushes : 0 }
 
-  func isPatient(with tally: SegmentTally) -> Bool { isPatient && ends.isPatient(with: tally) }
+  func isPatient(with tally: SegmentTally) -> Bool {
+    carriesSilent && ends.carriesSilent(of: tally)
+  }
 
   // MARK: of what use it was
 

@@ -5,7 +5,7 @@ struct AnswerTimes {
   /// This part of the slowest answer's time is forgotten with each tick: half of it in ten seconds.
   private static let fading: UInt64 = 32
   /// So many times the slowest answer's time.
-  private static let patience: UInt64 = 3
+  private static let tolerance: UInt64 = 3
 
   /// When the latest of the answered pushes was sent.
   private var latestAnswered: UInt64 = 0
@@ -19,7 +19,7 @@ struct AnswerTimes {
   /// An answer took so long on another connection.
   mutating func learned(_ time: UInt64) { slowest = max(slowest, time) }
 
-  /// Called twice a second: one slow answer must not make for patience for good.
+  /// Called twice a second: one slow answer must not lengthen what is waited for good.
   mutating func fade() { slowest -= slowest / Self.fading }
 
   /// - Parameter shortest: no push is passed over sooner.
@@ -29,6 +29,6 @@ struct AnswerTimes {
 
   /// Far longer than any answer has taken.
   func isLong(since sentAt: UInt64, at now: UInt64, shortest: UInt64) -> Bool {
-    now &- sentAt > max(shortest, Self.patience &* slowest)
+    now &- sentAt > max(shortest, Self.tolerance &* slowest)
   }
 }

@@ -35,7 +35,7 @@ final class BinaryConnection: PushConnection {
   private var greetedAt: UInt64 = 0
   private var lastSentAt: UInt64 = 0
   var carriesSuspects = false
-  var isPatient = false
+  var carriesSilent = false
   /// No provider token: the interface has no place for one.
   let shown: ShownProof
   /// A gateway closes where another server would say so.
@@ -224,7 +224,7 @@ final class BinaryConnection: PushConnection {
   // MARK: what only answers could say
 
   func tick(now: UInt64) {}
-  var patientPushes: Int { 0 }
+  var silentPushes: Int { 0 }
   func isPatient(with tally: SegmentTally) -> Bool { false }
   func learned(_ time: UInt64) {}
   func isHeldUp(at now: UInt64) -> Bool { false }

@@ -28,24 +28,24 @@ struct Congestion {
   ///
   /// - Parameters:
   ///   - oldest: since when the push that is sent next has been ready; nil when none is.
-  ///   - bound: how many pushes may be ready. A route that takes as many in `patience` is fast.
-  ///   - patience: what waits longer makes the route slow.
-  mutating func look(oldest: UInt64?, bound: Int, patience: UInt64, at now: UInt64) {
-    let isFast = measure(bound: bound, patience: patience, at: now)
+  ///   - bound: how many pushes may be ready. A route that takes as many in `slowAfter` is fast.
+  ///   - slowAfter: what waits longer makes the route slow.
+  mutating func look(oldest: UInt64?, bound: Int, slowAfter: UInt64, at now: UInt64) {
+    let isFast = measure(bound: bound, slowAfter: slowAfter, at: now)
     let wait = oldest.map { now > $0 ? now - $0 : 0 } ?? 0
-    isHoldingUp = wait >= patience
-    Self.judge(&lastSlow, isTrue: wait >= patience, isFast: isFast, at: now)
-    Self.judge(&lastLagged, isTrue: wait >= patience / Self.lagging, isFast: isFast, at: now)
+    isHoldingUp = wait >= slowAfter
+    Self.judge(&lastSlow, isTrue: wait >= slowAfter, isFast: isFast, at: now)
+    Self.judge(&lastLagged, isTrue: wait >= slowAfter / Self.lagging, isFast: isFast, at: now)
   }
 
-  private mutating func measure(bound: Int, patience: UInt64, at now: UInt64) -> Bool {
+  private mutating func measure(bound: Int, slowAfter: UInt64, at now: UInt64) -> Bool {
     let elapsed = now &- takenSince
     guard elapsed >= Self.measured else { return false }
     defer {
       taken = 0
       takenSince = now
     }
-    return Double(taken) * Double(patience) >= Double(bound) * Double(elapsed)
+    return Double(taken) * Double(slowAfter) >= Double(bound) * Double(elapsed)
   }
 
   private static func judge(

@@ -136,7 +136,7 @@ final class ConnectionWatch {
   /// An answer that others did not wait for took so long.
   func learned(_ time: UInt64) { times.learned(time) }
 
-  /// One slow answer must not make for patience for good.
+  /// One slow answer must not lengthen what is waited for good.
   func fade() { times.fade() }
 
   /// Whether a push without an answer is given up.
@@ -148,7 +148,7 @@ final class ConnectionWatch {
   ) -> Bool {
     if now &- sentAt > limits.request { return true }
     switch manner {
-    case .patient: return false
+    case .silent: return false
     case .ordinary: return times.isPassedOver(sentAt: sentAt, at: now, shortest: limits.passedOver)
     case .suspect:
       return times.isPassedOver(sentAt: sentAt, at: now, shortest: limits.passedOver)
@@ -166,7 +166,7 @@ final class ConnectionWatch {
   /// meanwhile, or has shown that it lives, where none was to be answered but this one.
   func isWell(since sentAt: UInt64, manner: LossTrace.Manner) -> Bool {
     switch manner {
-    case .patient: true
+    case .silent: true
     case .ordinary: lastAnswerAt > sentAt
     case .suspect: lastAnswerAt > sentAt || lives(since: sentAt)
     }

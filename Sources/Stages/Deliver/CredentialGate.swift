@@ -50,9 +50,9 @@ struct CredentialGate: Equatable {
 
   /// Nanoseconds in which one that asks should have its answer; then others ask elsewhere. Longer
   /// each time: so many pushes are sent once more if the answers come all the same.
-  static let firstPatience: UInt64 = 2_000_000_000
-  private static let longestPatience: UInt64 = 32_000_000_000
-  private(set) var patience = Self.firstPatience
+  static let firstAnswerTime: UInt64 = 2_000_000_000
+  private static let longestAnswerTime: UInt64 = 32_000_000_000
+  private(set) var answerTime = Self.firstAnswerTime
 
   /// While credentials are held, between two pushes that ask: a healthy event's first push must not
   /// wait out a hold for others' sake.
@@ -67,9 +67,9 @@ struct CredentialGate: Equatable {
   private var width: Int { isRefused ? Self.laterProbes : Self.firstProbes }
 
   /// Whether pushes of the topic are as good as closed in: credentials are refused, or those that
-  /// ask have had no answer for `patience` nanoseconds.
-  func isClosed(at now: UInt64, patience: UInt64) -> Bool {
-    isRefused || (state == .doubted && now &- doubtedAt >= patience)
+  /// ask have had no answer for `limit` nanoseconds.
+  func isClosed(at now: UInt64, after limit: UInt64) -> Bool {
+    isRefused || (state == .doubted && now &- doubtedAt >= limit)
   }
 
   /// Whether a push may be sent now.
@@ -104,18 +104,18 @@ struct CredentialGate: Equatable {
   }
   mutating func probeReturned() { probes = max(0, probes - 1) }
 
-  /// These had no answer within `patience`.
+  /// These had no answer within `answerTime`.
   mutating func probesGivenUp(_ count: Int) {
     guard count > 0 else { return }
     probes = max(0, probes - count)
-    patience = min(2 * patience, Self.longestPatience)
+    answerTime = min(2 * answerTime, Self.longestAnswerTime)
   }
 
   /// An answer that only good credentials get. Returns whether it ends a doubt.
   mutating func taken() -> Bool {
     isConfirmed = true
     isRefused = false
-    patience = Self.firstPatience
+    answerTime = Self.firstAnswerTime
     refusalsInARow = 0
     pushesRefused = 0
     guard state != .open else { return false }
@@ -128,7 +128,7 @@ struct CredentialGate: Equatable {
   ///   - hold: nanoseconds.
   mutating func refused(refusals: Int, at now: UInt64, hold: UInt64) -> Verdict {
     lastRefusedAt = now
-    patience = Self.firstPatience
+    answerTime = Self.firstAnswerTime
     if state == .open, isConfirmed, refusals >= Self.refusalsOfOnePush { return .reject }
     isConfirmed = false
     refusalsInARow += 1

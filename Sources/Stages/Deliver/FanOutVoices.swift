@@ -84,7 +84,7 @@ struct FanOutVoices {
     return own > 0 && Double(own) >= Self.nearlyAll * Double(all)
   }
 
-  /// From now on failures are counted anew.
+  /// From now on failures are counted from zero.
   mutating func trust() { for index in voices.indices { voices[index].failures = 0 } }
 
   private mutating func find(_ fanOut: FanOut) -> Int? {

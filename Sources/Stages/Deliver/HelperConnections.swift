@@ -73,6 +73,6 @@ final class HelperConnections {
     let others = pool.ordinaryPlaces.filter { $0 != loan.place }.compactMap {
       pool.places[$0].connection
     }
-    return others.first { $0.patientPushes > 0 } ?? others.max { $0.capacity < $1.capacity }
+    return others.first { $0.silentPushes > 0 } ?? others.max { $0.capacity < $1.capacity }
   }
 }

@@ -66,23 +66,23 @@ final class HelperSender {
     if let connection = pool.places[pool.silentPlace].connection, connection.phase == .open {
       guard connection.isProven(at: round.now), connection.hasWindow() else { return }
       connection.carriesSuspects = true
-      return sendPatiently(atMost: connection.capacity, on: connection, round)
+      return sendSilent(atMost: connection.capacity, on: connection, round)
     }
     guard !connections.isUseful(pool.silentPlace, at: round.now), round.now >= nextGuestsAt,
       let host = connections.host
     else { return }
     nextGuestsAt = round.now &+ Self.betweenGuests
-    let room = host.capacity / Self.guests - host.patientPushes
-    sendPatiently(atMost: room, on: host, round)
+    let room = host.capacity / Self.guests - host.silentPushes
+    sendSilent(atMost: room, on: host, round)
   }
 
-  private func sendPatiently(
+  private func sendSilent(
     atMost limit: Int, on connection: any PushConnection, _ round: PushSender.Round
   ) {
     let silent = waiting.nextSilent(atMost: limit)
-    if !silent.isEmpty { connection.isPatient = true }
+    if !silent.isEmpty { connection.carriesSilent = true }
     for var push in silent {
-      push.loss.sentPatiently()
+      push.loss.sentAsSilent()
       send(push, on: connection, round)
     }
   }

@@ -106,8 +106,8 @@ final class LossJudge {
     var push = push
     push.loss.lost(at: loop.now)
     push.history.countLoss(all: LossRule.judge(.init(), losses: Int(push.history.losses)).losses)
-    let patience = topics.topic(named: push.topic).gate.patience
-    waiting.wait(push, until: loop.now &+ min(patience, Self.longestForOthers))
+    let answerTime = topics.topic(named: push.topic).gate.answerTime
+    waiting.wait(push, until: loop.now &+ min(answerTime, Self.longestForOthers))
   }
 
   /// We gave it up, which speaks against nothing; and it may have arrived.

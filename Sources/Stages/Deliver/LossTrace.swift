@@ -28,7 +28,7 @@ struct LossTrace: Equatable {
     /// As one that may be why a connection was lost.
     case suspect
     /// As one that was never answered: with all the time that a request has.
-    case patient
+    case silent
   }
 
   /// The first that is left out counts as so many: it may be why the server goes away.
@@ -48,8 +48,8 @@ struct LossTrace: Equatable {
     isProof = isAlone && isFresh && takenBefore > lastAt
   }
 
-  mutating func sentPatiently() {
-    manner = .patient
+  mutating func sentAsSilent() {
+    manner = .silent
     isAlone = false
     isProof = false
   }

@@ -12,7 +12,7 @@ struct Overload {
   /// Answers are looked at over so long, and longer while they are too few to say anything.
   private static let round: UInt64 = 200_000_000
   private static let longestRound: UInt64 = 1_000_000_000
-  private static let telling = 20
+  private static let enoughAnswers = 20
   /// So many failures in a round are worth a bound, and half as many a lower one where the bound
   /// decided how much was sent in it: those of the last few pushes of a fan-out say nothing.
   private static let worthBounding = 10
@@ -82,7 +82,8 @@ struct Overload {
     if current.answers == 0 || now &- roundSince > 2 * Self.longestRound { beginRound(now) }
     current.add(AnswerSample(answers: recent, failures: areFailures ? recent : 0))
     let elapsed = now &- roundSince
-    guard elapsed >= Self.round, current.answers >= Self.telling || elapsed >= Self.longestRound
+    guard elapsed >= Self.round,
+      current.answers >= Self.enoughAnswers || elapsed >= Self.longestRound
     else { return }
     judge(elapsed, now)
     beginRound(now)
@@ -111,8 +112,8 @@ struct Overload {
       if !before.isMore(than: usual) { ceiling = .infinity }
     }
     guard !current.isMore(than: usual), current.share <= Self.hopeless else {
-      let telling = isLimiting ? Self.worthBounding / 2 : Self.worthBounding
-      if current.failures >= telling { lower(elapsed, now) }
+      let enough = isLimiting ? Self.worthBounding / 2 : Self.worthBounding
+      if current.failures >= enough { lower(elapsed, now) }
       return
     }
     if usual.isMore(than: current) { usual = current }

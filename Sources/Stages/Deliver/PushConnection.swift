@@ -33,8 +33,8 @@ protocol PushConnection: AnyObject {
   /// Nothing else goes with what is in flight on it.
   var carriesSuspects: Bool { get set }
   /// What was never answered before is in flight on it, or was a moment ago.
-  var isPatient: Bool { get set }
-  var patientPushes: Int { get }
+  var carriesSilent: Bool { get set }
+  var silentPushes: Int { get }
   func isPatient(with tally: SegmentTally) -> Bool
   /// When the route's server had taken a push last as this was opened; 0: never.
   var takenBefore: UInt64 { get }

@@ -51,7 +51,7 @@ package struct ReasonWords: Sendable, Equatable {
     case .expiredToken:
       ReasonWords(
         410, "the token has expired; a new one may stand for the device",
-        "remove it if it was registered before the timestamp; the app registers anew when it "
+        "remove it if it was registered before the timestamp; the app registers again when it "
           + "starts")
     default:
       ReasonWords(

@@ -209,7 +209,7 @@ final class Route {
       openConnections: pool.openConnections, takes: pool.takes,
       hasSendablePushes: topics.sendableCount(at: now) > 0, lastMovedAt: traffic.lastMovedAt)
     let closure = openness.closure(facts, at: now)
-    topics.set(isOpen: closure == nil, patience: options.closedAfter.nanoseconds, at: now)
+    topics.set(isOpen: closure == nil, closedAfter: options.closedAfter.nanoseconds, at: now)
     obstacleList.set(closure: closure, reason: openness.lastFailure)
     waiting.postponeExcess()
     signals.whenReadyMayHaveShrunk()

@@ -124,12 +124,12 @@ final class RouteCredentials {
   /// pushes do not wait for the time-out of a few.
   func askElsewhere(than connections: [any PushConnection], at now: UInt64) {
     for topic in topics.all where topic.gate.isWatching {
-      let patience = min(topic.gate.patience, options.requestTimeout.nanoseconds)
+      let answerTime = min(topic.gate.answerTime, options.requestTimeout.nanoseconds)
       let oldest = connections.compactMap { $0.oldestProbe(of: topic.name) }.min()
-      guard let oldest, now &- oldest >= patience else { continue }
+      guard let oldest, now &- oldest >= answerTime else { continue }
       // Those that went a little later are of the same round.
       let givenUp = connections.reduce(0) {
-        $0 + $1.giveUpProbes(of: topic.name, sentBefore: now &- patience / 2)
+        $0 + $1.giveUpProbes(of: topic.name, sentBefore: now &- answerTime / 2)
       }
       topic.gate.probesGivenUp(givenUp)
     }

@@ -38,7 +38,7 @@ final class RouteSlowness {
     if !topics.isOpen || !isConnected { lastUnableAt = now }
     congestion.look(
       oldest: topics.oldest.map { max($0, lastUnableAt) }, bound: readyPushes,
-      patience: congestedAfter, at: now)
+      slowAfter: congestedAfter, at: now)
   }
 
   var isSlow: Bool { topics.isOpen && congestion.isSlow }

@@ -120,11 +120,11 @@ final class RouteTopics {
     return topic
   }
 
-  /// - Parameter patience: nanoseconds in which those that ask should have their answers.
-  func set(isOpen: Bool, patience: UInt64, at now: UInt64) {
+  /// - Parameter closedAfter: nanoseconds in which those that ask should have their answers.
+  func set(isOpen: Bool, closedAfter: UInt64, at now: UInt64) {
     self.isOpen = isOpen
     for topic in all {
-      let isClosed = topic.gate.isClosed(at: now, patience: patience)
+      let isClosed = topic.gate.isClosed(at: now, after: closedAfter)
       topic.set(open: isOpen && !isClosed, lags: lags)
     }
   }

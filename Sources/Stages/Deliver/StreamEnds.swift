@@ -57,7 +57,7 @@ final class StreamEnds {
       if ended.status != 0 {
         answers += 1
         watch.answered(sentAt: item.sentAt, isGivenUp: item.isReset, at: loop.now)
-        if item.push.loss.manner == .patient, !item.isReset {
+        if item.push.loss.manner == .silent, !item.isReset {
           latest = max(latest, loop.now &- item.sentAt)
         }
       }
@@ -177,7 +177,7 @@ final class StreamEnds {
       let manner = item.push.loss.manner
       let age = now &- item.sentAt
       // That one has no answer which had none before says nothing of its connection.
-      if manner != .patient || watch.isStuck(for: age) {
+      if manner != .silent || watch.isStuck(for: age) {
         givenUp.longest = max(givenUp.longest, age)
       }
       guard !item.isReset,
@@ -195,12 +195,12 @@ final class StreamEnds {
   }
 
   /// Pushes in flight that were never answered before.
-  var patientPushes: Int { slots.occupied.count { slots[$0]?.push.loss.manner == .patient } }
+  var silentPushes: Int { slots.occupied.count { slots[$0]?.push.loss.manner == .silent } }
 
-  func isPatient(with tally: SegmentTally) -> Bool {
+  func carriesSilent(of tally: SegmentTally) -> Bool {
     slots.occupied.contains {
       guard let push = slots[$0]?.push else { return false }
-      return push.loss.manner == .patient && push.tally === tally
+      return push.loss.manner == .silent && push.tally === tally
     }
   }
 

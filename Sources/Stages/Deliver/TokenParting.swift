@@ -7,7 +7,7 @@ import Model
 /// - A push that is apart is in the `apart` of its topic's `ReadyQueue` and nowhere else, and so in
 ///   everything that is done to, or counted of, what is ready: it leaves with its segment, expires,
 ///   is cancelled, parked, and is `unsent` until it was sent.
-/// - It is apart for `patience` once at most, and then goes with all others, whatever the
+/// - It is apart for `longestApart` once at most, and then goes with all others, whatever the
 ///   connections do. Nothing but a look at the clock brings it back, twice a second.
 /// - There is room for `UnprovenQueue.maximum`. Where there is none left, unknown tokens go with
 ///   the others: no push ever waits for another to leave it.
@@ -16,7 +16,7 @@ import Model
 ///   are lost; or where credentials are in doubt.
 final class TokenParting {
   /// As long as others wait for the answer of a suspect. Connecting takes less.
-  static let patience = ConnectionWatch.heldUpAfter
+  static let longestApart = ConnectionWatch.heldUpAfter
 
   private let topics: RouteTopics
   private let traffic: RouteTraffic
@@ -45,7 +45,7 @@ final class TokenParting {
     return isParting
   }
 
-  private func isOver(_ since: UInt64, _ now: UInt64) -> Bool { now >= since &+ Self.patience }
+  private func isOver(_ since: UInt64, _ now: UInt64) -> Bool { now >= since &+ Self.longestApart }
 
   private func mayPart(_ topic: TopicQueue) -> Bool { topic.isOpen && topic.gate.isOpen }
 

@@ -213,7 +213,7 @@ package final class FollowerSource {
       return nil
     }
     let scanned = try replies[0].array(from: "SSCAN", key: key, wanted: "set")
-    // Where INFO is forbidden there is no telling; the operator's documentation says so.
+    // Where INFO is forbidden nobody can say; the operator's documentation says so.
     let answering = RedisRole.runIdentifier(replies[1])
     if cursor != "0", run != answering {
       restarts += 1

@@ -35,7 +35,7 @@ struct HourlyCap {
     return 1
     """)
 
-  /// Returns those who are passed over because something else stands at their key. When it throws,
+  /// Returns those who are passed over because their key holds something else. When it throws,
   /// the page is as it was.
   func apply(
     to page: RecipientPage, with pipeline: RedisPipeline

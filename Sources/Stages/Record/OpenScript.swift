@@ -88,7 +88,7 @@ extension RecordStage {
   package func open(
     event: Event, audience: Audience, source: String, replayed: String? = nil,
     refusal: String? = nil, claim: Claim?, lifetime: Duration, now: Int64
-  ) async throws(RecordError) -> (opening: Opening, claim: ClaimResult?) {
+  ) async throws(RecordError) -> (result: OpenResult, claim: ClaimResult?) {
     let reply: RedisReply
     do {
       reply = try await run(
@@ -105,8 +105,8 @@ extension RecordStage {
     }
     let opened = try opened(reply, event)
     // Should that fail, who begins to be followed at once is told a cooldown later.
-    if case .empty = opened.opening { try? await takeBack(event, isOver: true) }
-    switch (opened.opening, opened.claim) {
+    if case .empty = opened.result { try? await takeBack(event, isOver: true) }
+    switch (opened.result, opened.claim) {
     case (.new, _), (.resumed, nil), (.resumed, .yours?), (.resumed, .claimed?),
       (.resumed, .paused?):
       break
@@ -117,7 +117,7 @@ extension RecordStage {
 
   private func opened(
     _ reply: RedisReply, _ event: Event
-  ) throws(RecordError) -> (opening: Opening, claim: ClaimResult?) {
+  ) throws(RecordError) -> (result: OpenResult, claim: ClaimResult?) {
     switch reply[0].text {
     case "new": return (.new, try Self.claimed(reply[4]))
     case "empty":

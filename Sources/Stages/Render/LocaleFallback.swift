@@ -24,7 +24,7 @@ extension LocaleTag {
     while let cut = rest.lastIndex(of: "-") {
       result.append(String(rest))
       rest = rest[..<cut]
-      // A single letter only opens an extension (`-u-…`); it does not stand at the end of a tag.
+      // A single letter only opens an extension (`-u-…`); no tag ends with it.
       if rest.utf8.count > 2, rest.dropLast().last == "-" { rest = rest.dropLast(2) }
     }
     let language = String(rest)

@@ -10,11 +10,11 @@ extension RecordStage {
   /// Opens the fan-out of an event of any number of segments without a claim.
   func open(
     event: Event, audience: Audience, source: String, replayed: String? = nil, now: Int64
-  ) async throws(RecordError) -> Opening {
+  ) async throws(RecordError) -> OpenResult {
     let refusal = try await register(event)
     return try await open(
       event: event, audience: audience, source: source, replayed: replayed, refusal: refusal,
       claim: nil, lifetime: .zero, now: now
-    ).opening
+    ).result
   }
 }

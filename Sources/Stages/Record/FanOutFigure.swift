@@ -1,0 +1,5 @@
+/// One counter of a fan-out's hash.
+package struct FanOutFigure: Sendable, Equatable {
+  package let name: String
+  package let count: Int
+}

@@ -1,0 +1,29 @@
+import Keyspace
+import Model
+
+/// How `plan` stands in the event's hash: `generation:<n>`, `plain:<key>` or `none`.
+enum Plan {
+  static func text(_ audience: Audience) -> String {
+    switch audience {
+    case .sharded(_, let generation, _): "generation:\(generation)"
+    case .plain(let key): "plain:\(key)"
+    case .none: "none"
+    }
+  }
+
+  /// Nil for what no `text` wrote. The number of followers is not kept: 0.
+  static func audience(_ text: String, segments: String) -> Audience? {
+    if text == "none" { return segments == "0" ? Audience.none : nil }
+    guard let colon = text.firstIndex(of: ":") else { return nil }
+    let value = String(text[text.index(after: colon)...])
+    switch text[..<colon] {
+    case "plain": return value.isEmpty || segments != "1" ? nil : .plain(key: value)
+    case "generation":
+      guard let generation = Int(value), generation >= 0, let shards = Int(segments),
+        Keyspace.isShardCount(shards)
+      else { return nil }
+      return .sharded(shards: shards, generation: generation, followers: 0)
+    default: return nil
+    }
+  }
+}

@@ -1,0 +1,20 @@
+import Model
+
+/// What became of a segment's tally.
+package enum Settlement: Sendable, Equatable {
+  case recorded(SettledSegment)
+  /// Another run has recorded this segment: it is settled all the same.
+  case alreadySettled
+}
+
+package struct SettledSegment: Sendable, Equatable {
+  /// It was the last one: what became of the whole fan-out.
+  package let fanOut: [FanOutFigure]?
+  /// No segment of it is in the dead letters; `done` instead of `incomplete`.
+  package var isComplete = true
+  package var fanOutDone: Bool { fanOut != nil && isComplete }
+  /// Of the whole segment.
+  package let findings: PruneFindings
+  /// Counters that Redis did not take (overflow, a key of another type); the rest was recorded.
+  package let recordErrors: Int
+}

@@ -1,0 +1,62 @@
+/// Words that were ours alone and that the field's own have replaced: nobody has to learn them
+/// again. Looked for in code, comments, strings and documents; `aNewPush` is three words.
+struct RetiredWords {
+  /// Word → what is said instead.
+  static let words: [String: String] = [
+    "anew": "again, from the beginning",
+    "condemn": "what becomes of it",
+    "ensemble": "LocalStack",
+    "household": "ChildProcesses",
+    "impatient": "how long it waits",
+    "patience": "a time limit and what it is for",
+    "rehearsal": "LocalRun",
+    "seats": "connections",
+    "telling": "what is told, to whom",
+  ]
+
+  /// Letter by letter, wherever they are.
+  static let phrases: [String: String] = [
+    "stands " + "at": "is at, holds",
+    "stand " + "at": "is at, holds",
+    "Deliver" + "Notices": "DeliverLogMessages",
+    "Stoppable" + "Waits": "CancellableTimers",
+    "+" + "Hearing": "+Callbacks",
+  ]
+
+  /// This list and its test say them.
+  static func holds(for path: String) -> Bool { !path.contains("/RetiredWord") }
+
+  static func violations(in path: String, _ text: String) -> [Violation] {
+    guard holds(for: path) else { return [] }
+    let lines = text.split(separator: "\n", omittingEmptySubsequences: false)
+    return lines.enumerated().flatMap { index, line in
+      let found = Set(Self.words(of: line)).intersection(words.keys).sorted()
+      let spoken = phrases.keys.filter { line.contains($0) }.sorted()
+      return (found + spoken).map { word in
+        let instead = words[word] ?? phrases[word] ?? ""
+        return Violation(file: path, line: index + 1, rule: "\(word): say \(instead)")
+      }
+    }
+  }
+
+  /// In small letters, with names like `aNewPush` taken apart.
+  private static func words(of line: Substring) -> [String] {
+    var words: [String] = []
+    var word = ""
+    var capitals = 0
+    for byte in line.utf8 {
+      let isSmall = (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(byte)
+      let isCapital = (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains(byte)
+      // In `HTTPServer` and `ANewPush` the last capital begins the next word.
+      let first = isSmall && capitals > 1 ? word.popLast() : nil
+      if !word.isEmpty, first != nil || !isSmall && !isCapital || isCapital && capitals == 0 {
+        words.append(word)
+        word = ""
+      }
+      if let first { word.append(first) }
+      if isSmall || isCapital { word.unicodeScalars.append(Unicode.Scalar(byte | 0x20)) }
+      capitals = isCapital ? capitals + 1 : 0
+    }
+    return word.isEmpty ? words : words + [word]
+  }
+}
