@@ -202,7 +202,9 @@ let programs: [Target] = [
 
 let supports: [Target] = [
   // What tests of several rooms need: certificates, and a proxy in front of a server.
-  support("Fixtures", path: "Tests/Fixtures", ["EventLoop", "Redis", "TLS", "Transport"]),
+  support(
+    "Fixtures", path: "Tests/Fixtures",
+    ["EventLoop", "Redis", "TLS", "Transport", "LocalStack", "Telemetry", "Threads"]),
   // A whole small world for tests of the whole way: real Redis, embedded Kafka, the simulator,
   // workers.
   support(
@@ -244,7 +246,7 @@ let testTargets: [Target] = [
     "ExpandTests",
     [
       "Expand", "Model", "Keyspace", "Redis", "EventLoop", "LocalStack", "Rules", "Threads",
-      "Transport",
+      "Transport", "Fixtures",
     ]),
   tests("RenderTests", ["JSON", "Model", "Render", "Text"]),
   tests(
@@ -259,7 +261,8 @@ let testTargets: [Target] = [
   tests(
     "DevicesTests",
     ["Devices", "EventLoop", "Fixtures", "Keyspace", "LocalStack", "Model", "Redis", "Threads"]),
-  tests("TokensTests", ["Devices", "Keyspace", "LocalStack", "Model", "Redis", "Tokens"]),
+  tests(
+    "TokensTests", ["Devices", "Keyspace", "LocalStack", "Model", "Redis", "Tokens", "Fixtures"]),
   tests("ChecksTests", ["Checks", "Settings", "Terminal"]),
   tests("LocalStackTests", ["EventLoop", "LocalStack", "Threads"]),
   tests("BenchmarksTests", ["Benchmarks", "LocalStack"]),
@@ -269,9 +272,9 @@ let testTargets: [Target] = [
     [
       "Assembly", "Deliver", "Expand", "Ingest", "JSON", "Kafka", "Keyspace", "LocalStack",
       "Model", "Pipeline", "Redis", "Render", "Rules", "Settings", "Telemetry", "Text", "TLS",
-      "Transport",
+      "Transport", "Fixtures",
     ]),
-  tests("TelemetryTests", ["Telemetry", "Text", "Threads"]),
+  tests("TelemetryTests", ["Telemetry", "Text", "Threads", "Fixtures"]),
   tests("TerminalTests", ["Terminal", "Threads"]),
   tests(
     "APNsSimulatorTests",
@@ -280,7 +283,7 @@ let testTargets: [Target] = [
     "PipelineTests",
     [
       "Deliver", "EventLoop", "Expand", "Ingest", "Kafka", "Keyspace", "LocalStack", "Model",
-      "Pipeline", "Record", "Redis", "Telemetry", "Threads", "Transport",
+      "Pipeline", "Record", "Redis", "Telemetry", "Threads", "Transport", "Fixtures",
     ]),
   tests(
     "IntegrationTests",

@@ -3,7 +3,6 @@ import Text
 extension Keyspace {
   /// Long enough for a UUID, a URN or an e-mail address; short enough that a key is never a burden.
   package static let maximumIdentifierBytes = 128
-  package static let maximumPrefixBytes = 64
 
   /// Whether the text may be in a key as a user, streamer or worker id: 1…128 bytes, no control
   /// characters, no `{` or `}` (they would move the hash tag).
@@ -32,12 +31,6 @@ extension Keyspace {
     return !parts.suffix(2).allSatisfy { part in
       !part.isEmpty && part.allSatisfy(\.isASCIIDigit)
     }
-  }
-
-  /// Whether the text can begin every key: at most 64 bytes, no control characters, no `{` or `}`.
-  /// An empty one is allowed.
-  package static func isPrefix(_ text: String) -> Bool {
-    text.isEmpty || (text.utf8.count <= maximumPrefixBytes && isIdentifier(text))
   }
 
   private static func isPrintableUTF8(_ bytes: UnsafeRawBufferPointer) -> Bool {

@@ -5,7 +5,8 @@
 /// ACL cannot subtract: a dashboard's user gets `%R~ff:*` and with it no device token.
 ///
 /// Ids are put into keys as they are: check them with `isIdentifier` (a streamer's with
-/// `isStreamerIdentifier`) where they enter the system, prefixes with `isPrefix`.
+/// `isStreamerIdentifier`) where they enter the system. Prefixes come from the settings, which
+/// refuse what would break a key.
 package struct Keyspace: Sendable, Equatable {
   package let dataPrefix: String
   package let dashboardsPrefix: String

@@ -155,7 +155,6 @@ package enum Style: String, Sendable {
   case red = "31"
   case green = "32"
   case yellow = "33"
-  case cyan = "36"
 
   package func apply(to text: String) -> String { "\u{1B}[\(rawValue)m\(text)\u{1B}[0m" }
 }

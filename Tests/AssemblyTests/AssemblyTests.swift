@@ -1,6 +1,7 @@
 import Assembly
 import Deliver
 import Expand
+import Fixtures
 import Ingest
 import JSON
 import Kafka
@@ -296,7 +297,8 @@ import Transport
 
   @Test func theWorkerGetsWhatItIsTold() throws {
     let settings = try settings()
-    let options = try Assembly.pipelineOptions(settings, version: "9.8.7", log: .discarding)
+    let options = try Assembly.pipelineOptions(
+      settings, version: "9.8.7", log: Log(sink: MemorySink()))
     #expect(options.workerID == "w-29" && options.version == "9.8.7")
     #expect(options.lanes == 20 && options.limits.segments == 21)
     #expect(options.limits.bulk == 21)
@@ -331,7 +333,7 @@ import Transport
 
     let everyCore = Self.yaml.replacing("count: 20", with: "count: 0")
     let widest = try Assembly.pipelineOptions(
-      self.settings(everyCore), version: "9.8.7", log: .discarding)
+      self.settings(everyCore), version: "9.8.7", log: Log(sink: MemorySink()))
     #expect(widest.lanes >= 1)
   }
 

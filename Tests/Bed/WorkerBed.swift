@@ -4,6 +4,7 @@ import Deliver
 import Devices
 import EventLoop
 import Expand
+import Fixtures
 import Glibc
 import Ingest
 import Kafka

@@ -1,4 +1,4 @@
-import LocalStack
+import Fixtures
 import Model
 import Redis
 import Testing

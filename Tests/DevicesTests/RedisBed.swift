@@ -1,4 +1,5 @@
 import EventLoop
+import Fixtures
 import LocalStack
 import Redis
 

@@ -1,4 +1,5 @@
 import EventLoop
+import Fixtures
 import Keyspace
 import LocalStack
 import Model

@@ -1,5 +1,6 @@
 import APNsSimulator
 import Devices
+import Fixtures
 import LocalStack
 import Redis
 import TestBed

@@ -1,6 +1,7 @@
-import Ingest
 import Kafka
 import Text
+
+@testable import Ingest
 
 /// The ledger beside a model that keeps everything: what was read and what is done in each
 /// assignment.

@@ -1,7 +1,8 @@
-import Ingest
 import Kafka
 import Testing
 import Text
+
+@testable import Ingest
 
 @Suite struct OffsetLedgerTests {
   private let one = KafkaPartition(topic: "t", partition: 1)

@@ -1,5 +1,6 @@
 import APNsSimulator
 import Devices
+import Fixtures
 import Glibc
 import LocalStack
 import Record

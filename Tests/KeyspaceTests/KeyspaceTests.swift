@@ -164,11 +164,6 @@ import Testing
     }
     #expect(!Keyspace.isStreamerIdentifier(""))
   }
-
-  @Test func prefixes() {
-    #expect(Keyspace.isPrefix("") && Keyspace.isPrefix("ffd:"))
-    #expect(!Keyspace.isPrefix("{a}:") && !Keyspace.isPrefix(String(repeating: "x", count: 65)))
-  }
 }
 
 @Suite struct ShardingTests {

@@ -1,4 +1,5 @@
 import Deliver
+import Fixtures
 import Telemetry
 import Testing
 import Transport

@@ -1,3 +1,4 @@
+import Fixtures
 import Kafka
 import Telemetry
 import Testing

@@ -1,6 +1,7 @@
 import Deliver
 import EventLoop
 import Expand
+import Fixtures
 import Ingest
 import Kafka
 import Keyspace

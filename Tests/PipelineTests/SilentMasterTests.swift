@@ -1,5 +1,6 @@
 import Deliver
 import EventLoop
+import Fixtures
 import Keyspace
 import LocalStack
 import Model

@@ -1,3 +1,4 @@
+import Fixtures
 import Ingest
 import Kafka
 import Telemetry

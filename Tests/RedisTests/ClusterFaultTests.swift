@@ -1,3 +1,4 @@
+import Fixtures
 import LocalStack
 import Testing
 import Threads

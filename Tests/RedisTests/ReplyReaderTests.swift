@@ -35,7 +35,7 @@ import Testing
         + "*3\r\n:1\r\n*2\r\n$1\r\na\r\n*1\r\n+x\r\n$1\r\nb\r\n")
     let replies = try read(wire, 9, pieces: pieces)
     #expect(replies.isComplete)
-    #expect(replies[0].isStatus("OK") && replies[0].text == "OK")
+    #expect(replies[0].kind == .status && replies[0].text == "OK")
     #expect(replies[1].errorText == "ERR bad" && replies[1].bytes == nil)
     #expect(replies[2].integer == -42 && replies[2].decimal == -42)
     #expect(replies[3].text == "he\r\no" && replies[3].kind == .string)

@@ -1,9 +1,9 @@
 import EventLoop
 import Fixtures
 import Glibc
-import TLS
 import Testing
 
+@testable import TLS
 @testable import Transport
 
 @Suite struct TransportTests {

@@ -36,14 +36,14 @@ private func failure(of text: String) -> YAMLError? { failure(of: Array(text.utf
     let group = try #require(root["kafka"]?.entry("group"))
     #expect(group.keyPlace == YAMLPlace(line: 3, column: 3))
     #expect(group.value.place == YAMLPlace(line: 3, column: 10))
-    #expect(group.value.text == "fanfare" && !group.value.isQuoted)
+    #expect(group.value.content == .scalar("fanfare", .plain))
     let flow = try #require(root["kafka"]?["é"])
-    #expect(flow["x"]?.isQuoted == true)
+    #expect(flow["x"]?.content == .scalar("quoted", .quoted))
     #expect(flow["y"]?.sequence?.map(\.text) == ["1", "two"])
     #expect(flow["y"]?.sequence?.last?.place == YAMLPlace(line: 4, column: 28))
     let deep = try #require(root["list"]?.sequence?.last?.entry("deep"))
     #expect(deep.keyPlace == YAMLPlace(line: 8, column: 5))
-    #expect(deep.value.text == "block" && deep.value.isQuoted)
+    #expect(deep.value.content == .scalar("block", .quoted))
     #expect(root["none"] == nil)
   }
 

@@ -159,17 +159,7 @@ package final class HTTP2ClientSession: HTTP2Session {
     Int(nghttp2_session_get_remote_window_size(native))
   }
 
-  /// Body bytes that the server takes of each new stream.
-  package var remoteInitialStreamWindow: Int {
-    Int(nghttp2_session_get_remote_settings(native, NGHTTP2_SETTINGS_INITIAL_WINDOW_SIZE))
-  }
-
   package var settingsReceived: Bool { heard.pointee.settingsReceived }
-
-  /// Odd, from 1. `Int32.max` when they are used up.
-  package var nextStreamID: Int32 {
-    Int32(clamping: nghttp2_session_get_next_stream_id(native))
-  }
 
   // MARK: What nghttp2 says
 

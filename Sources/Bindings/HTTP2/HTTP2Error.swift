@@ -56,22 +56,14 @@ package struct HTTP2Error: Error, Sendable, CustomStringConvertible {
   }
 }
 
-/// The error codes of RST_STREAM and GOAWAY (RFC 9113, section 7).
+/// The error codes of RST_STREAM and GOAWAY (RFC 9113, section 7) that we send or look for.
 package enum HTTP2ErrorCode {
   package static let noError: UInt32 = 0
   package static let protocolError: UInt32 = 1
   package static let internalError: UInt32 = 2
-  package static let flowControlError: UInt32 = 3
-  package static let settingsTimeout: UInt32 = 4
-  package static let streamClosed: UInt32 = 5
-  package static let frameSizeError: UInt32 = 6
   package static let refusedStream: UInt32 = 7
   package static let cancel: UInt32 = 8
-  package static let compressionError: UInt32 = 9
-  package static let connectError: UInt32 = 10
   package static let enhanceYourCalm: UInt32 = 11
-  package static let inadequateSecurity: UInt32 = 12
-  package static let http11Required: UInt32 = 13
 
   /// `REFUSED_STREAM` and the like, for log lines.
   package static func name(_ code: UInt32) -> String {

@@ -113,12 +113,6 @@ package struct RedisReply {
   /// A string or status that is valid UTF-8.
   package var text: String? { bytes.flatMap { String(validating: $0, as: UTF8.self) } }
 
-  /// A status such as OK.
-  package func isStatus(_ text: StaticString) -> Bool {
-    guard kind == .status, let bytes else { return false }
-    return text.withUTF8Buffer { bytes.elementsEqual($0) }
-  }
-
   package var error: RedisErrorReply? { errorText.map { RedisErrorReply($0) } }
 
   /// What Redis says about a command that it refused; bytes that are no UTF-8 are replaced.

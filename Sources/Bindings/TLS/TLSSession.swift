@@ -157,7 +157,7 @@ package final class TLSSession {
   }
 
   /// Changes our keys, and asks the peer to change its own; the bytes are in `ciphertext`.
-  package func updateKeys() throws(TLSError) {
+  func updateKeys() throws(TLSError) {
     ERR_clear_error()
     guard SSL_key_update(ssl, SSL_KEY_UPDATE_REQUESTED) == 1, SSL_do_handshake(ssl) == 1 else {
       throw TLSError(.closed, "the keys of this connection cannot be changed")

@@ -52,10 +52,6 @@ package struct YAMLNode: Sendable, Equatable {
     return ["", "~", "null", "Null", "NULL"].contains(text)
   }
 
-  package var isQuoted: Bool {
-    if case .scalar(_, .quoted) = content { true } else { false }
-  }
-
   package var sequence: [YAMLNode]? {
     if case .sequence(let nodes) = content { nodes } else { nil }
   }

@@ -92,5 +92,5 @@ package struct OffsetLedger: Sendable, Equatable {
   }
 
   /// Records that began and have not finished.
-  package var unfinished: Int { assignments.values.reduce(0) { $0 + $1.open.count } }
+  var unfinished: Int { assignments.values.reduce(0) { $0 + $1.open.count } }
 }

@@ -63,10 +63,6 @@ package struct Log: Sendable {
     self.context = context
   }
 
-  /// Writes nothing: for tests of rooms that want a log.
-  package static let discarding = Log(
-    LogOptions(level: .error, format: .json), sink: DiscardingSink())
-
   /// The same log whose every line also has these fields.
   package func with(_ fields: LogFields) -> Log {
     Log(core: core, context: context.merging(fields))
@@ -102,11 +98,6 @@ package struct Log: Sendable {
 
   package func isEnabled(_ level: LogLevel) -> Bool { core.isEnabled(level) }
 
-  /// Changes the level of this log and all that share it, from now on.
-  package func setLevel(_ level: LogLevel) {
-    core.maximum.store(level.rawValue, ordering: .relaxed)
-  }
-
   /// The label under which this deployment shows a token (its hex digits as text).
   package func label(_ token: UnsafeRawBufferPointer) -> LogValue {
     .token(TokenLabel(token, key: core.tokenLabelKey))
@@ -134,7 +125,7 @@ package struct LogStatistics: Sendable, Equatable {
 }
 
 private final class LogCore: Sendable {
-  let maximum: Atomic<UInt8>
+  private let maximum: LogLevel
   let tokenLabelKey: TokenLabelKey
   private let writer: LogLineWriter
   private let sink: any LogSink
@@ -147,7 +138,7 @@ private final class LogCore: Sendable {
   private let suppressed = Atomic(0)
 
   init(_ options: LogOptions, sink: any LogSink, clock: LogClock) {
-    maximum = Atomic(options.level.rawValue)
+    maximum = options.level
     tokenLabelKey = options.tokenLabelKey
     writer = LogLineWriter(format: options.format, scrubber: Scrubber(key: options.tokenLabelKey))
     self.sink = sink
@@ -157,9 +148,7 @@ private final class LogCore: Sendable {
     windowSeconds = Int(window / 1_000_000_000)
   }
 
-  func isEnabled(_ level: LogLevel) -> Bool {
-    level.rawValue <= maximum.load(ordering: .relaxed)
-  }
+  func isEnabled(_ level: LogLevel) -> Bool { level <= maximum }
 
   func log(_ level: LogLevel, _ message: String, _ fields: LogFields) {
     let key = RepeatLimiter.Key(level: level, message: message, event: Self.event(of: fields))

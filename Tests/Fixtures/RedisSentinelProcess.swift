@@ -1,4 +1,5 @@
 import Glibc
+import LocalStack
 
 /// A real Redis Sentinel on a free port of the loopback address that watches one master, alone.
 package final class RedisSentinelProcess: Sendable {

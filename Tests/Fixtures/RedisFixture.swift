@@ -1,7 +1,8 @@
 import EventLoop
+import LocalStack
 import Redis
 
-/// A real redis-server and a client of it on a loop of its own, for tests.
+/// A real redis-server and a client of it on a loop of its own.
 package final class RedisFixture: Sendable {
   package let server: RedisServerProcess
   private let loop = EventLoop(name: "fixture")
