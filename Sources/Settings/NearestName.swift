@@ -7,7 +7,7 @@ enum NearestName {
     nearest(to: name, among: known).map { "did you mean \($0)?" }
   }
 
-  /// The known name of least distance, at most a third of the name's length (2 at least); of paths,
+  /// The known name of least distance, at most a fifth of the name's length (2 at least); of paths,
   /// one that ends in the same word counts as near too.
   static func nearest(to name: String, among known: [String]) -> String? {
     // Longer names are no typing errors, and the distance costs the product of the lengths.
