@@ -4,8 +4,6 @@ import Terminal
 
 /// Fan-outs for people and for scripts.
 package enum FanOutReport {
-  private static let outcomes = ["accepted", "rejected", "expired", "cancelled", "suppressed"]
-
   package static func table(_ fanOuts: [KnownFanOut], now: Int64) -> Table {
     var table = Table([
       .init("EVENT"), .init("STREAMER"), .init("STATE"), .init("STARTED", .right),
@@ -39,12 +37,12 @@ package enum FanOutReport {
     )
     text.add("recipients", status.recipients)
     text.add("pushes", status.pushes)
-    for name in outcomes where status[name] > 0 {
-      text.add(name, status[name], indent: 1)
+    for outcome in FanOutCounter.outcomes where status[outcome] > 0 {
+      text.add(outcome.rawValue, status[outcome], indent: 1)
       let parts =
-        switch name {
-        case "rejected": status.rejected
-        case "suppressed": status.suppressedByRule
+        switch outcome {
+        case .rejected: status.rejected
+        case .suppressed: status.suppressedByRule
         default: [String: Int]()
         }
       for (part, count) in parts.sorted(by: { $0.key < $1.key }) {

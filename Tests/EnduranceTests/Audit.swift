@@ -59,7 +59,7 @@ struct Audit {
       // Those of stragglers too.
       sums["segments", default: 0] += status.settled
       for field in ["stragglers", "recipients", "pushes", "accepted", "suppressed", "retried"] {
-        sums[field, default: 0] += status[field]
+        sums[field, default: 0] += status.numbers[field] ?? 0
       }
     }
     let key = bed.keyspace.statsTotal

@@ -38,7 +38,7 @@ import Testing
       await broker.thaw()
     }
     let running = try #require(try await bed.status("e1"))
-    #expect(running.state == .running && running["published"] == 0)
+    #expect(running.state == .running && running[.published] == 0)
     // What was sent and is not recorded may be sent again.
     let atRisk = await bed.simulator.summary().accepted - running.accepted
     let count = try bed.records(of: Self.bulk)
@@ -51,7 +51,7 @@ import Testing
     let status = try await bed.finished("e1")
     #expect(await heir.stop())
     #expect(status.state == .done && status.isBalanced && status.settled == Self.shards)
-    #expect(status.accepted == Self.devices && status["published"] == Self.shards)
+    #expect(status.accepted == Self.devices && status[.published] == Self.shards)
     var lost = 0
     for shard in 0..<Self.shards {
       for index in 0..<2 {

@@ -71,7 +71,7 @@ import Testing
     try await Self.settled(bed, 4)
     _ = await first.stop()
     let planned = try #require(try await bed.status("e1"))
-    #expect(planned.state == .running && planned["published"] == planned.segments)
+    #expect(planned.state == .running && planned[.published] == planned.segments)
     let second = try await bed.startWorker { $0.workerID = "worker-2" }
     let status = try await bed.finished("e1")
     #expect(await second.stop())

@@ -23,7 +23,7 @@ import Testing
     try await bed.emit("e1")
     let status = try await bed.finished("e1")
     #expect(status.accepted == 2 * shards && status.isBalanced && status.settled == shards)
-    #expect(status["published"] == shards)
+    #expect(status[.published] == shards)
     #expect(await worker.stop())
     #expect(try bed.records(of: Self.segments) == (shards == 64 ? 64 : 0))
     // Behind each window but the last is a record that brings the next one.

@@ -41,7 +41,7 @@ import Testing
       let status = try await bed.finished("e\(number)")
       #expect(status.state == .done && status.isBalanced, "e\(number)")
       for field in ["accepted", "pushes", "recipients", "suppressed", "pruned"] {
-        sums[field, default: 0] += status[field]
+        sums[field, default: 0] += status.numbers[field] ?? 0
       }
       sums["segments", default: 0] += status.settled
     }

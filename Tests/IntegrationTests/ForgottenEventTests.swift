@@ -41,7 +41,7 @@ import Testing
       return status?.state == .incomplete ? status : nil
     }
     #expect(await worker.stop())
-    #expect(status["forgotten_ms"] > 0 && status.deadLettered == 0)
+    #expect(status[.forgotten] > 0 && status.deadLettered == 0)
     let end = try #require(try await bed.status("e1"))
     #expect(end.state == .incomplete && end.isBalanced)
     #expect(end.settled < Self.shards && end.accepted == end.settled * Self.perShard)

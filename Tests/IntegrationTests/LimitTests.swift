@@ -41,7 +41,7 @@ import Testing
     #expect(status.state == .done && status.isBalanced && status.accepted == status.pushes)
     return FanOutSpan(
       pushes: status.pushes,
-      seconds: Double(status["last_push_ms"] - status["first_push_ms"]) / 1_000)
+      seconds: Double(status.lastPushAt - status.firstPushAt) / 1_000)
   }
 
   /// Its segments would have every place of the lanes; those of another are sent meanwhile.
@@ -75,7 +75,7 @@ import Testing
     #expect(cancelled == .done)
     let status = try await bed.finished("slow")
     #expect(status.isBalanced && status.pushes == 2400 && status.cancelled > 0)
-    let milliseconds = status["last_push_ms"] - status["first_push_ms"]
+    let milliseconds = status.lastPushAt - status.firstPushAt
     Self.expect(
       FanOutSpan(pushes: status.accepted, seconds: Double(milliseconds) / 1_000), atMost: 20)
     #expect(await bed.simulator.summary().duplicates == 0)

@@ -142,7 +142,7 @@ import Threads
     try await bed.emit("e1")
     let status = try await bed.finished("e1")
     #expect(status.state == .done && status.isBalanced && status.settled == shards)
-    #expect(status.accepted == 2 * shards && status["dead_lettered"] == 0)
+    #expect(status.accepted == 2 * shards && status.deadLettered == 0)
     #expect(await bed.simulator.summary().duplicates == 0)
     #expect(notes.withLock { $0.count { $0.isDone } } == 2, "one for each window")
     #expect(await worker.stop())

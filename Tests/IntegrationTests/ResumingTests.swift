@@ -25,7 +25,7 @@ import Testing
       let refused = "waiting: Kafka takes records for notify-followers.segments"
       return bed.sink.lines.contains { $0.contains(refused) } ? true : nil
     }
-    #expect(try await bed.status("e1")?["published"] == 0)
+    #expect(try await bed.status("e1")?[.published] == 0)
     let isDone = await first.stop()
     #expect(!isDone)
     let second = try await bed.startWorker { $0.workerID = "worker-2" }

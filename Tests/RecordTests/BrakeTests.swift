@@ -72,7 +72,7 @@ import Testing
       _ = try await record.setBrake(.paused, of: "e1", reason: "wrong title", now: noon)
       let status = try await record.status(of: "e1")
       #expect(status?.brake == .paused && status?.brakeReason == "wrong title")
-      #expect(status?["brake_ms"] == Int(noon))
+      #expect(status?.numbers["brake_ms"] == Int(noon))
       _ = try await record.setBrake(nil, of: "e1", reason: "", now: noon)
       let fields = try await redis.ask("HLEN", keyspace.event(id: "e1"))
       #expect(fields == "2", "nothing is left of it")

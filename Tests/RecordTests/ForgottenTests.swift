@@ -37,7 +37,7 @@ import Testing
       try await record.drop(["1.9~0"], of: event("e1"))
       #expect(try await settle(record, segments[2], owner: "a")?.fanOut == nil)
       let running = try #require(try await record.status(of: "e1"))
-      #expect(running.state == .running && running["forgotten_ms"] == Int(noon) + 9)
+      #expect(running.state == .running && running[.forgotten] == Int(noon) + 9)
       let last = try #require(try await settle(record, segments[3], owner: "a"))
       #expect(last.fanOut?["accepted"] == (hashToo ? 10 : 20) && !last.isComplete)
       #expect(last.fanOut?["forgotten_ms"] == Int(noon) + 9)
@@ -59,7 +59,7 @@ import Testing
       _ = try await redis.ask("DEL", keyspace.event(id: "e1"))
       for segment in segments("e1", 2) { _ = try await settle(record, segment) }
       let status = try #require(try await record.status(of: "e1"))
-      #expect(status.state == .done && status.accepted == 10 && status["forgotten_ms"] > 0)
+      #expect(status.state == .done && status.accepted == 10 && status[.forgotten] > 0)
     }
   }
 

@@ -50,7 +50,7 @@ import Threads
     for event in events {
       let status = try #require(try await record.status(of: event))
       #expect(status.state == .done && status.accepted == 9 && status.isBalanced, "\(event)")
-      for field in Self.fields { wanted[field, default: 0] += status[field] }
+      for field in Self.fields { wanted[field, default: 0] += status.numbers[field] ?? 0 }
     }
     for key in [
       keyspace.statsTotal, keyspace.statsDay(milliseconds: noon),

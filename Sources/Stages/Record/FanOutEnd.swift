@@ -51,12 +51,15 @@ enum FanOutEnd {
 
     local function outcomes()
       local all = {}
-      for _, field in ipairs({'recipients', 'pushes', 'accepted', 'rejected', 'expired',
-          'cancelled', 'suppressed', 'retried', 'stragglers', 'dead_lettered', 'forgotten_ms'}) do
+      for _, field in ipairs(\(FanOutCounter.lua(FanOutCounter.figures))) do
+        all[#all + 1] = field
+        all[#all + 1] = redis.call('HGET', event, field) or '0'
+      end
+      for _, field in ipairs(\(FanOutCounter.lua(FanOutCounter.rareFigures))) do
         local value = redis.call('HGET', event, field)
-        if value or field ~= 'dead_lettered' and field ~= 'forgotten_ms' then
+        if value then
           all[#all + 1] = field
-          all[#all + 1] = value or '0'
+          all[#all + 1] = value
         end
       end
       return all

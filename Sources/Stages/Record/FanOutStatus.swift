@@ -42,33 +42,33 @@ package struct FanOutStatus: Sendable, Equatable {
     ]
   }
 
-  package subscript(_ field: String) -> Int { numbers[field] ?? 0 }
+  package subscript(_ counter: FanOutCounter) -> Int { numbers[counter.rawValue] ?? 0 }
 
-  package var segments: Int { self["segments"] }
+  package var segments: Int { self[.segments] }
   /// Segments that hold stragglers; they come on top of `segments`.
-  package var stragglers: Int { self["stragglers"] }
+  package var stragglers: Int { self[.stragglers] }
   /// Segments whose records are in the dead letters.
-  package var deadLettered: Int { self["dead_lettered"] }
-  package var settled: Int { self["settled"] }
+  package var deadLettered: Int { self[.deadLettered] }
+  package var settled: Int { self[.settled] }
   /// Pushes that left their segments as stragglers and have no outcome yet; 0 once it is done.
-  package var waiting: Int { self["waiting"] }
-  package var recipients: Int { self["recipients"] }
-  package var pushes: Int { self["pushes"] }
-  package var accepted: Int { self["accepted"] }
-  package var expired: Int { self["expired"] }
-  package var cancelled: Int { self["cancelled"] }
-  package var suppressed: Int { self["suppressed"] }
-  package var retried: Int { self["retried"] }
-  package var pruned: Int { self["pruned"] }
-  package var pruneRefused: Int { self["prune_refused"] }
-  package var quarantined: Int { self["quarantined"] }
-  package var skipped: Int { self["skipped"] }
-  package var recordErrors: Int { self["record_errors"] }
+  package var waiting: Int { self[.waiting] }
+  package var recipients: Int { self[.recipients] }
+  package var pushes: Int { self[.pushes] }
+  package var accepted: Int { self[.accepted] }
+  package var expired: Int { self[.expired] }
+  package var cancelled: Int { self[.cancelled] }
+  package var suppressed: Int { self[.suppressed] }
+  package var retried: Int { self[.retried] }
+  package var pruned: Int { self[.pruned] }
+  package var pruneRefused: Int { self[.pruneRefused] }
+  package var quarantined: Int { self[.quarantined] }
+  package var skipped: Int { self[.skipped] }
+  package var recordErrors: Int { self[.recordErrors] }
   /// Ms since 1970; 0 when it has not happened.
-  package var startedAt: Int { self["started_ms"] }
-  package var firstPushAt: Int { self["first_push_ms"] }
-  package var lastPushAt: Int { self["last_push_ms"] }
-  package var doneAt: Int { self["done_ms"] }
+  package var startedAt: Int { self[.started] }
+  package var firstPushAt: Int { self[.firstPush] }
+  package var lastPushAt: Int { self[.lastPush] }
+  package var doneAt: Int { self[.done] }
 
   /// Counts by Apple's name of the reason.
   package var rejected: [String: Int] { counts(under: "rejected:") }

@@ -93,9 +93,7 @@ enum RecordScripts {
       end
       local summary = {'event', id, 'streamer', streamer, 'template', template, 'state', state,
         'rejected', string.format('%.0f', rejected)}
-      for _, field in ipairs({'segments', 'stragglers', 'dead_lettered', 'recipients', 'pushes',
-          'accepted', 'expired', 'cancelled', 'suppressed', 'retried', 'pruned', 'quarantined',
-          'skipped', 'started_ms', 'first_push_ms', 'last_push_ms', 'done_ms', 'forgotten_ms'}) do
+      for _, field in ipairs(\(FanOutCounter.lua(FanOutCounter.summarized))) do
         summary[#summary + 1] = field
         summary[#summary + 1] = value[field] or '0'
       end

@@ -123,15 +123,16 @@ package final class RecordStage {
 
 extension RecordStage {
   static func counters(of tally: SegmentTally) -> [(String, Int)] {
-    var counters = [
-      ("recipients", tally.recipients), ("pushes", tally.pushes), ("accepted", tally.accepted),
-      ("expired", tally.expired), ("cancelled", tally.cancelled),
-      ("suppressed", tally.suppressed), ("retried", tally.retried), ("skipped", tally.skipped),
-      ("rejected", tally.rejections.reduce(0) { $0 + $1.count }),
-      ("prune_refused", tally.findings.refused),
-      ("quarantine_withheld", tally.findings.withheld),
-      ("record_errors", tally.findings.failed),
+    let counted: [(FanOutCounter, Int)] = [
+      (.recipients, tally.recipients), (.pushes, tally.pushes), (.accepted, tally.accepted),
+      (.expired, tally.expired), (.cancelled, tally.cancelled),
+      (.suppressed, tally.suppressed), (.retried, tally.retried), (.skipped, tally.skipped),
+      (.rejected, tally.rejections.reduce(0) { $0 + $1.count }),
+      (.pruneRefused, tally.findings.refused),
+      (.quarantineWithheld, tally.findings.withheld),
+      (.recordErrors, tally.findings.failed),
     ]
+    var counters = counted.map { ($0.0.rawValue, $0.1) }
     for (reason, count) in tally.rejections { counters.append(("rejected:\(reason.name)", count)) }
     for (rule, count) in tally.suppressions.byRule {
       counters.append(("suppressed:\(rule.name)", count))

@@ -38,10 +38,12 @@ extension RecordStage {
     return reply.integer == 1
   }
 
-  static let seriesFields = [
-    "events", "events_done", "events_expired", "events_incomplete", "events_duplicate", "segments",
-    "recipients", "pushes", "accepted", "rejected", "expired", "cancelled", "suppressed", "retried",
-    "stragglers",
-    "pruned", "prune_refused", "quarantined", "skipped", "dead_letters", "record_errors",
-  ]
+  private static let seriesCounters: [FanOutCounter] =
+    [.segments, .recipients, .pushes] + FanOutCounter.outcomes + [
+      .retried, .stragglers, .pruned, .pruneRefused, .quarantined, .skipped, .recordErrors,
+    ]
+
+  static let seriesFields =
+    ["events", "events_done", "events_expired", "events_incomplete", "events_duplicate"]
+    + seriesCounters.map(\.rawValue) + ["dead_letters"]
 }
