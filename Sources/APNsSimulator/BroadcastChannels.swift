@@ -39,7 +39,7 @@ struct BroadcastChannels {
   static func isIdentifier(_ text: String) -> Bool {
     (8...64).contains(text.utf8.count)
       && text.utf8.allSatisfy {
-        $0.isASCIIDigit || ($0 | 0x20 >= 0x61 && $0 | 0x20 <= 0x7A) || "+/-_=".utf8.contains($0)
+        $0.isASCIIWord || "+/-_=".utf8.contains($0)
       }
   }
 }

@@ -1,5 +1,6 @@
 import APNsSimulator
 import SingleRequests
+import Text
 
 /// Apple's rules for a push ("Sending notification requests to APNs", "Establishing a token-based
 /// connection to APNs"), a row for each side of each.
@@ -10,7 +11,7 @@ package enum PushConformance {
 
   /// A token belongs to one topic, so each topic has a device of its own.
   private static func device(of topic: String) -> String {
-    let digits = topic.utf8.map { String($0 >> 4, radix: 16) + String($0 & 15, radix: 16) }.joined()
+    let digits = Hexadecimal.text(topic.utf8)
     return digits + String(repeating: "0", count: max(0, 64 - digits.count))
   }
 
@@ -205,7 +206,7 @@ package enum PushConformance {
   ]
 
   private static func scriptedDevice(_ place: Int) -> String {
-    "5c" + (place < 16 ? "0" : "") + String(place, radix: 16) + String(repeating: "0", count: 60)
+    "5c" + Hexadecimal.text(place, digits: 2) + String(repeating: "0", count: 60)
   }
 
   package static var script: SimulatorScript {

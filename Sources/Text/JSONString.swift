@@ -24,8 +24,7 @@ package enum JSONString {
 
   /// `\u001b`; for scalars of the basic plane.
   package static func unicodeEscape(_ scalar: Unicode.Scalar) -> String {
-    let digits = String(scalar.value, radix: 16)
-    return "\\u" + String(repeating: "0", count: max(0, 4 - digits.count)) + digits
+    "\\u" + Hexadecimal.text(scalar.value, digits: 4)
   }
 
   private static func isUnseen(_ value: UInt32) -> Bool {

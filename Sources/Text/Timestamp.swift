@@ -24,7 +24,7 @@ package enum Timestamp {
     guard rest.count >= digits else { return nil }
     var value: Int64 = 0
     for byte in rest.prefix(digits) {
-      guard (0x30...0x39).contains(byte) else { return nil }
+      guard byte.isASCIIDigit else { return nil }
       value = value * 10 + Int64(byte - 0x30)
     }
     rest = rest.dropFirst(digits)
@@ -40,7 +40,7 @@ package enum Timestamp {
   /// Milliseconds; finer digits are cut.
   private static func fraction(_ rest: inout ArraySlice<UInt8>) -> Int64? {
     guard take(&rest, ".") else { return 0 }
-    let digits = rest.prefix { (0x30...0x39).contains($0) }
+    let digits = rest.prefix(while: \.isASCIIDigit)
     guard (1...9).contains(digits.count) else { return nil }
     rest = rest.dropFirst(digits.count)
     var milliseconds: Int64 = 0

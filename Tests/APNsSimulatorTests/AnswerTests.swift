@@ -2,14 +2,13 @@ import APNsSimulator
 import HTTP2
 import JSON
 import Testing
+import Text
 import Threads
 
 /// Answers that the token, the script or the mix chooses.
 @Suite struct AnswerTests {
   static func token(_ start: String, _ number: Int = 0) -> String {
-    let digits = String(number, radix: 16)
-    let fill = String(repeating: "0", count: 64 - start.utf8.count - digits.utf8.count)
-    return start + fill + digits
+    start + Hexadecimal.text(number, digits: 64 - start.utf8.count)
   }
 
   @Test func magicTokensChooseTheirAnswer() async throws {

@@ -9,8 +9,7 @@ import Text
   private func post(_ path: String, _ body: String) -> Request { .control("POST", path, body) }
 
   private static func token(_ number: Int) -> String {
-    let digits = String(number, radix: 16)
-    return String(repeating: "0", count: 64 - digits.utf8.count) + digits
+    Hexadecimal.text(number, digits: 64)
   }
 
   @Test func ledgerAndSummaryAgreeWithWhatWasSent() async throws {

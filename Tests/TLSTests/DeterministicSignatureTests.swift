@@ -1,5 +1,6 @@
 import TLS
 import Testing
+import Text
 
 /// RFC 6979, A.2.5: P-256 with SHA-256.
 @Suite struct DeterministicSignatureTests {
@@ -25,8 +26,7 @@ import Testing
   ])
   func signsAsTheRFCSays(message: String, signature: String) throws {
     let signed = try ES256Key(pem: Self.key).sign(Array(message.utf8))
-    let text = signed.map { String($0 >> 4, radix: 16) + String($0 & 15, radix: 16) }.joined()
-    #expect(text == signature)
+    #expect(Hexadecimal.text(signed) == signature)
   }
 
   @Test func signsAMessageInOneWayAndEachMessageInAnother() throws {

@@ -1,3 +1,5 @@
+import Text
+
 /// What a server asks for with `Retry-After` (RFC 9110, section 10.2.3): seconds, or a date.
 enum RetryAfter {
   /// HTTP/2 field names are in lower case.
@@ -25,7 +27,7 @@ enum RetryAfter {
       let month = months.firstIndex(where: { bytes[8..<11].elementsEqual($0.utf8) }),
       (1...31).contains(day), hour < 24, minute < 60, second <= 60
     else { return nil }
-    let days = days(year: year, month: Int64(month) + 1, day: day)
+    let days = Timestamp.daysSince1970(year: year, month: Int64(month) + 1, day: day)
     return (((days * 24 + hour) * 60 + minute) * 60 + second) * 1000
   }
 
@@ -33,18 +35,11 @@ enum RetryAfter {
     "Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec",
   ]
 
-  /// Days since 1970-01-01 in the Gregorian calendar, counted in years that begin in March.
-  private static func days(year: Int64, month: Int64, day: Int64) -> Int64 {
-    let shifted = month <= 2 ? year - 1 : year
-    let dayOfYear = (153 * ((month + 9) % 12) + 2) / 5 + day - 1
-    return 365 * shifted + shifted / 4 - shifted / 100 + shifted / 400 + dayOfYear - 719_468
-  }
-
   private static func number(_ digits: ArraySlice<UInt8>) -> Int64? {
     guard !digits.isEmpty, digits.count <= 9 else { return nil }
     var value: Int64 = 0
     for digit in digits {
-      guard (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(digit) else { return nil }
+      guard digit.isASCIIDigit else { return nil }
       value = value * 10 + Int64(digit - UInt8(ascii: "0"))
     }
     return value

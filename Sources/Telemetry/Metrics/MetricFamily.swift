@@ -1,3 +1,5 @@
+import Text
+
 /// What a metric is called, and what it means: one family of Prometheus' text.
 package struct MetricFamily: Sendable, Equatable {
   package enum Kind: String, Sendable {
@@ -27,7 +29,6 @@ package struct MetricFamily: Sendable, Equatable {
   }
 
   private static func isNameByte(_ byte: UInt8) -> Bool {
-    byte == UInt8(ascii: "_") || UInt8(ascii: "a")...UInt8(ascii: "z") ~= byte
-      || UInt8(ascii: "0")...UInt8(ascii: "9") ~= byte
+    byte == UInt8(ascii: "_") || byte.isASCIILower || byte.isASCIIDigit
   }
 }

@@ -42,8 +42,5 @@ package struct TokenLabel: Sendable, Hashable, CustomStringConvertible {
     self = token.withUTF8 { TokenLabel(UnsafeRawBufferPointer($0), key: key) }
   }
 
-  package var description: String {
-    let hex = String(value, radix: 16)
-    return "tok:" + String(repeating: "0", count: 8 - hex.count) + hex
-  }
+  package var description: String { "tok:" + Hexadecimal.text(value, digits: 8) }
 }
