@@ -27,8 +27,8 @@ struct BenchAudience {
   }
 
   /// One event to all of them; fails unless every push is accepted.
-  func fanOut(_ run: Int, on stack: LocalStack) async throws(LocalStackError) -> FanOut {
-    let fanOut = try await FanOut.run(
+  func fanOut(_ run: Int, on stack: LocalStack) async throws(LocalStackError) -> MeasuredFanOut {
+    let fanOut = try await MeasuredFanOut.run(
       GoLiveEvent(id: "\(streamer)-\(run)", streamer: streamer), on: stack)
     guard fanOut.status.accepted == options.pushes else {
       throw LocalStackError(

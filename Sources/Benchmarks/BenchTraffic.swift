@@ -43,8 +43,7 @@ package enum BenchTraffic {
   }
 
   package static func token(_ number: Int) -> String {
-    let digits = String(tokenEnd(number), radix: 16)
-    return tokenStart + String(repeating: "0", count: distinctDigits - digits.count) + digits
+    tokenStart + Hexadecimal.text(tokenEnd(number), digits: distinctDigits)
   }
 
   package static func providerTokens(

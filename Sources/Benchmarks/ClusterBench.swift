@@ -14,8 +14,8 @@ package struct ClusterBench {
   package let options: BenchOptions
 
   package func run() async throws(LocalStackError) -> [BenchResult] {
-    var single: [FanOut] = []
-    var cluster: [FanOut] = []
+    var single: [MeasuredFanOut] = []
+    var cluster: [MeasuredFanOut] = []
     for run in 1...options.runs {
       single.append(try await measure(on: nil, run))
       cluster.append(try await measure(on: try Self.cluster(), run))
@@ -54,7 +54,7 @@ package struct ClusterBench {
     }
   }
 
-  private static func text(_ fanOuts: [FanOut]) -> String {
+  private static func text(_ fanOuts: [MeasuredFanOut]) -> String {
     guard let last = fanOuts.last else { return "" }
     let worker = Figures.time(nanoseconds: last.cpuMicrosecondsPerPush * 1_000)
     return worker + " and " + Figures.time(nanoseconds: last.redisMicrosecondsPerPush * 1_000)
@@ -62,7 +62,7 @@ package struct ClusterBench {
 
   private func measure(
     on cluster: RedisClusterProcess?, _ run: Int
-  ) async throws(LocalStackError) -> FanOut {
+  ) async throws(LocalStackError) -> MeasuredFanOut {
     let stack = try await LocalStack.start(
       processes, templates: options.templates, lanes: options.lanes,
       simulatorOptions: BenchTraffic.simulatorOptions, cluster: cluster)

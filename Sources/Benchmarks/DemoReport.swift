@@ -6,7 +6,7 @@ import Terminal
 
 /// What the demo found, for people and for scripts.
 package struct DemoReport {
-  package let fanOut: FanOut
+  package let fanOut: MeasuredFanOut
   package let totals: SyntheticAudience.Totals
   package let audit: DeliveryAudit
   package let comparison: CounterComparison

@@ -84,14 +84,14 @@ package final class DemoRun {
     line.finish(note: "followers", at: EventLoop.monotonicNanoseconds())
   }
 
-  private func send(_ stack: LocalStack) async throws(LocalStackError) -> FanOut {
+  private func send(_ stack: LocalStack) async throws(LocalStackError) -> MeasuredFanOut {
     let event = GoLiveEvent(
       id: "demo-\(WallClock.nowMilliseconds())", streamer: Self.streamer)
     tell("event", "\(event.id): Aiko is live with \"Speedrun night\"")
     let devices = audience.totals().devices
     var line = ProgressLine(
       "  Pushing ", total: devices, on: options.talk, at: processes.loop.now)
-    let fanOut = try await FanOut.run(event, on: stack) { status in
+    let fanOut = try await MeasuredFanOut.run(event, on: stack) { status in
       line.update(done: status.outcomes, at: EventLoop.monotonicNanoseconds())
     }
     line.finish(note: "devices", at: EventLoop.monotonicNanoseconds())
@@ -117,7 +117,7 @@ package final class DemoRun {
   }
 
   private func comparison(
-    _ fanOut: FanOut, _ stack: LocalStack
+    _ fanOut: MeasuredFanOut, _ stack: LocalStack
   ) async throws(LocalStackError) -> CounterComparison {
     let totals = audience.totals()
     return CounterComparison(

@@ -3,6 +3,7 @@ import EventLoop
 import LocalStack
 import Model
 import Terminal
+import Text
 
 /// What an event of usual size feels of a giant that is in progress: the time from its append to
 /// the answer to its last push, beside the giant and without one. Times are those of the
@@ -106,8 +107,7 @@ package struct FairnessBench {
     }
 
     func token(_ follower: Int) -> String {
-      let digits = String(number << 16 | follower, radix: 16)
-      return "fa1" + String(repeating: "0", count: 61 - digits.count) + digits
+      "fa1" + Hexadecimal.text(number << 16 | follower, digits: 61)
     }
   }
 

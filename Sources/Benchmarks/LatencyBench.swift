@@ -76,7 +76,7 @@ package struct LatencyBench {
     for number in first...first + options.events {
       // An even spread of pauses, so that no event keeps step with anybody's timer.
       await processes.loop.wait(.milliseconds(20 + number * 37 % 60))
-      let fanOut = try await FanOut.run(
+      let fanOut = try await MeasuredFanOut.run(
         GoLiveEvent(id: streamer(number), streamer: streamer(number)), on: stack)
       emitted[number] = fanOut.emittedAt
     }

@@ -3,6 +3,7 @@ import Devices
 import LocalStack
 import Redis
 import Terminal
+import Text
 
 /// The worker's peak resident size with a small and a large audience: it must not grow with it.
 /// Each run is a fresh worker, since a peak never goes down.
@@ -92,9 +93,9 @@ package struct MemoryBench {
         let pipeline = RedisPipeline()
         pipeline.append(["SADD", LocalStack.plainSetPrefix + streamer] + users)
         for (offset, user) in users.enumerated() {
-          let digits = String(start + offset, radix: 16)
-          let zeros = 64 - Self.deadTokenPrefix.count - digits.count
-          let token = Self.deadTokenPrefix + String(repeating: "0", count: zeros) + digits
+          let digits = 64 - Self.deadTokenPrefix.count
+          let token =
+            Self.deadTokenPrefix + Hexadecimal.text(start + offset, digits: digits)
           let member = "apns:production:\(LocalStack.app):\(token)"
           pipeline.append(["SADD", stack.keyspace.bindings(user: user), member])
           pipeline.append(["HSET", stack.keyspace.bound(user: user), member, Self.boundAt])
@@ -110,7 +111,7 @@ package struct MemoryBench {
     _ streamer: String, _ run: Int, _ stack: LocalStack
   ) async throws(LocalStackError) -> Double {
     try await stack.startWorker()
-    let fanOut = try await FanOut.run(
+    let fanOut = try await MeasuredFanOut.run(
       GoLiveEvent(id: "\(streamer)-\(run)", streamer: streamer), on: stack)
     guard fanOut.status.outcomes == fanOut.status.pushes, fanOut.status.pushes > 0 else {
       throw LocalStackError(

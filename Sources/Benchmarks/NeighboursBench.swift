@@ -5,6 +5,7 @@ import Keyspace
 import LocalStack
 import Model
 import Terminal
+import Text
 
 /// What pushes that cannot be sent cost those that can: devices that Apple puts off for ever, an
 /// environment that cannot be reached, a push whose credentials are refused. Times are those of the
@@ -81,7 +82,7 @@ package struct NeighboursBench {
     _ kind: Kind, _ number: Int, _ stack: LocalStack
   ) async throws(LocalStackError) -> Double {
     try await seed(kind, number, stack)
-    let fanOut = try await FanOut.run(event(kind, number), on: stack)
+    let fanOut = try await MeasuredFanOut.run(event(kind, number), on: stack)
     let ledger = try await stack.simulator.ledger()
     var last: Int64 = 0
     for index in 0..<Self.segments * Self.followersPerSegment
@@ -127,8 +128,8 @@ package struct NeighboursBench {
 
   private func token(_ kind: Kind, _ index: Int, _ number: Int) -> String {
     let start = isSticky(kind, index, number) ? MagicTokens.prefix + "0429" : "beef"
-    let digits = String(kind.rawValue << 48 | number << 24 | index, radix: 16)
-    return start + String(repeating: "0", count: 64 - start.count - digits.count) + digits
+    let rest = kind.rawValue << 48 | number << 24 | index
+    return start + Hexadecimal.text(rest, digits: 64 - start.count)
   }
 
   // MARK: a refused push
@@ -151,7 +152,8 @@ package struct NeighboursBench {
       try processes.checkpoint()
       await processes.loop.wait(.milliseconds(20))
     }
-    let fanOut = try await FanOut.run(GoLiveEvent(id: healthy, streamer: healthy), on: stack)
+    let fanOut = try await MeasuredFanOut.run(
+      GoLiveEvent(id: healthy, streamer: healthy), on: stack)
     let ledger = try await stack.simulator.ledger()
     let arrivals = (0..<Self.smallAudience).compactMap { index in
       TokenKey(smallToken("cafe", index, run)).flatMap { ledger[$0]?.firstArrival }
@@ -175,7 +177,6 @@ package struct NeighboursBench {
   }
 
   private func smallToken(_ prefix: String, _ index: Int, _ run: Int) -> String {
-    let digits = String(run << 16 | index, radix: 16)
-    return prefix + String(repeating: "0", count: 64 - prefix.count - digits.count) + digits
+    prefix + Hexadecimal.text(run << 16 | index, digits: 64 - prefix.count)
   }
 }

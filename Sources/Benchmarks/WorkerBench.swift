@@ -22,7 +22,7 @@ package struct WorkerBench {
     try await stack.startWorker()
     let load = try LoadGenerator(processes, stack.simulator)
     var h2load = LoadGenerator.Series(requests: options.pushes)
-    var worker: [FanOut] = []
+    var worker: [MeasuredFanOut] = []
     for run in 1...options.runs {
       let fanOut = try await audience.fanOut(run, on: stack)
       worker.append(fanOut)

@@ -1,11 +1,5 @@
 import CNghttp2
 
-enum SessionRole {
-  /// With the streams that a server is assumed to allow before it has spoken.
-  case client(assumedMaximumStreams: Int)
-  case server
-}
-
 /// Makes a session; nghttp2 copies options and callbacks, so both are freed here.
 func makeNativeSession(
   _ role: SessionRole, _ limits: HTTP2Limits

@@ -3,7 +3,7 @@ import Glibc
 
 /// What the consumer's callbacks find. All but `log`, which is immutable, is touched on the
 /// consumer's own thread only: these callbacks run inside its calls.
-final class ConsumerState: ClientState {
+final class ConsumerState: CallbackState {
   /// What happened inside a call and was not yet returned by `poll`.
   var recorded: [KafkaPoll] = []
   var assigned: Set<KafkaPartition> = []

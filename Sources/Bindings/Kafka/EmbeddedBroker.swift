@@ -15,7 +15,7 @@ package final class EmbeddedBroker: @unchecked Sendable {
   private let client: OpaquePointer
   private let cluster: OpaquePointer
   /// What the mock cluster logs concerns nobody.
-  private let state = ClientState { _ in }
+  private let state = CallbackState { _ in }
   /// `127.0.0.1:port`
   package let bootstrapServers: String
 

@@ -185,7 +185,7 @@ private struct AdminClient: ~Copyable {
 }
 
 /// What the callbacks of an `AdminClient` find. `errors` is touched inside `rd_kafka_poll` only.
-private final class AdminState: ClientState {
+private final class AdminState: CallbackState {
   var errors: [KafkaError] = []
   var isRefused: Bool { errors.contains { $0.code == .authentication } }
 

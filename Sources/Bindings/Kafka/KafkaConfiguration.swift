@@ -106,9 +106,9 @@ struct KafkaConfiguration: ~Copyable {
   }
 
   /// Makes the client, which takes the properties over. It retains `state`, which its callbacks
-  /// use, once: `ClientState.release` balances that when the client is destroyed.
+  /// use, once: `CallbackState.release` balances that when the client is destroyed.
   consuming func makeClient(
-    _ type: rd_kafka_type_t, _ state: ClientState
+    _ type: rd_kafka_type_t, _ state: CallbackState
   ) throws(KafkaError) -> OpaquePointer {
     var text = [CChar](repeating: 0, count: 512)
     state.setCallbacks(handle)

@@ -149,7 +149,7 @@ private struct TopicHandle: @unchecked Sendable {
 }
 
 /// What the producer's callbacks find: on the thread that polls it, and on librdkafka's.
-final class ProducerState: ClientState {
+final class ProducerState: CallbackState {
   let fatalError = ThreadLock<KafkaError?>(nil)
 
   override func failed(_ error: KafkaError, _ code: rd_kafka_resp_err_t) {

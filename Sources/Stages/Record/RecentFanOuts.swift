@@ -1,16 +1,5 @@
 import Redis
 
-/// A fan-out and what its hash says.
-package struct KnownFanOut: Sendable, Equatable {
-  package let event: String
-  package let status: FanOutStatus
-
-  package init(event: String, status: FanOutStatus) {
-    self.event = event
-    self.status = status
-  }
-}
-
 extension RecordStage {
   /// The fan-outs that began last, the latest first. Those whose hash is gone are left out.
   package func recentFanOuts(atMost limit: Int) async throws(RecordError) -> [KnownFanOut] {

@@ -2,7 +2,7 @@ import CRdKafka
 
 /// What the callbacks of every kind of client find through their opaque pointer. Each kind adds
 /// its own.
-class ClientState {
+class CallbackState {
   let log: KafkaLog
 
   init(log: @escaping KafkaLog) { self.log = log }
@@ -12,7 +12,7 @@ class ClientState {
 
   /// From the opaque pointer that `setCallbacks` gave the client; nil for another kind.
   static func find(_ pointer: UnsafeMutableRawPointer?) -> Self? {
-    pointer.flatMap { Unmanaged<ClientState>.fromOpaque($0).takeUnretainedValue() as? Self }
+    pointer.flatMap { Unmanaged<CallbackState>.fromOpaque($0).takeUnretainedValue() as? Self }
   }
 
   /// For a client that was made: `KafkaConfiguration` calls it.
@@ -25,11 +25,11 @@ class ClientState {
   func setCallbacks(_ handle: OpaquePointer?) {
     rd_kafka_conf_set_opaque(handle, Unmanaged.passUnretained(self).toOpaque())
     rd_kafka_conf_set_log_cb(handle) { client, level, facility, text in
-      ClientState.find(client.flatMap { rd_kafka_opaque($0) })?
+      CallbackState.find(client.flatMap { rd_kafka_opaque($0) })?
         .log(KafkaLogLine(level, facility, text))
     }
     rd_kafka_conf_set_error_cb(handle) { client, error, reason, opaque in
-      ClientState.find(opaque)?.failed(
+      CallbackState.find(opaque)?.failed(
         KafkaError(client: client, error: error, reason: reason), rd_kafka_resp_err_t(error))
     }
   }

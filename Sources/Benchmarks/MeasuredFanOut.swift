@@ -2,7 +2,7 @@ import LocalStack
 import Record
 
 /// One event from its append to its settled counters, and what it cost the worker.
-package struct FanOut {
+package struct MeasuredFanOut {
   package let event: GoLiveEvent
   /// Microseconds since 1970.
   package let emittedAt: Int64
@@ -37,14 +37,14 @@ package struct FanOut {
   /// - Parameter progress: called with the pushes that have an outcome.
   package static func run(
     _ event: GoLiveEvent, on stack: LocalStack, progress: (FanOutStatus) -> Void = { _ in }
-  ) async throws(LocalStackError) -> FanOut {
+  ) async throws(LocalStackError) -> MeasuredFanOut {
     let before = try stack.workerUsage()
     let redisBefore = try stack.redisCPU()
     let emittedAt = try await stack.emit(event)
     let status = try await stack.settled(event, progress: progress)
     let after = try stack.workerUsage()
     let redisAfter = try stack.redisCPU()
-    return FanOut(
+    return MeasuredFanOut(
       event: event, emittedAt: emittedAt, status: status,
       deadLetters: try await stack.deadLetters(),
       workerCPUNanoseconds: after.cpuNanoseconds - before.cpuNanoseconds,
