@@ -32,87 +32,6 @@ import Transport
     }
   }
 
-  private static let yaml = """
-    kafka:
-      bootstrap_servers: ["k1:9001", "k2:9002"]
-      group: a-group
-      static_membership: true
-      client_id: a-client
-      topics:
-        { events: t-events, segments: t-segments, bulk_segments: t-bulk,
-          dead_letters: t-dead, stragglers: t-late }
-      security:
-        protocol: sasl_ssl
-        mechanism: SCRAM-SHA-256
-        username: ku
-        password: kp
-        ca_file: kafka.pem
-      fetch_wait_maximum: 101ms
-      session_timeout: 91s
-      heartbeat_interval: 4s
-      maximum_event_bytes: 5KiB
-      properties: { socket.keepalive.enable: "true" }
-    redis:
-      host: redis.example
-      port: 6001
-      username: ru
-      password: rp
-      database: 6
-      tls: { enabled: true, ca_file: redis.pem }
-      connect_timeout: 7s
-      command_timeout: 8s
-      reconnect_minimum: 109ms
-      reconnect_maximum: 10s
-      wait_for_replicas: 3
-      read_from_replicas: true
-      replica_lag_limit: 37s
-      prefix: { data: "pd:", dashboards: "pb:" }
-    audience: { page_size: 111, plain_set_key: "plain:{streamer}" }
-    rules:
-      muted_streamers: true
-      quiet_hours: true
-      default_time_zone: Asia/Kathmandu
-      devices: newest
-      events_per_hour: 34
-    templates: { directory: . }
-    apns:
-      production:
-        { host: production.example, port: 2001, interface: binary, broadcast_host: b.example,
-          broadcast_port: 2003, channels_host: c.example, channels_port: 2004 }
-      sandbox:
-        { host: sandbox.example, port: 2002, interface: binary, broadcast_host: d.example,
-          broadcast_port: 2005, channels_host: e.example, channels_port: 2006 }
-      binary_accepted_after: 4s
-      ca_file: apns.pem
-      proxy: { host: proxy.example, port: 2007, username: pu, password: pp }
-      key_file: key.p8
-      key_id: KEYKEYKEY1
-      team_id: TEAMTEAM12
-      token_lifetime: 41m
-      connections_per_lane: 12
-      connections_per_lane_maximum: 14
-      streams_per_connection: 113
-      ready_pushes_per_lane: 114
-      request_timeout: 15s
-      connect_timeout: 16s
-      ping_interval: 17m
-      retry: { initial: 118ms, maximum: 19s }
-    lanes:
-      count: 20
-      segments_per_lane: 21
-      batch_bytes: 30MiB
-      straggle_after: 22s
-      straggle_delay: 23s
-      claim_lifetime: 24s
-      revoke_timeout: 25s
-      drain_timeout: 26s
-    events: { default_expires_in: 27s, maximum_expires_in: 28h, cooldown: 30s }
-    limits: { event: 34, apps: { com.example.x: "35" } }
-    worker: { id: w-29, heartbeat_interval: 18s }
-    probes: { host: h-32, port: 33 }
-    log: { level: debug, format: json }
-    """
-
   @Test func probesAreServedWhereTheyAreWanted() throws {
     let options = try #require(Assembly.probeOptions(try settings()))
     #expect(options.host == "h-32" && options.port == 33)
@@ -122,7 +41,7 @@ import Transport
     #expect(bytes == options.maximumMemoryBytes(answerBytes: 64 << 10))
   }
 
-  private func settings(_ yaml: String = yaml) throws -> Settings {
+  private func settings(_ yaml: String = SampleConfiguration.yaml) throws -> Settings {
     let file = try directory.write(yaml, to: "fanfare.conf")
     let report = SettingsLoader.load(
       SettingsInput(file: file, environment: [:], overrides: [], requirements: [.providerToken]))
@@ -130,7 +49,7 @@ import Transport
   }
 
   @Test func theConfigurationOfThisTestLeavesNoKeyOut() throws {
-    let file = try directory.write(Self.yaml, to: "fanfare.conf")
+    let file = try directory.write(SampleConfiguration.yaml, to: "fanfare.conf")
     let report = SettingsLoader.load(SettingsInput(file: file, environment: [:], overrides: []))
     #expect(report.problems.isEmpty, "\(report.problems)")
     let defaults = SettingsLoader.load(SettingsInput(environment: [:], overrides: []))
@@ -161,7 +80,8 @@ import Transport
     expected.pollIntervalMaximum = .seconds(91)
     expected.properties = ["socket.keepalive.enable": "true"]
     #expect(kafka == expected)
-    let plain = Self.yaml.replacing("protocol: sasl_ssl", with: "protocol: plaintext")
+    let plain = SampleConfiguration.yaml.replacing(
+      "protocol: sasl_ssl", with: "protocol: plaintext")
     let anonymous = try Assembly.kafkaOptions(settings(plain))
     #expect(anonymous.username == nil && anonymous.caFile == nil)
     #expect(anonymous.securityProtocol == .plaintext)
@@ -217,9 +137,9 @@ import Transport
     #expect(redis.reconnectMinimum == .milliseconds(109))
     #expect(redis.reconnectMaximum == .seconds(10) && redis.replicasToWaitFor == 3)
     #expect(redis.replicaLagLimit == .seconds(37))
-    let masters = Self.yaml.replacing("read_from_replicas: true", with: "")
+    let masters = SampleConfiguration.yaml.replacing("read_from_replicas: true", with: "")
     #expect(try Assembly.redisOptions(settings(masters)).replicaLagLimit == nil)
-    let plain = Self.yaml.replacing("enabled: true", with: "enabled: false")
+    let plain = SampleConfiguration.yaml.replacing("enabled: true", with: "enabled: false")
     #expect(try Assembly.redisOptions(settings(plain)).tls == nil)
     #expect(try Assembly.keyspace(settings()) == Keyspace(data: "pd:", dashboards: "pb:"))
     let expand = try Assembly.expandOptions(settings())
@@ -248,7 +168,7 @@ import Transport
   @Test(arguments: ["production", "sandbox"])
   func eachEnvironmentHasAnInterfaceOfItsOwn(legacy: String) throws {
     let host = "host: \(legacy).example"
-    let yaml = Self.yaml.replacing(", interface: binary", with: "")
+    let yaml = SampleConfiguration.yaml.replacing(", interface: binary", with: "")
       .replacing(host, with: host + ", interface: binary")
     let routes = try Assembly.deliverRoutes(settings(yaml))
     #expect(routes.count == 2)
@@ -323,7 +243,7 @@ import Transport
     #expect(try Assembly.rules(.defaults).eventsPerHour == nil)
     let unnamed = UnsafeRawBufferPointer(start: nil, count: 0)
     #expect(options.expand.rules.timeZones?[unnamed].minuteOfDay(at: 0) == 5 * 60 + 45)
-    let nowhere = Self.yaml.replacing("Asia/Kathmandu", with: "Asia/Nowhere")
+    let nowhere = SampleConfiguration.yaml.replacing("Asia/Kathmandu", with: "Asia/Nowhere")
     let wrong = #expect(throws: SettingsError.self) { try Assembly.rules(self.settings(nowhere)) }
     #expect(wrong?.problems.map(\.key) == ["rules.default_time_zone"])
     #expect(options.deliver.readyPushes == 114)
@@ -331,7 +251,7 @@ import Transport
     #expect(try options.credentials.credentials(of: "any")?.proven(route, now: 0) != nil)
     #expect(options.lookAtCredentials().isEmpty && options.credentialsExpireAt() == nil)
 
-    let everyCore = Self.yaml.replacing("count: 20", with: "count: 0")
+    let everyCore = SampleConfiguration.yaml.replacing("count: 20", with: "count: 0")
     let widest = try Assembly.pipelineOptions(
       self.settings(everyCore), version: "9.8.7", log: Log(sink: MemorySink()))
     #expect(widest.lanes >= 1)
@@ -341,7 +261,7 @@ import Transport
     let log = try Assembly.logOptions(settings())
     #expect(log.level == .debug && log.format == .json)
     #expect(try Assembly.log(settings()).isEnabled(.debug))
-    let quiet = Self.yaml.replacing(
+    let quiet = SampleConfiguration.yaml.replacing(
       "level: debug, format: json", with: "level: error, format: text")
     #expect(try Assembly.logOptions(settings(quiet)).level == .error)
     guard case .text = try Assembly.logOptions(settings(quiet)).format else {

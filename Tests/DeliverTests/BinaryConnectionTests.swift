@@ -9,32 +9,6 @@ import Transport
 
 /// Pushes over the legacy binary interface: what was taken, what goes again, and what is refused.
 @Suite struct BinaryConnectionTests {
-  /// Long enough for an error response that is on its way, on a busy machine too.
-  private static let acceptedAfter: Duration = .milliseconds(400)
-
-  private func bed(
-    _ loop: EventLoop, acceptedAfter: Duration = Self.acceptedAfter, firstIdentifier: UInt32 = 1,
-    decide: @escaping (FakeGateway.Heard) -> FakeGateway.Reply = { _ in .take }
-  ) throws -> (DeliverBed, FakeGateway) {
-    let gateway = FakeGateway()
-    gateway.decide = decide
-    let certificates = try DeliverBed.certificates.get()
-    try gateway.start(on: loop, tls: certificates.server)
-    let bed = try DeliverBed(loop) {
-      $0.connectionsPerRoute = 1
-      $0.routes[.production] = APNsRoute(
-        endpoint: gateway.endpoint, tls: certificates.client,
-        interface: .binary(acceptedAfter: acceptedAfter, firstIdentifier: firstIdentifier))
-    }
-    return (bed, gateway)
-  }
-
-  private func end(_ bed: DeliverBed, _ gateway: FakeGateway) {
-    bed.stop()
-    gateway.stop()
-    #expect(gateway.faults == 0)
-  }
-
   private func rejected(_ bed: DeliverBed, _ reason: RejectionReason) -> Int {
     bed.tally.rejected[Int(reason.rawValue)]
   }
@@ -43,8 +17,8 @@ import Transport
 
   @Test func silenceIsAssentAndEachPushIsAFrameOfCommand2() async throws {
     try await onLoop { _, loop in
-      let (bed, gateway) = try bed(loop, acceptedAfter: .seconds(3))
-      defer { end(bed, gateway) }
+      let (bed, gateway) = try DeliverBed.binary(loop, acceptedAfter: .seconds(3))
+      defer { bed.stop(with: gateway) }
       let headers = PushHeaders(
         pushType: .alert, priority: 1, topic: "a.b", collapseID: "c", expiration: 1_700_000_600,
         expiresAt: 1_700_000_600_000)
@@ -79,9 +53,9 @@ import Transport
       let bed = try DeliverBed(loop, credentials: AppCredentials(.certificate(identity))) {
         $0.routes[.production] = APNsRoute(
           endpoint: gateway.endpoint, tls: strange.client,
-          interface: .binary(acceptedAfter: Self.acceptedAfter))
+          interface: .binary(acceptedAfter: DeliverBed.acceptedAfter))
       }
-      defer { end(bed, gateway) }
+      defer { bed.stop(with: gateway) }
       await bed.stage.admit(bed.batch(tokens.map { (.production, $0) }, bed.tally))
       await bed.until("accepted") { bed.tally.accepted == 10 }
     }
@@ -90,10 +64,10 @@ import Transport
   @Test func sendsAgainInOrderWhatStandsBehindAnInvalidToken() async throws {
     try await onLoop { _, loop in
       let bad = tokens[3]
-      let (bed, gateway) = try bed(loop) {
+      let (bed, gateway) = try DeliverBed.binary(loop) {
         $0.token == bad ? .refuse(.invalidToken, $0.notification.identifier) : .take
       }
-      defer { end(bed, gateway) }
+      defer { bed.stop(with: gateway) }
       await bed.stage.admit(bed.batch(tokens))
       await bed.until("settled") { bed.settledBatches == 1 }
       #expect(bed.tally.accepted == 9 && rejected(bed, .badDeviceToken) == 1)
@@ -111,10 +85,10 @@ import Transport
 
   @Test func aShutdownNamesTheLastThatWasTaken() async throws {
     try await onLoop { _, loop in
-      let (bed, gateway) = try bed(loop) {
+      let (bed, gateway) = try DeliverBed.binary(loop) {
         $0.connection == 0 && $0.notification.identifier == 6 ? .refuse(.shutdown, 4) : .take
       }
-      defer { end(bed, gateway) }
+      defer { bed.stop(with: gateway) }
       await bed.stage.admit(bed.batch(tokens))
       await bed.until("settled") { bed.settledBatches == 1 }
       #expect(bed.tally.accepted == 10)
@@ -130,10 +104,10 @@ import Transport
   func whatIsOurFaultIsRejectedAndTheTokenStays(code: UInt8, reason: RejectionReason) async throws {
     try await onLoop { _, loop in
       let bad = tokens[3]
-      let (bed, gateway) = try bed(loop) {
+      let (bed, gateway) = try DeliverBed.binary(loop) {
         $0.token == bad ? .refuse(LegacyStatus(code), $0.notification.identifier) : .take
       }
-      defer { end(bed, gateway) }
+      defer { bed.stop(with: gateway) }
       await bed.stage.admit(bed.batch(tokens))
       await bed.until("settled") { bed.settledBatches == 1 }
       #expect(bed.tally.accepted == 9 && rejected(bed, reason) == 1)
@@ -149,12 +123,12 @@ import Transport
     try await onLoop { _, loop in
       let bad = tokens[3]
       var refusals = 0
-      let (bed, gateway) = try bed(loop) {
+      let (bed, gateway) = try DeliverBed.binary(loop) {
         guard $0.token == bad, refusals == 0 else { return .take }
         refusals += 1
         return .refuse(LegacyStatus(1), $0.notification.identifier)
       }
-      defer { end(bed, gateway) }
+      defer { bed.stop(with: gateway) }
       await bed.stage.admit(bed.batch(tokens))
       await bed.until("settled") { bed.settledBatches == 1 }
       #expect(bed.tally.accepted == 10 && bed.tally.retried == 1)
@@ -164,10 +138,10 @@ import Transport
 
   @Test func nothingIsLostWhenConnectionsEndWithoutAWord() async throws {
     try await onLoop { _, loop in
-      let (bed, gateway) = try bed(loop) {
+      let (bed, gateway) = try DeliverBed.binary(loop) {
         $0.connection < 2 && $0.notification.identifier == 5 ? .close : .take
       }
-      defer { end(bed, gateway) }
+      defer { bed.stop(with: gateway) }
       await bed.stage.admit(bed.batch(tokens))
       await bed.until("settled") { bed.settledBatches == 1 }
       #expect(bed.tally.accepted == 10)
@@ -178,8 +152,8 @@ import Transport
 
   @Test func tellsOfPushesThatWereTakenForAcceptedTooSoon() async throws {
     try await onLoop { _, loop in
-      let (bed, gateway) = try bed(loop, acceptedAfter: .milliseconds(20))
-      defer { end(bed, gateway) }
+      let (bed, gateway) = try DeliverBed.binary(loop, acceptedAfter: .milliseconds(20))
+      defer { bed.stop(with: gateway) }
       await bed.stage.admit(bed.batch(tokens))
       await bed.until("settled") { bed.settledBatches == 1 }
       #expect(bed.tally.accepted == 10)
@@ -193,8 +167,10 @@ import Transport
   /// It may say so on every connection, and no token of ours would be why.
   @Test func aGatewayThatNamesNoneOfOursIsAskedMoreAndMoreSeldom() async throws {
     try await onLoop { _, loop in
-      let (bed, gateway) = try bed(loop) { $0.connection < 3 ? .refuse(.shutdown, 0) : .take }
-      defer { end(bed, gateway) }
+      let (bed, gateway) = try DeliverBed.binary(loop) {
+        $0.connection < 3 ? .refuse(.shutdown, 0) : .take
+      }
+      defer { bed.stop(with: gateway) }
       await bed.stage.admit(bed.batch(tokens))
       await bed.until("settled") { bed.settledBatches == 1 }
       #expect(bed.tally.accepted == 10 && bed.tally.retried > 0)
@@ -207,8 +183,8 @@ import Transport
 
   @Test func anotherConnectionGoesOnWhenIdentifiersAreUsedUp() async throws {
     try await onLoop { _, loop in
-      let (bed, gateway) = try bed(loop, firstIdentifier: .max - 4)
-      defer { end(bed, gateway) }
+      let (bed, gateway) = try DeliverBed.binary(loop, firstIdentifier: .max - 4)
+      defer { bed.stop(with: gateway) }
       await bed.stage.admit(bed.batch(tokens))
       await bed.until("settled") { bed.settledBatches == 1 }
       #expect(bed.tally.accepted == 10 && bed.tally.retried == 0)
@@ -222,10 +198,10 @@ import Transport
   @Test func aRefusalOnAConnectionThatIsLeftIsHeard() async throws {
     try await onLoop { _, loop in
       let bad = tokens[1]
-      let (bed, gateway) = try bed(loop, firstIdentifier: .max - 4) {
+      let (bed, gateway) = try DeliverBed.binary(loop, firstIdentifier: .max - 4) {
         $0.token == bad ? .refuse(.invalidToken, $0.notification.identifier) : .take
       }
-      defer { end(bed, gateway) }
+      defer { bed.stop(with: gateway) }
       await bed.stage.admit(bed.batch(tokens))
       await bed.until("settled") { bed.settledBatches == 1 }
       #expect(bed.tally.accepted == 9 && rejected(bed, .badDeviceToken) == 1)
@@ -241,10 +217,10 @@ import Transport
     ] as [([UInt8], Int, Int)])
   func readsOneErrorResponseAndNoMore(bytes: [UInt8], accepted: Int, refused: Int) async throws {
     try await onLoop { _, loop in
-      let (bed, gateway) = try bed(loop) {
+      let (bed, gateway) = try DeliverBed.binary(loop) {
         $0.connection == 0 && $0.notification.identifier == 4 ? .say(bytes) : .take
       }
-      defer { end(bed, gateway) }
+      defer { bed.stop(with: gateway) }
       await bed.stage.admit(bed.batch(tokens))
       await bed.until("settled") { bed.settledBatches == 1 }
       #expect(bed.tally.accepted == accepted && rejected(bed, .badDeviceToken) == refused)
@@ -254,8 +230,8 @@ import Transport
 
   @Test func whatIsNoErrorResponseEndsTheConnection() async throws {
     try await onLoop { _, loop in
-      let (bed, gateway) = try bed(loop)
-      defer { end(bed, gateway) }
+      let (bed, gateway) = try DeliverBed.binary(loop)
+      defer { bed.stop(with: gateway) }
       await bed.until("connected") { bed.stage.openConnections == 1 }
       gateway.connections[0].say(Array("HTTP/1".utf8))
       await bed.stage.admit(bed.batch(tokens))
@@ -266,8 +242,8 @@ import Transport
 
   @Test func aPayloadBeyondWhatTheInterfaceTakesIsNotSent() async throws {
     try await onLoop { _, loop in
-      let (bed, gateway) = try bed(loop)
-      defer { end(bed, gateway) }
+      let (bed, gateway) = try DeliverBed.binary(loop)
+      defer { bed.stop(with: gateway) }
       let headers = bed.batch([]).headers
       let event = String(repeating: "x", count: 2048)
       await bed.stage.admit(bed.batch([(.production, "00aa")], bed.tally, headers, event: event))
@@ -290,7 +266,7 @@ import Transport
           endpoint: gateway.endpoint, tls: certificates.client,
           interface: .binary(acceptedAfter: .milliseconds(100)))
       }
-      defer { end(bed, gateway) }
+      defer { bed.stop(with: gateway) }
       var most = 0
       gateway.decide = { _ in
         most = max(most, gateway.heard.count - bed.tally.accepted)
@@ -305,8 +281,8 @@ import Transport
   /// What is known when the worker stops is kept, and the rest leaves as what may have arrived.
   @Test func whatHasNoWordLeavesWithTheWorker() async throws {
     try await onLoop { _, loop in
-      let (bed, gateway) = try bed(loop, acceptedAfter: .seconds(600))
-      defer { end(bed, gateway) }
+      let (bed, gateway) = try DeliverBed.binary(loop, acceptedAfter: .seconds(600))
+      defer { bed.stop(with: gateway) }
       await bed.stage.admit(bed.batch(tokens))
       await bed.until("sent") { gateway.heard.count == 10 }
       bed.stage.leave()

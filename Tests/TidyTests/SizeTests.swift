@@ -16,8 +16,8 @@ import Testing
   }
 
   @Test func findsLongFiles() {
-    #expect(broken(lines(350)) == [])
-    #expect(broken(lines(351)).map(\.line) == [0])
+    #expect(broken(lines(300)) == [])
+    #expect(broken(lines(301)).map(\.line) == [0])
   }
 
   @Test func findsLongLines() {

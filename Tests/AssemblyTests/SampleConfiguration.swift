@@ -1,0 +1,83 @@
+/// A configuration with no key at its default and no value twice.
+enum SampleConfiguration {
+  static let yaml = """
+    kafka:
+      bootstrap_servers: ["k1:9001", "k2:9002"]
+      group: a-group
+      static_membership: true
+      client_id: a-client
+      topics:
+        { events: t-events, segments: t-segments, bulk_segments: t-bulk,
+          dead_letters: t-dead, stragglers: t-late }
+      security:
+        protocol: sasl_ssl
+        mechanism: SCRAM-SHA-256
+        username: ku
+        password: kp
+        ca_file: kafka.pem
+      fetch_wait_maximum: 101ms
+      session_timeout: 91s
+      heartbeat_interval: 4s
+      maximum_event_bytes: 5KiB
+      properties: { socket.keepalive.enable: "true" }
+    redis:
+      host: redis.example
+      port: 6001
+      username: ru
+      password: rp
+      database: 6
+      tls: { enabled: true, ca_file: redis.pem }
+      connect_timeout: 7s
+      command_timeout: 8s
+      reconnect_minimum: 109ms
+      reconnect_maximum: 10s
+      wait_for_replicas: 3
+      read_from_replicas: true
+      replica_lag_limit: 37s
+      prefix: { data: "pd:", dashboards: "pb:" }
+    audience: { page_size: 111, plain_set_key: "plain:{streamer}" }
+    rules:
+      muted_streamers: true
+      quiet_hours: true
+      default_time_zone: Asia/Kathmandu
+      devices: newest
+      events_per_hour: 34
+    templates: { directory: . }
+    apns:
+      production:
+        { host: production.example, port: 2001, interface: binary, broadcast_host: b.example,
+          broadcast_port: 2003, channels_host: c.example, channels_port: 2004 }
+      sandbox:
+        { host: sandbox.example, port: 2002, interface: binary, broadcast_host: d.example,
+          broadcast_port: 2005, channels_host: e.example, channels_port: 2006 }
+      binary_accepted_after: 4s
+      ca_file: apns.pem
+      proxy: { host: proxy.example, port: 2007, username: pu, password: pp }
+      key_file: key.p8
+      key_id: KEYKEYKEY1
+      team_id: TEAMTEAM12
+      token_lifetime: 41m
+      connections_per_lane: 12
+      connections_per_lane_maximum: 14
+      streams_per_connection: 113
+      ready_pushes_per_lane: 114
+      request_timeout: 15s
+      connect_timeout: 16s
+      ping_interval: 17m
+      retry: { initial: 118ms, maximum: 19s }
+    lanes:
+      count: 20
+      segments_per_lane: 21
+      batch_bytes: 30MiB
+      straggle_after: 22s
+      straggle_delay: 23s
+      claim_lifetime: 24s
+      revoke_timeout: 25s
+      drain_timeout: 26s
+    events: { default_expires_in: 27s, maximum_expires_in: 28h, cooldown: 30s }
+    limits: { event: 34, apps: { com.example.x: "35" } }
+    worker: { id: w-29, heartbeat_interval: 18s }
+    probes: { host: h-32, port: 33 }
+    log: { level: debug, format: json }
+    """
+}
