@@ -4,31 +4,13 @@ import Testing
 
 /// `fanfare channel` against a simulator.
 @Suite struct ChannelVerbTests {
-  private let directory: ScratchDirectory
-  private let simulator: ChildProcess
-  private let port: Int64
+  private let simulator: CommandSimulator
+  private var directory: ScratchDirectory { simulator.directory }
 
-  init() throws {
-    directory = try ScratchDirectory()
-    let server = try Command.startServer(
-      ["simulator", "--directory", directory.file("apns")], in: directory)
-    simulator = server.process
-    port = try #require(server.ready["port"]?.integer)
-  }
+  init() throws { simulator = try CommandSimulator() }
 
   private func channel(_ arguments: [String]) throws -> Command.Outcome {
-    let settings = [
-      "apns.sandbox.channels_host=127.0.0.1", "apns.sandbox.channels_port=\(port)",
-      "apns.sandbox.broadcast_host=127.0.0.1", "apns.sandbox.broadcast_port=\(port)",
-      "apns.ca_file=\(directory.file("apns/ca.pem"))", "apns.key_id=SIMULATED1",
-      "apns.key_file=\(directory.file("apns/AuthKey_SIMULATED1.p8"))", "apns.team_id=SIMULATED2",
-      "templates.directory=\(directory.path)",
-    ]
-    let process = try Command.start(
-      ["channel"] + arguments + ["--environment", "sandbox"]
-        + settings.flatMap { ["--set", $0] })
-    let text = process.readToEnd()
-    return Command.Outcome(code: process.waitForExit(), text: text)
+    try simulator.run(["channel"] + arguments, hosts: ["channels_", "broadcast_"])
   }
 
   @Test func aChannelIsMadeShownSentToListedAndDeleted() throws {

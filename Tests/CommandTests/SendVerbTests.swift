@@ -4,29 +4,13 @@ import Testing
 
 /// `fanfare send` against a simulator.
 @Suite struct SendVerbTests {
-  private let directory: ScratchDirectory
-  private let simulator: ChildProcess
-  private let port: Int64
+  private let simulator: CommandSimulator
+  private var directory: ScratchDirectory { simulator.directory }
 
-  init() throws {
-    directory = try ScratchDirectory()
-    let server = try Command.startServer(
-      ["simulator", "--directory", directory.file("apns"), "--development"], in: directory)
-    simulator = server.process
-    port = try #require(server.ready["port"]?.integer)
-  }
+  init() throws { simulator = try CommandSimulator("--development") }
 
   private func send(_ arguments: [String], team: String = "SIMULATED2") throws -> Command.Outcome {
-    let settings = [
-      "apns.sandbox.host=127.0.0.1", "apns.sandbox.port=\(port)",
-      "apns.ca_file=\(directory.file("apns/ca.pem"))", "apns.key_id=SIMULATED1",
-      "apns.key_file=\(directory.file("apns/AuthKey_SIMULATED1.p8"))", "apns.team_id=\(team)",
-      "templates.directory=\(directory.path)",
-    ]
-    let process = try Command.start(
-      ["send", "--environment", "sandbox"] + arguments + settings.flatMap { ["--set", $0] })
-    let text = process.readToEnd()
-    return Command.Outcome(code: process.waitForExit(), text: text)
+    try simulator.run(["send"] + arguments, team: team)
   }
 
   private static let good = "<" + String(repeating: "AABBCCDD ", count: 8) + ">"
@@ -76,7 +60,7 @@ import Testing
     let shown = try send(arguments + ["--dry-run"])
     #expect(shown.code == 0 && shown.text.contains("apns-priority: 5"), "\(shown.text)")
     #expect(shown.text.contains("apns-topic: com.example.live.push-type.liveactivity"))
-    #expect(shown.text.contains("POST https://127.0.0.1:\(port)/3/device/aabbccddaabb"))
+    #expect(shown.text.contains("POST https://127.0.0.1:\(simulator.port)/3/device/aabbccddaabb"))
     #expect(!shown.text.contains("bearer"))
     let asJSON = try send(arguments + ["--dry-run", "--json"])
     let request = try JSONValue.parse(Array(asJSON.text.utf8)).object

@@ -1,9 +1,11 @@
 import EventLoop
 import Glibc
 import HTTP2
+
 @testable import Deliver
 @testable import Transport
 
+/// One connection to a `FakeServer`, as the server has it.
 final class FakeConnection {
   let number: Int
   private(set) var isClosed = false

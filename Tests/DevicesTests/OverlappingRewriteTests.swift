@@ -80,26 +80,29 @@ import Testing
     }
   }
 
+  private func begin(
+    _ redis: RedisClient, _ heading: AudienceHeading
+  ) async throws -> AudienceRewrite? {
+    try await AudienceRewrite.begin(
+      redis: redis, keyspace: keyspace, streamer: "s1", heading: heading, followers: 5_000,
+      options: AudienceWriterOptions(), allowsEmpty: false)
+  }
+
   /// Both read the same heading before either begins.
   @Test func aGenerationIsHandedOutOnce() async throws {
     let fixture = try RedisFixture()
     try await fill(fixture)
     try await fixture.run { redis async throws in
       let heading = try await redis.audienceHeading(of: "s1", keyspace)
-      func begin() async throws -> AudienceRewrite? {
-        try await AudienceRewrite.begin(
-          redis: redis, keyspace: keyspace, streamer: "s1", heading: heading, followers: 5_000,
-          options: AudienceWriterOptions(), allowsEmpty: false)
-      }
-      let first = try #require(try await begin())
+      let first = try #require(try await begin(redis, heading))
       for user in Self.users { try await first.append(user) }
-      let second = try #require(try await begin())
+      let second = try #require(try await begin(redis, heading))
       #expect(first.generation != second.generation)
       #expect(await failure { _ = try await first.finish() }?.code == .conflict)
       for user in Self.users { try await second.append(user) }
       _ = try await second.finish()
       // A heading that was read before: the audience is another now.
-      #expect(try await begin() == nil)
+      #expect(try await begin(redis, heading) == nil)
       #expect(try await redis.followers("s1") == Self.users.sorted())
     }
   }
@@ -110,10 +113,7 @@ import Testing
     try await fill(fixture)
     try await fixture.run { redis async throws in
       let heading = try await redis.audienceHeading(of: "s1", keyspace)
-      let rewrite = try #require(
-        try await AudienceRewrite.begin(
-          redis: redis, keyspace: keyspace, streamer: "s1", heading: heading, followers: 5_000,
-          options: AudienceWriterOptions(), allowsEmpty: false))
+      let rewrite = try #require(try await begin(redis, heading))
       for user in Self.users { try await rewrite.append(user) }
       _ = try await rewrite.finish()
       try await rewrite.abandon()

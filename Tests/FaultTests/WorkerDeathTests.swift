@@ -57,11 +57,7 @@ import Testing
     #expect(first.stop(signal) == 0)
     let running = try #require(try await bed.status("e1"))
     #expect(running.state == .running)
-    let second = try await bed.startProcess("second", executable: WorkerExecutable.path)
-    let status = try await bed.finished("e1")
-    #expect(second.stop(SIGTERM) == 0)
-    try await bed.expectNothingLost(of: Self.audience, status)
-    #expect(await bed.simulator.summary().duplicates == 0)
+    try await expectASuccessorFinishes(bed)
   }
 
   @Test func leavesInOrderWhenAPNsIsSilentAndASuccessorFinishes() async throws {
@@ -78,12 +74,17 @@ import Testing
     }
     #expect(first.stop(SIGTERM) == 0)
     await bed.simulator.replaceScript(SimulatorScript())
+    // What had an answer is recorded, what had none is left: no segment goes back as a whole.
+    try await expectASuccessorFinishes(bed, settings: Self.session)
+  }
+
+  /// What the first worker has left is sent, and nothing twice.
+  private func expectASuccessorFinishes(_ bed: WorkerBed, settings: [String] = []) async throws {
     let second = try await bed.startProcess(
-      "second", executable: WorkerExecutable.path, settings: Self.session)
+      "second", executable: WorkerExecutable.path, settings: settings)
     let status = try await bed.finished("e1")
     #expect(second.stop(SIGTERM) == 0)
     try await bed.expectNothingLost(of: Self.audience, status)
-    // What had an answer is recorded, what had none is left: no segment goes back as a whole.
     #expect(await bed.simulator.summary().duplicates == 0)
   }
 
