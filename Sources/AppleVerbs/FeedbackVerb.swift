@@ -15,7 +15,7 @@ package enum FeedbackVerb {
     "environment", .choice(), default: .production, help: "Which tokens it speaks of")
   private static let timeout = Option(
     "timeout", .duration(in: .milliseconds(100) ... .seconds(600)), default: .seconds(30),
-    help: "For the connection, and between two words of the service")
+    help: "For the connection, and between two reads")
   private static let dryRun = Option(
     flag: "dry-run", help: "Write nothing. The service forgets all the same what it told")
 
