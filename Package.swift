@@ -119,12 +119,12 @@ let rooms: [Target] = [
       "Deliver", "EventLoop", "HTTP2", "JSON", "Model", "Telemetry", "Terminal", "Text",
       "Transport",
     ]),
+  room("Versions", ["HTTP2", "HTTPServer", "JSON", "Kafka", "Redis", "TLS", "YAML"]),
   room(
     "Checks",
     [
-      "Assembly", "Deliver", "EventLoop", "HTTP2", "HTTPServer", "JSON", "Kafka", "Keyspace",
-      "Model", "Redis", "Settings", "SingleRequests", "Telemetry", "Terminal", "Text", "TLS",
-      "Transport", "YAML",
+      "Assembly", "Deliver", "EventLoop", "Kafka", "Keyspace", "Model", "Redis", "Settings",
+      "SingleRequests", "Terminal", "Text",
     ]),
   room(
     "LocalStack",
@@ -148,8 +148,14 @@ let rooms: [Target] = [
   room(
     "VerbSupport",
     [
-      "Assembly", "CLinux", "Deliver", "Devices", "EventLoop", "Keyspace", "Model", "Probes",
-      "Redis", "Render", "Rules", "Settings", "Telemetry", "Terminal", "Threads", "Transport",
+      "Assembly", "CLinux", "Devices", "EventLoop", "Keyspace", "Model", "Probes", "Redis",
+      "Settings", "Telemetry", "Terminal", "Threads",
+    ]),
+  room(
+    "PushSupport",
+    [
+      "Assembly", "Deliver", "Model", "Render", "Rules", "Settings", "Telemetry", "Terminal",
+      "Transport", "VerbSupport",
     ]),
   room("FanOuts", ["Keyspace", "Model", "Record", "Redis", "Terminal", "VerbSupport"]),
   room(
@@ -168,8 +174,8 @@ let rooms: [Target] = [
   room(
     "AppleVerbs",
     [
-      "Assembly", "Deliver", "Emission", "Feedback", "Model", "Preview", "Render",
-      "SingleRequests", "Telemetry", "Terminal", "Text", "VerbSupport",
+      "Assembly", "Deliver", "Emission", "Feedback", "Model", "Preview", "PushSupport", "Render",
+      "SingleRequests", "Terminal", "Text", "VerbSupport",
     ]),
   room(
     "DeviceVerbs",
@@ -179,6 +185,12 @@ let rooms: [Target] = [
     [
       "API", "Assembly", "Emission", "EventLoop", "FanOuts", "HTTPServer", "Settings",
       "Telemetry", "Terminal", "VerbSupport",
+    ]),
+  room(
+    "InspectionVerbs",
+    [
+      "Assembly", "Checks", "Emission", "Preview", "PushSupport", "Terminal", "VerbSupport",
+      "Versions",
     ]),
   room(
     "Conformance",
@@ -195,8 +207,8 @@ let programs: [Target] = [
   program(
     "fanfare",
     [
-      "AppleVerbs", "Assembly", "BackendVerbs", "Checks", "DeviceVerbs", "Emission", "LocalVerbs",
-      "Pipeline", "Preview", "Telemetry", "Terminal", "VerbSupport",
+      "AppleVerbs", "Assembly", "BackendVerbs", "DeviceVerbs", "InspectionVerbs", "LocalVerbs",
+      "Pipeline", "Telemetry", "Terminal", "VerbSupport",
     ])
 ]
 
@@ -263,6 +275,7 @@ let testTargets: [Target] = [
     ["Devices", "EventLoop", "Fixtures", "Keyspace", "LocalStack", "Model", "Redis", "Threads"]),
   tests(
     "TokensTests", ["Devices", "Keyspace", "LocalStack", "Model", "Redis", "Tokens", "Fixtures"]),
+  tests("VersionsTests", ["Versions"]),
   tests("ChecksTests", ["Checks", "Settings", "Terminal"]),
   tests("LocalStackTests", ["EventLoop", "LocalStack", "Threads"]),
   tests("BenchmarksTests", ["Benchmarks", "LocalStack"]),
@@ -304,6 +317,7 @@ let testTargets: [Target] = [
       "APNsSimulator", "Deliver", "Devices", "fanfare", "JSON", "Kafka", "Keyspace", "LocalStack",
       "Pipeline", "Record", "TestBed", "Text", "TLS", "Transport",
     ]),
+  tests("PushSupportTests", ["PushSupport", "Settings", "Terminal"]),
   tests("VerbSupportTests", ["VerbSupport", "Devices", "LocalStack", "Settings", "Terminal"]),
   tests(
     "LocalVerbsTests", ["APNsSimulator", "LocalStack", "LocalVerbs", "Terminal", "Threads"]),
@@ -318,7 +332,7 @@ let testTargets: [Target] = [
     "AppleVerbsTests",
     [
       "AppleVerbs", "JSON", "LocalStack", "Model", "SingleRequests", "Terminal", "Threads",
-      "VerbSupport",
+      "VerbSupport", "PushSupport",
     ]),
   tests("DeviceVerbsTests", ["DeviceVerbs", "Devices", "Terminal", "Threads"]),
   tests(

@@ -1,7 +1,7 @@
 import Model
+import PushSupport
 import Render
 import SingleRequests
-import Telemetry
 import Terminal
 import VerbSupport
 
@@ -118,7 +118,7 @@ package enum ChannelVerb {
   ) async throws(CommandFailure) -> ExitCode {
     let id = try identifier(invocation)
     let apple = CommandApple(try invocation.loadSettings())
-    let now = WallClock.nowMilliseconds()
+    let now = invocation.nowMilliseconds
     try TemplateFlags.refuseWithoutTemplate(invocation)
     let content = try content(invocation, apple, now: now)
     let priority = invocation[priority] ?? content.priority

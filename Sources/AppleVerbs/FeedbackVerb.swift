@@ -1,6 +1,6 @@
 import Assembly
 import Feedback
-import Telemetry
+import PushSupport
 import Terminal
 import VerbSupport
 
@@ -58,7 +58,7 @@ package enum FeedbackVerb {
       let reading = await FeedbackStream.read(route, timeout: timeout)
       let pruning = FeedbackPruning(redis: redis, keyspace: keyspace, isSandbox: isSandbox)
       let counts = try await pruning.run(
-        reading.tuples, writes: !isDryRun, now: WallClock.nowMilliseconds())
+        reading.tuples, writes: !isDryRun, now: invocation.nowMilliseconds)
       return (counts, reading.failure)
     }
     if invocation[json] {

@@ -1,4 +1,5 @@
 import Model
+import PushSupport
 import Render
 import SingleRequests
 import Terminal

@@ -1,7 +1,7 @@
 import Deliver
 import Preview
+import PushSupport
 import SingleRequests
-import Telemetry
 import Terminal
 import VerbSupport
 
@@ -33,7 +33,7 @@ package enum SendVerb {
 
   private static func run(_ invocation: Invocation) async throws(CommandFailure) -> ExitCode {
     let apple = CommandApple(try invocation.loadSettings())
-    let push = try PushFlags.push(invocation, apple, now: WallClock.nowMilliseconds())
+    let push = try PushFlags.push(invocation, apple, now: invocation.nowMilliseconds)
     let environment = invocation[PushFlags.environment].model
     let route = try apple.route(environment)
     guard !invocation[RequestFlags.dryRun] else {

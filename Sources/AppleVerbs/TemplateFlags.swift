@@ -1,6 +1,7 @@
 import Assembly
 import Emission
 import Preview
+import PushSupport
 import Render
 import Terminal
 import VerbSupport

@@ -3,8 +3,6 @@ import Deliver
 import Model
 import Settings
 import SingleRequests
-import Telemetry
-import Transport
 
 /// Whether Apple's servers, or what stands for them, can be reached and take our credentials.
 enum APNsChecks {
@@ -17,7 +15,7 @@ enum APNsChecks {
 
   static func run(
     _ settings: Settings, _ credentials: [CheckedCredentials], timeout: Duration,
-    deniesWarnings: Bool
+    deniesWarnings: Bool, now: Int64
   ) async -> CheckList {
     var list = CheckList(deniesWarnings: deniesWarnings)
     let routes: [APNsEnvironment: APNsRoute]
@@ -31,13 +29,13 @@ enum APNsChecks {
     // Without credentials one can see whether the servers are there.
     let all = credentials.isEmpty ? [nil] : credentials.map { Optional($0) }
     for shown in all {
-      var asked: [Endpoint] = []
+      var asked: [APNsRoute] = []
       for environment in APNsEnvironment.allCases {
         guard let route = routes[environment] else { continue }
         // A simulator stands for both.
-        if asked.contains(route.endpoint) { continue }
-        asked.append(route.endpoint)
-        await ask(route, environment, shown, timeout: limit, &list)
+        if asked.contains(where: { $0.endpoint == route.endpoint }) { continue }
+        asked.append(route)
+        await ask(route, environment, shown, timeout: limit, now: now, &list)
       }
     }
     return list
@@ -45,10 +43,10 @@ enum APNsChecks {
 
   private static func ask(
     _ route: APNsRoute, _ environment: APNsEnvironment, _ shown: CheckedCredentials?,
-    timeout: Duration, _ list: inout CheckList
+    timeout: Duration, now: Int64, _ list: inout CheckList
   ) async {
     do {
-      let proven = try shown?.credentials.proven(route, now: WallClock.nowMilliseconds())
+      let proven = try shown?.credentials.proven(route, now: now)
       let answer = await SingleRequest.ask(
         proven == nil ? nil : probe, on: proven?.route ?? route,
         authorization: proven?.authorization, timeout: timeout)

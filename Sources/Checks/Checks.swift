@@ -8,15 +8,17 @@ package enum Checks {
   ///   - connects: false: files only.
   ///   - timeout: how long each of Kafka, Redis and Apple may take.
   ///   - deniesWarnings: take warnings for problems.
+  ///   - now: ms since 1970.
   package static func run(
-    _ report: SettingsReport, file: String?, connects: Bool, timeout: Duration, deniesWarnings: Bool
+    _ report: SettingsReport, file: String?, connects: Bool, timeout: Duration,
+    deniesWarnings: Bool, now: Int64
   ) async -> CheckList {
     var list = CheckList(deniesWarnings: deniesWarnings)
     FileChecks.configuration(report, file: file, &list)
     // Also with a configuration that is wrong elsewhere: its files may hold further problems.
     FileChecks.templates(report.read, &list)
     FileChecks.rules(report.read, &list)
-    let credentials = FileChecks.credentials(report.read, &list)
+    let credentials = FileChecks.credentials(report.read, now: now, &list)
     FileChecks.bounds(report, &list)
     guard connects else { return list }
     if mayConnect("kafka", report, &list) {
@@ -29,7 +31,7 @@ package enum Checks {
     if mayConnect("apns", report, &list) {
       list.append(
         await APNsChecks.run(
-          report.read, credentials, timeout: timeout, deniesWarnings: deniesWarnings))
+          report.read, credentials, timeout: timeout, deniesWarnings: deniesWarnings, now: now))
     }
     return list
   }

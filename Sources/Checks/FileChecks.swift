@@ -1,7 +1,6 @@
 import Assembly
 import Deliver
 import Settings
-import Telemetry
 
 /// What can be looked at without a connection.
 enum FileChecks {
@@ -52,12 +51,14 @@ enum FileChecks {
   }
 
   /// Those that Apple could take.
-  static func credentials(_ settings: Settings, _ list: inout CheckList) -> [CheckedCredentials] {
+  static func credentials(
+    _ settings: Settings, now: Int64, _ list: inout CheckList
+  ) -> [CheckedCredentials] {
     let groups = CredentialGroup.all(settings)
     return groups.compactMap { group in
       let credentials =
         group.settings.certificateFile == nil
-        ? key(group, settings.apns, &list) : certificate(group, settings.apns, &list)
+        ? key(group, settings.apns, now, &list) : certificate(group, settings.apns, now, &list)
       return credentials.map {
         CheckedCredentials(
           name: groups.count > 1 ? group.name : nil, prefix: group.prefix, credentials: $0)
@@ -66,13 +67,12 @@ enum FileChecks {
   }
 
   private static func certificate(
-    _ group: CredentialGroup, _ apns: Settings.APNs, _ list: inout CheckList
+    _ group: CredentialGroup, _ apns: Settings.APNs, _ now: Int64, _ list: inout CheckList
   ) -> APNsCredentials? {
     let (area, key) = ("certificate", group.prefix + "certificate_file")
     do {
       let files = try CertificateCredentials(group, apns)
       let end = files.contents.expiresAt * 1000
-      let now = WallClock.nowMilliseconds()
       guard end > now else {
         list.problem(
           area, .configuration, "it has expired: \(files.contents.words)", key: key,
@@ -107,7 +107,7 @@ enum FileChecks {
 
   /// Nil when there is no usable key.
   private static func key(
-    _ group: CredentialGroup, _ apns: Settings.APNs, _ list: inout CheckList
+    _ group: CredentialGroup, _ apns: Settings.APNs, _ now: Int64, _ list: inout CheckList
   ) -> APNsCredentials? {
     let field = group.prefix + "key_file"
     guard let path = group.settings.keyFile, let teamID = group.settings.teamID else {
@@ -116,7 +116,7 @@ enum FileChecks {
     }
     do {
       let tokens = try ProviderCredentials(group, apns).tokens
-      _ = try tokens.token(now: WallClock.nowMilliseconds())
+      _ = try tokens.token(now: now)
       list.ok("key", "\(path) signs, as key \(tokens.keyID) of team \(teamID)")
       return .key(tokens)
     } catch let error as SettingsError {

@@ -3,7 +3,6 @@ import EventLoop
 import Keyspace
 import Redis
 import Settings
-import Telemetry
 
 /// Whether Redis answers, is the right one, and will keep what it is given.
 enum RedisChecks {
@@ -118,9 +117,9 @@ enum RedisChecks {
   ) async {
     do throws(RedisError) {
       let information = try await client.execute(RedisPipeline(["INFO"]), at: master)
-      let begin = MonotonicClock.nowNanoseconds()
+      let begin = EventLoop.monotonicNanoseconds()
       _ = try await client.execute(RedisPipeline(["PING"]), at: master)
-      let microseconds = (MonotonicClock.nowNanoseconds() - begin) / 1_000
+      let microseconds = (EventLoop.monotonicNanoseconds() - begin) / 1_000
       guard let fields = RedisInformation(information[0]) else {
         list.warning(
           area, .dependency, "\(name) answers, but does not say what it is",

@@ -1,6 +1,7 @@
 import AppleVerbs
 import BackendVerbs
 import DeviceVerbs
+import InspectionVerbs
 import LocalVerbs
 import Terminal
 
@@ -36,7 +37,7 @@ let fanfareProgram = Program(
     CheckVerb.verb,
     DemoVerb.verb,
     BenchVerb.verb,
-    VersionVerb.verb,
+    VersionVerb.verb(version: Fanfare.version),
     .completions(program: "fanfare"),
     GuardedVerb.verb,
     BenchSenderVerb.verb,

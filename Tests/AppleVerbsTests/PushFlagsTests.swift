@@ -1,6 +1,7 @@
 import JSON
 import LocalStack
 import Model
+import PushSupport
 import SingleRequests
 import Terminal
 import Testing

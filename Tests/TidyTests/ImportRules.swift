@@ -23,6 +23,9 @@ struct ImportRules {
     "Expand", "Render", "Deliver", "Record", "Telemetry",
   ]
 
+  /// Assembly makes options of settings; `check` names keys in what it finds; verbs load settings.
+  static let readersOfSettings: Set<String> = ["Assembly", "Checks", "PushSupport", "VerbSupport"]
+
   /// A program holds verbs: options in, rooms wired, exit code out.
   static let mostRoomsOfAProgram = 12
 
@@ -100,7 +103,7 @@ struct ImportRules {
       if stages.contains(name), !imports.isDisjoint(with: stages) {
         broken.append("\(name) imports another stage")
       }
-      if imports.contains("Settings"), !["Assembly", "Checks", "VerbSupport"].contains(name) {
+      if imports.contains("Settings"), !Self.readersOfSettings.contains(name) {
         broken.append("\(name) imports Settings: it takes options instead")
       }
       if imports.contains("Pipeline"), name != "Assembly", name != "fanfare" {

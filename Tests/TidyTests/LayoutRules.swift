@@ -14,7 +14,8 @@ struct LayoutRules {
 
   /// Rooms without unit tests of their own, and what tests them.
   static let testedElsewhere: [String: String] = [
-    "fanfare": "CommandTests run the built command"
+    "fanfare": "CommandTests run the built command",
+    "InspectionVerbs": "CommandTests run check, render and version",
   ]
 
   static func strangers(atTop names: [String]) -> [Violation] {

@@ -5,6 +5,7 @@ import Settings
 import Telemetry
 import Terminal
 import Transport
+import VerbSupport
 
 /// Where a command asks Apple, and as whom.
 package struct CommandApple: Sendable {

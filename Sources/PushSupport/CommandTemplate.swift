@@ -2,6 +2,7 @@ import Assembly
 import Render
 import Settings
 import Terminal
+import VerbSupport
 
 /// The template that a name or a path means.
 package enum CommandTemplate {

@@ -2,6 +2,7 @@ import Assembly
 import Rules
 import Settings
 import Terminal
+import VerbSupport
 
 /// Whom an event may reach, for verbs that show it.
 package enum CommandRules {

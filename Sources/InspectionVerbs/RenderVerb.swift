@@ -1,12 +1,12 @@
 import Assembly
 import Emission
 import Preview
-import Telemetry
+import PushSupport
 import Terminal
 import VerbSupport
 
 /// Shows what a follower would get: for who writes templates, and for who wonders what went out.
-enum RenderVerb {
+package enum RenderVerb {
   private static let template = Argument(
     required: "template", .path,
     help: "A template's name in templates.directory, or the path of its file")
@@ -23,7 +23,7 @@ enum RenderVerb {
     flag: "all-locales", help: "Every variant of the template, one after the other")
   private static let json = Option(flag: "json", help: "Print one JSON object for each payload")
 
-  static let verb = Verb(
+  package static let verb = Verb(
     "render", summary: "Show what a follower would get",
     discussion: """
       Compiles the template, renders it for one person on the way that all pushes go, and shows \
@@ -64,7 +64,7 @@ enum RenderVerb {
         (_, redis) async throws(CommandFailure) -> RenderedPerson in
         try await RenderedPerson.read(
           user, fields: fields, for: event, topic: topic, rules: rules,
-          now: WallClock.nowMilliseconds(), redis,
+          now: invocation.nowMilliseconds, redis,
           keyspace)
       }
     }

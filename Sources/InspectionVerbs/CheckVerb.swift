@@ -3,7 +3,7 @@ import Terminal
 import VerbSupport
 
 /// Looks at everything that a worker needs, and says all that is wrong at once.
-enum CheckVerb {
+package enum CheckVerb {
   private static let offline = Option(
     flag: "offline", help: "Look at files only: configuration, templates, key")
   private static let denyWarnings = Option(
@@ -13,7 +13,7 @@ enum CheckVerb {
     help: "How long each of Kafka, Redis and Apple may take")
   private static let json = Option(flag: "json", help: "Print one JSON object")
 
-  static let verb = Verb(
+  package static let verb = Verb(
     "check", summary: "Look at configuration, templates and key, and connect to everything",
     discussion: """
       Each line says ok, warning, problem or skipped, with a hint where one helps. The provider \
@@ -35,7 +35,8 @@ enum CheckVerb {
     let list = await Checks.run(
       invocation.settingsReport(requirements: [.providerToken]),
       file: invocation.configurationFile, connects: !invocation[offline],
-      timeout: invocation[timeout], deniesWarnings: invocation[denyWarnings])
+      timeout: invocation[timeout], deniesWarnings: invocation[denyWarnings],
+      now: invocation.nowMilliseconds)
     if invocation[json] {
       invocation.output.line(list.json.serialized())
     } else {

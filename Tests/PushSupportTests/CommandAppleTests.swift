@@ -1,7 +1,7 @@
+import PushSupport
 import Settings
 import Terminal
 import Testing
-import VerbSupport
 
 @Suite struct CommandAppleTests {
   /// Apple's own, of each service in each environment, unless a setting says another.
