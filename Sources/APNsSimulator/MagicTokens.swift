@@ -36,7 +36,7 @@ import HTTP2
 package enum MagicTokens {
   package static let prefix = "fa4efa4e"
   /// 2001-09-09T01:46:40Z in milliseconds.
-  package static let longAgo: Int64 = 1_000_000_000_000
+  static let longAgo: Int64 = 1_000_000_000_000
 
   /// - Parameters:
   ///   - token: lower-case hex digits.

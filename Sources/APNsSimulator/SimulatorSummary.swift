@@ -12,7 +12,7 @@ package struct SimulatorSummary: Sendable, Equatable {
   /// Distinct tokens asked for.
   package var tokens = 0
   package var tokensAccepted = 0
-  package var tokensAcceptedMoreThanOnce = 0
+  var tokensAcceptedMoreThanOnce = 0
   /// Σ (accepted − 1) over the tokens that were accepted.
   package var duplicates = 0
   /// Microseconds since 1970; 0 when nothing came.

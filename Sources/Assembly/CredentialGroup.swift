@@ -6,7 +6,7 @@ package struct CredentialGroup: Sendable {
   /// Bundle ids; those that are not named by `apns.apps` are not among them.
   package private(set) var apps: [String] = []
   /// Also of all apps that `apns.apps` does not name.
-  package private(set) var isOfOthers = false
+  private(set) var isOfOthers = false
 
   /// Of the settings that the credentials come from.
   package var prefix: String { apps.first.map { "apns.apps.\($0)." } ?? "apns." }

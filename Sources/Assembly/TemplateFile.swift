@@ -8,7 +8,7 @@ package enum TemplateFile {
   /// The largest template of sense, all locales of it, is a few tens of KiB.
   package static let maximumBytes = 1 << 20
   /// A worker compiles and keeps each of them.
-  package static let maximumTemplates = 256
+  static let maximumTemplates = 256
 
   /// Every `.yaml` file of the directory, by name; hidden files are passed over (Kubernetes mounts
   /// a ConfigMap with some). Says all problems of all files at once, each with `file:line:column`.

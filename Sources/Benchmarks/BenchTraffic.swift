@@ -10,7 +10,7 @@ package enum BenchTraffic {
   package static let connections = 2
   package static let streamsPerConnection = 500
   /// One on each connection: what a process costs that sends nothing to speak of.
-  package static let idleRequests = connections
+  static let idleRequests = connections
   package static let pushType = "alert"
   package static let priority = 10
   package static let collapseID = "live-s42"
@@ -23,9 +23,9 @@ package enum BenchTraffic {
   /// The go-live push in English, with a number where the name stands.
   package static let payload =
     payloadStart + Array(repeating: 0x30, count: numberDigits) + payloadEnd
-  package static let numberDigits = 8
+  static let numberDigits = 8
   /// Where in `payload` the number stands.
-  package static let numberOffset = payloadStart.count
+  static let numberOffset = payloadStart.count
   private static let payloadStart = Array(
     #"{"aps":{"alert":{"title":"Aiko is live","body":"Hi "#.utf8)
   private static let payloadEnd = Array(
@@ -34,11 +34,11 @@ package enum BenchTraffic {
 
   package static let tokenDigits = 64
   /// The last digits of a token; the others are the same for all.
-  package static let distinctDigits = 16
-  package static let tokenStart = "9c1a5e0f42d7b8361e9ad4c05b7f2863d1408ce6a97b3f52"
+  static let distinctDigits = 16
+  static let tokenStart = "9c1a5e0f42d7b8361e9ad4c05b7f2863d1408ce6a97b3f52"
 
   /// One-to-one, so that distinct numbers give distinct tokens.
-  package static func tokenEnd(_ number: Int) -> UInt64 {
+  static func tokenEnd(_ number: Int) -> UInt64 {
     SplitMix64.mix(UInt64(truncatingIfNeeded: number) &+ 0x9E37_79B9_7F4A_7C15)
   }
 

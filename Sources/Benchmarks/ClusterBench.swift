@@ -6,8 +6,8 @@ import Terminal
 /// run: what the worker pays for the dividing of pages among nodes, and how much more three masters
 /// could serve, by the CPU time of the busiest.
 package struct ClusterBench {
-  package static let ratioLimit = 1.15
-  package static let leastCapacity = 2.5
+  static let ratioLimit = 1.15
+  static let leastCapacity = 2.5
   private static let streamer = "bench-cluster"
 
   package let processes: ChildProcesses

@@ -53,7 +53,7 @@ package struct CounterComparison: Sendable {
     package let name: String
     package let counted: Int
     package let witness: Witness
-    package let witnessed: ClosedRange<Int>
+    let witnessed: ClosedRange<Int>
 
     package var matches: Bool { witnessed.contains(counted) }
   }

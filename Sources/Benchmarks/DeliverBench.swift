@@ -6,7 +6,7 @@ import Terminal
 /// Both figures are CPU time from the system's accounting, of a whole process less that of the same
 /// process with next to nothing to send: h2load spends a fifth of its time on reading the paths.
 package struct DeliverBench {
-  package static let ratioLimit = 1.3
+  static let ratioLimit = 1.3
 
   package let processes: ChildProcesses
   package let options: BenchOptions

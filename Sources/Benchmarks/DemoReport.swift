@@ -9,7 +9,7 @@ package struct DemoReport {
   package let fanOut: MeasuredFanOut
   package let totals: SyntheticAudience.Totals
   package let audit: DeliveryAudit
-  package let comparison: CounterComparison
+  let comparison: CounterComparison
   package let ledger: LedgerTotals
 
   private var status: FanOutStatus { fanOut.status }
@@ -27,7 +27,7 @@ package struct DemoReport {
   }
 
   /// From the append to the first request that reached the push service; nil when none did.
-  package var firstPushMilliseconds: Double? {
+  var firstPushMilliseconds: Double? {
     ledger.firstArrival > 0 ? Double(ledger.firstArrival - fanOut.emittedAt) / 1_000 : nil
   }
 

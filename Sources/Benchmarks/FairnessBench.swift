@@ -9,9 +9,9 @@ import Text
 /// the answer to its last push, beside the giant and without one. Times are those of the
 /// simulator's ledger.
 package struct FairnessBench {
-  package static let ratioLimit = 1.5
-  package static let mediumRatioLimit = 3.0
-  package static let withoutLatencyLimitMilliseconds = 50.0
+  static let ratioLimit = 1.5
+  static let mediumRatioLimit = 3.0
+  static let withoutLatencyLimitMilliseconds = 50.0
   private static let giantFollowers = 1_000_000
   private static let smallFollowers = 20
   private static let mediumFollowers = 5_000

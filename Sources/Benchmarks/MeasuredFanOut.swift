@@ -9,26 +9,26 @@ package struct MeasuredFanOut {
   package let status: FanOutStatus
   /// Records that the worker has given up, as the statistics count them.
   package let deadLetters: Int
-  package let workerCPUNanoseconds: UInt64
-  package let workerPeakBytes: Int
+  let workerCPUNanoseconds: UInt64
+  let workerPeakBytes: Int
   /// Of each server.
-  package let redisCPUNanoseconds: [UInt64]
+  let redisCPUNanoseconds: [UInt64]
 
   /// From the append until the last counter was written.
-  package var elapsedMilliseconds: Double {
+  var elapsedMilliseconds: Double {
     Double(Int64(status.doneAt) * 1_000 - emittedAt) / 1_000
   }
 
   /// Pushes that Apple was asked to take; the muted ones never were.
-  package var sentPushes: Int { status.pushes - status.suppressed }
+  var sentPushes: Int { status.pushes - status.suppressed }
 
-  package var cpuMicrosecondsPerPush: Double { perPush(workerCPUNanoseconds) }
+  var cpuMicrosecondsPerPush: Double { perPush(workerCPUNanoseconds) }
 
   /// Of all servers.
-  package var redisMicrosecondsPerPush: Double { perPush(redisCPUNanoseconds.reduce(0, +)) }
+  var redisMicrosecondsPerPush: Double { perPush(redisCPUNanoseconds.reduce(0, +)) }
 
   /// Of the one that had the most to do.
-  package var busiestMicrosecondsPerPush: Double { perPush(redisCPUNanoseconds.max() ?? 0) }
+  var busiestMicrosecondsPerPush: Double { perPush(redisCPUNanoseconds.max() ?? 0) }
 
   private func perPush(_ nanoseconds: UInt64) -> Double {
     sentPushes > 0 ? Double(nanoseconds) / 1_000 / Double(sentPushes) : .nan

@@ -61,5 +61,5 @@ package struct Figure: Sendable, Equatable {
 
   /// True where nothing is asked.
   package var meetsLimit: Bool { value <= limit ?? .infinity && value >= least ?? -.infinity }
-  package var hasLimit: Bool { limit != nil || least != nil }
+  var hasLimit: Bool { limit != nil || least != nil }
 }

@@ -8,8 +8,8 @@ import Text
 /// The worker's peak resident size with a small and a large audience: it must not grow with it.
 /// Each run is a fresh worker, since a peak never goes down.
 package struct MemoryBench {
-  package static let ratioLimit = 1.1
-  package static let limitMegabytes = 100.0
+  static let ratioLimit = 1.1
+  static let limitMegabytes = 100.0
   private static let small = (streamer: "bench-small", followers: 100_000)
   private static let large = (streamer: "bench-large", followers: 1_000_000)
   private static let smallPlain = (streamer: "bench-plain-small", followers: 100_000)

@@ -11,8 +11,8 @@ import Text
 /// environment that cannot be reached, a push whose credentials are refused. Times are those of the
 /// simulator's ledger: from the event's append to the arrival of the last healthy push.
 package struct NeighboursBench {
-  package static let ratioLimit = 2.0
-  package static let firstPushLimitMilliseconds = 1_000.0
+  static let ratioLimit = 2.0
+  static let firstPushLimitMilliseconds = 1_000.0
   private static let segments = 64
   private static let followersPerSegment = 201
   /// Of a healthy event beside a refused one.

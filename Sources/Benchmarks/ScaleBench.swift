@@ -8,7 +8,7 @@ import Terminal
 /// it is not a core, but its part of the work.
 package struct ScaleBench {
   /// Of four workers.
-  package static let leastRatio = 3.8
+  static let leastRatio = 3.8
   private static let followers = 400_000
   private static let latency = "60ms"
   /// A connection; with two of them a worker sends some 10,000 a second.

@@ -6,7 +6,7 @@ import Terminal
 /// The worker's CPU time is read from /proc just before the event is written and when its last
 /// counter is.
 package struct WorkerBench {
-  package static let ratioLimit = 2.5
+  static let ratioLimit = 2.5
   private static let streamer = "bench-worker"
 
   package let processes: ChildProcesses

@@ -11,7 +11,7 @@ package struct CheckItem: Sendable {
   /// `configuration`, `templates`, `key`, `memory`, `kafka`, `redis`, `apns`
   package let area: String
   package var status: Status
-  package let blame: Blame
+  let blame: Blame
   package let place: String?
   package let key: String?
   package let message: String

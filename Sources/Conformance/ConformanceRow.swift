@@ -26,7 +26,7 @@ package struct ConformanceRow: Sendable {
 
   package let rule: String
   package let request: AppleRequest
-  package let credential: Credential
+  let credential: Credential
   package let status: Int
   /// Nil: an acceptance.
   package let reason: String?

@@ -2,7 +2,7 @@ import Text
 
 /// Which keys Redis Cluster keeps in one slot: a script may have no others.
 extension Keyspace {
-  package static func hashTag(of key: String) -> Substring {
+  static func hashTag(of key: String) -> Substring {
     var key = key
     let tag = key.withUTF8 { HashTag.range(in: UnsafeRawBufferPointer($0)) }
     let start = key.utf8.index(key.startIndex, offsetBy: tag.lowerBound)

@@ -8,7 +8,7 @@
 /// `isStreamerIdentifier`) where they enter the system. Prefixes come from the settings, which
 /// refuse what would break a key.
 package struct Keyspace: Sendable, Equatable {
-  package let dataPrefix: String
+  let dataPrefix: String
   package let dashboardsPrefix: String
   /// What stands before and after the raw bytes of a user id in `bindings(user:)`.
   package let bindingsParts: (prefix: [UInt8], suffix: [UInt8])

@@ -20,7 +20,7 @@ package struct LegacyNotification: Sendable, Equatable {
   }
 
   /// Apple's tokens have 32; it says not to assume a size.
-  package static let maximumTokenBytes = 256
+  static let maximumTokenBytes = 256
 
   package var token: [UInt8]
   package var payload: [UInt8]

@@ -116,7 +116,7 @@ package final class ChildProcess: Sendable {
   @discardableResult
   package func waitForExit() -> Int32 { waitForEnding().status }
 
-  package func waitForEnding() -> Ending {
+  func waitForEnding() -> Ending {
     // Waits outside the lock, so that others may signal meanwhile; reaps inside, so that they never
     // signal a process id that has become another's.
     var information = siginfo_t()

@@ -52,7 +52,7 @@ package struct LedgerEntry: Sendable, Equatable {
 package struct Ledger: Sendable {
   private var entries: [TokenKey: LedgerEntry] = [:]
   /// Tokens that are not of the usual size; none of ours are.
-  package private(set) var unusual = 0
+  private(set) var unusual = 0
 
   package init() {}
 

@@ -94,7 +94,7 @@ package enum LocalServers {
 
 extension ChildProcesses {
   /// The line of JSON that a server prints when it is ready.
-  package func readyLine(of process: RunProcess) async throws(LocalStackError) -> JSONReport {
+  func readyLine(of process: RunProcess) async throws(LocalStackError) -> JSONReport {
     let line = try await wait(
       "\(process.name) was not ready", within: .seconds(20), blaming: process
     ) { () async throws(LocalStackError) -> String? in

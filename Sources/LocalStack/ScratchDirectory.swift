@@ -59,7 +59,7 @@ package final class ScratchDirectory: Sendable {
 
   package static func exists(_ path: String) -> Bool { access(path, F_OK) == 0 }
 
-  package static func removeFile(_ path: String) { unlink(path) }
+  static func removeFile(_ path: String) { unlink(path) }
 
   /// The first bytes of a file; nil when there is none.
   package static func read(_ path: String, maximumBytes: Int = 64 << 10) -> String? {

@@ -81,7 +81,7 @@ package actor KafkaPump {
   /// Records of our partitions that are not committed yet, as Kafka said last.
   package var lag: [KafkaPartition: Int64] { consumer.lag }
   /// Dependencies that are waited for, in words.
-  package var waitsFor: [String] {
+  var waitsFor: [String] {
     (health.obstacle.map { [$0] } ?? []) + deadLetters.waitsFor
   }
 
@@ -279,7 +279,7 @@ package actor KafkaPump {
 
   /// Records that the dead letters do not take stay for another worker: a lane that has stopped
   /// could not note them.
-  package func giveUpDeadLetters() { deadLetters.stop() }
+  func giveUpDeadLetters() { deadLetters.stop() }
 
   /// Commits what is done and leaves the group, so that others take over at once. Waits for Kafka
   /// for at most `timeout`: what was not committed is read again and found done.

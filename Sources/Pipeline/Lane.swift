@@ -121,7 +121,7 @@ package actor Lane {
   }
 
   /// The worker begins nothing more: what waits to be begun is left to others.
-  package func stopWaiting() { limited.stop() }
+  func stopWaiting() { limited.stop() }
 
   /// The time to finish is nearly over: nothing more is sent. What has no outcome and is not in
   /// flight leaves its segment as stragglers, also of followers that are still to be read, so that

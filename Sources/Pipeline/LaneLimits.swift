@@ -16,7 +16,7 @@ package struct LaneLimits: Sendable, Equatable {
   package var lingering = 512
   /// What they keep in memory at most: their records, and the batches with their last pushes,
   /// mostly one of 200 to 400 KB. Stragglers as much again.
-  package var lingeringBytes = 16 << 20
+  var lingeringBytes = 16 << 20
   /// What all batches with pushes under way keep in memory, those of lingering segments among them;
   /// beyond this a segment makes one batch at a time, so that at most one of each segment in flight
   /// comes on top, mostly 400 KB and 1.6 MB at most. A lane that is not held up needs some 20 MiB.

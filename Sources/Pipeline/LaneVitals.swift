@@ -10,9 +10,9 @@ package struct LaneVitals: Sendable {
   /// Segments whose pushes were all tried and are not all settled.
   package let lingering: Int
   /// Dependencies that are waited for, in words.
-  package let waitsFor: [String]
+  let waitsFor: [String]
   /// Why there is no connection to Redis, whether or not anybody waits for it.
-  package let redisTrouble: String?
+  let redisTrouble: String?
   /// What pushes cannot pass.
   package let obstacles: [RouteObstacle]
   /// Limits of pushes a second that hold up pushes, in words.
@@ -22,8 +22,8 @@ package struct LaneVitals: Sendable {
   package let answerTimes: Histogram
   package let eventAges: Histogram
   /// Since the lane began: how long Redis took to answer, and how often it did not.
-  package let redisTimes: Histogram
-  package let redisFailures: Int
+  let redisTimes: Histogram
+  let redisFailures: Int
   /// Nil where everything is read from masters.
   package let replicas: RedisReplicaFigures?
 }

@@ -29,13 +29,13 @@ package struct PipelineOptions: Sendable {
   package var claimLifetime: Duration = .seconds(10)
   /// Stragglers whose segment was not settled so long after they were due are sent without it: a
   /// worker that died is replaced, and its segment claimed again, within this.
-  package var adoptAfter: Duration { kafka.sessionTimeout + claimLifetime * 3 }
+  var adoptAfter: Duration { kafka.sessionTimeout + claimLifetime * 3 }
   /// How long a rebalance is kept waiting for what was begun.
   package var revokeTimeout: Duration = .seconds(5)
   /// Tells this process from an earlier one with the same worker's id.
   package var instance = String(UInt64.random(in: .min ... .max), radix: 36)
   /// Any number; two calls never give the same one.
-  package var randomNumber: @Sendable () -> UInt64 = { .random(in: .min ... .max) }
+  var randomNumber: @Sendable () -> UInt64 = { .random(in: .min ... .max) }
   /// What the worker keeps in memory at most, with these options.
   package var memoryBudget: MemoryBudget {
     MemoryBudget(

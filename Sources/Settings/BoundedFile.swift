@@ -8,9 +8,9 @@ package struct BoundedFile: Sendable {
 
   package var text: String { String(decoding: bytes, as: UTF8.self) }
   /// More than its owner and those of its group may do more than read it.
-  package var isExposed: Bool { mode & 0o027 != 0 }
+  var isExposed: Bool { mode & 0o027 != 0 }
   /// Anybody on the machine may read it.
-  package var isWorldReadable: Bool { mode & 0o004 != 0 }
+  var isWorldReadable: Bool { mode & 0o004 != 0 }
 
   /// Regular files only: a pipe could block for ever. Follows symbolic links, as Kubernetes mounts
   /// them.

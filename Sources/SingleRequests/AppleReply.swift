@@ -6,7 +6,7 @@ package struct AppleReply: Sendable {
   /// Until TLS was done and HTTP/2 agreed on; nil when it did not come so far.
   package var connectMilliseconds: Int?
   /// From then until the answer had been read.
-  package var answerMilliseconds: Int?
+  var answerMilliseconds: Int?
   /// Why there is no answer.
   package var failure: String?
   package var error: TransportError?

@@ -10,7 +10,7 @@ package struct Console: Sendable {
   private let lastFailure: WriteFailure
 
   /// The width where none can be asked for: in pipes, files and tests.
-  package static let defaultWidth = 80
+  static let defaultWidth = 80
 
   /// - Parameters:
   ///   - width: cells per line, nil where unknown; asked for each drawing: windows are resized.
@@ -118,10 +118,10 @@ extension Console {
 package struct Capabilities: Sendable, Equatable {
   package let isTerminal: Bool
   /// A line may be drawn over: a terminal that is not dumb.
-  package let redraws: Bool
+  let redraws: Bool
   package let coloured: Bool
   /// The locale says UTF-8: bars and ellipses may leave ASCII.
-  package let unicode: Bool
+  let unicode: Bool
 
   package init(isTerminal: Bool, redraws: Bool, coloured: Bool, unicode: Bool) {
     self.isTerminal = isTerminal

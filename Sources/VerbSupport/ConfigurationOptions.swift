@@ -14,7 +14,7 @@ package enum ConfigurationOptions {
     help: "Set one key over the file and the environment, such as redis.port=6380")
   package static let all: [any DeclaredOption] = [file, set]
 
-  package static let defaultFile = "fanfare.yaml"
+  static let defaultFile = "fanfare.yaml"
 }
 
 extension Invocation {

@@ -27,7 +27,7 @@ package struct Registration: Equatable {
 }
 
 package struct LoopError: Error, Sendable, CustomStringConvertible {
-  package let systemError: Int32
+  let systemError: Int32
   package var description: String {
     "epoll refused a descriptor: \(String(cString: strerror(systemError)))"
   }

@@ -3,7 +3,7 @@
 package struct HTTP2Limits: Sendable {
   /// HPACK table that the peer may fill, and the most that our encoder uses, in bytes (RFC 7541,
   /// 4.2).
-  package var headerTableBytes = 4096
+  var headerTableBytes = 4096
   /// What one stream may send before we acknowledge it, in bytes. APNs answers are under 200 bytes,
   /// its payloads 4,096 or 5,120.
   package var streamWindowBytes = 65_535
@@ -11,13 +11,13 @@ package struct HTTP2Limits: Sendable {
   package var connectionWindowBytes = 1 << 20
   /// Names and values of one head with 32 bytes for each field, as RFC 9113, 6.5.2 counts them; a
   /// longer one closes its stream with INTERNAL_ERROR. APNs announces 8,000.
-  package var maximumHeaderListBytes = 16_384
+  var maximumHeaderListBytes = 16_384
   /// SETTINGS and PING acknowledgements that may wait in our output (CVE-2019-9512, CVE-2019-9515).
-  package var maximumQueuedAcknowledgements = 256
+  var maximumQueuedAcknowledgements = 256
   /// Entries in one SETTINGS frame (CVE-2020-11080).
-  package var maximumSettingsEntries = 32
+  var maximumSettingsEntries = 32
   /// CONTINUATION frames behind one HEADERS frame (CVE-2024-28182).
-  package var maximumContinuations = 8
+  var maximumContinuations = 8
   /// Frames, other than DATA of 1 KiB and more, since there was progress. To a client a stream that
   /// closes is progress, and each body byte that it has sent is worth two frames: 1,000 open
   /// streams whose body the server acknowledges with two WINDOW_UPDATEs each, windows of one byte,

@@ -41,7 +41,7 @@ package struct KafkaOptions: Sendable, Equatable {
   /// second whether a full read-ahead has room again, so this must hold a second's work: 1,000
   /// segment records of 1 KiB are two million followers; eight times that leaves room for large
   /// events.
-  package var readAheadBytes = 8 * 1024 * 1024
+  var readAheadBytes = 8 * 1024 * 1024
 
   /// How long a record may wait for company before it is sent.
   package var linger = Duration.milliseconds(2)

@@ -77,7 +77,7 @@ package final class RedisClient {
 
   /// Nothing is on its way but what is read in bulk: no write would end with an unknown outcome
   /// now.
-  package var hasNothingSent: Bool {
+  var hasNothingSent: Bool {
     switch servers {
     case .one(let connection): connection.hasNothingSent
     case .cluster(let cluster): cluster.hasNothingSent

@@ -72,7 +72,7 @@ package struct RedisError: TransientError, Sendable, Equatable, CustomStringConv
   package var isOutOfStep: Bool { code == .unexpected }
 
   /// Whether Redis may have run the commands all the same.
-  package var isOutcomeUnknown: Bool {
+  var isOutcomeUnknown: Bool {
     switch code {
     case .connectionLost, .timeout, .protocolError, .replyTooLarge, .notCopied, .unknownError,
       .unexpected:

@@ -44,7 +44,7 @@ package struct RedisErrorReply: Error, Sendable, Equatable, CustomStringConverti
   }
 
   /// For logs: a line may have 64 KiB.
-  package var excerpt: String {
+  var excerpt: String {
     message.utf8.count <= 200
       ? message : String(decoding: message.utf8.prefix(200), as: UTF8.self) + "…"
   }

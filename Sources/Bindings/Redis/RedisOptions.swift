@@ -26,7 +26,7 @@ package struct RedisOptions: Sendable, CustomStringConvertible {
   /// was dropped in silence is found while nobody uses it.
   package var checkInterval: Duration
   /// How often a cluster is asked who serves which slots while nothing says that this has changed.
-  package var clusterInterval: Duration
+  var clusterInterval: Duration
   /// First and longest wait before another attempt to connect; each is shortened by up to half at
   /// random.
   package var reconnectMinimum: Duration
@@ -41,7 +41,7 @@ package struct RedisOptions: Sendable, CustomStringConvertible {
   package var maximumReplyBytes: Int
   /// Pipelines that wait or are unanswered. One lane has a handful; more means that somebody does
   /// not wait.
-  package var maximumPipelines: Int
+  var maximumPipelines: Int
 
   package init(
     host: String = "127.0.0.1", port: Int = 6379, clusterNodes: [Endpoint] = [],

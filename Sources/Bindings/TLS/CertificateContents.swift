@@ -18,9 +18,9 @@ package struct CertificateContents: Sendable, Equatable {
   package var servedTopics: [String] { topics ?? subjectID.map { [$0] } ?? [] }
 
   /// Apple's extensions of certificates for pushes.
-  package static let topicsIdentifier = "1.2.840.113635.100.6.3.6"
-  package static let sandboxIdentifier = "1.2.840.113635.100.6.3.1"
-  package static let productionIdentifier = "1.2.840.113635.100.6.3.2"
+  static let topicsIdentifier = "1.2.840.113635.100.6.3.6"
+  static let sandboxIdentifier = "1.2.840.113635.100.6.3.1"
+  static let productionIdentifier = "1.2.840.113635.100.6.3.2"
 
   init(_ certificate: OpaquePointer) {
     subjectID = Self.subjectID(certificate)

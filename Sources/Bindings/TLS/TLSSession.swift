@@ -181,7 +181,7 @@ package final class TLSSession {
       isInOrder: SSL_get_verify_result(ssl) == X509_V_OK)
   }
 
-  package var applicationProtocol: String? {
+  var applicationProtocol: String? {
     var name: UnsafePointer<UInt8>?
     var count: UInt32 = 0
     SSL_get0_alpn_selected(ssl, &name, &count)

@@ -6,8 +6,8 @@ import Glibc
 package struct ThrowAwayAuthority: Sendable {
   /// PEM texts.
   package let authorityCertificate: String
-  package let serverCertificate: String
-  package let serverKey: String
+  let serverCertificate: String
+  let serverKey: String
   private let authority: Certificate
   private let authorityKey: ES256Key
 

@@ -6,12 +6,12 @@ package struct TransportOptions: Sendable {
   /// `keepAliveInterval`, and is gone after `keepAliveProbes` without an answer: a minute in all. A
   /// firewall or load balancer that forgets idle connections sees traffic before it does (those of
   /// clouds forget after 350 s and more).
-  package var keepAliveIdle: Duration
-  package var keepAliveInterval: Duration
-  package var keepAliveProbes: Int
+  var keepAliveIdle: Duration
+  var keepAliveInterval: Duration
+  var keepAliveProbes: Int
   /// For how long what we sent may stay unacknowledged (TCP_USER_TIMEOUT; the kernel's own limit
   /// is 15 minutes). Linux then ends the probes by it too, in place of their number.
-  package var userTimeout: Duration
+  var userTimeout: Duration
   /// What the way leads through; nil: nothing.
   package var proxy: HTTPProxy?
   /// In the place of the system's resolver. Called on the loop; it does not wait for anything.

@@ -57,7 +57,7 @@ package final class ProviderTokenSource: Sendable {
   /// After ExpiredProviderToken: one that is issued now, unless the one that was refused has been
   /// replaced already or is younger than 20 minutes (then a clock is wrong, and another token would
   /// not help).
-  package func replacement(
+  func replacement(
     for refused: ProviderToken, now: Int64
   ) throws(DeliverError) -> ProviderToken {
     try renewed(now: now, olderThan: ProviderTokenTimes.minimumUse, issuedAt: now)

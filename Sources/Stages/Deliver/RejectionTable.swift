@@ -66,7 +66,7 @@ package enum RejectionTable {
   /// How often a push is tried that is answered in this way; then it is rejected for the reason.
   package struct Limit: Sendable, Equatable {
     package let tries: Int
-    package let isAbout: Subject
+    let isAbout: Subject
   }
 
   /// Of whom an answer speaks. A try counts the less the more others get the same answer.

@@ -18,7 +18,7 @@ package struct RetryPolicy: Sendable, Equatable {
   }
 
   /// The last try is so long before the expiry: a round trip to Apple, and some.
-  package static let lastTryMargin: Duration = .milliseconds(250)
+  static let lastTryMargin: Duration = .milliseconds(250)
 
   /// - Parameters:
   ///   - tries: how often the push was sent already, at least 1.

@@ -10,9 +10,9 @@ package struct ExpandOptions: Sendable {
   package var plainSetKey: String?
   /// A shard with more members is read by SSCAN instead of in one reply, so that memory stays
   /// bounded when followers outgrow their shards.
-  package var maximumShardMembers: Int
+  var maximumShardMembers: Int
   /// A profile's value over this is left out and counted as skipped: no payload could hold it.
-  package var maximumFieldBytes: Int
+  var maximumFieldBytes: Int
   /// What one reply may take: a page of users, a shard's members, a piece of a scan. A page of 512
   /// users takes some 150 KB. Where a page takes more, fewer users are asked for at once; a user
   /// who does not fit alone is passed over. So for each place of a lane there are at most the ids
@@ -22,7 +22,7 @@ package struct ExpandOptions: Sendable {
   /// Users of one set that are remembered while it is read by SSCAN, so that nobody is sent to
   /// twice when Redis is restarted meanwhile: at most 2 MiB a segment. Larger sets should be
   /// sharded.
-  package var maximumRememberedUsers: Int
+  var maximumRememberedUsers: Int
   /// Whom an event may reach.
   package var rules: RecipientRules
 

@@ -72,7 +72,7 @@ package final class SegmentReader {
   }
 
   /// How often reading began again; worth a note in the log when it grows.
-  package var restarts: Int { source.restarts }
+  var restarts: Int { source.restarts }
 
   /// Who was passed over since the last call, the first few of them: for the log.
   package func takeSkippedUsers() -> [SkippedUser] {

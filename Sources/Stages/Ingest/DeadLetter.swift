@@ -52,7 +52,7 @@ package struct DeadLetter: Sendable, Equatable {
   }
 
   /// A record with 1,000 headers must not become one that the broker refuses.
-  package static let maximumOriginalHeaders = 64
+  static let maximumOriginalHeaders = 64
 }
 
 extension KafkaMessage {

@@ -14,9 +14,9 @@ package struct IngestOptions: Sendable, Equatable {
   /// An event that wants to live longer is refused, in seconds. Apple stores for 30 days at most.
   package var maximumExpirySeconds: Int64 = 30 * 24 * 3600
   /// How far the clock of the live backend may be ahead of ours, in milliseconds.
-  package var clockSkewMilliseconds: Int64 = 10 * 60 * 1000
+  var clockSkewMilliseconds: Int64 = 10 * 60 * 1000
 
-  package static let segmentOverheadBytes = 1024
+  static let segmentOverheadBytes = 1024
   /// What the pushes of a straggler record take at most, besides its event.
   package static let stragglerBytes = 64 * 1024
 

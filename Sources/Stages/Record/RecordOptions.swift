@@ -5,14 +5,14 @@ package struct RecordOptions: Sendable {
   /// Bindings are set aside as unusable only while Apple has taken, of the same app and
   /// environment, so many times as many pushes: otherwise the environment or the app that they are
   /// bound with is wrong, and so are we.
-  package var acceptedForEachUnusable: Int
+  var acceptedForEachUnusable: Int
   /// And at least so many: a handful of pushes proves nothing.
-  package var acceptedMinimum: Int
+  var acceptedMinimum: Int
   /// For so long after an event of a streamer, a next one of the same app and template is not sent;
   /// zero: each is.
   package var cooldown: Duration = .zero
   /// How far the live backend's clock may be ahead of Redis', as for events.
-  package var clockSkew: Duration = .seconds(10 * 60)
+  var clockSkew: Duration = .seconds(10 * 60)
 
   package init(
     verdictsAtOnce: Int = 256, acceptedForEachUnusable: Int = 4, acceptedMinimum: Int = 20

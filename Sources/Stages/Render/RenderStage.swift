@@ -15,7 +15,7 @@ package struct RenderStage: Sendable {
   }
 
   /// In alphabetical order.
-  package var templateNames: [String] { templates.keys.sorted() }
+  var templateNames: [String] { templates.keys.sorted() }
 
   package func template(named name: String) -> Template? { templates[name] }
 

@@ -11,7 +11,7 @@ package struct Template: Sendable {
   package let isStored: Bool
   /// As the template spells them.
   package var locales: [String] { table.names }
-  package var defaultLocale: String { table.names[table.defaultIndex] }
+  var defaultLocale: String { table.names[table.defaultIndex] }
   /// The profile fields that rendering reads; `locale` first.
   package let recipientFields: [String]
 

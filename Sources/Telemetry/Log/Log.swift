@@ -24,11 +24,11 @@ package struct LogOptions: Sendable {
   package var level: LogLevel = .info
   package var format: LogFormat
   /// One per deployment, or random for this process.
-  package var tokenLabelKey: TokenLabelKey
+  var tokenLabelKey: TokenLabelKey
   /// Lines of the same message, and about the same event, per window; further ones are counted and
   /// summed up. 0: no limit.
   package var repeatLimit = 20
-  package var repeatWindow: Duration = .seconds(10)
+  var repeatWindow: Duration = .seconds(10)
 
   package init(
     level: LogLevel = .info, format: LogFormat = .automatic(),

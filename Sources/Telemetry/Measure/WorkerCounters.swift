@@ -20,7 +20,7 @@ package enum WorkerCounter: Int, Sendable, CaseIterable {
 /// same instant.
 package final class WorkerCounters: Sendable {
   /// Rejections are counted by `RejectionReason.rawValue` too, without knowing the reasons here.
-  package static let maximumReasons = 64
+  static let maximumReasons = 64
 
   private let counters = InlineArray<34, Atomic<Int>> { _ in Atomic(0) }
   private let rejections = InlineArray<64, Atomic<Int>> { _ in Atomic(0) }

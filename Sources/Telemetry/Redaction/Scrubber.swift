@@ -18,7 +18,7 @@ package struct Scrubber: Sendable {
 
   package init(key: TokenLabelKey) { self.key = key }
 
-  package func scrub(_ text: String) -> String {
+  func scrub(_ text: String) -> String {
     var text = text
     return text.withUTF8 {
       String(decoding: scrub(UnsafeRawBufferPointer($0), limit: .max), as: UTF8.self)

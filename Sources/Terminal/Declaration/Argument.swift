@@ -3,10 +3,10 @@ package struct ArgumentDeclaration: Sendable {
   package let name: String
   package let kind: ValueKind
   package let help: String
-  package let defaultText: String?
+  let defaultText: String?
   package let isRequired: Bool
   /// Takes all that is left; only the last argument of a verb may.
-  package let takesRest: Bool
+  let takesRest: Bool
   let check: @Sendable (String) throws(ValueRefusal) -> Void
 
   var usage: String {

@@ -4,14 +4,14 @@ package struct OptionDeclaration: Sendable {
   package let name: String
   package let short: Character?
   package let kind: ValueKind
-  package let valueName: String
+  let valueName: String
   package let help: String
-  package let defaultText: String?
+  let defaultText: String?
   /// The environment variable or configuration key that says the same, as a hint for readers of
   /// help.
   package let environment: String?
   package let isRequired: Bool
-  package let isRepeatable: Bool
+  let isRepeatable: Bool
   package let isHidden: Bool
   let check: @Sendable (String) throws(ValueRefusal) -> Void
 

@@ -4,9 +4,9 @@
 package struct ProgressLine {
   package struct Options: Sendable {
     /// A terminal is redrawn no more often; faster flickers and costs the task its CPU.
-    package var redrawInterval: Duration = .milliseconds(100)
+    var redrawInterval: Duration = .milliseconds(100)
     /// Elsewhere a line is written no more often: logs of a long run stay short.
-    package var plainInterval: Duration = .seconds(5)
+    var plainInterval: Duration = .seconds(5)
     package init() {}
   }
 
