@@ -11,7 +11,7 @@ final class RedisConnection {
   let options: RedisOptions
   let loop: EventLoop
   let log: (String) -> Void
-  let purpose: Purpose
+  private var role: RoleWatch
   private let handshake: RedisHandshake
   let random: () -> Double
   private var session: RedisSession
@@ -25,11 +25,6 @@ final class RedisConnection {
   var checkTimer: LoopTimer?
   /// The process that answers on this connection; nil before it was asked.
   var runIdentifier: String?
-  /// Whether ROLE goes behind each pipeline of this connection.
-  var asksForRole = false
-  var hasToldOfRole = false
-  /// Of a replica: the master that it named when it was connected to.
-  var followed: RedisRole?
   /// Of a master: where reads that may lag go.
   var replicas: RedisReplicas?
   private let roleCommand = RedisPipeline(["ROLE"])
@@ -42,11 +37,11 @@ final class RedisConnection {
   /// it.
   /// `random`: 0..<1, for the jitter of the back-off.
   init(
-    options: RedisOptions, purpose: Purpose, loop: EventLoop, log: @escaping (String) -> Void,
-    random: @escaping () -> Double
+    options: RedisOptions, purpose: ConnectionPurpose, loop: EventLoop,
+    log: @escaping (String) -> Void, random: @escaping () -> Double
   ) {
     self.options = options
-    self.purpose = purpose
+    role = RoleWatch(purpose)
     self.loop = loop
     self.log = log
     self.random = random
@@ -55,6 +50,8 @@ final class RedisConnection {
   }
 
   deinit { if loop.isOnLoop { connection?.close() } }
+
+  var isOfCluster: Bool { role.purpose.isOfCluster }
 
   var isConnected: Bool { session.state == .ready }
 
@@ -121,10 +118,10 @@ final class RedisConnection {
     sent.append(execution)
     reader.expect(execution.replies)
     connection.write(execution.pipeline.bytes)
-    guard asksForRole else { return }
-    let role = RedisReplies(expecting: 1, maximumBytes: RedisReplyReader.maximumLineBytes)
-    execution.role = role
-    reader.expect(role)
+    guard role.asksForRole else { return }
+    let answer = RedisReplies(expecting: 1, maximumBytes: RedisReplyReader.maximumLineBytes)
+    execution.role = answer
+    reader.expect(answer)
     connection.write(roleCommand.bytes)
   }
 
@@ -145,9 +142,9 @@ final class RedisConnection {
   private func finishAnswered() {
     while let execution = sent.first, execution.isAnswered {
       // Ends this one too: what is no master's answer is nobody's.
-      if let role = execution.role, let failure = obstacle(ofRole: role[0]) {
+      if let answer = execution.role, let failure = role.obstacle(ofRole: answer[0]) {
         // But for what it did not do: a master that steps down in order sends everybody away.
-        if purpose.isOfCluster, execution.replies.areRedirects {
+        if isOfCluster, execution.replies.areRedirects {
           sent.popFirst()?.finish(nil)
         }
         return handle(.lost(failure))
@@ -242,9 +239,11 @@ final class RedisConnection {
   private func finishHandshake(_ replies: RedisReplies) {
     handshakeReplies = nil
     let answers = handshake.commands.enumerated().map { ($1.step, replies[$0].error) }
-    if let failure = RedisHandshake.verdict(answers) ?? obstacle(ofHandshake: replies) {
-      return handle(.lost(failure))
+    if let failure = RedisHandshake.verdict(answers) { return handle(.lost(failure)) }
+    let obstacle = role.obstacle(ofHandshake: replies) { [log, options] in
+      log("\(options.name) does not tell us its ROLE: grant it, or a replica is not noticed")
     }
+    if let obstacle { return handle(.lost(obstacle)) }
     handle(.handshakeAccepted)
   }
 }

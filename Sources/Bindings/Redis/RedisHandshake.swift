@@ -6,7 +6,7 @@ struct RedisHandshake: Sendable {
 
   let commands: [(step: Step, arguments: [String])]
 
-  init(_ options: RedisOptions, _ purpose: RedisConnection.Purpose = .onlyServer) {
+  init(_ options: RedisOptions, _ purpose: ConnectionPurpose = .onlyServer) {
     var commands: [(step: Step, arguments: [String])] = []
     if let password = options.password {
       let user = options.username.map { [$0] } ?? []

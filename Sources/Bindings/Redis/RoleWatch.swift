@@ -1,27 +1,20 @@
-/// Whether who answers on a connection is what it was made for.
-extension RedisConnection {
-  /// What the server is to be.
-  enum Purpose {
-    /// A master, for commands.
-    case onlyServer
-    /// A master too, whose MOVED somebody follows.
-    case clusterNode
-    /// Any server: it is only asked where the masters are.
-    case inquiry
-    /// Somebody's replica, for reads that may lag. `obstacle`: why it is of no use, from what it
-    /// says of itself.
-    case replica(isOfCluster: Bool, obstacle: (ReplicationReport?) -> RedisError?)
+/// Whether who answers on a connection is what it was made for: asked after each handshake, and
+/// behind each pipeline where that may change.
+struct RoleWatch {
+  let purpose: ConnectionPurpose
+  /// Whether ROLE goes behind each pipeline of this connection.
+  private(set) var asksForRole = false
+  private var hasToldOfRole = false
+  /// Of a replica: the master that it named when it was connected to.
+  private var followed: RedisRole?
 
-    var isOfCluster: Bool {
-      switch self {
-      case .clusterNode, .replica(isOfCluster: true, _): true
-      case .onlyServer, .inquiry, .replica: false
-      }
-    }
-  }
+  init(_ purpose: ConnectionPurpose) { self.purpose = purpose }
 
   /// Why a new connection is of no use. ROLE is the last that a handshake asks.
-  func obstacle(ofHandshake replies: RedisReplies) -> RedisError? {
+  /// - Parameter tell: called once, of a server that does not say its ROLE.
+  mutating func obstacle(
+    ofHandshake replies: RedisReplies, tell: () -> Void
+  ) -> RedisError? {
     let reply = replies[replies.count - 1]
     let role = RedisRole(reply)
     followed = nil
@@ -32,7 +25,7 @@ extension RedisConnection {
       asksForRole = role == .master
       if role == .untold, !hasToldOfRole {
         hasToldOfRole = true
-        log("\(options.name) does not tell us its ROLE: grant it, or a replica is not noticed")
+        tell()
       }
       return failure
     case .replica(_, let obstacle):

@@ -98,8 +98,8 @@ final class RedisReplicas {
     }
   }
 
-  private var purpose: RedisConnection.Purpose {
-    .replica(isOfCluster: master.purpose.isOfCluster) { [weak self] in self?.obstacle($0) }
+  private var purpose: ConnectionPurpose {
+    .replica(isOfCluster: master.isOfCluster) { [weak self] in self?.obstacle($0) }
   }
 
   /// Why a replica that has just been connected to is of no use. It may have been restarted, with
