@@ -179,7 +179,7 @@ let rooms: [Target] = [
     ]),
   room(
     "DeviceVerbs",
-    ["Assembly", "Devices", "Model", "Telemetry", "Terminal", "VerbSupport"]),
+    ["Assembly", "Devices", "Model", "PushSupport", "Telemetry", "Terminal", "VerbSupport"]),
   room(
     "BackendVerbs",
     [

@@ -14,6 +14,8 @@ extension Assembly {
     http.port = api.port
     http.maximumConnections = api.maximumConnections
     http.exchangeTimeout = api.exchangeTimeout
+    // libmicrohttpd clears what a head may take before each request.
+    http.maximumHeadBytes = 8 << 10
     http.maximumBodyBytes = max(APIOptions.maximumImportBytes, settings.kafka.maximumEventBytes)
     http.maximumBodiesBytes = 8 * http.maximumBodyBytes
     http.identity = try apiIdentity(settings)

@@ -1,4 +1,5 @@
 import Devices
+import PushSupport
 import Terminal
 import VerbSupport
 

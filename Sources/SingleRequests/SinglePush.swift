@@ -34,7 +34,8 @@ package struct SinglePush: Sendable, Equatable {
   package var flaw: String? {
     let type = headers.pushType
     let flaw = PayloadFlaw.of(
-      payload, limit: type.maximumPayloadBytes, "\(type.rawValue) pushes", needsAps: Self.needsAps.contains(type))
+      payload, limit: type.maximumPayloadBytes, "\(type.rawValue) pushes",
+      needsAps: Self.needsAps.contains(type))
     if let flaw { return flaw }
     if headers.pushType == .background, headers.priority == 10 {
       return "a background push must have priority 5, or 1"

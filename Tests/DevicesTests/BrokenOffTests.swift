@@ -1,3 +1,4 @@
+import Fixtures
 import Keyspace
 import LocalStack
 import Redis

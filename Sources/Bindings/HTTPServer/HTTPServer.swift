@@ -85,9 +85,11 @@ package actor HTTPServer {
   }
 
   private func begin(_ number: Int, _ request: HTTPRequest, at daemon: Int) {
-    Task {
-      let response = await answer(request)
-      daemons[daemon]?.respond(to: number, response)
-    }
+    loop.task(on: self) { await self.serve(number, request, at: daemon) }
+  }
+
+  private func serve(_ number: Int, _ request: HTTPRequest, at daemon: Int) async {
+    let response = await answer(request)
+    daemons[daemon]?.respond(to: number, response)
   }
 }
