@@ -141,7 +141,7 @@ let rooms: [Target] = [
   room(
     "Assembly",
     [
-      "API", "Deliver", "Expand", "HTTPServer", "Ingest", "Kafka", "Keyspace", "Model", "Pipeline",
+      "API", "Deliver", "EventLoop", "Expand", "HTTPServer", "Ingest", "Kafka", "Keyspace", "Model", "Pipeline",
       "Record", "Redis", "Render", "Rules", "Settings", "Telemetry", "Text", "Threads", "TLS",
       "Transport", "YAML",
     ]),
@@ -183,8 +183,7 @@ let rooms: [Target] = [
   room(
     "BackendVerbs",
     [
-      "API", "Assembly", "Emission", "EventLoop", "FanOuts", "HTTPServer", "Settings",
-      "Telemetry", "Terminal", "VerbSupport",
+      "API", "Assembly", "Emission", "FanOuts", "Telemetry", "Terminal", "VerbSupport",
     ]),
   room(
     "InspectionVerbs",
@@ -243,7 +242,7 @@ let testTargets: [Target] = [
     "APITests",
     [
       "API", "EventLoop", "Fixtures", "HTTPServer", "Ingest", "JSON", "Kafka", "Keyspace",
-      "LocalStack", "Redis", "Telemetry", "TLS",
+      "LocalStack", "Redis", "Telemetry",
     ]),
   tests("ProbesTests", ["Fixtures", "HTTPServer", "Probes", "Telemetry"]),
   tests("JSONTests", ["JSON", "Text"]),

@@ -88,8 +88,8 @@ final class DeviceRoutes {
   /// What a double can tell apart, and JSON with it.
   private static let maximumTime: Int64 = 1 << 53 - 1
 
-  /// When the app registered, for a backend that sends what it has kept: later words count more. The
-  /// future counts as now.
+  /// When the app registered, for a backend that sends what it has kept: later words count more.
+  /// The future counts as now.
   private func time(_ body: JSONObject) throws(Problem) -> Int64 {
     guard let value = body["bound_at_ms"] else { return now() }
     guard let at = value.wholeNumber, at > 0, at <= Self.maximumTime else {

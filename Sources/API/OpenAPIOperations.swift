@@ -52,8 +52,10 @@ enum OpenAPIOperations {
 
   private static func removed(_ member: String) -> JSONValue {
     schema(
-      #"{"type": "object", "required": ["user", "removed"], "properties": {"user": {"type": "string"}, "#
-        + member + "}}")
+      """
+      {"type": "object", "required": ["user", "removed"],
+        "properties": {"user": {"type": "string"}, \(member)}}
+      """)
   }
 
   private static let users: [OpenAPIOperation] = [
@@ -66,9 +68,7 @@ enum OpenAPIOperations {
       query: [
         (
           "follows",
-          schema(
-            #"{"type": "string", "pattern": "^[^,\\u0000-\\u001f\\u007f-\\u009f{}]{1,32}(,[^,\\u0000-\\u001f\\u007f-\\u009f{}]{1,32})*$"}"#
-          )
+          shared("Identifiers")
         ),
         ("everywhere", schema(#"{"enum": ["true", "false"]}"#)),
       ],
@@ -91,7 +91,10 @@ enum OpenAPIOperations {
       body: .init(
         types: json,
         schema: schema(
-          #"{"type": "object", "additionalProperties": false, "properties": {"muted": {"type": "boolean"}}}"#
+          """
+          {"type": "object", "additionalProperties": false,
+            "properties": {"muted": {"type": "boolean"}}}
+          """
         ), isRequired: false),
       answers: [
         (
@@ -132,7 +135,8 @@ enum OpenAPIOperations {
           "pattern": "^([A-Za-z][A-Za-z0-9_/+-]*)?$"},
         "badge": {"type": ["integer", "null"], "minimum": 0, "maximum": 2147483647},
         "muted": {"type": ["boolean", "null"]},
-        "quiet": {"type": ["string", "null"], "pattern": "^(([01][0-9]|2[0-3]):[0-5][0-9]-([01][0-9]|2[0-3]):[0-5][0-9])?$"},
+        "quiet": {"type": ["string", "null"],
+          "pattern": "^(([01][0-9]|2[0-3]):[0-5][0-9]-([01][0-9]|2[0-3]):[0-5][0-9])?$"},
         "muted_streamers": {"type": ["array", "null"],
           "items": {"$ref": "#/components/schemas/Identifier"}}}}
     """)
@@ -148,7 +152,10 @@ enum OpenAPIOperations {
       body: .init(
         types: json,
         schema: schema(
-          #"{"type": "object", "additionalProperties": false, "properties": {"reason": {"type": "string", "maxLength": 100, "pattern": "^[^\\u0000]*$"}}}"#
+          """
+          {"type": "object", "additionalProperties": false, "properties": {
+            "reason": {"type": "string", "maxLength": 100, "pattern": "^[^\\\\u0000]*$"}}}
+          """
         ), isRequired: false),
       answers: fanOut)
   }

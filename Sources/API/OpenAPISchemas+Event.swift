@@ -22,7 +22,7 @@ extension OpenAPISchemas {
       "Anything",
       parsed(
         """
-        {"description": "Any JSON without NUL characters, a few levels deep.", "pattern": "^[^\\\\u0000]*$",
+        {"description": "Any JSON without NUL, a few levels deep.", "pattern": "^[^\\\\u0000]*$",
           "propertyNames": {"pattern": "^[^\\\\u0000]*$"},
           "items": {"$ref": "#/components/schemas/Anything"},
           "additionalProperties": {"$ref": "#/components/schemas/Anything"}}

@@ -18,9 +18,15 @@ enum OpenAPISchemas {
 
   private static let ours: JSONValue = parsed(
     """
-    {"Identifier": {"type": "string", "minLength": 1, "maxLength": \(Keyspace.maximumIdentifierBytes),
+    {"Identifier": {"type": "string", "minLength": 1,
+        "maxLength": \(Keyspace.maximumIdentifierBytes),
         "pattern": "^[^\\\\u0000-\\\\u001f\\\\u007f-\\\\u009f{}]+$",
-        "description": "At most \(Keyspace.maximumIdentifierBytes) bytes of UTF-8; a streamer's does not end in :<digits>:<digits>."},
+        "description": "At most \(Keyspace.maximumIdentifierBytes) bytes of UTF-8; a \
+    streamer's does \
+    not end in :<digits>:<digits>."},
+      "Identifiers": {"type": "string", "description": "Separated by commas.",
+        "pattern": "^[^,\\\\u0000-\\\\u001f\\\\u007f-\\\\u009f{}]{1,32}\
+    (,[^,\\\\u0000-\\\\u001f\\\\u007f-\\\\u009f{}]{1,32})*$"},
       "Token": {"type": "string", "minLength": 2, "maxLength": \(Binding.maximumTokenDigits),
         "pattern": "^([0-9a-fA-F]{2})+$",
         "description": "Hex digits; also as phones print it, with spaces and <>."},
@@ -30,7 +36,7 @@ enum OpenAPISchemas {
         "pattern": "^[!-~]+$"},
       "Topic": {"type": "string", "minLength": 1, "maxLength": \(Binding.maximumTopicBytes),
         "pattern": "^[A-Za-z0-9.-]+$",
-        "description": "The app's bundle id, and the suffix of a push type with tokens of its own."},
+        "description": "The app's bundle id, and the suffix of a push type with own tokens."},
       "Environment": {"enum": ["production", "sandbox"]},
       "Time": {"type": "integer", "minimum": 1, "maximum": 9007199254740991,
         "description": "Ms since 1970; the future counts as now."},

@@ -1,4 +1,5 @@
 import API
+import Glibc
 import HTTPServer
 import Settings
 import Telemetry
@@ -41,6 +42,16 @@ extension Assembly {
       }, log: log, audit: audit)
   }
 
+  /// A line for each change on standard output, none of them left out; nil: nobody wants them.
+  package static func auditLog(_ settings: Settings) -> Log? {
+    guard settings.api.audit else { return nil }
+    var options = logOptions(settings)
+    options.level = .info
+    options.format = .json
+    options.repeatLimit = 0
+    return Log(options, sink: DescriptorSink(descriptor: STDOUT_FILENO))
+  }
+
   /// Of the file as it is now.
   package static func apiKeys(_ settings: Settings) throws(SettingsError) -> APIKeyRing {
     guard let path = settings.api.keysFile else {
@@ -64,8 +75,8 @@ extension Assembly {
   package static func apiIdentity(
     _ settings: Settings
   ) throws(SettingsError) -> HTTPServerIdentity? {
-    let api = settings.api
-    switch (api.certificateFile, api.privateKeyFile) {
+    let tls = settings.api.tls
+    switch (tls.certificateFile, tls.keyFile) {
     case (nil, nil): return nil
     case (_?, nil), (nil, _?):
       throw problem("api.tls.key_file", "goes with api.tls.certificate_file, and neither alone")

@@ -77,7 +77,7 @@ package final class CertificateCredentials: CredentialFiles {
         let lost = Set(state.contents.servedTopics).subtracting(contents.servedTopics).sorted()
         guard lost.isEmpty else {
           throw SettingComplaint(
-            "the certificate is not for \(lost.joined(separator: ", ")), which the one in use is for",
+            "the certificate is not for \(lost.joined(separator: ", ")), and the one in use is",
             hint: "where that is meant, start the worker again")
         }
         identity.use(certificate)

@@ -13,8 +13,8 @@ package enum APIKeyVerb {
   package static let verb = Verb(
     "api-key", summary: "Make a key for the API",
     discussion: """
-      Prints the key, which goes to whoever is to use it and is kept nowhere else, and the line for \
-      api.keys_file, which holds only its digest. A server takes the line up within 5 seconds; \
+      Prints the key, which goes to whoever is to use it and is kept nowhere else, and the line \
+      for api.keys_file, which holds only its digest. A server takes the line up within 5 seconds; \
       taking it out revokes the key.
 
       read-only may look; app-server may also bind, follow, forget and send events; admin may also \

@@ -1,7 +1,5 @@
 import API
 import Assembly
-import Glibc
-import Settings
 import Telemetry
 import Terminal
 import VerbSupport
@@ -30,7 +28,7 @@ package enum APIVerb {
     let settings = try invocation.loadSettings()
     let log = Assembly.log(settings)
     defer { log.flush() }
-    let audit = settings.api.audit ? auditLog(settings) : nil
+    let audit = Assembly.auditLog(settings)
     defer { audit?.flush() }
     let options: APIOptions
     do {
@@ -60,14 +58,5 @@ package enum APIVerb {
     await server.stop()
     await probes?.stop()
     return .ok
-  }
-
-  /// No line of it is left out.
-  private static func auditLog(_ settings: Settings) -> Log {
-    var options = Assembly.logOptions(settings)
-    options.level = .info
-    options.format = .json
-    options.repeatLimit = 0
-    return Log(options, sink: DescriptorSink(descriptor: STDOUT_FILENO))
   }
 }

@@ -18,7 +18,7 @@ import Tokens
 ///
 /// What ends by itself stays until then: which tokens went, for ten minutes, so that a step of a
 /// bind that comes late changes nothing. What is in Kafka, in logs or at Apple is not Redis'.
-/// Whoever binds, follows or writes for the user meanwhile makes the user anew.
+/// Whoever binds, follows or writes for the user meanwhile makes a new user.
 package struct UserErasure {
   package struct Scope: Sendable, Equatable {
     /// Streamers whom the user is known to follow.

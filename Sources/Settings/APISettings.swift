@@ -6,11 +6,15 @@ extension Settings {
     /// Without a certificate, on other interfaces than the loopback one.
     package var plain = false
     package var keysFile: String?
-    package var certificateFile: String?
-    package var privateKeyFile: String?
+    package var tls = TLS()
     package var maximumConnections = 0
     package var exchangeTimeout = Duration.zero
     package var requestsPerSecond = 0
     package var audit = false
+
+    package struct TLS: Sendable, Equatable {
+      package var certificateFile: String?
+      package var keyFile: String?
+    }
   }
 }

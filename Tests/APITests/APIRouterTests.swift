@@ -12,7 +12,7 @@ import Testing
   private func found(_ method: String, _ segments: [String]) -> String {
     switch router.match(method, segments) {
     case .route(let route, let names):
-      "\(route.method) \(route.pattern) \(names.sorted { $0.key < $1.key }.map { "\($0.key)=\($0.value)" })"
+      "\(route.method) \(route.pattern) \(names.map { "\($0.key)=\($0.value)" }.sorted())"
     case .methods(let methods): methods.joined(separator: ",")
     case .nothing: "nothing"
     }

@@ -129,7 +129,7 @@ import Testing
     settings.apns.certificateKeyFile = directory.file("tls.key")
     let credentials = try CertificateCredentials(settings)
     #expect(credentials.contents.servedTopics == ["a.b"])
-    let second = try authority.client(subjectID: "c.d", topics: nil, days: 100)
+    let second = try authority.client(subjectID: "c.d", topics: ["a.b", "c.d"], days: 100)
     try put(second, key: false)
     guard case .refused = credentials.look() else {
       Issue.record("a certificate without its key is used")
@@ -141,6 +141,18 @@ import Testing
       Issue.record("not replaced")
       return
     }
-    #expect(credentials.contents.servedTopics == ["c.d"])
+    #expect(credentials.contents.servedTopics == ["a.b", "c.d"])
+  }
+
+  @Test func anotherAppsCertificateDoesNotTakeItsPlace() throws {
+    try write(["a.b"])
+    let credentials = try credentials()
+    try write(["c.d"])
+    guard case .refused(let reason) = credentials.look() else {
+      Issue.record("another app's certificate is used")
+      return
+    }
+    #expect(reason == "the certificate is not for a.b, and the one in use is")
+    #expect(credentials.contents.servedTopics == ["a.b"])
   }
 }

@@ -77,6 +77,16 @@ enum SampleConfiguration {
     events: { default_expires_in: 27s, maximum_expires_in: 28h, cooldown: 30s }
     limits: { event: 34, apps: { com.example.x: "35" } }
     worker: { id: w-29, heartbeat_interval: 18s }
+    api:
+      host: "::1"
+      port: 36
+      plain: true
+      keys_file: api-keys
+      tls: { certificate_file: api.crt, key_file: api.key }
+      maximum_connections: 37
+      exchange_timeout: 38s
+      requests_per_second: 39
+      audit: false
     probes: { host: h-32, port: 33 }
     log: { level: debug, format: json }
     """

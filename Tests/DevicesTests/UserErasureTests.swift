@@ -212,7 +212,7 @@ import Testing
       let gone = try await erasure.run("u1", scope, writes: true)
       #expect(gone.audience == 2 && gone.hasErasedAudience)
       #expect(try await redis.keys() == ["ffd:{f:s1}"])
-      // Who follows after that begins anew.
+      // Who follows after that is a new follower.
       #expect(try await registry.follow(streamer: "u1", user: "c"))
       #expect(try await redis.followers("u1") == ["c"])
     }

@@ -3,7 +3,7 @@ struct LayoutRules {
   /// What a newcomer sees first; names that begin with a dot are not counted.
   static let topLevel: Set<String> = [
     "Package.swift", "Sources", "Tests", "docker", "Config", "README.md", "Makefile", "LICENSE",
-    "docs", "CONTRIBUTING.md", "CHANGELOG.md", "SECURITY.md",
+    "docs", "examples", "CONTRIBUTING.md", "CHANGELOG.md", "SECURITY.md",
   ]
 
   /// Folders of Tests that mirror no room: tests of the whole, and what all tests share.
@@ -15,6 +15,7 @@ struct LayoutRules {
   /// Rooms without unit tests of their own, and what tests them.
   static let testedElsewhere: [String: String] = [
     "fanfare": "CommandTests run the built command",
+    "BackendVerbs": "CommandTests and APITests run api, api-key, emit and fanout",
     "InspectionVerbs": "CommandTests run check, render and version",
   ]
 

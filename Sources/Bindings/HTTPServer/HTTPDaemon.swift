@@ -114,7 +114,7 @@ final class HTTPDaemon {
 
   private var stopping: HTTPResponse { options.refusal(503, "the server stops") }
 
-  /// Lets libmicrohttpd do all that can be done without waiting.
+  /// libmicrohttpd does all that can be done without waiting.
   private func run() {
     guard let daemon else { return }
     MHD_run(daemon)
@@ -123,13 +123,12 @@ final class HTTPDaemon {
       listener.resume()
     }
     nextRun?.cancel()
-    nextRun = nil
     if connections.isEmpty, let whenEmpty {
       stop()
       return whenEmpty()
     }
     var milliseconds: UInt64 = 0
-    guard MHD_get_timeout(daemon, &milliseconds) == .YES else { return }
+    guard MHD_get_timeout(daemon, &milliseconds) == .YES else { return nextRun = nil }
     nextRun = loop.schedule(after: .milliseconds(Int64(clamping: milliseconds))) { [weak self] in
       self?.run()
     }
@@ -198,7 +197,7 @@ final class HTTPDaemon {
       return begin(connection, path, method)
     }
     if let response = exchange.response { return send(response, on: connection) }
-    if exchange.isTooLarge { return refuseLarge(exchange, on: connection) }
+    if exchange.isTooLarge { return refuse(413, exchange.whyTooLarge, on: connection) }
     if let count, count.pointee > 0 {
       let held = exchange.bodyBytes
       exchange.append(UnsafeRawBufferPointer(start: bytes, count: count.pointee))
@@ -233,16 +232,16 @@ final class HTTPDaemon {
     // Nothing of it is read, then.
     case .refuse(let response): return send(response, on: connection)
     }
-    if exchange.isTooLarge { return refuseLarge(exchange, on: connection) }
+    if exchange.isTooLarge { return refuse(413, exchange.whyTooLarge, on: connection) }
     return .YES
-  }
-
-  private func refuseLarge(_ exchange: HTTPExchange, on connection: OpaquePointer) -> MHD_Result {
-    refuse(413, "a body has at most \(exchange.limit) bytes", on: connection)
   }
 
   private func refuse(_ status: Int, _ reason: String, on connection: OpaquePointer) -> MHD_Result {
     send(options.refusal(status, reason), on: connection)
+  }
+
+  private func send(_ response: HTTPResponse, on connection: OpaquePointer) -> MHD_Result {
+    response.queue(on: connection, isLast: whenEmpty != nil)
   }
 
   func respond(to number: Int, _ response: HTTPResponse) {
@@ -254,20 +253,6 @@ final class HTTPDaemon {
     exchange.isSuspended = false
     MHD_resume_connection(connection)
     runAtTurnEnd()
-  }
-
-  private func send(_ response: HTTPResponse, on connection: OpaquePointer) -> MHD_Result {
-    let made = response.body.withUnsafeBytes {
-      MHD_create_response_from_buffer(
-        $0.count, UnsafeMutableRawPointer(mutating: $0.baseAddress), .RESPMEM_MUST_COPY)
-    }
-    guard let made else { return .NO }
-    defer { MHD_destroy_response(made) }
-    var headers = response.headers.sorted { $0.key < $1.key }
-    if whenEmpty != nil { headers.append(("Connection", "close")) }
-    for (name, value) in [("Content-Type", response.contentType)] + headers
-    where MHD_add_response_header(made, name, value) != .YES { return .NO }
-    return MHD_queue_response(connection, UInt32(clamping: response.status), made)
   }
 
   private func completed(_ connection: OpaquePointer) {

@@ -50,8 +50,7 @@ final class HTTPExchange {
     }
   }
 
-  /// How large a body may be that is refused.
-  var limit: Int { maximumBodyBytes }
+  var whyTooLarge: String { "a body has at most \(maximumBodyBytes) bytes" }
   var bodyBytes: Int { body.count }
 
   func append(_ bytes: UnsafeRawBufferPointer) {

@@ -8,16 +8,16 @@ extension SettingTable {
       "0: a free one, which is told in the log."),
     .bool(
       "api.plain", \.api.plain, default: false,
-      "Plain HTTP on other addresses than the loopback one: where a proxy in the same pod has TLS."),
+      "Plain HTTP on other addresses than the loopback one: a proxy in the same pod has TLS."),
     .path(
       "api.keys_file", \.api.keysFile, example: "/etc/fanfare/api-keys",
       "Who may ask: a line NAME SCOPE sha256:HEX each, as `fanfare api-key` makes it. Looked at "
         + "again every 5 s."),
     .path(
-      "api.tls.certificate_file", \.api.certificateFile, example: "/etc/fanfare/api.crt",
+      "api.tls.certificate_file", \.api.tls.certificateFile, example: "/etc/fanfare/api.crt",
       "The server's certificate and those above it, in PEM. Looked at again every 5 s."),
     .path(
-      "api.tls.key_file", \.api.privateKeyFile, example: "/etc/fanfare/api.key",
+      "api.tls.key_file", \.api.tls.keyFile, example: "/etc/fanfare/api.key",
       "The certificate's key, in PEM without a passphrase."),
     .integer(
       "api.maximum_connections", \.api.maximumConnections, default: 256, 1...10_000,

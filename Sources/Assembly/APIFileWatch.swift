@@ -1,5 +1,4 @@
 import API
-import Assembly
 import EventLoop
 import HTTPServer
 import Settings
@@ -7,19 +6,19 @@ import Telemetry
 
 /// Looks at the API's keys and certificate again and again, on a thread of its own: a file system
 /// that does not answer keeps nobody else.
-final class APIFileWatch: Sendable {
+package final class APIFileWatch: Sendable {
   /// Who takes a key out finds it refused soon.
   private static let interval: Duration = .seconds(5)
 
   private let loop = EventLoop(name: "api files")
   private let watch: Watch
 
-  init(_ settings: Settings, _ options: APIOptions, _ server: APIServer, _ log: Log) {
+  package init(_ settings: Settings, _ options: APIOptions, _ server: APIServer, _ log: Log) {
     watch = Watch(settings, options, server, log, loop)
   }
 
-  func start() { Task { await watch.start(every: Self.interval) } }
-  func stop() { loop.stop() }
+  package func start() { Task { await watch.start(every: Self.interval) } }
+  package func stop() { loop.stop() }
 }
 
 private actor Watch {
