@@ -141,7 +141,8 @@ let rooms: [Target] = [
   room(
     "Assembly",
     [
-      "API", "Deliver", "EventLoop", "Expand", "HTTPServer", "Ingest", "Kafka", "Keyspace", "Model", "Pipeline",
+      "API", "Deliver", "EventLoop", "Expand", "HTTPServer", "Ingest", "Kafka", "Keyspace", "Model",
+      "Pipeline",
       "Record", "Redis", "Render", "Rules", "Settings", "Telemetry", "Text", "Threads", "TLS",
       "Transport", "YAML",
     ]),
