@@ -178,7 +178,7 @@ final class AnswerJudge {
   ) -> UInt16 {
     switch subject {
     case nil: return PushHistory.wholeTry
-    case .device: return traffic.deviceRefusals.deviceWeight
+    case .device: return traffic.deviceWeight(of: push.tally.fanOut)
     case .server:
       // When Apple took others between its last two tries, and most of them lately, it is this push
       // that it does not take. One that takes a part of them says that of any push.

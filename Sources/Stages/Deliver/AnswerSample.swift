@@ -11,6 +11,11 @@ struct AnswerSample {
     failures += other.failures
   }
 
+  mutating func halve() {
+    answers /= 2
+    failures /= 2
+  }
+
   /// A tenth less of it was taken, and by more than chance: by so many standard deviations.
   func isMore(than other: AnswerSample, deviations: Double = 3) -> Bool {
     guard 1 - share <= 0.9 * (1 - other.share) else { return false }

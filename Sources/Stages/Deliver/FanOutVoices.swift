@@ -15,6 +15,8 @@ struct FanOutVoices {
   private static let mostOfTurn = 8
   /// Answers to a fan-out that are remembered.
   private static let remembered = 64
+  /// So many of its pushes are enough to say that it is not up to their devices.
+  private static let fewestPushes = 10
   /// One of which nothing was taken yet says nothing of others after so many answers.
   private static let silentAfter = 4
   /// Without a failure for so long, it is forgotten.
@@ -39,14 +41,26 @@ struct FanOutVoices {
     /// Failures since the server was trusted last.
     var failures = 0
     var failedAt: UInt64 = 0
+    /// Its pushes; failures: those of devices that are said to have had too many. Further tries of
+    /// one that is suspected for that count no more.
+    var pushes = AnswerSample()
 
     /// No push of it was taken lately: it says nothing of others.
     var isSilent: Bool { own.taken == 0 && own.answers >= FanOutVoices.silentAfter }
 
+    /// Nearly all of its devices have had too many, it is said.
+    var refusesAll: Bool {
+      pushes.answers >= FanOutVoices.fewestPushes && pushes.share >= FanOutVoices.nearlyAll
+    }
+
+    mutating func count(isRefused: Bool) {
+      pushes.add(AnswerSample(answers: 1, failures: isRefused ? 1 : 0))
+      if pushes.answers > FanOutVoices.remembered { pushes.halve() }
+    }
+
     mutating func remember(_ others: AnswerSample) {
       guard own.answers > FanOutVoices.remembered else { return }
-      own.answers /= 2
-      own.failures /= 2
+      own.halve()
       base.answers = (base.answers + others.answers) / 2
       base.failures = (base.failures + others.failures) / 2
     }
@@ -70,6 +84,12 @@ struct FanOutVoices {
 
   func speaksForItself(_ fanOut: FanOut) -> Bool {
     voices.contains { $0.fanOut === fanOut && $0.speaksForItself }
+  }
+
+  /// A fan-out of which nearly every device has had too many, as is said, is refused itself: that
+  /// says nothing against its pushes.
+  func isRefused(_ fanOut: FanOut) -> Bool {
+    voices.contains { $0.fanOut === fanOut && $0.refusesAll }
   }
 
   /// Those of which nothing was taken lately.
@@ -105,6 +125,7 @@ struct FanOutVoices {
       return
     }
     voices[index].own.answers += 1
+    voices[index].count(isRefused: false)
     if !voices[index].speaksForItself {
       heard.answers += 1
       // That says nothing of others than itself.
@@ -115,6 +136,15 @@ struct FanOutVoices {
     guard voices[index].own.share < Self.nearlyAll else { return }
     voices[index].speaksForItself = false
     voices[index].turns = 0
+  }
+
+  /// The device of one of its pushes is said to have had too many. Of single devices that says
+  /// nothing of others.
+  /// - Parameter isSuspect: that was held against the push before.
+  mutating func refused(_ fanOut: FanOut, isSuspect: Bool, at now: UInt64) {
+    let index = find(fanOut) ?? add(fanOut)
+    voices[index].failedAt = now
+    if !isSuspect { voices[index].count(isRefused: true) }
   }
 
   /// - Returns: whether that shows, and did not before, that it speaks for itself.

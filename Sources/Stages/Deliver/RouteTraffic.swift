@@ -202,15 +202,24 @@ final class RouteTraffic {
     overload.answered(isFailure: false, sentAt: sentAt, at: now)
   }
 
+  /// What one more of these adds to the suspicion against a push: nothing where the same is said of
+  /// nearly all others, be they the server's or its fan-out's.
+  func deviceWeight(of fanOut: FanOut) -> UInt16 {
+    voices.isRefused(fanOut) ? 0 : deviceRefusals.deviceWeight
+  }
+
   /// The server says that a device has had too many. What it says of nearly all is not up to them:
-  /// then it has too much itself.
+  /// then it has too much itself, or of their fan-out.
   func refusedDevice(_ push: ReadyPush, sentAt: UInt64, at now: UInt64) {
     lastLookedAt = now
+    let fanOut = push.tally.fanOut
+    voices.refused(fanOut, isSuspect: push.history.suspicion > 0, at: now)
     deviceRefusals.refused(isFirstTry: !push.isAnotherTry)
-    if deviceRefusals.deviceWeight == 0 {
+    if deviceWeight(of: fanOut) == 0 {
       failed(push, sentAt: sentAt, at: now)
     } else {
-      looked(push, sentAt: sentAt, at: now)
+      fanOut.taken(earns: overload.isAtFloor)
+      overload.answered(isFailure: false, sentAt: sentAt, at: now)
     }
   }
 
