@@ -147,6 +147,21 @@ import Threads
   }
 
   /// What Redis does not say is waited for: nobody is let through, and nobody lost.
+  @Test func whatIsReadOfACancelledEventCountsForNobody() async throws {
+    try await run { redis in
+      let stage = ExpandStage(
+        redis: redis, keyspace: keyspace, options: ExpandOptions(rules: Self.rules))
+      for event in ["e1", "e2", "e3"] {
+        let reader = stage.reader(
+          of: stage.followers(of: Self.segment(event)), fields: [], topic: app, now: { 0 },
+          isOver: { true })
+        let page = try #require(try await reader.next())
+        #expect(page.recipients.count == 2 && page.suppressed.total == 0)
+      }
+      #expect(try await Self.read(redis, "right").users.count == 2)
+    }
+  }
+
   @Test(arguments: [
     "-LOADING later\r\n", "-OOM command not allowed\r\n", "-NOPERM no\r\n", "-ERR nobody knows\r\n",
     "$1\r\n1\r\n", ":2\r\n", "*0\r\n", "$-1\r\n",
