@@ -9,8 +9,8 @@ import Testing
   private let event = FanOut()
   private let other = FanOut()
 
-  private func refuse(_ voices: inout FanOutVoices, _ times: Int, isSuspect: Bool = false) {
-    for _ in 0..<times { voices.refused(event, isSuspect: isSuspect, at: 1) }
+  private func refuse(_ voices: inout FanOutVoices, _ times: Int, isAgain: Bool = false) {
+    for _ in 0..<times { voices.refused(event, isAgain: isAgain, at: 1) }
   }
 
   @Test func oneOfWhichNearlyAllDevicesAreRefusedIsRefusedItself() {
@@ -35,7 +35,7 @@ import Testing
     }
     #expect(!voices.isRefused(event))
     // Nor are a few that are tried over and over.
-    refuse(&voices, 1_000, isSuspect: true)
+    refuse(&voices, 1_000, isAgain: true)
     #expect(!voices.isRefused(event))
   }
 
@@ -75,24 +75,24 @@ import Testing
       defer { bed.stop() }
       var refused = 0
       bed.server.decide = { request in
-        guard request.token.hasPrefix("bad0"), refused < 140 else { return .answer(200) }
+        guard request.token.hasPrefix("bad0"), refused < 105 else { return .answer(200) }
         refused += 1
         return .answer(429, #"{"reason":"TooManyRequests"}"#)
       }
       let bad = SegmentTally(of: FanOut())
       let limit = loop.now + 60_000_000_000
       var good = 0
-      while bad.settled < 12, loop.now < limit {
+      while bad.settled < 10, loop.now < limit {
         await bed.stage.admit(bed.batch(hexadecimal(20).map { (.production, $0) }, bed.tally))
         good += 20
         await bed.until("the others are accepted") { bed.tally.accepted == good }
         if good == 200 {
-          let devices = hexadecimal(12).map { (APNsEnvironment.production, "bad0" + $0) }
+          let devices = hexadecimal(10).map { (APNsEnvironment.production, "bad0" + $0) }
           await bed.stage.admit(bed.batch(devices, bad))
         }
         await loop.wait(.milliseconds(10))
       }
-      #expect(bad.accepted == 12 && bad.rejections.isEmpty && refused == 140)
+      #expect(bad.accepted == 10 && bad.rejections.isEmpty && refused == 105)
       #expect(bed.tally.rejections.isEmpty)
     }
   }

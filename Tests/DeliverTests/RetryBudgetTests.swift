@@ -143,7 +143,7 @@ import Testing
     #expect(asked > 0)
   }
 
-  /// A twentieth of the devices is never taken. Each wants ten tries, one behind the other.
+  /// A twentieth of an event's devices is never taken. Each wants ten tries, one behind the other.
   private func run(
     failing count: Int, waitingPushes: Int
   ) async throws -> (share: Double, stragglers: Int) {
@@ -157,7 +157,7 @@ import Testing
       defer { bed.stop() }
       bed.server.decide = { $0.token.hasSuffix("f") ? .answer(429) : .answer(200) }
       let failing = (0..<count).map { "5" + String($0 + 4096, radix: 16) + "f" }
-      let tally = SegmentTally()
+      let tally = SegmentTally(of: bed.tally.fanOut)
       await bed.stage.admit(bed.batch(failing.map { (.production, $0) }, tally))
       let fresh = (0..<8_000).map { "6" + String($0 + 65_536, radix: 16) + "0" }
       var requests = 0

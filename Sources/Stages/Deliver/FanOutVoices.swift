@@ -41,8 +41,8 @@ struct FanOutVoices {
     /// Failures since the server was trusted last.
     var failures = 0
     var failedAt: UInt64 = 0
-    /// Its pushes; failures: those of devices that are said to have had too many. Further tries of
-    /// one that is suspected for that count no more.
+    /// Its pushes; failures: those of devices that are said to have had too many. Further tries
+    /// of one do not count.
     var pushes = AnswerSample()
 
     /// No push of it was taken lately: it says nothing of others.
@@ -140,11 +140,11 @@ struct FanOutVoices {
 
   /// The device of one of its pushes is said to have had too many. Of single devices that says
   /// nothing of others.
-  /// - Parameter isSuspect: that was held against the push before.
-  mutating func refused(_ fanOut: FanOut, isSuspect: Bool, at now: UInt64) {
+  /// - Parameter isAgain: that was said of it here before, or was held against it elsewhere.
+  mutating func refused(_ fanOut: FanOut, isAgain: Bool, at now: UInt64) {
     let index = find(fanOut) ?? add(fanOut)
     voices[index].failedAt = now
-    if !isSuspect { voices[index].count(isRefused: true) }
+    if !isAgain { voices[index].count(isRefused: true) }
   }
 
   /// - Returns: whether that shows, and did not before, that it speaks for itself.

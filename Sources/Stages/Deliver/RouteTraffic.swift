@@ -213,7 +213,8 @@ final class RouteTraffic {
   func refusedDevice(_ push: ReadyPush, sentAt: UInt64, at now: UInt64) {
     lastLookedAt = now
     let fanOut = push.tally.fanOut
-    voices.refused(fanOut, isSuspect: push.history.suspicion > 0, at: now)
+    let isAgain = push.answeredAt > 0 || push.history.suspicion > 0
+    voices.refused(fanOut, isAgain: isAgain, at: now)
     deviceRefusals.refused(isFirstTry: !push.isAnotherTry)
     if deviceWeight(of: fanOut) == 0 {
       failed(push, sentAt: sentAt, at: now)
