@@ -39,7 +39,7 @@ struct ConnectionPlace {
   private static let longestAfterSome: Duration = .seconds(5)
 
   /// It went down with suspects, or was cut for bad tokens, while others were taken: they are why,
-  /// and not the server.
+  /// and not the server. Or it was what it showed, and the next shows something else.
   mutating func forgive() { failures = 0 }
 
   /// How long to wait with the next connection.

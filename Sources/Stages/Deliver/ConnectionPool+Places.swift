@@ -68,8 +68,14 @@ extension ConnectionPool {
   }
 
   /// From now on pushes go with this: connections that must not show it end when what is in
-  /// flight on them is answered, and others take their places.
+  /// flight on them is answered, and others take their places. A server that let nobody in with
+  /// what was shown before may do so now.
   func show(_ proof: SenderProof, at now: UInt64) {
+    if !shown.mayShow(proof, at: now) {
+      shown = ShownProof(setup.credentials)
+      openAnew()
+    }
+    shown.show(proof.token, at: now)
     for place in places.indices {
       guard let connection = places[place].connection, !connection.shown.mayShow(proof, at: now)
       else { continue }

@@ -21,6 +21,8 @@ final class ConnectionPool {
 
   private(set) var places: [ConnectionPlace]
   var growth: ConnectionGrowth
+  /// What connections show that are made now.
+  var shown: ShownProof
   /// GOAWAY or our own wish took them out; they live until what is in flight is answered.
   private var retiring: [any PushConnection] = []
   private var budget = ConnectBudget()
@@ -45,6 +47,7 @@ final class ConnectionPool {
     self.losses = losses
     self.signals = signals
     growth = ConnectionGrowth(setup.options)
+    shown = ShownProof(setup.credentials)
     places = Array(
       repeating: ConnectionPlace(), count: growth.most + Self.unproven + Self.helpers)
   }
@@ -158,6 +161,15 @@ final class ConnectionPool {
       BinaryConnection(
         setup, acceptedAfter: acceptedAfter, firstIdentifier: first, pool: self, traffic: traffic,
         judge: answers, signals: signals)
+    }
+  }
+
+  /// Nobody knows what comes of connecting now: what came of it before counts no more, and nobody
+  /// waits for that.
+  func openAnew() {
+    for place in places.indices {
+      places[place].forgive()
+      if places[place].opening != nil { open(place) }
     }
   }
 
