@@ -55,7 +55,7 @@ import Testing
         Set(server.requests.suffix(60).map(\.connection)).count == 3
       }
       bed.tokens.use(ProviderKey(keyID: "KEYKEYKEY2", teamID: "TEAMTEAM01") { _ in [8] })
-      await trial.load("three others") { server.connections.count == 6 && trial.open == 3 }
+      await trial.load("three others") { server.connections.count >= 6 && trial.open == 3 }
       await trial.settle()
       let shown = Dictionary(grouping: server.requests, by: \.connection)
       #expect(shown.values.allSatisfy { Set($0.map { $0["authorization"] }).count == 1 })

@@ -19,7 +19,6 @@ final class HTTPDaemon {
   private var identity: ServedIdentity?
   private var registration: Registration?
   private var nextRun: LoopTimer?
-  private var isRunAtTurnEnd = false
   private var connections: [OpaquePointer: HTTPConnection] = [:]
   /// Whose requests wait for our answers, by their numbers.
   private var waiting: [Int: OpaquePointer] = [:]
@@ -90,7 +89,7 @@ final class HTTPDaemon {
   /// or when its time is over. Stops then, and says so.
   func retire(_ whenEmpty: @escaping () -> Void) {
     self.whenEmpty = whenEmpty
-    runAtTurnEnd()
+    loop.schedule(after: .zero) { [weak self] in self?.run() }
   }
 
   /// Closes everything but the listener. Nothing is called afterwards.
@@ -130,16 +129,6 @@ final class HTTPDaemon {
     var milliseconds: UInt64 = 0
     guard MHD_get_timeout(daemon, &milliseconds) == .YES else { return nextRun = nil }
     nextRun = loop.schedule(after: .milliseconds(Int64(clamping: milliseconds))) { [weak self] in
-      self?.run()
-    }
-  }
-
-  /// Once for all that is answered in a turn of the loop.
-  private func runAtTurnEnd() {
-    guard !isRunAtTurnEnd else { return }
-    isRunAtTurnEnd = true
-    loop.atTurnEnd { [weak self] in
-      self?.isRunAtTurnEnd = false
       self?.run()
     }
   }
@@ -252,7 +241,7 @@ final class HTTPDaemon {
     exchange.response = response
     exchange.isSuspended = false
     MHD_resume_connection(connection)
-    runAtTurnEnd()
+    run()
   }
 
   private func completed(_ connection: OpaquePointer) {

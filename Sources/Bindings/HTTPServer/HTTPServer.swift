@@ -84,12 +84,11 @@ package actor HTTPServer {
     lastDaemon = number
   }
 
+  /// Not on the loop's task executor: an answer may wait for others' actors, which would run there.
   private func begin(_ number: Int, _ request: HTTPRequest, at daemon: Int) {
-    loop.task(on: self) { await self.serve(number, request, at: daemon) }
-  }
-
-  private func serve(_ number: Int, _ request: HTTPRequest, at daemon: Int) async {
-    let response = await answer(request)
-    daemons[daemon]?.respond(to: number, response)
+    Task {
+      let response = await answer(request)
+      daemons[daemon]?.respond(to: number, response)
+    }
   }
 }
