@@ -29,7 +29,7 @@ struct APIRequest {
   func document() throws(Problem) -> JSONObject {
     let value: JSONValue
     do {
-      value = try JSONValue.parse(http.body, maximumDepth: 8)
+      value = try JSONValue.parse(http.body)
     } catch {
       throw Problem(.malformedRequest, "the body is no JSON: \(error)")
     }

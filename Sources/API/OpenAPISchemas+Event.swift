@@ -24,8 +24,15 @@ extension OpenAPISchemas {
         """
         {"description": "Any JSON without NUL, a few levels deep.", "pattern": "^[^\\\\u0000]*$",
           "propertyNames": {"pattern": "^[^\\\\u0000]*$"},
-          "items": {"$ref": "#/components/schemas/Anything"},
-          "additionalProperties": {"$ref": "#/components/schemas/Anything"}}
+          "items": {"$ref": "#/components/schemas/Scalar"},
+          "additionalProperties": {"$ref": "#/components/schemas/Scalar"}}
+        """)
+    ),
+    (
+      "Scalar",
+      parsed(
+        """
+        {"type": ["string", "number", "boolean", "null"], "pattern": "^[^\\\\u0000]*$"}
         """)
     ),
   ]
@@ -35,6 +42,8 @@ extension OpenAPISchemas {
       """
       {"type": "object", "required": ["specversion", "id", "source", "type", "data"],
         "description": "id, time and the end of type stand in for what data does not have.",
+        "anyOf": [{"required": ["time"]},
+          {"properties": {"data": {"required": ["occurred_at"]}}}],
         "additionalProperties": {"$ref": "#/components/schemas/Anything"},
         "propertyNames": {"pattern": "^[^\\\\u0000]*$"},
         "properties": {"specversion": {"const": "1.0"},

@@ -47,9 +47,12 @@ final class UserRoutes {
     let record = try await done { () async throws(DevicesError) in
       try await self.registry.user(request["user"])
     }
+    guard record.isKnown else {
+      throw Problem(
+        .notFound, "Redis holds nothing of this user; who follows whom stands with the streamers")
+    }
     return .ok(
-      [("user", .string(record.user)), ("known", .bool(record.isKnown))]
-        + DeviceRoutes.members(of: record.devices)
+      [("user", .string(record.user))] + DeviceRoutes.members(of: record.devices)
         + [
           ("profile", Self.json(record.profile)),
           ("events_last_hour", .integer(Int64(record.reached))),

@@ -27,12 +27,13 @@ import Testing
         answered += 1
       }
       #expect((20..<100).contains(answered))
-      #expect(try bed.ask("GET", "/v1/users/u").status == 200)
+      #expect(try bed.ask("GET", "/v1/users/u/devices").status == 200)
     }
   }
 
   @Test(arguments: [
-    ("GET", "/v1/users/u", APIScope.readOnly, 200), ("DELETE", "/v1/users/u", .readOnly, 403),
+    ("GET", "/v1/users/u/devices", APIScope.readOnly, 200),
+    ("DELETE", "/v1/users/u", .readOnly, 403),
     ("DELETE", "/v1/users/u", .appServer, 200), ("POST", "/v1/fanouts/e/pause", .appServer, 403),
     ("POST", "/v1/fanouts/e/pause", .admin, 404), ("POST", "/v1/fanouts", .readOnly, 403),
   ])
@@ -56,11 +57,11 @@ import Testing
     try await APIBed.run({ $0.requestsPerSecond = 1 }) { bed in
       var statuses: [Int] = []
       for _ in 0..<8 {
-        let answer = try bed.ask("GET", "/v1/users/u")
+        let answer = try bed.ask("GET", "/v1/users/u/devices")
         statuses.append(answer.status)
         if answer.status == 429 {
           #expect(answer.head.contains("Retry-After: 1"))
-          #expect(try bed.ask("GET", "/v1/users/u", as: .readOnly).status == 200)
+          #expect(try bed.ask("GET", "/v1/users/u/devices", as: .readOnly).status == 200)
           break
         }
       }
@@ -73,7 +74,7 @@ import Testing
     ("GET", "/", 404), ("GET", "/v1/users/u/", 404), ("PATCH", "/v1/users/u", 405),
     ("TRACE", "/v1/users/u", 405), ("GET", "/v1/users/u?a=b", 400),
     ("GET", "/v1/fanouts?limit=0", 422), ("GET", "/v1/fanouts?limit=1&limit=2", 400),
-    ("GET", "/v1/users/..%2F..", 200),
+    ("GET", "/v1/users/..%2F../devices", 200), ("GET", "/v1/users/u", 404),
   ])
   func otherPathsAreProblems(_ method: String, _ target: String, _ status: Int) async throws {
     try await APIBed.run { bed in
@@ -152,12 +153,11 @@ import Testing
 
   @Test func requestsAreCounted() async throws {
     try await APIBed.run { bed in
-      _ = try bed.ask("GET", "/v1/users/u1")
+      _ = try bed.ask("GET", "/v1/users/u1/devices")
       _ = try bed.ask("GET", "/v1/nothing/u1")
       let text = await bed.server.metrics().text
-      #expect(
-        text.contains(
-          #"fanfare_http_requests_total{route="/v1/users/{user}",method="GET",status="200"} 1"#))
+      let labels = #"route="/v1/users/{user}/devices",method="GET",status="200""#
+      #expect(text.contains("fanfare_http_requests_total{\(labels)} 1"))
       #expect(text.contains(#"fanfare_http_requests_total{route="-",method="-",status="404"} 1"#))
     }
   }

@@ -113,7 +113,7 @@ import Testing
       #expect(answer["complete"] == true)
       #expect(answer["erased"]?.object?["follows"] == 1)
       #expect(answer["erased"]?.object?["devices"] == 1)
-      #expect(try bed.ask("GET", "/v1/users/u1")["known"] == false)
+      #expect(try bed.ask("GET", "/v1/users/u1").status == 404)
       #expect(try bed.ask("GET", "/v1/audiences/s1")["followers"] == 0)
     }
   }

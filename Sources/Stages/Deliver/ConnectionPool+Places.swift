@@ -73,7 +73,7 @@ extension ConnectionPool {
   func show(_ proof: SenderProof, at now: UInt64) {
     if !shown.mayShow(proof, at: now) {
       shown = ShownProof(setup.credentials)
-      openAnew()
+      reopen()
     }
     shown.show(proof.token, at: now)
     for place in places.indices {

@@ -166,7 +166,7 @@ final class ConnectionPool {
 
   /// Nobody knows what comes of connecting now: what came of it before counts no more, and nobody
   /// waits for that.
-  func openAnew() {
+  func reopen() {
     for place in places.indices {
       places[place].forgive()
       if places[place].opening != nil { open(place) }
