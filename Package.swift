@@ -69,7 +69,7 @@ let bindings: [Target] = [
   binding("Transport", ["CLinux", "EventLoop", "Text", "Threads", "TLS"]),
   binding("Redis", ["CHiredis", "EventLoop", "Text", "Transport"]),
   binding("Kafka", ["CRdKafka", "Threads"]),
-  binding("HTTPServer", ["CMicrohttpd", "EventLoop"]),
+  binding("HTTPServer", ["CMicrohttpd", "EventLoop", "Text"]),
   binding("JSON", ["CJansson", "Text"]),
   binding("YAML", ["CYAML"]),
 ]

@@ -7,9 +7,6 @@ import Telemetry
 
 /// What an API is made of. Nothing of it connects before `start`.
 package struct APIOptions: Sendable {
-  /// The largest body there is: an import in one request. More goes in parts.
-  package static let maximumImportBytes = 16 << 20
-
   package var http: HTTPServerOptions
   package var redis: RedisOptions
   package var kafka: KafkaOptions
@@ -27,8 +24,6 @@ package struct APIOptions: Sendable {
   package var audit: Log?
   /// Ms since 1970.
   package var wallClock: @Sendable () -> Int64
-  /// An answer that an idempotency key brought is brought again for so long.
-  package var idempotencySeconds = Keyspace.idempotencyLifetimeSeconds
 
   package init(
     http: HTTPServerOptions, redis: RedisOptions, kafka: KafkaOptions, keyspace: Keyspace,

@@ -9,7 +9,7 @@ struct APIRoute {
   /// More is refused before it is read.
   let maximumBodyBytes: Int
   /// Somebody will ask who did it.
-  let isChange: Bool
+  var isChange: Bool { method != "GET" }
   let handle: (APIRequest) async throws(Problem) -> APIResponse
 
   /// Enough for everything but an import.
@@ -17,14 +17,13 @@ struct APIRoute {
 
   init(
     _ method: String, _ pattern: String, _ scope: APIScope?,
-    maximumBodyBytes: Int = usualBodyBytes, isChange: Bool? = nil,
+    maximumBodyBytes: Int = usualBodyBytes,
     handle: @escaping (APIRequest) async throws(Problem) -> APIResponse
   ) {
     self.method = method
     self.pattern = pattern
     self.scope = scope
     self.maximumBodyBytes = maximumBodyBytes
-    self.isChange = isChange ?? (method != "GET")
     self.handle = handle
   }
 }

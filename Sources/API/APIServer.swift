@@ -12,6 +12,7 @@ package final class APIServer: Sendable {
     let service = APIService(options, loop: loop)
     var http = options.http
     http.refusal = Problem.refusal
+    http.maximumBodyBytes = max(APIRoute.usualBodyBytes, options.ingest.maximumEventBytes)
     self.service = service
     server = HTTPServer(
       loop: loop, options: http,

@@ -45,8 +45,7 @@ actor APIService {
     let door = EventDoor(options)
     door.start()
     self.door = door
-    answers = IdempotentAnswers(
-      redis: redis, keyspace: options.keyspace, lifetimeSeconds: options.idempotencySeconds)
+    answers = IdempotentAnswers(redis: redis, keyspace: options.keyspace)
     let now = options.wallClock
     let plainSet = options.plainSetKey.map { PlainSetPattern($0) }
     let registry = DeviceRegistry(redis: redis, keyspace: options.keyspace, plainSet: plainSet)
@@ -173,15 +172,15 @@ extension APIService {
   func answer(_ request: HTTPRequest) async -> HTTPResponse {
     let began = EventLoop.monotonicNanoseconds()
     let id = Self.requestID(request)
-    var label = "-"
-    var holder: APIKey?
-    var isChange = false
+    var found: APIRoute?
+    var asked: APIRequest?
     var response: HTTPResponse
     do throws(Problem) {
       let (route, names) = try route(of: request)
-      (label, isChange) = (route.pattern, route.isChange)
-      let key = try self.holder(of: request, for: route)
-      holder = key
+      found = route
+      let key = try holder(of: request, for: route)
+      let known = APIRequest(http: request, names: names, key: key, id: id)
+      asked = known
       if route.scope != nil, let wait = rates.take(key.name, now: began) {
         throw Self.tooMany(
           "\(key.name) may send \(options.requestsPerSecond) requests a second", wait)
@@ -189,20 +188,18 @@ extension APIService {
       guard request.body.count <= route.maximumBodyBytes else {
         throw Problem(.tooLarge, "a body has at most \(route.maximumBodyBytes) bytes here")
       }
-      response = try await once(
-        route, APIRequest(http: request, names: names, key: key, id: id)
-      ).http
+      response = try await once(route, known).http
     } catch {
       response = error.response(requestID: id)
       if error.code == .internalError {
         options.log.error(
-          "a request failed", ["route": .text(label), "why": .text(error.detail)])
+          "a request failed", ["route": .text(found?.pattern ?? "-"), "why": .text(error.detail)])
       }
     }
     let took = EventLoop.monotonicNanoseconds() &- began
-    let method = label == "-" ? "-" : request.method
-    metrics.count(label, method, response.status, nanoseconds: took)
-    if isChange, let holder { audit(request, label, holder, id, response.status, took) }
+    let method = found == nil ? "-" : request.method
+    metrics.count(found?.pattern ?? "-", method, response.status, nanoseconds: took)
+    if let found, found.isChange, let asked { audit(asked, found, response.status, took) }
     return Self.finished(response, id)
   }
 
@@ -230,19 +227,17 @@ extension APIService {
   }
 
   private func audit(
-    _ request: HTTPRequest, _ route: String, _ holder: APIKey, _ id: String, _ status: Int,
-    _ nanoseconds: UInt64
+    _ request: APIRequest, _ route: APIRoute, _ status: Int, _ nanoseconds: UInt64
   ) {
     guard let audit = options.audit else { return }
     var fields: LogFields = [
-      "request": .text(id), "key": .text(holder.name), "method": .text(request.method),
-      "route": .text(route), "status": .integer(status),
+      "request": .text(request.id), "key": .text(request.key.name),
+      "method": .text(request.http.method), "route": .text(route.pattern),
+      "status": .integer(status),
       "micros": .integer(Int(nanoseconds / 1000)),
     ]
-    if case .route(_, let names) = router.match(request.method, request.segments) {
-      for (name, value) in names.sorted(by: { $0.key < $1.key }) {
-        fields[name] = name == "token" ? audit.label(value) : .text(value)
-      }
+    for (name, value) in request.names.sorted(by: { $0.key < $1.key }) {
+      fields[name] = name == "token" ? audit.label(value) : .text(value)
     }
     audit.info("change", fields)
   }

@@ -17,14 +17,12 @@ final class IdempotentAnswers {
 
   private let redis: RedisClient
   private let keyspace: Keyspace
-  private let lifetimeSeconds: Int
   /// How long whoever began may take; a process that dies has told nobody.
   private static let claimSeconds = 60
 
-  init(redis: RedisClient, keyspace: Keyspace, lifetimeSeconds: Int) {
+  init(redis: RedisClient, keyspace: Keyspace) {
     self.redis = redis
     self.keyspace = keyspace
-    self.lifetimeSeconds = lifetimeSeconds
   }
 
   /// What a request is kept under: the same key of two holders is not the same.
@@ -63,7 +61,7 @@ final class IdempotentAnswers {
     let body = response.body.map { JSONText.compact($0) } ?? ""
     _ = try await ask([
       "SET", keyspace.idempotency(name), "\(fingerprint)\n\(response.status)\n\(body)", "EX",
-      String(lifetimeSeconds),
+      String(Keyspace.idempotencyLifetimeSeconds),
     ])
   }
 

@@ -17,8 +17,7 @@ extension Assembly {
     http.exchangeTimeout = api.exchangeTimeout
     // libmicrohttpd clears what a head may take before each request.
     http.maximumHeadBytes = 8 << 10
-    http.maximumBodyBytes = max(APIOptions.maximumImportBytes, settings.kafka.maximumEventBytes)
-    http.maximumBodiesBytes = 8 * http.maximumBodyBytes
+    http.maximumBodiesBytes = 128 << 20
     http.identity = try apiIdentity(settings)
     guard http.identity != nil || api.plain || isLoopback(api.host) else {
       throw problem(

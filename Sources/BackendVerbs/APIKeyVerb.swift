@@ -18,7 +18,7 @@ package enum APIKeyVerb {
       taking it out revokes the key.
 
       read-only may look; app-server may also bind, follow, forget and send events; admin may also \
-      pause, resume and cancel fan-outs, and import.
+      pause, resume and cancel fan-outs.
       """,
     options: [scope, json], arguments: [name],
     examples: [

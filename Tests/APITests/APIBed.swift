@@ -59,7 +59,6 @@ final class APIBed: Sendable {
       requestsPerSecond: 10_000, templateProblem: { $0 == "unknown" ? "there is none" : nil },
       log: Log(sink: MemorySink()), audit: Log(audited, sink: audit),
       wallClock: { 1_795_248_000_000 })
-    options.http.maximumBodyBytes = APIOptions.maximumImportBytes
     change(&options)
     server = APIServer(options)
     port = try await server.start()
