@@ -302,7 +302,8 @@ let testTargets: [Target] = [
     "IntegrationTests",
     [
       "APNsSimulator", "Assembly", "Deliver", "Devices", "fanfare", "Feedback", "Fixtures",
-      "Kafka", "LocalStack", "Model", "Pipeline", "Record", "Redis", "Render", "Rules", "Settings",
+      "Kafka", "Keyspace", "LocalStack", "Model", "Pipeline", "Record", "Redis", "Render", "Rules",
+      "Settings",
       "Telemetry", "TestBed", "Threads", "Transport",
     ]),
   tests(
@@ -314,8 +315,9 @@ let testTargets: [Target] = [
   tests(
     "EnduranceTests",
     [
-      "APNsSimulator", "Deliver", "Devices", "fanfare", "JSON", "Kafka", "Keyspace", "LocalStack",
-      "Pipeline", "Record", "TestBed", "Text", "TLS", "Transport",
+      "API", "APNsSimulator", "Deliver", "Devices", "fanfare", "Fixtures", "JSON", "Kafka",
+      "Keyspace", "LocalStack", "Model", "Pipeline", "Record", "Redis", "TestBed", "Text",
+      "Threads", "TLS", "Transport",
     ]),
   tests("PushSupportTests", ["PushSupport", "Settings", "Terminal"]),
   tests("VerbSupportTests", ["VerbSupport", "Devices", "LocalStack", "Settings", "Terminal"]),

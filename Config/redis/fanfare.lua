@@ -8,6 +8,8 @@
 --   FCALL fanfare_unbind 1 ffd:{t:<token>} <user> <environment> <topic>
 --   FCALL fanfare_follow 1 ffd:{f:<streamer>} <user>
 --   FCALL fanfare_unfollow 1 ffd:{f:<streamer>} <user>
+--   FCALL fanfare_tag 1 ffd:{g:<tag>} <user>
+--   FCALL fanfare_untag 1 ffd:{g:<tag>} <user>
 --
 -- Each answers 1 when it changed something, 0 when it was so already.
 
@@ -171,6 +173,8 @@ local function audience(KEYS, ARGV)
   --   EVAL <this file> 1 ffd:{f:<streamer>} follow <user>
   --   EVAL <this file> 1 ffd:{f:<streamer>} unfollow <user>
   --
+  -- Tags are held as followers are: give a user a tag, or take it, by ffd:{g:<tag>}.
+  --
   -- Where followers are in a plain set of yours until they are divided, name it as the second key:
   --
   --   EVAL <this file> 2 ffd:{f:<streamer>} followers:<streamer> follow <user>
@@ -183,12 +187,12 @@ local function audience(KEYS, ARGV)
     return redis.error_reply('ERR ' .. why)
   end
 
-  if not heading or not string.find(heading, '{f:[^{}]+}$') then
-    return refuse('the first key must be <prefix>{f:<streamer>}')
+  if not heading or not string.find(heading, '{[fg]:[^{}]+}$') then
+    return refuse('the first key must be <prefix>{f:<streamer>} or <prefix>{g:<tag>}')
   end
-  -- Such an id would name a shard of another streamer.
+  -- Such an id would name a shard of another streamer or tag.
   if string.find(heading, ':%d+:%d+}$') then
-    return refuse('a streamer id must not end in :<digits>:<digits>')
+    return refuse('a streamer id or a tag must not end in :<digits>:<digits>')
   end
   if verb ~= 'follow' and verb ~= 'unfollow' then return refuse('follow or unfollow?') end
   if not user or #user < 1 or #user > 128 or string.find(user, '[%z\1-\31\127{}]') then
@@ -274,3 +278,5 @@ register('fanfare_bind', device, 'bind')
 register('fanfare_unbind', device, 'unbind')
 register('fanfare_follow', audience, 'follow')
 register('fanfare_unfollow', audience, 'unfollow')
+register('fanfare_tag', audience, 'follow')
+register('fanfare_untag', audience, 'unfollow')

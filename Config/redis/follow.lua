@@ -4,6 +4,8 @@
 --   EVAL <this file> 1 ffd:{f:<streamer>} follow <user>
 --   EVAL <this file> 1 ffd:{f:<streamer>} unfollow <user>
 --
+-- Tags are held as followers are: give a user a tag, or take it, by ffd:{g:<tag>}.
+--
 -- Where followers are in a plain set of yours until they are divided, name it as the second key:
 --
 --   EVAL <this file> 2 ffd:{f:<streamer>} followers:<streamer> follow <user>
@@ -16,12 +18,12 @@ local function refuse(why)
   return redis.error_reply('ERR ' .. why)
 end
 
-if not heading or not string.find(heading, '{f:[^{}]+}$') then
-  return refuse('the first key must be <prefix>{f:<streamer>}')
+if not heading or not string.find(heading, '{[fg]:[^{}]+}$') then
+  return refuse('the first key must be <prefix>{f:<streamer>} or <prefix>{g:<tag>}')
 end
--- Such an id would name a shard of another streamer.
+-- Such an id would name a shard of another streamer or tag.
 if string.find(heading, ':%d+:%d+}$') then
-  return refuse('a streamer id must not end in :<digits>:<digits>')
+  return refuse('a streamer id or a tag must not end in :<digits>:<digits>')
 end
 if verb ~= 'follow' and verb ~= 'unfollow' then return refuse('follow or unfollow?') end
 if not user or #user < 1 or #user > 128 or string.find(user, '[%z\1-\31\127{}]') then

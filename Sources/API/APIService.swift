@@ -55,9 +55,12 @@ actor APIService {
       erasures: erasures)
     let fanOuts = FanOutRoutes(
       record: RecordStage(redis: redis, keyspace: options.keyspace), now: now)
+    let tags = TagRoutes(
+      registry: registry,
+      tags: AudienceReader(redis: redis, keyspace: options.keyspace.ofTags))
     router = APIRouter(
-      DeviceRoutes(registry: registry, now: now).routes + users.routes + door.routes
-        + fanOuts.routes + [OpenAPI.route])
+      DeviceRoutes(registry: registry, now: now).routes + users.routes + tags.routes
+        + door.routes + fanOuts.routes + [OpenAPI.route])
   }
 
   func close() async {

@@ -2,11 +2,11 @@ import JSON
 
 /// What each route takes and answers. A test holds it against the routes.
 enum OpenAPIOperations {
-  static let all: [OpenAPIOperation] = devices + users + events + [document]
+  static let all: [OpenAPIOperation] = devices + users + tags + events + [document]
 
   private static let json = ["application/json"]
 
-  private static func schema(_ text: String) -> JSONValue { OpenAPISchemas.parsed(text) }
+  static func schema(_ text: String) -> JSONValue { OpenAPISchemas.parsed(text) }
   private static func shared(_ name: String) -> JSONValue { OpenAPI.reference("schemas", name) }
 
   private static let document = OpenAPIOperation(

@@ -6,8 +6,8 @@ import Model
 enum OpenAPISchemas {
   /// Which schema a placeholder of a path has.
   static let pathNames = [
-    "user": "Identifier", "streamer": "Identifier", "token": "Token", "event": "EventID",
-    "import": "EventID",
+    "user": "Identifier", "streamer": "Identifier", "tag": "Identifier", "token": "Token",
+    "event": "EventID", "import": "EventID",
   ]
 
   static let all: JSONValue = {
@@ -22,8 +22,8 @@ enum OpenAPISchemas {
         "maxLength": \(Keyspace.maximumIdentifierBytes),
         "pattern": "^[^\\\\u0000-\\\\u001f\\\\u007f-\\\\u009f{}]+$",
         "description": "At most \(Keyspace.maximumIdentifierBytes) bytes of UTF-8; a \
-    streamer's does \
-    not end in :<digits>:<digits>."},
+    streamer's and \
+    a tag do not end in :<digits>:<digits>."},
       "Identifiers": {"type": "string", "description": "Separated by commas.",
         "pattern": "^[^,\\\\u0000-\\\\u001f\\\\u007f-\\\\u009f{}]{1,32}\
     (,[^,\\\\u0000-\\\\u001f\\\\u007f-\\\\u009f{}]{1,32})*$"},

@@ -87,7 +87,7 @@ final class UserRoutes {
       ("devices", counts.devices), ("set_aside", counts.setAside), ("tokens", counts.tokens),
       ("profile_fields", counts.profileFields), ("events_last_hour", counts.reached),
       ("verdicts", counts.verdicts), ("follows", counts.follows),
-      ("leftovers", counts.leftovers),
+      ("tags", counts.tags), ("leftovers", counts.leftovers),
     ]
     return .ok([
       ("user", .string(user)), ("complete", .bool(true)),

@@ -28,13 +28,19 @@ enum EventFlags {
     repeated: "data", .named("NAME=VALUE"), value: "NAME=VALUE",
     help: "A value for the template: {{data.NAME}}")
 
+  private static let tag = Option<[String]>(
+    repeated: "tag", .text, value: "TAG",
+    help: "Tell the users who have this tag, or one of several, instead of the followers")
+  private static let user = Option<[String]>(
+    repeated: "user", .text, value: "ID", help: "Tell this user instead of the followers")
+
   private static let ended = Option(
     flag: "ended", help: "The stream is over: nobody more is told of it; takes --streamer, --stream"
   )
 
   static let all: [any DeclaredOption] = [
     streamer, app, name, title, category, stream, id, template, expiresIn, pushesPerSecond,
-    occurredAt, data, ended,
+    occurredAt, data, tag, user, ended,
   ]
   private static let ofEnd: [any DeclaredOption] = [streamer, stream, occurredAt, ended]
 
@@ -74,7 +80,19 @@ enum EventFlags {
       event["expires_in"] = .integer(Int(lifetime.components.seconds))
     }
     if let pushes = invocation[pushesPerSecond] { event["pushes_per_second"] = .integer(pushes) }
+    if let audience = try audience(invocation) { event["audience"] = audience }
     return Array(JSONOutput.object(event).serialized().utf8)
+  }
+
+  private static func audience(_ invocation: Invocation) throws(CommandFailure) -> JSONOutput? {
+    let (tags, users) = (invocation[tag], invocation[user])
+    switch (tags.count, users.count) {
+    case (0, 0): return nil
+    case (1, 0): return ["tag": .text(tags[0])]
+    case (_, 0): return ["or": .array(tags.map { ["tag": .text($0)] })]
+    case (0, _): return ["users": .array(users.map { .text($0) })]
+    default: throw CommandFailure(.usage, "--tag and --user do not go together")
+    }
   }
 
   private static func end(_ invocation: Invocation) throws(CommandFailure) -> [UInt8] {

@@ -8,7 +8,7 @@ enum UserForget {
   private static let streamer = Option<[String]>(
     repeated: "streamer", .text, value: "ID", help: "A streamer whom the user follows")
   private static let everywhere = Option(
-    flag: "everywhere", help: "Look at all streamers and tokens for the user's name")
+    flag: "everywhere", help: "Look at all streamers, tags and tokens for the user's name")
   private static let audience = Option(
     flag: "audience", help: "Also the followers of the streamer who has the user's id")
   private static let apply = Option(flag: "apply", help: "Do it; otherwise it is only told")
@@ -18,9 +18,10 @@ enum UserForget {
     discussion: """
       Devices, those that were set aside, the profile, caps and what was noted of Apple's answers \
       go, and tokens get free; from then on no push reaches the user. Redis knows of each streamer \
-      who follows and of nobody whom: name the streamers, or let all of them be looked at with \
-      --everywhere, which harms nobody and takes its time. Without --apply it only says what it \
-      would erase. It may be run again at any time, also after it broke off.
+      who follows and of nobody whom, and the same of tags: name the streamers, or let all of them \
+      and all tags be looked at with --everywhere, which harms nobody and takes its time. Without \
+      --apply it only says what it would erase. It may be run again at any time, also after it \
+      broke off.
 
       What ends by itself stays until then: which tokens went, ten minutes. What is in Kafka, in \
       logs, in plain sets of another system and in other users' lists of muted streamers is not \
@@ -87,7 +88,7 @@ enum UserForget {
       ("devices", counts.devices), ("set aside", counts.setAside), ("tokens", counts.tokens),
       ("profile fields", counts.profileFields), ("events of the hour", counts.reached),
       ("words of Apple's", counts.verdicts), ("follows", counts.follows),
-      ("leftovers", counts.leftovers),
+      ("tags", counts.tags), ("leftovers", counts.leftovers),
     ]
   }
 
@@ -97,7 +98,7 @@ enum UserForget {
   ) {
     func say(_ line: String) { invocation.errors.line(TextLayout.printable(line)) }
     if !invocation[everywhere] {
-      say("whom else the user follows was not looked for; --everywhere does it")
+      say("whom else the user follows, and which tags, was not looked for; --everywhere does it")
     }
     if counts.audience > 0, !invocation[audience] {
       say(
@@ -118,7 +119,8 @@ enum UserForget {
       "devices": .integer(counts.devices), "set_aside": .integer(counts.setAside),
       "tokens": .integer(counts.tokens), "profile_fields": .integer(counts.profileFields),
       "reached": .integer(counts.reached), "verdicts": .integer(counts.verdicts),
-      "follows": .integer(counts.follows), "leftovers": .integer(counts.leftovers),
+      "follows": .integer(counts.follows), "tags": .integer(counts.tags),
+      "leftovers": .integer(counts.leftovers),
       "everywhere": .bool(invocation[everywhere]), "streamers": .integer(counts.streamers),
       "audience": .integer(counts.audience), "audience_erased": .bool(counts.hasErasedAudience),
       "unreadable": .integer(counts.unreadable), "interrupted": .bool(!counts.isComplete),

@@ -11,6 +11,8 @@ package struct ErasureCounts: Sendable, Equatable {
   package internal(set) var verdicts = 0
   /// Streamers whom the user followed.
   package internal(set) var follows = 0
+  /// Tags that the user had; known only when it is looked everywhere.
+  package internal(set) var tags = 0
   /// Streamers that were looked at to find those.
   package internal(set) var streamers = 0
   /// Places that no fan-out reads, in which the user stood still.
@@ -18,7 +20,7 @@ package struct ErasureCounts: Sendable, Equatable {
   /// Followers of the streamer who has the user's id.
   package internal(set) var audience = 0
   package internal(set) var hasErasedAudience = false
-  /// Streamers whose keys hold something else: nobody knows whether the user follows them.
+  /// Streamers and tags whose keys hold something else: nobody knows whether the user is in them.
   package internal(set) var unreadable = 0
   /// False when it was told to stop.
   package internal(set) var isComplete = true
@@ -27,7 +29,7 @@ package struct ErasureCounts: Sendable, Equatable {
 
   /// Whether there was anything to take out.
   package var isEmpty: Bool {
-    [devices, setAside, tokens, profileFields, reached, verdicts, follows, leftovers]
+    [devices, setAside, tokens, profileFields, reached, verdicts, follows, tags, leftovers]
       .allSatisfy { $0 == 0 } && !hasErasedAudience
   }
 }

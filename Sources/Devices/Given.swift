@@ -41,6 +41,12 @@ package enum Given {
     return text
   }
 
+  @discardableResult
+  package static func tag(_ text: String, as name: String = "tag") throws(GivenRefusal) -> String {
+    guard Keyspace.isTag(text) else { throw GivenRefusal(name: name, rule: Keyspace.tagRule) }
+    return text
+  }
+
   /// As phones print it; in lower-case hex.
   package static func token(
     _ text: String, as name: String = "token"

@@ -12,8 +12,8 @@ import Tokens
 /// 1. The user's own keys go in one step. From here on no push reaches the user. Only the names of
 ///    the devices stay, in `bound`.
 /// 2. The tokens get free, as with a logout. Then the names of the devices go.
-/// 3. The user leaves the streamers that are named, and with `looksEverywhere` every one there is:
-///    Redis knows of each streamer who follows, and of nobody whom.
+/// 3. The user leaves the streamers that are named, and with `looksEverywhere` every streamer and
+///    every tag there is: Redis knows of each who is in it, and of nobody what they are in.
 /// 4. With `erasesAudience` so do the followers of the streamer who has the user's id.
 ///
 /// What ends by itself stays until then: which tokens went, for ten minutes, so that a step of a
@@ -23,7 +23,7 @@ package struct UserErasure {
   package struct Scope: Sendable, Equatable {
     /// Streamers whom the user is known to follow.
     package var streamers: [String] = []
-    /// Looks at all streamers and tokens (SCAN): harms nobody, and takes its time.
+    /// Looks at all streamers, tags and tokens (SCAN): harms nobody, and takes its time.
     package var looksEverywhere = false
     /// Whether the followers of the streamer of this id go too. Ids of users and of streamers may
     /// be other people's.
@@ -64,7 +64,7 @@ package struct UserErasure {
     } else {
       try await foreseeKeys(of: user, &counts)
     }
-    try await leave(scope.streamers, user, writes, &counts)
+    try await leave(scope.streamers, keyspace, \.follows, user, writes, &counts)
     if scope.looksEverywhere {
       counts.isComplete = try await lookEverywhere(user, scope.streamers, writes, &counts, told)
     }
@@ -129,19 +129,23 @@ extension UserErasure {
 // MARK: - Follows and tokens that are the user's by name alone
 
 extension UserErasure {
+  /// - Parameters:
+  ///   - names: streamers, or tags.
+  ///   - lists: the keyspace of whichever they are.
   private func leave(
-    _ streamers: [String], _ user: String, _ writes: Bool, _ counts: inout ErasureCounts
+    _ names: [String], _ lists: Keyspace, _ counter: WritableKeyPath<ErasureCounts, Int>,
+    _ user: String, _ writes: Bool, _ counts: inout ErasureCounts
   ) async throws(DevicesError) {
-    for start in stride(from: 0, to: streamers.count, by: Self.perPage) {
-      let page = Array(streamers[start..<min(start + Self.perPage, streamers.count)])
+    for start in stride(from: 0, to: names.count, by: Self.perPage) {
+      let page = Array(names[start..<min(start + Self.perPage, names.count)])
       do throws(DevicesError) {
-        counts.follows += try await left(page, user, writes)
+        counts[keyPath: counter] += try await left(page, lists, user, writes)
       } catch {
         guard error.isOfContent else { throw error }
-        // One streamer whose keys hold something else must not keep the user with the others.
-        for streamer in page {
+        // One list whose keys hold something else must not keep the user in the others.
+        for name in page {
           do throws(DevicesError) {
-            counts.follows += try await left([streamer], user, writes)
+            counts[keyPath: counter] += try await left([name], lists, user, writes)
           } catch {
             guard error.isOfContent else { throw error }
             counts.unreadable += 1
@@ -152,19 +156,19 @@ extension UserErasure {
   }
 
   private func left(
-    _ streamers: [String], _ user: String, _ writes: Bool
+    _ names: [String], _ lists: Keyspace, _ user: String, _ writes: Bool
   ) async throws(DevicesError) -> Int {
     if writes {
-      return try await FollowChanges(redis: redis, keyspace: keyspace, plainSet: nil)
-        .apply(.unfollow, streamers.map { ($0, user) })
+      return try await FollowChanges(redis: redis, keyspace: lists, plainSet: nil)
+        .apply(.unfollow, names.map { ($0, user) })
     }
-    let headings = try await redis.audienceHeadings(of: streamers, keyspace)
+    let headings = try await redis.audienceHeadings(of: names, lists)
     let replies = try await redis.replies(
-      to: zip(streamers, headings).map { streamer, heading in
-        ["SISMEMBER", heading.places(of: user, following: streamer, keyspace)[0], user]
+      to: zip(names, headings).map { name, heading in
+        ["SISMEMBER", heading.places(of: user, following: name, lists)[0], user]
       })
     if let error = replies.firstError { throw DevicesError(reply: error.message) }
-    return streamers.indices.count { replies[$0].integer == 1 }
+    return names.indices.count { replies[$0].integer == 1 }
   }
 
   /// Returns whether it went to the end.
@@ -174,22 +178,25 @@ extension UserErasure {
   ) async throws(DevicesError) -> Bool {
     // SCAN may tell a key more than once.
     var seen = Set(known.map { ExactText($0) })
+    var seenTags: Set<ExactText> = []
     return try await KeyScan(redis: redis, pattern: keyspace.namingPattern).run {
       (keys) async throws(DevicesError) -> Bool in
-      var (streamers, shards, owners, moves): ([String], [String], [String], [String]) = (
-        [], [], [], []
-      )
+      var (streamers, tags): ([String], [String]) = ([], [])
+      var (shards, owners, moves): ([String], [String], [String]) = ([], [], [])
       for key in keys {
         switch keyspace.namingKey(key) {
         case .followers(let streamer):
           if seen.insert(ExactText(streamer)).inserted { streamers.append(streamer) }
-        case .followerShard: shards.append(key)
+        case .tag(let tag):
+          if seenTags.insert(ExactText(tag)).inserted { tags.append(tag) }
+        case .followerShard, .tagShard: shards.append(key)
         case .tokenOwner(let token): owners.append(token)
         case .tokenMoves(let token): moves.append(token)
         case nil: continue
         }
       }
-      try await leave(streamers, user, writes, &counts)
+      try await leave(streamers, keyspace, \.follows, user, writes, &counts)
+      try await leave(tags, keyspace.ofTags, \.tags, user, writes, &counts)
       try await leaveShards(shards, user, writes, &counts)
       try await freeTokens(owners, moves, user, writes, &counts)
       counts.streamers += streamers.count
@@ -198,7 +205,7 @@ extension UserErasure {
   }
 
   /// Shards that no fan-out reads: of generations that have gone, or whose hash somebody deleted.
-  /// The others are their streamer's business, who counts. What is neither the current nor the
+  /// The others are their list's business, which counts. What is neither the current nor the
   /// coming generation when the user has been found in it never becomes either.
   private func leaveShards(
     _ keys: [String], _ user: String, _ writes: Bool, _ counts: inout ErasureCounts
@@ -206,14 +213,19 @@ extension UserErasure {
     let replies = try await redis.replies(to: keys.map { ["SISMEMBER", $0, user] })
     var dead: [String] = []
     for (index, key) in keys.enumerated() where replies[index].integer == 1 {
-      guard case .followerShard(let streamer)? = keyspace.namingKey(key) else { continue }
+      let (name, lists): (String, Keyspace)
+      switch keyspace.namingKey(key) {
+      case .followerShard(let streamer): (name, lists) = (streamer, keyspace)
+      case .tagShard(let tag): (name, lists) = (tag, keyspace.ofTags)
+      default: continue
+      }
       do throws(DevicesError) {
-        let heading = try await redis.audienceHeading(of: streamer, keyspace)
-        let places = heading.places(of: user, following: streamer, keyspace)
+        let heading = try await redis.audienceHeading(of: name, lists)
+        let places = heading.places(of: user, following: name, lists)
         let alive = heading.exists ? places[...] : places.dropFirst()
         if !alive.contains(key) { dead.append(key) }
       } catch {
-        // Such a streamer was counted as unreadable.
+        // Such a list was counted as unreadable.
         guard error.isOfContent else { throw error }
       }
     }

@@ -33,6 +33,14 @@ extension Keyspace {
     }
   }
 
+  /// A tag's name stands in keys where a streamer's id does, and is held to the same.
+  package static func isTag(_ text: String) -> Bool { isStreamerIdentifier(text) }
+
+  /// What a message says of a name that is no tag.
+  package static let tagRule =
+    "1 to \(maximumIdentifierBytes) bytes without control characters and braces, not ending in "
+    + ":<digits>:<digits>"
+
   private static func isPrintableUTF8(_ bytes: UnsafeRawBufferPointer) -> Bool {
     guard let text = String(validating: bytes, as: UTF8.self) else { return false }
     return text.unicodeScalars.allSatisfy { $0.value < 0x80 || $0.value > 0x9F }

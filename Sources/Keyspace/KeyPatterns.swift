@@ -10,8 +10,8 @@ extension Keyspace {
     Self.middle(of: key, from: "\(dataPrefix){u:", to: "}" + Self.setAside)
   }
 
-  /// Finds whatever names users without being a user's own: followers and tokens.
-  package var namingPattern: String { Self.escaped(dataPrefix) + "{[ft]:*" }
+  /// Finds whatever names users without being a user's own: followers, tags and tokens.
+  package var namingPattern: String { Self.escaped(dataPrefix) + "{[fgt]:*" }
 
   /// A key that names users.
   package enum NamingKey: Sendable, Equatable {
@@ -19,20 +19,20 @@ extension Keyspace {
     case followers(streamer: String)
     /// One of the streamer's shards, of whatever generation.
     case followerShard(streamer: String)
+    /// The hash of a tag's users.
+    case tag(String)
+    case tagShard(tag: String)
     case tokenOwner(token: String)
     case tokenMoves(token: String)
   }
 
   /// Nil for what none of us wrote.
   package func namingKey(_ key: String) -> NamingKey? {
-    if let streamer = Self.middle(of: key, from: "\(dataPrefix){f:", to: "}") {
-      if Self.isStreamerIdentifier(streamer) { return .followers(streamer: streamer) }
-      let parts = streamer.split(separator: ":", omittingEmptySubsequences: false)
-      let owner = parts.dropLast(2).joined(separator: ":")
-      guard parts.suffix(2).allSatisfy({ Int($0) != nil }), Self.isStreamerIdentifier(owner) else {
-        return nil
-      }
-      return .followerShard(streamer: owner)
+    if let list = userList(key, "f") {
+      return list.isShard ? .followerShard(streamer: list.name) : .followers(streamer: list.name)
+    }
+    if let list = userList(key, "g") {
+      return list.isShard ? .tagShard(tag: list.name) : .tag(list.name)
     }
     if let token = Self.middle(of: key, from: "\(dataPrefix){t:", to: "}") {
       return Self.isToken(token) ? .tokenOwner(token: token) : nil
@@ -41,6 +41,20 @@ extension Keyspace {
       return Self.isToken(token) ? .tokenMoves(token: token) : nil
     }
     return nil
+  }
+
+  /// Whose list of users a key is of.
+  private func userList(_ key: String, _ letter: String) -> (name: String, isShard: Bool)? {
+    guard let name = Self.middle(of: key, from: "\(dataPrefix){\(letter):", to: "}") else {
+      return nil
+    }
+    if Self.isStreamerIdentifier(name) { return (name, false) }
+    let parts = name.split(separator: ":", omittingEmptySubsequences: false)
+    let owner = parts.dropLast(2).joined(separator: ":")
+    guard parts.suffix(2).allSatisfy({ Int($0) != nil }), Self.isStreamerIdentifier(owner) else {
+      return nil
+    }
+    return (owner, true)
   }
 
   private static func isToken(_ text: String) -> Bool { text.utf8.allSatisfy(\.isASCIIHexDigit) }

@@ -10,6 +10,8 @@
 package struct Keyspace: Sendable, Equatable {
   let dataPrefix: String
   package let dashboardsPrefix: String
+  /// Whose users `followers` and `followerShard` name.
+  private let userLists: UserLists
   /// What stands before and after the raw bytes of a user id in `bindings(user:)`.
   package let bindingsParts: (prefix: [UInt8], suffix: [UInt8])
   /// What stands before and after the raw bytes of a user id in `profile(user:)`.
@@ -20,6 +22,11 @@ package struct Keyspace: Sendable, Equatable {
   package let boundParts: (prefix: [UInt8], suffix: [UInt8])
 
   package init(data: String = "ffd:", dashboards: String = "ff:") {
+    self.init(data: data, dashboards: dashboards, userLists: .ofStreamers)
+  }
+
+  private init(data: String, dashboards: String, userLists: UserLists) {
+    self.userLists = userLists
     dataPrefix = data
     dashboardsPrefix = dashboards
     bindingsParts = (Array("\(data){u:".utf8), Array("}:bindings".utf8))
@@ -30,6 +37,16 @@ package struct Keyspace: Sendable, Equatable {
 
   package static func == (left: Keyspace, right: Keyspace) -> Bool {
     left.dataPrefix == right.dataPrefix && left.dashboardsPrefix == right.dashboardsPrefix
+      && left.userLists == right.userLists
+  }
+
+  private enum UserLists { case ofStreamers, ofTags }
+
+  /// The same keys, but for the lists of users: those of a tag, where a tag's name stands for a
+  /// streamer's id. Both have one layout, so that what reads, writes and divides the one does so
+  /// with the other.
+  package var ofTags: Keyspace {
+    Keyspace(data: dataPrefix, dashboards: dashboardsPrefix, userLists: .ofTags)
   }
 }
 
@@ -38,11 +55,19 @@ package struct Keyspace: Sendable, Equatable {
 extension Keyspace {
   /// HASH: `shards` (a power of two), `generation`, `followers`; `next` while the followers are
   /// divided again, `last` the largest generation handed out, `retired` those that nobody reads.
-  package func followers(of streamer: String) -> String { "\(dataPrefix){f:\(streamer)}" }
+  package func followers(of streamer: String) -> String {
+    switch userLists {
+    case .ofStreamers: "\(dataPrefix){f:\(streamer)}"
+    case .ofTags: "\(dataPrefix){g:\(streamer)}"
+    }
+  }
 
   /// SET of user ids; `shard(of:shards:)` says in which shard a user is.
   package func followerShard(streamer: String, generation: Int, shard: Int) -> String {
-    "\(dataPrefix){f:\(streamer):\(generation):\(shard)}"
+    switch userLists {
+    case .ofStreamers: "\(dataPrefix){f:\(streamer):\(generation):\(shard)}"
+    case .ofTags: "\(dataPrefix){g:\(streamer):\(generation):\(shard)}"
+    }
   }
 
   /// SET of binding members, one a device.

@@ -1,23 +1,29 @@
-/// Where a streamer's followers are in Redis.
+/// Where the users whom an event addresses are found.
 package enum Audience: Sendable, Equatable {
   /// Follower shards that Fanfare writes: `shards` is a power of two.
   case sharded(shards: Int, generation: Int, followers: Int)
   /// One plain set that another system keeps; read in place as a single segment.
   case plain(key: String)
-  /// No followers are known.
+  /// Users of several lists, or of a tag: in as many parts as the largest list that is read has
+  /// shards. A user's part is the user's shard of as many.
+  case selected(parts: Int)
+  /// The event names its users itself.
+  case named
+  /// Nobody is known.
   case none
 
   package var segmentCount: Int {
     switch self {
     case .sharded(let shards, _, _): shards
-    case .plain: 1
+    case .selected(let parts): parts
+    case .plain, .named: 1
     case .none: 0
     }
   }
 }
 
 extension Audience {
-  /// One segment per follower shard, in shard order.
+  /// One segment per follower shard or part, in their order.
   package func segments(of event: Event) -> [Segment] {
     switch self {
     case .sharded(let shards, let generation, _):
@@ -25,6 +31,9 @@ extension Audience {
         Segment(event: event, slice: .shard(index: $0, generation: generation), count: shards)
       }
     case .plain(let key): [Segment(event: event, slice: .plain(key: key), count: 1)]
+    case .selected(let parts):
+      (0..<parts).map { Segment(event: event, slice: .part(index: $0), count: parts) }
+    case .named: [Segment(event: event, slice: .named, count: 1)]
     case .none: []
     }
   }

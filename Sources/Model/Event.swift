@@ -14,6 +14,7 @@ package struct Event: Sendable, Equatable {
   package let occurredAt: Int64
   /// Milliseconds since 1970; nothing of this fan-out is sent at or after it.
   package let expiresAt: Int64
+  package let audience: EventAudience
   /// Pushes of it in a second, of all workers together; nil: it asks for no limit.
   package let pushesPerSecond: Int?
   /// Every value that a template may name, by its dotted path: `streamer.name`, `stream.title`, …
@@ -24,7 +25,8 @@ package struct Event: Sendable, Equatable {
 
   package init(
     id: String, app: String, streamer: String, stream: String, template: String, occurredAt: Int64,
-    expiresAt: Int64, pushesPerSecond: Int? = nil, fields: [String: String], document: [UInt8]
+    expiresAt: Int64, audience: EventAudience = .followers, pushesPerSecond: Int? = nil,
+    fields: [String: String], document: [UInt8]
   ) {
     self.id = id
     self.app = app
@@ -33,10 +35,17 @@ package struct Event: Sendable, Equatable {
     self.template = template
     self.occurredAt = occurredAt
     self.expiresAt = expiresAt
+    self.audience = audience
     self.pushesPerSecond = pushesPerSecond
     self.fields = fields
     self.document = document
   }
 
   package func isExpired(at milliseconds: Int64) -> Bool { milliseconds >= expiresAt }
+
+  /// Its expression names the streamer's followers, who may be in a plain set of any size.
+  var readsFollowersAmongOthers: Bool {
+    guard case .matching(let expression) = audience else { return false }
+    return expression.lists.contains(.followers)
+  }
 }

@@ -4,6 +4,11 @@ package struct Segment: Sendable, Equatable {
   package enum Slice: Sendable, Equatable {
     case shard(index: Int, generation: Int)
     case plain(key: String)
+    /// Of what the event's expression selects, the users whose shard of as many shards as the
+    /// fan-out has segments is this one.
+    case part(index: Int)
+    /// The users that the event names.
+    case named
     case stragglers(StragglerList)
   }
 
@@ -13,9 +18,13 @@ package struct Segment: Sendable, Equatable {
   package let count: Int
 
   /// All of a fan-out of one shard, or stragglers of it: a few thousand pushes. A plain set is one
-  /// segment of any size.
+  /// segment of any size, and followers among other lists may be one.
   package var isOfSmall: Bool {
-    if case .plain = slice { false } else { count == 1 }
+    switch slice {
+    case .plain: false
+    case .part: count == 1 && !event.readsFollowersAmongOthers
+    case .shard, .named, .stragglers: count == 1
+    }
   }
 
   package init(event: Event, slice: Slice, count: Int) {
@@ -29,6 +38,8 @@ package struct Segment: Sendable, Equatable {
     switch slice {
     case .shard(let index, let generation): "\(generation).\(index)"
     case .plain: "plain"
+    case .part(let index): "part.\(index)"
+    case .named: "named"
     case .stragglers(let list): list.id
     }
   }

@@ -14,8 +14,12 @@ extension Log {
 
   /// It may be so; where it is so of every streamer, workers look in the wrong place.
   func nobodyFollows(_ event: Event) {
+    let what =
+      event.audience == .followers
+      ? "Redis knows no followers of the streamer: nobody is told"
+      : "Redis knows nobody whom the event's audience names: nobody is told"
     notice(
-      "Redis knows no followers of the streamer: nobody is told",
+      what,
       [
         "event": .text(event.id), "streamer": .text(event.streamer),
         "hint": "where there are some, redis.database or redis.prefix.data may lead elsewhere",

@@ -103,16 +103,14 @@ final class FanOutRunner {
       eventAges.observe(nanoseconds: age.nanoseconds)
       options.log.fanOut("fan-out started", event, audience)
     }
-    guard case .sharded(let shards, let generation, _) = audience, shards > 1 else {
+    guard audience.segmentCount > 1 else {
       // Without an answer it was planned as another segment than we thought.
       let known = bid.flatMap { $0.answer == nil ? nil : $0 }
       return try await run(
         known ?? bidder.bid(on: audience.segments(of: event)[0], isolation: isolation),
         from: message, vacate)
     }
-    try await plan(
-      RemainingPlan(event: event, generation: generation, count: shards, first: 0),
-      published: published)
+    try await plan(RemainingPlan(event: event, audience: audience), published: published)
     try await handOver(event)
     return .done
   }
@@ -124,7 +122,7 @@ final class FanOutRunner {
     let registration = beginToRegister(event, isolation)
     do {
       let audience = try await retry.persistent("Redis has the audience", for: event) {
-        try await expand.audience(of: event.streamer)
+        try await expand.audience(of: event)
       }
       return (audience, try await registration.value)
     } catch let error as ExpandError {

@@ -1,8 +1,8 @@
 import Expand
 import Record
 
-/// A segment that a lane asks for: the claim that it wants, and the followers that it begins to
-/// read meanwhile. Confined to its lane.
+/// A segment that a lane asks for: the claim that it wants, and the users that it begins to read
+/// meanwhile. Confined to its lane.
 struct SegmentBid {
   /// What a claim came to.
   struct Answer {
@@ -12,8 +12,8 @@ struct SegmentBid {
   }
 
   let claim: Claim
-  let followers: FollowerSource
-  /// Ends when `followers` may be read; nil when nothing of them is read ahead.
+  let users: SegmentUsers
+  /// Ends when `users` may be read; nil when nothing of them is read ahead.
   let reading: Task<Void, Never>?
   /// Monotonic nanoseconds when reading began.
   let began: UInt64

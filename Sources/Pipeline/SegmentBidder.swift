@@ -3,7 +3,7 @@ import Expand
 import Model
 import Record
 
-/// Asks for segments, and begins to read their followers meanwhile. Confined to its lane.
+/// Asks for segments, and begins to read their users meanwhile. Confined to its lane.
 final class SegmentBidder {
   private let options: PipelineOptions
   private let loop: EventLoop
@@ -21,7 +21,7 @@ final class SegmentBidder {
     credit = ReadAheadCredit(maximum: options.limits.events)
   }
 
-  /// Begins to read the segment's followers: they come with the answer to the question whether the
+  /// Begins to read the segment's users: they come with the answer to the question whether the
   /// segment is ours, and are thrown away when it is not. How many come in vain is bounded.
   func bid(
     on segment: Segment, audience: Audience? = nil, isolation: isolated any Actor = #isolation
@@ -29,33 +29,33 @@ final class SegmentBidder {
     lastRun += 1
     let claim = Claim(
       segment: segment, owner: "\(options.workerID)/\(options.instance)/\(lane).\(lastRun)")
-    let followers = expand.followers(of: segment, audience: audience)
-    let isReadAhead = !followers.beginsWithMembers || credit.take()
+    let users = expand.users(of: segment, audience: audience)
+    let isReadAhead = !users.beginsWithMembers || credit.take()
     return SegmentBid(
-      claim: claim, followers: followers,
-      reading: isReadAhead ? readAhead(followers, isolation) : nil, began: loop.now)
+      claim: claim, users: users,
+      reading: isReadAhead ? readAhead(users, isolation) : nil, began: loop.now)
   }
 
   private func readAhead(
-    _ followers: FollowerSource, _ lane: isolated any Actor
+    _ users: SegmentUsers, _ lane: isolated any Actor
   ) -> Task<Void, Never> {
     loop.task(on: lane) {
-      await followers.readAhead()
+      await users.readAhead()
     }
   }
 
   /// A segment that was asked for was ours.
   func won() { credit.earn() }
 
-  /// The segment's followers as they are about now: what was read long before the segment was known
+  /// The segment's users as they are about now: what was read long before the segment was known
   /// to be ours is read again, since people have followed and left meanwhile.
-  func followers(of bid: SegmentBid) async -> FollowerSource {
-    guard let reading = bid.reading else { return bid.followers }
+  func users(of bid: SegmentBid) async -> SegmentUsers {
+    guard let reading = bid.reading else { return bid.users }
     await reading.value
     guard loop.now &- bid.began > options.readAheadLifetime.nanoseconds else {
-      return bid.followers
+      return bid.users
     }
-    bid.followers.finish()
-    return expand.followers(of: bid.claim.segment)
+    bid.users.finish()
+    return expand.users(of: bid.claim.segment)
   }
 }

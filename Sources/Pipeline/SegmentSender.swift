@@ -42,7 +42,7 @@ final class SegmentSender {
     let segment = run.segment
     let event = try prepared.prepare(segment.event)
     let reader = expand.reader(
-      of: await bidder.followers(of: bid), fields: event.fieldNames, topic: event.headers.topic,
+      of: await bidder.users(of: bid), fields: event.fieldNames, topic: event.headers.topic,
       now: options.deliver.wallClock, isOver: { self.end(of: run) != nil })
     var listed = 0
     while let page = try await nextPage(reader, of: event.event) {

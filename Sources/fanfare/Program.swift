@@ -31,6 +31,7 @@ let fanfareProgram = Program(
     UserVerb.verb,
     FollowVerb.follow,
     FollowVerb.unfollow,
+    TagVerb.verb,
     FeedbackVerb.verb,
     FanOutVerb.verb,
     RenderVerb.verb,

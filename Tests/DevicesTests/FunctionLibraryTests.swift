@@ -37,6 +37,12 @@ import Testing
       #expect(try await Self.call(redis, "fanfare_follow", heading, "u") == "1")
       #expect(try await redis.followers("s1") == ["u"])
       #expect(try await Self.call(redis, "fanfare_unfollow", heading, "u") == "1")
+      let tag = keyspace.ofTags.followers(of: "beta")
+      #expect(try await Self.call(redis, "fanfare_tag", tag, "u") == "1")
+      let tags = AudienceReader(redis: redis, keyspace: keyspace.ofTags)
+      #expect(try await tags.report(on: "beta", sample: 5).sample == ["u"])
+      #expect(try await Self.call(redis, "fanfare_untag", tag, "u") == "1")
+      #expect(try await tags.report(on: "beta").followers == 0)
       #expect(
         try await Self.call(redis, "fanfare_follow", "x", "u")?.contains("the first key must be")
           == true)

@@ -26,6 +26,7 @@ import Testing
     for streamer in ["s1", "s2", "s3"] {
       try await registry.follow(streamer: streamer, user: user)
     }
+    for tag in ["beta", "s1"] { try await registry.tag(tag, users: [user]) }
   }
 
   private static func everything() -> UserErasure.Scope {
@@ -58,7 +59,7 @@ import Testing
       // A bind and a follow that died, and shards whose hash somebody deleted.
       _ = try await redis.ask("SET", keyspace.tokenOwner(token: "dd11"), "u1")
       _ = try await redis.ask("HSET", keyspace.tokenMoves(token: "ee11"), "number", "5", ":u1", "5")
-      for key in ["ffd:{f:gone:3:0}", "ffd:{f:s1:7:0}"] {
+      for key in ["ffd:{f:gone:3:0}", "ffd:{f:s1:7:0}", "ffd:{g:beta:7:0}"] {
         _ = try await redis.ask("SADD", key, "u1")
       }
 
@@ -68,12 +69,13 @@ import Testing
       #expect(try await Self.content(redis) == whole)
       #expect(foreseen.devices == 3 && foreseen.setAside == 1 && foreseen.profileFields == 2)
       #expect(foreseen.follows == 3 && foreseen.streamers == 3 && foreseen.isComplete)
+      #expect(foreseen.tags == 2)
 
       let counts = try await erasure.run("u1", Self.everything(), writes: true)
       #expect(counts.devices == 3 && counts.setAside == 1 && counts.profileFields == 2)
       #expect(counts.reached == 1 && counts.verdicts == 1 && counts.follows == 3)
       // Three of the user's own, and two that were the user's by name alone.
-      #expect(counts.tokens == 5 && counts.leftovers == 2 && counts.unreadable == 0)
+      #expect(counts.tokens == 5 && counts.leftovers == 3 && counts.unreadable == 0)
       #expect(try await Self.content(redis) == before)
       #expect(try await redis.ask("HGET", keyspace.followers(of: "s1"), "followers") == "1")
       for token in ["aa11", "ee11"] {
@@ -125,7 +127,14 @@ import Testing
         var scope = UserErasure.Scope()
         scope.streamers = ["s1", "s2", "s3"]
         _ = try await UserErasure(redis: redis, keyspace: keyspace).run("u1", scope, writes: true)
-        #expect(try await redis.keys() == ["ffd:{f:s1}", "ffd:{f:s2}", "ffd:{f:s3}"], what)
+        for tag in ["beta", "s1"] {
+          try await DeviceRegistry(redis: redis, keyspace: keyspace)
+            .tag(tag, users: ["u1"], isOn: false)
+        }
+        let headings = try await redis.keys()
+        #expect(
+          headings == ["ffd:{f:s1}", "ffd:{f:s2}", "ffd:{f:s3}", "ffd:{g:beta}", "ffd:{g:s1}"], what
+        )
         for token in ["aa11", "bb11", "cc11"] {
           #expect(try await redis.ask("TTL", keyspace.tokenMoves(token: token)) != "-1", what)
         }

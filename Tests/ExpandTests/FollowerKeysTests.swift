@@ -6,7 +6,7 @@ import Testing
 @Suite struct FollowerKeysTests {
   /// Shard 3 of 8, generation 1.
   private func keys() -> FollowerKeys {
-    FollowerKeys(shard(3, of: 8), keyspace: Keyspace())
+    FollowerKeys(shard: 3, of: 8, generation: 1, of: "s1", keyspace: Keyspace())
   }
 
   private func heading(_ shards: Int, generation: Int = 2) -> FollowerHeading {
@@ -57,10 +57,23 @@ import Testing
   }
 
   @Test func aPlainSetHasNoOtherGeneration() {
-    var keys = FollowerKeys(plain("followers"), keyspace: Keyspace())
+    var keys = FollowerKeys(plain: "followers", of: "s1", part: (0, 1), keyspace: Keyspace())
     #expect(keys.current == "followers" && keys.generation == nil && keys.foreignShard == nil)
     let turned = keys.follow(heading(4))
     #expect(!turned)
+  }
+
+  /// A part of a list is cut as the fan-out is, however the list is divided.
+  @Test(arguments: [(1, [0]), (4, [3]), (8, [3]), (16, [3, 11])])
+  func aPartIsInTheShardsThatHoldItsUsers(shards: Int, wanted: [Int]) {
+    let keyspace = Keyspace().ofTags
+    let keys = FollowerKeys(
+      part: (3, 8), of: "beta", heading(shards), keyspace: keyspace)
+    #expect(
+      all(keys)
+        == wanted.map { keyspace.followerShard(streamer: "beta", generation: 2, shard: $0) })
+    #expect(keys.foreignShard?.index == 3 && keys.foreignShard?.count == 8)
+    #expect(keys.headingKey == "ffd:{g:beta}")
   }
 
   @Test func afterTheEndNothingIsLeft() {

@@ -153,7 +153,7 @@ import Threads
         redis: redis, keyspace: keyspace, options: ExpandOptions(rules: Self.rules))
       for event in ["e1", "e2", "e3"] {
         let reader = stage.reader(
-          of: stage.followers(of: Self.segment(event)), fields: [], topic: app, now: { 0 },
+          of: stage.users(of: Self.segment(event)), fields: [], topic: app, now: { 0 },
           isOver: { true })
         let page = try #require(try await reader.next())
         #expect(page.recipients.count == 2 && page.suppressed.total == 0)
@@ -184,7 +184,7 @@ import Threads
       let stage = ExpandStage(
         redis: redis, keyspace: keyspace, options: ExpandOptions(rules: Self.rules))
       let reader = stage.reader(
-        of: stage.followers(of: Self.segment("e1")), fields: [], topic: app)
+        of: stage.users(of: Self.segment("e1")), fields: [], topic: app)
       let error = await failure { _ = try await reader.next() }
       #expect(error.map { $0.isTransient || $0.isUncertain } == true)
       let page = try #require(try await reader.next())

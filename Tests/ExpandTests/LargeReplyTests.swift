@@ -112,7 +112,7 @@ import Testing
       let clock = Clock()
       let stage = ExpandStage(
         redis: redis, keyspace: keyspace, options: ExpandOptions(pageSize: 10))
-      let followers = stage.followers(of: plain("followers:s1"))
+      let followers = stage.users(of: plain("followers:s1"))
       let reader = stage.reader(of: followers, fields: [], topic: app, now: { clock.now })
       // A busy machine is slow of itself.
       var hasBegun = false

@@ -32,7 +32,7 @@ import Testing
       let segment = isPlain ? plain("followers:s1") : shard(0, of: 1)
       let stage = ExpandStage(redis: redis, keyspace: keyspace)
       let reader = stage.reader(
-        of: stage.followers(of: segment), fields: ["locale", "name"], topic: app)
+        of: stage.users(of: segment), fields: ["locale", "name"], topic: app)
       var pages = 0
       let error = await failure { while try await reader.next() != nil { pages += 1 } }
       #expect(error != nil && pages == 0, "\(pages) pages")
@@ -117,7 +117,7 @@ import Testing
     try await withFakeRedis(answer) { redis async throws in
       let stage = ExpandStage(redis: redis, keyspace: keyspace)
       let reader = stage.reader(
-        of: stage.followers(of: plain("followers:s1")), fields: [], topic: app)
+        of: stage.users(of: plain("followers:s1")), fields: [], topic: app)
       #expect(try await reader.next()?.followers == 2)
       for _ in 0..<2 {
         let error = await failure { _ = try await reader.next() }
@@ -145,7 +145,7 @@ import Testing
     try await withFakeRedis(answer) { redis async throws in
       let stage = ExpandStage(redis: redis, keyspace: keyspace)
       let reader = stage.reader(
-        of: stage.followers(of: shard(0, of: 1)), fields: ["name"], topic: app)
+        of: stage.users(of: shard(0, of: 1)), fields: ["name"], topic: app)
       let error = await failure { while try await reader.next() != nil {} }
       #expect(error?.code == .redis(.notPermitted) && error?.isTransient == true)
       #expect(error?.message.contains("\(command) \(key)") == true)

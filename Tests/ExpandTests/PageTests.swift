@@ -48,7 +48,7 @@ import Testing
         ["SADD", keyspace.bindings(user: "u1"), member("aa"), member("bb", environment: "sandbox")]
       ])
       let stage = ExpandStage(redis: redis, keyspace: keyspace)
-      let reader = stage.reader(of: stage.followers(of: shard(0, of: 1)), fields: [], topic: app)
+      let reader = stage.reader(of: stage.users(of: shard(0, of: 1)), fields: [], topic: app)
       let page = try #require(try await reader.next())
       return page.bindings.map { "\(page.bytes.string($0.token)) \($0.environment.name)" }.sorted()
     }

@@ -30,7 +30,7 @@ import Testing
     options: ExpandOptions = ExpandOptions()
   ) async throws -> [String] {
     let stage = ExpandStage(redis: redis, keyspace: keyspace, options: options)
-    let followers = stage.followers(of: segment, audience: audience)
+    let followers = stage.users(of: segment, audience: audience)
     await followers.readAhead()
     let reader = stage.reader(of: followers, fields: [], topic: app)
     var reading = Reading()
@@ -104,7 +104,7 @@ import Testing
     try await RedisFixture().run { redis async throws in
       try await equip(redis, shards: 2)
       let stage = ExpandStage(redis: redis, keyspace: keyspace)
-      await stage.followers(of: shard(0, of: 2)).readAhead()
+      await stage.users(of: shard(0, of: 2)).readAhead()
       #expect(try await calls("scard", of: redis) == 1)
       #expect(try await calls("smembers", of: redis) == 0)
       var all: [String] = []
@@ -129,7 +129,7 @@ import Testing
       try await redis.commands([["SADD", "followers:s1"] + Self.users])
       let stage = ExpandStage(
         redis: redis, keyspace: keyspace, options: ExpandOptions(pageSize: 100))
-      let followers = stage.followers(of: plain("followers:s1"))
+      let followers = stage.users(of: plain("followers:s1"))
       await followers.readAhead()
       let reader = stage.reader(of: followers, fields: [], topic: app)
       #expect(try await reader.next() != nil)
@@ -148,7 +148,7 @@ import Testing
       for audience in [audience, nil] {
         try await redis.commands([["RENAME", "ffd:{f:s1:1:0}", "mislaid"]])
         try await redis.commands([["SET", "ffd:{f:s1:1:0}", "no set"]])
-        let followers = stage.followers(of: shard(0, of: 1), audience: audience)
+        let followers = stage.users(of: shard(0, of: 1), audience: audience)
         await followers.readAhead()
         let reader = stage.reader(of: followers, fields: [], topic: app)
         let error = await failure { _ = try await reader.next() }

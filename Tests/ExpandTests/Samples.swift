@@ -103,7 +103,7 @@ extension RedisClient {
   ) async throws -> (reading: Reading, restarts: Int) {
     let stage = ExpandStage(redis: self, keyspace: keyspace, options: options)
     let reader = stage.reader(
-      of: stage.followers(of: segment), fields: fields, topic: app, now: { now })
+      of: stage.users(of: segment), fields: fields, topic: app, now: { now })
     var reading = Reading()
     defer { #expect(reader.takeSkippedUsers().isEmpty) }
     var failures = 0
@@ -128,8 +128,8 @@ extension RedisClient {
 
 extension ExpandStage {
   /// For those to whom time is nothing.
-  func reader(of followers: FollowerSource, fields: [String], topic app: String) -> SegmentReader {
-    reader(of: followers, fields: fields, topic: app, now: { 0 })
+  func reader(of users: SegmentUsers, fields: [String], topic app: String) -> SegmentReader {
+    reader(of: users, fields: fields, topic: app, now: { 0 })
   }
 }
 

@@ -160,7 +160,7 @@ import Testing
       let stage = ExpandStage(
         redis: redis, keyspace: keyspace, options: ExpandOptions(pageSize: 100))
       let reader = stage.reader(
-        of: stage.followers(of: shard(0, of: 1)), fields: ["name"], topic: app)
+        of: stage.users(of: shard(0, of: 1)), fields: ["name"], topic: app)
       var reading = Reading()
       var outages = 0
       while true {
@@ -187,7 +187,7 @@ import Testing
       try await redis.place(["u1"], shards: 1)
       try await redis.equip(["u1"])
       let stage = ExpandStage(redis: redis, keyspace: keyspace)
-      let reader = stage.reader(of: stage.followers(of: shard(0, of: 1)), fields: [], topic: app)
+      let reader = stage.reader(of: stage.users(of: shard(0, of: 1)), fields: [], topic: app)
       // Neither a value nor another type: nothing of the page may count as skipped.
       try await redis.commands([["ACL", "SETUSER", "default", "resetkeys", "~ffd:{f:*"]])
       let error = await failure { _ = try await reader.next() }

@@ -74,7 +74,7 @@ import Testing
       IngestError.Code.allCases.map(\.rawValue) == [
         "tombstone", "too_large", "not_json", "duplicate_key", "missing_field", "unknown_field",
         "wrong_type", "bad_identifier", "bad_text", "bad_type", "bad_time", "occurred_in_future",
-        "bad_expiry", "bad_rate", "too_many_fields", "key_mismatch", "bad_segment",
+        "bad_expiry", "bad_rate", "bad_audience", "too_many_fields", "key_mismatch", "bad_segment",
         "unknown_template",
         "unprocessable",
       ])

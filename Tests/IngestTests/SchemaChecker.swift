@@ -25,6 +25,12 @@ struct SchemaChecker {
     switch keyword {
     case "$ref": return resolve(wanted.string ?? "").map { accepts(value, $0) } ?? false
     case "not": return !accepts(value, wanted)
+    case "const": return value == wanted
+    case "anyOf": return (wanted.array ?? []).contains { accepts(value, $0) }
+    case "items": return value.array.map { $0.allSatisfy { accepts($0, wanted) } } ?? true
+    case "contains": return value.array.map { $0.contains { accepts($0, wanted) } } ?? true
+    case "minItems": return value.array.map { $0.count >= wanted.integer ?? .max } ?? true
+    case "maxItems": return value.array.map { $0.count <= wanted.integer ?? -1 } ?? true
     case "type": return (wanted.array ?? [wanted]).contains { isOf(value, type: $0.string ?? "") }
     case "minimum": return number(value).map { $0 >= number(wanted) ?? .infinity } ?? true
     case "maximum": return number(value).map { $0 <= number(wanted) ?? -.infinity } ?? true
@@ -52,13 +58,16 @@ struct SchemaChecker {
       }
     case "propertyNames": return object.members.allSatisfy { accepts(.string($0.name), wanted) }
     case "maxProperties": return object.count <= wanted.integer ?? -1
+    case "minProperties": return object.count >= wanted.integer ?? .max
     default: return false
     }
   }
 
   private func isKnown(_ keyword: String) -> Bool {
-    ["required", "properties", "additionalProperties", "propertyNames", "maxProperties"]
-      .contains(keyword)
+    [
+      "required", "properties", "additionalProperties", "propertyNames", "maxProperties",
+      "minProperties",
+    ].contains(keyword)
   }
 
   private func resolve(_ reference: String) -> JSONValue? {

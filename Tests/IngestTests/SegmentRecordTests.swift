@@ -7,8 +7,8 @@ import Testing
 @Suite struct SegmentRecordTests {
   private let topic = "notify-followers.segments"
 
-  private func event(_ text: String = sampleText) throws -> Event {
-    try #require(decode(text).event)
+  private func event(_ text: some StringProtocol = sampleText) throws -> Event {
+    try #require(decode(String(text)).event)
   }
 
   private func decoded(_ text: String) -> IngestResult {
@@ -46,6 +46,41 @@ import Testing
     let last = Segment(
       event: event, slice: .shard(index: 65_535, generation: Int(Int32.max)), count: 65_536)
     expectSame(last, try roundTrip(last))
+  }
+
+  @Test func partsAndNamedUsersComeBack() throws {
+    let selective = try event(
+      sampleText.dropLast() + #","audience":{"and":[{"tag":"beta"},{"not":{"followers":true}}]}}"#)
+    for segment in Audience.selected(parts: 4).segments(of: selective) {
+      expectSame(segment, try roundTrip(segment))
+      #expect(try roundTrip(segment).event.audience == selective.audience)
+    }
+    let naming = try event(sampleText.dropLast() + #","audience":{"users":["u1","u2","u1"]}}"#)
+    #expect(naming.audience == .users(["u1", "u2"]))
+    for segment in Audience.named.segments(of: naming) {
+      expectSame(segment, try roundTrip(segment))
+    }
+    let plan = RemainingPlan(event: selective, audience: .selected(parts: 512)).after(128)
+    let (key, value) = SegmentRecord.encode(plan)
+    let found = try #require(decode(message(value, key: key, topic: topic)).plan)
+    #expect(found.generation == nil && found.first == 128 && found.count == 512)
+    #expect(found.segments(128..<129).map(\.slice) == [.part(index: 128)])
+  }
+
+  /// A segment is cut as its event's audience is.
+  @Test func aSliceOfAnotherAudienceIsRefused() throws {
+    let plain = sampleText
+    let selective = sampleText.dropLast() + #","audience":{"tag":"beta"}}"#
+    let naming = sampleText.dropLast() + #","audience":{"users":["u1"]}}"#
+    for (event, slice) in [
+      (plain, #""part":0"#), (plain, #""named":true"#),
+      (String(selective), #""shard":0,"generation":1"#), (String(selective), #""part":1"#),
+      (String(selective), #""named":true"#), (String(naming), #""part":0"#),
+      (String(naming), #""shard":0,"generation":1"#), (String(naming), #""named":false"#),
+    ] {
+      let error = decoded(#"{"event":\#(event),\#(slice),"segments":1}"#).error
+      #expect(error?.code == .badSegment, "\(slice) of \(event.suffix(40))")
+    }
   }
 
   @Test func whatIsLeftOfAPlanComesBack() throws {

@@ -98,12 +98,18 @@ import Testing
       }
       #expect(keys.namingKey(keys.tokenOwner(token: "aa")) == .tokenOwner(token: "aa"))
       #expect(keys.namingKey(keys.tokenMoves(token: "aa")) == .tokenMoves(token: "aa"))
+      let tags = keys.ofTags
+      #expect(
+        tags != keys && tags.ofTags == tags && tags.profile(user: "u") == keys.profile(user: "u"))
+      #expect(keys.namingKey(tags.followers(of: "beta")) == .tag("beta"))
+      let shard = tags.followerShard(streamer: "beta", generation: 3, shard: 7)
+      #expect(keys.namingKey(shard) == .tagShard(tag: "beta"))
       for other in [
         keys.bindings(user: "u1"), keys.event(id: "e"), keys.tokenOwner(token: "x y"),
         keys.followers(of: "a\nb"), keys.followers(of: ""), "y" + keys.followers(of: "s1"),
       ] { #expect(keys.namingKey(other) == nil, "\(other)") }
     }
-    #expect(keys.namingPattern == "ffd:{[ft]:*")
+    #expect(keys.namingPattern == "ffd:{[fgt]:*")
     #expect(
       keys.forgottenKeys(user: "u") == keys.deviceKeys(user: "u")
         + ["profile", "reached", "verdicts"].map { "ffd:{u:u}:\($0)" })

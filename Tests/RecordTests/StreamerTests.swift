@@ -109,6 +109,29 @@ import Testing
     }
   }
 
+  /// Users of an expression are told once as well; who names users means them, and now.
+  @Test func eachAudienceHasACooldownOfItsOwn() async throws {
+    try await RedisFixture().run { redis async throws in
+      func open(_ id: String, _ audience: EventAudience) async throws -> String {
+        let event = Event(
+          id: id, app: "com.example.live", streamer: "s1", stream: "b1", template: "go-live",
+          occurredAt: noon, expiresAt: noon + 900_000, audience: audience, fields: [:],
+          document: [])
+        return try await self.open(event, redis, cooldown: .seconds(600))
+      }
+      let beta = EventAudience.matching(.tag("beta"))
+      #expect(try await open("e1", beta) == "new")
+      #expect(try await open("e2", .matching(.tag("alpha"))) == "new")
+      #expect(try await open("e3", .followers) == "new")
+      #expect(try await open("e4", beta) == "cooldown")
+      #expect(try await open("e5", .followers) == "cooldown")
+      for id in ["e6", "e7"] { #expect(try await open(id, .users(["u1"])) == "new") }
+      let fields = try await redis.ask("HKEYS", keyspace.streamer(id: "s1"))
+      #expect(fields?.contains("last::") != true)
+      #expect(try await end("b1", redis).count == 5, "the end of the stream stops each of them")
+    }
+  }
+
   /// Redis has lost the hash of an event, which is read again then.
   @Test func anEventIsNotKeptBackByItself() async throws {
     try await RedisFixture().run { redis async throws in

@@ -2,8 +2,8 @@ import Keyspace
 import Model
 import Redis
 
-/// Finds a streamer's followers and reads them, page by page, with their devices and profiles.
-/// Confined to one lane.
+/// Finds the users whom an event addresses and reads them, page by page, with their devices and
+/// profiles. Confined to one lane.
 package final class ExpandStage {
   private let redis: RedisClient
   private let keyspace: Keyspace
@@ -15,46 +15,95 @@ package final class ExpandStage {
     self.options = options
   }
 
+  /// Where the users whom an event addresses are to be found. Nothing is asked where the event
+  /// names them itself.
+  package func audience(of event: Event) async throws(ExpandError) -> Audience {
+    switch event.audience {
+    case .followers: return try await audience(of: event.streamer)
+    case .users: return .named
+    case .matching(let expression):
+      let lists = try lists(of: expression, for: event.streamer)
+      let headings = try await lists.headings(from: redis)
+      return expression.parts(headings).map { .selected(parts: $0) } ?? .none
+    }
+  }
+
   /// Where the followers of a streamer stand: shards, or else the plain set when one is configured
   /// and there.
   package func audience(of streamer: String) async throws(ExpandError) -> Audience {
+    switch try await UserLists(
+      [.followers], streamer: try Self.checked(streamer), plainKey: plainKey(of: streamer),
+      keyspace: keyspace
+    ).headings(from: redis)[.followers] {
+    case .sharded(let heading):
+      return .sharded(
+        shards: heading.shards, generation: heading.generation, followers: heading.followers)
+    case .plain(let key): return .plain(key: key)
+    case nil: return .none
+    }
+  }
+
+  private func lists(
+    of expression: AudienceExpression, for streamer: String
+  ) throws(ExpandError) -> UserLists {
+    UserLists(
+      expression.lists, streamer: try Self.checked(streamer), plainKey: plainKey(of: streamer),
+      keyspace: keyspace)
+  }
+
+  private static func checked(_ streamer: String) throws(ExpandError) -> String {
     guard Keyspace.isStreamerIdentifier(streamer) else {
       throw ExpandError(
         .invalid,
         "a streamer's id must be 1…\(Keyspace.maximumIdentifierBytes) bytes of UTF-8 without "
           + "control characters and braces, and must not end in :<digits>:<digits>")
     }
-    let key = keyspace.followers(of: streamer)
-    let plainKey = plainKey(of: streamer)
-    let pipeline = RedisPipeline(["HMGET", key] + FollowerHeading.fields)
-    if let plainKey { pipeline.append("TYPE", plainKey) }
-    let replies = try await FollowerHeading.replies(to: pipeline, key: key, from: redis)
-    if let heading = try FollowerHeading.read(replies[0], key: key) {
-      return .sharded(
-        shards: heading.shards, generation: heading.generation, followers: heading.followers)
-    }
-    guard let plainKey else { return .none }
-    if let error = replies[1].error {
-      throw ExpandError(reply: error, to: "TYPE", key: plainKey, wanted: "set")
-    }
-    switch replies[1].text {
-    case "set": return .plain(key: plainKey)
-    case "none": return .none
-    case let type:
-      throw ExpandError(
-        .redis(.wrongType),
-        "\(plainKey) is a \(type ?? "key of no type"), not a set: correct the plain set's key in "
-          + "the configuration, or RENAME the key")
-    }
+    return streamer
   }
 
-  /// The followers of a segment, for a reader. `audience`: what was found out of the streamer, if
+  /// The users of a segment, for a reader. `audience`: what was found out of the event, if
   /// anything. Nothing is sent before `readAhead` or a reader's first `next()`.
-  package func followers(of segment: Segment, audience: Audience? = nil) -> FollowerSource {
-    var followers: Int?
-    if case .sharded(let shards, _, let count) = audience, shards == 1 { followers = count }
-    return FollowerSource(
-      redis: redis, keyspace: keyspace, segment: segment, followers: followers, options: options)
+  package func users(of segment: Segment, audience: Audience? = nil) -> SegmentUsers {
+    let (event, isBulk) = (segment.event, !segment.isOfSmall)
+    func list(_ keys: FollowerKeys, _ followers: Int? = nil) -> SegmentUsers {
+      SegmentUsers(
+        segment,
+        .list(
+          FollowerSource(
+            redis: redis, keys: keys, followers: followers, isBulk: isBulk, options: options)))
+    }
+    switch segment.slice {
+    case .shard(let index, let generation):
+      var followers: Int?
+      if case .sharded(let shards, _, let count) = audience, shards == 1 { followers = count }
+      return list(
+        FollowerKeys(
+          shard: index, of: segment.count, generation: generation, of: event.streamer,
+          keyspace: keyspace), followers)
+    case .plain(let key):
+      return list(
+        FollowerKeys(plain: key, of: event.streamer, part: (0, 1), keyspace: keyspace))
+    case .stragglers(let stragglers):
+      return SegmentUsers(segment, .known(FollowerBatch(stragglers)))
+    case .named:
+      guard case .users(let users) = event.audience else {
+        return SegmentUsers(segment, .known(nil))
+      }
+      return SegmentUsers(segment, .known(FollowerBatch(users)))
+    case .part(let index):
+      guard case .matching(let expression) = event.audience else {
+        return SegmentUsers(segment, .known(nil))
+      }
+      let lists = UserLists(
+        expression.lists, streamer: event.streamer, plainKey: plainKey(of: event.streamer),
+        keyspace: keyspace)
+      return SegmentUsers(
+        segment,
+        .selection(
+          SelectionSource(
+            redis: redis, expression: expression, lists: lists, part: (index, segment.count),
+            isBulk: isBulk, options: options)))
+    }
   }
 
   /// Reads the recipients of a segment. `fields` are the profile fields that templates need.
@@ -65,11 +114,11 @@ package final class ExpandStage {
   /// too slow, or its replies still too large, to read its followers; and hours are quiet. What is
   /// read while `isOver` is counted, and sent to nobody.
   package func reader(
-    of followers: FollowerSource, fields: [String], topic: String,
+    of users: SegmentUsers, fields: [String], topic: String,
     now: @escaping () -> Int64, isOver: @escaping () -> Bool = { false }
   ) -> SegmentReader {
     SegmentReader(
-      redis: redis, keyspace: keyspace, options: options, source: followers, fields: fields,
+      redis: redis, keyspace: keyspace, options: options, source: users, fields: fields,
       topic: topic, now: now, isOver: isOver)
   }
 

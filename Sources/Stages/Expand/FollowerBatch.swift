@@ -19,6 +19,17 @@ struct FollowerBatch {
     }
   }
 
+  /// Those that an event names.
+  init(_ named: [String]) {
+    bytes = ByteArena(capacity: 32 * named.count)
+    for user in named { users.append(bytes.append(Array(user.utf8))) }
+  }
+
+  /// Keeps whoever passes.
+  mutating func keep(_ passes: (_ index: Int, _ user: UnsafeRawBufferPointer) -> Bool) {
+    users = users.indices.filter { passes($0, bytes[users[$0]]) }.map { users[$0] }
+  }
+
   /// - Parameters:
   ///   - seen: takes those that come now; who is in it has come before.
   ///   - shard: whoever belongs to another shard is left out.

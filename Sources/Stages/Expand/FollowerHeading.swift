@@ -36,9 +36,9 @@ struct FollowerHeading: Equatable {
     return FollowerHeading(shards: shards, generation: generation, followers: followers)
   }
 
-  /// Asks for the heading and for what else is in `pipeline` behind it, little as well.
+  /// Asks for headings and for what else is in `pipeline` with them, little as well.
   static func replies(
-    to pipeline: RedisPipeline, key: String, from redis: RedisClient
+    to pipeline: RedisPipeline, keys: [String], from redis: RedisClient
   ) async throws(ExpandError) -> RedisReplies {
     do {
       return try await redis.execute(pipeline, maximumReplyBytes: maximumBytes)
@@ -46,8 +46,8 @@ struct FollowerHeading: Equatable {
       guard error.code == .replyTooLarge else { throw ExpandError(error) }
       throw ExpandError(
         .badContent,
-        "\(key) holds more than three numbers: repair it with HSET, or DEL it and import the "
-          + "followers again", cause: error.description)
+        "\(keys.joined(separator: " or ")) holds more than three numbers: repair it with HSET, or "
+          + "DEL it and import the followers again", cause: error.description)
     }
   }
 }

@@ -1,30 +1,56 @@
 import Keyspace
 import Model
 
-/// The keys that hold a segment's users, one after the other: mostly one. After a resharding they
-/// are those of the new generation that hold the same users. A pure machine.
+/// The keys that hold a segment's users in one list, one after the other: mostly one. After a
+/// resharding, and for a part of what an expression selects, they are those of the list's current
+/// generation that hold the same users. A pure machine.
 struct FollowerKeys {
+  /// Of streamers or of tags.
   private let keyspace: Keyspace
-  private let segment: Segment
+  /// The streamer or the tag.
+  private let list: String
+  /// Which shard of how many the users are in.
+  private let index: Int
+  private let count: Int
+  /// The generation that is divided just so; nil where none is known to be.
+  private let own: Int?
   private var keys: [String]
   private var position = 0
   /// The generation being read; nil for what has none.
   private(set) var generation: Int?
 
-  init(_ segment: Segment, keyspace: Keyspace) {
+  init(
+    shard index: Int, of count: Int, generation: Int, of list: String, keyspace: Keyspace
+  ) {
     self.keyspace = keyspace
-    self.segment = segment
-    switch segment.slice {
-    case .shard(let index, let generation):
-      self.generation = generation
-      let streamer = segment.event.streamer
-      keys = [
-        keyspace.followerShard(streamer: streamer, generation: generation, shard: index)
-      ]
-    case .plain(let key): keys = [key]
-    case .stragglers(let list): keys = [list.id]
-    }
+    self.list = list
+    self.index = index
+    self.count = count
+    own = generation
+    self.generation = generation
+    keys = [keyspace.followerShard(streamer: list, generation: generation, shard: index)]
   }
+
+  /// A plain set, or what of it is in one part of several.
+  init(plain key: String, of list: String, part: (index: Int, count: Int), keyspace: Keyspace) {
+    self.keyspace = keyspace
+    self.list = list
+    (index, count) = part
+    own = nil
+    keys = [key]
+  }
+
+  /// What of a list is in one part.
+  init(
+    part: (index: Int, count: Int), of list: String, _ heading: FollowerHeading,
+    keyspace: Keyspace
+  ) {
+    self.init(plain: "", of: list, part: part, keyspace: keyspace)
+    turn(to: heading)
+  }
+
+  /// The hash that says how the list is divided.
+  var headingKey: String { keyspace.followers(of: list) }
 
   /// The key to read; nil when all were read.
   var current: String? { position < keys.count ? keys[position] : nil }
@@ -37,9 +63,13 @@ struct FollowerKeys {
   /// remainder: this segment's users are in one shard of fewer, or in some of more. False when that
   /// generation is the one being read.
   mutating func follow(_ heading: FollowerHeading) -> Bool {
-    guard heading.generation != generation, case .shard(let index, _) = segment.slice
-    else { return false }
-    let count = max(1, segment.count)
+    guard let generation, heading.generation != generation else { return false }
+    turn(to: heading)
+    return true
+  }
+
+  private mutating func turn(to heading: FollowerHeading) {
+    let count = max(1, count)
     let shards: [Int]
     if heading.shards % count == 0 {
       shards = Array(stride(from: index, to: heading.shards, by: count))
@@ -51,15 +81,14 @@ struct FollowerKeys {
     generation = heading.generation
     keys = shards.map {
       keyspace.followerShard(
-        streamer: segment.event.streamer, generation: heading.generation, shard: $0)
+        streamer: list, generation: heading.generation, shard: $0)
     }
     position = 0
-    return true
   }
 
-  /// Which users are this segment's, when another generation than its own is read.
+  /// Which users are this segment's, when what is read is divided otherwise.
   var foreignShard: (index: Int, count: Int)? {
-    guard case .shard(let index, let own) = segment.slice, own != generation else { return nil }
-    return (index, segment.count)
+    if let own { return own == generation ? nil : (index, count) }
+    return count > 1 ? (index, count) : nil
   }
 }

@@ -2,13 +2,14 @@ import Keyspace
 import Model
 import Redis
 
-/// Where the user ids of a segment come from. Each call of `nextBatch` that throws can be
+/// The users of one list: all of a segment's, or those of them who are in a streamer's followers or
+/// have a tag. Each call of `nextBatch` that throws can be
 /// repeated: what it had not got is asked for again, what had come is not.
 ///
-/// When the followers are resharded while a segment waits, its shard is gone: the same users are
+/// When the list is resharded while a segment waits, its shard is gone: the same users are
 /// read in the new generation, and nobody is lost. Who has come before is passed over when reading
 /// begins again.
-package final class FollowerSource {
+final class FollowerSource {
   private enum Reading {
     /// The heading calls the only shard small: so many are asked for at once, in place of its size.
     case guessed(members: Int)
@@ -18,15 +19,13 @@ package final class FollowerSource {
     /// `run` is the id of the server's run that gave the cursor: another run would take it and
     /// skip members.
     case scan(cursor: String, run: String?)
-    /// The segment names its users itself.
-    case listed(StragglerList)
     /// Scanned to its end; left is a look whether the followers were resharded meanwhile.
     case scanned
   }
 
   private let redis: RedisClient
-  private let keyspace: Keyspace
-  let segment: Segment
+  /// Nothing of usual size waits behind its replies.
+  private let isBulk: Bool
   private let options: ExpandOptions
   private var keys: FollowerKeys
   private var reading: Reading
@@ -40,44 +39,40 @@ package final class FollowerSource {
   /// What `readAhead` has read.
   private var ahead: FollowerBatch?
 
-  /// - Parameter followers: of the streamer, as the heading says; nil when it was not read.
+  /// - Parameter followers: as the heading of a shard says; nil when it was not read.
   init(
-    redis: RedisClient, keyspace: Keyspace, segment: Segment, followers: Int?,
+    redis: RedisClient, keys: FollowerKeys, followers: Int? = nil, isBulk: Bool,
     options: ExpandOptions
   ) {
     self.redis = redis
-    self.keyspace = keyspace
-    self.segment = segment
+    self.keys = keys
+    self.isBulk = isBulk
     self.options = options
     scanCount = options.pageSize
-    keys = FollowerKeys(segment, keyspace: keyspace)
     reading =
-      switch segment.slice {
-      case .shard:
-        Self.guess(followers ?? 0, options).map { .guessed(members: $0) } ?? .unknown
-      case .plain: .scan(cursor: "0", run: nil)
-      case .stragglers(let list): .listed(list)
-      }
+      keys.generation == nil
+      ? .scan(cursor: "0", run: nil)
+      : Self.guess(followers ?? 0, options).map { .guessed(members: $0) } ?? .unknown
   }
 
   /// Whether `readAhead` asks for members, not only for how many there are.
-  package var beginsWithMembers: Bool {
+  var beginsWithMembers: Bool {
     switch reading {
     case .guessed, .scan: true
-    case .unknown, .whole, .listed, .scanned: false
+    case .unknown, .whole, .scanned: false
     }
   }
 
   /// Asks Redis what reading begins with, while the caller asks for the right to do so: one round
   /// trip less. Not to be called again, nor while `nextBatch` runs. What fails is asked for again
   /// by `nextBatch`; what nobody reads then is thrown away.
-  package func readAhead() async {
+  func readAhead() async {
     guard let key = keys.current else { return }
     do throws(ExpandError) {
       switch reading {
       case .unknown: try await askForSize(key)
       case .guessed, .scan: ahead = try await nextBatch()
-      case .whole, .listed, .scanned: break
+      case .whole, .scanned: break
       }
     } catch {
       ahead = nil
@@ -85,7 +80,7 @@ package final class FollowerSource {
   }
 
   /// Nothing more is read: frees what is remembered, which may be 2 MiB, while the segment goes on.
-  package func finish() {
+  func finish() {
     keys.end()
     ahead = nil
     seen = nil
@@ -108,9 +103,6 @@ package final class FollowerSource {
       case .whole: if let batch = try await readWhole(key) { return batch }
       case .scan(let cursor, let run):
         if let batch = try await scan(key, cursor, run) { return batch }
-      case .listed(let list):
-        advance()
-        return FollowerBatch(list)
       case .scanned: if try await !follow() { advance() }
       }
     }
@@ -142,7 +134,7 @@ package final class FollowerSource {
       replies = try await redis.execute(
         RedisPipeline(["SSCAN", key, "0", "COUNT", String(members)]),
         maximumReplyBytes: options.maximumPageBytes,
-        isBulk: !segment.isOfSmall)
+        isBulk: isBulk)
     } catch {
       reading = .unknown
       // Only members that cannot be users take so much.
@@ -176,7 +168,7 @@ package final class FollowerSource {
     do {
       replies = try await redis.execute(
         RedisPipeline(["SMEMBERS", key]), maximumReplyBytes: options.maximumPageBytes,
-        isBulk: !segment.isOfSmall)
+        isBulk: isBulk)
     } catch {
       // Not in one piece then.
       guard error.code == .replyTooLarge || error.code == .timeout else { throw ExpandError(error) }
@@ -207,7 +199,7 @@ package final class FollowerSource {
       replies = try await redis.execute(
         RedisPipeline(["SSCAN", key, cursor, "COUNT", String(scanCount)], ["INFO", "server"]),
         maximumReplyBytes: options.maximumPageBytes,
-        isBulk: !segment.isOfSmall && cursor != "0")
+        isBulk: isBulk && cursor != "0")
     } catch {
       try askForLess(error, key)
       return nil
@@ -257,9 +249,9 @@ package final class FollowerSource {
 
   /// Turns to the current generation when that is not the one being read.
   private func follow() async throws(ExpandError) -> Bool {
-    let headingKey = keyspace.followers(of: segment.event.streamer)
+    let headingKey = keys.headingKey
     let replies = try await FollowerHeading.replies(
-      to: RedisPipeline(["HMGET", headingKey] + FollowerHeading.fields), key: headingKey,
+      to: RedisPipeline(["HMGET", headingKey] + FollowerHeading.fields), keys: [headingKey],
       from: redis)
     guard let current = try FollowerHeading.read(replies[0], key: headingKey),
       keys.follow(current)

@@ -13,7 +13,7 @@ import Rules
 package final class SegmentReader {
   private let redis: RedisClient
   private let options: ExpandOptions
-  private let source: FollowerSource
+  private let source: SegmentUsers
   private let fields: [String]
   private let builder: PageBuilder
   private let now: () -> Int64
@@ -40,7 +40,7 @@ package final class SegmentReader {
   private static let maximumNamed = 16
 
   init(
-    redis: RedisClient, keyspace: Keyspace, options: ExpandOptions, source: FollowerSource,
+    redis: RedisClient, keyspace: Keyspace, options: ExpandOptions, source: SegmentUsers,
     fields: [String], topic: String, now: @escaping () -> Int64,
     isOver: @escaping () -> Bool
   ) {

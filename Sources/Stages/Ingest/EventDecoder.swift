@@ -17,7 +17,7 @@ struct EventDecoder {
   static let maximumIDBytes = 64
   static let members: Set<String> = [
     "type", "id", "app", "streamer", "stream", "data", "template", "occurred_at", "expires_in",
-    "pushes_per_second",
+    "pushes_per_second", "audience",
   ]
   static let endType = "stream.ended"
   static let usualType = "stream.live"
@@ -51,6 +51,7 @@ struct EventDecoder {
       id: id, app: app, streamer: streamerID, stream: streamID,
       template: try template(object), occurredAt: occurredAt,
       expiresAt: occurredAt + (try expirySeconds(object)) * 1000,
+      audience: try object["audience"].map(AudienceDecoder.decode) ?? .followers,
       pushesPerSecond: try pushesPerSecond(object), fields: fields, document: document)
   }
 

@@ -83,6 +83,64 @@ package enum EventSchema {
           "maximum": 2592000,
           "default": 900
         },
+        "audience": {
+          "description": "Whom the event addresses; unless given, the streamer's followers: users \
+    by name, or those for whom an expression of tags holds. It must say who is meant: a not stands \
+    in an and, beside something else.",
+          "anyOf": [
+            {
+              "type": "object",
+              "required": ["users"],
+              "additionalProperties": false,
+              "properties": {
+                "users": {
+                  "type": "array",
+                  "minItems": 1,
+                  "maxItems": 1000,
+                  "items": { "$ref": "#/$defs/identifier" }
+                }
+              }
+            },
+            { "$ref": "#/$defs/list" },
+            {
+              "type": "object",
+              "required": ["or"],
+              "additionalProperties": false,
+              "properties": {
+                "or": {
+                  "type": "array",
+                  "minItems": 1,
+                  "maxItems": 8,
+                  "items": { "$ref": "#/$defs/some" }
+                }
+              }
+            },
+            {
+              "type": "object",
+              "required": ["and"],
+              "additionalProperties": false,
+              "properties": {
+                "and": {
+                  "type": "array",
+                  "minItems": 1,
+                  "maxItems": 8,
+                  "contains": { "$ref": "#/$defs/some" },
+                  "items": {
+                    "anyOf": [
+                      { "$ref": "#/$defs/part" },
+                      {
+                        "type": "object",
+                        "required": ["not"],
+                        "additionalProperties": false,
+                        "properties": { "not": { "$ref": "#/$defs/part" } }
+                      }
+                    ]
+                  }
+                }
+              }
+            }
+          ]
+        },
         "pushes_per_second": {
           "description": "No more pushes of this event in a second, by all workers together; a \
     whole number.",
@@ -97,6 +155,98 @@ package enum EventSchema {
     becomes part of Redis keys.",
           "type": "string",
           "pattern": "^[^\\\\u0000-\\\\u001f\\\\u007f-\\\\u009f{}]{1,128}$"
+        },
+        "list": {
+          "description": "The users who have a tag, or the streamer's followers.",
+          "anyOf": [
+            {
+              "type": "object",
+              "required": ["tag"],
+              "additionalProperties": false,
+              "properties": {
+                "tag": {
+                  "$ref": "#/$defs/identifier",
+                  "not": { "pattern": ":[0-9]+:[0-9]+$" }
+                }
+              }
+            },
+            {
+              "type": "object",
+              "required": ["followers"],
+              "additionalProperties": false,
+              "properties": { "followers": { "const": true } }
+            }
+          ]
+        },
+        "listOrNot": {
+          "anyOf": [
+            { "$ref": "#/$defs/list" },
+            {
+              "type": "object",
+              "required": ["not"],
+              "additionalProperties": false,
+              "properties": { "not": { "$ref": "#/$defs/list" } }
+            }
+          ]
+        },
+        "some": {
+          "description": "Says who is meant.",
+          "anyOf": [
+            { "$ref": "#/$defs/list" },
+            {
+              "type": "object",
+              "required": ["or"],
+              "additionalProperties": false,
+              "properties": {
+                "or": {
+                  "type": "array",
+                  "minItems": 1,
+                  "maxItems": 4,
+                  "items": { "$ref": "#/$defs/list" }
+                }
+              }
+            },
+            {
+              "type": "object",
+              "required": ["and"],
+              "additionalProperties": false,
+              "properties": {
+                "and": {
+                  "type": "array",
+                  "minItems": 1,
+                  "maxItems": 4,
+                  "contains": { "$ref": "#/$defs/list" },
+                  "items": { "$ref": "#/$defs/listOrNot" }
+                }
+              }
+            }
+          ]
+        },
+        "part": {
+          "description": "Of whomever it speaks, something beside it says who is meant.",
+          "anyOf": [
+            { "$ref": "#/$defs/list" },
+            {
+              "type": "object",
+              "minProperties": 1,
+              "maxProperties": 1,
+              "additionalProperties": false,
+              "properties": {
+                "or": {
+                  "type": "array",
+                  "minItems": 1,
+                  "maxItems": 4,
+                  "items": { "$ref": "#/$defs/listOrNot" }
+                },
+                "and": {
+                  "type": "array",
+                  "minItems": 1,
+                  "maxItems": 4,
+                  "items": { "$ref": "#/$defs/listOrNot" }
+                }
+              }
+            }
+          ]
         },
         "values": {
           "type": "object",

@@ -16,6 +16,7 @@ package struct IngestError: Error, Sendable, Equatable, CustomStringConvertible 
     case occurredInFuture = "occurred_in_future"
     case badExpiry = "bad_expiry"
     case badRate = "bad_rate"
+    case badAudience = "bad_audience"
     case tooManyFields = "too_many_fields"
     case keyMismatch = "key_mismatch"
     case badSegment = "bad_segment"

@@ -22,6 +22,10 @@ package enum IngestResult: Sendable, Equatable {
 package struct IngestStage: Sendable {
   private let options: IngestOptions
 
+  /// What the deepest audience takes in a CloudEvents envelope: two levels for each of an array's
+  /// objects, and three around it.
+  private static let maximumDepth = 16
+
   package init(options: IngestOptions) { self.options = options }
 
   /// - Parameter now: ms since 1970.
@@ -73,7 +77,8 @@ package struct IngestStage: Sendable {
       throw IngestError(.tooLarge, "the record has \(document.count) bytes, \(limit) are allowed")
     }
     do {
-      let value = try JSONValue.parse(document, maximumBytes: limit, maximumDepth: 8)
+      let value = try JSONValue.parse(
+        document, maximumBytes: limit, maximumDepth: Self.maximumDepth)
       return (document, value)
     } catch {
       let code: IngestError.Code = error.code == .duplicateKey ? .duplicateKey : .notJSON

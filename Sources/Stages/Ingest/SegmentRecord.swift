@@ -9,6 +9,7 @@ import Text
 package enum SegmentRecord {
   private static let members: Set<String> = [
     "event", "shard", "generation", "plain", "segments", "id", "parent", "stragglers", "plan",
+    "part", "named",
   ]
   /// Another system's key with a streamer's id of at most 128 bytes in it.
   private static let maximumPlainKeyBytes = 512
@@ -22,6 +23,8 @@ package enum SegmentRecord {
       value += Array(#","shard":\#(index),"generation":\#(generation)"#.utf8)
     case .plain(let key):
       value += Array(#","plain":\#(JSONString.quoted(key))"#.utf8)
+    case .part(let index): value += Array(#","part":\#(index)"#.utf8)
+    case .named: value += Array(#","named":true"#.utf8)
     case .stragglers(let list): value += StragglerRecord.members(list)
     }
     value += Array(#","segments":\#(segment.count)}"#.utf8)
@@ -29,8 +32,8 @@ package enum SegmentRecord {
   }
 
   package static func encode(_ plan: RemainingPlan) -> (key: [UInt8], value: [UInt8]) {
-    let rest =
-      #","plan":\#(plan.first),"generation":\#(plan.generation),"segments":\#(plan.count)}"#
+    let generation = plan.generation.map { #","generation":\#($0)"# } ?? ""
+    let rest = #","plan":\#(plan.first)\#(generation),"segments":\#(plan.count)}"#
     let value = Array(#"{"event":"#.utf8) + plan.event.document + Array(rest.utf8)
     return (Array("\(plan.event.id)/plan.\(plan.first)".utf8), value)
   }
@@ -59,10 +62,10 @@ package enum SegmentRecord {
         throw IngestError(.badSegment, "a plan is no segment")
       }
       let first = try number(object, "plan", 1...max(count - 1, 1))
-      let generation = try number(object, "generation", 0...Int64(Int32.max))
+      let generation =
+        event.isSelective ? nil : Int(try number(object, "generation", 0...Int64(Int32.max)))
       return .plan(
-        RemainingPlan(
-          event: event, generation: Int(generation), count: Int(count), first: Int(first)))
+        RemainingPlan(event: event, generation: generation, count: Int(count), first: Int(first)))
     }
     return .segment(try segment(object, event, count))
   }
@@ -76,6 +79,16 @@ package enum SegmentRecord {
       }
       let list = try StragglerRecord.decode(object)
       return Segment(event: event, slice: .stragglers(list), count: Int(count))
+    }
+    if event.isSelective {
+      let index = try number(object, "part", 0...count - 1)
+      return Segment(event: event, slice: .part(index: Int(index)), count: Int(count))
+    }
+    if case .users = event.audience {
+      guard object["named"]?.bool == true, count == 1 else {
+        throw IngestError(.badSegment, "users that an event names are one segment")
+      }
+      return Segment(event: event, slice: .named, count: 1)
     }
     if let plain = object["plain"] {
       guard let key = plain.string, isPlainKey(key) else {
@@ -110,4 +123,9 @@ package enum SegmentRecord {
     }
     return value
   }
+}
+
+extension Event {
+  /// Its segments are parts of what an expression selects.
+  fileprivate var isSelective: Bool { if case .matching = audience { true } else { false } }
 }

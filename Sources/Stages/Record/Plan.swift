@@ -1,19 +1,29 @@
 import Keyspace
 import Model
 
-/// How `plan` stands in the event's hash: `generation:<n>`, `plain:<key>` or `none`.
+/// How `plan` stands in the event's hash: `generation:<n>`, `plain:<key>`, `parts`,
+/// `named` or `none`.
 enum Plan {
   static func text(_ audience: Audience) -> String {
     switch audience {
     case .sharded(_, let generation, _): "generation:\(generation)"
     case .plain(let key): "plain:\(key)"
+    case .selected: "parts"
+    case .named: "named"
     case .none: "none"
     }
   }
 
   /// Nil for what no `text` wrote. The number of followers is not kept: 0.
   static func audience(_ text: String, segments: String) -> Audience? {
-    if text == "none" { return segments == "0" ? Audience.none : nil }
+    switch text {
+    case "none": return segments == "0" ? Audience.none : nil
+    case "named": return segments == "1" ? .named : nil
+    case "parts":
+      guard let parts = Int(segments), Keyspace.isShardCount(parts) else { return nil }
+      return .selected(parts: parts)
+    default: break
+    }
     guard let colon = text.firstIndex(of: ":") else { return nil }
     let value = String(text[text.index(after: colon)...])
     switch text[..<colon] {

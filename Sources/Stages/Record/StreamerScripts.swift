@@ -7,7 +7,8 @@ import Redis
 ///
 /// The streamer's hash holds `ended:<stream>` → when in ms, `event:<id>` → when it occurred and its
 /// stream, `refused:<id>` → when it occurred and why it is not sent, `last:<app>:<template>` → when
-/// such an event was sent last, and its id. It keeps `kept` of the first three, the latest.
+/// such an event was sent last, and its id; with `:<expression>` behind it for those that select
+/// their users. It keeps `kept` of them all, the latest.
 enum StreamerScripts {
   static let end = RedisScript(
     RecordScripts.permissions + ClaimScripts.clock + common + endBody)
@@ -30,7 +31,7 @@ enum StreamerScripts {
       for i = 1, #all, 2 do
         values[all[i]] = all[i + 1]
         local kind = string.match(all[i], '^(%a+):')
-        if kind == 'event' or kind == 'ended' or kind == 'refused' then
+        if kind == 'event' or kind == 'ended' or kind == 'refused' or kind == 'last' then
           old[#old + 1] = {all[i], tonumber(string.match(all[i + 1], '^%d+')) or 0}
         end
       end
@@ -47,8 +48,8 @@ enum StreamerScripts {
 
     """
 
-  /// KEYS: streamer. ARGV: event, its stream, app and template, when it occurred and for how long a
-  /// next event of them is not sent in ms (by Redis' clock, since workers' differ), seconds that
+  /// KEYS: streamer. ARGV: event, its stream, its kind or nothing, when it occurred and for how
+  /// long a next event of them is not sent in ms (by Redis' clock, since workers' differ), seconds that
   /// the key lives. Answers why the event is not sent, or nothing; the same to whoever asks again.
   private static let registerBody = """
     local id, stream, kind, occurred = ARGV[1], ARGV[2], ARGV[3], ARGV[4]
@@ -67,13 +68,15 @@ enum StreamerScripts {
       redis.call('EXPIRE', streamer, ARGV[6])
       return 'cooldown'
     end
-    redis.call('HSET', streamer, 'event:' .. id, occurred .. ' ' .. stream,
-      'last:' .. kind, whole(now) .. ' ' .. id)
+    redis.call('HSET', streamer, 'event:' .. id, occurred .. ' ' .. stream)
+    if kind ~= '' then
+      redis.call('HSET', streamer, 'last:' .. kind, whole(now) .. ' ' .. id)
+    end
     redis.call('EXPIRE', streamer, ARGV[6])
     return ''
     """
 
-  /// KEYS: streamer. ARGV: event, app and template, whether the event may come again.
+  /// KEYS: streamer. ARGV: event, its kind, whether the event may come again.
   private static let takeBackBody = """
     local last = redis.call('HGET', KEYS[1], 'last:' .. ARGV[2]) or ''
     if string.match(last, '^%d+ (.*)$') == ARGV[1] then
@@ -130,7 +133,15 @@ extension RecordStage {
       arguments: [event.id, Self.kind(of: event), isOver ? "" : "again"])
   }
 
-  private static func kind(of event: Event) -> String { "\(event.app):\(event.template)" }
+  /// Events of one kind are not sent in quick succession. Who names users means just those, and
+  /// just now: such events hold back none, and are held back by none.
+  private static func kind(of event: Event) -> String {
+    switch event.audience {
+    case .followers: "\(event.app):\(event.template)"
+    case .matching(let expression): "\(event.app):\(event.template):\(expression.text)"
+    case .users: ""
+    }
+  }
 
   /// Cancels what is not sent yet of the fan-outs that told of a stream, and any that is still to
   /// come. Safe to repeat.
