@@ -31,6 +31,8 @@ extension Assembly {
     options.limits = laneLimits(settings)
     options.rates = pushRates(settings)
     options.record.cooldown = settings.events.cooldown
+    options.record.trace = OutcomeNotes.Level(rawValue: settings.events.trace.rawValue)
+    options.record.traceMaximum = settings.events.traceMaximum
     options.straggleAfter = settings.lanes.straggleAfter
     options.straggleDelay = settings.lanes.straggleDelay
     options.claimLifetime = settings.lanes.claimLifetime

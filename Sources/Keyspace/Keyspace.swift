@@ -122,6 +122,27 @@ extension Keyspace {
   package func tokenMoves(token: String) -> String { "\(dataPrefix){t:\(token)}:moves" }
 }
 
+// MARK: - What became of single pushes: written by Record, read by Traces
+
+extension Keyspace {
+  /// STRING: the event as it came, to tell what it was about; lives `eventLifetimeSeconds`. It has
+  /// the hash tag of the event's counters, and is no dashboard's business.
+  package func document(event id: String) -> String { "\(dataPrefix){e:\(id)}:document" }
+
+  /// HASH: user → what became of the user's pushes, as `OutcomeNotes` say it; lives
+  /// `eventLifetimeSeconds`. An event has as many as it was planned with segments: small hashes
+  /// take a third of the memory of large ones.
+  package func trace(event id: String, part: Int) -> String {
+    "\(dataPrefix){e:\(id)}:trace:\(part)"
+  }
+
+  /// In which part of an event's trace a user is.
+  /// - Parameter segments: how many the event was planned with.
+  package static func tracePart(of user: String, segments: Int) -> Int {
+    shard(of: user, shards: max(1, segments))
+  }
+}
+
 // MARK: - What dashboards read: written by Record
 
 extension Keyspace {

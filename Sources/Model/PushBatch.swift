@@ -13,6 +13,8 @@ package final class PushBatch {
     /// What earlier tries in other segments left behind; empty but for stragglers.
     package var history = PushHistory()
     fileprivate var isSettled = false
+    /// Its outcome is noted, or it has left without one.
+    fileprivate var isNoted = false
   }
 
   package let headers: PushHeaders
@@ -91,8 +93,10 @@ package final class PushBatch {
   package func settle(_ index: Int, _ outcome: Outcome) {
     takeOut(index)
     tally.count(outcome)
-    if outcome == .accepted, state.pointee.entries[index].environment == .sandbox {
-      tally.acceptedInSandbox += 1
+    if outcome == .accepted {
+      if state.pointee.entries[index].environment == .sandbox { tally.acceptedInSandbox += 1 }
+    } else {
+      note(index, .outcome(outcome))
     }
     finishIfSettled()
   }
@@ -106,6 +110,8 @@ package final class PushBatch {
       Straggler(
         user: bytes.string(entry.user), member: bytes.string(entry.member), history: history,
         askAgainAt: askAgainAt))
+    setHistory(index, history)
+    note(index, .waiting)
     finishIfSettled()
   }
 
@@ -119,7 +125,7 @@ package final class PushBatch {
     state.pointee.entries.contains { $0.environment == environment }
   }
 
-  /// Before the batch is admitted: what earlier tries of a push left behind.
+  /// What earlier tries of a push left behind.
   package func setHistory(_ index: Int, _ history: PushHistory) {
     state.pointee.entries[index].history = history
   }
@@ -141,7 +147,26 @@ package final class PushBatch {
         user: bytes.string(entry.user), member: bytes.string(entry.member), finding: finding))
   }
 
+  private func note(_ index: Int, _ fate: NotedFate) {
+    guard let notes = tally.notes else { return }
+    state.pointee.entries[index].isNoted = true
+    let entry = state.pointee.entries[index]
+    // Of those that were accepted the try that was is none of those that came to nothing.
+    let sends = entry.history.sends + (fate == .outcome(.accepted) ? 1 : 0)
+    notes.add(user: bytes[entry.user], member: bytes[entry.member], fate, sends: sends)
+  }
+
+  /// Once for all accepted pushes, and only where somebody wants to hear of them: each alone would
+  /// cost something on the way that most go.
+  private func noteAccepted() {
+    guard tally.notes?.hearsAccepted == true else { return }
+    for index in state.pointee.entries.indices where !state.pointee.entries[index].isNoted {
+      note(index, .outcome(.accepted))
+    }
+  }
+
   private func finish() {
+    noteAccepted()
     let callback = whenSettled
     whenSettled = nil
     callback?()

@@ -29,6 +29,20 @@ package final class RecipientPage {
   }
 
   /// The profile fields of every recipient, in this order.
+  /// Somebody, or a device, that gets nothing of the event.
+  package struct Withheld {
+    package let user: ByteSlice
+    /// `.missing`: none of the user's devices gets it.
+    package let member: ByteSlice
+    package let fate: NotedFate
+
+    package init(user: ByteSlice, member: ByteSlice = .missing, fate: NotedFate) {
+      self.user = user
+      self.member = member
+      self.fate = fate
+    }
+  }
+
   package let fieldNames: [String]
   package let bytes = ByteArena(capacity: 64 * 1024)
   package var recipients: [Recipient] = []
@@ -42,6 +56,8 @@ package final class RecipientPage {
   package var suppressed = SuppressionCounts()
   /// Users or members passed over because Redis held something else than the contract says.
   package var skipped = 0
+  /// By name what `suppressed` counts, and users who are passed over.
+  package var withheld: [Withheld] = []
 
   package init(fieldNames: [String]) { self.fieldNames = fieldNames }
 

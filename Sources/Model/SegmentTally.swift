@@ -33,6 +33,9 @@ package final class SegmentTally {
   /// nothing does.
   package var obstacle: String?
 
+  /// What became of single pushes; nil: nobody will ask.
+  package var notes: OutcomeNotes?
+
   /// Its pushes leave as stragglers when their route is slow and others go on. Stragglers wait for
   /// their turn instead: they have left a segment once, and are not written over and over.
   package var mayStraggle = true
@@ -83,9 +86,12 @@ package final class SegmentTally {
   }
 
   /// A postponed push gets its outcome here after all.
-  package func settlePostponed(as outcome: Outcome) {
+  package func settlePostponed(_ straggler: Straggler, as outcome: Outcome) {
     pushes += 1
     count(outcome)
+    notes?.add(
+      user: straggler.user, member: straggler.member, .outcome(outcome),
+      sends: straggler.history.sends)
   }
 
   package var suppressed: Int { suppressions.total }

@@ -32,6 +32,9 @@ package struct PushHistory: Sendable, Equatable, Hashable {
   /// Nothing was tried yet.
   package var isEmpty: Bool { tries == 0 && losses == 0 && refusals == 0 && !mayHaveArrived }
 
+  /// Requests that left for it and came to nothing.
+  package var sends: Int { Int(tries) + Int(losses) + Int(refusals) }
+
   package mutating func countTry(suspicion more: UInt16 = 0) {
     if tries < .max { tries += 1 }
     suspicion = suspicion > .max - more ? .max : suspicion + more

@@ -1,8 +1,10 @@
 /// What a list of stragglers says of each of its pushes, found by the bytes of user and member.
 package struct StragglerIndex {
   private let histories: [[UInt8]: PushHistory]
+  private let pushes: [Straggler]
 
   package init(_ list: StragglerList) {
+    pushes = list.pushes
     histories = Dictionary(
       list.pushes.map { (Self.key(Array($0.user.utf8), Array($0.member.utf8)), $0.history) }
     ) { first, _ in first }
@@ -31,18 +33,27 @@ package struct StragglerIndex {
     page.followers = 0
     page.suppressed = SuppressionCounts()
     page.skipped = 0
+    page.withheld = []
     return page.bindings.count
   }
 
-  /// How many of a page's bindings, all of them listed, were sent to and never answered for.
-  package func countUnanswered(in page: RecipientPage) -> Int {
-    page.recipients.reduce(0) { count, recipient in
+  /// What names each push of a page, all of them listed.
+  package func names(in page: RecipientPage) -> [[UInt8]] {
+    page.recipients.flatMap { recipient in
+      let user = Array(page.bytes[recipient.user])
       let first = Int(recipient.firstBinding)
-      return count
-        + page.bindings[first..<first + Int(recipient.bindingCount)].count {
-          history(user: page.bytes[recipient.user], member: page.bytes[$0.member])?.mayHaveArrived
-            ?? false
-        }
+      return page.bindings[first..<first + Int(recipient.bindingCount)].map {
+        Self.key(user, Array(page.bytes[$0.member]))
+      }
+    }
+  }
+
+  /// Those that were not found.
+  /// - Parameter found: what names those that were.
+  package func missing(_ found: Set<[UInt8]>) -> [Straggler] {
+    var found = found
+    return pushes.filter {
+      found.insert(Self.key(Array($0.user.utf8), Array($0.member.utf8))).inserted
     }
   }
 

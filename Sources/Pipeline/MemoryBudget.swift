@@ -1,6 +1,7 @@
 import Expand
 import Ingest
 import Kafka
+import Model
 
 /// What a worker keeps in memory at most: the sum of what bounds its parts, none of which depends
 /// on how many follow. For the limit of a container: a worker that nothing holds up needs about a
@@ -40,6 +41,7 @@ package struct MemoryBudget: Sendable, Equatable {
     let batches = (limits.batchBytes + 2 * limits.lingeringBytes) / 8 * 9
     lane = [
       Part(name: "pages", bytes: limits.places * (expand.maximumReaderBytes + Self.preparedBytes)),
+      Part(name: "notes", bytes: limits.places * OutcomeNotes.maximumBytes),
       Part(name: "batches", bytes: batches + limits.places * batch),
       Part(name: "connections", bytes: connectionBytes),
       Part(

@@ -37,7 +37,7 @@ final class SegmentRun {
   /// Memory that it keeps: its batches, its record and, as large again, what was read of that, and
   /// the pushes that leave it.
   var keptBytes: Int {
-    progress.unsettledBytes + 2 * recordBytes
+    progress.unsettledBytes + 2 * recordBytes + (tally.notes?.keptBytes ?? 0)
       + (tally.stragglers.count + unwritten) * Self.stragglerBytes
   }
 

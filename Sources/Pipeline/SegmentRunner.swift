@@ -72,6 +72,7 @@ final class SegmentRunner {
   ) async throws -> Receipt {
     let claim = bid.claim
     let run = runs.make(claim, recordBytes: message.valueBytes, vacate)
+    run.tally.notes = options.record.notes(of: claim.segment, now: options.deliver.wallClock)
     defer { limited.end(run) }
     var bid = bid
     let turn: LimitedSegments.Turn

@@ -45,15 +45,17 @@ final class SegmentSender {
       of: await bidder.users(of: bid), fields: event.fieldNames, topic: event.headers.topic,
       now: options.deliver.wallClock, isOver: { self.end(of: run) != nil })
     var listed = 0
+    var found: Set<[UInt8]> = []
     while let page = try await nextPage(reader, of: event.event) {
       try runs.check(run)
       // What is left of it would be read and written for nothing.
       if runs.isLeaving, case .plain = segment.slice { throw RetryUntilStopped.Stopped() }
       if let index = run.index { listed += index.keepListed(of: page) }
+      if let index = run.index, run.tally.notes != nil { found.formUnion(index.names(in: page)) }
       let rendering = render.batches(
         of: page, for: event, tally: run.tally, maximumPushes: options.limits.batchPushes)
       if let outcome = end(of: run) {
-        rendering.settleRest(as: outcome, unanswered: run.index?.countUnanswered(in: page) ?? 0)
+        rendering.settleRest(as: outcome) { run.index?.history(user: $0, member: $1) }
         continue
       }
       while let batch = rendering.next() {
@@ -72,6 +74,11 @@ final class SegmentSender {
     if let index = run.index, index.count > listed {
       run.tally.pushes += index.count - listed
       run.tally.count(end(of: run) ?? .cancelled, times: index.count - listed)
+      for push in run.tally.notes == nil ? [] : index.missing(found) {
+        run.tally.notes?.add(
+          user: push.user, member: push.member, .outcome(end(of: run) ?? .cancelled),
+          sends: push.history.sends)
+      }
     }
   }
 

@@ -53,7 +53,7 @@ final class StragglerWriter {
 
   private func giveUp(_ push: Straggler, _ run: SegmentRun, _ error: KafkaError) {
     let reason: RejectionReason = push.history.mayHaveArrived ? .unanswered : .unwritable
-    run.tally.settlePostponed(as: .rejected(reason))
+    run.tally.settlePostponed(push, as: .rejected(reason))
     options.log.error(
       "a push that must wait is given up: Kafka takes no record as large as its event's",
       [

@@ -243,6 +243,10 @@ package struct Settings: Sendable, Equatable {
     package var defaultExpiresIn = Duration.zero
     package var maximumExpiresIn = Duration.zero
     package var cooldown = Duration.zero
+    package var trace = Trace.none
+    package var traceMaximum = 0
+
+    package enum Trace: String, Sendable, CaseIterable { case failures, all, none }
   }
 
   /// Pushes a second, of all workers together.

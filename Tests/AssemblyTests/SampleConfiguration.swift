@@ -74,7 +74,12 @@ enum SampleConfiguration {
       claim_lifetime: 24s
       revoke_timeout: 25s
       drain_timeout: 26s
-    events: { default_expires_in: 27s, maximum_expires_in: 28h, cooldown: 30s }
+    events:
+      default_expires_in: 27s
+      maximum_expires_in: 28h
+      cooldown: 30s
+      trace: all
+      trace_maximum: 40
     limits: { event: 34, apps: { com.example.x: "35" } }
     worker: { id: w-29, heartbeat_interval: 18s }
     api:

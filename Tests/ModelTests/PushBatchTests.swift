@@ -135,7 +135,7 @@ import Testing
     #expect(calls == 1 && batch.unsettled == 0)
     #expect(tally.pushes == 1 && tally.settled == 1 && tally.acceptedInSandbox == 1)
     #expect(tally.stragglers.map(\.user) == ["user-1", "user-2"])
-    tally.settlePostponed(as: .rejected(.unwritable))
+    tally.settlePostponed(tally.stragglers[0], as: .rejected(.unwritable))
     #expect(tally.pushes == 2 && tally.settled == 2)
   }
 

@@ -116,16 +116,16 @@ final class AnswerJudge {
     count(push, disposition, sentAt: item.sentAt)
     switch disposition {
     case .accepted: push.batch.settle(push.index, .accepted)
-    case .reject(let reason): push.batch.settle(push.index, .rejected(reason))
+    case .reject(let reason): push.settle(answered: reason)
     case .rejectAndAlert(let reason):
       setup.options.report(.configurationRejected(setup.target.endpoint, reason: reason))
-      push.batch.settle(push.index, .rejected(reason))
+      push.settle(answered: reason)
     case .prune(let reason):
       if let since = goneSince { push.batch.addVerdict(push.index, .gone(since: since)) }
-      push.batch.settle(push.index, .rejected(reason))
+      push.settle(answered: reason)
     case .setAside(let reason):
       push.batch.addVerdict(push.index, .unusable(reason))
-      push.batch.settle(push.index, .rejected(reason))
+      push.settle(answered: reason)
     case .retry(let reason): retry(push, reason, sentAt: item.sentAt, after: retryAfter)
     case .retryElsewhere(let reason):
       connection.retire(reason.name)
@@ -166,7 +166,7 @@ final class AnswerJudge {
     push.answeredAt = loop.now
     let tries = Int(push.history.suspicion / PushHistory.wholeTry)
     if let limit, tries >= limit.tries {
-      return push.batch.settle(push.index, .rejected(reason))
+      return push.settle(as: .rejected(reason))
     }
     push.backOffs += 1
     waiting.waitOut(push, tries: max(push.backOffs, tries), atLeast: after)

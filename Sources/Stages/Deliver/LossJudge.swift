@@ -74,7 +74,7 @@ final class LossJudge {
       case .divide: divided.append(counted)
       case .soon: waiting.waitOut(counted, tries: 1, atMost: Self.soon)
       case .wait(let tries): waiting.waitOut(counted, tries: tries, atLeast: .zero)
-      case .reject: counted.batch.settle(counted.index, .rejected(.unanswered))
+      case .reject: counted.settle(as: .rejected(.unanswered))
       }
     }
     waiting.suspect(divided)
@@ -95,7 +95,7 @@ final class LossJudge {
     push.history.countSilence(suspicion: isItsOwn ? LossRule.silence : 0)
     push.loss.silenced(at: loop.now)
     guard push.history.suspicion < LossRule.mostSuspicion else {
-      return push.batch.settle(push.index, .rejected(.unanswered))
+      return push.settle(as: .rejected(.unanswered))
     }
     push.backOffs += 1
     if isItsOwn { waiting.silent(push) } else { waiting.waitOut(push, tries: push.backOffs) }

@@ -40,6 +40,19 @@ struct ReadyPush {
   /// would be a lie.
   func settleOver() {
     let outcome: Outcome = tally.fanOut.brake == .cancelled ? .cancelled : .expired
-    batch.settle(index, history.mayHaveArrived ? .rejected(.unanswered) : outcome)
+    settle(as: history.mayHaveArrived ? .rejected(.unanswered) : outcome)
+  }
+
+  /// Its last word, when that is not that it was accepted.
+  func settle(as outcome: Outcome) {
+    batch.setHistory(index, history)
+    batch.settle(index, outcome)
+  }
+
+  /// Apple's last word, when that is not that it was accepted.
+  func settle(answered reason: RejectionReason) {
+    var counted = self
+    counted.history.countTry()
+    counted.settle(as: .rejected(reason))
   }
 }

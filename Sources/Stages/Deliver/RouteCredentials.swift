@@ -104,7 +104,7 @@ final class RouteCredentials {
       refusals: Int(push.history.refusals), at: loop.now,
       hold: options.credentialHold.nanoseconds)
     switch verdict {
-    case .reject: push.batch.settle(push.index, .rejected(reason))
+    case .reject: push.settle(as: .rejected(reason))
     case .wait: waiting.waitOut(push, tries: Int(push.history.refusals))
     case .hold(let until):
       obstacles.refused(topic, kind, reason: words(for: reason))

@@ -50,6 +50,7 @@ final class RouteWaiting {
   func wait(_ push: ReadyPush, until due: UInt64) {
     guard !push.isAbandoned else { return }
     guard room > 0 else { return postpone(push) }
+    push.batch.setHistory(push.index, push.history)
     retries.append(push, due: due)
     signals.schedulePump()
   }
@@ -145,6 +146,7 @@ final class RouteWaiting {
       wanted.prefix(room).map { push in
         var push = push
         push.loss.came(at: now)
+        push.batch.setHistory(push.index, push.history)
         return push
       })
     signals.schedulePump()
@@ -153,6 +155,7 @@ final class RouteWaiting {
   /// A push that was never answered, in a connection that was well.
   func silent(_ push: ReadyPush) {
     guard room > 0 else { return postpone(push) }
+    push.batch.setHistory(push.index, push.history)
     silence.append(push)
     signals.schedulePump()
   }

@@ -53,18 +53,22 @@ struct HourlyCap {
     }
     var isLet: [Bool] = []
     var passedOver: [SkippedUser] = []
+    var withheld: [RecipientPage.Withheld] = []
     var capped = 0
     for (index, recipient) in page.recipients.enumerated() {
       let answer = try self.answer(replies[index], page.bytes.string(recipient.user))
       isLet.append(answer == .let)
       switch answer {
       case .let: break
-      case .capped: capped += Int(recipient.bindingCount)
+      case .capped:
+        capped += Int(recipient.bindingCount)
+        withheld.append(.init(user: recipient.user, fate: .outcome(.suppressed(.cap))))
       case .passedOver(let user): passedOver.append(user)
       }
     }
     if isLet.contains(false) { page.keepBindings { recipient, _ in isLet[recipient] } }
     page.suppressed[.cap] += capped
+    page.withheld += withheld
     page.skipped += passedOver.count
     return passedOver
   }

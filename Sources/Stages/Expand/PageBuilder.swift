@@ -57,6 +57,7 @@ struct PageBuilder {
     page.followers = users.count
     page.suppressed = draft.suppressed
     page.skipped = draft.skipped
+    page.withheld = draft.withheld
     page.recipients = draft.recipients
     page.bindings = draft.bindings
     page.fields = draft.fields
@@ -129,6 +130,7 @@ struct PageBuilder {
       draft.suppressed[rule] += count
       draft.bindings.removeLast(count)
       draft.used = mark
+      draft.withheld.append(.init(user: draft.write(user), fate: .outcome(.suppressed(rule))))
       return
     }
     draft.recipients.append(
@@ -156,6 +158,12 @@ struct PageBuilder {
         let index = draft.binding(with: member, from: first)
       else { return }
       newest.offer(index: index, member: member, boundAt: time)
+    }
+    let user = draft.recipients[draft.recipients.count - 1].user
+    for index in first..<first + count where index != newest.index {
+      draft.withheld.append(
+        .init(
+          user: user, member: draft.bindings[index].member, fate: .outcome(.suppressed(.device))))
     }
     draft.bindings[first] = draft.bindings[newest.index]
     draft.bindings.removeLast(count - 1)
@@ -252,6 +260,7 @@ private struct PageDraft {
   var suppressed = SuppressionCounts()
   var skipped = 0
   var wrongTypes: [SkippedUser] = []
+  var withheld: [RecipientPage.Withheld] = []
 
   init(fieldCount: Int, users: Int, start: Int) {
     self.fieldCount = fieldCount

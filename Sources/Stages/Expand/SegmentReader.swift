@@ -36,6 +36,8 @@ package final class SegmentReader {
   /// Ids that no page has reported yet.
   private var skipped = 0
   private var skippedUsers: [SkippedUser] = []
+  /// Users whose replies did not fit, whom no page has reported yet.
+  private var tooLarge: [String] = []
   /// Of those that are named; all are counted.
   private static let maximumNamed = 16
 
@@ -91,10 +93,12 @@ package final class SegmentReader {
         var passedOver = try builder.build(
           page, users: users, of: batch.bytes, from: replies, judge: judge)
         passedOver += try await capped(page)
-        for user in passedOver { name(user) }
+        for user in passedOver {
+          name(user)
+          page.withheld.append(.init(user: page.bytes.append(utf8: user.user), fate: .skipped))
+        }
         position += users.count
-        page.skipped += skipped
-        skipped = 0
+        report(on: page)
         return page
       }
       guard let next = try await nextBatch() else { return rest() }
@@ -134,9 +138,18 @@ package final class SegmentReader {
     position = 0
     guard skipped > 0 else { return nil }
     let page = RecipientPage(fieldNames: fields)
-    page.skipped = skipped
-    skipped = 0
+    report(on: page)
     return page
+  }
+
+  /// Who was passed over since the page before.
+  private func report(on page: RecipientPage) {
+    page.skipped += skipped
+    skipped = 0
+    for user in tooLarge {
+      page.withheld.append(.init(user: page.bytes.append(utf8: user), fate: .skipped))
+    }
+    tooLarge = []
   }
 
   /// Bindings and profile of every user; nil when that was too much, so that the page must be cut
@@ -178,6 +191,7 @@ package final class SegmentReader {
   private func passOver(_ user: String) {
     position += 1
     skipped += 1
+    if tooLarge.count < Self.maximumNamed { tooLarge.append(user) }
     name(
       SkippedUser(
         user: user,

@@ -53,6 +53,20 @@ package struct IngestStage: Sendable {
     }
   }
 
+  /// An event of which `document` was kept.
+  package func event(document: [UInt8]) throws(IngestError) -> Event {
+    let value: JSONValue
+    do {
+      value = try JSONValue.parse(
+        document, maximumBytes: options.maximumEventBytes, maximumDepth: Self.maximumDepth)
+    } catch {
+      throw IngestError(.notJSON, "\(error)")
+    }
+    return try EventDecoder(options: options).decode(value, document: document)
+  }
+
+  private static let maximumDepth = 8
+
   /// Whether the event says that it happened later than the live backend's clock may be ahead.
   ///
   /// - Parameter now: ms since 1970 by the clock that is believed.

@@ -14,6 +14,12 @@ package struct FanOutStatus: Sendable, Equatable {
   package let streamer: String
   package let template: String
   package let source: String
+  /// How its followers were divided, as `Plan` writes it.
+  let plan: String
+  /// The source of another record of the same id, which was not sent; empty where there was none.
+  package let duplicate: String
+  /// Of which pushes it is kept what became of them: `failures` or `all`; empty: of none.
+  package let trace: String
   /// What somebody said of it; nil while nothing stops it.
   package let brake: Brake?
   /// Why, in words.
@@ -28,6 +34,9 @@ package struct FanOutStatus: Sendable, Equatable {
     streamer = fields["streamer"] ?? ""
     template = fields["template"] ?? ""
     source = fields["source"] ?? ""
+    plan = fields["plan"] ?? ""
+    trace = fields["trace"] ?? ""
+    duplicate = fields["duplicate"] ?? ""
     brake = Brake(rawValue: fields["brake"] ?? "")
     brakeReason = fields["brake_why"] ?? ""
     obstacle = fields["obstacle"] ?? ""
@@ -40,6 +49,11 @@ package struct FanOutStatus: Sendable, Equatable {
       ("state", state.rawValue), ("brake", brake?.rawValue ?? ""), ("brake_why", brakeReason),
       ("streamer", streamer), ("template", template), ("source", source), ("obstacle", obstacle),
     ]
+  }
+
+  /// Whether it reaches the followers of its streamer, in segments that one can tell.
+  package var goesByFollowers: Bool {
+    plan.isEmpty || Plan.audience(plan, segments: String(segments)) != nil
   }
 
   package subscript(_ counter: FanOutCounter) -> Int { numbers[counter.rawValue] ?? 0 }
@@ -64,6 +78,8 @@ package struct FanOutStatus: Sendable, Equatable {
   package var quarantined: Int { self[.quarantined] }
   package var skipped: Int { self[.skipped] }
   package var recordErrors: Int { self[.recordErrors] }
+  /// Pushes, and users without any, of whom is not kept what became of them: they were too many.
+  package var traceOmitted: Int { numbers["trace_omitted"] ?? 0 }
   /// Ms since 1970; 0 when it has not happened.
   package var startedAt: Int { self[.started] }
   package var firstPushAt: Int { self[.firstPush] }

@@ -9,7 +9,8 @@ enum OpenScript {
 
   /// ARGV 6…9: source, segments, plan, the source that this record replays or nothing. 10…13: the
   /// only segment, who claims it, for how many ms and whether the event is over; nothing for an
-  /// event of several segments. 14: why it is not sent, or nothing.
+  /// event of several segments. 14: why it is not sent, or nothing. 15, 16: of which pushes it is
+  /// kept what became of them, or nothing, and the event as it came, for KEYS 8.
   /// Answers {what it is, the plan it was opened with, its segments, how many of them were
   /// published, outcomes of a fan-out that is done already or else what the claim came to, empty
   /// when it was not asked for, why it is not sent}.
@@ -32,6 +33,10 @@ enum OpenScript {
       create('running')
       redis.call('HSET', event, 'source', source, 'plan', plan, 'segments', segments)
       count('events', 1)
+      if ARGV[15] ~= '' then
+        redis.call('HSET', event, 'trace', ARGV[15])
+        try('SET', KEYS[8], ARGV[16], 'EX', ARGV[5])
+      end
       if why ~= '' then
         redis.call('HSET', event, 'brake', 'cancelled', 'brake_ms', whole(now), 'brake_why', why)
         count('events_stopped', 1)
@@ -92,11 +97,13 @@ extension RecordStage {
     let reply: RedisReply
     do {
       reply = try await run(
-        OpenScript.open, event, now: now,
+        OpenScript.open, event, keys: [keyspace.document(event: event.id)], now: now,
         arguments: [
           source, String(audience.segmentCount), Plan.text(audience), replayed ?? "",
           claim?.segment.id ?? "", claim?.owner ?? "", Self.milliseconds(lifetime),
           event.isExpired(at: now) ? "over" : "", refusal ?? "",
+          options.trace?.rawValue ?? "",
+          options.trace == nil ? "" : String(decoding: event.document, as: UTF8.self),
         ])
     } catch {
       // It goes to the dead letters.

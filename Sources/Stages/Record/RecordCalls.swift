@@ -6,8 +6,10 @@ import Tokens
 /// How the stage talks to Redis: keys and arguments of the scripts, errors told apart.
 extension RecordStage {
   /// Runs a script with the keys and arguments that all of them share (see `RecordScripts`).
+  /// - Parameter more: keys of the event's that are the script's own, behind those.
   func run(
-    _ script: RedisScript, _ event: Event, now: Int64, arguments own: [String]
+    _ script: RedisScript, _ event: Event, keys more: [String] = [], now: Int64,
+    arguments own: [String]
   ) async throws(RecordError) -> RedisReply {
     let keys =
       [
@@ -15,13 +17,19 @@ extension RecordStage {
         keyspace.claims(id: event.id), keyspace.stragglers(id: event.id),
         keyspace.receipts(id: event.id), keyspace.deadLetters(id: event.id),
         keyspace.sums(id: event.id),
-      ]
+      ] + more
     var arguments = [
       String(now), event.id, event.streamer, event.template,
       String(Keyspace.eventLifetimeSeconds),
     ]
     arguments += own
     return try await evaluate(script, keys: keys, arguments: arguments, isLasting: true)
+  }
+
+  /// What became of a segment's pushes, as scripts take it, and the keys for it.
+  func notes(of tally: SegmentTally, _ segment: Segment) -> (keys: [String], arguments: [String]) {
+    TraceScript.arguments(
+      of: tally, segment, maximum: options.traceMaximum, known: 7, keyspace)
   }
 
   /// - Parameter isLasting: somebody relies on it for longer than its server may live.
@@ -78,6 +86,17 @@ extension RecordStage {
     let pipeline = RedisPipeline()
     for event in events { pipeline.append(command(keyspace.event(id: event))) }
     return try await replies(to: pipeline)
+  }
+
+  /// Several commands, each of which Redis must take.
+  func checkedReplies(to commands: [[String]]) async throws(RecordError) -> RedisReplies {
+    let pipeline = RedisPipeline()
+    for command in commands { pipeline.append(command) }
+    let replies = try await replies(to: pipeline)
+    for (index, command) in commands.enumerated() {
+      _ = try Self.checked(replies[index], RedisRead(command[0], command[1]))
+    }
+    return replies
   }
 
   private func replies(to pipeline: RedisPipeline) async throws(RecordError) -> RedisReplies {

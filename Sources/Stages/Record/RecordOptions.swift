@@ -1,3 +1,5 @@
+import Model
+
 /// Limits and lifetimes of Record. The lifetimes of keys are the Keyspace's.
 package struct RecordOptions: Sendable {
   /// Verdicts that go to Redis in one round trip.
@@ -11,6 +13,10 @@ package struct RecordOptions: Sendable {
   /// For so long after an event of a streamer, a next one of the same app and template is not sent;
   /// zero: each is.
   package var cooldown: Duration = .zero
+  /// Of which pushes it is kept what became of them; nil: of none.
+  package var trace: OutcomeNotes.Level? = .failures
+  /// Of an event at most.
+  package var traceMaximum = 100_000
   /// How far the live backend's clock may be ahead of Redis', as for events.
   var clockSkew: Duration = .seconds(10 * 60)
 
@@ -20,5 +26,13 @@ package struct RecordOptions: Sendable {
     self.verdictsAtOnce = max(1, verdictsAtOnce)
     self.acceptedForEachUnusable = acceptedForEachUnusable
     self.acceptedMinimum = acceptedMinimum
+  }
+
+  /// Takes notes of what becomes of a segment's pushes.
+  /// - Parameter now: ms since 1970.
+  package func notes(
+    of segment: Segment, now: @escaping () -> Int64
+  ) -> OutcomeNotes? {
+    trace.map { OutcomeNotes($0, isOfStragglers: segment.stragglers != nil, now: now) }
   }
 }

@@ -10,7 +10,8 @@ import Redis
 enum RecordScripts {
   static let expire = RedisScript(permissions + prelude + expireBody)
   static let settle = RedisScript(
-    permissions + prelude + FanOutEnd.functions + PruneScript.counting + settleBody)
+    permissions + prelude + FanOutEnd.functions + PruneScript.counting + TraceScript.functions
+      + settleBody)
   static let series = RedisScript(seriesBody)
 
   /// What the user may not do is found out before anything is written: half a script's writes would
@@ -155,7 +156,8 @@ enum RecordScripts {
   /// ARGV 6…: segment, segments of the fan-out, first and last push ms, what stood in the way of
   /// stragglers or nothing, owner, seconds that a receipt lives, tokens that this run took out and
   /// set aside, number of counters, then name and amount of each, number of segments of stragglers,
-  /// pushes that waited in this segment itself, id and pushes of each segment of stragglers.
+  /// pushes that waited in this segment itself, id and pushes of each segment of stragglers, what
+  /// `keep_notes` takes.
   /// Answers {what it did, what `conclude` says, counters that failed, outcomes of the fan-out when
   /// it is done, sums of the event}; the same once more to an owner whose reply was lost, and
   /// {`already`, sums of the event} to everybody else.
@@ -210,6 +212,7 @@ enum RecordScripts {
       redis.call('HSET', event, 'last_push_ms', ARGV[9])
     end
     count_verdicts(segment, owner, ARGV[13], ARGV[14], true)
+    keep_notes(argument + 2 * lists)
     local done = conclude(segments)
     keep()
     if owner ~= '' then

@@ -92,8 +92,10 @@ package final class RecordStage {
     let waited = segment.stragglers?.pushes.count ?? 0
     arguments += [String(stragglers.count), String(waited)]
     for planned in stragglers { arguments += [planned.id, String(planned.pushes)] }
+    let notes = notes(of: tally, segment)
     let reply = try await run(
-      RecordScripts.settle, segment.event, now: now, arguments: arguments)
+      RecordScripts.settle, segment.event, keys: notes.keys, now: now,
+      arguments: arguments + notes.arguments)
     switch reply[0].text {
     case "already":
       try await add(reply[1], of: segment.event.id, now: now)

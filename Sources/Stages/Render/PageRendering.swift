@@ -37,6 +37,12 @@ package final class PageRendering {
     tally.pushes += page.suppressed.total
     for (rule, count) in page.suppressed.byRule { tally.count(.suppressed(rule), times: count) }
     tally.skipped += page.skipped
+    if let notes = tally.notes {
+      for withheld in page.withheld {
+        notes.add(
+          user: page.bytes[withheld.user], member: page.bytes[withheld.member], withheld.fate)
+      }
+    }
   }
 
   /// The next batch: sealed, with at least one push; nil when the page is done.
@@ -60,18 +66,30 @@ package final class PageRendering {
   /// `.expired` when the event's time is over in the middle of a page, `.cancelled` when somebody
   /// stopped it.
   ///
-  /// - Parameter unanswered: how many of them were sent before, so that they may have arrived and
-  ///   are no `outcome` but rejected as unanswered.
-  package func settleRest(as outcome: Outcome, unanswered: Int = 0) {
-    var rest = -doneBindings
+  /// - Parameter history: what a push has behind it: one that was sent before may have arrived, and
+  ///   is no `outcome` but rejected as unanswered.
+  package func settleRest(
+    as outcome: Outcome,
+    history: (_ user: UnsafeRawBufferPointer, _ member: UnsafeRawBufferPointer) -> PushHistory? = {
+      _, _ in nil
+    }
+  ) {
     for index in recipient..<page.recipients.count {
-      rest += Int(page.recipients[index].bindingCount)
+      let current = page.recipients[index]
+      let user = page.bytes[current.user]
+      let first = Int(current.firstBinding)
+      for binding in page.bindings[first + doneBindings..<first + Int(current.bindingCount)] {
+        let member = page.bytes[binding.member]
+        let past = history(user, member)
+        let own = past?.mayHaveArrived == true ? .rejected(.unanswered) : outcome
+        tally.pushes += 1
+        tally.count(own)
+        tally.notes?.add(
+          user: user, member: member, .outcome(own), sends: past?.sends ?? 0)
+      }
+      doneBindings = 0
     }
     recipient = page.recipients.count
-    doneBindings = 0
-    tally.pushes += rest
-    tally.count(outcome, times: rest - unanswered)
-    tally.count(.rejected(.unanswered), times: unanswered)
   }
 
   /// Room for the batch in one piece when the pushes are like those before.
@@ -101,7 +119,7 @@ package final class PageRendering {
             count += 1
           }
         } else {
-          reject(bindingCount - done)
+          reject(current, from: done)
           done = bindingCount
         }
       }
@@ -115,10 +133,19 @@ package final class PageRendering {
     return count
   }
 
-  private func reject(_ bindings: Int) {
+  /// A user's devices from the one on that is not done.
+  private func reject(_ current: RecipientPage.Recipient, from done: Int) {
+    let bindings = Int(current.bindingCount) - done
     unrenderable += bindings
     tally.pushes += bindings
     tally.count(.rejected(.unrenderable), times: bindings)
+    guard let notes = tally.notes else { return }
+    let first = Int(current.firstBinding)
+    for binding in page.bindings[first + done..<first + Int(current.bindingCount)] {
+      notes.add(
+        user: page.bytes[current.user], member: page.bytes[binding.member],
+        .outcome(.rejected(.unrenderable)))
+    }
   }
 
   /// Nil when the payload cannot be fitted; `arena` is then as before.

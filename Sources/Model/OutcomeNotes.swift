@@ -1,0 +1,78 @@
+/// What became of single pushes of one segment, and of users to whom nothing was sent: for whoever
+/// asks later what became of one person's. Pushes that Apple accepted are many and are noted only
+/// where that is asked for. Confined to one lane.
+package final class OutcomeNotes {
+  package enum Level: String, Sendable, CaseIterable {
+    /// Whatever was not accepted.
+    case failures
+    /// Accepted pushes, too.
+    case all
+  }
+
+  package struct Note {
+    package let user: ByteSlice
+    /// 0: it is about the user, and not about one device.
+    package let device: UInt32
+    package let fate: NotedFate
+    /// How often the push was sent before its last word.
+    package let sends: UInt16
+    /// Ms since 1970.
+    package let at: Int64
+  }
+
+  /// Twice as many as a shard should have followers; a segment that has more (a plain set may be of
+  /// any size) counts the others. Some 40 bytes each, and the user's id.
+  package static let maximum = 4_096
+  private static let noteBytes = 40
+  /// Of users' ids: 64 for each.
+  private static let maximumIDBytes = maximum * 64
+
+  /// What the notes of a segment take at most.
+  package static let maximumBytes = maximum * noteBytes + maximumIDBytes
+
+  package let level: Level
+  /// Whether each accepted push is told: where all are kept, and where one may be noted as waiting.
+  package let hearsAccepted: Bool
+  package let bytes = ByteArena(capacity: 64)
+  package private(set) var all: [Note] = []
+  /// Those that there was no room for.
+  package private(set) var omitted = 0
+  private let now: () -> Int64
+
+  /// - Parameters:
+  ///   - isOfStragglers: its pushes may be noted as waiting by the segment that they left.
+  ///   - now: ms since 1970.
+  package init(_ level: Level, isOfStragglers: Bool = false, now: @escaping () -> Int64) {
+    self.level = level
+    self.now = now
+    hearsAccepted = level == .all || isOfStragglers
+  }
+
+  /// Memory that the notes take.
+  package var keptBytes: Int { bytes.capacity + all.capacity * Self.noteBytes }
+
+  /// - Parameter member: what the user's set of bindings holds; nothing: the whole user.
+  package func add(
+    user: UnsafeRawBufferPointer, member: UnsafeRawBufferPointer, _ fate: NotedFate, sends: Int = 0
+  ) {
+    guard all.count < Self.maximum, bytes.count + user.count <= Self.maximumIDBytes else {
+      omitted += 1
+      return
+    }
+    all.append(
+      Note(
+        user: bytes.append(user), device: DeviceMark.of(member), fate: fate,
+        sends: UInt16(clamping: sends), at: now()))
+  }
+
+  package func add(user: String, member: String, _ fate: NotedFate, sends: Int = 0) {
+    var (user, member) = (user, member)
+    user.withUTF8 { user in
+      member.withUTF8 { member in
+        add(
+          user: UnsafeRawBufferPointer(user), member: UnsafeRawBufferPointer(member), fate,
+          sends: sends)
+      }
+    }
+  }
+}
