@@ -88,6 +88,7 @@ final class UserRoutes {
       ("profile_fields", counts.profileFields), ("events_last_hour", counts.reached),
       ("verdicts", counts.verdicts), ("follows", counts.follows),
       ("tags", counts.tags), ("leftovers", counts.leftovers),
+      ("traces", counts.traces),
     ]
     return .ok([
       ("user", .string(user)), ("complete", .bool(true)),

@@ -23,7 +23,8 @@ enum UserForget {
       --apply it only says what it would erase. It may be run again at any time, also after it \
       broke off.
 
-      What ends by itself stays until then: which tokens went, ten minutes. What is in Kafka, in \
+      What ends by itself stays until then: which tokens went, ten minutes; without --everywhere \
+      what became of the user's pushes, seven days. What is in Kafka, in \
       logs, in plain sets of another system and in other users' lists of muted streamers is not \
       looked at.
       """,
@@ -89,6 +90,7 @@ enum UserForget {
       ("profile fields", counts.profileFields), ("events of the hour", counts.reached),
       ("words of Apple's", counts.verdicts), ("follows", counts.follows),
       ("tags", counts.tags), ("leftovers", counts.leftovers),
+      ("traces", counts.traces),
     ]
   }
 
@@ -120,7 +122,7 @@ enum UserForget {
       "tokens": .integer(counts.tokens), "profile_fields": .integer(counts.profileFields),
       "reached": .integer(counts.reached), "verdicts": .integer(counts.verdicts),
       "follows": .integer(counts.follows), "tags": .integer(counts.tags),
-      "leftovers": .integer(counts.leftovers),
+      "leftovers": .integer(counts.leftovers), "traces": .integer(counts.traces),
       "everywhere": .bool(invocation[everywhere]), "streamers": .integer(counts.streamers),
       "audience": .integer(counts.audience), "audience_erased": .bool(counts.hasErasedAudience),
       "unreadable": .integer(counts.unreadable), "interrupted": .bool(!counts.isComplete),

@@ -17,6 +17,8 @@ package struct ErasureCounts: Sendable, Equatable {
   package internal(set) var streamers = 0
   /// Places that no fan-out reads, in which the user stood still.
   package internal(set) var leftovers = 0
+  /// Events of which it was kept what became of the user's pushes.
+  package internal(set) var traces = 0
   /// Followers of the streamer who has the user's id.
   package internal(set) var audience = 0
   package internal(set) var hasErasedAudience = false
@@ -29,7 +31,7 @@ package struct ErasureCounts: Sendable, Equatable {
 
   /// Whether there was anything to take out.
   package var isEmpty: Bool {
-    [devices, setAside, tokens, profileFields, reached, verdicts, follows, tags, leftovers]
+    [devices, setAside, tokens, profileFields, reached, verdicts, follows, tags, leftovers, traces]
       .allSatisfy { $0 == 0 } && !hasErasedAudience
   }
 }

@@ -13,7 +13,9 @@ import Tokens
 ///    the devices stay, in `bound`.
 /// 2. The tokens get free, as with a logout. Then the names of the devices go.
 /// 3. The user leaves the streamers that are named, and with `looksEverywhere` every streamer and
-///    every tag there is: Redis knows of each who is in it, and of nobody what they are in.
+///    every tag there is: Redis knows of each who is in it, and of nobody what they are in. It also
+///    takes out what became of the user's pushes, which otherwise ends seven days after the last of
+///    them.
 /// 4. With `erasesAudience` so do the followers of the streamer who has the user's id.
 ///
 /// What ends by itself stays until then: which tokens went, for ten minutes, so that a step of a
@@ -183,6 +185,7 @@ extension UserErasure {
       (keys) async throws(DevicesError) -> Bool in
       var (streamers, tags): ([String], [String]) = ([], [])
       var (shards, owners, moves): ([String], [String], [String]) = ([], [], [])
+      var traces: [String] = []
       for key in keys {
         switch keyspace.namingKey(key) {
         case .followers(let streamer):
@@ -192,6 +195,7 @@ extension UserErasure {
         case .followerShard, .tagShard: shards.append(key)
         case .tokenOwner(let token): owners.append(token)
         case .tokenMoves(let token): moves.append(token)
+        case .trace: traces.append(key)
         case nil: continue
         }
       }
@@ -199,6 +203,7 @@ extension UserErasure {
       try await leave(tags, keyspace.ofTags, \.tags, user, writes, &counts)
       try await leaveShards(shards, user, writes, &counts)
       try await freeTokens(owners, moves, user, writes, &counts)
+      try await leaveTraces(traces, user, writes, &counts)
       counts.streamers += streamers.count
       return told(counts)
     }
@@ -232,6 +237,14 @@ extension UserErasure {
     guard writes, !dead.isEmpty else { return }
     let removed = try await redis.replies(to: dead.map { ["SREM", $0, user] })
     counts.leftovers += dead.indices.count { removed[$0].integer == 1 }
+  }
+
+  private func leaveTraces(
+    _ keys: [String], _ user: String, _ writes: Bool, _ counts: inout ErasureCounts
+  ) async throws(DevicesError) {
+    let command = writes ? "HDEL" : "HEXISTS"
+    let replies = try await redis.replies(to: keys.map { [command, $0, user] })
+    counts.traces += keys.indices.count { replies[$0].integer == 1 }
   }
 
   /// A bind that died has left the user's name on a token that the user never got.

@@ -10,8 +10,9 @@ extension Keyspace {
     Self.middle(of: key, from: "\(dataPrefix){u:", to: "}" + Self.setAside)
   }
 
-  /// Finds whatever names users without being a user's own: followers, tags and tokens.
-  package var namingPattern: String { Self.escaped(dataPrefix) + "{[fgt]:*" }
+  /// Finds whatever names users without being a user's own: followers, tags, tokens, and
+  /// what became of pushes.
+  package var namingPattern: String { Self.escaped(dataPrefix) + "{[efgt]:*" }
 
   /// A key that names users.
   package enum NamingKey: Sendable, Equatable {
@@ -24,6 +25,8 @@ extension Keyspace {
     case tagShard(tag: String)
     case tokenOwner(token: String)
     case tokenMoves(token: String)
+    /// What became of an event's pushes.
+    case trace
   }
 
   /// Nil for what none of us wrote.
@@ -39,6 +42,11 @@ extension Keyspace {
     }
     if let token = Self.middle(of: key, from: "\(dataPrefix){t:", to: "}:moves") {
       return Self.isToken(token) ? .tokenMoves(token: token) : nil
+    }
+    if key.utf8.starts(with: "\(dataPrefix){e:".utf8), let part = key.split(separator: ":").last,
+      key.utf8.reversed().starts(with: "}:trace:\(part)".utf8.reversed()), Int(part) != nil
+    {
+      return .trace
     }
     return nil
   }

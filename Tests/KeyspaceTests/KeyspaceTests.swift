@@ -104,12 +104,14 @@ import Testing
       #expect(keys.namingKey(tags.followers(of: "beta")) == .tag("beta"))
       let shard = tags.followerShard(streamer: "beta", generation: 3, shard: 7)
       #expect(keys.namingKey(shard) == .tagShard(tag: "beta"))
+      #expect(keys.namingKey(keys.trace(event: "e:}:trace", part: 7)) == .trace)
+      #expect(keys.namingKey(keys.document(event: "e1")) == nil)
       for other in [
         keys.bindings(user: "u1"), keys.event(id: "e"), keys.tokenOwner(token: "x y"),
         keys.followers(of: "a\nb"), keys.followers(of: ""), "y" + keys.followers(of: "s1"),
       ] { #expect(keys.namingKey(other) == nil, "\(other)") }
     }
-    #expect(keys.namingPattern == "ffd:{[fgt]:*")
+    #expect(keys.namingPattern == "ffd:{[efgt]:*")
     #expect(
       keys.forgottenKeys(user: "u") == keys.deviceKeys(user: "u")
         + ["profile", "reached", "verdicts"].map { "ffd:{u:u}:\($0)" })
