@@ -104,12 +104,18 @@ let rooms: [Target] = [
       "Render", "Telemetry", "Text", "Threads",
     ]),
   room("Devices", ["JSON", "Keyspace", "Model", "Redis", "Rules", "Text", "Tokens"]),
+  room(
+    "Traces",
+    [
+      "Devices", "Ingest", "JSON", "Keyspace", "Model", "Record", "Redis", "Render", "Rules",
+      "Text",
+    ]),
   room("APNsSimulator", ["EventLoop", "HTTP2", "JSON", "Text", "TLS", "Transport"]),
   room(
     "API",
     [
       "Devices", "EventLoop", "HTTPServer", "Ingest", "JSON", "Kafka", "Keyspace", "Model",
-      "Record", "Redis", "Telemetry", "Text", "TLS",
+      "Record", "Redis", "Telemetry", "Text", "TLS", "Traces",
     ]),
   room("Probes", ["EventLoop", "HTTPServer", "Telemetry"]),
   room("Settings", ["JSON", "Text", "YAML"]),
@@ -144,7 +150,7 @@ let rooms: [Target] = [
       "API", "Deliver", "EventLoop", "Expand", "HTTPServer", "Ingest", "Kafka", "Keyspace", "Model",
       "Pipeline",
       "Record", "Redis", "Render", "Rules", "Settings", "Telemetry", "Text", "Threads", "TLS",
-      "Transport", "YAML",
+      "Traces", "Transport", "YAML",
     ]),
   room(
     "VerbSupport",
@@ -189,8 +195,8 @@ let rooms: [Target] = [
   room(
     "InspectionVerbs",
     [
-      "Assembly", "Checks", "Emission", "Preview", "PushSupport", "Terminal", "VerbSupport",
-      "Versions",
+      "Assembly", "Checks", "Emission", "Preview", "PushSupport", "Telemetry", "Terminal", "Traces",
+      "VerbSupport", "Versions",
     ]),
   room(
     "Conformance",
@@ -242,8 +248,8 @@ let testTargets: [Target] = [
   tests(
     "APITests",
     [
-      "API", "EventLoop", "Fixtures", "HTTPServer", "Ingest", "JSON", "Kafka", "Keyspace",
-      "LocalStack", "Redis", "Telemetry",
+      "API", "Assembly", "EventLoop", "Fixtures", "HTTPServer", "Ingest", "JSON", "Kafka",
+      "Keyspace", "LocalStack", "Redis", "Telemetry", "Traces",
     ]),
   tests("ProbesTests", ["Fixtures", "HTTPServer", "Probes", "Telemetry"]),
   tests("JSONTests", ["JSON", "Text"]),
@@ -303,8 +309,7 @@ let testTargets: [Target] = [
     [
       "APNsSimulator", "Assembly", "Deliver", "Devices", "fanfare", "Feedback", "Fixtures",
       "Kafka", "Keyspace", "LocalStack", "Model", "Pipeline", "Record", "Redis", "Render", "Rules",
-      "Settings",
-      "Telemetry", "TestBed", "Threads", "Transport",
+      "Settings", "Telemetry", "TestBed", "Threads", "Traces", "Transport",
     ]),
   tests(
     "FaultTests",
@@ -340,6 +345,7 @@ let testTargets: [Target] = [
   tests(
     "ConformanceTests",
     ["APNsSimulator", "Conformance", "Deliver", "LocalStack", "Model", "SingleRequests"]),
+  tests("TracesTests", ["Devices", "Model", "Record", "Traces"]),
   tests("FanOutsTests", ["FanOuts", "Record", "Terminal", "Threads"]),
   tests("PreviewTests", ["Emission", "Ingest", "JSON", "Preview", "Terminal"]),
   tests("CommandTests", ["fanfare", "JSON", "Kafka", "LocalStack", "Terminal"]),

@@ -4,6 +4,7 @@ import Kafka
 import Keyspace
 import Redis
 import Telemetry
+import Traces
 
 /// What an API is made of. Nothing of it connects before `start`.
 package struct APIOptions: Sendable {
@@ -22,6 +23,8 @@ package struct APIOptions: Sendable {
   package var log: Log
   /// A line for each change, with nothing left out.
   package var audit: Log?
+  /// What traces look at.
+  package var trace: TraceOptions
   /// Ms since 1970.
   package var wallClock: @Sendable () -> Int64
 
@@ -43,5 +46,6 @@ package struct APIOptions: Sendable {
     self.log = log
     self.audit = audit
     self.wallClock = wallClock
+    trace = TraceOptions(keyspace: keyspace, ingest: ingest, plainSetKey: plainSetKey)
   }
 }

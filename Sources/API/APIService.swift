@@ -7,6 +7,7 @@ import Redis
 import TLS
 import Telemetry
 import Text
+import Traces
 
 /// What happens to a request, from its head to its answer: who asks, whether they may, how often,
 /// what is done, and who is told of it. Lives on the loop of its server and its Redis client.
@@ -58,9 +59,10 @@ actor APIService {
     let tags = TagRoutes(
       registry: registry,
       tags: AudienceReader(redis: redis, keyspace: options.keyspace.ofTags))
+    let traces = TraceRoutes(reader: TraceReader(redis: redis, options: options.trace), now: now)
     router = APIRouter(
       DeviceRoutes(registry: registry, now: now).routes + users.routes + tags.routes
-        + door.routes + fanOuts.routes + [OpenAPI.route])
+        + door.routes + fanOuts.routes + traces.routes + [OpenAPI.route])
   }
 
   func close() async {

@@ -190,6 +190,10 @@ enum OpenAPIOperations {
     OpenAPIOperation(
       method: "GET", pattern: "/v1/fanouts/{event}", name: "showFanOut", scope: .readOnly,
       summary: "How a fan-out fares", answers: fanOut),
+    OpenAPIOperation(
+      method: "GET", pattern: "/v1/fanouts/{event}/recipients/{user}", name: "traceRecipient",
+      scope: .readOnly, summary: "What became of an event for one user, and why",
+      answers: [(200, "What is known of it", shared("Trace"))]),
     brake("pause", "Stops a fan-out until it is resumed"),
     brake("resume", "Lets a paused fan-out go on"),
     brake("cancel", "Stops a fan-out for good"),

@@ -12,7 +12,7 @@ enum OpenAPISchemas {
 
   static let all: JSONValue = {
     var all = ours.object ?? JSONObject()
-    for (name, schema) in ofEvents { all[name] = schema }
+    for (name, schema) in ofEvents + ofTraces { all[name] = schema }
     return .object(all)
   }()
 

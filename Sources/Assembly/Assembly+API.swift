@@ -29,7 +29,7 @@ extension Assembly {
     // Whoever writes reads what was written.
     redis.replicaLagLimit = nil
     let directory = settings.templates.directory
-    return APIOptions(
+    var options = APIOptions(
       http: http, redis: redis, kafka: kafkaOptions(settings), keyspace: keyspace(settings),
       ingest: ingestOptions(settings), plainSetKey: settings.audience.plainSetKey,
       keys: try apiKeys(settings), requestsPerSecond: api.requestsPerSecond,
@@ -39,6 +39,8 @@ extension Assembly {
         }
         return "workers have no template of this name, if they have the same as this process"
       }, log: log, audit: audit)
+    options.trace = traceOptions(settings, log: log)
+    return options
   }
 
   /// A line for each change on standard output, none of them left out; nil: nobody wants them.

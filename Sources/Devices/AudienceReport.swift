@@ -31,9 +31,9 @@ package struct AudienceReport: Sendable, Equatable {
 
 /// Looks at audiences. Confined to the loop of its Redis client.
 package struct AudienceReader {
-  private let redis: RedisClient
-  private let keyspace: Keyspace
-  private let plainSet: PlainSetPattern?
+  let redis: RedisClient
+  let keyspace: Keyspace
+  let plainSet: PlainSetPattern?
 
   package init(redis: RedisClient, keyspace: Keyspace, plainSet: PlainSetPattern? = nil) {
     self.redis = redis

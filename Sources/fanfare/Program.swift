@@ -35,6 +35,7 @@ let fanfareProgram = Program(
     FeedbackVerb.verb,
     FanOutVerb.verb,
     RenderVerb.verb,
+    TraceVerb.verb,
     CheckVerb.verb,
     DemoVerb.verb,
     BenchVerb.verb,

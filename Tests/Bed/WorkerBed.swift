@@ -215,7 +215,7 @@ package final class WorkerBed: Sendable {
       "waited two minutes for: \(what)\n" + sink.lines.suffix(30).joined(separator: "\n"))
   }
 
-  static let templates: String = {
+  package static let templates: String = {
     let tests = #filePath.split(separator: "/").dropLast(3).joined(separator: "/")
     return "/" + tests + "/Config/templates"
   }()

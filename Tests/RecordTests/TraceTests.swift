@@ -70,7 +70,7 @@ import Testing
     }
   }
 
-  /// It lives as long as the event's counters, under the data prefix, which dashboards may not read.
+  /// It lives as long as the counters, under the data prefix, which dashboards may not read.
   @Test func itEndsWithTheEventAndIsNoDashboardsBusiness() async throws {
     try await RedisFixture().run { redis async throws in
       let record = try await Self.opened(redis, shards: 1)

@@ -1,0 +1,45 @@
+import Traces
+
+/// Why somebody got nothing of an event, or what. Confined to the loop of its reader.
+final class TraceRoutes {
+  private let reader: TraceReader
+  private let now: () -> Int64
+
+  init(reader: TraceReader, now: @escaping () -> Int64) {
+    self.reader = reader
+    self.now = now
+  }
+
+  var routes: [APIRoute] {
+    [
+      APIRoute("GET", "/v1/fanouts/{event}/recipients/{user}", .readOnly) {
+        (request) async throws(Problem) in
+        try request.allowArguments([])
+        return try await self.trace(request)
+      }
+    ]
+  }
+
+  /// What the user would read, and whole tokens, are for those who may write to the user.
+  private func trace(_ request: APIRequest) async throws(Problem) -> APIResponse {
+    let isTrusted = request.key.scope >= .appServer
+    do throws(TraceError) {
+      let trace = try await reader.trace(request["event"], of: request["user"], now: now())
+      return APIResponse(
+        status: 200, body: trace.json(.init(showsTokens: isTrusted, showsPayload: isTrusted)))
+    } catch {
+      throw Problem(error)
+    }
+  }
+}
+
+extension Problem {
+  fileprivate init(_ error: TraceError) {
+    switch error {
+    case .unknownEvent, .unknownUser: self.init(.notFound, error.message ?? "")
+    case .badUser: self.init(.invalid, error.message ?? "")
+    case .record(let error): self.init(error)
+    case .devices(let error): self.init(error)
+    }
+  }
+}

@@ -1,0 +1,214 @@
+import Model
+import Record
+import Text
+
+/// What is said to people: what happened, and what to do. One place for both, so that the API and
+/// the verb say the same.
+enum TraceWords {
+  static func of(_ note: TracedPush) -> Finding {
+    switch note.word {
+    case "accepted":
+      return Finding(
+        .accepted, "Apple accepted the push",
+        next: "Apple does not say whether the device showed it: look at the device's notification "
+          + "settings and focus, and give Apple the apns-id")
+    case "waiting": return waiting(sends: note.sends)
+    case "expired":
+      return Finding(
+        .expired, "the event expired before Apple took the push",
+        next: "look at what held the event up (fanfare fanout status), or let such events live "
+          + "longer (expires_in)")
+    case "cancelled":
+      return Finding(
+        .cancelled,
+        "the push was cancelled before it was sent: the fan-out was stopped, or while the push "
+          + "waited the device was unbound, or its owner muted the streamer")
+    case "skipped":
+      return skipped("Redis held something else under the user's keys than it should")
+    default:
+      if let rule = SuppressionRule.allCases.first(where: { $0.name == note.word }) {
+        return suppressed(rule)
+      }
+      return RejectionWords.of(note.word)
+    }
+  }
+
+  private static func waiting(sends: Int) -> Finding {
+    Finding(
+      .waiting,
+      "the push waits for another try" + (sends > 0 ? "; it was sent \(times(sends))" : ""),
+      next: "nothing: it is tried until the event expires; fanfare fanout status says what is in "
+        + "its way")
+  }
+
+  private static func times(_ number: Int) -> String { number == 1 ? "once" : "\(number) times" }
+
+  static func suppressed(_ rule: SuppressionRule) -> Finding {
+    let (why, next) =
+      switch rule {
+      case .muted:
+        (
+          "the user had muted everything, or this streamer",
+          "nothing, if the user wants it so; muted and muted_streamers of the profile say it"
+        )
+      case .quiet:
+        (
+          "it was one of the user's quiet hours",
+          "nothing, if the user wants it so; quiet and tz of the profile say when"
+        )
+      case .cap:
+        (
+          "the user had had as many events within the hour as rules.events_per_hour allows",
+          "nothing, or allow more"
+        )
+      case .device:
+        (
+          "another device of the user's gets it: rules.devices is newest",
+          "look at the device that was bound last"
+        )
+      }
+    return Finding(.suppressed, reason: rule.name, why, next: next)
+  }
+
+  static func skipped(_ why: String) -> Finding {
+    Finding(
+      .skipped, "the user was passed over: \(why)",
+      next: "mend or delete that key; the next event then reaches the user")
+  }
+
+  // MARK: nothing was sent
+
+  static func eventExpired(at time: Int64?) -> Finding {
+    Finding(
+      .notSent, reason: "expired", "the event had expired before a worker read it",
+      next: "look for what kept it in Kafka: workers that were down, or far behind (fanfare check)")
+  }
+
+  static func notSent(_ why: String) -> Finding {
+    switch why {
+    case "cooldown":
+      Finding(
+        .notSent, reason: why,
+        "the event was not sent: it came too soon after another of the streamer's "
+          + "(events.cooldown)")
+    case "stream ended":
+      Finding(
+        .notSent, reason: why, "the event was not sent: its stream had ended when it was read")
+    default:
+      Finding(
+        .notSent, reason: "cancelled",
+        "the event was cancelled before anything was sent"
+          + (why.isEmpty ? "" : ": \(why)"))
+    }
+  }
+
+  static let noFollowers = Finding(
+    .noFollowers, "the streamer had no followers when the event was read",
+    next: "write follows before events: fanfare audience show says who follows now")
+
+  static func notFollowing(_ streamer: String) -> Finding {
+    Finding(
+      .notFollowing, "the user does not follow \(streamer) now, and nothing was noted for the user",
+      next: "fanfare follow; whether the user followed when the event was sent is not known")
+  }
+
+  static func noDevice(unreadable: Int) -> Finding {
+    Finding(
+      .noDevice,
+      unreadable > 0
+        ? "the user has no device: what stands under the user's bindings is none"
+        : "the user has no device",
+      next: "the app binds one at log-in (fanfare device bind); Apple may have called an earlier "
+        + "one gone")
+  }
+
+  static func otherTopic(_ topic: String) -> Finding {
+    Finding(
+      .otherTopic, reason: topic,
+      "no push of the event goes to devices of this topic; its pushes are for "
+        + (topic.isEmpty ? "another one" : topic),
+      next: "bind the token that the app has for that topic; a template's push type may ask for "
+        + "another kind of token")
+  }
+
+  static func setAside(_ reason: String) -> Finding {
+    Finding(
+      .setAside, reason: reason,
+      "the device was set aside: Apple had called its token \(reason)",
+      next: "the app's next log-in binds it; if the configuration was wrong, fanfare device "
+        + "restore gives it back")
+  }
+
+  static func boundLater(by milliseconds: Int64, isOver: Bool) -> Finding {
+    let later = DurationText.text(.milliseconds(milliseconds))
+    return Finding(
+      .boundLater,
+      "nothing is kept of this device, which was bound, or bound again, \(later) after the event "
+        + "began" + (isOver ? ", when that was over" : "")
+        + ": if it was there before, Apple accepted the push; otherwise it came too late",
+      next: "events.trace: all keeps accepted pushes, too, so that the two can be told apart")
+  }
+
+  static let notAddressed = Finding(
+    .notAddressed,
+    "nothing was noted for this device, and Apple accepted nothing for it: it was bound, or its "
+      + "owner began to follow, after the followers were read")
+
+  // MARK: nobody knows
+
+  static let presumablyAccepted = Finding(
+    .presumablyAccepted,
+    "Apple accepted the push, as far as can be told: whatever was not accepted is kept, and "
+      + "nothing is kept of this device",
+    next: "events.trace: all keeps accepted pushes, too; if the user began to follow only later, "
+      + "there was none")
+
+  static func notKept(omitted: Int) -> Finding {
+    Finding(
+      .notKept,
+      "nothing is kept of this device, and \(omitted) pushes of the event are not kept: Apple "
+        + "accepted it, or it is one of them",
+      next: "fanfare fanout status shows what became of all; events.trace_maximum says how many "
+        + "are kept")
+  }
+
+  static let notKeptAtAll = Finding(
+    .notKept,
+    "nothing was kept of this event's pushes: events.trace was none, or its worker is "
+      + "older than traces",
+    next: "fanfare fanout status shows what became of all of them")
+
+  static let lost = Finding(
+    .lost,
+    "the fan-out has ended, and nothing says that the user's segment was settled: Redis "
+      + "lost that, or its record is in the dead letters",
+    next: "look at forgotten_ms and dead_lettered in fanfare fanout status, and send the dead "
+      + "letters in again")
+
+  // MARK: nothing is decided
+
+  static func deadLetter(_ what: String) -> Finding {
+    Finding(
+      .lost, reason: "dead-letter", "\(what) is in the dead letters: it was not sent to its end",
+      next: "mend what its fanfare-error says, and send the record in again")
+  }
+
+  static func running(settled: Int, of segments: Int) -> Finding {
+    Finding(
+      .running, "the fan-out goes on: \(settled) of \(segments) segments are done, the user's not",
+      next: "ask again in a moment")
+  }
+
+  static func paused(_ why: String) -> Finding {
+    Finding(
+      .paused, reason: why, "the fan-out is paused" + (why.isEmpty ? "" : ": \(why)"),
+      next: "fanfare fanout resume lets it go on")
+  }
+
+  static func cancelling(_ why: String) -> Finding {
+    Finding(
+      .cancelled, reason: why,
+      "the fan-out is cancelled" + (why.isEmpty ? "" : ": \(why)")
+        + "; what is in flight still gets its answer")
+  }
+}
