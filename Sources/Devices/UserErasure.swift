@@ -70,7 +70,8 @@ package struct UserErasure {
     if scope.looksEverywhere {
       counts.isComplete = try await lookEverywhere(user, scope.streamers, writes, &counts, told)
     }
-    try await audience(of: user, erases: scope.erasesAudience && writes, &counts)
+    try await AudienceErasure(redis: redis, keyspace: keyspace)
+      .run(user, erases: scope.erasesAudience && writes, &counts)
     return counts
   }
 }
@@ -270,38 +271,4 @@ extension UserErasure {
       counts.tokens += found.count
     }
   }
-}
-
-// MARK: - Who follows the user
-
-extension UserErasure {
-  private func audience(
-    of user: String, erases: Bool, _ counts: inout ErasureCounts
-  ) async throws(DevicesError) {
-    guard AudienceFollows.problem(streamer: user) == nil else { return }
-    let heading: AudienceHeading
-    do throws(DevicesError) {
-      heading = try await redis.audienceHeading(of: user, keyspace)
-    } catch {
-      // Somebody else's business, unless it was asked for.
-      guard error.isOfContent, !erases else { throw error }
-      counts.unreadable += 1
-      return
-    }
-    guard heading.exists else { return }
-    counts.audience = try await redis.members(of: heading.shardKeys(of: user, keyspace))
-    guard erases else { return }
-    let writer = AudienceWriter(redis: redis, keyspace: keyspace)
-    try await writer.begin(streamer: user, expectedFollowers: 0, allowsEmpty: true)
-    let summary = try await writer.finish()
-    _ = try await redis.reply(
-      to: ErasureScripts.removeEmpty, keys: [keyspace.followers(of: user)],
-      arguments: [String(summary.shards), String(summary.generation)])
-    counts.hasErasedAudience = true
-  }
-}
-
-extension DevicesError {
-  /// Of what one key holds, and of no other.
-  fileprivate var isOfContent: Bool { code == .badContent || code == .redis(.wrongType) }
 }

@@ -40,12 +40,14 @@ struct TraceExplainer {
     }
     guard status.segments == 0, status.state != .running else { return nil }
     if status.brake == .cancelled { return TraceWords.notSent(status.brakeReason) }
-    return facts.outcomes.deadLetters.contains("event") ? nil : TraceWords.noFollowers
+    return facts.outcomes.deadLetters.contains("event") ? nil
+      : facts.isInAudience == nil ? TraceWords.noFollowers : TraceWords.emptyAudience
   }
 
   /// The user gets none of such events.
   private var ofUser: Finding? {
     if let why = facts.unreadable { return TraceWords.skipped(why) }
+    if facts.isInAudience == false { return TraceWords.notInAudience }
     return facts.follower == .nowhere ? TraceWords.notFollowing(status.streamer) : nil
   }
 

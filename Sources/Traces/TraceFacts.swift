@@ -11,6 +11,8 @@ struct TraceFacts {
   var announced: Event?
   /// Whether and where the user follows the streamer now; nil: the event did not go by followers.
   var follower: FollowPlace?
+  /// Whether the event's own audience names the user now; nil: it has none, or is not known.
+  var isInAudience: Bool?
   /// The segment with the user's pushes; nil: nobody can tell.
   var segment: String?
   var outcomes = UserOutcomes()

@@ -12,6 +12,7 @@ package struct TraceReader {
   private let record: RecordStage
   private let registry: DeviceRegistry
   private let audiences: AudienceReader
+  private let tags: AudienceReader
 
   package init(redis: RedisClient, options: TraceOptions) {
     self.options = options
@@ -19,6 +20,7 @@ package struct TraceReader {
     let plainSet = options.plainSetKey.map { PlainSetPattern($0) }
     registry = DeviceRegistry(redis: redis, keyspace: options.keyspace, plainSet: plainSet)
     audiences = AudienceReader(redis: redis, keyspace: options.keyspace, plainSet: plainSet)
+    tags = AudienceReader(redis: redis, keyspace: options.keyspace.ofTags)
   }
 
   /// - Parameter now: ms since 1970: whose hours are quiet goes by it.
@@ -35,6 +37,7 @@ package struct TraceReader {
         try await audiences.place(of: user, following: status.streamer)
       }
     }
+    facts.isInAudience = try await isInAudience(facts)
     let template = options.template(status.template)
     if let announced = facts.announced, let template {
       facts.topic = announced.app + template.pushType.topicSuffix
@@ -46,6 +49,29 @@ package struct TraceReader {
     var trace = TraceExplainer(facts: facts).trace()
     trace.rendered = rendered(facts, template)
     return trace
+  }
+
+  /// Nil where the event has no audience of its own, or is not known.
+  private func isInAudience(_ facts: TraceFacts) async throws(TraceError) -> Bool? {
+    guard let event = facts.announced else { return nil }
+    switch event.audience {
+    case .followers: return nil
+    case .users(let users): return users.contains { $0.utf8.elementsEqual(facts.user.utf8) }
+    case .matching(let expression):
+      var found: Set<AudienceExpression.List> = []
+      for list in expression.lists {
+        let (reader, name) =
+          switch list {
+          case .followers: (audiences, event.streamer)
+          case .tag(let tag): (tags, tag)
+          }
+        let place = try await of { () async throws(DevicesError) in
+          try await reader.place(of: facts.user, following: name)
+        }
+        if place.isThere { found.insert(list) }
+      }
+      return expression.holds { found.contains($0) }
+    }
   }
 
   private func status(of event: String) async throws(TraceError) -> FanOutStatus {

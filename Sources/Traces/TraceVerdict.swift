@@ -17,6 +17,7 @@ package enum TraceVerdict: String, Sendable, CaseIterable, Comparable {
   case notKept = "not-kept"
   case notAddressed = "not-addressed"
   case notFollowing = "not-following"
+  case notInAudience = "not-in-audience"
   case setAside = "set-aside"
   case otherTopic = "other-topic"
   case noDevice = "no-device"

@@ -106,6 +106,17 @@ enum TraceWords {
     .noFollowers, "the streamer had no followers when the event was read",
     next: "write follows before events: fanfare audience show says who follows now")
 
+  static let emptyAudience = Finding(
+    .noFollowers, "nobody was in the event's audience when the event was read",
+    next: "give tags before events: fanfare tag show says who has one now")
+
+  static let notInAudience = Finding(
+    .notInAudience,
+    "the event has an audience of its own, in which the user is not now, and nothing was noted for "
+      + "the user",
+    next: "look at the event's audience and the user's tags (fanfare tag); who had which tag when "
+      + "the event was sent is not known")
+
   static func notFollowing(_ streamer: String) -> Finding {
     Finding(
       .notFollowing, "the user does not follow \(streamer) now, and nothing was noted for the user",

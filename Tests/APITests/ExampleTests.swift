@@ -5,8 +5,9 @@ import Testing
 
 @testable import API
 
-/// `examples`: each does what it says, in its own language.
-@Suite struct ExampleTests {
+/// `examples`: each does what it says, in its own language. One after the other: a build of Go
+/// takes a thread for seconds, and the server needs one.
+@Suite(.serialized) struct ExampleTests {
   private static let root = #filePath.split(separator: "/").dropLast(3).map { "/" + $0 }.joined()
 
   @Test(arguments: [["python3", "python/backend.py"], ["node", "node/backend.mjs"]])

@@ -65,6 +65,22 @@ import Testing
 
   // MARK: the user
 
+  @Test func whoIsNotInTheEventsAudienceGetsNothing() {
+    let finding = Self.finding {
+      $0.follower = nil
+      $0.isInAudience = false
+    }
+    #expect(finding.verdict == .notInAudience)
+    // What was noted then says more than who has which tag now.
+    let noted = Self.finding {
+      $0.isInAudience = false
+      $0.outcomes.pushes = [Self.note("aa01", "Unregistered")]
+    }
+    #expect(noted.verdict == .rejected)
+    let nobody = Self.finding(["segments": "0", "plan": "none"]) { $0.isInAudience = false }
+    #expect(nobody.verdict == .noFollowers && nobody.explanation.contains("audience"))
+  }
+
   @Test func whoDoesNotFollowGetsNothing() {
     let finding = Self.finding { $0.follower = .nowhere }
     #expect(finding.verdict == .notFollowing && finding.explanation.contains("s1"))

@@ -65,8 +65,6 @@ package struct IngestStage: Sendable {
     return try EventDecoder(options: options).decode(value, document: document)
   }
 
-  private static let maximumDepth = 8
-
   /// Whether the event says that it happened later than the live backend's clock may be ahead.
   ///
   /// - Parameter now: ms since 1970 by the clock that is believed.

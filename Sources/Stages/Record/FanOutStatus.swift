@@ -53,7 +53,11 @@ package struct FanOutStatus: Sendable, Equatable {
 
   /// Whether it reaches the followers of its streamer, in segments that one can tell.
   package var goesByFollowers: Bool {
-    plan.isEmpty || Plan.audience(plan, segments: String(segments)) != nil
+    guard !plan.isEmpty else { return true }
+    switch Plan.audience(plan, segments: String(segments)) {
+    case .sharded?, .plain?, .some(.none): return true
+    case .selected?, .named?, nil: return false
+    }
   }
 
   package subscript(_ counter: FanOutCounter) -> Int { numbers[counter.rawValue] ?? 0 }

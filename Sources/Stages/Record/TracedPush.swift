@@ -66,6 +66,8 @@ extension RecordStage {
     case .sharded(let shards, let generation, _):
       "\(generation).\(Keyspace.shard(of: user, shards: shards))"
     case .plain: "plain"
+    case .selected(let parts)?: "part.\(Keyspace.shard(of: user, shards: parts))"
+    case .named?: "named"
     case .some(.none), nil: nil
     }
   }
