@@ -15,6 +15,8 @@ build_packages := pkg-config librdkafka-dev libnghttp2-dev libssl-dev libhiredis
 	libjansson-dev libmicrohttpd-dev
 run_packages := $(build_packages) redis-server ca-certificates tzdata
 test_packages := $(run_packages) nghttp2-client nghttp2-server openssl python3
+# Whose languages the examples speak, and Node also plays Apple.
+example_packages := nodejs golang-go
 
 libraries := rdkafka libnghttp2 openssl hiredis yaml-0.1 jansson libmicrohttpd
 sources := Package.swift Sources Tests
@@ -92,7 +94,7 @@ demo: ## Install what is missing, build, fan one event out to 100,000 followers
 
 .PHONY: test
 test: ## Install what is missing, build, run all but the endurance tests (ARGS='--filter NAME': some of them)
-	@$(call install,$(test_packages) nodejs,redis-server nghttpd node openssl python3)
+	@$(call install,$(test_packages) $(example_packages),redis-server nghttpd node go openssl python3)
 	$(call say,"Building the tests; the first build takes some minutes")
 	$(build_tests)
 	$(call say,"Running the tests")
@@ -127,7 +129,7 @@ test-cluster: ## Build, run the tests of the whole way with a Redis Cluster in t
 
 .PHONY: build-tests
 build-tests: ## Build the tests as `make test` does, for Tests/run (ARGS='-j 2')
-	@$(call install,$(test_packages),)
+	@$(call install,$(test_packages) $(example_packages),)
 	$(build_tests) $(ARGS)
 
 .PHONY: bench

@@ -10,19 +10,38 @@ import Testing
 @Suite(.serialized) struct ExampleTests {
   private static let root = #filePath.split(separator: "/").dropLast(3).map { "/" + $0 }.joined()
 
-  @Test(arguments: [["python3", "python/backend.py"], ["node", "node/backend.mjs"]])
+  /// Go builds in a directory of the test's own, without a home directory and without the net.
+  private static func offline(_ scratch: ScratchDirectory) -> [String] {
+    [
+      "env", "GOCACHE=\(scratch.file("go-cache"))", "GOPATH=\(scratch.file("go"))",
+      "GOENV=off", "GOFLAGS=", "GOPROXY=off", "GOTOOLCHAIN=local", "GOWORK=off",
+    ]
+  }
+
+  @Test(arguments: [
+    ["python3", "python/backend.py"], ["node", "node/backend.mjs"], ["go", "run", "go/backend.go"],
+  ])
   func aBackendBindsFollowsAndEmits(_ command: [String]) async throws {
+    let scratch = try ScratchDirectory()
     // Its event happens now.
     try await APIBed.run({ $0.wallClock = { WallClock.nowMilliseconds() } }) { bed in
-      let printed = try ChildProcess.run([
-        "env", "FANFARE_URL=http://127.0.0.1:\(bed.port)", "FANFARE_KEY=\(bed.key(.appServer))",
-        command[0], "\(Self.root)/examples/\(command[1])",
-      ])
+      let printed = try ChildProcess.run(
+        Self.offline(scratch) + [
+          "FANFARE_URL=http://127.0.0.1:\(bed.port)", "FANFARE_KEY=\(bed.key(.appServer))",
+        ] + command.dropLast() + ["\(Self.root)/examples/\(command.last ?? "")"])
       #expect(printed.split(separator: "\n").count >= 6, "\(printed)")
       #expect(try bed.ask("GET", "/v1/audiences/s42")["followers"] == 1)
       #expect(try bed.ask("GET", "/v1/users/u1/devices")["devices"]?.array?.isEmpty == true)
       #expect(try bed.ask("GET", "/v1/users/u1/profile")["profile"]?.object?["locale"] == "ja")
       #expect(bed.audit.lines.count == 5)
     }
+  }
+  @Test(arguments: [["gofmt", "-l"], ["go", "vet"]])
+  func theGoIsAsGoWantsIt(_ command: [String]) throws {
+    let scratch = try ScratchDirectory()
+    // Either would name what is wrong; go vet ends with an error, too.
+    let said = try ChildProcess.run(
+      Self.offline(scratch) + command + ["\(Self.root)/examples/go/backend.go"])
+    #expect(said == "")
   }
 }
