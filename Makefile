@@ -13,7 +13,7 @@ ARGS ?=
 # What the compiler needs, what every run needs, and what only tests and the benchmark need.
 build_packages := pkg-config librdkafka-dev libnghttp2-dev libssl-dev libhiredis-dev libyaml-dev \
 	libjansson-dev libmicrohttpd-dev
-run_packages := $(build_packages) redis-server ca-certificates tzdata
+run_packages := $(build_packages) redis-server ca-certificates tzdata curl
 test_packages := $(run_packages) nghttp2-client nghttp2-server openssl python3
 # Whose languages the examples speak, and Node also plays Apple.
 example_packages := nodejs golang-go
