@@ -1,3 +1,6 @@
+import Glibc
+import JSON
+import Kafka
 import LocalStack
 import Testing
 
@@ -107,5 +110,54 @@ import Testing
       redis-cli --eval Config/redis/follow.lua 'ffd:{f:s8}' followers:s8 , follow a
       """, as: backend)
     #expect(done == "1\n1\n1\n1\n1\n1\n", "\(done)")
+  }
+
+  /// `fanfare api`, as the user that is made for it: what `examples` ask for, and the rest.
+  @Test func theAPIMayDoWhatItServes() throws {
+    _ = try type(try commands(from: "redis-cli ACL SETUSER dashboard"))
+    let broker = try EmbeddedBroker(topics: [(name: "notify-followers", partitions: 1)])
+    let made = try Command.run("api-key", "boss", "--scope", "admin", "--json")
+    let key = try #require(try JSONValue.parse(Array(made.text.utf8)).object)
+    let line = try #require(key["line"]?.string)
+    let secret = try #require(key["key"]?.string)
+    let port = try LocalPort.findFree()
+    let settings = [
+      "api.keys_file=\(try directory.write(line + "\n", to: "keys"))", "api.port=\(port)",
+      "redis.port=\(redis.port)", "redis.username=api",
+      "redis.password_file=\(try directory.write("change-me", to: "password"))",
+      "kafka.bootstrap_servers=\(broker.bootstrapServers)",
+    ]
+    let server = try ChildProcess(
+      [Command.path, "api"] + settings.flatMap { ["--set", $0] },
+      output: .file(directory.file("log")), environment: ["FANFARE_CONFIG": ""])
+    let deadline = ContinuousClock.now + .seconds(60)
+    while !LocalPort.isListening(port), ContinuousClock.now < deadline { _ = poll(nil, 0, 20) }
+
+    let url = "http://127.0.0.1:\(port)"
+    _ = try ChildProcess.run([
+      "env", "FANFARE_URL=\(url)", "FANFARE_KEY=\(secret)", "python3",
+      "\(root)/examples/python/backend.py",
+    ])
+    try redis.cli("HSET", "ff:{e:e9}", "state", "running")
+    for (method, path, body) in [
+      ("PUT", "users/u1/devices/aa", #"{"topic":"com.example"}"#),
+      ("PUT", "users/u1/devices/bb", #"{"topic":"com.example","replaces":"aa"}"#),
+      ("PUT", "users/u1/follows/s1", #"{"muted":true}"#), ("GET", "users/u1", ""),
+      ("GET", "users/u1/devices", ""), ("GET", "audiences/s42?sample=9", ""),
+      ("GET", "fanouts/e9", ""), ("POST", "fanouts/e9/pause", "{}"),
+      ("POST", "fanouts/e9/cancel", #"{"reason":"wrong title"}"#),
+      ("DELETE", "users/u1/follows/s1", ""), ("DELETE", "users/u1?everywhere=true", ""),
+    ] {
+      let type = body.isEmpty ? [] : ["-H", "Content-Type: application/json", "-d", body]
+      #expect(throws: Never.self) {
+        _ = try ChildProcess.run(
+          ["curl", "-sSf", "-X", method, "-H", "Authorization: Bearer \(secret)"] + type
+            + ["\(url)/v1/\(path)"])
+      }
+    }
+    #expect(server.stop(SIGTERM) == 0)
+    // Redis notes there who asked for what may not be.
+    #expect(try redis.cli("ACL", "LOG") == "")
+    #expect(try redis.cli("EXISTS", "ffd:{u:u1}:bindings", "ffd:{t:bb}") == "0")
   }
 }
