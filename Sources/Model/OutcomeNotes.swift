@@ -20,15 +20,14 @@ package final class OutcomeNotes {
     package let at: Int64
   }
 
-  /// Twice as many as a shard should have followers; a segment that has more (a plain set may be of
-  /// any size) counts the others. Some 40 bytes each, and the user's id.
-  package static let maximum = 4_096
-  private static let noteBytes = 40
-  /// Of users' ids: 64 for each.
-  private static let maximumIDBytes = maximum * 64
+  /// As many as a shard should have followers; a segment that has more (a plain set may be of any
+  /// size) counts the others.
+  package static let maximum = 2_048
+  /// Of users' ids: 32 for each.
+  private static let maximumIDBytes = maximum * 32
 
-  /// What the notes of a segment take at most.
-  package static let maximumBytes = maximum * noteBytes + maximumIDBytes
+  /// What the notes of a segment take at most; each of a lane's places may have them.
+  package static let maximumBytes = maximum * MemoryLayout<Note>.stride + maximumIDBytes
 
   package let level: Level
   /// Whether each accepted push is told: where all are kept, and where one may be noted as waiting.
@@ -49,7 +48,7 @@ package final class OutcomeNotes {
   }
 
   /// Memory that the notes take.
-  package var keptBytes: Int { bytes.capacity + all.capacity * Self.noteBytes }
+  package var keptBytes: Int { bytes.capacity + all.capacity * MemoryLayout<Note>.stride }
 
   /// - Parameter member: what the user's set of bindings holds; nothing: the whole user.
   package func add(
