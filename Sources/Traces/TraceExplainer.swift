@@ -23,14 +23,12 @@ struct TraceExplainer {
   private func finding(_ devices: [TracedDevice]) -> Finding {
     if let finding = ofEvent { return finding }
     if let note = facts.userNote { return TraceWords.of(note) }
-    let told = devices.filter { $0.at != nil }.map(\.finding)
-    if let best = told.min(by: { $0.verdict < $1.verdict }) { return best }
-    if let finding = ofUser { return finding }
     let addressed = devices.filter { device in
-      device.state == .bound && device.binding.map { facts.isAddressed($0) } == true
+      device.at != nil
+        || device.state == .bound && device.binding.map { facts.isAddressed($0) } == true
     }
     if let best = addressed.map(\.finding).min(by: { $0.verdict < $1.verdict }) { return best }
-    return withoutDevice
+    return ofUser ?? withoutDevice
   }
 
   /// Nothing was sent of it to anybody.

@@ -62,12 +62,17 @@ import Testing
       for key in ["ffd:{f:gone:3:0}", "ffd:{f:s1:7:0}", "ffd:{g:beta:7:0}"] {
         _ = try await redis.ask("SADD", key, "u1")
       }
+      for part in 0...1 {
+        let key = keyspace.trace(event: "e1", part: part)
+        _ = try await redis.ask("HSET", key, "u1", "0:muted:a:0")
+      }
 
       let erasure = UserErasure(redis: redis, keyspace: keyspace)
       let whole = try await Self.content(redis)
       let foreseen = try await erasure.run("u1", Self.everything(), writes: false)
       #expect(try await Self.content(redis) == whole)
       #expect(foreseen.devices == 3 && foreseen.setAside == 1 && foreseen.profileFields == 2)
+      #expect(foreseen.traces == 2)
       #expect(foreseen.follows == 3 && foreseen.streamers == 3 && foreseen.isComplete)
       #expect(foreseen.tags == 2)
 
@@ -75,6 +80,7 @@ import Testing
       #expect(counts.devices == 3 && counts.setAside == 1 && counts.profileFields == 2)
       #expect(counts.reached == 1 && counts.verdicts == 1 && counts.follows == 3)
       // Three of the user's own, and two that were the user's by name alone.
+      #expect(counts.traces == 2)
       #expect(counts.tokens == 5 && counts.leftovers == 3 && counts.unreadable == 0)
       #expect(try await Self.content(redis) == before)
       #expect(try await redis.ask("HGET", keyspace.followers(of: "s1"), "followers") == "1")

@@ -2,6 +2,8 @@ import APNsSimulator
 import LocalStack
 import Pipeline
 import Record
+import Rules
+import Telemetry
 import TestBed
 import Testing
 import Traces
@@ -80,6 +82,50 @@ import Traces
     #expect(await worker.stop())
     // No token is ever logged.
     #expect(!bed.sink.lines.contains { $0.contains(paddedHex(1).suffix(52)) })
+  }
+
+  /// A rule keeps an event from a user, or from one of a user's devices.
+  @Test func whatARuleKeptIsToldOfItsUser() async throws {
+    let bed = try await WorkerBed()
+    try await bed.follow("s1", tokens: (0..<3).map(paddedHex))
+    let old = "apns:production:\(WorkerBed.app):\(paddedHex(9))"
+    try bed.redis.cli("SADD", "ffd:{u:s1-u0}:bindings", old)
+    try bed.redis.cli("HSET", "ffd:{u:s1-u0}:bound", old, "7")
+    try bed.redis.cli("HSET", "ffd:{u:s1-u1}:profile", "muted_streamers", "s2\ns1")
+    let now = String(WallClock.nowMilliseconds())
+    try bed.redis.cli("ZADD", "ffd:{u:s1-u2}:reached", now, "another")
+    let worker = try await bed.startWorker {
+      $0.expand.rules = RecipientRules(
+        mutesStreamers: true, picksNewestDevice: true, eventsPerHour: 1)
+    }
+    try await bed.emit("e1")
+    _ = try await bed.finished("e1")
+    let newest = try await Self.trace(bed, "e1", "s1-u0")
+    #expect(newest.finding.verdict == .presumablyAccepted)
+    #expect(newest.devices.map(\.finding.reason) == ["", "device"])
+    #expect(try await Self.verdict(bed, "e1", "s1-u1") == "suppressed muted")
+    #expect(try await Self.verdict(bed, "e1", "s1-u2") == "suppressed cap")
+    #expect(await worker.stop())
+  }
+
+  /// Logged out while the push waited for its next try.
+  @Test func whatIsCancelledWhileItWaitsIsToldOfItsUser() async throws {
+    let bed = try await WorkerBed()
+    try await bed.follow("s1", tokens: [Self.magic("0503", 1)])
+    let worker = try await bed.startWorker {
+      $0.straggleAfter = .milliseconds(100)
+      $0.straggleDelay = .seconds(1)
+    }
+    try await bed.emit("e1")
+    _ = try await bed.until("the push waits") {
+      try await Self.verdict(bed, "e1", "s1-u0") == "waiting " ? true : nil
+    }
+    try bed.redis.cli("DEL", "ffd:{u:s1-u0}:bindings")
+    _ = try await bed.finished("e1")
+    let trace = try await Self.trace(bed, "e1", "s1-u0")
+    #expect(trace.finding.verdict == .cancelled && trace.devices.map(\.state) == [.gone])
+    #expect(trace.devices.first?.sends ?? 0 > 0)
+    #expect(await worker.stop())
   }
 
   @Test func acceptedPushesAreToldOfWhereTheyAreKept() async throws {

@@ -184,6 +184,9 @@ import Testing
     let trace = TraceExplainer(facts: facts).trace()
     #expect(trace.finding.verdict == .accepted)
     #expect(trace.devices.map(\.finding.verdict) == [.expired, .presumablyAccepted, .accepted])
+    // Also one of which nothing was noted.
+    facts.outcomes.pushes = [Self.note("aa01", "device"), Self.note("aa02", "device")]
+    #expect(TraceExplainer(facts: facts).trace().finding.verdict == .presumablyAccepted)
   }
 
   // MARK: nothing was noted
