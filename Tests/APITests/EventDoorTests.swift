@@ -63,6 +63,26 @@ import Testing
     }
   }
 
+  /// Also where the event says itself when it happened.
+  @Test(arguments: ["", "now", "2026-11-21", "2026-11-21T08:00:00"])
+  func aTimeOfCloudEventsThatIsNoneIsRefused(_ time: String) async throws {
+    try await APIBed.run { bed in
+      let envelope =
+        #"{"specversion":"1.0","id":"ce-1","source":"/live","type":"stream.live","#
+        + #""time":"\#(time)","data":\#(Self.event("e1"))}"#
+      let structured = try bed.ask(
+        "POST", "/v1/fanouts", envelope, headers: ["Content-Type": "application/cloudevents+json"])
+      #expect(structured.status == 422 && structured["reason"] == "bad_time")
+      let binary = try bed.ask(
+        "POST", "/v1/fanouts", Self.event("e1"),
+        headers: [
+          "ce-specversion": "1.0", "ce-id": "ce-2", "ce-source": "/live",
+          "ce-type": "stream.live", "ce-time": time.isEmpty ? "-" : time,
+        ])
+      #expect(binary.status == 422 && binary["reason"] == "bad_time")
+    }
+  }
+
   @Test func cloudEventsComeWithAndWithoutAnEnvelope() async throws {
     try await APIBed.run { bed in
       let data = #"{"app":"a","streamer":{"id":"s1"},"stream":{"id":"b"}}"#

@@ -55,6 +55,12 @@ struct CloudEvent {
         throw IngestError(.missingField, "\(name) is missing, which CloudEvents requires")
       }
     }
+    // Also where data says itself when it happened.
+    if let time = try text("time"), Timestamp.milliseconds(time) == nil {
+      throw IngestError(
+        .badTime,
+        "time must be like 2026-11-21T08:00:00Z (RFC 3339), not \(Excerpt.quoted(time))")
+    }
     if let type = try text("datacontenttype"), !type.lowercased().hasPrefix("application/json") {
       throw IngestError(.badType, "datacontenttype must be application/json")
     }
