@@ -289,7 +289,7 @@ let testTargets: [Target] = [
   tests(
     "AssemblyTests",
     [
-      "Assembly", "Deliver", "Expand", "Ingest", "JSON", "Kafka", "Keyspace", "LocalStack",
+      "API", "Assembly", "Deliver", "Expand", "Ingest", "JSON", "Kafka", "Keyspace", "LocalStack",
       "Model", "Pipeline", "Redis", "Render", "Rules", "Settings", "Telemetry", "Text", "TLS",
       "Transport", "Fixtures",
     ]),

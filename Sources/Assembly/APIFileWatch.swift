@@ -8,16 +8,21 @@ import Telemetry
 /// that does not answer keeps nobody else.
 package final class APIFileWatch: Sendable {
   /// Who takes a key out finds it refused soon.
-  private static let interval: Duration = .seconds(5)
+  package static let usualInterval: Duration = .seconds(5)
 
+  private let interval: Duration
   private let loop = EventLoop(name: "api files")
   private let watch: Watch
 
-  package init(_ settings: Settings, _ options: APIOptions, _ server: APIServer, _ log: Log) {
+  package init(
+    _ settings: Settings, _ options: APIOptions, _ server: APIServer, _ log: Log,
+    every interval: Duration = usualInterval
+  ) {
+    self.interval = interval
     watch = Watch(settings, options, server, log, loop)
   }
 
-  package func start() { Task { await watch.start(every: Self.interval) } }
+  package func start() { Task { await watch.start(every: interval) } }
   package func stop() { loop.stop() }
 }
 
@@ -68,7 +73,11 @@ private actor Watch {
       complain("keys", "the keys have changed and cannot be used; those before are used on", error)
     }
     do throws(SettingsError) {
-      guard let found = try Assembly.apiIdentity(settings), found != identity else { return }
+      guard let found = try Assembly.apiIdentity(settings) else { return }
+      guard found != identity else {
+        complaints["certificate"] = nil
+        return
+      }
       do {
         try await server.show(found)
         identity = found
