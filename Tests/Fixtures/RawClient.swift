@@ -34,6 +34,27 @@ package final class RawClient {
   @discardableResult
   package func send(_ text: String) -> Bool { send(Array(text.utf8)) }
 
+  /// Sends until the kernel has had no room for half a second; how many bytes.
+  package func sendNow(_ bytes: [UInt8]) -> Int {
+    var sent = 0
+    while sent < bytes.count {
+      var watched = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
+      guard poll(&watched, 1, 500) > 0 else { return sent }
+      let count = bytes[sent...].withUnsafeBytes {
+        Glibc.send(descriptor, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL) | Int32(MSG_DONTWAIT))
+      }
+      guard count > 0 else { return sent }
+      sent += count
+    }
+    return sent
+  }
+
+  /// Waits so long at most; whether the server has closed, or sent something.
+  package func waitForClose(milliseconds: Int32) -> Bool {
+    var watched = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
+    return poll(&watched, 1, milliseconds) > 0
+  }
+
   /// Something has come that was not read.
   package var hasBytes: Bool {
     var byte: UInt8 = 0

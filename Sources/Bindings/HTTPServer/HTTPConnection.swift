@@ -8,6 +8,9 @@ final class HTTPConnection {
   var quietSince: Int
   /// When it is given up.
   var deadline: LoopTimer?
+  /// When an exchange whose body is read while it comes is given up, whatever comes; monotonic
+  /// nanoseconds.
+  var lastMoment: UInt64?
   /// One at a time.
   var exchange: HTTPExchange?
   /// It has been shut down, and libmicrohttpd has yet to find that.
@@ -20,7 +23,9 @@ final class HTTPConnection {
 
   /// It waits for its client: for a request, for the rest of one, or for a response to be read.
   /// Never where the client waits for us.
-  var mayGo: Bool { !isLeaving && exchange?.isSuspended != true }
+  /// Nor where a long body is on its way: there are few of those, and they have a time of their
+  /// own.
+  var mayGo: Bool { !isLeaving && exchange?.isSuspended != true && exchange?.stream == nil }
 }
 
 /// Which connection is closed when somebody else comes and there is no room. Pure.

@@ -9,19 +9,19 @@ import Glibc
 /// certificate stays the same for a daemon's life: who wants another starts another daemon, which
 /// takes over the listener, and lets this one retire.
 final class HTTPDaemon {
-  private let loop: EventLoop
-  private let options: HTTPServerOptions
+  let loop: EventLoop
+  let options: HTTPServerOptions
   private let listener: HTTPListener
   private let screen: (HTTPRequest) -> HTTPScreening
   /// Gets each request with a number for `respond`; must not call back at once.
-  private let whenComplete: (Int, HTTPRequest) -> Void
-  private var daemon: OpaquePointer?
+  let whenComplete: (Int, HTTPRequest) -> Void
+  var daemon: OpaquePointer?
   private var identity: ServedIdentity?
   private var registration: Registration?
   private var nextRun: LoopTimer?
-  private var connections: [OpaquePointer: HTTPConnection] = [:]
+  var connections: [OpaquePointer: HTTPConnection] = [:]
   /// Whose requests wait for our answers, by their numbers.
-  private var waiting: [Int: OpaquePointer] = [:]
+  var waiting: [Int: OpaquePointer] = [:]
   /// Of all bodies that are there or coming.
   private var bodyBytes = 0
   /// Set once others come elsewhere: called when the last one has gone.
@@ -111,10 +111,10 @@ final class HTTPDaemon {
     identity = nil
   }
 
-  private var stopping: HTTPResponse { options.refusal(503, "the server stops") }
+  var stopping: HTTPResponse { options.refusal(503, "the server stops") }
 
   /// libmicrohttpd does all that can be done without waiting.
-  private func run() {
+  func run() {
     guard let daemon else { return }
     MHD_run(daemon)
     if isWaitedFor, hasRoom || Leaving.first(of: connections) != nil {
@@ -182,9 +182,10 @@ final class HTTPDaemon {
     _ connection: OpaquePointer, _ path: UnsafePointer<CChar>?, _ method: UnsafePointer<CChar>?,
     _ bytes: UnsafePointer<CChar>?, _ count: UnsafeMutablePointer<Int>?
   ) -> MHD_Result {
-    guard let exchange = connections[connection]?.exchange else {
+    guard let state = connections[connection], let exchange = state.exchange else {
       return begin(connection, path, method)
     }
+    if let stream = exchange.stream { return received(stream, connection, state, bytes, count) }
     if let response = exchange.response { return send(response, on: connection) }
     if exchange.isTooLarge { return refuse(413, exchange.whyTooLarge, on: connection) }
     if let count, count.pointee > 0 {
@@ -199,8 +200,7 @@ final class HTTPDaemon {
     }
     // libmicrohttpd ends the process when it is stopped with a suspended connection.
     guard daemon != nil else { return send(stopping, on: connection) }
-    MHD_suspend_connection(connection)
-    exchange.isSuspended = true
+    suspend(connection, exchange)
     waiting[exchange.number] = connection
     whenComplete(exchange.number, exchange.request)
     return .YES
@@ -218,6 +218,9 @@ final class HTTPDaemon {
     state.exchange = exchange
     switch screen(exchange.request) {
     case .read(let limit): exchange.bound(limit)
+    case .stream(let maximumBodyBytes, let limit):
+      exchange.stream(maximumBodyBytes, within: limit)
+      if !exchange.isTooLarge { handOn(exchange, connection, state) }
     // Nothing of it is read, then.
     case .refuse(let response): return send(response, on: connection)
     }
@@ -229,7 +232,7 @@ final class HTTPDaemon {
     send(options.refusal(status, reason), on: connection)
   }
 
-  private func send(_ response: HTTPResponse, on connection: OpaquePointer) -> MHD_Result {
+  func send(_ response: HTTPResponse, on connection: OpaquePointer) -> MHD_Result {
     response.queue(on: connection, isLast: whenEmpty != nil)
   }
 
@@ -239,18 +242,22 @@ final class HTTPDaemon {
       let exchange = connections[connection]?.exchange
     else { return }
     exchange.response = response
-    exchange.isSuspended = false
-    MHD_resume_connection(connection)
-    run()
+    if exchange.isSuspended {
+      resume(connection, exchange)
+    } else if let state = connections[connection] {
+      setDeadline(connection, state, after: Self.readPast)
+    }
   }
 
   private func completed(_ connection: OpaquePointer) {
     guard let state = connections[connection] else { return }
     if let exchange = state.exchange {
+      exchange.stream?.end(.broken)
       bodyBytes -= exchange.bodyBytes
       waiting.removeValue(forKey: exchange.number)
     }
     state.exchange = nil
+    state.lastMoment = nil
     lastNumber += 1
     state.quietSince = lastNumber
     setDeadline(connection, state)
@@ -268,15 +275,8 @@ final class HTTPDaemon {
     setDeadline(connection, state)
   }
 
-  private func setDeadline(_ connection: OpaquePointer, _ state: HTTPConnection) {
-    state.deadline?.cancel()
-    state.deadline = loop.schedule(after: options.exchangeTimeout) { [weak self] in
-      self?.close(connection)
-    }
-  }
-
   /// libmicrohttpd finds the connection closed and says so; a suspended one when it is resumed.
-  private func close(_ connection: OpaquePointer) {
+  func close(_ connection: OpaquePointer) {
     guard let state = connections[connection] else { return }
     state.isLeaving = true
     shutdown(fanfare_http_socket(connection), Int32(SHUT_RDWR))

@@ -16,6 +16,8 @@ final class HTTPExchange {
   /// libmicrohttpd does nothing on the connection until it is resumed.
   var isSuspended = false
   var response: HTTPResponse?
+  /// Takes the body while it comes.
+  private(set) var stream: HTTPBodyStream?
 
   /// nil when the request line is none of ours.
   init?(
@@ -50,6 +52,16 @@ final class HTTPExchange {
     }
   }
 
+  /// Whatever others may have, this body is read while it comes.
+  func stream(_ maximumBodyBytes: Int, within limit: Duration) {
+    stream = HTTPBodyStream(maximumBytes: maximumBodyBytes, limit: limit)
+    isTooLarge = false
+    self.maximumBodyBytes = maximumBodyBytes
+    if let length = headers["content-length"].flatMap({ Int($0) }) {
+      isTooLarge = length > maximumBodyBytes
+    }
+  }
+
   var whyTooLarge: String { "a body has at most \(maximumBodyBytes) bytes" }
   var bodyBytes: Int { body.count }
 
@@ -58,11 +70,11 @@ final class HTTPExchange {
     if !isTooLarge { body.append(contentsOf: bytes) }
   }
 
-  /// Once all of it has come.
+  /// Once all of it has come, or begins to come.
   var request: HTTPRequest {
     HTTPRequest(
       method: method, path: path, segments: segments, query: query, headers: headers, body: body,
-      peer: peer)
+      stream: stream, peer: peer)
   }
 }
 

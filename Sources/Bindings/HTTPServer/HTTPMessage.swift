@@ -1,4 +1,4 @@
-/// A request that has come whole.
+/// A request that has come whole, or whose body is read while it comes.
 package struct HTTPRequest: Sendable, Equatable {
   package struct Argument: Sendable, Equatable {
     package let name: String
@@ -18,12 +18,15 @@ package struct HTTPRequest: Sendable, Equatable {
   /// Names in lower case; what comes several times is joined by `, `.
   package let headers: [String: String]
   package let body: [UInt8]
+  /// The body, of a request that is answered while it comes; `body` is empty then.
+  package let stream: HTTPBodyStream?
   /// Who sent it.
   package let peer: PeerAddress
 
   package init(
     method: String, path: String, segments: [String]? = nil, query: [Argument] = [],
-    headers: [String: String] = [:], body: [UInt8] = [], peer: PeerAddress = .init(number: 0)
+    headers: [String: String] = [:], body: [UInt8] = [], stream: HTTPBodyStream? = nil,
+    peer: PeerAddress = .init(number: 0)
   ) {
     self.method = method
     self.path = path
@@ -34,6 +37,7 @@ package struct HTTPRequest: Sendable, Equatable {
     self.query = query
     self.headers = headers
     self.body = body
+    self.stream = stream
     self.peer = peer
   }
 }

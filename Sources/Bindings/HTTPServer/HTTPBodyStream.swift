@@ -1,0 +1,72 @@
+/// A body that is read while it comes, so that it may be larger than anybody keeps: the client is
+/// held up while nobody takes what is there. One reader.
+///
+/// @unchecked Sendable: confined to the loop of its server, where requests are answered.
+package final class HTTPBodyStream: @unchecked Sendable {
+  package enum Piece: Sendable, Equatable {
+    case bytes([UInt8])
+    /// All of it has come.
+    case end
+    /// It is longer than it may be; what came before was handed out.
+    case tooLarge
+    /// The client has gone, took too long, or the server stops.
+    case broken
+  }
+
+  /// What is kept until it is taken: some reads of libmicrohttpd.
+  static let roomBytes = 256 << 10
+
+  /// Of the whole exchange.
+  let limit: Duration
+  private let maximumBytes: Int
+  private var bytes: [UInt8] = []
+  private var count = 0
+  private var ending: Piece?
+  private var reader: CheckedContinuation<Void, Never>?
+  /// The client is held up until there is room.
+  var whenThereIsRoom: () -> Void = {}
+
+  init(maximumBytes: Int, limit: Duration) {
+    self.maximumBytes = maximumBytes
+    self.limit = limit
+  }
+
+  var isFull: Bool { bytes.count >= Self.roomBytes }
+  var hasEnded: Bool { ending != nil }
+
+  func append(_ more: UnsafeRawBufferPointer) {
+    guard ending == nil else { return }
+    count += more.count
+    if count > maximumBytes { return end(.tooLarge) }
+    bytes.append(contentsOf: more)
+    wake()
+  }
+
+  /// Only the first end counts.
+  func end(_ piece: Piece) {
+    if ending == nil { ending = piece }
+    wake()
+  }
+
+  /// What has come since the last call, as soon as there is any; then how it ended, again and
+  /// again. On the loop of the server.
+  package func next() async -> Piece {
+    if bytes.isEmpty, ending == nil {
+      await withCheckedContinuation { reader = $0 }
+    }
+    guard !bytes.isEmpty, ending != .broken else { return ending ?? .broken }
+    let taken = bytes
+    bytes = []
+    if ending == nil { whenThereIsRoom() }
+    return .bytes(taken)
+  }
+
+  private func wake() {
+    reader?.resume()
+    reader = nil
+  }
+}
+
+extension HTTPBodyStream: Equatable {
+  package static func == (left: HTTPBodyStream, right: HTTPBodyStream) -> Bool { left === right }
+}

@@ -1,0 +1,80 @@
+import CMicrohttpd
+import EventLoop
+
+/// Bodies that are read while they come, and how a connection waits.
+extension HTTPDaemon {
+  /// For so long a client that was answered in the middle of its body may go on sending, unheard:
+  /// it reads no answer before.
+  static let readPast: Duration = .seconds(2)
+
+  /// Its answer may come before the end of its body, or in the middle of it.
+  func handOn(_ exchange: HTTPExchange, _ connection: OpaquePointer, _ state: HTTPConnection) {
+    guard let stream = exchange.stream else { return }
+    let number = exchange.number
+    state.lastMoment = EventLoop.monotonicNanoseconds() &+ stream.limit.nanoseconds
+    setDeadline(connection, state)
+    stream.whenThereIsRoom = { [weak self] in
+      guard let self, let state = connections[connection], let exchange = state.exchange,
+        exchange.number == number, exchange.isSuspended
+      else { return }
+      setDeadline(connection, state)
+      resume(connection, exchange)
+    }
+    waiting[number] = connection
+    whenComplete(number, exchange.request)
+  }
+
+  /// A piece of such a body, or its end.
+  func received(
+    _ stream: HTTPBodyStream, _ connection: OpaquePointer, _ state: HTTPConnection,
+    _ bytes: UnsafePointer<CChar>?, _ count: UnsafeMutablePointer<Int>?
+  ) -> MHD_Result {
+    guard let exchange = state.exchange else { return .NO }
+    guard let count, count.pointee > 0 else {
+      if let response = exchange.response { return send(response, on: connection) }
+      guard daemon != nil else { return send(stopping, on: connection) }
+      stream.end(.end)
+      setDeadline(connection, state, after: stream.limit)
+      suspend(connection, exchange)
+      return .YES
+    }
+    guard daemon != nil else { return .NO }
+    if exchange.response == nil {
+      guard !stream.isFull else {
+        // It is we who are slow.
+        setDeadline(connection, state, after: stream.limit)
+        suspend(connection, exchange)
+        return .YES
+      }
+      stream.append(UnsafeRawBufferPointer(start: bytes, count: count.pointee))
+      setDeadline(connection, state)
+    }
+    count.pointee = 0
+    return .YES
+  }
+
+  /// libmicrohttpd does nothing on it until it is resumed.
+  func suspend(_ connection: OpaquePointer, _ exchange: HTTPExchange) {
+    MHD_suspend_connection(connection)
+    exchange.isSuspended = true
+  }
+
+  func resume(_ connection: OpaquePointer, _ exchange: HTTPExchange) {
+    exchange.isSuspended = false
+    MHD_resume_connection(connection)
+    run()
+  }
+
+  /// - Parameter wait: nil: as long as an exchange may take.
+  func setDeadline(
+    _ connection: OpaquePointer, _ state: HTTPConnection, after wait: Duration? = nil
+  ) {
+    var wait = wait ?? options.exchangeTimeout
+    if let last = state.lastMoment {
+      let now = EventLoop.monotonicNanoseconds()
+      wait = min(wait, .nanoseconds(Int64(clamping: last > now ? last - now : 0)))
+    }
+    state.deadline?.cancel()
+    state.deadline = loop.schedule(after: wait) { [weak self] in self?.close(connection) }
+  }
+}

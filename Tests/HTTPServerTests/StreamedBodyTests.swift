@@ -1,0 +1,177 @@
+import EventLoop
+import Fixtures
+import Testing
+
+@testable import HTTPServer
+
+/// Bodies that are read while they come.
+@Suite struct StreamedBodyTests {
+  private static func run(
+    maximumBodyBytes: Int = 64 << 20, limit: Duration = .seconds(60),
+    exchangeTimeout: Duration = .seconds(10),
+    answer: @escaping @Sendable (Reader, HTTPBodyStream) async -> HTTPResponse,
+    _ body: @Sendable (Int) async throws -> Void
+  ) async throws {
+    let loop = EventLoop(name: "http")
+    defer {
+      loop.stop()
+      loop.join()
+    }
+    var options = HTTPServerOptions()
+    options.maximumBodyBytes = 1 << 10
+    options.exchangeTimeout = exchangeTimeout
+    let server = HTTPServer(
+      loop: loop, options: options,
+      screen: { _ in .stream(maximumBodyBytes: maximumBodyBytes, limit: limit) },
+      answer: { request in
+        guard let stream = request.stream else { return .text(500, "no stream") }
+        return await answer(Reader(loop), stream)
+      })
+    let port = try await server.start()
+    do {
+      try await body(port)
+    } catch {
+      await server.stop()
+      throw error
+    }
+    await server.stop()
+  }
+
+  /// On the loop of the server, as whoever reads a body.
+  fileprivate actor Reader {
+    private let loop: EventLoop
+
+    nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
+
+    init(_ loop: EventLoop) { self.loop = loop }
+
+    /// Reads all of it. Says how many bytes came, their sum, whether no more were kept than there
+    /// is room for, and how it ended.
+    func count(_ stream: HTTPBodyStream, after waiting: Waiters? = nil) async -> HTTPResponse {
+      await waiting?.wait()
+      var (bytes, sum, largest) = (0, 0, 0)
+      while true {
+        switch await stream.next() {
+        case .bytes(let piece):
+          bytes += piece.count
+          sum += piece.reduce(0) { $0 + Int($1) }
+          largest = max(largest, piece.count)
+        case let end:
+          let isBounded = largest <= HTTPBodyStream.roomBytes + (32 << 10)
+          return .text(200, "\(bytes) \(sum) \(isBounded) \(end)")
+        }
+      }
+    }
+
+    func end(of stream: HTTPBodyStream) async -> HTTPBodyStream.Piece {
+      var piece = await stream.next()
+      while case .bytes = piece { piece = await stream.next() }
+      return piece
+    }
+  }
+
+  private static func head(_ more: String) -> String {
+    "POST / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\(more)\r\n\r\n"
+  }
+
+  @Test(arguments: [0, 1, 3_000_000]) func aBodyOfAnyLengthComesWhole(bytes: Int) async throws {
+    try await Self.run(answer: { await $0.count($1) }) { port in
+      let client = try RawClient(port: port)
+      client.send(Self.head("Content-Length: \(bytes)"))
+      client.send([UInt8](repeating: 7, count: bytes))
+      #expect(client.readToEnd()?.contains("\(bytes) \(7 * bytes) true end") == true)
+    }
+  }
+
+  @Test func chunksComeWhole() async throws {
+    try await Self.run(answer: { await $0.count($1) }) { port in
+      let client = try RawClient(port: port)
+      client.send(Self.head("Transfer-Encoding: chunked"))
+      client.send("3\r\nabc\r\n")
+      client.send("1\r\nd\r\n0\r\n\r\n")
+      #expect(client.readToEnd()?.contains("4 394 true end") == true)
+    }
+  }
+
+  /// While nobody reads, no more is kept than there is room for, and the client must wait.
+  @Test func aClientIsHeldUpWhileNobodyReads() async throws {
+    let reading = Waiters()
+    try await Self.run(answer: { reader, stream in
+      await reader.count(stream, after: reading)
+    }) { port in
+      let client = try RawClient(port: port)
+      let bytes = 40_000_000
+      client.send(Self.head("Content-Length: \(bytes)"))
+      // What the kernel keeps for both sides is a few MiB.
+      let sent = client.sendNow([UInt8](repeating: 1, count: bytes))
+      #expect(sent < bytes)
+      Task { await reading.letGo() }
+      #expect(client.send([UInt8](repeating: 1, count: bytes - sent)))
+      #expect(client.readToEnd()?.contains("\(bytes) \(bytes) true end") == true)
+    }
+  }
+
+  @Test(arguments: [true, false]) func aBodyThatIsTooLargeEnds(isAnnounced: Bool) async throws {
+    try await Self.run(maximumBodyBytes: 1000, answer: { await $0.count($1) }) { port in
+      let client = try RawClient(port: port)
+      if isAnnounced {
+        client.send(Self.head("Content-Length: 1001"))
+        #expect(client.readToEnd()?.contains(" 413 ") == true)
+      } else {
+        client.send(Self.head("Transfer-Encoding: chunked"))
+        client.send("3e9\r\n" + String(repeating: "a", count: 1001) + "\r\n0\r\n\r\n")
+        #expect(client.readToEnd()?.contains("tooLarge") == true)
+      }
+    }
+  }
+
+  /// An answer does not wait for a body that is not read: the client hears it when it has sent all.
+  @Test func anAnswerMayComeBeforeTheEndOfTheBody() async throws {
+    try await Self.run(answer: { _, _ in .text(409, "stop") }) { port in
+      let client = try RawClient(port: port)
+      client.send(Self.head("Content-Length: 2000000"))
+      client.send([UInt8](repeating: 1, count: 2_000_000))
+      #expect(client.readToEnd()?.contains("409") == true)
+    }
+  }
+
+  @Test func aClientThatSaysNothingOrGoesIsGivenUp() async throws {
+    let ends = Ends()
+    try await Self.run(
+      exchangeTimeout: .milliseconds(200),
+      answer: { reader, stream in
+        await ends.add(reader.end(of: stream))
+        return .text(200, "")
+      }
+    ) { port in
+      let silent = try RawClient(port: port)
+      silent.send(Self.head("Content-Length: 10") + "abc")
+      #expect(silent.readToEnd() == "")
+      var gone: RawClient? = try RawClient(port: port)
+      gone?.send(Self.head("Content-Length: 10") + "abc")
+      gone = nil
+      let deadline = ContinuousClock.now + .seconds(20)
+      while await ends.all.count < 2, ContinuousClock.now < deadline { await Task.yield() }
+    }
+    #expect(await ends.all == [.broken, .broken])
+  }
+
+  /// Whoever drips has the whole time and no more.
+  @Test func whoDripsIsGivenUpAtTheLimit() async throws {
+    try await Self.run(limit: .milliseconds(600), answer: { await $0.count($1) }) { port in
+      let client = try RawClient(port: port)
+      client.send(Self.head("Transfer-Encoding: chunked"))
+      var drips = 0
+      while client.send("1\r\na\r\n"), !client.hasBytes, drips < 1_000_000 {
+        drips += 1
+        if client.waitForClose(milliseconds: 20) { break }
+      }
+      #expect(client.readToEnd()?.contains("200") != true)
+    }
+  }
+
+  private actor Ends {
+    private(set) var all: [HTTPBodyStream.Piece] = []
+    func add(_ end: HTTPBodyStream.Piece) { all.append(end) }
+  }
+}
