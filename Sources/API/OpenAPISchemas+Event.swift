@@ -22,17 +22,10 @@ extension OpenAPISchemas {
       "Anything",
       parsed(
         """
-        {"description": "Any JSON without NUL, a few levels deep.", "pattern": "^[^\\\\u0000]*$",
+        {"description": "Any JSON without NUL.", "pattern": "^[^\\\\u0000]*$",
           "propertyNames": {"pattern": "^[^\\\\u0000]*$"},
-          "items": {"$ref": "#/components/schemas/Scalar"},
-          "additionalProperties": {"$ref": "#/components/schemas/Scalar"}}
-        """)
-    ),
-    (
-      "Scalar",
-      parsed(
-        """
-        {"type": ["string", "number", "boolean", "null"], "pattern": "^[^\\\\u0000]*$"}
+          "items": {"$ref": "#/components/schemas/Anything"},
+          "additionalProperties": {"$ref": "#/components/schemas/Anything"}}
         """)
     ),
   ]
