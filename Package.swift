@@ -186,7 +186,10 @@ let rooms: [Target] = [
     ]),
   room(
     "DeviceVerbs",
-    ["Assembly", "Devices", "Model", "PushSupport", "Telemetry", "Terminal", "VerbSupport"]),
+    [
+      "Assembly", "Devices", "Ingest", "Kafka", "Model", "PushSupport", "Telemetry", "Terminal",
+      "VerbSupport",
+    ]),
   room(
     "BackendVerbs",
     [

@@ -60,6 +60,7 @@ package enum Assembly {
     options.bulkTopic = settings.kafka.topics.bulkSegments
     options.stragglersTopic = settings.kafka.topics.stragglers
     options.deadLettersTopic = settings.kafka.topics.deadLetters
+    options.tokensTopic = settings.kafka.topics.tokens
     options.maximumEventBytes = settings.kafka.maximumEventBytes
     options.defaultExpirySeconds = settings.events.defaultExpiresIn.components.seconds
     options.maximumExpirySeconds = settings.events.maximumExpiresIn.components.seconds

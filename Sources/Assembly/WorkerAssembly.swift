@@ -30,6 +30,7 @@ extension Assembly {
     options.expand.rules = try rules(settings)
     options.limits = laneLimits(settings)
     options.rates = pushRates(settings)
+    options.record.tellsTokens = options.ingest.tokensTopic != nil
     options.record.cooldown = settings.events.cooldown
     options.record.trace = OutcomeNotes.Level(rawValue: settings.events.trace.rawValue)
     options.record.traceMaximum = settings.events.traceMaximum

@@ -10,9 +10,10 @@ enum KafkaChecks {
   static func run(_ settings: Settings, timeout: Duration, _ list: inout CheckList) {
     login(settings.kafka.security, &list)
     let topics = settings.kafka.topics
-    let names = [
-      topics.events, topics.segments, topics.bulkSegments, topics.stragglers, topics.deadLetters,
-    ]
+    let names =
+      [
+        topics.events, topics.segments, topics.bulkSegments, topics.stragglers, topics.deadLetters,
+      ] + (topics.tokens.map { [$0] } ?? [])
     let information: KafkaClusterInfo
     do {
       information = try KafkaAdmin(Assembly.kafkaOptions(settings), log: { _ in })

@@ -50,6 +50,14 @@ enum DeviceRestore {
     }
     let settings = try invocation.loadSettings()
     let keyspace = Assembly.keyspace(settings)
+    let news: RestoredNews?
+    do {
+      news = try settings.kafka.topics.tokens.map {
+        try RestoredNews(Assembly.kafkaOptions(settings), topic: $0)
+      }
+    } catch {
+      throw CommandFailure(.config, "\(error)")
+    }
     let signals = StopSignals.catchAll()
     let counts = try await CommandRedis.lend(settings) {
       (_, redis) async throws(CommandFailure) -> RestorationCounts
@@ -59,12 +67,13 @@ enum DeviceRestore {
         "looking", total: nil, on: invocation.errors, at: MonotonicClock.nowNanoseconds())
       defer { progress.finish(at: MonotonicClock.nowNanoseconds()) }
       do throws(DevicesError) {
-        counts.unreadable = try await DeviceRestoration(redis: redis, keyspace: keyspace)
-          .run(filter, writes: invocation[apply]) { devices in
-            counts.add(devices)
-            progress.update(done: counts.restored, at: MonotonicClock.nowNanoseconds())
-            return !signals.isRaised
-          }
+        counts.unreadable = try await DeviceRestoration(
+          redis: redis, keyspace: keyspace, tell: news?.restoration
+        ).run(filter, writes: invocation[apply]) { devices in
+          counts.add(devices)
+          progress.update(done: counts.restored, at: MonotonicClock.nowNanoseconds())
+          return !signals.isRaised
+        }
       } catch {
         throw CommandFailure(error)
       }

@@ -28,6 +28,7 @@ package final class AudienceWriter {
   private let redis: RedisClient
   private let keyspace: Keyspace
   private let options: AudienceWriterOptions
+  private let tell: TellMoves?
   /// What is left to write, in order.
   private var page: [AudienceRow] = []
   /// Who has bound what in this page. A second user's binding waits for the next page, so that
@@ -40,8 +41,9 @@ package final class AudienceWriter {
 
   package init(
     redis: RedisClient, keyspace: Keyspace,
-    options: AudienceWriterOptions = AudienceWriterOptions()
+    options: AudienceWriterOptions = AudienceWriterOptions(), tell: TellMoves? = nil
   ) {
+    self.tell = tell
     self.redis = redis
     self.keyspace = keyspace
     self.options = options
@@ -113,7 +115,7 @@ package final class AudienceWriter {
     page.removeAll(keepingCapacity: true)
     pageOwners.removeAll(keepingCapacity: true)
     try await write(profilesOf: rows)
-    try await TokenBinder(redis: redis, keyspace: keyspace).bind(
+    try await TokenBinder(redis: redis, keyspace: keyspace, tell: tell).bind(
       rows.map { .init(user: $0.user, bindings: $0.bindings, at: $0.boundAt) })
   }
 

@@ -25,15 +25,3 @@ package struct UserDevices: Sendable, Equatable {
 
   package var isEmpty: Bool { bound.isEmpty && setAside.isEmpty && unreadable == 0 }
 }
-
-extension Binding {
-  /// - Parameter member: `apns:<environment>:<topic>:<token>`, as `member` writes it.
-  init?(member: String) {
-    let parts = member.split(separator: ":", maxSplits: 3, omittingEmptySubsequences: false)
-    guard parts.count == 4, parts[0] == "apns",
-      let environment = APNsEnvironment.allCases.first(where: { $0.name == parts[1] })
-    else { return nil }
-    self.init(environment: environment, topic: String(parts[2]), token: String(parts[3]))
-    guard self.member.isExactly(member) else { return nil }
-  }
-}

@@ -18,13 +18,18 @@ package final class DeviceRegistry {
   private let plainSet: PlainSetPattern?
   private let binder: TokenBinder
 
-  /// - Parameter plainSet: where followers without shards may stand; a follow beside them is
-  ///   refused, because it would hide them.
-  package init(redis: RedisClient, keyspace: Keyspace, plainSet: PlainSetPattern? = nil) {
+  /// - Parameters:
+  ///   - plainSet: where followers without shards may stand; a follow beside them is refused,
+  ///     because it would hide them.
+  ///   - tell: hears of devices that go from one user to another.
+  package init(
+    redis: RedisClient, keyspace: Keyspace, plainSet: PlainSetPattern? = nil,
+    tell: TellMoves? = nil
+  ) {
     self.redis = redis
     self.keyspace = keyspace
     self.plainSet = plainSet
-    binder = TokenBinder(redis: redis, keyspace: keyspace)
+    binder = TokenBinder(redis: redis, keyspace: keyspace, tell: tell)
   }
 
   static func check(_ user: String) throws(DevicesError) {

@@ -18,8 +18,14 @@ package struct DeviceRestoration {
   private let redis: RedisClient
   private let keyspace: Keyspace
   private let binder: TokenBinder
+  private let tell: Tell?
 
-  package init(redis: RedisClient, keyspace: Keyspace) {
+  package typealias Tell = @Sendable ([QuarantinedDevice]) async throws(DevicesError) -> Void
+
+  /// - Parameter tell: hears of devices just before they are given back, so that a death in between
+  ///   leaves none untold; the next run then tells of them again.
+  package init(redis: RedisClient, keyspace: Keyspace, tell: Tell? = nil) {
+    self.tell = tell
     self.redis = redis
     self.keyspace = keyspace
     binder = TokenBinder(redis: redis, keyspace: keyspace)
@@ -103,6 +109,9 @@ package struct DeviceRestoration {
   private func restore(
     _ devices: [QuarantinedDevice], _ unreadable: inout Int
   ) async throws(DevicesError) -> [(device: QuarantinedDevice, fate: Fate)] {
+    if let tell, !devices.isEmpty {
+      try await tell(try await foresee(devices).filter { $0.fate == .restored }.map(\.device))
+    }
     var result: [(device: QuarantinedDevice, fate: Fate)] = []
     for device in devices {
       do throws(DevicesError) {

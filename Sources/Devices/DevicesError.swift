@@ -13,9 +13,11 @@ package enum DevicesErrorCode: StoreErrorCode {
   /// Others changed the same keys again and again, or began another rewrite of the same
   /// audience.
   case conflict
+  /// What was asked is done, and whoever was to hear of it could not be told.
+  case untold
 
   package var ofRedis: RedisError.Code? { if case .redis(let code) = self { code } else { nil } }
-  package var isTransientItself: Bool { self == .conflict }
+  package var isTransientItself: Bool { self == .conflict || self == .untold }
 }
 
 extension DevicesError {

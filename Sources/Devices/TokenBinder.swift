@@ -16,13 +16,15 @@ struct TokenBinder {
   private let redis: RedisClient
   private let keyspace: Keyspace
   private let tokens: TokenMoves
+  private let tell: TellMoves?
 
   /// How often a call begins again because others moved the same token meanwhile.
   private static let maximumTries = 16
   private static let conflict = DevicesError(
     .conflict, "a token changed hands \(maximumTries) times meanwhile")
 
-  init(redis: RedisClient, keyspace: Keyspace) {
+  init(redis: RedisClient, keyspace: Keyspace, tell: TellMoves? = nil) {
+    self.tell = tell
     self.redis = redis
     self.keyspace = keyspace
     tokens = TokenMoves(redis: redis, keyspace: keyspace)
@@ -51,6 +53,7 @@ struct TokenBinder {
       sparesOthers: sparesOthers)
     var calls: [ScriptCall] = []
     var taken: [(login: Login, bindings: [Binding])] = []
+    var moves: [DeviceMove] = []
     var next = 0
     for login in logins {
       let claimed = all[next..<next + login.bindings.count]
@@ -60,6 +63,7 @@ struct TokenBinder {
       for (binding, claim) in zip(login.bindings, claimed) {
         guard let claim else { continue }
         bindings.append(binding)
+        moves += claim.moves(of: binding)
         arguments += [binding.member] + claim.arguments
       }
       if bindings.isEmpty { continue }
@@ -80,7 +84,7 @@ struct TokenBinder {
       }
       late.append(Login(user: login.user, bindings: places.map { bindings[$0] }, at: login.at))
     }
-    try await settle(all.compactMap { $0 })
+    try await settle(all.compactMap { $0 }, news: moves)
     return late
   }
 
@@ -110,7 +114,7 @@ struct TokenBinder {
         to: DeviceScripts.replace, keys: keyspace.movingKeys(user: user),
         arguments: [String(at), new.member] + claimed.arguments + [old.member])
       if answer[0].text == "late" { continue }
-      try await settle([claimed])
+      try await settle([claimed], news: claimed.moves(of: new))
       if answer[1].integer == 0 { try await release(old.token, user) }
       return answer[0].integer == 1
     }
@@ -134,7 +138,7 @@ struct TokenBinder {
         try await release(token, device.user)
         return .changed
       case "done":
-        try await settle([claimed])
+        try await settle([claimed], news: claimed.moves(of: device.binding))
         return .restored
       default: throw DevicesError.unexpected("a script of ours")
       }
@@ -154,7 +158,11 @@ struct TokenBinder {
     }
   }
 
-  private func settle(_ moves: [TokenMoves.Move]) async throws(DevicesError) {
+  /// Until the moves are settled whoever binds such a token finds them, and tells of them.
+  private func settle(
+    _ moves: [TokenMoves.Move], news: [DeviceMove]
+  ) async throws(DevicesError) {
+    if let tell, !news.isEmpty { try await tell(news) }
     do {
       try await tokens.settle(moves)
     } catch {
@@ -174,4 +182,10 @@ struct TokenBinder {
 extension TokenMoves.Move {
   /// Number of the move, and whether the user was to leave the token.
   fileprivate var arguments: [String] { [number, isReturning ? "1" : "0"] }
+
+  /// Who has lost the token to its new owner.
+  fileprivate func moves(of binding: Binding) -> [DeviceMove] {
+    leaving.filter { !$0.utf8.elementsEqual(user.utf8) && Keyspace.isIdentifier($0) }
+      .map { DeviceMove(from: $0, to: user, binding: binding) }
+  }
 }

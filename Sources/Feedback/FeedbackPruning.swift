@@ -105,7 +105,7 @@ package struct FeedbackPruning {
     let times = try await ask(
       verdicts.map { ["HGET", keyspace.bound(user: $0.user), $0.member] })
     for (index, verdict) in verdicts.enumerated() {
-      guard case .gone(let since) = verdict.finding else { continue }
+      guard case .gone(let since, _) = verdict.finding else { continue }
       let time = times[index]
       guard time.error == nil else {
         counts.failed += 1

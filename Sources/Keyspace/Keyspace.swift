@@ -114,6 +114,12 @@ extension Keyspace {
   /// `reachedLifetimeSeconds` after the last, and holds as many as may come in that time.
   package func reached(user: String) -> String { "\(dataPrefix){u:\(user)}:reached" }
 
+  /// SET: what Apple said of tokens in a segment and was not told to others yet; lives
+  /// `eventLifetimeSeconds`. Of the event's hash tag, but no dashboard's: it names tokens.
+  package func untold(event: String, segment: String) -> String {
+    "\(dataPrefix){e:\(event)}:untold:\(segment)"
+  }
+
   /// STRING: the user who owns the token, so that a login as another user leaves the first.
   package func tokenOwner(token: String) -> String { "\(dataPrefix){t:\(token)}" }
 
@@ -218,6 +224,11 @@ extension Keyspace {
   /// `idempotencyLifetimeSeconds`.
   package func idempotency(_ digest: String) -> String { "\(dataPrefix){i:\(digest)}" }
 
+  /// HASH: how an import over HTTP fares; lives `importLifetimeSeconds` after it was heard of last.
+  package func imported(_ id: String) -> String { "\(dataPrefix){n:\(id)}" }
+
+  /// A day: who began it has looked by then.
+  package static let importLifetimeSeconds = 86_400
   /// A day: who has no answer by then asks no more.
   package static let idempotencyLifetimeSeconds = 86_400
   /// 7 days: longer than Kafka redelivers, so that a redelivered segment still finds its mark.

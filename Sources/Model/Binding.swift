@@ -39,6 +39,16 @@ package struct Binding: Sendable, Equatable, Hashable {
     self.token = String(decoding: token, as: UTF8.self)
   }
 
+  /// - Parameter member: `apns:<environment>:<topic>:<token>`, exactly as `member` writes it.
+  package init?(member: String) {
+    let parts = member.split(separator: ":", maxSplits: 3, omittingEmptySubsequences: false)
+    guard parts.count == 4, parts[0] == "apns",
+      let environment = APNsEnvironment.allCases.first(where: { $0.name == parts[1] })
+    else { return nil }
+    self.init(environment: environment, topic: String(parts[2]), token: String(parts[3]))
+    guard self.member.utf8.elementsEqual(member.utf8) else { return nil }
+  }
+
   package static func isTopic(_ text: String) -> Bool {
     !text.isEmpty && text.utf8.count <= maximumTopicBytes
       && text.utf8.allSatisfy {

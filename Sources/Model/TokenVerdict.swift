@@ -2,7 +2,7 @@
 package struct TokenVerdict: Sendable, Equatable {
   package enum Finding: Sendable, Equatable {
     /// 410, with Apple's timestamp in ms since 1970: prune unless the binding is younger.
-    case gone(since: Int64)
+    case gone(since: Int64, reason: RejectionReason = .unregistered)
     /// 400 BadDeviceToken or DeviceTokenNotForTopic: set aside, not deleted; a new login binds it
     /// again.
     case unusable(RejectionReason)

@@ -71,16 +71,18 @@ package actor Lane {
       limited: limited)
     let stragglers = StragglerWriter(
       options: options, writer: writer, labels: labels, counters: counters)
+    let news = TokenNewsWriter(
+      options: options, record: record, retry: retry, writer: writer, counters: counters)
     segments = SegmentRunner(
       options: options, stages: stages, bidder: bidder, claims: claims, runs: runs,
       leases: leases, limited: limited,
       sender: SegmentSender(
         options: options, stages: stages, retry: retry, bidder: bidder, runs: runs,
-        stragglers: stragglers),
+        stragglers: stragglers, news: news),
       lingering: SegmentLingering(options: options, deliver: deliver, times: times, runs: runs),
       settler: SegmentSettler(
         options: options, record: record, retry: retry, counters: counters,
-        stragglers: stragglers),
+        stragglers: stragglers, news: news),
       delays: delays, counters: counters)
     fanOuts = FanOutRunner(
       options: options, loop: loop, stages: stages, retry: retry, writer: writer,

@@ -26,6 +26,36 @@ final class RecordWriter {
       })
   }
 
+  /// Writes records together. As long as Kafka does not take one of them all are written again.
+  func publishAll(_ topic: String, _ records: [(key: [UInt8], value: [UInt8])]) async throws {
+    guard !records.isEmpty else { return }
+    _ = try await retry.run(
+      "Kafka takes records for \(topic)",
+      isTransient: { (error: KafkaError, _) in error.code != .tooLarge },
+      call: { () async throws(KafkaError) in
+        if let failure = await failure(of: records, topic) { throw failure }
+      })
+  }
+
+  private func failure(
+    of records: [(key: [UInt8], value: [UInt8])], _ topic: String
+  ) async -> KafkaError? {
+    let producer = producer
+    return await withTaskGroup(of: KafkaError?.self) { group in
+      for (key, value) in records {
+        group.addTask {
+          do throws(KafkaError) {
+            _ = try await producer.send(topic: topic, key: key, value: value, headers: [])
+            return nil
+          } catch {
+            return error
+          }
+        }
+      }
+      return await group.reduce(nil) { $0 ?? $1 }
+    }
+  }
+
   /// Writes records together, and waits for all of them.
   func publish(
     _ topic: String, _ records: [(key: [UInt8], value: [UInt8])],

@@ -19,10 +19,11 @@ final class SegmentSender {
   private let bidder: SegmentBidder
   private let runs: SegmentRuns
   private let stragglers: StragglerWriter
+  private let news: TokenNewsWriter
 
   init(
     options: PipelineOptions, stages: LaneStages, retry: RetryUntilStopped,
-    bidder: SegmentBidder, runs: SegmentRuns, stragglers: StragglerWriter
+    bidder: SegmentBidder, runs: SegmentRuns, stragglers: StragglerWriter, news: TokenNewsWriter
   ) {
     self.options = options
     expand = stages.expand
@@ -35,6 +36,7 @@ final class SegmentSender {
     self.bidder = bidder
     self.runs = runs
     self.stragglers = stragglers
+    self.news = news
   }
 
   /// Hands all pushes of the segment to Deliver, page by page.
@@ -68,6 +70,7 @@ final class SegmentSender {
         try await record.pruneSurplus(
           segment, run.tally, owner: run.claim.owner, now: options.deliver.wallClock())
       }
+      try await news.tell(run)
     }
     // What is on the list and no longer bound was logged out, or its owner muted, meanwhile; or it
     // could not be read in time.

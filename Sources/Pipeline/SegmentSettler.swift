@@ -8,26 +8,29 @@ final class SegmentSettler {
   private let retry: RetryUntilStopped
   private let counters: WorkerCounters
   private let stragglers: StragglerWriter
+  private let news: TokenNewsWriter
 
   init(
     options: PipelineOptions, record: RecordStage, retry: RetryUntilStopped,
-    counters: WorkerCounters, stragglers: StragglerWriter
+    counters: WorkerCounters, stragglers: StragglerWriter, news: TokenNewsWriter
   ) {
     self.options = options
     self.record = record
     self.retry = retry
     self.counters = counters
     self.stragglers = stragglers
+    self.news = news
   }
 
   func settle(_ run: SegmentRun) async throws {
     if !run.tally.stragglers.isEmpty { try await stragglers.write(run) }
     let segment = run.segment
+    try await news.settle(run)
     run.isSettling = true
-    let settlement = try await retry.persistent("Redis takes the counters", for: segment.event) {
-      try await record.settle(
-        segment, run.tally, stragglers: run.written, owner: run.claim.owner,
-        now: options.deliver.wallClock())
+    var settlement = try await mark(run)
+    while case .untold(let notes) = settlement {
+      try await news.takeUp(notes, run)
+      settlement = try await mark(run)
     }
     guard case .recorded(let settled) = settlement else {
       counters.add(.segmentsAlreadySettled)
@@ -50,6 +53,14 @@ final class SegmentSettler {
     }
   }
 
+  private func mark(_ run: SegmentRun) async throws -> Settlement {
+    try await retry.persistent("Redis takes the counters", for: run.segment.event) {
+      try await record.settle(
+        run.segment, run.tally, stragglers: run.written, owner: run.claim.owner,
+        now: options.deliver.wallClock())
+    }
+  }
+
   /// Counts what was sent of a segment whose rest cannot be, and writes what Apple said of its
   /// tokens.
   func settlePart(_ run: SegmentRun) async {
@@ -57,6 +68,7 @@ final class SegmentSettler {
       try await retry.persistent("Redis takes verdicts on tokens", for: run.segment.event) {
         try await record.prune(run.segment, run.tally, now: options.deliver.wallClock())
       }
+      try await news.settlePart(run)
     } catch is RetryUntilStopped.Stopped {
       // Another worker does all of it, and counts it.
       return

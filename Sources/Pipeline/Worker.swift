@@ -48,7 +48,8 @@ package final class Worker: Sendable {
       topics: [
         options.ingest.segmentsTopic, options.ingest.bulkTopic,
         options.ingest.stragglersTopic, options.ingest.deadLettersTopic,
-      ], spread: [options.ingest.segmentsTopic, options.ingest.bulkTopic], timeout: .zero)
+      ] + (options.ingest.tokensTopic.map { [$0] } ?? []),
+      spread: [options.ingest.segmentsTopic, options.ingest.bulkTopic], timeout: .zero)
     credentials.start()
     for lane in lanes { await lane.start() }
     try await pump.start()

@@ -57,6 +57,9 @@ package enum WorkerMetrics {
     "fanfare_tokens_total", .counter,
     "Device tokens that Apple called unusable, by what became of their bindings.",
     labels: ["result"])
+  static let tokenNews = MetricFamily(
+    "fanfare_token_news_total", .counter,
+    "Records that told others what became of device tokens.")
   static let redisTimes = MetricFamily(
     "fanfare_redis_command_duration_seconds", .histogram,
     "From handing commands to Redis, many at a time, to the last of their answers.")
@@ -111,7 +114,8 @@ package enum WorkerMetrics {
   /// In the order of the text.
   package static let all = [
     build, events, eventAges, deadLetters, segments, recipients, skipped, pushes, rejections,
-    suppressions, retries, credentials, expiry, answerTimes, stragglers, tokens, redisTimes,
+    suppressions, retries, credentials, expiry, answerTimes, stragglers, tokens, tokenNews,
+    redisTimes,
     redisFailures, replicaReads, replicaLag, commits, rebalances, lag, partitions, records, aside,
     lingering, ready, streams, connections, obstacles, cpu, resident, budget,
   ]
@@ -190,6 +194,7 @@ package enum WorkerMetrics {
       series(
         counts,
         ["pruned": .tokensPruned, "kept": .tokensPruneRefused, "set_aside": .tokensQuarantined]))
+    text.append(tokenNews, Double(counts[.tokenNews]))
   }
 
   private static func appendKafka(_ figures: WorkerFigures, to text: inout PrometheusText) {

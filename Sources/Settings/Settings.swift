@@ -44,6 +44,7 @@ package struct Settings: Sendable, Equatable {
       package var bulkSegments = ""
       package var stragglers = ""
       package var deadLetters = ""
+      package var tokens: String?
     }
 
     package struct Security: Sendable, Equatable {

@@ -48,12 +48,13 @@ struct SettingsRules {
         hint: "the pod's name in a StatefulSet, for instance")
     }
     let topics = settings.kafka.topics
-    let named = [
-      ("kafka.topics.events", topics.events), ("kafka.topics.segments", topics.segments),
-      ("kafka.topics.bulk_segments", topics.bulkSegments),
-      ("kafka.topics.stragglers", topics.stragglers),
-      ("kafka.topics.dead_letters", topics.deadLetters),
-    ]
+    let named =
+      [
+        ("kafka.topics.events", topics.events), ("kafka.topics.segments", topics.segments),
+        ("kafka.topics.bulk_segments", topics.bulkSegments),
+        ("kafka.topics.stragglers", topics.stragglers),
+        ("kafka.topics.dead_letters", topics.deadLetters),
+      ] + (topics.tokens.map { [("kafka.topics.tokens", $0)] } ?? [])
     for (index, (key, topic)) in named.enumerated() {
       guard let other = named[..<index].first(where: { $0.1 == topic }) else { continue }
       layers.add(

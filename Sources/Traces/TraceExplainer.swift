@@ -38,8 +38,8 @@ struct TraceExplainer {
     }
     guard status.segments == 0, status.state != .running else { return nil }
     if status.brake == .cancelled { return TraceWords.notSent(status.brakeReason) }
-    return facts.outcomes.deadLetters.contains("event") ? nil
-      : facts.isInAudience == nil ? TraceWords.noFollowers : TraceWords.emptyAudience
+    guard !facts.outcomes.deadLetters.contains("event") else { return nil }
+    return facts.isInAudience == nil ? TraceWords.noFollowers : TraceWords.emptyAudience
   }
 
   /// The user gets none of such events.

@@ -17,7 +17,7 @@ extension CommandFailure {
     let code: ExitCode =
       switch error.code {
       case .redis(let code): Self.code(of: code)
-      case .conflict: .retryLater
+      case .conflict, .untold: .retryLater
       case .invalid, .badContent: .failed
       }
     self.init(code, error.description)

@@ -36,6 +36,10 @@ extension SettingTable {
       "kafka.topics.stragglers", \.kafka.topics.stragglers,
       default: "notify-followers.stragglers", .topic,
       "Pushes that only wait for another try, out of their segment's way."),
+    .text(
+      "kafka.topics.tokens", \.kafka.topics.tokens, example: "notify-followers.tokens", .topic,
+      "What becomes of tokens otherwise than by their users' word, for a backend that keeps "
+        + "devices too: taken out, set aside, moved, given back. Nobody is told unless it is set."),
     .choice(
       "kafka.security.protocol", \.kafka.security.securityProtocol, default: .plaintext,
       "How brokers are spoken to. With TLS their certificate and host name are always checked."),

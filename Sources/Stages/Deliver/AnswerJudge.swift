@@ -121,7 +121,9 @@ final class AnswerJudge {
       setup.options.report(.configurationRejected(setup.target.endpoint, reason: reason))
       push.settle(answered: reason)
     case .prune(let reason):
-      if let since = goneSince { push.batch.addVerdict(push.index, .gone(since: since)) }
+      if let since = goneSince {
+        push.batch.addVerdict(push.index, .gone(since: since, reason: reason))
+      }
       push.settle(answered: reason)
     case .setAside(let reason):
       push.batch.addVerdict(push.index, .unusable(reason))

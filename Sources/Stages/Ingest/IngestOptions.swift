@@ -6,6 +6,8 @@ package struct IngestOptions: Sendable, Equatable {
   package var bulkTopic = "notify-followers.segments.bulk"
   package var stragglersTopic = "notify-followers.stragglers"
   package var deadLettersTopic = "notify-followers.dead-letters"
+  /// What became of tokens; nil: nobody is told.
+  package var tokensTopic: String?
   /// A larger record is refused without being parsed. A segment record carries its event, so it may
   /// be `segmentOverheadBytes` longer.
   package var maximumEventBytes = 64 * 1024

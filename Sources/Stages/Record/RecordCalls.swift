@@ -27,9 +27,12 @@ extension RecordStage {
   }
 
   /// What became of a segment's pushes, as scripts take it, and the keys for it.
-  func notes(of tally: SegmentTally, _ segment: Segment) -> (keys: [String], arguments: [String]) {
+  /// - Parameter known: keys that the script has before these.
+  func notes(
+    of tally: SegmentTally, _ segment: Segment, known: Int = 7
+  ) -> (keys: [String], arguments: [String]) {
     TraceScript.arguments(
-      of: tally, segment, maximum: options.traceMaximum, known: 7, keyspace)
+      of: tally, segment, maximum: options.traceMaximum, known: known, keyspace)
   }
 
   /// - Parameter isLasting: somebody relies on it for longer than its server may live.

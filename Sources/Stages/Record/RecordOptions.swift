@@ -17,6 +17,8 @@ package struct RecordOptions: Sendable {
   package var trace: OutcomeNotes.Level? = .failures
   /// Of an event at most.
   package var traceMaximum = 100_000
+  /// What becomes of tokens is told to others, and noted until it is.
+  package var tellsTokens = false
   /// How far the live backend's clock may be ahead of Redis', as for events.
   var clockSkew: Duration = .seconds(10 * 60)
 

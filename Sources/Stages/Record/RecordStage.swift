@@ -92,11 +92,14 @@ package final class RecordStage {
     let waited = segment.stragglers?.pushes.count ?? 0
     arguments += [String(stragglers.count), String(waited)]
     for planned in stragglers { arguments += [planned.id, String(planned.pushes)] }
-    let notes = notes(of: tally, segment)
+    let untold =
+      options.tellsTokens ? untoldKey(segment) : keyspace.event(id: segment.event.id)
+    let notes = notes(of: tally, segment, known: 8)
     let reply = try await run(
-      RecordScripts.settle, segment.event, keys: notes.keys, now: now,
+      RecordScripts.settle, segment.event, keys: [untold] + notes.keys, now: now,
       arguments: arguments + notes.arguments)
     switch reply[0].text {
+    case "untold": return .untold((1..<reply.count).compactMap { reply[$0].text })
     case "already":
       try await add(reply[1], of: segment.event.id, now: now)
       return .alreadySettled

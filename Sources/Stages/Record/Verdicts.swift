@@ -15,13 +15,19 @@ extension RecordStage {
       let taken = min(options.verdictsAtOnce, tally.verdicts.count)
       let (verdicts, withheld) = admissible(
         tally.verdicts.prefix(taken), segment, tally, now: now)
-      var findings = try await prune(
-        verdicts, source: "\(segment.event.id) \(segment.id)", now: now)
+      let notes = try await note(verdicts, of: segment, tally, now: now)
+      guard let notes else { return tally.dropVerdicts(tally.verdicts.count) }
+      var (findings, outcomes) = try await judge(
+        verdicts, source: Self.source(of: segment), now: now)
       findings.withheld = withheld
       tally.findings.add(findings)
       tally.dropVerdicts(taken)
+      tally.untold.add(notes, outcomes, of: segment)
     }
   }
+
+  /// Who repeats a segment's verdicts has the same answers.
+  static func source(of segment: Segment) -> String { "\(segment.event.id) \(segment.id)" }
 
   /// Writes verdicts when a segment has gathered more than a few round trips' worth of them, so
   /// that the memory of a very large one stays bounded, and counts what came of them.
@@ -63,37 +69,52 @@ extension RecordStage {
   package func prune(
     _ verdicts: [TokenVerdict], source: String, now: Int64
   ) async throws(RecordError) -> PruneFindings {
+    try await judge(verdicts, source: source, now: now).findings
+  }
+
+  /// As above, and what came of each.
+  func judge(
+    _ verdicts: [TokenVerdict], source: String, now: Int64
+  ) async throws(RecordError) -> (findings: PruneFindings, outcomes: [VerdictOutcome]) {
     var findings = PruneFindings()
-    guard !verdicts.isEmpty else { return findings }
-    let users = Array(Dictionary(grouping: verdicts, by: \.user))
+    var outcomes = [VerdictOutcome](repeating: .nothing, count: verdicts.count)
+    guard !verdicts.isEmpty else { return (findings, outcomes) }
+    let users = Array(Dictionary(grouping: verdicts.indices) { verdicts[$0].user })
     let replies = try await evaluate(
       PruneScript.prune,
-      users.map { user, verdicts in
+      users.map { user, places in
         ScriptCall(
           keys: keyspace.deviceKeys(user: user) + [keyspace.verdicts(user: user)],
           arguments: [
             source, String(Keyspace.receiptLifetimeSeconds), String(now),
-          ] + verdicts.flatMap { $0.finding.arguments + [$0.member] })
+          ] + places.flatMap { verdicts[$0].finding.arguments + [verdicts[$0].member] })
       })
     var freed: [TokenVerdict] = []
-    for (index, (_, verdicts)) in users.enumerated() {
+    for (index, (_, places)) in users.enumerated() {
       let reply = replies[index]
-      for (place, verdict) in verdicts.enumerated() {
-        switch reply[place].integer {
+      for (number, place) in places.enumerated() {
+        switch reply[number].integer {
         case 0: break
-        case 1: findings.refused += 1
-        case 2: findings.pruned += 1
+        case 1:
+          findings.refused += 1
+          outcomes[place] = .refused
+        case 2:
+          findings.pruned += 1
+          outcomes[place] = .removed
         case 3:
           findings.pruned += 1
-          freed.append(verdict)
-        case 4: findings.quarantined += 1
+          outcomes[place] = .removed
+          freed.append(verdicts[place])
+        case 4:
+          findings.quarantined += 1
+          outcomes[place] = .removed
         default: throw .unexpected(reply.kind, from: "the script that takes tokens out")
         }
       }
-      findings.failed += Int(reply[verdicts.count].integer ?? 0)
+      findings.failed += Int(reply[places.count].integer ?? 0)
     }
     findings.failed += try await release(freed)
-    return findings
+    return (findings, outcomes)
   }
 
   /// Nobody owns these tokens any more, unless their users have bound them again meanwhile. Returns
@@ -114,6 +135,16 @@ extension RecordStage {
   }
 }
 
+/// What was made of Apple's word on a token.
+enum VerdictOutcome: Sendable {
+  /// It was not bound.
+  case nothing
+  /// The binding is younger than Apple's word.
+  case refused
+  /// Taken out, or set aside.
+  case removed
+}
+
 extension TokenVerdict.Finding {
   fileprivate var isUnusable: Bool {
     switch self {
@@ -125,7 +156,7 @@ extension TokenVerdict.Finding {
   /// Kind, and Apple's timestamp or reason.
   fileprivate var arguments: [String] {
     switch self {
-    case .gone(let since): ["gone", String(since)]
+    case .gone(let since, _): ["gone", String(since)]
     case .unusable(let reason): ["unusable", reason.name]
     }
   }

@@ -1,0 +1,79 @@
+import Ingest
+import Kafka
+import Model
+import Record
+import Telemetry
+
+/// Tells whoever keeps devices too what Apple said of them: records on a topic of their own, on all
+/// replicas in sync before the segment settles. While Kafka takes none, segments with such news
+/// wait, as those do whose stragglers it does not take. Confined to its lane.
+final class TokenNewsWriter {
+  private let options: PipelineOptions
+  private let record: RecordStage
+  private let retry: RetryUntilStopped
+  private let writer: RecordWriter
+  private let counters: WorkerCounters
+
+  init(
+    options: PipelineOptions, record: RecordStage, retry: RetryUntilStopped, writer: RecordWriter,
+    counters: WorkerCounters
+  ) {
+    self.options = options
+    self.record = record
+    self.retry = retry
+    self.writer = writer
+    self.counters = counters
+  }
+
+  /// Tells what the verdicts that were written so far have come to.
+  func tell(_ run: SegmentRun) async throws {
+    guard let topic = options.ingest.tokensTopic, !run.tally.untold.isEmpty else { return }
+    let untold = run.tally.untold
+    do {
+      try await writer.publishAll(topic, untold.news.map { TokenNewsRecord.encode($0) })
+    } catch let error as KafkaError {
+      // No record of ours is: the topic's limit is some hundred bytes.
+      options.log.error(
+        "Kafka takes no news of tokens, however small", ["error": .text("\(error)")])
+    }
+    counters.add(.tokenNews, untold.news.count)
+    let segment = run.segment
+    try await retry.persistent("Redis forgets news that were told", for: segment.event) {
+      try await record.forget(untold.notes, of: segment)
+    }
+    run.tally.untold = UntoldNews()
+  }
+
+  /// Writes the verdicts that are left, and tells what they came to.
+  func settle(_ run: SegmentRun) async throws {
+    guard options.ingest.tokensTopic != nil else { return }
+    if !run.tally.verdicts.isEmpty {
+      try await retry.persistent("Redis takes verdicts on tokens", for: run.segment.event) {
+        try await record.prune(run.segment, run.tally, now: options.deliver.wallClock())
+      }
+    }
+    try await tell(run)
+  }
+
+  /// Tells what another worker has noted of the segment, and could not tell.
+  func takeUp(_ notes: [String], _ run: SegmentRun) async throws {
+    options.log.notice(
+      "what a worker that is gone could not tell of tokens is told",
+      ["event": .text(run.segment.event.id), "tokens": .integer(notes.count)])
+    try await retry.persistent("Redis takes verdicts on tokens", for: run.segment.event) {
+      try await record.takeUp(notes, of: run.segment, run.tally, now: options.deliver.wallClock())
+    }
+    try await tell(run)
+  }
+
+  /// As `settle`, where the script that settles does not look: of a segment that goes to the dead
+  /// letters.
+  func settlePart(_ run: SegmentRun) async throws {
+    guard options.ingest.tokensTopic != nil else { return }
+    try await settle(run)
+    let notes = try await retry.persistent("Redis says what was noted", for: run.segment.event) {
+      try await record.notes(of: run.segment)
+    }
+    if !notes.isEmpty { try await takeUp(notes, run) }
+  }
+}

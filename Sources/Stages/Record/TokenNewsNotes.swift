@@ -1,0 +1,96 @@
+import Keyspace
+import Model
+import Redis
+
+/// That nobody misses what became of tokens: what Apple said of a segment's tokens is noted under
+/// the event's hash tag before the users' keys change, and stays noted until it was told. A segment
+/// of which anything is noted does not settle. So whoever takes a segment over finds what a worker
+/// that died has not told, and tells it, perhaps a second time.
+///
+/// Segments without verdicts cost one look inside the script that settles them.
+extension RecordStage {
+  /// KEYS: settled segments of an event, what is noted of a segment. ARGV: segment, seconds that
+  /// notes live, notes. Answers 0, and writes nothing, where another has settled the segment: then
+  /// nobody would look for notes any more.
+  private static let noting = RedisScript(
+    """
+    if redis.call('SISMEMBER', KEYS[1], ARGV[1]) == 1 then return 0 end
+    redis.call('SADD', KEYS[2], unpack(ARGV, 3))
+    redis.call('EXPIRE', KEYS[2], ARGV[2])
+    return 1
+    """)
+
+  /// Notes verdicts that are about to be written. Returns what was noted, which is nothing where
+  /// nobody is told; nil where another worker has settled the segment, and has heard all of this
+  /// itself.
+  func note(
+    _ verdicts: [TokenVerdict], of segment: Segment, _ tally: SegmentTally, now: Int64
+  ) async throws(RecordError) -> [VerdictNote]? {
+    guard options.tellsTokens, !verdicts.isEmpty else { return [] }
+    let at = tally.untold.notedAt ?? now
+    tally.untold.notedAt = at
+    let notes = verdicts.map { VerdictNote($0, at: at) }
+    let reply = try await evaluate(
+      Self.noting,
+      keys: [keyspace.settled(id: segment.event.id), untoldKey(segment)],
+      arguments: [segment.id, String(Keyspace.eventLifetimeSeconds)] + notes.map(\.text),
+      isLasting: true)
+    guard reply.integer == 1 else {
+      tally.untold.notedAt = nil
+      return nil
+    }
+    return notes
+  }
+
+  func untoldKey(_ segment: Segment) -> String {
+    keyspace.untold(event: segment.event.id, segment: segment.id)
+  }
+
+  /// What is noted of a segment, by whoever worked on it.
+  package func notes(of segment: Segment) async throws(RecordError) -> [String] {
+    let reply = try await execute(["SMEMBERS", untoldKey(segment)])
+    return (0..<reply.count).compactMap { reply[$0].text }
+  }
+
+  /// Does once more what a worker that is gone has noted, and gathers it in `tally.untold`.
+  ///
+  /// What it had done is known for as long as the users' verdicts live. Later a token that is not
+  /// bound is told: Apple called it unusable, whoever took it out.
+  package func takeUp(
+    _ notes: [String], of segment: Segment, _ tally: SegmentTally, now: Int64
+  ) async throws(RecordError) {
+    let known = notes.compactMap { VerdictNote($0) }
+    for start in stride(from: 0, to: known.count, by: options.verdictsAtOnce) {
+      let some = Array(known[start..<min(start + options.verdictsAtOnce, known.count)])
+      var (_, outcomes) = try await judge(
+        some.map(\.verdict), source: Self.source(of: segment), now: now)
+      for (place, note) in some.enumerated() {
+        let age = now - note.at
+        guard case .nothing = outcomes[place], age >= Self.receiptMilliseconds else { continue }
+        outcomes[place] = .removed
+      }
+      tally.untold.add(some, outcomes, of: segment)
+    }
+    // What nobody can read is told to nobody.
+    tally.untold.notes += notes.filter { VerdictNote($0) == nil }
+  }
+
+  /// Some seconds less than a receipt lives: clocks differ.
+  private static let receiptMilliseconds = Int64(Keyspace.receiptLifetimeSeconds - 30) * 1000
+
+  /// What was gathered has been told.
+  package func forget(_ notes: [String], of segment: Segment) async throws(RecordError) {
+    guard !notes.isEmpty else { return }
+    _ = try await execute(["SREM", untoldKey(segment)] + notes)
+  }
+}
+
+extension UntoldNews {
+  mutating func add(_ notes: [VerdictNote], _ outcomes: [VerdictOutcome], of segment: Segment) {
+    notedAt = nil
+    for (note, outcome) in zip(notes, outcomes) {
+      self.notes.append(note.text)
+      if case .removed = outcome, let one = note.news(of: segment.event.id) { news.append(one) }
+    }
+  }
+}
