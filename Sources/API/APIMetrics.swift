@@ -24,7 +24,11 @@ struct APIMetrics {
     durations[route, default: [:]][method, default: .answerTimes].observe(nanoseconds: nanoseconds)
   }
 
-  var text: PrometheusText {
+  private static let imported = MetricFamily(
+    "fanfare_api_import_rows_total", .counter, "Rows of imports that have ended",
+    labels: ["result"])
+
+  func text(imported rows: (taken: Int, refused: Int)) -> PrometheusText {
     var text = PrometheusText()
     text.append(
       Self.requests,
@@ -37,6 +41,11 @@ struct APIMetrics {
       }
     }
     text.append(Self.times, histograms: histograms)
+    text.append(
+      Self.imported,
+      [
+        (["written"], Double(rows.taken - rows.refused)), (["refused"], Double(rows.refused)),
+      ])
     return text
   }
 }

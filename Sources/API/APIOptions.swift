@@ -16,6 +16,7 @@ package struct APIOptions: Sendable {
   /// Where followers without shards may stand: the pattern of `audience.plain_set_key`.
   package var plainSetKey: String?
   package var keys: APIKeyRing
+  package var imports = ImportOptions()
   /// Of one key; a burst may be as many.
   package var requestsPerSecond: Int
   /// Why workers would have no such template; nil when they have it, or when nobody knows.

@@ -8,6 +8,8 @@ struct APIRoute {
   let scope: APIScope?
   /// More is refused before it is read.
   let maximumBodyBytes: Int
+  /// Set: its body is read while it comes, and an exchange may take so long.
+  let streamedWithin: Duration?
   /// Somebody will ask who did it.
   var isChange: Bool { method != "GET" }
   let handle: (APIRequest) async throws(Problem) -> APIResponse
@@ -17,13 +19,14 @@ struct APIRoute {
 
   init(
     _ method: String, _ pattern: String, _ scope: APIScope?,
-    maximumBodyBytes: Int = usualBodyBytes,
+    maximumBodyBytes: Int = usualBodyBytes, streamedWithin: Duration? = nil,
     handle: @escaping (APIRequest) async throws(Problem) -> APIResponse
   ) {
     self.method = method
     self.pattern = pattern
     self.scope = scope
     self.maximumBodyBytes = maximumBodyBytes
+    self.streamedWithin = streamedWithin
     self.handle = handle
   }
 }

@@ -15,6 +15,8 @@ actor APIService {
   private let options: APIOptions
   private let loop: EventLoop
   private let erasures: ErasureJobs
+  private let imports: ImportJobs
+  private let news: TokenNewsDoor?
   private var keys: APIKeyRing
   private var router = APIRouter([])
   private var redis: RedisClient?
@@ -34,9 +36,20 @@ actor APIService {
     let perSecond = Double(options.requestsPerSecond)
     rates = RequestRates(perSecond: perSecond, burst: perSecond)
     erasures = ErasureJobs(loop: loop, redis: options.redis, keyspace: options.keyspace)
+    let news = options.ingest.tokensTopic.map {
+      TokenNewsDoor(options, topic: $0, loop: loop)
+    }
+    self.news = news
+    imports = ImportJobs(loop: loop, options: options, tell: Self.tell(by: news))
   }
 
-  func start() {
+  private static func tell(by news: TokenNewsDoor?) -> TellMoves? {
+    guard let news else { return nil }
+    return { (moves) async throws(DevicesError) in try await news.tell(moves) }
+  }
+
+  func start() async {
+    await news?.start()
     let log = options.log
     let redis = RedisClient(options: options.redis, loop: loop) { line in
       log.warning("redis: \(line)")
@@ -49,7 +62,8 @@ actor APIService {
     answers = IdempotentAnswers(redis: redis, keyspace: options.keyspace)
     let now = options.wallClock
     let plainSet = options.plainSetKey.map { PlainSetPattern($0) }
-    let registry = DeviceRegistry(redis: redis, keyspace: options.keyspace, plainSet: plainSet)
+    let registry = DeviceRegistry(
+      redis: redis, keyspace: options.keyspace, plainSet: plainSet, tell: Self.tell(by: news))
     let users = UserRoutes(
       registry: registry,
       audiences: AudienceReader(redis: redis, keyspace: options.keyspace, plainSet: plainSet),
@@ -62,13 +76,16 @@ actor APIService {
     let traces = TraceRoutes(reader: TraceReader(redis: redis, options: options.trace), now: now)
     router = APIRouter(
       DeviceRoutes(registry: registry, now: now).routes + users.routes + tags.routes
-        + door.routes + fanOuts.routes + traces.routes + [OpenAPI.route])
+        + door.routes + fanOuts.routes + traces.routes
+        + ImportRoutes(jobs: imports, options: options).routes + [OpenAPI.route])
   }
 
   func close() async {
     redis?.close()
     door?.close()
     await erasures.close()
+    await imports.close()
+    await news?.close()
   }
 
   /// Keys that are good from now on, and no others.
@@ -85,7 +102,9 @@ actor APIService {
     ]
   }
 
-  var metricsText: PrometheusText { metrics.text }
+  var metricsText: PrometheusText {
+    get async { metrics.text(imported: await imports.rows) }
+  }
 
   var patterns: [(method: String, pattern: String, scope: APIScope?)] {
     router.routes.map { ($0.method, $0.pattern, $0.scope) }
@@ -107,6 +126,12 @@ extension APIService {
       }
       let length = head.headers["content-length"].map { Int($0) ?? .max }
       let isChunked = head.headers["transfer-encoding"] != nil
+      if case .route(let route, _) = router.match(head.method, head.segments),
+        let limit = route.streamedWithin
+      {
+        _ = try holder(of: head, for: route)
+        return .stream(maximumBodyBytes: route.maximumBodyBytes, limit: limit)
+      }
       if !isChunked, (length ?? 0) <= APIRoute.usualBodyBytes {
         return .read(maximumBodyBytes: APIRoute.usualBodyBytes)
       }
@@ -180,6 +205,7 @@ extension APIService {
     var found: APIRoute?
     var asked: APIRequest?
     var response: HTTPResponse
+    var notes: [String: String] = [:]
     do throws(Problem) {
       let (route, names) = try route(of: request)
       found = route
@@ -193,7 +219,9 @@ extension APIService {
       guard request.body.count <= route.maximumBodyBytes else {
         throw Problem(.tooLarge, "a body has at most \(route.maximumBodyBytes) bytes here")
       }
-      response = try await once(route, known).http
+      let done = try await once(route, known)
+      notes = done.notes
+      response = done.http
     } catch {
       response = error.response(requestID: id)
       if error.code == .internalError {
@@ -204,13 +232,16 @@ extension APIService {
     let took = EventLoop.monotonicNanoseconds() &- began
     let method = found == nil ? "-" : request.method
     metrics.count(found?.pattern ?? "-", method, response.status, nanoseconds: took)
-    if let found, found.isChange, let asked { audit(asked, found, response.status, took) }
+    if let found, found.isChange, let asked {
+      audit(asked, found, response.status, took, notes)
+    }
     return Self.finished(response, id)
   }
 
   /// With an idempotency key, what was asked before is answered as it was.
   private func once(_ route: APIRoute, _ request: APIRequest) async throws(Problem) -> APIResponse {
-    guard route.method == "POST", let answers, let given = request.http.headers["idempotency-key"]
+    guard route.method == "POST", route.streamedWithin == nil, let answers,
+      let given = request.http.headers["idempotency-key"]
     else { return try await route.handle(request) }
     guard (1...128).contains(given.utf8.count), given.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F })
     else {
@@ -232,7 +263,8 @@ extension APIService {
   }
 
   private func audit(
-    _ request: APIRequest, _ route: APIRoute, _ status: Int, _ nanoseconds: UInt64
+    _ request: APIRequest, _ route: APIRoute, _ status: Int, _ nanoseconds: UInt64,
+    _ notes: [String: String]
   ) {
     guard let audit = options.audit else { return }
     var fields: LogFields = [
@@ -244,6 +276,7 @@ extension APIService {
     for (name, value) in request.names.sorted(by: { $0.key < $1.key }) {
       fields[name] = name == "token" ? audit.label(value) : .text(value)
     }
+    for (name, value) in notes.sorted(by: { $0.key < $1.key }) { fields[name] = .text(value) }
     audit.info("change", fields)
   }
 

@@ -8,24 +8,16 @@ import Model
 final class EventDoor {
   private let options: APIOptions
   private let ingest: IngestStage
-  /// nil until the first event, and after librdkafka has given one up.
-  private var producer: KafkaProducer?
-
-  /// A client waits for this, and its connection has `exchangeTimeout`.
-  private static let acknowledgedWithin: Duration = .seconds(5)
+  private let writer: KafkaWriter
 
   init(_ options: APIOptions) {
     self.options = options
     ingest = IngestStage(options: options.ingest)
+    writer = KafkaWriter(options, topic: options.ingest.eventsTopic)
   }
 
-  /// Connects, so that the first event does not wait for it.
-  func start() { _ = try? currentProducer() }
-
-  func close() {
-    producer?.close(timeout: .seconds(1))
-    producer = nil
-  }
+  func start() { writer.start() }
+  func close() { writer.close() }
 
   var routes: [APIRoute] {
     let limit = options.ingest.maximumEventBytes
@@ -94,10 +86,7 @@ final class EventDoor {
     key: String, _ document: [UInt8], _ headers: [KafkaHeader] = []
   ) async throws(Problem) -> [(String, JSONValue)] {
     do throws(KafkaError) {
-      let producer = try currentProducer()
-      let delivery = try await producer.send(
-        topic: options.ingest.eventsTopic, key: Array(key.utf8), value: document,
-        headers: headers)
+      let delivery = try await writer.send(key: Array(key.utf8), document, headers)
       return [
         ("topic", .string(options.ingest.eventsTopic)),
         ("partition", .integer(Int64(delivery.partition))), ("offset", .integer(delivery.offset)),
@@ -105,20 +94,5 @@ final class EventDoor {
     } catch {
       throw Problem(error)
     }
-  }
-
-  private func currentProducer() throws(KafkaError) -> KafkaProducer {
-    if let producer, producer.fatalError == nil { return producer }
-    producer?.close(timeout: .zero)
-    var kafka = options.kafka
-    kafka.messageTimeout = Self.acknowledgedWithin
-    kafka.linger = .zero
-    let log = options.log
-    let made = try KafkaProducer(kafka) { line in
-      log.log(line.level == .error ? .warning : .debug, "librdkafka: \(line.message)")
-    }
-    try? made.prepare(topics: [options.ingest.eventsTopic], timeout: .zero)
-    producer = made
-    return made
   }
 }

@@ -84,7 +84,7 @@ package enum OpenAPI {
         ("name", .string(name)), ("in", "query"), ("required", .bool(false)), ("schema", schema),
       ])
     }
-    if operation.method == "POST" {
+    if operation.method == "POST", operation.isDoneOnce {
       parameters.append(
         object([
           ("name", "Idempotency-Key"), ("in", "header"), ("required", .bool(false)),
@@ -106,13 +106,11 @@ package enum OpenAPI {
 
   private static func responses(_ operation: OpenAPIOperation) -> JSONValue {
     var responses = operation.answers.map { status, what, schema in
-      (
-        String(status),
-        object([
-          ("description", .string(what)),
-          ("content", object([("application/json", object([("schema", schema)]))])),
-        ])
-      )
+      var members: [(String, JSONValue)] = [("description", .string(what))]
+      if let schema {
+        members.append(("content", object([("application/json", object([("schema", schema)]))])))
+      }
+      return (String(status), object(members))
     }
     for code in operation.problems { responses.append((code, reference("responses", "Problem"))) }
     return object(responses)

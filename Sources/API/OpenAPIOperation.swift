@@ -15,9 +15,12 @@ struct OpenAPIOperation {
   let summary: String
   var query: [(String, JSONValue)] = []
   var body: Body?
-  let answers: [(status: Int, what: String, schema: JSONValue)]
+  /// Those without a schema have no body.
+  let answers: [(status: Int, what: String, schema: JSONValue?)]
   /// Statuses of its own, besides those that every operation has.
   var own: [String] = []
+  /// A POST is done once with an `Idempotency-Key`.
+  var isDoneOnce = true
 
   var problems: [String] {
     let common = scope == nil ? ["400"] : ["400", "401", "403", "422", "429", "500", "503"]

@@ -2,7 +2,7 @@ import JSON
 
 /// What each route takes and answers. A test holds it against the routes.
 enum OpenAPIOperations {
-  static let all: [OpenAPIOperation] = devices + users + tags + events + [document]
+  static let all: [OpenAPIOperation] = devices + users + tags + imports + events + [document]
 
   private static let json = ["application/json"]
 
@@ -141,7 +141,29 @@ enum OpenAPIOperations {
           "items": {"$ref": "#/components/schemas/Identifier"}}}}
     """)
 
-  private static let fanOut: [(status: Int, what: String, schema: JSONValue)] = [
+  private static let imports: [OpenAPIOperation] = [
+    OpenAPIOperation(
+      method: "POST", pattern: "/v1/imports", name: "importUsers", scope: .appServer,
+      summary: "Writes many users, one a line, while they are sent; the answer comes at the end",
+      query: [
+        ("id", shared("EventID")), ("topic", shared("Topic")),
+        ("strict", schema(#"{"enum": ["true", "false"]}"#)),
+      ],
+      body: .init(
+        types: ImportRoutes.types,
+        schema: schema(#"{"description": "JSON objects, one a line, as docs/api.md says."}"#)),
+      answers: [(200, "All that was not refused is written", shared("Import"))],
+      isDoneOnce: false),
+    OpenAPIOperation(
+      method: "GET", pattern: "/v1/imports/{import}", name: "showImport", scope: .readOnly,
+      summary: "How an import fares", answers: [(200, "As of the last second", shared("Import"))]),
+    OpenAPIOperation(
+      method: "DELETE", pattern: "/v1/imports/{import}", name: "deleteImport", scope: .appServer,
+      summary: "Stops an import, and forgets it; what it has written stays",
+      answers: [(204, "It is not known any more", nil)]),
+  ]
+
+  private static let fanOut: [(status: Int, what: String, schema: JSONValue?)] = [
     (200, "Its state and counters", shared("FanOut"))
   ]
 

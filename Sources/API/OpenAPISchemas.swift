@@ -59,6 +59,18 @@ enum OpenAPISchemas {
           "set_aside": {"type": "array", "items": {"$ref": "#/components/schemas/Device"}},
           "profile": {"$ref": "#/components/schemas/Profile"},
           "events_last_hour": {"type": "integer"}}},
+      "Import": {"type": "object",
+        "required": ["import", "state", "rows", "refused", "users", "devices", "follows"],
+        "properties": {"import": {"type": "string"},
+          "state": {"enum": ["running", "done", "failed", "interrupted"]},
+          "key": {"type": "string"}, "rows": {"type": "integer"}, "refused": {"type": "integer"},
+          "users": {"type": "integer"}, "devices": {"type": "integer"},
+          "follows": {"type": "integer"},
+          "divided": {"type": "array", "items": {"type": "string"}},
+          "refusals": {"type": "array", "maxItems": \(ImportReport.maximumRefusals), "items": {
+            "type": "object", "required": ["line", "reason"], "properties": {
+              "line": {"type": "integer"}, "reason": {"type": "string"}}}},
+          "began_at_ms": {"type": "integer"}, "why": {"type": "string"}}},
       "FanOut": {"type": "object", "required": ["event", "state"],
         "properties": {"event": {"type": "string"}, "state": {"type": "string"}}}}
     """)

@@ -40,6 +40,9 @@ extension Assembly {
         return "workers have no template of this name, if they have the same as this process"
       }, log: log, audit: audit)
     options.trace = traceOptions(settings, log: log)
+    options.imports.maximumBytes = api.imports.maximumBytes
+    options.imports.atOnce = api.imports.atOnce
+    options.imports.timeout = api.imports.timeout
     return options
   }
 

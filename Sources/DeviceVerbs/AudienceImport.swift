@@ -35,13 +35,8 @@ enum AudienceImport {
         "zcat followers.ndjson.gz | fanfare audience import - --strict", "A stream, whole or not"),
     ], exitCodes: [.ok, .failed, .unavailable, .retryLater, .config], handler: run)
 
-  private struct Counts: Sendable {
-    var rows = 0
-    var refused = 0
-    var users = 0
-    var devices = 0
-    var follows = 0
-    var divided: [String] = []
+  private struct Result: Sendable {
+    var counts = AudienceImporter.Counts()
     var isInterrupted = false
   }
 
@@ -54,56 +49,41 @@ enum AudienceImport {
     let lines = try SharedLines(
       invocation[file], maximumLineBytes: ImportRow.maximumBytes, until: signals)
     let keyspace = Assembly.keyspace(settings)
-    let counts = try await CommandRedis.lend(settings) {
-      (_, redis) async throws(CommandFailure) -> Counts in
-      let target = Target(
-        writer: AudienceWriter(redis: redis, keyspace: keyspace),
-        follows: AudienceFollows(
-          redis: redis, keyspace: keyspace,
-          plainSet: settings.audience.plainSetKey.map { PlainSetPattern($0) }),
-        sharding: AudienceSharding(redis: redis, keyspace: keyspace))
-      return try await write(to: target, lines, reader, invocation, signals)
+    let result = try await CommandRedis.lend(settings) {
+      (_, redis) async throws(CommandFailure) -> Result in
+      let importer = AudienceImporter(
+        redis: redis, keyspace: keyspace,
+        plainSet: settings.audience.plainSetKey.map { PlainSetPattern($0) }, reader: reader)
+      return try await write(to: importer, lines, invocation, signals)
     }
-    tell(counts, invocation)
-    if counts.isInterrupted {
+    tell(result, invocation)
+    if result.isInterrupted {
       throw CommandFailure(
         .retryLater, "interrupted: what was read until then is written; run it again for the rest")
     }
-    return counts.refused == 0 ? .ok : .failed
-  }
-
-  private struct Target {
-    let writer: AudienceWriter
-    let follows: AudienceFollows
-    let sharding: AudienceSharding
+    return result.counts.refused == 0 ? .ok : .failed
   }
 
   private static func write(
-    to target: Target, _ lines: SharedLines, _ reader: ImportRowReader, _ invocation: Invocation,
+    to importer: AudienceImporter, _ lines: SharedLines, _ invocation: Invocation,
     _ signals: StopSignals
-  ) async throws(CommandFailure) -> Counts {
-    var counts = Counts()
+  ) async throws(CommandFailure) -> Result {
+    var result = Result()
     var progress = ProgressLine(
       "importing", total: nil, on: invocation.errors, at: MonotonicClock.nowNanoseconds())
     defer { progress.finish(at: MonotonicClock.nowNanoseconds()) }
     do {
       while !signals.isRaised, let line = try lines.next() {
-        if case .text(let bytes) = line, bytes.allSatisfy(isBlank) { continue }
-        counts.rows += 1
+        let refusal = try await importer.take(line.ofImport)
+        let counts = importer.counts
         progress.update(done: counts.rows, at: MonotonicClock.nowNanoseconds())
-        do {
-          try await write(try read(line, reader), to: target)
-          counts.users += 1
-        } catch let refusal as ImportRow.Refusal {
-          counts.refused += 1
-          progress.clear()
-          complain(refusal.reason, lines.number, counts.refused, invocation)
-          if invocation[strict] { break }
-        }
+        guard let refusal else { continue }
+        progress.clear()
+        complain(refusal, lines.number, counts.refused, invocation)
+        if invocation[strict] { break }
       }
-      counts.isInterrupted = signals.isRaised
-      try await target.writer.finish()
-      counts.divided = try await divide(try await target.follows.finish(), target.sharding)
+      result.isInterrupted = signals.isRaised
+      result.counts = try await importer.finish()
     } catch let error as DevicesError {
       throw CommandFailure(error)
     } catch let error as CommandFailure {
@@ -111,56 +91,7 @@ enum AudienceImport {
     } catch {
       throw CommandFailure(.failed, "\(error)")
     }
-    counts.devices = target.writer.devices
-    counts.follows = target.follows.added
-    return counts
-  }
-
-  /// What JSON calls blank: any other control byte makes a line that is no row.
-  private static func isBlank(_ byte: UInt8) -> Bool {
-    byte == 0x20 || byte == 0x09 || byte == 0x0D
-  }
-
-  /// A row leaves no trace when one of its follows is refused.
-  private static func write(_ row: ImportRow, to target: Target) async throws {
-    for streamer in row.follows {
-      do throws(DevicesError) {
-        try await target.follows.check(streamer: streamer)
-      } catch {
-        if error.code == .invalid { throw ImportRow.Refusal(error.message) }
-        throw error
-      }
-    }
-    for part in row.rows { try await target.writer.append(part) }
-    for streamer in row.follows {
-      try await target.follows.append(streamer: streamer, user: row.user)
-    }
-  }
-
-  /// Those that another does not divide at the same time.
-  private static func divide(
-    _ outgrown: [String], _ sharding: AudienceSharding
-  ) async throws(DevicesError) -> [String] {
-    var divided: [String] = []
-    for streamer in outgrown {
-      do throws(DevicesError) {
-        _ = try await sharding.run(streamer: streamer, from: .current)
-        divided.append(streamer)
-      } catch {
-        if error.code != .conflict { throw error }
-      }
-    }
-    return divided
-  }
-
-  private static func read(
-    _ line: LineReader.Line, _ reader: ImportRowReader
-  ) throws(ImportRow.Refusal) -> ImportRow {
-    switch line {
-    case .text(let bytes): return try reader.read(bytes)
-    case .tooLong:
-      throw ImportRow.Refusal("longer than \(ImportRow.maximumBytes >> 20) MiB")
-    }
+    return result
   }
 
   /// A file with the same mistake in every line is told in a screenful.
@@ -179,7 +110,8 @@ enum AudienceImport {
     invocation.errors.line(TextLayout.printable("\(place):\(line): \(reason)"))
   }
 
-  private static func tell(_ counts: Counts, _ invocation: Invocation) {
+  private static func tell(_ result: Result, _ invocation: Invocation) {
+    let counts = result.counts
     guard invocation[AudienceVerb.json] else {
       var summary = Summary()
       summary.add("rows", counts.rows)
@@ -196,8 +128,17 @@ enum AudienceImport {
       "users": .integer(counts.users), "devices": .integer(counts.devices),
       "follows": .integer(counts.follows),
       "divided": .array(counts.divided.map { .text($0) }),
-      "interrupted": .bool(counts.isInterrupted),
+      "interrupted": .bool(result.isInterrupted),
     ]
     invocation.output.line(line.serialized())
+  }
+}
+
+extension LineReader.Line {
+  fileprivate var ofImport: ImportLine {
+    switch self {
+    case .text(let bytes): .text(bytes)
+    case .tooLong: .tooLong
+    }
   }
 }

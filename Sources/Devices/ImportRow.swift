@@ -103,17 +103,26 @@ package struct ImportRowReader {
       throw ImportRow.Refusal(
         "\(place).topic is a bundle id and perhaps a suffix: letters, digits, '.' and '-'")
     }
-    // Never with the token in it: what is refused is told.
-    guard let binding = Binding(environment: environment, topic: topic, token: token) else {
-      throw ImportRow.Refusal(
-        "\(place).token is hex, an even number of digits, at most \(Binding.maximumTokenDigits)")
-    }
     return (
-      binding,
+      try binding(token, topic, environment, place),
       try object["bound_at"].map { (value) throws(ImportRow.Refusal) in
         try time(value, "\(place).bound_at")
       }
     )
+  }
+
+  /// A token as phones print it. Never with the token in a refusal, which is told: so without the
+  /// hint.
+  private func binding(
+    _ token: String, _ topic: String, _ environment: APNsEnvironment, _ place: String
+  ) throws(ImportRow.Refusal) -> Binding {
+    do throws(GivenRefusal) {
+      return try Given.binding(
+        token: token, topic: topic, environment: environment, tokenName: "\(place).token",
+        topicName: "\(place).topic")
+    } catch {
+      throw ImportRow.Refusal("\(error.name) must be \(error.rule)")
+    }
   }
 
   /// Milliseconds since 1970, or RFC 3339.

@@ -11,6 +11,13 @@ extension Settings {
     package var exchangeTimeout = Duration.zero
     package var requestsPerSecond = 0
     package var audit = false
+    package var imports = Imports()
+
+    package struct Imports: Sendable, Equatable {
+      package var maximumBytes = 0
+      package var atOnce = 0
+      package var timeout = Duration.zero
+    }
 
     package struct TLS: Sendable, Equatable {
       package var certificateFile: String?

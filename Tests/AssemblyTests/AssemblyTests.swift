@@ -92,6 +92,7 @@ import Transport
     ingest.bulkTopic = "t-bulk"
     ingest.stragglersTopic = "t-late"
     ingest.deadLettersTopic = "t-dead"
+    ingest.tokensTopic = "t-tokens"
     ingest.maximumEventBytes = 5 << 10
     ingest.defaultExpirySeconds = 27
     ingest.maximumExpirySeconds = 28 * 3600

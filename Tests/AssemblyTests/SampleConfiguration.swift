@@ -8,7 +8,7 @@ enum SampleConfiguration {
       client_id: a-client
       topics:
         { events: t-events, segments: t-segments, bulk_segments: t-bulk,
-          dead_letters: t-dead, stragglers: t-late }
+          dead_letters: t-dead, stragglers: t-late, tokens: t-tokens }
       security:
         protocol: sasl_ssl
         mechanism: SCRAM-SHA-256
@@ -91,6 +91,7 @@ enum SampleConfiguration {
       maximum_connections: 37
       exchange_timeout: 38s
       requests_per_second: 39
+      imports: { maximum_bytes: 40MiB, at_once: 41, timeout: 42m }
       audit: false
     probes: { host: h-32, port: 33 }
     log: { level: debug, format: json }

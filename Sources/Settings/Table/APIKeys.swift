@@ -32,5 +32,16 @@ extension SettingTable {
     .bool(
       "api.audit", \.api.audit, default: true,
       "A JSON line on standard output for each change: who, what, of whom."),
+    .size(
+      "api.imports.maximum_bytes", \.api.imports.maximumBytes, default: 1 << 30,
+      (1 << 20)...(1 << 40),
+      "Of one import's body, which is read while it comes and never kept."),
+    .integer(
+      "api.imports.at_once", \.api.imports.atOnce, default: 2, 1...64,
+      "In each process. More are refused with 429."),
+    .duration(
+      "api.imports.timeout", \.api.imports.timeout, default: .seconds(3600),
+      .seconds(10)...(.seconds(86_400)),
+      "For a whole import. A client that sends nothing for api.exchange_timeout is given up."),
   ]
 }

@@ -153,8 +153,8 @@ enum RecordScripts {
     return {'expired'}
     """
 
-  /// KEYS 8, unless it is the event's hash once more: what is noted of the segment and not told yet. As long as there is
-  /// anything, the script answers {`untold`, notes} and does nothing.
+  /// KEYS 8, unless it is the event's hash once more: what is noted of the segment and not told yet.
+  /// As long as there is anything, the script answers {`untold`, notes} and does nothing.
   ///
   /// ARGV 6…: segment, segments of the fan-out, first and last push ms, what stood in the way of
   /// stragglers or nothing, owner, seconds that a receipt lives, tokens that this run took out and
@@ -173,7 +173,10 @@ enum RecordScripts {
     argument = argument + 2
     if KEYS[8] ~= event and redis.call('SISMEMBER', settled, segment) == 0 then
       local untold = redis.call('SMEMBERS', KEYS[8])
-      if #untold > 0 then return {'untold', unpack(untold)} end
+      if #untold > 0 then
+        table.insert(untold, 1, 'untold')
+        return untold
+      end
     end
     if redis.call('SADD', settled, segment) == 0 then
       local receipt = try('HGET', receipts, segment) or ''

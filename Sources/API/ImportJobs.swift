@@ -1,0 +1,170 @@
+import Devices
+import EventLoop
+import HTTPServer
+import Keyspace
+import Redis
+
+/// Imports that this process reads, each from its client's connection: rows are written while they
+/// come, so that a body of any length needs no more memory than a page of rows, and a client that
+/// is faster than Redis is held up. An import lives as long as its connection: what ends that ends
+/// it, and who has not heard the answer sends all of it again.
+///
+/// With a connection to Redis of its own, because its pipelines are long.
+actor ImportJobs {
+  private let loop: EventLoop
+  private let options: APIOptions
+  private let tell: TellMoves?
+  private var redis: RedisClient?
+  private var running: [String: ImportRun] = [:]
+  private(set) var rows: (taken: Int, refused: Int) = (0, 0)
+
+  /// How often Redis hears of each, and each whether it was deleted.
+  private static let interval: Duration = .seconds(1)
+
+  nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
+
+  init(loop: EventLoop, options: APIOptions, tell: TellMoves?) {
+    self.loop = loop
+    self.options = options
+    self.tell = tell
+  }
+
+  func close() {
+    for run in running.values { run.isDeleted = true }
+    redis?.close()
+    redis = nil
+  }
+
+  /// Returns when all that was sent is written.
+  /// - Parameter isStrict: it ends with the first line that is refused.
+  func run(
+    _ report: ImportReport, isStrict: Bool, _ reader: ImportRowReader, from stream: HTTPBodyStream
+  ) async throws(Problem) -> ImportReport {
+    let run = ImportRun(report, isStrict: isStrict)
+    let id = report.id
+    guard running.count < options.imports.atOnce else {
+      throw Problem(
+        .tooManyRequests, "\(options.imports.atOnce) imports are under way here: ask again soon",
+        headers: ["Retry-After": "10"])
+    }
+    guard running[id] == nil else { throw Self.isRunning }
+    running[id] = run
+    defer { running[id] = nil }
+    let records = records()
+    if let other = try await records.report(id), other.state == .running { throw Self.isRunning }
+    try await records.begin(run.report)
+    beat(id, of: report.beganAt)
+    let importer = AudienceImporter(
+      redis: client(), keyspace: options.keyspace,
+      plainSet: options.plainSetKey.map { PlainSetPattern($0) }, reader: reader, tell: tell)
+    do throws(Problem) {
+      try await read(stream, importer, run)
+      run.report.state = .done
+    } catch {
+      run.report.state = .failed
+      run.report.why = error.detail
+      rows.taken += importer.counts.rows
+      rows.refused += importer.counts.refused
+      _ = try? await records.save(run.report)
+      throw error
+    }
+    rows.taken += importer.counts.rows
+    rows.refused += importer.counts.refused
+    // All is written: an answer that says so is worth more than one that Redis knows of it.
+    _ = try? await records.save(run.report)
+    return run.report
+  }
+
+  /// nil: it is not known, or was deleted.
+  func report(_ id: String) async throws(Problem) -> ImportReport? {
+    try await records().report(id)
+  }
+
+  /// Forgets an import; whoever reads it stops within seconds.
+  /// - Returns: whether it was known.
+  func delete(_ id: String) async throws(Problem) -> Bool {
+    let wasThere = try await records().delete(id)
+    running[id]?.isDeleted = true
+    return wasThere
+  }
+
+  private static let isRunning = Problem(
+    .conflict, "an import of this id is under way: wait for its end, or delete it")
+
+  // MARK: reading
+
+  private func read(
+    _ stream: HTTPBodyStream, _ importer: AudienceImporter, _ run: ImportRun
+  ) async throws(Problem) {
+    var lines = ImportLines()
+    var end: Problem?
+    while end == nil {
+      switch await stream.next() {
+      case .bytes(let piece):
+        lines.append(piece)
+        while end == nil, let line = lines.next() {
+          end = try await take(line, lines.number, importer, run)
+        }
+        continue
+      case .end:
+        if let line = lines.last() { end = try await take(line, lines.number, importer, run) }
+      case .tooLarge:
+        end = Problem(
+          .tooLarge, "a body has at most \(options.imports.maximumBytes) bytes here; \(Self.begun)")
+      case .broken:
+        end = Problem(.malformedRequest, "the body did not come to its end; \(Self.begun)")
+      }
+      break
+    }
+    // What came before is written in any case.
+    try await done { () async throws(DevicesError) in
+      run.report.counts = try await importer.finish()
+    }
+    if let end { throw end }
+  }
+
+  private static let begun = "what came before is written, and all may be sent again"
+
+  /// Returns why nothing more is to be read; nil: it goes on.
+  private func take(
+    _ line: ImportLine, _ number: Int, _ importer: AudienceImporter, _ run: ImportRun
+  ) async throws(Problem) -> Problem? {
+    if run.isDeleted { return Problem(.conflict, "the import was deleted; \(Self.begun)") }
+    let refusal = try await done { () async throws(DevicesError) in
+      try await importer.take(line)
+    }
+    run.report.counts = importer.counts
+    guard let refusal else { return nil }
+    run.report.add(refusal, of: number)
+    return run.isStrict ? Problem(.invalid, "line \(number): \(refusal); \(Self.begun)") : nil
+  }
+
+  // MARK: what others see
+
+  /// While an import is read, or divides followers at its end.
+  private func beat(_ id: String, of beganAt: Int64) {
+    loop.schedule(after: Self.interval) { [weak self] in
+      self?.assumeIsolated { jobs in _ = Task { await jobs.tellProgress(of: id, beganAt) } }
+    }
+  }
+
+  private func tellProgress(of id: String, _ beganAt: Int64) async {
+    guard let run = running[id], run.report.beganAt == beganAt, !run.isDeleted else { return }
+    // Redis may be away: then the import itself finds that out.
+    if let isThere = try? await records().save(run.report), !isThere { run.isDeleted = true }
+    beat(id, of: beganAt)
+  }
+
+  private func records() -> ImportRecords {
+    ImportRecords(redis: client(), keyspace: options.keyspace, now: options.wallClock)
+  }
+
+  private func client() -> RedisClient {
+    if let redis { return redis }
+    let log = options.log
+    let made = RedisClient(options: options.redis, loop: loop) { log.warning("redis: \($0)") }
+    made.start()
+    redis = made
+    return made
+  }
+}

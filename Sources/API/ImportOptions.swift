@@ -1,0 +1,11 @@
+/// What imports may take.
+package struct ImportOptions: Sendable {
+  /// Of one body.
+  package var maximumBytes = 1 << 30
+  /// In this process: each keeps some MiB, and Redis busy.
+  package var atOnce = 2
+  /// From its head to its answer.
+  package var timeout: Duration = .seconds(3600)
+
+  package init() {}
+}

@@ -1,0 +1,39 @@
+import Devices
+import EventLoop
+import Ingest
+import Kafka
+import Model
+
+/// Tells whoever keeps devices too of those that another user has logged in with.
+actor TokenNewsDoor {
+  private let loop: EventLoop
+  private let topic: String
+  private let writer: KafkaWriter
+  private let now: @Sendable () -> Int64
+
+  nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
+
+  init(_ options: APIOptions, topic: String, loop: EventLoop) {
+    self.loop = loop
+    self.topic = topic
+    writer = KafkaWriter(options, topic: topic)
+    now = options.wallClock
+  }
+
+  func start() { writer.start() }
+  func close() { writer.close() }
+
+  /// Returns when every replica in sync has all of it.
+  func tell(_ moves: [DeviceMove]) async throws(DevicesError) {
+    for move in moves {
+      let (key, value) = TokenNewsRecord.encode(
+        TokenNews(.moved(to: move.to), user: move.from, move.binding, at: now()))
+      do throws(KafkaError) {
+        _ = try await writer.send(key: key, value)
+      } catch {
+        throw DevicesError(
+          .untold, "the device is bound, and Kafka takes no news of its former user: \(error)")
+      }
+    }
+  }
+}

@@ -1,0 +1,115 @@
+import Keyspace
+import Redis
+
+/// Takes an import line by line, whoever sends it: a row is checked, written in large pipelines
+/// together with others, and leaves no trace when it is refused. Confined to the loop of its Redis
+/// client.
+///
+/// All is added to what is there, so the same lines may come again: who breaks off anywhere begins
+/// again.
+package final class AudienceImporter {
+  package struct Counts: Sendable, Equatable {
+    /// Lines that are not blank.
+    package var rows = 0
+    package var refused = 0
+    package var users = 0
+    package var devices = 0
+    /// Those that are new.
+    package var follows = 0
+    /// Streamers whose followers had outgrown their shards, and are in more of them now.
+    package var divided: [String] = []
+
+    package init() {}
+  }
+
+  private let reader: ImportRowReader
+  private let writer: AudienceWriter
+  private let follows: AudienceFollows
+  private let sharding: AudienceSharding
+  private var progress = Counts()
+
+  /// - Parameters:
+  ///   - plainSet: where followers without shards may stand; a follow beside them is refused.
+  ///   - tell: hears of tokens that go from one user to another, before that is forgotten.
+  package init(
+    redis: RedisClient, keyspace: Keyspace, plainSet: PlainSetPattern?, reader: ImportRowReader,
+    tell: TellMoves? = nil
+  ) {
+    self.reader = reader
+    writer = AudienceWriter(redis: redis, keyspace: keyspace, tell: tell)
+    follows = AudienceFollows(redis: redis, keyspace: keyspace, plainSet: plainSet)
+    sharding = AudienceSharding(redis: redis, keyspace: keyspace)
+  }
+
+  /// Of what was taken so far; some of it may wait to be written.
+  package var counts: Counts {
+    var counts = progress
+    counts.devices = writer.devices
+    counts.follows = follows.added
+    return counts
+  }
+
+  /// Takes a line. Returns why it is refused; nil when it is not.
+  package func take(_ line: ImportLine) async throws(DevicesError) -> String? {
+    if case .text(let bytes) = line, bytes.allSatisfy(Self.isBlank) { return nil }
+    progress.rows += 1
+    let row: ImportRow
+    do throws(ImportRow.Refusal) {
+      row = try read(line)
+    } catch {
+      progress.refused += 1
+      return error.reason
+    }
+    if let reason = try await refusal(of: row) {
+      progress.refused += 1
+      return reason
+    }
+    for part in row.rows { try await writer.append(part) }
+    for streamer in row.follows {
+      try await follows.append(streamer: streamer, user: row.user)
+    }
+    progress.users += 1
+    return nil
+  }
+
+  private func read(_ line: ImportLine) throws(ImportRow.Refusal) -> ImportRow {
+    switch line {
+    case .text(let bytes): return try reader.read(bytes)
+    case .tooLong:
+      throw ImportRow.Refusal("longer than \(ImportRow.maximumBytes >> 20) MiB")
+    }
+  }
+
+  /// A row leaves no trace when one of its follows is refused.
+  private func refusal(of row: ImportRow) async throws(DevicesError) -> String? {
+    for streamer in row.follows {
+      do throws(DevicesError) {
+        try await follows.check(streamer: streamer)
+      } catch {
+        if error.code == .invalid { return error.message }
+        throw error
+      }
+    }
+    return nil
+  }
+
+  /// What JSON calls blank: any other control byte makes a line that is no row.
+  private static func isBlank(_ byte: UInt8) -> Bool {
+    byte == 0x20 || byte == 0x09 || byte == 0x0D
+  }
+
+  /// Writes what is left, and divides the followers of streamers who have outgrown their shards,
+  /// unless another does that at the same time.
+  package func finish() async throws(DevicesError) -> Counts {
+    try await writer.finish()
+    for streamer in try await follows.finish() {
+      do throws(DevicesError) {
+        _ = try await sharding.run(streamer: streamer, from: .current)
+        progress.divided.append(streamer)
+      } catch {
+        if error.code != .conflict { throw error }
+      }
+    }
+    return counts
+  }
+}
