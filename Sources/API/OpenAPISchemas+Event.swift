@@ -16,7 +16,7 @@ extension OpenAPISchemas {
     ("Event", event), ("EventData", eventData),
     ("StreamEnd", end(#"["type", "streamer", "stream", "occurred_at"]"#)),
     ("StreamEndData", end(#"["streamer", "stream"]"#)),
-    ("CloudEvent", envelope(of: "live", "EventData")),
+    ("CloudEvent", envelope(of: "live", "EventData", ownID)),
     ("CloudEventEnd", envelope(of: "ended", "StreamEndData")),
     (
       "Anything",
@@ -30,17 +30,24 @@ extension OpenAPISchemas {
     ),
   ]
 
-  private static func envelope(of what: String, _ data: String) -> JSONValue {
+  /// An event's id is the envelope's where it has none; the end of a stream needs none.
+  private static let ownID = """
+    , {"anyOf": [{"properties": {"id": {"$ref": "#/components/schemas/EventID"}}},
+      {"properties": {"data": {"required": ["id"]}}}]}
+    """
+
+  private static func envelope(of what: String, _ data: String, _ id: String = "") -> JSONValue {
     parsed(
       """
       {"type": "object", "required": ["specversion", "id", "source", "type", "data"],
         "description": "id, time and the end of type stand in for what data does not have.",
-        "anyOf": [{"required": ["time"]},
-          {"properties": {"data": {"required": ["occurred_at"]}}}],
+        "allOf": [
+          {"anyOf": [{"required": ["time"]},
+            {"properties": {"data": {"required": ["occurred_at"]}}}]}\(id)],
         "additionalProperties": {"$ref": "#/components/schemas/Anything"},
         "propertyNames": {"pattern": "^[^\\\\u0000]*$"},
         "properties": {"specversion": {"const": "1.0"},
-          "id": {"$ref": "#/components/schemas/EventID"},
+          "id": {"type": "string", "minLength": 1, "pattern": "^[^\\\\u0000]*$"},
           "source": {"type": "string", "minLength": 1, "pattern": "^[^\\\\u0000]*$"},
           "type": {"type": "string", "pattern": "^([a-z]+\\\\.)*stream\\\\.\(what)$"},
           "datacontenttype": {"const": "application/json"},
