@@ -12,7 +12,9 @@ package final class APIServer: Sendable {
     let service = APIService(options, loop: loop)
     var http = options.http
     http.refusal = Problem.refusal
-    http.maximumBodyBytes = max(APIRoute.usualBodyBytes, options.ingest.maximumEventBytes)
+    // Each route has a bound of its own.
+    http.maximumBodyBytes = max(
+      APIRoute.usualBodyBytes, options.ingest.maximumEventBytes, TagRoutes.maximumBodyBytes)
     self.service = service
     server = HTTPServer(
       loop: loop, options: http,

@@ -29,8 +29,15 @@ actor ImportJobs {
     self.tell = tell
   }
 
-  func close() {
-    for run in running.values { run.isDeleted = true }
+  /// What is being read is over for its client, and told so: whoever sends it again is not told to
+  /// wait.
+  func close() async {
+    for run in running.values {
+      run.isDeleted = true
+      var report = run.report
+      report.state = .interrupted
+      _ = try? await records().save(report, of: run.number)
+    }
     redis?.close()
     redis = nil
   }
@@ -51,8 +58,7 @@ actor ImportJobs {
     running[id] = run
     defer { running[id] = nil }
     let records = records()
-    if let other = try await records.report(id), other.state == .running { throw Self.isRunning }
-    try await records.begin(run.report)
+    guard try await records.begin(run.report, of: run.number) else { throw Self.isRunning }
     beat(id, of: report.beganAt)
     let importer = AudienceImporter(
       redis: client(), keyspace: options.keyspace,
@@ -65,13 +71,13 @@ actor ImportJobs {
       run.report.why = error.detail
       rows.taken += importer.counts.rows
       rows.refused += importer.counts.refused
-      _ = try? await records.save(run.report)
+      _ = try? await records.save(run.report, of: run.number)
       throw error
     }
     rows.taken += importer.counts.rows
     rows.refused += importer.counts.refused
     // All is written: an answer that says so is worth more than one that Redis knows of it.
-    _ = try? await records.save(run.report)
+    _ = try? await records.save(run.report, of: run.number)
     return run.report
   }
 
@@ -89,7 +95,9 @@ actor ImportJobs {
   }
 
   private static let isRunning = Problem(
-    .conflict, "an import of this id is under way: wait for its end, or delete it")
+    .conflict,
+    "an import of this id is under way, or was within the last half of a minute: wait for its end, "
+      + "or delete it", headers: ["Retry-After": "30"])
 
   // MARK: reading
 
@@ -151,7 +159,8 @@ actor ImportJobs {
   private func tellProgress(of id: String, _ beganAt: Int64) async {
     guard let run = running[id], run.report.beganAt == beganAt, !run.isDeleted else { return }
     // Redis may be away: then the import itself finds that out.
-    if let isThere = try? await records().save(run.report), !isThere { run.isDeleted = true }
+    let isThere = try? await records().save(run.report, of: run.number)
+    if isThere == false { run.isDeleted = true }
     beat(id, of: beganAt)
   }
 

@@ -13,29 +13,45 @@ struct ImportRecords {
   /// An import that was not heard of for so long is read by nobody: it is told of every second.
   static let silenceMilliseconds: Int64 = 30_000
 
-  /// Answers 0 when it was deleted meanwhile. KEYS: the import. ARGV: report, when, lifetime.
+  /// KEYS: the import. ARGV: its report, its state, when, lifetime, the number of its run, and for
+  /// how many ms it may be silent, when it begins. Answers 0 when it was deleted meanwhile, or
+  /// another runs under its id.
   private static let saving = RedisScript(
     """
-    if redis.call('EXISTS', KEYS[1]) == 0 then return 0 end
-    redis.call('HSET', KEYS[1], 'report', ARGV[1], 'heard_ms', ARGV[2])
-    redis.call('EXPIRE', KEYS[1], ARGV[3])
+    local known = redis.call('HMGET', KEYS[1], 'run', 'state', 'heard_ms')
+    if ARGV[6] then
+      local silent = tonumber(ARGV[3]) - (tonumber(known[3] or '') or 0)
+      if known[2] == 'running' and silent <= tonumber(ARGV[6]) then return 0 end
+    elseif known[1] ~= ARGV[5] then
+      return 0
+    end
+    redis.call('HSET', KEYS[1], 'report', ARGV[1], 'state', ARGV[2], 'heard_ms', ARGV[3],
+      'run', ARGV[5])
+    redis.call('EXPIRE', KEYS[1], ARGV[4])
     return 1
     """)
 
   /// What was known of an earlier import of this id is forgotten.
-  func begin(_ report: ImportReport) async throws(Problem) {
-    let key = keyspace.imported(report.id)
-    _ = try await ask(
-      ["DEL", key], ["HSET", key, "report", text(report), "heard_ms", String(now())],
-      ["EXPIRE", key, String(Keyspace.importLifetimeSeconds)])
+  /// - Returns: false when that one is running.
+  func begin(_ report: ImportReport, of run: String) async throws(Problem) -> Bool {
+    try await write(report, of: run, more: [String(Self.silenceMilliseconds)])
   }
 
   /// - Returns: false when it was deleted.
-  func save(_ report: ImportReport) async throws(Problem) -> Bool {
+  func save(_ report: ImportReport, of run: String) async throws(Problem) -> Bool {
+    try await write(report, of: run, more: [])
+  }
+
+  private func write(
+    _ report: ImportReport, of run: String, more: [String]
+  ) async throws(Problem) -> Bool {
     do throws(RedisError) {
       let replies = try await redis.evaluate(
         Self.saving, keys: [keyspace.imported(report.id)],
-        arguments: [text(report), String(now()), String(Keyspace.importLifetimeSeconds)])
+        arguments: [
+          text(report), report.state.rawValue, String(now()),
+          String(Keyspace.importLifetimeSeconds), run,
+        ] + more)
       if let error = replies.firstError { throw RedisError(error, quotes: false) }
       return replies[0].integer == 1
     } catch {

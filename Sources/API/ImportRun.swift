@@ -1,8 +1,13 @@
+import TLS
+import Text
+
 /// An import that is read in this process. Confined to its jobs.
 final class ImportRun {
   var report: ImportReport
   /// Somebody has deleted it: nothing more is to be read.
   var isDeleted = false
+  /// Tells it from another of its id.
+  let number = Hexadecimal.text(SecretDigest.random(8))
   /// It ends with the first line that is refused.
   let isStrict: Bool
 

@@ -6,7 +6,7 @@ import Model
 enum OpenAPISchemas {
   /// Which schema a placeholder of a path has.
   static let pathNames = [
-    "user": "Identifier", "streamer": "Identifier", "tag": "Identifier", "token": "Token",
+    "user": "Identifier", "streamer": "Identifier", "tag": "Tag", "token": "Token",
     "event": "EventID", "import": "EventID",
   ]
 
@@ -22,8 +22,10 @@ enum OpenAPISchemas {
         "maxLength": \(Keyspace.maximumIdentifierBytes),
         "pattern": "^[^\\\\u0000-\\\\u001f\\\\u007f-\\\\u009f{}]+$",
         "description": "At most \(Keyspace.maximumIdentifierBytes) bytes of UTF-8; a \
-    streamer's and \
-    a tag do not end in :<digits>:<digits>."},
+    streamer's does \
+    not end in :<digits>:<digits>."},
+      "Tag": {"type": "string", "minLength": 1, "maxLength": \(Keyspace.maximumIdentifierBytes),
+        "pattern": "^[ -z|~]+$", "not": {"pattern": ":[0-9]+:[0-9]+$"}},
       "Identifiers": {"type": "string", "description": "Separated by commas.",
         "pattern": "^[^,\\\\u0000-\\\\u001f\\\\u007f-\\\\u009f{}]{1,32}\
     (,[^,\\\\u0000-\\\\u001f\\\\u007f-\\\\u009f{}]{1,32})*$"},

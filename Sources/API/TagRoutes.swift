@@ -31,7 +31,7 @@ final class TagRoutes {
   }
 
   /// Twice as many ids as one call takes, each written as escapes.
-  private static let maximumBodyBytes = 2 * DeviceRegistry.maximumTagged * 6 * 132
+  static let maximumBodyBytes = 2 * DeviceRegistry.maximumTagged * 6 * 132
 
   private func change(_ request: APIRequest, isOn: Bool) async throws(Problem) -> APIResponse {
     try request.allowArguments([])

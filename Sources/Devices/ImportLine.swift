@@ -10,6 +10,8 @@ package struct ImportLines {
   private let maximumLineBytes: Int
   private var buffer: [UInt8] = []
   private var position = 0
+  /// No line ends before this place: it is not looked through again with each piece.
+  private var searched = 0
   private var isTooLong = false
   /// Of the line that was given last, from 1.
   package private(set) var number = 0
@@ -20,13 +22,15 @@ package struct ImportLines {
 
   package mutating func append(_ piece: [UInt8]) {
     buffer.removeFirst(position)
+    searched -= position
     position = 0
     buffer += piece
   }
 
   /// The next that has come whole; nil: more must come.
   package mutating func next() -> ImportLine? {
-    guard let end = buffer[position...].firstIndex(of: 0x0A) else {
+    guard let end = buffer[max(position, searched)...].firstIndex(of: 0x0A) else {
+      searched = buffer.count
       if buffer.count - position > maximumLineBytes {
         isTooLong = true
         position = buffer.count

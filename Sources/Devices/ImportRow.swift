@@ -49,7 +49,8 @@ package struct ImportRowReader {
     var bindings: [Int64: [Binding]] = [:]
     for (index, device) in try list(object, "devices").enumerated() {
       let (binding, time) = try self.device(device, "devices[\(index)]")
-      bindings[time ?? now, default: []].append(binding)
+      // What is said to come from the future would never be pruned.
+      bindings[min(time ?? now, now), default: []].append(binding)
     }
     var rows = [AudienceRow(user: user, profile: try profile(object), bindings: [], boundAt: now)]
     for (time, bindings) in bindings.sorted(by: { $0.key < $1.key }) {

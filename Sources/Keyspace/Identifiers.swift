@@ -33,12 +33,15 @@ extension Keyspace {
     }
   }
 
-  /// A tag's name stands in keys where a streamer's id does, and is held to the same.
-  package static func isTag(_ text: String) -> Bool { isStreamerIdentifier(text) }
+  /// A tag's name stands in keys where a streamer's id does, and is held to the same. ASCII: two
+  /// ways to write one letter would be two tags that look alike.
+  package static func isTag(_ text: String) -> Bool {
+    isStreamerIdentifier(text) && text.utf8.allSatisfy { $0 < 0x80 }
+  }
 
   /// What a message says of a name that is no tag.
   package static let tagRule =
-    "1 to \(maximumIdentifierBytes) bytes without control characters and braces, not ending in "
+    "1 to \(maximumIdentifierBytes) printable ASCII characters without braces, not ending in "
     + ":<digits>:<digits>"
 
   private static func isPrintableUTF8(_ bytes: UnsafeRawBufferPointer) -> Bool {

@@ -26,12 +26,17 @@ final class RecordWriter {
       })
   }
 
-  /// Writes records together. As long as Kafka does not take one of them all are written again.
-  func publishAll(_ topic: String, _ records: [(key: [UInt8], value: [UInt8])]) async throws {
+  /// Writes records together. As long as Kafka does not take one of them all are written again,
+  /// until they are of no use any more.
+  func publishAll(
+    _ topic: String, _ records: [(key: [UInt8], value: [UInt8])], isOver: () -> Bool
+  ) async throws {
     guard !records.isEmpty else { return }
     _ = try await retry.run(
       "Kafka takes records for \(topic)",
-      isTransient: { (error: KafkaError, _) in error.code != .tooLarge },
+      isTransient: { (error: KafkaError, waited) in
+        error.code != .tooLarge && !(waited >= RetryUntilStopped.grace && isOver())
+      },
       call: { () async throws(KafkaError) in
         if let failure = await failure(of: records, topic) { throw failure }
       })

@@ -39,7 +39,11 @@ final class SegmentRun {
   var keptBytes: Int {
     progress.unsettledBytes + 2 * recordBytes + (tally.notes?.keptBytes ?? 0)
       + (tally.stragglers.count + unwritten) * Self.stragglerBytes
+      + tally.untold.notes.count * Self.newsBytes
   }
+
+  /// A note and a piece of news about one token.
+  private static let newsBytes = 640
 
   /// A user's and a device's name, and what came of the push so far, in memory and as a record.
   private static let stragglerBytes = 512

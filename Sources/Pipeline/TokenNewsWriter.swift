@@ -6,7 +6,8 @@ import Telemetry
 
 /// Tells whoever keeps devices too what Apple said of them: records on a topic of their own, on all
 /// replicas in sync before the segment settles. While Kafka takes none, segments with such news
-/// wait, as those do whose stragglers it does not take. Confined to its lane.
+/// wait, until their event has expired: a topic that is missing must not keep pushes waiting for
+/// ever. Confined to its lane.
 final class TokenNewsWriter {
   private let options: PipelineOptions
   private let record: RecordStage
@@ -30,13 +31,19 @@ final class TokenNewsWriter {
     guard let topic = options.ingest.tokensTopic, !run.tally.untold.isEmpty else { return }
     let untold = run.tally.untold
     do {
-      try await writer.publishAll(topic, untold.news.map { TokenNewsRecord.encode($0) })
+      let event = run.segment.event
+      try await writer.publishAll(topic, untold.news.map { TokenNewsRecord.encode($0) }) {
+        event.isExpired(at: options.deliver.wallClock())
+      }
+      counters.add(.tokenNews, untold.news.count)
     } catch let error as KafkaError {
-      // No record of ours is: the topic's limit is some hundred bytes.
       options.log.error(
-        "Kafka takes no news of tokens, however small", ["error": .text("\(error)")])
+        "news of tokens are given up: Kafka takes none, and the event has expired",
+        [
+          "event": .text(run.segment.event.id), "topic": .text(topic),
+          "tokens": .integer(untold.news.count), "error": .text("\(error)"),
+        ])
     }
-    counters.add(.tokenNews, untold.news.count)
     let segment = run.segment
     try await retry.persistent("Redis forgets news that were told", for: segment.event) {
       try await record.forget(untold.notes, of: segment)

@@ -24,7 +24,6 @@ struct TraceFacts {
   var profileProblems: [String] = []
   /// The rule that keeps events of this streamer from the user at this moment.
   var ruleNow: SuppressionRule?
-  var isNewestOnly = false
   /// The topic of the event's pushes; nil where event or template are not known.
   var topic: String?
 
@@ -37,6 +36,7 @@ struct TraceFacts {
   /// Whether anything speaks of the user.
   var knowsUser: Bool {
     !devices.isEmpty || !profile.members.isEmpty || unreadable != nil || follower?.isThere == true
+      || isInAudience == true
       || !outcomes.pushes.isEmpty
   }
 

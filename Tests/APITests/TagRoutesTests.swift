@@ -25,6 +25,16 @@ import Testing
       let second = try bed.ask("PATCH", "/v1/tags/beta", #"{"add":["u3","u4"],"remove":["u1"]}"#)
       #expect(second["added"] == 1 && second["removed"] == 1)
       #expect(try bed.ask("GET", "/v1/tags/beta")["users"] == 3)
+      // As many as may be, with ids as long as they may be.
+      func longest(_ letter: String) -> String {
+        (0..<1000).map {
+          "\"\($0)" + String(repeating: letter, count: 128 - "\($0)".utf8.count) + "\""
+        }
+        .joined(separator: ",")
+      }
+      let whole = try bed.ask(
+        "PATCH", "/v1/tags/whole", #"{"add":[\#(longest("a"))],"remove":[\#(longest("b"))]}"#)
+      #expect(whole.status == 200 && whole["added"] == 1000)
       let ids = (0...1000).map { #""u\#($0)""# }.joined(separator: ",")
       for body in [
         #"{"add":[\#(ids)]}"#, #"{"add":"u1"}"#, #"{"add":[5]}"#, #"{"add":["a{"]}"#,

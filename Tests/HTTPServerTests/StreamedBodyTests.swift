@@ -165,10 +165,11 @@ import Testing
       let client = try RawClient(port: port)
       client.send(Self.head("Transfer-Encoding: chunked"))
       var drips = 0
-      while client.send("1\r\na\r\n"), !client.hasBytes, drips < 1_000_000 {
+      while client.send("1\r\na\r\n"), !client.hasBytes, drips < 500 {
         drips += 1
         if client.waitForClose(milliseconds: 20) { break }
       }
+      #expect(drips < 500, "it went on dripping")
       #expect(client.readToEnd()?.contains("200") != true)
     }
   }

@@ -69,6 +69,7 @@ import Testing
       ("fanfare_tokens_total{result=\"pruned\"}", .tokensPruned),
       ("fanfare_tokens_total{result=\"kept\"}", .tokensPruneRefused),
       ("fanfare_tokens_total{result=\"set_aside\"}", .tokensQuarantined),
+      ("fanfare_token_news_total", .tokenNews),
       ("fanfare_kafka_commits_total{result=\"ok\"}", .kafkaCommits),
       ("fanfare_kafka_commits_total{result=\"failed\"}", .kafkaCommitFailures),
       ("fanfare_kafka_rebalances_total{kind=\"assigned\"}", .kafkaAssignments),

@@ -77,6 +77,11 @@ import Testing
       $0.outcomes.pushes = [Self.note("aa01", "Unregistered")]
     }
     #expect(noted.verdict == .rejected)
+    // A user whom the event names is known, if by nothing else.
+    var named = TraceFacts(event: "e1", user: "u9", status: Self.facts().status)
+    #expect(!named.knowsUser)
+    named.isInAudience = true
+    #expect(named.knowsUser)
     let nobody = Self.finding(["segments": "0", "plan": "none"]) { $0.isInAudience = false }
     #expect(nobody.verdict == .noFollowers && nobody.explanation.contains("audience"))
   }

@@ -7,6 +7,10 @@ extension HTTPDaemon {
   /// it reads no answer before.
   static let readPast: Duration = .seconds(2)
 
+  /// What must come of a long body within `exchangeTimeout`, unless it is we who hold it up: who
+  /// drips keeps no place.
+  static let leastBytes = 4 << 10
+
   /// Its answer may come before the end of its body, or in the middle of it.
   func handOn(_ exchange: HTTPExchange, _ connection: OpaquePointer, _ state: HTTPConnection) {
     guard let stream = exchange.stream else { return }
@@ -47,7 +51,11 @@ extension HTTPDaemon {
         return .YES
       }
       stream.append(UnsafeRawBufferPointer(start: bytes, count: count.pointee))
-      setDeadline(connection, state)
+      state.unhurriedBytes += count.pointee
+      if state.unhurriedBytes >= Self.leastBytes {
+        state.unhurriedBytes = 0
+        setDeadline(connection, state)
+      }
     }
     count.pointee = 0
     return .YES

@@ -242,11 +242,10 @@ final class HTTPDaemon {
       let exchange = connections[connection]?.exchange
     else { return }
     exchange.response = response
-    if exchange.isSuspended {
-      resume(connection, exchange)
-    } else if let state = connections[connection] {
+    if let state = connections[connection], exchange.stream?.hasEnded == false {
       setDeadline(connection, state, after: Self.readPast)
     }
+    if exchange.isSuspended { resume(connection, exchange) }
   }
 
   private func completed(_ connection: OpaquePointer) {

@@ -1,7 +1,7 @@
 import EventLoop
 
-/// An HTTP/1.1 server on a loop. Requests come whole and are answered whole, one after the other on
-/// each connection.
+/// An HTTP/1.1 server on a loop. Requests come whole, but for bodies that the screening wants to be
+/// read while they come, and are answered whole, one after the other on each connection.
 package actor HTTPServer {
   private let loop: EventLoop
   private var options: HTTPServerOptions

@@ -25,6 +25,16 @@ struct FollowerBatch {
     for user in named { users.append(bytes.append(Array(user.utf8))) }
   }
 
+  /// The first so many of these; the others stay.
+  mutating func takeFirst(_ count: Int) -> FollowerBatch {
+    var first = self
+    first.users = Array(users.prefix(count))
+    first.skipped = skipped
+    users.removeFirst(first.users.count)
+    skipped = 0
+    return first
+  }
+
   /// Keeps whoever passes.
   mutating func keep(_ passes: (_ index: Int, _ user: UnsafeRawBufferPointer) -> Bool) {
     users = users.indices.filter { passes($0, bytes[users[$0]]) }.map { users[$0] }
@@ -43,12 +53,13 @@ struct FollowerBatch {
         areStrings = false
         return
       }
+      // Whoever is not of this segment is neither remembered nor counted.
+      if let shard, Keyspace.shard(of: user, shards: shard.count) != shard.index { return }
       guard seen?.insert(user) != false else { return }
       guard Keyspace.isIdentifier(user) else {
         skipped += 1
         return
       }
-      if let shard, Keyspace.shard(of: user, shards: shard.count) != shard.index { return }
       users.append(bytes.append(user))
     }
     guard areStrings else { return nil }

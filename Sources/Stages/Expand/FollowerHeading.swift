@@ -32,7 +32,7 @@ struct FollowerHeading: Equatable {
           + "followers again")
     }
     // Shown, and a hint how much to ask for at once; never counted on.
-    let followers = max(0, Int(reply[2].text ?? "") ?? 0)
+    let followers = min(max(0, Int(reply[2].text ?? "") ?? 0), 1 << 40)
     return FollowerHeading(shards: shards, generation: generation, followers: followers)
   }
 

@@ -112,7 +112,8 @@ package final class SegmentReader {
     do {
       return try await source.nextBatch()
     } catch {
-      guard error.code == .redis(.timeout), isExpired else { throw error }
+      // Nobody who is read later can be told.
+      guard error.isTransient, isExpired else { throw error }
       throw giveUp(error.description)
     }
   }

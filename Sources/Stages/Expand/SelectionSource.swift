@@ -26,8 +26,9 @@ final class SelectionSource {
   /// Users that one command asks about: what others wait for behind it takes less than a tenth of
   /// a millisecond.
   private static let usersPerCommand = 500
-  /// An array's head, and `:1` with the end of its line for each user.
-  private static let replyBytes = (head: 32, user: 4)
+  /// An array's head, or an error that Redis says instead, and `:1` with the end of its line for
+  /// each user.
+  private static let replyBytes = (head: 512, user: 4)
 
   init(
     redis: RedisClient, expression: AudienceExpression, lists: UserLists,
@@ -58,17 +59,18 @@ final class SelectionSource {
     try await begin()
     while let source = sources.first {
       if unjudged == nil { unjudged = try await source.users.nextBatch() }
-      guard var batch = unjudged else {
+      guard var rest = unjudged else {
         past += source.users.restarts
         sources.removeFirst()
         continue
       }
+      var batch = rest.takeFirst(options.pageSize)
       let members = try await members(of: batch, from: source.list)
       batch.keep { index, user in
         expression.holds { $0 == source.list || members[$0]?[index] == true }
           && seen?.insert(user) != false
       }
-      unjudged = nil
+      unjudged = rest.users.isEmpty ? nil : rest
       return batch
     }
     finish()

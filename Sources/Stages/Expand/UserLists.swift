@@ -77,9 +77,11 @@ struct UserLists {
 }
 
 extension AudienceExpression {
-  /// The lists to read, where they are.
+  /// The lists to read, where they are. The smallest first: its users are remembered, so that who
+  /// comes from a larger one, of which not everybody can be, comes once.
   func sources(_ places: [List: ListPlace]) -> [List] {
     (sources { places[$0]?.size ?? 0 } ?? []).filter { places[$0] != nil }
+      .sorted { (places[$0]?.size ?? 0) < (places[$1]?.size ?? 0) }
   }
 
   /// In how many parts its users are read: as many as the largest list that is read has shards. A

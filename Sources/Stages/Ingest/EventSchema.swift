@@ -166,6 +166,7 @@ package enum EventSchema {
               "properties": {
                 "tag": {
                   "$ref": "#/$defs/identifier",
+                  "pattern": "^[ -~]+$",
                   "not": { "pattern": ":[0-9]+:[0-9]+$" }
                 }
               }

@@ -153,8 +153,8 @@ enum RecordScripts {
     return {'expired'}
     """
 
-  /// KEYS 8, unless it is the event's hash once more: what is noted of the segment and not told yet.
-  /// As long as there is anything, the script answers {`untold`, notes} and does nothing.
+  /// KEYS 8, unless it is the event's hash once more: what is noted of the segment and not told
+  /// yet. As long as there is anything, the script answers {`untold`, notes} and does nothing.
   ///
   /// ARGV 6…: segment, segments of the fan-out, first and last push ms, what stood in the way of
   /// stragglers or nothing, owner, seconds that a receipt lives, tokens that this run took out and

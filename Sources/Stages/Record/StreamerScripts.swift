@@ -50,7 +50,8 @@ enum StreamerScripts {
 
   /// KEYS: streamer. ARGV: event, its stream, its kind or nothing, when it occurred and for how
   /// long a next event of them is not sent in ms (by Redis' clock, since workers' differ), seconds
-  /// that the key lives. Answers why the event is not sent, or nothing; the same to whoever asks again.
+  /// that the key lives. Answers why the event is not sent, or nothing; the same to whoever asks
+  /// again.
   private static let registerBody = """
     local id, stream, kind, occurred = ARGV[1], ARGV[2], ARGV[3], ARGV[4]
     local values = read_streamer(streamer)

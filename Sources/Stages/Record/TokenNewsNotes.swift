@@ -54,22 +54,27 @@ extension RecordStage {
 
   /// Does once more what a worker that is gone has noted, and gathers it in `tally.untold`.
   ///
-  /// What it had done is known for as long as the users' verdicts live. Later a token that is not
-  /// bound is told: Apple called it unusable, whoever took it out.
+  /// What it had done is known for as long as the users' verdicts live. Later nothing is done any
+  /// more: the device may have been bound again, or restored. A token that is not bound is told
+  /// then: Apple called it unusable, whoever took it out.
   package func takeUp(
     _ notes: [String], of segment: Segment, _ tally: SegmentTally, now: Int64
   ) async throws(RecordError) {
     let known = notes.compactMap { VerdictNote($0) }
     for start in stride(from: 0, to: known.count, by: options.verdictsAtOnce) {
       let some = Array(known[start..<min(start + options.verdictsAtOnce, known.count)])
-      var (_, outcomes) = try await judge(
-        some.map(\.verdict), source: Self.source(of: segment), now: now)
-      for (place, note) in some.enumerated() {
-        let age = now - note.at
-        guard case .nothing = outcomes[place], age >= Self.receiptMilliseconds else { continue }
-        outcomes[place] = .removed
+      let fresh = some.filter { now - $0.at < Self.receiptMilliseconds }
+      let (_, outcomes) = try await judge(
+        fresh.map(\.verdict), source: Self.source(of: segment), now: now)
+      tally.untold.add(fresh, outcomes, of: segment)
+      let old = some.filter { now - $0.at >= Self.receiptMilliseconds }
+      var found: [VerdictOutcome] = []
+      for note in old {
+        let bindings = keyspace.bindings(user: note.verdict.user)
+        let reply = try await execute(["SISMEMBER", bindings, note.verdict.member])
+        found.append(reply.integer == 0 ? .removed : .nothing)
       }
-      tally.untold.add(some, outcomes, of: segment)
+      tally.untold.add(old, found, of: segment)
     }
     // What nobody can read is told to nobody.
     tally.untold.notes += notes.filter { VerdictNote($0) == nil }

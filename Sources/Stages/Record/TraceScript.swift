@@ -63,13 +63,15 @@ enum TraceScript {
     guard let notes = tally.notes, !notes.all.isEmpty || notes.omitted > 0 else { return ([], []) }
     var keys: [String] = []
     var places: [Int: Int] = [:]
-    var users: [String: (key: Int, notes: String)] = [:]
-    var order: [String] = []
+    // By bytes: two that are written differently are two, also where they look alike.
+    var users: [[UInt8]: (key: Int, notes: String)] = [:]
+    var order: [[UInt8]] = []
     for note in notes.all {
-      let user = notes.bytes.string(note.user)
+      let user = Array(notes.bytes[note.user])
       let text = self.text(of: note, notes.level)
       if users[user] == nil {
-        let part = Keyspace.tracePart(of: user, segments: segment.count)
+        let part = Keyspace.tracePart(
+          of: notes.bytes.string(note.user), segments: segment.count)
         if places[part] == nil {
           keys.append(keyspace.trace(event: segment.event.id, part: part))
           places[part] = known + keys.count
@@ -83,7 +85,7 @@ enum TraceScript {
     var arguments = [String(maximum), String(notes.omitted)]
     for user in order {
       guard let (key, notes) = users[user] else { continue }
-      arguments += [String(key), user, notes]
+      arguments += [String(key), String(decoding: user, as: UTF8.self), notes]
     }
     return (keys, arguments)
   }
