@@ -15,6 +15,9 @@ struct APIRequest {
 
   /// The members of the body, which is a JSON object.
   /// - Parameter allowed: others are refused: a name with a typing mistake would be lost unseen.
+  /// Who may write to users sees whole tokens, and what users read; who may only look does not.
+  var isTrusted: Bool { key.scope >= .appServer }
+
   func object(_ allowed: Set<String>) throws(Problem) -> JSONObject {
     try requireType("application/json")
     let object = try document()

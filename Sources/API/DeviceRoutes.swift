@@ -32,15 +32,27 @@ final class DeviceRoutes {
     let devices = try await done { () async throws(DevicesError) in
       try await self.registry.devices(of: request["user"])
     }
-    return .ok(Self.members(of: devices))
+    return .ok(Self.members(of: devices, for: request))
   }
 
-  static func members(of devices: UserDevices) -> [(String, JSONValue)] {
-    [
-      ("devices", .array(devices.bound.map { json($0.binding, boundAt: $0.boundAt) })),
+  static func members(
+    of devices: UserDevices, for request: APIRequest
+  ) -> [(String, JSONValue)] {
+    func token(_ binding: Binding) -> String {
+      request.isTrusted ? binding.token : binding.shortToken
+    }
+    return [
+      (
+        "devices",
+        .array(
+          devices.bound.map { json($0.binding, token($0.binding), boundAt: $0.boundAt) })
+      ),
       (
         "set_aside",
-        .array(devices.setAside.map { json($0.binding, boundAt: nil, reason: $0.reason) })
+        .array(
+          devices.setAside.map {
+            json($0.binding, token($0.binding), boundAt: nil, reason: $0.reason)
+          })
       ),
     ]
   }
@@ -81,7 +93,7 @@ final class DeviceRoutes {
       }
       members.append(("new", .bool(isNew)))
     }
-    members.append(("device", Self.json(binding, boundAt: at)))
+    members.append(("device", Self.json(binding, binding.token, boundAt: at)))
     return .ok(members)
   }
 
@@ -118,10 +130,10 @@ final class DeviceRoutes {
   }
 
   private static func json(
-    _ binding: Binding, boundAt: Int64?, reason: String? = nil
+    _ binding: Binding, _ token: String, boundAt: Int64?, reason: String? = nil
   ) -> JSONValue {
     var members: [(String, JSONValue)] = [
-      ("token", .string(binding.token)), ("topic", .string(binding.topic)),
+      ("token", .string(token)), ("topic", .string(binding.topic)),
       ("environment", .string(binding.environment.name)),
     ]
     if let boundAt { members.append(("bound_at_ms", .integer(boundAt))) }

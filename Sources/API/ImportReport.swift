@@ -41,7 +41,7 @@ struct ImportReport: Sendable {
       ("import", .string(id)), ("state", .string(state.rawValue)), ("key", .string(key)),
       ("rows", .integer(Int64(counts.rows))), ("refused", .integer(Int64(counts.refused))),
       ("users", .integer(Int64(counts.users))), ("devices", .integer(Int64(counts.devices))),
-      ("follows", .integer(Int64(counts.follows))),
+      ("follows", .integer(Int64(counts.follows))), ("tags", .integer(Int64(counts.tags))),
       ("divided", .array(counts.divided.map { .string($0) })),
       (
         "refusals",
@@ -71,6 +71,7 @@ struct ImportReport: Sendable {
     counts.users = count("users")
     counts.devices = count("devices")
     counts.follows = count("follows")
+    counts.tags = count("tags")
     counts.divided = object["divided"]?.array?.compactMap(\.string) ?? []
     for refusal in object["refusals"]?.array?.compactMap(\.object) ?? [] {
       guard let line = refusal["line"]?.integer, let reason = refusal["reason"]?.string else {

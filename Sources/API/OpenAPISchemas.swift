@@ -67,7 +67,7 @@ enum OpenAPISchemas {
           "state": {"enum": ["running", "done", "failed", "interrupted"]},
           "key": {"type": "string"}, "rows": {"type": "integer"}, "refused": {"type": "integer"},
           "users": {"type": "integer"}, "devices": {"type": "integer"},
-          "follows": {"type": "integer"},
+          "follows": {"type": "integer"}, "tags": {"type": "integer"},
           "divided": {"type": "array", "items": {"type": "string"}},
           "refusals": {"type": "array", "maxItems": \(ImportReport.maximumRefusals), "items": {
             "type": "object", "required": ["line", "reason"], "properties": {

@@ -22,7 +22,7 @@ final class TraceRoutes {
 
   /// What the user would read, and whole tokens, are for those who may write to the user.
   private func trace(_ request: APIRequest) async throws(Problem) -> APIResponse {
-    let isTrusted = request.key.scope >= .appServer
+    let isTrusted = request.isTrusted
     do throws(TraceError) {
       let trace = try await reader.trace(request["event"], of: request["user"], now: now())
       return APIResponse(

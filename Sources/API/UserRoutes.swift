@@ -52,7 +52,7 @@ final class UserRoutes {
         .notFound, "Redis holds nothing of this user; who follows whom stands with the streamers")
     }
     return .ok(
-      [("user", .string(record.user))] + DeviceRoutes.members(of: record.devices)
+      [("user", .string(record.user))] + DeviceRoutes.members(of: record.devices, for: request)
         + [
           ("profile", Self.json(record.profile)),
           ("events_last_hour", .integer(Int64(record.reached))),

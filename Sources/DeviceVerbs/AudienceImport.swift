@@ -17,8 +17,8 @@ enum AudienceImport {
     discussion: """
       One user a line:
 
-      {"user":"u1","follows":["s42"],"profile":{"locale":"ja","name":"Aiko","badge":3,\
-      "muted":false},"devices":[{"token":"0a1b…","environment":"production",\
+      {"user":"u1","follows":["s42"],"tags":["beta"],"profile":{"locale":"ja","name":"Aiko",\
+      "badge":3,"muted":false},"devices":[{"token":"0a1b…","environment":"production",\
       "topic":"com.example.live","bound_at":"2026-11-21T08:00:00Z"}]}
 
       Only user is needed. environment is production unless given; bound_at (also in milliseconds \
@@ -119,6 +119,7 @@ enum AudienceImport {
       summary.add("users", counts.users)
       summary.add("devices", counts.devices)
       summary.add("new follows", counts.follows)
+      if counts.tags > 0 { summary.add("new tags", counts.tags) }
       for streamer in counts.divided { summary.add("divided again", streamer) }
       summary.write(to: invocation.output)
       return
@@ -126,7 +127,7 @@ enum AudienceImport {
     let line: JSONOutput = [
       "rows": .integer(counts.rows), "refused": .integer(counts.refused),
       "users": .integer(counts.users), "devices": .integer(counts.devices),
-      "follows": .integer(counts.follows),
+      "follows": .integer(counts.follows), "tags": .integer(counts.tags),
       "divided": .array(counts.divided.map { .text($0) }),
       "interrupted": .bool(result.isInterrupted),
     ]

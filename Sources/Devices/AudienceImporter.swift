@@ -16,7 +16,9 @@ package final class AudienceImporter {
     package var devices = 0
     /// Those that are new.
     package var follows = 0
-    /// Streamers whose followers had outgrown their shards, and are in more of them now.
+    package var tags = 0
+    /// Streamers whose followers, and tags whose users, had outgrown their shards, and are in more
+    /// of them now.
     package var divided: [String] = []
 
     package init() {}
@@ -25,7 +27,9 @@ package final class AudienceImporter {
   private let reader: ImportRowReader
   private let writer: AudienceWriter
   private let follows: AudienceFollows
+  private let tags: AudienceFollows
   private let sharding: AudienceSharding
+  private let tagSharding: AudienceSharding
   private var progress = Counts()
 
   /// - Parameters:
@@ -38,7 +42,9 @@ package final class AudienceImporter {
     self.reader = reader
     writer = AudienceWriter(redis: redis, keyspace: keyspace, tell: tell)
     follows = AudienceFollows(redis: redis, keyspace: keyspace, plainSet: plainSet)
+    tags = AudienceFollows(redis: redis, keyspace: keyspace.ofTags)
     sharding = AudienceSharding(redis: redis, keyspace: keyspace)
+    tagSharding = AudienceSharding(redis: redis, keyspace: keyspace.ofTags)
   }
 
   /// Of what was taken so far; some of it may wait to be written.
@@ -46,6 +52,7 @@ package final class AudienceImporter {
     var counts = progress
     counts.devices = writer.devices
     counts.follows = follows.added
+    counts.tags = tags.added
     return counts
   }
 
@@ -68,6 +75,7 @@ package final class AudienceImporter {
     for streamer in row.follows {
       try await follows.append(streamer: streamer, user: row.user)
     }
+    for tag in row.tags { try await tags.append(streamer: tag, user: row.user) }
     progress.users += 1
     return nil
   }
@@ -98,18 +106,25 @@ package final class AudienceImporter {
     byte == 0x20 || byte == 0x09 || byte == 0x0D
   }
 
-  /// Writes what is left, and divides the followers of streamers who have outgrown their shards,
-  /// unless another does that at the same time.
+  /// Writes what is left, and divides the followers of streamers, and the users of tags, who have
+  /// outgrown their shards, unless another does that at the same time.
   package func finish() async throws(DevicesError) -> Counts {
     try await writer.finish()
-    for streamer in try await follows.finish() {
+    try await divide(try await follows.finish(), by: sharding)
+    try await divide(try await tags.finish(), by: tagSharding)
+    return counts
+  }
+
+  private func divide(
+    _ outgrown: [String], by sharding: AudienceSharding
+  ) async throws(DevicesError) {
+    for name in outgrown {
       do throws(DevicesError) {
-        _ = try await sharding.run(streamer: streamer, from: .current)
-        progress.divided.append(streamer)
+        _ = try await sharding.run(streamer: name, from: .current)
+        progress.divided.append(name)
       } catch {
         if error.code != .conflict { throw error }
       }
     }
-    return counts
   }
 }

@@ -3,12 +3,13 @@ import Keyspace
 import Model
 import Text
 
-/// One line of an import: a user with profile, devices and follows.
+/// One line of an import: a user with profile, devices, follows and tags.
 package struct ImportRow {
   package let user: String
   /// A row knows one time of binding: there is one for each time that the devices name.
   package let rows: [AudienceRow]
   package let follows: [String]
+  package let tags: [String]
 
   package struct Refusal: Error {
     package let reason: String
@@ -42,7 +43,8 @@ package struct ImportRowReader {
     guard let object = value.object else {
       throw ImportRow.Refusal("a row is a JSON object, not \(value.kindName)")
     }
-    try refuseUnknown(object, known: ["user", "follows", "profile", "devices"], in: "a row")
+    try refuseUnknown(
+      object, known: ["user", "follows", "tags", "profile", "devices"], in: "a row")
     guard let user = object["user"]?.string else {
       throw ImportRow.Refusal(#""user" is needed, a string"#)
     }
@@ -59,7 +61,22 @@ package struct ImportRowReader {
     for row in rows {
       if let problem = row.problem { throw ImportRow.Refusal(problem) }
     }
-    return ImportRow(user: user, rows: rows, follows: try follows(object))
+    return ImportRow(
+      user: user, rows: rows, follows: try follows(object), tags: try tags(object))
+  }
+
+  private func tags(_ object: JSONObject) throws(ImportRow.Refusal) -> [String] {
+    var tags: [String] = []
+    for (index, value) in try list(object, "tags").enumerated() {
+      guard let tag = value.string, Keyspace.isTag(tag) else {
+        throw ImportRow.Refusal("tags[\(index)] is \(Keyspace.tagRule)")
+      }
+      tags.append(tag)
+    }
+    guard tags.count <= ImportRow.maximumFollows else {
+      throw ImportRow.Refusal("tags holds more than \(ImportRow.maximumFollows)")
+    }
+    return tags
   }
 
   private func follows(_ object: JSONObject) throws(ImportRow.Refusal) -> [String] {

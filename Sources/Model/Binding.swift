@@ -26,6 +26,9 @@ package struct Binding: Sendable, Equatable, Hashable {
   package static let maximumTokenDigits = 512
   package static let maximumTopicBytes = 255
 
+  /// Enough of the token to tell devices of one user apart, for whoever is not to send to it.
+  package var shortToken: String { "\(token.prefix(8))…" }
+
   /// Nil unless `topic` is one (letters, digits, `.` and `-`) and `token` is hex;
   /// upper-case digits are lowered, nothing else is mended.
   package init?(environment: APNsEnvironment, topic: String, token: String) {

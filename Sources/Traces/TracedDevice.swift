@@ -32,5 +32,5 @@ package struct TracedDevice: Sendable, Equatable {
   }
 
   /// Enough of the token to tell devices of one user apart.
-  package var shortToken: String? { binding.map { "\($0.token.prefix(8))…" } }
+  package var shortToken: String? { binding?.shortToken }
 }

@@ -7,7 +7,7 @@ import Testing
   private static let body = #"{"topic":"com.example.live"}"#
 
   private static func tokens(_ bed: APIBed, _ user: String) throws -> [String] {
-    let answer = try bed.ask("GET", "/v1/users/\(user)/devices", as: .readOnly)
+    let answer = try bed.ask("GET", "/v1/users/\(user)/devices", as: .appServer)
     #expect(answer.status == 200)
     return answer["devices"]?.array?.compactMap { $0.object?["token"]?.string } ?? []
   }
@@ -25,6 +25,19 @@ import Testing
       #expect(try bed.ask("DELETE", device)["removed"] == 1)
       #expect(try bed.ask("DELETE", device)["removed"] == 0)
       #expect(try Self.tokens(bed, "u1").isEmpty)
+    }
+  }
+
+  @Test func whoMayOnlyLookSeesNoWholeToken() async throws {
+    try await APIBed.run { bed in
+      let token = String(repeating: "a1", count: 32)
+      _ = try bed.ask("PUT", "/v1/users/u1/devices/\(token)", Self.body)
+      for target in ["/v1/users/u1/devices", "/v1/users/u1"] {
+        let seen = try bed.ask("GET", target, as: .readOnly)["devices"]?.array
+        #expect(seen?.first?.object?["token"] == "a1a1a1a1…")
+        let whole = try bed.ask("GET", target, as: .appServer)["devices"]?.array
+        #expect(whole?.first?.object?["token"]?.string == token)
+      }
     }
   }
 

@@ -18,6 +18,22 @@ import Testing
     }
   }
 
+  @Test func anImportGivesTags() async throws {
+    try await APIBed.run { bed in
+      let rows = """
+        {"user":"u1","tags":["beta","gamma"]}
+        {"user":"u2","tags":["beta"]}
+        {"user":"u3","tags":["a:1:2"]}
+        """
+      let headers = ["Content-Type": "application/x-ndjson"]
+      let answer = try bed.ask("POST", "/v1/imports", rows, headers: headers)
+      #expect(answer.status == 200 && answer["tags"] == 3 && answer["refused"] == 1)
+      #expect(try bed.ask("GET", "/v1/tags/beta")["users"] == 2)
+      #expect(try bed.ask("GET", "/v1/tags/gamma")["users"] == 1)
+      #expect(try bed.ask("GET", "/v1/users/u3").status == 404)
+    }
+  }
+
   @Test func manyAreChangedAtATime() async throws {
     try await APIBed.run { bed in
       let first = try bed.ask("PATCH", "/v1/tags/beta", #"{"add":["u1","u2","u3"]}"#)
