@@ -162,6 +162,8 @@ import Testing
       let fresh = (0..<8_000).map { "6" + String($0 + 65_536, radix: 16) + "0" }
       var requests = 0
       for start in stride(from: 0, to: fresh.count, by: 200) {
+        // As a segment does, which waits for room: a loop that is late sends them all the same.
+        await bed.until("there is room") { start - bed.tally.accepted <= 200 }
         await bed.stage.admit(bed.batch(Array(fresh[start..<start + 200])))
         requests = bed.server.requests.count
       }
@@ -178,9 +180,10 @@ import Testing
     #expect(share <= 0.11 && stragglers == 0)
   }
 
-  /// They make room for each other instead of leaving.
+  /// They make room for each other instead of leaving. A loop that is late finds all of them
+  /// answered at once: then those leave that do not fit.
   @Test func whereTheRoomIsScarceTheyGo() async throws {
     let (_, stragglers) = try await run(failing: 1_000, waitingPushes: 900)
-    #expect(stragglers == 0)
+    #expect(stragglers <= 1_000 - 900)
   }
 }
