@@ -70,9 +70,8 @@ actor APIService {
       erasures: erasures)
     let fanOuts = FanOutRoutes(
       record: RecordStage(redis: redis, keyspace: options.keyspace), now: now)
-    let tags = TagRoutes(
-      registry: registry,
-      tags: AudienceReader(redis: redis, keyspace: options.keyspace.ofTags))
+    let tagLists = AudienceReader(redis: redis, keyspace: options.keyspace.ofTags)
+    let tags = TagRoutes(registry: registry, tags: tagLists)
     let traces = TraceRoutes(reader: TraceReader(redis: redis, options: options.trace), now: now)
     router = APIRouter(
       DeviceRoutes(registry: registry, now: now).routes + users.routes + tags.routes

@@ -38,7 +38,7 @@ final class IdempotentAnswers {
 
   func claim(_ name: String, _ fingerprint: String) async throws(Problem) -> Claim {
     let key = keyspace.idempotency(name)
-    let replies = try await ask(
+    let replies = try await redis.ask(
       ["SET", key, fingerprint, "NX", "EX", String(Self.claimSeconds)], ["GET", key])
     if !replies[0].isNull { return .mine }
     // It may have ended in between.
@@ -59,7 +59,7 @@ final class IdempotentAnswers {
     _ response: APIResponse, _ name: String, _ fingerprint: String
   ) async throws(Problem) {
     let body = response.body.map { JSONText.compact($0) } ?? ""
-    _ = try await ask([
+    _ = try await redis.ask([
       "SET", keyspace.idempotency(name), "\(fingerprint)\n\(response.status)\n\(body)", "EX",
       String(Keyspace.idempotencyLifetimeSeconds),
     ])
@@ -67,22 +67,10 @@ final class IdempotentAnswers {
 
   /// It was not done, and may be tried again with the same key.
   func release(_ name: String) async throws(Problem) {
-    _ = try await ask(["DEL", keyspace.idempotency(name)])
+    _ = try await redis.ask(["DEL", keyspace.idempotency(name)])
   }
 
   private static let underWay = Problem(
     .conflict, "a request with this Idempotency-Key is being worked on: ask again in a second",
     headers: ["Retry-After": "1"])
-
-  private func ask(_ commands: [String]...) async throws(Problem) -> RedisReplies {
-    let pipeline = RedisPipeline()
-    for command in commands { pipeline.append(command) }
-    do throws(RedisError) {
-      let replies = try await redis.execute(pipeline)
-      if let error = replies.firstError { throw RedisError(error, quotes: false) }
-      return replies
-    } catch {
-      throw Problem(error)
-    }
-  }
 }

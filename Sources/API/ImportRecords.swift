@@ -60,7 +60,7 @@ struct ImportRecords {
   }
 
   func report(_ id: String) async throws(Problem) -> ImportReport? {
-    let reply = try await ask(["HMGET", keyspace.imported(id), "report", "heard_ms"])[0]
+    let reply = try await redis.ask(["HMGET", keyspace.imported(id), "report", "heard_ms"])[0]
     guard let text = reply[0].text, let value = try? JSONValue.parse(Array(text.utf8)),
       var report = value.object.flatMap({ ImportReport($0) })
     else { return nil }
@@ -72,22 +72,10 @@ struct ImportRecords {
   }
 
   func delete(_ id: String) async throws(Problem) -> Bool {
-    try await ask(["DEL", keyspace.imported(id)])[0].integer == 1
+    try await redis.ask(["DEL", keyspace.imported(id)])[0].integer == 1
   }
 
   private func text(_ report: ImportReport) -> String {
     JSONText.compact(.object(JSONObject(report.members)))
-  }
-
-  private func ask(_ commands: [String]...) async throws(Problem) -> RedisReplies {
-    let pipeline = RedisPipeline()
-    for command in commands { pipeline.append(command) }
-    do throws(RedisError) {
-      let replies = try await redis.execute(pipeline)
-      if let error = replies.firstError { throw RedisError(error, quotes: false) }
-      return replies
-    } catch {
-      throw Problem(error)
-    }
   }
 }

@@ -81,16 +81,6 @@ final class TagRoutes {
     try request.allowArguments(["sample"])
     let limit = try request.integer("sample", in: 0...1000) ?? 0
     let tag = try given { () throws(GivenRefusal) in try Given.tag(request["tag"]) }
-    let report = try await done { () async throws(DevicesError) in
-      try await self.tags.report(on: tag, sample: limit)
-    }
-    var members: [(String, JSONValue)] = [
-      ("tag", .string(tag)), ("users", .integer(Int64(report.followers))),
-      ("shards", .integer(Int64(report.shards))),
-      ("recommended_shards", .integer(Int64(report.recommendedShards))),
-      ("is_divided_now", .bool(report.comingShards != nil)),
-    ]
-    if limit > 0 { members.append(("sample", .array(report.sample.map { .string($0) }))) }
-    return .ok(members)
+    return try await tags.answer(on: tag, "tag", users: "users", sample: limit)
   }
 }

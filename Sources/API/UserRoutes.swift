@@ -184,17 +184,8 @@ final class UserRoutes {
     let streamer = try given { () throws(GivenRefusal) in
       try Given.streamer(request["streamer"])
     }
-    let report = try await done { () async throws(DevicesError) in
-      try await self.audiences.report(on: streamer, sample: limit)
-    }
-    var members: [(String, JSONValue)] = [
-      ("streamer", .string(streamer)), ("followers", .integer(Int64(report.followers))),
-      ("shards", .integer(Int64(report.shards))),
-      ("recommended_shards", .integer(Int64(report.recommendedShards))),
-      ("is_divided_now", .bool(report.comingShards != nil)),
-    ]
-    if limit > 0 { members.append(("sample", .array(report.sample.map { .string($0) }))) }
-    return .ok(members)
+    return try await audiences.answer(
+      on: streamer, "streamer", users: "followers", sample: limit)
   }
 
   private static func json(_ profile: UserProfile) -> JSONValue {

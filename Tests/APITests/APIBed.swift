@@ -100,5 +100,24 @@ final class APIBed: Sendable {
       status: status, head: head, body: content.isEmpty ? .null : try JSONValue.parse(content))
   }
 
+  /// The first records of a topic, `count` at most; fewer when no more come in half a minute.
+  func records(of topic: String, _ count: Int) throws -> [(key: String, JSONObject)] {
+    var options = KafkaOptions(bootstrapServers: broker.bootstrapServers)
+    options.group = "test"
+    let consumer = try KafkaConsumer(options, topics: [topic]) { _ in }
+    defer { _ = consumer.close(timeout: .seconds(5)) }
+    try consumer.subscribe()
+    var found: [(key: String, JSONObject)] = []
+    for _ in 0..<300 where found.count < count {
+      guard case .message(let message)? = consumer.poll(timeout: .milliseconds(100)) else {
+        continue
+      }
+      let value = try JSONValue.parse(message.value ?? [])
+      found.append(
+        (String(decoding: message.key ?? [], as: UTF8.self), value.object ?? JSONObject()))
+    }
+    return found
+  }
+
   func key(_ scope: APIScope) -> String { secrets[scope] ?? "" }
 }

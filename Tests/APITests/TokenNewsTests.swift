@@ -1,5 +1,4 @@
 import JSON
-import Kafka
 import Testing
 
 @testable import API
@@ -14,21 +13,7 @@ import Testing
   }
 
   private static func news(_ bed: APIBed, _ count: Int) throws -> [(key: String, JSONObject)] {
-    var options = KafkaOptions(bootstrapServers: bed.broker.bootstrapServers)
-    options.group = "test"
-    let consumer = try KafkaConsumer(options, topics: [topic]) { _ in }
-    defer { _ = consumer.close(timeout: .seconds(5)) }
-    try consumer.subscribe()
-    var found: [(key: String, JSONObject)] = []
-    for _ in 0..<300 where found.count < count {
-      guard case .message(let message)? = consumer.poll(timeout: .milliseconds(100)) else {
-        continue
-      }
-      let value = try JSONValue.parse(message.value ?? [])
-      found.append(
-        (String(decoding: message.key ?? [], as: UTF8.self), value.object ?? JSONObject()))
-    }
-    return found
+    try bed.records(of: topic, count)
   }
 
   @Test func aMoveIsToldByEachDoor() async throws {

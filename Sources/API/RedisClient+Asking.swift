@@ -1,0 +1,16 @@
+import Redis
+
+extension RedisClient {
+  /// The replies to a few commands; what Redis refuses of any of them is a problem of the request.
+  func ask(_ commands: [String]...) async throws(Problem) -> RedisReplies {
+    let pipeline = RedisPipeline()
+    for command in commands { pipeline.append(command) }
+    do throws(RedisError) {
+      let replies = try await execute(pipeline)
+      if let error = replies.firstError { throw RedisError(error, quotes: false) }
+      return replies
+    } catch {
+      throw Problem(error)
+    }
+  }
+}
