@@ -3,23 +3,36 @@ package enum JSONString {
   /// Quotes included. Escapes what RFC 8259, section 7, demands, and what drives a terminal or
   /// breaks a line in some readers: DEL, C1 controls, U+2028 and U+2029.
   package static func quoted(_ text: String) -> String {
-    var output = "\""
-    for scalar in text.unicodeScalars {
-      switch scalar {
-      case "\"": output += "\\\""
-      case "\\": output += "\\\\"
-      case "\n": output += "\\n"
-      case "\r": output += "\\r"
-      case "\t": output += "\\t"
-      default:
-        if isUnseen(scalar.value) {
-          output += unicodeEscape(scalar)
-        } else {
-          output.unicodeScalars.append(scalar)
-        }
+    var output: [UInt8] = []
+    append(text, to: &output)
+    return String(decoding: output, as: UTF8.self)
+  }
+
+  /// As above, behind what is there.
+  package static func append(_ text: String, to output: inout [UInt8]) {
+    output.append(UInt8(ascii: "\""))
+    if text.utf8.allSatisfy(\.isPlainASCII) {
+      output += text.utf8
+    } else {
+      for scalar in text.unicodeScalars { append(scalar, to: &output) }
+    }
+    output.append(UInt8(ascii: "\""))
+  }
+
+  private static func append(_ scalar: Unicode.Scalar, to output: inout [UInt8]) {
+    switch scalar {
+    case "\"": output += "\\\"".utf8
+    case "\\": output += "\\\\".utf8
+    case "\n": output += "\\n".utf8
+    case "\r": output += "\\r".utf8
+    case "\t": output += "\\t".utf8
+    default:
+      if isUnseen(scalar.value) {
+        output += unicodeEscape(scalar).utf8
+      } else {
+        output += UTF8.encode(scalar) ?? UTF8.encodedReplacementCharacter
       }
     }
-    return output + "\""
   }
 
   /// `\u001b`; for scalars of the basic plane.

@@ -1,37 +1,45 @@
 /// Values by name in the order of their first appearance; a name set twice keeps its place and
 /// takes the new value. For a handful of names: each look-up goes through them.
-package struct NamedValues<Value: Sendable & Equatable>: Sendable, Equatable,
+public struct NamedValues<Value: Sendable & Equatable>: Sendable, Equatable,
   ExpressibleByDictionaryLiteral
 {
-  package struct Member: Sendable, Equatable {
-    package let name: String
-    package var value: Value
+  public struct Member: Sendable, Equatable {
+    public let name: String
+    public var value: Value
+
+    @inlinable init(name: String, value: Value) {
+      self.name = name
+      self.value = value
+    }
   }
 
-  package private(set) var members: [Member] = []
+  @usableFromInline var kept: [Member] = []
 
-  package init() {}
+  /// In order, each name once.
+  @inlinable public var members: [Member] { kept }
 
-  package init(dictionaryLiteral elements: (String, Value)...) {
-    members.reserveCapacity(elements.count)
+  public init() {}
+
+  @inlinable public init(dictionaryLiteral elements: (String, Value)...) {
+    kept.reserveCapacity(elements.count)
     for (name, value) in elements { self[name] = value }
   }
 
-  package subscript(name: String) -> Value? {
-    get { members.first { $0.name == name }?.value }
+  @inlinable public subscript(name: String) -> Value? {
+    get { kept.first { $0.name == name }?.value }
     set {
-      let index = members.firstIndex { $0.name == name }
+      let index = kept.firstIndex { $0.name == name }
       switch (index, newValue) {
-      case (let index?, let value?): members[index].value = value
-      case (let index?, nil): members.remove(at: index)
-      case (nil, let value?): members.append(Member(name: name, value: value))
+      case (let index?, let value?): kept[index].value = value
+      case (let index?, nil): kept.remove(at: index)
+      case (nil, let value?): kept.append(Member(name: name, value: value))
       case (nil, nil): break
       }
     }
   }
 
   /// These, overridden and followed by others.
-  package func merging(_ others: NamedValues) -> NamedValues {
+  @inlinable public func merging(_ others: NamedValues) -> NamedValues {
     guard !members.isEmpty else { return others }
     var merged = self
     for member in others.members { merged[member.name] = member.value }

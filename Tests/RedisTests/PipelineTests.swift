@@ -27,7 +27,7 @@ import Testing
   }
 
   @Test(arguments: [[], ["locale", "name", "tz"]])
-  func templatesWriteWhatHiredisWrites(after: [String]) {
+  func templatesWriteWhatPipelinesWrite(after: [String]) {
     let template = RedisCommandTemplate(
       "HMGET", key: (Array("ffd:{u:".utf8), Array("}:profile".utf8)), after: after)
     for user in ["", "u", "u1234567", "ユーザ", String(repeating: "x", count: 128)] {

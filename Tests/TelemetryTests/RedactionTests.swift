@@ -60,6 +60,20 @@ import Testing
   ])
   func harmlessTextStays(text: String) { #expect(Scrubber(key: key).scrub(text) == text) }
 
+  /// What is harmless is not looked at any further.
+  @Test(arguments: [
+    webToken, block, "-----BEGIN X", token, "bearer x", "BEARER x", "Bearer:x", "redis://u:p@h",
+    "redis://:p@h", String(repeating: "F", count: 64), "eyJabcdefghijklm",
+  ])
+  func whatHoldsASecretIsNotHarmless(secret: String) {
+    for text in [secret, "x \(secret)", "\(secret) x", "xx\(secret)", "é\(secret)"] {
+      #expect(Scrubber(key: key).scrub(text) != text || text.hasPrefix("xx"))
+      var text = text
+      let isHarmless = text.withUTF8 { Scrubber.isHarmless(UnsafeRawBufferPointer($0)) }
+      #expect(!isHarmless, "\(text)")
+    }
+  }
+
   @Test func secretsAreRedacted() {
     let scrubber = Scrubber(key: key)
     #expect(scrubber.scrub("authorization: bearer \(Self.webToken)") == "authorization: [redacted]")
@@ -79,7 +93,10 @@ import Testing
   /// A canary of each kind, at every place and every cut: none of it is ever in a line.
   @Test func noCanaryIsEverPrinted() {
     let fixture = LogFixture()
-    let canaries = [Self.token, Self.webToken, Self.block, "bearer canary-canary-canary-canary-1"]
+    let canaries = [
+      Self.token, Self.webToken, Self.block, "bearer canary-canary-canary-canary-1",
+      "BEARER canary-2", "-----BEGIN KEY-----MIGTAgEA-----END KEY-----", "redis://u:canary@h",
+    ]
     let fragments = [
       "0123456789abcdef0123", "eyJhbGci", "eyJpc3", "c2lnbmF0", "MIGTAgEA", "AgEGCC", "canary",
     ]

@@ -1,28 +1,28 @@
 /// First in, first out, without moving what waits at each step, and without keeping what has left.
-package struct Queue<Element> {
+public struct Queue<Element> {
   @usableFromInline var items: [Element?] = []
   @usableFromInline var head = 0
 
-  @inlinable package init() {}
+  @inlinable public init() {}
 
-  @inlinable package var count: Int { items.count - head }
-  @inlinable package var isEmpty: Bool { head == items.count }
-  @inlinable package var first: Element? { isEmpty ? nil : items[head] }
+  @inlinable public var count: Int { items.count - head }
+  @inlinable public var isEmpty: Bool { head == items.count }
+  @inlinable public var first: Element? { isEmpty ? nil : items[head] }
   /// In their order.
-  @inlinable package var all: [Element] { items[head...].compactMap { $0 } }
+  @inlinable public var all: [Element] { items[head...].compactMap { $0 } }
 
-  @inlinable package mutating func append(_ item: Element) { items.append(item) }
+  @inlinable public mutating func append(_ item: Element) { items.append(item) }
 
-  @inlinable package func contains(where matches: (Element) -> Bool) -> Bool {
+  @inlinable public func contains(where matches: (Element) -> Bool) -> Bool {
     items[head...].contains { item in item.map(matches) ?? false }
   }
 
   /// Puts another in the place of the first.
-  @inlinable package mutating func replaceFirst(by item: Element) {
+  @inlinable public mutating func replaceFirst(by item: Element) {
     if !isEmpty { items[head] = item }
   }
 
-  @inlinable package mutating func popFirst() -> Element? {
+  @inlinable public mutating func popFirst() -> Element? {
     guard head < items.count else { return nil }
     defer {
       items[head] = nil
@@ -39,13 +39,13 @@ package struct Queue<Element> {
   }
 
   /// Keeps the memory for those to come.
-  @inlinable package mutating func removeAll() {
+  @inlinable public mutating func removeAll() {
     items.removeAll(keepingCapacity: true)
     head = 0
   }
 
   /// Empties the queue; what it held, in order.
-  @inlinable package mutating func takeAll() -> [Element] {
+  @inlinable public mutating func takeAll() -> [Element] {
     defer {
       items = []
       head = 0
@@ -53,7 +53,7 @@ package struct Queue<Element> {
     return all
   }
 
-  @inlinable package mutating func remove(where matches: (Element) -> Bool) {
+  @inlinable public mutating func remove(where matches: (Element) -> Bool) {
     items = items[head...].filter { item in item.map { !matches($0) } ?? false }
     head = 0
   }

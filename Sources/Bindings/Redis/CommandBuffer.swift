@@ -1,5 +1,3 @@
-import CHiredis
-
 /// Bytes of commands one behind the other, in one growing buffer.
 struct CommandBuffer: ~Copyable {
   private(set) var base: UnsafeMutableRawPointer
@@ -59,47 +57,57 @@ struct CommandBuffer: ~Copyable {
       rest /= 10
     } while rest > 0
   }
-}
 
-enum CommandFormat {
+  // MARK: whole commands
+
+  // hiredis would allocate each command, to be copied from there and freed.
+
   /// Redis's own bound of one argument (`proto-max-bulk-len`).
   static let maximumBytes = 512 << 20
+  /// Of `*` or `$`, a number, and the ends of two lines.
+  private static let headBytes = 25
 
-  /// Formats one command with hiredis and lends the result. False when there are no arguments, when
-  /// they are over `maximumBytes` together, or when there is no memory.
-  static func withFormatted(
-    _ arguments: [UnsafeRawBufferPointer], _ body: (UnsafeRawBufferPointer) -> Void
-  ) -> Bool {
-    let total = arguments.reduce(0) { $0 + $1.count }
-    guard !arguments.isEmpty, total <= maximumBytes else { return false }
-    var pointers = arguments.map { $0.baseAddress?.assumingMemoryBound(to: CChar.self) }
-    let lengths = arguments.map { $0.count }
-    var formatted: UnsafeMutablePointer<CChar>?
-    let length = redisFormatCommandArgv(&formatted, Int32(arguments.count), &pointers, lengths)
-    guard let formatted else { return false }
-    defer { redisFreeCommand(formatted) }
-    guard length > 0 else { return false }
-    body(UnsafeRawBufferPointer(start: formatted, count: Int(length)))
+  /// One command as Redis reads it. False, and nothing is added, when there are no arguments, or
+  /// when they are over `maximumBytes` together.
+  mutating func append(_ arguments: [String]) -> Bool {
+    guard begin(arguments.count, arguments.reduce(0) { $0 + $1.utf8.count }) else { return false }
+    for var argument in arguments {
+      argument.withUTF8 { appendReserved(argument: UnsafeRawBufferPointer($0)) }
+    }
     return true
   }
 
-  /// As above for texts.
-  static func withFormatted(
-    _ arguments: [String], _ body: (UnsafeRawBufferPointer) -> Void
-  ) -> Bool {
-    var joined: [UInt8] = []
-    var ends: [Int] = []
-    for argument in arguments {
-      joined.append(contentsOf: argument.utf8)
-      ends.append(joined.count)
-    }
-    return joined.withUnsafeBytes { bytes in
-      var start = 0
-      let slices = ends.map { end in
-        defer { start = end }
-        return UnsafeRawBufferPointer(rebasing: bytes[start..<end])
-      }
-      return withFormatted(slices, body)
-    }
+  /// As above, for arguments that are not text.
+  mutating func append(_ arguments: [UnsafeRawBufferPointer]) -> Bool {
+    guard begin(arguments.count, arguments.reduce(0) { $0 + $1.count }) else { return false }
+    for argument in arguments { appendReserved(argument: argument) }
+    return true
+  }
+
+  private mutating func begin(_ arguments: Int, _ total: Int) -> Bool {
+    guard arguments > 0, total <= Self.maximumBytes else { return false }
+    reserve(total + Self.headBytes * (arguments + 1))
+    appendReserved(UInt8(ascii: "*"))
+    appendReserved(decimal: arguments)
+    appendLineEnd()
+    return true
+  }
+
+  private mutating func appendReserved(argument: UnsafeRawBufferPointer) {
+    appendReserved(UInt8(ascii: "$"))
+    appendReserved(decimal: argument.count)
+    appendLineEnd()
+    appendReserved(argument)
+    appendLineEnd()
+  }
+
+  private mutating func appendReserved(_ byte: UInt8) {
+    base.storeBytes(of: byte, toByteOffset: count, as: UInt8.self)
+    count += 1
+  }
+
+  private mutating func appendLineEnd() {
+    appendReserved(0x0D)
+    appendReserved(0x0A)
   }
 }

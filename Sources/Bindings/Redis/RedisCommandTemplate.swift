@@ -1,5 +1,5 @@
-/// A command whose one key holds a changing part, as `SMEMBERS ffd:{u:<user>}:bindings`. hiredis
-/// formats it once; appending it to a pipeline copies bytes and writes one length: nothing is
+/// A command whose one key holds a changing part, as `SMEMBERS ffd:{u:<user>}:bindings`. It is
+/// formatted once; appending it to a pipeline copies bytes and writes one length: nothing is
 /// allocated.
 package struct RedisCommandTemplate: Sendable {
   /// Up to the `$` of the changing argument's length.
@@ -27,9 +27,9 @@ package struct RedisCommandTemplate: Sendable {
   }
 
   private static func formatted(_ arguments: [String]) -> [UInt8] {
-    var bytes: [UInt8] = []
-    let isFormatted = CommandFormat.withFormatted(arguments) { bytes = Array($0) }
-    precondition(isFormatted, "a command template that hiredis does not format")
-    return bytes
+    var buffer = CommandBuffer(capacity: 256)
+    let isFormatted = buffer.append(arguments)
+    precondition(isFormatted, "a command template without a command")
+    return Array(buffer.bytes)
   }
 }

@@ -28,14 +28,14 @@ package final class RedisPipeline {
   }
 
   package func append(_ arguments: [String]) {
-    note(CommandFormat.withFormatted(arguments) { add($0) })
+    finishCommand(isFormatted: buffer.append(arguments))
   }
 
   package func append(_ arguments: String...) { append(arguments) }
 
   /// For arguments that are not text.
   package func append(slices arguments: [UnsafeRawBufferPointer]) {
-    note(CommandFormat.withFormatted(arguments) { add($0) })
+    finishCommand(isFormatted: buffer.append(arguments))
   }
 
   /// The hot path: `changing` comes between the prefix and suffix of the template's key.
@@ -54,18 +54,16 @@ package final class RedisPipeline {
 
   /// One command of another pipeline, formatted already.
   func append(commandOf other: RedisPipeline, at range: Range<Int>) {
-    add(UnsafeRawBufferPointer(rebasing: other.bytes[range]))
-  }
-
-  private func add(_ formatted: UnsafeRawBufferPointer) {
+    let formatted = UnsafeRawBufferPointer(rebasing: other.bytes[range])
     buffer.reserve(formatted.count)
     buffer.appendReserved(formatted)
     count += 1
   }
 
-  private func note(_ isFormatted: Bool) {
-    guard !isFormatted, failure == nil else { return }
-    let limit = CommandFormat.maximumBytes
+  private func finishCommand(isFormatted: Bool) {
+    guard !isFormatted else { return count += 1 }
+    guard failure == nil else { return }
+    let limit = CommandBuffer.maximumBytes
     failure = RedisError(
       .invalidUse, "a Redis command has no arguments or more than \(limit) bytes of them")
   }

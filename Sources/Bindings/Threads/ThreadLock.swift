@@ -4,11 +4,11 @@ import Glibc
 /// see into it on Linux and takes what it guards for a race.
 ///
 /// Unchecked: `state` is touched with the lock held, by `withLock` alone.
-package final class ThreadLock<State: ~Copyable>: @unchecked Sendable {
-  private var state: State
-  private let mutex = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
+public final class ThreadLock<State: ~Copyable>: @unchecked Sendable {
+  @usableFromInline var state: State
+  @usableFromInline let mutex = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
 
-  package init(_ state: consuming State) {
+  public init(_ state: consuming State) {
     self.state = state
     pthread_mutex_init(mutex, nil)
   }
@@ -18,7 +18,7 @@ package final class ThreadLock<State: ~Copyable>: @unchecked Sendable {
     mutex.deallocate()
   }
 
-  package func withLock<Result, Failure: Error>(
+  @inlinable public func withLock<Result, Failure: Error>(
     _ body: (inout State) throws(Failure) -> Result
   ) throws(Failure) -> Result {
     pthread_mutex_lock(mutex)

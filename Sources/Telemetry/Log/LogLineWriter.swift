@@ -40,11 +40,13 @@ struct LogLineWriter {
     line +=
       "{\"ts\":\"\(WallClock.rfc3339(milliseconds))\",\"level\":\"\(level.name)\",\"msg\":".utf8
     appendQuoted(message, limit: Self.maximumTextBytes, to: &line)
-    var names: Set<[UInt8]> = []
+    var names: [[UInt8]] = []
+    names.reserveCapacity(fields.members.count)
     for field in fields.members {
       let before = line.count
       let name = nameBytes(field.name)
-      guard names.insert(name).inserted else { continue }
+      guard !names.contains(name) else { continue }
+      names.append(name)
       line += [0x2C, 0x22]
       line += name
       line += [0x22, 0x3A]
@@ -88,9 +90,17 @@ struct LogLineWriter {
     text.isEmpty || text.utf8.contains { $0 <= 0x20 || $0 == 0x22 || $0 == 0x3D || $0 == 0x5C }
   }
 
+  private static let ownNames = ["ts", "level", "msg", "truncated"]
+
   /// A name that the line itself uses gets a `_`.
   private func nameBytes(_ name: String) -> [UInt8] {
-    let isTaken = ["ts", "level", "msg", "truncated"].contains(name)
+    let isTaken = Self.ownNames.contains(name)
+    // Too short for a web token, and without what the other secrets have.
+    if !isTaken, name.utf8.count < Scrubber.shortestWebToken,
+      name.utf8.allSatisfy({ $0.isASCIIWord || $0 == 0x5F })
+    {
+      return Array(name.utf8)
+    }
     var bytes: [UInt8] = []
     append(isTaken ? name + "_" : name, quoted: true, limit: Self.maximumNameBytes, to: &bytes)
     return bytes
@@ -119,6 +129,15 @@ struct LogLineWriter {
   /// Scrubs, escapes, and cuts between characters after `limit` bytes.
   private func append(_ text: String, quoted: Bool, limit: Int, to line: inout [UInt8]) {
     var text = text
+    // Nearly all are such.
+    let isWritten = text.withUTF8 { bytes in
+      guard bytes.count <= limit - 3, bytes.allSatisfy(\.isPlainASCII),
+        Scrubber.isHarmless(UnsafeRawBufferPointer(bytes))
+      else { return false }
+      line += bytes
+      return true
+    }
+    if isWritten { return }
     let scrubbed = text.withUTF8 {
       scrubber.scrub(UnsafeRawBufferPointer($0), limit: Self.maximumScrubbedBytes)
     }

@@ -12,7 +12,7 @@ package struct Scrubber: Sendable {
   static let shortestToken = 64
   /// The shortest run after `eyJ` (`{"` in base64url) that is taken for a JSON Web Token or a part
   /// of one.
-  private static let shortestWebToken = 16
+  static let shortestWebToken = 16
 
   private let key: TokenLabelKey
 
@@ -58,6 +58,30 @@ package struct Scrubber: Sendable {
       position += 1
     }
     return result
+  }
+
+  /// False for every text that `scrub` would change, and for some others. One pass looks for what
+  /// no secret is without: `@`, `eyJ`, `bearer`, five hyphens, 64 hex digits in a row; the words at
+  /// their rarest letter.
+  static func isHarmless(_ bytes: UnsafeRawBufferPointer) -> Bool {
+    var digits = 0
+    var hyphens = 0
+    for (position, byte) in bytes.enumerated() {
+      digits = byte.isASCIIHexDigit ? digits + 1 : 0
+      hyphens = byte == UInt8(ascii: "-") ? hyphens + 1 : 0
+      if digits >= shortestToken || hyphens >= 5 { return false }
+      switch byte {
+      case UInt8(ascii: "@"): return false
+      case UInt8(ascii: "J"):
+        if position >= 2, begins("eyJ", in: bytes, at: position - 2) { return false }
+      case UInt8(ascii: "r"), UInt8(ascii: "R"):
+        if position >= 5, begins("bearer", in: bytes, at: position - 5, ignoringCase: true) {
+          return false
+        }
+      default: break
+      }
+    }
+    return true
   }
 
   /// Where a secret that begins at `position` ends; nil when none does.
