@@ -203,6 +203,35 @@ import Testing
     }
   }
 
+  @Test func aPortIsSharedOnlyByWhoStartsAtIt() async throws {
+    let loops = (0..<3).map { EventLoop(name: "http \($0)") }
+    defer { for loop in loops { loop.stop() } }
+    func server(_ loop: EventLoop, port: Int = 0, shares: Bool = true) -> HTTPServer {
+      var options = HTTPServerOptions()
+      options.port = port
+      options.sharesPort = shares
+      return HTTPServer(loop: loop, options: options) { _ in .text(200, loop.name) }
+    }
+    let first = server(loops[0])
+    let port = try await first.start()
+    let further = server(loops[1])
+    #expect(try await further.start(at: port) == port)
+    var answers: Set<String> = []
+    for _ in 0..<1_000 where answers.count < 2 {
+      let client = try RawClient(port: port)
+      client.send("GET / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n")
+      answers.insert(client.readToEnd()?.split(separator: "\r\n\r\n").last.map(String.init) ?? "")
+    }
+    #expect(answers == ["http 0\n", "http 1\n"])
+    for shares in [true, false] {
+      await #expect(throws: HTTPServerError.self) {
+        _ = try await server(loops[2], port: port, shares: shares).start()
+      }
+    }
+    await first.stop()
+    await further.stop()
+  }
+
   @Test func aPortThatIsTakenIsSaid() async throws {
     try await ServerBed.run(answer: echo) { bed in
       await #expect(throws: HTTPServerError.self) {

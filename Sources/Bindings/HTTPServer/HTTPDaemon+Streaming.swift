@@ -67,10 +67,17 @@ extension HTTPDaemon {
     exchange.isSuspended = true
   }
 
+  /// libmicrohttpd runs once at the end of the turn, for all that the turn resumes: a run for each
+  /// costs more, and wakes clients of the same machine one by one.
   func resume(_ connection: OpaquePointer, _ exchange: HTTPExchange) {
     exchange.isSuspended = false
     MHD_resume_connection(connection)
-    run()
+    guard !isRunDue else { return }
+    isRunDue = true
+    loop.atTurnEnd { [weak self] in
+      self?.isRunDue = false
+      self?.run()
+    }
   }
 
   /// - Parameter wait: nil: as long as an exchange may take.

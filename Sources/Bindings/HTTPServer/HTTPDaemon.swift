@@ -19,6 +19,8 @@ final class HTTPDaemon {
   private var identity: ServedIdentity?
   private var registration: Registration?
   private var nextRun: LoopTimer?
+  /// At the end of this turn of the loop.
+  var isRunDue = false
   var connections: [OpaquePointer: HTTPConnection] = [:]
   /// Whose requests wait for our answers, by their numbers.
   var waiting: [Int: OpaquePointer] = [:]

@@ -20,12 +20,19 @@ final class HTTPListener {
   /// loop would spin: a listening socket is ready for as long as somebody waits.
   private static let rest: Duration = .milliseconds(100)
 
-  init(_ options: HTTPServerOptions, loop: EventLoop) throws(HTTPServerError) {
-    let address = try SocketAddress(host: options.host, port: options.port)
-    descriptor = address.listen()
+  /// - Parameter sharedPort: where another listens that shares it.
+  init(
+    _ options: HTTPServerOptions, sharedPort: Int? = nil, loop: EventLoop
+  ) throws(HTTPServerError) {
+    let wanted = sharedPort ?? options.port
+    let address = try SocketAddress(host: options.host, port: wanted)
+    // SO_REUSEPORT lets any process of our user in: whoever is first looks whether the port is
+    // free. Of two that start at the same moment both may get it.
+    let isFree = !options.sharesPort || sharedPort != nil || address.isFree()
+    descriptor = isFree ? address.listen(isShared: options.sharesPort) : -1
     guard descriptor >= 0 else {
       throw HTTPServerError(
-        description: "cannot listen on \(options.host) port \(options.port): "
+        description: "cannot listen on \(options.host) port \(wanted): "
           + String(cString: strerror(errno)))
     }
     self.loop = loop

@@ -7,6 +7,7 @@ package actor HTTPServer {
   private var options: HTTPServerOptions
   private let screen: @Sendable (HTTPRequest) -> HTTPScreening
   private let answer: @Sendable (HTTPRequest) async -> HTTPResponse
+  private let staysOnLoop: Bool
   private var listener: HTTPListener?
   /// By number: the last takes in who comes, the others serve who came before the certificate was
   /// another.
@@ -20,24 +21,29 @@ package actor HTTPServer {
   /// - Parameters:
   ///   - screen: runs on the loop when the head of a request has come; the request it gets has no
   ///     body yet. Without one, every request is read.
+  ///   - staysOnLoop: after each wait an answer goes on at once on this loop, and what it calls
+  ///     runs there: it must never block. Otherwise it goes on by way of the threads that all tasks
+  ///     share.
   ///   - answer: runs on the loop; what it waits for should have an end before `exchangeTimeout`.
   package init(
     loop: EventLoop, options: HTTPServerOptions,
     screen: @escaping @Sendable (HTTPRequest) -> HTTPScreening = { _ in
       .read(maximumBodyBytes: .max)
-    },
+    }, staysOnLoop: Bool = false,
     answer: @escaping @Sendable (HTTPRequest) async -> HTTPResponse
   ) {
     self.loop = loop
     self.options = options
     self.screen = screen
+    self.staysOnLoop = staysOnLoop
     self.answer = answer
   }
 
   /// Listens, and returns the port. Once only.
-  package func start() throws(HTTPServerError) -> Int {
+  /// - Parameter port: of another that shares it; nil: the one in the options, if nobody has it.
+  package func start(at port: Int? = nil) throws(HTTPServerError) -> Int {
     precondition(listener == nil, "started twice")
-    let listener = try HTTPListener(options, loop: loop)
+    let listener = try HTTPListener(options, sharedPort: port, loop: loop)
     do throws(HTTPServerError) {
       try startDaemon(listener)
     } catch {
@@ -84,11 +90,16 @@ package actor HTTPServer {
     lastDaemon = number
   }
 
-  /// Not on the loop's task executor: an answer may wait for others' actors, which would run there.
   private func begin(_ number: Int, _ request: HTTPRequest, at daemon: Int) {
-    Task {
-      let response = await answer(request)
-      daemons[daemon]?.respond(to: number, response)
+    if staysOnLoop {
+      loop.task(on: self) { await self.serve(number, request, at: daemon) }
+    } else {
+      Task { await serve(number, request, at: daemon) }
     }
+  }
+
+  private func serve(_ number: Int, _ request: HTTPRequest, at daemon: Int) async {
+    let response = await answer(request)
+    daemons[daemon]?.respond(to: number, response)
   }
 }

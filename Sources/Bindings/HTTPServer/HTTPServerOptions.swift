@@ -24,6 +24,10 @@ package struct HTTPServerOptions: Sendable {
     .text($0, $1)
   }
 
+  /// Others of this process may be started at its port, on loops of their own: the kernel shares
+  /// out who comes.
+  package var sharesPort = false
+
   package init() {}
 
   /// What clients can make such a server keep, with answers of so many bytes: a head is there as it

@@ -19,8 +19,23 @@ struct SocketAddress {
     bytes = Array(UnsafeRawBufferPointer(start: address, count: Int(first.ai_addrlen)))
   }
 
+  /// Whether nobody has it; errno tells why not.
+  func isFree() -> Bool {
+    let descriptor = bound(isShared: false)
+    guard descriptor >= 0 else { return false }
+    close(descriptor)
+    return true
+  }
+
   /// A socket that listens there. -1 and errno when there is none.
-  func listen() -> Int32 {
+  /// - Parameter isShared: with all others of our user that listen there so.
+  func listen(isShared: Bool) -> Int32 {
+    let descriptor = bound(isShared: isShared)
+    guard descriptor >= 0, Glibc.listen(descriptor, 1024) != 0 else { return descriptor }
+    return Self.failed(descriptor)
+  }
+
+  private func bound(isShared: Bool) -> Int32 {
     let family = bytes.withUnsafeBytes { Int32($0.loadUnaligned(as: sa_family_t.self)) }
     // SOCK_NONBLOCK and SOCK_CLOEXEC, which are these on Linux.
     let flags = O_NONBLOCK | O_CLOEXEC
@@ -29,22 +44,25 @@ struct SocketAddress {
     var on: Int32 = 1
     let size = socklen_t(MemoryLayout<Int32>.size)
     setsockopt(descriptor, SOL_SOCKET, SO_REUSEADDR, &on, size)
+    if isShared { setsockopt(descriptor, SOL_SOCKET, SO_REUSEPORT, &on, size) }
     // One family each: the same on every system, whatever its default is.
     if family == AF_INET6 {
       setsockopt(descriptor, Int32(IPPROTO_IPV6), IPV6_V6ONLY, &on, size)
     }
-    let bound = bytes.withUnsafeBytes { bytes in
+    let result = bytes.withUnsafeBytes { bytes in
       bytes.baseAddress.map {
         bind(descriptor, $0.assumingMemoryBound(to: sockaddr.self), socklen_t(bytes.count))
       }
     }
-    guard bound == 0, Glibc.listen(descriptor, 1024) == 0 else {
-      let failure = errno
-      close(descriptor)
-      errno = failure
-      return -1
-    }
-    return descriptor
+    return result == 0 ? descriptor : Self.failed(descriptor)
+  }
+
+  /// Closes it, and keeps errno.
+  private static func failed(_ descriptor: Int32) -> Int32 {
+    let failure = errno
+    close(descriptor)
+    errno = failure
+    return -1
   }
 
   /// Of a socket that listens; 0 when it does not.
