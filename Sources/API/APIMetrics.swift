@@ -1,9 +1,9 @@
 import Telemetry
 
-/// What the API has answered. Confined to its loop. As many series as there are routes and
+/// What a thread of the API has answered, or all of them. As many series as there are routes and
 /// statuses: whoever asks for what is not there makes none.
-struct APIMetrics {
-  private struct Series: Hashable {
+struct APIMetrics: Sendable {
+  private struct Series: Hashable, Sendable {
     let route: String
     let method: String
     let status: Int
@@ -18,17 +18,30 @@ struct APIMetrics {
 
   private var counts: [Series: Int] = [:]
   private var durations: [String: [String: Histogram]] = [:]
+  /// Rows of imports that have ended.
+  var imported: (taken: Int, refused: Int) = (0, 0)
 
   mutating func count(_ route: String, _ method: String, _ status: Int, nanoseconds: UInt64) {
     counts[Series(route: route, method: method, status: status), default: 0] += 1
     durations[route, default: [:]][method, default: .answerTimes].observe(nanoseconds: nanoseconds)
   }
 
-  private static let imported = MetricFamily(
+  var requestCount: Int { counts.values.reduce(0, +) }
+
+  static func + (first: APIMetrics, second: APIMetrics) -> APIMetrics {
+    var sum = first
+    sum.counts.merge(second.counts, uniquingKeysWith: +)
+    sum.durations.merge(second.durations) { $0.merging($1, uniquingKeysWith: +) }
+    sum.imported.taken += second.imported.taken
+    sum.imported.refused += second.imported.refused
+    return sum
+  }
+
+  private static let importedRows = MetricFamily(
     "fanfare_api_import_rows_total", .counter, "Rows of imports that have ended",
     labels: ["result"])
 
-  func text(imported rows: (taken: Int, refused: Int)) -> PrometheusText {
+  var text: PrometheusText {
     var text = PrometheusText()
     text.append(
       Self.requests,
@@ -42,9 +55,10 @@ struct APIMetrics {
     }
     text.append(Self.times, histograms: histograms)
     text.append(
-      Self.imported,
+      Self.importedRows,
       [
-        (["written"], Double(rows.taken - rows.refused)), (["refused"], Double(rows.refused)),
+        (["written"], Double(imported.taken - imported.refused)),
+        (["refused"], Double(imported.refused)),
       ])
     return text
   }

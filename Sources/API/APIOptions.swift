@@ -17,6 +17,8 @@ package struct APIOptions: Sendable {
   package var plainSetKey: String?
   package var keys: APIKeyRing
   package var imports = ImportOptions()
+  /// How many threads answer, at most one for each of the connections.
+  package var threads = 1
   /// Of one key; a burst may be as many.
   package var requestsPerSecond: Int
   /// Why workers would have no such template; nil when they have it, or when nobody knows.

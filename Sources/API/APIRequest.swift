@@ -45,6 +45,7 @@ struct APIRequest {
   /// - Parameter others: types that are read, too.
   func requireType(_ type: String, or others: [String] = []) throws(Problem) {
     let given = http.headers["content-type"] ?? ""
+    if given == type { return }
     let essence = given.split(separator: ";").first.map { $0.lowercased() } ?? ""
     let bare = String(essence.drop { $0 == " " }.prefix { $0 != " " })
     guard ([type] + others).contains(bare) else {

@@ -18,6 +18,6 @@ struct APIResponse: Sendable, Equatable {
   var http: HTTPResponse {
     HTTPResponse(
       status: status, contentType: "application/json", headers: headers,
-      body: body.map { Array(JSONText.compact($0).utf8) } ?? [])
+      body: body.map { JSONText.bytes($0) } ?? [])
   }
 }

@@ -9,6 +9,7 @@ struct APIRouter {
 
   let routes: [APIRoute]
   private let patterns: [[Part]]
+  private let streamed: [Int]
 
   private enum Part {
     case word(String)
@@ -17,6 +18,7 @@ struct APIRouter {
 
   init(_ routes: [APIRoute]) {
     self.routes = routes
+    streamed = routes.indices.filter { routes[$0].streamedWithin != nil }
     patterns = routes.map { route in
       route.pattern.split(separator: "/").map { part in
         part.hasPrefix("{") ? .name(String(part.dropFirst().dropLast())) : .word(String(part))
@@ -27,26 +29,36 @@ struct APIRouter {
   /// HEAD is what GET would say.
   func match(_ method: String, _ segments: [String]) -> Match {
     var methods: [String] = []
-    for (route, pattern) in zip(routes, patterns) {
-      guard let names = Self.names(pattern, segments) else { continue }
+    for (route, pattern) in zip(routes, patterns) where Self.fits(pattern, segments) {
       if route.method == method || (method == "HEAD" && route.method == "GET") {
-        return .route(route, names: names)
+        return .route(route, names: Self.names(pattern, segments))
       }
       methods.append(route.method)
     }
     return methods.isEmpty ? .nothing : .methods(methods.sorted())
   }
 
-  private static func names(_ pattern: [Part], _ segments: [String]) -> [String: String]? {
-    guard pattern.count == segments.count else { return nil }
+  /// The route, if it is one whose body is read while it comes.
+  func streamed(_ method: String, _ segments: [String]) -> APIRoute? {
+    streamed.first { routes[$0].method == method && Self.fits(patterns[$0], segments) }
+      .map { routes[$0] }
+  }
+
+  private static func fits(_ pattern: [Part], _ segments: [String]) -> Bool {
+    guard pattern.count == segments.count else { return false }
+    for index in pattern.indices {
+      switch pattern[index] {
+      case .word(let word): if word != segments[index] { return false }
+      case .name: if segments[index].isEmpty { return false }
+      }
+    }
+    return true
+  }
+
+  private static func names(_ pattern: [Part], _ segments: [String]) -> [String: String] {
     var names: [String: String] = [:]
     for (part, segment) in zip(pattern, segments) {
-      switch part {
-      case .word(let word): if word != segment { return nil }
-      case .name(let name):
-        if segment.isEmpty { return nil }
-        names[name] = segment
-      }
+      if case .name(let name) = part { names[name] = segment }
     }
     return names
   }

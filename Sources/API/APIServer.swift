@@ -2,52 +2,122 @@ import EventLoop
 import HTTPServer
 import Telemetry
 
-/// The API of devices, users and events, on a thread of its own.
+/// The API of devices, users and events, on threads of its own. Each of them takes in clients at
+/// the one port, answers them from the head of a request to its answer, and has connections to
+/// Redis of its own; the kernel shares out who comes.
 package final class APIServer: Sendable {
-  private let loop = EventLoop(name: "api")
-  private let service: APIService
-  private let server: HTTPServer
+  private struct Thread: Sendable {
+    let loop: EventLoop
+    let service: APIService
+    let server: HTTPServer
+  }
+
+  /// At least one.
+  private let threads: [Thread]
+  private let shared: APISharedState
 
   package init(_ options: APIOptions) {
-    let service = APIService(options, loop: loop)
+    // An import keeps its connection: no thread has fewer than there may be imports, and one more.
+    let places = options.http.maximumConnections / (options.imports.atOnce + 1)
+    let count = max(1, min(options.threads, places))
+    let loops = (0..<count).map { EventLoop(name: $0 == 0 ? "api" : "api \($0)") }
+    let shared = APISharedState(options, loop: loops[0])
+    self.shared = shared
+    threads = loops.enumerated().map { index, loop in
+      let service = APIService(options, shared, loop: loop)
+      let server = HTTPServer(
+        loop: loop, options: Self.http(of: index, in: count, options),
+        screen: { head in service.assumeIsolated { $0.screen(head) } }, staysOnLoop: true,
+        answer: { await service.answer($0) })
+      return Thread(loop: loop, service: service, server: server)
+    }
+  }
+
+  /// All together are given what one alone would be.
+  private static func http(
+    of index: Int, in count: Int, _ options: APIOptions
+  ) -> HTTPServerOptions {
     var http = options.http
     http.refusal = Problem.refusal
     // Each route has a bound of its own.
     http.maximumBodyBytes = max(
       APIRoute.usualBodyBytes, options.ingest.maximumEventBytes, TagRoutes.maximumBodyBytes)
-    self.service = service
-    server = HTTPServer(
-      loop: loop, options: http,
-      screen: { head in service.assumeIsolated { $0.screen(head) } },
-      answer: { await service.answer($0) })
+    guard count > 1 else { return http }
+    let connections = http.maximumConnections
+    http.maximumConnections = connections / count + (index < connections % count ? 1 : 0)
+    http.maximumBodiesBytes = http.maximumBodiesBytes.map { $0 / count }
+    http.sharesPort = true
+    return http
   }
 
   /// Listens, and returns the port. Redis and Kafka need not be there yet.
   package func start() async throws(HTTPServerError) -> Int {
-    await service.start()
-    return try await server.start()
+    await shared.start()
+    for thread in threads { await thread.service.start() }
+    do throws(HTTPServerError) {
+      let port = try await threads[0].server.start()
+      for thread in threads.dropFirst() { _ = try await thread.server.start(at: port) }
+      return port
+    } catch {
+      await stop()
+      throw error
+    }
   }
 
   package func stop() async {
-    await server.stop()
-    await service.close()
-    loop.stop()
+    for thread in threads { await thread.server.stop() }
+    for thread in threads { await thread.service.close() }
+    await shared.close()
+    for thread in threads { thread.loop.stop() }
   }
 
   /// Keys that are good from now on.
-  package func use(_ keys: APIKeyRing) async { await service.use(keys) }
-
-  /// A certificate for who connects from now on.
-  package func show(_ identity: HTTPServerIdentity) async throws(HTTPServerError) {
-    try await server.show(identity)
+  package func use(_ keys: APIKeyRing) async {
+    for thread in threads { await thread.service.use(keys) }
   }
 
-  package func tick() async { await service.tick() }
-  package func health() async -> [HealthPart] { await service.health() }
-  package func metrics() async -> PrometheusText { await service.metricsText }
+  /// A certificate for who connects from now on. If it is refused, the first thread throws, and all
+  /// keep the one before. A further one may throw for want of memory: told again, those that have
+  /// it already do nothing.
+  package func show(_ identity: HTTPServerIdentity) async throws(HTTPServerError) {
+    for thread in threads { try await thread.server.show(identity) }
+  }
+
+  /// Returns when every thread has done something.
+  package func tick() async {
+    for thread in threads { await thread.service.tick() }
+  }
+
+  /// Of all threads: what is wrong with one of them is wrong.
+  package func health() async -> [HealthPart] {
+    // Side by side: each may wait for a Redis that says nothing.
+    await withTaskGroup { group in
+      for thread in threads { group.addTask { await thread.service.health() } }
+      return await group.reduce(into: []) { parts, further in
+        parts = parts.isEmpty ? further : zip(parts, further).map { $0.trouble == nil ? $1 : $0 }
+      }
+    }
+  }
+
+  package func metrics() async -> PrometheusText {
+    var sum = APIMetrics()
+    for thread in threads { sum = sum + (await thread.service.currentMetrics) }
+    return sum.text
+  }
+
+  package var threadCount: Int { threads.count }
+
+  /// How many requests each thread has answered.
+  var answeredByEach: [Int] {
+    get async {
+      var counts: [Int] = []
+      for thread in threads { counts.append(await thread.service.currentMetrics.requestCount) }
+      return counts
+    }
+  }
 
   /// All that there are, as they are documented.
   var routes: [(method: String, pattern: String, scope: APIScope?)] {
-    get async { await service.patterns }
+    get async { await threads[0].service.patterns }
   }
 }

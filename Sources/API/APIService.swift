@@ -14,60 +14,44 @@ import Traces
 actor APIService {
   private let options: APIOptions
   private let loop: EventLoop
-  private let erasures: ErasureJobs
+  private let shared: APISharedState
   private let imports: ImportJobs
-  private let news: TokenNewsDoor?
   private var keys: APIKeyRing
   private var router = APIRouter([])
   private var redis: RedisClient?
-  private var door: EventDoor?
   private var answers: IdempotentAnswers?
-  private var rates: RequestRates<String>
-  /// Of those who show no key that is good.
-  private var strangers = RequestRates<PeerAddress>(perSecond: 1, burst: 20)
   private var metrics = APIMetrics()
+  /// Of requests, which must differ and need not be secret: each thread has a seed of its own.
+  private var madeUpIDs = SplitMix64(seed: .random(in: .min ... .max))
 
   nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
 
-  init(_ options: APIOptions, loop: EventLoop) {
+  init(_ options: APIOptions, _ shared: APISharedState, loop: EventLoop) {
     self.options = options
+    self.shared = shared
     self.loop = loop
     keys = options.keys
-    let perSecond = Double(options.requestsPerSecond)
-    rates = RequestRates(perSecond: perSecond, burst: perSecond)
-    erasures = ErasureJobs(loop: loop, redis: options.redis, keyspace: options.keyspace)
-    let news = options.ingest.tokensTopic.map {
-      TokenNewsDoor(options, topic: $0, loop: loop)
-    }
-    self.news = news
-    imports = ImportJobs(loop: loop, options: options, tell: Self.tell(by: news))
+    imports = ImportJobs(
+      loop: loop, options: options, limit: shared.importLimit, tell: shared.tell)
   }
 
-  private static func tell(by news: TokenNewsDoor?) -> TellMoves? {
-    guard let news else { return nil }
-    return { (moves) async throws(DevicesError) in try await news.tell(moves) }
-  }
-
-  func start() async {
-    await news?.start()
+  func start() {
     let log = options.log
     let redis = RedisClient(options: options.redis, loop: loop) { line in
       log.warning("redis: \(line)")
     }
     redis.start()
     self.redis = redis
-    let door = EventDoor(options)
-    door.start()
-    self.door = door
+    let door = EventDoor(options, writer: shared.events)
     answers = IdempotentAnswers(redis: redis, keyspace: options.keyspace)
     let now = options.wallClock
     let plainSet = options.plainSetKey.map { PlainSetPattern($0) }
     let registry = DeviceRegistry(
-      redis: redis, keyspace: options.keyspace, plainSet: plainSet, tell: Self.tell(by: news))
+      redis: redis, keyspace: options.keyspace, plainSet: plainSet, tell: shared.tell)
     let users = UserRoutes(
       registry: registry,
       audiences: AudienceReader(redis: redis, keyspace: options.keyspace, plainSet: plainSet),
-      erasures: erasures)
+      erasures: shared.erasures)
     let fanOuts = FanOutRoutes(
       record: RecordStage(redis: redis, keyspace: options.keyspace), now: now)
     let tagLists = AudienceReader(redis: redis, keyspace: options.keyspace.ofTags)
@@ -81,10 +65,7 @@ actor APIService {
 
   func close() async {
     redis?.close()
-    door?.close()
-    await erasures.close()
     await imports.close()
-    await news?.close()
   }
 
   /// Keys that are good from now on, and no others.
@@ -101,8 +82,12 @@ actor APIService {
     ]
   }
 
-  var metricsText: PrometheusText {
-    get async { metrics.text(imported: await imports.rows) }
+  var currentMetrics: APIMetrics {
+    get async {
+      var metrics = metrics
+      metrics.imported = await imports.rows
+      return metrics
+    }
   }
 
   var patterns: [(method: String, pattern: String, scope: APIScope?)] {
@@ -115,7 +100,6 @@ actor APIService {
 extension APIService {
   /// What is small is read before anybody asks who sends it; what is large is not.
   func screen(_ head: HTTPRequest) -> HTTPScreening {
-    let id = Self.requestID(head)
     do throws(Problem) {
       // Two lengths may be read as two requests by what stands in front of us (RFC 9112, 6.1).
       guard head.headers["transfer-encoding"] == nil || head.headers["content-length"] == nil else {
@@ -125,9 +109,7 @@ extension APIService {
       }
       let length = head.headers["content-length"].map { Int($0) ?? .max }
       let isChunked = head.headers["transfer-encoding"] != nil
-      if case .route(let route, _) = router.match(head.method, head.segments),
-        let limit = route.streamedWithin
-      {
+      if let route = router.streamed(head.method, head.segments), let limit = route.streamedWithin {
         _ = try holder(of: head, for: route)
         return .stream(maximumBodyBytes: route.maximumBodyBytes, limit: limit)
       }
@@ -141,6 +123,7 @@ extension APIService {
       }
       return .read(maximumBodyBytes: route.maximumBodyBytes)
     } catch {
+      let id = requestID(head)
       return .refuse(Self.finished(error.response(requestID: id), id))
     }
   }
@@ -164,8 +147,10 @@ extension APIService {
     guard let scope = route.scope else { return Self.anybody }
     guard let key = Self.shown(request).flatMap({ keys.key(shown: $0) }) else {
       var headers = ["WWW-Authenticate": "Bearer realm=\"fanfare\""]
-      let isOften = strangers.take(request.peer, now: EventLoop.monotonicNanoseconds()) != nil
-      if isOften { headers["Connection"] = "close" }
+      let wait = shared.strangers.withLock {
+        $0.take(request.peer, now: EventLoop.monotonicNanoseconds())
+      }
+      if wait != nil { headers["Connection"] = "close" }
       throw Problem(
         .unauthenticated, "send Authorization: Bearer and a key; `fanfare api-key` makes one",
         headers: headers)
@@ -200,7 +185,7 @@ extension APIService {
 extension APIService {
   func answer(_ request: HTTPRequest) async -> HTTPResponse {
     let began = EventLoop.monotonicNanoseconds()
-    let id = Self.requestID(request)
+    let id = requestID(request)
     var found: APIRoute?
     var asked: APIRequest?
     var response: HTTPResponse
@@ -211,7 +196,9 @@ extension APIService {
       let key = try holder(of: request, for: route)
       let known = APIRequest(http: request, names: names, key: key, id: id)
       asked = known
-      if route.scope != nil, let wait = rates.take(key.name, now: began) {
+      if route.scope != nil,
+        let wait = shared.rates.withLock({ $0.take(key.name, now: began) })
+      {
         throw Self.tooMany(
           "\(key.name) may send \(options.requestsPerSecond) requests a second", wait)
       }
@@ -288,12 +275,12 @@ extension APIService {
   }
 
   /// The caller's, when it is fit for a log line.
-  private static func requestID(_ request: HTTPRequest) -> String {
+  private func requestID(_ request: HTTPRequest) -> String {
     if let given = request.headers["x-request-id"], (1...64).contains(given.utf8.count),
       given.utf8.allSatisfy({ $0.isASCIIWord || $0 == 0x2D || $0 == 0x2E })
     {
       return given
     }
-    return Hexadecimal.text(SecretDigest.random(8))
+    return Hexadecimal.text(madeUpIDs.next(), digits: 16)
   }
 }

@@ -10,14 +10,12 @@ final class EventDoor {
   private let ingest: IngestStage
   private let writer: KafkaWriter
 
-  init(_ options: APIOptions) {
+  /// - Parameter writer: of the topic of events.
+  init(_ options: APIOptions, writer: KafkaWriter) {
     self.options = options
     ingest = IngestStage(options: options.ingest)
-    writer = KafkaWriter(options, topic: options.ingest.eventsTopic)
+    self.writer = writer
   }
-
-  func start() { writer.start() }
-  func close() { writer.close() }
 
   var routes: [APIRoute] {
     let limit = options.ingest.maximumEventBytes

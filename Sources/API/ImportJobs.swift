@@ -4,15 +4,16 @@ import HTTPServer
 import Keyspace
 import Redis
 
-/// Imports that this process reads, each from its client's connection: rows are written while they
-/// come, so that a body of any length needs no more memory than a page of rows, and a client that
-/// is faster than Redis is held up. An import lives as long as its connection: what ends that ends
-/// it, and who has not heard the answer sends all of it again.
+/// Imports that a thread of the API reads, each from its client's connection: rows are written
+/// while they come, so that a body of any length needs no more memory than a page of rows, and a
+/// client that is faster than Redis is held up. An import lives as long as its connection: what
+/// ends that ends it, and who has not heard the answer sends all of it again.
 ///
 /// With a connection to Redis of its own, because its pipelines are long.
 actor ImportJobs {
   private let loop: EventLoop
   private let options: APIOptions
+  private let limit: ImportLimit
   private let tell: TellMoves?
   private var redis: RedisClient?
   private var running: [String: ImportRun] = [:]
@@ -23,9 +24,10 @@ actor ImportJobs {
 
   nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
 
-  init(loop: EventLoop, options: APIOptions, tell: TellMoves?) {
+  init(loop: EventLoop, options: APIOptions, limit: ImportLimit, tell: TellMoves?) {
     self.loop = loop
     self.options = options
+    self.limit = limit
     self.tell = tell
   }
 
@@ -49,11 +51,12 @@ actor ImportJobs {
   ) async throws(Problem) -> ImportReport {
     let run = ImportRun(report, isStrict: isStrict)
     let id = report.id
-    guard running.count < options.imports.atOnce else {
+    guard limit.take() else {
       throw Problem(
-        .tooManyRequests, "\(options.imports.atOnce) imports are under way here: ask again soon",
+        .tooManyRequests, "\(limit.atOnce) imports are under way here: ask again soon",
         headers: ["Retry-After": "10"])
     }
+    defer { limit.release() }
     guard running[id] == nil else { throw Self.isRunning }
     running[id] = run
     defer { running[id] = nil }

@@ -1,17 +1,22 @@
-import Ingest
+import EventLoop
 import Kafka
 
-/// A way to Kafka for what the API writes. Confined to the loop.
-final class KafkaWriter {
+/// A way to Kafka for what the API writes, whichever of its threads does.
+actor KafkaWriter {
+  private let loop: EventLoop
   private let options: APIOptions
   private let topic: String
   /// nil until the first record, and after librdkafka has given one up.
   private var producer: KafkaProducer?
+  private var isClosed = false
 
   /// A client waits for this, and its connection has `exchangeTimeout`.
   private static let acknowledgedWithin: Duration = .seconds(5)
 
-  init(_ options: APIOptions, topic: String) {
+  nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
+
+  init(_ options: APIOptions, topic: String, loop: EventLoop) {
+    self.loop = loop
     self.options = options
     self.topic = topic
   }
@@ -19,7 +24,9 @@ final class KafkaWriter {
   /// Connects, so that the first record does not wait for it.
   func start() { _ = try? currentProducer() }
 
+  /// Who writes afterwards is refused.
   func close() {
+    isClosed = true
     producer?.close(timeout: .seconds(1))
     producer = nil
   }
@@ -32,6 +39,7 @@ final class KafkaWriter {
   }
 
   private func currentProducer() throws(KafkaError) -> KafkaProducer {
+    guard !isClosed else { throw KafkaError(code: .closed, message: "the API stops") }
     if let producer, producer.fatalError == nil { return producer }
     producer?.close(timeout: .zero)
     var kafka = options.kafka

@@ -1,5 +1,5 @@
 /// How many requests somebody may make: a bucket each, which is full at first and holds what a
-/// second gives. Confined to its owner's loop.
+/// second gives. Its owner keeps two threads from it.
 struct RequestRates<Somebody: Hashable & Sendable>: Sendable {
   private struct Bucket: Sendable {
     var tokens: Double
@@ -22,7 +22,8 @@ struct RequestRates<Somebody: Hashable & Sendable>: Sendable {
   var count: Int { buckets.count }
 
   /// Takes one. When there is none: after how many seconds there is.
-  /// - Parameter now: in ns, of a clock that never goes back.
+  /// - Parameter now: in ns, of a clock that never goes back. Who read it earlier than another may
+  ///   still come later.
   mutating func take(_ somebody: Somebody, now: UInt64) -> Double? {
     var bucket = filled(somebody, now)
     defer { keep(bucket, of: somebody, now) }
@@ -33,7 +34,8 @@ struct RequestRates<Somebody: Hashable & Sendable>: Sendable {
 
   private func filled(_ somebody: Somebody, _ now: UInt64) -> Bucket {
     guard var bucket = buckets[somebody] else { return Bucket(tokens: burst, filledAt: now) }
-    let seconds = Double(now &- bucket.filledAt) / 1_000_000_000
+    guard now > bucket.filledAt else { return bucket }
+    let seconds = Double(now - bucket.filledAt) / 1_000_000_000
     bucket.tokens = min(burst, bucket.tokens + seconds * perSecond)
     bucket.filledAt = now
     return bucket

@@ -5,23 +5,17 @@ import Kafka
 import Model
 
 /// Tells whoever keeps devices too of those that another user has logged in with.
-actor TokenNewsDoor {
-  private let loop: EventLoop
-  private let topic: String
+struct TokenNewsDoor: Sendable {
   private let writer: KafkaWriter
   private let now: @Sendable () -> Int64
 
-  nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
-
   init(_ options: APIOptions, topic: String, loop: EventLoop) {
-    self.loop = loop
-    self.topic = topic
-    writer = KafkaWriter(options, topic: topic)
+    writer = KafkaWriter(options, topic: topic, loop: loop)
     now = options.wallClock
   }
 
-  func start() { writer.start() }
-  func close() { writer.close() }
+  func start() async { await writer.start() }
+  func close() async { await writer.close() }
 
   /// Returns when every replica in sync has all of it.
   func tell(_ moves: [DeviceMove]) async throws(DevicesError) {

@@ -84,6 +84,8 @@ private actor Watch {
         complaints["certificate"] = nil
         log.notice("another certificate is shown from now on")
       } catch {
+        // Some threads may show it: until all do, they are told again.
+        identity = nil
         throw Assembly.problem("api.tls.certificate_file", "\(error)")
       }
     } catch {

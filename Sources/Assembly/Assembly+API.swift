@@ -39,6 +39,8 @@ extension Assembly {
         }
         return "workers have no template of this name, if they have the same as this process"
       }, log: log, audit: audit)
+    // With four, Redis is what others wait for.
+    options.threads = api.threads == 0 ? min(4, cores) : api.threads
     options.trace = traceOptions(settings, log: log)
     options.imports.maximumBytes = api.imports.maximumBytes
     options.imports.atOnce = api.imports.atOnce

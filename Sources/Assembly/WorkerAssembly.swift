@@ -1,5 +1,4 @@
 import Deliver
-import Glibc
 import Model
 import Pipeline
 import Record
@@ -69,8 +68,7 @@ extension Assembly {
   }
 
   private static func lanes(_ settings: Settings) -> Int {
-    let cores = max(1, sysconf(Int32(_SC_NPROCESSORS_ONLN)))
-    return settings.lanes.count == 0 ? cores : settings.lanes.count
+    settings.lanes.count == 0 ? cores : settings.lanes.count
   }
 
   private static func pushRates(_ settings: Settings) -> PushRates {

@@ -47,6 +47,7 @@ package enum APIVerb {
         [
           "host": .text(settings.api.host), "port": .integer(port),
           "tls": .bool(options.http.identity != nil), "keys": .integer(options.keys.keys.count),
+          "threads": .integer(server.threadCount),
         ])
     } catch {
       throw CommandFailure(.failed, "api: \(error)")

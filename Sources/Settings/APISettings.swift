@@ -6,6 +6,8 @@ extension Settings {
     /// Without a certificate, on other interfaces than the loopback one.
     package var plain = false
     package var keysFile: String?
+    /// 0: one for each core, four at most.
+    package var threads = 0
     package var tls = TLS()
     package var maximumConnections = 0
     package var exchangeTimeout = Duration.zero

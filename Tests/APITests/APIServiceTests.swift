@@ -1,3 +1,4 @@
+import EventLoop
 import Fixtures
 import JSON
 import Testing
@@ -49,7 +50,42 @@ import Testing
   @Test func keysAreReplaced() async throws {
     try await APIBed.run { bed in
       await bed.server.use(try APIKeyRing(text: ""))
-      #expect(try bed.ask("GET", "/v1/users/u").status == 401)
+      // Of two threads.
+      for _ in 0..<20 {
+        let answer = try bed.ask("GET", "/v1/users/u")
+        #expect(answer.status == 401)
+      }
+    }
+  }
+
+  @Test func whoComesIsSharedOutAndCountedTogether() async throws {
+    try await APIBed.run({ $0.threads = 3 }) { bed in
+      for _ in 0..<60 {
+        let answer = try bed.ask("GET", "/v1/users/u/devices")
+        #expect(answer.status == 200)
+      }
+      let counts = await bed.server.answeredByEach
+      #expect(counts.count == 3)
+      #expect(counts.allSatisfy { $0 > 0 })
+      #expect(counts.reduce(0, +) == 60)
+      let text = await bed.server.metrics().text
+      #expect(
+        text.contains(
+          #"{route="/v1/users/{user}/devices",method="GET",status="200"} 60"#))
+    }
+  }
+
+  @Test func allThreadsTogetherTakeWhatAKeyMaySend() async throws {
+    try await APIBed.run({
+      $0.threads = 4
+      $0.requestsPerSecond = 2
+    }) { bed in
+      let began = EventLoop.monotonicNanoseconds()
+      var taken = 0
+      for _ in 0..<40 where try bed.ask("GET", "/v1/users/u/devices").status == 200 { taken += 1 }
+      let seconds = Double(EventLoop.monotonicNanoseconds() - began) / 1_000_000_000
+      #expect(taken >= 2)
+      #expect(Double(taken) <= 2 + 2 * seconds)
     }
   }
 

@@ -135,8 +135,27 @@ import Testing
     }
   }
 
+  @Test func allThreadsTogetherReadSoMany() async throws {
+    try await APIBed.run({
+      $0.threads = 4
+      $0.imports.atOnce = 1
+    }) { bed in
+      let client = try Self.begin(bed, "i0", "\n")
+      _ = try Self.until(bed, "i0") { $0.status == 200 }
+      for number in 1...20 {
+        let answer = try bed.ask("POST", "/v1/imports?id=i\(number)", "{}\n", headers: Self.lines)
+        #expect(answer.status == 429)
+      }
+      client.send("0\r\n\r\n")
+      #expect(client.readToEnd()?.contains(" 200 ") == true)
+      let next = try bed.ask("POST", "/v1/imports?id=i1", "\n", headers: Self.lines)
+      #expect(next.status == 200)
+    }
+  }
+
+  /// At once, where the thread that reads it is asked; others, as other processes, tell Redis.
   @Test func aDeletedImportStops() async throws {
-    try await APIBed.run { bed in
+    try await APIBed.run({ $0.threads = 1 }) { bed in
       let client = try Self.begin(bed, "i1", Self.rows(0..<10))
       _ = try Self.until(bed, "i1") { $0["rows"] == 10 }
       #expect(try bed.ask("DELETE", "/v1/imports/i1").status == 204)

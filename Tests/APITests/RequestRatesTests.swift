@@ -20,6 +20,15 @@ import Testing
     #expect(rates.take("a", now: 3600 * Self.second) != nil)
   }
 
+  /// As of two threads, of which the one that looked at the clock first came last.
+  @Test func anEarlierTimeFillsNothing() {
+    var rates = RequestRates<String>(perSecond: 2, burst: 3)
+    for _ in 0..<3 { #expect(rates.take("a", now: Self.second) == nil) }
+    #expect(rates.take("a", now: Self.second - 1) == 0.5)
+    #expect(rates.take("a", now: Self.second) == 0.5)
+    #expect(rates.take("a", now: 3 * Self.second / 2) == nil)
+  }
+
   @Test func othersAreOthers() {
     var rates = RequestRates<String>(perSecond: 1, burst: 1)
     #expect(rates.take("a", now: 0) == nil)

@@ -156,6 +156,12 @@ import Testing
       secured.api.tls = settings().api.tls
       #expect(throws: Never.self) { try Assembly.apiOptions(secured, log: log, audit: nil) }
     }
+    plain.api.host = "::1"
+    for (threads, expected) in [(43, 43), (1, 1), (0, min(4, Assembly.cores))] {
+      plain.api.threads = threads
+      let options = try Assembly.apiOptions(plain, log: log, audit: nil)
+      #expect(options.threads == expected)
+    }
     var half = settings()
     half.api.tls.keyFile = nil
     #expect(throws: SettingsError.self) { try Assembly.apiOptions(half, log: log, audit: nil) }

@@ -87,6 +87,7 @@ enum SampleConfiguration {
       port: 36
       plain: true
       keys_file: api-keys
+      threads: 43
       tls: { certificate_file: api.crt, key_file: api.key }
       maximum_connections: 37
       exchange_timeout: 38s

@@ -20,8 +20,13 @@ extension SettingTable {
       "api.tls.key_file", \.api.tls.keyFile, example: "/etc/fanfare/api.key",
       "The certificate's key, in PEM without a passphrase."),
     .integer(
+      "api.threads", \.api.threads, default: 0, 0...64,
+      "How many threads answer requests; 0: one for each core, four at most. Each has its own "
+        + "connections to Redis and its share of api.maximum_connections."),
+    .integer(
       "api.maximum_connections", \.api.maximumConnections, default: 256, 1...10_000,
-      "When another client comes, the one goes that has been quiet for longest."),
+      "Divided among api.threads. When another client comes to a thread that is full, the one "
+        + "goes there that has been quiet for longest."),
     .duration(
       "api.exchange_timeout", \.api.exchangeTimeout, default: .seconds(10),
       .milliseconds(500)...(.seconds(60)),

@@ -1,0 +1,43 @@
+import Devices
+import EventLoop
+import HTTPServer
+import Threads
+
+/// What the API's threads share, so that whichever answers says the same. Its actors live on the
+/// first thread's loop.
+struct APISharedState: Sendable {
+  let erasures: ErasureJobs
+  let events: KafkaWriter
+  let news: TokenNewsDoor?
+  let importLimit: ImportLimit
+  /// Of keys, by their names.
+  let rates: ThreadLock<RequestRates<String>>
+  /// Of those who show no key that is good.
+  let strangers = ThreadLock(RequestRates<PeerAddress>(perSecond: 1, burst: 20))
+
+  init(_ options: APIOptions, loop: EventLoop) {
+    erasures = ErasureJobs(loop: loop, redis: options.redis, keyspace: options.keyspace)
+    events = KafkaWriter(options, topic: options.ingest.eventsTopic, loop: loop)
+    importLimit = ImportLimit(options.imports.atOnce)
+    news = options.ingest.tokensTopic.map { TokenNewsDoor(options, topic: $0, loop: loop) }
+    let perSecond = Double(options.requestsPerSecond)
+    rates = ThreadLock(RequestRates(perSecond: perSecond, burst: perSecond))
+  }
+
+  /// Hears of devices that go from one user to another; nil where nobody is told.
+  var tell: TellMoves? {
+    guard let news else { return nil }
+    return { (moves) async throws(DevicesError) in try await news.tell(moves) }
+  }
+
+  func start() async {
+    await events.start()
+    await news?.start()
+  }
+
+  func close() async {
+    await erasures.close()
+    await events.close()
+    await news?.close()
+  }
+}
