@@ -4,7 +4,7 @@ import Terminal
 /// The sections of a bench, one after the other.
 package struct BenchSuite: Sendable {
   package enum Section: String, CaseIterable, Sendable {
-    case deliver, worker, memory, latency, neighbours, fairness, apns, scale, cluster
+    case deliver, worker, memory, latency, neighbours, fairness, apns, scale, cluster, api
   }
 
   private let sections: [Section]
@@ -22,6 +22,7 @@ package struct BenchSuite: Sendable {
     if sections.contains(.deliver) || sections.contains(.worker) {
       _ = try Executable.find("h2load", package: "nghttp2-client")
     }
+    if sections.contains(.api) { _ = try Executable.find("wrk", package: "wrk") }
   }
 
   package func run(
@@ -52,6 +53,8 @@ package struct BenchSuite: Sendable {
         results.add(try await ScaleBench(processes: processes, options: options).run())
       case .cluster:
         results.add(try await ClusterBench(processes: processes, options: options).run())
+      case .api:
+        results.add(try await APIBench(processes: processes, options: options).run())
       }
       await processes.stopAll()
     }

@@ -52,9 +52,12 @@ package enum BenchVerb {
       cluster: CPU time a push of the worker and of Redis, on one Redis and on a Redis Cluster of \
       three masters.
 
+      api: binds of devices a second through `fanfare api`, CPU time a bind, and their p99 at \
+      about half of the rate that is demanded.
+
       Runs are interleaved; every figure is the median of them, with the least and the most beside \
-      it. It needs h2load and nghttpd (Debian: nghttp2-client, nghttp2-server) and ends with 1 \
-      when a limit is missed. A build without optimisation (swift build without -c release) \
+      it. It needs h2load, nghttpd and wrk (Debian: nghttp2-client, nghttp2-server, wrk) and ends \
+      with 1 when a limit is missed. A build without optimisation (swift build without -c release) \
       misses them.
       """,
     options: [json, only, runs, pushes, events, lanes, templates],
