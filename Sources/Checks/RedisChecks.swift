@@ -47,11 +47,12 @@ enum RedisChecks {
         let word = await word(of: state.masters.map(\.master), client)
         slots(state, word, options, &list)
         for (master, count) in state.masters {
-          await node(client, options, master, "\(master) (\(count) slots)", &list)
+          let name = "\(master) (\(count) slots)"
+          await node(client, options, master, name, keyspace, &list)
         }
       } else {
         for (master, _) in try await client.executeOnMasters(ping) {
-          await node(client, options, master, "\(options)", &list)
+          await node(client, options, master, "\(options)", keyspace, &list)
         }
       }
       await ReplicaChecks.run(client, options, loop, &list)
@@ -113,13 +114,21 @@ enum RedisChecks {
   /// What one server says of itself.
   private static func node(
     _ client: RedisClient, _ options: RedisOptions, _ master: RedisMaster, _ name: String,
-    _ list: inout CheckList
+    _ keyspace: Keyspace, _ list: inout CheckList
   ) async {
     do throws(RedisError) {
       let information = try await client.execute(RedisPipeline(["INFO"]), at: master)
       let begin = EventLoop.monotonicNanoseconds()
       _ = try await client.execute(RedisPipeline(["PING"]), at: master)
       let microseconds = (EventLoop.monotonicNanoseconds() - begin) / 1_000
+      let missing = try await RedisPermissions.missing(client, at: master, keyspace, options)
+      if missing.isEmpty {
+        list.ok(area, "\(name): our user may do all that a worker does")
+      } else {
+        list.problem(
+          area, .configuration, "\(name): our user may not: \(missing.joined(separator: ", "))",
+          hint: "grant it the commands that docs/redis.md lists; events wait until then")
+      }
       guard let fields = RedisInformation(information[0]) else {
         list.warning(
           area, .dependency, "\(name) answers, but does not say what it is",

@@ -107,6 +107,10 @@ extension Keyspace {
     deviceKeys(user: user) + [profile(user: user), reached(user: user), verdicts(user: user)]
   }
 
+  /// STRING, SET, HASH, ZSET and STREAM in turn: what `fanfare check` tries our user's permissions
+  /// on. Gone within a second.
+  package var probe: String { "\(dataPrefix){check}" }
+
   /// HASH: `locale`, `name`, `tz`, `badge`, `muted` and whatever else templates name.
   package func profile(user: String) -> String { "\(dataPrefix){u:\(user)}:profile" }
 

@@ -149,6 +149,18 @@ import Testing
     #expect(try !check(port).contains { $0.contains("replica") })
   }
 
+  @Test func checkSaysWhatOurUserMayNotDo() throws {
+    let redis = try RedisServerProcess()
+    let port = "redis.port=\(redis.port)"
+    #expect(try check(port).contains { $0.contains("our user may do all that a worker does") })
+    try redis.cli("ACL", "SETUSER", "default", "-smismember", "-hkeys", "-script|load")
+    let lines = try check(port)
+    #expect(
+      lines.contains { $0.contains("our user may not: SCRIPT, SMISMEMBER, HKEYS") }, "\(lines)")
+    #expect(!lines.contains { $0.contains("our user may do all") })
+    #expect(try redis.cli("EXISTS", "ffd:{check}") == "0")
+  }
+
   /// A GOAWAY says that the request was not looked at: nobody waits for more.
   @Test func checkSaysThatAServerWentAway() throws {
     let directory = try ScratchDirectory()

@@ -1,0 +1,39 @@
+import Foundation
+import Testing
+
+@testable import Checks
+
+@Suite struct RedisPermissionsTests {
+  /// Those with which every connection begins are tried by every connection.
+  private static let ofConnections: Set = ["PING", "ROLE", "SELECT", "CLIENT|SETNAME", "INFO"]
+
+  @Test func theWorkersUserOfTheDocumentationMayDoWhatIsTriedAndNoMore() throws {
+    let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
+      .deletingLastPathComponent().deletingLastPathComponent()
+    let page = try String(
+      contentsOf: root.appendingPathComponent("docs/redis.md"), encoding: .utf8)
+    let start = try #require(page.range(of: "ACL SETUSER fanfare on"))
+    let end = try #require(page[start.upperBound...].range(of: "redis-cli"))
+    let granted = page[start.upperBound..<end.lowerBound].split { $0 == " " || $0 == "\n" }
+      .map { $0.trimmingPrefix("'") }
+      .filter { $0.hasPrefix("+") }
+      .map { $0.dropFirst().replacing("'", with: "").uppercased() }
+    let tried = RedisPermissions.commands("k").map {
+      $0[0] == "SCRIPT" ? "SCRIPT|\($0[1])" : $0[0]
+    }
+    #expect(granted.count > 30)
+    #expect(Set(granted).subtracting(Self.ofConnections) == Set(tried))
+  }
+
+  @Test func nothingIsLeftBehind() {
+    var isThere = false
+    for command in RedisPermissions.commands("k") {
+      switch command[0] {
+      case "SADD", "HSET", "ZADD", "XADD": isThere = true
+      case "DEL": isThere = false
+      default: break
+      }
+    }
+    #expect(!isThere)
+  }
+}
