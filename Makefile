@@ -21,7 +21,7 @@ example_packages := nodejs golang-go
 libraries := rdkafka libnghttp2 openssl hiredis yaml-0.1 jansson libmicrohttpd
 sources := Package.swift Sources Tests
 # The test targets that run code on lanes: what ThreadSanitizer is for.
-lane_tests := EventLoopTests|TransportTests|RedisTests|DeliverTests|PipelineTests|IntegrationTests
+lane_tests := EventLoopTests|HTTPServerTests|APITests|TransportTests|RedisTests|DeliverTests|PipelineTests|IntegrationTests
 
 # Optimised, as what runs in production: unoptimised tests take twice the time, and see less of what only
 # happens in an optimised build. `swift build` without these flags builds everything again.
@@ -134,7 +134,7 @@ build-tests: ## Build the tests as `make test` does, for Tests/run (ARGS='-j 2')
 
 .PHONY: bench
 bench: ## Install what is missing, build, measure against h2load
-	@$(call install,$(test_packages),redis-server nghttpd h2load)
+	@$(call install,$(test_packages) wrk,redis-server nghttpd h2load wrk)
 	$(call say,"Building in release mode; the first build takes some minutes")
 	swift build -c release --product fanfare >&2
 	$(call say,"Running .build/release/fanfare bench $(ARGS)")
