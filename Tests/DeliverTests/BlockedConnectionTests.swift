@@ -30,6 +30,7 @@ import Testing
     let connection = try #require(
       bed.stage.routes[.production]?.pool.places[0].connection as? APNsConnection)
     connection.transport?.shrinkSocket()
+    bed.server.connections[0].takeLittle()
     bed.server.connections[0].stopReading()
     await bed.stage.admit(bed.batch(hexadecimal(streams)))
     await bed.until("in flight") { connection.inFlight == streams }

@@ -78,6 +78,9 @@ final class FakeConnection {
     ignoreSocket()
   }
 
+  /// The kernel would keep more and more of what is not read: on a busy machine all that there is.
+  func takeLittle() { transport.shrink(SO_RCVBUF) }
+
   func readAgain() {
     isReading = true
     flush()
@@ -214,8 +217,10 @@ extension FakeConnection: ConnectionDelegate {
 
 extension Connection {
   /// Leaves little room in the socket for what its peer does not read.
-  func shrinkSocket() {
+  func shrinkSocket() { shrink(SO_SNDBUF) }
+
+  fileprivate func shrink(_ buffer: Int32) {
     var bytes: Int32 = 1
-    setsockopt(descriptor, SOL_SOCKET, SO_SNDBUF, &bytes, socklen_t(MemoryLayout<Int32>.size))
+    setsockopt(descriptor, SOL_SOCKET, buffer, &bytes, socklen_t(MemoryLayout<Int32>.size))
   }
 }
