@@ -258,7 +258,9 @@ final class ConnectionPool {
     guard isNeeded(place) || (connection.inFlight > 0 && place >= growth.most) else { return }
     openness.failed(reason)
     let end = connection.end(at: loop.now)
-    if place == growth.wanted - 1, end == .carried(0) || end.isCalm,
+    // What we give up ourselves, for other credentials, may have carried nothing yet.
+    let isOurWish = drains && !connection.wasSentAway
+    if place == growth.wanted - 1, end.isCalm || (end == .carried(0) && !isOurWish),
       growth.cameToNothing(at: loop.now)
     {
       reportSize()
