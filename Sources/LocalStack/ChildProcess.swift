@@ -177,9 +177,10 @@ package final class ChildProcess: Sendable {
     }
   }
 
-  /// Runs a program to its end; its output, or an error when it does not exit with 0.
+  /// Runs a program to its end, which comes soon; its output, or an error when it does not exit
+  /// with 0.
   package static func run(_ arguments: [String]) throws(LocalStackError) -> String {
-    let process = try ChildProcess(arguments, output: .pipe)
+    let process = try ChildProcess(arguments, output: .pipe, hasGuardian: false)
     let text = process.readToEnd()
     let code = process.waitForExit()
     guard code == 0 else {

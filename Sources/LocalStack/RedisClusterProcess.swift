@@ -63,7 +63,7 @@ package final class RedisClusterProcess: Sendable {
 
   // MARK: one node
 
-  /// One that knows nobody yet. Its redis-cli follows redirections.
+  /// One that knows nobody yet. Its `cli` follows redirections.
   package static func node(
     _ options: [String], _ tls: RedisServerProcess.TLSFiles?
   ) throws -> RedisServerProcess {
@@ -78,7 +78,7 @@ package final class RedisClusterProcess: Sendable {
             "--cluster-enabled", "yes", "--cluster-config-file", "nodes.conf", "--cluster-port",
             "\(bus)", "--cluster-node-timeout", "2000", "--cluster-replica-validity-factor", "0",
             "--cluster-allow-replica-migration", "no", "--repl-diskless-sync-delay", "0",
-          ] + options, cliOptions: ["-c"])
+          ] + options, isClusterNode: true)
       } catch {
         attempt += 1
         guard attempt < 3 else { throw error }

@@ -1,4 +1,5 @@
 import Glibc
+import Redis
 import Threads
 
 /// A real redis-server on a free port of the loopback address, with a directory of its own; gone
@@ -21,14 +22,16 @@ package final class RedisServerProcess: Sendable {
   package let directory: ScratchDirectory
   private let arguments: [String]
   private let cliArguments: [String]
+  private let usesTLS: Bool
+  private let isClusterNode: Bool
   private let process: ThreadLock<ChildProcess?>
 
   /// `isDurable`: every write is on disk before its reply, so that it survives `kill`. `options`:
-  /// further arguments of redis-server, such as `["--requirepass", "secret"]`. `cliOptions`: of
-  /// redis-cli.
+  /// further arguments of redis-server, such as `["--requirepass", "secret"]`. `isClusterNode`:
+  /// `cli` follows redirections.
   package init(
     isDurable: Bool = false, tls: TLSFiles? = nil, options: [String] = [],
-    cliOptions: [String] = []
+    isClusterNode: Bool = false
   ) throws {
     directory = try ScratchDirectory()
     var attempt = 0
@@ -41,7 +44,10 @@ package final class RedisServerProcess: Sendable {
         self.port = port
         self.arguments = arguments + options
         cliArguments =
-          ["-p", "\(port)"] + (tls.map { ["--tls", "--cacert", $0.authority] } ?? []) + cliOptions
+          ["-p", "\(port)"] + (tls.map { ["--tls", "--cacert", $0.authority] } ?? [])
+          + (isClusterNode ? ["-c"] : [])
+        usesTLS = tls != nil
+        self.isClusterNode = isClusterNode
         return
       } catch {
         attempt += 1
@@ -88,11 +94,14 @@ package final class RedisServerProcess: Sendable {
   package func freeze() { process.withLock { $0?.signal(SIGSTOP) } }
   package func resume() { process.withLock { $0?.signal(SIGCONT) } }
 
-  /// Runs one command through redis-cli; its output without the last line end. Arguments that begin
-  /// with `--` before the command go to redis-cli itself (`["--user", "x", "--pass", "y", "GET",
-  /// "k"]`).
+  /// Runs one command as redis-cli would; its output without the last line end. Arguments that
+  /// begin with `--` before the command are for redis-cli itself (`["--user", "x", "--pass", "y",
+  /// "GET", "k"]`), which then does run.
   @discardableResult
   package func cli(_ command: [String]) throws -> String {
+    if !usesTLS, let first = command.first, !first.hasPrefix("--") {
+      return try RedisCommandLine.run(command, port: port, followsRedirects: isClusterNode)
+    }
     let text = try ChildProcess.run(["redis-cli"] + cliArguments + command)
     return text.hasSuffix("\n") ? String(text.dropLast()) : text
   }

@@ -1,5 +1,6 @@
 import Glibc
 import LocalStack
+import Redis
 
 /// A real Redis Sentinel on a free port of the loopback address that watches one master, alone.
 package final class RedisSentinelProcess: Sendable {
@@ -39,9 +40,9 @@ package final class RedisSentinelProcess: Sendable {
 
   package func stop() { process.stop(SIGKILL) }
 
-  /// Runs one command through redis-cli; its output.
+  /// Runs one command as redis-cli would; its output.
   package func cli(_ command: String...) throws -> String {
-    try ChildProcess.run(["redis-cli", "-p", "\(port)"] + command)
+    try RedisCommandLine.run(command, port: port)
   }
 
   /// Waits until it knows a replica that could take the master's place: it looks every ten seconds,
