@@ -17,7 +17,8 @@ package struct APIOptions: Sendable {
   package var plainSetKey: String?
   package var keys: APIKeyRing
   package var imports = ImportOptions()
-  /// How many threads answer, at most one for each of the connections.
+  /// How many threads answer. Each has its part of the connections, which is more than the imports
+  /// that it may do at once: the API has fewer threads where there would not be enough for all.
   package var threads = 1
   /// Of one key; a burst may be as many.
   package var requestsPerSecond: Int

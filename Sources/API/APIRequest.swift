@@ -13,11 +13,12 @@ struct APIRequest {
   /// Of a placeholder of the route's pattern.
   subscript(_ name: String) -> String { names[name] ?? "" }
 
-  /// The members of the body, which is a JSON object.
-  /// - Parameter allowed: others are refused: a name with a typing mistake would be lost unseen.
   /// Who may write to users sees whole tokens, and what users read; who may only look does not.
   var isTrusted: Bool { key.scope >= .appServer }
 
+  /// The members of the body, which is a JSON object.
+  ///
+  /// - Parameter allowed: others are refused: a name with a typing mistake would be lost unseen.
   func object(_ allowed: Set<String>) throws(Problem) -> JSONObject {
     try requireType("application/json")
     let object = try document()

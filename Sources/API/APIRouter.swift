@@ -9,7 +9,6 @@ struct APIRouter {
 
   let routes: [APIRoute]
   private let patterns: [[Part]]
-  private let streamed: [Int]
 
   private enum Part {
     case word(String)
@@ -18,7 +17,6 @@ struct APIRouter {
 
   init(_ routes: [APIRoute]) {
     self.routes = routes
-    streamed = routes.indices.filter { routes[$0].streamedWithin != nil }
     patterns = routes.map { route in
       route.pattern.split(separator: "/").map { part in
         part.hasPrefix("{") ? .name(String(part.dropFirst().dropLast())) : .word(String(part))
@@ -40,8 +38,10 @@ struct APIRouter {
 
   /// The route, if it is one whose body is read while it comes.
   func streamed(_ method: String, _ segments: [String]) -> APIRoute? {
-    streamed.first { routes[$0].method == method && Self.fits(patterns[$0], segments) }
-      .map { routes[$0] }
+    routes.indices.first {
+      routes[$0].streamedWithin != nil && routes[$0].method == method
+        && Self.fits(patterns[$0], segments)
+    }.map { routes[$0] }
   }
 
   private static func fits(_ pattern: [Part], _ segments: [String]) -> Bool {
