@@ -94,7 +94,7 @@ demo: ## Install what is missing, build, fan one event out to 100,000 followers
 
 .PHONY: test
 test: ## Install what is missing, build, run all but the endurance tests (ARGS='--filter NAME': some of them)
-	@$(call install,$(test_packages) $(example_packages),redis-server nghttpd node go openssl python3)
+	@$(call install,$(test_packages),redis-server nghttpd openssl python3)
 	$(call say,"Building the tests; the first build takes some minutes")
 	$(build_tests)
 	$(call say,"Running the tests")
@@ -113,7 +113,7 @@ unit: ## Build, run the tests that need no server and start no process
 
 .PHONY: test-faults
 test-faults: ## Build, run the endurance tests: workers die, stop, come and go; others' servers play Apple
-	@$(call install,$(test_packages) nodejs python3-h2 python3-venv,redis-server nghttpd node openssl python3)
+	@$(call install,$(test_packages) $(example_packages) python3-h2 python3-venv,redis-server nghttpd node go openssl python3)
 	$(call say,"Building the tests; the first build takes some minutes")
 	$(build_tests)
 	$(call say,"Running the endurance tests")

@@ -4,6 +4,12 @@ import JSON
 /// failure.
 struct SchemaChecker {
   let root: JSONValue
+  private let patterns = Patterns()
+
+  /// To make one out of its text takes longer than to match it.
+  private final class Patterns { var known: [String: Regex<AnyRegexOutput>] = [:] }
+
+  init(root: JSONValue) { self.root = root }
 
   private static let annotations: Set<String> = [
     "$schema", "$id", "$defs", "title", "description", "default", "format", "examples",
@@ -95,7 +101,11 @@ struct SchemaChecker {
   }
 
   private func matches(_ text: String, _ pattern: String) -> Bool {
-    guard let regex = try? Regex(pattern).matchingSemantics(.unicodeScalar) else { return false }
+    guard
+      let regex = patterns.known[pattern]
+        ?? (try? Regex(pattern).matchingSemantics(.unicodeScalar))
+    else { return false }
+    patterns.known[pattern] = regex
     return text.contains(regex)
   }
 }
