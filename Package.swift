@@ -222,6 +222,8 @@ let programs: [Target] = [
 ]
 
 let supports: [Target] = [
+  // The files of the repository, which tests hold to what the code says.
+  support("Checkout", path: "Tests/Checkout", []),
   // What tests of several rooms need: certificates, and a proxy in front of a server.
   support(
     "Fixtures", path: "Tests/Fixtures",
@@ -231,6 +233,7 @@ let supports: [Target] = [
   support(
     "TestBed", path: "Tests/Bed",
     [
+      "Checkout",
       "APNsSimulator", "Assembly", "Deliver", "Devices", "EventLoop", "Expand", "Fixtures",
       "Ingest", "Kafka", "Keyspace", "LocalStack", "Model", "Pipeline", "Record", "Redis",
       "Render", "Settings", "Telemetry", "Threads", "TLS", "Transport",
@@ -251,6 +254,7 @@ let testTargets: [Target] = [
   tests(
     "APITests",
     [
+      "Checkout",
       "API", "Assembly", "EventLoop", "Fixtures", "HTTPServer", "Ingest", "JSON", "Kafka",
       "Keyspace", "LocalStack", "Redis", "Telemetry", "Traces",
     ]),
@@ -260,16 +264,16 @@ let testTargets: [Target] = [
   tests("TextTests", ["Text"]),
   tests("ModelTests", ["Model"]),
   tests("LegacyAPNsTests", ["LegacyAPNs"]),
-  tests("KeyspaceTests", ["Keyspace"]),
+  tests("KeyspaceTests", ["Checkout", "Keyspace"]),
   tests("RulesTests", ["Model", "Rules", "Text"]),
-  tests("IngestTests", ["Ingest", "JSON", "Kafka", "Model", "Text"]),
+  tests("IngestTests", ["Checkout", "Ingest", "JSON", "Kafka", "Model", "Text"]),
   tests(
     "ExpandTests",
     [
       "Expand", "Model", "Keyspace", "Redis", "EventLoop", "LocalStack", "Rules", "Threads",
       "Transport", "Fixtures",
     ]),
-  tests("RenderTests", ["JSON", "Model", "Render", "Text"]),
+  tests("RenderTests", ["Checkout", "JSON", "Model", "Render", "Text"]),
   tests(
     "DeliverTests",
     [
@@ -278,20 +282,25 @@ let testTargets: [Target] = [
     ]),
   tests(
     "RecordTests",
-    ["Fixtures", "Keyspace", "LocalStack", "Model", "Record", "Redis", "Threads"]),
+    ["Checkout", "Fixtures", "Keyspace", "LocalStack", "Model", "Record", "Redis", "Threads"]),
   tests(
     "DevicesTests",
-    ["Devices", "EventLoop", "Fixtures", "Keyspace", "LocalStack", "Model", "Redis", "Threads"]),
+    [
+      "Checkout", "Devices", "EventLoop", "Fixtures", "Keyspace", "LocalStack", "Model", "Redis",
+      "Threads",
+    ]),
   tests(
-    "TokensTests", ["Devices", "Keyspace", "LocalStack", "Model", "Redis", "Tokens", "Fixtures"]),
+    "TokensTests",
+    ["Checkout", "Devices", "Keyspace", "LocalStack", "Model", "Redis", "Tokens", "Fixtures"]),
   tests("VersionsTests", ["Versions"]),
-  tests("ChecksTests", ["Checks", "Settings", "Terminal"]),
+  tests("ChecksTests", ["Checkout", "Checks", "Settings", "Terminal"]),
   tests("LocalStackTests", ["EventLoop", "LocalStack", "Threads"]),
   tests("BenchmarksTests", ["Benchmarks", "LocalStack"]),
-  tests("SettingsTests", ["LocalStack", "Settings", "Text", "YAML"]),
+  tests("SettingsTests", ["Checkout", "LocalStack", "Settings", "Text", "YAML"]),
   tests(
     "AssemblyTests",
     [
+      "Checkout",
       "API", "Assembly", "Deliver", "Expand", "Ingest", "JSON", "Kafka", "Keyspace", "LocalStack",
       "Model", "Pipeline", "Redis", "Render", "Rules", "Settings", "Telemetry", "Text", "TLS",
       "Transport", "Fixtures",
@@ -304,6 +313,7 @@ let testTargets: [Target] = [
   tests(
     "PipelineTests",
     [
+      "Checkout",
       "Deliver", "EventLoop", "Expand", "Ingest", "Kafka", "Keyspace", "LocalStack", "Model",
       "Pipeline", "Record", "Redis", "Telemetry", "Threads", "Transport", "Fixtures",
     ]),
@@ -323,6 +333,7 @@ let testTargets: [Target] = [
   tests(
     "EnduranceTests",
     [
+      "Checkout",
       "API", "APNsSimulator", "Deliver", "Devices", "fanfare", "Fixtures", "JSON", "Kafka",
       "Keyspace", "LocalStack", "Model", "Pipeline", "Record", "Redis", "TestBed", "Text",
       "Threads", "TLS", "Transport",
@@ -337,7 +348,7 @@ let testTargets: [Target] = [
   tests("EmissionTests", ["Emission", "Ingest", "Kafka", "LocalStack", "Terminal"]),
   tests(
     "SingleRequestsTests",
-    ["Deliver", "LocalStack", "Model", "SingleRequests", "TLS", "Terminal", "Transport"]),
+    ["Checkout", "Deliver", "Model", "SingleRequests", "TLS", "Terminal", "Transport"]),
   tests(
     "AppleVerbsTests",
     [
@@ -351,7 +362,7 @@ let testTargets: [Target] = [
   tests("TracesTests", ["Devices", "Model", "Record", "Traces"]),
   tests("FanOutsTests", ["FanOuts", "Record", "Terminal", "Threads"]),
   tests("PreviewTests", ["Emission", "Ingest", "JSON", "Preview", "Terminal"]),
-  tests("CommandTests", ["fanfare", "JSON", "Kafka", "LocalStack", "Terminal"]),
+  tests("CommandTests", ["Checkout", "fanfare", "JSON", "Kafka", "LocalStack", "Terminal"]),
   tests("TidyTests", []),
 ]
 

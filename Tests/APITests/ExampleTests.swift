@@ -1,3 +1,4 @@
+import Checkout
 import Glibc
 import LocalStack
 import Telemetry
@@ -8,8 +9,6 @@ import Testing
 /// `examples`: each does what it says, in its own language. One after the other: a build of Go
 /// takes a thread for seconds, and the server needs one.
 @Suite(.serialized) struct ExampleTests {
-  private static let root = #filePath.split(separator: "/").dropLast(3).map { "/" + $0 }.joined()
-
   /// Go builds in a directory of the test's own, without a home directory and without the net.
   private static func offline(_ scratch: ScratchDirectory) -> [String] {
     [
@@ -28,7 +27,7 @@ import Testing
       let printed = try ChildProcess.run(
         Self.offline(scratch) + [
           "FANFARE_URL=http://127.0.0.1:\(bed.port)", "FANFARE_KEY=\(bed.key(.appServer))",
-        ] + command.dropLast() + ["\(Self.root)/examples/\(command.last ?? "")"])
+        ] + command.dropLast() + [Checkout.path("examples/\(command.last ?? "")")])
       #expect(printed.split(separator: "\n").count >= 6, "\(printed)")
       #expect(try bed.ask("GET", "/v1/audiences/s42")["followers"] == 1)
       #expect(try bed.ask("GET", "/v1/users/u1/devices")["devices"]?.array?.isEmpty == true)
@@ -41,7 +40,7 @@ import Testing
     let scratch = try ScratchDirectory()
     // Either would name what is wrong; go vet ends with an error, too.
     let said = try ChildProcess.run(
-      Self.offline(scratch) + command + ["\(Self.root)/examples/go/backend.go"])
+      Self.offline(scratch) + command + [Checkout.path("examples/go/backend.go")])
     #expect(said == "")
   }
 }

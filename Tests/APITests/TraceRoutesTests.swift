@@ -1,3 +1,4 @@
+import Checkout
 import Assembly
 import Fixtures
 import Ingest
@@ -55,8 +56,8 @@ import Traces
   }
 
   @Test func whoMayOnlyReadSeesNoTokenAndNoText() async throws {
-    let root = #filePath.split(separator: "/").dropLast(3).map { "/" + $0 }.joined()
-    let template = try Assembly.template(file: root + "/Config/templates/go-live.yaml")
+    let file = Checkout.path("Config/templates/go-live.yaml")
+    let template = try Assembly.template(file: file)
     try await APIBed.run({ $0.trace.template = { _ in template } }) { bed in
       try Self.seed(bed)
       let target = "/v1/fanouts/e1/recipients/u1"

@@ -1,3 +1,4 @@
+import Checkout
 import Kafka
 import Settings
 import Testing
@@ -6,8 +7,7 @@ import Testing
 
 /// docker/kubernetes says things that the settings and the rooms say, too.
 @Suite struct KubernetesTests {
-  private static let folder =
-    #filePath.split(separator: "/").dropLast(3).map { "/" + $0 }.joined() + "/docker/kubernetes"
+  private static let folder = Checkout.path("docker/kubernetes")
 
   private func text(_ name: String) throws -> String {
     try BoundedFile.read("\(Self.folder)/\(name)", maximumBytes: 65_536).text

@@ -1,3 +1,4 @@
+import Checkout
 import Assembly
 import Glibc
 import JSON
@@ -62,9 +63,7 @@ import Testing
   }
 
   @Test func theShippedTemplatesAreRead() throws {
-    let repository = #filePath.split(separator: "/", omittingEmptySubsequences: false).dropLast(3)
-      .joined(separator: "/")
-    let sources = try TemplateFile.readAll(in: repository + "/Config/templates")
+    let sources = try TemplateFile.readAll(in: Checkout.path("Config/templates"))
     #expect(
       sources.map(\.name) == [
         "go-live-image", "go-live", "live-activity-end", "live-activity-start",

@@ -1,5 +1,6 @@
 import APNsSimulator
 import Assembly
+import Checkout
 import Deliver
 import Devices
 import EventLoop
@@ -215,10 +216,7 @@ package final class WorkerBed: Sendable {
       "waited two minutes for: \(what)\n" + sink.lines.suffix(30).joined(separator: "\n"))
   }
 
-  package static let templates: String = {
-    let tests = #filePath.split(separator: "/").dropLast(3).joined(separator: "/")
-    return "/" + tests + "/Config/templates"
-  }()
+  package static let templates = Checkout.path("Config/templates")
 }
 
 extension APNsSimulator {

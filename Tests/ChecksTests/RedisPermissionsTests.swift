@@ -1,3 +1,4 @@
+import Checkout
 import Foundation
 import Testing
 
@@ -8,10 +9,7 @@ import Testing
   private static let ofConnections: Set = ["PING", "ROLE", "SELECT", "CLIENT|SETNAME", "INFO"]
 
   @Test func theWorkersUserOfTheDocumentationMayDoWhatIsTriedAndNoMore() throws {
-    let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
-      .deletingLastPathComponent().deletingLastPathComponent()
-    let page = try String(
-      contentsOf: root.appendingPathComponent("docs/redis.md"), encoding: .utf8)
+    let page = try Checkout.text("docs/redis.md")
     let start = try #require(page.range(of: "ACL SETUSER fanfare on"))
     let end = try #require(page[start.upperBound...].range(of: "redis-cli"))
     let granted = page[start.upperBound..<end.lowerBound].split { $0 == " " || $0 == "\n" }

@@ -1,3 +1,4 @@
+import Checkout
 import LocalStack
 import Testing
 
@@ -36,7 +37,7 @@ import Testing
       [
         "swiftc", "-typecheck", "-swift-version", "6", "-warnings-as-errors", "-parse-as-library",
         "-module-name", "Guide", "-module-cache-path", scratch.file("modules"),
-        "-I", "\(DocumentPage.root)/Tests/AppleInterfaces",
+        "-I", "\(Checkout.root)/Tests/AppleInterfaces",
       ] + networking + flags + paths, output: .pipe)
     let said = compiler.readToEnd()
     return compiler.waitForExit() == 0 ? nil : said
@@ -110,7 +111,7 @@ import Testing
       scratch.file("modules"), source, "-o", program,
     ])
     let pushes = try ["start", "update", "end"].map { step in
-      let template = "\(DocumentPage.root)/Config/templates/live-activity-\(step).yaml"
+      let template = Checkout.path("Config/templates/live-activity-\(step).yaml")
       return try Command.run("render", template, "--json").text
     }
     let read = try ChildProcess.run([program] + pushes).split(separator: "\n").map(String.init)

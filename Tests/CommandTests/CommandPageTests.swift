@@ -1,3 +1,4 @@
+import Checkout
 import LocalStack
 import Terminal
 import Testing
@@ -7,7 +8,6 @@ import Testing
 /// docs/commands.md says what the commands are; what it says of them is made from their
 /// declarations.
 @Suite struct CommandPageTests {
-  private static let root = #filePath.split(separator: "/").dropLast(3).map { "/" + $0 }.joined()
 
   /// The commands with their exit codes, a line each.
   private static func commands(_ verbs: [Verb], prefix: String) -> [String] {
@@ -28,7 +28,7 @@ import Testing
 
   /// When this fails, put what it prints between the marks.
   @Test func thePageIsWhatTheDeclarationsSay() throws {
-    let text = try ChildProcess.run(["cat", Self.root + "/docs/commands.md"])
+    let text = try Checkout.text("docs/commands.md")
     let begin = "<!-- made from the declarations; CommandPageTests prints it -->\n"
     let parts = text.components(between: begin, and: "\n<!-- end -->")
     #expect(parts == Self.page, "\(Self.page)")

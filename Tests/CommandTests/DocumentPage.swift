@@ -1,13 +1,11 @@
-import LocalStack
+import Checkout
 import Testing
 
 /// A document of the repository, for tests that run what it shows.
 struct DocumentPage {
-  static let root = #filePath.split(separator: "/").dropLast(3).map { "/" + $0 }.joined()
-
   let text: String
 
-  init(_ path: String) throws { text = try ChildProcess.run(["cat", "\(Self.root)/\(path)"]) }
+  init(_ path: String) throws { text = try Checkout.text(path) }
 
   private init(text: String) { self.text = text }
 

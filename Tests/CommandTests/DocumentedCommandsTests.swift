@@ -1,3 +1,4 @@
+import Checkout
 import Glibc
 import JSON
 import Kafka
@@ -8,7 +9,6 @@ import Testing
 @Suite struct DocumentedCommandsTests {
   private let directory: ScratchDirectory
   private let redis: RedisServerProcess
-  private let root = #filePath.split(separator: "/").dropLast(3).map { "/" + $0 }.joined()
 
   init() throws {
     directory = try ScratchDirectory()
@@ -18,7 +18,7 @@ import Testing
   /// The lines of the page's shell blocks from the first that begins so to the next blank one or
   /// the end of the block.
   private func commands(from beginning: String) throws -> String {
-    let lines = try ChildProcess.run(["cat", root + "/docs/redis.md"])
+    let lines = try Checkout.text("docs/redis.md")
       .split(separator: "\n", omittingEmptySubsequences: false)
     let first = try #require(lines.firstIndex { $0.hasPrefix(beginning) })
     return lines[first...].prefix { !$0.isEmpty && $0 != "```" }.joined(separator: "\n")
@@ -35,7 +35,7 @@ import Testing
       [
         "bash", "-c",
         """
-        cd '\(root)' && exec 2>&1 && set -e && export FANFARE_CONFIG=
+        cd '\(Checkout.root)' && exec 2>&1 && set -e && export FANFARE_CONFIG=
         redis-cli() { command redis-cli --no-auth-warning \(options) "$@"; }
         fanfare() { '\(Command.path)' "$@" --set '\(settings.joined(separator: "' --set '"))'; }
         \(commands)
@@ -136,7 +136,7 @@ import Testing
     let url = "http://127.0.0.1:\(port)"
     _ = try ChildProcess.run([
       "env", "FANFARE_URL=\(url)", "FANFARE_KEY=\(secret)", "python3",
-      "\(root)/examples/python/backend.py",
+      "\(Checkout.root)/examples/python/backend.py",
     ])
     try redis.cli("HSET", "ff:{e:e9}", "state", "running")
     for (method, path, body) in [

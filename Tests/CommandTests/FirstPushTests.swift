@@ -1,3 +1,4 @@
+import Checkout
 import LocalStack
 import Testing
 
@@ -25,7 +26,7 @@ import Testing
       "timeout", "--kill-after=10", "240", "bash", "-c",
       """
       exec 2>&1 && set -e && trap 'kill $(jobs -p) 2>/dev/null || true' EXIT
-      cd '\(DocumentPage.root)'
+      cd '\(Checkout.root)'
       PATH='\(Command.path.split(separator: "/").dropLast().reduce("") { $0 + "/" + $1 })':"$PATH"
       \(typed)
       """,

@@ -1,13 +1,11 @@
+import Checkout
 import LocalStack
 import Testing
 
 /// What docs/simulator.md tells people to type, as it stands there, but for the port.
 @Suite struct SimulatorPageTests {
-  private static let page =
-    #filePath.split(separator: "/").dropLast(3).map { "/" + $0 }.joined() + "/docs/simulator.md"
-
   @Test func theExampleAnswersWhatThePageSays() throws {
-    let page = try ChildProcess.run(["cat", Self.page])
+    let page = try Checkout.text("docs/simulator.md")
     let block = try #require(page.split(separator: "```sh\n").last?.split(separator: "```").first)
     let commands = block.replacing("2198", with: "\(try LocalPort.findFree())")
     let expected = block.split(separator: "\n").filter { $0.hasPrefix("push ") }.map {
@@ -30,7 +28,7 @@ import Testing
 
   /// Each member that the reader takes is in the page's tables.
   @Test func everyMemberIsExplained() throws {
-    let page = try ChildProcess.run(["cat", Self.page])
+    let page = try Checkout.text("docs/simulator.md")
     let members = [
       "rules", "mix", "latency_ms", "jitter_ms", "streams", "goaway_after", "goaway_behind",
       "goaway_code", "drop_after", "silent_after", "cut_after", "end_after", "tokens", "prefix",

@@ -1,3 +1,4 @@
+import Checkout
 import Glibc
 import LocalStack
 import Testing
@@ -17,11 +18,10 @@ import Testing
     "render Config/templates/go-live.yaml", "render Config/templates/go-live.yaml --json",
     "check --offline --set templates.directory=Config/templates",
   ]
-  private static let root = #filePath.split(separator: "/").dropLast(3).map { "/" + $0 }.joined()
 
   @Test("A full disk is a failure", arguments: verbs)
   func full(verb: String) throws {
-    let outcome = try shell("cd '\(Self.root)' && exec \"$0\" \(verb) > /dev/full")
+    let outcome = try shell("cd '\(Checkout.root)' && exec \"$0\" \(verb) > /dev/full")
     // 78: there is no key, and that stands above it.
     #expect(outcome.code == (verb.hasPrefix("check") ? 78 : 1), "\(outcome)")
     if outcome.code == 1 {
@@ -32,7 +32,7 @@ import Testing
   @Test("A reader that has seen enough is none", arguments: verbs.dropLast())
   func head(verb: String) throws {
     let outcome = try shell(
-      "cd '\(Self.root)' && \"$0\" \(verb) --help > /dev/null; \"$0\" \(verb) | head -1")
+      "cd '\(Checkout.root)' && \"$0\" \(verb) --help > /dev/null; \"$0\" \(verb) | head -1")
     #expect(outcome.code == 0, "\(outcome)")
     #expect(outcome.text.split(separator: "\n").count == 1)
   }

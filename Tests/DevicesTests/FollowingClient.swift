@@ -1,3 +1,4 @@
+import Checkout
 import Fixtures
 import Keyspace
 import LocalStack
@@ -9,8 +10,7 @@ import Testing
 
 /// A file of `Config/redis`, as a backend sends it.
 func shippedScript(_ name: String) throws -> String {
-  let root = #filePath.split(separator: "/").dropLast(3).map { "/" + $0 }.joined()
-  return try ChildProcess.run(["cat", root + "/Config/redis/" + name])
+  try Checkout.text("Config/redis/" + name)
 }
 
 /// A backend that does what docs/redis.md says, or the registry itself.

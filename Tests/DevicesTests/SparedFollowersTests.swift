@@ -14,12 +14,9 @@ import Threads
   enum Before: CaseIterable { case nothing, someoneWhoLeft }
   enum Command: CaseIterable { case seed, shard }
 
-  private static let follow =
-    #filePath.split(separator: "/").dropLast(3).map { "/" + $0 }.joined()
-    + "/Config/redis/follow.lua"
-
   private func follow(_ server: RedisServerProcess, _ verb: String, _ user: String) throws {
-    try server.cli("--eval", Self.follow, keyspace.followers(of: "s1"), ",", verb, user)
+    let script = try shippedScript("follow.lua")
+    try server.cli("EVAL", script, "1", keyspace.followers(of: "s1"), verb, user)
   }
 
   /// Alice follows when Redis has answered so often. Returns how many answers there were in all.

@@ -1,3 +1,4 @@
+import Checkout
 import Deliver
 import Glibc
 import JSON
@@ -101,8 +102,7 @@ private final class ForeignServer {
   deinit { process.stop() }
 
   static func script(_ name: String) -> String {
-    #filePath.split(separator: "/").dropLast(2).map { "/" + $0 }.joined() + "/ForeignServers/"
-      + name
+    Checkout.path("Tests/ForeignServers/" + name)
   }
 
   func worker(of bed: WorkerBed) async throws -> Worker {

@@ -1,3 +1,4 @@
+import Checkout
 import Glibc
 import JSON
 import Kafka
@@ -9,9 +10,7 @@ import Testing
 /// some thousands of requests of it, right ones and wrong ones, and finds what is answered
 /// otherwise than described.
 @Suite struct SchemathesisTests {
-  private static let script =
-    #filePath.split(separator: "/").dropLast(2).map { "/" + $0 }.joined()
-    + "/ForeignServers/schemathesis"
+  private static let script = Checkout.path("Tests/ForeignServers/schemathesis")
 
   @Test(arguments: [1]) func everyAnswerIsAsDescribed(seed: Int) throws {
     let directory = try ScratchDirectory()

@@ -1,3 +1,4 @@
+import Checkout
 import Foundation
 import Ingest
 import Kafka
@@ -85,8 +86,7 @@ import Testing
 /// docs/events.md is where people look a code up.
 @Suite struct DeadLetterPageTests {
   @Test func everyCodeIsExplained() throws {
-    let root = #filePath.split(separator: "/").dropLast(3).map { "/" + $0 }.joined()
-    let page = try String(contentsOfFile: root + "/docs/events.md", encoding: .utf8)
+    let page = try Checkout.text("docs/events.md")
     for code in IngestError.Code.allCases {
       #expect(page.contains("`\(code.rawValue)`"), "\(code.rawValue) is not in docs/events.md")
     }

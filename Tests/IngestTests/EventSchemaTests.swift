@@ -1,4 +1,4 @@
-import Glibc
+import Checkout
 import JSON
 import Testing
 
@@ -10,13 +10,7 @@ import Testing
   private let checker: SchemaChecker
 
   init() throws {
-    let root = #filePath.split(separator: "/", omittingEmptySubsequences: false).dropLast(3)
-    let path = root.joined(separator: "/") + "/Config/event.schema.json"
-    let file = try #require(fopen(path, "r"), "\(path) cannot be read")
-    defer { fclose(file) }
-    var bytes = [UInt8](repeating: 0, count: 1 << 16)
-    bytes.removeLast(bytes.count - fread(&bytes, 1, bytes.count, file))
-    schema = try JSONValue.parse(bytes)
+    schema = try JSONValue.parse(Array(Checkout.text("Config/event.schema.json").utf8))
     checker = SchemaChecker(root: schema)
   }
 

@@ -1,4 +1,4 @@
-import Foundation
+import Checkout
 import Ingest
 import JSON
 import Model
@@ -20,9 +20,8 @@ import Testing
   }
 
   private static func schema() throws -> JSONObject {
-    let file = URL(filePath: #filePath).deletingLastPathComponent()
-      .appending(path: "../../Config/token-news.schema.json")
-    let value = try JSONValue.parse(Array(Data(contentsOf: file)), maximumDepth: 16)
+    let text = try Checkout.text("Config/token-news.schema.json")
+    let value = try JSONValue.parse(Array(text.utf8), maximumDepth: 16)
     return try #require(value.object)
   }
 

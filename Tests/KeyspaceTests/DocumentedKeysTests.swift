@@ -1,15 +1,9 @@
+import Checkout
 import Foundation
 import Testing
 
 /// docs/redis.md is where operators look up what a key is.
 @Suite struct DocumentedKeysTests {
-  private static let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
-    .deletingLastPathComponent().deletingLastPathComponent()
-
-  private func text(of path: String) throws -> String {
-    try String(contentsOf: Self.root.appendingPathComponent(path), encoding: .utf8)
-  }
-
   /// With `*` for whatever differs from key to key.
   private func keys(in source: String) -> Set<String> {
     let literals = source.matches(of: /"\\\((data|dashboards)Prefix\)(?<rest>[^"]*)"/).map {
@@ -23,9 +17,9 @@ import Testing
   }
 
   @Test func everyKeyIsInTheTable() throws {
-    let known = keys(in: try text(of: "Sources/Keyspace/Keyspace.swift"))
+    let known = keys(in: try Checkout.text("Sources/Keyspace/Keyspace.swift"))
     #expect(known.count > 20)
-    let page = try text(of: "docs/redis.md")
+    let page = try Checkout.text("docs/redis.md")
     let documented = Set(
       page.split(separator: "\n").filter { $0.hasPrefix("| `ff") }
         .flatMap { $0.matches(of: /`(ffd?:[^`]*)`/).map(\.output.1) }

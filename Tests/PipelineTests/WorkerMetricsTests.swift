@@ -1,3 +1,4 @@
+import Checkout
 import Foundation
 import Ingest
 import Kafka
@@ -110,8 +111,7 @@ import Testing
 
   /// When this fails, put what it prints between the marks.
   @Test func thePageIsWhatTheFamiliesSay() throws {
-    let root = #filePath.split(separator: "/").dropLast(3).map { "/" + $0 }.joined()
-    let text = try String(contentsOfFile: root + "/docs/operations.md", encoding: .utf8)
+    let text = try Checkout.text("docs/operations.md")
     let begin = "<!-- made from WorkerMetrics; WorkerMetricsTests prints it -->\n"
     let start = try #require(text.firstRange(of: begin)).upperBound
     let end = try #require(text[start...].firstRange(of: "\n<!-- end -->")).lowerBound

@@ -1,4 +1,4 @@
-import Foundation
+import Checkout
 import Testing
 
 @testable import Record
@@ -6,10 +6,7 @@ import Testing
 /// docs/redis.md says what each counter counts.
 @Suite struct DocumentedCountersTests {
   @Test func everyCounterIsNamed() throws {
-    let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
-      .deletingLastPathComponent().deletingLastPathComponent()
-    let page = try String(
-      contentsOf: root.appendingPathComponent("docs/redis.md"), encoding: .utf8)
+    let page = try Checkout.text("docs/redis.md")
     let names = FanOutCounter.allCases.map(\.rawValue) + RecordStage.seriesFields
     #expect(names.filter { !page.contains("`\($0)`") } == [])
   }

@@ -1,3 +1,4 @@
+import Checkout
 import Fixtures
 import Keyspace
 import LocalStack
@@ -10,14 +11,10 @@ import Threads
 
 /// A token that Apple calls gone, and users who log in while it is taken out.
 @Suite struct ReleaseTests {
-  private static let script =
-    #filePath.split(separator: "/").dropLast(3).map { "/" + $0 }.joined()
-    + "/Config/redis/bind.lua"
-
   private func bind(_ server: RedisServerProcess, _ user: String) throws {
     try server.cli(
-      "--eval", Self.script, keyspace.tokenOwner(token: "aa"), ",", "bind", user, "production",
-      "com.example.live")
+      "EVAL", Checkout.text("Config/redis/bind.lua"), "1", keyspace.tokenOwner(token: "aa"), "bind",
+      user, "production", "com.example.live")
   }
 
   /// Who has the token, and who owns it.

@@ -1,4 +1,4 @@
-import FoundationEssentials
+import Checkout
 import Model
 import Testing
 
@@ -7,10 +7,7 @@ import Testing
 @Suite("The template go-live that is shipped")
 struct GoLiveTests {
   private static func prepare(_ event: Event) throws -> PreparedEvent {
-    let root = URL(filePath: #filePath).deletingLastPathComponent()
-      .deletingLastPathComponent().deletingLastPathComponent()
-    let file = root.appending(path: "Config/templates/go-live.yaml")
-    return try Samples.prepare(String(contentsOf: file, encoding: .utf8), event)
+    try Samples.prepare(Checkout.text("Config/templates/go-live.yaml"), event)
   }
 
   private func texts(_ fields: [String: String], _ event: Event) throws -> [String] {

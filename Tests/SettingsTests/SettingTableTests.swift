@@ -1,4 +1,4 @@
-import Glibc
+import Checkout
 import Settings
 import Testing
 import Text
@@ -41,14 +41,9 @@ import YAML
 
   /// `UPDATE_EXAMPLE=1 swift test --filter SettingTableTests` writes the file again.
   @Test func theCommittedExampleIsWhatTheTableSays() throws {
-    let path = repository + "/Config/fanfare.example.yaml"
     let rendered = SettingsExample.render()
-    if getenv("UPDATE_EXAMPLE") != nil {
-      let file = try #require(fopen(path, "w"))
-      fputs(rendered, file)
-      fclose(file)
-    }
-    let committed = try BoundedFile.read(path, maximumBytes: 1 << 20).text
+    let committed = try Checkout.made(
+      "Config/fanfare.example.yaml", from: rendered, variable: "UPDATE_EXAMPLE")
     #expect(
       committed == rendered, "write it again: UPDATE_EXAMPLE=1 swift test --filter SettingTable")
     for line in rendered.split(separator: "\n") { #expect(line.count <= 105, "\(line)") }
@@ -87,11 +82,6 @@ import YAML
         && !problem.message.contains("does not go with")
     }
     #expect(complaints.isEmpty, "\(complaints)")
-  }
-
-  private var repository: String {
-    #filePath.split(separator: "/", omittingEmptySubsequences: false).dropLast(3)
-      .joined(separator: "/")
   }
 
   private func normal(_ name: String) -> String {

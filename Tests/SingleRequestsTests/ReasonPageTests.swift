@@ -1,5 +1,5 @@
+import Checkout
 import Deliver
-import LocalStack
 import Model
 import SingleRequests
 import Testing
@@ -7,7 +7,6 @@ import Testing
 /// docs/apns.md says what each of Apple's answers means and what a worker does about it; both are
 /// made from the code's tables.
 @Suite struct ReasonPageTests {
-  private static let root = #filePath.split(separator: "/").dropLast(3).map { "/" + $0 }.joined()
 
   /// Apple's reasons in the order of their statuses.
   private static var reasons: [(status: Int, reason: RejectionReason)] {
@@ -53,7 +52,7 @@ import Testing
   }
 
   private static func part(_ name: String) throws -> String? {
-    let text = try ChildProcess.run(["cat", root + "/docs/apns.md"])
+    let text = try Checkout.text("docs/apns.md")
     let begin = "<!-- made from the code: \(name); ReasonPageTests prints it -->\n"
     guard let start = text.firstRange(of: begin)?.upperBound,
       let end = text[start...].firstRange(of: "\n<!-- end -->")?.lowerBound

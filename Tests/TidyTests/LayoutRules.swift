@@ -9,7 +9,8 @@ struct LayoutRules {
   /// Folders of Tests that mirror no room: tests of the whole, and what all tests share.
   static let mirrorsOfNoRoom: Set<String> = [
     "IntegrationTests", "FaultTests", "EnduranceTests", "CommandTests", "TidyTests", "Bed",
-    "AppleInterfaces", "Fixtures", "ForeignServers", "ThreadSanitizer", "Valgrind", "Mutants",
+    "AppleInterfaces", "Checkout", "Fixtures", "ForeignServers", "ThreadSanitizer", "Valgrind",
+    "Mutants",
   ]
 
   /// Rooms without unit tests of their own, and what tests them.

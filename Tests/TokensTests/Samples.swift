@@ -1,3 +1,4 @@
+import Checkout
 import Keyspace
 import LocalStack
 import Model
@@ -12,8 +13,7 @@ func binding(_ token: String) throws -> Binding {
 
 /// `Config/redis/bind.lua`, as a backend sends it.
 func bindScript() throws -> String {
-  let root = #filePath.split(separator: "/").dropLast(3).map { "/" + $0 }.joined()
-  return try ChildProcess.run(["cat", root + "/Config/redis/bind.lua"])
+  try Checkout.text("Config/redis/bind.lua")
 }
 
 extension RedisClient {
