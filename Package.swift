@@ -291,7 +291,7 @@ let testTargets: [Target] = [
     ]),
   tests(
     "TokensTests",
-    ["Checkout", "Devices", "Keyspace", "LocalStack", "Model", "Redis", "Tokens", "Fixtures"]),
+    ["Checkout", "Devices", "Keyspace", "Model", "Redis", "Tokens", "Fixtures"]),
   tests("VersionsTests", ["Versions"]),
   tests("ChecksTests", ["Checkout", "Checks", "Settings", "Terminal"]),
   tests("LocalStackTests", ["EventLoop", "LocalStack", "Threads"]),

@@ -177,10 +177,13 @@ package final class ChildProcess: Sendable {
     }
   }
 
-  /// Runs a program to its end, which comes soon; its output, or an error when it does not exit
-  /// with 0.
-  package static func run(_ arguments: [String]) throws(LocalStackError) -> String {
-    let process = try ChildProcess(arguments, output: .pipe, hasGuardian: false)
+  /// Runs a program to its end; its output, or an error when it does not exit with 0.
+  ///
+  /// - Parameter hasGuardian: false for what comes to its end at once.
+  package static func run(
+    _ arguments: [String], hasGuardian: Bool = true
+  ) throws(LocalStackError) -> String {
+    let process = try ChildProcess(arguments, output: .pipe, hasGuardian: hasGuardian)
     let text = process.readToEnd()
     let code = process.waitForExit()
     guard code == 0 else {

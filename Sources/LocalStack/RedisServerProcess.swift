@@ -22,8 +22,8 @@ package final class RedisServerProcess: Sendable {
   package let directory: ScratchDirectory
   private let arguments: [String]
   private let cliArguments: [String]
-  private let usesTLS: Bool
-  private let isClusterNode: Bool
+  /// TLS, and following redirections, are left to redis-cli.
+  private let needsProgram: Bool
   private let process: ThreadLock<ChildProcess?>
 
   /// `isDurable`: every write is on disk before its reply, so that it survives `kill`. `options`:
@@ -46,8 +46,7 @@ package final class RedisServerProcess: Sendable {
         cliArguments =
           ["-p", "\(port)"] + (tls.map { ["--tls", "--cacert", $0.authority] } ?? [])
           + (isClusterNode ? ["-c"] : [])
-        usesTLS = tls != nil
-        self.isClusterNode = isClusterNode
+        needsProgram = tls != nil || isClusterNode
         return
       } catch {
         attempt += 1
@@ -95,14 +94,15 @@ package final class RedisServerProcess: Sendable {
   package func resume() { process.withLock { $0?.signal(SIGCONT) } }
 
   /// Runs one command as redis-cli would; its output without the last line end. Arguments that
-  /// begin with `--` before the command are for redis-cli itself (`["--user", "x", "--pass", "y",
+  /// begin with `-` before the command are for redis-cli itself (`["--user", "x", "--pass", "y",
   /// "GET", "k"]`), which then does run.
   @discardableResult
   package func cli(_ command: [String]) throws -> String {
-    if !usesTLS, let first = command.first, !first.hasPrefix("--") {
-      return try RedisCommandLine.run(command, port: port, followsRedirects: isClusterNode)
+    if !needsProgram, let first = command.first, !first.hasPrefix("-") {
+      return try RedisCommandLine.run(command, port: port)
     }
-    let text = try ChildProcess.run(["redis-cli"] + cliArguments + command)
+    let text = try ChildProcess.run(
+      ["redis-cli"] + cliArguments + command, hasGuardian: false)
     return text.hasSuffix("\n") ? String(text.dropLast()) : text
   }
 

@@ -1,5 +1,4 @@
 import Checkout
-import LocalStack
 import Terminal
 import Testing
 
@@ -8,7 +7,6 @@ import Testing
 /// docs/commands.md says what the commands are; what it says of them is made from their
 /// declarations.
 @Suite struct CommandPageTests {
-
   /// The commands with their exit codes, a line each.
   private static func commands(_ verbs: [Verb], prefix: String) -> [String] {
     verbs.filter { !$0.isHidden }.flatMap { verb -> [String] in

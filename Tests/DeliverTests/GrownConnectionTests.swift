@@ -68,12 +68,14 @@ import Testing
       let trial = try GrowthBed(loop, least: 2)
       let (bed, server) = (trial.bed, trial.server)
       defer { bed.stop() }
-      server.delay = .milliseconds(500)
+      server.delay = .seconds(2)
       await bed.stage.admit(bed.batch((0x1000..<0x1064).map { String($0, radix: 16) }))
       await bed.until("grown") {
         trial.route.tick()
         return (trial.route.pool.places[2].connection?.inFlight ?? 0) > 0
       }
+      let end = trial.route.pool.places[2].connection?.end(at: loop.now)
+      #expect(end == .carried(0))
       bed.tokens.use(ProviderKey(keyID: "KEYKEYKEY2", teamID: "TEAMTEAM01") { _ in [8] })
       await bed.until("three others") { server.connections.count == 6 && trial.open == 3 }
       #expect(trial.sizes == [3])

@@ -1,7 +1,6 @@
 import Checkout
 import Fixtures
 import Keyspace
-import LocalStack
 import Redis
 import Synchronization
 import Testing

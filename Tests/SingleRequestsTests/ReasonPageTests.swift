@@ -7,7 +7,6 @@ import Testing
 /// docs/apns.md says what each of Apple's answers means and what a worker does about it; both are
 /// made from the code's tables.
 @Suite struct ReasonPageTests {
-
   /// Apple's reasons in the order of their statuses.
   private static var reasons: [(status: Int, reason: RejectionReason)] {
     RejectionReason.allCases.compactMap { reason in

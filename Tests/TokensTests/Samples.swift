@@ -1,6 +1,5 @@
 import Checkout
 import Keyspace
-import LocalStack
 import Model
 import Redis
 import Testing

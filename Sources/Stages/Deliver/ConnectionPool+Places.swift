@@ -76,6 +76,8 @@ extension ConnectionPool {
       reopen()
     }
     shown.show(proof.token, at: now)
+    isShowingOther = true
+    defer { isShowingOther = false }
     for place in places.indices {
       guard let connection = places[place].connection, !connection.shown.mayShow(proof, at: now)
       else { continue }

@@ -31,6 +31,8 @@ final class ConnectionPool {
   private(set) var lentPlace: Int?
   private(set) var isStarted = false
   private var isStopped = false
+  /// While connections end for other credentials.
+  var isShowingOther = false
 
   init(
     _ setup: RouteSetup, topics: RouteTopics, traffic: RouteTraffic, waiting: RouteWaiting,
@@ -258,9 +260,8 @@ final class ConnectionPool {
     guard isNeeded(place) || (connection.inFlight > 0 && place >= growth.most) else { return }
     openness.failed(reason)
     let end = connection.end(at: loop.now)
-    // What we give up ourselves, for other credentials, may have carried nothing yet.
-    let isOurWish = drains && !connection.wasSentAway
-    if place == growth.wanted - 1, end.isCalm || (end == .carried(0) && !isOurWish),
+    // What goes for other credentials may be too new to have carried anything.
+    if place == growth.wanted - 1, end.isCalm || (end == .carried(0) && !isShowingOther),
       growth.cameToNothing(at: loop.now)
     {
       reportSize()
