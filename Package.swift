@@ -363,7 +363,7 @@ let testTargets: [Target] = [
   tests("FanOutsTests", ["FanOuts", "Record", "Terminal", "Threads"]),
   tests("PreviewTests", ["Emission", "Ingest", "JSON", "Preview", "Terminal"]),
   tests("CommandTests", ["Checkout", "fanfare", "JSON", "Kafka", "LocalStack", "Terminal"]),
-  tests("TidyTests", []),
+  tests("TidyTests", ["Checkout"]),
 ]
 
 let package = Package(

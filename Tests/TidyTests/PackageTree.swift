@@ -1,3 +1,4 @@
+import Checkout
 import Foundation
 import Testing
 
@@ -22,10 +23,7 @@ func report(_ violations: [Violation], sourceLocation: SourceLocation = #_source
 struct PackageTree: Sendable {
   let root: URL
 
-  /// `Tests/TidyTests/PackageTree.swift` is three steps below the root.
-  static let this = PackageTree(
-    root: URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-      .deletingLastPathComponent())
+  static let this = PackageTree(root: URL(fileURLWithPath: Checkout.root))
 
   /// Every Swift file under Sources and Tests, read and taken apart once.
   static let swiftFiles: [SourceFile] = ["Sources", "Tests"].flatMap { folder in

@@ -23,6 +23,13 @@ extension ConnectionPool {
 
   func isOrdinary(_ place: Int) -> Bool { ordinaryPlaces.contains(place) }
 
+  var openConnections: Int {
+    places[ordinaryPlaces].count { $0.connection?.phase == .open }
+  }
+
+  /// An ordinary connection takes pushes now.
+  var takes: Bool { places[ordinaryPlaces].contains { ($0.connection?.capacity ?? 0) > 0 } }
+
   /// In flight there at most.
   func streams(at place: Int) -> Int {
     let most = options.streamsPerConnection

@@ -62,13 +62,6 @@ final class ConnectionPool {
 
   var all: [any PushConnection] { places.compactMap(\.connection) + retiring }
 
-  var openConnections: Int {
-    places[ordinaryPlaces].count { $0.connection?.phase == .open }
-  }
-
-  /// An ordinary connection takes pushes now.
-  var takes: Bool { places[ordinaryPlaces].contains { ($0.connection?.capacity ?? 0) > 0 } }
-
   var inFlight: Int {
     places.reduce(0) { $0 + ($1.connection?.inFlight ?? 0) }
       + retiring.reduce(0) { $0 + $1.inFlight }
