@@ -132,17 +132,30 @@ let rooms: [Target] = [
       "Assembly", "Deliver", "EventLoop", "Kafka", "Keyspace", "Model", "Redis", "Settings",
       "SingleRequests", "Terminal", "Text",
     ]),
+  room("Processes", ["CLinux", "EventLoop", "Terminal", "Text", "Threads"]),
+  room(
+    "ServerProcesses",
+    [
+      "EventLoop", "HTTP2", "JSON", "Kafka", "Processes", "Redis", "Terminal", "Text", "Threads",
+      "TLS", "Transport",
+    ]),
   room(
     "LocalStack",
     [
-      "APNsSimulator", "CLinux", "Devices", "EventLoop", "HTTP2", "JSON", "Kafka", "Keyspace",
-      "Record", "Redis", "Telemetry", "Terminal", "Text", "Threads", "TLS", "Transport",
+      "Devices", "EventLoop", "Kafka", "Keyspace", "Processes", "Record", "Redis",
+      "ServerProcesses", "Telemetry", "Terminal", "Text",
     ]),
   room(
     "Benchmarks",
     [
       "APNsSimulator", "Deliver", "Devices", "EventLoop", "Keyspace", "LocalStack", "Model",
-      "Record", "Redis", "Telemetry", "Terminal", "Text", "TLS",
+      "Processes", "Redis", "ServerProcesses", "Telemetry", "Terminal", "Text", "TLS",
+    ]),
+  room(
+    "Demo",
+    [
+      "APNsSimulator", "Devices", "EventLoop", "Keyspace", "LocalStack", "Processes", "Record",
+      "Redis", "ServerProcesses", "Telemetry", "Terminal",
     ]),
   room(
     "Assembly",
@@ -207,8 +220,8 @@ let rooms: [Target] = [
   room(
     "LocalVerbs",
     [
-      "APNsSimulator", "Benchmarks", "Conformance", "LocalStack", "Telemetry", "Terminal",
-      "VerbSupport",
+      "APNsSimulator", "Benchmarks", "Conformance", "Demo", "LocalStack", "Processes",
+      "ServerProcesses", "Telemetry", "Terminal", "VerbSupport",
     ]),
 ]
 
@@ -227,16 +240,18 @@ let supports: [Target] = [
   // What tests of several rooms need: certificates, and a proxy in front of a server.
   support(
     "Fixtures", path: "Tests/Fixtures",
-    ["EventLoop", "Redis", "TLS", "Transport", "LocalStack", "Telemetry", "Threads"]),
+    [
+      "EventLoop", "Processes", "Redis", "ServerProcesses", "Telemetry", "Threads", "TLS",
+      "Transport",
+    ]),
   // A whole small world for tests of the whole way: real Redis, embedded Kafka, the simulator,
   // workers.
   support(
     "TestBed", path: "Tests/Bed",
     [
-      "Checkout",
-      "APNsSimulator", "Assembly", "Deliver", "Devices", "EventLoop", "Expand", "Fixtures",
-      "Ingest", "Kafka", "Keyspace", "LocalStack", "Model", "Pipeline", "Record", "Redis",
-      "Render", "Settings", "Telemetry", "Threads", "TLS", "Transport",
+      "APNsSimulator", "Assembly", "Checkout", "Deliver", "Devices", "EventLoop", "Expand",
+      "Fixtures", "Ingest", "Kafka", "Keyspace", "Model", "Pipeline", "Processes", "Record",
+      "Redis", "Render", "ServerProcesses", "Settings", "Telemetry", "Threads", "TLS", "Transport",
     ]),
 ]
 
@@ -248,15 +263,17 @@ let testTargets: [Target] = [
   tests("TransportTests", ["Fixtures", "Transport", "EventLoop", "TLS"]),
   tests(
     "RedisTests",
-    ["Fixtures", "Redis", "EventLoop", "TLS", "Threads", "Transport", "LocalStack"]),
-  tests("KafkaTests", ["Kafka", "LocalStack", "Threads"]),
+    [
+      "EventLoop", "Fixtures", "Processes", "Redis", "ServerProcesses", "Threads", "TLS",
+      "Transport",
+    ]),
+  tests("KafkaTests", ["Kafka", "ServerProcesses", "Threads"]),
   tests("HTTPServerTests", ["EventLoop", "Fixtures", "HTTPServer"]),
   tests(
     "APITests",
     [
-      "Checkout",
-      "API", "Assembly", "EventLoop", "Fixtures", "HTTPServer", "Ingest", "JSON", "Kafka",
-      "Keyspace", "LocalStack", "Redis", "Telemetry", "Traces",
+      "API", "Assembly", "Checkout", "EventLoop", "Fixtures", "HTTPServer", "Ingest", "JSON",
+      "Kafka", "Keyspace", "Processes", "Redis", "Telemetry", "Traces",
     ]),
   tests("ProbesTests", ["Fixtures", "HTTPServer", "Probes", "Telemetry"]),
   tests("JSONTests", ["JSON", "Text"]),
@@ -270,8 +287,8 @@ let testTargets: [Target] = [
   tests(
     "ExpandTests",
     [
-      "Expand", "Model", "Keyspace", "Redis", "EventLoop", "LocalStack", "Rules", "Threads",
-      "Transport", "Fixtures",
+      "EventLoop", "Expand", "Fixtures", "Keyspace", "Model", "Redis", "Rules", "ServerProcesses",
+      "Threads", "Transport",
     ]),
   tests("RenderTests", ["Checkout", "JSON", "Model", "Render", "Text"]),
   tests(
@@ -282,28 +299,31 @@ let testTargets: [Target] = [
     ]),
   tests(
     "RecordTests",
-    ["Checkout", "Fixtures", "Keyspace", "LocalStack", "Model", "Record", "Redis", "Threads"]),
+    ["Checkout", "Fixtures", "Keyspace", "Model", "Record", "Redis", "ServerProcesses", "Threads"]),
   tests(
     "DevicesTests",
     [
-      "Checkout", "Devices", "EventLoop", "Fixtures", "Keyspace", "LocalStack", "Model", "Redis",
-      "Threads",
+      "Checkout", "Devices", "EventLoop", "Fixtures", "Keyspace", "Model", "Redis",
+      "ServerProcesses", "Threads",
     ]),
   tests(
     "TokensTests",
     ["Checkout", "Devices", "Keyspace", "Model", "Redis", "Tokens", "Fixtures"]),
   tests("VersionsTests", ["Versions"]),
   tests("ChecksTests", ["Checkout", "Checks", "Settings", "Terminal"]),
-  tests("LocalStackTests", ["EventLoop", "LocalStack", "Threads"]),
-  tests("BenchmarksTests", ["Benchmarks", "LocalStack"]),
-  tests("SettingsTests", ["Checkout", "LocalStack", "Settings", "Text", "YAML"]),
+  tests("ProcessesTests", ["EventLoop", "Processes", "ServerProcesses", "Threads"]),
+  tests("ServerProcessesTests", ["Processes", "ServerProcesses"]),
+  tests(
+    "LocalStackTests", ["Checkout", "Ingest", "Kafka", "LocalStack", "Processes", "Telemetry"]),
+  tests("DemoTests", ["Demo", "LocalStack", "ServerProcesses"]),
+  tests("BenchmarksTests", ["Benchmarks"]),
+  tests("SettingsTests", ["Checkout", "Processes", "Settings", "Text", "YAML"]),
   tests(
     "AssemblyTests",
     [
-      "Checkout",
-      "API", "Assembly", "Deliver", "Expand", "Ingest", "JSON", "Kafka", "Keyspace", "LocalStack",
-      "Model", "Pipeline", "Redis", "Render", "Rules", "Settings", "Telemetry", "Text", "TLS",
-      "Transport", "Fixtures",
+      "API", "Assembly", "Checkout", "Deliver", "Expand", "Fixtures", "Ingest", "JSON", "Kafka",
+      "Keyspace", "Model", "Pipeline", "Processes", "Redis", "Render", "Rules", "Settings",
+      "Telemetry", "Text", "TLS", "Transport",
     ]),
   tests("TelemetryTests", ["Telemetry", "Text", "Threads", "Fixtures"]),
   tests("TerminalTests", ["Terminal", "Threads"]),
@@ -313,56 +333,57 @@ let testTargets: [Target] = [
   tests(
     "PipelineTests",
     [
-      "Checkout",
-      "Deliver", "EventLoop", "Expand", "Ingest", "Kafka", "Keyspace", "LocalStack", "Model",
-      "Pipeline", "Record", "Redis", "Telemetry", "Threads", "Transport", "Fixtures",
+      "Checkout", "Deliver", "EventLoop", "Expand", "Fixtures", "Ingest", "Kafka", "Keyspace",
+      "Model", "Pipeline", "Record", "Redis", "ServerProcesses", "Telemetry", "Threads",
+      "Transport",
     ]),
   tests(
     "IntegrationTests",
     [
-      "APNsSimulator", "Assembly", "Deliver", "Devices", "fanfare", "Feedback", "Fixtures",
-      "Kafka", "Keyspace", "LocalStack", "Model", "Pipeline", "Record", "Redis", "Render", "Rules",
-      "Settings", "Telemetry", "TestBed", "Threads", "Traces", "Transport",
+      "fanfare", "APNsSimulator", "Assembly", "Deliver", "Devices", "Feedback", "Fixtures", "Kafka",
+      "Keyspace", "Model", "Pipeline", "Processes", "Record", "Redis", "Render", "Rules",
+      "ServerProcesses", "Settings", "Telemetry", "TestBed", "Threads", "Traces", "Transport",
     ]),
   tests(
     "FaultTests",
     [
-      "APNsSimulator", "Assembly", "Deliver", "Devices", "fanfare", "Fixtures", "Kafka",
-      "LocalStack", "Pipeline", "Record", "Redis", "Settings", "Telemetry", "TestBed",
+      "fanfare", "APNsSimulator", "Assembly", "Deliver", "Devices", "Fixtures", "Kafka", "Pipeline",
+      "Processes", "Record", "Redis", "ServerProcesses", "Settings", "Telemetry", "TestBed",
     ]),
   tests(
     "EnduranceTests",
     [
-      "Checkout",
-      "API", "APNsSimulator", "Deliver", "Devices", "fanfare", "Fixtures", "JSON", "Kafka",
-      "Keyspace", "LocalStack", "Model", "Pipeline", "Record", "Redis", "TestBed", "Text",
-      "Threads", "TLS", "Transport",
+      "fanfare", "API", "APNsSimulator", "Checkout", "Deliver", "Devices", "Fixtures", "JSON",
+      "Kafka",
+      "Keyspace", "Model", "Pipeline", "Processes", "Record", "Redis", "ServerProcesses", "TestBed",
+      "Text", "Threads", "TLS", "Transport",
     ]),
   tests("PushSupportTests", ["PushSupport", "Settings", "Terminal"]),
-  tests("VerbSupportTests", ["VerbSupport", "Devices", "LocalStack", "Settings", "Terminal"]),
-  tests(
-    "LocalVerbsTests", ["APNsSimulator", "LocalStack", "LocalVerbs", "Terminal", "Threads"]),
+  tests("VerbSupportTests", ["Devices", "Processes", "Settings", "Terminal", "VerbSupport"]),
+  tests("LocalVerbsTests", ["APNsSimulator", "LocalVerbs", "Processes", "Terminal", "Threads"]),
   tests(
     "FeedbackTests",
     ["Deliver", "EventLoop", "Feedback", "Fixtures", "LegacyAPNs", "TLS", "Transport"]),
-  tests("EmissionTests", ["Emission", "Ingest", "Kafka", "LocalStack", "Terminal"]),
+  tests("EmissionTests", ["Emission", "Ingest", "Kafka", "Processes", "Terminal"]),
   tests(
     "SingleRequestsTests",
     ["Checkout", "Deliver", "Model", "SingleRequests", "TLS", "Terminal", "Transport"]),
   tests(
     "AppleVerbsTests",
     [
-      "AppleVerbs", "JSON", "LocalStack", "Model", "SingleRequests", "Terminal", "Threads",
-      "VerbSupport", "PushSupport",
+      "AppleVerbs", "JSON", "Model", "Processes", "PushSupport", "SingleRequests", "Terminal",
+      "Threads", "VerbSupport",
     ]),
   tests("DeviceVerbsTests", ["DeviceVerbs", "Devices", "Terminal", "Threads"]),
   tests(
     "ConformanceTests",
-    ["APNsSimulator", "Conformance", "Deliver", "LocalStack", "Model", "SingleRequests"]),
+    ["APNsSimulator", "Conformance", "Deliver", "Model", "Processes", "SingleRequests"]),
   tests("TracesTests", ["Devices", "Model", "Record", "Traces"]),
   tests("FanOutsTests", ["FanOuts", "Record", "Terminal", "Threads"]),
   tests("PreviewTests", ["Emission", "Ingest", "JSON", "Preview", "Terminal"]),
-  tests("CommandTests", ["Checkout", "fanfare", "JSON", "Kafka", "LocalStack", "Terminal"]),
+  tests(
+    "CommandTests",
+    ["Checkout", "fanfare", "JSON", "Kafka", "Processes", "ServerProcesses", "Terminal"]),
   tests("TidyTests", ["Checkout"]),
 ]
 

@@ -1,4 +1,6 @@
 import LocalStack
+import Processes
+import ServerProcesses
 import Telemetry
 import Terminal
 
@@ -19,12 +21,12 @@ package struct APIBench {
   package let processes: ChildProcesses
   package let options: BenchOptions
 
-  package func run() async throws(LocalStackError) -> [BenchResult] {
+  package func run() async throws(LocalRunError) -> [BenchResult] {
     let wrk = try Executable.find("wrk", package: "wrk")
     let redis = try await LocalServers.redis(processes)
     let api = try await APIProcess.start(processes, redisPort: redis.port)
     let script = try processes.directory.write(Self.script, to: "bind.lua")
-    func load(_ series: Int, rest: Int) async throws(LocalStackError) -> WrkReport {
+    func load(_ series: Int, rest: Int) async throws(LocalRunError) -> WrkReport {
       try await report([
         wrk, "-t", "1", "-c", "\(Self.connections)", "-d", "\(Self.seconds)s", "--latency", "-s",
         script, "-H", "Authorization: Bearer \(api.key)", "-H", "Content-Type: application/json",
@@ -85,12 +87,12 @@ package struct APIBench {
 
     """
 
-  private func report(_ command: [String]) async throws(LocalStackError) -> WrkReport {
+  private func report(_ command: [String]) async throws(LocalRunError) -> WrkReport {
     let process = try processes.start("wrk", command, isNeeded: false, isGuarded: false)
     _ = try await processes.finish(process, within: .seconds(60))
     let output = ScratchDirectory.read(process.outputFile) ?? ""
     guard let report = WrkReport(output), !report.hasErrors, report.requests > 0 else {
-      throw LocalStackError(
+      throw LocalRunError(
         .failed, "not every bind was answered with a success",
         findings: ScratchDirectory.lastLines(12, of: process.outputFile))
     }
@@ -98,9 +100,9 @@ package struct APIBench {
   }
 
   /// In microseconds, so far.
-  private func cpu(of process: RunProcess) throws(LocalStackError) -> Double {
+  private func cpu(of process: RunProcess) throws(LocalRunError) -> Double {
     guard let time = ProcessUsage.cpuNanoseconds(of: process.processID) else {
-      throw LocalStackError(.failed, "the CPU time of \(process.name) cannot be read from /proc")
+      throw LocalRunError(.failed, "the CPU time of \(process.name) cannot be read from /proc")
     }
     return Double(time) / 1_000
   }

@@ -3,6 +3,8 @@ import Devices
 import EventLoop
 import LocalStack
 import Model
+import Processes
+import ServerProcesses
 import Terminal
 
 /// What is left of the rate while Apple is in trouble, or is sent dead tokens: one worker of one
@@ -95,7 +97,7 @@ package struct APNsBench {
   package let processes: ChildProcesses
   package let options: BenchOptions
 
-  package func run() async throws(LocalStackError) -> [BenchResult] {
+  package func run() async throws(LocalRunError) -> [BenchResult] {
     var outcomes: [Trial: [Outcome]] = [:]
     let stack = try await LocalStack.start(
       processes, templates: options.templates, lanes: 1,
@@ -123,7 +125,7 @@ package struct APNsBench {
 
   private func results(
     _ outcomes: [Trial: [Outcome]]
-  ) throws(LocalStackError) -> [BenchResult] {
+  ) throws(LocalRunError) -> [BenchResult] {
     func ratios(
       _ trial: Trial, to other: Trial = .undisturbed, _ pace: KeyPath<Pace, Double> = \.whole
     ) -> [Double] {
@@ -177,7 +179,7 @@ package struct APNsBench {
 
   private func measure(
     _ trial: Trial, _ run: Int, _ stack: LocalStack
-  ) async throws(LocalStackError) -> Outcome {
+  ) async throws(LocalRunError) -> Outcome {
     let audience = "bench-apns-\(trial.audience)-\(run)"
     let event = GoLiveEvent(id: "bench-apns-\(trial)-\(run)", streamer: audience)
     try await stack.seed(streamer: event.streamer, followers: trial.followers) { index in
@@ -208,7 +210,7 @@ package struct APNsBench {
   /// Until nearly all good devices were accepted, or nobody waits any longer.
   private func pace(
     of good: Int, _ stack: LocalStack
-  ) async throws(LocalStackError) -> Pace {
+  ) async throws(LocalRunError) -> Pace {
     // The script came with one too.
     var asked = 1
     var middle: (first: LedgerTotals, last: LedgerTotals)?

@@ -1,6 +1,7 @@
 import Devices
 import LocalStack
 import Model
+import Processes
 import Terminal
 
 /// Followers who have one device each, so that recipients and pushes are the same number.
@@ -8,11 +9,11 @@ struct BenchAudience {
   let streamer: String
   let options: BenchOptions
 
-  func seed(_ stack: LocalStack) async throws(LocalStackError) {
+  func seed(_ stack: LocalStack) async throws(LocalRunError) {
     let people = SyntheticAudience(
       followers: options.pushes, seed: 1, topic: LocalStack.app, mutedShare: 0)
     try await options.seeding("\(Figures.grouped(options.pushes)) followers", options.pushes) {
-      (progress) async throws(LocalStackError) in
+      (progress) async throws(LocalRunError) in
       try await stack.seed(
         streamer: streamer, followers: options.pushes, progress: progress
       ) { index in
@@ -27,11 +28,11 @@ struct BenchAudience {
   }
 
   /// One event to all of them; fails unless every push is accepted.
-  func fanOut(_ run: Int, on stack: LocalStack) async throws(LocalStackError) -> MeasuredFanOut {
+  func fanOut(_ run: Int, on stack: LocalStack) async throws(LocalRunError) -> MeasuredFanOut {
     let fanOut = try await MeasuredFanOut.run(
       GoLiveEvent(id: "\(streamer)-\(run)", streamer: streamer), on: stack)
     guard fanOut.status.accepted == options.pushes else {
-      throw LocalStackError(
+      throw LocalRunError(
         .failed,
         "of \(Figures.grouped(options.pushes)) pushes "
           + "\(Figures.grouped(fanOut.status.accepted)) were accepted")

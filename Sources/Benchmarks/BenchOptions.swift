@@ -1,5 +1,5 @@
 import EventLoop
-import LocalStack
+import Processes
 import Terminal
 
 /// What a bench was asked to do, and where it tells how it gets on.
@@ -29,8 +29,8 @@ package struct BenchOptions: Sendable {
   /// Shows the progress of a seeding.
   func seeding(
     _ what: String, _ total: Int,
-    _ body: (_ progress: (Int) -> Void) async throws(LocalStackError) -> Void
-  ) async throws(LocalStackError) {
+    _ body: (_ progress: (Int) -> Void) async throws(LocalRunError) -> Void
+  ) async throws(LocalRunError) {
     var line = ProgressLine(
       "  seeding ", total: total, on: talk, at: EventLoop.monotonicNanoseconds())
     try await body { line.update(done: $0, at: EventLoop.monotonicNanoseconds()) }

@@ -1,4 +1,4 @@
-import LocalStack
+import Processes
 import Terminal
 
 /// A figure and how people read it.
@@ -11,9 +11,9 @@ package struct BenchResult {
   package init(
     _ name: String, _ title: String, _ values: [Double], unit: String, digits: Int,
     limit: Double? = nil, least: Double? = nil
-  ) throws(LocalStackError) {
+  ) throws(LocalRunError) {
     guard let measurements = Measurements(values) else {
-      throw LocalStackError(.failed, "\(title) was not measured: no usable run")
+      throw LocalRunError(.failed, "\(title) was not measured: no usable run")
     }
     figure = Figure(name, measurements, limit: limit, least: least)
     self.title = title

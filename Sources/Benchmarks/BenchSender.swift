@@ -1,7 +1,8 @@
 import Deliver
 import EventLoop
-import LocalStack
 import Model
+import Processes
+import ServerProcesses
 import Telemetry
 import Terminal
 
@@ -14,10 +15,10 @@ package enum BenchSender {
   /// - Parameter simulatorReady: a file with what the simulator printed when it was ready.
   package static func run(
     _ count: Int, simulatorReady file: String
-  ) async throws(LocalStackError) -> JSONOutput {
+  ) async throws(LocalRunError) -> JSONOutput {
     let ready = try JSONReport(Array((ScratchDirectory.read(file) ?? "").utf8), of: file)
     return try await EventLoop.temporary("bench-sender") {
-      (_: isolated LoopActor, loop: EventLoop) async throws(LocalStackError) -> JSONOutput in
+      (_: isolated LoopActor, loop: EventLoop) async throws(LocalRunError) -> JSONOutput in
       let simulator = try SimulatorProcess(ready: ready, readyFile: file, loop: loop)
       return try await send(count, to: simulator, loop)
     }
@@ -25,7 +26,7 @@ package enum BenchSender {
 
   private static func send(
     _ count: Int, to simulator: SimulatorProcess, _ loop: EventLoop
-  ) async throws(LocalStackError) -> JSONOutput {
+  ) async throws(LocalRunError) -> JSONOutput {
     var options = DeliverOptions(wallClock: { WallClock.nowMilliseconds() })
     options.routes[.production] = APNsRoute(endpoint: simulator.endpoint, tls: simulator.trust)
     options.connectionsPerRoute = BenchTraffic.connections

@@ -1,4 +1,4 @@
-import LocalStack
+import Processes
 import Terminal
 
 /// The sections of a bench, one after the other.
@@ -12,7 +12,7 @@ package struct BenchSuite: Sendable {
   package init(_ sections: [Section]) { self.sections = sections }
 
   /// Before minutes have been spent.
-  private func requirePrograms() throws(LocalStackError) {
+  private func requirePrograms() throws(LocalRunError) {
     if sections != [.deliver] {
       _ = try Executable.find("redis-server", package: "redis-server")
     }
@@ -27,7 +27,7 @@ package struct BenchSuite: Sendable {
 
   package func run(
     _ options: BenchOptions, _ processes: ChildProcesses
-  ) async throws(LocalStackError) -> BenchResults {
+  ) async throws(LocalRunError) -> BenchResults {
     try requirePrograms()
     options.talk.line(
       options.talk.styled("Fanfare bench", .bold)

@@ -1,5 +1,6 @@
 import Deliver
-import LocalStack
+import Processes
+import ServerProcesses
 import TLS
 import Telemetry
 import Text
@@ -48,15 +49,15 @@ package enum BenchTraffic {
 
   package static func providerTokens(
     _ simulator: SimulatorProcess
-  ) throws(LocalStackError) -> ProviderTokenSource {
+  ) throws(LocalRunError) -> ProviderTokenSource {
     guard let pem = ScratchDirectory.read(simulator.keyFile) else {
-      throw LocalStackError(.failed, "\(simulator.keyFile) cannot be read")
+      throw LocalRunError(.failed, "\(simulator.keyFile) cannot be read")
     }
     let key: ES256Key
     do {
       key = try ES256Key(pem: pem)
     } catch {
-      throw LocalStackError(.failed, "\(simulator.keyFile): \(error)")
+      throw LocalRunError(.failed, "\(simulator.keyFile): \(error)")
     }
     let providerKey = ProviderKey(
       keyID: simulator.keyID, teamID: simulator.teamID, sign: { try key.sign($0) })
@@ -64,15 +65,14 @@ package enum BenchTraffic {
   }
 
   /// The value of the `authorization` header.
-  package static func authorization(_ simulator: SimulatorProcess) throws(LocalStackError) -> String
-  {
+  package static func authorization(_ simulator: SimulatorProcess) throws(LocalRunError) -> String {
     do {
       let token = try providerTokens(simulator).token(now: WallClock.nowMilliseconds())
       return String(decoding: token.authorization.bytes, as: UTF8.self)
-    } catch let failure as LocalStackError {
+    } catch let failure as LocalRunError {
       throw failure
     } catch {
-      throw LocalStackError(.failed, "\(error)")
+      throw LocalRunError(.failed, "\(error)")
     }
   }
 }

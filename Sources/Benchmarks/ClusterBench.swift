@@ -1,5 +1,7 @@
 import EventLoop
 import LocalStack
+import Processes
+import ServerProcesses
 import Terminal
 
 /// The same event on one Redis and on a Redis Cluster of three masters, one after the other in each
@@ -13,7 +15,7 @@ package struct ClusterBench {
   package let processes: ChildProcesses
   package let options: BenchOptions
 
-  package func run() async throws(LocalStackError) -> [BenchResult] {
+  package func run() async throws(LocalRunError) -> [BenchResult] {
     var single: [MeasuredFanOut] = []
     var cluster: [MeasuredFanOut] = []
     for run in 1...options.runs {
@@ -46,11 +48,11 @@ package struct ClusterBench {
     ]
   }
 
-  private static func cluster() throws(LocalStackError) -> RedisClusterProcess {
+  private static func cluster() throws(LocalRunError) -> RedisClusterProcess {
     do {
       return try RedisClusterProcess(hasReplicas: false)
     } catch {
-      throw LocalStackError(.failed, "no Redis Cluster could be started", findings: ["\(error)"])
+      throw LocalRunError(.failed, "no Redis Cluster could be started", findings: ["\(error)"])
     }
   }
 
@@ -62,7 +64,7 @@ package struct ClusterBench {
 
   private func measure(
     on cluster: RedisClusterProcess?, _ run: Int
-  ) async throws(LocalStackError) -> MeasuredFanOut {
+  ) async throws(LocalRunError) -> MeasuredFanOut {
     let stack = try await LocalStack.start(
       processes, templates: options.templates, lanes: options.lanes,
       simulatorOptions: BenchTraffic.simulatorOptions, cluster: cluster)

@@ -1,5 +1,6 @@
 import EventLoop
-import LocalStack
+import Processes
+import ServerProcesses
 import Terminal
 
 /// The sending path against h2load: same server, same headers, same body size, distinct paths.
@@ -11,7 +12,7 @@ package struct DeliverBench {
   package let processes: ChildProcesses
   package let options: BenchOptions
 
-  package func run() async throws(LocalStackError) -> [BenchResult] {
+  package func run() async throws(LocalRunError) -> [BenchResult] {
     let simulator = try await LocalServers.simulator(
       processes, options: BenchTraffic.simulatorOptions)
     let load = try LoadGenerator(processes, simulator)
@@ -37,7 +38,7 @@ package struct DeliverBench {
 
   private func send(
     _ pushes: Int, _ simulator: SimulatorProcess
-  ) async throws(LocalStackError) -> LoadGenerator.Process {
+  ) async throws(LocalRunError) -> LoadGenerator.Process {
     let process = try processes.start(
       "sender",
       [
@@ -49,7 +50,7 @@ package struct DeliverBench {
     let report = try JSONReport(Array(output.utf8), of: "the sender")
     let accepted = try report.integer("accepted")
     guard accepted == pushes else {
-      throw LocalStackError(
+      throw LocalRunError(
         .failed,
         "of the sender's \(Figures.grouped(pushes)) pushes \(Figures.grouped(accepted)) were "
           + "accepted")
@@ -63,7 +64,7 @@ package struct DeliverBench {
   /// For context only: nghttpd knows no device and answers 404, so its share of the work is less.
   private func againstNghttpd(
     _ load: LoadGenerator
-  ) async throws(LocalStackError) -> [BenchResult] {
+  ) async throws(LocalRunError) -> [BenchResult] {
     let program = try Executable.find("nghttpd", package: "nghttp2-server")
     let port = try LocalPort.findFree()
     let files = processes.directory.file("apns")
@@ -76,7 +77,7 @@ package struct DeliverBench {
         served, "\(port)", "\(files)/server.key", "\(files)/server.pem",
       ])
     _ = try await processes.wait("nghttpd was not ready", within: .seconds(10), blaming: process) {
-      () async throws(LocalStackError) -> Bool? in LocalPort.isListening(port) ? true : nil
+      () async throws(LocalRunError) -> Bool? in LocalPort.isListening(port) ? true : nil
     }
     var h2load = LoadGenerator.Series(requests: options.pushes)
     for run in 1...options.runs {

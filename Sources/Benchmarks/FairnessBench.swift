@@ -2,6 +2,8 @@ import Devices
 import EventLoop
 import LocalStack
 import Model
+import Processes
+import ServerProcesses
 import Terminal
 import Text
 
@@ -21,7 +23,7 @@ package struct FairnessBench {
   package let processes: ChildProcesses
   package let options: BenchOptions
 
-  package func run() async throws(LocalStackError) -> [BenchResult] {
+  package func run() async throws(LocalRunError) -> [BenchResult] {
     let far = try await measure(latencyMilliseconds: 60)
     await processes.stopAll()
     let near = try await measure(latencyMilliseconds: 0)
@@ -62,7 +64,7 @@ package struct FairnessBench {
     let medium: Double
   }
 
-  private func measure(latencyMilliseconds: Int) async throws(LocalStackError) -> [Times] {
+  private func measure(latencyMilliseconds: Int) async throws(LocalRunError) -> [Times] {
     let stack = try await LocalStack.start(
       processes, templates: options.templates, lanes: options.lanes,
       simulatorOptions: latencyMilliseconds == 0 ? [] : ["--latency", "\(latencyMilliseconds)ms"])
@@ -70,7 +72,7 @@ package struct FairnessBench {
     let people = SyntheticAudience(
       followers: Self.giantFollowers, seed: 4, topic: LocalStack.app, userPrefix: "giant-")
     try await options.seeding("\(Figures.grouped(people.followers)) followers", people.followers) {
-      (progress) async throws(LocalStackError) in
+      (progress) async throws(LocalRunError) in
       try await stack.seed(
         streamer: Self.giant, followers: people.followers, progress: progress, row: people.row)
     }
@@ -113,7 +115,7 @@ package struct FairnessBench {
 
   private func measure(
     _ run: Int, _ latencyMilliseconds: Int, _ stack: LocalStack
-  ) async throws(LocalStackError) -> Times {
+  ) async throws(LocalRunError) -> Times {
     let alone = try await emit(try await seed(2 * run, stack), stack)
     for probe in alone { _ = try await stack.settled(probe.event) }
     let others = try await seed(2 * run + 1, stack)
@@ -126,7 +128,7 @@ package struct FairnessBench {
     let beside = try await emit(others, stack)
     for probe in beside { _ = try await stack.settled(probe.event) }
     guard try await stack.status(of: giant.id)?.state == .running else {
-      throw LocalStackError(.failed, "the giant was done before what was measured beside it")
+      throw LocalRunError(.failed, "the giant was done before what was measured beside it")
     }
     _ = try await stack.settled(giant)
     let ledger = try await stack.simulator.ledger()
@@ -134,7 +136,7 @@ package struct FairnessBench {
     let besideTimes = try Self.times(beside, ledger, latencyMilliseconds)
     guard let smallAlone = Measurements(aloneTimes.dropLast()),
       let small = Measurements(besideTimes.dropLast())
-    else { throw LocalStackError(.failed, "no event was measured") }
+    else { throw LocalRunError(.failed, "no event was measured") }
     return Times(
       smallAlone: smallAlone, mediumAlone: aloneTimes[aloneTimes.count - 1], small: small,
       medium: besideTimes[besideTimes.count - 1])
@@ -142,7 +144,7 @@ package struct FairnessBench {
 
   private func seed(
     _ half: Int, _ stack: LocalStack
-  ) async throws(LocalStackError) -> [Probe] {
+  ) async throws(LocalRunError) -> [Probe] {
     var probes: [Probe] = []
     for index in 0...options.events {
       let probe = Probe(
@@ -162,7 +164,7 @@ package struct FairnessBench {
 
   private func emit(
     _ probes: [Probe], _ stack: LocalStack
-  ) async throws(LocalStackError) -> [Probe] {
+  ) async throws(LocalRunError) -> [Probe] {
     var probes = probes
     for index in probes.indices {
       // An even spread of pauses, so that no event keeps step with anybody's timer.
@@ -175,13 +177,13 @@ package struct FairnessBench {
   /// Milliseconds from the append until the last push was answered, of each.
   private static func times(
     _ probes: [Probe], _ ledger: Ledger, _ latencyMilliseconds: Int
-  ) throws(LocalStackError) -> [Double] {
+  ) throws(LocalRunError) -> [Double] {
     var times: [Double] = []
     for probe in probes {
       var last: Int64 = 0
       for follower in 0..<probe.followers {
         guard let token = TokenKey(probe.token(follower)), let entry = ledger[token] else {
-          throw LocalStackError(.failed, "a push of \(probe.event.id) never arrived")
+          throw LocalRunError(.failed, "a push of \(probe.event.id) never arrived")
         }
         last = max(last, entry.firstArrival)
       }

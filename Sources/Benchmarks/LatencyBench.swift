@@ -2,6 +2,8 @@ import Devices
 import EventLoop
 import LocalStack
 import Model
+import Processes
+import ServerProcesses
 import Terminal
 
 /// From the append of an event to the first push at the push service, while nothing else is going
@@ -11,7 +13,7 @@ package struct LatencyBench {
   package let options: BenchOptions
 
   /// On the embedded broker, and on an Apache Kafka where `FANFARE_KAFKA_HOME` names one.
-  package func run() async throws(LocalStackError) -> [BenchResult] {
+  package func run() async throws(LocalRunError) -> [BenchResult] {
     let embedded = try await run(on: nil, "first_push_ms", "first push after the append")
     guard RealKafka.home != nil else { return embedded }
     await processes.stopAll()
@@ -22,14 +24,14 @@ package struct LatencyBench {
 
   private func run(
     on kafka: RealKafka?, _ name: String, _ title: String
-  ) async throws(LocalStackError) -> [BenchResult] {
+  ) async throws(LocalRunError) -> [BenchResult] {
     let stack = try await LocalStack.start(
       processes, templates: options.templates, lanes: options.lanes, kafka: kafka)
     defer { stack.close() }
     let people = SyntheticAudience(
       followers: (options.events + 1) * options.runs, seed: 3, topic: LocalStack.app, mutedShare: 0)
     try await options.seeding("one follower for each event", people.followers) {
-      (progress) async throws(LocalStackError) in
+      (progress) async throws(LocalRunError) in
       for number in 0..<people.followers {
         try await seed(people, number, stack)
         progress(number + 1)
@@ -57,7 +59,7 @@ package struct LatencyBench {
 
   private func seed(
     _ people: SyntheticAudience, _ number: Int, _ stack: LocalStack
-  ) async throws(LocalStackError) {
+  ) async throws(LocalRunError) {
     let row = people.row(number)
     let binding = Binding(
       environment: .production, topic: LocalStack.app, token: people.token(number, device: 0))
@@ -70,7 +72,7 @@ package struct LatencyBench {
 
   private func measure(
     _ people: SyntheticAudience, run: Int, _ stack: LocalStack
-  ) async throws(LocalStackError) -> Measurements {
+  ) async throws(LocalRunError) -> Measurements {
     let first = (run - 1) * (options.events + 1)
     var emitted: [Int: Int64] = [:]
     for number in first...first + options.events {
@@ -86,12 +88,12 @@ package struct LatencyBench {
     var times: [Double] = []
     for (number, emittedAt) in emitted {
       guard let token = TokenKey(people.token(number, device: 0)), let entry = ledger[token] else {
-        throw LocalStackError(.failed, "the push of event \(streamer(number)) never arrived")
+        throw LocalRunError(.failed, "the push of event \(streamer(number)) never arrived")
       }
       times.append(Double(entry.firstArrival - emittedAt) / 1_000)
     }
     guard let measurements = Measurements(times) else {
-      throw LocalStackError(.failed, "no event was measured")
+      throw LocalRunError(.failed, "no event was measured")
     }
     return measurements
   }

@@ -1,4 +1,6 @@
 import LocalStack
+import Processes
+import ServerProcesses
 import Telemetry
 import Terminal
 
@@ -39,7 +41,7 @@ package struct LoadGenerator {
   private let bodyFile: String
   private let authorization: String
 
-  package init(_ processes: ChildProcesses, _ simulator: SimulatorProcess) throws(LocalStackError) {
+  package init(_ processes: ChildProcesses, _ simulator: SimulatorProcess) throws(LocalRunError) {
     program = try Executable.find("h2load", package: "nghttp2-client")
     self.processes = processes
     self.simulator = simulator
@@ -53,7 +55,7 @@ package struct LoadGenerator {
   ///   - mustSucceed: whether every answer must be a success.
   package func run(
     _ requests: Int, into series: inout Series, url: String? = nil, mustSucceed: Bool = true
-  ) async throws(LocalStackError) {
+  ) async throws(LocalRunError) {
     // The idle run reads the same paths.
     let paths = try writePaths(requests, url: url ?? "https://\(simulator.endpoint)")
     let idle = try await process(BenchTraffic.idleRequests, paths, mustSucceed: mustSucceed)
@@ -63,18 +65,18 @@ package struct LoadGenerator {
 
   private func process(
     _ requests: Int, _ paths: String, mustSucceed: Bool
-  ) async throws(LocalStackError) -> Process {
+  ) async throws(LocalRunError) -> Process {
     let process = try processes.start(
       "h2load", command(requests, paths), isNeeded: false, isGuarded: false)
     let ending = try await processes.finish(process, within: .seconds(300))
     let output = ScratchDirectory.read(process.outputFile) ?? ""
     guard let said = LoadReport(output), said.done == requests else {
-      throw LocalStackError(
+      throw LocalRunError(
         .failed, "h2load's output is not understood",
         findings: ScratchDirectory.lastLines(12, of: process.outputFile))
     }
     guard !mustSucceed || said.succeeded == requests else {
-      throw LocalStackError(
+      throw LocalRunError(
         .failed,
         "of h2load's \(Figures.grouped(requests)) requests \(Figures.grouped(said.succeeded)) "
           + "were accepted",
@@ -86,7 +88,7 @@ package struct LoadGenerator {
   }
 
   /// Each of h2load's connections goes through the file from its beginning.
-  private func writePaths(_ requests: Int, url: String) throws(LocalStackError) -> String {
+  private func writePaths(_ requests: Int, url: String) throws(LocalRunError) -> String {
     let perConnection = (requests + BenchTraffic.connections - 1) / BenchTraffic.connections
     return try processes.directory.write(to: "paths.txt") { write in
       for number in 0..<perConnection {
@@ -118,7 +120,7 @@ package struct LoadGenerator {
   ///   - title: likewise for people.
   package static func results(
     _ series: Series, name: String = "h2load", title: String = "h2load"
-  ) throws(LocalStackError) -> [BenchResult] {
+  ) throws(LocalRunError) -> [BenchResult] {
     [
       try BenchResult(
         "\(name)_cpu_us", "\(title): CPU a request", series.costs, unit: " µs", digits: 2),

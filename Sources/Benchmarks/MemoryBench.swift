@@ -1,6 +1,7 @@
 import APNsSimulator
 import Devices
 import LocalStack
+import Processes
 import Redis
 import Terminal
 import Text
@@ -25,7 +26,7 @@ package struct MemoryBench {
   package let processes: ChildProcesses
   package let options: BenchOptions
 
-  package func run() async throws(LocalStackError) -> [BenchResult] {
+  package func run() async throws(LocalRunError) -> [BenchResult] {
     let stack = try await LocalStack.start(
       processes, templates: options.templates, lanes: options.lanes)
     defer { stack.close() }
@@ -35,7 +36,7 @@ package struct MemoryBench {
         deadTokenPrefix: Self.deadTokenPrefix)
       try await options.seeding(
         "\(Figures.grouped(audience.followers)) followers", audience.followers
-      ) { (progress) async throws(LocalStackError) in
+      ) { (progress) async throws(LocalRunError) in
         try await stack.seed(
           streamer: audience.streamer, followers: audience.followers, progress: progress,
           row: people.row)
@@ -84,9 +85,9 @@ package struct MemoryBench {
   /// One set of all followers, as another system keeps it; each has one device whose token is gone.
   private func seedPlain(
     _ streamer: String, _ followers: Int, _ stack: LocalStack
-  ) async throws(LocalStackError) {
+  ) async throws(LocalRunError) {
     try await options.seeding("\(Figures.grouped(followers)) in a plain set", followers) {
-      (progress) async throws(LocalStackError) in
+      (progress) async throws(LocalRunError) in
       for start in stride(from: 0, to: followers, by: Self.plainChunk) {
         try processes.checkpoint()
         let users = (start..<min(start + Self.plainChunk, followers)).map { "\(streamer)-\($0)" }
@@ -109,12 +110,12 @@ package struct MemoryBench {
   /// In MB of 1,048,576 bytes.
   private func peak(
     _ streamer: String, _ run: Int, _ stack: LocalStack
-  ) async throws(LocalStackError) -> Double {
+  ) async throws(LocalRunError) -> Double {
     try await stack.startWorker()
     let fanOut = try await MeasuredFanOut.run(
       GoLiveEvent(id: "\(streamer)-\(run)", streamer: streamer), on: stack)
     guard fanOut.status.outcomes == fanOut.status.pushes, fanOut.status.pushes > 0 else {
-      throw LocalStackError(
+      throw LocalRunError(
         .failed, "the fan-out for the memory's sake left pushes without outcome")
     }
     let bytes = try stack.workerUsage().peakResidentBytes

@@ -4,6 +4,8 @@ import EventLoop
 import Keyspace
 import LocalStack
 import Model
+import Processes
+import ServerProcesses
 import Terminal
 import Text
 
@@ -31,7 +33,7 @@ package struct NeighboursBench {
   package let processes: ChildProcesses
   package let options: BenchOptions
 
-  package func run() async throws(LocalStackError) -> [BenchResult] {
+  package func run() async throws(LocalRunError) -> [BenchResult] {
     let stack = try await LocalStack.start(
       processes, templates: options.templates, lanes: options.lanes, closesSandbox: true)
     defer { stack.close() }
@@ -80,7 +82,7 @@ package struct NeighboursBench {
   /// Milliseconds from the append until the last healthy device was asked for.
   private func lastArrival(
     _ kind: Kind, _ number: Int, _ stack: LocalStack
-  ) async throws(LocalStackError) -> Double {
+  ) async throws(LocalRunError) -> Double {
     try await seed(kind, number, stack)
     let fanOut = try await MeasuredFanOut.run(event(kind, number), on: stack)
     let ledger = try await stack.simulator.ledger()
@@ -90,7 +92,7 @@ package struct NeighboursBench {
       guard let token = TokenKey(token(kind, index, number)), let entry = ledger[token],
         entry.accepted == 1
       else {
-        throw LocalStackError(
+        throw LocalRunError(
           .failed, "a healthy push of \(name(kind, number)) was not accepted once")
       }
       last = max(last, entry.firstArrival)
@@ -102,7 +104,7 @@ package struct NeighboursBench {
   /// sticky one.
   private func seed(
     _ kind: Kind, _ number: Int, _ stack: LocalStack
-  ) async throws(LocalStackError) {
+  ) async throws(LocalRunError) {
     let followers = Self.segments * Self.followersPerSegment
     try await stack.seed(
       streamer: name(kind, number), followers: followers,
@@ -138,7 +140,7 @@ package struct NeighboursBench {
   /// event of the same app is answered 403.
   private func firstBesideRefused(
     _ run: Int, _ stack: LocalStack
-  ) async throws(LocalStackError) -> Double {
+  ) async throws(LocalRunError) -> Double {
     let refused = "bench-refused-\(run)"
     let healthy = "bench-healthy-\(run)"
     try await seedSmall(refused, 1, MagicTokens.prefix + "040f", run, stack)
@@ -146,7 +148,7 @@ package struct NeighboursBench {
     _ = try await stack.emit(GoLiveEvent(id: refused, streamer: refused))
     // Until Apple has refused it.
     guard let first = TokenKey(smallToken(MagicTokens.prefix + "040f", 0, run)) else {
-      throw LocalStackError(.failed, "the refused token is none")
+      throw LocalRunError(.failed, "the refused token is none")
     }
     while try await stack.simulator.ledger()[first] == nil {
       try processes.checkpoint()
@@ -159,14 +161,14 @@ package struct NeighboursBench {
       TokenKey(smallToken("cafe", index, run)).flatMap { ledger[$0]?.firstArrival }
     }
     guard arrivals.count == Self.smallAudience, let earliest = arrivals.min() else {
-      throw LocalStackError(.failed, "a healthy push of \(healthy) never arrived")
+      throw LocalRunError(.failed, "a healthy push of \(healthy) never arrived")
     }
     return Double(earliest - fanOut.emittedAt) / 1_000
   }
 
   private func seedSmall(
     _ streamer: String, _ followers: Int, _ prefix: String, _ run: Int, _ stack: LocalStack
-  ) async throws(LocalStackError) {
+  ) async throws(LocalRunError) {
     try await stack.seed(streamer: streamer, followers: followers) { index in
       let binding = Binding(
         environment: .production, topic: LocalStack.app, token: smallToken(prefix, index, run))

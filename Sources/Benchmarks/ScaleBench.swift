@@ -1,5 +1,6 @@
 import Devices
 import LocalStack
+import Processes
 import Terminal
 
 /// How much sooner a large event is over when two and four workers share it, with an Apple that is
@@ -18,7 +19,7 @@ package struct ScaleBench {
   package let processes: ChildProcesses
   package let options: BenchOptions
 
-  package func run() async throws(LocalStackError) -> [BenchResult] {
+  package func run() async throws(LocalRunError) -> [BenchResult] {
     // With a lane each: four workers with one for each core would measure the cores.
     let stack = try await LocalStack.start(
       processes, templates: options.templates, lanes: 1,
@@ -28,7 +29,7 @@ package struct ScaleBench {
     defer { stack.close() }
     let people = SyntheticAudience(followers: Self.followers, seed: 8, topic: LocalStack.app)
     try await options.seeding("\(Figures.grouped(people.followers)) followers", people.followers) {
-      (progress) async throws(LocalStackError) in
+      (progress) async throws(LocalRunError) in
       try await stack.seed(
         streamer: Self.streamer, followers: people.followers, progress: progress, row: people.row)
     }
@@ -46,7 +47,7 @@ package struct ScaleBench {
       }
     }
     guard let alone = Measurements(seconds[1] ?? [])?.median else {
-      throw LocalStackError(.failed, "no event was measured")
+      throw LocalRunError(.failed, "no event was measured")
     }
     return [
       try BenchResult(

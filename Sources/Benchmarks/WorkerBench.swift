@@ -1,5 +1,6 @@
 import EventLoop
 import LocalStack
+import Processes
 import Terminal
 
 /// A whole worker from the Kafka event to the settled counters, against h2load in the same run.
@@ -12,7 +13,7 @@ package struct WorkerBench {
   package let processes: ChildProcesses
   package let options: BenchOptions
 
-  package func run() async throws(LocalStackError) -> [BenchResult] {
+  package func run() async throws(LocalRunError) -> [BenchResult] {
     let stack = try await LocalStack.start(
       processes, templates: options.templates, lanes: options.lanes,
       simulatorOptions: BenchTraffic.simulatorOptions)

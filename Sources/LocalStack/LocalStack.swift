@@ -1,10 +1,11 @@
-import APNsSimulator
 import Devices
 import EventLoop
 import Kafka
 import Keyspace
+import Processes
 import Record
 import Redis
+import ServerProcesses
 import Telemetry
 import Terminal
 import Text
@@ -40,7 +41,7 @@ package final class LocalStack {
     processes: ChildProcesses, redisOptions: RedisOptions, redisProcesses: [Int32],
     bootstrapServers: String, simulator: SimulatorProcess,
     templates: String, lanes: Int, closesSandbox: Bool, connections: Int?
-  ) throws(LocalStackError) {
+  ) throws(LocalRunError) {
     self.processes = processes
     self.redisOptions = redisOptions
     self.redisProcesses = redisProcesses
@@ -60,7 +61,7 @@ package final class LocalStack {
     do {
       producer = try KafkaProducer(options, log: { _ in })
     } catch {
-      throw LocalStackError(.unavailable, "\(error)")
+      throw LocalRunError(.unavailable, "\(error)")
     }
     redis.start()
   }
@@ -75,7 +76,7 @@ package final class LocalStack {
     _ processes: ChildProcesses, templates: String, lanes: Int, simulatorOptions: [String] = [],
     kafka: RealKafka? = nil, cluster: RedisClusterProcess? = nil, closesSandbox: Bool = false,
     connections: Int? = nil
-  ) async throws(LocalStackError) -> LocalStack {
+  ) async throws(LocalRunError) -> LocalStack {
     var options = RedisOptions(commandTimeout: .seconds(30))
     var servers: [Int32] = []
     if let cluster {
@@ -102,22 +103,22 @@ package final class LocalStack {
     return stack
   }
 
-  private static func makeTopics(_ kafka: RealKafka) throws(LocalStackError) {
+  private static func makeTopics(_ kafka: RealKafka) throws(LocalRunError) {
     do {
       try kafka.createTopics(
         LocalServers.topics.map { ($0.name, $0.partitions) } + [(warmUpTopic, 1)],
         as: KafkaOptions(bootstrapServers: kafka.bootstrapServers))
     } catch {
-      throw LocalStackError(.unavailable, "\(error)")
+      throw LocalRunError(.unavailable, "\(error)")
     }
   }
 
   /// The first record of a producer waits for its connections; no event should.
-  private func warmUp() async throws(LocalStackError) {
+  private func warmUp() async throws(LocalRunError) {
     do {
       _ = try await producer.send(topic: Self.warmUpTopic, key: nil, value: [])
     } catch {
-      throw LocalStackError(.unavailable, "\(error)")
+      throw LocalRunError(.unavailable, "\(error)")
     }
   }
 
@@ -130,7 +131,7 @@ package final class LocalStack {
   /// Returns when it has gone the whole way once, with an event of a streamer who has follower
   /// shards and no followers: librdkafka takes a second to read its first record of a topic, and
   /// another to write it.
-  package func startWorker() async throws(LocalStackError) {
+  package func startWorker() async throws(LocalRunError) {
     let id = workers.isEmpty ? "worker" : "worker-\(workers.count + 1)"
     workers.append(
       try await LocalServers.worker(processes, configuration: configuration, id: id))
@@ -144,31 +145,31 @@ package final class LocalStack {
   }
 
   /// Starts more beside those that run, until there are as many; each has partitions then.
-  package func startWorkers(upTo count: Int) async throws(LocalStackError) {
+  package func startWorkers(upTo count: Int) async throws(LocalRunError) {
     while workers.count < count { try await startWorker() }
   }
 
   /// Lets the workers finish and end.
-  package func stopWorker() async throws(LocalStackError) {
+  package func stopWorker() async throws(LocalRunError) {
     while let worker = workers.popLast() {
       try await processes.stop(worker, within: .seconds(30))
     }
   }
 
   /// What the operating system says of the worker, as long as it runs.
-  package func workerUsage() throws(LocalStackError) -> ProcessUsage {
+  package func workerUsage() throws(LocalRunError) -> ProcessUsage {
     guard let worker = workers.first, let usage = ProcessUsage.of(worker.processID) else {
-      throw LocalStackError(.failed, "the worker's CPU time and memory cannot be read from /proc")
+      throw LocalRunError(.failed, "the worker's CPU time and memory cannot be read from /proc")
     }
     return usage
   }
 
   /// The CPU time of each Redis server so far, in nanoseconds.
-  package func redisCPU() throws(LocalStackError) -> [UInt64] {
+  package func redisCPU() throws(LocalRunError) -> [UInt64] {
     var times: [UInt64] = []
     for process in redisProcesses {
       guard let time = ProcessUsage.cpuNanoseconds(of: process) else {
-        throw LocalStackError(.failed, "the CPU time of Redis cannot be read from /proc")
+        throw LocalRunError(.failed, "the CPU time of Redis cannot be read from /proc")
       }
       times.append(time)
     }
@@ -176,23 +177,23 @@ package final class LocalStack {
   }
 
   /// Writes the event and returns when, in microseconds since 1970, that was begun.
-  package func emit(_ event: GoLiveEvent) async throws(LocalStackError) -> Int64 {
+  package func emit(_ event: GoLiveEvent) async throws(LocalRunError) -> Int64 {
     let value = Array(event.json.serialized().utf8)
-    let emittedAt = APNsSimulatorOptions.wallClock()
+    let emittedAt = WallClock.nowMicroseconds()
     do {
       _ = try await producer.send(
         topic: "notify-followers", key: Array(event.streamer.utf8), value: value)
     } catch {
-      throw LocalStackError(.unavailable, "\(error)")
+      throw LocalRunError(.unavailable, "\(error)")
     }
     return emittedAt
   }
 
-  package func status(of event: String) async throws(LocalStackError) -> FanOutStatus? {
+  package func status(of event: String) async throws(LocalRunError) -> FanOutStatus? {
     do {
       return try await record.status(of: event)
     } catch {
-      throw LocalStackError(.unavailable, "\(error)")
+      throw LocalRunError(.unavailable, "\(error)")
     }
   }
 
@@ -200,7 +201,7 @@ package final class LocalStack {
   /// - Parameter progress: called with each look at its counters.
   package func settled(
     _ event: GoLiveEvent, progress: (FanOutStatus) -> Void = { _ in }
-  ) async throws(LocalStackError) -> FanOutStatus {
+  ) async throws(LocalRunError) -> FanOutStatus {
     var last: FanOutStatus?
     var changedAt = processes.loop.now
     while true {
@@ -217,7 +218,7 @@ package final class LocalStack {
           "\($0.settled) of \($0.segments + $0.stragglers) segments are settled, "
             + "\($0.waiting) pushes wait for another try"
         }
-        throw LocalStackError(
+        throw LocalRunError(
           .failed,
           "the fan-out has stood still for \(DurationText.text(Self.stallLimit)): "
             + (settled ?? "the worker has not opened it"))
@@ -226,17 +227,17 @@ package final class LocalStack {
     }
   }
 
-  package func deadLetters() async throws(LocalStackError) -> Int {
+  package func deadLetters() async throws(LocalRunError) -> Int {
     let replies = try await send(
       RedisPipeline(["HGET", keyspace.statsTotal, "dead_letters"]))
     return replies[0].decimal.map { Int($0) } ?? 0
   }
 
-  package func send(_ commands: RedisPipeline) async throws(LocalStackError) -> RedisReplies {
+  package func send(_ commands: RedisPipeline) async throws(LocalRunError) -> RedisReplies {
     do {
       return try await redis.execute(commands)
     } catch {
-      throw LocalStackError(.unavailable, "\(error)")
+      throw LocalRunError(.unavailable, "\(error)")
     }
   }
 }

@@ -1,5 +1,6 @@
 import Devices
 import EventLoop
+import Processes
 import Terminal
 
 extension LocalStack {
@@ -13,12 +14,12 @@ extension LocalStack {
   package func seed(
     streamer: String, followers: Int, expected: Int = 0, progress: (Int) -> Void = { _ in },
     row: (Int) -> AudienceRow
-  ) async throws(LocalStackError) {
+  ) async throws(LocalRunError) {
     let writer = AudienceWriter(redis: redis, keyspace: keyspace)
     do throws(DevicesError) {
       try await writer.begin(streamer: streamer, expectedFollowers: max(followers, expected))
     } catch {
-      throw LocalStackError(.unavailable, "\(error)")
+      throw LocalRunError(.unavailable, "\(error)")
     }
     for index in 0..<followers {
       if index % Self.rowsPerLook == 0 {
@@ -28,13 +29,13 @@ extension LocalStack {
       do throws(DevicesError) {
         try await writer.append(row(index))
       } catch {
-        throw LocalStackError(.unavailable, "\(error)")
+        throw LocalRunError(.unavailable, "\(error)")
       }
     }
     do throws(DevicesError) {
       try await writer.finish()
     } catch {
-      throw LocalStackError(.unavailable, "\(error)")
+      throw LocalRunError(.unavailable, "\(error)")
     }
     progress(followers)
   }

@@ -1,12 +1,14 @@
+import Processes
+
 /// Where the templates are that come with Fanfare.
 package enum TemplateDirectory {
   private static let template = "go-live.yaml"
 
   /// - Parameter given: what the command line says.
-  package static func find(_ given: String?) throws(LocalStackError) -> String {
+  package static func find(_ given: String?) throws(LocalRunError) -> String {
     if let given {
       guard ScratchDirectory.exists("\(given)/\(template)") else {
-        throw LocalStackError(.configuration, "\(given) holds no template \(template)")
+        throw LocalRunError(.configuration, "\(given) holds no template \(template)")
       }
       return Executable.absolute(given)
     }
@@ -21,7 +23,7 @@ package enum TemplateDirectory {
     }
     places.append("/etc/fanfare/templates")
     guard let place = places.first(where: { ScratchDirectory.exists("\($0)/\(template)") }) else {
-      throw LocalStackError(
+      throw LocalRunError(
         .configuration,
         "the template \(template) is not in \(places[0]) nor near the program: name its "
           + "directory with --templates")

@@ -1,4 +1,5 @@
 import Redis
+import ServerProcesses
 import Terminal
 
 /// The configuration of a worker that speaks to our own servers: what somebody would write for

@@ -1,5 +1,5 @@
 import Benchmarks
-import LocalStack
+import Processes
 import Terminal
 import VerbSupport
 
@@ -18,7 +18,7 @@ package enum BenchSenderVerb {
   private static func run(_ invocation: Invocation) async throws(CommandFailure) -> ExitCode {
     let file = invocation[simulator]
     let pushes = invocation[pushes]
-    let result = try await CommandFailure.from { () async throws(LocalStackError) in
+    let result = try await CommandFailure.from { () async throws(LocalRunError) in
       try await BenchSender.run(pushes, simulatorReady: file)
     }
     invocation.output.line(result.serialized())

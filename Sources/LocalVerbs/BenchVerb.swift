@@ -1,5 +1,6 @@
 import Benchmarks
 import LocalStack
+import Processes
 import Terminal
 import VerbSupport
 
@@ -71,7 +72,7 @@ package enum BenchVerb {
     let asJSON = invocation[json]
     let talk = asJSON ? invocation.errors : invocation.output
     let directory = invocation[templates]
-    let templates = try await CommandFailure.from { () async throws(LocalStackError) in
+    let templates = try await CommandFailure.from { () async throws(LocalRunError) in
       try TemplateDirectory.find(directory)
     }
     let options = BenchOptions(
@@ -81,7 +82,7 @@ package enum BenchVerb {
     let sections = invocation[only].map { [$0] } ?? BenchSuite.Section.allCases
     let output = invocation.output
     return try await localRun("fanfare-bench", invocation) {
-      (processes) async throws(LocalStackError) -> ExitCode in
+      (processes) async throws(LocalRunError) -> ExitCode in
       let results = try await BenchSuite(sections).run(options, processes)
       if asJSON {
         output.line(results.json.serialized())

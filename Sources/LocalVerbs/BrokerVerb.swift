@@ -1,4 +1,5 @@
-import LocalStack
+import Processes
+import ServerProcesses
 import Terminal
 import VerbSupport
 
@@ -39,7 +40,7 @@ package enum BrokerVerb {
   ) async throws(CommandFailure) -> ExitCode {
     invocation.obeyParent()
     let signals = StopSignals.catchAll()
-    try await CommandFailure.from { () async throws(LocalStackError) in
+    try await CommandFailure.from { () async throws(LocalRunError) in
       try await BrokerService.run(
         invocation[topics], port: invocation[port], ready: { tell($0, invocation) },
         until: { await signals.wait() })

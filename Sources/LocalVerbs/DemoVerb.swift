@@ -1,5 +1,6 @@
-import Benchmarks
+import Demo
 import LocalStack
+import Processes
 import Terminal
 import VerbSupport
 
@@ -45,16 +46,16 @@ package enum DemoVerb {
     let output = invocation.output
     let errors = invocation.errors
     let directory = invocation[templates]
-    let templates = try await CommandFailure.from { () async throws(LocalStackError) in
+    let templates = try await CommandFailure.from { () async throws(LocalRunError) in
       try TemplateDirectory.find(directory)
     }
     let options = DemoRun.Options(
       followers: invocation[followers], lanes: invocation[lanes], templates: templates,
       talk: asJSON ? errors : output)
     return try await localRun("fanfare-demo", invocation, keepsDirectory: keeps) {
-      (processes) async throws(LocalStackError) -> ExitCode in
+      (processes) async throws(LocalRunError) -> ExitCode in
       let report = try await DemoRun(options, processes).run {
-        (stack, event) async throws(LocalStackError) in
+        (stack, event) async throws(LocalRunError) in
         if keeps { try await DemoLastWords.keep(event, stack, on: asJSON ? errors : output) }
       }
       if asJSON {

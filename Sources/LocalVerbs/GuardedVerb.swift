@@ -1,4 +1,4 @@
-import LocalStack
+import Processes
 import Terminal
 
 /// Hidden: becomes another program that dies with whoever started it. The demo and the bench run

@@ -1,4 +1,4 @@
-import LocalStack
+import Processes
 import Terminal
 import VerbSupport
 
@@ -6,11 +6,11 @@ import VerbSupport
 /// - Parameter keepsDirectory: leave the run's directory, and say where it is.
 func localRun(
   _ name: String, _ invocation: Invocation, keepsDirectory: Bool = false,
-  _ body: @escaping @Sendable (ChildProcesses) async throws(LocalStackError) -> ExitCode
+  _ body: @escaping @Sendable (ChildProcesses) async throws(LocalRunError) -> ExitCode
 ) async throws(CommandFailure) -> ExitCode {
   let signals = StopSignals.catchAll()
   let errors = invocation.errors
-  return try await CommandFailure.from { () async throws(LocalStackError) in
+  return try await CommandFailure.from { () async throws(LocalRunError) in
     try await LocalRun.run(
       name, isInterrupted: { signals.isRaised },
       keepDirectory: keepsDirectory ? { errors.line("Kept: \($0)") } : nil, body)
@@ -21,16 +21,16 @@ func localRun(
 extension CommandFailure {
   /// Runs what fails as local runs do.
   static func from<T>(
-    _ body: () async throws(LocalStackError) -> T
+    _ body: () async throws(LocalRunError) -> T
   ) async throws(CommandFailure) -> T {
-    do throws(LocalStackError) {
+    do throws(LocalRunError) {
       return try await body()
     } catch {
       throw CommandFailure(error)
     }
   }
 
-  init(_ error: LocalStackError) {
+  init(_ error: LocalRunError) {
     let code: ExitCode =
       switch error.kind {
       case .failed: .failed

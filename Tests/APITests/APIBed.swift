@@ -5,7 +5,6 @@ import Ingest
 import JSON
 import Kafka
 import Keyspace
-import LocalStack
 import Redis
 import Telemetry
 import Testing

@@ -1,6 +1,6 @@
 import Checkout
 import Glibc
-import LocalStack
+import Processes
 import Telemetry
 import Testing
 

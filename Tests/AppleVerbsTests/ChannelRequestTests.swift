@@ -1,4 +1,4 @@
-import LocalStack
+import Processes
 import Terminal
 import Testing
 import Threads

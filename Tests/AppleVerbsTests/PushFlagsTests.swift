@@ -1,6 +1,6 @@
 import JSON
-import LocalStack
 import Model
+import Processes
 import PushSupport
 import SingleRequests
 import Terminal

@@ -2,7 +2,7 @@ import API
 import Assembly
 import Fixtures
 import Glibc
-import LocalStack
+import Processes
 import Settings
 import TLS
 import Telemetry

@@ -1,7 +1,7 @@
 import Assembly
 import Deliver
-import LocalStack
 import Pipeline
+import Processes
 import Settings
 import TLS
 import Testing

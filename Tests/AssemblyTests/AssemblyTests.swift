@@ -6,8 +6,8 @@ import Ingest
 import JSON
 import Kafka
 import Keyspace
-import LocalStack
 import Pipeline
+import Processes
 import Redis
 import Rules
 import Settings

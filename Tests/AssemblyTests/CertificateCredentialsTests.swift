@@ -1,8 +1,8 @@
 import Assembly
 import Deliver
 import Glibc
-import LocalStack
 import Pipeline
+import Processes
 import Settings
 import Synchronization
 import TLS

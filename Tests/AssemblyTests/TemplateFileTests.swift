@@ -1,9 +1,9 @@
-import Checkout
 import Assembly
+import Checkout
 import Glibc
 import JSON
-import LocalStack
 import Model
+import Processes
 import Render
 import Settings
 import Testing

@@ -1,6 +1,6 @@
 import Ingest
 import Kafka
-import LocalStack
+import ServerProcesses
 
 /// Where a bed's records go: an embedded broker of its own, or a real one, which other tests may
 /// use at the same time and on which the bed has topics and a group that no other has.

@@ -1,5 +1,6 @@
 import EventLoop
-import LocalStack
+import Processes
+import ServerProcesses
 import Transport
 
 /// A worker's way to a broker that a test makes stand still, as a process that is stopped does:

@@ -1,6 +1,5 @@
 import Devices
 import Keyspace
-import LocalStack
 import Model
 
 /// Who follows whom.

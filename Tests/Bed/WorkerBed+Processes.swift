@@ -1,5 +1,5 @@
 import Glibc
-import LocalStack
+import Processes
 
 /// Workers as processes of their own, which a test may kill.
 extension WorkerBed {
@@ -42,7 +42,7 @@ extension WorkerBed {
       access(ready, F_OK) == 0 ? true : process.isRunning ? nil : false
     }
     guard hasPartitions else {
-      throw LocalStackError(
+      throw LocalRunError(
         .failed, "\(id) has ended with \(process.waitForExit()), see \(logFile(id))")
     }
   }

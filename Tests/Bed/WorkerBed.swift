@@ -10,12 +10,13 @@ import Glibc
 import Ingest
 import Kafka
 import Keyspace
-import LocalStack
 import Model
 import Pipeline
+import Processes
 import Record
 import Redis
 import Render
+import ServerProcesses
 import Settings
 import TLS
 import Telemetry
@@ -211,7 +212,7 @@ package final class WorkerBed: Sendable {
       guard waited < .seconds(120) else { break }
       await actor.wait(min(max(waited / 20, .milliseconds(10)), .milliseconds(200)))
     }
-    throw LocalStackError(
+    throw LocalRunError(
       .failed,
       "waited two minutes for: \(what)\n" + sink.lines.suffix(30).joined(separator: "\n"))
   }

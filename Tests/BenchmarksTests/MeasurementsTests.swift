@@ -1,5 +1,4 @@
 import Benchmarks
-import LocalStack
 import Testing
 
 @Suite struct MeasurementsTests {

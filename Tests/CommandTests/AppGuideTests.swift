@@ -1,5 +1,5 @@
 import Checkout
-import LocalStack
+import Processes
 import Testing
 
 /// docs/ios.md: its Swift is one app and one extension, and both compile.

@@ -1,6 +1,7 @@
 import Glibc
 import JSON
-import LocalStack
+import Processes
+import ServerProcesses
 import Testing
 
 /// The audience verbs as processes, against a real redis-server.

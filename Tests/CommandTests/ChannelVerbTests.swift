@@ -1,5 +1,5 @@
 import JSON
-import LocalStack
+import Processes
 import Testing
 
 /// `fanfare channel` against a simulator.

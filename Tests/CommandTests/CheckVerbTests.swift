@@ -1,5 +1,6 @@
 import Glibc
-import LocalStack
+import Processes
+import ServerProcesses
 import Testing
 
 /// `fanfare check` on servers that are there, and on some that are not.

@@ -1,6 +1,6 @@
 import Glibc
 import JSON
-import LocalStack
+import Processes
 import Testing
 
 /// The built program, as a user runs it.
@@ -49,6 +49,6 @@ enum Command {
       }
       _ = poll(nil, 0, 20)
     }
-    throw LocalStackError(.failed, "\(arguments) did not get ready")
+    throw LocalRunError(.failed, "\(arguments) did not get ready")
   }
 }

@@ -1,4 +1,4 @@
-import LocalStack
+import Processes
 import Testing
 
 /// A simulator that one command at a time asks, and what it is told of it.

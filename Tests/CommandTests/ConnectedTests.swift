@@ -1,7 +1,8 @@
 import Glibc
 import JSON
 import Kafka
-import LocalStack
+import Processes
+import ServerProcesses
 import Testing
 
 /// Verbs among real processes: the simulator, the embedded broker, a redis-server.

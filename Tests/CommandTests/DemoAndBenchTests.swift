@@ -1,6 +1,6 @@
 import Glibc
 import JSON
-import LocalStack
+import Processes
 import Testing
 
 /// The demo and the bench as somebody runs them, made small: the numbers add up, and nothing stays

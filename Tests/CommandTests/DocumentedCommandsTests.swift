@@ -2,7 +2,8 @@ import Checkout
 import Glibc
 import JSON
 import Kafka
-import LocalStack
+import Processes
+import ServerProcesses
 import Testing
 
 /// What docs/redis.md tells people to type into redis-cli, as it stands there.

@@ -1,5 +1,5 @@
 import JSON
-import LocalStack
+import ServerProcesses
 import Testing
 
 /// `fanout` as a process, against a real redis-server.

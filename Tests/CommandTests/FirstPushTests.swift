@@ -1,5 +1,5 @@
 import Checkout
-import LocalStack
+import Processes
 import Testing
 
 /// The README's way from a build to a newcomer's own push, as it is typed there, but for the ports

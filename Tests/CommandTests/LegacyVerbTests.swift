@@ -1,5 +1,6 @@
 import JSON
-import LocalStack
+import Processes
+import ServerProcesses
 import Testing
 
 /// What verbs say of the legacy binary interface, among real processes.

@@ -1,5 +1,5 @@
 import Checkout
-import LocalStack
+import Processes
 import Testing
 
 /// What docs/simulator.md tells people to type, as it stands there, but for the port.

@@ -1,6 +1,6 @@
 import Checkout
 import Glibc
-import LocalStack
+import Processes
 import Testing
 
 /// What becomes of a verb whose output nobody takes, and of one that is interrupted.
@@ -82,7 +82,7 @@ private final class SilentServer {
       }
     }
     guard bound == 0, listen(descriptor, 8) == 0 else {
-      throw LocalStackError(.failed, "cannot listen: errno \(errno)")
+      throw LocalRunError(.failed, "cannot listen: errno \(errno)")
     }
   }
 
@@ -91,9 +91,9 @@ private final class SilentServer {
   /// Once somebody has connected and said something, a request is on its way.
   func waitForAClient() throws {
     var watched = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
-    guard poll(&watched, 1, 10_000) == 1 else { throw LocalStackError(.failed, "nobody connected") }
+    guard poll(&watched, 1, 10_000) == 1 else { throw LocalRunError(.failed, "nobody connected") }
     let client = accept(descriptor, nil, nil)
     var said = pollfd(fd: client, events: Int16(POLLIN), revents: 0)
-    guard poll(&said, 1, 10_000) == 1 else { throw LocalStackError(.failed, "nothing was said") }
+    guard poll(&said, 1, 10_000) == 1 else { throw LocalRunError(.failed, "nothing was said") }
   }
 }

@@ -1,5 +1,6 @@
 import JSON
-import LocalStack
+import Processes
+import ServerProcesses
 import Testing
 
 /// `device`, `user`, `follow` and `audience show` as processes, against a real redis-server.

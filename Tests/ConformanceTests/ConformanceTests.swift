@@ -1,6 +1,6 @@
 import APNsSimulator
 import Conformance
-import LocalStack
+import Processes
 import Testing
 
 /// The simulator and its table of Apple's rules, each held against the other.

@@ -1,6 +1,6 @@
 import Fixtures
-import LocalStack
 import Redis
+import ServerProcesses
 import Threads
 
 enum DyingClient {

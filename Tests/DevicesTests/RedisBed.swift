@@ -1,7 +1,7 @@
 import EventLoop
 import Fixtures
-import LocalStack
 import Redis
+import ServerProcesses
 
 /// One Redis, or a cluster of three masters: what holds on the one holds on the other.
 final class RedisBed: Sendable {

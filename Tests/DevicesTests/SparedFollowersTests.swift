@@ -1,7 +1,7 @@
 import Fixtures
 import Keyspace
-import LocalStack
 import Redis
+import ServerProcesses
 import Testing
 import Threads
 

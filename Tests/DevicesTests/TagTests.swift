@@ -1,6 +1,5 @@
 import Fixtures
 import Keyspace
-import LocalStack
 import Redis
 import Testing
 

@@ -1,6 +1,5 @@
 import Fixtures
 import Keyspace
-import LocalStack
 import Model
 import Redis
 import Testing

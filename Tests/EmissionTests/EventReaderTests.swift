@@ -1,5 +1,5 @@
 import Ingest
-import LocalStack
+import Processes
 import Terminal
 import Testing
 

@@ -1,6 +1,6 @@
 import Ingest
 import Kafka
-import LocalStack
+import Processes
 import Terminal
 import Testing
 

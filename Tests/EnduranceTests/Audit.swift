@@ -1,5 +1,4 @@
 import APNsSimulator
-import LocalStack
 import Record
 import TestBed
 import Testing

@@ -1,6 +1,6 @@
 import APNsSimulator
-import LocalStack
 import Record
+import ServerProcesses
 import TestBed
 import Testing
 

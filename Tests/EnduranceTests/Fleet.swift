@@ -1,6 +1,6 @@
 import Glibc
 import Keyspace
-import LocalStack
+import Processes
 import TestBed
 
 /// Workers as processes, each with the right to send some segments at any time.

@@ -2,8 +2,8 @@ import Checkout
 import Deliver
 import Glibc
 import JSON
-import LocalStack
 import Pipeline
+import Processes
 import TLS
 import TestBed
 import Testing

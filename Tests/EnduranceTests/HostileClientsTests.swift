@@ -1,7 +1,8 @@
 import API
 import Fixtures
 import Glibc
-import LocalStack
+import Processes
+import ServerProcesses
 import TestBed
 import Testing
 

@@ -2,7 +2,8 @@ import Checkout
 import Glibc
 import JSON
 import Kafka
-import LocalStack
+import Processes
+import ServerProcesses
 import TestBed
 import Testing
 

@@ -1,5 +1,5 @@
 import Kafka
-import LocalStack
+import ServerProcesses
 import TestBed
 import Testing
 

@@ -1,4 +1,3 @@
-import LocalStack
 import TestBed
 import Testing
 

@@ -1,9 +1,9 @@
 import EventLoop
 import Fixtures
 import Keyspace
-import LocalStack
 import Model
 import Redis
+import ServerProcesses
 import Testing
 
 @testable import Expand

@@ -1,8 +1,9 @@
 import APNsSimulator
 import Devices
 import Fixtures
-import LocalStack
+import Processes
 import Redis
+import ServerProcesses
 import TestBed
 import Testing
 

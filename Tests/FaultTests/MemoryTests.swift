@@ -1,8 +1,8 @@
 import Assembly
 import Glibc
 import Kafka
-import LocalStack
 import Pipeline
+import Processes
 import Settings
 import Telemetry
 import TestBed

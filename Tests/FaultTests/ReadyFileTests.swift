@@ -1,7 +1,7 @@
 import APNsSimulator
 import Glibc
 import Kafka
-import LocalStack
+import Processes
 import TestBed
 import Testing
 

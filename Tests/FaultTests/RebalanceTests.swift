@@ -3,8 +3,8 @@ import Deliver
 import Devices
 import Glibc
 import Kafka
-import LocalStack
 import Pipeline
+import ServerProcesses
 import TestBed
 import Testing
 

@@ -1,7 +1,8 @@
 import APNsSimulator
 import Devices
 import Fixtures
-import LocalStack
+import Processes
+import ServerProcesses
 import TestBed
 import Testing
 

@@ -1,6 +1,5 @@
 import Glibc
 import Kafka
-import LocalStack
 import Pipeline
 import Record
 import TestBed

@@ -1,7 +1,7 @@
 import APNsSimulator
 import Devices
 import Glibc
-import LocalStack
+import Processes
 import Record
 import TestBed
 import Testing

@@ -1,7 +1,7 @@
 import APNsSimulator
 import Fixtures
 import Glibc
-import LocalStack
+import Processes
 import Settings
 import TestBed
 import Testing

@@ -1,4 +1,4 @@
-import LocalStack
+import ServerProcesses
 
 /// What becomes of a cluster: a node more, a master dead, slots on the move.
 extension RedisClusterProcess {

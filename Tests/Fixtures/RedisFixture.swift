@@ -1,6 +1,6 @@
 import EventLoop
-import LocalStack
 import Redis
+import ServerProcesses
 
 /// A real redis-server and a client of it on a loop of its own.
 package final class RedisFixture: Sendable {

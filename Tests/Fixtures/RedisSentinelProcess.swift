@@ -1,6 +1,7 @@
 import Glibc
-import LocalStack
+import Processes
 import Redis
+import ServerProcesses
 
 /// A real Redis Sentinel on a free port of the loopback address that watches one master, alone.
 package final class RedisSentinelProcess: Sendable {
@@ -51,7 +52,7 @@ package final class RedisSentinelProcess: Sendable {
     let deadline = ContinuousClock.now + .seconds(60)
     while try !cli("SENTINEL", "REPLICAS", name).contains("master-link-status\nok") {
       guard ContinuousClock.now < deadline else {
-        throw LocalStackError(.failed, "the sentinel found no replica within a minute")
+        throw LocalRunError(.failed, "the sentinel found no replica within a minute")
       }
       _ = poll(nil, 0, 20)
     }

@@ -1,6 +1,6 @@
 import APNsSimulator
-import LocalStack
 import Pipeline
+import ServerProcesses
 import Telemetry
 import TestBed
 import Testing

@@ -1,8 +1,8 @@
 import APNsSimulator
 import Deliver
-import LocalStack
 import Model
 import Pipeline
+import Processes
 import Record
 import Telemetry
 import TestBed

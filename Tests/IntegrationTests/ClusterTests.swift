@@ -2,8 +2,9 @@ import APNsSimulator
 import Devices
 import Fixtures
 import Glibc
-import LocalStack
+import Processes
 import Record
+import ServerProcesses
 import TestBed
 import Testing
 

@@ -2,7 +2,6 @@ import APNsSimulator
 import Assembly
 import Deliver
 import Glibc
-import LocalStack
 import Settings
 import TestBed
 import Testing

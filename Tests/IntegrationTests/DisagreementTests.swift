@@ -1,7 +1,7 @@
 import Devices
-import LocalStack
 import Pipeline
 import Record
+import ServerProcesses
 import Telemetry
 import TestBed
 import Testing

@@ -1,7 +1,8 @@
 import Kafka
-import LocalStack
 import Model
+import Processes
 import Record
+import ServerProcesses
 import Telemetry
 import TestBed
 import Testing
@@ -191,7 +192,7 @@ import Testing
     }
     consumer.close(timeout: .seconds(2))
     guard letters.count >= count else {
-      throw LocalStackError(.failed, "\(letters.count) of \(count) dead letters came: \(failures)")
+      throw LocalRunError(.failed, "\(letters.count) of \(count) dead letters came: \(failures)")
     }
     return letters
   }

@@ -1,6 +1,6 @@
-import LocalStack
 import Model
 import Record
+import ServerProcesses
 import TestBed
 import Testing
 

@@ -1,7 +1,7 @@
 import Fixtures
-import LocalStack
 import Model
 import Redis
+import ServerProcesses
 import TestBed
 import Testing
 import Threads

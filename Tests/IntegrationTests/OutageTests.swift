@@ -1,8 +1,8 @@
 import Devices
-import LocalStack
 import Model
 import Pipeline
 import Record
+import ServerProcesses
 import Telemetry
 import TestBed
 import Testing

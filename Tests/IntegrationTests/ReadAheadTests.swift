@@ -1,5 +1,5 @@
-import LocalStack
 import Pipeline
+import ServerProcesses
 import Telemetry
 import TestBed
 import Testing

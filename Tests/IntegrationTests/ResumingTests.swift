@@ -1,10 +1,10 @@
 import APNsSimulator
 import Devices
 import Kafka
-import LocalStack
 import Model
 import Pipeline
 import Record
+import ServerProcesses
 import Telemetry
 import TestBed
 import Testing

@@ -1,7 +1,7 @@
 import APNsSimulator
-import LocalStack
 import Pipeline
 import Redis
+import ServerProcesses
 import Telemetry
 import TestBed
 import Testing

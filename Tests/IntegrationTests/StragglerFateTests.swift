@@ -1,11 +1,11 @@
 import APNsSimulator
 import Deliver
 import Kafka
-import LocalStack
 import Model
 import Pipeline
 import Record
 import Redis
+import ServerProcesses
 import Telemetry
 import TestBed
 import Testing

@@ -1,6 +1,6 @@
 import APNsSimulator
-import LocalStack
 import Pipeline
+import Processes
 import Record
 import Rules
 import Telemetry

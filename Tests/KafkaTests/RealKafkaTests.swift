@@ -1,5 +1,5 @@
 import Kafka
-import LocalStack
+import ServerProcesses
 import Testing
 
 @Suite(.enabled(if: RealKafka.home != nil, "FANFARE_KAFKA_HOME names no Apache Kafka"))

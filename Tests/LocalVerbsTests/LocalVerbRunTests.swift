@@ -1,4 +1,4 @@
-import LocalStack
+import Processes
 import Terminal
 import Testing
 
@@ -6,13 +6,13 @@ import Testing
 
 @Suite struct LocalVerbRunTests {
   @Test(arguments: [
-    (LocalStackError.Kind.failed, ExitCode.failed), (.unavailable, .unavailable),
+    (LocalRunError.Kind.failed, ExitCode.failed), (.unavailable, .unavailable),
     (.configuration, .config), (.interrupted, .retryLater),
   ])
-  func localRunsHaveACodeForEachKind(kind: LocalStackError.Kind, code: ExitCode) async {
+  func localRunsHaveACodeForEachKind(kind: LocalRunError.Kind, code: ExitCode) async {
     let failure = await #expect(throws: CommandFailure.self) {
-      try await CommandFailure.from { () async throws(LocalStackError) in
-        throw LocalStackError(kind, "no", findings: ["a"])
+      try await CommandFailure.from { () async throws(LocalRunError) in
+        throw LocalRunError(kind, "no", findings: ["a"])
       }
     }
     #expect(failure?.code == code && failure?.message == "no" && failure?.findings == ["a"])

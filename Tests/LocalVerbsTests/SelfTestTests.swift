@@ -1,5 +1,5 @@
-import LocalStack
 import LocalVerbs
+import Processes
 import Terminal
 import Testing
 import Threads

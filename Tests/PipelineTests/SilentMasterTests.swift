@@ -2,10 +2,10 @@ import Deliver
 import EventLoop
 import Fixtures
 import Keyspace
-import LocalStack
 import Model
 import Record
 import Redis
+import ServerProcesses
 import Telemetry
 import Testing
 import Transport

@@ -1,9 +1,9 @@
 import Checkout
 import Fixtures
 import Keyspace
-import LocalStack
 import Model
 import Redis
+import ServerProcesses
 import Testing
 import Threads
 

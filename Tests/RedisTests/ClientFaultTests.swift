@@ -1,5 +1,6 @@
 import EventLoop
-import LocalStack
+import Processes
+import ServerProcesses
 import Testing
 
 @testable import Redis

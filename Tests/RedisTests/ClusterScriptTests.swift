@@ -1,4 +1,4 @@
-import LocalStack
+import ServerProcesses
 import Testing
 
 @testable import Redis

@@ -1,4 +1,5 @@
-import LocalStack
+import Processes
+import ServerProcesses
 import Testing
 
 @testable import Redis

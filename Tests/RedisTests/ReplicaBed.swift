@@ -1,5 +1,5 @@
 import Fixtures
-import LocalStack
+import ServerProcesses
 import Testing
 
 @testable import Redis

@@ -1,4 +1,3 @@
-import LocalStack
 import Testing
 
 @testable import Redis

@@ -1,5 +1,6 @@
 import Fixtures
-import LocalStack
+import Processes
+import ServerProcesses
 import Testing
 import Threads
 

@@ -1,5 +1,5 @@
 import Glibc
-import LocalStack
+import Processes
 import Testing
 
 @testable import Settings

@@ -1,4 +1,4 @@
-import LocalStack
+import Processes
 import Settings
 import Terminal
 import Testing

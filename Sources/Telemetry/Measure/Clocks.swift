@@ -8,10 +8,13 @@ package enum WallClock {
   private static let latest = Timestamp.range.upperBound
 
   /// Milliseconds since 1970 (CLOCK_REALTIME).
-  package static func nowMilliseconds() -> Int64 {
+  package static func nowMilliseconds() -> Int64 { nowMicroseconds() / 1_000 }
+
+  /// Microseconds since 1970 (CLOCK_REALTIME).
+  package static func nowMicroseconds() -> Int64 {
     var time = timespec()
     clock_gettime(CLOCK_REALTIME, &time)
-    return Int64(time.tv_sec) * 1_000 + Int64(time.tv_nsec) / 1_000_000
+    return Int64(time.tv_sec) * 1_000_000 + Int64(time.tv_nsec) / 1_000
   }
 
   /// RFC 3339 in UTC with milliseconds: `2026-11-21T08:00:00.123Z`. Years outside 0…9999 are held

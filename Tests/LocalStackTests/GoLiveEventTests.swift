@@ -1,0 +1,23 @@
+import Ingest
+import Kafka
+import LocalStack
+import Telemetry
+import Testing
+
+@Suite struct GoLiveEventTests {
+  @Test func aWorkerTakesItForAnEvent() {
+    let written = GoLiveEvent(id: "e-1", streamer: "aiko")
+    let message = KafkaMessage(
+      topic: "notify-followers", partition: 0, offset: 0, key: Array("aiko".utf8),
+      value: Array(written.json.serialized().utf8))
+    let stage = IngestStage(options: IngestOptions())
+    let result = stage.decode(message, now: WallClock.nowMilliseconds())
+    guard case .event(let event) = result else {
+      Issue.record("\(result)")
+      return
+    }
+    #expect(event.id == "e-1")
+    #expect(event.streamer == "aiko")
+    #expect(event.app == LocalStack.app)
+  }
+}
