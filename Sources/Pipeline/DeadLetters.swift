@@ -50,7 +50,7 @@ final class DeadLetters {
   /// Whether the record is in the dead letters; false when it is left to another worker.
   ///
   /// - Parameter whenRefused: called when they do not take it at first.
-  func bury(
+  func write(
     _ message: KafkaMessage, _ error: IngestError, whenRefused: () -> Void
   ) async -> Bool {
     let letter = letter(of: message, error)

@@ -26,7 +26,7 @@ package actor KafkaPump {
   let waiters: DrainWaiters
   private let health: KafkaHealth
   private let readiness: GroupReadiness
-  private let takenUp: TakenUpFanOuts
+  private let startLog: FanOutStartLog
   private let times: StragglerTimes
   private let polling: KafkaPolling
   private var isClosed = false
@@ -59,7 +59,7 @@ package actor KafkaPump {
     waiters = DrainWaiters(loop: loop)
     health = KafkaHealth(options: options)
     readiness = GroupReadiness(options: options)
-    takenUp = TakenUpFanOuts(log: log)
+    startLog = FanOutStartLog(log: log)
     times = StragglerTimes(delay: options.straggleDelay, wallClock: options.deliver.wallClock)
   }
 
@@ -194,7 +194,7 @@ package actor KafkaPump {
 
   private func begin(_ identifier: Int) {
     guard let run = dispatch.running[identifier] else { return }
-    takenUp.begins(run)
+    startLog.begins(run)
     let lane = lanes[run.lane]
     Task(executorPreference: lane.taskExecutor) {
       let receipt = await lane.run(run.message, run.kind) {
@@ -210,7 +210,7 @@ package actor KafkaPump {
   }
 
   private func finished(_ identifier: Int, _ receipt: Receipt) {
-    if case .hopeless(let error) = receipt { return bury(identifier, error) }
+    if case .hopeless(let error) = receipt { return writeDeadLetter(identifier, error) }
     if let run = dispatch.end(identifier) { end(run, receipt) }
     goOn()
   }
@@ -243,12 +243,12 @@ package actor KafkaPump {
   /// lanes have places. Its offset waits for the letter and for the event's note of it, so that
   /// none is lost. Whoever reads the record again, after a crash or because its partition changed
   /// hands before an earlier record was done, writes the letter again.
-  private func bury(_ identifier: Int, _ error: IngestError) {
+  private func writeDeadLetter(_ identifier: Int, _ error: IngestError) {
     guard let run = dispatch.running[identifier] else { return }
     Task {
-      let isBuried = await deadLetters.bury(run.message, error) { hold(identifier) }
+      let isWritten = await deadLetters.write(run.message, error) { hold(identifier) }
       let isNoted =
-        isBuried ? await lanes[run.lane].noteDeadLetter(run.message, error) : false
+        isWritten ? await lanes[run.lane].noteDeadLetter(run.message, error) : false
       // A partition that was held goes on now, not before the note: without a place, each of its
       // records might come to wait for one.
       perform(dispatch.release(run))

@@ -195,8 +195,8 @@ package actor Lane {
   }
 
   /// Pushes waiting for a stream, streams in flight and open connections: for the heartbeat.
-  package func vitals() -> LaneVitals {
-    LaneVitals(
+  package func figures() -> LaneFigures {
+    LaneFigures(
       ready: stages.deliver.readyCount, inFlight: stages.deliver.inFlight,
       connections: stages.deliver.openConnections, lingering: runs.lingering,
       waitsFor: board.all, redisTrouble: stages.redis.lastFailure.map { "\($0)" },

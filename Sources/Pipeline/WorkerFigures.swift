@@ -52,25 +52,25 @@ struct WorkerFigures: Sendable {
       records: await pump.inFlight, aside: await pump.aside, lag: await pump.lag,
       waitsFor: await pump.waitsFor)
     figures.note(expiry: options.credentialsExpireAt(), now: options.deliver.wallClock())
-    for lane in lanes { figures.add(await lane.vitals()) }
+    for lane in lanes { figures.add(await lane.figures()) }
     return figures
   }
 
-  private mutating func add(_ vitals: LaneVitals) {
-    lingering += vitals.lingering
-    ready += vitals.ready
-    streams += vitals.inFlight
-    connections += vitals.connections
-    Self.add(vitals.waitsFor, to: &waitsFor)
-    Self.add(vitals.redisTrouble.map { [$0] } ?? [], to: &redisTroubles)
-    Self.add(vitals.obstacles.map { "\($0)" }, to: &obstacles)
-    Self.add(vitals.limits, to: &limits)
-    answerTimes = answerTimes + vitals.answerTimes
-    eventAges = eventAges + vitals.eventAges
-    redisTimes = redisTimes + vitals.redisTimes
-    redisFailures += vitals.redisFailures
-    add(vitals.replicas)
-    let refused = vitals.obstacles.filter {
+  private mutating func add(_ lane: LaneFigures) {
+    lingering += lane.lingering
+    ready += lane.ready
+    streams += lane.inFlight
+    connections += lane.connections
+    Self.add(lane.waitsFor, to: &waitsFor)
+    Self.add(lane.redisTrouble.map { [$0] } ?? [], to: &redisTroubles)
+    Self.add(lane.obstacles.map { "\($0)" }, to: &obstacles)
+    Self.add(lane.limits, to: &limits)
+    answerTimes = answerTimes + lane.answerTimes
+    eventAges = eventAges + lane.eventAges
+    redisTimes = redisTimes + lane.redisTimes
+    redisFailures += lane.redisFailures
+    add(lane.replicas)
+    let refused = lane.obstacles.filter {
       [.noToken, .certificateExpired, .credentialsRefused, .clocksDiffer].contains($0.kind)
     }
     Self.add(refused.map { "\($0)" }, to: &refusedCredentials)

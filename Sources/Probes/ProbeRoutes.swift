@@ -5,16 +5,16 @@ import Telemetry
 /// What a probe gets, by path.
 final class ProbeRoutes: Sendable {
   private let health: @Sendable () async -> [HealthPart]
-  private let pulse: Pulse
+  private let liveness: ThreadLiveness
   private let metrics: @Sendable () async -> PrometheusText
   private let hasBeenReady = Atomic(false)
 
   init(
-    health: @escaping @Sendable () async -> [HealthPart], pulse: Pulse,
+    health: @escaping @Sendable () async -> [HealthPart], liveness: ThreadLiveness,
     metrics: @escaping @Sendable () async -> PrometheusText
   ) {
     self.health = health
-    self.pulse = pulse
+    self.liveness = liveness
     self.metrics = metrics
   }
 
@@ -24,7 +24,8 @@ final class ProbeRoutes: Sendable {
     }
     switch request.path {
     case "/livez":
-      return await pulse.beats() ? .text(200, "ok") : .text(503, "a thread does nothing any more")
+      return await liveness.areAlive()
+        ? .text(200, "ok") : .text(503, "a thread does nothing any more")
     case "/readyz":
       return await readiness(isVerbose: request.query.contains { $0.name == "verbose" })
     case "/startupz":

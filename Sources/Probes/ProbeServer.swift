@@ -21,7 +21,8 @@ package final class ProbeServer: Sendable {
     metrics: @escaping @Sendable () async -> PrometheusText
   ) {
     let routes = ProbeRoutes(
-      health: health, pulse: Pulse(loop: loop, limit: lifeLimit, ticks: ticks), metrics: metrics)
+      health: health, liveness: ThreadLiveness(loop: loop, limit: lifeLimit, ticks: ticks),
+      metrics: metrics)
     server = HTTPServer(loop: loop, options: options) { await routes.answer($0) }
   }
 

@@ -9,34 +9,35 @@ import Testing
   private let event = FanOut()
   private let other = FanOut()
 
-  private func refuse(_ voices: inout FanOutVoices, _ times: Int, isAgain: Bool = false) {
-    for _ in 0..<times { voices.refused(event, isAgain: isAgain, at: 1) }
+  private func refuse(_ attribution: inout FailureAttribution, _ times: Int, isAgain: Bool = false)
+  {
+    for _ in 0..<times { attribution.refused(event, isAgain: isAgain, at: 1) }
   }
 
   @Test func oneOfWhichNearlyAllDevicesAreRefusedIsRefusedItself() {
-    var voices = FanOutVoices()
-    refuse(&voices, 9)
-    #expect(!voices.isRefused(event))
-    refuse(&voices, 1)
-    #expect(voices.isRefused(event) && !voices.isRefused(other))
-    refuse(&voices, 1_000)
-    voices.taken(event)
-    #expect(voices.isRefused(event))
+    var attribution = FailureAttribution()
+    refuse(&attribution, 9)
+    #expect(!attribution.isRefused(event))
+    refuse(&attribution, 1)
+    #expect(attribution.isRefused(event) && !attribution.isRefused(other))
+    refuse(&attribution, 1_000)
+    attribution.taken(event)
+    #expect(attribution.isRefused(event))
     // What is refused when others of it are taken again is up to the device.
-    for _ in 0..<10 { voices.taken(event) }
-    #expect(!voices.isRefused(event))
+    for _ in 0..<10 { attribution.taken(event) }
+    #expect(!attribution.isRefused(event))
   }
 
   @Test func aPartOfItsDevicesIsUpToThem() {
-    var voices = FanOutVoices()
+    var attribution = FailureAttribution()
     for _ in 0..<100 {
-      refuse(&voices, 1)
-      voices.taken(event)
+      refuse(&attribution, 1)
+      attribution.taken(event)
     }
-    #expect(!voices.isRefused(event))
+    #expect(!attribution.isRefused(event))
     // Nor are a few that are tried over and over.
-    refuse(&voices, 1_000, isAgain: true)
-    #expect(!voices.isRefused(event))
+    refuse(&attribution, 1_000, isAgain: true)
+    #expect(!attribution.isRefused(event))
   }
 
   private func push(of fanOut: FanOut) -> ReadyPush {
@@ -58,12 +59,12 @@ import Testing
       traffic.note(answers, at: 1)
       traffic.refusedDevice(bad, sentAt: 1, at: 1)
     }
-    #expect(traffic.deviceWeight(of: event) == 0 && traffic.speaksForItself(event))
+    #expect(traffic.deviceWeight(of: event) == 0 && traffic.failsByItself(event))
     // A single device of another that is refused says it of itself.
     traffic.refusedDevice(good, sentAt: 1, at: 1)
-    #expect(traffic.deviceWeight(of: other) == 100 && !traffic.speaksForItself(other))
+    #expect(traffic.deviceWeight(of: other) == 100 && !traffic.failsByItself(other))
     for _ in 0..<40 { traffic.accepted(bad, at: 1) }
-    #expect(traffic.deviceWeight(of: event) > 0 && !traffic.speaksForItself(event))
+    #expect(traffic.deviceWeight(of: event) > 0 && !traffic.failsByItself(event))
   }
 
   /// Each was refused more than ten times by then.

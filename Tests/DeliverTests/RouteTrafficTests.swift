@@ -147,7 +147,7 @@ import Testing
     #expect(traffic.overload.isAtFloor && traffic.stuck.isEmpty)
   }
 
-  /// Those that speak for themselves share what a server is asked that takes nothing.
+  /// Those that fail by themselves share what a server is asked that takes nothing.
   @Test func whoSpeaksForItselfTriesAgainNowAndThen() {
     let second: UInt64 = 1_000_000_000
     let good = push()
@@ -160,7 +160,7 @@ import Testing
       #expect(traffic.mayTryAgain(tally.fanOut, at: second))
       for _ in 0..<3 { traffic.accepted(good, at: second) }
     }
-    #expect(traffic.speaksForItself(fanOut) && !traffic.speaksForItself(tally.fanOut))
+    #expect(traffic.failsByItself(fanOut) && !traffic.failsByItself(tally.fanOut))
     var tries = 0
     for now in stride(from: second, to: 11 * second, by: 1_000_000) {
       while traffic.mayTryAgain(fanOut, at: now), tries < 1_000 {
@@ -175,7 +175,7 @@ import Testing
     let next = traffic.triesAgainAt(11 * second) ?? 0
     #expect(next > 11 * second && next <= 11 * second + second / 10)
     for _ in 0..<10 { traffic.accepted(bad, at: second) }
-    #expect(!traffic.speaksForItself(fanOut))
+    #expect(!traffic.failsByItself(fanOut))
   }
 
   @Test func withoutABoundAllMayGo() {

@@ -20,7 +20,7 @@ final class APNsConnection: PushConnection {
   private let ends: StreamEnds
   private let watch: ConnectionWatch
   private var hasWork = false
-  private(set) var shown: ShownProof
+  private(set) var shown: PresentedCredentials
   private var wasToldToCalm = false
   /// Pushes that were in flight when it was lost.
   private var orphans = 0
@@ -40,7 +40,7 @@ final class APNsConnection: PushConnection {
     takenBefore = traffic.lastAcceptedAt
     watch = ConnectionWatch(openedAt: loop.now, limits: .init(options))
     slots = StreamSlots(capacity: streams)
-    shown = ShownProof(setup.credentials)
+    shown = PresentedCredentials(setup.credentials)
     requests = try RequestSender(slots: slots, to: setup.target, showing: shown)
     ends = StreamEnds(
       slots: slots, watch: watch, judge: answers, losses: losses, loop: loop, options: options)
@@ -127,13 +127,13 @@ final class APNsConnection: PushConnection {
   }
 
   func stop() {
-    if slots.inFlight == 0 { sayGoodbye() }
+    if slots.inFlight == 0 { sendGoAway() }
     close(.stop, "stopping")
   }
 
   /// Tells the server that no request follows (RFC 9113, section 6.8). Only when nothing is in
   /// flight: what has not left yet would leave with it.
-  private func sayGoodbye() {
+  private func sendGoAway() {
     guard machine.phase == .open || machine.phase == .draining else { return }
     session?.goAway()
     flush()
@@ -147,7 +147,7 @@ final class APNsConnection: PushConnection {
 
   private func closeWhenDrained() {
     guard machine.phase == .draining, slots.inFlight == 0 else { return }
-    sayGoodbye()
+    sendGoAway()
     perform(machine.handle(.drained), "drained")
   }
 

@@ -37,7 +37,7 @@ final class BinaryConnection: PushConnection {
   var carriesSuspects = false
   var carriesSilent = false
   /// No provider token: the interface has no place for one.
-  let shown: ShownProof
+  let shown: PresentedCredentials
   /// A gateway closes where another server would say so.
   let wasSentAway = false
   /// It has no streams to take.
@@ -61,7 +61,7 @@ final class BinaryConnection: PushConnection {
     lookInterval = min(max(acceptedAfter / 4, .milliseconds(5)), .milliseconds(500))
     openedAt = setup.loop.now
     takenBefore = traffic.lastAcceptedAt
-    shown = ShownProof(setup.credentials)
+    shown = PresentedCredentials(setup.credentials)
   }
 
   func connect() {

@@ -1,6 +1,6 @@
 /// Which places there are. Behind the ordinary ones, and those that may become such, are those for
-/// tokens of which nothing is known (`TokenParting`), and last those of helpers, for trouble: they
-/// find out which push closes connections, and spread what is in flight while many do, so that
+/// tokens of which nothing is known (`TokenSeparation`), and last those of helpers, for trouble:
+/// they find out which push closes connections, and spread what is in flight while many do, so that
 /// little is lost with each.
 extension ConnectionPool {
   /// While one is replaced, another takes what is unknown: bad tokens cost them their streams.
@@ -78,15 +78,15 @@ extension ConnectionPool {
   /// flight on them is answered, and others take their places. A server that let nobody in with
   /// what was shown before may do so now.
   func show(_ proof: SenderProof, at now: UInt64) {
-    if !shown.mayShow(proof, at: now) {
-      shown = ShownProof(setup.credentials)
+    if !shown.mayPresent(proof, at: now) {
+      shown = PresentedCredentials(setup.credentials)
       reopen()
     }
     shown.show(proof.token, at: now)
     isShowingOther = true
     defer { isShowingOther = false }
     for place in places.indices {
-      guard let connection = places[place].connection, !connection.shown.mayShow(proof, at: now)
+      guard let connection = places[place].connection, !connection.shown.mayPresent(proof, at: now)
       else { continue }
       connection.retire("it has shown other credentials")
     }

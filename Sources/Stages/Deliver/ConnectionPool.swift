@@ -22,7 +22,7 @@ final class ConnectionPool {
   private(set) var places: [ConnectionPlace]
   var growth: ConnectionGrowth
   /// What connections show that are made now.
-  var shown: ShownProof
+  var shown: PresentedCredentials
   /// GOAWAY or our own wish took them out; they live until what is in flight is answered.
   private var retiring: [any PushConnection] = []
   private var budget = ConnectBudget()
@@ -49,7 +49,7 @@ final class ConnectionPool {
     self.losses = losses
     self.signals = signals
     growth = ConnectionGrowth(setup.options)
-    shown = ShownProof(setup.credentials)
+    shown = PresentedCredentials(setup.credentials)
     places = Array(
       repeating: ConnectionPlace(), count: growth.most + Self.unproven + Self.helpers)
   }

@@ -5,7 +5,7 @@ final class HelperConnections {
   private let topics: RouteTopics
   private let traffic: RouteTraffic
   private let waiting: RouteWaiting
-  private var loan = SuspectLoan()
+  private var borrowed = BorrowedConnection()
 
   init(
     pool: ConnectionPool, topics: RouteTopics, traffic: RouteTraffic, waiting: RouteWaiting
@@ -48,20 +48,20 @@ final class HelperConnections {
   /// Looks whether suspects need an ordinary connection, since there is no helper for them.
   /// - Returns: the one that they have.
   func lend(at now: UInt64) -> (any PushConnection)? {
-    let lent = loan.place.flatMap { pool.places[$0].connection }
+    let lent = borrowed.place.flatMap { pool.places[$0].connection }
     let isInUse = lent.map { $0.carriesSuspects && $0.inFlight > 0 } ?? false
     let isNeeded =
       waiting.suspectGroups > 0 && !suspectPlaces.contains { isUseful($0, at: now) }
-    guard isInUse || isNeeded || loan.place != nil else { return nil }
+    guard isInUse || isNeeded || borrowed.place != nil else { return nil }
     let candidates = pool.ordinaryPlaces.compactMap { place in
       pool.places[place].connection.flatMap {
-        $0.phase == .open ? SuspectLoan.Candidate(place: place, inFlight: $0.inFlight) : nil
+        $0.phase == .open ? BorrowedConnection.Candidate(place: place, inFlight: $0.inFlight) : nil
       }
     }
-    loan.update(
+    borrowed.update(
       candidates, isWanted: isInUse || isNeeded, areOthersReady: topics.readyCount > 0, at: now)
-    pool.lend(loan.place)
-    let next = loan.place.flatMap { pool.places[$0].connection }
+    pool.lend(borrowed.place)
+    let next = borrowed.place.flatMap { pool.places[$0].connection }
     // From now on others go on it.
     if let lent, lent !== next { lent.carriesSuspects = false }
     return isNeeded ? next : nil
@@ -70,7 +70,7 @@ final class HelperConnections {
   /// The ordinary connection for what was never answered and finds no helper: always the same, so
   /// that another is left for suspects.
   var host: (any PushConnection)? {
-    let others = pool.ordinaryPlaces.filter { $0 != loan.place }.compactMap {
+    let others = pool.ordinaryPlaces.filter { $0 != borrowed.place }.compactMap {
       pool.places[$0].connection
     }
     return others.first { $0.silentPushes > 0 } ?? others.max { $0.capacity < $1.capacity }

@@ -18,7 +18,7 @@ protocol PushConnection: AnyObject {
   ) -> (sent: Int, end: RequestSender.End)
   func flushIfNeeded()
   /// What the server has seen on it of who we are.
-  var shown: ShownProof { get }
+  var shown: PresentedCredentials { get }
   /// The server said that it takes no more streams.
   var wasSentAway: Bool { get }
   /// What it made of the tokens that it rejected on it.

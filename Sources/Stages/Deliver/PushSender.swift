@@ -30,8 +30,8 @@ final class PushSender {
     self.waiting = waiting
   }
 
-  /// - Parameter parting: takes out what goes on connections of its own.
-  func fill(_ connection: any PushConnection, _ round: Round, parting: TokenParting? = nil) {
+  /// - Parameter separation: takes out what goes on connections of its own.
+  func fill(_ connection: any PushConnection, _ round: Round, separation: TokenSeparation? = nil) {
     guard connection.isProven(at: round.now) else { return }
     let limit = traffic.inFlightLimit(at: round.now) - connection.inFlight
     let capacity = connection.streamCapacity
@@ -55,8 +55,8 @@ final class PushSender {
         withholdFirst(of: run, topic, round)
         continue
       }
-      if let parting {
-        guard let part = parting.part(run, of: topic, at: round.now) else { continue }
+      if let separation {
+        guard let part = separation.separate(run, of: topic, at: round.now) else { continue }
         run = part
       }
       let taken = dispatch(run, of: topic, on: connection, round)

@@ -10,7 +10,7 @@ struct ReadyQueue {
   private var lines: [ObjectIdentifier: FanOutLine] = [:]
   private var turns = FanOutTurns()
   private var refused: [ReadyPush] = []
-  /// To tokens of which nothing is known, for connections of their own (`TokenParting`).
+  /// To tokens of which nothing is known, for connections of their own (`TokenSeparation`).
   private(set) var apart = UnprovenQueue()
   /// One that is empty, for the next fan-out.
   private var spare: FanOutLine?

@@ -11,7 +11,9 @@ final class RequestSender {
   private let blocks: RequestBlocks
   private var unwrittenBodyBytes = 0
 
-  init(slots: StreamSlots, to target: APNsRoute, showing shown: ShownProof) throws(HTTP2Error) {
+  init(slots: StreamSlots, to target: APNsRoute, showing shown: PresentedCredentials)
+    throws(HTTP2Error)
+  {
     self.slots = slots
     blocks = try RequestBlocks(
       authority: target.endpoint.authority, authorizes: shown.certificate == nil)

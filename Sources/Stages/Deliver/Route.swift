@@ -20,7 +20,7 @@ final class Route {
   private let answers: AnswerJudge
   private let sender: PushSender
   private let helpers: HelperSender
-  private let parting: TokenParting
+  private let separation: TokenSeparation
   private let unproven: UnprovenSender
   let topics: RouteTopics
   let traffic: RouteTraffic
@@ -63,9 +63,9 @@ final class Route {
     sender = PushSender(topics: topics, traffic: traffic, slowness: slowness, waiting: waiting)
     helpers = HelperSender(
       pool: pool, topics: topics, traffic: traffic, waiting: waiting, sender: sender)
-    parting = TokenParting(topics: topics, traffic: traffic)
+    separation = TokenSeparation(topics: topics, traffic: traffic)
     unproven = UnprovenSender(
-      pool: pool, topics: topics, traffic: traffic, parting: parting, sender: sender)
+      pool: pool, topics: topics, traffic: traffic, separation: separation, sender: sender)
     signals.pump = { [weak self] in self?.pump() }
     signals.whenOpennessMayHaveChanged = { [weak self] in self?.updateOpenness() }
   }
@@ -101,7 +101,7 @@ final class Route {
     let now = loop.now
     slowness.appended(at: now)
     // Of stragglers some were tried before, and wait until they may be tried again.
-    let isHeld = !batch.tally.mayStraggle && traffic.speaksForItself(batch.tally.fanOut)
+    let isHeld = !batch.tally.mayStraggle && traffic.failsByItself(batch.tally.fanOut)
     let (taken, end) = topic.queue.append(batch, atMost: isHeld ? 0 : room, at: now)
     if topic.counts(batch.tally) { batch.tally.willSend(taken) }
     if taken < batch.entries.count { appendOthers(of: batch, from: end, areHeld: isHeld) }
@@ -156,11 +156,13 @@ final class Route {
     let round = PushSender.Round(now: now, wall: options.wallClock(), token: proof.token)
     helpers.fillSuspects(round)
     pool.beginTurn()
-    let parting = parting.begin(at: now) ? parting : nil
+    let separation = separation.begin(at: now) ? separation : nil
     for offset in pool.ordinaryPlaces {
-      if let connection = pool.inTurn(offset) { sender.fill(connection, round, parting: parting) }
+      if let connection = pool.inTurn(offset) {
+        sender.fill(connection, round, separation: separation)
+      }
     }
-    if parting != nil { unproven.fill(round) }
+    if separation != nil { unproven.fill(round) }
     unproven.replaceCut(at: now)
     if traffic.isCareful { helpers.fillHelpers(round) }
   }
@@ -231,7 +233,7 @@ final class Route {
 
   /// Whether a fan-out gets nowhere here, whatever becomes of others.
   func getsNowhere(_ fanOut: FanOut) -> Bool {
-    isStuck(fanOut) || traffic.speaksForItself(fanOut)
+    isStuck(fanOut) || traffic.failsByItself(fanOut)
   }
 
   func isInUse(at now: UInt64) -> Bool { slowness.isInUse(at: now) }

@@ -24,9 +24,9 @@ final class RouteTraffic {
   /// Of what is said of single devices.
   private(set) var deviceRefusals = RefusalShare()
   var retries = RetryBudget()
-  private var voices = FanOutVoices()
+  private var attribution = FailureAttribution()
   let isolation = TokenIsolation()
-  /// Of further tries of fan-outs that speak for themselves.
+  /// Of further tries of fan-outs that fail by themselves.
   private var pace = Pace()
   /// Fan-outs that wait for such tries, as was counted lately.
   var heldFanOuts = 0
@@ -70,13 +70,13 @@ final class RouteTraffic {
 
   /// Fan-outs that get nowhere: while next to nothing is taken, those of which nothing was.
   var stuck: [FanOut] {
-    overload.isAtFloor && !voices.isEmpty ? voices.unheard.filter { !$0.isWelcome } : []
+    overload.isAtFloor && !attribution.isEmpty ? attribution.unheard.filter { !$0.isWelcome } : []
   }
 
   /// Nearly all pushes of a fan-out fail while those of others are taken: that is not for being
   /// sent too much, and no rate of the server's bounds how often they are tried again.
-  func speaksForItself(_ fanOut: FanOut) -> Bool {
-    !voices.isEmpty && voices.speaksForItself(fanOut)
+  func failsByItself(_ fanOut: FanOut) -> Bool {
+    !attribution.isEmpty && attribution.failsByItself(fanOut)
   }
 
   /// Each of them is tried again now and then, however many they are.
@@ -84,20 +84,20 @@ final class RouteTraffic {
     min(Double(Self.newcomersASecond), max(Overload.floor, Double(heldFanOuts) / Self.eachTriedIn))
   }
 
-  /// Whether one more push of a fan-out may be tried again: all that speak for themselves share
+  /// Whether one more push of a fan-out may be tried again: all that fail by themselves share
   /// what a server is asked that takes nothing.
   func mayTryAgain(_ fanOut: FanOut, at now: UInt64) -> Bool {
-    !speaksForItself(fanOut) || pace.allowance(ownRate, at: now) > 0
+    !failsByItself(fanOut) || pace.allowance(ownRate, at: now) > 0
   }
 
   /// One is tried again.
   func triesAgain(_ fanOut: FanOut) {
-    if speaksForItself(fanOut) { pace.take(1, ownRate) }
+    if failsByItself(fanOut) { pace.take(1, ownRate) }
   }
 
   /// When the next of those may go; nil when one may go now, or nobody speaks for itself.
   func triesAgainAt(_ now: UInt64) -> UInt64? {
-    voices.isEmpty ? nil : pace.opensAt(ownRate, now)
+    attribution.isEmpty ? nil : pace.opensAt(ownRate, now)
   }
 
   /// Pushes of a fan-out whose back-off is over that may stand in its queue: what goes in a second.
@@ -150,11 +150,11 @@ final class RouteTraffic {
 
   /// While nobody fails, all that is to be known of a fan-out is that it was taken once.
   private func taken(_ fanOut: FanOut) {
-    if voices.isEmpty {
+    if attribution.isEmpty {
       if !fanOut.wasTaken || fanOut.failures > 0 { fanOut.taken(earns: false) }
     } else {
       fanOut.taken(earns: overload.isAtFloor)
-      voices.taken(fanOut)
+      attribution.taken(fanOut)
     }
   }
 
@@ -178,14 +178,14 @@ final class RouteTraffic {
   func failed(_ push: ReadyPush, sentAt: UInt64, at now: UInt64) {
     let fanOut = push.tally.fanOut
     fanOut.failed()
-    if voices.failed(fanOut, at: now), voices.areToBlame {
+    if attribution.failed(fanOut, at: now), attribution.areToBlame {
       // What was thought of the server was true of some fan-outs alone.
       overload.trust()
       refusalShare = RefusalShare()
-      voices.trust()
+      attribution.trust()
     }
     // One that fails by itself says nothing of how others fare.
-    guard !voices.speaksForItself(fanOut) else { return }
+    guard !attribution.failsByItself(fanOut) else { return }
     refusalShare.refused(isFirstTry: !push.isAnotherTry)
     // Some devices that are never taken must not set the pace of all.
     guard !isTaking(at: now) || !refusalShare.isUpToDevices else { return }
@@ -205,7 +205,7 @@ final class RouteTraffic {
   /// What one more of these adds to the suspicion against a push: nothing where the same is said of
   /// nearly all others, be they the server's or its fan-out's.
   func deviceWeight(of fanOut: FanOut) -> UInt16 {
-    voices.isRefused(fanOut) ? 0 : deviceRefusals.deviceWeight
+    attribution.isRefused(fanOut) ? 0 : deviceRefusals.deviceWeight
   }
 
   /// The server says that a device has had too many. What it says of nearly all is not up to them:
@@ -214,7 +214,7 @@ final class RouteTraffic {
     lastLookedAt = now
     let fanOut = push.tally.fanOut
     let isAgain = push.answeredAt > 0 || push.history.suspicion > 0
-    voices.refused(fanOut, isAgain: isAgain, at: now)
+    attribution.refused(fanOut, isAgain: isAgain, at: now)
     deviceRefusals.refused(isFirstTry: !push.isAnotherTry)
     if deviceWeight(of: fanOut) == 0 {
       failed(push, sentAt: sentAt, at: now)
@@ -241,7 +241,7 @@ final class RouteTraffic {
   func forget(at now: UInt64) {
     window.forget(at: now)
     overload.forget(at: now)
-    voices.forget(at: now)
+    attribution.forget(at: now)
     isolation.forget(at: now)
   }
 }

@@ -103,7 +103,7 @@ final class RouteWaiting {
 
   /// Called now and then: how many fan-outs wait for further tries that are bounded.
   func countHeld() {
-    traffic.heldFanOuts = retries.heldFanOuts { traffic.speaksForItself($0) }
+    traffic.heldFanOuts = retries.heldFanOuts { traffic.failsByItself($0) }
   }
 
   /// Whether some of those would come back now.
@@ -122,7 +122,7 @@ final class RouteWaiting {
 
   /// When the first back-off is over, or one may come back that was held here.
   func nextDue(after now: UInt64) -> UInt64? {
-    guard retries.hasHeld({ traffic.speaksForItself($0.tally.fanOut) }),
+    guard retries.hasHeld({ traffic.failsByItself($0.tally.fanOut) }),
       let opensAt = traffic.triesAgainAt(now)
     else { return retries.nextDue }
     return min(opensAt, retries.nextDue ?? .max)

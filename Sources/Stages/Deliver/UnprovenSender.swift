@@ -1,20 +1,20 @@
-/// Sends pushes that wait apart (`TokenParting`) on connections of their own, and sees to it that
-/// connections which a server made pay for bad tokens are replaced.
+/// Sends pushes that wait apart (`TokenSeparation`) on connections of their own, and sees to it
+/// that connections which a server made pay for bad tokens are replaced.
 final class UnprovenSender {
   private let pool: ConnectionPool
   private let topics: RouteTopics
   private let traffic: RouteTraffic
-  private let parting: TokenParting
+  private let separation: TokenSeparation
   private let sender: PushSender
 
   init(
-    pool: ConnectionPool, topics: RouteTopics, traffic: RouteTraffic, parting: TokenParting,
+    pool: ConnectionPool, topics: RouteTopics, traffic: RouteTraffic, separation: TokenSeparation,
     sender: PushSender
   ) {
     self.pool = pool
     self.topics = topics
     self.traffic = traffic
-    self.parting = parting
+    self.separation = separation
     self.sender = sender
   }
 
@@ -30,13 +30,13 @@ final class UnprovenSender {
     guard connection.isProven(at: round.now) else { return }
     var room = min(
       connection.capacity, traffic.inFlightLimit(at: round.now) - connection.inFlight)
-    while room > 0, let (topic, run) = parting.next() {
+    while room > 0, let (topic, run) = separation.next() {
       guard sender.mayGo(run.first, round) else {
         sender.withholdFirst(of: run, topic, round)
         continue
       }
       guard sender.dispatch(run, of: topic, on: connection, round) > 0 else { return }
-      parting.sentApart(at: round.now)
+      separation.sentApart(at: round.now)
       room -= 1
     }
   }

@@ -3,7 +3,7 @@
 /// where there are always ordinary pushes, one of two is not filled any more until the suspects are
 /// through. The only one that there is goes to and fro. A pure machine; times are monotonic
 /// nanoseconds.
-struct SuspectLoan {
+struct BorrowedConnection {
   /// So long the only connection is lent, and then not.
   static let turn: UInt64 = 1_000_000_000
 

@@ -3,7 +3,7 @@
 /// a key, close all connections" (Apple, "Establishing a token-based connection to APNs"). A
 /// certificate is shown when the connection is made, and never another. A pure machine; times are
 /// monotonic nanoseconds.
-struct ShownProof {
+struct PresentedCredentials {
   private static let minimumUse = UInt64(ProviderTokenTimes.minimumUse) * 1_000_000
 
   /// nil: requests go with provider tokens.
@@ -25,14 +25,14 @@ struct ShownProof {
     shown = token
   }
 
-  func mayShow(_ proof: SenderProof, at now: UInt64) -> Bool {
+  func mayPresent(_ proof: SenderProof, at now: UInt64) -> Bool {
     switch proof {
     case .certificate(let certificate): certificate === self.certificate
-    case .token(let token): mayShow(token, at: now)
+    case .token(let token): mayPresent(token, at: now)
     }
   }
 
-  private func mayShow(_ token: ProviderToken, at now: UInt64) -> Bool {
+  private func mayPresent(_ token: ProviderToken, at now: UInt64) -> Bool {
     guard let shown, shown !== token, !Self.isSame(shown, token) else { return true }
     return shown.key === token.key && now &- since >= Self.minimumUse
   }

@@ -4,15 +4,15 @@ import Testing
 @testable import Deliver
 
 /// Which pushes go apart, and that they come back.
-@Suite struct TokenPartingTests {
+@Suite struct TokenSeparationTests {
   private static let second: UInt64 = 1_000_000_000
   private let topics = RouteTopics(environment: .production)
   private let traffic = RouteTraffic(streamsPerConnection: 500)
-  private let parting: TokenParting
+  private let separation: TokenSeparation
   private let tally = SegmentTally()
 
   init() {
-    parting = TokenParting(topics: topics, traffic: traffic)
+    separation = TokenSeparation(topics: topics, traffic: traffic)
     traffic.isolation.begin(at: Self.second)
   }
 
@@ -30,12 +30,12 @@ import Testing
 
   /// Sends on an ordinary connection what it takes; the tokens' numbers in their batches.
   private func send(_ limit: Int, at now: UInt64) -> [Int] {
-    let parting = parting.begin(at: now) ? parting : nil
+    let separation = separation.begin(at: now) ? separation : nil
     var sent: [Int] = []
     while sent.count < limit, let (topic, left) = topics.next(at: now),
       let run = topic.upcoming(atMost: min(limit - sent.count, left))
     {
-      let part = parting.map { $0.part(run, of: topic, at: now) } ?? run
+      let part = separation.map { $0.separate(run, of: topic, at: now) } ?? run
       guard let part else { continue }
       sent += part.first.index..<part.first.index + part.count
       topic.queue.drop(part, part.count)
@@ -51,10 +51,10 @@ import Testing
     #expect(topics.apartCount == 3 && topics.readyCount == 3)
     #expect(topics.sendableCount(at: 2 * Self.second) == 0)
     var apart: [Int] = []
-    while let (topic, run) = parting.next() {
+    while let (topic, run) = separation.next() {
       apart.append(run.first.index)
       topic.queue.drop(run, 1)
-      parting.sentApart(at: 2 * Self.second)
+      separation.sentApart(at: 2 * Self.second)
     }
     #expect(apart == [1, 2, 4] && !topics.hasPushes)
   }
@@ -92,13 +92,13 @@ import Testing
     #expect(send(10, at: 3 * Self.second + TokenIsolation.rest) == [])
   }
 
-  /// Where some are sent apart, the others have waited long enough too; but parting goes on.
+  /// Where some are sent apart, the others have waited long enough too; but separation goes on.
   @Test func whatIsTooMuchForItsConnectionsComesBack() throws {
     append(["u0", "u1"])
     #expect(send(10, at: 2 * Self.second) == [])
-    let (topic, run) = try #require(parting.next())
+    let (topic, run) = try #require(separation.next())
     topic.queue.drop(run, 1)
-    parting.sentApart(at: 2 * Self.second + 1)
+    separation.sentApart(at: 2 * Self.second + 1)
     append(["u2"])
     #expect(send(10, at: 3 * Self.second) == [1])
     #expect(topics.apartCount == 1)
@@ -111,7 +111,7 @@ import Testing
       _ = send(10, at: 2 * Self.second + UInt64(offset))
     }
     var names: [String] = []
-    while let (topic, run) = parting.next() {
+    while let (topic, run) = separation.next() {
       names.append(topic.name)
       topic.queue.drop(run, 1)
     }

@@ -3,7 +3,7 @@ import Redis
 import Telemetry
 
 /// How a lane is at the moment: for the heartbeat.
-package struct LaneVitals: Sendable {
+package struct LaneFigures: Sendable {
   package let ready: Int
   package let inFlight: Int
   package let connections: Int

@@ -3,7 +3,7 @@ import Telemetry
 
 /// Says once of each large fan-out that this worker has a part in it: its own, another's, or one
 /// that was under way before a restart. Confined to the pump's loop.
-final class TakenUpFanOuts {
+final class FanOutStartLog {
   private let log: Log
   private var recent = RecentEvents()
 

@@ -3,8 +3,8 @@ import Testing
 @testable import Deliver
 
 /// Which ordinary connection suspects have while there is no helper.
-@Suite struct SuspectLoanTests {
-  private static let turn = SuspectLoan.turn
+@Suite struct BorrowedConnectionTests {
+  private static let turn = BorrowedConnection.turn
 
   private struct Step {
     var now: UInt64
@@ -41,7 +41,7 @@ import Testing
       Step(now: 1, open: [0: 5], place: 0), Step(now: turn + 1, open: [0: 0], place: nil),
       Step(now: turn + 2, open: [0: 0, 1: 2], place: 0),
     ],
-    // Nothing is remembered of a loan that was over.
+    // Nothing is remembered of a borrowed that was over.
     [
       Step(now: 1, open: [0: 5], place: 0), Step(now: turn + 1, open: [0: 0], place: nil),
       Step(now: turn + 2, open: [0: 0], isWanted: false, place: nil),
@@ -51,13 +51,13 @@ import Testing
 
   @Test(arguments: ways.indices)
   func lends(_ way: Int) {
-    var loan = SuspectLoan()
+    var borrowed = BorrowedConnection()
     for step in Self.ways[way] {
       let candidates = step.open.sorted { $0.key < $1.key }
-        .map { SuspectLoan.Candidate(place: $0.key, inFlight: $0.value) }
-      loan.update(
+        .map { BorrowedConnection.Candidate(place: $0.key, inFlight: $0.value) }
+      borrowed.update(
         candidates, isWanted: step.isWanted, areOthersReady: step.areOthersReady, at: step.now)
-      #expect(loan.place == step.place, "\(step)")
+      #expect(borrowed.place == step.place, "\(step)")
     }
   }
 }

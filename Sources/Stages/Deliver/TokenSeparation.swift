@@ -1,8 +1,8 @@
 import Model
 
-/// Parts pushes to tokens of which nothing is known from the others while that is called for, so
-/// that what is rejected of them costs nobody else a stream. What makes sure that nobody waits for
-/// ever:
+/// Separates pushes to tokens of which nothing is known from the others while that is called for,
+/// so that what is rejected of them costs nobody else a stream. What makes sure that nobody waits
+/// for ever:
 ///
 /// - A push that is apart is in the `apart` of its topic's `ReadyQueue` and nowhere else, and so in
 ///   everything that is done to, or counted of, what is ready: it leaves with its segment, expires,
@@ -11,10 +11,10 @@ import Model
 ///   connections do. Nothing but a look at the clock brings it back, twice a second.
 /// - There is room for `UnprovenQueue.maximum`. Where there is none left, unknown tokens go with
 ///   the others: no push ever waits for another to leave it.
-/// - Where none was sent apart as long as one waited, nobody parts for a while. Nor does anybody
-///   where something other than streams is short: while a rate bounds what is sent, or connections
+/// - Where none was sent apart as long as one waited, nobody is set apart for a while; nor
+///   where something other than streams is short, while a rate bounds what is sent, or connections
 ///   are lost; or where credentials are in doubt.
-final class TokenParting {
+final class TokenSeparation {
   /// As long as others wait for the answer of a suspect. Connecting takes less.
   static let longestApart = ConnectionWatch.heldUpAfter
 
@@ -30,34 +30,34 @@ final class TokenParting {
   }
 
   /// Called before pushes are handed out: brings back those that have waited long enough.
-  /// - Returns: whether pushes part in this round.
+  /// - Returns: whether pushes are separated in this round.
   func begin(at now: UInt64) -> Bool {
     guard isolation.isWatching || topics.apartCount > 0 else { return false }
     if let oldest = topics.oldestApart?.since, isOver(oldest, now), sentAt < oldest {
       isolation.rest(at: now)
     }
-    let isParting =
+    let isSeparating =
       isolation.isOn(at: now) && traffic.overload.rate == nil && !traffic.isCareful
     for topic in topics.all where topic.queue.apart.count > 0 {
-      let mayStay = isParting && mayPart(topic)
+      let mayStay = isSeparating && maySeparate(topic)
       topic.queue.rejoin { !mayStay || isOver($0, now) }
     }
-    return isParting
+    return isSeparating
   }
 
   private func isOver(_ since: UInt64, _ now: UInt64) -> Bool { now >= since &+ Self.longestApart }
 
-  private func mayPart(_ topic: TopicQueue) -> Bool { topic.isOpen && topic.gate.isOpen }
+  private func maySeparate(_ topic: TopicQueue) -> Bool { topic.isOpen && topic.gate.isOpen }
 
   /// What of a run that is next goes where all go; nil: what came first waits apart now.
-  func part(_ run: ReadyRun, of topic: TopicQueue, at now: UInt64) -> ReadyRun? {
+  func separate(_ run: ReadyRun, of topic: TopicQueue, at now: UInt64) -> ReadyRun? {
     let room = UnprovenQueue.maximum - topics.apartCount
-    guard room > 0, mayPart(topic), run.mayPart else { return run }
+    guard room > 0, maySeparate(topic), run.maySeparate else { return run }
     let (count, areKnown) = isolation.look(at: run)
     guard !areKnown else { return ReadyRun(run.first, count: count, from: run.place) }
-    let parted = min(count, room)
-    topic.queue.setApart(run, parted, at: now)
-    topics.took(parted)
+    let separated = min(count, room)
+    topic.queue.setApart(run, separated, at: now)
+    topics.took(separated)
     return nil
   }
 
@@ -75,7 +75,7 @@ final class TokenParting {
 extension ReadyRun {
   /// Those that a limit may hold up stay where limits look for them; and who has waited apart has
   /// waited.
-  fileprivate var mayPart: Bool {
+  fileprivate var maySeparate: Bool {
     switch place {
     case .returned, .batches: !first.hasWaitedApart && first.tally.fanOut.limits.isEmpty
     case .refusedFirst, .refusedLast, .apart, .elsewhere: false

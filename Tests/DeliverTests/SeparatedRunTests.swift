@@ -6,7 +6,7 @@ import Text
 
 /// Pushes that part, in any order of what may happen to them: each is in one place at any time, and
 /// all of them come to their end.
-@Suite struct PartingRunTests {
+@Suite struct SeparatedRunTests {
   @Test(arguments: 1...40)
   func everyPushIsInOnePlaceAndAllComeToTheirEnd(seed: UInt64) {
     var run = PartingRun(seed: seed)
@@ -38,7 +38,7 @@ private struct PartingRun {
   private var now: UInt64 = 10 * Self.step
   private let topics = RouteTopics(environment: .production)
   private let traffic = RouteTraffic(streamsPerConnection: 500)
-  private let parting: TokenParting
+  private let separation: TokenSeparation
   private let tallies: [SegmentTally]
   private var batches: [PushBatch] = []
   private var inFlight: [ReadyPush] = []
@@ -47,7 +47,7 @@ private struct PartingRun {
 
   init(seed: UInt64) {
     random = SplitMix64(seed: seed)
-    parting = TokenParting(topics: topics, traffic: traffic)
+    separation = TokenSeparation(topics: topics, traffic: traffic)
     let fanOuts = [FanOut(isSmall: true), FanOut(), FanOut()]
     tallies = [0, 1, 1, 2].map { SegmentTally(of: fanOuts[$0]) }
     traffic.isolation.begin(at: now)
@@ -84,13 +84,13 @@ private struct PartingRun {
 
   /// As a route hands out; connections apart may take nothing.
   private mutating func pump(_ limit: Int, apart: Int) {
-    let isParting = parting.begin(at: now)
+    let isSeparating = separation.begin(at: now)
     var room = limit
     while room > 0, let (topic, left) = topics.next(at: now),
       var run = topic.upcoming(atMost: min(room, left))
     {
-      if isParting {
-        guard let part = parting.part(run, of: topic, at: now) else { continue }
+      if isSeparating {
+        guard let part = separation.separate(run, of: topic, at: now) else { continue }
         run = part
       }
       send(run, topic)
@@ -100,10 +100,10 @@ private struct PartingRun {
     mostApart = max(mostApart, topics.apartCount)
     // Nothing that is apart has stopped another that might go.
     #expect(room == 0 || topics.sendableCount(at: now) == 0)
-    for _ in 0..<(isParting ? apart : 0) {
-      guard let (topic, run) = parting.next() else { break }
+    for _ in 0..<(isSeparating ? apart : 0) {
+      guard let (topic, run) = separation.next() else { break }
       send(run, topic)
-      parting.sentApart(at: now)
+      separation.sentApart(at: now)
     }
   }
 

@@ -2,7 +2,7 @@ import EventLoop
 
 /// Whether the threads of a process do anything. One look at a time: a thread that is stuck keeps
 /// one look waiting, not one for each probe.
-actor Pulse {
+actor ThreadLiveness {
   private let loop: EventLoop
   private let limit: Duration
   private let ticks: @Sendable () async -> Void
@@ -19,7 +19,7 @@ actor Pulse {
   }
 
   /// False when they have not within the limit.
-  func beats() async -> Bool {
+  func areAlive() async -> Bool {
     lastNumber += 1
     let number = lastNumber
     loop.schedule(after: limit) { [weak self] in

@@ -1,0 +1,130 @@
+import Model
+import Testing
+import Text
+
+@testable import Deliver
+
+@Suite struct FailureAttributionTests {
+  private let bad = FanOut()
+  private let good = FanOut()
+
+  /// - Returns: whether the bad one was found to speak for itself, and at which of its failures.
+  private func alternate(
+    _ attribution: inout FailureAttribution, _ times: Int, bad run: Int = 1, good taken: Int = 3
+  ) -> Int? {
+    for time in 0..<times {
+      for _ in 0..<taken { attribution.taken(good) }
+      for _ in 0..<run where attribution.failed(bad, at: 1) { return time + 1 }
+    }
+    return nil
+  }
+
+  private func fails(_ fanOut: FanOut, _ attribution: inout FailureAttribution, _ times: Int = 1) {
+    for _ in 0..<times {
+      let shows = attribution.failed(fanOut, at: 1)
+      #expect(!shows)
+    }
+  }
+
+  private func expectAlternation(_ attribution: inout FailureAttribution) {
+    let found = alternate(&attribution, 10)
+    #expect(found.map { (3...6).contains($0) } == true)
+  }
+
+  @Test func oneThatFailsWhileOthersAreTakenSpeaksForItself() {
+    var attribution = FailureAttribution()
+    fails(bad, &attribution, 500)
+    #expect(!attribution.failsByItself(bad) && !attribution.areToBlame)
+    expectAlternation(&attribution)
+    #expect(
+      attribution.failsByItself(bad) && attribution.areToBlame && !attribution.failsByItself(good))
+  }
+
+  @Test func onceIsNotEnough() {
+    var attribution = FailureAttribution()
+    let found = alternate(&attribution, 2, bad: 50, good: 50)
+    #expect(found == nil)
+    fails(bad, &attribution, 50)
+    #expect(!attribution.failsByItself(bad))
+  }
+
+  @Test func severalMay() {
+    var attribution = FailureAttribution()
+    let all = (0..<5).map { _ in FanOut() }
+    var found = 0
+    for _ in 0..<20 {
+      attribution.taken(good)
+      for fanOut in all where attribution.failed(fanOut, at: 1) { found += 1 }
+    }
+    #expect(found == 5 && attribution.areToBlame)
+  }
+
+  /// It refuses a part of all: nobody speaks for itself.
+  @Test(arguments: [0.1, 0.3, 0.5, 0.8])
+  func whoIsRefusedAtRandomSpeaksForTheServer(share: Double) {
+    for seed in 0..<20 {
+      var random = SplitMix64(seed: UInt64(seed))
+      var attribution = FailureAttribution()
+      let all = (0..<4).map { _ in FanOut() }
+      var found = 0
+      for push in 0..<20_000 {
+        let fanOut = all[push / 8 % 4]
+        if Double.random(in: 0..<1, using: &random) >= share {
+          attribution.taken(fanOut)
+        } else if attribution.failed(fanOut, at: 1) {
+          found += 1
+        }
+      }
+      #expect(found == 0, "seed \(seed)")
+    }
+  }
+
+  @Test func oneThatIsTakenAgainSpeaksForTheServer() {
+    var attribution = FailureAttribution()
+    expectAlternation(&attribution)
+    for _ in 0..<10 { attribution.taken(bad) }
+    #expect(!attribution.failsByItself(bad))
+    fails(bad, &attribution)
+  }
+
+  /// The rate was lowered for what others could not send either.
+  @Test func whereOthersFailTooItIsNotToBlameAlone() {
+    var attribution = FailureAttribution()
+    for _ in 0..<30 {
+      for _ in 0..<3 { attribution.taken(good) }
+      _ = attribution.failed(good, at: 1)
+      _ = attribution.failed(bad, at: 1)
+    }
+    #expect(attribution.failsByItself(bad) && !attribution.areToBlame)
+  }
+
+  /// After its first answer, until one of its pushes is taken.
+  @Test func oneOfWhichNothingWasTakenIsUnheard() {
+    var attribution = FailureAttribution()
+    attribution.taken(good)
+    #expect(attribution.unheard.isEmpty)
+    fails(bad, &attribution)
+    fails(good, &attribution)
+    attribution.taken(good)
+    #expect(attribution.unheard.map(ObjectIdentifier.init) == [ObjectIdentifier(bad)])
+    attribution.taken(bad)
+    #expect(attribution.unheard.isEmpty)
+  }
+
+  @Test func whatIsOldIsForgotten() {
+    var attribution = FailureAttribution()
+    expectAlternation(&attribution)
+    attribution.forget(at: 59_000_000_000)
+    #expect(attribution.failsByItself(bad) && !attribution.isEmpty)
+    attribution.forget(at: 61_000_000_000)
+    #expect(!attribution.failsByItself(bad) && attribution.isEmpty)
+  }
+
+  @Test func onlySoManyAreRemembered() {
+    var attribution = FailureAttribution()
+    expectAlternation(&attribution)
+    for number in 0..<1_000 { _ = attribution.failed(FanOut(), at: UInt64(number + 2)) }
+    #expect(!attribution.failsByItself(bad))
+    expectAlternation(&attribution)
+  }
+}
