@@ -20,7 +20,7 @@ package struct DeliveryAudit: Sendable {
   /// Living devices that the simulator refused for good.
   package private(set) var refused = 0
   /// Dead devices that were asked for and refused.
-  package private(set) var buried = 0
+  package private(set) var refusedAsDead = 0
   /// Living or dead devices without any final answer.
   package private(set) var missing = 0
   /// Dead devices that accepted, and muted ones that were asked for.
@@ -49,7 +49,7 @@ package struct DeliveryAudit: Sendable {
       if entry.accepted > 0 {
         wrongly += 1
       } else if entry.isRefusedForGood {
-        buried += 1
+        refusedAsDead += 1
       } else {
         missing += 1
       }

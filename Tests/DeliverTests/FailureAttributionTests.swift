@@ -8,7 +8,7 @@ import Text
   private let bad = FanOut()
   private let good = FanOut()
 
-  /// - Returns: whether the bad one was found to speak for itself, and at which of its failures.
+  /// - Returns: whether the bad one was found to fail by itself, and at which of its failures.
   private func alternate(
     _ attribution: inout FailureAttribution, _ times: Int, bad run: Int = 1, good taken: Int = 3
   ) -> Int? {
@@ -59,7 +59,7 @@ import Text
     #expect(found == 5 && attribution.areToBlame)
   }
 
-  /// It refuses a part of all: nobody speaks for itself.
+  /// It refuses a part of all: none fails by itself.
   @Test(arguments: [0.1, 0.3, 0.5, 0.8])
   func whoIsRefusedAtRandomSpeaksForTheServer(share: Double) {
     for seed in 0..<20 {

@@ -9,7 +9,7 @@ import Text
 @Suite struct SeparatedRunTests {
   @Test(arguments: 1...40)
   func everyPushIsInOnePlaceAndAllComeToTheirEnd(seed: UInt64) {
-    var run = PartingRun(seed: seed)
+    var run = SeparatedRun(seed: seed)
     for _ in 0..<400 {
       run.step()
       run.check()
@@ -22,7 +22,7 @@ import Text
 
 /// A route's queues with two topics, four segments of three fan-outs, and connections that take
 /// what chance says.
-private struct PartingRun {
+private struct SeparatedRun {
   private struct Name: Hashable {
     let batch: ObjectIdentifier
     let index: Int

@@ -144,7 +144,7 @@ import Testing
   }
 
   /// Limits look for what they hold up in its line.
-  @Test func whatALimitMayHoldUpIsNotParted() {
+  @Test func whatALimitMayHoldUpIsNotSeparated() {
     let limit = PushLimit(.app("a"), rate: 10)
     limit.grant(10)
     append(["u0"], "a", SegmentTally(of: FanOut(limits: [limit])))

@@ -28,7 +28,7 @@ import Testing
     audit.expect(try key(2), .dead)
     audit.expect(try key(3), .muted)
     #expect(audit.reached == 1)
-    #expect(audit.buried == 1)
+    #expect(audit.refusedAsDead == 1)
     #expect(audit.missing == 0)
     #expect(audit.lost(outcomesWithoutSending: 0) == 0)
     #expect(audit.duplicated == 0)

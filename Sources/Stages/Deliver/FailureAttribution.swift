@@ -148,7 +148,7 @@ struct FailureAttribution {
     if !isAgain { records[index].count(isRefused: true) }
   }
 
-  /// - Returns: whether that shows, and did not before, that it speaks for itself.
+  /// - Returns: whether that shows, and did not before, that it fails by itself.
   mutating func failed(_ fanOut: FanOut, at now: UInt64) -> Bool {
     let index = find(fanOut) ?? add(fanOut)
     records[index].failedAt = now

@@ -95,7 +95,7 @@ final class RouteTraffic {
     if failsByItself(fanOut) { pace.take(1, ownRate) }
   }
 
-  /// When the next of those may go; nil when one may go now, or nobody speaks for itself.
+  /// When the next of those may go; nil when one may go now, or none fails by itself.
   func triesAgainAt(_ now: UInt64) -> UInt64? {
     attribution.isEmpty ? nil : pace.opensAt(ownRate, now)
   }
