@@ -110,7 +110,9 @@ let rooms: [Target] = [
       "Devices", "Ingest", "JSON", "Keyspace", "Model", "Record", "Redis", "Render", "Rules",
       "Text",
     ]),
-  room("APNsSimulator", ["EventLoop", "HTTP2", "JSON", "Text", "TLS", "Transport"]),
+  room(
+    "APNsSimulator",
+    ["EventLoop", "HTTP2", "JSON", "Telemetry", "Text", "TLS", "Transport"]),
   room(
     "API",
     [
@@ -329,7 +331,10 @@ let testTargets: [Target] = [
   tests("TerminalTests", ["Terminal", "Threads"]),
   tests(
     "APNsSimulatorTests",
-    ["APNsSimulator", "EventLoop", "HTTP2", "JSON", "Text", "Threads", "TLS", "Transport"]),
+    [
+      "APNsSimulator", "EventLoop", "HTTP2", "JSON", "Telemetry", "Text", "Threads", "TLS",
+      "Transport",
+    ]),
   tests(
     "PipelineTests",
     [
@@ -340,23 +345,22 @@ let testTargets: [Target] = [
   tests(
     "IntegrationTests",
     [
-      "fanfare", "APNsSimulator", "Assembly", "Deliver", "Devices", "Feedback", "Fixtures", "Kafka",
+      "APNsSimulator", "Assembly", "Deliver", "Devices", "fanfare", "Feedback", "Fixtures", "Kafka",
       "Keyspace", "Model", "Pipeline", "Processes", "Record", "Redis", "Render", "Rules",
       "ServerProcesses", "Settings", "Telemetry", "TestBed", "Threads", "Traces", "Transport",
     ]),
   tests(
     "FaultTests",
     [
-      "fanfare", "APNsSimulator", "Assembly", "Deliver", "Devices", "Fixtures", "Kafka", "Pipeline",
+      "APNsSimulator", "Assembly", "Deliver", "Devices", "fanfare", "Fixtures", "Kafka", "Pipeline",
       "Processes", "Record", "Redis", "ServerProcesses", "Settings", "Telemetry", "TestBed",
     ]),
   tests(
     "EnduranceTests",
     [
-      "fanfare", "API", "APNsSimulator", "Checkout", "Deliver", "Devices", "Fixtures", "JSON",
-      "Kafka",
-      "Keyspace", "Model", "Pipeline", "Processes", "Record", "Redis", "ServerProcesses", "TestBed",
-      "Text", "Threads", "TLS", "Transport",
+      "API", "APNsSimulator", "Checkout", "Deliver", "Devices", "fanfare", "Fixtures", "JSON",
+      "Kafka", "Keyspace", "Model", "Pipeline", "Processes", "Record", "Redis", "ServerProcesses",
+      "TestBed", "Text", "Threads", "TLS", "Transport",
     ]),
   tests("PushSupportTests", ["PushSupport", "Settings", "Terminal"]),
   tests("VerbSupportTests", ["Devices", "Processes", "Settings", "Terminal", "VerbSupport"]),
@@ -377,7 +381,10 @@ let testTargets: [Target] = [
   tests("DeviceVerbsTests", ["DeviceVerbs", "Devices", "Terminal", "Threads"]),
   tests(
     "ConformanceTests",
-    ["APNsSimulator", "Conformance", "Deliver", "Model", "Processes", "SingleRequests"]),
+    [
+      "APNsSimulator", "Conformance", "Deliver", "Model", "Processes", "SingleRequests",
+      "Telemetry",
+    ]),
   tests("TracesTests", ["Devices", "Model", "Record", "Traces"]),
   tests("FanOutsTests", ["FanOuts", "Record", "Terminal", "Threads"]),
   tests("PreviewTests", ["Emission", "Ingest", "JSON", "Preview", "Terminal"]),

@@ -1,5 +1,5 @@
-import Glibc
 import TLS
+import Telemetry
 
 /// How the simulator listens, whom it trusts and how it behaves.
 package struct APNsSimulatorOptions: Sendable {
@@ -55,15 +55,9 @@ package struct APNsSimulatorOptions: Sendable {
   /// What requests under /simulator/ must show; made up by `APNsSimulator.start` when empty.
   package var controlToken = ""
   /// Microseconds since 1970.
-  package var clock: @Sendable () -> Int64 = APNsSimulatorOptions.wallClock
+  package var clock: @Sendable () -> Int64 = { WallClock.nowMicroseconds() }
 
   package init(directory: String) { self.directory = directory }
-
-  @Sendable package static func wallClock() -> Int64 {
-    var time = timespec()
-    clock_gettime(CLOCK_REALTIME, &time)
-    return Int64(time.tv_sec) &* 1_000_000 &+ Int64(time.tv_nsec) / 1000
-  }
 }
 
 /// What a provider needs to know of a running simulator.

@@ -16,20 +16,6 @@ package struct FanOutCounters: Sendable, Equatable {
 
   package init() {}
 
-  /// Reasons of our own: the simulator was not asked.
-  package static let ownReasons: Set<String> = ["Unrenderable", "NoRoute"]
-
-  /// Pushes that have an outcome without an answer of the simulator.
-  package var outcomesWithoutSending: Int {
-    expired + cancelled + Self.ownReasons.reduce(0) { $0 + (rejected[$1] ?? 0) }
-  }
-
-  package var outcomes: Int {
-    accepted + rejected.values.reduce(0, +) + expired + cancelled + suppressed
-  }
-}
-
-extension FanOutCounters {
   package init(_ status: FanOutStatus) {
     self.init()
     recipients = status.recipients
@@ -41,5 +27,17 @@ extension FanOutCounters {
     suppressed = status.suppressed
     suppressedByRule = status.suppressedByRule
     pruned = status.pruned
+  }
+
+  /// Reasons of our own: the simulator was not asked.
+  package static let ownReasons: Set<String> = ["Unrenderable", "NoRoute"]
+
+  /// Pushes that have an outcome without an answer of the simulator.
+  package var outcomesWithoutSending: Int {
+    expired + cancelled + Self.ownReasons.reduce(0) { $0 + (rejected[$1] ?? 0) }
+  }
+
+  package var outcomes: Int {
+    accepted + rejected.values.reduce(0, +) + expired + cancelled + suppressed
   }
 }

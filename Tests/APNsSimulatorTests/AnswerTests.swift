@@ -1,6 +1,7 @@
 import APNsSimulator
 import HTTP2
 import JSON
+import Telemetry
 import Testing
 import Text
 import Threads
@@ -42,7 +43,7 @@ import Threads
         }
       }
       for (code, reason) in [("0410", "Unregistered"), ("0411", "ExpiredToken")] {
-        let before = APNsSimulatorOptions.wallClock() / 1000
+        let before = WallClock.nowMicroseconds() / 1000
         let request = Request(token: Self.token(MagicTokens.prefix + code))
         let reply = try await client.send(request, authorization: authorization)
         let body = try #require(try JSONValue.parse(reply.body).object)

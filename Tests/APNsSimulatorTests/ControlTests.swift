@@ -1,5 +1,6 @@
 import APNsSimulator
 import JSON
+import Telemetry
 import Testing
 import Text
 
@@ -17,7 +18,7 @@ import Text
       let client = try await bench.connect()
       let authorization = try bench.authorization()
       _ = try await client.send(Request(token: Self.token(0)), authorization: authorization)
-      let before = APNsSimulatorOptions.wallClock()
+      let before = WallClock.nowMicroseconds()
       let long = String(repeating: "cd", count: 90)
       for _ in 0..<3 {
         _ = try await client.send(Request(token: long), authorization: authorization)

@@ -1,5 +1,6 @@
 import APNsSimulator
 import TLS
+import Telemetry
 import Testing
 import Threads
 
@@ -44,7 +45,7 @@ import Threads
     let shift = ClockShift()
     try await withSimulator(
       changed { options in
-        options.clock = { APNsSimulatorOptions.wallClock() + shift.seconds * 1_000_000 }
+        options.clock = { WallClock.nowMicroseconds() + shift.seconds * 1_000_000 }
       }
     ) { _, bench in
       let client = try await bench.connect()

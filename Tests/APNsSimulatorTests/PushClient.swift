@@ -2,6 +2,7 @@ import APNsSimulator
 import EventLoop
 import HTTP2
 import TLS
+import Telemetry
 import Text
 import Transport
 
@@ -278,7 +279,7 @@ final class Bench {
     age: Int64 = 0, keyID: String = "KEY1234567", teamID: String = "TEAM123456",
     algorithm: String = "ES256", key other: ES256Key? = nil, issuedAt exactly: Int64? = nil
   ) throws -> String {
-    let issuedAt = exactly ?? APNsSimulatorOptions.wallClock() / 1_000_000 - age
+    let issuedAt = exactly ?? WallClock.nowMicroseconds() / 1_000_000 - age
     let header = Base64URL.encode(Array(#"{"alg":"\#(algorithm)","kid":"\#(keyID)"}"#.utf8))
     let claims = Base64URL.encode(Array(#"{"iss":"\#(teamID)","iat":\#(issuedAt)}"#.utf8))
     let message = "\(header).\(claims)"

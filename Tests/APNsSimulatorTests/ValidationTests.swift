@@ -1,4 +1,5 @@
 import APNsSimulator
+import Telemetry
 import Testing
 
 /// Each of Apple's rules broken alone, and its exact answer.
@@ -62,7 +63,7 @@ import Testing
       $0.set("apns-expiration", "-1")
     },
     Case(name: "far expiration", status: 400, reason: "BadExpirationDate") {
-      let now = APNsSimulatorOptions.wallClock() / 1_000_000
+      let now = WallClock.nowMicroseconds() / 1_000_000
       $0.set("apns-expiration", String(now + 31 * 24 * 3600))
     },
     Case(name: "collapse id", status: 400, reason: "BadCollapseId") {
@@ -140,7 +141,7 @@ import Testing
     { $0.set("apns-collapse-id", String(repeating: "c", count: 64)) },
     { $0.set("apns-push-type", nil) },
     { $0.set("apns-priority", "1") },
-    { $0.set("apns-expiration", String(APNsSimulatorOptions.wallClock() / 1_000_000 + 2_591_000)) },
+    { $0.set("apns-expiration", String(WallClock.nowMicroseconds() / 1_000_000 + 2_591_000)) },
   ]
 
   @Test func soundRequestsAreAccepted() async throws {

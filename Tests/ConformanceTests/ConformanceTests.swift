@@ -1,6 +1,7 @@
 import APNsSimulator
 import Conformance
 import Processes
+import Telemetry
 import Testing
 
 /// The simulator and its table of Apple's rules, each held against the other.
@@ -59,7 +60,7 @@ import Testing
       certificate: try ChildProcess.run(["cat", address.clientCertificateFile]),
       misplacedCertificate: try ChildProcess.run(["cat", address.misplacedCertificateFile]))
     let run = try ConformanceRun(
-      address, files, nowSeconds: APNsSimulatorOptions.wallClock() / 1_000_000)
+      address, files, nowSeconds: WallClock.nowMicroseconds() / 1_000_000)
     let results = await run.results()
     for result in results {
       #expect(

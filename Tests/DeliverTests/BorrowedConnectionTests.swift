@@ -41,7 +41,7 @@ import Testing
       Step(now: 1, open: [0: 5], place: 0), Step(now: turn + 1, open: [0: 0], place: nil),
       Step(now: turn + 2, open: [0: 0, 1: 2], place: 0),
     ],
-    // Nothing is remembered of a borrowed that was over.
+    // Nothing is remembered of a loan that was over.
     [
       Step(now: 1, open: [0: 5], place: 0), Step(now: turn + 1, open: [0: 0], place: nil),
       Step(now: turn + 2, open: [0: 0], isWanted: false, place: nil),

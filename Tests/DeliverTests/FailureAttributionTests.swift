@@ -31,7 +31,7 @@ import Text
     #expect(found.map { (3...6).contains($0) } == true)
   }
 
-  @Test func oneThatFailsWhileOthersAreTakenSpeaksForItself() {
+  @Test func oneThatFailsWhileOthersAreTakenFailsByItself() {
     var attribution = FailureAttribution()
     fails(bad, &attribution, 500)
     #expect(!attribution.failsByItself(bad) && !attribution.areToBlame)
