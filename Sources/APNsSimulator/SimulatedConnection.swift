@@ -14,7 +14,7 @@ final class SimulatedConnection {
   private var session: HTTP2ServerSession?
   private var records: UnsafeMutablePointer<RequestRecord>
   private var recordCount = 0
-  private var shown: ShownCredentials
+  private var shown: ClientCredentials
   private var sideRequests: [Int: any SideRequest] = [:]
   private var isUnlocked = false
   private var mustClose = false
@@ -38,7 +38,7 @@ final class SimulatedConnection {
     self.transport = transport
     heardAt = service.loop.now
     records = .allocate(capacity: 1)
-    shown = ShownCredentials(
+    shown = ClientCredentials(
       service.tokens, areRequired: service.options.requiresProviderToken)
     var options = HTTP2ServerOptions()
     options.maximumConcurrentStreams = service.options.firstStreams

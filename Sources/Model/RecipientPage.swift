@@ -28,7 +28,6 @@ package final class RecipientPage {
     }
   }
 
-  /// The profile fields of every recipient, in this order.
   /// Somebody, or a device, that gets nothing of the event.
   package struct Withheld {
     package let user: ByteSlice
@@ -43,6 +42,7 @@ package final class RecipientPage {
     }
   }
 
+  /// The profile fields of every recipient, in this order.
   package let fieldNames: [String]
   package let bytes = ByteArena(capacity: 64 * 1024)
   package var recipients: [Recipient] = []

@@ -155,7 +155,7 @@ import Text
   }
 
   /// It was refused through a long outage that is over.
-  @Test func aStragglerThatIsTakenAtLastSpeaksForItselfAlone() async throws {
+  @Test func aStragglerThatIsTakenAtLastChangesNoOthersShare() async throws {
     try await onLoop { _, loop in
       let bed = try DeliverBed(loop)
       defer { bed.stop() }

@@ -148,7 +148,7 @@ import Testing
   }
 
   /// Those that fail by themselves share what a server is asked that takes nothing.
-  @Test func whoSpeaksForItselfTriesAgainNowAndThen() {
+  @Test func whatFailsByItselfIsTriedAgainNowAndThen() {
     let second: UInt64 = 1_000_000_000
     let good = push()
     let bad = ReadyPush(

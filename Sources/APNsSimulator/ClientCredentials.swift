@@ -1,7 +1,7 @@
 import TLS
 
 /// What a client has shown on one connection of who it is: a certificate, or provider tokens.
-struct ShownCredentials {
+struct ClientCredentials {
   private let tokens: ProviderTokens
   private let areRequired: Bool
   private var seen = SeenProviderTokens()
