@@ -40,6 +40,27 @@ import Testing
     #expect(!Self.tree.exists("Sources/A.swift"))
   }
 
+  /// Folders inside rooms, which the picture of the rooms lists, as it lists the rooms.
+  @Test func theRoomsFoldersAreListed() {
+    let listed = Self.tree.text(of: "docs/architecture.md").split(separator: "\n")
+      .drop { $0 != "| Folder | What is in it |" }.dropFirst(2).prefix { $0.hasPrefix("|") }
+      .flatMap { row in
+        (row.split(separator: "|").first ?? "").matches(of: /`([^`]+)`/).map { String($0.1) }
+      }
+    #expect(listed.sorted() == Self.foldersInRooms().sorted())
+    #expect(Set(listed).count == listed.count && listed.count > 30)
+  }
+
+  /// Without `Sources/`.
+  private static func foldersInRooms() -> [String] {
+    let folders = tree.files(under: "Sources", withSuffix: ".swift").compactMap { file -> String? in
+      let steps = file.split(separator: "/").dropFirst().dropLast()
+      let isShelved = ["Bindings", "Stages", "C"].contains(steps.first)
+      return steps.count > (isShelved ? 2 : 1) ? steps.joined(separator: "/") : nil
+    }
+    return Array(Set(folders))
+  }
+
   /// Links that name no file of the package, or no heading of a document.
   private static func broken(in path: String, text: String) -> [Violation] {
     text.split(separator: "\n", omittingEmptySubsequences: false).enumerated().flatMap {
