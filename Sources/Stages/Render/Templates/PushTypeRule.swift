@@ -48,7 +48,7 @@ struct PushTypeRule: Equatable, Sendable {
       return member.value.value == wanted ? [] : [member.place]
     case .lacks(let paths): return paths.compactMap { push.member($0)?.place }
     case .apsHasOnly(let key):
-      return push.aps.filter { $0.key != key && TemplateCompiler.isKnownToApple($0.key) }
+      return push.aps.filter { $0.key != key && ApplePayloadCheck.isKnownToApple($0.key) }
         .map(\.place)
     }
   }

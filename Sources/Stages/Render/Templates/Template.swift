@@ -43,12 +43,12 @@ package struct Template: Sendable {
   /// Checks a template file and compiles it. Throws `invalidTemplate` with all that is wrong with
   /// it.
   package static func compile(_ source: TemplateSource) throws(RenderError) -> Template {
-    var compiler = TemplateCompiler(source)
+    let compiler = TemplateCompiler(source)
     if var template = compiler.compile() {
-      template.warnings = compiler.warnings.sorted { $0.place < $1.place }
+      template.warnings = compiler.findings.warnings.sorted { $0.place < $1.place }
       return template
     }
-    let problems = compiler.problems.sorted { $0.place < $1.place }
+    let problems = compiler.findings.problems.sorted { $0.place < $1.place }
     throw RenderError(
       .invalidTemplate,
       "the template \(source.file) cannot be used: \(problems.count) "

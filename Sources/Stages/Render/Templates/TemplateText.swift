@@ -137,3 +137,12 @@ struct TemplateText: Equatable {
     byte > 0x20 && byte != 0x7F && byte != open && byte != close
   }
 }
+
+extension TemplateText {
+  var isLiteral: Bool {
+    faults.isEmpty
+      && parts.allSatisfy {
+        if case .literal = $0 { true } else { false }
+      }
+  }
+}

@@ -2,7 +2,9 @@ import Model
 
 /// What Apple takes in `aps` ("Generating a remote notification", "Payload key reference"): an
 /// unknown key is passed over by the device, a wrong type or value makes it pass over the push.
-extension TemplateCompiler {
+struct ApplePayloadCheck {
+  let findings: TemplateFindings
+
   private indirect enum Rule {
     case text
     /// In a Live Activity's alert, a map with loc-key and loc-args too.
@@ -43,17 +45,18 @@ extension TemplateCompiler {
     ("critical", .flag), ("name", .text), ("volume", .number(0...1)),
   ]
 
-  mutating func checkApplePart(
-    of payload: [TemplateSource.Entry], at place: TemplateSource.Place, _ pushType: PushType
+  /// - Parameter payload: the whole of it; what stands beside `aps` is the app's own.
+  func check(
+    _ payload: [TemplateSource.Entry], at place: TemplateSource.Place, of pushType: PushType
   ) {
     guard let entry = payload.first(where: { $0.key == "aps" }) else {
       if pushType == .alert {
-        warn(place, "the payload has no 'aps': the device would show nothing")
+        findings.warn(place, "the payload has no 'aps': the device would show nothing")
       }
       return
     }
     guard case .map(let entries) = entry.value.value else {
-      report(entry.value.place, "aps must be a map, such as aps: { alert: hello }")
+      findings.report(entry.value.place, "aps must be a map, such as aps: { alert: hello }")
       return
     }
     for member in entries {
@@ -77,7 +80,7 @@ extension TemplateCompiler {
     return true
   }
 
-  private mutating func check(
+  private func check(
     _ member: TemplateSource.Entry, in parent: String, _ known: [(name: String, rule: Rule)]
   ) {
     let path = "\(parent).\(member.key)"
@@ -87,16 +90,16 @@ extension TemplateCompiler {
     }
     let names = known.map(\.name)
     let near = Self.nearest(to: member.key, among: names).map { "; did you mean '\($0)'?" } ?? ""
-    warn(
+    findings.warn(
       member.place,
       "Apple knows no key '\(path)', the device passes over it\(near) "
         + ApplePage.payload.reference
     )
   }
 
-  private mutating func check(_ node: TemplateSource.Node, _ path: String, _ rule: Rule) {
+  private func check(_ node: TemplateSource.Node, _ path: String, _ rule: Rule) {
     if let wanted = complaint(about: node.value, rule) {
-      report(node.place, "\(path) must be \(wanted) \(ApplePage.payload.reference)")
+      findings.report(node.place, "\(path) must be \(wanted) \(ApplePage.payload.reference)")
       return
     }
     guard case .map(let entries) = node.value else { return }
@@ -116,8 +119,8 @@ extension TemplateCompiler {
       return nil
     case (.oneOf(let names), .string(let text)):
       if names.contains(text) || !TemplateText(text).isLiteral { return nil }
-      return "one of \(Self.list(names))"
-    case (.oneOf(let names), _): return "one of \(Self.list(names))"
+      return "one of \(TemplateFindings.list(names))"
+    case (.oneOf(let names), _): return "one of \(TemplateFindings.list(names))"
     case (.texts, .list(let nodes)):
       let areTexts = nodes.allSatisfy { if case .string = $0.value { true } else { false } }
       return areTexts ? nil : "a list of texts"

@@ -1,8 +1,12 @@
 import Model
 
-extension TemplateCompiler {
+/// Writes a payload once for each locale, as the pieces that it is rendered from.
+struct VariantWriter {
+  let findings: TemplateFindings
+  let fields: RecipientFields
+
   /// One list of pieces per locale.
-  mutating func variants(
+  func variants(
     of payload: TemplatePayload, in locales: TemplateLocales, limit: Int
   ) -> [[Template.Piece]] {
     var missing = MissingTexts()
@@ -13,8 +17,8 @@ extension TemplateCompiler {
       let pieces = writer.finish()
       let fixed = Self.fixedBytes(pieces)
       if fixed > limit {
-        report(
-          source.root.place,
+        findings.report(
+          findings.source.root.place,
           "the payload for locale \(locales.table.names[index]) has \(fixed) bytes without any "
             + "value and Apple takes \(limit): make it shorter, or let 'shorten' name a text that "
             + "may be cut"
@@ -23,15 +27,15 @@ extension TemplateCompiler {
       variants.append(pieces)
     }
     for text in missing.texts {
-      report(
+      findings.report(
         text.place,
-        "there is no text '\(text.key)' in locale \(Self.list(text.locales)) "
+        "there is no text '\(text.key)' in locale \(TemplateFindings.list(text.locales)) "
           + "nor in the default locale: add it to the default locale")
     }
     return variants
   }
 
-  struct MissingTexts {
+  private struct MissingTexts {
     private(set) var texts: [(key: String, place: TemplateSource.Place, locales: [String])] = []
 
     mutating func add(_ key: String, _ place: TemplateSource.Place, _ locale: String) {
@@ -43,7 +47,7 @@ extension TemplateCompiler {
     }
   }
 
-  private mutating func write(
+  private func write(
     _ payload: TemplatePayload, locale: Int, of locales: TemplateLocales,
     to writer: inout PieceWriter, _ missing: inout MissingTexts
   ) {
@@ -100,7 +104,7 @@ extension TemplateCompiler {
     }
   }
 
-  private mutating func write(
+  private func write(
     _ part: TemplateText.Part, at place: TemplateSource.Place, to writer: inout PieceWriter
   ) {
     switch part {
@@ -109,7 +113,7 @@ extension TemplateCompiler {
       let fallback = placeholder.fallback ?? ""
       switch placeholder.namespace {
       case .recipient:
-        let field = recipientField(placeholder.name, at: place)
+        let field = fields.index(of: placeholder.name, at: place)
         writer.add(.recipient(field: field, fallback: fallback))
       case .streamer, .stream, .data, .event:
         writer.add(.event(path: placeholder.path, fallback: fallback))
@@ -139,49 +143,5 @@ extension TemplateCompiler {
       }
     }
     return count
-  }
-}
-
-/// Joins neighbouring pieces of the same kind.
-private struct PieceWriter {
-  private var pieces: [Template.Piece] = []
-  private var pendingJSON: [UInt8] = []
-  private var pendingText = ""
-
-  mutating func json(_ bytes: [UInt8]) {
-    flushText()
-    pendingJSON += bytes
-  }
-
-  mutating func json(_ text: StaticString) {
-    flushText()
-    text.withUTF8Buffer { pendingJSON += $0 }
-  }
-
-  mutating func text(_ text: String) {
-    flushJSON()
-    pendingText += text
-  }
-
-  mutating func add(_ piece: Template.Piece) {
-    flushJSON()
-    flushText()
-    pieces.append(piece)
-  }
-
-  mutating func finish() -> [Template.Piece] {
-    flushJSON()
-    flushText()
-    return pieces
-  }
-
-  private mutating func flushJSON() {
-    if !pendingJSON.isEmpty { pieces.append(.literal(pendingJSON)) }
-    pendingJSON = []
-  }
-
-  private mutating func flushText() {
-    if !pendingText.isEmpty { pieces.append(.text(pendingText)) }
-    pendingText = ""
   }
 }

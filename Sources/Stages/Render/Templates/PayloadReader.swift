@@ -1,34 +1,41 @@
 import Model
 
-/// The payload of a template, checked once; every locale's pieces are made from it.
-indirect enum TemplatePayload {
-  case json([UInt8])
-  case text(TemplateText, TemplateSource.Place, isShortened: Bool)
-  case number(TemplateNumber)
-  case list([TemplatePayload])
-  case map([(key: String, value: TemplatePayload)])
-}
+/// Reads a template's payload, and notes which texts and profile fields it names.
+struct PayloadReader {
+  /// Objects and lists inside each other in a payload; Apple's own keys need three.
+  static let maximumDepth = 16
 
-extension TemplateCompiler {
-  mutating func payload(
+  let findings: TemplateFindings
+  let fields: RecipientFields
+  private(set) var usedTextKeys: Set<String> = []
+
+  init(_ findings: TemplateFindings, _ fields: RecipientFields) {
+    self.findings = findings
+    self.fields = fields
+  }
+
+  mutating func read(
     _ entry: TemplateSource.Entry?, shorten: TemplateSource.Entry?, pushType: PushType
   ) -> TemplatePayload {
     guard let entry else {
-      report(source.root.place, "the payload is missing: add 'payload:' with an 'aps' map in it")
+      findings.report(
+        findings.source.root.place, "the payload is missing: add 'payload:' with an 'aps' map in it"
+      )
       return .map([])
     }
     guard case .map(let members) = entry.value.value, !members.isEmpty else {
-      report(entry.value.place, "the payload must be a map with something in it, 'aps' above all")
+      findings.report(
+        entry.value.place, "the payload must be a map with something in it, 'aps' above all")
       return .map([])
     }
-    checkApplePart(of: members, at: entry.place, pushType)
+    ApplePayloadCheck(findings: findings).check(members, at: entry.place, of: pushType)
     var path: [String]?
-    if let shorten, let text = string(shorten.value, "shorten") {
+    if let shorten, let text = findings.string(shorten.value, "shorten") {
       path = text.split(separator: ".", omittingEmptySubsequences: false).map(String.init)
     }
     let payload = walk(entry.value, shorten: path, path: [])
     if let shorten, path != nil, !Self.hasShortened(payload) {
-      report(
+      findings.report(
         shorten.value.place,
         "shorten must name a text in the payload by its keys, like aps.alert.body: "
           + "there is none there"
@@ -43,7 +50,7 @@ extension TemplateCompiler {
     _ node: TemplateSource.Node, shorten: [String]?, path: [String]
   ) -> TemplatePayload {
     guard path.count < Self.maximumDepth else {
-      report(node.place, "a payload may be \(Self.maximumDepth) levels deep: flatten it")
+      findings.report(node.place, "a payload may be \(Self.maximumDepth) levels deep: flatten it")
       return .map([])
     }
     switch node.value {
@@ -52,7 +59,8 @@ extension TemplateCompiler {
     case .integer(let value): return .json(Array(String(value).utf8))
     case .number(let value):
       guard value.isFinite else {
-        report(node.place, "JSON has no infinite or undefined number: write a finite one or a text")
+        findings.report(
+          node.place, "JSON has no infinite or undefined number: write a finite one or a text")
         return .json([])
       }
       return .json(Array(value.description.utf8))
@@ -65,18 +73,19 @@ extension TemplateCompiler {
       for item in nodes {
         let value = walk(item, shorten: nil, path: path + [""])
         if case .number = value {
-          report(
+          findings.report(
             item.place, "a value that is a number may be left out, which a list cannot: use a map")
         }
         items.append(value)
       }
       return .list(items)
     case .map(let entries):
-      _ = unique(entries)
+      _ = findings.unique(entries)
       var members: [(key: String, value: TemplatePayload)] = []
       for entry in entries {
         if !TemplateText(entry.key).isLiteral {
-          report(entry.place, "the key '\(entry.key)' cannot have placeholders: only values can")
+          findings.report(
+            entry.place, "the key '\(entry.key)' cannot have placeholders: only values can")
         }
         let next = shorten.flatMap { $0.first == entry.key ? Array($0.dropFirst()) : nil }
         members.append((entry.key, walk(entry.value, shorten: next, path: path + [entry.key])))
@@ -88,7 +97,7 @@ extension TemplateCompiler {
   private mutating func text(
     _ text: String, at place: TemplateSource.Place, isShortened: Bool
   ) -> TemplatePayload {
-    let parsed = parse(text, at: place)
+    let parsed = findings.parse(text, at: place)
     for case .placeholder(let placeholder) in parsed.parts {
       if placeholder.namespace == .text { usedTextKeys.insert(placeholder.name) }
     }
@@ -96,24 +105,24 @@ extension TemplateCompiler {
   }
 
   /// Nil for a text.
-  private mutating func number(
+  private func number(
     _ text: String, at place: TemplateSource.Place, path: [String]
   ) -> TemplatePayload? {
     guard let only = TemplateText(text).number else { return nil }
     guard only.namespace != .text else {
-      report(place, "'{{number \(only.path)}}' is a text of a locale: leave 'number' out")
+      findings.report(place, "'{{number \(only.path)}}' is a text of a locale: leave 'number' out")
       return .json([])
     }
-    let isWhole = only.isBadge || Self.isWhole(path)
+    let isWhole = only.isBadge || ApplePayloadCheck.isWhole(path)
     if let fallback = only.fallback, !NumberText.isNumber(fallback, isWhole: isWhole) {
-      report(
+      findings.report(
         place,
         "the fallback of a \(isWhole ? "whole number must be one like 1" : "number must be one") "
           + "too, or be left out")
     }
     let source: TemplateNumber.Source =
       only.namespace == .recipient
-      ? .recipient(field: recipientField(only.name, at: place)) : .event(path: only.path)
+      ? .recipient(field: fields.index(of: only.name, at: place)) : .event(path: only.path)
     return .number(
       TemplateNumber(
         source: source, fallback: only.fallback.map { Array($0.utf8) }, isWhole: isWhole))
@@ -125,14 +134,5 @@ extension TemplateCompiler {
     case .map(let members): members.contains { hasShortened($0.value) }
     case .json, .number, .list: false
     }
-  }
-}
-
-extension TemplateText {
-  var isLiteral: Bool {
-    faults.isEmpty
-      && parts.allSatisfy {
-        if case .literal = $0 { true } else { false }
-      }
   }
 }

@@ -1,0 +1,53 @@
+/// What is found wrong in a template file while it is compiled, and the reading of it that may find
+/// something. Confined to one compilation, whose parts share it.
+final class TemplateFindings {
+  let source: TemplateSource
+  private(set) var problems: [RenderError.Problem] = []
+  private(set) var warnings: [RenderError.Problem] = []
+
+  init(_ source: TemplateSource) { self.source = source }
+
+  func report(_ place: TemplateSource.Place, _ message: String) {
+    problems.append(RenderError.Problem(file: source.file, place: place, message: message))
+  }
+
+  func warn(_ place: TemplateSource.Place, _ message: String) {
+    warnings.append(RenderError.Problem(file: source.file, place: place, message: message))
+  }
+
+  static func list(_ words: [String]) -> String { words.joined(separator: ", ") }
+
+  /// The members by key; a key that stands twice is a problem.
+  func unique(_ entries: [TemplateSource.Entry]) -> [String: TemplateSource.Entry] {
+    var members: [String: TemplateSource.Entry] = [:]
+    for entry in entries {
+      if let first = members[entry.key] {
+        report(
+          entry.place,
+          "the key '\(entry.key)' stands already in line \(first.place.line): remove one")
+      } else {
+        members[entry.key] = entry
+      }
+    }
+    return members
+  }
+
+  func string(_ node: TemplateSource.Node, _ what: String) -> String? {
+    if case .string(let text) = node.value { return text }
+    report(node.place, "\(what) must be a text: put it in quotation marks")
+    return nil
+  }
+
+  /// The text taken apart, with its faults reported.
+  func parse(_ text: String, at place: TemplateSource.Place) -> TemplateText {
+    let parsed = TemplateText(text)
+    for fault in parsed.faults { report(place, fault) }
+    for case .placeholder(let only) in parsed.parts where only.isNumber {
+      report(
+        place,
+        "'{{number \(only.path)}}' must stand alone in its quotes in the payload: leave 'number' "
+          + "out where it is part of a text")
+    }
+    return parsed
+  }
+}
