@@ -97,7 +97,7 @@ import Testing
         }
         server.options.maximumConcurrentStreams = streams
         await bed.until("heard") {
-          trial.route.pool.places.compactMap(\.connection).allSatisfy {
+          trial.route.pool.places.connections.allSatisfy {
             $0.streams == min(1_050, streams)
           }
         }
@@ -128,10 +128,10 @@ import Testing
       let trial = try GrowthBed(loop, least: 2, most: 5)
       defer { trial.bed.stop() }
       let pool = trial.route.pool
-      #expect(pool.ordinaryPlaces == 0..<2 && pool.unprovenPlaces == 5..<7)
-      #expect(pool.helperPlaces == 7..<13)
+      #expect(pool.places.ordinary == 0..<2 && pool.places.unproven == 5..<7)
+      #expect(pool.places.helpers == 7..<13)
       await trial.grow(to: 5)
-      #expect(pool.ordinaryPlaces == 0..<5 && pool.unprovenPlaces == 5..<7)
+      #expect(pool.places.ordinary == 0..<5 && pool.places.unproven == 5..<7)
       await trial.settle()
     }
   }

@@ -89,7 +89,7 @@ import Testing
       let tally = await send(mixed(hexadecimal(1000), bad(2)), bed)
       #expect(tally.accepted == 1000 && tally.rejections.map(\.count) == [2])
       #expect((1...2).contains(retirements(bed)))
-      #expect(bed.server.connections.count <= 2 + 2 + ConnectionPool.unproven)
+      #expect(bed.server.connections.count <= 2 + 2 + ConnectionPlaces.unprovenCount)
     }
   }
 
@@ -102,7 +102,7 @@ import Testing
       punish(bed)
       let tally = await send(bad(300), bed)
       #expect(tally.rejections.map(\.count) == [300])
-      #expect(bed.server.connections.count <= 2 + ConnectionPool.unproven)
+      #expect(bed.server.connections.count <= 2 + ConnectionPlaces.unprovenCount)
       #expect(retirements(bed) == 0)
     }
   }
@@ -213,7 +213,7 @@ import Testing
       let tally = await send(hexadecimal(5000), bed)
       #expect(tally.accepted == 5000)
       let connections = Set(bed.server.requests.map(\.connection))
-      #expect(connections.count == 2 + ConnectionPool.unproven)
+      #expect(connections.count == 2 + ConnectionPlaces.unprovenCount)
     }
   }
 
@@ -242,7 +242,7 @@ import Testing
       try route(bed).traffic.isolation.begin(at: loop.now)
       let tally = SegmentTally()
       await bed.stage.admit(bed.batch(hexadecimal(500).map { (.production, $0) }, tally))
-      let silent = ConnectionPool.unproven
+      let silent = ConnectionPlaces.unprovenCount
       await bed.until("all others") { tally.accepted == 500 - silent }
       #expect(bed.stage.inFlight == silent && tally.unsent == 0)
     }
@@ -261,7 +261,7 @@ import Testing
       bed.server.maximumConnections = 3
       bed.server.connections[0].drop()
       await bed.until("given up") {
-        route.pool.unprovenPlaces.allSatisfy { route.pool.places[$0].connection == nil }
+        route.pool.places.unproven.allSatisfy { route.pool.places[$0].connection == nil }
       }
       #expect(bed.stage.inFlight == 80)
       for request in bed.server.requests {

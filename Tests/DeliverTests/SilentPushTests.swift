@@ -166,7 +166,7 @@ import Testing
         await bed.until("others are accepted") { others.accepted == admitted }
       }
       let route = try #require(bed.stage.routes[.production])
-      let helper = try #require(route.pool.places[route.pool.silentPlace].connection)
+      let helper = try #require(route.pool.places[route.pool.places.silent].connection)
       #expect(helper.silentPushes == 1 && tally.settled == 0)
       // The server closes at nobody: it counts as what was lost once more with another.
       bed.server.connections.last?.drop()

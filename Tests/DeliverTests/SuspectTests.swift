@@ -38,7 +38,7 @@ import Testing
       let duplicates = bed.server.requests.count - 3000
       #expect(duplicates <= 200 + 200 / SuspectQueue.groups + most)
       // The two of ordinary traffic, one more after the loss, and helpers that may be renewed once.
-      #expect(bed.server.connections.count <= 2 + 1 + 2 * ConnectionPool.helpers + most)
+      #expect(bed.server.connections.count <= 2 + 1 + 2 * ConnectionPlaces.helperCount + most)
       #expect(tally.unsent == 0)
     }
   }

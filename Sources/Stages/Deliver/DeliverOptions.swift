@@ -127,7 +127,8 @@ package struct DeliverOptions: Sendable {
     func bytes(streams: Int) -> Int { 512 << 10 + streams * (2 << 10) }
     let ordinary = bytes(streams: StreamCapacity.streams(forAll: streams))
     let apart =
-      ConnectionPool.unproven * bytes(streams: min(streams, ConnectionPool.unprovenStreams))
+      ConnectionPlaces.unprovenCount
+      * bytes(streams: min(streams, ConnectionPlaces.unprovenStreams))
       + TakenTokens.bytes + UnprovenQueue.maximum * UnprovenQueue.bytesOfPush
     return APNsEnvironment.allCases.count * credentials
       * ((connections + 1) * ordinary + apart)

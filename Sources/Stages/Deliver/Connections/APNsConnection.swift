@@ -173,7 +173,7 @@ final class APNsConnection: PushConnection {
   private func settleEnded() {
     guard let session else { return }
     let latest = ends.settle(session, on: self)
-    if latest > 0 { pool.learned(latest) }
+    if latest > 0 { for connection in pool.places.all { connection.learned(latest) } }
     closeWhenDrained()
   }
 

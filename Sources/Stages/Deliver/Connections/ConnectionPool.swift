@@ -2,37 +2,29 @@ import EventLoop
 import HTTP2
 import Model
 
-/// A route's connections: when they are opened, and what their ends mean. Which there are places
-/// for is said in its extension.
+/// A route's connections: when they are opened and closed, and what their ends mean. Which there
+/// are places for `ConnectionPlaces` says, and which are needed `ConnectionDemand`.
 final class ConnectionPool {
-  /// A server that says GOAWAY and does not answer keeps what it was sent in memory here.
-  private static let maximumRetiring = 16
-
-  let setup: RouteSetup
-  let options: DeliverOptions
+  private let setup: RouteSetup
+  private let options: DeliverOptions
   private let loop: EventLoop
-  let topics: RouteTopics
-  let traffic: RouteTraffic
-  let waiting: RouteWaiting
+  private let topics: RouteTopics
+  private let traffic: RouteTraffic
+  private let waiting: RouteWaiting
+  private let demand: ConnectionDemand
   private let openness: RouteOpenness
   private let answers: AnswerJudge
   private let losses: LossJudge
   private let signals: RouteSignals
 
-  private(set) var places: [ConnectionPlace]
-  var growth: ConnectionGrowth
+  private(set) var places: ConnectionPlaces
   /// What connections show that are made now.
-  var shown: PresentedCredentials
-  /// GOAWAY or our own wish took them out; they live until what is in flight is answered.
-  private var retiring: [any PushConnection] = []
+  private var shown: PresentedCredentials
   private var budget = ConnectBudget()
-  private var nextPlace = 0
-  /// Of the ordinary connection that suspects have, for want of a helper.
-  private(set) var lentPlace: Int?
   private(set) var isStarted = false
   private var isStopped = false
   /// While connections end for other credentials.
-  var isShowingOther = false
+  private var isShowingOther = false
 
   init(
     _ setup: RouteSetup, topics: RouteTopics, traffic: RouteTraffic, waiting: RouteWaiting,
@@ -48,45 +40,21 @@ final class ConnectionPool {
     self.answers = answers
     self.losses = losses
     self.signals = signals
-    growth = ConnectionGrowth(setup.options)
     shown = PresentedCredentials(setup.credentials)
-    places = Array(
-      repeating: ConnectionPlace(), count: growth.most + Self.unproven + Self.helpers)
+    places = ConnectionPlaces(setup.options)
+    demand = ConnectionDemand(topics: topics, traffic: traffic, waiting: waiting)
   }
 
   // MARK: what is there
-
-  private func place(of connection: any PushConnection) -> Int? {
-    places.firstIndex { $0.connection === connection }
-  }
-
-  var all: [any PushConnection] { places.compactMap(\.connection) + retiring }
-
-  var inFlight: Int {
-    places.reduce(0) { $0 + ($1.connection?.inFlight ?? 0) }
-      + retiring.reduce(0) { $0 + $1.inFlight }
-  }
 
   /// Pushes wait for a connection, and for nothing else.
   var hasWaitingPushes: Bool {
     waiting.suspectCount > 0 || topics.sendableCount(at: loop.now) > 0
   }
 
-  /// The ordinary connections take turns: none is always the last to be filled.
-  func beginTurn() { nextPlace = (nextPlace + 1) % ordinaryPlaces.count }
+  func beginTurn() { places.beginTurn() }
 
-  /// - Returns: nil also for one that is lent to suspects.
-  func inTurn(_ offset: Int) -> (any PushConnection)? {
-    let place = (nextPlace + offset) % ordinaryPlaces.count
-    return place == lentPlace ? nil : places[place].connection
-  }
-
-  func lend(_ place: Int?) { lentPlace = place }
-
-  func flush() {
-    for place in places { place.connection?.flushIfNeeded() }
-    for connection in retiring { connection.flushIfNeeded() }
-  }
+  func lend(_ place: Int?) { places.lent = place }
 
   // MARK: beginning and end
 
@@ -96,23 +64,23 @@ final class ConnectionPool {
     guard !isStarted else { return }
     isStarted = true
     traffic.rests(at: loop.now)
-    for place in ordinaryPlaces { open(place) }
+    for place in places.ordinary { open(place) }
     noteConnections()
   }
 
   func stop() {
     isStopped = true
-    for connection in all { connection.stop() }
+    for connection in places.all { connection.stop() }
     for place in places.indices {
       places[place].opening?.cancel()
       places[place].connection = nil
     }
-    retiring = []
+    places.forgetRetiring()
   }
 
   /// What is in flight comes back as lost: its connections are closed.
   func leaveInFlight() {
-    for connection in all where connection.inFlight > 0 {
+    for connection in places.all where connection.inFlight > 0 {
       connection.close(.silent, "no answer, and the worker stops")
     }
   }
@@ -125,14 +93,14 @@ final class ConnectionPool {
     places[place].isResting = false
     // While the worker leaves, the connections that are there are all there will be.
     guard !isStopped, !waiting.isLeaving, places[place].connection == nil else { return }
-    guard isNeeded(place) else { return }
-    guard retiring.count < Self.maximumRetiring else { return open(place, after: .seconds(1)) }
+    guard demand.isNeeded(place, of: places) else { return }
+    guard places.mayRetireMore else { return open(place, after: .seconds(1)) }
     let wait = budget.take(
-      at: loop.now, isHelper: !isOrdinary(place),
+      at: loop.now, isHelper: !places.isOrdinary(place),
       isEarned: places[place].isEarned && traffic.isTaking(at: loop.now))
     guard wait == 0 else { return open(place, after: .nanoseconds(Int64(clamping: wait))) }
     do {
-      let connection = try connection(streams: streams(at: place))
+      let connection = try connection(streams: places.streams(at: place))
       places[place].connection = connection
       connection.connect()
     } catch {
@@ -161,7 +129,7 @@ final class ConnectionPool {
 
   /// Nobody knows what comes of connecting now: what came of it before counts no more, and nobody
   /// waits for that.
-  func reopen() {
+  private func reopen() {
     for place in places.indices {
       places[place].forgive()
       if places[place].opening != nil { open(place) }
@@ -176,8 +144,8 @@ final class ConnectionPool {
 
   /// Whether another may be opened at once in the place of a connection that is retired now.
   func mayReplace(_ place: Int, at now: UInt64) -> Bool {
-    traffic.isTaking(at: now) && retiring.count < Self.maximumRetiring
-      && budget.wait(at: now, isHelper: !isOrdinary(place)) == 0
+    traffic.isTaking(at: now) && places.mayRetireMore
+      && budget.wait(at: now, isHelper: !places.isOrdinary(place)) == 0
   }
 
   /// Of these places that are not ordinary, those in which there is none.
@@ -187,26 +155,16 @@ final class ConnectionPool {
     }
   }
 
-  /// Pushes of a segment are in flight that were never answered before.
-  func isPatient(with tally: SegmentTally) -> Bool {
-    all.contains { $0.isPatient(with: tally) }
-  }
-
-  /// An answer took so long that nobody would have waited for it in ordinary traffic.
-  func learned(_ time: UInt64) {
-    for connection in all { connection.learned(time) }
-  }
-
   /// A push has come, and all that keeps it is that idle connections were closed.
   func wakeResting() {
-    for place in ordinaryPlaces where places[place].isResting { open(place) }
+    for place in places.ordinary where places[place].isResting { open(place) }
     noteConnections()
   }
 
   /// Since when there has been no connection: without one for a while, the route is closed.
   private func noteConnections() {
     let isUnconnected =
-      isStarted && openConnections == 0 && !places[ordinaryPlaces].contains(where: \.isResting)
+      isStarted && places.openCount == 0 && !places.areResting
     guard openness.set(isUnconnected: isUnconnected, at: loop.now) else { return }
     if isUnconnected {
       loop.schedule(after: options.closedAfter) { [weak signals] in
@@ -221,7 +179,7 @@ final class ConnectionPool {
 
   func ready(_ connection: any PushConnection) {
     options.report(.connected(setup.target.endpoint))
-    if let place = place(of: connection) { places[place].cameToNothing = false }
+    if let place = places.place(of: connection) { places[place].cameToNothing = false }
     openness.connected()
     noteConnections()
     signals.schedulePump()
@@ -229,18 +187,18 @@ final class ConnectionPool {
 
   /// The connection takes no more pushes: another takes its place while it drains.
   func replace(_ connection: any PushConnection, reason: String) {
-    guard let place = place(of: connection) else { return }
-    retiring.append(connection)
+    guard let place = places.place(of: connection) else { return }
+    places.retire(connection)
     vacate(place, after: connection, reason: reason, drains: true)
   }
 
   func closed(
     _ connection: any PushConnection, orphans: [ReadyPush], mustReplace: Bool, reason: String
   ) {
-    retiring.removeAll { $0 === connection }
+    places.remove(connection)
     guard !isStopped else { return }
     losses.lost(connection, orphans, reason: reason)
-    if mustReplace, let place = place(of: connection) {
+    if mustReplace, let place = places.place(of: connection) {
       vacate(place, after: connection, reason: reason)
     }
   }
@@ -250,12 +208,15 @@ final class ConnectionPool {
   ) {
     places[place].connection = nil
     // Nobody misses a helper who has nothing to do, or what was only needed under load.
-    guard isNeeded(place) || (connection.inFlight > 0 && place >= growth.most) else { return }
+    guard
+      demand.isNeeded(place, of: places)
+        || (connection.inFlight > 0 && place >= places.growth.most)
+    else { return }
     openness.failed(reason)
     let end = connection.end(at: loop.now)
     // What goes for other credentials may be too new to have carried anything.
-    if place == growth.wanted - 1, end.isCalm || (end == .carried(0) && !isShowingOther),
-      growth.cameToNothing(at: loop.now)
+    if place == places.growth.wanted - 1, end.isCalm || (end == .carried(0) && !isShowingOther),
+      places.growth.cameToNothing(at: loop.now)
     {
       reportSize()
       return noteConnections()
@@ -264,7 +225,7 @@ final class ConnectionPool {
     var delay = places[place].delay(
       after: end, isPunished: connection.cut.isPunished, retry: options.retry,
       chance: setup.chance.next())
-    if !isOrdinary(place) || connection.cut.isCut, !end.isCalm, connection.wasOpened,
+    if !places.isOrdinary(place) || connection.cut.isCut, !end.isCalm, connection.wasOpened,
       traffic.isTaking(at: loop.now)
     {
       places[place].forgive()
@@ -275,7 +236,7 @@ final class ConnectionPool {
       if end != .idle, delay > .zero {
         options.report(.disconnected(endpoint, reason: reason, retryAfter: delay))
       }
-    } else if isOrdinary(place) {
+    } else if places.isOrdinary(place) {
       options.report(
         connection.wasSentAway
           ? .goingAway(endpoint, reason: reason, retryAfter: delay)
@@ -285,9 +246,53 @@ final class ConnectionPool {
     if delay == .zero || isWanted { open(place) } else { open(place, after: delay) }
     noteConnections()
     // Nobody waits a second for a server that has said no.
-    if isOrdinary(place), !connection.wasOpened, openConnections == 0 {
+    if places.isOrdinary(place), !connection.wasOpened, places.openCount == 0 {
       openness.refusedToConnect()
       signals.whenOpennessMayHaveChanged()
+    }
+  }
+
+  // MARK: as many as are needed, showing what they may
+
+  /// Called now and then, when all is handed out that may go.
+  func resize(at now: UInt64) {
+    let growth = places.growth
+    guard growth.least < growth.most, isStarted, !waiting.isLeaving else { return }
+    let before = growth.wanted
+    let need = demand.need(of: places, at: now)
+    places.growth.look(need, at: now)
+    let wanted = places.growth.wanted
+    guard wanted != before else { return }
+    let place = min(before, wanted)
+    if wanted < before { places[place].connection?.retire("not needed any more") }
+    // Of one that is not needed, no other comes.
+    open(place)
+    reportSize()
+  }
+
+  private func reportSize() {
+    options.report(.resized(setup.target.endpoint, connections: places.growth.wanted))
+  }
+
+  func closeIdle(_ now: UInt64) {
+    for (connection, why) in demand.idle(of: places, at: now) { connection.retire(why) }
+  }
+
+  /// From now on pushes go with this: connections that must not show it end when what is in
+  /// flight on them is answered, and others take their places. A server that let nobody in with
+  /// what was shown before may do so now.
+  func show(_ proof: SenderProof, at now: UInt64) {
+    if !shown.mayPresent(proof, at: now) {
+      shown = PresentedCredentials(setup.credentials)
+      reopen()
+    }
+    shown.show(proof.token, at: now)
+    isShowingOther = true
+    defer { isShowingOther = false }
+    for place in places.indices {
+      guard let connection = places[place].connection, !connection.shown.mayPresent(proof, at: now)
+      else { continue }
+      connection.retire("it has shown other credentials")
     }
   }
 }

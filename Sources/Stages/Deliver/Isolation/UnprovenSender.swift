@@ -20,8 +20,8 @@ final class UnprovenSender {
 
   func fill(_ round: PushSender.Round) {
     guard topics.apartCount > 0 else { return }
-    pool.openHelpers(in: pool.unprovenPlaces)
-    for place in pool.unprovenPlaces {
+    pool.openHelpers(in: pool.places.unproven)
+    for place in pool.places.unproven {
       if let connection = pool.places[place].connection { fill(connection, round) }
     }
   }
@@ -46,7 +46,7 @@ final class UnprovenSender {
   /// fewest comes first. Called when all is handed out.
   func replaceCut(at now: UInt64) {
     guard traffic.isolation.isWatching else { return }
-    let places = pool.ordinaryPlaces.lowerBound..<pool.unprovenPlaces.upperBound
+    let places = pool.places.ordinary.lowerBound..<pool.places.unproven.upperBound
     let used = places.filter { isUsedUp($0, at: now) }
     guard let place = used.min(by: { streams($0) < streams($1) }),
       pool.mayReplace(place, at: now)
@@ -60,7 +60,7 @@ final class UnprovenSender {
     guard let connection = pool.places[place].connection, connection.phase == .open,
       connection.cut.isCut, connection.capacity == 0
     else { return false }
-    return pool.unprovenPlaces.contains(place)
+    return pool.places.unproven.contains(place)
       ? topics.apartCount > 0 : topics.sendableCount(at: now) > 0
   }
 

@@ -19,8 +19,8 @@ final class HelperConnections {
   /// Those for suspects: the other helpers, or half of all while the rest have ordinary pushes.
   var suspectPlaces: Range<Int> {
     let areOthersReady = traffic.isCareful && topics.readyCount > 0
-    return pool.helperPlaces.prefix(
-      areOthersReady ? ConnectionPool.helpers / 2 : ConnectionPool.helpers - 1)
+    return pool.places.helpers.prefix(
+      areOthersReady ? ConnectionPlaces.helperCount / 2 : ConnectionPlaces.helperCount - 1)
   }
 
   /// One finds out about a single loss. When there are more, all do; and for each that has no
@@ -28,10 +28,10 @@ final class HelperConnections {
   func open(_ wanted: Int, at now: UInt64) {
     let isHeldUp = suspectPlaces.count { pool.places[$0].connection?.isHeldUp(at: now) == true }
     let most = traffic.isCareful ? wanted : min(wanted, 1 + 2 * isHeldUp)
-    pool.openHelpers(in: pool.helperPlaces.prefix(most))
+    pool.openHelpers(in: pool.places.helpers.prefix(most))
   }
 
-  func openSilent() { pool.openHelpers(in: pool.silentPlace..<pool.places.count) }
+  func openSilent() { pool.openHelpers(in: pool.places.silent..<pool.places.count) }
 
   /// Suspects can be sent on it, or will be in a moment.
   func isUseful(_ place: Int, at now: UInt64) -> Bool {
@@ -53,7 +53,7 @@ final class HelperConnections {
     let isNeeded =
       waiting.suspectGroups > 0 && !suspectPlaces.contains { isUseful($0, at: now) }
     guard isInUse || isNeeded || borrowed.place != nil else { return nil }
-    let candidates = pool.ordinaryPlaces.compactMap { place in
+    let candidates = pool.places.ordinary.compactMap { place in
       pool.places[place].connection.flatMap {
         $0.phase == .open ? BorrowedConnection.Candidate(place: place, inFlight: $0.inFlight) : nil
       }
@@ -70,7 +70,7 @@ final class HelperConnections {
   /// The ordinary connection for what was never answered and finds no helper: always the same, so
   /// that another is left for suspects.
   var host: (any PushConnection)? {
-    let others = pool.ordinaryPlaces.filter { $0 != borrowed.place }.compactMap {
+    let others = pool.places.ordinary.filter { $0 != borrowed.place }.compactMap {
       pool.places[$0].connection
     }
     return others.first { $0.silentPushes > 0 } ?? others.max { $0.capacity < $1.capacity }

@@ -63,12 +63,12 @@ final class HelperSender {
   /// stream from others; or a few of them beside others, where there is none.
   private func fillSilent(_ round: PushSender.Round) {
     connections.openSilent()
-    if let connection = pool.places[pool.silentPlace].connection, connection.phase == .open {
+    if let connection = pool.places[pool.places.silent].connection, connection.phase == .open {
       guard connection.isProven(at: round.now), connection.hasWindow() else { return }
       connection.carriesSuspects = true
       return sendSilent(atMost: connection.capacity, on: connection, round)
     }
-    guard !connections.isUseful(pool.silentPlace, at: round.now), round.now >= nextGuestsAt,
+    guard !connections.isUseful(pool.places.silent, at: round.now), round.now >= nextGuestsAt,
       let host = connections.host
     else { return }
     nextGuestsAt = round.now &+ Self.betweenGuests
@@ -118,8 +118,8 @@ final class HelperSender {
   /// Helpers without suspects take ordinary pushes.
   func fillHelpers(_ round: PushSender.Round) {
     guard topics.readyCount > 0 else { return }
-    connections.open(ConnectionPool.helpers, at: round.now)
-    for place in pool.helperPlaces
+    connections.open(ConnectionPlaces.helperCount, at: round.now)
+    for place in pool.places.helpers
     where waiting.suspectCount == 0 || !connections.suspectPlaces.contains(place) {
       guard let connection = pool.places[place].connection else { continue }
       if connection.inFlight == 0 { connection.carriesSuspects = false }

@@ -141,7 +141,7 @@ final class Route {
       fill(now: now)
       if waiting.hasDue(at: now) { signals.schedulePump() }
     }
-    pool.flush()
+    pool.places.flush()
     if !topics.isOpen { updateOpenness() }
     if topics.all.count > 1 { credentials.forget(at: now) }
     signals.whenReadyMayHaveShrunk()
@@ -157,8 +157,8 @@ final class Route {
     helpers.fillSuspects(round)
     pool.beginTurn()
     let separation = separation.begin(at: now) ? separation : nil
-    for offset in pool.ordinaryPlaces {
-      if let connection = pool.inTurn(offset) {
+    for offset in pool.places.ordinary {
+      if let connection = pool.places.inTurn(offset) {
         sender.fill(connection, round, separation: separation)
       }
     }
@@ -188,8 +188,8 @@ final class Route {
   /// expired while no stream was free, routes that take nothing.
   func tick() {
     let now = loop.now
-    for connection in pool.all { connection.tick(now: now) }
-    if credentials.isWatching { credentials.askElsewhere(than: pool.all, at: now) }
+    for connection in pool.places.all { connection.tick(now: now) }
+    if credentials.isWatching { credentials.askElsewhere(than: pool.places.all, at: now) }
     traffic.forget(at: now)
     losses.report()
     pool.closeIdle(now)
@@ -208,7 +208,7 @@ final class Route {
   private func updateOpenness() {
     let now = loop.now
     let facts = RouteOpenness.Facts(
-      openConnections: pool.openConnections, takes: pool.takes,
+      openConnections: pool.places.openCount, takes: pool.places.takes,
       hasSendablePushes: topics.sendableCount(at: now) > 0, lastMovedAt: traffic.lastMovedAt)
     let closure = openness.closure(facts, at: now)
     topics.set(isOpen: closure == nil, closedAfter: options.closedAfter.nanoseconds, at: now)
@@ -220,7 +220,7 @@ final class Route {
   // MARK: slowness
 
   func lookAtCongestion(_ now: UInt64) {
-    slowness.look(isConnected: pool.openConnections > 0, at: now)
+    slowness.look(isConnected: pool.places.openCount > 0, at: now)
   }
 
   var isSlow: Bool { slowness.isSlow }
@@ -250,7 +250,8 @@ final class Route {
   /// Not of one that must wait here for an answer anyway: what leaves it is sent only when it has
   /// settled.
   func postponeWaiting(of tally: SegmentTally) {
-    if !pool.isPatient(with: tally) { waiting.postponeWaiting(of: tally) }
+    let isPatient = pool.places.all.contains { $0.isPatient(with: tally) }
+    if !isPatient { waiting.postponeWaiting(of: tally) }
   }
   func postponeAll(of tally: SegmentTally) { waiting.postponeAll(of: tally) }
   func settleAll(of tally: SegmentTally) { waiting.settleAll(of: tally) }
@@ -273,8 +274,8 @@ final class Route {
   var isOpen: Bool { topics.isOpen }
   var readyCount: Int { topics.readyCount }
   var answerTimes: Histogram { answers.answerTimes }
-  var inFlight: Int { pool.inFlight }
-  var openConnections: Int { pool.openConnections }
+  var inFlight: Int { pool.places.inFlight }
+  var openConnections: Int { pool.places.openCount }
   var obstacles: [RouteObstacle] { obstacleList.all }
 
   func isClosed(for topic: String) -> Bool {

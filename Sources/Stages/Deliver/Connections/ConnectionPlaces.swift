@@ -1,0 +1,123 @@
+/// The places for connections of a route, and what is in them. Behind the ordinary ones, and those
+/// that may become such, are those for tokens of which nothing is known (`TokenSeparation`), and
+/// last those of helpers, for trouble: they find out which push closes connections, and spread what
+/// is in flight while many do, so that little is lost with each.
+struct ConnectionPlaces {
+  /// While one is replaced, another takes what is unknown: bad tokens cost them their streams.
+  static let unprovenCount = 2
+  /// Some of few pushes go there: 48 streams of each send 1,600 a second to an Apple that is 60 ms
+  /// away.
+  static let unprovenStreams = 48
+  /// With the ordinary two, four times as much as goes over these with the same window; Apple asks
+  /// to spread pushes over connections, but not to open many at once.
+  static let helperCount = 6
+
+  /// A server that says GOAWAY and does not answer keeps what it was sent in memory here.
+  private static let maximumRetiring = 16
+
+  /// How many of them are ordinary.
+  var growth: ConnectionGrowth
+  private var places: [ConnectionPlace]
+  /// GOAWAY or our own wish took them out; they live until what is in flight is answered.
+  private var retiring: [any PushConnection] = []
+  private let streamsPerConnection: Int
+  private var next = 0
+  /// Of the ordinary connection that suspects have, for want of a helper.
+  var lent: Int?
+
+  init(_ options: DeliverOptions) {
+    growth = ConnectionGrowth(options)
+    streamsPerConnection = options.streamsPerConnection
+    places = Array(
+      repeating: ConnectionPlace(),
+      count: growth.most + Self.unprovenCount + Self.helperCount)
+  }
+
+  subscript(place: Int) -> ConnectionPlace {
+    get { places[place] }
+    _modify { yield &places[place] }
+  }
+
+  var count: Int { places.count }
+  var indices: Range<Int> { places.indices }
+
+  var ordinary: Range<Int> { 0..<growth.wanted }
+  var unproven: Range<Int> { growth.most..<growth.most + Self.unprovenCount }
+  var helpers: Range<Int> { unproven.upperBound..<places.count }
+
+  /// For what was never answered; for ordinary pushes while there is nothing of the kind.
+  var silent: Int { places.count - 1 }
+
+  func isOrdinary(_ place: Int) -> Bool { ordinary.contains(place) }
+
+  func place(of connection: any PushConnection) -> Int? {
+    places.firstIndex { $0.connection === connection }
+  }
+
+  var connections: [any PushConnection] { places.compactMap(\.connection) }
+
+  /// With those that only wait for their last answers.
+  var all: [any PushConnection] { connections + retiring }
+
+  var inFlight: Int {
+    places.reduce(0) { $0 + ($1.connection?.inFlight ?? 0) }
+      + retiring.reduce(0) { $0 + $1.inFlight }
+  }
+
+  var mayRetireMore: Bool { retiring.count < Self.maximumRetiring }
+
+  mutating func retire(_ connection: any PushConnection) { retiring.append(connection) }
+
+  /// It is closed.
+  mutating func remove(_ connection: any PushConnection) {
+    retiring.removeAll { $0 === connection }
+  }
+
+  mutating func forgetRetiring() { retiring = [] }
+
+  /// Ordinary ones that are open.
+  var openCount: Int { places[ordinary].count { $0.connection?.phase == .open } }
+
+  /// Those that are open of the ordinary ones.
+  var open: [any PushConnection] {
+    places[ordinary].compactMap(\.connection).filter { $0.phase == .open }
+  }
+
+  /// An ordinary connection takes pushes now.
+  var takes: Bool { places[ordinary].contains { ($0.connection?.capacity ?? 0) > 0 } }
+
+  /// Some ordinary connection was closed for being idle, and comes back with the next push.
+  var areResting: Bool { places[ordinary].contains(where: \.isResting) }
+
+  /// Of the ordinary connections without the last.
+  var streamsWithoutLast: Int {
+    places[ordinary.dropLast()].reduce(0) { $0 + ($1.connection?.streams ?? 0) }
+  }
+
+  /// In flight there at most.
+  func streams(at place: Int) -> Int {
+    unproven.contains(place)
+      ? min(streamsPerConnection, Self.unprovenStreams)
+      : StreamCapacity.streams(forAll: streamsPerConnection)
+  }
+
+  /// An ordinary connection is not admitted: another may have taken what it would be. One that was
+  /// opened besides is not missed.
+  var isOneMissing: Bool {
+    places[..<growth.least].contains { $0.cameToNothing && $0.connection?.phase != .open }
+  }
+
+  /// The ordinary connections take turns: none is always the last to be filled.
+  mutating func beginTurn() { next = (next + 1) % ordinary.count }
+
+  /// - Returns: nil also for one that is lent to suspects.
+  func inTurn(_ offset: Int) -> (any PushConnection)? {
+    let place = (next + offset) % ordinary.count
+    return place == lent ? nil : places[place].connection
+  }
+
+  func flush() {
+    for place in places { place.connection?.flushIfNeeded() }
+    for connection in retiring { connection.flushIfNeeded() }
+  }
+}
