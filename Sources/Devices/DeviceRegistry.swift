@@ -97,6 +97,45 @@ extension DeviceRegistry {
   }
 }
 
+// MARK: - Reading
+
+extension DeviceRegistry {
+  /// Reads in one round trip, though not in one step: what is written at the same time may be in
+  /// one part of the answer and not yet in another.
+  package func user(_ user: String) async throws(DevicesError) -> UserRecord {
+    try Self.check(user)
+    let replies = try await redis.replies(
+      to: [
+        ["SMEMBERS", keyspace.bindings(user: user)], ["HGETALL", keyspace.bound(user: user)],
+        ["HGETALL", keyspace.quarantined(user: user)],
+        ["HGETALL", keyspace.profile(user: user)], ["ZCARD", keyspace.reached(user: user)],
+      ])
+    if let error = replies.firstError { throw DevicesError(reply: error.message) }
+    return UserRecord(
+      user: user, devices: UserReplies.devices(of: user, replies),
+      profile: UserReplies.profile(replies[3]), reached: Int(replies[4].integer ?? 0))
+  }
+
+  /// As in `user(_:)`, and nothing else.
+  package func devices(of user: String) async throws(DevicesError) -> UserDevices {
+    try Self.check(user)
+    let replies = try await redis.replies(
+      to: [
+        ["SMEMBERS", keyspace.bindings(user: user)], ["HGETALL", keyspace.bound(user: user)],
+        ["HGETALL", keyspace.quarantined(user: user)],
+      ])
+    if let error = replies.firstError { throw DevicesError(reply: error.message) }
+    return UserReplies.devices(of: user, replies)
+  }
+
+  package func profile(of user: String) async throws(DevicesError) -> UserProfile {
+    try Self.check(user)
+    let replies = try await redis.replies(to: [["HGETALL", keyspace.profile(user: user)]])
+    if let error = replies.firstError { throw DevicesError(reply: error.message) }
+    return UserReplies.profile(replies[0])
+  }
+}
+
 // MARK: - Profiles
 
 extension DeviceRegistry {

@@ -87,9 +87,9 @@ final class FakeConnection {
   }
 
   private func ignoreSocket() {
-    transport.setInterest([])
+    transport.stream.setInterest([])
     // What was written in this turn makes it listen again at the turn's end.
-    server.loop?.atTurnEnd { [self] in if !isReading { transport.setInterest([]) } }
+    server.loop?.atTurnEnd { [self] in if !isReading { transport.stream.setInterest([]) } }
   }
 
   /// Answers 200 to what was met with silence.
@@ -221,6 +221,6 @@ extension Connection {
 
   fileprivate func shrink(_ buffer: Int32) {
     var bytes: Int32 = 1
-    setsockopt(descriptor, SOL_SOCKET, buffer, &bytes, socklen_t(MemoryLayout<Int32>.size))
+    setsockopt(stream.descriptor, SOL_SOCKET, buffer, &bytes, socklen_t(MemoryLayout<Int32>.size))
   }
 }

@@ -151,7 +151,7 @@ import Testing
         to: Endpoint(host: "apns.test", port: 1), tls: nil, options: options,
         addresses: AddressBook(), loop: loop, delegate: client)
       connection.connect()
-      await client.until { connection.race?.pending == 2 }
+      await client.until { connection.dialer?.pending == 2 }
       let before = openDescriptors()
       connection.close()
       #expect(openDescriptors() == before - 2)

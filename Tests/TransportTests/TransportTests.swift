@@ -50,7 +50,7 @@ import Testing
         options: TransportOptions(), loop: loop, delegate: client)
       connection.connect()
       await client.until { client.isOpen && server.connections.first?.isOpen == true }
-      let session = try #require(server.connections.first?.tls)
+      let session = try #require(server.connections.first?.stream.tls)
       for _ in 0..<changes { try session.updateKeys() }
       Array("after".utf8).withUnsafeBytes { server.connections.first?.write($0) }
       await client.until { client.isClosed || client.bytes.count == 5 }
@@ -92,7 +92,7 @@ import Testing
         loop: loop, delegate: client)
       connection.connect()
       await client.until { client.isOpen && !server.connections.isEmpty }
-      return (watch(connection.descriptor), watch(server.connections[0].descriptor))
+      return (watch(connection.stream.descriptor), watch(server.connections[0].stream.descriptor))
     }
     #expect(given == [1, 1, 31, 11, 4, 20_500])
     #expect(fallback == [1, 1, 30, 10, 3, 20_000])
@@ -115,7 +115,7 @@ import Testing
       connection.connect()
       await client.until { client.isOpen && server.connections.first?.isOpen == true }
       #expect(isDelivered(connection))
-      server.connections[0].setInterest([])
+      server.connections[0].stream.setInterest([])
       let piece = [UInt8](repeating: 7, count: 16 * 1024)
       while isDelivered(connection) {
         piece.withUnsafeBytes { connection.write($0) }
@@ -123,7 +123,7 @@ import Testing
         await loop.wait(.milliseconds(1))
       }
       #expect(connection.pendingBytes == 0)
-      server.connections[0].setInterest([.read])
+      server.connections[0].stream.setInterest([.read])
       await client.until { isDelivered(connection) }
       connection.close()
       #expect(!isDelivered(connection))

@@ -147,12 +147,13 @@ package final class RedisClient {
     to pipeline: RedisPipeline, timeout: Duration, maximumReplyBytes limit: Int, mayLag: Bool
   ) async throws(RedisError) -> RedisReplies {
     switch servers {
-    case .one(let connection) where mayLag:
-      try await connection.read(pipeline, timeout: timeout, maximumReplyBytes: limit)
     case .one(let connection):
-      try await connection.execute(pipeline, timeout: timeout, maximumReplyBytes: limit)
+      guard mayLag, let replicas = connection.replicas else {
+        return try await connection.execute(pipeline, timeout: timeout, maximumReplyBytes: limit)
+      }
+      return try await replicas.read(pipeline, timeout: timeout, maximumReplyBytes: limit)
     case .cluster(let cluster):
-      try await cluster.execute(
+      return try await cluster.execute(
         pipeline, timeout: timeout, maximumReplyBytes: limit, mayLag: mayLag)
     }
   }
@@ -211,13 +212,11 @@ extension RedisClient {
   /// Nil where reads do not go to replicas.
   package var replicaFigures: RedisReplicaFigures? {
     guard options.replicaLagLimit != nil else { return nil }
-    let masters: [RedisConnection] =
-      switch servers {
-      case .one(let connection): [connection]
-      case .cluster(let cluster):
-        cluster.nodes.sorted { "\($0.key)" < "\($1.key)" }.map(\.value)
-      }
-    return RedisReplicaFigures(
-      masters.map { (name: $0.options.name, replicas: $0.replicas?.state) }, reads)
+    switch servers {
+    case .one(let connection):
+      return RedisReplicaFigures(
+        [(master: connection.options.name, replicas: connection.replicas?.state)], reads)
+    case .cluster(let cluster): return RedisReplicaFigures(cluster.replicas, reads)
+    }
   }
 }

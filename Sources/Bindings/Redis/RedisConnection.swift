@@ -21,12 +21,9 @@ final class RedisConnection {
   private var reader: RedisReplyReader?
   private var handshakeReplies: RedisReplies?
   private var sessionTimer: LoopTimer?
-  /// Asks now and then whether the connection is still good.
-  var checkTimer: LoopTimer?
-  /// The process that answers on this connection; nil before it was asked.
-  var runIdentifier: String?
+  private lazy var idleCheck = IdleCheck(of: self)
   /// Of a master: where reads that may lag go.
-  var replicas: RedisReplicas?
+  private(set) var replicas: RedisReplicas?
   private let roleCommand = RedisPipeline(["ROLE"])
   private var waiting = Queue<Execution>()
   private var sent = Queue<Execution>()
@@ -75,6 +72,12 @@ final class RedisConnection {
       return RedisError(.invalidUse, "\(options.maximumPipelines) Redis pipelines wait already")
     }
     return nil
+  }
+
+  /// Of a master, before `start`: where the options say so, its replicas are connected to.
+  func readFromReplicas(counting reads: ReplicaReads) {
+    guard let limit = options.replicaLagLimit else { return }
+    replicas = RedisReplicas(of: self, limit: limit, counting: reads)
   }
 
   /// Begins to connect, and again after each loss, until `close`. Before it, pipelines wait.
@@ -182,11 +185,10 @@ final class RedisConnection {
       connection = nil
       reader = nil
       handshakeReplies = nil
-      checkTimer?.cancel()
-      runIdentifier = nil
+      idleCheck.cancel()
     case .sendWaiting:
       for execution in waiting.takeAll() { send(execution) }
-      scheduleCheck()
+      idleCheck.schedule()
       replicas?.begin()
     case .failSent(let error): for execution in sent.takeAll() { execution.finish(error) }
     case .failAll(let error):

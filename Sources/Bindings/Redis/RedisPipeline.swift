@@ -60,6 +60,14 @@ package final class RedisPipeline {
     count += 1
   }
 
+  /// Some of the commands, in a pipeline of their own. Nil: this holds what is no command.
+  func selecting(_ indices: [Int]) -> RedisPipeline? {
+    guard let commands = CommandScanner.commands(of: self) else { return nil }
+    let selected = RedisPipeline()
+    for index in indices { selected.append(commandOf: self, at: commands[index].bytes) }
+    return selected
+  }
+
   private func finishCommand(isFormatted: Bool) {
     guard !isFormatted else { return count += 1 }
     guard failure == nil else { return }

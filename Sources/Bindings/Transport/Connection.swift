@@ -1,53 +1,27 @@
-import CLinux
 import EventLoop
-import Glibc
 import TLS
+import Text
 
-/// Hears of a connection; every call is on the loop.
-package protocol ConnectionDelegate: AnyObject {
-  /// Connected; with TLS: the handshake is done and the peer is who it should be.
-  func connectionOpened(_ connection: Connection)
-  /// `bytes` are good during the call only.
-  func connection(_ connection: Connection, received bytes: UnsafeRawBufferPointer)
-  /// All that was written has gone to the socket.
-  func connectionDrained(_ connection: Connection)
-  /// Once, and never after `close`. `nil`: the peer closed in order.
-  func connectionClosed(_ connection: Connection, error: TransportError?)
-}
-
-/// One TCP connection, with TLS or without, on one loop: what HTTP/2 and Redis ride on. What is
-/// written in a turn leaves at its end in one system call where the socket allows. Confined to its
-/// loop, which keeps it alive while it is open; it keeps its delegate weakly. How it opens is in
-/// Connection+Opening, what it carries in Connection+Bytes.
+/// One TCP connection, with TLS or without, on one loop: what HTTP/2 and Redis ride on. A `Dialer`
+/// makes it, or a `Listener` accepts it; its `ByteStream` carries what is written. Confined to its
+/// loop, which keeps it alive while it is open; it keeps its delegate weakly.
 package final class Connection {
-  enum State {
-    case idle, resolving, connecting
-    /// A proxy is asked to lead to the server.
-    case tunnelling
-    case securing, open, closed
-  }
+  private enum State { case idle, connecting, open, closed }
 
   package let endpoint: Endpoint
   package weak var delegate: (any ConnectionDelegate)?
-  let loop: EventLoop
-  let options: TransportOptions
-  let clientContext: TLSClientContext?
-  var tls: TLSSession?
-  var messageAllowance = MessageAllowance()
-  var state = State.idle
-  var descriptor: Int32 = -1
-  var registration: Registration?
-  var interest: Interest = []
-  var pending = ByteQueue()
-  var isFlushScheduled = false
-  /// The socket takes no more; what it has received is read before the delegate hears of it.
-  var writeFailure: TransportError?
-  let book: AddressBook?
-  var race: ConnectionRace?
-  /// Whom it is connected to, or is about to be.
-  var address: SocketAddress?
-  var tunnel: ProxyTunnel?
-  var deadline: LoopTimer?
+  private let loop: EventLoop
+  private let options: TransportOptions
+  private let clientContext: TLSClientContext?
+  /// Of an accepted connection, until it begins.
+  private var acceptedSession: TLSSession?
+  private let book: AddressBook?
+  let stream: ByteStream
+  private var state = State.idle
+  private(set) var dialer: Dialer?
+  /// Whom it is connected to.
+  private var address: SocketAddress?
+  private var deadline: LoopTimer?
 
   /// A client's connection; `connect` starts it.
   /// - Parameter addresses: what all connections to this host share; nil: it begins with the
@@ -61,27 +35,24 @@ package final class Connection {
     clientContext = tls
     self.options = options
     self.loop = loop
+    stream = ByteStream(with: endpoint, loop: loop)
     self.delegate = delegate
   }
 
-  /// A connection that a listener accepted.
+  /// A connection that a listener accepted; `begin` starts it.
   init(
     accepted descriptor: Int32, tls: TLSSession?, options: TransportOptions, loop: EventLoop,
     from endpoint: Endpoint
   ) {
     self.endpoint = endpoint
-    self.descriptor = descriptor
-    self.tls = tls
+    acceptedSession = tls
     self.options = options
     self.loop = loop
     clientContext = nil
     book = nil
+    stream = ByteStream(with: endpoint, loop: loop)
+    stream.take(descriptor)
     state = .connecting
-  }
-
-  deinit {
-    if descriptor >= 0 { Glibc.close(descriptor) }
-    pending.deallocate()
   }
 
   package var isOpen: Bool { state == .open }
@@ -89,108 +60,135 @@ package final class Connection {
   /// What is encrypted at a time at most: it is in memory twice then.
   package static let usualPiece = 128 * 1024
   /// A smaller one makes TLS records that are as small.
-  package var largestPiece = Connection.usualPiece
+  package var largestPiece: Int {
+    get { stream.largestPiece }
+    set { stream.largestPiece = newValue }
+  }
 
   /// Of a connection that a listener accepted and that is open: the client's certificate, if it has
   /// shown one.
-  package var peer: PeerCertificate? { tls?.peer }
+  package var peer: PeerCertificate? { stream.tls?.peer }
 
   /// Bytes written that the socket has not taken yet.
-  package var pendingBytes: Int { pending.count + (tls?.ciphertext.count ?? 0) }
+  package var pendingBytes: Int { stream.pendingBytes }
 
   /// Bytes that the socket has taken, as they went: encrypted, where TLS is spoken.
-  package internal(set) var sentBytes: UInt64 = 0
+  package var sentBytes: UInt64 { stream.sentBytes }
 
   /// Of `sentBytes`, those that the peer's host has acknowledged: a proxy's, where one is between.
-  package var acknowledgedBytes: UInt64 {
-    guard descriptor >= 0 else { return 0 }
-    let unacknowledged = linux_unacknowledged_bytes(descriptor)
-    return unacknowledged < 0 ? 0 : sentBytes - min(sentBytes, UInt64(unacknowledged))
+  package var acknowledgedBytes: UInt64 { stream.acknowledgedBytes }
+
+  // MARK: opening
+
+  package func connect() {
+    guard state == .idle else { return }
+    state = .connecting
+    startDeadline()
+    let dialer = Dialer(to: endpoint, options: options, book: book, loop: loop)
+    self.dialer = dialer
+    // It keeps the connection alive, as the loop does later.
+    dialer.start { self.dialed($0) }
   }
 
+  private func dialed(_ outcome: Dialer.Outcome) {
+    switch outcome {
+    case .failed(let error): fail(error)
+    case .connected(let descriptor):
+      address = dialer?.address
+      dialer = nil
+      stream.take(descriptor)
+      startStream()
+    }
+  }
+
+  /// For a listener: the other side has connected already.
+  func begin() {
+    startDeadline()
+    startStream()
+  }
+
+  private func startStream() {
+    do throws(TransportError) {
+      try stream.start(tls: session(), for: self)
+    } catch {
+      fail(error)
+    }
+  }
+
+  private func session() throws(TransportError) -> TLSSession? {
+    guard let clientContext else { return acceptedSession }
+    do {
+      return try TLSSession(client: clientContext, host: endpoint.host)
+    } catch {
+      throw TransportError(.tls, "no TLS to \(endpoint)", cause: error)
+    }
+  }
+
+  private func startDeadline() {
+    deadline = loop.schedule(after: options.connectTimeout) { [weak self] in
+      guard let self, state == .connecting else { return }
+      let limit = DurationText.text(options.connectTimeout)
+      fail(
+        dialer?.lateness(limit)
+          ?? TransportError(.timeout, "\(endpoint) gave no connection in \(limit)"))
+    }
+  }
+
+  // MARK: writing
+
+  /// Queues a copy of `bytes`; they leave at the end of this turn. Nothing happens on a closed
+  /// connection. The queue has no bound of its own: the owner watches `pendingBytes`.
+  package func write(_ bytes: UnsafeRawBufferPointer) { stream.write(bytes) }
+
+  /// Sends now what the turn's end would send.
+  package func flush() { stream.flush() }
+
   /// Reads now what has come, which the loop would read in its turn.
-  package func readNow() { if state == .open { readSocket() } }
+  package func readNow() { if state == .open { stream.read() } }
 
   // MARK: closing
 
   /// Nothing more is written: the peer reads an end once it has what the socket took before. What
   /// the peer writes is read on.
-  package func finishWriting() {
-    guard state == .open else { return }
-    flush()
-    pending.removeAll()
-    if let tls {
-      tls.finish()
-      _ = sendToSocket(tls.ciphertext)
-    }
-    shutdown(descriptor, Int32(SHUT_WR))
-  }
+  package func finishWriting() { stream.finishWriting() }
 
   /// Closes at once: what the socket has not taken is dropped, the delegate hears nothing more.
   package func close() {
-    guard state != .closed else { return }
-    delegate = nil
-    if state == .open, let tls, pending.count == 0, tls.ciphertext.isEmpty {
-      tls.finish()
-      _ = sendToSocket(tls.ciphertext)
-    }
-    tearDown()
+    if state != .closed { tearDown(isOrderly: true) }
   }
 
-  func tearDown() {
+  private func tearDown(isOrderly: Bool) {
     state = .closed
     delegate = nil
     deadline?.cancel()
-    race?.cancel()
-    race = nil
-    abandonDescriptor()
-    pending.removeAll()
+    dialer?.cancel()
+    dialer = nil
+    stream.close(isOrderly: isOrderly)
   }
 
-  func abandonDescriptor() {
-    if let registration { loop.remove(registration) }
-    registration = nil
-    interest = []
-    if descriptor >= 0 { Glibc.close(descriptor) }
-    descriptor = -1
+  // MARK: what the stream says
+
+  func opened() {
+    state = .open
+    if let address { book?.answered(address) }
+    deadline?.cancel()
+    deadline = nil
+    delegate?.connectionOpened(self)
   }
 
+  func received(_ bytes: UnsafeRawBufferPointer) { delegate?.connection(self, received: bytes) }
+
+  func drained() { delegate?.connectionDrained(self) }
+
+  /// - Parameter error: nil: the peer closed in order.
   func fail(_ error: TransportError?) {
     guard state != .closed else { return }
     // Whoever takes the connection and then says nothing of use is not asked first again.
-    if state != .open, let address { book?.failed(address, at: loop.now) }
+    if state != .open, let address = address ?? dialer?.address {
+      book?.failed(address, at: loop.now)
+    }
     let listener = delegate
-    tearDown()
+    tearDown(isOrderly: false)
     listener?.connectionClosed(self, error: error)
-  }
-
-  // MARK: the loop
-
-  func watch(_ wanted: Interest) -> Bool {
-    do {
-      registration = try loop.add(descriptor, wanted, self)
-      interest = wanted
-      return true
-    } catch {
-      fail(TransportError(.noDescriptors, "\(error)"))
-      return false
-    }
-  }
-
-  func setInterest(_ wanted: Interest) {
-    guard wanted != interest, let registration else { return }
-    interest = wanted
-    loop.change(registration, to: wanted)
-  }
-}
-
-extension Connection: LoopHandler {
-  package func descriptorReady(_ readiness: Interest) {
-    switch state {
-    case .tunnelling, .securing, .open:
-      if readiness.contains(.read) { readSocket() }
-      if readiness.contains(.write) { flush() }
-    case .idle, .resolving, .connecting, .closed: return
-    }
   }
 }

@@ -2,32 +2,17 @@ import EventLoop
 import Text
 import Transport
 
-/// A Redis Cluster for everybody on one loop: one connection to each master, made when it is first
-/// needed, and the map that says which has what. Confined to its loop.
+/// A Redis Cluster for everybody on one loop: pipelines are divided by the nodes of their keys, and
+/// answers gathered (`ClusterRouting`). Confined to its loop.
 final class RedisCluster {
-  let options: RedisOptions
-  /// Of all nodes.
-  let reads: ReplicaReads
-  let loop: EventLoop
-  let log: (String) -> Void
-  let random: () -> Double
-  var map = ClusterMap()
-  var nodes: [Endpoint: RedisConnection] = [:]
-  var refresh: ClusterRefresh
-  var refreshTimer: LoopTimer?
-  var inquiry: RedisInquiry<ClusterMap>?
-  /// How often nodes were asked for the map: each time another one is the first.
-  var inquiries = 0
-  /// Why there is no map.
-  var mapFailure: RedisError?
-  /// As of the last map.
-  var unserved: String?
-  /// Who waits for a map.
-  private var waiting = Queue<MapWait>()
+  private let options: RedisOptions
+  private let nodes: ClusterNodes
+  private let topology: ClusterTopology
+  private let loop: EventLoop
   /// Parts that are sent again in a moment.
   private var pauses: [Int: Pause] = [:]
   private var pauseCount = 0
-  private(set) var isClosed = false
+  private var isClosed = false
 
   private struct Pause {
     let timer: LoopTimer
@@ -35,48 +20,61 @@ final class RedisCluster {
     let execution: ClusterExecution
   }
 
+  /// `reads` counts for all nodes together.
   init(
     options: RedisOptions, counting reads: ReplicaReads, loop: EventLoop,
     log: @escaping (String) -> Void, random: @escaping () -> Double
   ) {
     self.options = options
-    self.reads = reads
     self.loop = loop
-    self.log = log
-    self.random = random
-    refresh = ClusterRefresh(
-      minimum: options.reconnectMinimum, maximum: min(options.reconnectMaximum, .seconds(1)),
-      interval: options.clusterInterval)
+    let name = Self.name(options)
+    nodes = ClusterNodes(
+      of: name, options: options, counting: reads, loop: loop, log: log, random: random)
+    topology = ClusterTopology(
+      of: name, options: options, nodes: nodes, loop: loop, log: log, random: random)
+    nodes.whenLost = { [weak topology] in topology?.isInDoubt() }
   }
 
-  var name: String {
+  private static func name(_ options: RedisOptions) -> String {
     "Redis Cluster " + options.clusterNodes.map { "\($0)" }.joined(separator: ",")
   }
 
-  func start() { handle(.start) }
+  func start() { topology.start() }
 
+  /// Ends every pipeline with `closed`; those that were sent may have been done or not.
   func close() {
     guard !isClosed else { return }
     isClosed = true
-    handle(.close)
-    inquiry?.cancel()
-    inquiry = nil
-    for connection in nodes.values { connection.close() }
-    nodes = [:]
+    topology.close()
+    nodes.close()
     let paused = pauses.values
     pauses = [:]
     for pause in paused {
       pause.timer.cancel()
       step(pause.execution, .failed(pause.part, closed))
     }
-    for wait in waiting.takeAll() { wait.finish(closed) }
   }
 
-  private var closed: RedisError { RedisError(.closed, "\(name): the client is closed") }
-
-  func distrust(over why: String) {
-    for connection in nodes.values { connection.distrust(over: why) }
+  private var closed: RedisError {
+    RedisError(.closed, "\(Self.name(options)): the client is closed")
   }
+
+  func distrust(over why: String) { nodes.distrust(over: why) }
+
+  /// Every slot is served, and no node that was needed is out of reach.
+  var isConnected: Bool { !topology.map.isEmpty && lastFailure == nil }
+
+  /// What keeps a part of the keys from us.
+  var lastFailure: RedisError? { topology.lastFailure }
+
+  /// Nil before there is a map.
+  var state: RedisClusterState? { topology.state }
+
+  /// No pipeline would end with an unknown outcome now.
+  var hasNothingSent: Bool { pauses.isEmpty && nodes.hasNothingSent }
+
+  /// Of each master that was needed.
+  var replicas: [(master: String, replicas: [RedisReplica]?)] { nodes.replicas }
 
   // MARK: pipelines
 
@@ -88,7 +86,7 @@ final class RedisCluster {
       throw RedisError(.invalidUse, "a pipeline holds what is no Redis command")
     }
     let deadline = loop.now &+ timeout.nanoseconds
-    try await waitForMap(timeout)
+    try await topology.waitForMap(timeout)
     let execution = ClusterExecution(
       pipeline, commands, timeout: timeout, deadline: deadline,
       maximumReplyBytes: maximumReplyBytes, mayLag: mayLag)
@@ -100,22 +98,21 @@ final class RedisCluster {
     return execution.replies
   }
 
-  func step(_ execution: ClusterExecution, _ event: ClusterRouting.Event) {
-    let anyone = anyMaster
-    for action in execution.routing.handle(event, &map, anyone: anyone) {
+  private func step(_ execution: ClusterExecution, _ event: ClusterRouting.Event) {
+    for action in topology.route(execution, event) {
       switch action {
       case .send(let part): send(part, of: execution)
       case .sendLater(let part, let pause):
         wait(pause, part, execution) { [weak self] in self?.send(part, of: execution) }
       case .divideLater(let part, let pause):
         wait(pause, part, execution) { [weak self] in self?.step(execution, .returned(part)) }
-      case .refresh: handle(.wanted)
+      case .refresh: topology.isInDoubt()
       case .finish(let failure): execution.finish(failure)
       }
     }
   }
 
-  func send(_ part: ClusterRouting.Part, of execution: ClusterExecution) {
+  private func send(_ part: ClusterRouting.Part, of execution: ClusterExecution) {
     let remaining = execution.remaining(at: loop.now)
     // What has little time left would take the whole connection with it when that is over.
     guard part.round == 0 || remaining > execution.timeout / 10 else {
@@ -123,7 +120,7 @@ final class RedisCluster {
     }
     let connection: RedisConnection
     do throws(RedisError) {
-      connection = try self.connection(to: part.node)
+      connection = try nodes.connection(to: part.node)
     } catch {
       return step(execution, .failed(part, error))
     }
@@ -160,56 +157,51 @@ final class RedisCluster {
     pauses[id] = Pause(timer: timer, part: part, execution: execution)
   }
 
+  /// Reads that may lag, of one master's keys.
+  private func read(
+    _ part: ClusterRouting.Part, of execution: ClusterExecution, into replies: RedisReplies,
+    from replicas: RedisReplicas
+  ) {
+    let timeout = execution.remaining(at: loop.now)
+    replicas.read(execution.pipeline(of: part), replies, timeout: timeout) { answer in
+      switch answer {
+      case .whole(let missing): self.step(execution, .copied(part, replies, missing: missing))
+      case .failed(let error): self.step(execution, .failed(part, error))
+      case .none:
+        // The master's answer may take as much.
+        execution.allowance.giveBack(replies.byteCount)
+        self.step(execution, .notCopied(part))
+      }
+    }
+  }
+
   // MARK: nodes
 
-  private func connection(to node: Endpoint) throws(RedisError) -> RedisConnection {
-    guard !isClosed else { throw closed }
-    if let known = nodes[node] {
-      if let refusal = known.refusal { throw refusal }
-      return known
-    }
-    guard nodes.count < ClusterMap.maximumNodes else {
-      throw RedisError(.unavailable, "\(name) has over \(ClusterMap.maximumNodes) nodes")
-    }
-    let connection = RedisConnection(
-      options: options.at(node), purpose: .clusterNode, loop: loop, log: log, random: random)
-    connection.whenLost = { [weak self] in self?.handle(.wanted) }
-    connection.readFromReplicas(counting: reads)
-    nodes[node] = connection
-    connection.start()
-    return connection
-  }
-
-  /// For commands without a key: a master that nothing is known against.
-  private var anyMaster: Endpoint {
-    map.masters.first { nodes[$0]?.isConnected == true }
-      ?? map.masters.first { nodes[$0]?.lastFailure == nil }
-      ?? map.masters.first ?? options.endpoint
-  }
-
+  /// The pipeline at each master that serves slots; `timeout` is for all of them.
   func executeOnMasters(
     _ pipeline: RedisPipeline, timeout: Duration
   ) async throws(RedisError) -> [(master: RedisMaster, replies: RedisReplies)] {
     let begin = loop.now
-    try await waitForMap(timeout)
+    try await topology.waitForMap(timeout)
     let rest = timeout - .nanoseconds(Int64(clamping: loop.now &- begin))
     let masters = state?.masters.map(\.master) ?? []
     var sent: [Execution] = []
+    var connections: [RedisConnection] = []
     for master in masters {
       let replies = RedisReplies(
         expecting: pipeline.count, maximumBytes: options.maximumReplyBytes)
       sent.append(Execution(pipeline, replies, timeout: rest))
-      _ = try connection(to: master.endpoint)
+      connections.append(try nodes.connection(to: master.endpoint))
     }
     await withCheckedContinuation { continuation in
       var open = sent.count
       if open == 0 { return continuation.resume() }
-      for (master, execution) in zip(masters, sent) {
+      for (connection, execution) in zip(connections, sent) {
         execution.whenFinished = {
           open -= 1
           if open == 0 { continuation.resume() }
         }
-        nodes[master.endpoint]?.submit(execution)
+        connection.submit(execution)
       }
     }
     for execution in sent { if let failure = execution.failure { throw failure } }
@@ -219,51 +211,8 @@ final class RedisCluster {
   func execute(
     _ pipeline: RedisPipeline, timeout: Duration, maximumReplyBytes: Int, at node: Endpoint
   ) async throws(RedisError) -> RedisReplies {
-    let connection = try connection(to: node)
+    let connection = try nodes.connection(to: node)
     return try await connection.execute(
       pipeline, timeout: timeout, maximumReplyBytes: maximumReplyBytes)
-  }
-
-  // MARK: the map
-
-  private final class MapWait {
-    var timer: LoopTimer?
-    private var continuation: CheckedContinuation<RedisError?, Never>?
-
-    init(_ continuation: CheckedContinuation<RedisError?, Never>) {
-      self.continuation = continuation
-    }
-
-    func finish(_ failure: RedisError?) {
-      timer?.cancel()
-      continuation?.resume(returning: failure)
-      continuation = nil
-    }
-  }
-
-  private func waitForMap(_ timeout: Duration) async throws(RedisError) {
-    guard !isClosed else { throw closed }
-    guard map.isEmpty else { return }
-    guard waiting.count < options.maximumPipelines else {
-      throw RedisError(.invalidUse, "\(options.maximumPipelines) Redis pipelines wait already")
-    }
-    let failure = await withCheckedContinuation { continuation in
-      let wait = MapWait(continuation)
-      wait.timer = loop.schedule(after: timeout) { [weak self, weak wait] in
-        guard let self, let wait else { return }
-        waiting.remove { $0 === wait }
-        wait.finish(RedisError.unavailable(name, after: timeout, because: mapFailure))
-      }
-      waiting.append(wait)
-    }
-    if let failure { throw failure }
-  }
-
-  func wakeWaiting() {
-    for wait in waiting.takeAll() { wait.finish(nil) }
-  }
-
-  var hasNothingSent: Bool {
-    pauses.isEmpty && nodes.values.allSatisfy(\.hasNothingSent)
   }
 }

@@ -9,11 +9,11 @@ package struct RedisReplicaFigures: Sendable {
   /// Those that went to the master, because no replica was fresh or the one asked did not answer.
   package let fellBack: Int
 
-  init(_ masters: [(name: String, replicas: [RedisReplica]?)], _ reads: ReplicaReads) {
+  init(_ masters: [(master: String, replicas: [RedisReplica]?)], _ reads: ReplicaReads) {
     replicas = masters.flatMap { $0.replicas ?? [] }
     mastersAlone = masters.filter { master in
       master.replicas?.contains { $0.obstacle == nil } != true
-    }.map(\.name)
+    }.map(\.master)
     answered = reads.answered
     fellBack = reads.fellBack
   }

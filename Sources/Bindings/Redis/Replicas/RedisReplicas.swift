@@ -123,28 +123,10 @@ final class RedisReplicas {
 
   // MARK: reading
 
-  enum Answer: Equatable {
-    /// All replies are there. What the replica does not have (`missing`) only the master knows: it
-    /// may be new, or a slot on the move has taken it along.
-    case whole(missing: [Int])
-    /// The master would not answer it better, or there is no time left to ask it.
-    case failed(RedisError)
-    /// The master is to be asked for all of it.
-    case none
-
-    fileprivate var needsMaster: Bool {
-      switch self {
-      case .whole(let missing): !missing.isEmpty
-      case .failed: false
-      case .none: true
-      }
-    }
-  }
-
   /// `timeout` is the whole read's: a replica that is late gets a quarter of it.
   func read(
     _ pipeline: RedisPipeline, _ replies: RedisReplies, timeout: Duration,
-    then: @escaping (Answer) -> Void
+    then: @escaping (ReplicaAnswer) -> Void
   ) {
     guard let replica = next() else {
       reads.fellBack += 1
@@ -154,14 +136,46 @@ final class RedisReplicas {
     let name = options.name
     let execution = Execution(pipeline, replies, timeout: timeout / 4)
     execution.whenFinished = { [reads, unowned execution] in
-      let answer = Self.answer(execution, of: replica)
+      let answer = ReplicaAnswer(execution)
       if answer == .none { reads.fellBack += 1 } else { reads.answered += 1 }
+      // Slots move; anything else it would say again.
+      if execution.failure == nil, let refusal = ReplicaAnswer.refusal(in: execution.replies),
+        !refusal.kind.isOfMove
+      {
+        replica.handle(.lost(RedisError(refusal, quotes: false)))
+      }
       // What has little time left would take the master's connection with it when that is over.
       let passed = EventLoop.monotonicNanoseconds() &- began
       let isLate = passed >= timeout.nanoseconds / 10 * 9
       then(isLate && answer.needsMaster ? .failed(Self.late(name)) : answer)
     }
     replica.submit(execution)
+  }
+
+  /// As `execute` of a connection: at a replica, and what it does not answer at the master.
+  /// `timeout` and `maximumReplyBytes` are for both together.
+  func read(
+    _ pipeline: RedisPipeline, timeout: Duration, maximumReplyBytes: Int
+  ) async throws(RedisError) -> RedisReplies {
+    guard pipeline.count > 0 else { return RedisReplies(expecting: 0, maximumBytes: 0) }
+    let began = EventLoop.monotonicNanoseconds()
+    let replies = RedisReplies(expecting: pipeline.count, maximumBytes: maximumReplyBytes)
+    let answer = await withCheckedContinuation { continuation in
+      read(pipeline, replies, timeout: timeout) { continuation.resume(returning: $0) }
+    }
+    let passed = Int64(clamping: EventLoop.monotonicNanoseconds() &- began)
+    let rest = timeout - .nanoseconds(passed)
+    switch answer {
+    case .failed(let error): throw error
+    case .none:
+      return try await master.execute(
+        pipeline, timeout: rest, maximumReplyBytes: maximumReplyBytes)
+    case .whole(let missing):
+      guard !missing.isEmpty, let lacking = pipeline.selecting(missing) else { return replies }
+      let others = try await master.execute(
+        lacking, timeout: rest, maximumReplyBytes: maximumReplyBytes - replies.byteCount)
+      return RedisReplies(replies, replacing: missing, by: others)
+    }
   }
 
   private func next() -> RedisConnection? {
@@ -175,26 +189,6 @@ final class RedisReplicas {
     lag.fresh(now: now).compactMap { connections[$0] }.filter {
       $0.isConnected && $0.refusal == nil
     }
-  }
-
-  private static func answer(_ execution: Execution, of replica: RedisConnection) -> Answer {
-    if let failure = execution.failure {
-      return failure.code == .replyTooLarge ? .failed(failure) : .none
-    }
-    var missing: [Int] = []
-    for index in 0..<execution.replies.count {
-      let reply = execution.replies[index]
-      guard let error = reply.error else {
-        if reply.isMissing { missing.append(index) }
-        continue
-      }
-      // What a key holds is the same at the master.
-      if error.kind == .wrongType { continue }
-      // Slots move; anything else it would say again.
-      if !error.kind.isOfMove { replica.handle(.lost(RedisError(error, quotes: false))) }
-      return .none
-    }
-    return .whole(missing: missing)
   }
 
   private static func late(_ name: String) -> RedisError {

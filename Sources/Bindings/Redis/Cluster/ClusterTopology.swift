@@ -1,0 +1,185 @@
+import EventLoop
+import Transport
+
+/// The map of a cluster's slots, asked for again whenever it was wrong or a node is lost, and who
+/// waits for the first one. Confined to its loop.
+final class ClusterTopology {
+  private let name: String
+  private let options: RedisOptions
+  private let nodes: ClusterNodes
+  private let loop: EventLoop
+  private let log: (String) -> Void
+  private let random: () -> Double
+  private(set) var map = ClusterMap()
+  private var refresh: ClusterRefresh
+  private var refreshTimer: LoopTimer?
+  private var inquiry: RedisInquiry<ClusterMap>?
+  /// How often nodes were asked for the map: each time another one is the first.
+  private var inquiries = 0
+  /// Why there is no map.
+  private var mapFailure: RedisError?
+  /// As of the last map.
+  private var unserved: String?
+  private var waiting = Queue<MapWait>()
+  private var isClosed = false
+
+  init(
+    of name: String, options: RedisOptions, nodes: ClusterNodes, loop: EventLoop,
+    log: @escaping (String) -> Void, random: @escaping () -> Double
+  ) {
+    self.name = name
+    self.options = options
+    self.nodes = nodes
+    self.loop = loop
+    self.log = log
+    self.random = random
+    refresh = ClusterRefresh(
+      minimum: options.reconnectMinimum, maximum: min(options.reconnectMaximum, .seconds(1)),
+      interval: options.clusterInterval)
+  }
+
+  /// Begins to ask, and again by itself, until `close`.
+  func start() { handle(.start) }
+
+  func close() {
+    guard !isClosed else { return }
+    isClosed = true
+    handle(.close)
+    inquiry?.cancel()
+    inquiry = nil
+    for wait in waiting.takeAll() { wait.finish(closed) }
+  }
+
+  /// The map was wrong, or a node is lost: nodes are asked again, soon and not too often.
+  func isInDoubt() { handle(.wanted) }
+
+  private var closed: RedisError { RedisError(.closed, "\(name): the client is closed") }
+
+  // MARK: what is known
+
+  /// What keeps a part of the keys from us.
+  var lastFailure: RedisError? {
+    guard !map.isEmpty else { return mapFailure }
+    for master in map.masters {
+      if let failure = nodes.lastFailure(of: master) { return failure }
+    }
+    return unserved.map { RedisError(.notServed, "\(name): nobody serves the slots \($0)") }
+  }
+
+  /// Nil before there is a map.
+  var state: RedisClusterState? { map.isEmpty ? nil : RedisClusterState(map) }
+
+  /// What is to be done for an execution now; redirects that it met correct the map.
+  func route(
+    _ execution: ClusterExecution, _ event: ClusterRouting.Event
+  ) -> [ClusterRouting.Action] {
+    let anyone = anyMaster
+    return execution.routing.handle(event, &map, anyone: anyone)
+  }
+
+  /// For commands without a key: a master that nothing is known against.
+  private var anyMaster: Endpoint {
+    map.masters.first(where: nodes.isConnected)
+      ?? map.masters.first { nodes.lastFailure(of: $0) == nil }
+      ?? map.masters.first ?? options.endpoint
+  }
+
+  // MARK: asking
+
+  private func handle(_ event: ClusterRefresh.Event) {
+    for action in refresh.handle(event) {
+      switch action {
+      case .ask: ask()
+      case .startTimer(let delay):
+        refreshTimer?.cancel()
+        refreshTimer = loop.schedule(after: delay) { [weak self] in self?.handle(.timerFired) }
+      case .cancelTimer:
+        refreshTimer?.cancel()
+        refreshTimer = nil
+      }
+    }
+  }
+
+  private func ask() {
+    inquiries += 1
+    let inquiry = RedisInquiry(ClusterMap.question, of: candidates, options, loop, random)
+    self.inquiry = inquiry
+    inquiry.start { [weak self] result in
+      guard let self, !isClosed else { return }
+      self.inquiry = nil
+      switch result {
+      case .success(let map): take(map)
+      case .failure(let failure):
+        let line = "\(name): \(failure)"
+        if mapFailure?.description != failure.description { log("\(line); asking again") }
+        mapFailure = failure
+        handle(.failed)
+      }
+    }
+  }
+
+  /// Those that answer first, each time another of them: one that is cut off from the rest has an
+  /// old map.
+  private var candidates: [Endpoint] {
+    let ready = map.masters.filter(nodes.isConnected)
+    let turn = ready.isEmpty ? 0 : inquiries % ready.count
+    let others = map.masters.filter { !nodes.isConnected(to: $0) }
+    var seen: Set<Endpoint> = []
+    return (ready[turn...] + ready[..<turn] + others + options.clusterNodes).filter {
+      seen.insert($0).inserted
+    }
+  }
+
+  private func take(_ new: ClusterMap) {
+    let isChanged = new != map
+    map = new
+    mapFailure = nil
+    report(RedisClusterState(new).unserved)
+    nodes.keep(map.masters)
+    if isChanged { nodes.giveBackWaitingForLost() }
+    for wait in waiting.takeAll() { wait.finish(nil) }
+    handle(.answered(isSettled: lastFailure == nil))
+  }
+
+  private func report(_ now: String?) {
+    guard now != unserved else { return }
+    unserved = now
+    log(now.map { "\(name): nobody serves the slots \($0)" } ?? "\(name): all slots are served")
+  }
+
+  // MARK: waiting
+
+  private final class MapWait {
+    var timer: LoopTimer?
+    private var continuation: CheckedContinuation<RedisError?, Never>?
+
+    init(_ continuation: CheckedContinuation<RedisError?, Never>) {
+      self.continuation = continuation
+    }
+
+    func finish(_ failure: RedisError?) {
+      timer?.cancel()
+      continuation?.resume(returning: failure)
+      continuation = nil
+    }
+  }
+
+  /// Returns when there is a map, which may be an old one. As many may wait as pipelines.
+  func waitForMap(_ timeout: Duration) async throws(RedisError) {
+    guard !isClosed else { throw closed }
+    guard map.isEmpty else { return }
+    guard waiting.count < options.maximumPipelines else {
+      throw RedisError(.invalidUse, "\(options.maximumPipelines) Redis pipelines wait already")
+    }
+    let failure = await withCheckedContinuation { continuation in
+      let wait = MapWait(continuation)
+      wait.timer = loop.schedule(after: timeout) { [weak self, weak wait] in
+        guard let self, let wait else { return }
+        waiting.remove { $0 === wait }
+        wait.finish(RedisError.unavailable(name, after: timeout, because: mapFailure))
+      }
+      waiting.append(wait)
+    }
+    if let failure { throw failure }
+  }
+}

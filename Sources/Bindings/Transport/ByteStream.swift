@@ -1,0 +1,271 @@
+import CLinux
+import EventLoop
+import Glibc
+import TLS
+
+/// The bytes of one connected socket, with TLS or without, there and back. What is written in a
+/// turn leaves at its end, in one system call where the socket allows. Confined to its loop, which
+/// keeps it and its connection alive while it is watched.
+final class ByteStream {
+  enum State {
+    /// What is written waits.
+    case unconnected
+    case securing, open, closed
+  }
+
+  private let endpoint: Endpoint
+  private let loop: EventLoop
+  /// Hears of everything; kept while the loop watches the socket.
+  private var connection: Connection?
+  private(set) var state = State.unconnected
+  private(set) var tls: TLSSession?
+  private var messageAllowance = MessageAllowance()
+  private(set) var descriptor: Int32 = -1
+  private var registration: Registration?
+  private var interest: Interest = []
+  private var pending = ByteQueue()
+  private var isFlushScheduled = false
+  /// The socket takes no more; what it has received is read before anybody hears of it.
+  private var writeFailure: TransportError?
+  /// What is encrypted at a time at most.
+  var largestPiece = Connection.usualPiece
+  private(set) var sentBytes: UInt64 = 0
+
+  init(with endpoint: Endpoint, loop: EventLoop) {
+    self.endpoint = endpoint
+    self.loop = loop
+  }
+
+  deinit {
+    if descriptor >= 0 { Glibc.close(descriptor) }
+    pending.deallocate()
+  }
+
+  /// A connected socket is this stream's from now on. Once, before `start`.
+  func take(_ descriptor: Int32) { self.descriptor = descriptor }
+
+  /// Watches the socket and begins with TLS, or is open at once without.
+  func start(tls: TLSSession?, for connection: Connection) throws(TransportError) {
+    self.tls = tls
+    do {
+      registration = try loop.add(descriptor, [.read], self)
+    } catch {
+      throw TransportError(.noDescriptors, "\(error)")
+    }
+    interest = [.read]
+    self.connection = connection
+    guard let tls else { return opened() }
+    state = .securing
+    do {
+      try tls.handshake()
+    } catch {
+      throw TransportError(.tls, "no TLS with \(endpoint)", cause: error)
+    }
+    flush()
+  }
+
+  private func opened() {
+    state = .open
+    setInterest(pendingBytes > 0 ? [.read, .write] : [.read])
+    connection?.opened()
+    // What was written before now, and the end of the handshake when the socket was full.
+    if pendingBytes > 0 { flush() }
+  }
+
+  /// What the socket does not take now is dropped; then the peer reads an end.
+  func finishWriting() {
+    guard state == .open else { return }
+    flush()
+    pending.removeAll()
+    finishTLS()
+    shutdown(descriptor, Int32(SHUT_WR))
+  }
+
+  /// Closes at once: what the socket has not taken is dropped.
+  /// - Parameter isOrderly: TLS says so to the peer, where it has had all that was written.
+  func close(isOrderly: Bool) {
+    guard state != .closed else { return }
+    if isOrderly, state == .open, pendingBytes == 0 { finishTLS() }
+    state = .closed
+    connection = nil
+    if let registration { loop.remove(registration) }
+    registration = nil
+    if descriptor >= 0 { Glibc.close(descriptor) }
+    descriptor = -1
+    pending.removeAll()
+  }
+
+  private func finishTLS() {
+    guard let tls else { return }
+    tls.finish()
+    _ = send(tls.ciphertext)
+  }
+
+  /// Bytes that the socket has not taken yet.
+  var pendingBytes: Int { pending.count + (tls?.ciphertext.count ?? 0) }
+
+  /// Of `sentBytes`, those that the peer's host has acknowledged.
+  var acknowledgedBytes: UInt64 {
+    guard descriptor >= 0 else { return 0 }
+    let unacknowledged = linux_unacknowledged_bytes(descriptor)
+    return unacknowledged < 0 ? 0 : sentBytes - min(sentBytes, UInt64(unacknowledged))
+  }
+
+  func setInterest(_ wanted: Interest) {
+    guard wanted != interest, let registration else { return }
+    interest = wanted
+    loop.change(registration, to: wanted)
+  }
+
+  private func fail(_ error: TransportError?) { connection?.fail(error) }
+
+  // MARK: writing
+
+  func write(_ bytes: UnsafeRawBufferPointer) {
+    guard state != .closed, !bytes.isEmpty else { return }
+    pending.append(bytes)
+    guard !isFlushScheduled else { return }
+    isFlushScheduled = true
+    loop.atTurnEnd { [weak self] in
+      self?.isFlushScheduled = false
+      self?.flush()
+    }
+  }
+
+  /// Sends now what the turn's end would send.
+  func flush() {
+    guard state == .open || state == .securing, writeFailure == nil else { return }
+    let hadBytes = pendingBytes > 0
+    guard drain(), state == .open || state == .securing else { return }
+    setInterest(pendingBytes > 0 ? [.read, .write] : [.read])
+    if hadBytes, pendingBytes == 0, state == .open { connection?.drained() }
+  }
+
+  /// Returns false when the connection failed.
+  private func drain() -> Bool {
+    guard let tls else {
+      guard let taken = send(pending.bytes) else { return false }
+      pending.consume(taken)
+      return true
+    }
+    while true {
+      if tls.ciphertext.isEmpty {
+        guard state == .open, pending.count > 0 else { return true }
+        do {
+          let piece = UnsafeRawBufferPointer(rebasing: pending.bytes.prefix(largestPiece))
+          try tls.send(piece)
+          pending.consume(piece.count)
+        } catch {
+          fail(TransportError(.tls, "TLS with \(endpoint) broke", cause: error))
+          return false
+        }
+      }
+      let waiting = tls.ciphertext.count
+      guard let taken = send(tls.ciphertext) else { return false }
+      tls.consume(taken)
+      if taken < waiting { return true }
+    }
+  }
+
+  /// How many bytes the socket took; nil when it takes none any more.
+  private func send(_ bytes: UnsafeRawBufferPointer) -> Int? {
+    guard let start = bytes.baseAddress else { return 0 }
+    var sent = 0
+    while sent < bytes.count {
+      let count = Glibc.send(descriptor, start + sent, bytes.count - sent, Int32(MSG_NOSIGNAL))
+      if count >= 0 {
+        sent += count
+        sentBytes &+= UInt64(count)
+      } else if errno == EAGAIN {
+        return sent
+      } else if errno != EINTR {
+        failAfterReading(.system(.reset, "\(endpoint) broke the connection", errno))
+        return nil
+      }
+    }
+    return sent
+  }
+
+  /// A server that closes may have answered before: the kernel still holds what it sent, and an
+  /// answer that is thrown away is a request sent twice.
+  private func failAfterReading(_ error: TransportError) {
+    guard writeFailure == nil, state == .open || state == .securing else { return }
+    writeFailure = error
+    loop.schedule(after: .zero) { [weak self] in
+      self?.read()
+      self?.fail(error)
+    }
+  }
+
+  // MARK: reading
+
+  func read() {
+    // A few buffers at most, so that one busy peer does not hold up the loop.
+    for _ in 0..<4 where state == .open || state == .securing {
+      let count = recv(descriptor, loop.scratch.baseAddress, loop.scratch.count, 0)
+      if count > 0 {
+        let bytes = UnsafeRawBufferPointer(rebasing: loop.scratch[0..<count])
+        guard received(bytes), count == loop.scratch.count else { return }
+      } else if count == 0 {
+        return fail(state == .open ? nil : closedTooSoon)
+      } else if errno == EAGAIN {
+        return
+      } else if errno != EINTR {
+        return fail(.system(.reset, "\(endpoint) broke the connection", errno))
+      }
+    }
+  }
+
+  private var closedTooSoon: TransportError {
+    TransportError(.closedByPeer, "\(endpoint) closed during the TLS handshake")
+  }
+
+  /// Returns false when there is nothing more to read on this connection.
+  private func received(_ bytes: UnsafeRawBufferPointer) -> Bool {
+    guard let tls else {
+      connection?.received(bytes)
+      return state == .open
+    }
+    do {
+      // The handshake alone first, so that `opened` is heard before the first bytes.
+      if state == .securing {
+        let goesOn = try receiveHandshake(tls, bytes)
+        return goesOn
+      }
+      let goesOn = try tls.receive(bytes) { connection?.received($0) }
+      guard state == .open else { return false }
+      guard messageAllowance.covers(tls.messageCount, at: loop.now) else {
+        fail(TransportError(.tls, "\(endpoint) floods us with messages of TLS' own"))
+        return false
+      }
+      if !tls.ciphertext.isEmpty { flush() }
+      if !goesOn { fail(nil) }
+      return state == .open
+    } catch {
+      // An alert of ours may tell the peer why.
+      if writeFailure == nil { _ = send(tls.ciphertext) }
+      fail(TransportError(.tls, "no TLS with \(endpoint)", cause: error))
+      return false
+    }
+  }
+
+  private func receiveHandshake(
+    _ tls: TLSSession, _ bytes: UnsafeRawBufferPointer
+  ) throws(TLSError) -> Bool {
+    var early: [[UInt8]] = []
+    let goesOn = try tls.receive(bytes) { early.append(Array($0)) }
+    flush()
+    guard tls.isEstablished, state == .securing else { return state == .securing }
+    opened()
+    for piece in early { piece.withUnsafeBytes { connection?.received($0) } }
+    if !goesOn { fail(nil) }
+    return state == .open
+  }
+}
+
+extension ByteStream: LoopHandler {
+  func descriptorReady(_ readiness: Interest) {
+    if readiness.contains(.read) { read() }
+    if readiness.contains(.write) { flush() }
+  }
+}

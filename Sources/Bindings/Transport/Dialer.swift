@@ -1,0 +1,158 @@
+import EventLoop
+import Glibc
+
+/// The way to a server, up to the first byte that is meant for it: the addresses of its name, the
+/// race between them, and the proxy, where one is between. Confined to its loop. What bounds it in
+/// time is its connection's deadline.
+final class Dialer {
+  enum Outcome {
+    /// The descriptor is the receiver's from now on, and is not watched.
+    case connected(Int32)
+    case failed(TransportError)
+  }
+
+  private let endpoint: Endpoint
+  private let options: TransportOptions
+  private let book: AddressBook?
+  private let loop: EventLoop
+  private var race: ConnectionRace?
+  /// To whom it is connected, or is about to be: the proxy, where one is between.
+  private(set) var address: SocketAddress?
+  private var tunnel: ProxyTunnel?
+  /// Of the connection to the proxy, while that is asked.
+  private var descriptor: Int32 = -1
+  private var registration: Registration?
+  private var whenOver: ((Outcome) -> Void)?
+
+  /// - Parameter book: what all connections to this host share.
+  init(to endpoint: Endpoint, options: TransportOptions, book: AddressBook?, loop: EventLoop) {
+    self.endpoint = endpoint
+    self.options = options
+    self.book = book
+    self.loop = loop
+  }
+
+  deinit { if descriptor >= 0 { Glibc.close(descriptor) } }
+
+  /// - Parameter whenOver: called once, unless it is cancelled before; kept until then.
+  func start(whenOver: @escaping (Outcome) -> Void) {
+    self.whenOver = whenOver
+    let server = options.proxy?.endpoint ?? endpoint
+    let handoff = LoopConfined(self)
+    guard let lookUp = options.lookUp else {
+      return Resolver.resolve(server, on: loop) { result in handoff.value?.resolved(result) }
+    }
+    loop.execute { handoff.value?.resolved(lookUp(server)) }
+  }
+
+  func cancel() {
+    whenOver = nil
+    end()
+  }
+
+  /// Addresses that are asked and have not answered.
+  var pending: Int { race?.pending ?? 0 }
+
+  /// Why there is no connection after `limit`.
+  func lateness(_ limit: String) -> TransportError {
+    if registration != nil, let proxy = options.proxy {
+      return TransportError(
+        .timeout, "the proxy \(proxy.endpoint) gave no way to \(endpoint) in \(limit)")
+    }
+    // While an address is silent, it is not the one that failed before that is to blame.
+    let failure = race?.failure.map { "; \($0.message)" } ?? ""
+    return TransportError(.timeout, "\(endpoint) gave no connection in \(limit)\(failure)")
+  }
+
+  private func resolved(_ result: Result<[SocketAddress], TransportError>) {
+    guard whenOver != nil else { return }
+    switch result {
+    case .failure(let error): finish(.failed(error))
+    case .success(let found):
+      let order = book?.order(found, at: loop.now) ?? AddressBook.interleaved(found)
+      race = ConnectionRace(
+        order, of: options.proxy?.endpoint ?? endpoint, options: options, book: book, loop: loop
+      ) { [weak self] in self?.raced($0) }
+      race?.start()
+    }
+  }
+
+  private func raced(_ outcome: ConnectionRace.Outcome) {
+    race = nil
+    switch outcome {
+    case .failed(let error): finish(.failed(error))
+    case .connected(let descriptor, let address):
+      self.address = address
+      guard let proxy = options.proxy else { return finish(.connected(descriptor)) }
+      self.descriptor = descriptor
+      ask(proxy)
+    }
+  }
+
+  private func finish(_ outcome: Outcome) {
+    let whenOver = whenOver
+    self.whenOver = nil
+    end()
+    whenOver?(outcome)
+  }
+
+  private func end() {
+    race?.cancel()
+    race = nil
+    stopWatching()
+    if descriptor >= 0 { Glibc.close(descriptor) }
+    descriptor = -1
+  }
+
+  private func stopWatching() {
+    if let registration { loop.remove(registration) }
+    registration = nil
+  }
+
+  // MARK: the proxy
+
+  private func ask(_ proxy: HTTPProxy) {
+    do {
+      registration = try loop.add(descriptor, [.read], self)
+    } catch {
+      return finish(.failed(TransportError(.noDescriptors, "\(error)")))
+    }
+    let tunnel = ProxyTunnel(through: proxy, to: endpoint)
+    self.tunnel = tunnel
+    // Some hundred bytes, which an empty socket takes whole.
+    let request = tunnel.request
+    let sent = request.withUnsafeBytes {
+      send(descriptor, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL))
+    }
+    guard sent < request.count else { return }
+    finish(.failed(TransportError(.proxy, "the proxy \(proxy.endpoint) takes no request")))
+  }
+
+  private func readAnswer() {
+    let count = recv(descriptor, loop.scratch.baseAddress, loop.scratch.count, 0)
+    if count > 0 {
+      received(UnsafeRawBufferPointer(rebasing: loop.scratch[0..<count]))
+    } else if count == 0 {
+      let proxy = options.proxy.map { "\($0.endpoint)" } ?? ""
+      finish(.failed(TransportError(.proxy, "the proxy \(proxy) closed without an answer")))
+    } else if errno != EAGAIN, errno != EINTR {
+      finish(.failed(.system(.reset, "\(endpoint) broke the connection", errno)))
+    }
+  }
+
+  private func received(_ bytes: UnsafeRawBufferPointer) {
+    do throws(TransportError) {
+      guard try tunnel?.receive(bytes) ?? false else { return }
+    } catch {
+      return finish(.failed(error))
+    }
+    let descriptor = descriptor
+    stopWatching()
+    self.descriptor = -1
+    finish(.connected(descriptor))
+  }
+}
+
+extension Dialer: LoopHandler {
+  func descriptorReady(_ readiness: Interest) { if registration != nil { readAnswer() } }
+}

@@ -1,0 +1,48 @@
+import Model
+import Redis
+
+/// What Redis answers of one user, read.
+enum UserReplies {
+  /// - Parameter replies: bindings, bound, quarantined.
+  static func devices(of user: String, _ replies: RedisReplies) -> UserDevices {
+    var devices = UserDevices()
+    var times: [String: Int64] = [:]
+    for index in stride(from: 0, to: replies[1].count - 1, by: 2) {
+      guard let member = replies[1][index].text else { continue }
+      times[member] = replies[1][index + 1].decimal
+    }
+    for index in 0..<replies[0].count {
+      guard let member = replies[0][index].text, let binding = Binding(member: member) else {
+        devices.unreadable += 1
+        continue
+      }
+      devices.bound.append(BoundDevice(binding: binding, boundAt: times[member]))
+    }
+    for index in stride(from: 0, to: replies[2].count - 1, by: 2) {
+      guard let member = replies[2][index].text, let value = replies[2][index + 1].text,
+        let device = QuarantinedDevice(user: user, member: member, value: value)
+      else {
+        devices.unreadable += 1
+        continue
+      }
+      devices.setAside.append(device)
+    }
+    devices.bound.sort {
+      ($0.boundAt ?? .min, $1.binding.member) > ($1.boundAt ?? .min, $0.binding.member)
+    }
+    devices.setAside.sort { $0.binding.member < $1.binding.member }
+    return devices
+  }
+
+  /// In the order of the names, which Redis does not keep.
+  static func profile(_ reply: RedisReply) -> UserProfile {
+    var fields: [(name: String, value: String)] = []
+    for index in stride(from: 0, to: reply.count - 1, by: 2) {
+      guard let name = reply[index].text, let value = reply[index + 1].text else { continue }
+      fields.append((name, value))
+    }
+    var profile = UserProfile()
+    for field in fields.sorted(by: { $0.name < $1.name }) { profile[field.name] = field.value }
+    return profile
+  }
+}
