@@ -4,42 +4,58 @@ import Glibc
 package enum LocalPort {
   /// Below the ports that Linux gives to outgoing connections (from 32,768), so that a server that
   /// was killed finds its port free when it comes back.
-  private static let range: ClosedRange<UInt16> = 18_000...31_999
+  private static let range: ClosedRange<Int> = 18_000...31_999
 
-  /// A port of the loopback address that nobody listens on now, picked at random. Somebody may
-  /// still take it first: who starts a server on it tries again with another.
-  package static func findFree() throws(LocalRunError) -> Int {
+  /// A port of the loopback address that nobody has now, picked at random. Somebody may still take
+  /// it first: what starts again on its port, or must get it, wants a `ReservedPort`.
+  package static func findFree() throws(LocalRunError) -> Int { try ReservedPort().number }
+
+  /// Whether somebody listens on a port now. To the loopback address a connection is made or
+  /// refused at once.
+  package static func isListening(_ port: Int) -> Bool {
+    withSocket(port) { connect($0, $1, $2) == 0 }
+  }
+
+  /// Whether nobody has the port, not even reserved.
+  static func isFree(_ port: Int) -> Bool { withSocket(port) { bind($0, $1, $2) == 0 } }
+
+  /// A socket that has a port, picked at random, for itself; its owner closes it.
+  static func bindFree() throws(LocalRunError) -> (descriptor: Int32, port: Int) {
     for _ in 0..<1_000 {
-      let port = UInt16.random(in: range)
-      if isFree(port) { return Int(port) }
+      let port = Int.random(in: range)
+      guard let descriptor = makeSocket() else { break }
+      if withAddress(of: port, { bind(descriptor, $0, $1) == 0 }) { return (descriptor, port) }
+      close(descriptor)
     }
     throw LocalRunError(
       .unavailable, "no free port on 127.0.0.1 between \(range.lowerBound) and \(range.upperBound)")
   }
 
-  private static func isFree(_ port: UInt16) -> Bool {
-    withSocket(port) { bind($0, $1, $2) == 0 }
-  }
-
-  /// Whether somebody listens on a port now. To the loopback address a connection is made or
-  /// refused at once.
-  package static func isListening(_ port: Int) -> Bool {
-    withSocket(UInt16(truncatingIfNeeded: port)) { connect($0, $1, $2) == 0 }
-  }
-
   private static func withSocket(
-    _ port: UInt16, _ body: (Int32, UnsafePointer<sockaddr>, socklen_t) -> Bool
+    _ port: Int, _ body: (Int32, UnsafePointer<sockaddr>, socklen_t) -> Bool
   ) -> Bool {
-    let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
-    guard descriptor >= 0 else { return false }
+    guard let descriptor = makeSocket() else { return false }
     defer { close(descriptor) }
+    return withAddress(of: port) { body(descriptor, $0, $1) }
+  }
+
+  /// Child processes do not inherit it.
+  private static func makeSocket() -> Int32? {
+    let kind = Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue)
+    let descriptor = socket(AF_INET, kind, 0)
+    return descriptor >= 0 ? descriptor : nil
+  }
+
+  private static func withAddress<Result>(
+    of port: Int, _ body: (UnsafePointer<sockaddr>, socklen_t) -> Result
+  ) -> Result {
     var address = sockaddr_in()
     address.sin_family = sa_family_t(AF_INET)
     address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
-    address.sin_port = port.bigEndian
+    address.sin_port = UInt16(truncatingIfNeeded: port).bigEndian
     return withUnsafePointer(to: &address) {
       $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-        body(descriptor, $0, socklen_t(MemoryLayout<sockaddr_in>.size))
+        body($0, socklen_t(MemoryLayout<sockaddr_in>.size))
       }
     }
   }

@@ -68,23 +68,13 @@ package final class RedisClusterProcess: Sendable {
   package static func node(
     _ options: [String], _ tls: RedisServerProcess.TLSFiles?
   ) throws -> RedisServerProcess {
-    var attempt = 0
-    while true {
-      // The bus has a port of its own: 10,000 above the other may be taken, or no port at all.
-      let bus = try LocalPort.findFree()
-      do {
-        return try RedisServerProcess(
-          tls: tls,
-          options: [
-            "--cluster-enabled", "yes", "--cluster-config-file", "nodes.conf", "--cluster-port",
-            "\(bus)", "--cluster-node-timeout", "2000", "--cluster-replica-validity-factor", "0",
-            "--cluster-allow-replica-migration", "no", "--repl-diskless-sync-delay", "0",
-          ] + options, isClusterNode: true)
-      } catch {
-        attempt += 1
-        guard attempt < 3 else { throw error }
-      }
-    }
+    try RedisServerProcess(
+      tls: tls,
+      options: [
+        "--cluster-enabled", "yes", "--cluster-config-file", "nodes.conf",
+        "--cluster-node-timeout", "2000", "--cluster-replica-validity-factor", "0",
+        "--cluster-allow-replica-migration", "no", "--repl-diskless-sync-delay", "0",
+      ] + options, isClusterNode: true)
   }
 
   /// `one` gets to know `other`, and all others do in a while.

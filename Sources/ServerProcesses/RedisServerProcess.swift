@@ -19,8 +19,10 @@ package final class RedisServerProcess: Sendable {
     }
   }
 
-  package let port: Int
+  package var port: Int { reserved[0].number }
   package let directory: ScratchDirectory
+  /// Its port and a cluster node's port of the bus: nobody else takes them while it is down.
+  private let reserved: [ReservedPort]
   private let arguments: [String]
   private let cliArguments: [String]
   /// TLS, and following redirections, are left to redis-cli.
@@ -28,32 +30,25 @@ package final class RedisServerProcess: Sendable {
   private let process: ThreadLock<ChildProcess?>
 
   /// `isDurable`: every write is on disk before its reply, so that it survives `kill`. `options`:
-  /// further arguments of redis-server, such as `["--requirepass", "secret"]`. `isClusterNode`:
-  /// `cli` follows redirections.
+  /// further arguments of redis-server, such as `["--requirepass", "secret"]`. `isClusterNode`: it
+  /// has a port for the cluster's bus, and `cli` follows redirections.
   package init(
     isDurable: Bool = false, tls: TLSFiles? = nil, options: [String] = [],
     isClusterNode: Bool = false
   ) throws {
     directory = try ScratchDirectory()
-    var attempt = 0
-    while true {
-      let port = try LocalPort.findFree()
-      let arguments = Self.arguments(
-        port: port, directory: directory.path, isDurable: isDurable, tls: tls)
-      do {
-        process = ThreadLock(try Self.launch(arguments + options))
-        self.port = port
-        self.arguments = arguments + options
-        cliArguments =
-          ["-p", "\(port)"] + (tls.map { ["--tls", "--cacert", $0.authority] } ?? [])
-          + (isClusterNode ? ["-c"] : [])
-        needsProgram = tls != nil || isClusterNode
-        return
-      } catch {
-        attempt += 1
-        guard attempt < 5 else { throw error }
-      }
-    }
+    reserved = try (0..<(isClusterNode ? 2 : 1)).map { _ in try ReservedPort() }
+    let port = reserved[0].number
+    // Left to itself the bus takes the port 10,000 above, which may be taken, or no port at all.
+    let bus = isClusterNode ? ["--cluster-port", "\(reserved[1].number)"] : []
+    arguments =
+      Self.arguments(port: port, directory: directory.path, isDurable: isDurable, tls: tls) + bus
+      + options
+    cliArguments =
+      ["-p", "\(port)"] + (tls.map { ["--tls", "--cacert", $0.authority] } ?? [])
+      + (isClusterNode ? ["-c"] : [])
+    needsProgram = tls != nil || isClusterNode
+    process = ThreadLock(try Self.launch(arguments))
   }
 
   private static func arguments(

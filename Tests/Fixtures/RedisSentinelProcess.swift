@@ -5,7 +5,8 @@ import ServerProcesses
 
 /// A real Redis Sentinel on a free port of the loopback address that watches one master, alone.
 package final class RedisSentinelProcess: Sendable {
-  package let port: Int
+  package var port: Int { reserved.number }
+  private let reserved: ReservedPort
   private let directory: ScratchDirectory
   private let process: ChildProcess
 
@@ -14,29 +15,17 @@ package final class RedisSentinelProcess: Sendable {
     watching master: RedisServerProcess, as name: String, password: String? = nil
   ) throws {
     directory = try ScratchDirectory()
-    var attempt = 0
-    while true {
-      let port = try LocalPort.findFree()
-      let lines =
-        [
-          "bind 127.0.0.1", "port \(port)", "dir \(directory.path)",
-          "sentinel monitor \(name) 127.0.0.1 \(master.port) 1",
-          "sentinel down-after-milliseconds \(name) 500",
-          "sentinel failover-timeout \(name) 3000",
-        ] + (password.map { ["requirepass \($0)"] } ?? [])
-      let file = try directory.write(
-        lines.joined(separator: "\n") + "\n", to: "sentinel-\(attempt).conf")
-      do {
-        let started = try ChildProcess(["redis-server", file, "--sentinel"], output: .pipe)
-        try started.waitForLine(containing: "+monitor master")
-        process = started
-        self.port = port
-        return
-      } catch {
-        attempt += 1
-        guard attempt < 5 else { throw error }
-      }
-    }
+    reserved = try ReservedPort()
+    let lines =
+      [
+        "bind 127.0.0.1", "port \(reserved.number)", "dir \(directory.path)",
+        "sentinel monitor \(name) 127.0.0.1 \(master.port) 1",
+        "sentinel down-after-milliseconds \(name) 500",
+        "sentinel failover-timeout \(name) 3000",
+      ] + (password.map { ["requirepass \($0)"] } ?? [])
+    let file = try directory.write(lines.joined(separator: "\n") + "\n", to: "sentinel.conf")
+    process = try ChildProcess(["redis-server", file, "--sentinel"], output: .pipe)
+    try process.waitForLine(containing: "+monitor master")
   }
 
   package func stop() { process.stop(SIGKILL) }

@@ -1,5 +1,5 @@
 import Glibc
-import Processes
+@testable import Processes
 import ServerProcesses
 import Testing
 
@@ -13,6 +13,23 @@ import Testing
     #expect(Glibc.kill(first, 0) == -1)
     try server.start()
     #expect(try server.cli("EXISTS", "key") == "0")
+  }
+
+  @Test func aServerThatWasKilledKeepsItsPort() throws {
+    let server = try RedisServerProcess()
+    server.kill()
+    #expect(!LocalPort.isListening(server.port))
+    #expect(!LocalPort.isFree(server.port))
+    try server.start()
+    #expect(LocalPort.isListening(server.port))
+  }
+
+  @Test func aPortIsKeptAsLongAsItsOwner() throws {
+    var reserved: ReservedPort? = try ReservedPort()
+    let port = try #require(reserved?.number)
+    #expect(!LocalPort.isFree(port))
+    reserved = nil
+    #expect(LocalPort.isFree(port))
   }
 
   @Test func aDurableServerKeepsWhatItAnswered() throws {
