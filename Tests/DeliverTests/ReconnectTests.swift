@@ -35,6 +35,40 @@ import Testing
     }
   }
 
+  /// A server that says GOAWAY after 50 requests and takes its time to answer them: so many may wait
+  /// for their last answers, and the next connection is there when one of them is gone.
+  @Test func theNextConnectionComesWhenOneThatRetiredIsGone() async throws {
+    try await onLoop { _, loop in
+      let bed = try DeliverBed(loop) {
+        $0.retry = RetryPolicy(initial: .seconds(100), maximum: .seconds(100))
+      }
+      defer { bed.stop() }
+      bed.server.afterRequests = { connection in
+        if connection.lastStream >= 99, !connection.isGoingAway {
+          connection.goAway(lastStream: 99)
+        }
+      }
+      bed.server.decide = { $0.stream > 99 ? .silence : .answer(200) }
+      bed.server.holdsAnswers = true
+      let tally = SegmentTally()
+      for _ in 0..<4 {
+        await bed.stage.admit(bed.batch(hexadecimal(500).map { (.production, $0) }, tally))
+      }
+      let pool = try #require(bed.stage.routes[.production]).pool
+      await bed.until("two wait") {
+        pool.places.ordinary.allSatisfy { pool.places[$0].waitsForRetiring }
+      }
+      #expect(!pool.places.mayRetireMore && (16...17).contains(bed.server.connections.count))
+      // For no time, but for one to go.
+      #expect(pool.places.ordinary.allSatisfy { pool.places[$0].opening == nil })
+      bed.server.release()
+      await bed.until("all settled") { bed.settledBatches == 4 }
+      #expect(tally.accepted == 2000)
+      #expect(bed.server.requests.count { $0.stream <= 99 } == 2000)
+      #expect(pool.places.indices.allSatisfy { !pool.places[$0].waitsForRetiring })
+    }
+  }
+
   /// By its GOAWAY it takes them, and refuses them all the same: they are braked as all others are.
   @Test func whatIsRefusedBehindAGoawayIsNotSentAgainAtOnce() async throws {
     try await onLoop { _, loop in

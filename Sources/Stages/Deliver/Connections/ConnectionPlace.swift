@@ -8,6 +8,11 @@ struct ConnectionPlace {
   var opening: LoopTimer?
   /// Its connection was closed for being idle: the next push opens another at once.
   var isResting = false
+  /// So many connections wait for their last answers that the next one comes when one of these is
+  /// gone.
+  var waitsForRetiring = false
+  /// Its next connection will be opened without anybody asking for it.
+  var isComing: Bool { opening != nil || waitsForRetiring }
   /// Its last connection came to nothing before anything was sent on it.
   var cameToNothing = false
   /// Its last connection carried enough to be replaced at once: a server that ends connections

@@ -91,10 +91,11 @@ final class ConnectionPool {
     places[place].opening?.cancel()
     places[place].opening = nil
     places[place].isResting = false
+    places[place].waitsForRetiring = false
     // While the worker leaves, the connections that are there are all there will be.
     guard !isStopped, !waiting.isLeaving, places[place].connection == nil else { return }
     guard demand.isNeeded(place, of: places) else { return }
-    guard places.mayRetireMore else { return open(place, after: .seconds(1)) }
+    guard places.mayRetireMore else { return places[place].waitsForRetiring = true }
     let wait = budget.take(
       at: loop.now, isHelper: !places.isOrdinary(place),
       isEarned: places[place].isEarned && traffic.isTaking(at: loop.now))
@@ -132,7 +133,7 @@ final class ConnectionPool {
   private func reopen() {
     for place in places.indices {
       places[place].forgive()
-      if places[place].opening != nil { open(place) }
+      if places[place].isComing { open(place) }
     }
   }
 
@@ -150,7 +151,7 @@ final class ConnectionPool {
 
   /// Of these places that are not ordinary, those in which there is none.
   func openHelpers(in range: Range<Int>) {
-    for place in range where places[place].connection == nil && places[place].opening == nil {
+    for place in range where places[place].connection == nil && !places[place].isComing {
       open(place)
     }
   }
@@ -201,6 +202,13 @@ final class ConnectionPool {
     if mustReplace, let place = places.place(of: connection) {
       vacate(place, after: connection, reason: reason)
     }
+    openWaiting()
+  }
+
+  /// One that was retiring may be gone.
+  private func openWaiting() {
+    guard places.mayRetireMore else { return }
+    for place in places.indices where places[place].waitsForRetiring { open(place) }
   }
 
   private func vacate(

@@ -36,7 +36,7 @@ final class HelperConnections {
   /// Suspects can be sent on it, or will be in a moment.
   func isUseful(_ place: Int, at now: UInt64) -> Bool {
     guard let connection = pool.places[place].connection else {
-      return pool.places[place].opening != nil && !pool.places[place].cameToNothing
+      return pool.places[place].isComing && !pool.places[place].cameToNothing
     }
     guard connection.phase == .open else {
       return !pool.places[place].cameToNothing
