@@ -8,7 +8,7 @@ package struct CheckItem: Sendable {
   /// Who can mend it: whoever wrote the configuration, or whoever runs what it points to.
   package enum Blame: Sendable { case configuration, dependency }
 
-  /// `configuration`, `templates`, `key`, `memory`, `kafka`, `redis`, `apns`
+  /// What it is about, in one word: `templates`, `kafka`, `redis` …
   package let area: String
   package var status: Status
   let blame: Blame

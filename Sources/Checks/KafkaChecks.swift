@@ -5,6 +5,10 @@ import Settings
 /// Whether Kafka answers and has the topics.
 enum KafkaChecks {
   private static let area = "kafka"
+  /// With fewer a large fan-out has few workers to share it.
+  private static let fewPartitions = 8
+  /// What is suggested for a topic that does not exist; dead letters need one.
+  private static let usualPartitions = 16
 
   /// Blocks for at most `timeout`.
   static func run(_ settings: Settings, timeout: Duration, _ list: inout CheckList) {
@@ -27,7 +31,9 @@ enum KafkaChecks {
     list.ok(area, "\(brokers.count == 1 ? "broker" : "brokers") \(brokers.joined(separator: ", "))")
     for name in names { topic(name, information, settings, &list) }
     for name in [topics.segments, topics.bulkSegments] {
-      guard let partitions = information.partitions[name], partitions < 8 else { continue }
+      guard let partitions = information.partitions[name], partitions < fewPartitions else {
+        continue
+      }
       list.warning(
         area, .dependency,
         "\(name): no more than \(partitions) workers can share a large fan-out",
@@ -45,7 +51,7 @@ enum KafkaChecks {
       list.ok(area, "\(name): \(partitions == 1 ? "1 partition" : "\(partitions) partitions")")
     } else {
       let server = settings.kafka.bootstrapServers.first ?? "127.0.0.1:9092"
-      let partitions = name == settings.kafka.topics.deadLetters ? 1 : 16
+      let partitions = name == settings.kafka.topics.deadLetters ? 1 : usualPartitions
       list.problem(
         area, .dependency, "the topic \(name) does not exist",
         hint: "kafka-topics.sh --bootstrap-server \(server) --create --topic \(name) "

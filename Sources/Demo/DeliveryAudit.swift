@@ -10,7 +10,7 @@ package struct DeliveryAudit: Sendable {
     case living
     /// Is asked for once and refused: the app is gone from it.
     case dead
-    /// Is never asked for: its owner muted the streamer.
+    /// Is never asked for: its owner muted everything.
     case muted
   }
 

@@ -1,11 +1,9 @@
+import Model
 import Terminal
 
 /// Whether workers will have the templates that events name. It looks at names only: whether the
 /// templates are sound, `check` says.
 package struct KnownTemplates {
-  /// What an event without a template gets: every set of templates is supposed to have it.
-  private static let usualTemplate = "go-live"
-
   private let directory: String
   private let names: [String]?
 
@@ -19,7 +17,7 @@ package struct KnownTemplates {
   package func check(_ events: [ReadEvent]) throws(CommandFailure) {
     let named = Set(events.compactMap(\.event?.template)).sorted()
     let unknown = named.filter { name in
-      names.map { !$0.contains(name) } ?? (name != Self.usualTemplate)
+      names.map { !$0.contains(name) } ?? (name != Event.usualTemplate)
     }
     guard !unknown.isEmpty else { return }
     throw CommandFailure(

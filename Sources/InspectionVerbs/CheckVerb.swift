@@ -33,7 +33,7 @@ package enum CheckVerb {
     ], exitCodes: [.ok, .unavailable, .config]
   ) { invocation in
     let list = await Checks.run(
-      invocation.settingsReport(requirements: [.providerToken]),
+      invocation.settingsReport(requirements: [.credentials]),
       file: invocation.configurationFile, connects: !invocation[offline],
       timeout: invocation[timeout], deniesWarnings: invocation[denyWarnings],
       now: invocation.nowMilliseconds)

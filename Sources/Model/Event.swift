@@ -1,6 +1,11 @@
 /// What the live backend wrote to Kafka: "streamer X went live". Already validated; every text here
 /// is bounded and free of control characters in the places that reach a header or a Redis key.
 package struct Event: Sendable, Equatable {
+  /// How far the live backend's clock may be ahead of ours.
+  package static let clockSkew: Duration = .seconds(10 * 60)
+  /// The template of an event that names none.
+  package static let usualTemplate = "go-live"
+
   /// 1…64 bytes of `[A-Za-z0-9._:-]`; also the id of the fan-out.
   package let id: String
   /// The app's bundle id: with the suffix of the template's push type it is the

@@ -15,7 +15,7 @@ struct Heartbeat: Sendable {
     return [
       ("version", figures.version), ("lanes", String(figures.lanes)),
       ("partitions", String(figures.partitions)),
-      ("segments_in_flight", String(figures.records)),
+      ("records_in_flight", String(figures.records)),
       ("segments_lingering", String(figures.lingering)), ("records_aside", String(figures.aside)),
       ("lag", String(figures.lag.values.reduce(0, +))),
       ("lag_of_partitions", Self.joined(Self.lags(figures.lag))),

@@ -145,7 +145,8 @@ package enum WorkerMetrics {
       series(
         counts,
         [
-          "ok": .eventsOK, "malformed": .eventsMalformed, "expired": .eventsExpired,
+          "ok": .eventsOK, "malformed": .eventsMalformed, "dead_lettered": .eventsDeadLettered,
+          "expired": .eventsExpired,
           "duplicate": .eventsDuplicate, "resumed": .eventsResumed, "stopped": .eventsStopped,
           "no_audience": .eventsWithoutAudience, "stream_ended": .streamsEnded,
         ]))

@@ -36,7 +36,7 @@ package struct SettingsRequirements: OptionSet, Sendable {
   package init(rawValue: Int) { self.rawValue = rawValue }
 
   /// `apns.key_file` and `apns.team_id`, or `apns.certificate_file`: whoever sends.
-  package static let providerToken = SettingsRequirements(rawValue: 1)
+  package static let credentials = SettingsRequirements(rawValue: 1)
 }
 
 /// Reads and validates the configuration. Opens the configuration, the secrets' files, the key and

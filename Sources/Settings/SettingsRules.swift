@@ -38,7 +38,7 @@ struct SettingsRules {
         "is not used with kafka.security.protocol \(name)", hint: "ssl and sasl_ssl encrypt")
     }
     // Whoever sends is the one who joins the group.
-    if settings.kafka.staticMembership, requirements.contains(.providerToken),
+    if settings.kafka.staticMembership, requirements.contains(.credentials),
       layers.source(of: "worker.id") == .builtIn
     {
       let key = "kafka.static_membership"
@@ -149,7 +149,7 @@ struct SettingsRules {
       CredentialRules(credentials, of: app).check(&layers, areNeeded: true)
     }
     CredentialRules(settings.apns.credentials).check(
-      &layers, areNeeded: requirements.contains(.providerToken) && apps.isEmpty)
+      &layers, areNeeded: requirements.contains(.credentials) && apps.isEmpty)
   }
 
   private func checkTimes(_ layers: inout SettingsLayers) {

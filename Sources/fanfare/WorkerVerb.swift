@@ -35,7 +35,7 @@ enum WorkerVerb {
       throw CommandFailure(.usage, "--ready-file cannot be written: \(failure)")
     }
     signals.onFirst { ready?.end() }
-    let settings = try invocation.loadSettings(requirements: [.providerToken])
+    let settings = try invocation.loadSettings(requirements: [.credentials])
     let log = Assembly.log(settings)
     defer { log.flush() }
     var options: PipelineOptions

@@ -44,7 +44,7 @@ import Transport
   private func settings(_ yaml: String = SampleConfiguration.yaml) throws -> Settings {
     let file = try directory.write(yaml, to: "fanfare.conf")
     let report = SettingsLoader.load(
-      SettingsInput(file: file, environment: [:], overrides: [], requirements: [.providerToken]))
+      SettingsInput(file: file, environment: [:], overrides: [], requirements: [.credentials]))
     return try report.settings()
   }
 

@@ -35,8 +35,8 @@ import Testing
     }
   }
 
-  /// A server that says GOAWAY after 50 requests and takes its time to answer them: so many may wait
-  /// for their last answers, and the next connection is there when one of them is gone.
+  /// A server that says GOAWAY after 50 requests and takes its time to answer them: so many may
+  /// wait for their last answers, and the next connection is there when one of them is gone.
   @Test func theNextConnectionComesWhenOneThatRetiredIsGone() async throws {
     try await onLoop { _, loop in
       let bed = try DeliverBed(loop) {

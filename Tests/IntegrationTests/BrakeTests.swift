@@ -98,7 +98,7 @@ import Testing
     try await Self.order(.paused, "e1", bed)
     _ = try await bed.until("all that was under way has left its segments") {
       let beat = try bed.redis.cli(
-        "HMGET", "ff:worker:worker-1", "segments_in_flight", "ready", "streams")
+        "HMGET", "ff:worker:worker-1", "records_in_flight", "ready", "streams")
       let isIdle = beat.split(separator: "\n") == ["0", "0", "0"]
       return try await bed.status("e1").map { isIdle && $0.waiting > 0 } == true ? true : nil
     }

@@ -33,7 +33,7 @@ import Testing
         ? true : nil
     }
     let expected = [
-      "version": "test", "lanes": "2", "partitions": "16", "segments_in_flight": "1",
+      "version": "test", "lanes": "2", "partitions": "16", "records_in_flight": "1",
       "records_aside": "0", "ready": "0", "connections": "4", "waits_for": "", "held_routes": "",
     ]
     for (name, value) in expected { #expect(try Self.field(bed, name) == value, "\(name)") }

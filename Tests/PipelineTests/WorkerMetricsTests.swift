@@ -46,6 +46,7 @@ import Testing
     let shown: [(String, WorkerCounter)] = [
       ("fanfare_events_total{result=\"ok\"}", .eventsOK),
       ("fanfare_events_total{result=\"malformed\"}", .eventsMalformed),
+      ("fanfare_events_total{result=\"dead_lettered\"}", .eventsDeadLettered),
       ("fanfare_events_total{result=\"expired\"}", .eventsExpired),
       ("fanfare_events_total{result=\"duplicate\"}", .eventsDuplicate),
       ("fanfare_events_total{result=\"resumed\"}", .eventsResumed),

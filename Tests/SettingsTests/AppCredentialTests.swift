@@ -66,7 +66,7 @@ import Testing
   @Test func namedAppsAreEnoughToSend() throws {
     var fixture = try SettingsFixture("apns: {apps: {a.b: {certificate_file: c.p12}}}")
     try fixture.directory.write("secret", to: "c.p12")
-    fixture.requirements = [.providerToken]
+    fixture.requirements = [.credentials]
     #expect(fixture.load().problems.isEmpty, "\(fixture.load().problems)")
   }
 }

@@ -80,7 +80,7 @@ import Testing
   func aStaticMemberNeedsAName(_ yaml: String, _ count: Int) throws {
     var fixture = try SettingsFixture(yaml)
     #expect(fixture.load().problems.isEmpty, "who sends nothing joins no group")
-    fixture.requirements = .providerToken
+    fixture.requirements = .credentials
     let problems = fixture.load().problems.filter { $0.key == "kafka.static_membership" }
     #expect(problems.count == count, "\(problems)")
   }
@@ -123,7 +123,7 @@ import Testing
   @Test func asksForAKeyWhereSomebodySends() throws {
     var fixture = try SettingsFixture("")
     #expect(fixture.findings() == [])
-    fixture.requirements = .providerToken
+    fixture.requirements = .credentials
     #expect(fixture.load().problems.map(\.key) == ["apns.key_file"])
   }
 }

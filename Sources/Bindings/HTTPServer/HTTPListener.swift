@@ -25,7 +25,7 @@ final class HTTPListener {
     _ options: HTTPServerOptions, sharedPort: Int? = nil, loop: EventLoop
   ) throws(HTTPServerError) {
     let wanted = sharedPort ?? options.port
-    let address = try SocketAddress(host: options.host, port: wanted)
+    let address = try ListenAddress(host: options.host, port: wanted)
     // SO_REUSEPORT lets any process of our user in: whoever is first looks whether the port is
     // free. Of two that start at the same moment both may get it.
     let isFree = !options.sharesPort || sharedPort != nil || address.isFree()
@@ -36,7 +36,7 @@ final class HTTPListener {
           + String(cString: strerror(errno)))
     }
     self.loop = loop
-    port = SocketAddress.port(of: descriptor)
+    port = ListenAddress.port(of: descriptor)
     do throws(LoopError) {
       registration = try loop.add(descriptor, [.read], self)
     } catch {

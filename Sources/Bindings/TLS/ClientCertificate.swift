@@ -69,7 +69,7 @@ package final class ClientCertificate: @unchecked Sendable {
     }
   }
 
-  /// In the order of the file, a chain of more than ten is none.
+  /// In the order of the file; what comes behind the tenth is left out: no chain is so long.
   private static func certificates(_ pem: String) -> [OpaquePointer] {
     var all: [OpaquePointer] = []
     _ = withPEM(pem) { bio in

@@ -58,7 +58,9 @@ final class DeadLetters {
     letters[ObjectIdentifier(timers)] = (message.source, timers)
     defer { letters[ObjectIdentifier(timers)] = nil }
     guard await isWritten(letter, of: message, timers, whenRefused) else { return false }
-    if message.topic == options.ingest.eventsTopic { counters.add(.eventsMalformed) }
+    if message.topic == options.ingest.eventsTopic {
+      counters.add(error.code.isOfTheRecord ? .eventsMalformed : .eventsDeadLettered)
+    }
     counters.addDeadLetter(code: IngestError.Code.allCases.firstIndex(of: error.code) ?? .max)
     options.log.warning(
       "record sent to the dead letters",

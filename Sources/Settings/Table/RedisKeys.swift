@@ -44,7 +44,7 @@ extension SettingTable {
     .duration(
       "redis.connect_timeout", \.redis.connectTimeout, default: .seconds(5),
       .milliseconds(10)...(.seconds(60)),
-      "For the TCP connection, the TLS handshake and the log-in together."),
+      "For the TCP connection with its TLS handshake; the log-in has the same time once more."),
     .duration(
       "redis.command_timeout", \.redis.commandTimeout, default: .seconds(5),
       .milliseconds(10)...(.seconds(60)),

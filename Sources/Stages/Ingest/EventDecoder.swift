@@ -85,7 +85,7 @@ struct EventDecoder {
   }
 
   private func template(_ object: JSONObject) throws(IngestError) -> String {
-    guard object["template"] != nil else { return "go-live" }
+    guard object["template"] != nil else { return Event.usualTemplate }
     let name = try text(object, "template")
     let isClean = name.utf8.allSatisfy { $0.isASCIILower || $0.isASCIIDigit || $0 == 0x2D }
     guard isClean, (1...Self.maximumNameBytes).contains(name.utf8.count) else {

@@ -23,6 +23,9 @@ package struct IngestError: Error, Sendable, Equatable, CustomStringConvertible 
     case unknownTemplate = "unknown_template"
     /// The record is fine; what Redis holds for it is not.
     case unprocessable
+
+    /// Whoever wrote the record has to mend it; otherwise it is what the worker has for it.
+    package var isOfTheRecord: Bool { self != .unknownTemplate && self != .unprocessable }
   }
 
   package let code: Code

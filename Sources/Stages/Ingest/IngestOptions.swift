@@ -1,3 +1,5 @@
+import Model
+
 /// Topics, and what an event may be.
 package struct IngestOptions: Sendable, Equatable {
   package var eventsTopic = "notify-followers"
@@ -15,8 +17,8 @@ package struct IngestOptions: Sendable, Equatable {
   package var defaultExpirySeconds: Int64 = 900
   /// An event that wants to live longer is refused, in seconds. Apple stores for 30 days at most.
   package var maximumExpirySeconds: Int64 = 30 * 24 * 3600
-  /// How far the clock of the live backend may be ahead of ours, in milliseconds.
-  var clockSkewMilliseconds: Int64 = 10 * 60 * 1000
+  /// How far the clock of the live backend may be ahead of ours.
+  var clockSkew = Event.clockSkew
 
   static let segmentOverheadBytes = 1024
   /// What the pushes of a straggler record take at most, besides its event.

@@ -1,6 +1,7 @@
 import JSON
 import Kafka
 import Model
+import Text
 
 /// What a record from Kafka turned out to be.
 package enum IngestResult: Sendable, Equatable {
@@ -69,7 +70,7 @@ package struct IngestStage: Sendable {
   ///
   /// - Parameter now: ms since 1970 by the clock that is believed.
   package func isEarly(_ event: Event, at now: Int64) -> Bool {
-    event.occurredAt > now + options.clockSkewMilliseconds
+    event.occurredAt > now + options.clockSkew.wholeMilliseconds
   }
 
   private func decodeSegment(_ message: KafkaMessage) throws(IngestError) -> IngestResult {

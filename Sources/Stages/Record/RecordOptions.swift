@@ -19,8 +19,8 @@ package struct RecordOptions: Sendable {
   package var traceMaximum = 100_000
   /// What becomes of tokens is told to others, and noted until it is.
   package var tellsTokens = false
-  /// How far the live backend's clock may be ahead of Redis', as for events.
-  var clockSkew: Duration = .seconds(10 * 60)
+  /// How far the live backend's clock may be ahead of Redis'.
+  var clockSkew = Event.clockSkew
 
   package init(
     verdictsAtOnce: Int = 256, acceptedForEachUnusable: Int = 4, acceptedMinimum: Int = 20

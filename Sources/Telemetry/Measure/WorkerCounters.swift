@@ -2,7 +2,7 @@ import Synchronization
 
 /// What a worker counts. Sums over its life; never goes down.
 package enum WorkerCounter: Int, Sendable, CaseIterable {
-  case eventsOK, eventsMalformed, eventsExpired, eventsDuplicate, eventsResumed
+  case eventsOK, eventsMalformed, eventsDeadLettered, eventsExpired, eventsDuplicate, eventsResumed
   case eventsStopped, eventsWithoutAudience, streamsEnded
   case segmentsSettled, segmentsAlreadySettled
   case recipients, skipped, stragglers

@@ -73,6 +73,11 @@ struct ConnectionPlaces {
     retiring.removeAll { $0 === connection }
   }
 
+  /// The places that waited for one that was retiring to be gone: it may be now.
+  var dueForOpening: [Int] {
+    mayRetireMore ? indices.filter { places[$0].waitsForRetiring } : []
+  }
+
   mutating func forgetRetiring() { retiring = [] }
 
   /// Ordinary ones that are open.

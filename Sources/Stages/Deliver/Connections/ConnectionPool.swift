@@ -202,13 +202,7 @@ final class ConnectionPool {
     if mustReplace, let place = places.place(of: connection) {
       vacate(place, after: connection, reason: reason)
     }
-    openWaiting()
-  }
-
-  /// One that was retiring may be gone.
-  private func openWaiting() {
-    guard places.mayRetireMore else { return }
-    for place in places.indices where places[place].waitsForRetiring { open(place) }
+    for place in places.dueForOpening { open(place) }
   }
 
   private func vacate(

@@ -1,7 +1,7 @@
 import Glibc
 
 /// Where to listen, for the system.
-struct SocketAddress {
+struct ListenAddress {
   private let bytes: [UInt8]
 
   /// - Throws: when the host is no address of this machine's and no name that it knows.
