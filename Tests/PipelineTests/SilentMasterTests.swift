@@ -161,6 +161,20 @@ import Transport
     }
   }
 
+  /// Nor is a claim renewed of which the run ended before its turn came.
+  @Test func aClaimThatWasReleasedDoesNotComeBack() async throws {
+    try await run { lane, bed in
+      bed.claims.renew()
+      try await bed.until("all to be claimed") { try await bed.areClaimed(bed.silent + bed.others) }
+      bed.claims.renew()
+      for run in bed.others { bed.runs.end(run) }
+      for run in bed.others { await bed.claims.release(run.claim) }
+      // Whatever the lane has asked before has its answer by now.
+      #expect(try await bed.areClaimed(bed.silent))
+      #expect(try bed.claims(of: bed.others) == 0)
+    }
+  }
+
   @Test func limitsOfOtherEventsGiveTheirPushes() async throws {
     try await run { lane, bed in
       let all = bed.silent + bed.others

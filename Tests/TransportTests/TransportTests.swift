@@ -34,6 +34,32 @@ import Testing
     #expect(received == (true, true, false))
   }
 
+  /// Whoever stops a loop and has not closed what is on it: the peer hears of the end.
+  @Test(arguments: [false, true])
+  func connectionsEndWithTheirLoop(encrypted: Bool) async throws {
+    let tls = try encrypted ? TestCertificates() : nil
+    let loop = EventLoop(name: "test")
+    defer { loop.stop() }
+    try await LoopActor(loop).run { _ in
+      let server = Echo()
+      let listener = try server.listen(tls: tls?.server, on: loop)
+      defer { listener.close() }
+      let endpoint = Endpoint(host: "127.0.0.1", port: listener.port)
+      let other = EventLoop(name: "other")
+      await LoopActor(other).run { _ in
+        let client = Client(other)
+        let connection = Connection(
+          to: endpoint, tls: tls?.client, options: TransportOptions(), loop: other,
+          delegate: client)
+        connection.connect()
+        await client.until { client.isOpen }
+      }
+      other.stop()
+      let witness = Client(loop)
+      await witness.until { server.closed == 1 }
+    }
+  }
+
   /// They carry nothing, so nobody else would notice; each asks for an answer.
   @Test(arguments: [40, 4000])
   func aFloodOfKeyChangesEndsTheConnection(changes: Int) async throws {

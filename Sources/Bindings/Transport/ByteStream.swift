@@ -4,8 +4,8 @@ import Glibc
 import TLS
 
 /// The bytes of one connected socket, with TLS or without, there and back. What is written in a
-/// turn leaves at its end, in one system call where the socket allows. Confined to its loop, which
-/// keeps it and its connection alive while it is watched.
+/// turn leaves at its end, in one system call where the socket allows. Its connection's, which the
+/// loop keeps while the socket is watched. Confined to that loop.
 final class ByteStream {
   enum State {
     /// What is written waits.
@@ -15,8 +15,8 @@ final class ByteStream {
 
   private let endpoint: Endpoint
   private let loop: EventLoop
-  /// Hears of everything; kept while the loop watches the socket.
-  private var connection: Connection?
+  /// Hears of everything from `start` to `close`.
+  private unowned var connection: Connection?
   private(set) var state = State.unconnected
   private(set) var tls: TLSSession?
   private var messageAllowance = MessageAllowance()
@@ -48,7 +48,7 @@ final class ByteStream {
   func start(tls: TLSSession?, for connection: Connection) throws(TransportError) {
     self.tls = tls
     do {
-      registration = try loop.add(descriptor, [.read], self)
+      registration = try loop.add(descriptor, [.read], connection)
     } catch {
       throw TransportError(.noDescriptors, "\(error)")
     }
@@ -197,6 +197,11 @@ final class ByteStream {
     }
   }
 
+  func ready(_ readiness: Interest) {
+    if readiness.contains(.read) { read() }
+    if readiness.contains(.write) { flush() }
+  }
+
   // MARK: reading
 
   func read() {
@@ -260,12 +265,5 @@ final class ByteStream {
     for piece in early { piece.withUnsafeBytes { connection?.received($0) } }
     if !goesOn { fail(nil) }
     return state == .open
-  }
-}
-
-extension ByteStream: LoopHandler {
-  func descriptorReady(_ readiness: Interest) {
-    if readiness.contains(.read) { read() }
-    if readiness.contains(.write) { flush() }
   }
 }

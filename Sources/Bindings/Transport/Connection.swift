@@ -192,3 +192,7 @@ package final class Connection {
     listener?.connectionClosed(self, error: error)
   }
 }
+
+extension Connection: LoopHandler {
+  package func descriptorReady(_ readiness: Interest) { stream.ready(readiness) }
+}

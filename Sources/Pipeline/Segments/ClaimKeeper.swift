@@ -92,6 +92,9 @@ final class ClaimKeeper {
   private func renew(_ runs: [SegmentRun]) async {
     // A stopping lane releases its claims: none of them may come back.
     guard !retry.timers.isStopped else { return }
+    // Nor that of a run which has ended since.
+    let runs = runs.filter(self.runs.contains)
+    guard !runs.isEmpty else { return }
     let asked = loop.now
     do {
       let renewals = try await record.renew(runs.map(\.claim), lifetime: options.claimLifetime)
@@ -103,7 +106,7 @@ final class ClaimKeeper {
 
   private func renewed(_ run: SegmentRun, _ renewal: Renewal, _ asked: UInt64) {
     // It may have ended while Redis was asked.
-    guard runs.contains(run) else { return }
+    guard runs.contains(run), !run.isLost else { return }
     switch run.take(renewal, asked: asked, lifetime: options.claimLifetime) {
     case .goesOn: return
     case .isAnothers: say("another worker has the segment; this one was too slow", run)

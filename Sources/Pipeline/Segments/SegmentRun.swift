@@ -73,8 +73,10 @@ final class SegmentRun {
     tally.sendableUntil = asked &+ lifetime.nanoseconds / 10 * 9
   }
 
+  /// What waits to be sent is not sent any more, whoever has it.
   func lose() {
     isLost = true
+    tally.sendableUntil = 0
     progress.abandon()
   }
 

@@ -131,11 +131,18 @@ final class SegmentRunner {
       guard !run.isLost else { return .again(after: options.claimLifetime / 10) }
       // While the lane stops, all claims are released together.
       guard !runs.isStopped else { throw error }
-      await settler.drop(run)
-      await claims.release(claim)
+      await giveUp(run)
       throw error
     }
     return .done
+  }
+
+  /// Others may have the segment at once.
+  private func giveUp(_ run: SegmentRun) async {
+    // A claim that is renewed behind its release would come back.
+    runs.end(run)
+    await settler.drop(run)
+    await claims.release(run.claim)
   }
 
   /// The segment's record goes to the dead letters. What was sent of it gets its outcomes, and they
