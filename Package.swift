@@ -170,8 +170,8 @@ let rooms: [Target] = [
   room(
     "VerbSupport",
     [
-      "Assembly", "CLinux", "Devices", "EventLoop", "Keyspace", "Model", "Probes", "Redis",
-      "Settings", "Telemetry", "Terminal", "Threads",
+      "Assembly", "CLinux", "Devices", "EventLoop", "Keyspace", "Probes", "Redis", "Settings",
+      "Telemetry", "Terminal",
     ]),
   room(
     "PushSupport",

@@ -1,6 +1,7 @@
 import Assembly
 import Devices
 import Telemetry
+import PushSupport
 import Terminal
 import VerbSupport
 

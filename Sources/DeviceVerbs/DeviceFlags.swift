@@ -1,5 +1,6 @@
 import Devices
 import Model
+import PushSupport
 import Terminal
 import VerbSupport
 

@@ -1,4 +1,3 @@
-import Terminal
 import Threads
 
 /// Lines that are opened on one thread and read on a loop's.
