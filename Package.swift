@@ -90,8 +90,8 @@ let stages: [Target] = [
 
 let rooms: [Target] = [
   room("Text", []),
-  room("Model", []),
-  room("LegacyAPNs", []),
+  room("Model", ["Text"]),
+  room("LegacyAPNs", ["Text"]),
   room("Keyspace", ["Text"]),
   room("Tokens", ["Keyspace", "Redis"]),
   room("Rules", ["Model", "Text"]),
@@ -266,11 +266,11 @@ let testTargets: [Target] = [
   tests(
     "RedisTests",
     [
-      "EventLoop", "Fixtures", "Processes", "Redis", "ServerProcesses", "Threads", "TLS",
+      "EventLoop", "Fixtures", "Processes", "Redis", "ServerProcesses", "Text", "Threads", "TLS",
       "Transport",
     ]),
-  tests("KafkaTests", ["Kafka", "ServerProcesses", "Threads"]),
-  tests("HTTPServerTests", ["EventLoop", "Fixtures", "HTTPServer"]),
+  tests("KafkaTests", ["Kafka", "ServerProcesses", "Text", "Threads"]),
+  tests("HTTPServerTests", ["EventLoop", "Fixtures", "HTTPServer", "Threads"]),
   tests(
     "APITests",
     [
@@ -290,7 +290,7 @@ let testTargets: [Target] = [
     "ExpandTests",
     [
       "EventLoop", "Expand", "Fixtures", "Keyspace", "Model", "Redis", "Rules", "ServerProcesses",
-      "Threads", "Transport",
+      "Text", "Threads", "Transport",
     ]),
   tests("RenderTests", ["Checkout", "JSON", "Model", "Render", "Text"]),
   tests(

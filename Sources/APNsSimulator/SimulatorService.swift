@@ -236,8 +236,8 @@ final class SimulatorService {
         continue
       }
       let word = place < 16 ? words.0 : words.1
-      let digit = UInt8(truncatingIfNeeded: word >> UInt64(place % 16 * 4) & 0xF)
-      target[position] = digit < 10 ? digit + 0x30 : digit + 0x57
+      target[position] =
+        UInt8(truncatingIfNeeded: word >> UInt64(place % 16 * 4)).lastHexDigit
       place += 1
     }
   }

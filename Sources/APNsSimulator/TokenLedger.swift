@@ -82,8 +82,7 @@ final class TokenLedger {
     }
     for word in [entry.key.0, entry.key.1, entry.key.2, entry.key.3] {
       for shift in stride(from: 60, through: 0, by: -4) {
-        let digit = UInt8(truncatingIfNeeded: word >> UInt64(shift) & 0xF)
-        output.append(digit < 10 ? digit + 0x30 : digit + 0x57)
+        output.append(UInt8(truncatingIfNeeded: word >> UInt64(shift)).lastHexDigit)
       }
     }
   }

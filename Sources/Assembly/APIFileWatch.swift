@@ -70,7 +70,8 @@ private actor Watch {
         log.notice("other keys are good from now on", ["keys": .integer(found.keys.count)])
       }
     } catch {
-      complain("keys", "the keys have changed and cannot be used; those before are used on", error)
+      complain(
+        "keys", "the keys have changed and cannot be used; the previous ones stay in use", error)
     }
     do throws(SettingsError) {
       guard let found = try Assembly.apiIdentity(settings) else { return }

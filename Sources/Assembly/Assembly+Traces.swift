@@ -1,3 +1,4 @@
+import Model
 import Rules
 import Settings
 import Telemetry
@@ -30,9 +31,7 @@ extension Assembly {
       plainSetKey: settings.audience.plainSetKey, rules: rules
     ) { name in
       // It comes from Redis, and names a file.
-      guard name.utf8.allSatisfy({ $0.isASCIILower || $0.isASCIIDigit || $0 == 0x2D }) else {
-        return nil
-      }
+      guard TemplateName.isValid(name) else { return nil }
       return try? template(file: "\(directory)/\(name).yaml")
     }
   }

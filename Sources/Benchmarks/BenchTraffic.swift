@@ -40,7 +40,7 @@ package enum BenchTraffic {
 
   /// One-to-one, so that distinct numbers give distinct tokens.
   static func tokenEnd(_ number: Int) -> UInt64 {
-    SplitMix64.mix(UInt64(truncatingIfNeeded: number) &+ 0x9E37_79B9_7F4A_7C15)
+    SplitMix64.value(of: UInt64(truncatingIfNeeded: number))
   }
 
   package static func token(_ number: Int) -> String {

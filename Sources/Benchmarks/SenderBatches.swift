@@ -51,9 +51,8 @@ package struct SenderBatches {
 
   private static func writeHex(_ value: UInt64, to target: UnsafeMutableRawPointer) {
     for place in 0..<BenchTraffic.distinctDigits {
-      let digit = UInt8(truncatingIfNeeded: value >> UInt64(60 - 4 * place)) & 0xF
-      target.storeBytes(
-        of: digit < 10 ? 0x30 + digit : 0x57 + digit, toByteOffset: place, as: UInt8.self)
+      let digit = UInt8(truncatingIfNeeded: value >> UInt64(60 - 4 * place)).lastHexDigit
+      target.storeBytes(of: digit, toByteOffset: place, as: UInt8.self)
     }
   }
 

@@ -1,7 +1,7 @@
 import Assembly
 import Devices
-import Telemetry
 import PushSupport
+import Telemetry
 import Terminal
 import VerbSupport
 

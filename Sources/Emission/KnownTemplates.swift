@@ -17,7 +17,7 @@ package struct KnownTemplates {
   package func check(_ events: [ReadEvent]) throws(CommandFailure) {
     let named = Set(events.compactMap(\.event?.template)).sorted()
     let unknown = named.filter { name in
-      names.map { !$0.contains(name) } ?? (name != Event.usualTemplate)
+      names.map { !$0.contains(name) } ?? (name != TemplateName.usual)
     }
     guard !unknown.isEmpty else { return }
     throw CommandFailure(

@@ -3,8 +3,8 @@ import LegacyAPNs
 import Model
 import Record
 import Redis
-import VerbSupport
 import Terminal
+import VerbSupport
 
 /// Takes out of Redis what a feedback service says is gone, by the same script and rule as a 410:
 /// only when the word is not older than the binding. It names no topic, so it is said of the token

@@ -1,3 +1,5 @@
+import Text
+
 /// A device token that the feedback service says is gone (Apple, "Binary Provider API", "The
 /// Feedback Service"): four bytes of time, two of length, and the token.
 package struct FeedbackTuple: Sendable, Equatable {
@@ -15,11 +17,7 @@ package struct FeedbackTuple: Sendable, Equatable {
   /// stays.
   package var milliseconds: Int64 { Int64(seconds) * 1000 }
 
-  package var hexToken: String {
-    let digits = Array("0123456789abcdef".utf8)
-    return String(
-      decoding: token.flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 0xF)]] }, as: UTF8.self)
-  }
+  package var hexToken: String { Hexadecimal.text(token) }
 }
 
 /// Reads a feedback service's stream, in pieces of any size.

@@ -14,9 +14,6 @@ package struct LegacyNotification: Sendable, Equatable {
 
     /// Bytes of payload that a gateway takes: 256 before iOS 8, 2 KiB with command 2.
     package var maximumPayloadBytes: Int { self == .framed ? 2048 : 256 }
-
-    /// Whether the gateway can say which notification it refuses.
-    package var hasIdentifier: Bool { self != .simple }
   }
 
   /// Apple's tokens have 32; it says not to assume a size.

@@ -6,14 +6,8 @@ import VerbSupport
 /// librdkafka's mock cluster as a process: what the demo, the bench and tests take for Kafka.
 package enum BrokerVerb {
   private static let topics = Option(
-    "topics", .topics,
-    default: [
-      BrokerTopic(name: "notify-followers", partitions: 4),
-      BrokerTopic(name: "notify-followers.segments", partitions: 8),
-      BrokerTopic(name: "notify-followers.segments.bulk", partitions: 8),
-      BrokerTopic(name: "notify-followers.stragglers", partitions: 4),
-      BrokerTopic(name: "notify-followers.dead-letters", partitions: 1),
-    ], value: "NAME:PARTITIONS,...", help: "The topics to make")
+    "topics", .topics, default: LocalServers.topics, value: "NAME:PARTITIONS,...",
+    help: "The topics to make")
 
   private static let port = Option(
     "port", .integer(in: 0...65_535), default: 0,

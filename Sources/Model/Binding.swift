@@ -1,3 +1,5 @@
+import Text
+
 /// Which of Apple's two services a token belongs to.
 package enum APNsEnvironment: UInt8, Sendable, Equatable, CaseIterable {
   case production
@@ -33,8 +35,8 @@ package struct Binding: Sendable, Equatable, Hashable {
   /// upper-case digits are lowered, nothing else is mended.
   package init?(environment: APNsEnvironment, topic: String, token: String) {
     guard Self.isTopic(topic) else { return nil }
-    let token = token.utf8.map { $0 >= 0x41 && $0 <= 0x46 ? $0 | 0x20 : $0 }
-    let isHex = token.allSatisfy { ($0 >= 0x30 && $0 <= 0x39) || ($0 >= 0x61 && $0 <= 0x66) }
+    let token = token.utf8.map(\.asciiLowered)
+    let isHex = token.allSatisfy(\.isASCIIHexDigit)
     guard isHex, token.count >= 2, token.count <= Self.maximumTokenDigits, token.count % 2 == 0
     else { return nil }
     self.environment = environment
@@ -54,10 +56,14 @@ package struct Binding: Sendable, Equatable, Hashable {
 
   package static func isTopic(_ text: String) -> Bool {
     !text.isEmpty && text.utf8.count <= maximumTopicBytes
-      && text.utf8.allSatisfy {
-        ($0 >= 0x30 && $0 <= 0x39) || ($0 >= 0x41 && $0 <= 0x5A) || ($0 >= 0x61 && $0 <= 0x7A)
-          || $0 == 0x2E || $0 == 0x2D
-      }
+      && text.utf8.allSatisfy { $0.isASCIIWord || $0 == 0x2E || $0 == 0x2D }
+  }
+
+  private static let sandboxPrefix = "apns:\(APNsEnvironment.sandbox.name):"
+
+  /// Of what stands in a user's set of bindings.
+  static func environment(ofMember member: String) -> APNsEnvironment {
+    member.utf8.starts(with: sandboxPrefix.utf8) ? .sandbox : .production
   }
 
   /// `apns:<production or sandbox>:<topic>:<token>`

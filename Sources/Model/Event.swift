@@ -3,8 +3,6 @@
 package struct Event: Sendable, Equatable {
   /// How far the live backend's clock may be ahead of ours.
   package static let clockSkew: Duration = .seconds(10 * 60)
-  /// The template of an event that names none.
-  package static let usualTemplate = "go-live"
 
   /// 1…64 bytes of `[A-Za-z0-9._:-]`; also the id of the fan-out.
   package let id: String

@@ -67,8 +67,6 @@ package struct Straggler: Sendable, Equatable {
   /// record of the list, not in it.
   package let askAgainAt: Int64
 
-  private static let sandboxPrefix = "apns:\(APNsEnvironment.sandbox.name):"
-
   package init(user: String, member: String, history: PushHistory, askAgainAt: Int64 = 0) {
     self.user = user
     self.member = member
@@ -76,9 +74,7 @@ package struct Straggler: Sendable, Equatable {
     self.askAgainAt = askAgainAt
   }
 
-  package var environment: APNsEnvironment {
-    member.utf8.starts(with: Self.sandboxPrefix.utf8) ? .sandbox : .production
-  }
+  package var environment: APNsEnvironment { Binding.environment(ofMember: member) }
 }
 
 /// The stragglers of one segment, as many as one record takes.

@@ -12,9 +12,7 @@ package struct TokenVerdict: Sendable, Equatable {
   package let member: String
   package let finding: Finding
 
-  package var environment: APNsEnvironment {
-    member.hasPrefix("apns:\(APNsEnvironment.sandbox.name):") ? .sandbox : .production
-  }
+  package var environment: APNsEnvironment { Binding.environment(ofMember: member) }
 
   package init(user: String, member: String, finding: Finding) {
     self.user = user

@@ -34,7 +34,7 @@ final class ClockWatch {
   /// A worker whose clock is ahead must not call pushes expired that are not. One whose clock is
   /// behind takes Redis' word that they are (`SegmentRun.isLate`).
   func check(_ event: Event, redisTime: Int64) throws {
-    let now = options.deliver.wallClock()
+    let now = options.wallClock()
     if !event.isExpired(at: now), event.isExpired(at: redisTime) {
       sayThatClockIsOff(now, redisTime, event)
     }
@@ -50,14 +50,14 @@ final class ClockWatch {
       try await record.time()
     }
     guard !ingest.isEarly(event, at: redisTime) else { return true }
-    sayThatClockIsOff(options.deliver.wallClock(), redisTime, event)
+    sayThatClockIsOff(options.wallClock(), redisTime, event)
     return false
   }
 
   /// How far this worker's clock is ahead of Redis' in ms; less than 0: behind.
   func compare() async throws(RecordError) -> Int64 {
     let redisTime = try await record.time()
-    let now = options.deliver.wallClock()
+    let now = options.wallClock()
     if abs(now - redisTime) > Self.bearableDifference.wholeMilliseconds {
       sayThatClockIsOff(now, redisTime, nil)
     }

@@ -38,7 +38,7 @@ final class CredentialWatch: Sendable {
     case .refused(let reason):
       counters.add(.credentialsRefused)
       log.error(
-        "the credentials for APNs have changed and cannot be used; those before are used on",
+        "the credentials for APNs have changed and cannot be used; the previous ones stay in use",
         ["reason": .text(reason)])
     case .expires(let what):
       log.warning(

@@ -25,7 +25,7 @@ struct Heartbeat: Sendable {
       ("waits_for", Self.joined(figures.waitsFor)),
       ("held_routes", Self.joined(figures.obstacles)),
       ("limits", Self.joined(figures.limits)),
-      ("beat_ms", String(options.deliver.wallClock())),
+      ("beat_ms", String(options.wallClock())),
     ]
   }
 

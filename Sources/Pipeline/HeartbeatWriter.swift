@@ -29,7 +29,7 @@ final class HeartbeatWriter {
       let last = try await record.heartbeat(
         worker: options.workerID, instance: options.instance, fields)
       sayWhoElseBeats(last)
-      _ = try await record.appendSeriesPoint(now: options.deliver.wallClock())
+      _ = try await record.appendSeriesPoint(now: options.wallClock())
     } catch {
       // The next beat comes soon; that Redis is away is said by whoever needs it.
       options.log.debug("no heartbeat", ["error": .text("\(error)")])

@@ -34,8 +34,14 @@ package struct PipelineOptions: Sendable {
   package var revokeTimeout: Duration = .seconds(5)
   /// Tells this process from an earlier one with the same worker's id.
   package var instance = String(UInt64.random(in: .min ... .max), radix: 36)
-  /// Any number; two calls never give the same one.
-  var randomNumber: @Sendable () -> UInt64 = { .random(in: .min ... .max) }
+  /// Where all that the lanes leave to chance comes from: jitter, the numbers of what is written.
+  /// Two calls give two numbers.
+  package var randomNumber: @Sendable () -> UInt64 = { .random(in: .min ... .max) }
+  /// The worker's clock, in ms since 1970: Deliver's, and that of everything here.
+  package var wallClock: @Sendable () -> Int64 {
+    get { deliver.wallClock }
+    set { deliver.wallClock = newValue }
+  }
   /// What the worker keeps in memory at most, with these options.
   package var memoryBudget: MemoryBudget {
     MemoryBudget(

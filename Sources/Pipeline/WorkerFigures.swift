@@ -51,7 +51,7 @@ struct WorkerFigures: Sendable {
       counts: counters.snapshot(), usage: ProcessUsage.own(), partitions: await pump.partitions,
       records: await pump.inFlight, aside: await pump.aside, lag: await pump.lag,
       waitsFor: await pump.waitsFor)
-    figures.note(expiry: options.credentialsExpireAt(), now: options.deliver.wallClock())
+    figures.note(expiry: options.credentialsExpireAt(), now: options.wallClock())
     for lane in lanes { figures.add(await lane.figures()) }
     return figures
   }

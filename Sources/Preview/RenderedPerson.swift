@@ -1,9 +1,9 @@
-import VerbSupport
 import Keyspace
 import Model
 import Redis
 import Rules
 import Terminal
+import VerbSupport
 
 /// For whom a template is rendered: made up on the command line, or read from Redis.
 package struct RenderedPerson: Sendable {

@@ -13,6 +13,12 @@ extension UInt8 {
   /// `a` for `A`; every other byte stays.
   @inlinable public var asciiLowered: UInt8 { isASCIIUpper ? self | 0x20 : self }
 
+  /// The hex digit, in lower case, of the last four bits.
+  @inlinable public var lastHexDigit: UInt8 {
+    let value = self & 0xF
+    return value < 10 ? value &+ 0x30 : value &+ 0x57
+  }
+
   /// 0…15; nil for what is no hex digit.
   @inlinable public var hexValue: UInt8? {
     if isASCIIDigit { return self &- 0x30 }

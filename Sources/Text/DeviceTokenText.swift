@@ -16,9 +16,6 @@ package enum DeviceTokenText {
   /// 256 bytes: Apple's tokens of today have 32, those of Live Activities 80 and more.
   package static let maximumDigits = 512
 
-  /// Lower-case hex digits; nil when there is anything in it that no token has.
-  package static func token(_ text: String) -> String? { try? read(text) }
-
   /// Lower-case hex digits, an even number, 2…`maximumDigits`.
   package static func read(_ text: String) throws(Refusal) -> String {
     var digits: [UInt8] = []
@@ -53,7 +50,7 @@ package enum DeviceTokenText {
           + "byte with %02x", hex: nil)
     }
     if let bytes = base64(text) {
-      return Refusal(rule: "hex digits, and looks like base64", hex: hex(bytes))
+      return Refusal(rule: "hex digits, and looks like base64", hex: Hexadecimal.text(bytes))
     }
     return Refusal(rule: "hex digits, an even number of them", hex: nil)
   }
@@ -75,11 +72,5 @@ package enum DeviceTokenText {
       bytes.count >= fewestEncodedBytes, 2 * bytes.count <= maximumDigits
     else { return nil }
     return bytes
-  }
-
-  private static func hex(_ bytes: [UInt8]) -> String {
-    let digits = Array("0123456789abcdef".utf8)
-    return String(
-      decoding: bytes.flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] }, as: UTF8.self)
   }
 }

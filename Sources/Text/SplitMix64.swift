@@ -10,6 +10,11 @@ package struct SplitMix64: RandomNumberGenerator, Sendable {
     return Self.mix(state)
   }
 
+  /// The first number of this seed: what looks random and belongs to a number for good.
+  package static func value(of seed: UInt64) -> UInt64 {
+    mix(seed &+ 0x9E37_79B9_7F4A_7C15)
+  }
+
   /// The finishing step, which is one-to-one: distinct numbers give distinct ones.
   package static func mix(_ value: UInt64) -> UInt64 {
     var mixed = value

@@ -1,5 +1,5 @@
-import Checkout
 import Assembly
+import Checkout
 import Fixtures
 import Ingest
 import JSON

@@ -1,12 +1,12 @@
 import Model
-import Synchronization
 import Testing
+import Threads
 
 @testable import Deliver
 
 @Suite struct RouteObstaclesTests {
   private final class Told: Sendable {
-    let notices = Mutex<[DeliverNotice]>([])
+    let notices = ThreadLock<[DeliverNotice]>([])
     func take() -> [String] {
       let taken = notices.withLock { notices in
         defer { notices = [] }

@@ -3,6 +3,7 @@ import Keyspace
 import Model
 import Redis
 import Testing
+import Text
 
 @testable import Expand
 
@@ -87,7 +88,7 @@ import Testing
     try await RedisFixture().run { redis async throws in
       let users = (0..<300).map { "u\($0)" }
       try await redis.equip(users)
-      var random = SystemRandomNumberGenerator()
+      var random = SplitMix64(seed: 7)
       let lists: [E.List] = [.followers, .tag("a"), .tag("b"), .tag("c"), .tag("nobody")]
       for round in 1...12 {
         var members: [E.List: Set<String>] = [:]

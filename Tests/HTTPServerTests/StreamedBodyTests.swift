@@ -1,8 +1,8 @@
 import EventLoop
 import Fixtures
 import Glibc
-import Synchronization
 import Testing
+import Threads
 
 @testable import HTTPServer
 
@@ -175,7 +175,7 @@ import Testing
   }
 
   private final class Ends: Sendable {
-    private let kept = Mutex<[HTTPBodyStream.Piece]>([])
+    private let kept = ThreadLock<[HTTPBodyStream.Piece]>([])
     var all: [HTTPBodyStream.Piece] { kept.withLock { $0 } }
     func add(_ end: HTTPBodyStream.Piece) { kept.withLock { $0.append(end) } }
   }

@@ -23,7 +23,6 @@ import Testing
     try consumer.subscribe()
     let polled = consumer.collect { !$0.errors.isEmpty }
     #expect(polled.errors.first?.code == .unreachable)
-    #expect(polled.errors.first?.isTransient == true)
     let before = ContinuousClock.now
     consumer.commit([KafkaPartition(topic: "t", partition: 0): 1])
     #expect(throws: KafkaError.self) {

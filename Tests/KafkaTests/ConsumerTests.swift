@@ -1,6 +1,7 @@
 import Glibc
 import Kafka
 import Testing
+import Text
 
 /// On the embedded broker, whose groups take three seconds to form.
 @Suite struct ConsumerTests {
@@ -79,7 +80,7 @@ import Testing
     try consumer.subscribe()
     var next: [KafkaPartition: Int64] = [:]
     var paused: Set<KafkaPartition> = []
-    var random = SystemRandomNumberGenerator()
+    var random = SplitMix64(seed: 7)
     let deadline = ContinuousClock.now + .seconds(60)
     while next.values.reduce(0, +) < 36, ContinuousClock.now < deadline {
       let polled = consumer.poll(timeout: .milliseconds(20))

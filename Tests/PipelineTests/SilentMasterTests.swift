@@ -39,7 +39,8 @@ import Transport
       options.redis.checkInterval = .seconds(900)
       stages = LaneStages(options: options, loop: loop)
       let (ingest, deliver, record) = (stages.ingest, stages.deliver, stages.record)
-      let retry = RetryUntilStopped(timers: CancellableTimers(loop: loop), log: options.log)
+      let retry = RetryUntilStopped(
+        timers: CancellableTimers(loop: loop), log: options.log, randomNumber: { 0 })
       let clock = ClockWatch(
         options: options, loop: loop, ingest: ingest, record: record, retry: retry)
       let labels = StragglerLabels(

@@ -1,7 +1,8 @@
 import Glibc
-@testable import Processes
 import ServerProcesses
 import Testing
+
+@testable import Processes
 
 @Suite struct ProcessTests {
   @Test func serverAnswersDiesAndComesBack() throws {

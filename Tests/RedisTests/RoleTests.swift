@@ -63,7 +63,8 @@ import Threads
         // The handshake's is the first.
         guard
           seen.withLock({
-            $0 += 1; return $0 == 2
+            $0 += 1
+            return $0 == 2
           })
         else { return bytes }
         return bytes[..<range.lowerBound] + Array("*3\r\n$6\r\nmaster\r\n*1000000\r\n".utf8)

@@ -17,7 +17,8 @@ struct BannedCalls {
     Ban(word: "Task.sleep(", because: sleepless) { $0.isTest },
     Ban(word: "Thread.sleep(", because: sleepless) { $0.isTest },
     Ban(word: "XCTSkip(", because: "say with .enabled(if:) what a test needs") { $0.isTest },
-    Ban(word: "Mutex(", because: "ThreadSanitizer sees ThreadLock only") { _ in true },
+    Ban(word: "Mutex(", because: unseen) { _ in true },
+    Ban(word: "Mutex<", because: unseen) { _ in true },
     Ban(word: "nonisolated(unsafe)", because: "only a binding knows what C guarantees") {
       $0.isSource && !$0.isBinding
     },
@@ -45,6 +46,7 @@ struct BannedCalls {
     Ban(word: mark, because: "do it, or say in the issue what is left") { _ in true }
   }
 
+  private static let unseen = "ThreadSanitizer sees ThreadLock only"
   private static let spawning =
     "Spawn starts processes: by who names it `Tests/run --unit` knows which tests do"
   private static let sleepless = "wait for the condition, or turn a manual clock"

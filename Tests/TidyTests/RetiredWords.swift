@@ -8,6 +8,7 @@ struct RetiredWords {
     "ensemble": "LocalStack",
     "household": "ChildProcesses",
     "impatient": "how long it waits",
+    "patient": "how long it waits, and for what",
     "patience": "a time limit and what it is for",
     "rehearsal": "LocalRun",
     "seats": "connections",

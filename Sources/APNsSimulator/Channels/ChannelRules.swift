@@ -39,7 +39,9 @@ enum ChannelRules {
 
   /// Where a request leads; `nil`: nowhere.
   private enum Place {
-    case channels(app: String), allChannels(app: String), broadcasts(app: String)
+    case channels(app: String)
+    case allChannels(app: String)
+    case broadcasts(app: String)
 
     var app: String {
       switch self {

@@ -57,7 +57,7 @@ package enum MagicTokens {
   }.littleEndian
 
   private static func digit(_ character: UInt8) -> UInt32 {
-    character <= UInt8(ascii: "9") ? UInt32(character) - 0x30 : UInt32(character) - 0x57
+    UInt32(character.hexValue ?? 0)
   }
 
   private static func answer(code: UInt32) -> SimulatedAnswer? {

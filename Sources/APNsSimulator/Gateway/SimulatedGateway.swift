@@ -58,11 +58,10 @@ final class SimulatedGateway {
   }
 
   private func fill(_ frame: BinaryFrame) {
-    let digits = Array("0123456789abcdef".utf8)
     let limit = RequestRecord.maximumTokenDigits / 2
     for byte in frame.token.prefix(limit) {
-      record.token[record.tokenCount] = digits[Int(byte >> 4)]
-      record.token[record.tokenCount + 1] = digits[Int(byte & 0xF)]
+      record.token[record.tokenCount] = (byte >> 4).lastHexDigit
+      record.token[record.tokenCount + 1] = byte.lastHexDigit
       record.tokenCount += 2
     }
     frame.payload.withUnsafeBytes { record.append($0) }

@@ -129,7 +129,10 @@ final class HTTPDaemon {
       return whenEmpty()
     }
     var milliseconds: UInt64 = 0
-    guard MHD_get_timeout(daemon, &milliseconds) == .YES else { return nextRun = nil }
+    guard MHD_get_timeout(daemon, &milliseconds) == .YES else {
+      nextRun = nil
+      return
+    }
     nextRun = loop.schedule(after: .milliseconds(Int64(clamping: milliseconds))) { [weak self] in
       self?.run()
     }

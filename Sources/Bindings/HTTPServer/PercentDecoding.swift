@@ -12,8 +12,8 @@ extension String {
         decoded.append(byte)
         continue
       }
-      guard let high = rest.next().flatMap(Hexadecimal.value),
-        let low = rest.next().flatMap(Hexadecimal.value)
+      guard let high = rest.next().flatMap(\.hexValue),
+        let low = rest.next().flatMap(\.hexValue)
       else { return nil }
       decoded.append(high << 4 | low)
     }

@@ -36,16 +36,6 @@ package struct KafkaError: Error, Sendable, Equatable, CustomStringConvertible {
 
   package var isFatal: Bool { code == .fatal }
 
-  /// Whether the same call can succeed later without anybody changing a setting.
-  package var isTransient: Bool {
-    switch code {
-    case .unreachable, .timedOut, .rebalanced: true
-    case .configuration, .authentication, .authorization, .unknownTopic, .tooLarge, .fatal, .closed,
-      .other:
-      false
-    }
-  }
-
   package var description: String { cause.isEmpty ? message : "\(message) [\(cause)]" }
 }
 

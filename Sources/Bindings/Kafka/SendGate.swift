@@ -2,7 +2,9 @@ import Threads
 
 /// Lets senders in while both their number and the bytes of their records are within bounds; the
 /// others wait in line, first come, first served. Nobody waits in librdkafka's own queue, which
-/// would drop them.
+/// would drop them. The line is as long as there are callers, each of which has bounds of its own
+/// (windows of segments, lists of stragglers, requests to the API) and waits for its turn; every
+/// record that is inside ends within `messageTimeout`, so the line moves.
 final class SendGate: Sendable {
   private struct State {
     var inside = 0

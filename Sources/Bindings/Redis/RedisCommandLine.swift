@@ -40,7 +40,7 @@ package enum RedisCommandLine {
     _ command: [String], _ context: UnsafeMutablePointer<redisContext>
   ) -> UnsafeMutablePointer<redisReply>? {
     let copies = command.map { strdup($0) }
-    defer { copies.forEach { free($0) } }
+    defer { for copy in copies { free(copy) } }
     var arguments = copies.map { UnsafePointer<CChar>($0) }
     var lengths = copies.map { $0.map { strlen($0) } ?? 0 }
     return redisCommandArgv(context, Int32(command.count), &arguments, &lengths)?

@@ -52,8 +52,6 @@ final class RedisConnection {
 
   var isConnected: Bool { session.state == .ready }
 
-  var isClosed: Bool { session.state == .closed }
-
   /// Why there is no connection, as long as there is none and one was tried.
   var lastFailure: RedisError? { session.lastFailure }
 

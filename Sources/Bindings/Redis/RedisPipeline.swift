@@ -69,7 +69,10 @@ package final class RedisPipeline {
   }
 
   private func finishCommand(isFormatted: Bool) {
-    guard !isFormatted else { return count += 1 }
+    guard !isFormatted else {
+      count += 1
+      return
+    }
     guard failure == nil else { return }
     let limit = CommandBuffer.maximumBytes
     failure = RedisError(

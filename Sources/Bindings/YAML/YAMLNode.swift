@@ -37,9 +37,6 @@ package struct YAMLNode: Sendable, Equatable {
   package let content: Content
   package let place: YAMLPlace
 
-  package var line: Int { place.line }
-  package var column: Int { place.column }
-
   /// The scalar's text whatever its style; nil for a sequence or a mapping. A plain `3` or `true`
   /// is text too: what it means is the reader's to say.
   package var text: String? {

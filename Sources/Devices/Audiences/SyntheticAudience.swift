@@ -91,10 +91,10 @@ package struct SyntheticAudience: Sendable {
     return String(unsafeUninitializedCapacity: 64) { digits in
       var state = start
       for word in 0..<4 {
-        state = word == 3 ? start : SplitMix64.mix(state &+ 0x9E37_79B9_7F4A_7C15)
+        state = word == 3 ? start : SplitMix64.value(of: state)
         for digit in 0..<16 {
-          let value = UInt8(truncatingIfNeeded: state >> UInt64(60 - 4 * digit)) & 0xF
-          digits[16 * word + digit] = value < 10 ? 0x30 + value : 0x57 + value
+          digits[16 * word + digit] =
+            UInt8(truncatingIfNeeded: state >> UInt64(60 - 4 * digit)).lastHexDigit
         }
       }
       // A living token must not begin as a dead one by chance.

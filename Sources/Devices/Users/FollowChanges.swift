@@ -15,7 +15,10 @@ import Redis
 ///
 /// Who dies on the way has told nobody that it is done.
 final class FollowChanges {
-  enum Verb: String { case follow = "SADD", unfollow = "SREM" }
+  enum Verb: String {
+    case follow = "SADD"
+    case unfollow = "SREM"
+  }
 
   /// A user and a streamer, and what was tried so far.
   private struct Change {

@@ -57,7 +57,7 @@ final class FanOutRunner {
       let reason = "the template \(event.template) is not loaded"
       return .hopeless(IngestError(.unknownTemplate, reason))
     }
-    let now = options.deliver.wallClock()
+    let now = options.wallClock()
     if event.isExpired(at: now), try await expire(event, from: message) != .begun { return .done }
     let (found, refusal) = try await audience(of: event)
     var audience = found
@@ -166,7 +166,7 @@ final class FanOutRunner {
   private func handOver(_ event: Event) async throws {
     do {
       try await retry.persistent("Redis takes the statistics", for: event) {
-        try await record.handOver(event.id, now: options.deliver.wallClock())
+        try await record.handOver(event.id, now: options.wallClock())
       }
     } catch let error as RecordError {
       // The lane's Redis is closed.
@@ -223,7 +223,7 @@ final class FanOutRunner {
   ) async throws {
     do {
       try await retry.persistent("Redis notes what is planned", for: event) {
-        try await record.published(end, of: event, now: options.deliver.wallClock())
+        try await record.published(end, of: event, now: options.wallClock())
       }
     } catch let error as RecordError {
       // The lane's Redis is closed.
@@ -238,12 +238,12 @@ final class FanOutRunner {
   func end(_ end: StreamEnd, isolation: isolated any Actor = #isolation) async throws -> Receipt {
     // As long as an event that says nothing else.
     let over =
-      min(end.occurredAt, options.deliver.wallClock())
+      min(end.occurredAt, options.wallClock())
       + options.ingest.defaultExpirySeconds * 1000
     let cancelled = try await retry.persistent(
-      "Redis takes the end of a stream", isOver: { options.deliver.wallClock() >= over }
+      "Redis takes the end of a stream", isOver: { options.wallClock() >= over }
     ) {
-      try await record.endStream(end, now: options.deliver.wallClock())
+      try await record.endStream(end, now: options.wallClock())
     }
     counters.add(.streamsEnded)
     options.log.info(
@@ -258,7 +258,7 @@ final class FanOutRunner {
   private func expire(_ event: Event, from message: KafkaMessage) async throws -> Expiry {
     let expiry = try await retry.persistent("Redis takes the expired event", for: event) {
       try await record.expire(
-        event: event, source: message.place, now: options.deliver.wallClock())
+        event: event, source: message.place, now: options.wallClock())
     }
     guard expiry != .begun else { return expiry }
     counters.add(expiry == .duplicate ? .eventsDuplicate : .eventsExpired)

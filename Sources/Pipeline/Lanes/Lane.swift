@@ -41,8 +41,9 @@ package actor Lane {
     timers = CancellableTimers(loop: loop)
     stages = LaneStages(options: options, loop: loop)
     let (ingest, deliver, record) = (stages.ingest, stages.deliver, stages.record)
-    var retry = RetryUntilStopped(timers: timers, log: options.log, board: board)
-    retry.isExpired = { $0.isExpired(at: options.deliver.wallClock()) }
+    var retry = RetryUntilStopped(
+      timers: timers, log: options.log, randomNumber: options.randomNumber, board: board)
+    retry.isExpired = { $0.isExpired(at: options.wallClock()) }
     retry.distrust = { [redis = stages.redis] in redis.distrust(over: $0) }
     let writer = RecordWriter(loop: loop, producer: producer, retry: retry)
     clock = ClockWatch(options: options, loop: loop, ingest: ingest, record: record, retry: retry)
@@ -51,7 +52,7 @@ package actor Lane {
     heartbeat = HeartbeatWriter(options: options, loop: loop, record: record, clock: clock)
 
     let times = StragglerTimes(
-      delay: options.straggleDelay, wallClock: options.deliver.wallClock)
+      delay: options.straggleDelay, wallClock: options.wallClock)
     let labels = StragglerLabels(
       options: options, ingest: ingest, render: stages.render, deliver: deliver, times: times)
     let delays = StragglerDelays(
@@ -119,7 +120,7 @@ package actor Lane {
     runs.leavePlaces {
       stages.deliver.yields($0) || stages.deliver.getsNowhere($1, on: $0)
     }
-    limited.look(at: runs.all, now: options.deliver.wallClock())
+    limited.look(at: runs.all, now: options.wallClock())
   }
 
   /// The worker begins nothing more: what waits to be begun is left to others.
@@ -176,7 +177,7 @@ package actor Lane {
   private func work(
     _ message: KafkaMessage, _ vacate: @escaping () -> Void
   ) async throws -> Receipt {
-    switch stages.ingest.decode(message, now: options.deliver.wallClock()) {
+    switch stages.ingest.decode(message, now: options.wallClock()) {
     case .event(let event): return try await fanOuts.run(event, from: message, vacate)
     case .early(let event, let error):
       guard try await clock.isEarlyForRedis(event) else {

@@ -15,6 +15,7 @@ struct RetryUntilStopped {
 
   let timers: CancellableTimers
   let log: Log
+  let randomNumber: () -> UInt64
   var board = WaitBoard()
   var initial: Duration = .milliseconds(100)
   var maximum: Duration = .seconds(5)
@@ -45,7 +46,7 @@ struct RetryUntilStopped {
         log.warning("waiting: \(what)", ["error": .text("\(error)")])
         board.say(number, "\(what): \(error)")
         waited += delay
-        await timers.wait(delay / 2 + delay / 2 * Double.random(in: 0...1))
+        await timers.wait(delay / 2 + delay / 2 * (Double(randomNumber()) / Double(UInt64.max)))
         guard hasLastCall || !timers.isStopped else { throw Stopped() }
         delay = min(delay * 2, maximum)
       }

@@ -33,7 +33,7 @@ final class TokenNewsWriter {
     do {
       let event = run.segment.event
       try await writer.publishAll(topic, untold.news.map { TokenNewsRecord.encode($0) }) {
-        event.isExpired(at: options.deliver.wallClock())
+        event.isExpired(at: options.wallClock())
       }
       counters.add(.tokenNews, untold.news.count)
     } catch let error as KafkaError {
@@ -56,7 +56,7 @@ final class TokenNewsWriter {
     guard options.ingest.tokensTopic != nil else { return }
     if !run.tally.verdicts.isEmpty {
       try await retry.persistent("Redis takes verdicts on tokens", for: run.segment.event) {
-        try await record.prune(run.segment, run.tally, now: options.deliver.wallClock())
+        try await record.prune(run.segment, run.tally, now: options.wallClock())
       }
     }
     try await tell(run)
@@ -65,10 +65,10 @@ final class TokenNewsWriter {
   /// Tells what another worker has noted of the segment, and could not tell.
   func takeUp(_ notes: [String], _ run: SegmentRun) async throws {
     options.log.notice(
-      "what a worker that is gone could not tell of tokens is told",
+      "token news that a worker left behind when it died are published",
       ["event": .text(run.segment.event.id), "tokens": .integer(notes.count)])
     try await retry.persistent("Redis takes verdicts on tokens", for: run.segment.event) {
-      try await record.takeUp(notes, of: run.segment, run.tally, now: options.deliver.wallClock())
+      try await record.takeUp(notes, of: run.segment, run.tally, now: options.wallClock())
     }
     try await tell(run)
   }

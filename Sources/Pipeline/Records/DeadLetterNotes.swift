@@ -48,7 +48,7 @@ final class DeadLetterNotes {
 
   /// The event says what is missing of it, and comes to its end without it.
   private func note(_ message: KafkaMessage, _ error: IngestError) async throws {
-    let now = options.deliver.wallClock()
+    let now = options.wallClock()
     let (event, part): (Event, DeadPart)
     switch ingest.decode(message, now: now) {
     // Also one that this worker's clock alone calls early: it was opened. Of one that was not,
@@ -84,7 +84,7 @@ final class DeadLetterNotes {
     for (receipt, codes) in unanswered {
       do {
         try await record.countDeadLetters(
-          codes, receipt: receipt, now: options.deliver.wallClock())
+          codes, receipt: receipt, now: options.wallClock())
         unanswered[receipt] = nil
       } catch {
         // The next heartbeat tries again.

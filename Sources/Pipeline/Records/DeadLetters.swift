@@ -95,7 +95,7 @@ final class DeadLetters {
   }
 
   private func letter(of message: KafkaMessage, _ error: IngestError) -> DeadLetter {
-    let time = WallClock.rfc3339(options.deliver.wallClock())
+    let time = WallClock.rfc3339(options.wallClock())
     return DeadLetter(message, error: error, worker: options.workerID, time: time)
   }
 
@@ -123,7 +123,8 @@ final class DeadLetters {
   /// Tries until the dead letters take what they would not take at first, the worker stops, or the
   /// record's partition is another's; whether they took it.
   private func persist(_ letter: DeadLetter, _ timers: CancellableTimers) async -> Bool {
-    let retry = RetryUntilStopped(timers: timers, log: options.log, hasLastCall: false)
+    let retry = RetryUntilStopped(
+      timers: timers, log: options.log, randomNumber: options.randomNumber, hasLastCall: false)
     do {
       try await retry.run(
         "Kafka takes dead letters", isTransient: { (_: KafkaError, _) in true },

@@ -60,7 +60,7 @@ package actor KafkaPump {
     health = KafkaHealth(options: options)
     readiness = GroupReadiness(options: options)
     startLog = FanOutStartLog(log: log)
-    times = StragglerTimes(delay: options.straggleDelay, wallClock: options.deliver.wallClock)
+    times = StragglerTimes(delay: options.straggleDelay, wallClock: options.wallClock)
   }
 
   package func start() throws {

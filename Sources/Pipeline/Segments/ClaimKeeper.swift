@@ -51,7 +51,7 @@ final class ClaimKeeper {
         result = known.result
       } else {
         result = try await record.claim(
-          claim, lifetime: options.claimLifetime, now: options.deliver.wallClock())
+          claim, lifetime: options.claimLifetime, now: options.wallClock())
       }
       known = nil
       if result == .unplanned, isAdoptable(message) { result = try await adopt(claim) }
@@ -63,7 +63,7 @@ final class ClaimKeeper {
   /// The age travels with the record, through all hands that put it off. Time in which nobody read
   /// it does not count: the worker that the parent waits for may have been away as well.
   private func isAdoptable(_ message: KafkaMessage) -> Bool {
-    let now = options.deliver.wallClock()
+    let now = options.wallClock()
     let label = StragglerLabel(message)
     let due = min(label.notBefore ?? now, now)
     let wait = options.straggleDelay + options.adoptAfter
@@ -72,7 +72,7 @@ final class ClaimKeeper {
 
   private func adopt(_ claim: Claim) async throws(RecordError) -> ClaimResult {
     let result = try await record.adopt(
-      claim, lifetime: options.claimLifetime, now: options.deliver.wallClock())
+      claim, lifetime: options.claimLifetime, now: options.wallClock())
     if case .yours = result {
       options.log.warning(
         "nobody settled the segment that stragglers left: they are sent without it",

@@ -52,7 +52,7 @@ final class SegmentRunner {
       let reason = "the template \(segment.event.template) is not loaded"
       // Also the whole segment of a paused fan-out, which goes round with them.
       if message.topic == options.ingest.stragglersTopic,
-        !segment.event.isExpired(at: options.deliver.wallClock())
+        !segment.event.isExpired(at: options.wallClock())
       {
         // Another worker has it: some are newer than others while a new version is rolled out.
         options.log.warning(
@@ -72,12 +72,12 @@ final class SegmentRunner {
   ) async throws -> Receipt {
     let claim = bid.claim
     let run = runs.make(claim, recordBytes: message.valueBytes, vacate)
-    run.tally.notes = options.record.notes(of: claim.segment, now: options.deliver.wallClock)
+    run.tally.notes = options.record.notes(of: claim.segment, now: options.wallClock)
     defer { limited.end(run) }
     var bid = bid
     let turn: LimitedSegments.Turn
     do {
-      turn = try await limited.turn(of: run, at: options.deliver.wallClock())
+      turn = try await limited.turn(of: run, at: options.wallClock())
     } catch {
       // By the script that opened the event; no run is known that would release it.
       if bid.answer != nil { await claims.release(claim) }

@@ -45,7 +45,7 @@ final class SegmentSender {
     let event = try prepared.prepare(segment.event)
     let reader = expand.reader(
       of: await bidder.users(of: bid), fields: event.fieldNames, topic: event.headers.topic,
-      now: options.deliver.wallClock, isOver: { self.end(of: run) != nil })
+      now: options.wallClock, isOver: { self.end(of: run) != nil })
     var listed = 0
     var found: Set<[UInt8]> = []
     while let page = try await nextPage(reader, of: event.event) {
@@ -68,7 +68,7 @@ final class SegmentSender {
       }
       try await retry.persistent("Redis takes verdicts on tokens", for: segment.event) {
         try await record.pruneSurplus(
-          segment, run.tally, owner: run.claim.owner, now: options.deliver.wallClock())
+          segment, run.tally, owner: run.claim.owner, now: options.wallClock())
       }
       try await news.tell(run)
     }
@@ -88,7 +88,7 @@ final class SegmentSender {
   /// The outcome of whatever is not sent yet; nil while it may be sent.
   private func end(of run: SegmentRun) -> Outcome? {
     if run.tally.fanOut.brake == .cancelled { return .cancelled }
-    let isLate = run.isLate || run.segment.event.isExpired(at: options.deliver.wallClock())
+    let isLate = run.isLate || run.segment.event.isExpired(at: options.wallClock())
     return isLate ? .expired : nil
   }
 

@@ -57,7 +57,7 @@ final class SegmentSettler {
     try await retry.persistent("Redis takes the counters", for: run.segment.event) {
       try await record.settle(
         run.segment, run.tally, stragglers: run.written, owner: run.claim.owner,
-        now: options.deliver.wallClock())
+        now: options.wallClock())
     }
   }
 
@@ -66,7 +66,7 @@ final class SegmentSettler {
   func settlePart(_ run: SegmentRun) async {
     do {
       try await retry.persistent("Redis takes verdicts on tokens", for: run.segment.event) {
-        try await record.prune(run.segment, run.tally, now: options.deliver.wallClock())
+        try await record.prune(run.segment, run.tally, now: options.wallClock())
       }
       try await news.settlePart(run)
     } catch is RetryUntilStopped.Stopped {
@@ -79,7 +79,7 @@ final class SegmentSettler {
     do {
       try await retry.persistent("Redis takes the counters", for: run.segment.event) {
         try await record.countPart(
-          of: run.segment, run.tally, owner: run.claim.owner, now: options.deliver.wallClock())
+          of: run.segment, run.tally, owner: run.claim.owner, now: options.wallClock())
       }
       counters.countPushes(run.tally)
     } catch {

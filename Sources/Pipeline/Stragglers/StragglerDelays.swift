@@ -43,7 +43,7 @@ final class StragglerDelays {
     if let delay = lastTry(label) { return .again(after: delay) }
     var label = label
     let delay = label.expiresAt.map { times.rest(until: $0) } ?? options.straggleDelay
-    let now = options.deliver.wallClock()
+    let now = options.wallClock()
     let unread = max(now - (label.notBefore ?? now), 0)
     label.writtenAt = labels.writtenAt(message, label) + unread
     label.notBefore = now + max(delay, .seconds(1)).wholeMilliseconds
@@ -95,7 +95,7 @@ final class StragglerDelays {
     let event = segment.event
     let last =
       event.expiresAt + (options.claimLifetime * Self.lifetimesAfterExpiry).wholeMilliseconds
-    guard options.deliver.wallClock() < last else {
+    guard options.wallClock() < last else {
       throw IngestError(
         .unprocessable,
         "the segment that these pushes left was never settled, and their event is over")

@@ -33,7 +33,7 @@ final class StragglerGate {
     let label = labels.complete(of: message)
     let decision = admission.admit(
       label, bytes: message.valueBytes, left: label.expiresAt.map { times.left(until: $0) },
-      now: options.deliver.wallClock(), route: state(of: label, message))
+      now: options.wallClock(), route: state(of: label, message))
     defer { admission.end(decision) }
     switch decision {
     case .putOff: return try await delays.putOff(message, label, vacate)

@@ -28,7 +28,7 @@ struct StragglerLabels {
   func complete(of message: KafkaMessage) -> StragglerLabel {
     var label = StragglerLabel(message)
     guard label.route == nil || label.expiresAt == nil,
-      case .segment(let segment) = ingest.decode(message, now: options.deliver.wallClock()),
+      case .segment(let segment) = ingest.decode(message, now: options.wallClock()),
       let list = segment.stragglers
     else { return label }
     let routes = list.environments.compactMap { route(of: segment.event, $0) }
@@ -40,7 +40,7 @@ struct StragglerLabels {
 
   /// Of a record without a time, or with one to come, nobody knows its age: it begins now.
   func writtenAt(_ message: KafkaMessage, _ label: StragglerLabel) -> Int64 {
-    let now = options.deliver.wallClock()
+    let now = options.wallClock()
     if let written = label.writtenAt { return min(written, now) }
     return message.timestamp > 0 ? min(message.timestamp, now) : now
   }
@@ -54,7 +54,7 @@ struct StragglerLabels {
 
   func label(for segment: Segment) -> StragglerLabel {
     let environments = segment.stragglers?.environments ?? []
-    let now = options.deliver.wallClock()
+    let now = options.wallClock()
     var label = StragglerLabel(
       route: environments.count == 1
         ? environments.first.flatMap { route(of: segment.event, $0) } : nil,

@@ -1,6 +1,6 @@
 /// Why a lane cannot send.
 package struct DeliverError: Error, Sendable, CustomStringConvertible {
-  package enum Code: String, Sendable { case signing, http2 }
+  package enum Code: String, Sendable { case signing }
 
   package let code: Code
   package let message: String

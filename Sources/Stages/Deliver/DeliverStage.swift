@@ -13,19 +13,21 @@ package final class DeliverStage {
   private var ticker: LoopTimer?
   private let tickInterval: Duration
 
+  /// - Parameter randomNumber: any number, each time another.
   package init(
     options: DeliverOptions, credentials: AppCredentials, loop: EventLoop,
-    random: any RandomNumberGenerator = SystemRandomNumberGenerator()
+    randomNumber: @escaping () -> UInt64 = { .random(in: .min ... .max) }
   ) {
     self.loop = loop
     self.credentials = credentials
     tickInterval = options.tickInterval
+    let chance = RandomSource(randomNumber)
     var routes: [RouteName: Route] = [:]
     for (environment, target) in options.routes {
       for (place, item) in credentials.all.enumerated() {
         let setup = RouteSetup(
           environment: environment, target: target, credentials: item, options: options,
-          loop: loop, chance: Chance(random))
+          loop: loop, chance: chance)
         routes[RouteName(environment: environment, credentials: place)] = Route(setup)
       }
     }

@@ -13,8 +13,8 @@ struct EventDecoder {
   static let maximumFields = 64
   /// UTF-8 bytes of one value: a payload has 4,096 bytes for all of them.
   static let maximumTextBytes = 1024
-  static let maximumNameBytes = 64
   static let maximumIDBytes = 64
+  static let maximumFieldNameBytes = 64
   static let members: Set<String> = [
     "type", "id", "app", "streamer", "stream", "data", "template", "occurred_at", "expires_in",
     "pushes_per_second", "audience",
@@ -85,10 +85,9 @@ struct EventDecoder {
   }
 
   private func template(_ object: JSONObject) throws(IngestError) -> String {
-    guard object["template"] != nil else { return Event.usualTemplate }
+    guard object["template"] != nil else { return TemplateName.usual }
     let name = try text(object, "template")
-    let isClean = name.utf8.allSatisfy { $0.isASCIILower || $0.isASCIIDigit || $0 == 0x2D }
-    guard isClean, (1...Self.maximumNameBytes).contains(name.utf8.count) else {
+    guard TemplateName.isValid(name) else {
       throw IngestError(
         .badIdentifier, "template must be 1 to 64 of the characters a-z 0-9 and '-'")
     }
@@ -200,7 +199,7 @@ struct EventDecoder {
   }
 
   private static func isFieldName(_ name: String) -> Bool {
-    (1...maximumNameBytes).contains(name.utf8.count)
+    (1...maximumFieldNameBytes).contains(name.utf8.count)
       && name.utf8.allSatisfy { $0.isASCIIWord || $0 == 0x5F || $0 == 0x2D }
   }
 }

@@ -99,10 +99,6 @@ package struct Log: Sendable {
   package func isEnabled(_ level: LogLevel) -> Bool { core.isEnabled(level) }
 
   /// The label under which this deployment shows a token (its hex digits as text).
-  package func label(_ token: UnsafeRawBufferPointer) -> LogValue {
-    .token(TokenLabel(token, key: core.tokenLabelKey))
-  }
-
   package func label(_ token: String) -> LogValue {
     .token(TokenLabel(token, key: core.tokenLabelKey))
   }

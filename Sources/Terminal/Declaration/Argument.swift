@@ -43,13 +43,6 @@ package struct Argument<Value: Sendable>: DeclaredArgument {
       read: { $0.first.flatMap { try? parser.parse($0) } })
   }
 
-  /// The default unless given.
-  package init(_ name: String, _ parser: ValueParser<Value>, default: Value, help: String) {
-    self.init(
-      name, parser: parser, help: help, defaultText: parser.show(`default`), isRequired: false,
-      read: { $0.first.flatMap { try? parser.parse($0) } ?? `default` })
-  }
-
   /// Nil unless given.
   package init<Wrapped: Sendable>(_ name: String, _ parser: ValueParser<Wrapped>, help: String)
   where Value == Wrapped? {

@@ -66,5 +66,4 @@ package struct Verb: Sendable {
   }
 
   var isGroup: Bool { handler == nil }
-  var visibleVerbs: [Verb] { verbs.filter { !$0.isHidden } }
 }

@@ -61,9 +61,6 @@ struct ClusterRouting {
     gathered = GatheredReplies(count: commands.count)
   }
 
-  /// Nothing is to be done: parts are out, or wait.
-  var isDone: Bool { pending == 0 }
-
   /// `anyone`: takes what has no key, or a slot that nobody serves: it says what is wrong with it.
   mutating func handle(_ event: Event, _ map: inout ClusterMap, anyone: Endpoint) -> [Action] {
     var actions: [Action]

@@ -233,7 +233,7 @@ final class APNsConnection: PushConnection {
   }
 
   var silentPushes: Int { carriesSilent ? ends.silentPushes : 0 }
-  func isPatient(with tally: SegmentTally) -> Bool {
+  func holdsSilentPushes(of tally: SegmentTally) -> Bool {
     carriesSilent && ends.carriesSilent(of: tally)
   }
 

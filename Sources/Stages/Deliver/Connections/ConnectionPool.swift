@@ -90,12 +90,12 @@ final class ConnectionPool {
   func open(_ place: Int) {
     places[place].opening?.cancel()
     places[place].opening = nil
-    places[place].isResting = false
-    places[place].waitsForRetiring = false
+    (places[place].isResting, places[place].waitsForRetiring) = (false, false)
     // While the worker leaves, the connections that are there are all there will be.
     guard !isStopped, !waiting.isLeaving, places[place].connection == nil else { return }
     guard demand.isNeeded(place, of: places) else { return }
-    guard places.mayRetireMore else { return places[place].waitsForRetiring = true }
+    places[place].waitsForRetiring = !places.mayRetireMore
+    guard places.mayRetireMore else { return }
     let wait = budget.take(
       at: loop.now, isHelper: !places.isOrdinary(place),
       isEarned: places[place].isEarned && traffic.isTaking(at: loop.now))

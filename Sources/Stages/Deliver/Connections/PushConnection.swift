@@ -35,7 +35,7 @@ protocol PushConnection: AnyObject {
   /// What was never answered before is in flight on it, or was a moment ago.
   var carriesSilent: Bool { get set }
   var silentPushes: Int { get }
-  func isPatient(with tally: SegmentTally) -> Bool
+  func holdsSilentPushes(of tally: SegmentTally) -> Bool
   /// When the route's server had taken a push last as this was opened; 0: never.
   var takenBefore: UInt64 { get }
   /// An answer took so long that nobody would have waited for it in ordinary traffic.

@@ -225,7 +225,7 @@ final class BinaryConnection: PushConnection {
 
   func tick(now: UInt64) {}
   var silentPushes: Int { 0 }
-  func isPatient(with tally: SegmentTally) -> Bool { false }
+  func holdsSilentPushes(of tally: SegmentTally) -> Bool { false }
   func learned(_ time: UInt64) {}
   func isHeldUp(at now: UInt64) -> Bool { false }
   func oldestProbe(of topic: String) -> UInt64? { nil }

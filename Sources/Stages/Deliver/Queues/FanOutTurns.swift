@@ -23,8 +23,6 @@ struct FanOutTurns {
   /// Small ones first, those that are stuck last.
   var all: [FanOutLine] { lines.flatMap { $0 } }
 
-  func count(_ kind: FanOutLine.Kind) -> Int { lines[kind.rawValue].count }
-
   /// Whether limits let something go.
   var mayGo: Bool { limited == 0 || lines.joined().contains(where: \.mayGo) }
 

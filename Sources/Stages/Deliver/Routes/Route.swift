@@ -250,8 +250,8 @@ final class Route {
   /// Not of one that must wait here for an answer anyway: what leaves it is sent only when it has
   /// settled.
   func postponeWaiting(of tally: SegmentTally) {
-    let isPatient = pool.places.all.contains { $0.isPatient(with: tally) }
-    if !isPatient { waiting.postponeWaiting(of: tally) }
+    let hasSilent = pool.places.all.contains { $0.holdsSilentPushes(of: tally) }
+    if !hasSilent { waiting.postponeWaiting(of: tally) }
   }
   func postponeAll(of tally: SegmentTally) { waiting.postponeAll(of: tally) }
   func settleAll(of tally: SegmentTally) { waiting.settleAll(of: tally) }

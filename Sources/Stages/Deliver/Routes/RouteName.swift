@@ -7,5 +7,4 @@ struct RouteName: Hashable {
   let credentials: Int
 
   static let production = RouteName(environment: .production, credentials: 0)
-  static let sandbox = RouteName(environment: .sandbox, credentials: 0)
 }

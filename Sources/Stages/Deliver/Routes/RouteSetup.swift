@@ -12,13 +12,13 @@ final class RouteSetup {
   let credentialsName: String?
   let options: DeliverOptions
   let loop: EventLoop
-  let chance: Chance
+  let chance: RandomSource
   /// Connections are spread over all addresses of the host.
   private let addresses: AddressBook
 
   init(
     environment: APNsEnvironment, target: APNsRoute, credentials: AppCredentials.Item,
-    options: DeliverOptions, loop: EventLoop, chance: Chance
+    options: DeliverOptions, loop: EventLoop, chance: RandomSource
   ) {
     self.environment = environment
     self.target = target

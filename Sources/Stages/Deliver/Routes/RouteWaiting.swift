@@ -10,7 +10,7 @@ final class RouteWaiting {
 
   private let options: DeliverOptions
   private let loop: EventLoop
-  private let chance: Chance
+  private let chance: RandomSource
   private let topics: RouteTopics
   private let traffic: RouteTraffic
   private let obstacles: RouteObstacles

@@ -66,10 +66,7 @@ struct TemplateCompiler {
   }
 
   private func checkName() {
-    let isName = findings.source.name.utf8.allSatisfy {
-      ($0 >= 0x61 && $0 <= 0x7A) || ($0 >= 0x30 && $0 <= 0x39) || $0 == 0x2D
-    }
-    if !isName || findings.source.name.isEmpty || findings.source.name.utf8.count > 64 {
+    if !TemplateName.isValid(findings.source.name) {
       findings.report(
         findings.source.root.place,
         "events cannot name the template '\(findings.source.name)': "
