@@ -286,10 +286,3 @@ final class SimulatorService {
     scheduleTimer()
   }
 }
-
-struct DelayedAnswer {
-  let connection: SimulatedConnection
-  let slot: Int
-  let stream: Int32
-  let answer: SimulatedAnswer
-}

@@ -1,18 +1,5 @@
 import Text
 
-/// Which of Apple's two services a token belongs to.
-package enum APNsEnvironment: UInt8, Sendable, Equatable, CaseIterable {
-  case production
-  case sandbox
-
-  package var name: String {
-    switch self {
-    case .production: "production"
-    case .sandbox: "sandbox"
-    }
-  }
-}
-
 /// A user-to-token binding; its `member` is what the user's set of bindings holds.
 package struct Binding: Sendable, Equatable, Hashable {
   package let environment: APNsEnvironment

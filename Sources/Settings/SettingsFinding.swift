@@ -1,31 +1,5 @@
 import YAML
 
-/// Where a value came from. Later ones win: default, file, environment, flag.
-package enum SettingSource: Sendable, Equatable, CustomStringConvertible {
-  case builtIn
-  case file(String, YAMLPlace)
-  case environment(String)
-  case flag(String)
-
-  package var description: String {
-    switch self {
-    case .builtIn: "default"
-    case .file(let path, let place): "\(path):\(place)"
-    case .environment(let name): "environment \(name)"
-    case .flag(let key): "--set \(key)"
-    }
-  }
-
-  var rank: Int {
-    switch self {
-    case .builtIn: 0
-    case .file: 1
-    case .environment: 2
-    case .flag: 3
-    }
-  }
-}
-
 /// One thing that is wrong, or looks wrong, with its place, its key and what to do.
 package struct SettingsFinding: Sendable, Equatable, CustomStringConvertible {
   package enum Severity: String, Sendable {
@@ -65,32 +39,5 @@ package struct SettingsFinding: Sendable, Equatable, CustomStringConvertible {
     text += message
     if let hint { text += " (\(hint))" }
     return text
-  }
-}
-
-/// The configuration cannot be used; says everything that is wrong at once.
-package struct SettingsError: Error, Sendable, Equatable, CustomStringConvertible {
-  package enum Code: String, Sendable {
-    case invalidConfiguration = "invalid-configuration"
-    case invalidTemplates = "invalid-templates"
-  }
-
-  package let code: Code
-  /// Problems only, at least one.
-  package let problems: [SettingsFinding]
-
-  package init(code: Code, problems: [SettingsFinding]) {
-    self.code = code
-    self.problems = problems
-  }
-
-  package var message: String {
-    let count = problems.count == 1 ? "1 problem" : "\(problems.count) problems"
-    return code == .invalidTemplates
-      ? "the templates have \(count)" : "the configuration has \(count)"
-  }
-
-  package var description: String {
-    ([message + ":"] + problems.map { "  \($0)" }).joined(separator: "\n")
   }
 }

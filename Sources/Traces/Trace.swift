@@ -1,7 +1,6 @@
 import Devices
 import Model
 import Record
-import Render
 
 /// What became of one event for one user, and why.
 package struct Trace: Sendable {
@@ -22,11 +21,4 @@ package struct Trace: Sendable {
   package let ruleNow: SuppressionRule?
   /// Of the template and the profile as they are now.
   package var rendered: RenderedNow = .unknown("")
-}
-
-/// What the user would get of the event if it came now.
-package enum RenderedNow: Sendable {
-  case preview(RenderPreview)
-  /// It would not be rendered, or nobody can tell: why.
-  case unknown(String)
 }

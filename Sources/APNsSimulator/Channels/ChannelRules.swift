@@ -1,30 +1,5 @@
 import JSON
 
-/// A request for a broadcast channel or to one, whole.
-struct ChannelRequest: Equatable {
-  var method = ""
-  var path = ""
-  /// By name; a field that came twice has its last value.
-  var fields: [String: String] = [:]
-  var body: [UInt8] = []
-}
-
-/// What such a request is answered.
-struct ChannelAnswer: Equatable {
-  var status: Int
-  var fields: [(name: String, value: String)] = []
-  var body = ""
-
-  static func == (one: ChannelAnswer, other: ChannelAnswer) -> Bool {
-    one.status == other.status && one.body == other.body
-      && one.fields.elementsEqual(other.fields) { $0 == $1 }
-  }
-
-  static func refuse(_ reason: BroadcastReason) -> ChannelAnswer {
-    ChannelAnswer(status: reason.status, body: #"{"reason":"\#(reason.rawValue)"}"#)
-  }
-}
-
 /// Apple's rules for broadcast channels ("Sending channel management requests to APNs", "Sending
 /// broadcast push notification requests to APNs"): pure, over the request and the channels.
 ///

@@ -2,33 +2,6 @@ import JSON
 import TLS
 import Text
 
-/// A provider token that was looked at once; the signature costs as much as 50 pushes.
-final class CheckedProviderToken {
-  /// Nil: sound as long as it is not too old.
-  let flaw: AppleReason?
-  /// Seconds since 1970, from the claim `iat`.
-  let issuedAt: Int64
-  let text: [UInt8]
-  let teamID: String
-  private let topics: [[UInt8]]
-
-  init(
-    _ text: [UInt8], flaw: AppleReason?, issuedAt: Int64, teamID: String = "",
-    topics: [[UInt8]] = []
-  ) {
-    self.text = text
-    self.flaw = flaw
-    self.issuedAt = issuedAt
-    self.teamID = teamID
-    self.topics = topics
-  }
-
-  /// - Parameter topic: without the suffix of a push type.
-  func allows(_ topic: UnsafeRawBufferPointer) -> Bool {
-    topics.isEmpty || topics.contains { topic.elementsEqualBytes($0) }
-  }
-}
-
 /// Judges provider tokens ("Establishing a token-based connection to APNs"): ES256 with a key and
 /// team that are known here. Verified once for each distinct token.
 final class ProviderTokens {
@@ -105,47 +78,6 @@ final class ProviderTokens {
   private func object(_ part: ArraySlice<UInt8>) -> JSONObject? {
     guard let bytes = Base64URL.decode(part) else { return nil }
     return (try? JSONValue.parse(bytes, maximumDepth: 4))?.object
-  }
-}
-
-/// The provider tokens that one connection has seen. Apple answers 429 when it is more than one new
-/// one within 20 minutes; a new connection that sees two at once is enough for that (pushy #931).
-struct SeenProviderTokens {
-  static let minimumSecondsBetween: Int64 = 20 * 60
-  /// More than a connection can use in days; the oldest is forgotten then.
-  private static let maximumKept = 64
-
-  private(set) var last: CheckedProviderToken?
-  private var seen: [CheckedProviderToken] = []
-  private var lastNewAt: Int64 = 0
-
-  /// The fault of this request's `authorization`, or nil.
-  mutating func judge(
-    _ authorization: UnsafeRawBufferPointer, _ tokens: ProviderTokens, nowSeconds: Int64
-  ) -> AppleReason? {
-    let token: CheckedProviderToken
-    if let last, authorization.elementsEqualBytes(last.text) {
-      token = last
-    } else {
-      token = tokens.check(authorization)
-    }
-    if let flaw = token.flaw { return flaw }
-    let age = nowSeconds - token.issuedAt
-    guard age <= ProviderTokens.maximumAgeSeconds else { return .expiredProviderToken }
-    guard age >= -ProviderTokens.maximumSkewSeconds else { return .invalidProviderToken }
-    if token === last { return nil }
-    // A connection is bound to the team of its first push.
-    if let last, last.teamID != token.teamID { return .unrelatedKeyIdInToken }
-    if !seen.contains(where: { $0.text == token.text }) {
-      if !seen.isEmpty && nowSeconds - lastNewAt < Self.minimumSecondsBetween {
-        return .tooManyProviderTokenUpdates
-      }
-      if seen.count >= Self.maximumKept { seen.removeFirst() }
-      seen.append(token)
-      lastNewAt = nowSeconds
-    }
-    last = token
-    return nil
   }
 }
 

@@ -26,24 +26,3 @@ struct ClientSlot {
     bodyLeft = body.count
   }
 }
-
-/// What is remembered of a request that is over: nothing that counts references.
-struct ClientEnd {
-  let slot: Int32
-  let status: Int32
-  let errorCode: UInt32
-  let wasSent: Bool
-  let wasWhole: Bool
-}
-
-/// What a client's session has heard and its owner has not asked for yet.
-struct ClientState {
-  var goAwayReceived = false
-  var settingsReceived = false
-  /// Since the owner asked last.
-  var settingsChanged = false
-  var pingAcknowledgements = 0
-  /// Where in `ended` those begin that the owner has not heard of, and how many they are.
-  var firstEnded = 0
-  var endedCount = 0
-}

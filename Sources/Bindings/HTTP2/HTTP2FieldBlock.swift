@@ -1,13 +1,5 @@
 import CNghttp2
 
-/// How HPACK may represent a field (RFC 7541, section 6.2).
-package enum HTTP2Indexing: Sendable {
-  /// Worth a place in the dynamic table: the value repeats.
-  case indexed
-  /// Literal and never indexed: a secret, or a value that is different in each request.
-  case never
-}
-
 /// A header block that is written once and sent many times. Names and the values given at creation
 /// are copied into storage of its own, which must outlive the requests that are not written yet; a
 /// value given by `set` is borrowed too. Or, as `values` says, nghttp2 copies it all.

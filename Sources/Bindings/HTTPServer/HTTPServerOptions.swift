@@ -37,8 +37,3 @@ package struct HTTPServerOptions: Sendable {
       + 2 * (maximumBodiesBytes ?? maximumConnections * maximumBodyBytes)
   }
 }
-
-/// Why a server cannot listen.
-package struct HTTPServerError: Error, Sendable, Equatable, CustomStringConvertible {
-  package let description: String
-}

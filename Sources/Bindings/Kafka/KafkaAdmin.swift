@@ -1,15 +1,5 @@
 import CRdKafka
 
-/// What Kafka says about itself.
-package struct KafkaClusterInfo: Sendable, Equatable {
-  /// `host:port` of each broker.
-  package let brokers: [String]
-  /// Partitions by topic, of the topics asked for; one that does not exist is not in it.
-  package let partitions: [String: Int]
-  /// The topics asked for that exist and cannot be used, with the reason.
-  package let failures: [String: KafkaError]
-}
-
 /// Questions and orders outside of reading and writing records. Each makes a client of its own
 /// and blocks.
 package struct KafkaAdmin: Sendable {

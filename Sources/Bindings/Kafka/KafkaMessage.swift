@@ -1,35 +1,3 @@
-/// A partition of a topic.
-package struct KafkaPartition: Sendable, Hashable, Comparable, CustomStringConvertible {
-  package let topic: String
-  package let partition: Int32
-
-  package init(topic: String, partition: Int32) {
-    self.topic = topic
-    self.partition = partition
-  }
-
-  package var description: String { "\(topic)/\(partition)" }
-
-  package static func < (left: KafkaPartition, right: KafkaPartition) -> Bool {
-    (left.topic, left.partition) < (right.topic, right.partition)
-  }
-}
-
-package struct KafkaHeader: Sendable, Equatable {
-  package let name: String
-  /// Nil: the header is there without a value.
-  package let value: [UInt8]?
-
-  package init(name: String, value: [UInt8]?) {
-    self.name = name
-    self.value = value
-  }
-
-  package init(_ name: String, _ text: String) {
-    self.init(name: name, value: Array(text.utf8))
-  }
-}
-
 /// A record as it was read, copied out of librdkafka. Nothing in it has been looked at.
 package struct KafkaMessage: Sendable, Equatable {
   package let topic: String
@@ -59,58 +27,6 @@ package struct KafkaMessage: Sendable, Equatable {
   package var valueBytes: Int { value?.count ?? 0 }
 
   package var source: KafkaPartition { KafkaPartition(topic: topic, partition: partition) }
-}
-
-/// Where a sent record was written.
-package struct KafkaDelivery: Sendable, Equatable {
-  package let partition: Int32
-  package let offset: Int64
-
-  package init(partition: Int32, offset: Int64) {
-    self.partition = partition
-    self.offset = offset
-  }
-}
-
-/// One thing that a consumer's `poll` has to say.
-package enum KafkaPoll: Sendable, Equatable {
-  case message(KafkaMessage)
-  /// These partitions are ours now; reading begins at their committed offsets.
-  case assigned([KafkaPartition])
-  /// The group wants these back and waits: finish what is under way, then call `giveUpRevoked`.
-  case revoking([KafkaPartition])
-  /// The group took these back in good order.
-  case revoked([KafkaPartition])
-  /// These were taken away without asking; others may be working on them already.
-  case lost([KafkaPartition])
-  case committed([KafkaPartition: Int64])
-  case commitFailed([KafkaPartition: Int64], KafkaError)
-  case error(KafkaError)
-  /// Whether any broker can be reached, when that has changed; said first when it is known.
-  case reachable(Bool)
-}
-
-/// A line that librdkafka wants to have logged.
-package struct KafkaLogLine: Sendable, Equatable {
-  package enum Level: Sendable, Equatable, CaseIterable {
-    case error, warning, notice, info, debug
-
-    /// From syslog's numbers, 0 (emergency) … 7 (debug).
-    init(syslog: Int32) {
-      switch syslog {
-      case ...3: self = .error
-      case 4: self = .warning
-      case 5: self = .notice
-      case 6: self = .info
-      default: self = .debug
-      }
-    }
-  }
-
-  package let level: Level
-  /// librdkafka's word for the part that speaks: `FAIL`, `REBALANCE`, `MAXPOLL`, …
-  package let facility: String
-  package let message: String
 }
 
 /// Called from threads of librdkafka: quick, and safe from any thread.

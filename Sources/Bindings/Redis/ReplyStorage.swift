@@ -1,31 +1,3 @@
-/// One element of a reply.
-struct ReplyNode {
-  /// Integer: itself. String, status, error: where its bytes begin. Array: the index of its first
-  /// element.
-  var value: Int64
-  /// Bytes or elements.
-  var count: Int32
-  var kind: RedisReply.Kind
-
-  static let null = ReplyNode(value: 0, count: 0, kind: .null)
-}
-
-/// What the replies of one pipeline may take together, wherever they come from. Confined to a loop.
-final class ReplyAllowance {
-  private var left: Int
-
-  init(_ bytes: Int) { left = bytes }
-
-  func admits(_ bytes: Int) -> Bool {
-    guard bytes <= left else { return false }
-    left -= bytes
-    return true
-  }
-
-  /// What was admitted is dropped.
-  func giveBack(_ bytes: Int) { left += bytes }
-}
-
 /// The replies of one pipeline while and after they are read: nodes in one block, bytes in another,
 /// so that nothing is allocated per element. The elements of an array lie side by side, whatever is
 /// nested in them. Lives in memory of its own, because hiredis hands its address to our callbacks.

@@ -2,21 +2,6 @@ import Keyspace
 import Model
 import Redis
 
-package struct AudienceWriterOptions: Sendable {
-  /// Users whose commands go out together, about six commands each.
-  package var rowsPerPage: Int
-  /// Followers gathered before they are written shard by shard, so that one SADD carries many.
-  package var followersPerFlush: Int
-  /// Members asked of one SSCAN.
-  package var scanCount: Int
-
-  package init(rowsPerPage: Int = 1_000, followersPerFlush: Int = 16_384, scanCount: Int = 1_000) {
-    self.rowsPerPage = max(1, rowsPerPage)
-    self.followersPerFlush = max(1, followersPerFlush)
-    self.scanCount = max(1, scanCount)
-  }
-}
-
 /// Writes many users and a streamer's followers in large pipelines: for an import or a seed. As
 /// with `DeviceRegistry`, a token that belongs to another user leaves that one. Confined to the
 /// loop of its Redis client.
@@ -129,15 +114,4 @@ package final class AudienceWriter {
     let replies = try await redis.replies(to: pipeline)
     if let error = replies.firstError { throw DevicesError(reply: error.message) }
   }
-}
-
-/// What an import, a seed or a resharding has written.
-package struct AudienceSummary: Sendable, Equatable {
-  package var users = 0
-  package var devices = 0
-  package var followers = 0
-  package var shards = 0
-  package var generation = 0
-  /// Members of the source that are no user ids; they were left out.
-  package var skipped = 0
 }

@@ -1,49 +1,6 @@
 import Model
 import Transport
 
-/// How a server is spoken to.
-package enum APNsInterface: Sendable, Equatable {
-  case http2
-  /// The legacy binary interface, which Apple retired on 2021-03-31. What its gateway has had for
-  /// so long without a word is taken for accepted. Each connection numbers its pushes from the
-  /// first identifier on.
-  case binary(acceptedAfter: Duration, firstIdentifier: UInt32 = 1)
-
-  /// How long a push that is taken has no answer for want of any.
-  var silence: Duration {
-    switch self {
-    case .http2: .zero
-    case .binary(let acceptedAfter, _): acceptedAfter
-    }
-  }
-}
-
-/// Where the pushes of one environment go.
-package struct APNsRoute: Sendable {
-  package var endpoint: Endpoint
-  package var tls: ClientSecurity
-  package var interface: APNsInterface
-  /// What the way leads through.
-  package var proxy: HTTPProxy?
-
-  package init(
-    endpoint: Endpoint, tls: ClientSecurity, interface: APNsInterface = .http2,
-    proxy: HTTPProxy? = nil
-  ) {
-    self.endpoint = endpoint
-    self.tls = tls
-    self.interface = interface
-    self.proxy = proxy
-  }
-
-  /// How its server is reached.
-  package func transport(connectTimeout: Duration) -> TransportOptions {
-    var options = TransportOptions(connectTimeout: connectTimeout)
-    options.proxy = proxy
-    return options
-  }
-}
-
 package struct DeliverOptions: Sendable {
   package var routes: [APNsEnvironment: APNsRoute] = [:]
   /// In the place of the system's resolver.
@@ -133,30 +90,4 @@ package struct DeliverOptions: Sendable {
     return APNsEnvironment.allCases.count * credentials
       * ((connections + 1) * ordinary + apart)
   }
-}
-
-/// What Deliver tells an operator. None of it holds a device token or a secret.
-package enum DeliverNotice: Sendable, Equatable {
-  case connected(Endpoint)
-  /// `retryAfter`: when the next connection is tried.
-  case disconnected(Endpoint, reason: String, retryAfter: Duration)
-  /// The server's GOAWAY: a connection takes no more pushes. `retryAfter`: when another takes its
-  /// place.
-  case goingAway(Endpoint, reason: String, retryAfter: Duration)
-  /// A connection takes no more pushes for a reason of ours.
-  case retired(Endpoint, reason: String, retryAfter: Duration)
-  /// A lane has another number of connections from now on, by its load.
-  case resized(Endpoint, connections: Int)
-  case unanswered(Endpoint, pushes: Int)
-  /// Connections ended with pushes in flight, which are sent again: all since the last such notice.
-  case lost(Endpoint, connections: Int, pushes: Int, reason: String)
-  /// Of the binary interface: pushes were taken for accepted before the gateway said that it had
-  /// refused them, or thrown them away.
-  case refusedLate(Endpoint, pushes: Int)
-  /// Apple says that what we send is wrong; the push is rejected and the next ones will be too.
-  case configurationRejected(Endpoint, reason: RejectionReason)
-  /// Pushes of a route or topic cannot be sent from now on.
-  case obstacleBegan(RouteObstacle)
-  /// They can again.
-  case obstacleEnded(RouteObstacle)
 }

@@ -19,32 +19,6 @@ package struct Claim: Sendable, Equatable {
   }
 }
 
-/// What `RecordStage.claim` found.
-package enum ClaimResult: Sendable, Equatable {
-  /// Nobody else works on it until the claim ends; `redisTime` in ms since 1970. A cancelled
-  /// fan-out's pushes need no more than their outcomes.
-  case yours(redisTime: Int64, isCancelled: Bool = false)
-  /// Its fan-out is paused: ask again later.
-  case paused
-  /// Somebody works on it; ask again after `milliseconds` at the latest.
-  case claimed(milliseconds: Int64)
-  case settled
-  /// The segment that the stragglers left is not settled: ask again later.
-  case unplanned
-  /// The segment that the stragglers left was settled by a run that did not write this list, and
-  /// gave its pushes their outcomes itself: drop it.
-  case orphaned
-}
-
-/// What `RecordStage.renew` found.
-package enum Renewal: String, Sendable, CaseIterable {
-  case held
-  /// Somebody else has the claim by now.
-  case another
-  /// By this run, which may not have heard of it yet, or by another.
-  case settled
-}
-
 extension RecordStage {
   /// Asks for the right to send a segment; the same owner may ask again. `lifetime` is how long the
   /// claim holds without being renewed.

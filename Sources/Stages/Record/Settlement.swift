@@ -1,5 +1,3 @@
-import Model
-
 /// What became of a segment's tally.
 package enum Settlement: Sendable, Equatable {
   case recorded(SettledSegment)
@@ -8,16 +6,4 @@ package enum Settlement: Sendable, Equatable {
   /// What is noted of its tokens was not told yet: `takeUp` these notes, tell them, forget them,
   /// and settle again.
   case untold([String])
-}
-
-package struct SettledSegment: Sendable, Equatable {
-  /// It was the last one: what became of the whole fan-out.
-  package let fanOut: [FanOutFigure]?
-  /// No segment of it is in the dead letters; `done` instead of `incomplete`.
-  package var isComplete = true
-  var fanOutDone: Bool { fanOut != nil && isComplete }
-  /// Of the whole segment.
-  package let findings: PruneFindings
-  /// Counters that Redis did not take (overflow, a key of another type); the rest was recorded.
-  package let recordErrors: Int
 }

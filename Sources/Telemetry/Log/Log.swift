@@ -1,45 +1,6 @@
 import Synchronization
 import Threads
 
-/// The times a log needs; a test passes its own.
-package struct LogClock: Sendable {
-  let wallMilliseconds: @Sendable () -> Int64
-  let monotonicNanoseconds: @Sendable () -> UInt64
-
-  package init(
-    wallMilliseconds: @escaping @Sendable () -> Int64,
-    monotonicNanoseconds: @escaping @Sendable () -> UInt64
-  ) {
-    self.wallMilliseconds = wallMilliseconds
-    self.monotonicNanoseconds = monotonicNanoseconds
-  }
-
-  package static let system = LogClock(
-    wallMilliseconds: { WallClock.nowMilliseconds() },
-    monotonicNanoseconds: { MonotonicClock.nowNanoseconds() })
-}
-
-package struct LogOptions: Sendable {
-  /// The least important level that is written.
-  package var level: LogLevel = .info
-  package var format: LogFormat
-  /// One per deployment, or random for this process.
-  var tokenLabelKey: TokenLabelKey
-  /// Lines of the same message, and about the same event, per window; further ones are counted and
-  /// summed up. 0: no limit.
-  package var repeatLimit = 20
-  var repeatWindow: Duration = .seconds(10)
-
-  package init(
-    level: LogLevel = .info, format: LogFormat = .automatic(),
-    tokenLabelKey: TokenLabelKey = .random()
-  ) {
-    self.level = level
-    self.format = format
-    self.tokenLabelKey = tokenLabelKey
-  }
-}
-
 /// Lines for operators. Cheap to hand around (a pointer and the context's fields), callable from
 /// any thread, never blocking. Neither message nor fields are evaluated when the level is off.
 ///
@@ -108,16 +69,6 @@ package struct Log: Sendable {
   package func flush() { core.flush() }
 
   package var statistics: LogStatistics { core.statistics }
-}
-
-/// What a log has done so far.
-package struct LogStatistics: Sendable, Equatable {
-  /// Lines written, by level.
-  package let written: [LogLevel: Int]
-  /// Lines that the sink did not take.
-  package let dropped: Int
-  /// Repeats that were counted instead of written.
-  package let suppressed: Int
 }
 
 private final class LogCore: Sendable {

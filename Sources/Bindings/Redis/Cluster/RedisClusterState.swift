@@ -1,14 +1,3 @@
-import Transport
-
-/// A server that commands without a key can be sent to.
-package struct RedisMaster: Sendable, Hashable, CustomStringConvertible {
-  let endpoint: Endpoint
-
-  init(_ endpoint: Endpoint) { self.endpoint = endpoint }
-
-  package var description: String { "\(endpoint)" }
-}
-
 /// Who serves a cluster's slots, for people.
 package struct RedisClusterState: Sendable {
   package let masters: [(master: RedisMaster, slots: Int)]

@@ -116,39 +116,3 @@ package final class ProviderTokenSource: Sendable {
       key: key)
   }
 }
-
-/// A signed token, as the `authorization` header carries it. Its bytes stay where they are, since
-/// nghttp2 borrows them.
-package final class ProviderToken: Sendable {
-  /// Ms since 1970.
-  package let issuedAt: Int64
-  package let authorization: StableBytes
-  let key: ProviderKey
-
-  init(authorization: String, issuedAt: Int64, key: ProviderKey) {
-    self.authorization = StableBytes(authorization)
-    self.issuedAt = issuedAt
-    self.key = key
-  }
-}
-
-/// Immutable bytes at a fixed address for as long as the object lives.
-package final class StableBytes: Sendable {
-  private let address: UInt
-  private let count: Int
-
-  package init(_ text: String) {
-    let bytes = Array(text.utf8)
-    let memory = UnsafeMutableRawBufferPointer.allocate(
-      byteCount: max(bytes.count, 1), alignment: 1)
-    memory.copyBytes(from: bytes)
-    address = UInt(bitPattern: memory.baseAddress)
-    count = bytes.count
-  }
-
-  deinit { UnsafeMutableRawPointer(bitPattern: address)?.deallocate() }
-
-  package var bytes: UnsafeRawBufferPointer {
-    UnsafeRawBufferPointer(start: UnsafeRawPointer(bitPattern: address), count: count)
-  }
-}

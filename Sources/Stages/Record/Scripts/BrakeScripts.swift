@@ -33,19 +33,6 @@ enum BrakeScripts {
     """
 }
 
-/// What `RecordStage.setBrake` did.
-package enum BrakeResult: Sendable, Equatable {
-  case done
-  /// It was so before.
-  case already
-  /// Nothing undoes that: pushes have their outcomes.
-  case cancelledBefore
-  /// There is nothing left to stop.
-  case ended(String)
-  /// No such event, or older than its lifetime.
-  case unknown
-}
-
 extension RecordStage {
   /// Pauses or cancels a fan-out that is not done, or lets a paused one go on. Safe to repeat.
   ///

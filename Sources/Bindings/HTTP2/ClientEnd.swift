@@ -1,0 +1,8 @@
+/// What is remembered of a request that is over: nothing that counts references.
+struct ClientEnd {
+  let slot: Int32
+  let status: Int32
+  let errorCode: UInt32
+  let wasSent: Bool
+  let wasWhole: Bool
+}

@@ -1,0 +1,11 @@
+import CRdKafka
+
+/// What Kafka says about itself.
+package struct KafkaClusterInfo: Sendable, Equatable {
+  /// `host:port` of each broker.
+  package let brokers: [String]
+  /// Partitions by topic, of the topics asked for; one that does not exist is not in it.
+  package let partitions: [String: Int]
+  /// The topics asked for that exist and cannot be used, with the reason.
+  package let failures: [String: KafkaError]
+}

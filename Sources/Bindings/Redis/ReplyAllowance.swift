@@ -1,0 +1,15 @@
+/// What the replies of one pipeline may take together, wherever they come from. Confined to a loop.
+final class ReplyAllowance {
+  private var left: Int
+
+  init(_ bytes: Int) { left = bytes }
+
+  func admits(_ bytes: Int) -> Bool {
+    guard bytes <= left else { return false }
+    left -= bytes
+    return true
+  }
+
+  /// What was admitted is dropped.
+  func giveBack(_ bytes: Int) { left += bytes }
+}

@@ -1,0 +1,64 @@
+import Keyspace
+import Redis
+
+/// Looks at audiences. Confined to the loop of its Redis client.
+package struct AudienceReader {
+  let redis: RedisClient
+  let keyspace: Keyspace
+  let plainSet: PlainSetPattern?
+
+  package init(redis: RedisClient, keyspace: Keyspace, plainSet: PlainSetPattern? = nil) {
+    self.redis = redis
+    self.keyspace = keyspace
+    self.plainSet = plainSet
+  }
+
+  /// Reads in several steps and writes nothing: of an audience that is divided meanwhile it may
+  /// tell too little.
+  /// - Parameter limit: how many followers are told by name at most.
+  package func report(
+    on streamer: String, sample limit: Int = 0
+  ) async throws(DevicesError) -> AudienceReport {
+    let heading = try await redis.audienceHeading(of: streamer, keyspace)
+    let (place, keys) = try await place(of: streamer, heading)
+    let sizes = try await sizes(of: keys)
+    let followers = sizes.reduce(0, +)
+    let noted = try await redis.replies(
+      to: [["HGET", keyspace.followers(of: streamer), "followers"]])
+    return AudienceReport(
+      streamer: streamer, place: place, followers: followers,
+      noted: noted[0].decimal.map { Int(clamping: $0) },
+      shards: heading.exists ? heading.shards : 0, generation: heading.generation,
+      largestShard: sizes.max() ?? 0,
+      recommendedShards: Keyspace.recommendedShards(followers: followers),
+      comingShards: heading.next?.shards,
+      sample: try await sample(of: zip(keys, sizes).filter { $1 > 0 }.map(\.0), limit))
+  }
+
+  private func place(
+    of streamer: String, _ heading: AudienceHeading
+  ) async throws(DevicesError) -> (AudienceReport.Place, keys: [String]) {
+    if heading.exists { return (.shards, heading.shardKeys(of: streamer, keyspace)) }
+    guard let key = plainSet?.key(of: streamer) else { return (.nowhere, []) }
+    return try await redis.members(of: [key]) > 0 ? (.plain(key: key), [key]) : (.nowhere, [])
+  }
+
+  private func sizes(of keys: [String]) async throws(DevicesError) -> [Int] {
+    guard !keys.isEmpty else { return [] }
+    let replies = try await redis.replies(to: keys.map { ["SCARD", $0] })
+    if let error = replies.firstError { throw DevicesError(reply: error.message) }
+    return keys.indices.map { Int(replies[$0].integer ?? 0) }
+  }
+
+  private func sample(of keys: [String], _ limit: Int) async throws(DevicesError) -> [String] {
+    var users: [String] = []
+    for key in keys {
+      guard users.count < limit else { break }
+      let replies = try await redis.replies(
+        to: [["SRANDMEMBER", key, String(limit - users.count)]])
+      if let error = replies.firstError { throw DevicesError(reply: error.message) }
+      users += (0..<replies[0].count).compactMap { replies[0][$0].text }
+    }
+    return users
+  }
+}

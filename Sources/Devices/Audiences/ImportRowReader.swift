@@ -1,0 +1,178 @@
+import JSON
+import Keyspace
+import Model
+import Text
+
+/// Reads rows strictly: a member that nobody knows is a mistake, not something to pass over.
+package struct ImportRowReader {
+  /// For devices that do not name their app.
+  package let defaultTopic: String?
+  /// For devices that do not say when they were bound, ms since 1970.
+  package let now: Int64
+
+  package init(defaultTopic: String?, now: Int64) {
+    self.defaultTopic = defaultTopic
+    self.now = now
+  }
+
+  package func read(_ line: [UInt8]) throws(ImportRow.Refusal) -> ImportRow {
+    let value: JSONValue
+    do {
+      value = try JSONValue.parse(line, maximumBytes: ImportRow.maximumBytes, maximumDepth: 8)
+    } catch {
+      throw ImportRow.Refusal("column \(error.column): \(error.message)")
+    }
+    guard let object = value.object else {
+      throw ImportRow.Refusal("a row is a JSON object, not \(value.kindName)")
+    }
+    try refuseUnknown(
+      object, known: ["user", "follows", "tags", "profile", "devices"], in: "a row")
+    guard let user = object["user"]?.string else {
+      throw ImportRow.Refusal(#""user" is needed, a string"#)
+    }
+    var bindings: [Int64: [Binding]] = [:]
+    for (index, device) in try list(object, "devices").enumerated() {
+      let (binding, time) = try self.device(device, "devices[\(index)]")
+      // What is said to come from the future would never be pruned.
+      bindings[min(time ?? now, now), default: []].append(binding)
+    }
+    var rows = [AudienceRow(user: user, profile: try profile(object), bindings: [], boundAt: now)]
+    for (time, bindings) in bindings.sorted(by: { $0.key < $1.key }) {
+      rows.append(AudienceRow(user: user, profile: [], bindings: bindings, boundAt: time))
+    }
+    for row in rows {
+      if let problem = row.problem { throw ImportRow.Refusal(problem) }
+    }
+    return ImportRow(
+      user: user, rows: rows, follows: try follows(object), tags: try tags(object))
+  }
+
+  private func tags(_ object: JSONObject) throws(ImportRow.Refusal) -> [String] {
+    var tags: [String] = []
+    for (index, value) in try list(object, "tags").enumerated() {
+      guard let tag = value.string, Keyspace.isTag(tag) else {
+        throw ImportRow.Refusal("tags[\(index)] is \(Keyspace.tagRule)")
+      }
+      tags.append(tag)
+    }
+    guard tags.count <= ImportRow.maximumFollows else {
+      throw ImportRow.Refusal("tags holds more than \(ImportRow.maximumFollows)")
+    }
+    return tags
+  }
+
+  private func follows(_ object: JSONObject) throws(ImportRow.Refusal) -> [String] {
+    var follows: [String] = []
+    for (index, value) in try list(object, "follows").enumerated() {
+      guard let streamer = value.string else {
+        throw ImportRow.Refusal("follows[\(index)] is a string, not \(value.kindName)")
+      }
+      if let problem = AudienceFollows.problem(streamer: streamer) {
+        throw ImportRow.Refusal("follows[\(index)]: \(problem)")
+      }
+      follows.append(streamer)
+    }
+    guard follows.count <= ImportRow.maximumFollows else {
+      throw ImportRow.Refusal("follows holds more than \(ImportRow.maximumFollows) streamers")
+    }
+    return follows
+  }
+
+  private func device(
+    _ value: JSONValue, _ place: String
+  ) throws(ImportRow.Refusal) -> (Binding, Int64?) {
+    guard let object = value.object else {
+      throw ImportRow.Refusal("\(place) is an object, not \(value.kindName)")
+    }
+    try refuseUnknown(object, known: ["token", "environment", "topic", "bound_at"], in: place)
+    guard let token = object["token"]?.string else {
+      throw ImportRow.Refusal("\(place).token is needed, a string")
+    }
+    var environment = APNsEnvironment.production
+    if let given = object["environment"] {
+      guard let known = APNsEnvironment.allCases.first(where: { $0.name == given.string }) else {
+        throw ImportRow.Refusal(#"\#(place).environment is "production" or "sandbox""#)
+      }
+      environment = known
+    }
+    guard let topic = object["topic"].map({ $0.string ?? "" }) ?? defaultTopic else {
+      throw ImportRow.Refusal(
+        "\(place).topic is needed (the bundle id, and the push type's suffix), or --app")
+    }
+    guard Binding.isTopic(topic) else {
+      throw ImportRow.Refusal(
+        "\(place).topic is a bundle id and perhaps a suffix: letters, digits, '.' and '-'")
+    }
+    return (
+      try binding(token, topic, environment, place),
+      try object["bound_at"].map { (value) throws(ImportRow.Refusal) in
+        try time(value, "\(place).bound_at")
+      }
+    )
+  }
+
+  /// A token as phones print it. Never with the token in a refusal, which is told: so without the
+  /// hint.
+  private func binding(
+    _ token: String, _ topic: String, _ environment: APNsEnvironment, _ place: String
+  ) throws(ImportRow.Refusal) -> Binding {
+    do throws(GivenRefusal) {
+      return try Given.binding(
+        token: token, topic: topic, environment: environment, tokenName: "\(place).token",
+        topicName: "\(place).topic")
+    } catch {
+      throw ImportRow.Refusal("\(error.name) must be \(error.rule)")
+    }
+  }
+
+  /// Milliseconds since 1970, or RFC 3339.
+  private func time(_ value: JSONValue, _ place: String) throws(ImportRow.Refusal) -> Int64 {
+    if let milliseconds = value.integer, milliseconds >= 0 { return milliseconds }
+    if let text = value.string, let milliseconds = Timestamp.milliseconds(text) {
+      return milliseconds
+    }
+    throw ImportRow.Refusal("\(place) is milliseconds since 1970, or like 2026-11-21T08:00:00Z")
+  }
+
+  private func profile(
+    _ object: JSONObject
+  ) throws(ImportRow.Refusal) -> [(name: String, value: String)] {
+    guard let value = object["profile"], !value.isNull else { return [] }
+    guard let members = value.object?.members else {
+      throw ImportRow.Refusal("profile is an object, not \(value.kindName)")
+    }
+    var fields: [(name: String, value: String)] = []
+    for member in members {
+      switch member.value {
+      case .string(let text): fields.append((member.name, text))
+      // Expand looks for "1".
+      case .bool(let flag) where member.name == "muted":
+        fields.append((member.name, flag ? "1" : "0"))
+      case .bool, .integer, .double: fields.append((member.name, JSONText.compact(member.value)))
+      case .null: continue
+      case .array, .object:
+        throw ImportRow.Refusal(
+          "profile.\(member.name) is a string, a number or a boolean, not \(member.value.kindName)")
+      }
+    }
+    return fields
+  }
+
+  private func list(_ object: JSONObject, _ name: String) throws(ImportRow.Refusal) -> [JSONValue] {
+    guard let value = object[name], !value.isNull else { return [] }
+    guard let list = value.array else {
+      throw ImportRow.Refusal("\(name) is a list, not \(value.kindName)")
+    }
+    return list
+  }
+
+  private func refuseUnknown(
+    _ object: JSONObject, known: [String], in place: String
+  ) throws(ImportRow.Refusal) {
+    for member in object.members where !known.contains(member.name) {
+      let name = JSONString.quoted(String(member.name.prefix(64)))
+      throw ImportRow.Refusal(
+        "\(place) has no member \(name): it has \(known.joined(separator: ", "))")
+    }
+  }
+}

@@ -1,0 +1,10 @@
+/// What is wrong with one value, without its place.
+package struct SettingComplaint: Error, Sendable, Equatable {
+  package let message: String
+  package let hint: String?
+
+  package init(_ message: String, hint: String? = nil) {
+    self.message = message
+    self.hint = hint
+  }
+}

@@ -1,0 +1,29 @@
+/// What a load reads.
+package struct SettingsInput: Sendable {
+  /// The configuration file; nil for none.
+  package var file: String?
+  package var environment: [String: String]
+  /// `--set key=value`, in order; a later one wins.
+  package var overrides: [(key: String, value: String)]
+  /// Unknown keys and the like are problems.
+  package var denyWarnings: Bool
+  package var requirements: SettingsRequirements
+  /// For `worker.id` when it is not set.
+  package var hostName: String
+  package var processID: Int32
+
+  package init(
+    file: String? = nil, environment: [String: String] = [:],
+    overrides: [(key: String, value: String)] = [], denyWarnings: Bool = false,
+    requirements: SettingsRequirements = [], hostName: String = HostName.current,
+    processID: Int32 = HostName.processID
+  ) {
+    self.file = file
+    self.environment = environment
+    self.overrides = overrides
+    self.denyWarnings = denyWarnings
+    self.requirements = requirements
+    self.hostName = hostName
+    self.processID = processID
+  }
+}

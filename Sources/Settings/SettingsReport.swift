@@ -1,0 +1,27 @@
+/// What a load found.
+package struct SettingsReport: Sendable {
+  /// In the order of the layers and, within the file, of its lines.
+  package let findings: [SettingsFinding]
+  /// Every key with its value and where it came from, in the table's order.
+  package let effective: [EffectiveSetting]
+  /// What could be read, defaults in the place of what is wrong: to go on looking for further
+  /// problems, never to work with.
+  package let read: Settings
+
+  init(findings: [SettingsFinding], effective: [EffectiveSetting], read: Settings) {
+    self.findings = findings
+    self.effective = effective
+    self.read = read
+  }
+
+  package var problems: [SettingsFinding] { findings.filter { $0.severity == .problem } }
+  package var warnings: [SettingsFinding] { findings.filter { $0.severity == .warning } }
+
+  /// The settings, unless there is a problem.
+  package func settings() throws(SettingsError) -> Settings {
+    guard problems.isEmpty else {
+      throw SettingsError(code: .invalidConfiguration, problems: problems)
+    }
+    return read
+  }
+}

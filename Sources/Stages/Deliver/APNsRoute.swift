@@ -1,0 +1,27 @@
+import Transport
+
+/// Where the pushes of one environment go.
+package struct APNsRoute: Sendable {
+  package var endpoint: Endpoint
+  package var tls: ClientSecurity
+  package var interface: APNsInterface
+  /// What the way leads through.
+  package var proxy: HTTPProxy?
+
+  package init(
+    endpoint: Endpoint, tls: ClientSecurity, interface: APNsInterface = .http2,
+    proxy: HTTPProxy? = nil
+  ) {
+    self.endpoint = endpoint
+    self.tls = tls
+    self.interface = interface
+    self.proxy = proxy
+  }
+
+  /// How its server is reached.
+  package func transport(connectTimeout: Duration) -> TransportOptions {
+    var options = TransportOptions(connectTimeout: connectTimeout)
+    options.proxy = proxy
+    return options
+  }
+}

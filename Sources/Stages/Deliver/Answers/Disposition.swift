@@ -1,0 +1,26 @@
+import Model
+
+/// What we do about an answer of Apple's: one table for every status and reason of "Handling
+/// notification responses from APNs". Apple's own advice is to retry 5xx after 15 minutes, longer
+/// than go-live news lives; ours is a short jittered back-off inside the event's time, then
+/// `expired`.
+package enum Disposition: Sendable, Equatable {
+  case accepted
+  /// Final; the token is fine.
+  case reject(RejectionReason)
+  /// Final, and our own configuration or code is at fault: tell the operator.
+  case rejectAndAlert(RejectionReason)
+  /// Final; the token is gone since Apple's timestamp: prune it unless its binding is younger.
+  case prune(RejectionReason)
+  /// Final; the token is not one, or not for this app or environment: set it aside.
+  case setAside(RejectionReason)
+  /// Send again after a back-off.
+  case retry(RejectionReason)
+  /// Send again on another connection; this one takes no more.
+  case retryElsewhere(RejectionReason)
+  /// The provider token is too old: renew it and send again on a new connection.
+  case renewToken
+  /// Our credentials are refused: other pushes of the topic ask what that means. Nothing is lost,
+  /// and the operator is told.
+  case hold(RejectionReason)
+}

@@ -1,0 +1,18 @@
+import Keyspace
+
+/// What `RecordStage.claim` found.
+package enum ClaimResult: Sendable, Equatable {
+  /// Nobody else works on it until the claim ends; `redisTime` in ms since 1970. A cancelled
+  /// fan-out's pushes need no more than their outcomes.
+  case yours(redisTime: Int64, isCancelled: Bool = false)
+  /// Its fan-out is paused: ask again later.
+  case paused
+  /// Somebody works on it; ask again after `milliseconds` at the latest.
+  case claimed(milliseconds: Int64)
+  case settled
+  /// The segment that the stragglers left is not settled: ask again later.
+  case unplanned
+  /// The segment that the stragglers left was settled by a run that did not write this list, and
+  /// gave its pushes their outcomes itself: drop it.
+  case orphaned
+}
