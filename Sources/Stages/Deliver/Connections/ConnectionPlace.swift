@@ -47,6 +47,14 @@ struct ConnectionPlace {
   /// and not the server. Or it was what it showed, and the next shows something else.
   mutating func forgive() { failures = 0 }
 
+  /// Its next connection is about to be opened: nothing is waited for any more.
+  mutating func begin() {
+    opening?.cancel()
+    opening = nil
+    isResting = false
+    waitsForRetiring = false
+  }
+
   /// How long to wait with the next connection.
   /// - Parameter isPunished: the server made it pay for bad tokens. It would do that to the next as
   ///   well: they come no more often than others.

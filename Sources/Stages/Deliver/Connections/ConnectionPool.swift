@@ -88,9 +88,7 @@ final class ConnectionPool {
   // MARK: opening
 
   func open(_ place: Int) {
-    places[place].opening?.cancel()
-    places[place].opening = nil
-    (places[place].isResting, places[place].waitsForRetiring) = (false, false)
+    places[place].begin()
     // While the worker leaves, the connections that are there are all there will be.
     guard !isStopped, !waiting.isLeaving, places[place].connection == nil else { return }
     guard demand.isNeeded(place, of: places) else { return }
