@@ -274,8 +274,8 @@ let testTargets: [Target] = [
   tests(
     "APITests",
     [
-      "API", "Assembly", "Checkout", "EventLoop", "Fixtures", "HTTPServer", "Ingest", "JSON",
-      "Kafka", "Keyspace", "Processes", "Redis", "Telemetry", "Traces",
+      "API", "Assembly", "Checkout", "Devices", "EventLoop", "Fixtures", "HTTPServer", "Ingest",
+      "JSON", "Kafka", "Keyspace", "Model", "Processes", "Redis", "Telemetry", "Traces",
     ]),
   tests("ProbesTests", ["Fixtures", "HTTPServer", "Probes", "Telemetry"]),
   tests("JSONTests", ["JSON", "Text"]),

@@ -10,7 +10,8 @@
 -- <token> is lower-case hex, <environment> is production or sandbox. <topic> is what the token is
 -- registered for at Apple: the app's bundle id, and for all but the ordinary device token the suffix
 -- of its push type, as in com.example.live.push-type.liveactivity. Without a time, now is the time of
--- the binding. Answers 1 when it changed something, 0 when it was so already.
+-- the binding. Answers 1 when it changed something, 0 when it was so already, and -1 to a bind whose
+-- time was given when another user has bound the token since: then nothing is changed.
 
 local owner_key, verb, user, environment, topic = KEYS[1], ARGV[1], ARGV[2], ARGV[3], ARGV[4]
 
@@ -138,6 +139,13 @@ if verb == 'unbind' then
 end
 
 if wrong_others() then return problem end
+-- A registration that is told later than it was takes nothing from whoever logged in since.
+if ARGV[5] and owner and owner ~= user then
+  local times = redis.call('HGETALL', keys(owner)[2])
+  for i = 1, #times, 2 do
+    if is_of_token(times[i]) and (tonumber(times[i + 1]) or 0) > at then return -1 end
+  end
+end
 local places = keys(user)
 -- A token that nobody else had of late leaves no trace.
 if last or #others > 0 then move() end

@@ -107,6 +107,11 @@ extension APIService {
           .malformedRequest, "Content-Length and Transfer-Encoding do not go together",
           headers: ["Connection": "close"])
       }
+      guard ["chunked", nil].contains(head.headers["transfer-encoding"]?.lowercased()) else {
+        throw Problem(
+          .malformedRequest, "Transfer-Encoding is chunked, and comes once",
+          headers: ["Connection": "close"])
+      }
       let length = head.headers["content-length"].map { Int($0) ?? .max }
       let isChunked = head.headers["transfer-encoding"] != nil
       if let route = router.streamed(head.method, head.segments), let limit = route.streamedWithin {

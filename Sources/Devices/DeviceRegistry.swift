@@ -48,14 +48,29 @@ extension DeviceRegistry {
   /// Steps: the token gets its new owner; whoever had it leaves it; the user takes it. Between two
   /// of them the token is with whom it was, or with nobody, and never with two; who binds it next
   /// finishes what was begun.
-  /// - Parameter at: ms since 1970. An earlier time than the one that is known changes nothing.
+  /// - Parameters:
+  ///   - at: ms since 1970. An earlier time than the one that is known changes nothing.
+  ///   - isBelated: it is told later than it was. Where another user has bound the token since,
+  ///     nothing is changed, and `overtaken` thrown.
   /// - Returns: whether the binding is new.
   @discardableResult
   package func bind(
-    user: String, _ binding: Binding, at: Int64
+    user: String, _ binding: Binding, at: Int64, isBelated: Bool = false
   ) async throws(DevicesError) -> Bool {
     try Self.check(user)
-    return try await binder.bind([.init(user: user, bindings: [binding], at: at)]) == 1
+    let login = TokenBinder.Login(user: user, bindings: [binding], at: at)
+    if isBelated { try await checkOvertaken(user, binding, at) }
+    return try await binder.bind([login]) == 1
+  }
+
+  private func checkOvertaken(
+    _ user: String, _ binding: Binding, _ at: Int64
+  ) async throws(DevicesError) {
+    guard
+      try await binder.isOvertaken(
+        .init(user: user, bindings: [binding], at: at, isBelated: true))
+    else { return }
+    throw DevicesError(.overtaken, "another user has bound the token since then, and keeps it")
   }
 
   /// Takes one device from a user: a logout. Another user's device stays, whatever the token.
@@ -85,14 +100,19 @@ extension DeviceRegistry {
   /// never neither. Before it, a token that was another user's leaves that one; behind it the old
   /// token gets free. When another user binds the new token at the same time and is the later one,
   /// that user has it, and this one has lost the old one.
-  /// - Parameter at: when the new one was bound, ms since 1970.
+  /// - Parameters:
+  ///   - at: when the new one was bound, ms since 1970.
+  ///   - isBelated: as for `bind`.
   /// - Returns: whether the old binding was there. The new one is, in any case.
   @discardableResult
   package func replace(
-    user: String, _ old: Binding, with new: Binding, at: Int64
+    user: String, _ old: Binding, with new: Binding, at: Int64, isBelated: Bool = false
   ) async throws(DevicesError) -> Bool {
-    guard old != new else { return try await !bind(user: user, new, at: at) }
+    guard old != new else {
+      return try await !bind(user: user, new, at: at, isBelated: isBelated)
+    }
     try Self.check(user)
+    if isBelated { try await checkOvertaken(user, new, at) }
     return try await binder.replace(user, old, with: new, at: at)
   }
 }

@@ -13,6 +13,8 @@ package enum DevicesErrorCode: StoreErrorCode {
   /// Others changed the same keys again and again, or began another rewrite of the same
   /// audience.
   case conflict
+  /// Somebody else did it later than this was: nothing is changed.
+  case overtaken
   /// What was asked is done, and whoever was to hear of it could not be told.
   case untold
 

@@ -11,6 +11,8 @@ struct TokenBinder {
     let user: String
     let bindings: [Binding]
     let at: Int64
+    /// It is told later than it was: a device that another user has bound since stays that user's.
+    var isBelated = false
   }
 
   private let redis: RedisClient
@@ -35,7 +37,7 @@ struct TokenBinder {
   /// same token. Returns how many bindings are new.
   @discardableResult
   func bind(_ logins: [Login]) async throws(DevicesError) -> Int {
-    var left = logins.filter { !$0.bindings.isEmpty }
+    var left = try await withoutOvertaken(logins).filter { !$0.bindings.isEmpty }
     var new = 0
     for round in 0..<Self.maximumTries where !left.isEmpty {
       left = try await attempt(left, sparesOthers: round > 0, &new)
@@ -82,7 +84,10 @@ struct TokenBinder {
       guard places.allSatisfy(bindings.indices.contains) else {
         throw DevicesError.unexpected("a script of ours")
       }
-      late.append(Login(user: login.user, bindings: places.map { bindings[$0] }, at: login.at))
+      late.append(
+        Login(
+          user: login.user, bindings: places.map { bindings[$0] }, at: login.at,
+          isBelated: login.isBelated))
     }
     try await settle(all.compactMap { $0 }, news: moves)
     return late
@@ -144,6 +149,56 @@ struct TokenBinder {
       }
     }
     throw Self.conflict
+  }
+
+  // MARK: what is told too late
+
+  /// Whether another user has bound the token later than it was bound here. Who binds it between
+  /// this look and the bind is not seen.
+  func isOvertaken(_ login: Login) async throws(DevicesError) -> Bool {
+    try await withoutOvertaken([login])[0].bindings.count < login.bindings.count
+  }
+
+  private func withoutOvertaken(_ logins: [Login]) async throws(DevicesError) -> [Login] {
+    let belated = logins.filter(\.isBelated).flatMap { login in
+      login.bindings.map { (token: $0.token, user: login.user, at: login.at) }
+    }
+    guard !belated.isEmpty else { return logins }
+    let owners = try await ask(belated.map { ["GET", keyspace.tokenOwner(token: $0.token)] })
+    var others: [(token: String, user: String, at: Int64)] = []
+    for (index, one) in belated.enumerated() {
+      guard let owner = owners[index].text, !owner.utf8.elementsEqual(one.user.utf8),
+        Keyspace.isIdentifier(owner)
+      else { continue }
+      others.append((one.token, owner, one.at))
+    }
+    guard !others.isEmpty else { return logins }
+    let times = try await ask(others.map { ["HGETALL", keyspace.bound(user: $0.user)] })
+    var overtaken: Set<String> = []
+    for (index, other) in others.enumerated() {
+      let ending = ":\(other.token)"
+      let last = (times[index].dictionary ?? [:]).filter { $0.key.hasSuffix(ending) }
+        .compactMap { Int64($0.value) }.max()
+      if let last, last > other.at { overtaken.insert(other.token) }
+    }
+    return logins.map { login in
+      guard login.isBelated else { return login }
+      return Login(
+        user: login.user, bindings: login.bindings.filter { !overtaken.contains($0.token) },
+        at: login.at, isBelated: true)
+    }
+  }
+
+  private func ask(_ commands: [[String]]) async throws(DevicesError) -> RedisReplies {
+    let pipeline = RedisPipeline()
+    for command in commands { pipeline.append(command) }
+    do throws(RedisError) {
+      let replies = try await redis.execute(pipeline)
+      if let error = replies.firstError { throw RedisError(error, quotes: false) }
+      return replies
+    } catch {
+      throw DevicesError(error)
+    }
   }
 
   // MARK: the tokens' side

@@ -18,7 +18,7 @@ extension CommandFailure {
       switch error.code {
       case .redis(let code): Self.code(of: code)
       case .conflict, .untold: .retryLater
-      case .invalid, .badContent: .failed
+      case .invalid, .badContent, .overtaken: .failed
       }
     self.init(code, error.description)
   }

@@ -11,6 +11,12 @@ import Testing
     #expect(ring.key(shown: secret)?.scope == .appServer)
   }
 
+  @Test func linesMayEndAsOnWindows() throws {
+    let (secret, line) = APIKey.make(name: "app", scope: .appServer)
+    let ring = try APIKeyRing(text: "# of the app\r\n\r\n\(line)\r\n")
+    #expect(ring.key(shown: secret)?.name == "app")
+  }
+
   @Test func anotherSecretIsNoKey() throws {
     let (secret, line) = APIKey.make(name: "app", scope: .admin)
     let ring = try APIKeyRing(text: line)

@@ -49,6 +49,23 @@ import Testing
     }
   }
 
+  /// A backend that sends later what it has kept takes nothing from whoever logged in since.
+  @Test func whatIsToldTooLateTakesNothing() async throws {
+    try await APIBed.run { bed in
+      _ = try bed.ask("PUT", "/v1/users/second/devices/00ab", Self.body)
+      func late(_ milliseconds: Int64, _ more: String = "") throws -> APIBed.Answer {
+        let body = #"{"topic":"com.example.live","bound_at_ms":\#(milliseconds)\#(more)}"#
+        return try bed.ask("PUT", "/v1/users/first/devices/00ab", body)
+      }
+      for more in ["", #","replaces":"00cd""#] {
+        #expect(try late(1_795_247_999_000, more).problem == "conflict")
+      }
+      #expect(try Self.tokens(bed, "second") == ["00ab"] && Self.tokens(bed, "first").isEmpty)
+      #expect(try late(1_795_248_000_000).status == 200)
+      #expect(try Self.tokens(bed, "second").isEmpty && Self.tokens(bed, "first") == ["00ab"])
+    }
+  }
+
   @Test func aTokenThatAnotherBindsLeavesTheFirst() async throws {
     try await APIBed.run { bed in
       _ = try bed.ask("PUT", "/v1/users/first/devices/00ab", Self.body)

@@ -108,6 +108,11 @@ import Testing
       #expect(first.body == again.body)
       #expect(!first.head.contains("Idempotency-Replayed"))
       #expect(again.head.contains("Idempotency-Replayed: true"))
+      #expect(again.head.contains("Location: /v1/fanouts/e1"))
+      // The same body under other names of a query or of CloudEvents is another request.
+      let cloud = try bed.ask(
+        "POST", "/v1/fanouts", body, headers: ["Idempotency-Key": "k", "ce-id": "e2"])
+      #expect(cloud.problem == "idempotency-key-reused")
       let other = try bed.ask(
         "POST", "/v1/fanouts", Self.event("e2"), headers: ["Idempotency-Key": "k"])
       #expect(other.problem == "idempotency-key-reused")

@@ -34,6 +34,25 @@ import Testing
     }
   }
 
+  /// A time that is given is when it was bound: who has bound the token since keeps it.
+  @Test func aBindThatIsToldTooLateTakesNothing() async throws {
+    let script = try shippedScript("bind.lua")
+    try await RedisFixture().run { redis async throws in
+      let key = [keyspace.tokenOwner(token: "aa")]
+      func bind(_ user: String, _ more: String...) async throws -> String? {
+        try await Self.evaluate(redis, script, key, ["bind", user, "production", "a.b"] + more)
+      }
+      #expect(try await bind("u1", "2000") == "1")
+      #expect(try await bind("u2", "1999") == "-1")
+      #expect(try await redis.tokens("u1") == ["aa"])
+      #expect(try await redis.ask("GET", key[0]) == "u1")
+      #expect(try await bind("u2", "2000") == "1")
+      #expect(try await redis.tokens("u1") == [])
+      #expect(try await redis.tokens("u2") == ["aa"])
+      #expect(try await bind("u1") == "1")
+    }
+  }
+
   @Test func aNewStreamerGetsAHeadingOrAPlainSet() async throws {
     let script = try shippedScript("follow.lua")
     try await RedisFixture().run { redis async throws in

@@ -120,6 +120,23 @@ import Text
     }
   }
 
+  /// Whole pages of users are asked about at once, however many a list's shards hold.
+  @Test(arguments: [380, 513, 2_048, 16_384], [1, 4])
+  func largeListsAreAskedAboutToo(users count: Int, shards: Int) async throws {
+    try await RedisFixture().run { redis async throws in
+      let users = (0..<count).map { "u\($0)" }
+      try await redis.equip(users)
+      try await Self.put(users, in: .followers, shards: shards, redis)
+      try await Self.put(["u1", "u7"], in: .tag("staff"), shards: 1, redis)
+      try await Self.put(Array(users.suffix(count / 2)), in: .tag("beta"), shards: shards, redis)
+      let others = E.and([.followers, .not(.tag("staff"))])
+      let wanted = users.filter { $0 != "u1" && $0 != "u7" }.sorted()
+      #expect(try await Self.selected(others, redis) == wanted)
+      let all = E.or([.followers, .tag("beta")])
+      #expect(try await Self.selected(all, redis) == users.sorted())
+    }
+  }
+
   /// The lists are divided again between two pages, and what was there before is gone.
   @Test func aListThatIsDividedMeanwhileLosesNobody() async throws {
     try await RedisFixture().run { redis async throws in

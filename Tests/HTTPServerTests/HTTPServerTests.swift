@@ -85,6 +85,8 @@ import Testing
 
   @Test(arguments: [
     "\r\n\r\n", "GET\r\n\r\n", "GET / HTTP/1.1\r\n\r\n", "\u{16}\u{3}\u{1}\u{2}\r\n\r\n",
+    "GET / HTTP/1.1\r\nHost: a\r\nContent-Length : 5\r\n\r\nGET /",
+    "GET / HTTP/1.1\r\nHost: a\r\nX-\u{7F}: 5\r\n\r\n",
     "GET / HTTP/9.9\r\nHost: a\r\n\r\n", "GET / HTTP/1.1\r\nHost: a\r\nContent-Length: x\r\n\r\n",
   ])
   func whatIsNoHTTPGetsNoAnswerOfOurs(text: String) async throws {

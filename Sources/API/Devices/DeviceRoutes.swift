@@ -66,7 +66,7 @@ final class DeviceRoutes {
     let topic = try body.required("topic")
     let environment = try body.text("environment")
     let old = try body.text("replaces")
-    let at = try time(body)
+    let (at, isBelated) = (try time(body), body["bound_at_ms"] != nil)
     let (binding, former) = try given { () throws(GivenRefusal) in
       try Given.user(user)
       let environment = try Given.environment(environment ?? APNsEnvironment.production.name)
@@ -84,12 +84,13 @@ final class DeviceRoutes {
     var members: [(String, JSONValue)] = [("user", .string(user))]
     if let former, former != binding {
       let wasThere = try await done { () async throws(DevicesError) in
-        try await self.registry.replace(user: user, former, with: binding, at: at)
+        try await self.registry.replace(
+          user: user, former, with: binding, at: at, isBelated: isBelated)
       }
       members.append(("replaced", .bool(wasThere)))
     } else {
       let isNew = try await done { () async throws(DevicesError) in
-        try await self.registry.bind(user: user, binding, at: at)
+        try await self.registry.bind(user: user, binding, at: at, isBelated: isBelated)
       }
       members.append(("new", .bool(isNew)))
     }

@@ -4,32 +4,45 @@ import Keyspace
 import Redis
 
 /// Users who are being forgotten. Looking through every streamer may take longer than a client
-/// waits: it goes on, and whoever asks again waits for the same. With a connection to Redis of its
-/// own, because such a look has long replies.
+/// waits: it goes on, and whoever asks for the same again waits for its end. What was written for
+/// the user since it began goes then, too. With a connection to Redis of its own, because such a
+/// look has long replies.
 actor ErasureJobs {
+  private typealias Outcome = Result<ErasureCounts, DevicesError>
+
+  private struct Request: Hashable {
+    let user: String
+    let scope: UserErasure.Scope
+  }
+
   private enum Job {
-    case running([Int: CheckedContinuation<Void, Never>])
-    case ended(Result<ErasureCounts, DevicesError>)
+    case running([Int: CheckedContinuation<Outcome?, Never>])
+    /// Nobody waited for its end: whoever asks next hears of it.
+    case done(ErasureCounts)
   }
 
   private let loop: EventLoop
   private let redisOptions: RedisOptions
   private let keyspace: Keyspace
   private var redis: RedisClient?
-  private var jobs: [String: Job] = [:]
+  private var jobs: [Request: Job] = [:]
   private var lastWaiter = 0
 
   /// Each looks through all of Redis.
   private static let maximumJobs = 4
-  /// Less than a connection has for an answer.
-  private static let answeredWithin: Duration = .seconds(5)
+  private let answeredWithin: Duration
   /// Nobody has asked for the end of it by then.
   private static let keptFor: Duration = .seconds(600)
 
   nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
 
-  init(loop: EventLoop, redis: RedisOptions, keyspace: Keyspace) {
+  /// - Parameter answeredWithin: less than a connection has for an answer.
+  init(
+    loop: EventLoop, redis: RedisOptions, keyspace: Keyspace,
+    answeredWithin: Duration = .seconds(5)
+  ) {
     self.loop = loop
+    self.answeredWithin = answeredWithin
     redisOptions = redis
     self.keyspace = keyspace
   }
@@ -41,67 +54,91 @@ actor ErasureJobs {
 
   /// nil when it takes longer: it goes on.
   func run(_ user: String, _ scope: UserErasure.Scope) async throws(Problem) -> ErasureCounts? {
-    if jobs[user] == nil { try begin(user, scope) }
-    await end(of: user)
-    guard case .ended(let result) = jobs[user] else { return nil }
-    jobs[user] = nil
-    do {
-      return try result.get()
+    let request = Request(user: user, scope: scope)
+    let earlier: ErasureCounts
+    switch jobs[request] {
+    case nil:
+      try begin(request)
+      return try await end(of: request)
+    case .running:
+      guard let counts = try await end(of: request) else { return nil }
+      earlier = counts
+    case .done(let counts):
+      jobs[request] = nil
+      earlier = counts
+    }
+    // It began before it was asked for: what the user has had since goes without a look around.
+    var rest = scope
+    rest.looksEverywhere = false
+    do throws(DevicesError) {
+      return earlier + (try await erase(user, rest))
     } catch {
       throw Problem(error)
     }
   }
 
-  private func begin(_ user: String, _ scope: UserErasure.Scope) throws(Problem) {
+  private func erase(
+    _ user: String, _ scope: UserErasure.Scope
+  ) async throws(DevicesError) -> ErasureCounts {
+    try await UserErasure(redis: client(), keyspace: keyspace).run(user, scope, writes: true)
+  }
+
+  private func begin(_ request: Request) throws(Problem) {
     let running = jobs.values.count { if case .running = $0 { true } else { false } }
     guard running < Self.maximumJobs else {
       throw Problem(
         .tooManyRequests, "\(Self.maximumJobs) users are being forgotten: ask again soon",
         headers: ["Retry-After": "5"])
     }
-    jobs[user] = .running([:])
-    let redis = client()
+    jobs[request] = .running([:])
     Task {
-      let result: Result<ErasureCounts, DevicesError>
+      let outcome: Outcome
       do throws(DevicesError) {
-        result = .success(
-          try await UserErasure(redis: redis, keyspace: keyspace).run(user, scope, writes: true))
+        outcome = .success(try await erase(request.user, request.scope))
       } catch {
-        result = .failure(error)
+        outcome = .failure(error)
       }
-      finish(user, result)
+      finish(request, outcome)
     }
   }
 
-  private func finish(_ user: String, _ result: Result<ErasureCounts, DevicesError>) {
-    guard case .running(let waiters) = jobs[user] else { return }
-    jobs[user] = .ended(result)
-    for waiter in waiters.values { waiter.resume() }
+  private func finish(_ request: Request, _ outcome: Outcome) {
+    guard case .running(let waiters) = jobs[request] else { return }
+    jobs[request] = nil
+    for waiter in waiters.values { waiter.resume(returning: outcome) }
+    // What failed is begun again by whoever asks again.
+    guard waiters.isEmpty, case .success(let counts) = outcome else { return }
+    jobs[request] = .done(counts)
     loop.schedule(after: Self.keptFor) { [weak self] in
-      self?.assumeIsolated { if case .ended = $0.jobs[user] { $0.jobs[user] = nil } }
+      self?.assumeIsolated { if case .done = $0.jobs[request] { $0.jobs[request] = nil } }
     }
   }
 
-  /// Returns when the job has ended, or after a while.
-  private func end(of user: String) async {
-    guard case .running(var waiters) = jobs[user] else { return }
+  /// Returns when the job has ended; nil after a while.
+  private func end(of request: Request) async throws(Problem) -> ErasureCounts? {
+    guard case .running(var waiters) = jobs[request] else { return nil }
     lastWaiter += 1
     let number = lastWaiter
-    await withCheckedContinuation { continuation in
+    let outcome: Outcome? = await withCheckedContinuation { continuation in
       waiters[number] = continuation
-      jobs[user] = .running(waiters)
-      loop.schedule(after: Self.answeredWithin) { [weak self] in
-        self?.assumeIsolated { $0.leave(user, number) }
+      jobs[request] = .running(waiters)
+      loop.schedule(after: answeredWithin) { [weak self] in
+        self?.assumeIsolated { $0.leave(request, number) }
       }
+    }
+    do {
+      return try outcome?.get()
+    } catch {
+      throw Problem(error)
     }
   }
 
-  private func leave(_ user: String, _ number: Int) {
-    guard case .running(var waiters) = jobs[user],
+  private func leave(_ request: Request, _ number: Int) {
+    guard case .running(var waiters) = jobs[request],
       let waiter = waiters.removeValue(forKey: number)
     else { return }
-    jobs[user] = .running(waiters)
-    waiter.resume()
+    jobs[request] = .running(waiters)
+    waiter.resume(returning: nil)
   }
 
   private func client() -> RedisClient {

@@ -20,9 +20,10 @@ package struct APIKeyRing: Sendable, Equatable {
   package init(text: String) throws(Flaw) {
     var keys: [APIKey] = []
     var names: Set<String> = []
-    for (index, line) in text.split(separator: "\n", omittingEmptySubsequences: false).enumerated()
-    {
-      let words = line.split(whereSeparator: { $0 == " " || $0 == "\t" || $0 == "\r\n" })
+    // An end of a line may be CR LF, which is one character.
+    let lines = text.split(omittingEmptySubsequences: false, whereSeparator: \.isNewline)
+    for (index, line) in lines.enumerated() {
+      let words = line.split(whereSeparator: { $0 == " " || $0 == "\t" })
       guard let first = words.first, !first.hasPrefix("#") else { continue }
       func flaw(_ what: String) -> Flaw { Flaw(message: "line \(index + 1): \(what)") }
       guard words.count == 3 else {

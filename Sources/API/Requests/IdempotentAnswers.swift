@@ -31,9 +31,16 @@ final class IdempotentAnswers {
       SecretDigest(of: Array("\(key.name)\n\(route.method) \(route.pattern)\n\(given)".utf8)).bytes)
   }
 
-  /// What tells one request from another: its path and its body.
+  /// What tells one request from another: its path, its arguments, its body, and what its headers
+  /// say of the body. CloudEvents may have the event's id there.
   static func fingerprint(_ request: HTTPRequest) -> String {
-    Hexadecimal.text(SecretDigest(of: Array("\(request.path)\n".utf8) + request.body).bytes)
+    var head = [request.path]
+    head += request.query.map { "\($0.name)=\($0.value ?? "")" }
+    head += request.headers.filter { $0.key == "content-type" || $0.key.hasPrefix("ce-") }
+      .map { "\($0.key): \($0.value)" }.sorted()
+    // None of them has a line end.
+    let text = Array((head.joined(separator: "\n") + "\n\n").utf8)
+    return Hexadecimal.text(SecretDigest(of: text + request.body).bytes)
   }
 
   func claim(_ name: String, _ fingerprint: String) async throws(Problem) -> Claim {
@@ -43,16 +50,17 @@ final class IdempotentAnswers {
     if !replies[0].isNull { return .mine }
     // It may have ended in between.
     guard let kept = replies[1].text else { throw Self.underWay }
-    let parts = kept.split(separator: "\n", maxSplits: 2, omittingEmptySubsequences: false)
+    let parts = kept.split(separator: "\n", maxSplits: 3, omittingEmptySubsequences: false)
     guard parts.first.map(String.init) == fingerprint else {
       throw Problem(
         .keyReused,
         "this Idempotency-Key was used with another body or path: take a new one for each request")
     }
-    guard parts.count == 3, let status = Int(parts[1]) else { throw Self.underWay }
-    let body = try? JSONValue.parse(Array(parts[2].utf8))
-    return .answered(
-      APIResponse(status: status, body: body, headers: ["Idempotency-Replayed": "true"]))
+    guard parts.count == 4, let status = Int(parts[1]) else { throw Self.underWay }
+    let body = try? JSONValue.parse(Array(parts[3].utf8))
+    var headers = ["Idempotency-Replayed": "true"]
+    if !parts[2].isEmpty { headers["Location"] = String(parts[2]) }
+    return .answered(APIResponse(status: status, body: body, headers: headers))
   }
 
   func keep(
@@ -60,8 +68,9 @@ final class IdempotentAnswers {
   ) async throws(Problem) {
     let body = response.body.map { JSONText.compact($0) } ?? ""
     _ = try await redis.ask([
-      "SET", keyspace.idempotency(name), "\(fingerprint)\n\(response.status)\n\(body)", "EX",
-      String(Keyspace.idempotencyLifetimeSeconds),
+      "SET", keyspace.idempotency(name),
+      "\(fingerprint)\n\(response.status)\n\(response.headers["Location"] ?? "")\n\(body)",
+      "EX", String(Keyspace.idempotencyLifetimeSeconds),
     ])
   }
 

@@ -10,6 +10,7 @@ extension Problem {
     switch error.code {
     case .invalid: self.init(.invalid, error.message)
     case .conflict: self.init(.conflict, error.message, headers: Self.soon)
+    case .overtaken: self.init(.conflict, error.message)
     case .badContent: self.init(.internalError, error.message)
     case .untold: self.init(.unavailable, error.message, headers: Self.soon)
     case .redis(let code): self = Self.ofRedis(code, error.message)

@@ -1,4 +1,5 @@
 import CMicrohttpd
+import Text
 
 /// A request that is coming in, or waits for its response. Confined to its server.
 final class HTTPExchange {
@@ -107,9 +108,24 @@ private final class Lines {
       }
       query.append(HTTPRequest.Argument(name: name, value: decoded ?? nil))
     } else {
+      // What is no name or no value of a field (RFC 9110, sections 5.1 and 5.5) may be read as
+      // another request by what stands in front of us.
+      guard !name.isEmpty, name.allSatisfy(\.isOfFieldName),
+        value?.allSatisfy({ $0 >= 0x20 && $0 != 0x7F || $0 == 0x09 }) != false
+      else {
+        areBad = true
+        return
+      }
       let name = String(decoding: name, as: UTF8.self).lowercased()
       let value = value.map { String(decoding: $0, as: UTF8.self) } ?? ""
       headers[name] = headers[name].map { "\($0), \(value)" } ?? value
     }
+  }
+}
+
+extension UInt8 {
+  /// A letter, a digit or one of the signs that stand in names (RFC 9110, section 5.6.2).
+  fileprivate var isOfFieldName: Bool {
+    isASCIIWord || "!#$%&'*+-.^_`|~".utf8.contains(self)
   }
 }

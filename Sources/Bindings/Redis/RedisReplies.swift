@@ -1,6 +1,9 @@
 /// What Redis answered to a pipeline: one reply per command, in order. Keeps the bytes that its
 /// replies show.
 package final class RedisReplies {
+  /// What an element of an array takes of a limit, besides its bytes if it is a string.
+  package static let elementBytes = MemoryLayout<ReplyNode>.stride
+
   let storage: UnsafeMutablePointer<ReplyStorage>
   /// What the nodes of a cluster answered, in the place of a storage's own replies.
   private let gathered: GatheredReplies?

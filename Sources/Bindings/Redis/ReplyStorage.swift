@@ -35,7 +35,7 @@ struct ReplyStorage: ~Copyable {
     bytes.deallocate()
   }
 
-  var used: Int { byteCount + (nodeCount - expected) * MemoryLayout<ReplyNode>.stride }
+  var used: Int { byteCount + (nodeCount - expected) * RedisReplies.elementBytes }
 
   private mutating func admits(_ more: Int) -> Bool {
     guard more <= maximumBytes - used, allowance?.admits(more) != false else {
@@ -57,7 +57,7 @@ struct ReplyStorage: ~Copyable {
   /// Makes room for an array's elements, nulls for now; the first one's index, nil when the limit
   /// is passed.
   mutating func appendElements(_ count: Int) -> Int? {
-    guard admits(count * MemoryLayout<ReplyNode>.stride) else { return nil }
+    guard admits(count * RedisReplies.elementBytes) else { return nil }
     if nodeCount + count > nodeCapacity { growNodes(count) }
     (nodes + nodeCount).initialize(repeating: .null, count: count)
     defer { nodeCount += count }

@@ -10,10 +10,14 @@ package struct AudienceRow: Sendable {
   package let bindings: [Binding]
   /// When the devices were bound, ms since 1970.
   package let boundAt: Int64
+  /// That time was given: a device that another user has bound since stays that user's.
+  package let isBelated: Bool
 
   package init(
-    user: String, profile: [(name: String, value: String)], bindings: [Binding], boundAt: Int64
+    user: String, profile: [(name: String, value: String)], bindings: [Binding], boundAt: Int64,
+    isBelated: Bool = false
   ) {
+    self.isBelated = isBelated
     self.user = user
     self.profile = profile
     self.bindings = bindings

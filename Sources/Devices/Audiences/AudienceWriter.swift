@@ -101,7 +101,10 @@ package final class AudienceWriter {
     pageOwners.removeAll(keepingCapacity: true)
     try await write(profilesOf: rows)
     try await TokenBinder(redis: redis, keyspace: keyspace, tell: tell).bind(
-      rows.map { .init(user: $0.user, bindings: $0.bindings, at: $0.boundAt) })
+      rows.map {
+        .init(
+          user: $0.user, bindings: $0.bindings, at: $0.boundAt, isBelated: $0.isBelated)
+      })
   }
 
   private func write(profilesOf rows: [AudienceRow]) async throws(DevicesError) {

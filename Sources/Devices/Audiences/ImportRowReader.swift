@@ -38,7 +38,9 @@ package struct ImportRowReader {
     }
     var rows = [AudienceRow(user: user, profile: try profile(object), bindings: [], boundAt: now)]
     for (time, bindings) in bindings.sorted(by: { $0.key < $1.key }) {
-      rows.append(AudienceRow(user: user, profile: [], bindings: bindings, boundAt: time))
+      rows.append(
+        AudienceRow(
+          user: user, profile: [], bindings: bindings, boundAt: time, isBelated: time < now))
     }
     for row in rows {
       if let problem = row.problem { throw ImportRow.Refusal(problem) }

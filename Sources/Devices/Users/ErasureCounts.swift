@@ -34,4 +34,25 @@ package struct ErasureCounts: Sendable, Equatable {
     [devices, setAside, tokens, profileFields, reached, verdicts, follows, tags, leftovers, traces]
       .allSatisfy { $0 == 0 } && !hasErasedAudience
   }
+
+  /// What two erasures of one user took out together.
+  package static func + (first: ErasureCounts, second: ErasureCounts) -> ErasureCounts {
+    var sum = first
+    sum.devices += second.devices
+    sum.setAside += second.setAside
+    sum.tokens += second.tokens
+    sum.profileFields += second.profileFields
+    sum.reached += second.reached
+    sum.verdicts += second.verdicts
+    sum.follows += second.follows
+    sum.tags += second.tags
+    sum.streamers += second.streamers
+    sum.leftovers += second.leftovers
+    sum.traces += second.traces
+    sum.audience += second.audience
+    sum.hasErasedAudience = first.hasErasedAudience || second.hasErasedAudience
+    sum.unreadable += second.unreadable
+    sum.isComplete = first.isComplete && second.isComplete
+    return sum
+  }
 }

@@ -22,7 +22,7 @@ import Tokens
 /// bind that comes late changes nothing. What is in Kafka, in logs or at Apple is not Redis'.
 /// Whoever binds, follows or writes for the user meanwhile makes a new user.
 package struct UserErasure {
-  package struct Scope: Sendable, Equatable {
+  package struct Scope: Sendable, Hashable {
     /// Streamers whom the user is known to follow.
     package var streamers: [String] = []
     /// Looks at all streamers, tags and tokens (SCAN): harms nobody, and takes its time.

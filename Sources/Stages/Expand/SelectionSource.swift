@@ -26,9 +26,8 @@ final class SelectionSource {
   /// Users that one command asks about: what others wait for behind it takes less than a tenth of
   /// a millisecond.
   private static let usersPerCommand = 500
-  /// An array's head, or an error that Redis says instead, and `:1` with the end of its line for
-  /// each user.
-  private static let replyBytes = (head: 512, user: 4)
+  /// An error that Redis says instead of an array, and what is kept of each user's answer.
+  private static let replyBytes = (head: 512, user: RedisReplies.elementBytes)
 
   init(
     redis: RedisClient, expression: AudienceExpression, lists: UserLists,
