@@ -20,8 +20,9 @@ enum KafkaChecks {
       ] + (topics.tokens.map { [$0] } ?? [])
     let information: KafkaClusterInfo
     do {
-      information = try KafkaAdmin(Assembly.kafkaOptions(settings), log: { _ in })
-        .metadata(topics: names, timeout: timeout)
+      let admin = KafkaAdmin(Assembly.kafkaOptions(settings), log: { _ in })
+      try admin.checkClients()
+      information = try admin.metadata(topics: names, timeout: timeout)
     } catch {
       let isOurs = [.configuration, .authentication, .authorization].contains(error.code)
       list.problem(area, isOurs ? .configuration : .dependency, error.description)

@@ -224,7 +224,7 @@ package enum WorkerMetrics {
     text.append(
       obstacles,
       [
-        (["dependency"], Double(figures.waitsFor.count)),
+        (["dependency"], Double(figures.waitsFor.count + figures.redisTroubles.count)),
         (["route"], Double(figures.obstacles.count)),
         (["limit"], Double(figures.limits.count)),
       ])

@@ -61,7 +61,7 @@ enum WorkerVerb {
     do {
       worker = try Worker(options: options)
     } catch {
-      throw CommandFailure(.failed, "\(error)")
+      throw CommandFailure(error.code == .configuration ? .config : .failed, "\(error)")
     }
     let probes = try await ProbeService.start(
       settings, log, health: { await worker.health() }, ticks: { await worker.tick() },

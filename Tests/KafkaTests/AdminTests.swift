@@ -3,6 +3,18 @@ import Testing
 @testable import Kafka
 
 @Suite struct AdminTests {
+  /// Each is taken by itself, and no client is made of it.
+  @Test(arguments: [("retries", "0"), ("max.in.flight", "10"), ("session.timeout.ms", "4000000")])
+  func whatMakesNoClientIsToldBeforeAWorkerStarts(name: String, value: String) throws {
+    var options = options("127.0.0.1:1")
+    try KafkaAdmin(options, log: silent).checkClients()
+    options.properties[name] = value
+    let flaw = #expect(throws: KafkaError.self) {
+      try KafkaAdmin(options, log: silent).checkClients()
+    }
+    #expect(flaw?.code == .configuration)
+  }
+
   @Test func knowsTopicsAndPartitions() throws {
     let broker = try EmbeddedBroker(topics: [("one", 1), ("four", 4)])
     let info = try KafkaAdmin(options(broker.bootstrapServers), log: silent)

@@ -53,6 +53,20 @@ import Threads
     #expect(health.obstacle == nil && sink.lines.count == 2)
   }
 
+  /// A worker that may not read sits idle: its obstacle is all that tells.
+  @Test(arguments: [KafkaError.Code.authorization, .unknownTopic])
+  func whatIsForbiddenIsToldUntilItWorks(_ code: KafkaError.Code) {
+    let health = KafkaHealth(options: options)
+    health.hear(.error(KafkaError(code: .unreachable, message: "away")))
+    #expect(health.obstacle == nil)
+    health.hear(.error(KafkaError(code: code, message: "not for us")))
+    #expect(health.obstacle?.contains("not for us") == true)
+    health.hear(.reachable(true))
+    #expect(health.obstacle != nil)
+    health.hear(.assigned([]))
+    #expect(health.obstacle == nil && calls.withLock { $0 }.isEmpty)
+  }
+
   @Test func onlyAFatalErrorEndsTheWorkerAndOnce() {
     let health = KafkaHealth(options: options)
     health.check(KafkaError(code: .unreachable, message: "away"))

@@ -33,6 +33,26 @@ package struct KafkaAdmin: Sendable {
     return KafkaClusterInfo(brokers: answer.brokers, partitions: partitions, failures: failures)
   }
 
+  /// Throws where the options make no consumer, or no producer, as a worker has them: librdkafka
+  /// looks at how properties go together when a client is made. Waits for nobody.
+  package func checkClients() throws(KafkaError) {
+    var consumer = try KafkaConfiguration(options)
+    try consumer.setConsumer(options)
+    try make(consumer, RD_KAFKA_CONSUMER)
+    var producer = try KafkaConfiguration(options)
+    try producer.setProducer(options)
+    try make(producer, RD_KAFKA_PRODUCER)
+  }
+
+  private func make(
+    _ configuration: consuming KafkaConfiguration, _ type: rd_kafka_type_t
+  ) throws(KafkaError) {
+    let state = AdminState(log: log)
+    let client = try configuration.makeClient(type, state)
+    rd_kafka_destroy(client)
+    state.release()
+  }
+
   /// The end of each partition of a topic: the offset of the next record that will be written.
   /// Blocks for at most `timeout` a partition.
   package func ends(of topic: String, timeout: Duration) throws(KafkaError) -> [Int32: Int64] {

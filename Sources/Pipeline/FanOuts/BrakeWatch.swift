@@ -58,7 +58,10 @@ final class BrakeWatch {
       guard let brake = brakes[run.segment.event.id] else { continue }
       let fanOut = run.tally.fanOut
       // What was cancelled stays so: some of it has its outcome.
-      if fanOut.brake != .cancelled { fanOut.brake = brake }
+      if fanOut.brake != .cancelled, fanOut.brake != brake {
+        fanOut.brake = brake
+        say(brake, of: run.segment.event)
+      }
       switch fanOut.brake {
       case nil: continue
       case .paused: deliver.postponeAll(of: run.tally)
@@ -66,5 +69,16 @@ final class BrakeWatch {
       }
       run.progress.wake()
     }
+  }
+
+  /// Once for each lane: the log leaves out what it has just said.
+  private func say(_ brake: Brake?, of event: Event) {
+    let what =
+      switch brake {
+      case nil: "fan-out resumed"
+      case .paused: "fan-out paused: nothing of it is sent"
+      case .cancelled: "fan-out cancelled: what was not sent counts as cancelled"
+      }
+    options.log.notice(what, ["event": .text(event.id), "streamer": .text(event.streamer)])
   }
 }

@@ -112,14 +112,11 @@ package actor KafkaPump {
     case .revoked(let partitions): revoked(partitions, .kafkaRevocations)
     case .lost(let partitions): revoked(partitions, .kafkaLosses)
     case .committed: commits.succeeded()
-    case .commitFailed(let failed, let error):
-      commits.failed(Array(failed.keys), error)
-      health.check(error)
-    case .error(let error):
-      options.log.warning("Kafka", ["error": .text("\(error)")])
-      health.check(error)
-    case .reachable(let isReachable): health.reaches(isReachable)
+    case .commitFailed(let failed, let error): commits.failed(Array(failed.keys), error)
+    case .error(let error): options.log.warning("Kafka", ["error": .text("\(error)")])
+    case .reachable: break
     }
+    health.hear(polled)
   }
 
   private func received(_ message: KafkaMessage) {
