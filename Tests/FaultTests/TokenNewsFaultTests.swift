@@ -75,6 +75,6 @@ import Testing
     #expect(status.state == .done)
     let told = try Self.told(bed)
     #expect(Set(told.keys) == Set(Self.gone))
-    #expect(bed.sink.lines.contains { $0.contains("could not tell of tokens is told") })
+    #expect(bed.sink.lines.contains { $0.contains("left behind when it died are published") })
   }
 }
