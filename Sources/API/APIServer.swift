@@ -15,8 +15,11 @@ package final class APIServer: Sendable {
   /// At least one.
   private let threads: [Thread]
   private let shared: APISharedState
+  /// How long what was asked may take when the server stops.
+  private let drainLimit: Duration
 
   package init(_ options: APIOptions) {
+    drainLimit = options.http.exchangeTimeout
     // An import keeps its connection: no thread has fewer than there may be imports, and one more.
     let places = options.http.maximumConnections / (options.imports.atOnce + 1)
     let count = max(1, min(options.threads, places))
@@ -64,7 +67,13 @@ package final class APIServer: Sendable {
     }
   }
 
+  /// Whoever has asked gets an answer first.
   package func stop() async {
+    await withTaskGroup { group in
+      for thread in threads {
+        group.addTask { [drainLimit] in await thread.server.drain(within: drainLimit) }
+      }
+    }
     for thread in threads { await thread.server.stop() }
     for thread in threads { await thread.service.close() }
     await shared.close()

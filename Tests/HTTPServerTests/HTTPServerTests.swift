@@ -234,6 +234,30 @@ import Testing
     await further.stop()
   }
 
+  /// Whoever has asked is answered before the end, and nobody else comes in.
+  @Test func whatWasAskedIsAnsweredBeforeTheEnd() async throws {
+    let loop = EventLoop(name: "http")
+    defer { loop.stop() }
+    let waiters = Waiters()
+    let server = HTTPServer(loop: loop, options: HTTPServerOptions()) { _ in
+      await waiters.wait()
+      return .text(200, "done")
+    }
+    let port = try await server.start()
+    let idle = try RawClient(port: port)
+    let client = try RawClient(port: port)
+    client.send("GET / HTTP/1.1\r\nHost: a\r\n\r\n")
+    await waiters.somebodyWaits()
+    let end = Task { await server.drain(within: .seconds(60)) }
+    while (try? RawClient(port: port)) != nil {}
+    await waiters.letGo()
+    let answer = try #require(client.readToEnd())
+    #expect(answer.hasPrefix("HTTP/1.1 200 ") && answer.contains("Connection: close"))
+    await end.value
+    await server.stop()
+    #expect(idle.readToEnd() == "")
+  }
+
   @Test func aPortThatIsTakenIsSaid() async throws {
     try await ServerBed.run(answer: echo) { bed in
       await #expect(throws: HTTPServerError.self) {

@@ -94,6 +94,11 @@ final class HTTPDaemon {
     loop.schedule(after: .zero) { [weak self] in self?.run() }
   }
 
+  /// A request is here whose answer has not left, or comes in.
+  var isBusy: Bool {
+    daemon != nil && connections.values.contains { $0.exchange.map { $0.stream == nil } ?? false }
+  }
+
   /// Closes everything but the listener. Nothing is called afterwards.
   func stop() {
     guard let daemon else { return }

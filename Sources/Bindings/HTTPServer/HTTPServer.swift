@@ -71,6 +71,19 @@ package actor HTTPServer {
     }
   }
 
+  /// Takes nobody in any more. Requests that are here or on their way get their answers, with which
+  /// their connections end; bodies that are read while they come do not count. Returns when there
+  /// are none left, or after `limit`; `stop` then closes what is left.
+  package func drain(within limit: Duration) async {
+    listener?.close()
+    listener = nil
+    for daemon in daemons.values { daemon.retire {} }
+    let deadline = loop.now &+ limit.nanoseconds
+    while daemons.values.contains(where: \.isBusy), loop.now < deadline {
+      await loop.wait(.milliseconds(5))
+    }
+  }
+
   /// Closes everything; requests without an answer get none of ours. Nothing is called afterwards.
   package func stop() {
     listener?.close()

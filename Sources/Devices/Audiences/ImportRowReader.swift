@@ -152,12 +152,31 @@ package struct ImportRowReader {
         fields.append((member.name, flag ? "1" : "0"))
       case .bool, .integer, .double: fields.append((member.name, JSONText.compact(member.value)))
       case .null: continue
+      case .array(let streamers) where member.name == ProfilePatch.mutedStreamers:
+        fields.append((member.name, try self.streamers(streamers).joined(separator: "\n")))
       case .array, .object:
         throw ImportRow.Refusal(
           "profile.\(member.name) is a string, a number or a boolean, not \(member.value.kindName)")
       }
     }
-    return fields
+    // What a value means is checked as in every other way to write a profile.
+    do throws(GivenRefusal) {
+      return try ProfilePatch(fields.map { ($0.name, $0.value) }).fields.members
+        .map { ($0.name, $0.value) }
+    } catch {
+      throw ImportRow.Refusal("profile: \(error.name) must be \(error.rule)")
+    }
+  }
+
+  private func streamers(_ list: [JSONValue]) throws(ImportRow.Refusal) -> [String] {
+    var names: [String] = []
+    for value in list {
+      guard let name = value.string else {
+        throw ImportRow.Refusal("profile.muted_streamers holds strings, not \(value.kindName)")
+      }
+      names.append(name)
+    }
+    return names
   }
 
   private func list(_ object: JSONObject, _ name: String) throws(ImportRow.Refusal) -> [JSONValue] {
