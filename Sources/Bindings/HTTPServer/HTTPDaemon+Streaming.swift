@@ -92,4 +92,16 @@ extension HTTPDaemon {
     state.deadline?.cancel()
     state.deadline = loop.schedule(after: wait) { [weak self] in self?.close(connection) }
   }
+
+  /// A piece of a body that is kept; what is too large, or one too many, has its answer then.
+  func append(_ bytes: UnsafeRawBufferPointer, to exchange: HTTPExchange) {
+    let held = exchange.bodyBytes
+    exchange.append(bytes)
+    bodyBytes += exchange.bodyBytes - held
+    if exchange.isTooLarge {
+      exchange.response = options.refusal(413, exchange.whyTooLarge)
+    } else if let limit = options.maximumBodiesBytes, bodyBytes > limit {
+      exchange.response = options.refusal(503, "too many large requests at once: come again")
+    }
+  }
 }

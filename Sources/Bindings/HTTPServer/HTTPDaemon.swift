@@ -25,7 +25,7 @@ final class HTTPDaemon {
   /// Whose requests wait for our answers, by their numbers.
   var waiting: [Int: OpaquePointer] = [:]
   /// Of all bodies that are there or coming.
-  private var bodyBytes = 0
+  var bodyBytes = 0
   /// Set once others come elsewhere: called when the last one has gone.
   private var whenEmpty: (() -> Void)?
   /// Who is being handed to libmicrohttpd.
@@ -196,18 +196,16 @@ final class HTTPDaemon {
       return begin(connection, path, method)
     }
     if let stream = exchange.stream { return received(stream, connection, state, bytes, count) }
-    if let response = exchange.response { return send(response, on: connection) }
-    if exchange.isTooLarge { return refuse(413, exchange.whyTooLarge, on: connection) }
     if let count, count.pointee > 0 {
-      let held = exchange.bodyBytes
-      exchange.append(UnsafeRawBufferPointer(start: bytes, count: count.pointee))
-      count.pointee = 0
-      bodyBytes += exchange.bodyBytes - held
-      if let limit = options.maximumBodiesBytes, bodyBytes > limit {
-        exchange.response = options.refusal(503, "too many large requests at once: come again")
+      // libmicrohttpd takes an answer in front of a body or behind it: the rest is read past.
+      if exchange.response == nil {
+        append(UnsafeRawBufferPointer(start: bytes, count: count.pointee), to: exchange)
+        if exchange.response != nil { setDeadline(connection, state, after: Self.readPast) }
       }
+      count.pointee = 0
       return .YES
     }
+    if let response = exchange.response { return send(response, on: connection) }
     // libmicrohttpd ends the process when it is stopped with a suspended connection.
     guard daemon != nil else { return send(stopping, on: connection) }
     suspend(connection, exchange)
