@@ -17,6 +17,8 @@ struct WorkerFigures: Sendable {
   let aside: Int
   /// Records of the worker's partitions that are not committed yet, where Kafka has said so.
   let lag: [KafkaPartition: Int64]
+  private(set) var claims = 0
+  private(set) var places = 0
   private(set) var lingering = 0
   private(set) var ready = 0
   private(set) var streams = 0
@@ -57,6 +59,8 @@ struct WorkerFigures: Sendable {
   }
 
   private mutating func add(_ lane: LaneFigures) {
+    claims += lane.claims
+    places += lane.places
     lingering += lane.lingering
     ready += lane.ready
     streams += lane.inFlight

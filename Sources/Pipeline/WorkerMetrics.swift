@@ -91,6 +91,13 @@ package enum WorkerMetrics {
     "fanfare_records_in_flight", .gauge, "Records that are worked on.")
   static let aside = MetricFamily(
     "fanfare_records_aside", .gauge, "Records that wait because another worker has their segment.")
+  static let claims = MetricFamily(
+    "fanfare_claims_held", .gauge, "Segments that the worker has claimed and not settled yet.")
+  static let claimsLost = MetricFamily(
+    "fanfare_claims_lost_total", .counter,
+    "Claims that another worker took, or settled, before this one had: it was too slow.")
+  static let places = MetricFamily(
+    "fanfare_places_used", .gauge, "Places of lanes that segments have.")
   static let lingering = MetricFamily(
     "fanfare_segments_lingering", .gauge,
     "Segments without a place, whose last pushes wait for their outcome.")
@@ -117,7 +124,8 @@ package enum WorkerMetrics {
     suppressions, retries, credentials, expiry, answerTimes, stragglers, tokens, tokenNews,
     redisTimes,
     redisFailures, replicaReads, replicaLag, commits, rebalances, lag, partitions, records, aside,
-    lingering, ready, streams, connections, obstacles, cpu, resident, budget,
+    claims, claimsLost, places, lingering, ready, streams, connections, obstacles, cpu, resident,
+    budget,
   ]
 
   static func text(_ figures: WorkerFigures) -> PrometheusText {
@@ -217,6 +225,9 @@ package enum WorkerMetrics {
   private static func appendWhatIsThere(_ figures: WorkerFigures, to text: inout PrometheusText) {
     text.append(records, Double(figures.records))
     text.append(aside, Double(figures.aside))
+    text.append(claims, Double(figures.claims))
+    text.append(claimsLost, Double(figures.counts[.claimsLost]))
+    text.append(places, Double(figures.places))
     text.append(lingering, Double(figures.lingering))
     text.append(ready, Double(figures.ready))
     text.append(streams, Double(figures.streams))

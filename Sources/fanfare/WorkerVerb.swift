@@ -9,7 +9,7 @@ import VerbSupport
 enum WorkerVerb {
   private static let readyFile = Option<String?>(
     "ready-file", .path, value: "FILE",
-    help: "A file that is there while the worker has partitions and takes new events")
+    help: "A file that is there while the worker has partitions and can work on events")
 
   static let verb = Verb(
     "worker", summary: "Turn events from Kafka into pushes to every follower's device",
@@ -71,9 +71,26 @@ enum WorkerVerb {
     } catch {
       throw CommandFailure(.failed, "\(error)")
     }
+    let watch = ready.map { ready in
+      Task { await keep(ready, asHealthyAs: worker, log) }
+    }
     await signals.wait()
+    watch?.cancel()
     let isDone = await worker.stop()
     await probes?.stop()
     return isDone && !hasFailed.load(ordering: .relaxed) ? .ok : .retryLater
+  }
+
+  private static let healthInterval: Duration = .seconds(1)
+
+  /// The file says what `/readyz` says.
+  private static func keep(_ file: ReadyFile, asHealthyAs worker: Worker, _ log: Log) async {
+    while !Task.isCancelled {
+      let isHealthy = await worker.health().allSatisfy { $0.trouble == nil }
+      if let failure = file.keep(isHealthy: isHealthy) {
+        log.error("the ready file cannot be written", ["reason": .text(failure)])
+      }
+      try? await Task.sleep(for: healthInterval)
+    }
   }
 }

@@ -35,7 +35,7 @@ extension WorkerBed {
       output: .file(logFile(id)))
   }
 
-  /// Waits until a worker that was begun has partitions.
+  /// Waits until a worker that was begun has partitions, and nothing is wrong.
   package func hasPartitions(_ process: ChildProcess, _ id: String) async throws {
     let ready = readyFile(id)
     let hasPartitions = try await until("\(id) has partitions") {
@@ -47,6 +47,6 @@ extension WorkerBed {
     }
   }
 
-  private func readyFile(_ id: String) -> String { directory.file("\(id).ready") }
+  package func readyFile(_ id: String) -> String { directory.file("\(id).ready") }
   private func logFile(_ id: String) -> String { directory.file("\(id).log") }
 }

@@ -66,13 +66,15 @@ import Testing
     try await bed.follow("s1", tokens: [paddedHex(1)])
     let port = try LocalPort.findFree()
     bed.redis.stop()
-    let worker = try await bed.startProcess(
+    let worker = try bed.beginProcess(
       "w1", executable: WorkerExecutable.path, settings: ["probes.port=\(port)"])
-    let answer = try await bed.until("it has tried to connect") {
-      let answer = try Self.get("/readyz?verbose", port: port)
-      return answer.contains("[-] redis: ") ? answer : nil
+    let answer = try await bed.until("it has partitions, and has tried to connect") {
+      let answer = (try? Self.get("/readyz?verbose", port: port)) ?? ""
+      let isThere = answer.contains("[-] redis: ") && answer.contains("[+] partitions: ok")
+      return isThere ? answer : nil
     }
-    #expect(answer.contains(" 503 ") && answer.contains("[+] partitions: ok"))
+    #expect(answer.contains(" 503 "))
+    #expect(access(bed.readyFile("w1"), F_OK) != 0, "it is not ready")
     #expect(answer.contains("[+] waiting: ok"))
     #expect(try Self.get("/livez", port: port).contains(" 200 "))
     #expect(try Self.get("/startupz", port: port).contains(" 503 "), "it has never been ready")
@@ -80,6 +82,8 @@ import Testing
     _ = try await bed.until("it says what it waits for") {
       try Self.get("/readyz?verbose", port: port).contains("[-] waiting: ") ? true : nil
     }
+    try bed.redis.start()
+    try await bed.hasPartitions(worker, "w1")
     worker.stop(SIGKILL)
   }
 

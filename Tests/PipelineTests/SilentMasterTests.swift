@@ -51,7 +51,7 @@ import Transport
       runs = SegmentRuns(limits: options.limits, loop: loop) { leases.limits(of: $0) }
       claims = ClaimKeeper(
         options: options, loop: loop, record: record, redis: stages.redis, retry: retry,
-        clock: clock, labels: labels, runs: runs)
+        clock: clock, labels: labels, runs: runs, counters: WorkerCounters())
       brakes = BrakeWatch(
         options: options, loop: loop, record: record, deliver: deliver, runs: runs,
         limited: LimitedSegments())

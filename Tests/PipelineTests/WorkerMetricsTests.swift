@@ -55,6 +55,7 @@ import Testing
       ("fanfare_events_total{result=\"stream_ended\"}", .streamsEnded),
       ("fanfare_segments_total{result=\"settled\"}", .segmentsSettled),
       ("fanfare_segments_total{result=\"already_settled\"}", .segmentsAlreadySettled),
+      ("fanfare_claims_lost_total", .claimsLost),
       ("fanfare_recipients_total", .recipients), ("fanfare_recipients_skipped_total", .skipped),
       ("fanfare_stragglers_total", .stragglers),
       ("fanfare_pushes_total{outcome=\"accepted\"}", .pushesAccepted),

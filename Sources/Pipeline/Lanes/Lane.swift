@@ -66,7 +66,7 @@ package actor Lane {
     let bidder = SegmentBidder(options: options, loop: loop, lane: index, expand: stages.expand)
     claims = ClaimKeeper(
       options: options, loop: loop, record: record, redis: stages.redis, retry: retry,
-      clock: clock, labels: labels, runs: runs)
+      clock: clock, labels: labels, runs: runs, counters: counters)
     brakes = BrakeWatch(
       options: options, loop: loop, record: record, deliver: deliver, runs: runs,
       limited: limited)
@@ -199,7 +199,8 @@ package actor Lane {
   package func figures() -> LaneFigures {
     LaneFigures(
       ready: stages.deliver.readyCount, inFlight: stages.deliver.inFlight,
-      connections: stages.deliver.openConnections, lingering: runs.lingering,
+      connections: stages.deliver.openConnections, claims: runs.count, places: runs.places,
+      lingering: runs.lingering,
       waitsFor: board.all, redisTrouble: stages.redis.lastFailure.map { "\($0)" },
       obstacles: stages.deliver.obstacles, limits: leases.short,
       answerTimes: stages.deliver.answerTimes, eventAges: fanOuts.eventAges,

@@ -7,6 +7,9 @@ package struct LaneFigures: Sendable {
   package let ready: Int
   package let inFlight: Int
   package let connections: Int
+  /// Segments that it has claimed, and those of them that have a place.
+  let claims: Int
+  let places: Int
   /// Segments whose pushes were all tried and are not all settled.
   package let lingering: Int
   /// Dependencies that are waited for, in words.

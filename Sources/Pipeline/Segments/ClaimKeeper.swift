@@ -23,11 +23,14 @@ final class ClaimKeeper {
   private let clock: ClockWatch
   private let labels: StragglerLabels
   private let runs: SegmentRuns
+  private let counters: WorkerCounters
 
   init(
     options: PipelineOptions, loop: EventLoop, record: RecordStage, redis: RedisClient,
-    retry: RetryUntilStopped, clock: ClockWatch, labels: StragglerLabels, runs: SegmentRuns
+    retry: RetryUntilStopped, clock: ClockWatch, labels: StragglerLabels, runs: SegmentRuns,
+    counters: WorkerCounters
   ) {
+    self.counters = counters
     self.options = options
     self.loop = loop
     self.record = record
@@ -115,6 +118,7 @@ final class ClaimKeeper {
   }
 
   private func say(_ line: String, _ run: SegmentRun) {
+    counters.add(.claimsLost)
     options.log.warning(
       line, ["event": .text(run.segment.event.id), "segment": .text(run.segment.id)])
   }

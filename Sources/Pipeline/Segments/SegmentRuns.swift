@@ -26,6 +26,9 @@ final class SegmentRuns {
   }
 
   var all: [SegmentRun] { Array(runs.values) }
+  var count: Int { runs.count }
+  /// Of them, those that have a place.
+  var places: Int { runs.values.count(where: \.hasPlace) }
   /// Segments whose pushes were all tried and are not all settled.
   var lingering: Int { runs.values.count(where: \.isLingering) }
 

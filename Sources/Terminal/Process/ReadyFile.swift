@@ -5,7 +5,13 @@ import Threads
 /// process left behind when it was killed goes at once. Called from any thread.
 package final class ReadyFile: Sendable {
   private let path: String
-  private let hasEnded = ThreadLock(false)
+  private struct State {
+    var hasEnded = false
+    var isReady = false
+    var isHealthy = true
+  }
+
+  private let state = ThreadLock(State())
 
   package init(_ path: String) {
     self.path = path
@@ -25,24 +31,48 @@ package final class ReadyFile: Sendable {
     return nil
   }
 
-  /// What went wrong, or nil. Nothing after `end`.
+  /// What went wrong, or nil. Nothing after `end`, and not before it is healthy.
   package func appear() -> String? {
-    hasEnded.withLock { hasEnded in
-      if hasEnded { return nil }
-      let descriptor = open(path, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o644)
-      guard descriptor >= 0 else { return "\(path): \(String(cString: strerror(errno)))" }
-      close(descriptor)
-      return nil
+    state.withLock { state in
+      state.isReady = true
+      return show(state)
     }
   }
 
-  package func disappear() { hasEnded.withLock { if !$0 { unlink(path) } } }
+  package func disappear() {
+    state.withLock { state in
+      state.isReady = false
+      _ = show(state)
+    }
+  }
+
+  /// It goes while something is wrong, and comes back when that is over. What went wrong with the
+  /// file, or nil.
+  package func keep(isHealthy: Bool) -> String? {
+    state.withLock { state in
+      guard state.isHealthy != isHealthy else { return nil }
+      state.isHealthy = isHealthy
+      return show(state)
+    }
+  }
+
+  private func show(_ state: State) -> String? {
+    guard !state.hasEnded else { return nil }
+    guard state.isReady, state.isHealthy else {
+      unlink(path)
+      return nil
+    }
+    let descriptor = open(path, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o644)
+    guard descriptor >= 0 else { return "\(path): \(String(cString: strerror(errno)))" }
+    close(descriptor)
+    return nil
+  }
 
   /// It goes and does not come back.
   package func end() {
-    hasEnded.withLock { hasEnded in
-      if !hasEnded { unlink(path) }
-      hasEnded = true
+    state.withLock { state in
+      if !state.hasEnded { unlink(path) }
+      state.hasEnded = true
     }
   }
 }
