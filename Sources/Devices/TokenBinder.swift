@@ -190,15 +190,9 @@ struct TokenBinder {
   }
 
   private func ask(_ commands: [[String]]) async throws(DevicesError) -> RedisReplies {
-    let pipeline = RedisPipeline()
-    for command in commands { pipeline.append(command) }
-    do throws(RedisError) {
-      let replies = try await redis.execute(pipeline)
-      if let error = replies.firstError { throw RedisError(error, quotes: false) }
-      return replies
-    } catch {
-      throw DevicesError(error)
-    }
+    let replies = try await redis.replies(to: commands)
+    if let error = replies.firstError { throw DevicesError(reply: error.message) }
+    return replies
   }
 
   // MARK: the tokens' side

@@ -37,6 +37,10 @@ package struct PipelineOptions: Sendable {
   /// Where all that the lanes leave to chance comes from: jitter, the numbers of what is written.
   /// Two calls give two numbers.
   package var randomNumber: @Sendable () -> UInt64 = { .random(in: .min ... .max) }
+  /// 0..<1, by that source.
+  var randomFraction: @Sendable () -> Double {
+    { [randomNumber] in Double(randomNumber() >> 11) / Double(1 << 53) }
+  }
   /// The worker's clock, in ms since 1970: Deliver's, and that of everything here.
   package var wallClock: @Sendable () -> Int64 {
     get { deliver.wallClock }

@@ -26,6 +26,6 @@ extension CommandFailure {
   /// Whoever may wait and try again gets `unavailable`; whoever must change a setting, `config`.
   package static func code(of error: RedisError.Code) -> ExitCode {
     if error.isForOperator { return .config }
-    return error.isTransient || error == .closed ? .unavailable : .failed
+    return error.mayBeAskedAgain ? .unavailable : .failed
   }
 }

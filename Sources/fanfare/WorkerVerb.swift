@@ -50,11 +50,7 @@ enum WorkerVerb {
       signals.raise()
     }
     if let ready {
-      options.whenReady = {
-        if let failure = ready.appear() {
-          log.error("the ready file cannot be written", ["reason": .text(failure)])
-        }
-      }
+      options.whenReady = { say(ready.appear(), log) }
       options.whenUnready = { ready.disappear() }
     }
     let worker: Worker
@@ -87,10 +83,13 @@ enum WorkerVerb {
   private static func keep(_ file: ReadyFile, asHealthyAs worker: Worker, _ log: Log) async {
     while !Task.isCancelled {
       let isHealthy = await worker.health().allSatisfy { $0.trouble == nil }
-      if let failure = file.keep(isHealthy: isHealthy) {
-        log.error("the ready file cannot be written", ["reason": .text(failure)])
-      }
+      say(file.keep(isHealthy: isHealthy), log)
       try? await Task.sleep(for: healthInterval)
     }
+  }
+
+  private static func say(_ failure: String?, _ log: Log) {
+    guard let failure else { return }
+    log.error("the ready file cannot be written", ["reason": .text(failure)])
   }
 }

@@ -25,7 +25,7 @@ import Transport
       let setup = RouteSetup(
         environment: .production, target: target,
         credentials: .init(name: nil, .key(bed.tokens)), options: options,
-        loop: loop, chance: RandomSource { 0 })
+        loop: loop, chance: { 0 })
       let obstacles = RouteObstacles(environment: .production, options: options, topics: topics)
       let waiting = RouteWaiting(
         setup, topics: topics, traffic: RouteTraffic(streamsPerConnection: 100),

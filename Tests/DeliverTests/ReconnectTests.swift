@@ -9,6 +9,16 @@ import Testing
 @Suite struct ReconnectTests {
   private let policy = RetryPolicy(initial: .milliseconds(200), maximum: .seconds(30))
 
+  /// As Node's http2 does; it looks at none that come behind these.
+  private func goAwayAfterFifty(_ server: FakeServer) {
+    server.afterRequests = { connection in
+      if connection.lastStream >= 99, !connection.isGoingAway {
+        connection.goAway(lastStream: 99)
+      }
+    }
+    server.decide = { $0.stream > 99 ? .silence : .answer(200) }
+  }
+
   /// A server that says GOAWAY after 50 requests, as Node's http2 does, before it has answered any.
   @Test func aConnectionThatWasOfUseIsReplacedAtOnce() async throws {
     try await onLoop { _, loop in
@@ -16,12 +26,7 @@ import Testing
         $0.retry = RetryPolicy(initial: .seconds(100), maximum: .seconds(100))
       }
       defer { bed.stop() }
-      bed.server.afterRequests = { connection in
-        if connection.lastStream >= 99, !connection.isGoingAway {
-          connection.goAway(lastStream: 99)
-        }
-      }
-      bed.server.decide = { $0.stream > 99 ? .silence : .answer(200) }
+      goAwayAfterFifty(bed.server)
       let tally = SegmentTally()
       for _ in 0..<4 {
         await bed.stage.admit(bed.batch(hexadecimal(500).map { (.production, $0) }, tally))
@@ -43,12 +48,7 @@ import Testing
         $0.retry = RetryPolicy(initial: .seconds(100), maximum: .seconds(100))
       }
       defer { bed.stop() }
-      bed.server.afterRequests = { connection in
-        if connection.lastStream >= 99, !connection.isGoingAway {
-          connection.goAway(lastStream: 99)
-        }
-      }
-      bed.server.decide = { $0.stream > 99 ? .silence : .answer(200) }
+      goAwayAfterFifty(bed.server)
       bed.server.holdsAnswers = true
       let tally = SegmentTally()
       for _ in 0..<4 {

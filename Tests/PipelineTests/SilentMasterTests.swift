@@ -40,7 +40,7 @@ import Transport
       stages = LaneStages(options: options, loop: loop)
       let (ingest, deliver, record) = (stages.ingest, stages.deliver, stages.record)
       let retry = RetryUntilStopped(
-        timers: CancellableTimers(loop: loop), log: options.log, randomNumber: { 0 })
+        timers: CancellableTimers(loop: loop), log: options.log, randomFraction: { 0 })
       let clock = ClockWatch(
         options: options, loop: loop, ingest: ingest, record: record, retry: retry)
       let labels = StragglerLabels(

@@ -34,7 +34,7 @@ import Testing
       let board = WaitBoard()
       var retry = RetryUntilStopped(
         timers: timers, log: Log(LogOptions(level: .error), sink: MemorySink()),
-        randomNumber: { 0 }, board: board)
+        randomFraction: { 0 }, board: board)
       retry.initial = .milliseconds(1)
       var calls = 0
       try await retry.run(
@@ -86,7 +86,7 @@ import Testing
     await LoopActor(loop).run { _ in
       var retry = RetryUntilStopped(
         timers: CancellableTimers(loop: loop),
-        log: Log(LogOptions(level: .error), sink: MemorySink()), randomNumber: { 0 })
+        log: Log(LogOptions(level: .error), sink: MemorySink()), randomFraction: { 0 })
       retry.initial = .milliseconds(1)
       retry.maximum = .milliseconds(1)
       let event = Event(

@@ -32,7 +32,7 @@ extension Problem {
 
   /// What was asked may have been done all the same: everything here may be asked again.
   private static func ofRedis(_ code: RedisError.Code, _ message: String) -> Problem {
-    code.isTransient || code == .closed
+    code.mayBeAskedAgain
       ? Problem(.unavailable, "Redis: \(message)", headers: soon)
       : Problem(.internalError, "Redis: \(message)")
   }

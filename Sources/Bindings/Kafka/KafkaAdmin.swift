@@ -38,19 +38,10 @@ package struct KafkaAdmin: Sendable {
   package func checkClients() throws(KafkaError) {
     var consumer = try KafkaConfiguration(options)
     try consumer.setConsumer(options)
-    try make(consumer, RD_KAFKA_CONSUMER)
+    _ = try AdminClient(consumer, RD_KAFKA_CONSUMER, log: log)
     var producer = try KafkaConfiguration(options)
     try producer.setProducer(options)
-    try make(producer, RD_KAFKA_PRODUCER)
-  }
-
-  private func make(
-    _ configuration: consuming KafkaConfiguration, _ type: rd_kafka_type_t
-  ) throws(KafkaError) {
-    let state = AdminState(log: log)
-    let client = try configuration.makeClient(type, state)
-    rd_kafka_destroy(client)
-    state.release()
+    _ = try AdminClient(producer, RD_KAFKA_PRODUCER, log: log)
   }
 
   /// The end of each partition of a topic: the offset of the next record that will be written.
@@ -93,8 +84,15 @@ private struct AdminClient: ~Copyable {
   init(_ options: KafkaOptions, log: @escaping KafkaLog) throws(KafkaError) {
     var configuration = try KafkaConfiguration(options)
     try configuration.setAll(options.properties)
+    try self.init(configuration, RD_KAFKA_PRODUCER, log: log)
+  }
+
+  init(
+    _ configuration: consuming KafkaConfiguration, _ type: rd_kafka_type_t,
+    log: @escaping KafkaLog
+  ) throws(KafkaError) {
     let state = AdminState(log: log)
-    handle = try configuration.makeClient(RD_KAFKA_PRODUCER, state)
+    handle = try configuration.makeClient(type, state)
     self.state = state
   }
 

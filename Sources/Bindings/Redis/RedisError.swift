@@ -47,6 +47,9 @@ package struct RedisError: TransientError, Sendable, Equatable, CustomStringConv
       }
     }
 
+    /// Whether somebody who asks from outside may get an answer later, or from another process.
+    package var mayBeAskedAgain: Bool { isTransient || self == .closed }
+
     /// Whether that it passes is a guess.
     package var isUncertain: Bool { self == .unknownError || self == .unexpected }
 

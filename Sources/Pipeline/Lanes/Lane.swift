@@ -42,7 +42,7 @@ package actor Lane {
     stages = LaneStages(options: options, loop: loop)
     let (ingest, deliver, record) = (stages.ingest, stages.deliver, stages.record)
     var retry = RetryUntilStopped(
-      timers: timers, log: options.log, randomNumber: options.randomNumber, board: board)
+      timers: timers, log: options.log, randomFraction: options.randomFraction, board: board)
     retry.isExpired = { $0.isExpired(at: options.wallClock()) }
     retry.distrust = { [redis = stages.redis] in redis.distrust(over: $0) }
     let writer = RecordWriter(loop: loop, producer: producer, retry: retry)

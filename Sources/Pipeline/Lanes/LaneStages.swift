@@ -19,17 +19,16 @@ struct LaneStages {
 
   init(options: PipelineOptions, loop: EventLoop) {
     let log = options.log
-    let randomNumber = options.randomNumber
     redis = RedisClient(
       options: options.redis, loop: loop, separatesBulk: true, log: { log.notice($0) },
-      random: { Double(randomNumber() >> 11) / Double(1 << 53) })
+      random: options.randomFraction)
     redis.whenDone = { [redisRoundTrips] in redisRoundTrips.observe(nanoseconds: $0, $1?.code) }
     ingest = IngestStage(options: options.ingest)
     expand = ExpandStage(redis: redis, keyspace: options.keyspace, options: options.expand)
     render = RenderStage(templates: options.templates)
     deliver = DeliverStage(
       options: options.deliver, credentials: options.credentials, loop: loop,
-      randomNumber: randomNumber)
+      randomNumber: options.randomNumber)
     record = RecordStage(redis: redis, keyspace: options.keyspace, options: options.record)
   }
 }

@@ -15,7 +15,8 @@ struct RetryUntilStopped {
 
   let timers: CancellableTimers
   let log: Log
-  let randomNumber: () -> UInt64
+  /// 0..<1, for the jitter.
+  let randomFraction: () -> Double
   var board = WaitBoard()
   var initial: Duration = .milliseconds(100)
   var maximum: Duration = .seconds(5)
@@ -46,7 +47,7 @@ struct RetryUntilStopped {
         log.warning("waiting: \(what)", ["error": .text("\(error)")])
         board.say(number, "\(what): \(error)")
         waited += delay
-        await timers.wait(delay / 2 + delay / 2 * (Double(randomNumber()) / Double(UInt64.max)))
+        await timers.wait(delay / 2 + delay / 2 * randomFraction())
         guard hasLastCall || !timers.isStopped else { throw Stopped() }
         delay = min(delay * 2, maximum)
       }

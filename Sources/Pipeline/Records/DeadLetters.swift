@@ -124,7 +124,7 @@ final class DeadLetters {
   /// record's partition is another's; whether they took it.
   private func persist(_ letter: DeadLetter, _ timers: CancellableTimers) async -> Bool {
     let retry = RetryUntilStopped(
-      timers: timers, log: options.log, randomNumber: options.randomNumber, hasLastCall: false)
+      timers: timers, log: options.log, randomFraction: options.randomFraction, hasLastCall: false)
     do {
       try await retry.run(
         "Kafka takes dead letters", isTransient: { (_: KafkaError, _) in true },

@@ -21,13 +21,12 @@ package final class DeliverStage {
     self.loop = loop
     self.credentials = credentials
     tickInterval = options.tickInterval
-    let chance = RandomSource(randomNumber)
     var routes: [RouteName: Route] = [:]
     for (environment, target) in options.routes {
       for (place, item) in credentials.all.enumerated() {
         let setup = RouteSetup(
           environment: environment, target: target, credentials: item, options: options,
-          loop: loop, chance: chance)
+          loop: loop, chance: randomNumber)
         routes[RouteName(environment: environment, credentials: place)] = Route(setup)
       }
     }

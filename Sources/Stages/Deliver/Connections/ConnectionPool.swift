@@ -105,7 +105,7 @@ final class ConnectionPool {
     } catch {
       openness.failed("\(error)")
       let delay = places[place].delay(
-        after: .carried(0), retry: options.retry, chance: setup.chance.next())
+        after: .carried(0), retry: options.retry, chance: setup.chance())
       options.report(
         .disconnected(setup.target.endpoint, reason: openness.lastFailure, retryAfter: delay))
       open(place, after: delay)
@@ -224,7 +224,7 @@ final class ConnectionPool {
     places[place].cameToNothing = end == .carried(0) && connection.isFresh
     var delay = places[place].delay(
       after: end, isPunished: connection.cut.isPunished, retry: options.retry,
-      chance: setup.chance.next())
+      chance: setup.chance())
     if !places.isOrdinary(place) || connection.cut.isCut, !end.isCalm, connection.wasOpened,
       traffic.isTaking(at: loop.now)
     {

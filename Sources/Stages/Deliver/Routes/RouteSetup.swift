@@ -12,13 +12,14 @@ final class RouteSetup {
   let credentialsName: String?
   let options: DeliverOptions
   let loop: EventLoop
-  let chance: RandomSource
+  /// Any number, each time another; one source for all routes of a lane.
+  let chance: () -> UInt64
   /// Connections are spread over all addresses of the host.
   private let addresses: AddressBook
 
   init(
     environment: APNsEnvironment, target: APNsRoute, credentials: AppCredentials.Item,
-    options: DeliverOptions, loop: EventLoop, chance: RandomSource
+    options: DeliverOptions, loop: EventLoop, chance: @escaping () -> UInt64
   ) {
     self.environment = environment
     self.target = target
@@ -27,7 +28,7 @@ final class RouteSetup {
     self.options = options
     self.loop = loop
     self.chance = chance
-    addresses = AddressBook(firstTurn: Int(chance.next() & 0xFFFF))
+    addresses = AddressBook(firstTurn: Int(chance() & 0xFFFF))
   }
 
   /// Another connection to the route's server; `connect` starts it.

@@ -10,7 +10,7 @@ final class RouteWaiting {
 
   private let options: DeliverOptions
   private let loop: EventLoop
-  private let chance: RandomSource
+  private let chance: () -> UInt64
   private let topics: RouteTopics
   private let traffic: RouteTraffic
   private let obstacles: RouteObstacles
@@ -69,7 +69,7 @@ final class RouteWaiting {
     let remaining = push.batch.headers.expiresAt - options.wallClock()
     let decision = options.retry.decide(
       tries: tries, remainingMilliseconds: remaining, atLeast: atLeast ?? .zero,
-      chance: chance.next())
+      chance: chance())
     switch decision {
     case .expire: push.settleOver()
     case .retry(var delay):
