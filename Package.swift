@@ -78,7 +78,7 @@ let bindings: [Target] = [
 let stages: [Target] = [
   stage("Ingest", ["JSON", "Kafka", "Keyspace", "Model", "Text"]),
   stage("Expand", ["Keyspace", "Model", "Redis", "Rules"]),
-  stage("Render", ["Model"]),
+  stage("Render", ["JSON", "Model"]),
   stage(
     "Deliver",
     [
@@ -375,8 +375,8 @@ let testTargets: [Target] = [
   tests(
     "AppleVerbsTests",
     [
-      "AppleVerbs", "JSON", "Model", "Processes", "PushSupport", "SingleRequests", "Terminal",
-      "Threads", "VerbSupport",
+      "AppleVerbs", "JSON", "Model", "Processes", "PushSupport", "Render", "SingleRequests",
+      "Terminal", "Threads", "VerbSupport",
     ]),
   tests("DeviceVerbsTests", ["DeviceVerbs", "Devices", "Terminal", "Threads"]),
   tests(

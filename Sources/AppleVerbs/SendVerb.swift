@@ -1,6 +1,7 @@
 import Deliver
 import Preview
 import PushSupport
+import Render
 import SingleRequests
 import Terminal
 import VerbSupport
@@ -34,6 +35,11 @@ package enum SendVerb {
   private static func run(_ invocation: Invocation) async throws(CommandFailure) -> ExitCode {
     let apple = CommandApple(try invocation.loadSettings())
     let push = try PushFlags.push(invocation, apple, now: invocation.nowMilliseconds)
+    if invocation.isGiven(PushFlags.payload) {
+      for complaint in PayloadRules.complaints(about: push.payload, of: push.headers) {
+        invocation.errors.line("warning: \(TextLayout.printable(complaint))")
+      }
+    }
     let environment = invocation[PushFlags.environment].model
     let route = try apple.route(environment)
     guard !invocation[RequestFlags.dryRun] else {
@@ -41,6 +47,10 @@ package enum SendVerb {
       return .ok
     }
     let proven = try apple.proven(route, of: push.headers.topic)
+    if push.headers.pushType == .location, proven.authorization == nil {
+      throw CommandFailure(
+        .config, "Apple takes location pushes with a key only: set apns.key_file for this app")
+    }
     let reply = await SingleRequest.ask(
       push.request, on: proven.route, authorization: proven.authorization,
       timeout: invocation[RequestFlags.timeout])

@@ -22,6 +22,8 @@ package struct APNsBench {
   private static let latencyMilliseconds = 60
   /// A connection; with two of them a worker sends some 10,000 a second.
   private static let streams = 300
+  /// What Apple's service allows a connection.
+  private static let shippedStreams = 1000
   /// One follower in so many has a dead token.
   private static let oneDeadIn = 20
   private static let mostSeconds: UInt64 = 120
@@ -29,6 +31,8 @@ package struct APNsBench {
 
   /// What Apple does, and what becomes of dead tokens.
   private enum Trial: Int, CaseIterable {
+    /// With as many streams and connections as an installation has that sets neither.
+    case asShipped, asShippedGoAway
     case undisturbed
     /// After every 100 requests of a connection, a few of them above its last stream.
     case goAway
@@ -45,7 +49,7 @@ package struct APNsBench {
 
     var deadPrefix: String? {
       switch self {
-      case .undisturbed, .goAway, .long, .refusals: nil
+      case .asShipped, .asShippedGoAway, .undisturbed, .goAway, .long, .refusals: nil
       case .unregistered: MagicTokens.prefix + "0410"
       case .badTokens, .cut, .cutAgain: MagicTokens.prefix + "0400"
       }
@@ -54,6 +58,7 @@ package struct APNsBench {
     var followers: Int {
       switch self {
       case .long, .refusals: 240_000
+      case .asShipped, .asShippedGoAway: 120_000
       default: 60_000
       }
     }
@@ -64,8 +69,9 @@ package struct APNsBench {
     var script: JSONOutput {
       let latency: JSONOutput = .integer(APNsBench.latencyMilliseconds)
       return switch self {
-      case .undisturbed, .long, .unregistered, .badTokens: ["latency_ms": latency]
-      case .goAway: ["latency_ms": latency, "goaway_after": 100, "goaway_behind": 5]
+      case .asShipped, .undisturbed, .long, .unregistered, .badTokens: ["latency_ms": latency]
+      case .asShippedGoAway, .goAway:
+        ["latency_ms": latency, "goaway_after": 100, "goaway_behind": 5]
       case .refusals:
         [
           "latency_ms": latency,
@@ -98,19 +104,33 @@ package struct APNsBench {
   package let options: BenchOptions
 
   package func run() async throws(LocalRunError) -> [BenchResult] {
+    let shipped: [Trial] = [.asShipped, .asShippedGoAway]
+    var outcomes = try await outcomes(
+      of: shipped, connections: nil, streams: Self.shippedStreams)
+    let bounded = try await self.outcomes(
+      of: Trial.allCases.filter { !shipped.contains($0) }, connections: Self.connections,
+      streams: Self.streams)
+    outcomes.merge(bounded) { $1 }
+    return try results(outcomes)
+  }
+
+  /// - Parameter connections: nil: as many as the worker has by itself.
+  private func outcomes(
+    of trials: [Trial], connections: Int?, streams: Int
+  ) async throws(LocalRunError) -> [Trial: [Outcome]] {
     var outcomes: [Trial: [Outcome]] = [:]
     let stack = try await LocalStack.start(
       processes, templates: options.templates, lanes: 1,
       simulatorOptions: [
-        "--latency", "\(Self.latencyMilliseconds)ms", "--first-streams", "\(Self.streams)",
-        "--streams", "\(Self.streams)",
-      ], connections: Self.connections)
+        "--latency", "\(Self.latencyMilliseconds)ms", "--first-streams", "\(streams)",
+        "--streams", "\(streams)",
+      ], connections: connections)
     defer { stack.close() }
     for run in 1...options.runs {
       // What a worker has learnt of tokens and of Apple it keeps for an hour.
       try await stack.stopWorker()
       try await stack.startWorker()
-      for trial in Trial.allCases {
+      for trial in trials {
         let outcome = try await measure(trial, run, stack)
         outcomes[trial, default: []].append(outcome)
         options.note(
@@ -120,7 +140,7 @@ package struct APNsBench {
             + "\(outcome.doubled) doubled, \(outcome.pace.connections) connections")
       }
     }
-    return try results(outcomes)
+    return outcomes
   }
 
   private func results(
@@ -145,11 +165,19 @@ package struct APNsBench {
         "apns_goaway_ratio", "the same with GOAWAY after every 100 requests ÷ without",
         ratios(.goAway), unit: "×", digits: 2, least: Self.leastAfterGoAways),
       try BenchResult(
-        "apns_goaway_lost", "of them, never accepted", counts(.goAway, \.lost), unit: "",
-        digits: 0, limit: 0),
+        "apns_shipped_rate", "120,000 followers, 60 ms latency, default settings",
+        (outcomes[.asShipped] ?? []).map(\.pace.whole), unit: " /s", digits: 0),
       try BenchResult(
-        "apns_goaway_doubled", "accepted more than once", counts(.goAway, \.doubled), unit: "",
-        digits: 0, limit: 0),
+        "apns_shipped_goaway_ratio", "the same with GOAWAY after every 100 requests ÷ without",
+        ratios(.asShippedGoAway, to: .asShipped), unit: "×", digits: 2,
+        least: Self.leastAfterGoAways),
+      try BenchResult(
+        "apns_goaway_lost", "of both, never accepted",
+        counts(.goAway, \.lost) + counts(.asShippedGoAway, \.lost), unit: "", digits: 0, limit: 0),
+      try BenchResult(
+        "apns_goaway_doubled", "accepted more than once",
+        counts(.goAway, \.doubled) + counts(.asShippedGoAway, \.doubled), unit: "", digits: 0,
+        limit: 0),
       try BenchResult(
         "apns_refusals_ratio",
         "240,000 followers, 30 % 429 and 10 % 503 ÷ without, first and last twentieth left out",

@@ -42,6 +42,13 @@ extension Log {
       error(
         "APNs rejects what we send: check the template and the app's topic",
         ["endpoint": .text("\(endpoint)"), "reason": .text(reason.name)])
+    case .unknownAnswer(let endpoint, let answer):
+      warning(
+        "APNs gives an answer that it does not document; its status decides",
+        [
+          "endpoint": .text("\(endpoint)"), "status": .integer(answer.status),
+          "reason": .text(answer.reason),
+        ])
     case .obstacleBegan(let obstacle): error(Self.message(of: obstacle), Self.fields(of: obstacle))
     case .obstacleEnded(let obstacle):
       info("pushes can be sent again", Self.fields(of: obstacle))

@@ -35,6 +35,7 @@ struct WorkerFigures: Sendable {
   private(set) var limits: [String] = []
   private(set) var answerTimes = Histogram.answerTimes
   private(set) var eventAges = Histogram.eventAges
+  private(set) var unknownAnswers = UnknownAnswers()
   private(set) var redisTimes = Histogram.answerTimes
   private(set) var redisFailures = 0
   /// Of all replicas, as the lane that knows the least of them sees it; none while none is known.
@@ -71,6 +72,7 @@ struct WorkerFigures: Sendable {
     Self.add(lane.limits, to: &limits)
     answerTimes = answerTimes + lane.answerTimes
     eventAges = eventAges + lane.eventAges
+    unknownAnswers.add(lane.unknownAnswers)
     redisTimes = redisTimes + lane.redisTimes
     redisFailures += lane.redisFailures
     add(lane.replicas)

@@ -50,6 +50,10 @@ package enum WorkerMetrics {
   static let answerTimes = MetricFamily(
     "fanfare_apns_request_duration_seconds", .histogram,
     "From sending a push to Apple's answer, whatever it said.")
+  static let unknownAnswers = MetricFamily(
+    "fanfare_apns_unknown_answers_total", .counter,
+    "Answers that Apple does not document, by status and reason: 16 of an environment and lane, "
+      + "the rest as others.", labels: ["status", "reason"])
   static let stragglers = MetricFamily(
     "fanfare_stragglers_total", .counter,
     "Pushes written to the stragglers' topic because they had to wait.")
@@ -121,9 +125,9 @@ package enum WorkerMetrics {
   /// In the order of the text.
   package static let all = [
     build, events, eventAges, deadLetters, segments, recipients, skipped, pushes, rejections,
-    suppressions, retries, credentials, expiry, answerTimes, stragglers, tokens, tokenNews,
-    redisTimes,
-    redisFailures, replicaReads, replicaLag, commits, rebalances, lag, partitions, records, aside,
+    suppressions, retries, credentials, expiry, answerTimes, unknownAnswers,
+    stragglers, tokens, tokenNews, redisTimes, redisFailures, replicaReads, replicaLag, commits,
+    rebalances, lag, partitions, records, aside,
     claims, claimsLost, places, lingering, ready, streams, connections, obstacles, cpu, resident,
     budget,
   ]
@@ -197,6 +201,10 @@ package enum WorkerMetrics {
       series(counts, ["replaced": .credentialsReplaced, "refused": .credentialsRefused]))
     text.append(expiry, Double(figures.credentialsExpireAt ?? 0))
     text.append(answerTimes, histograms: [([], figures.answerTimes)])
+    text.append(
+      unknownAnswers,
+      figures.unknownAnswers.counts.map { ([String($0.status), $0.reason], Double($1)) }
+        .sorted { $0.0.lexicographicallyPrecedes($1.0) })
     text.append(stragglers, Double(counts[.stragglers]))
     text.append(
       tokens,

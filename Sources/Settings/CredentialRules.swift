@@ -72,39 +72,44 @@ struct CredentialRules {
 
   // MARK: the files
 
-  func checkFiles(_ layers: inout SettingsLayers) {
-    if let path = credentials.keyFile { checkKeyFile(path, &layers) }
+  /// - Parameter severity: of what is wrong with a file.
+  func checkFiles(_ layers: inout SettingsLayers, _ severity: SettingsFinding.Severity) {
+    if let path = credentials.keyFile { checkKeyFile(path, &layers, severity) }
     let secrets = [
       ("certificate_file", credentials.certificateFile),
       ("certificate_key_file", credentials.certificateKeyFile),
       ("certificate_passphrase_file", credentials.certificatePassphraseFile),
     ]
     for (field, path) in secrets {
-      if let path { checkSecret(path, field, &layers) }
+      if let path { checkSecret(path, field, &layers, severity) }
     }
   }
 
-  private func checkKeyFile(_ path: String, _ layers: inout SettingsLayers) {
+  private func checkKeyFile(
+    _ path: String, _ layers: inout SettingsLayers, _ severity: SettingsFinding.Severity
+  ) {
     let field = "key_file"
     let source = source(field, layers)
     do {
       let found = try ProviderKeyFile.read(path)
       layers.warnIfExposed(found.file, path: path, key: key(field), source: source)
       if let complaint = FileRules.complaint(aboutKey: found.file.text, path) {
-        layers.add(.problem, source, key: key(field), complaint.message, hint: complaint.hint)
+        layers.add(severity, source, key: key(field), complaint.message, hint: complaint.hint)
       }
-      checkKeyID(found, &layers)
+      checkKeyID(found, &layers, severity)
     } catch {
-      layers.add(.problem, source, key: key(field), error.message, hint: error.hint)
+      layers.add(severity, source, key: key(field), error.message, hint: error.hint)
     }
   }
 
-  private func checkKeyID(_ found: ProviderKeyFile, _ layers: inout SettingsLayers) {
+  private func checkKeyID(
+    _ found: ProviderKeyFile, _ layers: inout SettingsLayers, _ severity: SettingsFinding.Severity
+  ) {
     let field = "key_id"
     switch (credentials.keyID, found.keyID) {
     case (nil, nil):
       layers.add(
-        .problem, source("key_file", layers), key: key(field),
+        severity, source("key_file", layers), key: key(field),
         "is needed together with \(key("key_file")), whose name does not say it",
         hint: "the name that Apple gives is AuthKey_<key id>.p8")
     case (let set?, let named?) where set != named:
@@ -117,13 +122,16 @@ struct CredentialRules {
   }
 
   /// What is in it only who has the passphrase can see.
-  private func checkSecret(_ path: String, _ field: String, _ layers: inout SettingsLayers) {
+  private func checkSecret(
+    _ path: String, _ field: String, _ layers: inout SettingsLayers,
+    _ severity: SettingsFinding.Severity
+  ) {
     let source = source(field, layers)
     do {
       let file = try BoundedFile.read(path, maximumBytes: ClientCertificateFile.maximumBytes)
       layers.warnIfExposed(file, path: path, key: key(field), source: source)
     } catch {
-      layers.add(.problem, source, key: key(field), error.message, hint: error.hint)
+      layers.add(severity, source, key: key(field), error.message, hint: error.hint)
     }
   }
 }

@@ -6,10 +6,13 @@ struct FileRules {
 
   let settings: Settings
 
-  func check(_ layers: inout SettingsLayers) {
-    CredentialRules(settings.apns.credentials).checkFiles(&layers)
+  /// - Parameter sends: the command is one that sends. To others what is wrong with the files that
+  ///   prove to Apple who we are is no more than news: who stops a fan-out at night needs no key.
+  func check(_ layers: inout SettingsLayers, sends: Bool) {
+    let severity: SettingsFinding.Severity = sends ? .problem : .warning
+    CredentialRules(settings.apns.credentials).checkFiles(&layers, severity)
     for (app, credentials) in settings.apns.apps.sorted(by: { $0.key < $1.key }) {
-      CredentialRules(credentials, of: app).checkFiles(&layers)
+      CredentialRules(credentials, of: app).checkFiles(&layers, severity)
     }
     let certificates = [
       ("apns.ca_file", settings.apns.caFile), ("redis.tls.ca_file", settings.redis.tls.caFile),

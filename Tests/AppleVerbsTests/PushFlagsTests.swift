@@ -2,6 +2,7 @@ import JSON
 import Model
 import Processes
 import PushSupport
+import Render
 import SingleRequests
 import Terminal
 import Testing
@@ -51,6 +52,21 @@ import VerbSupport
     #expect(push.payload == #"{"aps":{}}"#)
     #expect(push.headers.topic == "a.b" + type.topicSuffix)
     #expect(push.headers.priority == priority && (push.headers.expiration > 0) == isStored)
+  }
+
+  /// A device passes over what is wrong in `aps`, and Apple says nothing of it.
+  @Test func whatADeviceWouldPassOverIsSaid() async throws {
+    let file = try directory.write(#"{"aps":{"alert":"x","badge":"3"}}"#, to: "p.json")
+    let push = try await push("--token", "aabb", "--app", "a.b", "--payload", file)
+    let complaints = PayloadRules.complaints(about: push.payload, of: push.headers)
+    #expect(complaints.count == 1 && complaints[0].contains("badge"), "\(complaints)")
+    var headers = push.headers
+    headers = PushHeaders(
+      pushType: .background, priority: 10, topic: headers.topic, collapseID: nil, expiration: 0,
+      expiresAt: .max)
+    let rules = PayloadRules.complaints(about: push.payload, of: headers)
+    #expect(rules.contains { $0.contains("priority") }, "\(rules)")
+    #expect(PayloadRules.complaints(about: #"{"aps":{"alert":"x"}}"#, of: push.headers) == [])
   }
 
   @Test func aBackgroundPushNeedsNoPayload() async throws {

@@ -25,6 +25,54 @@ import Testing
     }
   }
 
+  /// Told once, counted each time, and its status decides.
+  @Test func keepsWhatAppleInvents() async throws {
+    try await onLoop { _, loop in
+      let bed = try DeliverBed(loop)
+      defer { bed.stop() }
+      bed.server.decide = { request in
+        request.token.hasSuffix("0")
+          ? .answer(400, #"{"reason":"Future \u001b Reason"}"#) : .answer(418, "short and stout")
+      }
+      await bed.stage.admit(bed.batch(hexadecimal(16)))
+      await bed.until("all settled") { bed.settledBatches == 1 }
+      #expect(bed.tally.rejections.map(\.reason) == [.other])
+      let counts = bed.stage.unknownAnswers.counts.map { ($0.status, $0.reason, $1) }
+        .sorted { $0.0 < $1.0 }
+      #expect(counts.map(\.0) == [0, 400, 418] && counts.map(\.2) == [0, 1, 15])
+      #expect(counts.map(\.1) == ["others", "FutureReason", ""])
+      let told = bed.notices.count { if case .unknownAnswer = $0 { true } else { false } }
+      #expect(told == 2)
+    }
+  }
+
+  @Test func tellsSoManyInventionsApart() throws {
+    var answers = UnknownAnswers()
+    let invented = (0..<40).compactMap {
+      UnknownAnswer(status: 400, reason: "Reason\($0)", .rejectAndAlert(.other))
+    }
+    #expect(invented.count == 40)
+    let told = invented.map { answers.count($0) }.count { $0 }
+    #expect(told == UnknownAnswers.maximum + 1)
+    for answer in invented {
+      let isNew = answers.count(answer)
+      #expect(!isNew)
+    }
+    #expect(answers.counts.count == UnknownAnswers.maximum + 1)
+    #expect(answers.counts[.others] == 2 * (40 - UnknownAnswers.maximum))
+    var both = answers
+    both.add(answers)
+    #expect(both.counts[.others] == 4 * (40 - UnknownAnswers.maximum))
+    // What Apple documents is not unknown, in whatever status it comes.
+    #expect(UnknownAnswer(status: 400, reason: "BadTopic", .rejectAndAlert(.badTopic)) == nil)
+    #expect(UnknownAnswer(status: 503, reason: nil, .retry(.serviceUnavailable)) == nil)
+    #expect(
+      UnknownAnswer(status: 403, reason: nil, .hold(.other))?.words == "403 without a reason")
+    let long = UnknownAnswer(
+      status: 400, reason: String(repeating: "x", count: 999), .rejectAndAlert(.other))
+    #expect(long?.reason.count == 64)
+  }
+
   /// What Record writes as `first_push_ms`, `last_push_ms` and `retried`.
   @Test func notesWhenItSentFirstAndLastAndHowOftenAgain() async throws {
     try await onLoop { _, loop in

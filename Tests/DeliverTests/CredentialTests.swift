@@ -58,8 +58,13 @@ import Testing
     }
   }
 
-  @Test(arguments: ["", #"{"reason":"NobodyKnowsThis"}"#, "<html>forbidden</html>"])
-  func aRefusalWithoutADocumentedReasonHoldsToo(body: String) async throws {
+  @Test(arguments: [
+    ("", "403 without a reason"), ("<html>forbidden</html>", "403 without a reason"),
+    (
+      #"{"reason":"NobodyKnowsThis"}"#, "403 NobodyKnowsThis, which Apple does not document"
+    ),
+  ])
+  func aRefusalWithoutADocumentedReasonHoldsToo(body: String, words: String) async throws {
     try await onLoop { _, loop in
       let bed = try DeliverBed(loop) { $0.credentialHold = .milliseconds(50) }
       defer { bed.stop() }
@@ -67,8 +72,7 @@ import Testing
       let tally = SegmentTally()
       await bed.stage.admit(bed.batch(devices(100), tally))
       await bed.until("held") { bed.stage.obstacles.count == 1 }
-      #expect(
-        bed.stage.obstacles.map(\.reason) == ["403 without a reason that Apple documents"])
+      #expect(bed.stage.obstacles.map(\.reason) == [words])
       #expect(tally.settled == 0)
       bed.server.decide = { _ in .answer(200) }
       await bed.until("settled") { bed.settledBatches == 1 }

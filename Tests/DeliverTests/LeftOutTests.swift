@@ -74,4 +74,13 @@ import Testing
       #expect(trace.isLeftOutOften == often, "\(ways)")
     }
   }
+
+  /// A server that goes away after so many requests leaves out many each time.
+  @Test func beingOneOfManyBehindAConnectionThatWasOfUseSaysNothing() {
+    var trace = LossTrace()
+    for _ in 0..<300 { trace.leftOut(isNext: false, wasOfUse: true) }
+    #expect(trace.wasLeftOut && !trace.isLeftOutOften)
+    for _ in 0..<3 { trace.leftOut(isNext: true, wasOfUse: true) }
+    #expect(trace.isLeftOutOften)
+  }
 }

@@ -70,8 +70,9 @@ import Testing
   ])
   func theIDIsSetOrNamed(setting: String, name: String, findings: [String]) throws {
     let more = setting.isEmpty ? "" : ", \(setting)"
-    let fixture = try SettingsFixture(
+    var fixture = try SettingsFixture(
       "apns: {key_file: \(name), team_id: ABC123DEFG\(more)}\n")
+    fixture.requirements = .credentials
     chmod(try fixture.directory.write(samplePEM, to: name), 0o440)
     #expect(fixture.findings() == findings)
   }

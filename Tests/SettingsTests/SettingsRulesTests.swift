@@ -130,8 +130,9 @@ import Testing
 
 @Suite struct FileRulesTests {
   private func fixture(_ pem: String, mode: mode_t = 0o440) throws -> SettingsFixture {
-    let fixture = try SettingsFixture(
+    var fixture = try SettingsFixture(
       "apns: {key_file: k.p8, key_id: ABC123DEFG, team_id: ABC123DEFG}\n")
+    fixture.requirements = .credentials
     chmod(try fixture.directory.write(pem, to: "k.p8"), mode)
     return fixture
   }
@@ -160,13 +161,30 @@ import Testing
     #expect(problems.first?.key == "apns.key_file")
   }
 
+  /// A key that cannot be read must not keep anybody from cancelling a fan-out.
+  @Test(arguments: [
+    ("key_file: none.p8, key_id: ABC123DEFG, team_id: ABC123DEFG", "apns.key_file"),
+    ("key_file: k.txt, team_id: ABC123DEFG", "apns.key_id"),
+    ("certificate_file: none.p12", "apns.certificate_file"),
+  ])
+  func whoDoesNotSendIsOnlyWarned(_ apns: String, _ key: String) throws {
+    var fixture = try SettingsFixture("apns: {\(apns)}\n")
+    try fixture.directory.write(samplePEM, to: "k.txt")
+    chmod(fixture.directory.path + "/k.txt", 0o400)
+    let report = fixture.load()
+    #expect(report.problems.isEmpty && report.findings.map(\.key) == [key], "\(report.findings)")
+    fixture.requirements = .credentials
+    #expect(fixture.load().problems.map(\.key) == [key])
+  }
+
   @Test func looksForEveryFile() throws {
-    let fixture = try SettingsFixture(
+    var fixture = try SettingsFixture(
       """
       apns: {key_file: none.p8, key_id: ABC123DEFG, team_id: ABC123DEFG, ca_file: no-ca.pem}
       redis: {tls: {enabled: true, ca_file: empty.pem}}
       kafka: {security: {protocol: ssl, ca_file: .}}
       """)
+    fixture.requirements = .credentials
     try fixture.directory.write("", to: "empty.pem")
     #expect(
       fixture.load().problems.map(\.key) == [

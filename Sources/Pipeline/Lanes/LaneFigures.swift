@@ -24,6 +24,8 @@ package struct LaneFigures: Sendable {
   /// read.
   package let answerTimes: Histogram
   package let eventAges: Histogram
+  /// Since the lane began: what Apple said that it does not document.
+  let unknownAnswers: UnknownAnswers
   /// Since the lane began: how long Redis took to answer, and how often it did not.
   let redisTimes: Histogram
   let redisFailures: Int

@@ -21,6 +21,8 @@ package enum DeliverNotice: Sendable, Equatable {
   case refusedLate(Endpoint, pushes: Int)
   /// Apple says that what we send is wrong; the push is rejected and the next ones will be too.
   case configurationRejected(Endpoint, reason: RejectionReason)
+  /// The server says something that Apple does not document: the first time that it does.
+  case unknownAnswer(Endpoint, UnknownAnswer)
   /// Pushes of a route or topic cannot be sent from now on.
   case obstacleBegan(RouteObstacle)
   /// They can again.

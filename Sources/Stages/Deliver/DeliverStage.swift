@@ -70,6 +70,11 @@ package final class DeliverStage {
     routes.values.reduce(Histogram.answerTimes) { $0 + $1.answerTimes }
   }
 
+  /// What APNs said since the lane began that Apple does not document.
+  package var unknownAnswers: UnknownAnswers {
+    routes.values.reduce(into: UnknownAnswers()) { $0.add($1.unknownAnswers) }
+  }
+
   /// What keeps pushes from being sent; empty when all is well.
   package var obstacles: [RouteObstacle] { routes.values.flatMap(\.obstacles) }
 

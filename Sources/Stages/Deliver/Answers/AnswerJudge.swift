@@ -15,6 +15,7 @@ final class AnswerJudge {
   private let signals: RouteSignals
   /// From the request to the answer, of all that had one.
   private(set) var answerTimes = Histogram.answerTimes
+  private(set) var unknownAnswers = UnknownAnswers()
 
   init(
     _ setup: RouteSetup, topics: RouteTopics, traffic: RouteTraffic, waiting: RouteWaiting,
@@ -86,10 +87,12 @@ final class AnswerJudge {
 
   /// The server went away with the word that it has not looked at this push, though it was there.
   /// Where that is so over and over, it may go away for its sake.
-  /// - Parameter isNext: it is the first of those.
-  func leftOut(_ push: ReadyPush, isNext: Bool) {
+  /// - Parameters:
+  ///   - isNext: it is the first of those.
+  ///   - wasOfUse: the connection carried enough before.
+  func leftOut(_ push: ReadyPush, isNext: Bool, wasOfUse: Bool) {
     var push = push
-    push.loss.leftOut(isNext: isNext)
+    push.loss.leftOut(isNext: isNext, wasOfUse: wasOfUse)
     if push.loss.isLeftOutOften { losses.lost([push]) } else { putBack(push) }
   }
 
@@ -102,15 +105,23 @@ final class AnswerJudge {
     let answer = Answer(body: body)
     let disposition = RejectionTable.disposition(
       status: status, reason: answer.reason, isWhole: isWhole)
+    let unknown = UnknownAnswer(status: status, reason: answer.reason, disposition)
+    if let unknown, unknownAnswers.count(unknown) {
+      setup.options.report(.unknownAnswer(setup.target.endpoint, unknown))
+    }
     conclude(
-      push, disposition, goneSince: answer.timestamp, retryAfter: retryAfter, on: connection, item)
+      push, disposition, unknown, goneSince: answer.timestamp, retryAfter: retryAfter,
+      on: connection, item)
     return disposition
   }
 
-  /// - Parameter goneSince: Apple's timestamp, in ms since 1970.
+  /// - Parameters:
+  ///   - unknown: what was said, where Apple does not document it.
+  ///   - goneSince: Apple's timestamp, in ms since 1970.
   func conclude(
-    _ push: ReadyPush, _ disposition: Disposition, goneSince: Int64? = nil,
-    retryAfter: Duration? = nil, on connection: any PushConnection, _ item: StreamSlots.Slot
+    _ push: ReadyPush, _ disposition: Disposition, _ unknown: UnknownAnswer? = nil,
+    goneSince: Int64? = nil, retryAfter: Duration? = nil, on connection: any PushConnection,
+    _ item: StreamSlots.Slot
   ) {
     let push = topics.back(push)
     count(push, disposition, sentAt: item.sentAt)
@@ -133,7 +144,7 @@ final class AnswerJudge {
       connection.retire(reason.name)
       retry(push, reason, sentAt: item.sentAt, after: retryAfter)
     case .renewToken: credentials.renewToken(push, connection, item.headers.token)
-    case .hold(let reason): credentials.refused(push, reason)
+    case .hold(let reason): credentials.refused(push, reason, unknown)
     }
   }
 

@@ -29,7 +29,7 @@ final class APNsConnection: PushConnection {
   let takenBefore: UInt64
 
   init(
-    _ setup: RouteSetup, streams: Int, pool: ConnectionPool, traffic: RouteTraffic,
+    _ setup: RouteSetup, load: ConnectionLoad, pool: ConnectionPool, traffic: RouteTraffic,
     answers: AnswerJudge, losses: LossJudge, signals: RouteSignals
   ) throws(HTTP2Error) {
     self.setup = setup
@@ -39,13 +39,13 @@ final class APNsConnection: PushConnection {
     self.signals = signals
     takenBefore = traffic.lastAcceptedAt
     watch = ConnectionWatch(openedAt: loop.now, limits: .init(options))
-    slots = StreamSlots(capacity: streams)
+    slots = StreamSlots(load)
     shown = PresentedCredentials(setup.credentials)
     requests = try RequestSender(slots: slots, to: setup.target, showing: shown)
     ends = StreamEnds(
       slots: slots, watch: watch, judge: answers, losses: losses, loop: loop, options: options)
     var sessionOptions = HTTP2ClientOptions()
-    sessionOptions.maximumSlots = streams
+    sessionOptions.maximumSlots = load.most
     sessionOptions.keptBodyBytes = Answer.maximumBytes
     sessionOptions.keptFields = .named(RetryAfter.fieldName)
     session = try HTTP2ClientSession(options: sessionOptions)
@@ -59,6 +59,7 @@ final class APNsConnection: PushConnection {
   var phase: ConnectionMachine.Phase { machine.phase }
   var inFlight: Int { slots.inFlight }
   var wasSentAway: Bool { ends.wasSentAway }
+  var tookBeforeOthers: Int? { ends.tookBeforeOthers }
   var cut: StreamCut { ends.cut }
 
   var streamCapacity: StreamCapacity {
@@ -193,7 +194,7 @@ final class APNsConnection: PushConnection {
     }
     watch.fade()
     if slots.inFlight == 0 { carriesSilent = false }
-    let givenUp = ends.giveUpOverdue(session, at: now)
+    let givenUp = ends.giveUpOverdue(session, isDraining: phase == .draining, at: now)
     if givenUp.unanswered > 0 {
       options.report(.unanswered(setup.target.endpoint, pushes: givenUp.unanswered))
     }

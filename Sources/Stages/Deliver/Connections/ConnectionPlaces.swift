@@ -12,8 +12,12 @@ struct ConnectionPlaces {
   /// to spread pushes over connections, but not to open many at once.
   static let helperCount = 6
 
-  /// A server that says GOAWAY and does not answer keeps what it was sent in memory here.
-  private static let maximumRetiring = 16
+  /// A server that says GOAWAY and does not answer keeps what it was sent in memory here: as many
+  /// pushes as are in flight on so many full connections.
+  private static let maximumRetiringFull = 16
+  /// However little waits on each of them: one push without an answer keeps its connection for as
+  /// long as it may wait, and a server may go away a hundred times meanwhile.
+  private static let maximumRetiring = 128
 
   /// How many of them are ordinary.
   var growth: ConnectionGrowth
@@ -64,7 +68,10 @@ struct ConnectionPlaces {
       + retiring.reduce(0) { $0 + $1.inFlight }
   }
 
-  var mayRetireMore: Bool { retiring.count < Self.maximumRetiring }
+  var mayRetireMore: Bool {
+    retiring.count < Self.maximumRetiring
+      && retiring.reduce(0) { $0 + $1.inFlight } < Self.maximumRetiringFull * streamsPerConnection
+  }
 
   mutating func retire(_ connection: any PushConnection) { retiring.append(connection) }
 
@@ -99,11 +106,13 @@ struct ConnectionPlaces {
     places[ordinary.dropLast()].reduce(0) { $0 + ($1.connection?.streams ?? 0) }
   }
 
-  /// In flight there at most.
-  func streams(at place: Int) -> Int {
-    unproven.contains(place)
+  /// What is sent there at most.
+  func load(at place: Int) -> ConnectionLoad {
+    let most =
+      unproven.contains(place)
       ? min(streamsPerConnection, Self.unprovenStreams)
       : StreamCapacity.streams(forAll: streamsPerConnection)
+    return ConnectionLoad(most: most, first: places[place].loadAtFirst)
   }
 
   /// An ordinary connection is not admitted: another may have taken what it would be. One that was

@@ -99,7 +99,7 @@ final class ConnectionPool {
       isEarned: places[place].isEarned && traffic.isTaking(at: loop.now))
     guard wait == 0 else { return open(place, after: .nanoseconds(Int64(clamping: wait))) }
     do {
-      let connection = try connection(streams: places.streams(at: place))
+      let connection = try connection(places.load(at: place))
       places[place].connection = connection
       connection.connect()
     } catch {
@@ -113,11 +113,11 @@ final class ConnectionPool {
   }
 
   /// The interface is chosen here, and nowhere for each push.
-  private func connection(streams: Int) throws(HTTP2Error) -> any PushConnection {
+  private func connection(_ load: ConnectionLoad) throws(HTTP2Error) -> any PushConnection {
     switch setup.target.interface {
     case .http2:
       try APNsConnection(
-        setup, streams: streams, pool: self, traffic: traffic, answers: answers, losses: losses,
+        setup, load: load, pool: self, traffic: traffic, answers: answers, losses: losses,
         signals: signals)
     case .binary(let acceptedAfter, let first):
       BinaryConnection(
@@ -207,12 +207,13 @@ final class ConnectionPool {
     _ place: Int, after connection: any PushConnection, reason: String, drains: Bool = false
   ) {
     places[place].connection = nil
+    places[place].expect(taken: connection.tookBeforeOthers)
     // Nobody misses a helper who has nothing to do, or what was only needed under load.
     guard
       demand.isNeeded(place, of: places)
         || (connection.inFlight > 0 && place >= places.growth.most)
     else { return }
-    openness.failed(reason)
+    if places.isOrdinary(place) || !drains { openness.failed(reason) }
     let end = connection.end(at: loop.now)
     // What goes for other credentials may be too new to have carried anything.
     if place == places.growth.wanted - 1, end.isCalm || (end == .carried(0) && !isShowingOther),
@@ -232,11 +233,9 @@ final class ConnectionPool {
       delay = .zero
     }
     let endpoint = setup.target.endpoint
-    if !drains {
-      if end != .idle, delay > .zero {
-        options.report(.disconnected(endpoint, reason: reason, retryAfter: delay))
-      }
-    } else if places.isOrdinary(place) {
+    if !drains, end != .idle, delay > .zero {
+      options.report(.disconnected(endpoint, reason: reason, retryAfter: delay))
+    } else if drains, places.isOrdinary(place) {
       options.report(
         connection.wasSentAway
           ? .goingAway(endpoint, reason: reason, retryAfter: delay)
@@ -275,6 +274,8 @@ final class ConnectionPool {
   }
 
   func closeIdle(_ now: UInt64) {
+    // Less may wait on those that retire, and none of them be gone.
+    places.dueForOpening.forEach(open)
     for (connection, why) in demand.idle(of: places, at: now) { connection.retire(why) }
   }
 

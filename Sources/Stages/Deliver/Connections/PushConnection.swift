@@ -21,6 +21,8 @@ protocol PushConnection: AnyObject {
   var shown: PresentedCredentials { get }
   /// The server said that it takes no more streams.
   var wasSentAway: Bool { get }
+  /// So many pushes it took before it went away and left others out; nil: it has not.
+  var tookBeforeOthers: Int? { get }
   /// What it made of the tokens that it rejected on it.
   var cut: StreamCut { get }
 

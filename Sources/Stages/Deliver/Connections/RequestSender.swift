@@ -26,7 +26,8 @@ final class RequestSender {
     let window = session.remoteConnectionWindow - unwrittenBodyBytes
     guard window > 0, transport.pendingBytes < Self.outputLimit else { return StreamCapacity(0) }
     return StreamCapacity(
-      streams: streams(session), inFlight: slots.inFlight, small: slots.smallInFlight)
+      streams: min(streams(session), slots.limit), inFlight: slots.inFlight,
+      small: slots.smallInFlight)
   }
 
   /// How many may be in flight at a time: the connection's own bound, and the server's.

@@ -15,6 +15,8 @@ final class StreamEnds {
   private var answers = 0
   /// Named by the server's GOAWAY: it looks at the streams up to this one.
   private var lastStreamTaken: Int32?
+  /// So many pushes the server took before it went away and left others out; nil: it has not.
+  private(set) var tookBeforeOthers: Int?
   /// What the server made of the tokens that it rejected on the connection.
   private(set) var cut = StreamCut()
 
@@ -36,6 +38,8 @@ final class StreamEnds {
   func wentAway(lastStream: Int32, errorCode: UInt32) {
     if errorCode == HTTP2ErrorCode.enhanceYourCalm { judge.calm(sentAt: watch.lastSentAt) }
     lastStreamTaken = lastStream
+    let behind = slots.occupied.count { slots[$0].map { isBeyondLast($0.stream) } ?? false }
+    if behind > 0 { tookBeforeOthers = answers + slots.inFlight - behind }
     if cut.wentAway(answers: answers, at: loop.now) { judge.punished() }
   }
 
@@ -56,6 +60,7 @@ final class StreamEnds {
       guard let item = slots.empty(ended.slot) else { continue }
       if ended.status != 0 {
         answers += 1
+        if answers >= slots.limit { slots.liftLimit() }
         watch.answered(sentAt: item.sentAt, isGivenUp: item.isReset, at: loop.now)
         if item.push.loss.manner == .silent, !item.isReset {
           latest = max(latest, loop.now &- item.sentAt)
@@ -98,7 +103,9 @@ final class StreamEnds {
   }
 
   private func leaveOut(_ item: StreamSlots.Slot) {
-    judge.leftOut(item.push, isNext: item.stream <= (lastStreamTaken ?? 0) + 2)
+    judge.leftOut(
+      item.push, isNext: item.stream <= (lastStreamTaken ?? 0) + 2,
+      wasOfUse: tookBeforeOthers ?? 0 >= ConnectionPlace.usefulPushes)
   }
 
   private func settleUnanswered(_ item: StreamSlots.Slot, _ ended: HTTP2Ended) {
@@ -170,7 +177,10 @@ final class StreamEnds {
   }
 
   /// Gives up on streams without an answer.
-  func giveUpOverdue(_ session: HTTP2ClientSession, at now: UInt64) -> GivenUp {
+  /// - Parameter isDraining: the connection takes no more pushes.
+  func giveUpOverdue(
+    _ session: HTTP2ClientSession, isDraining: Bool, at now: UInt64
+  ) -> GivenUp {
     var givenUp = GivenUp()
     for slot in slots.occupied {
       guard let item = slots[slot] else { continue }
@@ -182,7 +192,7 @@ final class StreamEnds {
       }
       guard !item.isReset,
         watch.isOverdue(
-          sentAt: item.sentAt, manner: manner, at: now,
+          sentAt: item.sentAt, manner: manner, isDraining: isDraining, at: now,
           wereOthersTaken: losses.wereOthersTaken(since: item.sentAt))
       else { continue }
       slots.setReset(slot)

@@ -15,6 +15,8 @@ final class StreamSlots {
   }
 
   let capacity: Int
+  /// In flight at most for now.
+  private(set) var limit: Int
   private(set) var inFlight = 0
   /// Of small fan-outs.
   private(set) var smallInFlight = 0
@@ -30,8 +32,9 @@ final class StreamSlots {
   private static let pathPrefixBytes = pathPrefix.count
   private static let pathBytes = pathPrefix.count + Binding.maximumTokenDigits
 
-  init(capacity: Int) {
-    self.capacity = capacity
+  init(_ load: ConnectionLoad) {
+    capacity = load.most
+    limit = load.first ?? load.most
     order = .allocate(capacity: capacity)
     isTaken = .allocate(capacity: capacity)
     slots = .allocate(capacity: capacity)
@@ -51,6 +54,8 @@ final class StreamSlots {
     slots.deallocate()
     paths.deallocate()
   }
+
+  func liftLimit() { limit = capacity }
 
   /// The slot that is filled next; nil when all are taken.
   var next: Int? { inFlight < capacity ? Int(order[inFlight]) : nil }

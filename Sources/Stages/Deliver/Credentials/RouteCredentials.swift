@@ -77,7 +77,7 @@ final class RouteCredentials {
       waiting.waitOut(push, tries: 1)
     } else {
       // A token this young cannot have expired: our clock or Apple's is wrong.
-      refused(push, .expiredProviderToken, .clocksDiffer)
+      refused(push, .expiredProviderToken, nil, .clocksDiffer)
     }
   }
 
@@ -92,8 +92,9 @@ final class RouteCredentials {
     signals.schedulePump()
   }
 
+  /// - Parameter unknown: what was said, where Apple does not document it.
   func refused(
-    _ push: ReadyPush, _ reason: RejectionReason,
+    _ push: ReadyPush, _ reason: RejectionReason, _ unknown: UnknownAnswer? = nil,
     _ kind: RouteObstacle.Kind = .credentialsRefused
   ) {
     var push = push
@@ -107,15 +108,11 @@ final class RouteCredentials {
     case .reject: push.settle(as: .rejected(reason))
     case .wait: waiting.waitOut(push, tries: Int(push.history.refusals))
     case .hold(let until):
-      obstacles.refused(topic, kind, reason: words(for: reason))
+      obstacles.refused(topic, kind, reason: unknown?.words ?? reason.name)
       signals.whenOpennessMayHaveChanged()
       waiting.waitOut(push, tries: Int(push.history.refusals), notBefore: until)
     }
     signals.schedulePump()
-  }
-
-  private func words(for reason: RejectionReason) -> String {
-    reason == .other ? "403 without a reason that Apple documents" : reason.name
   }
 
   // MARK: time

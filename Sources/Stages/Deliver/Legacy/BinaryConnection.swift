@@ -40,6 +40,7 @@ final class BinaryConnection: PushConnection {
   let shown: PresentedCredentials
   /// A gateway closes where another server would say so.
   let wasSentAway = false
+  let tookBeforeOthers: Int? = nil
   /// It has no streams to take.
   let cut = StreamCut()
   let openedAt: UInt64

@@ -75,8 +75,15 @@ struct LossTrace: Equatable {
   }
 
   /// The server went away and said that it has not looked at it.
-  /// - Parameter isNext: it is the first of those.
-  mutating func leftOut(isNext: Bool) {
+  /// - Parameters:
+  ///   - isNext: it is the first of those.
+  ///   - wasOfUse: the connection carried enough before. A server that goes away after so many
+  ///     requests does so for none of those behind, of which there are many each time.
+  mutating func leftOut(isNext: Bool, wasOfUse: Bool = false) {
+    guard isNext || !wasOfUse else {
+      leftOut = max(leftOut, 1)
+      return
+    }
     leftOut = min(leftOut + (isNext ? Self.leftOutNext : 1), Self.leftOutOften)
   }
 

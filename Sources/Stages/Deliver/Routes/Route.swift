@@ -274,6 +274,7 @@ final class Route {
   var isOpen: Bool { topics.isOpen }
   var readyCount: Int { topics.readyCount }
   var answerTimes: Histogram { answers.answerTimes }
+  var unknownAnswers: UnknownAnswers { answers.unknownAnswers }
   var inFlight: Int { pool.places.inFlight }
   var openConnections: Int { pool.places.openCount }
   var obstacles: [RouteObstacle] { obstacleList.all }

@@ -1,0 +1,6 @@
+/// How many pushes may be in flight on a connection.
+struct ConnectionLoad: Equatable {
+  let most: Int
+  /// Until it has carried as many; nil: no such bound. See `ConnectionPlace.expect`.
+  var first: Int?
+}
