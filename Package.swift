@@ -390,7 +390,9 @@ let testTargets: [Target] = [
   tests("PreviewTests", ["Emission", "Ingest", "JSON", "Preview", "Terminal"]),
   tests(
     "CommandTests",
-    ["Checkout", "fanfare", "JSON", "Kafka", "Processes", "ServerProcesses", "Terminal"]),
+    [
+      "Checkout", "fanfare", "JSON", "Kafka", "Processes", "ServerProcesses", "Terminal", "TLS",
+    ]),
   tests("TidyTests", ["Checkout"]),
 ]
 

@@ -2,6 +2,7 @@ import API
 import Glibc
 import HTTPServer
 import Settings
+import TLS
 import Telemetry
 
 extension Assembly {
@@ -93,6 +94,19 @@ extension Assembly {
     }
   }
 
+  /// What the certificate says that the API shows, which its key belongs to; nil where none is set.
+  package static func apiCertificate(
+    _ settings: Settings
+  ) throws(SettingsError) -> CertificateContents? {
+    guard let identity = try apiIdentity(settings) else { return nil }
+    do {
+      let both = Array((identity.privateKey + "\n" + identity.certificates).utf8)
+      return try ClientCertificate(file: both, passphrase: nil).contents
+    } catch {
+      throw problem("api.tls.certificate_file", error.message, hint: error.hint)
+    }
+  }
+
   private static let maximumPEMBytes = 256 << 10
 
   private static func text(_ path: String, _ key: String) throws(SettingsError) -> String {
@@ -104,6 +118,9 @@ extension Assembly {
   }
 
   private static func isLoopback(_ host: String) -> Bool {
-    host == "localhost" || host == "::1" || host.hasPrefix("127.")
+    // A name may begin like an address.
+    var address = in_addr()
+    return host == "localhost" || host == "::1"
+      || (host.hasPrefix("127.") && inet_pton(AF_INET, host, &address) == 1)
   }
 }

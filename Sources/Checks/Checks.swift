@@ -18,6 +18,7 @@ package enum Checks {
     // Also with a configuration that is wrong elsewhere: its files may hold further problems.
     FileChecks.templates(report.read, &list)
     FileChecks.rules(report.read, &list)
+    FileChecks.api(report.read, now: now, &list)
     let credentials = FileChecks.credentials(report.read, now: now, &list)
     FileChecks.bounds(report, &list)
     guard connects else { return list }

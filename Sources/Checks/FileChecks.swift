@@ -50,6 +50,36 @@ enum FileChecks {
     }
   }
 
+  /// Nothing where `fanfare api` is not configured: a worker's configuration needs none of it.
+  static func api(_ settings: Settings, now: Int64, _ list: inout CheckList) {
+    let area = "api"
+    if settings.api.keysFile != nil {
+      do {
+        let keys = try Assembly.apiKeys(settings).keys.count
+        list.ok(area, "\(keys == 1 ? "1 key" : "\(keys) keys") in api.keys_file")
+      } catch {
+        list.add(area, error)
+      }
+    }
+    do {
+      guard let certificate = try Assembly.apiCertificate(settings) else { return }
+      let end = certificate.expiresAt * 1000
+      guard end > now else {
+        return list.problem(
+          area, .configuration, "its certificate has expired", key: "api.tls.certificate_file")
+      }
+      list.ok(area, "its certificate and key belong together")
+      if end - now < CertificateCredentials.warnedOf {
+        list.warning(
+          area, .configuration,
+          "its certificate expires in \((end - now) / (24 * 3600 * 1000)) days",
+          key: "api.tls.certificate_file", hint: "fanfare api reads another as soon as it is there")
+      }
+    } catch {
+      list.add(area, error)
+    }
+  }
+
   /// Those that Apple could take.
   static func credentials(
     _ settings: Settings, now: Int64, _ list: inout CheckList

@@ -20,9 +20,9 @@ package struct TracedDevice: Sendable, Equatable {
   /// How often the push was sent; nil where that is not known.
   package let sends: Int?
 
-  /// The `apns-id` of its push of an event, by which Apple knows it.
+  /// The `apns-id` of its push of an event, by which Apple knows it; nil where none was sent.
   package func apnsID(of event: String) -> String? {
-    guard let binding else { return nil }
+    guard let binding, sends != 0 else { return nil }
     var token = binding.token
     return token.withUTF8 {
       PushIdentifier(

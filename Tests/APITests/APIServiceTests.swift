@@ -134,6 +134,16 @@ import Testing
     }
   }
 
+  @Test(arguments: [("gzip", 415), ("Identity", 200)])
+  func bodiesComeAsTheyAre(_ coding: String, _ status: Int) async throws {
+    try await APIBed.run { bed in
+      let answer = try bed.ask(
+        "PUT", "/v1/users/u/devices/00", #"{"topic":"a"}"#,
+        headers: ["Content-Type": "application/json", "Content-Encoding": coding])
+      #expect(answer.status == status)
+    }
+  }
+
   @Test func aBodyThatIsTooLargeIsNotRead() async throws {
     try await APIBed.run { bed in
       let head = "PUT /v1/users/u/devices/00 HTTP/1.1\r\nHost: a\r\nContent-Length: 70000\r\n"

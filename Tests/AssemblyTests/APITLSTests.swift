@@ -40,6 +40,19 @@ import Testing
     return settings
   }
 
+  /// A name may begin like an address, and lead anywhere.
+  @Test(arguments: [
+    ("127.0.0.2", true), ("::1", true), ("localhost", true), ("127.example.com", false),
+    ("0.0.0.0", false),
+  ])
+  func withoutACertificateOnlyThisMachineIsServed(_ host: String, _ isServed: Bool) {
+    var settings = settings()
+    settings.api.tls = Settings.defaults.api.tls
+    settings.api.host = host
+    let log = Log(LogOptions(format: .json), sink: sink)
+    #expect(((try? Assembly.apiOptions(settings, log: log, audit: nil)) != nil) == isServed)
+  }
+
   private func run(_ body: (Int) async throws -> Void) async throws {
     let settings = settings()
     let log = Log(LogOptions(format: .json), sink: sink)

@@ -1,11 +1,14 @@
 import Glibc
 import Processes
 import ServerProcesses
+import TLS
 import Testing
 
 /// `fanfare check` on servers that are there, and on some that are not.
 @Suite struct CheckVerbTests {
-  private func check(_ settings: String...) throws -> [String] {
+  private func check(_ settings: String...) throws -> [String] { try check(settings) }
+
+  private func check(_ settings: [String]) throws -> [String] {
     let directory = try ScratchDirectory()
     let process = try Command.start(
       // Kafka is not connected to, because this is wrong.
@@ -16,6 +19,31 @@ import Testing
     let text = process.readToEnd()
     process.waitForExit()
     return text.split(separator: "\n").map(String.init)
+  }
+
+  /// What `fanfare api` would stop at.
+  @Test func checkLooksAtTheAPIsFiles() throws {
+    let directory = try ScratchDirectory()
+    let digest = String(repeating: "0", count: 64)
+    let keys = try directory.write("one read-only sha256:\(digest)\n", to: "keys")
+    let authority = try ThrowAwayAuthority(hosts: ["127.0.0.1"])
+    let files = try authority.write(to: directory.path)
+    let pair = [
+      "api.tls.certificate_file=\(files.certificate)", "api.tls.key_file=\(files.key)",
+    ]
+    let good = try check("api.keys_file=\(keys)", pair[0], pair[1])
+    #expect(good.contains { $0.contains("1 key in api.keys_file") }, "\(good)")
+    #expect(good.contains { $0.contains("its certificate and key belong together") }, "\(good)")
+    let other = try ScratchDirectory()
+    let stranger = try ThrowAwayAuthority(hosts: ["127.0.0.1"]).write(to: other.path)
+    for (settings, words) in [
+      (["api.keys_file=\(directory.file("none"))"], "api.keys_file"),
+      ([pair[0], "api.tls.key_file=\(stranger.key)"], "belongs to none of the certificates"),
+      ([pair[0]], "neither alone"),
+    ] {
+      let found = try check(settings)
+      #expect(found.contains { $0.contains(words) }, "\(found)")
+    }
   }
 
   @Test func checkFindsEverythingInOrder() throws {

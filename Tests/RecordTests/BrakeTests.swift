@@ -79,6 +79,21 @@ import Testing
     }
   }
 
+  /// Paused while the last pushes had their answers: nothing stops what has ended.
+  @Test func whatHasEndedIsNotPaused() async throws {
+    try await RedisFixture().run { redis async throws in
+      let record = RecordStage(redis: redis, keyspace: keyspace)
+      try await prepare(.nothing, redis)
+      for (brake, found) in [(Brake.paused, nil), (.cancelled, Brake.cancelled)] {
+        _ = try await redis.ask(
+          "HSET", keyspace.event(id: "e1"), "state", "done", "brake", brake.rawValue, "brake_why",
+          "why")
+        let status = try await record.status(of: "e1")
+        #expect(status?.brake == found && status?.brakeReason == (found == nil ? "" : "why"))
+      }
+    }
+  }
+
   @Test func whoClaimsIsTold() async throws {
     try await RedisFixture().run { redis async throws in
       let record = RecordStage(redis: redis, keyspace: keyspace)

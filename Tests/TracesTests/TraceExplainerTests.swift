@@ -156,6 +156,17 @@ import Testing
     #expect(trace.devices[0].apnsID(of: "e1")?.utf8.count == PushIdentifier.length)
   }
 
+  /// Apple knows nothing of a push that no worker sent.
+  @Test func whatWasNotSentHasNoIdentifier() {
+    var facts = Self.facts()
+    let note = Self.note("aa01", "device")
+    facts.outcomes.pushes = [
+      TracedPush(device: note.device, word: note.word, at: note.at, sends: 0)
+    ]
+    let device = TraceExplainer(facts: facts).trace().devices[0]
+    #expect(device.finding.verdict == .suppressed && device.apnsID(of: "e1") == nil)
+  }
+
   @Test(arguments: RejectionReason.allCases)
   func everyReasonHasWordsAndAnAdvice(reason: RejectionReason) {
     let finding = Self.finding { $0.outcomes.pushes = [Self.note("aa01", reason.name)] }

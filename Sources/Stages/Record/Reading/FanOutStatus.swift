@@ -37,8 +37,10 @@ package struct FanOutStatus: Sendable, Equatable {
     plan = fields["plan"] ?? ""
     trace = fields["trace"] ?? ""
     duplicate = fields["duplicate"] ?? ""
-    brake = Brake(rawValue: fields["brake"] ?? "")
-    brakeReason = fields["brake_why"] ?? ""
+    // Paused while its last pushes had their answers, it came to its end all the same.
+    let said = Brake(rawValue: fields["brake"] ?? "")
+    brake = said == .paused && (state == .done || state == .expired) ? nil : said
+    brakeReason = brake == nil ? "" : fields["brake_why"] ?? ""
     obstacle = fields["obstacle"] ?? ""
     numbers = fields.compactMapValues { Int($0) }
   }
