@@ -65,7 +65,8 @@ package final class Worker: Sendable {
 
   /// What the worker measures, now. Waits for each of its threads, and so for one that is stuck.
   package func metrics() async -> PrometheusText {
-    WorkerMetrics.text(await WorkerFigures.take(options, lanes, pump, counters))
+    WorkerMetrics.text(
+      await WorkerFigures.take(options, lanes, pump, counters), isStopping: isStopping)
   }
 
   /// Returns when each of the worker's threads has done something.
@@ -76,20 +77,10 @@ package final class Worker: Sendable {
 
   /// Each thing without which the worker can do nothing, and what is wrong with it, in words.
   package func health() async -> [HealthPart] {
-    let figures = await WorkerFigures.take(options, lanes, pump, counters)
-    let isStopping = stopping.withLock { $0 != nil }
-    func trouble(_ texts: [String]) -> String? {
-      texts.isEmpty ? nil : texts.joined(separator: "; ")
-    }
-    return [
-      HealthPart("running", trouble: isStopping ? "the worker stops" : nil),
-      HealthPart(
-        "partitions", trouble: figures.partitions > 0 ? nil : "the group has given it none"),
-      HealthPart("redis", trouble: trouble(figures.redisTroubles)),
-      HealthPart("waiting", trouble: trouble(figures.waitsFor)),
-      HealthPart("credentials", trouble: trouble(figures.refusedCredentials)),
-    ]
+    await WorkerFigures.take(options, lanes, pump, counters).health(isStopping: isStopping)
   }
+
+  private var isStopping: Bool { stopping.withLock { $0 != nil } }
 
   /// Takes nothing new, waits for what is in flight, commits, leaves the group and ends all
   /// threads. Returns whether all that was begun is done; what is not will be done again by another

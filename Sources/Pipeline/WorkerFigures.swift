@@ -24,7 +24,7 @@ struct WorkerFigures: Sendable {
   private(set) var streams = 0
   private(set) var connections = 0
   /// Dependencies that are waited for, in words, each once.
-  private(set) var waitsFor: [String]
+  var waitsFor: [String]
   /// Why there is no connection to Redis, in words, each once.
   private(set) var redisTroubles: [String] = []
   /// What pushes cannot pass, in words, each once.
@@ -36,6 +36,7 @@ struct WorkerFigures: Sendable {
   private(set) var answerTimes = Histogram.answerTimes
   private(set) var eventAges = Histogram.eventAges
   private(set) var unknownAnswers = UnknownAnswers()
+  private(set) var connectionCounts = ConnectionCounts()
   private(set) var redisTimes = Histogram.answerTimes
   private(set) var redisFailures = 0
   /// Of all replicas, as the lane that knows the least of them sees it; none while none is known.
@@ -73,6 +74,7 @@ struct WorkerFigures: Sendable {
     answerTimes = answerTimes + lane.answerTimes
     eventAges = eventAges + lane.eventAges
     unknownAnswers.add(lane.unknownAnswers)
+    connectionCounts.add(lane.connectionCounts)
     redisTimes = redisTimes + lane.redisTimes
     redisFailures += lane.redisFailures
     add(lane.replicas)
@@ -80,6 +82,20 @@ struct WorkerFigures: Sendable {
       [.noToken, .certificateExpired, .credentialsRefused, .clocksDiffer].contains($0.kind)
     }
     Self.add(refused.map { "\($0)" }, to: &refusedCredentials)
+  }
+
+  /// Each thing without which the worker can do nothing, and what is wrong with it, in words.
+  func health(isStopping: Bool) -> [HealthPart] {
+    func trouble(_ texts: [String]) -> String? {
+      texts.isEmpty ? nil : texts.joined(separator: "; ")
+    }
+    return [
+      HealthPart("running", trouble: isStopping ? "the worker stops" : nil),
+      HealthPart("partitions", trouble: partitions > 0 ? nil : "the group has given it none"),
+      HealthPart("redis", trouble: trouble(redisTroubles)),
+      HealthPart("waiting", trouble: trouble(waitsFor)),
+      HealthPart("credentials", trouble: trouble(refusedCredentials)),
+    ]
   }
 
   /// Before the first push finds it out.

@@ -1,3 +1,4 @@
+import Deliver
 import Ingest
 import Kafka
 import Model
@@ -111,6 +112,14 @@ package enum WorkerMetrics {
     "fanfare_apns_streams_in_flight", .gauge, "Pushes sent to Apple and not answered.")
   static let connections = MetricFamily(
     "fanfare_apns_connections", .gauge, "Open connections to Apple.")
+  static let opened = MetricFamily(
+    "fanfare_apns_connections_opened_total", .counter, "Connections to Apple that opened.")
+  static let closed = MetricFamily(
+    "fanfare_apns_connections_closed_total", .counter,
+    "Connections to Apple that ended, or take no more pushes: by Apple's GOAWAY, retired by us, "
+      + "closed while idle, lost, or never open.", labels: ["cause"])
+  static let isReady = MetricFamily(
+    "fanfare_ready", .gauge, "1 while `/readyz` says that the worker is ready, or else 0.")
   static let obstacles = MetricFamily(
     "fanfare_obstacles", .gauge,
     "What is in the way: dependencies waited for, routes and credentials held, limits reached; "
@@ -128,11 +137,12 @@ package enum WorkerMetrics {
     suppressions, retries, credentials, expiry, answerTimes, unknownAnswers,
     stragglers, tokens, tokenNews, redisTimes, redisFailures, replicaReads, replicaLag, commits,
     rebalances, lag, partitions, records, aside,
-    claims, claimsLost, places, lingering, ready, streams, connections, obstacles, cpu, resident,
+    claims, claimsLost, places, lingering, ready, streams, connections, opened, closed, isReady,
+    obstacles, cpu, resident,
     budget,
   ]
 
-  static func text(_ figures: WorkerFigures) -> PrometheusText {
+  static func text(_ figures: WorkerFigures, isStopping: Bool = false) -> PrometheusText {
     var text = PrometheusText()
     text.append(build, [([figures.version], 1)])
     appendEvents(figures, to: &text)
@@ -146,7 +156,7 @@ package enum WorkerMetrics {
       ])
     text.append(replicaLag, (figures.replicaLag ?? .zero) / .seconds(1))
     appendKafka(figures, to: &text)
-    appendWhatIsThere(figures, to: &text)
+    appendWhatIsThere(figures, isStopping: isStopping, to: &text)
     return text
   }
 
@@ -230,7 +240,9 @@ package enum WorkerMetrics {
     text.append(partitions, Double(figures.partitions))
   }
 
-  private static func appendWhatIsThere(_ figures: WorkerFigures, to text: inout PrometheusText) {
+  private static func appendWhatIsThere(
+    _ figures: WorkerFigures, isStopping: Bool, to text: inout PrometheusText
+  ) {
     text.append(records, Double(figures.records))
     text.append(aside, Double(figures.aside))
     text.append(claims, Double(figures.claims))
@@ -240,6 +252,14 @@ package enum WorkerMetrics {
     text.append(ready, Double(figures.ready))
     text.append(streams, Double(figures.streams))
     text.append(connections, Double(figures.connections))
+    text.append(opened, Double(figures.connectionCounts.opened))
+    text.append(
+      closed,
+      ConnectionCounts.End.allCases.map {
+        ([$0.rawValue], Double(figures.connectionCounts[$0]))
+      })
+    let health = figures.health(isStopping: isStopping)
+    text.append(isReady, health.allSatisfy { $0.trouble == nil } ? 1 : 0)
     text.append(
       obstacles,
       [

@@ -23,6 +23,9 @@ import Testing
       }
       #expect(bed.stage.inFlight == 2000 - tally.accepted && bed.stage.inFlight >= 40)
       #expect(bed.notices.disconnects == 0)
+      let counts = bed.stage.connectionCounts
+      #expect(counts[.goAway] >= 38 && counts.opened >= counts[.goAway])
+      #expect(counts[.lost] == 0 && counts[.unreachable] == 0 && counts[.retired] == 0)
     }
   }
 

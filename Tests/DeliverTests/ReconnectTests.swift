@@ -100,6 +100,7 @@ import Testing
       for connection in bed.server.open { connection.drop() }
       await bed.until("closed") { bed.stage.openConnections == 0 }
       #expect(bed.notices.disconnects == 0)
+      #expect(bed.stage.connectionCounts[.idle] == 2 && bed.stage.connectionCounts.opened == 2)
       await bed.stage.admit(bed.batch(["00bb"]))
       await bed.until("accepted") { bed.tally.accepted == 2 }
       #expect(bed.stage.obstacles == [])

@@ -126,6 +126,15 @@ import Testing
     #expect(text[start..<end] == page, "\(page)")
   }
 
+  @Test func aWorkerIsReadyWhenNothingIsWrong() {
+    #expect(lines(figures()).contains("fanfare_ready 0"), "it waits for Kafka")
+    var healthy = figures()
+    healthy.waitsFor = []
+    #expect(lines(healthy).contains("fanfare_ready 1"))
+    let stopping = WorkerMetrics.text(healthy, isStopping: true).text
+    #expect(stopping.contains("\nfanfare_ready 0\n"))
+  }
+
   @Test func whatIsThereNowIsShown() {
     let lines = lines(figures())
     for line in [

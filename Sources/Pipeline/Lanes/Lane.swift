@@ -204,6 +204,7 @@ package actor Lane {
       waitsFor: board.all, redisTrouble: stages.redis.lastFailure.map { "\($0)" },
       obstacles: stages.deliver.obstacles, limits: leases.short,
       answerTimes: stages.deliver.answerTimes, eventAges: fanOuts.eventAges,
+      connectionCounts: stages.deliver.connectionCounts,
       unknownAnswers: stages.deliver.unknownAnswers,
       redisTimes: stages.redisRoundTrips.times, redisFailures: stages.redisRoundTrips.failures,
       replicas: stages.redis.replicaFigures)

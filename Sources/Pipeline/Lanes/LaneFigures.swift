@@ -24,7 +24,9 @@ package struct LaneFigures: Sendable {
   /// read.
   package let answerTimes: Histogram
   package let eventAges: Histogram
-  /// Since the lane began: what Apple said that it does not document.
+  /// Since the lane began: connections that opened and ended, and what Apple said that it does not
+  /// document.
+  let connectionCounts: ConnectionCounts
   let unknownAnswers: UnknownAnswers
   /// Since the lane began: how long Redis took to answer, and how often it did not.
   let redisTimes: Histogram

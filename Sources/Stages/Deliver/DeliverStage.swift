@@ -70,6 +70,11 @@ package final class DeliverStage {
     routes.values.reduce(Histogram.answerTimes) { $0 + $1.answerTimes }
   }
 
+  /// Of connections since the lane began.
+  package var connectionCounts: ConnectionCounts {
+    routes.values.reduce(into: ConnectionCounts()) { $0.add($1.connectionCounts) }
+  }
+
   /// What APNs said since the lane began that Apple does not document.
   package var unknownAnswers: UnknownAnswers {
     routes.values.reduce(into: UnknownAnswers()) { $0.add($1.unknownAnswers) }

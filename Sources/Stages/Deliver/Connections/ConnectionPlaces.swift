@@ -26,6 +26,7 @@ struct ConnectionPlaces {
   private var retiring: [any PushConnection] = []
   private let streamsPerConnection: Int
   private var next = 0
+  var counts = ConnectionCounts()
   /// Of the ordinary connection that suspects have, for want of a helper.
   var lent: Int?
 

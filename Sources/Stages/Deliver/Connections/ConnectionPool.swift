@@ -179,6 +179,7 @@ final class ConnectionPool {
   func ready(_ connection: any PushConnection) {
     options.report(.connected(setup.target.endpoint))
     if let place = places.place(of: connection) { places[place].cameToNothing = false }
+    places.counts.countOpened()
     openness.connected()
     noteConnections()
     signals.schedulePump()
@@ -208,13 +209,14 @@ final class ConnectionPool {
   ) {
     places[place].connection = nil
     places[place].expect(taken: connection.tookBeforeOthers)
+    let end = connection.end(at: loop.now)
+    places.counts.count(connection, end, drains: drains)
     // Nobody misses a helper who has nothing to do, or what was only needed under load.
     guard
       demand.isNeeded(place, of: places)
         || (connection.inFlight > 0 && place >= places.growth.most)
     else { return }
     if places.isOrdinary(place) || !drains { openness.failed(reason) }
-    let end = connection.end(at: loop.now)
     // What goes for other credentials may be too new to have carried anything.
     if place == places.growth.wanted - 1, end.isCalm || (end == .carried(0) && !isShowingOther),
       places.growth.cameToNothing(at: loop.now)
@@ -274,7 +276,6 @@ final class ConnectionPool {
   }
 
   func closeIdle(_ now: UInt64) {
-    // Less may wait on those that retire, and none of them be gone.
     places.dueForOpening.forEach(open)
     for (connection, why) in demand.idle(of: places, at: now) { connection.retire(why) }
   }

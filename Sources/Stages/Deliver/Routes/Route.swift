@@ -277,6 +277,7 @@ final class Route {
   var unknownAnswers: UnknownAnswers { answers.unknownAnswers }
   var inFlight: Int { pool.places.inFlight }
   var openConnections: Int { pool.places.openCount }
+  var connectionCounts: ConnectionCounts { pool.places.counts }
   var obstacles: [RouteObstacle] { obstacleList.all }
 
   func isClosed(for topic: String) -> Bool {
