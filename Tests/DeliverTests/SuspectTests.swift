@@ -158,23 +158,6 @@ import Testing
     #expect(queue.nextGroup(atMost: 1000).isEmpty && queue.groupCount == 0)
   }
 
-  /// After an outage, in which many were alone on a connection.
-  @Test func whereMostWereLostAloneTheyGoTogetherOnceMore() throws {
-    let batch = try onePush()
-    let history = PushHistory(tries: 0, losses: 2, refusals: 0, mayHaveArrived: true)
-    var queue = SuspectQueue()
-    for index in 0..<SuspectQueue.mostAlone {
-      queue.append([ReadyPush(batch: batch, index: index, history: history)])
-    }
-    #expect(queue.groupCount == SuspectQueue.mostAlone && queue.nextLikely != nil)
-    queue.append([ReadyPush(batch: batch, index: SuspectQueue.mostAlone, history: history)])
-    #expect(queue.count == SuspectQueue.mostAlone + 1 && queue.nextLikely == nil)
-    #expect(queue.groupCount == 11)
-    var indices: [Int] = []
-    while queue.count > 0 { indices += queue.nextGroup(atMost: 1000).map(\.index) }
-    #expect(indices.sorted() == Array(0...SuspectQueue.mostAlone))
-  }
-
   @Test func takesOutASegmentsPushesAndThoseThatExpired() throws {
     let first = try onePush()
     let second = try onePush()

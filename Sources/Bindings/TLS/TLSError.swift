@@ -36,7 +36,8 @@ package struct TLSError: Error, Sendable, CustomStringConvertible {
     switch code {
     case .hostMismatch: "is this the host's own name? Its certificate names others"
     case .expired: "the server needs a new certificate, or this machine's clock is wrong"
-    case .weak: "the server needs a certificate with a longer key: RSA of 2,048 bits, or P-256"
+    case .weak:
+      "the server needs a certificate with an RSA key of 2,048 bits, or P-256, signed with SHA-256"
     case .oldVersion: "the server must speak TLS 1.2 or newer"
     case .refusedCertificate:
       "the certificate that the server is shown must be one of Apple's for this app, neither over "

@@ -8,9 +8,6 @@ struct SuspectQueue {
   /// How many groups those lost together make. With more, fewer are sent again for nothing, and all
   /// take longer: of 235 (Apple's window) 15 go together, and of these each alone.
   static let groups = 16
-  /// Where more than so many were lost alone, it is the server and none of these: one at a time on
-  /// a new connection each they would take it as long again to get well.
-  static let mostAlone = 32
   private struct Lineup {
     var pushes: [ReadyPush]
     /// Size of a group.
@@ -26,16 +23,12 @@ struct SuspectQueue {
   mutating func append(_ lost: [ReadyPush]) {
     guard let first = lost.first else { return }
     count += lost.count
-    guard lost.count == 1, first.history.losses > 1 else { return lineUp(lost) }
-    likely.append(first)
-    guard likely.count > Self.mostAlone else { return }
-    lineUp(likely)
-    likely = []
-  }
-
-  private mutating func lineUp(_ pushes: [ReadyPush]) {
-    let together = (pushes.count + Self.groups - 1) / Self.groups
-    lineups.append(Lineup(pushes: pushes, together: together))
+    if lost.count == 1, first.history.losses > 1 {
+      likely.append(first)
+    } else {
+      let together = (lost.count + Self.groups - 1) / Self.groups
+      lineups.append(Lineup(pushes: lost, together: together))
+    }
   }
 
   /// Groups that wait.

@@ -39,8 +39,9 @@ package struct FanOutStatus: Sendable, Equatable {
     duplicate = fields["duplicate"] ?? ""
     // Paused while its last pushes had their answers, it came to its end all the same.
     let said = Brake(rawValue: fields["brake"] ?? "")
-    brake = said == .paused && (state == .done || state == .expired) ? nil : said
-    brakeReason = brake == nil ? "" : fields["brake_why"] ?? ""
+    let isOver = said == .paused && (state == .done || state == .expired)
+    brake = isOver ? nil : said
+    brakeReason = isOver ? "" : fields["brake_why"] ?? ""
     obstacle = fields["obstacle"] ?? ""
     numbers = fields.compactMapValues { Int($0) }
   }
