@@ -94,7 +94,8 @@ extension Assembly {
     }
   }
 
-  /// What the certificate says that the API shows, which its key belongs to; nil where none is set.
+  /// What the API's certificate says; nil where none is set.
+  /// - Throws: also where the key belongs to another certificate.
   package static func apiCertificate(
     _ settings: Settings
   ) throws(SettingsError) -> CertificateContents? {

@@ -53,8 +53,8 @@ package enum WorkerMetrics {
     "From sending a push to Apple's answer, whatever it said.")
   static let unknownAnswers = MetricFamily(
     "fanfare_apns_unknown_answers_total", .counter,
-    "Answers that Apple does not document, by status and reason: 16 of an environment and lane, "
-      + "the rest as others.", labels: ["status", "reason"])
+    "Reasons that Apple does not document, and statuses without one: 16 of an environment and "
+      + "lane, the rest as others.", labels: ["status", "reason"])
   static let stragglers = MetricFamily(
     "fanfare_stragglers_total", .counter,
     "Pushes written to the stragglers' topic because they had to wait.")
@@ -113,11 +113,12 @@ package enum WorkerMetrics {
   static let connections = MetricFamily(
     "fanfare_apns_connections", .gauge, "Open connections to Apple.")
   static let opened = MetricFamily(
-    "fanfare_apns_connections_opened_total", .counter, "Connections to Apple that opened.")
+    "fanfare_apns_connections_opened_total", .counter,
+    "Connections to Apple that were ready for pushes.")
   static let closed = MetricFamily(
     "fanfare_apns_connections_closed_total", .counter,
     "Connections to Apple that ended, or take no more pushes: by Apple's GOAWAY, retired by us, "
-      + "closed while idle, lost, or never open.", labels: ["cause"])
+      + "closed by Apple while idle, lost, or never connected.", labels: ["cause"])
   static let isReady = MetricFamily(
     "fanfare_ready", .gauge, "1 while `/readyz` says that the worker is ready, or else 0.")
   static let obstacles = MetricFamily(

@@ -6,10 +6,11 @@ struct FileRules {
 
   let settings: Settings
 
-  /// - Parameter sends: the command is one that sends. To others what is wrong with the files that
-  ///   prove to Apple who we are is no more than news: who stops a fan-out at night needs no key.
-  func check(_ layers: inout SettingsLayers, sends: Bool) {
-    let severity: SettingsFinding.Severity = sends ? .problem : .warning
+  /// - Parameter needsCredentials: whether nothing can be done without the files that prove to
+  ///   Apple who we are. To others a fault in them is no more than news: who stops a fan-out at
+  ///   night needs no key, and who sends by hand reads them for itself.
+  func check(_ layers: inout SettingsLayers, needsCredentials: Bool) {
+    let severity: SettingsFinding.Severity = needsCredentials ? .problem : .warning
     CredentialRules(settings.apns.credentials).checkFiles(&layers, severity)
     for (app, credentials) in settings.apns.apps.sorted(by: { $0.key < $1.key }) {
       CredentialRules(credentials, of: app).checkFiles(&layers, severity)

@@ -17,7 +17,7 @@ package enum SettingsLoader {
     if settings.worker.id.isEmpty { settings.worker.id = workerID(input) }
     SettingsRules(settings: settings, requirements: input.requirements).check(&layers)
     FileRules(settings: settings).check(
-      &layers, sends: input.requirements.contains(.credentials))
+      &layers, needsCredentials: input.requirements.contains(.credentials))
     if input.denyWarnings {
       for index in layers.findings.indices { layers.findings[index].severity = .problem }
     }

@@ -67,6 +67,9 @@ import VerbSupport
     let rules = PayloadRules.complaints(about: push.payload, of: headers)
     #expect(rules.contains { $0.contains("priority") }, "\(rules)")
     #expect(PayloadRules.complaints(about: #"{"aps":{"alert":"x"}}"#, of: push.headers) == [])
+    // Of a payload nothing is put in the place of that.
+    let raw = #"{"aps":{"alert":"x","badge":"{{number data.x}}"}}"#
+    #expect(PayloadRules.complaints(about: raw, of: push.headers).count == 1)
   }
 
   @Test func aBackgroundPushNeedsNoPayload() async throws {

@@ -37,7 +37,7 @@ import Testing
     let other = try ScratchDirectory()
     let stranger = try ThrowAwayAuthority(hosts: ["127.0.0.1"]).write(to: other.path)
     for (settings, words) in [
-      (["api.keys_file=\(directory.file("none"))"], "api.keys_file"),
+      (["api.keys_file=\(directory.file("none"))"], "none"),
       ([pair[0], "api.tls.key_file=\(stranger.key)"], "belongs to none of the certificates"),
       ([pair[0]], "neither alone"),
     ] {

@@ -51,17 +51,52 @@ import Testing
     }
   }
 
-  @Test func aConnectionIsSentLittleUntilItHasCarriedAsMuch() throws {
-    var place = ConnectionPlace()
-    #expect(place.loadAtFirst == nil)
-    for (taken, load) in [(100, 112), (5, 22), (nil, nil)] as [(Int?, Int?)] {
-      place.expect(taken: taken)
-      #expect(place.loadAtFirst == load)
+  /// Its bound is lifted then.
+  @Test func aConnectionIsSentLittleUntilItHasCarriedAsMuch() async throws {
+    try await onLoop { _, loop in
+      let bed = try DeliverBed(loop) { $0.connectionsPerRoute = 1 }
+      defer { bed.stop() }
+      let pool = try #require(bed.stage.routes[.production]).pool
+      bed.server.goAwayAfterFifty()
+      let most = StreamCapacity.streams(forAll: 500)
+      await bed.until("open") { bed.stage.openConnections == 1 }
+      #expect(pool.places[0].connection?.streams == most && pool.places.loadAtFirst == nil)
+      let tally = SegmentTally()
+      await bed.stage.admit(bed.batch(hexadecimal(120).map { (.production, $0) }, tally))
+      await bed.until("sent twice") { bed.server.connections.count >= 3 }
+      await bed.until("settled") { tally.accepted == 120 }
+      // 50 and an eighth; the third had twenty.
+      #expect(pool.places.loadAtFirst == 56 && pool.places[0].connection?.streams == 56)
+      bed.server.afterRequests = { _ in }
+      bed.server.decide = { _ in .answer(200) }
+      await bed.stage.admit(bed.batch(hexadecimal(120).map { (.production, $0) }, SegmentTally()))
+      await bed.until("lifted") { pool.places[0].connection?.streams == most }
     }
-    let slots = StreamSlots(ConnectionLoad(most: 500, first: 112))
-    #expect(slots.capacity == 500 && slots.limit == 112)
-    slots.liftLimit()
-    #expect(slots.limit == 500)
+  }
+
+  /// The first of two GOAWAYs names no stream (RFC 9113, section 6.8): the second says it.
+  @Test func whatTheSecondGoawayLeavesOutIsLearnt() async throws {
+    try await onLoop { _, loop in
+      let bed = try DeliverBed(loop) { $0.connectionsPerRoute = 1 }
+      defer { bed.stop() }
+      bed.server.goAwayAfterFifty()
+      bed.server.afterRequests = { connection in
+        if connection.lastStream >= 99, !connection.isGoingAway {
+          connection.goAway(lastStream: .max)
+          connection.goAway(lastStream: 99)
+        }
+      }
+      let pool = try #require(bed.stage.routes[.production]).pool
+      let tally = SegmentTally()
+      await bed.stage.admit(bed.batch(hexadecimal(200).map { (.production, $0) }, tally))
+      await bed.until("settled") { tally.accepted == 200 }
+      #expect(pool.places.loadAtFirst == 56)
+    }
+  }
+
+  @Test func aBoundIsNoMoreThanAConnectionTakes() {
+    let slots = StreamSlots(ConnectionLoad(most: 48, first: 112))
+    #expect(slots.capacity == 48 && slots.limit == 48)
     #expect(StreamSlots(ConnectionLoad(most: 500)).limit == 500)
   }
 }

@@ -70,7 +70,7 @@ import Testing
       (Array(repeating: true, count: 300), true),
     ] {
       var trace = LossTrace()
-      for isNext in ways { trace.leftOut(isNext: isNext) }
+      for isNext in ways { trace.leftOut(isNext: isNext, wasOfUse: false) }
       #expect(trace.isLeftOutOften == often, "\(ways)")
     }
   }
@@ -78,9 +78,13 @@ import Testing
   /// A server that goes away after so many requests leaves out many each time.
   @Test func beingOneOfManyBehindAConnectionThatWasOfUseSaysNothing() {
     var trace = LossTrace()
-    for _ in 0..<300 { trace.leftOut(isNext: false, wasOfUse: true) }
+    for _ in 0..<100 { trace.leftOut(isNext: false, wasOfUse: true) }
     #expect(trace.wasLeftOut && !trace.isLeftOutOften)
-    for _ in 0..<3 { trace.leftOut(isNext: true, wasOfUse: true) }
+    // Nor does it go round for ever.
+    for _ in 0..<300 { trace.leftOut(isNext: false, wasOfUse: true) }
     #expect(trace.isLeftOutOften)
+    var next = LossTrace()
+    for _ in 0..<3 { next.leftOut(isNext: true, wasOfUse: true) }
+    #expect(next.isLeftOutOften)
   }
 }

@@ -84,9 +84,12 @@ import Testing
     try await RedisFixture().run { redis async throws in
       let record = RecordStage(redis: redis, keyspace: keyspace)
       try await prepare(.nothing, redis)
-      for (brake, found) in [(Brake.paused, nil), (.cancelled, Brake.cancelled)] {
+      for (state, brake, found) in [
+        ("done", Brake.paused, nil), ("expired", .paused, nil),
+        ("done", .cancelled, Brake.cancelled), ("incomplete", .paused, .paused),
+      ] {
         _ = try await redis.ask(
-          "HSET", keyspace.event(id: "e1"), "state", "done", "brake", brake.rawValue, "brake_why",
+          "HSET", keyspace.event(id: "e1"), "state", state, "brake", brake.rawValue, "brake_why",
           "why")
         let status = try await record.status(of: "e1")
         #expect(status?.brake == found && status?.brakeReason == (found == nil ? "" : "why"))

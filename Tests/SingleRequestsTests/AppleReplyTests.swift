@@ -8,7 +8,7 @@ import Testing
   /// A hint that does not fit leads astray for longer than none.
   @Test(arguments: [
     (TLSError.Code.untrusted, "apns.ca_file"), (.hostMismatch, "names others"),
-    (.expired, "new certificate"), (.weak, "longer"), (.oldVersion, "TLS 1.2"),
+    (.expired, "new certificate"), (.weak, "SHA-256"), (.oldVersion, "TLS 1.2"),
     (.noProtocol, "right port"), (.notTLS, "right port"), (.handshake, "apns.ca_file"),
   ])
   func eachTroubleWithTLSHasItsHint(code: TLSError.Code, words: String) {

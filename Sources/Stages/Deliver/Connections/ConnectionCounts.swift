@@ -3,27 +3,26 @@ package struct ConnectionCounts: Sendable, Equatable {
   package enum End: String, Sendable, CaseIterable {
     /// The server's GOAWAY.
     case goAway = "goaway"
-    /// A reason of ours: other credentials, too many for the load.
+    /// A reason of ours: other credentials, too many for the load, nothing left to do.
     case retired
-    /// It had had nothing to do for a while when it ended.
+    /// The server closed it, which had had nothing to do for a while.
     case idle
-    /// It was open, and ended without a word, or without a sign of life.
+    /// It was connected, and the server closed it or gave no sign of life.
     case lost
-    /// It came to nothing: refused, or not open in time.
+    /// TCP or TLS came to nothing.
     case unreachable
   }
 
+  /// That were ready for pushes.
   package private(set) var opened = 0
-  private var ended = [Int](repeating: 0, count: End.allCases.count)
+  private var ended: [End: Int] = [:]
 
   package init() {}
 
   package subscript(_ end: End) -> Int {
-    get { ended[Self.index(end)] }
-    set { ended[Self.index(end)] = newValue }
+    get { ended[end] ?? 0 }
+    set { ended[end] = newValue }
   }
-
-  private static func index(_ end: End) -> Int { End.allCases.firstIndex(of: end) ?? 0 }
 
   mutating func countOpened() { opened += 1 }
 

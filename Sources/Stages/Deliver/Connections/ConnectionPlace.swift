@@ -18,8 +18,6 @@ struct ConnectionPlace {
   /// Its last connection carried enough to be replaced at once: a server that ends connections
   /// after some requests, and is in good order, sets the pace.
   private(set) var isEarned = false
-  /// In flight on the next one at most, until it has carried as many; nil: no such bound.
-  private(set) var loadAtFirst: Int?
   private var failures = 0
   /// A server that closes what is idle is in good order: this slows down only what nobody needs.
   private var idleCloses = 0
@@ -44,13 +42,6 @@ struct ConnectionPlace {
   static let usefulPushes = 20
   /// For one that carried fewer: a server of such habits is slow, but not out of order.
   private static let longestAfterSome: Duration = .seconds(5)
-
-  /// A server that goes away after some requests leaves out what is sent behind them, which then
-  /// goes once more: the next connection is sent about as many as the last one took, at first.
-  /// - Parameter taken: before others were left out; nil: none were.
-  mutating func expect(taken: Int?) {
-    loadAtFirst = taken.map { max($0, Self.usefulPushes) * 9 / 8 }
-  }
 
   /// It went down with suspects, or was cut for bad tokens, while others were taken: they are why,
   /// and not the server. Or it was what it showed, and the next shows something else.

@@ -27,6 +27,8 @@ struct ConnectionPlaces {
   private let streamsPerConnection: Int
   private var next = 0
   var counts = ConnectionCounts()
+  /// In flight on a new connection at most, until it has carried as many; nil: no such bound.
+  private(set) var loadAtFirst: Int?
   /// Of the ordinary connection that suspects have, for want of a helper.
   var lent: Int?
 
@@ -76,8 +78,23 @@ struct ConnectionPlaces {
 
   mutating func retire(_ connection: any PushConnection) { retiring.append(connection) }
 
+  /// It is not in its place any more.
+  mutating func vacate(_ place: Int, _ connection: any PushConnection) {
+    places[place].connection = nil
+    learn(from: connection)
+  }
+
+  /// A server that goes away after some requests leaves out what is sent behind them, which then
+  /// goes once more: the next connections have about as many in flight at first as this one took.
+  /// What it took it may say with a second GOAWAY alone (RFC 9113, section 6.8).
+  private mutating func learn(from connection: any PushConnection) {
+    guard let taken = connection.tookBeforeOthers else { return }
+    loadAtFirst = max(taken, ConnectionPlace.usefulPushes) * 9 / 8
+  }
+
   /// It is closed.
   mutating func remove(_ connection: any PushConnection) {
+    learn(from: connection)
     retiring.removeAll { $0 === connection }
   }
 
@@ -113,7 +130,7 @@ struct ConnectionPlaces {
       unproven.contains(place)
       ? min(streamsPerConnection, Self.unprovenStreams)
       : StreamCapacity.streams(forAll: streamsPerConnection)
-    return ConnectionLoad(most: most, first: places[place].loadAtFirst)
+    return ConnectionLoad(most: most, first: loadAtFirst)
   }
 
   /// An ordinary connection is not admitted: another may have taken what it would be. One that was

@@ -21,7 +21,7 @@ final class ConnectionPool {
   /// What connections show that are made now.
   private var shown: PresentedCredentials
   private var budget = ConnectBudget()
-  private(set) var isStarted = false
+  private var isStarted = false
   private var isStopped = false
   /// While connections end for other credentials.
   private var isShowingOther = false
@@ -201,21 +201,21 @@ final class ConnectionPool {
     if mustReplace, let place = places.place(of: connection) {
       vacate(place, after: connection, reason: reason)
     }
-    for place in places.dueForOpening { open(place) }
+    openDue()
   }
+
+  /// Called now and then, too: less may wait on those that retire, and none of them be gone.
+  func openDue() { for place in places.dueForOpening { open(place) } }
 
   private func vacate(
     _ place: Int, after connection: any PushConnection, reason: String, drains: Bool = false
   ) {
-    places[place].connection = nil
-    places[place].expect(taken: connection.tookBeforeOthers)
+    places.vacate(place, connection)
     let end = connection.end(at: loop.now)
     places.counts.count(connection, end, drains: drains)
     // Nobody misses a helper who has nothing to do, or what was only needed under load.
-    guard
-      demand.isNeeded(place, of: places)
-        || (connection.inFlight > 0 && place >= places.growth.most)
-    else { return }
+    let wasAtWork = connection.inFlight > 0 && place >= places.growth.most
+    guard wasAtWork || demand.isNeeded(place, of: places) else { return }
     if places.isOrdinary(place) || !drains { openness.failed(reason) }
     // What goes for other credentials may be too new to have carried anything.
     if place == places.growth.wanted - 1, end.isCalm || (end == .carried(0) && !isShowingOther),
@@ -276,7 +276,6 @@ final class ConnectionPool {
   }
 
   func closeIdle(_ now: UInt64) {
-    places.dueForOpening.forEach(open)
     for (connection, why) in demand.idle(of: places, at: now) { connection.retire(why) }
   }
 

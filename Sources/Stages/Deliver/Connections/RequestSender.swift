@@ -26,13 +26,12 @@ final class RequestSender {
     let window = session.remoteConnectionWindow - unwrittenBodyBytes
     guard window > 0, transport.pendingBytes < Self.outputLimit else { return StreamCapacity(0) }
     return StreamCapacity(
-      streams: min(streams(session), slots.limit), inFlight: slots.inFlight,
-      small: slots.smallInFlight)
+      streams: streams(session), inFlight: slots.inFlight, small: slots.smallInFlight)
   }
 
   /// How many may be in flight at a time: the connection's own bound, and the server's.
   func streams(_ session: HTTP2ClientSession) -> Int {
-    min(slots.capacity, session.remoteMaxConcurrentStreams)
+    min(slots.limit, session.remoteMaxConcurrentStreams)
   }
 
   func hasWindow(_ session: HTTP2ClientSession) -> Bool {

@@ -34,7 +34,7 @@ final class StreamSlots {
 
   init(_ load: ConnectionLoad) {
     capacity = load.most
-    limit = load.first ?? load.most
+    limit = min(load.first ?? load.most, load.most)
     order = .allocate(capacity: capacity)
     isTaken = .allocate(capacity: capacity)
     slots = .allocate(capacity: capacity)

@@ -20,7 +20,7 @@ struct LossTrace: Equatable {
   private(set) var manner = Manner.ordinary
   /// It was only never answered, in connections that were well: it goes with others of its kind.
   private(set) var isSilent = false
-  /// How often it was beyond the last stream that a GOAWAY names.
+  /// How often it was beyond the last stream that a GOAWAY names, by what that says of it.
   private var leftOut: UInt8 = 0
 
   enum Manner {
@@ -31,10 +31,14 @@ struct LossTrace: Equatable {
     case silent
   }
 
-  /// The first that is left out counts as so many: it may be why the server goes away.
-  private static let leftOutNext: UInt8 = 8
-  /// Three times the first, or so often among many.
-  private static let leftOutOften: UInt8 = 24
+  /// Behind a connection that was of use. A server that goes away after so many requests does so
+  /// for none of those behind, of which there are some each time.
+  private static let leftOutBehindUseful: UInt8 = 1
+  private static let leftOutAmongMany: UInt8 = 8
+  /// The first that is left out may be why the server goes away.
+  private static let leftOutNext: UInt8 = 64
+  /// Three times the first, 24 times among many, or often behind useful ones.
+  private static let leftOutOften: UInt8 = 192
 
   /// It comes as one that may be why a connection was lost.
   mutating func came(at now: UInt64) { if lastAt == 0 { lastAt = now } }
@@ -77,14 +81,15 @@ struct LossTrace: Equatable {
   /// The server went away and said that it has not looked at it.
   /// - Parameters:
   ///   - isNext: it is the first of those.
-  ///   - wasOfUse: the connection carried enough before. A server that goes away after so many
-  ///     requests does so for none of those behind, of which there are many each time.
-  mutating func leftOut(isNext: Bool, wasOfUse: Bool = false) {
-    guard isNext || !wasOfUse else {
-      leftOut = max(leftOut, 1)
-      return
-    }
-    leftOut = min(leftOut + (isNext ? Self.leftOutNext : 1), Self.leftOutOften)
+  ///   - wasOfUse: the connection carried enough before.
+  mutating func leftOut(isNext: Bool, wasOfUse: Bool) {
+    let weight =
+      if isNext {
+        Self.leftOutNext
+      } else {
+        wasOfUse ? Self.leftOutBehindUseful : Self.leftOutAmongMany
+      }
+    leftOut = min(leftOut, Self.leftOutOften - 1) + weight
   }
 
   /// It was on the wire, and the server said that it has not looked at it.

@@ -193,6 +193,7 @@ final class Route {
     traffic.forget(at: now)
     losses.report()
     pool.closeIdle(now)
+    pool.openDue()
     waiting.expire()
     waiting.countHeld()
     if topics.isOpen, topics.sendableCount(at: now) == 0 { traffic.rests(at: now) }

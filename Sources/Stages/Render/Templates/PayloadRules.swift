@@ -7,7 +7,7 @@ package enum PayloadRules {
   /// The payload is one text for whoever sends it: where in it a member stands is nowhere.
   private static let place = TemplateSource.Place(line: 1, column: 1)
 
-  /// In words, with Apple's page; empty for one that breaks no rule, or is no JSON object.
+  /// In words; empty for one that breaks no rule, or is no JSON object.
   package static func complaints(about payload: String, of headers: PushHeaders) -> [String] {
     guard let object = (try? JSONValue.parse(Array(payload.utf8)))?.object else { return [] }
     let members = entries(object)
@@ -33,7 +33,8 @@ package enum PayloadRules {
     case .bool(let value): .boolean(value)
     case .integer(let value): .integer(value)
     case .double(let value): .number(value)
-    case .string(let text): .string(text)
+    // Nothing is put in the place of these here: the device would get them as they are.
+    case .string(let text): .string(text.replacing("{{", with: "{ {"))
     case .array(let values): .list(values.map { .init(value($0), place) })
     case .object(let object): .map(entries(object))
     }
