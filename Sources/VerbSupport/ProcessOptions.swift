@@ -1,4 +1,5 @@
 import CLinux
+import Glibc
 import Terminal
 
 /// For verbs that others start as a child.
@@ -9,6 +10,22 @@ package enum ProcessOptions {
 
   /// For a process that runs for long: what a moment's peak took goes back to the system.
   package static func giveBackLargeMemory() { linux_give_back_large_memory() }
+
+  /// The usual limit of 1,024 is for programs that use select(2), which cannot count further: none
+  /// of ours does. A server that ends connections quickly takes some hundred of them.
+  /// - Returns: how many file descriptors the process may have.
+  @discardableResult
+  package static func raiseDescriptorLimit() -> Int {
+    let resource = __rlimit_resource_t(RLIMIT_NOFILE.rawValue)
+    var limit = rlimit()
+    guard getrlimit(resource, &limit) == 0 else { return 0 }
+    let wanted = min(limit.rlim_max, 65_536)
+    if limit.rlim_cur < wanted {
+      var raised = rlimit(rlim_cur: wanted, rlim_max: limit.rlim_max)
+      if setrlimit(resource, &raised) == 0 { limit = raised }
+    }
+    return Int(clamping: limit.rlim_cur)
+  }
 }
 
 extension Invocation {

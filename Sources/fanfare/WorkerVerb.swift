@@ -28,6 +28,7 @@ enum WorkerVerb {
   private static func run(_ invocation: Invocation) async throws(CommandFailure) -> ExitCode {
     invocation.obeyParent()
     ProcessOptions.giveBackLargeMemory()
+    ProcessOptions.raiseDescriptorLimit()
     let signals = StopSignals.catchAll()
     let ready = invocation[readyFile].map { ReadyFile($0) }
     defer { ready?.end() }

@@ -174,24 +174,6 @@ import Testing
     #expect(watch(events).isOverdue(sentAt: sentAt, at: now) == expected)
   }
 
-  /// Nothing is sent behind it any more that would show that the server passes it over.
-  @Test(
-    arguments: [
-      ([Event.answered(sentAt: 9, at: 15)], true, 35, false),
-      ([.answered(sentAt: 9, at: 15)], true, 36, true),
-      ([.answered(sentAt: 9, at: 15)], false, 100, false),
-      // The server has answered nothing since then.
-      ([.answered(sentAt: 5, at: 10)], true, 100, false), ([], true, 100, false),
-      // Answers take their time there.
-      ([.answered(sentAt: 2, at: 17)], true, 62, false),
-      ([.answered(sentAt: 2, at: 17)], true, 63, true),
-    ] as [([Event], Bool, UInt64, Bool)])
-  func whatADrainingConnectionDoesNotAnswerIsGivenUp(
-    _ events: [Event], _ isDraining: Bool, _ now: UInt64, _ expected: Bool
-  ) {
-    #expect(watch(events).isOverdue(sentAt: 10, isDraining: isDraining, at: now) == expected)
-  }
-
   @Test func slowAnswersAreForgotten() {
     let slow = watch([.answered(sentAt: 12, at: 112)])
     #expect(!slow.isOverdue(sentAt: 10, at: 100))

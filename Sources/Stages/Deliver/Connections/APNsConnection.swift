@@ -194,7 +194,7 @@ final class APNsConnection: PushConnection {
     }
     watch.fade()
     if slots.inFlight == 0 { carriesSilent = false }
-    let givenUp = ends.giveUpOverdue(session, isDraining: phase == .draining, at: now)
+    let givenUp = ends.giveUpOverdue(session, at: now)
     if givenUp.unanswered > 0 {
       options.report(.unanswered(setup.target.endpoint, pushes: givenUp.unanswered))
     }

@@ -16,8 +16,9 @@ struct ConnectionPlaces {
   /// pushes as are in flight on so many full connections.
   private static let maximumRetiringFull = 16
   /// However little waits on each of them: one push without an answer keeps its connection for as
-  /// long as it may wait, and a server may go away a hundred times meanwhile.
-  private static let maximumRetiring = 128
+  /// long as it may wait, and a server may go away a hundred times meanwhile. Each takes some 400
+  /// KB.
+  private static let maximumRetiring = 64
 
   /// How many of them are ordinary.
   var growth: ConnectionGrowth

@@ -141,20 +141,15 @@ final class ConnectionWatch {
 
   /// Whether a push without an answer is given up.
   ///
-  /// - Parameters:
-  ///   - isDraining: nothing is sent behind it any more that could be answered before it.
-  ///   - wereOthersTaken: the route's server has taken others since it was sent.
+  /// - Parameter wereOthersTaken: the route's server has taken others since it was sent.
   func isOverdue(
-    sentAt: UInt64, manner: LossTrace.Manner = .ordinary, isDraining: Bool = false,
-    at now: UInt64, wereOthersTaken: @autoclosure () -> Bool = false
+    sentAt: UInt64, manner: LossTrace.Manner = .ordinary, at now: UInt64,
+    wereOthersTaken: @autoclosure () -> Bool = false
   ) -> Bool {
     if now &- sentAt > limits.request { return true }
     switch manner {
     case .silent: return false
-    case .ordinary:
-      return times.isPassedOver(sentAt: sentAt, at: now, shortest: limits.passedOver)
-        || (isDraining && lastAnswerAt > sentAt
-          && times.isLong(since: lastAnswerAt, at: now, shortest: limits.passedOver))
+    case .ordinary: return times.isPassedOver(sentAt: sentAt, at: now, shortest: limits.passedOver)
     case .suspect:
       return times.isPassedOver(sentAt: sentAt, at: now, shortest: limits.passedOver)
         || (times.isLong(since: sentAt, at: now, shortest: limits.passedOver)

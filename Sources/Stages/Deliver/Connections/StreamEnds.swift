@@ -177,10 +177,7 @@ final class StreamEnds {
   }
 
   /// Gives up on streams without an answer.
-  /// - Parameter isDraining: the connection takes no more pushes.
-  func giveUpOverdue(
-    _ session: HTTP2ClientSession, isDraining: Bool, at now: UInt64
-  ) -> GivenUp {
+  func giveUpOverdue(_ session: HTTP2ClientSession, at now: UInt64) -> GivenUp {
     var givenUp = GivenUp()
     for slot in slots.occupied {
       guard let item = slots[slot] else { continue }
@@ -192,7 +189,7 @@ final class StreamEnds {
       }
       guard !item.isReset,
         watch.isOverdue(
-          sentAt: item.sentAt, manner: manner, isDraining: isDraining, at: now,
+          sentAt: item.sentAt, manner: manner, at: now,
           wereOthersTaken: losses.wereOthersTaken(since: item.sentAt))
       else { continue }
       slots.setReset(slot)
