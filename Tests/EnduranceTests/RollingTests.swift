@@ -9,7 +9,7 @@ import Testing
 
   @Test func scalingAndRestartingSendNothingTwice() async throws {
     let set = try await EnduranceBed.make(settings: Self.leaving)
-    let giant = try await Crowd.large("giant", followers: 300_000, in: set.bed)
+    let giant = try await Crowd.large("giant", followers: 450_000, in: set.bed)
     try await set.fleet.start(["w1"])
     try await set.emit(giant)
     try await set.settled(0.03, of: giant)
