@@ -79,23 +79,28 @@ struct ConnectionPlaces {
 
   mutating func retire(_ connection: any PushConnection) { retiring.append(connection) }
 
-  /// It is not in its place any more.
+  /// It is not in its place any more. One that was made to pay for bad tokens ended for their sake,
+  /// and one that ended without a GOAWAY was not bounded: what was learnt is void.
   mutating func vacate(_ place: Int, _ connection: any PushConnection) {
     places[place].connection = nil
-    learn(from: connection)
+    if connection.wasSentAway, !connection.cut.isCut, !connection.cut.isPunished {
+      learn(from: connection)
+    } else {
+      loadAtFirst = nil
+    }
   }
 
   /// A server that goes away after some requests leaves out what is sent behind them, which then
   /// goes once more: the next connections have about as many in flight at first as this one took.
-  /// What it took it may say with a second GOAWAY alone (RFC 9113, section 6.8).
   private mutating func learn(from connection: any PushConnection) {
     guard let taken = connection.tookBeforeOthers else { return }
     loadAtFirst = max(taken, ConnectionPlace.usefulPushes) * 9 / 8
   }
 
-  /// It is closed.
+  /// It is closed. What it took, a server may have said with a second GOAWAY alone (RFC 9113,
+  /// section 6.8).
   mutating func remove(_ connection: any PushConnection) {
-    learn(from: connection)
+    if !connection.cut.isCut, !connection.cut.isPunished { learn(from: connection) }
     retiring.removeAll { $0 === connection }
   }
 
