@@ -69,10 +69,9 @@ enum FileChecks {
           area, .configuration, "its certificate has expired", key: "api.tls.certificate_file")
       }
       list.ok(area, "its certificate and key belong together")
-      if end - now < CertificateCredentials.warnedOf {
+      if let days = fewDays(until: end, now) {
         list.warning(
-          area, .configuration,
-          "its certificate expires in \((end - now) / (24 * 3600 * 1000)) days",
+          area, .configuration, "its certificate expires in \(days) days",
           key: "api.tls.certificate_file", hint: "fanfare api reads another as soon as it is there")
       }
     } catch {
@@ -110,8 +109,7 @@ enum FileChecks {
         return nil
       }
       list.ok(area, files.contents.words)
-      if end - now < CertificateCredentials.warnedOf {
-        let days = (end - now) / (24 * 3600 * 1000)
+      if let days = fewDays(until: end, now) {
         list.warning(
           area, .configuration, "it expires in \(days) days", key: key,
           hint: "renew it in the Apple developer account, and put it in the place of this one")
@@ -122,6 +120,11 @@ enum FileChecks {
       list.add(area, error)
       return nil
     }
+  }
+
+  /// Whole days until a certificate's end, where that is near enough to be warned of.
+  private static func fewDays(until end: Int64, _ now: Int64) -> Int64? {
+    end - now < CertificateCredentials.warnedOf ? (end - now) / (24 * 3600 * 1000) : nil
   }
 
   /// An app that its certificate does not name.

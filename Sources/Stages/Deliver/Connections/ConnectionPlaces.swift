@@ -83,24 +83,21 @@ struct ConnectionPlaces {
   /// and one that ended without a GOAWAY was not bounded: what was learnt is void.
   mutating func vacate(_ place: Int, _ connection: any PushConnection) {
     places[place].connection = nil
-    if connection.wasSentAway, !connection.cut.isCut, !connection.cut.isPunished {
-      learn(from: connection)
-    } else {
-      loadAtFirst = nil
-    }
+    if !connection.wasSentAway || connection.cut.isPunished { loadAtFirst = nil }
+    learn(from: connection)
   }
 
   /// A server that goes away after some requests leaves out what is sent behind them, which then
   /// goes once more: the next connections have about as many in flight at first as this one took.
   private mutating func learn(from connection: any PushConnection) {
-    guard let taken = connection.tookBeforeOthers else { return }
+    guard !connection.cut.isPunished, let taken = connection.tookBeforeOthers else { return }
     loadAtFirst = max(taken, ConnectionPlace.usefulPushes) * 9 / 8
   }
 
   /// It is closed. What it took, a server may have said with a second GOAWAY alone (RFC 9113,
   /// section 6.8).
   mutating func remove(_ connection: any PushConnection) {
-    if !connection.cut.isCut, !connection.cut.isPunished { learn(from: connection) }
+    learn(from: connection)
     retiring.removeAll { $0 === connection }
   }
 

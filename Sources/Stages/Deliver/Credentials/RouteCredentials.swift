@@ -77,7 +77,7 @@ final class RouteCredentials {
       waiting.waitOut(push, tries: 1)
     } else {
       // A token this young cannot have expired: our clock or Apple's is wrong.
-      refused(push, .expiredProviderToken, nil, .clocksDiffer)
+      refused(push, .expiredProviderToken, kind: .clocksDiffer)
     }
   }
 
@@ -95,7 +95,7 @@ final class RouteCredentials {
   /// - Parameter unknown: what was said, where Apple does not document it.
   func refused(
     _ push: ReadyPush, _ reason: RejectionReason, _ unknown: UnknownAnswer? = nil,
-    _ kind: RouteObstacle.Kind = .credentialsRefused
+    kind: RouteObstacle.Kind = .credentialsRefused
   ) {
     var push = push
     push.history.countRefusal()
