@@ -122,6 +122,13 @@ final class DeliverBed {
     return batch
   }
 
+  /// Admits two thousand pushes of one segment, in four batches.
+  func admitTwoThousand() async -> SegmentTally {
+    let tally = SegmentTally()
+    for _ in 0..<4 { await stage.admit(batch(hexadecimal(500).map { (.production, $0) }, tally)) }
+    return tally
+  }
+
   /// Waits on the loop's clock until `condition` holds, a minute and a half at most.
   func until(_ what: Comment, _ condition: () -> Bool) async {
     let deadline = ContinuousClock.now + .seconds(90)

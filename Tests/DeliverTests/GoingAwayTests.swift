@@ -14,10 +14,7 @@ import Testing
       defer { bed.stop() }
       bed.server.goAwayAfterFifty()
       bed.server.decide = { $0.stream == 1 || $0.stream > 99 ? .silence : .answer(200) }
-      let tally = SegmentTally()
-      for _ in 0..<4 {
-        await bed.stage.admit(bed.batch(hexadecimal(500).map { (.production, $0) }, tally))
-      }
+      let tally = await bed.admitTwoThousand()
       await bed.until("all but one of each are accepted") {
         tally.accepted == 2000 - bed.server.connections.count { $0.lastStream > 0 }
       }
@@ -39,10 +36,7 @@ import Testing
       }
       defer { bed.stop() }
       bed.server.goAwayAfterFifty()
-      let tally = SegmentTally()
-      for _ in 0..<4 {
-        await bed.stage.admit(bed.batch(hexadecimal(500).map { (.production, $0) }, tally))
-      }
+      let tally = await bed.admitTwoThousand()
       await bed.until("all settled") { bed.settledBatches == 4 }
       #expect(tally.accepted == 2000)
       // The first had some 250 behind it, by Apple's window.

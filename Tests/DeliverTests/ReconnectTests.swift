@@ -17,10 +17,7 @@ import Testing
       }
       defer { bed.stop() }
       bed.server.goAwayAfterFifty()
-      let tally = SegmentTally()
-      for _ in 0..<4 {
-        await bed.stage.admit(bed.batch(hexadecimal(500).map { (.production, $0) }, tally))
-      }
+      let tally = await bed.admitTwoThousand()
       await bed.until("all settled") { bed.settledBatches == 4 }
       #expect(tally.accepted == 2000)
       // 40 connections or more: 20 at once, 20 in a second; one back-off would have been too long.
@@ -41,10 +38,7 @@ import Testing
       defer { bed.stop() }
       bed.server.goAwayAfterFifty()
       bed.server.holdsAnswers = true
-      let tally = SegmentTally()
-      for _ in 0..<4 {
-        await bed.stage.admit(bed.batch(hexadecimal(500).map { (.production, $0) }, tally))
-      }
+      let tally = await bed.admitTwoThousand()
       let pool = try #require(bed.stage.routes[.production]).pool
       await bed.until("two wait") {
         pool.places.ordinary.allSatisfy { pool.places[$0].waitsForRetiring }
