@@ -165,7 +165,7 @@ let rooms: [Target] = [
       "API", "Deliver", "EventLoop", "Expand", "HTTPServer", "Ingest", "Kafka", "Keyspace", "Model",
       "Pipeline",
       "Record", "Redis", "Render", "Rules", "Settings", "Telemetry", "Text", "Threads", "TLS",
-      "Traces", "Transport", "YAML",
+      "Traces", "Transport", "Versions", "YAML",
     ]),
   room(
     "VerbSupport",

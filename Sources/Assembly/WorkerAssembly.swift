@@ -4,6 +4,7 @@ import Pipeline
 import Record
 import Settings
 import Telemetry
+import Versions
 
 extension Assembly {
   /// Everything a worker is made of. What throws has looked at a file; nothing has connected.
@@ -21,6 +22,7 @@ extension Assembly {
       deliver: try deliverOptions(settings, report: { log.deliver($0) }),
       templates: try templates(settings), credentials: files.credentials,
       log: log)
+    options.libraries = Dictionary(uniqueKeysWithValues: LibraryVersions.all.map { ($0, $1) })
     options.lookAtCredentials = { files.look() }
     options.credentialsExpireAt = { files.expiresAt }
     for warning in options.templates.flatMap(\.warnings) {

@@ -13,6 +13,8 @@ import Telemetry
 package struct PipelineOptions: Sendable {
   package var workerID: String
   package var version: String
+  /// Of the libraries in use, by name.
+  package var libraries: [String: String] = [:]
   /// Lanes; one per core is what pays.
   package var lanes: Int
   package var limits = LaneLimits()

@@ -1,11 +1,14 @@
 import Deliver
 import Kafka
+import Keyspace
 import Redis
 import Telemetry
 
 /// What a worker says of itself at one moment: for the heartbeat and for metrics.
 struct WorkerFigures: Sendable {
   let version: String
+  /// Versions of the libraries in use, by name.
+  var libraries: [String: String] = [:]
   let lanes: Int
   /// Bytes; what `MemoryBudget` says.
   let memoryBudget: Int
@@ -17,12 +20,23 @@ struct WorkerFigures: Sendable {
   let aside: Int
   /// Records of the worker's partitions that are not committed yet, where Kafka has said so.
   let lag: [KafkaPartition: Int64]
+  /// Those of `lag` whose records are segments.
+  var segmentTopics: Set<String> = []
+  /// When Kafka was polled last, in ms since 1970.
+  var lastPoll: Int64 = 0
+  /// Lines of the log, by level.
+  var logLines: [LogLevel: Int] = [:]
+  /// Fan-outs that the worker has segments of.
+  var fanOuts: Int { fanOutIDs.count }
+  private(set) var fanOutIDs: Set<String> = []
   private(set) var claims = 0
   private(set) var places = 0
   private(set) var lingering = 0
   private(set) var ready = 0
   private(set) var streams = 0
   private(set) var connections = 0
+  /// Streams that may be in flight on those.
+  private(set) var streamsMost = 0
   /// Dependencies that are waited for, in words, each once.
   var waitsFor: [String]
   /// Why there is no connection to Redis, in words, each once.
@@ -35,10 +49,14 @@ struct WorkerFigures: Sendable {
   private(set) var limits: [String] = []
   private(set) var answerTimes = Histogram.answerTimes
   private(set) var eventAges = Histogram.eventAges
+  private(set) var fanOutTimes = Histogram.fanOutTimes
+  private(set) var firstPushTimes = Histogram.fanOutTimes
+  private(set) var answerCounts = AnswerCounts()
   private(set) var unknownAnswers = UnknownAnswers()
   private(set) var connectionCounts = ConnectionCounts()
   private(set) var redisTimes = Histogram.answerTimes
   private(set) var redisFailures = 0
+  private(set) var brokenRedisConnections = 0
   /// Of all replicas, as the lane that knows the least of them sees it; none while none is known.
   private(set) var replicaLag: Duration?
   /// Reads of bindings and profiles that replicas answered, and those that masters had to.
@@ -55,6 +73,10 @@ struct WorkerFigures: Sendable {
       counts: counters.snapshot(), usage: ProcessUsage.own(), partitions: await pump.partitions,
       records: await pump.inFlight, aside: await pump.aside, lag: await pump.lag,
       waitsFor: await pump.waitsFor)
+    figures.libraries = options.libraries
+    figures.segmentTopics = [options.ingest.segmentsTopic, options.ingest.bulkTopic]
+    figures.lastPoll = await pump.lastPoll
+    figures.logLines = options.log.statistics.written
     figures.note(expiry: options.credentialsExpireAt(), now: options.wallClock())
     for lane in lanes { figures.add(await lane.figures()) }
     return figures
@@ -62,26 +84,39 @@ struct WorkerFigures: Sendable {
 
   private mutating func add(_ lane: LaneFigures) {
     claims += lane.claims
+    fanOutIDs.formUnion(lane.fanOuts)
     places += lane.places
     lingering += lane.lingering
     ready += lane.ready
     streams += lane.inFlight
     connections += lane.connections
+    streamsMost += lane.streams
     Self.add(lane.waitsFor, to: &waitsFor)
     Self.add(lane.redisTrouble.map { [$0] } ?? [], to: &redisTroubles)
     Self.add(lane.obstacles.map { "\($0)" }, to: &obstacles)
     Self.add(lane.limits, to: &limits)
     answerTimes = answerTimes + lane.answerTimes
     eventAges = eventAges + lane.eventAges
+    fanOutTimes = fanOutTimes + lane.fanOutTimes
+    firstPushTimes = firstPushTimes + lane.firstPushTimes
+    answerCounts.add(lane.answerCounts)
     unknownAnswers.add(lane.unknownAnswers)
     connectionCounts.add(lane.connectionCounts)
     redisTimes = redisTimes + lane.redisTimes
     redisFailures += lane.redisFailures
+    brokenRedisConnections += lane.brokenRedisConnections
     add(lane.replicas)
     let refused = lane.obstacles.filter {
       [.noToken, .certificateExpired, .credentialsRefused, .clocksDiffer].contains($0.kind)
     }
     Self.add(refused.map { "\($0)" }, to: &refusedCredentials)
+  }
+
+  /// Followers, about, whose segments are in the worker's partitions and not committed yet: each
+  /// shard has as many as shards are made to have.
+  var pendingRecipients: Int64 {
+    let records = lag.reduce(0) { $0 + (segmentTopics.contains($1.key.topic) ? $1.value : 0) }
+    return records * Int64(Keyspace.targetShardFollowers)
   }
 
   /// Each thing without which the worker can do nothing, and what is wrong with it, in words.

@@ -1,20 +1,25 @@
-import Deliver
-import Ingest
-import Kafka
-import Model
 import Telemetry
 
 /// What a worker measures, as Prometheus reads it. Every family is here, with all its series from
 /// the start: a series that begins with its first event hides that event.
 package enum WorkerMetrics {
   static let build = MetricFamily(
-    "fanfare_build_info", .gauge, "Always 1; the version is in the label.", labels: ["version"])
+    "fanfare_build_info", .gauge, "Always 1; versions are in the labels.",
+    labels: ["version", "librdkafka", "nghttp2", "openssl", "hiredis"])
   static let events = MetricFamily(
     "fanfare_events_total", .counter, "Events read from Kafka, by what became of them.",
     labels: ["result"])
   static let eventAges = MetricFamily(
     "fanfare_event_age_seconds", .histogram,
     "How long ago events had occurred when their fan-outs began.")
+  static let fanOuts = MetricFamily(
+    "fanfare_fanouts_active", .gauge, "Fan-outs that the worker has segments of.")
+  static let fanOutTimes = MetricFamily(
+    "fanfare_fanout_duration_seconds", .histogram,
+    "From the opening of a fan-out to its last outcome, by the worker that saw its end.")
+  static let firstPushTimes = MetricFamily(
+    "fanfare_fanout_first_push_seconds", .histogram,
+    "From the opening of a fan-out to its first push, of the same.")
   static let deadLetters = MetricFamily(
     "fanfare_dlq_messages_total", .counter,
     "Records of all topics that went to the dead letters, by the code of the reason.",
@@ -26,6 +31,10 @@ package enum WorkerMetrics {
   static let recipients = MetricFamily(
     "fanfare_recipients_total", .counter,
     "Followers found, muted ones and those without a device among them, of settled segments.")
+  static let pending = MetricFamily(
+    "fanfare_recipients_pending", .gauge,
+    "Followers, about, of segments in the worker's partitions that are not committed yet: "
+      + "2,048 a segment.")
   static let skipped = MetricFamily(
     "fanfare_recipients_skipped_total", .counter,
     "Followers, or devices, that nothing could be sent to, of settled segments.")
@@ -48,6 +57,10 @@ package enum WorkerMetrics {
     "fanfare_credentials_expiry_timestamp_seconds", .gauge,
     "When the certificate for Apple that ends first does, in seconds since 1970; 0 with keys "
       + "alone, which do not end.")
+  static let answers = MetricFamily(
+    "fanfare_apns_requests_total", .counter,
+    "Requests that Apple answered, by status and reason: empty for none, `Other` for one that "
+      + "Apple does not document.", labels: ["status", "reason"])
   static let answerTimes = MetricFamily(
     "fanfare_apns_request_duration_seconds", .histogram,
     "From sending a push to Apple's answer, whatever it said.")
@@ -71,6 +84,9 @@ package enum WorkerMetrics {
   static let redisFailures = MetricFamily(
     "fanfare_redis_failures_total", .counter,
     "Commands, many at a time, that Redis did not answer in time, or not at all.")
+  static let redisReconnects = MetricFamily(
+    "fanfare_redis_reconnects_total", .counter,
+    "Connections to Redis' masters that were there, broke, and are made again.")
   static let replicaReads = MetricFamily(
     "fanfare_redis_replica_reads_total", .counter,
     "Reads of bindings and profiles, many at a time, with redis.read_from_replicas, by who "
@@ -90,6 +106,9 @@ package enum WorkerMetrics {
     "fanfare_kafka_lag_events", .gauge,
     "Records of the worker's partitions that are not committed yet, as Kafka said last.",
     labels: ["topic", "partition"])
+  static let lastPoll = MetricFamily(
+    "fanfare_kafka_last_poll_timestamp_seconds", .gauge,
+    "When Kafka was polled last, in seconds since 1970.")
   static let partitions = MetricFamily(
     "fanfare_kafka_partitions", .gauge, "Partitions that the group has given to this worker.")
   static let records = MetricFamily(
@@ -101,6 +120,9 @@ package enum WorkerMetrics {
   static let claimsLost = MetricFamily(
     "fanfare_claims_lost_total", .counter,
     "Claims that another worker took, or settled, before this one had: it was too slow.")
+  static let claimsTakenOver = MetricFamily(
+    "fanfare_claims_taken_over_total", .counter,
+    "Segments that were claimed because their owner, dead or standing still, let its claim end.")
   static let places = MetricFamily(
     "fanfare_places_used", .gauge, "Places of lanes that segments have.")
   static let lingering = MetricFamily(
@@ -110,6 +132,9 @@ package enum WorkerMetrics {
     "fanfare_pushes_ready", .gauge, "Pushes that wait for a stream.")
   static let streams = MetricFamily(
     "fanfare_apns_streams_in_flight", .gauge, "Pushes sent to Apple and not answered.")
+  static let streamsMost = MetricFamily(
+    "fanfare_apns_streams_limit", .gauge,
+    "Pushes that may be in flight on the open connections: Apple's settings and ours.")
   static let connections = MetricFamily(
     "fanfare_apns_connections", .gauge, "Open connections to Apple.")
   static let opened = MetricFamily(
@@ -125,6 +150,8 @@ package enum WorkerMetrics {
     "fanfare_obstacles", .gauge,
     "What is in the way: dependencies waited for, routes and credentials held, limits reached; "
       + "the heartbeat names them.", labels: ["kind"])
+  static let logLines = MetricFamily(
+    "fanfare_log_lines_total", .counter, "Lines of the log, by level.", labels: ["level"])
   static let cpu = MetricFamily(
     "process_cpu_seconds_total", .counter, "CPU of all threads, in user mode and in the kernel.")
   static let resident = MetricFamily(
@@ -134,148 +161,11 @@ package enum WorkerMetrics {
 
   /// In the order of the text.
   package static let all = [
-    build, events, eventAges, deadLetters, segments, recipients, skipped, pushes, rejections,
-    suppressions, retries, credentials, expiry, answerTimes, unknownAnswers,
-    stragglers, tokens, tokenNews, redisTimes, redisFailures, replicaReads, replicaLag, commits,
-    rebalances, lag, partitions, records, aside,
-    claims, claimsLost, places, lingering, ready, streams, connections, opened, closed, isReady,
-    obstacles, cpu, resident,
-    budget,
+    build, events, eventAges, fanOuts, fanOutTimes, firstPushTimes, deadLetters, segments,
+    recipients, pending, skipped, pushes, rejections, suppressions, retries, credentials, expiry,
+    answers, answerTimes, unknownAnswers, stragglers, tokens, tokenNews, redisTimes, redisFailures,
+    redisReconnects, replicaReads, replicaLag, commits, rebalances, lag, lastPoll, partitions,
+    records, aside, claims, claimsLost, claimsTakenOver, places, lingering, ready, streams,
+    streamsMost, connections, opened, closed, isReady, obstacles, logLines, cpu, resident, budget,
   ]
-
-  static func text(_ figures: WorkerFigures, isStopping: Bool = false) -> PrometheusText {
-    var text = PrometheusText()
-    text.append(build, [([figures.version], 1)])
-    appendEvents(figures, to: &text)
-    appendPushes(figures, to: &text)
-    text.append(redisTimes, histograms: [([], figures.redisTimes)])
-    text.append(redisFailures, Double(figures.redisFailures))
-    text.append(
-      replicaReads,
-      [
-        (["replica"], Double(figures.replicaReads)), (["master"], Double(figures.replicaFallBacks)),
-      ])
-    text.append(replicaLag, (figures.replicaLag ?? .zero) / .seconds(1))
-    appendKafka(figures, to: &text)
-    appendWhatIsThere(figures, isStopping: isStopping, to: &text)
-    return text
-  }
-
-  private static func appendEvents(_ figures: WorkerFigures, to text: inout PrometheusText) {
-    let counts = figures.counts
-    text.append(
-      events,
-      series(
-        counts,
-        [
-          "ok": .eventsOK, "malformed": .eventsMalformed, "dead_lettered": .eventsDeadLettered,
-          "expired": .eventsExpired,
-          "duplicate": .eventsDuplicate, "resumed": .eventsResumed, "stopped": .eventsStopped,
-          "no_audience": .eventsWithoutAudience, "stream_ended": .streamsEnded,
-        ]))
-    text.append(eventAges, histograms: [([], figures.eventAges)])
-    text.append(
-      deadLetters,
-      IngestError.Code.allCases.enumerated().map {
-        ([$1.rawValue], Double(counts.deadLetters[$0]))
-      })
-    text.append(
-      segments,
-      series(counts, ["settled": .segmentsSettled, "already_settled": .segmentsAlreadySettled]))
-  }
-
-  private static func appendPushes(_ figures: WorkerFigures, to text: inout PrometheusText) {
-    let counts = figures.counts
-    text.append(recipients, Double(counts[.recipients]))
-    text.append(skipped, Double(counts[.skipped]))
-    text.append(
-      pushes,
-      series(
-        counts,
-        [
-          "accepted": .pushesAccepted, "rejected": .pushesRejected, "expired": .pushesExpired,
-          "cancelled": .pushesCancelled, "suppressed": .pushesSuppressed,
-        ]))
-    text.append(
-      rejections,
-      RejectionReason.allCases.map {
-        ([$0.name], Double(counts.rejections[Int($0.rawValue)]))
-      })
-    text.append(
-      suppressions,
-      SuppressionRule.allCases.map {
-        ([$0.name], Double(counts[WorkerCounters.counter(of: $0)]))
-      })
-    text.append(retries, Double(counts[.retries]))
-    text.append(
-      credentials,
-      series(counts, ["replaced": .credentialsReplaced, "refused": .credentialsRefused]))
-    text.append(expiry, Double(figures.credentialsExpireAt ?? 0))
-    text.append(answerTimes, histograms: [([], figures.answerTimes)])
-    text.append(
-      unknownAnswers,
-      figures.unknownAnswers.counts.map { ([String($0.status), $0.reason], Double($1)) }
-        .sorted { $0.0.lexicographicallyPrecedes($1.0) })
-    text.append(stragglers, Double(counts[.stragglers]))
-    text.append(
-      tokens,
-      series(
-        counts,
-        ["pruned": .tokensPruned, "kept": .tokensPruneRefused, "set_aside": .tokensQuarantined]))
-    text.append(tokenNews, Double(counts[.tokenNews]))
-  }
-
-  private static func appendKafka(_ figures: WorkerFigures, to text: inout PrometheusText) {
-    let counts = figures.counts
-    text.append(commits, series(counts, ["ok": .kafkaCommits, "failed": .kafkaCommitFailures]))
-    text.append(
-      rebalances,
-      series(
-        counts,
-        ["assigned": .kafkaAssignments, "revoked": .kafkaRevocations, "lost": .kafkaLosses]))
-    text.append(
-      lag,
-      figures.lag.sorted { $0.key < $1.key }.map {
-        ([$0.key.topic, String($0.key.partition)], Double($0.value))
-      })
-    text.append(partitions, Double(figures.partitions))
-  }
-
-  private static func appendWhatIsThere(
-    _ figures: WorkerFigures, isStopping: Bool, to text: inout PrometheusText
-  ) {
-    text.append(records, Double(figures.records))
-    text.append(aside, Double(figures.aside))
-    text.append(claims, Double(figures.claims))
-    text.append(claimsLost, Double(figures.counts[.claimsLost]))
-    text.append(places, Double(figures.places))
-    text.append(lingering, Double(figures.lingering))
-    text.append(ready, Double(figures.ready))
-    text.append(streams, Double(figures.streams))
-    text.append(connections, Double(figures.connections))
-    text.append(opened, Double(figures.connectionCounts.opened))
-    text.append(
-      closed,
-      ConnectionCounts.End.allCases.map {
-        ([$0.rawValue], Double(figures.connectionCounts[$0]))
-      })
-    let health = figures.health(isStopping: isStopping)
-    text.append(isReady, health.allSatisfy { $0.trouble == nil } ? 1 : 0)
-    text.append(
-      obstacles,
-      [
-        (["dependency"], Double(figures.waitsFor.count + figures.redisTroubles.count)),
-        (["route"], Double(figures.obstacles.count)),
-        (["limit"], Double(figures.limits.count)),
-      ])
-    text.append(cpu, Double(figures.usage.cpuNanoseconds) / 1_000_000_000)
-    text.append(resident, Double(figures.usage.residentBytes))
-    text.append(budget, Double(figures.memoryBudget))
-  }
-
-  private static func series(
-    _ counts: WorkerSnapshot, _ counters: KeyValuePairs<String, WorkerCounter>
-  ) -> [(labels: [String], value: Double)] {
-    counters.map { ([$0], Double(counts[$1])) }
-  }
 }

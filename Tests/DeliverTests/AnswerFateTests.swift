@@ -41,6 +41,10 @@ import Testing
         .sorted { $0.0 < $1.0 }
       #expect(counts.map(\.0) == [0, 400, 418] && counts.map(\.2) == [0, 1, 15])
       #expect(counts.map(\.1) == ["others", "FutureReason", ""])
+      let refused = bed.stage.answerCounts.refused.map { ($0.status, $0.reason, $1) }
+        .sorted { $0.0 < $1.0 }
+      #expect(refused.map(\.0) == [400, 418] && refused.map(\.2) == [1, 15])
+      #expect(refused.map(\.1) == [.other, nil] && bed.stage.answerCounts.accepted == 0)
       let told = bed.notices.count { if case .unknownAnswer = $0 { true } else { false } }
       #expect(told == 2)
     }

@@ -163,9 +163,11 @@ import Testing
       delays.append(place.delay(after: .carried(0), retry: policy, chance: 0))
     }
     #expect(delays.first == .milliseconds(100) && delays.last == .seconds(15))
-    // Of some use: a bounded wait, but a wait.
-    let some = place.delay(after: .carried(1), retry: policy, chance: 0)
-    #expect(some == .seconds(5))
+    // Of some use: a bounded wait, but a wait, and the shorter the more use it was of.
+    for (pushes, delay) in [(1, 4_750), (10, 2_500), (19, 250)] {
+      let some = place.delay(after: .carried(pushes), retry: policy, chance: 0)
+      #expect(some == .milliseconds(delay))
+    }
     #expect(place.delay(after: .carried(0), retry: policy, chance: 0) == .seconds(15))
     #expect(
       place.delay(after: .carried(ConnectionPlace.usefulPushes), retry: policy, chance: 0) == .zero)

@@ -43,6 +43,14 @@ import Testing
     #expect(metrics.contains("\nfanfare_apns_request_duration_seconds_count 2\n"))
     #expect(metrics.contains("\nfanfare_apns_request_duration_seconds_bucket{le=\"30\"} 2\n"))
 
+    #expect(metrics.contains("\nfanfare_apns_requests_total{status=\"200\",reason=\"\"} 2\n"))
+    #expect(metrics.contains("\nfanfare_fanout_duration_seconds_count 1\n"))
+    #expect(metrics.contains("\nfanfare_fanout_first_push_seconds_count 1\n"))
+    #expect(metrics.contains("\nfanfare_fanouts_active 0\n"))
+    #expect(!metrics.contains("\nfanfare_apns_streams_limit 0\n"))
+    #expect(!metrics.contains("librdkafka=\"\"") && !metrics.contains("hiredis=\"\""))
+    #expect(!metrics.contains("\nfanfare_kafka_last_poll_timestamp_seconds 0\n"))
+
     #expect(!metrics.contains("\nfanfare_redis_command_duration_seconds_count 0\n"))
     #expect(metrics.contains("\nfanfare_redis_failures_total 0\n"))
 

@@ -67,6 +67,23 @@ import Testing
     #expect(await worker.stop())
   }
 
+  /// Its owner died long ago.
+  @Test func aTakeoverIsToldOf() async throws {
+    let bed = try await WorkerBed()
+    try await bed.follow("s1", tokens: [paddedHex(1)])
+    let worker = try await bed.startWorker()
+    try await bed.emit("e1")
+    _ = try await bed.finished("e1")
+    let segment = try bed.redis.cli("SMEMBERS", "ff:{e:e1}:settled")
+    _ = try bed.redis.cli("HSET", "ff:{e:e2}:claims", segment, "worker-9/x/0.1 77")
+    try await bed.emit("e2")
+    #expect(try await bed.finished("e2").accepted == 1)
+    #expect(await worker.stop())
+    let told = bed.sink.lines.filter { $0.contains("took over a segment") }
+    #expect(told.count == 1 && told.allSatisfy { $0.contains("\"from\":\"worker-9/x/0.1\"") })
+    #expect(told.allSatisfy { $0.contains("\"event\":\"e2\"") })
+  }
+
   /// The mark is there, and only replicas lack it: it is this worker's own.
   @Test func whatWaitsForReplicasIsNotCalledAnothers() async throws {
     let bed = try await Self.bed(RedisServerProcess())

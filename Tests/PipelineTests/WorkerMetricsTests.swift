@@ -6,6 +6,7 @@ import Model
 import Telemetry
 import Testing
 
+@testable import Deliver
 @testable import Pipeline
 @testable import Redis
 
@@ -20,7 +21,7 @@ import Testing
   }
 
   private func lines(_ figures: WorkerFigures) -> [Substring] {
-    WorkerMetrics.text(figures).text.split(separator: "\n")
+    WorkerMetricsText.made(of: figures).text.split(separator: "\n")
   }
 
   @Test func everyFamilyIsThereFromTheStart() {
@@ -56,6 +57,7 @@ import Testing
       ("fanfare_segments_total{result=\"settled\"}", .segmentsSettled),
       ("fanfare_segments_total{result=\"already_settled\"}", .segmentsAlreadySettled),
       ("fanfare_claims_lost_total", .claimsLost),
+      ("fanfare_claims_taken_over_total", .claimsTakenOver),
       ("fanfare_recipients_total", .recipients), ("fanfare_recipients_skipped_total", .skipped),
       ("fanfare_stragglers_total", .stragglers),
       ("fanfare_pushes_total{outcome=\"accepted\"}", .pushesAccepted),
@@ -95,7 +97,7 @@ import Testing
   /// Of all lanes together; the lag is that of the worst.
   @Test func replicasAreShown() {
     #expect(lines(figures()).contains("fanfare_redis_replica_lag_seconds 0"))
-    let reads = ReplicaReads()
+    let reads = RedisCounts()
     reads.answered = 7
     reads.fellBack = 2
     let replicas = [1_500, 2_500].map {
@@ -131,16 +133,46 @@ import Testing
     var healthy = figures()
     healthy.waitsFor = []
     #expect(lines(healthy).contains("fanfare_ready 1"))
-    let stopping = WorkerMetrics.text(healthy, isStopping: true).text
+    let stopping = WorkerMetricsText.made(of: healthy, isStopping: true).text
     #expect(stopping.contains("\nfanfare_ready 0\n"))
   }
 
+  @Test func segmentsThatWaitAreReckonedInFollowers() {
+    var figures = figures()
+    #expect(lines(figures).contains("fanfare_recipients_pending 0"))
+    figures.segmentTopics = ["t"]
+    #expect(lines(figures).contains("fanfare_recipients_pending \(12 * 2048)"))
+  }
+
+  @Test func eachAnswerHasASeries() throws {
+    var counts = AnswerCounts()
+    #expect(WorkerMetricsText.answerSeries(counts).map(\.labels) == [["200", ""]])
+    counts.accept()
+    counts.refuse(status: 410, .unregistered)
+    counts.refuse(status: 200, .unanswered)
+    counts.refuse(status: 502, nil)
+    counts.refuse(status: 502, nil)
+    let series = WorkerMetricsText.answerSeries(counts)
+    #expect(
+      series.map(\.labels) == [
+        ["200", ""], ["200", "Unanswered"], ["410", "Unregistered"], ["502", ""],
+      ])
+    #expect(series.map(\.value) == [1, 1, 1, 2])
+  }
+
   @Test func whatIsThereNowIsShown() {
-    let lines = lines(figures())
+    var figures = figures()
+    figures.libraries = ["nghttp2": "1.52", "libyaml": "0.2"]
+    figures.lastPoll = 1_764_000_000_250
+    figures.logLines = [.warning: 3]
+    let lines = lines(figures)
     for line in [
-      "fanfare_build_info{version=\"1.2.3\"} 1", "fanfare_kafka_partitions 6",
+      #"fanfare_build_info{version="1.2.3",librdkafka="",nghttp2="1.52",openssl="",hiredis=""} 1"#,
+      "fanfare_kafka_partitions 6",
       "fanfare_records_in_flight 5", "fanfare_records_aside 4",
       "fanfare_kafka_lag_events{topic=\"t\",partition=\"3\"} 12",
+      "fanfare_kafka_last_poll_timestamp_seconds 1764000000.25",
+      "fanfare_log_lines_total{level=\"warning\"} 3", "fanfare_log_lines_total{level=\"info\"} 0",
       "fanfare_obstacles{kind=\"dependency\"} 1", "process_cpu_seconds_total 1.5",
       "process_resident_memory_bytes 10", "fanfare_memory_budget_bytes 1000",
     ] {

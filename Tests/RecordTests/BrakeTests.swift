@@ -109,17 +109,17 @@ import Testing
       #expect(try await claim(0) == .paused)
       #expect(try await redis.ask("EXISTS", keyspace.claims(id: "e1")) == "0")
       // Nothing of it is sent any more; its pushes get their outcomes.
-      guard case .yours(_, isCancelled: false) = try await claim(0, now: noon + 900_000) else {
+      guard case .yours(_, isCancelled: false, _) = try await claim(0, now: noon + 900_000) else {
         Issue.record("an expired event stays paused")
         return
       }
       try await prepare(.cancelled, redis)
-      guard case .yours(_, isCancelled: true) = try await claim(1) else {
+      guard case .yours(_, isCancelled: true, _) = try await claim(1) else {
         Issue.record("a cancelled fan-out is not said to be")
         return
       }
       try await prepare(.nothing, redis)
-      guard case .yours(_, isCancelled: false) = try await claim(2) else {
+      guard case .yours(_, isCancelled: false, _) = try await claim(2) else {
         Issue.record("a segment is stopped by nobody")
         return
       }
@@ -138,14 +138,14 @@ import Testing
           lifetime: .seconds(60), now: noon
         ).claim
       }
-      guard case .yours(_, isCancelled: false)? = try await open() else {
+      guard case .yours(_, isCancelled: false, _)? = try await open() else {
         Issue.record("a new event is stopped")
         return
       }
       _ = try await record.setBrake(.paused, of: "e1", reason: "", now: noon)
       #expect(try await open() == .paused)
       _ = try await record.setBrake(.cancelled, of: "e1", reason: "", now: noon)
-      guard case .yours(_, isCancelled: true)? = try await open() else {
+      guard case .yours(_, isCancelled: true, _)? = try await open() else {
         Issue.record("a cancelled event is not said to be")
         return
       }

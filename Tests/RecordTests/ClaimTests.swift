@@ -39,14 +39,18 @@ import Testing
     try await RedisFixture().run { redis async throws in
       let record = RecordStage(redis: redis, keyspace: keyspace)
       let segment = segments("e1", 1)[0]
-      guard case .yours(let time, _) = try await record.claim(claim(segment, "a"), lifetime: minute)
+      guard
+        case .yours(let time, _, _) = try await record.claim(claim(segment, "a"), lifetime: minute)
       else {
         Issue.record("a free segment was refused")
         return
       }
       #expect(time > 1_700_000_000_000)
       // A reply that was lost: the same run asks again.
-      guard case .yours = try await record.claim(claim(segment, "a"), lifetime: minute) else {
+      guard
+        case .yours(_, _, takenFrom: nil) = try await record.claim(
+          claim(segment, "a"), lifetime: minute)
+      else {
         Issue.record("its own claim was refused")
         return
       }
@@ -62,7 +66,10 @@ import Testing
       try await record.release(claim(segment, "b"))
       #expect(try await redis.ask("HEXISTS", keyspace.claims(id: "e1"), segment.id) == "1")
       try await record.release(claim(segment, "a"))
-      guard case .yours = try await record.claim(claim(segment, "b"), lifetime: minute) else {
+      guard
+        case .yours(_, _, takenFrom: nil) = try await record.claim(
+          claim(segment, "b"), lifetime: minute)
+      else {
         Issue.record("a released segment was refused")
         return
       }
@@ -75,10 +82,14 @@ import Testing
       let segment = segments("e1", 1)[0]
       // It ended in 1970.
       _ = try await redis.ask("HSET", keyspace.claims(id: "e1"), segment.id, "dead worker 1 77")
-      guard case .yours = try await record.claim(claim(segment, "b"), lifetime: minute) else {
+      guard
+        case .yours(_, _, let former) = try await record.claim(
+          claim(segment, "b"), lifetime: minute)
+      else {
         Issue.record("an ended claim holds")
         return
       }
+      #expect(former == "dead worker 1")
       #expect(
         try await record.renew([claim(segment, "dead worker 1")], lifetime: minute) == [.another])
       #expect(try await record.renew([claim(segment, "b")], lifetime: minute) == [.held])

@@ -163,7 +163,7 @@ import Testing
       let opened = try await record.open(
         event: event("e1"), audience: sharded(1), source: "t/0/e1",
         claim: Claim(segment: segment, owner: "a"), lifetime: .seconds(60), now: noon)
-      guard case (.new, .yours(_, isCancelled: true)?) = opened else {
+      guard case (.new, .yours(_, isCancelled: true, _)?) = opened else {
         Issue.record("it is sent: \(opened)")
         return
       }

@@ -53,6 +53,8 @@ import Testing
       try server.start()
       #expect(try await waiting == "1")
       #expect(await lane.log.last?.hasSuffix("connected again") == true)
+      // However often it was tried meanwhile.
+      #expect(await lane.until { $0.client.brokenConnections == 1 })
     }
   }
 

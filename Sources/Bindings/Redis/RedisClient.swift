@@ -15,7 +15,7 @@ package final class RedisClient {
   /// For what is read in bulk: replies come in the order of the commands, and a short question must
   /// not wait for pages of a giant's followers.
   private let bulk: RedisClient?
-  private let reads: ReplicaReads
+  private let counts: RedisCounts
   /// What SCRIPT LOAD answered, by source; a handful of scripts of our own.
   var scriptDigests: [String: String] = [:]
   /// Called when the commands of `execute` are answered, or will not be: how long that took, in
@@ -30,31 +30,32 @@ package final class RedisClient {
     log: @escaping (String) -> Void,
     random: @escaping () -> Double = { Double.random(in: 0..<1) }
   ) {
-    let reads = ReplicaReads()
+    let counts = RedisCounts()
     let bulk =
       separatesBulk
-      ? RedisClient(options, loop, nil, counting: reads, { log("for large events: " + $0) }, random)
+      ? RedisClient(
+        options, loop, nil, counting: counts, { log("for large events: " + $0) }, random)
       : nil
-    self.init(options, loop, bulk, counting: reads, log, random)
+    self.init(options, loop, bulk, counting: counts, log, random)
   }
 
   private init(
     _ options: RedisOptions, _ loop: EventLoop, _ bulk: RedisClient?,
-    counting reads: ReplicaReads, _ log: @escaping (String) -> Void,
+    counting counts: RedisCounts, _ log: @escaping (String) -> Void,
     _ random: @escaping () -> Double
   ) {
     self.options = options
     self.bulk = bulk
-    self.reads = reads
+    self.counts = counts
     guard options.clusterNodes.isEmpty else {
       let cluster = RedisCluster(
-        options: options, counting: reads, loop: loop, log: log, random: random)
+        options: options, counting: counts, loop: loop, log: log, random: random)
       servers = .cluster(cluster)
       return
     }
     let connection = RedisConnection(
       options: options, purpose: .onlyServer, loop: loop, log: log, random: random)
-    connection.readFromReplicas(counting: reads)
+    connection.prepareAsMaster(counting: counts)
     servers = .one(connection)
   }
 
@@ -209,14 +210,17 @@ extension RedisClient {
 // MARK: replicas
 
 extension RedisClient {
+  /// Connections to masters that were there and broke, those for what is read in bulk among them.
+  package var brokenConnections: Int { counts.broken }
+
   /// Nil where reads do not go to replicas.
   package var replicaFigures: RedisReplicaFigures? {
     guard options.replicaLagLimit != nil else { return nil }
     switch servers {
     case .one(let connection):
       return RedisReplicaFigures(
-        [(master: connection.options.name, replicas: connection.replicas?.state)], reads)
-    case .cluster(let cluster): return RedisReplicaFigures(cluster.replicas, reads)
+        [(master: connection.options.name, replicas: connection.replicas?.state)], counts)
+    case .cluster(let cluster): return RedisReplicaFigures(cluster.replicas, counts)
     }
   }
 }

@@ -22,6 +22,8 @@ final class RedisConnection {
   private var handshakeReplies: RedisReplies?
   private var sessionTimer: LoopTimer?
   private lazy var idleCheck = IdleCheck(of: self)
+  /// Of a master.
+  private var counts: RedisCounts?
   /// Of a master: where reads that may lag go.
   private(set) var replicas: RedisReplicas?
   private let roleCommand = RedisPipeline(["ROLE"])
@@ -72,10 +74,12 @@ final class RedisConnection {
     return nil
   }
 
-  /// Of a master, before `start`: where the options say so, its replicas are connected to.
-  func readFromReplicas(counting reads: ReplicaReads) {
+  /// Of a master, before `start`: its losses are counted, and where the options say so, its
+  /// replicas are connected to.
+  func prepareAsMaster(counting counts: RedisCounts) {
+    self.counts = counts
     guard let limit = options.replicaLagLimit else { return }
-    replicas = RedisReplicas(of: self, limit: limit, counting: reads)
+    replicas = RedisReplicas(of: self, limit: limit, counting: counts)
   }
 
   /// Begins to connect, and again after each loss, until `close`. Before it, pipelines wait.
@@ -162,8 +166,11 @@ final class RedisConnection {
   // MARK: the connection's life
 
   func handle(_ event: RedisSession.Event) {
+    let wasReady = session.state == .ready
     for action in session.handle(event, now: loop.now, random: random()) { perform(action) }
-    if case .lost = event, session.state == .backingOff { whenLost?() }
+    guard case .lost = event, session.state == .backingOff else { return }
+    if wasReady { counts?.broken += 1 }
+    whenLost?()
   }
 
   private func perform(_ action: RedisSession.Action) {

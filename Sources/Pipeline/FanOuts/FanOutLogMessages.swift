@@ -25,19 +25,4 @@ extension Log {
         "hint": "where there are some, redis.database or redis.prefix.data may lead elsewhere",
       ])
   }
-
-  func fanOutEnded(_ event: Event, _ figures: [FanOutFigure], isComplete: Bool) {
-    var fields: LogFields = ["event": .text(event.id)]
-    for figure in figures { fields = fields.merging([figure.name: .integer(figure.count)]) }
-    let isForgotten = figures.contains { $0.name == "forgotten_ms" && $0.count > 0 }
-    switch (isComplete, isForgotten) {
-    case (true, false): info("fan-out done", fields)
-    case (true, true):
-      warning("fan-out done, but Redis had lost what was noted of it meanwhile", fields)
-    case (false, true):
-      warning("fan-out incomplete: Redis has lost what was noted of it", fields)
-    case (false, false):
-      warning("fan-out incomplete: the rest of it is in the dead letters", fields)
-    }
-  }
 }

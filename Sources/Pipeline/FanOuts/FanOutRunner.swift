@@ -27,6 +27,7 @@ final class FanOutRunner {
   private let bidder: SegmentBidder
   private let segments: SegmentRunner
   private let limited: LimitedSegments
+  private let endings: FanOutEndings
   private let counters: WorkerCounters
   /// How old events were when their fan-outs began.
   private(set) var eventAges = Histogram.eventAges
@@ -34,7 +35,7 @@ final class FanOutRunner {
   init(
     options: PipelineOptions, loop: EventLoop, stages: LaneStages, retry: RetryUntilStopped,
     writer: RecordWriter, bidder: SegmentBidder, segments: SegmentRunner,
-    limited: LimitedSegments, counters: WorkerCounters
+    limited: LimitedSegments, endings: FanOutEndings, counters: WorkerCounters
   ) {
     self.options = options
     self.loop = loop
@@ -46,6 +47,7 @@ final class FanOutRunner {
     self.bidder = bidder
     self.segments = segments
     self.limited = limited
+    self.endings = endings
     self.counters = counters
   }
 
@@ -89,13 +91,13 @@ final class FanOutRunner {
       counters.add(.eventsWithoutAudience)
       options.log.fanOut("fan-out started", event, audience)
       options.log.nobodyFollows(event)
-      options.log.fanOutEnded(event, figures, isComplete: true)
+      endings.note(event, figures, isComplete: true)
       return .done
     case .stopped(let reason, let figures):
       counters.add(.eventsStopped)
       options.log.notice(
         "event not sent", ["event": .text(event.id), "reason": .text(reason)])
-      options.log.fanOutEnded(event, figures, isComplete: true)
+      endings.note(event, figures, isComplete: true)
       return .done
     case .new:
       counters.add(.eventsOK)

@@ -24,6 +24,7 @@ package actor Lane {
   private let gate: StragglerGate
   private let segments: SegmentRunner
   private let fanOuts: FanOutRunner
+  private let endings: FanOutEndings
   private var isStopping: Bool { timers.isStopped }
 
   package nonisolated var unownedExecutor: UnownedSerialExecutor {
@@ -47,8 +48,9 @@ package actor Lane {
     retry.distrust = { [redis = stages.redis] in redis.distrust(over: $0) }
     let writer = RecordWriter(loop: loop, producer: producer, retry: retry)
     clock = ClockWatch(options: options, loop: loop, ingest: ingest, record: record, retry: retry)
+    endings = FanOutEndings(log: options.log)
     deadLetters = DeadLetterNotes(
-      options: options, loop: loop, ingest: ingest, record: record, retry: retry)
+      options: options, loop: loop, ingest: ingest, record: record, retry: retry, endings: endings)
     heartbeat = HeartbeatWriter(options: options, loop: loop, record: record, clock: clock)
 
     let times = StragglerTimes(
@@ -83,11 +85,12 @@ package actor Lane {
       lingering: SegmentLingering(options: options, deliver: deliver, times: times, runs: runs),
       settler: SegmentSettler(
         options: options, record: record, retry: retry, counters: counters,
-        stragglers: stragglers, news: news),
+        stragglers: stragglers, news: news, endings: endings),
       delays: delays, counters: counters)
     fanOuts = FanOutRunner(
       options: options, loop: loop, stages: stages, retry: retry, writer: writer,
-      bidder: bidder, segments: segments, limited: limited, counters: counters)
+      bidder: bidder, segments: segments, limited: limited, endings: endings,
+      counters: counters)
   }
 
   /// Connects to Redis and APNs; both wait for the other side as long as it takes.
@@ -199,14 +202,18 @@ package actor Lane {
   package func figures() -> LaneFigures {
     LaneFigures(
       ready: stages.deliver.readyCount, inFlight: stages.deliver.inFlight,
-      connections: stages.deliver.openConnections, claims: runs.count, places: runs.places,
+      connections: stages.deliver.openConnections, streams: stages.deliver.openStreams,
+      claims: runs.count, fanOuts: runs.eventIDs, places: runs.places,
       lingering: runs.lingering,
       waitsFor: board.all, redisTrouble: stages.redis.lastFailure.map { "\($0)" },
       obstacles: stages.deliver.obstacles, limits: leases.short,
       answerTimes: stages.deliver.answerTimes, eventAges: fanOuts.eventAges,
+      fanOutTimes: endings.durations, firstPushTimes: endings.firstPushes,
       connectionCounts: stages.deliver.connectionCounts,
+      answerCounts: stages.deliver.answerCounts,
       unknownAnswers: stages.deliver.unknownAnswers,
       redisTimes: stages.redisRoundTrips.times, redisFailures: stages.redisRoundTrips.failures,
+      brokenRedisConnections: stages.redis.brokenConnections,
       replicas: stages.redis.replicaFigures)
   }
 

@@ -7,8 +7,12 @@ package struct LaneFigures: Sendable {
   package let ready: Int
   package let inFlight: Int
   package let connections: Int
+  /// That may be in flight on those.
+  let streams: Int
   /// Segments that it has claimed, and those of them that have a place.
   let claims: Int
+  /// Their events' ids.
+  let fanOuts: Set<String>
   let places: Int
   /// Segments whose pushes were all tried and are not all settled.
   package let lingering: Int
@@ -24,13 +28,19 @@ package struct LaneFigures: Sendable {
   /// read.
   package let answerTimes: Histogram
   package let eventAges: Histogram
+  /// Of fan-outs that the lane saw the end of.
+  let fanOutTimes: Histogram
+  let firstPushTimes: Histogram
   /// Since the lane began: connections that opened and ended, and what Apple said that it does not
   /// document.
   let connectionCounts: ConnectionCounts
+  let answerCounts: AnswerCounts
   let unknownAnswers: UnknownAnswers
   /// Since the lane began: how long Redis took to answer, and how often it did not.
   let redisTimes: Histogram
   let redisFailures: Int
+  /// Connections to Redis that were there and broke.
+  let brokenRedisConnections: Int
   /// Nil where everything is read from masters.
   package let replicas: RedisReplicaFigures?
 }

@@ -12,6 +12,7 @@ final class DeadLetterNotes {
   private let ingest: IngestStage
   private let record: RecordStage
   private let retry: RetryUntilStopped
+  private let endings: FanOutEndings
   /// Records in the dead letters that the statistics do not know of yet, by the code of the reason.
   private var uncounted: [String: Int] = [:]
   /// Those that the statistics were told of without an answer, by the receipt of that.
@@ -19,13 +20,14 @@ final class DeadLetterNotes {
 
   init(
     options: PipelineOptions, loop: EventLoop, ingest: IngestStage, record: RecordStage,
-    retry: RetryUntilStopped
+    retry: RetryUntilStopped, endings: FanOutEndings
   ) {
     self.options = options
     self.loop = loop
     self.ingest = ingest
     self.record = record
     self.retry = retry
+    self.endings = endings
   }
 
   /// Whether the event knows of it, or nobody needs to; false when the worker stopped before.
@@ -63,7 +65,7 @@ final class DeadLetterNotes {
         try await record.noteDeadLetter(
           of: part, event, code: error.code.rawValue, source: message.place, now: now)
       }
-      if let figures { options.log.fanOutEnded(event, figures, isComplete: false) }
+      if let figures { endings.note(event, figures, isComplete: false) }
     } catch let error as RecordError {
       // The lane's Redis is closed: whoever reads the record again notes it.
       guard !retry.timers.isStopped else { throw RetryUntilStopped.Stopped() }

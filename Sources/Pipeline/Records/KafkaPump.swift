@@ -75,6 +75,8 @@ package actor KafkaPump {
   }
 
   package var inFlight: Int { dispatch.running.count }
+  /// When Kafka was polled last, in ms since 1970.
+  private(set) var lastPoll: Int64 = 0
   package var partitions: Int { dispatch.partitions }
   /// Records whose segments other workers have claimed.
   package var aside: Int { dispatch.aside }
@@ -88,6 +90,7 @@ package actor KafkaPump {
   // MARK: what Kafka says
 
   private func everyInterval() {
+    lastPoll = options.wallClock()
     perform(dispatch.wake(now: loop.now))
     if partitions == 0, !dispatch.isDraining { readiness.sayThatWeWait(now: loop.now) }
     if let error = producer.fatalError { health.check(error) }

@@ -58,7 +58,9 @@ final class ClaimKeeper {
       }
       known = nil
       if result == .unplanned, isAdoptable(message) { result = try await adopt(claim) }
-      if case .yours(let time, _) = result { try clock.check(claim.segment.event, redisTime: time) }
+      if case .yours(let time, _, _) = result {
+        try clock.check(claim.segment.event, redisTime: time)
+      }
       return SegmentBid.Answer(result: result, asked: asked)
     }
   }
@@ -121,6 +123,17 @@ final class ClaimKeeper {
     counters.add(.claimsLost)
     options.log.warning(
       line, ["event": .text(run.segment.event.id), "segment": .text(run.segment.id)])
+  }
+
+  /// What its former owner had in flight is sent again.
+  func tookOver(_ claim: Claim, from former: String) {
+    counters.add(.claimsTakenOver)
+    options.log.notice(
+      "took over a segment whose owner let its claim end",
+      [
+        "event": .text(claim.segment.event.id), "segment": .text(claim.segment.id),
+        "from": .text(former),
+      ])
   }
 
   func release(_ claim: Claim) async {

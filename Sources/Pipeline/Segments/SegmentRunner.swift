@@ -100,13 +100,14 @@ final class SegmentRunner {
     case .paused: return try await delays.putOffPaused(claim.segment, message, vacate)
     case .claimed(let milliseconds):
       return .again(after: min(.milliseconds(milliseconds), options.claimLifetime / 10))
-    case .yours(let redisTime, let isCancelled):
+    case .yours(let redisTime, let isCancelled, let former):
       guard !runs.isStopped else {
         // Those that it had were released before this one was there.
         await claims.release(claim)
         throw RetryUntilStopped.Stopped()
       }
       bidder.won()
+      if let former { claims.tookOver(claim, from: former) }
       run.isLate = claim.segment.event.isExpired(at: redisTime)
       let fanOut = run.tally.fanOut
       if isCancelled { fanOut.brake = .cancelled }

@@ -27,6 +27,8 @@ final class SegmentRuns {
 
   var all: [SegmentRun] { Array(runs.values) }
   var count: Int { runs.count }
+  /// The ids of their events.
+  var eventIDs: Set<String> { Set(runs.values.map(\.segment.event.id)) }
   /// Of them, those that have a place.
   var places: Int { runs.values.count(where: \.hasPlace) }
   /// Segments whose pushes were all tried and are not all settled.

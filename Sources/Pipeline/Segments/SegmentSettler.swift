@@ -9,10 +9,12 @@ final class SegmentSettler {
   private let counters: WorkerCounters
   private let stragglers: StragglerWriter
   private let news: TokenNewsWriter
+  private let endings: FanOutEndings
 
   init(
     options: PipelineOptions, record: RecordStage, retry: RetryUntilStopped,
-    counters: WorkerCounters, stragglers: StragglerWriter, news: TokenNewsWriter
+    counters: WorkerCounters, stragglers: StragglerWriter, news: TokenNewsWriter,
+    endings: FanOutEndings
   ) {
     self.options = options
     self.record = record
@@ -20,6 +22,7 @@ final class SegmentSettler {
     self.counters = counters
     self.stragglers = stragglers
     self.news = news
+    self.endings = endings
   }
 
   func settle(_ run: SegmentRun) async throws {
@@ -49,7 +52,7 @@ final class SegmentSettler {
         ["event": .text(segment.event.id), "keys": .integer(settled.findings.failed)])
     }
     if let figures = settled.fanOut {
-      options.log.fanOutEnded(segment.event, figures, isComplete: settled.isComplete)
+      endings.note(segment.event, figures, isComplete: settled.isComplete)
     }
   }
 

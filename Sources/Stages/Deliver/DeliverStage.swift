@@ -64,6 +64,8 @@ package final class DeliverStage {
   /// Streams in flight.
   package var inFlight: Int { routes.values.reduce(0) { $0 + $1.inFlight } }
   package var openConnections: Int { routes.values.reduce(0) { $0 + $1.openConnections } }
+  /// Streams that may be in flight on those.
+  package var openStreams: Int { routes.values.reduce(0) { $0 + $1.openStreams } }
 
   /// How long Apple took to answer since the lane began.
   package var answerTimes: Histogram {
@@ -73,6 +75,11 @@ package final class DeliverStage {
   /// Of connections since the lane began.
   package var connectionCounts: ConnectionCounts {
     routes.values.reduce(into: ConnectionCounts()) { $0.add($1.connectionCounts) }
+  }
+
+  /// What APNs answered since the lane began.
+  package var answerCounts: AnswerCounts {
+    routes.values.reduce(into: AnswerCounts()) { $0.add($1.answerCounts) }
   }
 
   /// What APNs said since the lane began that Apple does not document.

@@ -63,7 +63,10 @@ extension RecordStage {
     let now = try time(reply[1])
     switch reply[0].text {
     case "yours":
-      return .yours(redisTime: now, isCancelled: reply[2].text == Brake.cancelled.rawValue)
+      let former = reply[3].text ?? ""
+      return .yours(
+        redisTime: now, isCancelled: reply[2].text == Brake.cancelled.rawValue,
+        takenFrom: former.isEmpty ? nil : former)
     case "paused": return .paused
     case "settled": return .settled
     case "unplanned": return .unplanned

@@ -3,8 +3,9 @@ import Keyspace
 /// What `RecordStage.claim` found.
 package enum ClaimResult: Sendable, Equatable {
   /// Nobody else works on it until the claim ends; `redisTime` in ms since 1970. A cancelled
-  /// fan-out's pushes need no more than their outcomes.
-  case yours(redisTime: Int64, isCancelled: Bool = false)
+  /// fan-out's pushes need no more than their outcomes. `takenFrom`: the owner, a dead worker for
+  /// instance, whose claim on it has ended and was neither settled nor released.
+  case yours(redisTime: Int64, isCancelled: Bool = false, takenFrom: String? = nil)
   /// Its fan-out is paused: ask again later.
   case paused
   /// Somebody works on it; ask again after `milliseconds` at the latest.

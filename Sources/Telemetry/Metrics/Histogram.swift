@@ -32,6 +32,13 @@ package struct Histogram: Sendable, Equatable {
     .seconds(900), .seconds(3_600),
   ])
 
+  /// From a stream of twenty followers to a giant that a limit holds up for most of an hour.
+  package static let fanOutTimes = Histogram(bounds: [
+    .milliseconds(5), .milliseconds(10), .milliseconds(50), .milliseconds(100), .milliseconds(500),
+    .seconds(1), .seconds(2), .seconds(5), .seconds(10), .seconds(30), .seconds(60), .seconds(300),
+    .seconds(900), .seconds(3_600),
+  ])
+
   /// - Parameter times: so many took the same time.
   package mutating func observe(nanoseconds: UInt64, times: Int = 1) {
     count += times

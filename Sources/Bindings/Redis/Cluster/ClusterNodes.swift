@@ -6,7 +6,7 @@ import Transport
 final class ClusterNodes {
   private let name: String
   private let options: RedisOptions
-  private let reads: ReplicaReads
+  private let counts: RedisCounts
   private let loop: EventLoop
   private let log: (String) -> Void
   private let random: () -> Double
@@ -15,14 +15,14 @@ final class ClusterNodes {
   /// Called after each loss of a connection, and each that could not be made.
   var whenLost: (() -> Void)?
 
-  /// `reads` counts for all nodes together.
+  /// `counts` are of all nodes together.
   init(
-    of name: String, options: RedisOptions, counting reads: ReplicaReads, loop: EventLoop,
+    of name: String, options: RedisOptions, counting counts: RedisCounts, loop: EventLoop,
     log: @escaping (String) -> Void, random: @escaping () -> Double
   ) {
     self.name = name
     self.options = options
-    self.reads = reads
+    self.counts = counts
     self.loop = loop
     self.log = log
     self.random = random
@@ -49,7 +49,7 @@ final class ClusterNodes {
     let connection = RedisConnection(
       options: options.at(node), purpose: .clusterNode, loop: loop, log: log, random: random)
     connection.whenLost = { [weak self] in self?.whenLost?() }
-    connection.readFromReplicas(counting: reads)
+    connection.prepareAsMaster(counting: counts)
     connections[node] = connection
     connection.start()
     return connection

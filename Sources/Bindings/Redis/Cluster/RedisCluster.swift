@@ -20,16 +20,16 @@ final class RedisCluster {
     let execution: ClusterExecution
   }
 
-  /// `reads` counts for all nodes together.
+  /// `counts` are of all nodes together.
   init(
-    options: RedisOptions, counting reads: ReplicaReads, loop: EventLoop,
+    options: RedisOptions, counting counts: RedisCounts, loop: EventLoop,
     log: @escaping (String) -> Void, random: @escaping () -> Double
   ) {
     self.options = options
     self.loop = loop
     let name = Self.name(options)
     nodes = ClusterNodes(
-      of: name, options: options, counting: reads, loop: loop, log: log, random: random)
+      of: name, options: options, counting: counts, loop: loop, log: log, random: random)
     topology = ClusterTopology(
       of: name, options: options, nodes: nodes, loop: loop, log: log, random: random)
     nodes.whenLost = { [weak topology] in topology?.isInDoubt() }

@@ -9,13 +9,13 @@ package struct RedisReplicaFigures: Sendable {
   /// Those that went to the master, because no replica was fresh or the one asked did not answer.
   package let fellBack: Int
 
-  init(_ masters: [(master: String, replicas: [RedisReplica]?)], _ reads: ReplicaReads) {
+  init(_ masters: [(master: String, replicas: [RedisReplica]?)], _ counts: RedisCounts) {
     replicas = masters.flatMap { $0.replicas ?? [] }
     mastersAlone = masters.filter { master in
       master.replicas?.contains { $0.obstacle == nil } != true
     }.map(\.master)
-    answered = reads.answered
-    fellBack = reads.fellBack
+    answered = counts.answered
+    fellBack = counts.fellBack
   }
 
   /// Each master has a replica, and all of them are read from.

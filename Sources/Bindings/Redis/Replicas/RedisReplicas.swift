@@ -8,7 +8,7 @@ import Transport
 final class RedisReplicas {
   private unowned let master: RedisConnection
   private let limit: Duration
-  private let reads: ReplicaReads
+  private let counts: RedisCounts
   private var lag: ReplicaLag
   private var connections: [Endpoint: RedisConnection] = [:]
   private var timer: LoopTimer?
@@ -19,10 +19,10 @@ final class RedisReplicas {
   private var told: Bool?
   private var startedAt: UInt64 = 0
 
-  init(of master: RedisConnection, limit: Duration, counting reads: ReplicaReads) {
+  init(of master: RedisConnection, limit: Duration, counting counts: RedisCounts) {
     self.master = master
     self.limit = limit
-    self.reads = reads
+    self.counts = counts
     lag = ReplicaLag(limit: limit)
   }
 
@@ -129,15 +129,15 @@ final class RedisReplicas {
     then: @escaping (ReplicaAnswer) -> Void
   ) {
     guard let replica = next() else {
-      reads.fellBack += 1
+      counts.fellBack += 1
       return then(.none)
     }
     let began = EventLoop.monotonicNanoseconds()
     let name = options.name
     let execution = Execution(pipeline, replies, timeout: timeout / 4)
-    execution.whenFinished = { [reads, unowned execution] in
+    execution.whenFinished = { [counts, unowned execution] in
       let answer = ReplicaAnswer(execution)
-      if answer == .none { reads.fellBack += 1 } else { reads.answered += 1 }
+      if answer == .none { counts.fellBack += 1 } else { counts.answered += 1 }
       // Slots move; anything else it would say again.
       if execution.failure == nil, let refusal = ReplicaAnswer.refusal(in: execution.replies),
         !refusal.kind.isOfMove

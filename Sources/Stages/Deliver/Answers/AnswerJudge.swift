@@ -15,6 +15,7 @@ final class AnswerJudge {
   private let signals: RouteSignals
   /// From the request to the answer, of all that had one.
   private(set) var answerTimes = Histogram.answerTimes
+  private(set) var answerCounts = AnswerCounts()
   private(set) var unknownAnswers = UnknownAnswers()
 
   init(
@@ -37,6 +38,7 @@ final class AnswerJudge {
   /// - Parameter answers: is noted when those that came with it are judged.
   func accepted(_ push: ReadyPush, sentAt: UInt64, _ answers: inout AcceptedAnswers) {
     answers.add(push, sentAt: sentAt)
+    answerCounts.accept()
     if push.loss.isAlone { losses.loneWasAnswered(push) }
     let now = loop.now
     answerTimes.observe(nanoseconds: now &- sentAt)
@@ -105,6 +107,12 @@ final class AnswerJudge {
     let answer = Answer(body: body)
     let disposition = RejectionTable.disposition(
       status: status, reason: answer.reason, isWhole: isWhole)
+    switch (disposition, status) {
+    case (.accepted, _): answerCounts.accept()
+    // Its end is missing.
+    case (_, 200): answerCounts.refuse(status: status, .unanswered)
+    default: answerCounts.refuse(status: status, answer.reason.map { RejectionReason(name: $0) })
+    }
     let unknown = UnknownAnswer(status: status, reason: answer.reason, disposition)
     if let unknown, unknownAnswers.count(unknown) {
       setup.options.report(.unknownAnswer(setup.target.endpoint, unknown))
@@ -114,6 +122,9 @@ final class AnswerJudge {
       on: connection, item)
     return disposition
   }
+
+  /// By a gateway of the legacy interface.
+  func refused(status: UInt8) { answerCounts.refuse(status: Int(status), nil) }
 
   /// - Parameters:
   ///   - unknown: what was said, where Apple does not document it.

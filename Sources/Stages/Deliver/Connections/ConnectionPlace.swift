@@ -40,7 +40,8 @@ struct ConnectionPlace {
 
   /// A connection that carried so many is replaced at once. Node's http2 closes after 50.
   static let usefulPushes = 20
-  /// For one that carried fewer: a server of such habits is slow, but not out of order.
+  /// For one that carried fewer, the less the more it carried: a server of such habits is slow, but
+  /// not out of order.
   private static let longestAfterSome: Duration = .seconds(5)
 
   /// It went down with suspects, or was cut for bad tokens, while others were taken: they are why,
@@ -71,7 +72,9 @@ struct ConnectionPlace {
     case .carried(let pushes):
       failures += 1
       let delay = retry.backOff(tries: failures, chance: chance)
-      return pushes > 0 ? min(delay, Self.longestAfterSome) : delay
+      guard pushes > 0 else { return delay }
+      let missing = Self.usefulPushes - pushes
+      return min(delay, Self.longestAfterSome / Self.usefulPushes * missing)
     case .calm(let wasLong):
       failures = wasLong ? 1 : failures + 1
       return retry.backOff(tries: failures, chance: chance)

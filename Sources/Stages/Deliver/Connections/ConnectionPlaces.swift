@@ -111,6 +111,9 @@ struct ConnectionPlaces {
   /// Ordinary ones that are open.
   var openCount: Int { places[ordinary].count { $0.connection?.phase == .open } }
 
+  /// Pushes that those may have in flight together.
+  var openStreams: Int { open.reduce(0) { $0 + $1.streams } }
+
   /// Those that are open of the ordinary ones.
   var open: [any PushConnection] {
     places[ordinary].compactMap(\.connection).filter { $0.phase == .open }

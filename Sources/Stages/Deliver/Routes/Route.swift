@@ -275,9 +275,11 @@ final class Route {
   var isOpen: Bool { topics.isOpen }
   var readyCount: Int { topics.readyCount }
   var answerTimes: Histogram { answers.answerTimes }
+  var answerCounts: AnswerCounts { answers.answerCounts }
   var unknownAnswers: UnknownAnswers { answers.unknownAnswers }
   var inFlight: Int { pool.places.inFlight }
   var openConnections: Int { pool.places.openCount }
+  var openStreams: Int { pool.places.openStreams }
   var connectionCounts: ConnectionCounts { pool.places.counts }
   var obstacles: [RouteObstacle] { obstacleList.all }
 

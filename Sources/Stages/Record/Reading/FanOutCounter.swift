@@ -21,7 +21,8 @@ package enum FanOutCounter: String, CaseIterable, Sendable {
   /// What "fan-out done" says: always the first, the others where they are.
   static let figures: [Self] =
     [.recipients, .pushes] + outcomes + [.retried, .stragglers]
-  static let rareFigures: [Self] = [.deadLettered, .forgotten]
+  static let rareFigures: [Self] =
+    [.deadLettered, .forgotten, .started, .firstPush, .done]
 
   /// What the summary in `ff:{stats}:events` takes from the event's hash as it is.
   static let summarized: [Self] =

@@ -1,0 +1,10 @@
+/// What a client counts. Shared by all of its connections, so that counts outlive them; confined to
+/// its loop.
+final class RedisCounts {
+  /// Reads that may lag, many commands at a time, by a replica.
+  var answered = 0
+  /// By the master, because no replica was fresh, or the one that was asked did not answer.
+  var fellBack = 0
+  /// Connections to masters that were there and broke.
+  var broken = 0
+}

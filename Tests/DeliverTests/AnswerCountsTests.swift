@@ -1,0 +1,36 @@
+import Model
+import Testing
+
+@testable import Deliver
+
+@Suite struct AnswerCountsTests {
+  @Test func countsEachAnswer() async throws {
+    try await onLoop { _, loop in
+      let bed = try DeliverBed(loop)
+      defer { bed.stop() }
+      bed.server.decide = { request in
+        request.token.hasSuffix("0")
+          ? .answer(410, #"{"reason":"Unregistered","timestamp":1}"#) : .answer(200)
+      }
+      await bed.stage.admit(bed.batch(hexadecimal(32)))
+      await bed.until("all settled") { bed.settledBatches == 1 }
+      let counts = bed.stage.answerCounts
+      #expect(counts.accepted == 30)
+      #expect(counts.refused == [.init(status: 410, reason: .unregistered): 2])
+    }
+  }
+
+  @Test func tellsSoManyRefusalsApart() {
+    var counts = AnswerCounts()
+    for status in 1...100 { counts.refuse(status: status, nil) }
+    for status in 1...100 { counts.refuse(status: status, nil) }
+    #expect(counts.refused.count == AnswerCounts.maximum + 1)
+    #expect(counts.refused[.init(status: 0, reason: .other)] == 72)
+    #expect(counts.refused[.init(status: 64, reason: nil)] == 2)
+    var sum = AnswerCounts()
+    sum.accept()
+    sum.add(counts)
+    sum.add(counts)
+    #expect(sum.accepted == 1 && sum.refused[.init(status: 64, reason: nil)] == 4)
+  }
+}

@@ -1,0 +1,57 @@
+import Fixtures
+import Model
+import Telemetry
+import Testing
+
+@testable import Pipeline
+@testable import Record
+
+@Suite struct FanOutEndingsTests {
+  private let sink = MemorySink()
+
+  private func endings() -> FanOutEndings {
+    FanOutEndings(log: Log(LogOptions(format: .json), sink: sink))
+  }
+
+  private func event(_ id: String) -> Event {
+    Event(
+      id: id, app: "a.b", streamer: "s1", stream: "b1", template: "go-live", occurredAt: 0,
+      expiresAt: 0, fields: [:], document: [])
+  }
+
+  private func figures(_ times: KeyValuePairs<FanOutCounter, Int>) -> [FanOutFigure] {
+    [FanOutFigure(name: "accepted", count: 5)]
+      + times.map { FanOutFigure(name: $0.rawValue, count: $1) }
+  }
+
+  @Test func theLogAndTheMetricsSayHowLongItTook() {
+    let endings = endings()
+    endings.note(
+      event("e1"), figures([.started: 1_000, .firstPush: 1_004, .done: 3_500]),
+      isComplete: true)
+    let line = sink.lines.joined()
+    #expect(line.contains("\"accepted\":5,\"first_push_after_ms\":4,\"took_ms\":2500"))
+    #expect(!line.contains("started_ms") && !line.contains("done_ms"))
+    #expect(endings.durations.count == 1 && endings.durations.seconds == 2.5)
+    #expect(endings.firstPushes.count == 1 && endings.firstPushes.seconds == 0.004)
+  }
+
+  /// Two workers noted them, and their clocks differ.
+  @Test func noTimeIsNegative() {
+    let endings = endings()
+    endings.note(
+      event("e1"), figures([.started: 1_000, .firstPush: 990, .done: 995]), isComplete: true)
+    #expect(endings.durations.seconds == 0 && endings.firstPushes.seconds == 0)
+    #expect(sink.lines.joined().contains("\"took_ms\":0"))
+  }
+
+  @Test func whatSentNothingOrIsNotWholeHasNoTime() {
+    let endings = endings()
+    endings.note(event("e1"), figures([.started: 1_000, .done: 1_001]), isComplete: true)
+    #expect(endings.durations.count == 1 && endings.firstPushes.count == 0)
+    endings.note(
+      event("e2"), figures([.started: 1, .firstPush: 2, .done: 3]), isComplete: false)
+    #expect(endings.durations.count == 1 && endings.firstPushes.count == 0)
+    #expect(sink.lines.count == 2)
+  }
+}
