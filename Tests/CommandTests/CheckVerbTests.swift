@@ -34,6 +34,13 @@ import Testing
     let good = try check("api.keys_file=\(keys)", pair[0], pair[1])
     #expect(good.contains { $0.contains("1 key in api.keys_file") }, "\(good)")
     #expect(good.contains { $0.contains("its certificate and key belong together") }, "\(good)")
+    let later = try ScratchDirectory()
+    for (days, words) in [(5, "its certificate expires in"), (-1, "its certificate has expired")] {
+      let short = try ThrowAwayAuthority(hosts: ["127.0.0.1"], days: days).write(to: later.path)
+      let found = try check(
+        "api.tls.certificate_file=\(short.certificate)", "api.tls.key_file=\(short.key)")
+      #expect(found.contains { $0.contains(words) }, "\(found)")
+    }
     let other = try ScratchDirectory()
     let stranger = try ThrowAwayAuthority(hosts: ["127.0.0.1"]).write(to: other.path)
     for (settings, words) in [

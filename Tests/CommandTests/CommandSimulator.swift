@@ -15,16 +15,23 @@ struct CommandSimulator {
     port = try #require(server.ready["port"]?.integer)
   }
 
-  /// - Parameter hosts: the settings under `apns.sandbox` that name it, such as `channels_`.
+  /// - Parameters:
+  ///   - hosts: the settings under `apns.sandbox` that name it, such as `channels_`.
+  ///   - certificate: the client's, in the place of a key.
   func run(
-    _ arguments: [String], hosts: [String] = [""], team: String = "SIMULATED2"
+    _ arguments: [String], hosts: [String] = [""], team: String = "SIMULATED2",
+    certificate: String? = nil
   ) throws -> Command.Outcome {
+    let key = [
+      "apns.key_id=SIMULATED1", "apns.team_id=\(team)",
+      "apns.key_file=\(directory.file("apns/AuthKey_SIMULATED1.p8"))",
+    ]
+    let credentials = certificate.map { ["apns.certificate_file=\(directory.file($0))"] } ?? key
     let settings =
       hosts.flatMap { ["apns.sandbox.\($0)host=127.0.0.1", "apns.sandbox.\($0)port=\(port)"] } + [
-        "apns.ca_file=\(directory.file("apns/ca.pem"))", "apns.key_id=SIMULATED1",
-        "apns.key_file=\(directory.file("apns/AuthKey_SIMULATED1.p8"))", "apns.team_id=\(team)",
+        "apns.ca_file=\(directory.file("apns/ca.pem"))",
         "templates.directory=\(directory.path)",
-      ]
+      ] + credentials
     let process = try Command.start(
       arguments + ["--environment", "sandbox"] + settings.flatMap { ["--set", $0] })
     let text = process.readToEnd()

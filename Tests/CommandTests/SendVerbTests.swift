@@ -45,6 +45,24 @@ import Testing
     #expect(sent.code == 78 && sent.text.contains("403 InvalidProviderToken"), "\(sent.text)")
   }
 
+  /// Apple's "Creating a location push service extension": token-based authentication only.
+  @Test func aLocationPushWantsAKey() throws {
+    _ = try directory.write(
+      "push_type: location\npayload: { aps: {} }\n", to: "where.yaml")
+    let arguments = ["send", "--app", "com.example.live"]
+    // A token is of one topic.
+    let other = String(repeating: "ab", count: 32)
+    let place = arguments + ["--token", other, "--template", "where"]
+    let pem = "apns/client-sandbox.pem"
+    let refused = try simulator.run(place, certificate: pem)
+    #expect(refused.code == 78 && refused.text.contains("with a key only"), "\(refused.text)")
+    let alert = try simulator.run(
+      arguments + ["--token", Self.good, "--title", "x"], certificate: pem)
+    #expect(alert.code == 0, "\(alert.text)")
+    let taken = try simulator.run(place)
+    #expect(taken.code == 0, "\(taken.text)")
+  }
+
   @Test func sendsWhatATemplateSays() throws {
     _ = try directory.write(
       """
