@@ -45,8 +45,10 @@ package enum Assembly {
     // librdkafka complains of a log-in that the protocol has no use for.
     if kafka.security.securityProtocol.usesSASL {
       options.saslMechanism = kafka.security.mechanism?.rawValue
-      options.username = kafka.security.username
-      options.password = kafka.security.password?.exposed
+      if kafka.security.mechanism?.usesPassword == true {
+        options.username = kafka.security.username
+        options.password = kafka.security.password?.exposed
+      }
     }
     options.caFile = kafka.security.securityProtocol.usesTLS ? kafka.security.caFile : nil
     options.fetchWaitMaximum = kafka.fetchWaitMaximum

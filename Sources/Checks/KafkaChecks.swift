@@ -69,7 +69,7 @@ enum KafkaChecks {
         "librdkafka \(KafkaVersion.string) cannot log in with SCRAM at Kafka 4 brokers",
         key: "kafka.security.mechanism",
         hint: "they answer \"invalid credentials\": use PLAIN over TLS, or librdkafka 2.6.1")
-    case .plain, nil: return
+    case .plain, .gssapi, .oauthBearer, nil: return
     }
   }
 }

@@ -24,7 +24,10 @@ package final class RealKafka: Sendable {
   package let login: Login?
   private let own: (script: String, directory: ScratchDirectory)?
 
-  package init(wantsLogin: Bool = false) throws(LocalRunError) {
+  /// - Parameter configuration: of a broker that wants a login, behind what it has anyway.
+  package init(
+    wantsLogin: Bool = false, configuration: String = ""
+  ) throws(LocalRunError) {
     if !wantsLogin, let file = Self.variable("TESTS_KAFKA_ADDRESS_FILE") {
       own = nil
       login = nil
@@ -35,7 +38,10 @@ package final class RealKafka: Sendable {
       throw LocalRunError(.failed, "FANFARE_KAFKA_HOME is not set")
     }
     let script = home + "/broker"
-    let (directory, address) = try Self.start(script, wantsLogin ? ["--secure"] : [])
+    let more = try ScratchDirectory()
+    let file = try more.write(configuration, to: "server.properties")
+    let (directory, address) = try Self.start(
+      script, wantsLogin ? ["--secure", "--config", file] : [])
     own = (script, directory)
     login = wantsLogin ? Login(caFile: directory.file("ca.pem")) : nil
     bootstrapServers = address

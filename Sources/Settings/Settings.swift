@@ -68,6 +68,11 @@ package struct Settings: Sendable, Equatable {
       case plain = "PLAIN"
       case scramSHA256 = "SCRAM-SHA-256"
       case scramSHA512 = "SCRAM-SHA-512"
+      case gssapi = "GSSAPI"
+      case oauthBearer = "OAUTHBEARER"
+
+      /// The others have credentials of their own, in `properties`.
+      package var usesPassword: Bool { self != .gssapi && self != .oauthBearer }
     }
   }
 

@@ -24,12 +24,15 @@ package enum SettingsExample {
       let name = parts[groups.count]
       let written = key.defaultValue.map { "\(name): \(key.kind.yaml($0))" }
       let line = indent + (written ?? "# \(name): \(key.example ?? "")")
-      // Beside the value: what it may be.
-      let bounds = "  # \(key.kind.summary)\(written == nil ? "; not set" : "")"
-      lines.append(line + String(repeating: " ", count: max(0, 34 - line.count)) + bounds)
+      let bounds = "\(key.kind.summary)\(written == nil ? "; not set" : "")"
+      let padded = line + String(repeating: " ", count: max(0, 34 - line.count)) + "  # " + bounds
+      // Beside the value: what it may be. Before it where that is too long.
+      lines += padded.count <= widest ? [padded] : comment(bounds, indent: indent) + [line]
     }
     return lines.joined(separator: "\n") + "\n"
   }
+
+  private static let widest = 105
 
   private static let header =
     comment(

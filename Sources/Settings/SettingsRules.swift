@@ -16,12 +16,20 @@ struct SettingsRules {
     let security = settings.kafka.security
     let name = security.securityProtocol.rawValue
     let prefix = "kafka.security."
-    let logIn: [(key: String, isSet: Bool)] = [
-      ("mechanism", security.mechanism != nil), ("username", security.username != nil),
-      ("password", security.password != nil),
+    let logsIn = security.securityProtocol.usesSASL
+    let wantsPassword = logsIn && security.mechanism?.usesPassword != false
+    let logIn: [(key: String, isSet: Bool, isUsed: Bool)] = [
+      ("mechanism", security.mechanism != nil, logsIn),
+      ("username", security.username != nil, wantsPassword),
+      ("password", security.password != nil, wantsPassword),
     ]
-    for (key, isSet) in logIn where isSet != security.securityProtocol.usesSASL {
-      if isSet {
+    for (key, isSet, isUsed) in logIn where isSet != isUsed {
+      if isSet, let mechanism = security.mechanism, logsIn {
+        layers.add(
+          .warning, layers.source(of: prefix + key), key: prefix + key,
+          "is not used with kafka.security.mechanism \(mechanism.rawValue)",
+          hint: "its credentials are in kafka.properties")
+      } else if isSet {
         layers.add(
           .warning, layers.source(of: prefix + key), key: prefix + key,
           "is not used with kafka.security.protocol \(name)",

@@ -53,6 +53,10 @@ import Testing
       "kafka: {security: {protocol: sasl_ssl, mechanism: PLAIN, username: u}}",
       "kafka.security.password"
     ),
+    (
+      "kafka: {security: {protocol: sasl_ssl, username: u, password: p}}",
+      "kafka.security.mechanism"
+    ),
   ])
   func refusesWhatDoesNotGoTogether(_ yaml: String, _ key: String) throws {
     let problems = try SettingsFixture(yaml).load().problems
@@ -88,6 +92,14 @@ import Testing
   @Test(arguments: [
     ("kafka: {security: {username: u}}", "kafka.security.username"),
     ("kafka: {security: {ca_file: ca.pem}}", "kafka.security.ca_file"),
+    (
+      "kafka: {security: {protocol: sasl_ssl, mechanism: GSSAPI, username: u}}",
+      "kafka.security.username"
+    ),
+    (
+      "kafka: {security: {protocol: sasl_ssl, mechanism: OAUTHBEARER, password: p}}",
+      "kafka.security.password"
+    ),
     ("redis: {tls: {ca_file: ca.pem}}", "redis.tls.ca_file"),
     ("redis: {cluster: ['r:1', '[::1]:2'], host: h}", "redis.host"),
     ("redis: {cluster: 'r:1, s:2', port: 1}", "redis.port"),

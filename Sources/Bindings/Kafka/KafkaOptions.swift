@@ -16,7 +16,8 @@ package struct KafkaOptions: Sendable, Equatable {
   package var staticMember: String?
 
   package var securityProtocol = SecurityProtocol.plaintext
-  /// `PLAIN`, `SCRAM-SHA-256`, `SCRAM-SHA-512`; see `KafkaVersion.scramFailsWithKafka4`.
+  /// `PLAIN`, `SCRAM-SHA-256`, `SCRAM-SHA-512` (see `KafkaVersion.scramFailsWithKafka4`), or
+  /// `GSSAPI`, `OAUTHBEARER`, of which `properties` say more.
   package var saslMechanism: String?
   package var username: String?
   package var password: String?

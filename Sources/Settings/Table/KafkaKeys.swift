@@ -45,13 +45,14 @@ extension SettingTable {
       "How brokers are spoken to. With TLS their certificate and host name are always checked."),
     .choice(
       "kafka.security.mechanism", \.kafka.security.mechanism, example: .scramSHA512,
-      "How to log in; needed with sasl_plaintext and sasl_ssl."),
+      "How to log in; needed with sasl_plaintext and sasl_ssl. Credentials of GSSAPI (Kerberos) "
+        + "and OAUTHBEARER are in kafka.properties: sasl.kerberos.…, sasl.oauthbearer.…."),
     .text(
       "kafka.security.username", \.kafka.security.username, example: "fanfare", .any,
-      "Needed with sasl_plaintext and sasl_ssl."),
+      "Needed with PLAIN and SCRAM."),
     .secret(
       "kafka.security.password", \.kafka.security.password,
-      "Needed with sasl_plaintext and sasl_ssl. Better kept in a file: see password_file."),
+      "Needed with PLAIN and SCRAM. Better kept in a file: see password_file."),
     .secretFile(
       "kafka.security.password_file", of: "kafka.security.password",
       example: "/run/secrets/kafka-password", "A file that holds the password, up to 4 KiB."),
