@@ -98,19 +98,26 @@ actor APIService {
 // MARK: - The head
 
 extension APIService {
+  /// Why what stands in front of us may read it as another request, or as two (RFC 9112, sections
+  /// 3.2, 6.1 and 6.3). What comes several times is joined by `, `.
+  private static func ambiguity(of head: HTTPRequest) -> String? {
+    let coding = head.headers["transfer-encoding"]
+    let length = head.headers["content-length"]
+    if coding != nil, length != nil {
+      return "Content-Length and Transfer-Encoding do not go together"
+    }
+    if ![nil, "chunked"].contains(coding?.lowercased()) {
+      return "Transfer-Encoding is chunked, and comes once"
+    }
+    if length?.utf8.allSatisfy(\.isASCIIDigit) == false { return "Content-Length is one number" }
+    return head.headers["host"]?.contains(",") == true ? "Host comes once" : nil
+  }
+
   /// What is small is read before anybody asks who sends it; what is large is not.
   func screen(_ head: HTTPRequest) -> HTTPScreening {
     do throws(Problem) {
-      // Two lengths may be read as two requests by what stands in front of us (RFC 9112, 6.1).
-      guard head.headers["transfer-encoding"] == nil || head.headers["content-length"] == nil else {
-        throw Problem(
-          .malformedRequest, "Content-Length and Transfer-Encoding do not go together",
-          headers: ["Connection": "close"])
-      }
-      guard ["chunked", nil].contains(head.headers["transfer-encoding"]?.lowercased()) else {
-        throw Problem(
-          .malformedRequest, "Transfer-Encoding is chunked, and comes once",
-          headers: ["Connection": "close"])
+      if let ambiguity = Self.ambiguity(of: head) {
+        throw Problem(.malformedRequest, ambiguity, headers: ["Connection": "close"])
       }
       let length = head.headers["content-length"].map { Int($0) ?? .max }
       let isChunked = head.headers["transfer-encoding"] != nil

@@ -157,15 +157,22 @@ import Testing
     }
   }
 
-  @Test func twoLengthsAreRefused() async throws {
+  @Test(arguments: [
+    ("Content-Length: 5\r\nTransfer-Encoding: chunked", "do not go together"),
+    ("Content-Length: 5\r\nContent-Length: 6", "one number"),
+    ("Content-Length: 5\r\nContent-Length: 5", "one number"),
+    ("Content-Length: 5\r\nHost: b", "Host comes once"),
+    ("Transfer-Encoding: chunked\r\nTransfer-Encoding: chunked", "comes once"),
+  ])
+  func whatMayBeReadAsTwoRequestsIsRefused(_ lines: String, _ words: String) async throws {
     try await APIBed.run { bed in
       let client = try RawClient(port: bed.port)
       client.send(
         "POST /v1/fanouts HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer \(bed.key(.admin))\r\n"
-          + "Content-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n"
+          + "\(lines)\r\n\r\n0\r\n\r\n"
           + "GET /v1/users/smuggled HTTP/1.1\r\nHost: a\r\n\r\n")
       let answer = try #require(client.readToEnd())
-      #expect(answer.hasPrefix("HTTP/1.1 400 "))
+      #expect(answer.hasPrefix("HTTP/1.1 400 ") && answer.contains(words), "\(answer)")
       #expect(answer.components(of: "HTTP/1.1 ") == 1)
     }
   }
