@@ -20,6 +20,8 @@ struct APIMetrics: Sendable {
   private var durations: [String: [String: Histogram]] = [:]
   /// Rows of imports that have ended.
   var imported: (taken: Int, refused: Int) = (0, 0)
+  /// Lines about changes: those that standard output took, and those that it did not.
+  var audited: (written: Int, dropped: Int) = (0, 0)
 
   mutating func count(_ route: String, _ method: String, _ status: Int, nanoseconds: UInt64) {
     counts[Series(route: route, method: method, status: status), default: 0] += 1
@@ -41,6 +43,10 @@ struct APIMetrics: Sendable {
     "fanfare_api_import_rows_total", .counter, "Rows of imports that have ended",
     labels: ["result"])
 
+  private static let auditLines = MetricFamily(
+    "fanfare_api_audit_lines_total", .counter,
+    "Lines about changes; dropped are those that standard output did not take", labels: ["result"])
+
   var text: PrometheusText {
     var text = PrometheusText()
     text.append(
@@ -59,6 +65,11 @@ struct APIMetrics: Sendable {
       [
         (["written"], Double(imported.taken - imported.refused)),
         (["refused"], Double(imported.refused)),
+      ])
+    text.append(
+      Self.auditLines,
+      [
+        (["written"], Double(audited.written)), (["dropped"], Double(audited.dropped)),
       ])
     return text
   }

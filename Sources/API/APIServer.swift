@@ -15,11 +15,13 @@ package final class APIServer: Sendable {
   /// At least one.
   private let threads: [Thread]
   private let shared: APISharedState
+  private let audit: Log?
   /// How long what was asked may take when the server stops.
   private let drainLimit: Duration
 
   package init(_ options: APIOptions) {
     drainLimit = options.http.exchangeTimeout
+    audit = options.audit
     // An import keeps its connection: no thread has fewer than there may be imports, and one more.
     let places = options.http.maximumConnections / (options.imports.atOnce + 1)
     let count = max(1, min(options.threads, places))
@@ -111,6 +113,9 @@ package final class APIServer: Sendable {
   package func metrics() async -> PrometheusText {
     var sum = APIMetrics()
     for thread in threads { sum = sum + (await thread.service.currentMetrics) }
+    if let audit = audit?.statistics {
+      sum.audited = (audit.written.values.reduce(0, +), audit.dropped)
+    }
     return sum.text
   }
 

@@ -11,6 +11,15 @@ package enum ProcessOptions {
   /// For a process that runs for long: what a moment's peak took goes back to the system.
   package static func giveBackLargeMemory() { linux_give_back_large_memory() }
 
+  /// Who starts a process may have closed them: the first connection would be standard output then,
+  /// and get what is printed.
+  package static func fillStandardDescriptors() {
+    for descriptor in STDIN_FILENO...STDERR_FILENO where fcntl(descriptor, F_GETFD) < 0 {
+      // The lowest that is free, which is this one.
+      _ = open("/dev/null", O_RDWR)
+    }
+  }
+
   /// The usual limit of 1,024 is for programs that use select(2), which cannot count further: none
   /// of ours does. A server that ends connections quickly takes some hundred of them.
   /// - Returns: how many file descriptors the process may have.

@@ -1,3 +1,4 @@
 import VerbSupport
 
+ProcessOptions.fillStandardDescriptors()
 CommandRunner.run(fanfareProgram, Array(CommandLine.arguments.dropFirst()))

@@ -201,6 +201,9 @@ import Testing
       #expect(lines.compactMap { $0?["user"]?.string } == (0..<40).map { "u\($0)" })
       #expect(lines.allSatisfy { $0?["key"] == "key-admin" && $0?["status"] == 200 })
       #expect(!bed.audit.lines.contains { $0.contains(token) })
+      let metrics = await bed.server.metrics().text
+      #expect(metrics.contains("\nfanfare_api_audit_lines_total{result=\"written\"} 40\n"))
+      #expect(metrics.contains("\nfanfare_api_audit_lines_total{result=\"dropped\"} 0\n"))
     }
   }
 

@@ -37,6 +37,26 @@ import Testing
     #expect(outcome.text.split(separator: "\n").count == 1)
   }
 
+  @Test("Closed standard descriptors are nobody's connection")
+  func closed() throws {
+    let process = try ChildProcess(
+      ["sh", "-c", "exec \"$0\" broker 0<&- 1>&- 2>&-", Command.path], output: .pipe)
+    let deadline = ContinuousClock.now + .seconds(60)
+    func targets() -> [String] {
+      (0...2).map { descriptor in
+        var buffer = [UInt8](repeating: 0, count: 100)
+        let count = readlink(
+          "/proc/\(process.processID)/fd/\(descriptor)", &buffer, buffer.count)
+        return String(decoding: buffer.prefix(max(0, count)), as: UTF8.self)
+      }
+    }
+    while targets() != Array(repeating: "/dev/null", count: 3), ContinuousClock.now < deadline {
+      _ = poll(nil, 0, 20)
+    }
+    #expect(targets() == Array(repeating: "/dev/null", count: 3))
+    process.stop(SIGKILL)
+  }
+
   @Test("Who runs under nohup stays when the terminal closes; others end in order")
   func hangUp() throws {
     let stays = try ChildProcess(["nohup", Command.path, "broker"], output: .pipe)
