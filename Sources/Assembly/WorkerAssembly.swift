@@ -64,7 +64,7 @@ extension Assembly {
       claimLifetime: settings.lanes.claimLifetime)
   }
 
-  /// `/metrics`, the largest answer, takes a quarter of what is counted for one.
+  /// `/metrics`, the largest answer, takes half of what is counted for one.
   private static func probeBytes(_ settings: Settings) -> Int {
     probeOptions(settings)?.maximumMemoryBytes(answerBytes: 64 << 10) ?? 0
   }

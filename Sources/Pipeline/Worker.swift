@@ -65,8 +65,8 @@ package final class Worker: Sendable {
 
   /// What the worker measures, now. Waits for each of its threads, and so for one that is stuck.
   package func metrics() async -> PrometheusText {
-    WorkerMetricsText.made(
-      of: await WorkerFigures.take(options, lanes, pump, counters), isStopping: isStopping)
+    WorkerMetrics.text(
+      await WorkerFigures.take(options, lanes, pump, counters), isStopping: isStopping)
   }
 
   /// Returns when each of the worker's threads has done something.

@@ -8,7 +8,7 @@ import Telemetry
 struct WorkerFigures: Sendable {
   let version: String
   /// Versions of the libraries in use, by name.
-  var libraries: [String: String] = [:]
+  let libraries: [String: String]
   let lanes: Int
   /// Bytes; what `MemoryBudget` says.
   let memoryBudget: Int
@@ -21,14 +21,13 @@ struct WorkerFigures: Sendable {
   /// Records of the worker's partitions that are not committed yet, where Kafka has said so.
   let lag: [KafkaPartition: Int64]
   /// Those of `lag` whose records are segments.
-  var segmentTopics: Set<String> = []
+  let segmentTopics: Set<String>
   /// When Kafka was polled last, in ms since 1970.
-  var lastPoll: Int64 = 0
+  let lastPoll: Int64
   /// Lines of the log, by level.
-  var logLines: [LogLevel: Int] = [:]
-  /// Fan-outs that the worker has segments of.
-  var fanOuts: Int { fanOutIDs.count }
-  private(set) var fanOutIDs: Set<String> = []
+  let logLines: [LogLevel: Int]
+  /// Events that the worker has segments of.
+  private(set) var fanOuts: Set<String> = []
   private(set) var claims = 0
   private(set) var places = 0
   private(set) var lingering = 0
@@ -36,7 +35,7 @@ struct WorkerFigures: Sendable {
   private(set) var streams = 0
   private(set) var connections = 0
   /// Streams that may be in flight on those.
-  private(set) var streamsMost = 0
+  private(set) var streamLimit = 0
   /// Dependencies that are waited for, in words, each once.
   var waitsFor: [String]
   /// Why there is no connection to Redis, in words, each once.
@@ -65,18 +64,24 @@ struct WorkerFigures: Sendable {
   /// Seconds since 1970; nil when they do not end.
   private(set) var credentialsExpireAt: Int64?
 
+  /// Followers of segments in the worker's partitions that are not committed yet, as if each shard
+  /// were full.
+  var pendingRecipients: Int64 {
+    let records = lag.reduce(0) { $0 + (segmentTopics.contains($1.key.topic) ? $1.value : 0) }
+    return records * Int64(Keyspace.targetShardFollowers)
+  }
+
   static func take(
     _ options: PipelineOptions, _ lanes: [Lane], _ pump: KafkaPump, _ counters: WorkerCounters
   ) async -> WorkerFigures {
     var figures = WorkerFigures(
-      version: options.version, lanes: options.lanes, memoryBudget: options.memoryBudget.bytes,
+      version: options.version, libraries: options.libraries, lanes: options.lanes,
+      memoryBudget: options.memoryBudget.bytes,
       counts: counters.snapshot(), usage: ProcessUsage.own(), partitions: await pump.partitions,
       records: await pump.inFlight, aside: await pump.aside, lag: await pump.lag,
+      segmentTopics: [options.ingest.segmentsTopic, options.ingest.bulkTopic],
+      lastPoll: await pump.lastPoll, logLines: options.log.statistics.written,
       waitsFor: await pump.waitsFor)
-    figures.libraries = options.libraries
-    figures.segmentTopics = [options.ingest.segmentsTopic, options.ingest.bulkTopic]
-    figures.lastPoll = await pump.lastPoll
-    figures.logLines = options.log.statistics.written
     figures.note(expiry: options.credentialsExpireAt(), now: options.wallClock())
     for lane in lanes { figures.add(await lane.figures()) }
     return figures
@@ -84,13 +89,13 @@ struct WorkerFigures: Sendable {
 
   private mutating func add(_ lane: LaneFigures) {
     claims += lane.claims
-    fanOutIDs.formUnion(lane.fanOuts)
+    fanOuts.formUnion(lane.fanOuts)
     places += lane.places
     lingering += lane.lingering
     ready += lane.ready
     streams += lane.inFlight
     connections += lane.connections
-    streamsMost += lane.streams
+    streamLimit += lane.streamLimit
     Self.add(lane.waitsFor, to: &waitsFor)
     Self.add(lane.redisTrouble.map { [$0] } ?? [], to: &redisTroubles)
     Self.add(lane.obstacles.map { "\($0)" }, to: &obstacles)
@@ -110,13 +115,6 @@ struct WorkerFigures: Sendable {
       [.noToken, .certificateExpired, .credentialsRefused, .clocksDiffer].contains($0.kind)
     }
     Self.add(refused.map { "\($0)" }, to: &refusedCredentials)
-  }
-
-  /// Followers, about, whose segments are in the worker's partitions and not committed yet: each
-  /// shard has as many as shards are made to have.
-  var pendingRecipients: Int64 {
-    let records = lag.reduce(0) { $0 + (segmentTopics.contains($1.key.topic) ? $1.value : 0) }
-    return records * Int64(Keyspace.targetShardFollowers)
   }
 
   /// Each thing without which the worker can do nothing, and what is wrong with it, in words.

@@ -1,7 +1,9 @@
+import Keyspace
 import Telemetry
 
-/// What a worker measures, as Prometheus reads it. Every family is here, with all its series from
-/// the start: a series that begins with its first event hides that event.
+/// What a worker measures, as Prometheus reads it: every family. `text` writes their series, all
+/// of them from the start: a series that begins with its first event hides that event. Apple's
+/// refusals alone cannot be known before.
 package enum WorkerMetrics {
   static let build = MetricFamily(
     "fanfare_build_info", .gauge, "Always 1; versions are in the labels.",
@@ -16,7 +18,8 @@ package enum WorkerMetrics {
     "fanfare_fanouts_active", .gauge, "Fan-outs that the worker has segments of.")
   static let fanOutTimes = MetricFamily(
     "fanfare_fanout_duration_seconds", .histogram,
-    "From the opening of a fan-out to its last outcome, by the worker that saw its end.")
+    "From the opening of a fan-out to its last outcome, by the worker that saw its end; of those "
+      + "that had pushes.")
   static let firstPushTimes = MetricFamily(
     "fanfare_fanout_first_push_seconds", .histogram,
     "From the opening of a fan-out to its first push, of the same.")
@@ -33,8 +36,8 @@ package enum WorkerMetrics {
     "Followers found, muted ones and those without a device among them, of settled segments.")
   static let pending = MetricFamily(
     "fanfare_recipients_pending", .gauge,
-    "Followers, about, of segments in the worker's partitions that are not committed yet: "
-      + "2,048 a segment.")
+    "Followers of segments that are in Kafka, in the worker's partitions, and not committed yet, "
+      + "as if each had \(Keyspace.targetShardFollowers). Not stragglers, nor events of one shard.")
   static let skipped = MetricFamily(
     "fanfare_recipients_skipped_total", .counter,
     "Followers, or devices, that nothing could be sent to, of settled segments.")
@@ -59,8 +62,9 @@ package enum WorkerMetrics {
       + "alone, which do not end.")
   static let answers = MetricFamily(
     "fanfare_apns_requests_total", .counter,
-    "Requests that Apple answered, by status and reason: empty for none, `Other` for one that "
-      + "Apple does not document.", labels: ["status", "reason"])
+    "Pushes that Apple answered, by status and reason: empty for none, `Other` for one that Apple "
+      + "does not document. 64 refusals of an environment and lane, the rest with status 0. Of the "
+      + "binary interface: its own codes, and 200 for its silence.", labels: ["status", "reason"])
   static let answerTimes = MetricFamily(
     "fanfare_apns_request_duration_seconds", .histogram,
     "From sending a push to Apple's answer, whatever it said.")
@@ -86,7 +90,8 @@ package enum WorkerMetrics {
     "Commands, many at a time, that Redis did not answer in time, or not at all.")
   static let redisReconnects = MetricFamily(
     "fanfare_redis_reconnects_total", .counter,
-    "Connections to Redis' masters that were there, broke, and are made again.")
+    "Connections to Redis' masters that were there and broke, or were given up; each is made again."
+  )
   static let replicaReads = MetricFamily(
     "fanfare_redis_replica_reads_total", .counter,
     "Reads of bindings and profiles, many at a time, with redis.read_from_replicas, by who "
@@ -108,7 +113,8 @@ package enum WorkerMetrics {
     labels: ["topic", "partition"])
   static let lastPoll = MetricFamily(
     "fanfare_kafka_last_poll_timestamp_seconds", .gauge,
-    "When Kafka was polled last, in seconds since 1970.")
+    "When Kafka was polled last, to a tenth of a second, in seconds since 1970. A thread that "
+      + "stands still lets no scrape end.")
   static let partitions = MetricFamily(
     "fanfare_kafka_partitions", .gauge, "Partitions that the group has given to this worker.")
   static let records = MetricFamily(
@@ -132,9 +138,10 @@ package enum WorkerMetrics {
     "fanfare_pushes_ready", .gauge, "Pushes that wait for a stream.")
   static let streams = MetricFamily(
     "fanfare_apns_streams_in_flight", .gauge, "Pushes sent to Apple and not answered.")
-  static let streamsMost = MetricFamily(
+  static let streamLimit = MetricFamily(
     "fanfare_apns_streams_limit", .gauge,
-    "Pushes that may be in flight on the open connections: Apple's settings and ours.")
+    "Pushes that may be in flight on the open connections, by Apple's settings and ours; those for "
+      + "trouble, and those that only wait for their last answers, come on top.")
   static let connections = MetricFamily(
     "fanfare_apns_connections", .gauge, "Open connections to Apple.")
   static let opened = MetricFamily(
@@ -166,6 +173,6 @@ package enum WorkerMetrics {
     answers, answerTimes, unknownAnswers, stragglers, tokens, tokenNews, redisTimes, redisFailures,
     redisReconnects, replicaReads, replicaLag, commits, rebalances, lag, lastPoll, partitions,
     records, aside, claims, claimsLost, claimsTakenOver, places, lingering, ready, streams,
-    streamsMost, connections, opened, closed, isReady, obstacles, logLines, cpu, resident, budget,
+    streamLimit, connections, opened, closed, isReady, obstacles, logLines, cpu, resident, budget,
   ]
 }

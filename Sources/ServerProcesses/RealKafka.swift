@@ -3,8 +3,8 @@ import Kafka
 import Processes
 
 /// An Apache Kafka. `FANFARE_KAFKA_HOME` names a directory with a script `broker` (`broker start
-/// DIR` prints `host:port`, `broker stop DIR` ends it); without it the tests that want it are
-/// skipped, since Kafka needs Java and half a gigabyte.
+/// DIR`, with `--secure --config FILE` or without, prints `host:port`, `broker stop DIR` ends it);
+/// without it the tests that want it are skipped, since Kafka needs Java and half a gigabyte.
 ///
 /// It is one of its own, in a scratch directory, or, where `TESTS_KAFKA_ADDRESS_FILE` names a
 /// file, the one whose address that file holds or will hold: others use it too. One that wants a
@@ -24,7 +24,8 @@ package final class RealKafka: Sendable {
   package let login: Login?
   private let own: (script: String, directory: ScratchDirectory)?
 
-  /// - Parameter configuration: of a broker that wants a login, behind what it has anyway.
+  /// - Parameter configuration: of a broker that wants a login, and no other, behind what it has
+  ///   anyway.
   package init(
     wantsLogin: Bool = false, configuration: String = ""
   ) throws(LocalRunError) {
@@ -42,6 +43,7 @@ package final class RealKafka: Sendable {
     let file = try more.write(configuration, to: "server.properties")
     let (directory, address) = try Self.start(
       script, wantsLogin ? ["--secure", "--config", file] : [])
+    withExtendedLifetime(more) {}
     own = (script, directory)
     login = wantsLogin ? Login(caFile: directory.file("ca.pem")) : nil
     bootstrapServers = address

@@ -27,12 +27,14 @@ package enum SettingsExample {
       let bounds = "\(key.kind.summary)\(written == nil ? "; not set" : "")"
       let padded = line + String(repeating: " ", count: max(0, 34 - line.count)) + "  # " + bounds
       // Beside the value: what it may be. Before it where that is too long.
-      lines += padded.count <= widest ? [padded] : comment(bounds, indent: indent) + [line]
+      lines +=
+        padded.count <= widest ? [padded] : comment("May be: \(bounds).", indent: indent) + [line]
     }
     return lines.joined(separator: "\n") + "\n"
   }
 
-  private static let widest = 105
+  /// Of a line with a key; comments keep to 100.
+  package static let widest = 105
 
   private static let header =
     comment(

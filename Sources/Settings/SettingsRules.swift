@@ -17,28 +17,27 @@ struct SettingsRules {
     let name = security.securityProtocol.rawValue
     let prefix = "kafka.security."
     let logsIn = security.securityProtocol.usesSASL
-    let wantsPassword = logsIn && security.mechanism?.usesPassword != false
+    // Where no mechanism is named nobody knows; most want one.
+    let wantsPassword = logsIn && (security.mechanism?.usesPassword ?? true)
     let logIn: [(key: String, isSet: Bool, isUsed: Bool)] = [
       ("mechanism", security.mechanism != nil, logsIn),
       ("username", security.username != nil, wantsPassword),
       ("password", security.password != nil, wantsPassword),
     ]
     for (key, isSet, isUsed) in logIn where isSet != isUsed {
-      if isSet, let mechanism = security.mechanism, logsIn {
-        layers.add(
-          .warning, layers.source(of: prefix + key), key: prefix + key,
-          "is not used with kafka.security.mechanism \(mechanism.rawValue)",
-          hint: "its credentials are in kafka.properties")
-      } else if isSet {
-        layers.add(
-          .warning, layers.source(of: prefix + key), key: prefix + key,
-          "is not used with kafka.security.protocol \(name)",
-          hint: "sasl_plaintext and sasl_ssl log in")
-      } else {
+      guard isSet else {
         layers.add(
           .problem, layers.source(of: prefix + "protocol"), key: prefix + key,
           "is needed with kafka.security.protocol \(name)")
+        continue
       }
+      let (reason, hint) =
+        logsIn
+        ? ("mechanism \(security.mechanism?.rawValue ?? "")", "credentials are in kafka.properties")
+        : ("protocol \(name)", "sasl_plaintext and sasl_ssl log in")
+      layers.add(
+        .warning, layers.source(of: prefix + key), key: prefix + key,
+        "is not used with kafka.security.\(reason)", hint: hint)
     }
     if security.caFile != nil && !security.securityProtocol.usesTLS {
       layers.add(

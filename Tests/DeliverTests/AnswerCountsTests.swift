@@ -28,7 +28,7 @@ import Testing
     #expect(counts.refused[.init(status: 0, reason: .other)] == 72)
     #expect(counts.refused[.init(status: 64, reason: nil)] == 2)
     var sum = AnswerCounts()
-    sum.accept()
+    sum.accept(1)
     sum.add(counts)
     sum.add(counts)
     #expect(sum.accepted == 1 && sum.refused[.init(status: 64, reason: nil)] == 4)

@@ -207,6 +207,8 @@ import Transport
       #expect(bed.tally.accepted == 9 && rejected(bed, .badDeviceToken) == 1)
       #expect(bed.tally.retried == 0 && gateway.heard.count == 10)
       #expect(gateway.tokens(on: 0) == Array(tokens[...1]))
+      let counts = bed.stage.answerCounts
+      #expect(counts.accepted == 9 && counts.refused == [.init(status: 8, reason: nil): 1])
     }
   }
 

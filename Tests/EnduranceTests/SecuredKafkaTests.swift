@@ -22,8 +22,8 @@ struct SecuredKafkaTests {
     #expect(await fleet.stop("w2") == 0)
   }
 
-  /// Tokens that nobody signs are all that Debian's librdkafka can make without an issuer; the way
-  /// of a real one through the binding is the same.
+  /// Tokens that nobody signs are all that Debian's librdkafka can make: it was built without
+  /// libcurl. One of an issuer was not tried.
   @Test func tokensLogIn() async throws {
     let kafka = try RealKafka(
       wantsLogin: true,

@@ -14,6 +14,12 @@ import Testing
     return client.readToEnd() ?? ""
   }
 
+  /// - Parameter series: with its labels.
+  private static func value(of series: String, in metrics: String) -> Double? {
+    metrics.split(separator: "\n").first { $0.hasPrefix(series + " ") }
+      .flatMap { Double($0.dropFirst(series.count + 1)) }
+  }
+
   @Test func aWorkerSaysThatItIsReadyUntilItDrains() async throws {
     var script = SimulatorScript()
     script.silentAfter = 3
@@ -47,9 +53,11 @@ import Testing
     #expect(metrics.contains("\nfanfare_fanout_duration_seconds_count 1\n"))
     #expect(metrics.contains("\nfanfare_fanout_first_push_seconds_count 1\n"))
     #expect(metrics.contains("\nfanfare_fanouts_active 0\n"))
-    #expect(!metrics.contains("\nfanfare_apns_streams_limit 0\n"))
-    #expect(!metrics.contains("librdkafka=\"\"") && !metrics.contains("hiredis=\"\""))
-    #expect(!metrics.contains("\nfanfare_kafka_last_poll_timestamp_seconds 0\n"))
+    #expect(Self.value(of: "fanfare_apns_streams_limit", in: metrics) ?? 0 > 0)
+    #expect(metrics.contains(",librdkafka=\"2.") && metrics.contains(",hiredis=\"0."))
+    let polled = Self.value(of: "fanfare_kafka_last_poll_timestamp_seconds", in: metrics)
+    #expect(polled.map { Double(time(nil)) - $0 < 60 } == true)
+    #expect(Self.value(of: "fanfare_log_lines_total{level=\"info\"}", in: metrics) ?? 0 > 0)
 
     #expect(!metrics.contains("\nfanfare_redis_command_duration_seconds_count 0\n"))
     #expect(metrics.contains("\nfanfare_redis_failures_total 0\n"))
@@ -59,6 +67,9 @@ import Testing
     _ = try await bed.until("a push is in flight") {
       await bed.simulator.summary().requests == 4 ? true : nil
     }
+    let hanging = try Self.get("/metrics", port: port)
+    #expect(hanging.contains("\nfanfare_fanouts_active 1\n"))
+    #expect(hanging.contains("\nfanfare_apns_streams_in_flight 1\n"))
     worker.signal(SIGTERM)
     let drains = try await bed.until("it says that it stops") {
       let answer = try Self.get("/readyz", port: port)

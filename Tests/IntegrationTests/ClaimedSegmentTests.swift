@@ -78,6 +78,8 @@ import Testing
     _ = try bed.redis.cli("HSET", "ff:{e:e2}:claims", segment, "worker-9/x/0.1 77")
     try await bed.emit("e2")
     #expect(try await bed.finished("e2").accepted == 1)
+    let metrics = await worker.metrics().text
+    #expect(metrics.contains("\nfanfare_claims_taken_over_total 1\n"))
     #expect(await worker.stop())
     let told = bed.sink.lines.filter { $0.contains("took over a segment") }
     #expect(told.count == 1 && told.allSatisfy { $0.contains("\"from\":\"worker-9/x/0.1\"") })

@@ -20,7 +20,7 @@ import Testing
   }
 
   private func figures(_ times: KeyValuePairs<FanOutCounter, Int>) -> [FanOutFigure] {
-    [FanOutFigure(name: "accepted", count: 5)]
+    [("pushes", 6), ("accepted", 5)].map { FanOutFigure(name: $0, count: $1) }
       + times.map { FanOutFigure(name: $0.rawValue, count: $1) }
   }
 
@@ -45,13 +45,21 @@ import Testing
     #expect(sink.lines.joined().contains("\"took_ms\":0"))
   }
 
-  @Test func whatSentNothingOrIsNotWholeHasNoTime() {
+  /// All of it was suppressed.
+  @Test func whatSentNothingHasNoFirstPush() {
     let endings = endings()
     endings.note(event("e1"), figures([.started: 1_000, .done: 1_001]), isComplete: true)
     #expect(endings.durations.count == 1 && endings.firstPushes.count == 0)
+  }
+
+  @Test func whatIsNotWholeOrNobodyIsToldOfIsNotMeasured() {
+    let endings = endings()
     endings.note(
-      event("e2"), figures([.started: 1, .firstPush: 2, .done: 3]), isComplete: false)
-    #expect(endings.durations.count == 1 && endings.firstPushes.count == 0)
+      event("e1"), figures([.started: 1, .firstPush: 2, .done: 3]), isComplete: false)
+    endings.note(
+      event("e2"), [("pushes", 0), ("started_ms", 1), ("done_ms", 1)].map(FanOutFigure.init),
+      isComplete: true)
+    #expect(endings.durations.count == 0 && endings.firstPushes.count == 0)
     #expect(sink.lines.count == 2)
   }
 }

@@ -11,17 +11,21 @@ import Testing
 @testable import Redis
 
 @Suite struct WorkerMetricsTests {
-  private func figures(_ counters: WorkerCounters = WorkerCounters()) -> WorkerFigures {
+  private func figures(
+    _ counters: WorkerCounters = WorkerCounters(), segmentTopics: Set<String> = []
+  ) -> WorkerFigures {
     WorkerFigures(
-      version: "1.2.3", lanes: 2, memoryBudget: 1000, counts: counters.snapshot(),
+      version: "1.2.3", libraries: ["nghttp2": "1.52", "libyaml": "0.2"], lanes: 2,
+      memoryBudget: 1000, counts: counters.snapshot(),
       usage: ProcessUsage(
         cpuNanoseconds: 1_500_000_000, residentBytes: 10, peakResidentBytes: 20),
       partitions: 6, records: 5, aside: 4,
-      lag: [KafkaPartition(topic: "t", partition: 3): 12], waitsFor: ["kafka"])
+      lag: [KafkaPartition(topic: "t", partition: 3): 12], segmentTopics: segmentTopics,
+      lastPoll: 1_764_000_000_250, logLines: [.warning: 3], waitsFor: ["kafka"])
   }
 
   private func lines(_ figures: WorkerFigures) -> [Substring] {
-    WorkerMetricsText.made(of: figures).text.split(separator: "\n")
+    WorkerMetrics.text(figures).text.split(separator: "\n")
   }
 
   @Test func everyFamilyIsThereFromTheStart() {
@@ -97,16 +101,16 @@ import Testing
   /// Of all lanes together; the lag is that of the worst.
   @Test func replicasAreShown() {
     #expect(lines(figures()).contains("fanfare_redis_replica_lag_seconds 0"))
-    let reads = RedisCounts()
-    reads.answered = 7
-    reads.fellBack = 2
+    let counts = RedisCounts()
+    counts.replicaReads = 7
+    counts.replicaFallBacks = 2
     let replicas = [1_500, 2_500].map {
       RedisReplica(master: "m", name: "r", lag: .milliseconds($0), obstacle: nil)
     }
     var figures = figures()
     figures.add(nil)
-    figures.add(RedisReplicaFigures([("m", replicas)], reads))
-    figures.add(RedisReplicaFigures([("m", nil)], reads))
+    figures.add(RedisReplicaFigures([("m", replicas)], counts))
+    figures.add(RedisReplicaFigures([("m", nil)], counts))
     let lines = lines(figures)
     #expect(lines.contains("fanfare_redis_replica_lag_seconds 2.5"))
     #expect(lines.contains("fanfare_redis_replica_reads_total{from=\"replica\"} 14"))
@@ -133,39 +137,33 @@ import Testing
     var healthy = figures()
     healthy.waitsFor = []
     #expect(lines(healthy).contains("fanfare_ready 1"))
-    let stopping = WorkerMetricsText.made(of: healthy, isStopping: true).text
+    let stopping = WorkerMetrics.text(healthy, isStopping: true).text
     #expect(stopping.contains("\nfanfare_ready 0\n"))
   }
 
   @Test func segmentsThatWaitAreReckonedInFollowers() {
-    var figures = figures()
-    #expect(lines(figures).contains("fanfare_recipients_pending 0"))
-    figures.segmentTopics = ["t"]
+    #expect(lines(figures()).contains("fanfare_recipients_pending 0"))
+    let figures = figures(segmentTopics: ["s", "t"])
     #expect(lines(figures).contains("fanfare_recipients_pending \(12 * 2048)"))
   }
 
-  @Test func eachAnswerHasASeries() throws {
+  @Test func eachAnswerHasASeries() {
     var counts = AnswerCounts()
-    #expect(WorkerMetricsText.answerSeries(counts).map(\.labels) == [["200", ""]])
-    counts.accept()
+    #expect(WorkerMetrics.answerSeries(counts).map(\.labels) == [["200", ""]])
+    counts.accept(1)
     counts.refuse(status: 410, .unregistered)
-    counts.refuse(status: 200, .unanswered)
     counts.refuse(status: 502, nil)
     counts.refuse(status: 502, nil)
-    let series = WorkerMetricsText.answerSeries(counts)
+    let series = WorkerMetrics.answerSeries(counts)
     #expect(
       series.map(\.labels) == [
-        ["200", ""], ["200", "Unanswered"], ["410", "Unregistered"], ["502", ""],
+        ["200", ""], ["410", "Unregistered"], ["502", ""],
       ])
-    #expect(series.map(\.value) == [1, 1, 1, 2])
+    #expect(series.map(\.value) == [1, 1, 2])
   }
 
   @Test func whatIsThereNowIsShown() {
-    var figures = figures()
-    figures.libraries = ["nghttp2": "1.52", "libyaml": "0.2"]
-    figures.lastPoll = 1_764_000_000_250
-    figures.logLines = [.warning: 3]
-    let lines = lines(figures)
+    let lines = lines(figures())
     for line in [
       #"fanfare_build_info{version="1.2.3",librdkafka="",nghttp2="1.52",openssl="",hiredis=""} 1"#,
       "fanfare_kafka_partitions 6",

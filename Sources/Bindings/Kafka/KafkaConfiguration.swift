@@ -3,13 +3,9 @@ import CRdKafka
 /// A set of librdkafka properties until a client takes it over.
 struct KafkaConfiguration: ~Copyable {
   private var handle: OpaquePointer?
-  /// Tokens are made by a callback of librdkafka's own, which somebody must serve.
-  private let wantsTokens: Bool
 
   init(_ options: KafkaOptions) throws(KafkaError) {
     handle = rd_kafka_conf_new()
-    wantsTokens = options.saslMechanism == "OAUTHBEARER"
-    rd_kafka_conf_enable_sasl_queue(handle, wantsTokens ? 1 : 0)
     try set("bootstrap.servers", options.bootstrapServers)
     try set("client.id", options.clientID)
     try set("security.protocol", options.securityProtocol.rawValue)
@@ -125,11 +121,6 @@ struct KafkaConfiguration: ~Copyable {
         cause: String(nulTerminated: text))
     }
     handle = nil
-    // Not every client is polled while it connects. Where there is no such callback, as with
-    // tokens that nobody signs, it says so, and needs none.
-    if wantsTokens, let error = rd_kafka_sasl_background_callbacks_enable(client) {
-      rd_kafka_error_destroy(error)
-    }
     return client
   }
 

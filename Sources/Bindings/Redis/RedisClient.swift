@@ -211,7 +211,7 @@ extension RedisClient {
 
 extension RedisClient {
   /// Connections to masters that were there and broke, those for what is read in bulk among them.
-  package var brokenConnections: Int { counts.broken }
+  package var brokenConnections: Int { counts.brokenConnections }
 
   /// Nil where reads do not go to replicas.
   package var replicaFigures: RedisReplicaFigures? {

@@ -169,7 +169,7 @@ final class RedisConnection {
     let wasReady = session.state == .ready
     for action in session.handle(event, now: loop.now, random: random()) { perform(action) }
     guard case .lost = event, session.state == .backingOff else { return }
-    if wasReady { counts?.broken += 1 }
+    if wasReady { counts?.brokenConnections += 1 }
     whenLost?()
   }
 

@@ -2,9 +2,9 @@
 /// its loop.
 final class RedisCounts {
   /// Reads that may lag, many commands at a time, by a replica.
-  var answered = 0
+  var replicaReads = 0
   /// By the master, because no replica was fresh, or the one that was asked did not answer.
-  var fellBack = 0
+  var replicaFallBacks = 0
   /// Connections to masters that were there and broke.
-  var broken = 0
+  var brokenConnections = 0
 }

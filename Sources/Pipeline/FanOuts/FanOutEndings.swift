@@ -2,11 +2,12 @@ import Model
 import Record
 import Telemetry
 
-/// How fan-outs end that a lane sees the end of: what the log says, and how long they took.
+/// The ends of fan-outs that a lane sees: what the log says of them, and how long they took.
 /// Confined to its lane.
 final class FanOutEndings {
   private let log: Log
-  /// From the moment a worker opened it to its last outcome, of those that are whole.
+  /// From the moment a worker opened it to its last outcome, of those that are whole and had
+  /// pushes: one that nobody is told of is over when it begins.
   private(set) var durations = Histogram.fanOutTimes
   /// From there to its first push, of those that sent any.
   private(set) var firstPushes = Histogram.fanOutTimes
@@ -16,7 +17,9 @@ final class FanOutEndings {
   /// - Parameter isComplete: no segment of it is in the dead letters.
   func note(_ event: Event, _ figures: [FanOutFigure], isComplete: Bool) {
     let times = FanOutTimes(figures)
-    if isComplete {
+    if isComplete,
+      figures.contains(where: { $0.name == FanOutCounter.pushes.rawValue && $0.count > 0 })
+    {
       if let took = times.took { durations.observe(nanoseconds: took.nanoseconds) }
       if let first = times.firstPush { firstPushes.observe(nanoseconds: first.nanoseconds) }
     }
@@ -30,7 +33,9 @@ final class FanOutEndings {
     if let took = times.took {
       fields = fields.merging(["took_ms": .integer(Int(took.wholeMilliseconds))])
     }
-    let isForgotten = figures.contains { $0.name == "forgotten_ms" && $0.count > 0 }
+    let isForgotten = figures.contains {
+      $0.name == FanOutCounter.forgotten.rawValue && $0.count > 0
+    }
     switch (isComplete, isForgotten) {
     case (true, false): log.info("fan-out done", fields)
     case (true, true):
@@ -45,8 +50,7 @@ final class FanOutEndings {
 
 /// When a fan-out began, sent and ended, by the clocks of the workers that noted it.
 private struct FanOutTimes {
-  static let names: Set<String> =
-    Set([FanOutCounter.started, .firstPush, .done].map(\.rawValue))
+  static let names = Set(FanOutCounter.times.map(\.rawValue))
 
   let took: Duration?
   let firstPush: Duration?

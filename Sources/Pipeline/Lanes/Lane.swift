@@ -202,8 +202,8 @@ package actor Lane {
   package func figures() -> LaneFigures {
     LaneFigures(
       ready: stages.deliver.readyCount, inFlight: stages.deliver.inFlight,
-      connections: stages.deliver.openConnections, streams: stages.deliver.openStreams,
-      claims: runs.count, fanOuts: runs.eventIDs, places: runs.places,
+      connections: stages.deliver.openConnections, streamLimit: stages.deliver.streamLimit,
+      claims: runs.count, places: runs.places, fanOuts: runs.eventIDs,
       lingering: runs.lingering,
       waitsFor: board.all, redisTrouble: stages.redis.lastFailure.map { "\($0)" },
       obstacles: stages.deliver.obstacles, limits: leases.short,

@@ -2,18 +2,18 @@ import Deliver
 import Redis
 import Telemetry
 
-/// How a lane is at the moment: for the heartbeat.
+/// How a lane is at the moment: for heartbeat and metrics.
 package struct LaneFigures: Sendable {
   package let ready: Int
   package let inFlight: Int
   package let connections: Int
-  /// That may be in flight on those.
-  let streams: Int
+  /// Pushes that may be in flight on those.
+  let streamLimit: Int
   /// Segments that it has claimed, and those of them that have a place.
   let claims: Int
-  /// Their events' ids.
-  let fanOuts: Set<String>
   let places: Int
+  /// The ids of the events that it has segments of.
+  let fanOuts: Set<String>
   /// Segments whose pushes were all tried and are not all settled.
   package let lingering: Int
   /// Dependencies that are waited for, in words.
@@ -31,8 +31,8 @@ package struct LaneFigures: Sendable {
   /// Of fan-outs that the lane saw the end of.
   let fanOutTimes: Histogram
   let firstPushTimes: Histogram
-  /// Since the lane began: connections that opened and ended, and what Apple said that it does not
-  /// document.
+  /// Since the lane began: connections that opened and ended, what Apple answered, and what of that
+  /// it does not document.
   let connectionCounts: ConnectionCounts
   let answerCounts: AnswerCounts
   let unknownAnswers: UnknownAnswers

@@ -30,6 +30,8 @@ package actor KafkaPump {
   private let times: StragglerTimes
   private let polling: KafkaPolling
   private var isClosed = false
+  /// When Kafka was polled last, to a tenth of a second, in ms since 1970.
+  private(set) var lastPoll: Int64 = 0
 
   package nonisolated var unownedExecutor: UnownedSerialExecutor {
     loop.asUnownedSerialExecutor()
@@ -75,8 +77,6 @@ package actor KafkaPump {
   }
 
   package var inFlight: Int { dispatch.running.count }
-  /// When Kafka was polled last, in ms since 1970.
-  private(set) var lastPoll: Int64 = 0
   package var partitions: Int { dispatch.partitions }
   /// Records whose segments other workers have claimed.
   package var aside: Int { dispatch.aside }

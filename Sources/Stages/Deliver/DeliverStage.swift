@@ -65,7 +65,7 @@ package final class DeliverStage {
   package var inFlight: Int { routes.values.reduce(0) { $0 + $1.inFlight } }
   package var openConnections: Int { routes.values.reduce(0) { $0 + $1.openConnections } }
   /// Streams that may be in flight on those.
-  package var openStreams: Int { routes.values.reduce(0) { $0 + $1.openStreams } }
+  package var streamLimit: Int { routes.values.reduce(0) { $0 + $1.streamLimit } }
 
   /// How long Apple took to answer since the lane began.
   package var answerTimes: Histogram {

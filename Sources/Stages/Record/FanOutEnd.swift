@@ -2,6 +2,8 @@
 /// whose records are in the dead letters, or of which Redis has lost what was noted), and what
 /// became of the rest: the figures of "fan-out done".
 enum FanOutEnd {
+  private static let rare = FanOutCounter.lua(FanOutCounter.rareFigures + FanOutCounter.times)
+
   /// Stands behind the prelude.
   static let functions = """
     -- Segments that are in the dead letters, and those that were to be brought to Kafka by an event
@@ -55,7 +57,7 @@ enum FanOutEnd {
         all[#all + 1] = field
         all[#all + 1] = redis.call('HGET', event, field) or '0'
       end
-      for _, field in ipairs(\(FanOutCounter.lua(FanOutCounter.rareFigures))) do
+      for _, field in ipairs(\(rare)) do
         local value = redis.call('HGET', event, field)
         if value then
           all[#all + 1] = field

@@ -14,8 +14,8 @@ package struct RedisReplicaFigures: Sendable {
     mastersAlone = masters.filter { master in
       master.replicas?.contains { $0.obstacle == nil } != true
     }.map(\.master)
-    answered = counts.answered
-    fellBack = counts.fellBack
+    answered = counts.replicaReads
+    fellBack = counts.replicaFallBacks
   }
 
   /// Each master has a replica, and all of them are read from.

@@ -129,7 +129,7 @@ final class RedisReplicas {
     then: @escaping (ReplicaAnswer) -> Void
   ) {
     guard let replica = next() else {
-      counts.fellBack += 1
+      counts.replicaFallBacks += 1
       return then(.none)
     }
     let began = EventLoop.monotonicNanoseconds()
@@ -137,7 +137,7 @@ final class RedisReplicas {
     let execution = Execution(pipeline, replies, timeout: timeout / 4)
     execution.whenFinished = { [counts, unowned execution] in
       let answer = ReplicaAnswer(execution)
-      if answer == .none { counts.fellBack += 1 } else { counts.answered += 1 }
+      if answer == .none { counts.replicaFallBacks += 1 } else { counts.replicaReads += 1 }
       // Slots move; anything else it would say again.
       if execution.failure == nil, let refusal = ReplicaAnswer.refusal(in: execution.replies),
         !refusal.kind.isOfMove

@@ -1,6 +1,6 @@
 import Model
 
-/// How often servers gave each answer. So many refusals are told apart, whatever statuses a server
+/// How often a server gave each answer. So many refusals are told apart, whatever statuses it
 /// invents.
 package struct AnswerCounts: Sendable, Equatable {
   package struct Refusal: Sendable, Hashable {
@@ -10,6 +10,7 @@ package struct AnswerCounts: Sendable, Equatable {
     package let reason: RejectionReason?
   }
 
+  /// Apple documents some forty; each is a series.
   static let maximum = 64
 
   package private(set) var accepted = 0
@@ -17,7 +18,7 @@ package struct AnswerCounts: Sendable, Equatable {
 
   package init() {}
 
-  mutating func accept() { accepted += 1 }
+  mutating func accept(_ count: Int) { accepted += count }
 
   mutating func refuse(status: Int, _ reason: RejectionReason?) {
     let refusal = Refusal(status: status, reason: reason)
@@ -25,6 +26,7 @@ package struct AnswerCounts: Sendable, Equatable {
     refused[isKept ? refusal : Refusal(status: 0, reason: .other), default: 0] += 1
   }
 
+  /// Here are told apart as many as all routes and lanes tell apart.
   package mutating func add(_ more: AnswerCounts) {
     accepted += more.accepted
     refused.merge(more.refused) { $0 + $1 }

@@ -38,7 +38,6 @@ final class AnswerJudge {
   /// - Parameter answers: is noted when those that came with it are judged.
   func accepted(_ push: ReadyPush, sentAt: UInt64, _ answers: inout AcceptedAnswers) {
     answers.add(push, sentAt: sentAt)
-    answerCounts.accept()
     if push.loss.isAlone { losses.loneWasAnswered(push) }
     let now = loop.now
     answerTimes.observe(nanoseconds: now &- sentAt)
@@ -49,6 +48,7 @@ final class AnswerJudge {
 
   func note(_ answers: AcceptedAnswers) {
     guard answers.count > 0 else { return }
+    answerCounts.accept(answers.count)
     traffic.note(answers, at: loop.now)
   }
 
@@ -107,12 +107,7 @@ final class AnswerJudge {
     let answer = Answer(body: body)
     let disposition = RejectionTable.disposition(
       status: status, reason: answer.reason, isWhole: isWhole)
-    switch (disposition, status) {
-    case (.accepted, _): answerCounts.accept()
-    // Its end is missing.
-    case (_, 200): answerCounts.refuse(status: status, .unanswered)
-    default: answerCounts.refuse(status: status, answer.reason.map { RejectionReason(name: $0) })
-    }
+    answerCounts.refuse(status: status, answer.reason.map { RejectionReason(name: $0) })
     let unknown = UnknownAnswer(status: status, reason: answer.reason, disposition)
     if let unknown, unknownAnswers.count(unknown) {
       setup.options.report(.unknownAnswer(setup.target.endpoint, unknown))
@@ -123,8 +118,8 @@ final class AnswerJudge {
     return disposition
   }
 
-  /// By a gateway of the legacy interface.
-  func refused(status: UInt8) { answerCounts.refuse(status: Int(status), nil) }
+  /// A gateway of the legacy interface said so; what follows from it is `conclude`'s.
+  func countRefusal(byGateway status: UInt8) { answerCounts.refuse(status: Int(status), nil) }
 
   /// - Parameters:
   ///   - unknown: what was said, where Apple does not document it.

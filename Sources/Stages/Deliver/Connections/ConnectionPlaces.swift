@@ -112,7 +112,7 @@ struct ConnectionPlaces {
   var openCount: Int { places[ordinary].count { $0.connection?.phase == .open } }
 
   /// Pushes that those may have in flight together.
-  var openStreams: Int { open.reduce(0) { $0 + $1.streams } }
+  var streamLimit: Int { open.reduce(0) { $0 + $1.streams } }
 
   /// Those that are open of the ordinary ones.
   var open: [any PushConnection] {

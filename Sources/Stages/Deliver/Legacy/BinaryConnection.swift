@@ -167,7 +167,7 @@ final class BinaryConnection: PushConnection {
     for item in verdict.again { judge.putBack(item.push) }
     if let item = verdict.refused, let disposition = response.status.disposition {
       settled += 1
-      judge.refused(status: response.status.code)
+      judge.countRefusal(byGateway: response.status.code)
       judge.conclude(item.push, disposition, on: self, item)
     }
     if verdict.late > 0 {

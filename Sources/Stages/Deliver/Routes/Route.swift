@@ -279,7 +279,7 @@ final class Route {
   var unknownAnswers: UnknownAnswers { answers.unknownAnswers }
   var inFlight: Int { pool.places.inFlight }
   var openConnections: Int { pool.places.openCount }
-  var openStreams: Int { pool.places.openStreams }
+  var streamLimit: Int { pool.places.streamLimit }
   var connectionCounts: ConnectionCounts { pool.places.counts }
   var obstacles: [RouteObstacle] { obstacleList.all }
 

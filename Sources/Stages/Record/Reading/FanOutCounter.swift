@@ -21,8 +21,9 @@ package enum FanOutCounter: String, CaseIterable, Sendable {
   /// What "fan-out done" says: always the first, the others where they are.
   static let figures: [Self] =
     [.recipients, .pushes] + outcomes + [.retried, .stragglers]
-  static let rareFigures: [Self] =
-    [.deadLettered, .forgotten, .started, .firstPush, .done]
+  static let rareFigures: [Self] = [.deadLettered, .forgotten]
+  /// What comes with them where it is, for whoever reckons how long it took. Ms since 1970.
+  package static let times: [Self] = [.started, .firstPush, .done]
 
   /// What the summary in `ff:{stats}:events` takes from the event's hash as it is.
   static let summarized: [Self] =
