@@ -391,7 +391,9 @@ let testTargets: [Target] = [
   tests(
     "CommandTests",
     [
-      "Checkout", "fanfare", "JSON", "Kafka", "Processes", "ServerProcesses", "Terminal", "TLS",
+      "Checkout", "fanfare", "Fixtures", "JSON", "Kafka", "Processes", "ServerProcesses",
+      "Terminal",
+      "TLS",
     ]),
   tests("TidyTests", ["Checkout"]),
 ]

@@ -37,7 +37,8 @@ package enum WorkerMetrics {
   static let pending = MetricFamily(
     "fanfare_recipients_pending", .gauge,
     "Followers of segments that are in Kafka, in the worker's partitions, and not committed yet, "
-      + "as if each had \(Keyspace.targetShardFollowers). Not stragglers, nor events of one shard.")
+      + "as if each had \(Keyspace.targetShardFollowers). Not stragglers, nor events of one shard. "
+      + "As old as the lag is.")
   static let skipped = MetricFamily(
     "fanfare_recipients_skipped_total", .counter,
     "Followers, or devices, that nothing could be sent to, of settled segments.")
@@ -63,8 +64,9 @@ package enum WorkerMetrics {
   static let answers = MetricFamily(
     "fanfare_apns_requests_total", .counter,
     "Pushes that Apple answered, by status and reason: empty for none, `Other` for one that Apple "
-      + "does not document. 64 refusals of an environment and lane, the rest with status 0. Of the "
-      + "binary interface: its own codes, and 200 for its silence.", labels: ["status", "reason"])
+      + "does not document. Of what it does not document 64 of an environment and lane, the rest "
+      + "with status 0. Of the binary interface: `binary-8` and the like, and 200 for its silence.",
+    labels: ["status", "reason"])
   static let answerTimes = MetricFamily(
     "fanfare_apns_request_duration_seconds", .histogram,
     "From sending a push to Apple's answer, whatever it said.")
@@ -109,7 +111,8 @@ package enum WorkerMetrics {
       + "them already when this worker heard of it.", labels: ["kind"])
   static let lag = MetricFamily(
     "fanfare_kafka_lag_events", .gauge,
-    "Records of the worker's partitions that are not committed yet, as Kafka said last.",
+    "Records of the worker's partitions that are not committed yet, as Kafka said at the last "
+      + "heartbeat.",
     labels: ["topic", "partition"])
   static let lastPoll = MetricFamily(
     "fanfare_kafka_last_poll_timestamp_seconds", .gauge,
@@ -128,7 +131,8 @@ package enum WorkerMetrics {
     "Claims that another worker took, or settled, before this one had: it was too slow.")
   static let claimsTakenOver = MetricFamily(
     "fanfare_claims_taken_over_total", .counter,
-    "Segments that were claimed because their owner, dead or standing still, let its claim end.")
+    "Segments that were claimed because their owner, dead or standing still, let its claim end; at "
+      + "least, since a claim whose answer is lost is asked for again.")
   static let places = MetricFamily(
     "fanfare_places_used", .gauge, "Places of lanes that segments have.")
   static let lingering = MetricFamily(

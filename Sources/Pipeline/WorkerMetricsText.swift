@@ -152,8 +152,9 @@ extension WorkerMetrics {
   static func answerSeries(
     _ counts: AnswerCounts
   ) -> [(labels: [String], value: Double)] {
-    let refused = counts.refused.map {
-      ([String($0.status), $0.reason?.name ?? ""], Double($1))
+    let refused = counts.refused.map { refusal, count in
+      let status = (refusal.isOfGateway ? "binary-" : "") + String(refusal.status)
+      return ([status, refusal.reason?.name ?? ""], Double(count))
     }
     return [(["200", ""], Double(counts.accepted))]
       + refused.sorted { $0.0.lexicographicallyPrecedes($1.0) }

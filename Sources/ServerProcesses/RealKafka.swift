@@ -3,7 +3,7 @@ import Kafka
 import Processes
 
 /// An Apache Kafka. `FANFARE_KAFKA_HOME` names a directory with a script `broker` (`broker start
-/// DIR`, with `--secure --config FILE` or without, prints `host:port`, `broker stop DIR` ends it);
+/// DIR`, with `--secure` or without, prints `host:port`, `broker stop DIR` ends it);
 /// without it the tests that want it are skipped, since Kafka needs Java and half a gigabyte.
 ///
 /// It is one of its own, in a scratch directory, or, where `TESTS_KAFKA_ADDRESS_FILE` names a
@@ -24,11 +24,7 @@ package final class RealKafka: Sendable {
   package let login: Login?
   private let own: (script: String, directory: ScratchDirectory)?
 
-  /// - Parameter configuration: of a broker that wants a login, and no other, behind what it has
-  ///   anyway.
-  package init(
-    wantsLogin: Bool = false, configuration: String = ""
-  ) throws(LocalRunError) {
+  package init(wantsLogin: Bool = false) throws(LocalRunError) {
     if !wantsLogin, let file = Self.variable("TESTS_KAFKA_ADDRESS_FILE") {
       own = nil
       login = nil
@@ -39,11 +35,7 @@ package final class RealKafka: Sendable {
       throw LocalRunError(.failed, "FANFARE_KAFKA_HOME is not set")
     }
     let script = home + "/broker"
-    let more = try ScratchDirectory()
-    let file = try more.write(configuration, to: "server.properties")
-    let (directory, address) = try Self.start(
-      script, wantsLogin ? ["--secure", "--config", file] : [])
-    withExtendedLifetime(more) {}
+    let (directory, address) = try Self.start(script, wantsLogin ? ["--secure"] : [])
     own = (script, directory)
     login = wantsLogin ? Login(caFile: directory.file("ca.pem")) : nil
     bootstrapServers = address

@@ -39,6 +39,13 @@ struct SettingsRules {
         .warning, layers.source(of: prefix + key), key: prefix + key,
         "is not used with kafka.security.\(reason)", hint: hint)
     }
+    let method = "sasl.oauthbearer.method"
+    if logsIn, security.mechanism == .oauthBearer, settings.kafka.properties[method] != "oidc" {
+      layers.add(
+        .problem, layers.source(of: prefix + "mechanism"), key: prefix + "mechanism",
+        "OAUTHBEARER needs a way to its tokens",
+        hint: "set \(method): oidc in kafka.properties, and what belongs to it")
+    }
     if security.caFile != nil && !security.securityProtocol.usesTLS {
       layers.add(
         .warning, layers.source(of: prefix + "ca_file"), key: prefix + "ca_file",

@@ -1,3 +1,4 @@
+import Fixtures
 import JSON
 import Processes
 import Testing
@@ -51,7 +52,7 @@ import Testing
   @Test func emitAsksWhetherWorkersHaveTheTemplate() throws {
     let directory = try ScratchDirectory()
     _ = try directory.write("payload: { aps: { alert: hello } }\n", to: "hello.yaml")
-    let nobody = "kafka.bootstrap_servers=127.0.0.1:\(try LocalPort.findFree())"
+    let nobody = "kafka.bootstrap_servers=127.0.0.1:\(try DeadPort.number)"
     func emit(_ template: String, in place: String, _ more: String...) throws -> Command.Outcome {
       let process = try Command.start(
         ["emit", "--streamer", "s1", "--app", "com.example.live", "--template", template]
@@ -103,12 +104,10 @@ import Testing
   }
 
   @Test func checkConnectsAlthoughAKeyIsMissing() throws {
-    let (kafka, redis, apns) = (
-      try LocalPort.findFree(), try LocalPort.findFree(), try LocalPort.findFree()
-    )
+    let nobody = try DeadPort.number
     let settings = [
-      "kafka.bootstrap_servers=127.0.0.1:\(kafka)", "redis.port=\(redis)",
-      "apns.production.host=127.0.0.1", "apns.production.port=\(apns)",
+      "kafka.bootstrap_servers=127.0.0.1:\(nobody)", "redis.port=\(nobody)",
+      "apns.production.host=127.0.0.1", "apns.production.port=\(nobody)",
       "apns.sandbox.host=127.0.0.1", "apns.sandbox.port=0",
     ]
     func check(_ settings: [String]) throws -> [String: [String]] {
@@ -124,7 +123,7 @@ import Testing
     let wrong = try check(settings)
     #expect(wrong["kafka"] == ["problem"] && wrong["redis"] == ["problem"], "\(wrong)")
     #expect(wrong["apns"] == ["skipped"])
-    let keyless = try check(Array(settings.dropLast()) + ["apns.sandbox.port=\(apns)"])
+    let keyless = try check(Array(settings.dropLast()) + ["apns.sandbox.port=\(nobody)"])
     #expect(keyless["apns"] == ["problem"], "\(keyless)")
   }
 
@@ -181,7 +180,7 @@ import Testing
   /// Before it connects to anything: nobody is there.
   @Test func aReadyFileThatCannotBeWrittenIsToldAtOnce() throws {
     let directory = try ScratchDirectory()
-    let nobody = try LocalPort.findFree()
+    let nobody = try DeadPort.number
     for path in [directory.file("nowhere/ready"), directory.path] {
       let outcome = try Command.run(
         "worker", "--ready-file", path, "--set", "redis.port=\(nobody)", "--set",
@@ -194,7 +193,7 @@ import Testing
   /// Redis is not asked, and not waited for, when there is nothing to write to it.
   @Test func importLooksForItsFileFirst() throws {
     let directory = try ScratchDirectory()
-    let nobody = try LocalPort.findFree()
+    let nobody = try DeadPort.number
     for (path, words) in [
       (directory.file("nofile"), "cannot be opened"), (directory.path, "it is a directory"),
     ] {

@@ -22,36 +22,6 @@ struct SecuredKafkaTests {
     #expect(await fleet.stop("w2") == 0)
   }
 
-  /// Tokens that nobody signs are all that Debian's librdkafka can make: it was built without
-  /// libcurl. One of an issuer was not tried.
-  @Test func tokensLogIn() async throws {
-    let kafka = try RealKafka(
-      wantsLogin: true,
-      configuration: """
-        sasl.enabled.mechanisms=PLAIN,OAUTHBEARER
-        listener.name.client.oauthbearer.sasl.jaas.config=\
-        org.apache.kafka.common.security.oauthbearer.OAuthBearerLoginModule required \
-        unsecuredLoginStringClaim_sub="fanfare";
-        """)
-    let login = try #require(kafka.login)
-    var options = KafkaOptions(bootstrapServers: kafka.bootstrapServers)
-    options.securityProtocol = .saslTLS
-    options.saslMechanism = "OAUTHBEARER"
-    options.caFile = login.caFile
-    options.properties = [
-      "enable.sasl.oauthbearer.unsecure.jwt": "true",
-      "sasl.oauthbearer.config": "principal=fanfare lifeSeconds=60",
-    ]
-    try kafka.createTopics([("t", 1)], as: options)
-    let producer = try KafkaProducer(options) { _ in }
-    _ = try await producer.send(topic: "t", key: nil, value: Array("x".utf8))
-    producer.close(timeout: .seconds(5))
-    options.properties["enable.sasl.oauthbearer.unsecure.jwt"] = "false"
-    #expect(throws: KafkaError.self) {
-      try KafkaAdmin(options, log: { _ in }).metadata(topics: ["t"], timeout: .seconds(6))
-    }
-  }
-
   @Test func whatIsWrongIsNamed() throws {
     let kafka = try RealKafka(wantsLogin: true)
     let login = try #require(kafka.login)

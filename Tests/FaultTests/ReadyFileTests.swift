@@ -1,4 +1,5 @@
 import APNsSimulator
+import Fixtures
 import Glibc
 import Kafka
 import Processes
@@ -20,7 +21,7 @@ import Testing
   func stale() async throws {
     let bed = try await WorkerBed()
     let ready = try bed.directory.write("", to: "stale")
-    let nobody = try LocalPort.findFree()
+    let nobody = try DeadPort.number
     let process = try ChildProcess([
       WorkerExecutable.path, "worker", "--ready-file", ready, "--set",
       "kafka.bootstrap_servers=127.0.0.1:\(nobody)", "--set", "redis.port=\(nobody)",

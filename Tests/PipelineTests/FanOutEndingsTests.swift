@@ -45,6 +45,19 @@ import Testing
     #expect(sink.lines.joined().contains("\"took_ms\":0"))
   }
 
+  /// Somebody wrote the hash by hand.
+  @Test(arguments: [Int.min, -1, 0, 1, 999, .max])
+  func whatIsNoTimeIsNone(_ started: Int) {
+    let endings = endings()
+    let now = 1_764_000_000_000
+    endings.note(
+      event("e1"), figures([.started: started, .firstPush: now, .done: now]), isComplete: true)
+    endings.note(
+      event("e2"), figures([.started: now, .firstPush: started, .done: .max]), isComplete: true)
+    #expect(endings.durations.seconds == 0 && endings.firstPushes.seconds == 0)
+    #expect(sink.lines.count == 2 && !sink.lines[0].contains("took_ms"))
+  }
+
   /// All of it was suppressed.
   @Test func whatSentNothingHasNoFirstPush() {
     let endings = endings()
@@ -52,14 +65,17 @@ import Testing
     #expect(endings.durations.count == 1 && endings.firstPushes.count == 0)
   }
 
-  @Test func whatIsNotWholeOrNobodyIsToldOfIsNotMeasured() {
+  @Test func whatIsNotWholeOrForgottenOrToldToNobodyIsNotMeasured() {
     let endings = endings()
     endings.note(
       event("e1"), figures([.started: 1, .firstPush: 2, .done: 3]), isComplete: false)
     endings.note(
       event("e2"), [("pushes", 0), ("started_ms", 1), ("done_ms", 1)].map(FanOutFigure.init),
       isComplete: true)
+    endings.note(
+      event("e3"), figures([.started: 1, .firstPush: 2, .done: 3, .forgotten: 2]),
+      isComplete: true)
     #expect(endings.durations.count == 0 && endings.firstPushes.count == 0)
-    #expect(sink.lines.count == 2)
+    #expect(sink.lines.count == 3)
   }
 }

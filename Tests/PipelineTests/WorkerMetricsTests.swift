@@ -151,15 +151,16 @@ import Testing
     var counts = AnswerCounts()
     #expect(WorkerMetrics.answerSeries(counts).map(\.labels) == [["200", ""]])
     counts.accept(1)
-    counts.refuse(status: 410, .unregistered)
-    counts.refuse(status: 502, nil)
-    counts.refuse(status: 502, nil)
+    counts.refuse(.init(status: 410, reason: .unregistered))
+    counts.refuse(.init(status: 502, reason: nil))
+    counts.refuse(.init(status: 502, reason: nil))
+    counts.refuse(.init(status: 200, reason: nil, isOfGateway: true))
     let series = WorkerMetrics.answerSeries(counts)
     #expect(
       series.map(\.labels) == [
-        ["200", ""], ["410", "Unregistered"], ["502", ""],
+        ["200", ""], ["410", "Unregistered"], ["502", ""], ["binary-200", ""],
       ])
-    #expect(series.map(\.value) == [1, 1, 2])
+    #expect(series.map(\.value) == [1, 1, 2, 1])
   }
 
   @Test func whatIsThereNowIsShown() {

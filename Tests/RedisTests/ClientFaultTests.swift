@@ -1,5 +1,5 @@
 import EventLoop
-import Processes
+import Fixtures
 import ServerProcesses
 import Testing
 
@@ -7,7 +7,7 @@ import Testing
 
 @Suite struct ClientFaultTests {
   @Test func withoutAServerItIsUnavailableInTime() async throws {
-    try await withLane(options(try LocalPort.findFree())) { lane async throws in
+    try await withLane(options(try DeadPort.number)) { lane async throws in
       let error = await lane.errorWhile(.unavailable, "PING", timeout: .milliseconds(50))
       #expect(error?.code == .unavailable && error?.isOutcomeUnknown == false)
       #expect(error?.cause?.contains("refused") == true)

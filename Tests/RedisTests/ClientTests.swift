@@ -1,4 +1,5 @@
 import EventLoop
+import Fixtures
 import Processes
 import ServerProcesses
 import TLS
@@ -96,7 +97,7 @@ import Testing
   }
 
   @Test func tooManyPipelinesAreRefused() async throws {
-    var options = options(try LocalPort.findFree())
+    var options = options(try DeadPort.number)
     options.maximumPipelines = 1
     options.commandTimeout = .milliseconds(50)
     try await withLane(options) { lane async throws in

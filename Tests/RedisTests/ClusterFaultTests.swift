@@ -1,5 +1,4 @@
 import Fixtures
-import Processes
 import ServerProcesses
 import Testing
 import Threads
@@ -197,7 +196,7 @@ extension Lane {
       #expect(refused?.cause?.contains("no node of a Redis Cluster") == true)
       #expect(await !lane.isConnected)
     }
-    let nobody = try LocalPort.findFree()
+    let nobody = try DeadPort.number
     options.clusterNodes = [.init(host: "127.0.0.1", port: nobody)]
     try await withLane(options) { lane async throws in
       let error = await lane.errorWhile(.unavailable, "GET", "k", timeout: .milliseconds(50))
@@ -225,7 +224,7 @@ extension Lane {
   /// A seed that is away, then a replica, then a cluster that is not there yet.
   @Test func anySeedWillDo() async throws {
     let cluster = try RedisClusterProcess(masters: 1)
-    let seeds = [try LocalPort.findFree(), cluster.replicas[0].port]
+    let seeds = [try DeadPort.number, cluster.replicas[0].port]
     try await withLane(clusterOptions(cluster, seeds: seeds[...])) { lane async throws in
       #expect(try await lane.call("SET", "k", "v") == "OK")
       #expect(try await lane.call("GET", "k") == "v")

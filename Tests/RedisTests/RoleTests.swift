@@ -1,5 +1,4 @@
 import Fixtures
-import Processes
 import ServerProcesses
 import Testing
 import Threads
@@ -10,7 +9,7 @@ import Threads
 @Suite struct RoleTests {
   /// Its master is a port where nobody listens: it keeps what it has, and grows stale.
   private func makeReplica(_ server: RedisServerProcess) throws {
-    try server.cli("REPLICAOF", "127.0.0.1", "\(LocalPort.findFree())")
+    try server.cli("REPLICAOF", "127.0.0.1", "\(DeadPort.number)")
   }
 
   @Test func aReplicaBehindTheAddressIsLeftForTheNewMaster() async throws {

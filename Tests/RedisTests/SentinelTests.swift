@@ -1,5 +1,4 @@
 import Fixtures
-import Processes
 import ServerProcesses
 import Testing
 
@@ -21,7 +20,7 @@ import Testing
       options: ["--replicaof", "127.0.0.1 \(master.port)", "--repl-diskless-sync-delay", "0"])
     let sentinel = try RedisSentinelProcess(watching: master, as: "main")
     // One that is away is passed over.
-    try await withLane(options([try LocalPort.findFree(), sentinel.port])) { lane async throws in
+    try await withLane(options([try DeadPort.number, sentinel.port])) { lane async throws in
       #expect(try await lane.call("SET", "k", "1") == "OK")
       #expect(try master.cli("WAIT", "1", "60000") == "1")
       try sentinel.waitForReplica(of: "main")
@@ -36,7 +35,7 @@ import Testing
 
   @Test func whoIsNoMasterIsNotBelieved() async throws {
     let server = try RedisServerProcess()
-    try server.cli("REPLICAOF", "127.0.0.1", "\(LocalPort.findFree())")
+    try server.cli("REPLICAOF", "127.0.0.1", "\(DeadPort.number)")
     let address = "*2\r\n$9\r\n127.0.0.1\r\n$\("\(server.port)".utf8.count)\r\n\(server.port)\r\n"
     try await withFake([[ready, .init(address)]]) { fake, _, _ async throws in
       try await withLane(options([fake.port])) { lane async throws in

@@ -50,6 +50,14 @@ import Testing
     ("apns: {key_id: abc, team_id: ''}", "apns.key_id"),
     ("apns: {certificate_file: fanfare.yaml, team_id: ABC123DEFG}", "apns.team_id"),
     (
+      "kafka: {security: {protocol: sasl_ssl, username: u, password: p}}",
+      "kafka.security.mechanism"
+    ),
+    (
+      "kafka: {security: {protocol: sasl_ssl, mechanism: OAUTHBEARER}}",
+      "kafka.security.mechanism"
+    ),
+    (
       "kafka: {security: {protocol: sasl_ssl, mechanism: PLAIN, username: u}}",
       "kafka.security.password"
     ),
@@ -97,8 +105,8 @@ import Testing
       "kafka.security.username"
     ),
     (
-      "kafka: {security: {protocol: sasl_ssl, mechanism: OAUTHBEARER, password: p}}",
-      "kafka.security.password"
+      "kafka: {security: {protocol: sasl_ssl, mechanism: OAUTHBEARER, password: p}, "
+        + "properties: {sasl.oauthbearer.method: oidc}}", "kafka.security.password"
     ),
     ("redis: {tls: {ca_file: ca.pem}}", "redis.tls.ca_file"),
     ("redis: {cluster: ['r:1', '[::1]:2'], host: h}", "redis.host"),

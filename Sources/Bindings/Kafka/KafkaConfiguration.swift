@@ -93,8 +93,7 @@ struct KafkaConfiguration: ~Copyable {
     guard result != RD_KAFKA_CONF_OK else { return }
     throw KafkaError(
       code: .configuration, message: "Kafka property \(name) is refused; correct its value",
-      // librdkafka quotes the value, which may be a secret.
-      cause: Self.mayBeSecret(name) ? "the value is not shown" : String(nulTerminated: text))
+      cause: Self.cause(String(nulTerminated: text), of: name))
   }
 
   /// What librdkafka has for a property by now: for tests of what is set here.
@@ -122,6 +121,12 @@ struct KafkaConfiguration: ~Copyable {
     }
     handle = nil
     return client
+  }
+
+  /// librdkafka quotes the value, which may be a secret, unless it does not know the property.
+  private static func cause(_ text: String, of name: String) -> String {
+    let isOfTheName = text.contains("not supported in this build") || text.hasPrefix("No such")
+    return mayBeSecret(name) && !isOfTheName ? "the value is not shown" : text
   }
 
   private static func mayBeSecret(_ name: String) -> Bool {

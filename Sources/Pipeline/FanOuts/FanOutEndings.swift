@@ -1,13 +1,15 @@
+import Keyspace
 import Model
 import Record
 import Telemetry
+import Text
 
 /// The ends of fan-outs that a lane sees: what the log says of them, and how long they took.
 /// Confined to its lane.
 final class FanOutEndings {
   private let log: Log
-  /// From the moment a worker opened it to its last outcome, of those that are whole and had
-  /// pushes: one that nobody is told of is over when it begins.
+  /// From the moment a worker opened it to its last outcome, of those that are whole, had pushes,
+  /// and were not forgotten by Redis meanwhile: one that nobody is told of is over when it begins.
   private(set) var durations = Histogram.fanOutTimes
   /// From there to its first push, of those that sent any.
   private(set) var firstPushes = Histogram.fanOutTimes
@@ -17,9 +19,11 @@ final class FanOutEndings {
   /// - Parameter isComplete: no segment of it is in the dead letters.
   func note(_ event: Event, _ figures: [FanOutFigure], isComplete: Bool) {
     let times = FanOutTimes(figures)
-    if isComplete,
-      figures.contains(where: { $0.name == FanOutCounter.pushes.rawValue && $0.count > 0 })
-    {
+    func counts(_ counter: FanOutCounter) -> Bool {
+      figures.contains { $0.name == counter.rawValue && $0.count > 0 }
+    }
+    let isForgotten = counts(.forgotten)
+    if isComplete, !isForgotten, counts(.pushes) {
       if let took = times.took { durations.observe(nanoseconds: took.nanoseconds) }
       if let first = times.firstPush { firstPushes.observe(nanoseconds: first.nanoseconds) }
     }
@@ -32,9 +36,6 @@ final class FanOutEndings {
     }
     if let took = times.took {
       fields = fields.merging(["took_ms": .integer(Int(took.wholeMilliseconds))])
-    }
-    let isForgotten = figures.contains {
-      $0.name == FanOutCounter.forgotten.rawValue && $0.count > 0
     }
     switch (isComplete, isForgotten) {
     case (true, false): log.info("fan-out done", fields)
@@ -56,12 +57,16 @@ private struct FanOutTimes {
   let firstPush: Duration?
 
   init(_ figures: [FanOutFigure]) {
-    func time(_ counter: FanOutCounter) -> Int? {
-      figures.first { $0.name == counter.rawValue }?.count
+    // Whoever writes a hash by hand may write anything.
+    func time(_ counter: FanOutCounter) -> Int64? {
+      figures.first { $0.name == counter.rawValue }.map { Int64($0.count) }
+        .flatMap { $0 > 0 && Timestamp.range.contains($0) ? $0 : nil }
     }
-    // Clocks differ: none is negative.
-    func since(_ start: Int?, _ end: Int?) -> Duration? {
-      guard let start, let end else { return nil }
+    // Clocks differ: none is negative. None is longer than what is noted lives.
+    func since(_ start: Int64?, _ end: Int64?) -> Duration? {
+      guard let start, let end, end - start <= Int64(Keyspace.eventLifetimeSeconds) * 1000 else {
+        return nil
+      }
       return .milliseconds(max(0, end - start))
     }
     took = since(time(.started), time(.done))

@@ -125,7 +125,7 @@ final class ClaimKeeper {
       line, ["event": .text(run.segment.event.id), "segment": .text(run.segment.id)])
   }
 
-  /// What its former owner had in flight is sent again.
+  /// What its former owner had sent of the segment, if anything, is sent again.
   func tookOver(_ claim: Claim, from former: String) {
     counters.add(.claimsTakenOver)
     options.log.notice(

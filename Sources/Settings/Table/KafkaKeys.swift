@@ -46,7 +46,8 @@ extension SettingTable {
     .choice(
       "kafka.security.mechanism", \.kafka.security.mechanism, example: .scramSHA512,
       "How to log in; needed with sasl_plaintext and sasl_ssl. Credentials of GSSAPI (Kerberos) "
-        + "and OAUTHBEARER are in kafka.properties: sasl.kerberos.…, sasl.oauthbearer.…."),
+        + "and OAUTHBEARER (OpenID Connect) are in kafka.properties: sasl.kerberos.…, "
+        + "sasl.oauthbearer.…."),
     .text(
       "kafka.security.username", \.kafka.security.username, example: "fanfare", .any,
       "Needed with PLAIN and SCRAM."),
@@ -140,6 +141,8 @@ enum KafkaProperties {
 
   /// Those that `KafkaOptions.reserved` names too: a test holds one list against the other.
   static let owned: [String: String] = [
+    "enable.sasl.oauthbearer.unsecure.jwt":
+      "librdkafka crashes when it renews a token that nobody signs",
     "enable.auto.commit": "an offset is committed only when its segment is settled and recorded",
     "auto.commit.enable": "an offset is committed only when its segment is settled and recorded",
     "enable.auto.offset.store":

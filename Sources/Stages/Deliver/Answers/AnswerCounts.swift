@@ -1,29 +1,45 @@
 import Model
 
-/// How often a server gave each answer. So many refusals are told apart, whatever statuses it
-/// invents.
+/// How often a server gave each answer. What Apple documents is told apart whatever else it says;
+/// of what it invents so many.
 package struct AnswerCounts: Sendable, Equatable {
   package struct Refusal: Sendable, Hashable {
-    /// Of HTTP, or of a gateway of the legacy interface; 0 for those that are too many.
+    /// Of HTTP; 0 for those that are too many.
     package let status: Int
     /// `other` for one that Apple does not document; nil for none.
     package let reason: RejectionReason?
+    /// A gateway of the legacy interface said so: `status` is a byte of its own.
+    package var isOfGateway = false
+
+    static let others = Refusal(status: 0, reason: .other)
+
+    var isDocumented: Bool {
+      guard let reason, reason != .other else { return false }
+      return AnswerCounts.statuses.contains(status)
+    }
   }
 
-  /// Apple documents some forty; each is a series.
+  /// Those of "Handling notification responses from APNs".
+  private static let statuses: Set = [400, 403, 404, 405, 410, 413, 429, 500, 503]
+  /// Of refusals that are not documented; each is a series.
   static let maximum = 64
 
   package private(set) var accepted = 0
   package private(set) var refused: [Refusal: Int] = [:]
+  private var invented = 0
 
   package init() {}
 
   mutating func accept(_ count: Int) { accepted += count }
 
-  mutating func refuse(status: Int, _ reason: RejectionReason?) {
-    let refusal = Refusal(status: status, reason: reason)
-    let isKept = refused[refusal] != nil || refused.count < Self.maximum
-    refused[isKept ? refusal : Refusal(status: 0, reason: .other), default: 0] += 1
+  mutating func refuse(_ refusal: Refusal) {
+    let isNew = refused[refusal] == nil && !refusal.isDocumented
+    guard !isNew || invented < Self.maximum else {
+      refused[.others, default: 0] += 1
+      return
+    }
+    if isNew { invented += 1 }
+    refused[refusal, default: 0] += 1
   }
 
   /// Here are told apart as many as all routes and lanes tell apart.

@@ -107,7 +107,8 @@ final class AnswerJudge {
     let answer = Answer(body: body)
     let disposition = RejectionTable.disposition(
       status: status, reason: answer.reason, isWhole: isWhole)
-    answerCounts.refuse(status: status, answer.reason.map { RejectionReason(name: $0) })
+    answerCounts.refuse(
+      .init(status: status, reason: answer.reason.map { RejectionReason(name: $0) }))
     let unknown = UnknownAnswer(status: status, reason: answer.reason, disposition)
     if let unknown, unknownAnswers.count(unknown) {
       setup.options.report(.unknownAnswer(setup.target.endpoint, unknown))
@@ -119,7 +120,9 @@ final class AnswerJudge {
   }
 
   /// A gateway of the legacy interface said so; what follows from it is `conclude`'s.
-  func countRefusal(byGateway status: UInt8) { answerCounts.refuse(status: Int(status), nil) }
+  func countRefusal(byGateway status: UInt8) {
+    answerCounts.refuse(.init(status: Int(status), reason: nil, isOfGateway: true))
+  }
 
   /// - Parameters:
   ///   - unknown: what was said, where Apple does not document it.
