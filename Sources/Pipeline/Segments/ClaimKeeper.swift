@@ -57,6 +57,7 @@ final class ClaimKeeper {
           claim, lifetime: options.claimLifetime, now: options.wallClock())
       }
       known = nil
+      noteTakeover(claim, result)
       if result == .unplanned, isAdoptable(message) { result = try await adopt(claim) }
       if case .yours(let time, _, _) = result {
         try clock.check(claim.segment.event, redisTime: time)
@@ -125,8 +126,10 @@ final class ClaimKeeper {
       line, ["event": .text(run.segment.event.id), "segment": .text(run.segment.id)])
   }
 
-  /// What its former owner had sent of the segment, if anything, is sent again.
-  func tookOver(_ claim: Claim, from former: String) {
+  /// What its former owner had sent of the segment, if anything, is sent again. To be called once
+  /// for each answer: the next one to the same owner does not say it.
+  func noteTakeover(_ claim: Claim, _ result: ClaimResult?) {
+    guard let former = result?.takenFrom else { return }
     counters.add(.claimsTakenOver)
     options.log.notice(
       "took over a segment whose owner let its claim end",

@@ -85,7 +85,9 @@ final class SegmentRunner {
     }
     switch turn {
     case .now: break
-    case .later: bid.answer = nil
+    case .later:
+      claims.noteTakeover(claim, bid.answer?.result)
+      bid.answer = nil
     case .putOff:
       if bid.answer != nil { await claims.release(claim) }
       return try await delays.putOffPaused(claim.segment, message, vacate)
@@ -100,14 +102,13 @@ final class SegmentRunner {
     case .paused: return try await delays.putOffPaused(claim.segment, message, vacate)
     case .claimed(let milliseconds):
       return .again(after: min(.milliseconds(milliseconds), options.claimLifetime / 10))
-    case .yours(let redisTime, let isCancelled, let former):
+    case .yours(let redisTime, let isCancelled, _):
       guard !runs.isStopped else {
         // Those that it had were released before this one was there.
         await claims.release(claim)
         throw RetryUntilStopped.Stopped()
       }
       bidder.won()
-      if let former { claims.tookOver(claim, from: former) }
       run.isLate = claim.segment.event.isExpired(at: redisTime)
       let fanOut = run.tally.fanOut
       if isCancelled { fanOut.brake = .cancelled }
@@ -119,12 +120,7 @@ final class SegmentRunner {
     await leases.begin(run.tally.fanOut)
     defer { runs.end(run) }
     do {
-      do {
-        try await sender.send(run, to: bid)
-      } catch {
-        await settlePart(run, after: error)
-        throw error
-      }
+      try await send(run, to: bid)
       try await lingering.linger(run)
       try await settler.settle(run)
     } catch {
@@ -136,6 +132,16 @@ final class SegmentRunner {
       throw error
     }
     return .done
+  }
+
+  /// What was sent before it fails has its outcomes.
+  private func send(_ run: SegmentRun, to bid: SegmentBid) async throws {
+    do {
+      try await sender.send(run, to: bid)
+    } catch {
+      await settlePart(run, after: error)
+      throw error
+    }
   }
 
   /// Others may have the segment at once.

@@ -17,4 +17,8 @@ package enum ClaimResult: Sendable, Equatable {
   /// The segment that the stragglers left was settled by a run that did not write this list, and
   /// gave its pushes their outcomes itself: drop it.
   case orphaned
+
+  package var takenFrom: String? {
+    if case .yours(_, _, let former) = self { former } else { nil }
+  }
 }
