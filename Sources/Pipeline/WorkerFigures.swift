@@ -65,10 +65,10 @@ struct WorkerFigures: Sendable {
   private(set) var credentialsExpireAt: Int64?
 
   /// Followers of segments in the worker's partitions that are not committed yet, as if each shard
-  /// were full.
-  var pendingRecipients: Int64 {
-    let records = lag.reduce(0) { $0 + (segmentTopics.contains($1.key.topic) ? $1.value : 0) }
-    return records * Int64(Keyspace.targetShardFollowers)
+  /// were full. No whole number: whatever a broker says, it is no overflow.
+  var pendingRecipients: Double {
+    let records = lag.filter { segmentTopics.contains($0.key.topic) }
+    return records.reduce(0) { $0 + Double($1.value) } * Double(Keyspace.targetShardFollowers)
   }
 
   static func take(

@@ -54,7 +54,7 @@ extension WorkerMetrics {
   private static func appendPushes(_ figures: WorkerFigures, to text: inout PrometheusText) {
     let counts = figures.counts
     text.append(recipients, Double(counts[.recipients]))
-    text.append(pending, Double(figures.pendingRecipients))
+    text.append(pending, figures.pendingRecipients)
     text.append(skipped, Double(counts[.skipped]))
     text.append(
       pushes,

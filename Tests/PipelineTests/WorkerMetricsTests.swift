@@ -12,7 +12,8 @@ import Testing
 
 @Suite struct WorkerMetricsTests {
   private func figures(
-    _ counters: WorkerCounters = WorkerCounters(), segmentTopics: Set<String> = []
+    _ counters: WorkerCounters = WorkerCounters(), segmentTopics: Set<String> = [],
+    lag: Int64 = 12
   ) -> WorkerFigures {
     WorkerFigures(
       version: "1.2.3", libraries: ["nghttp2": "1.52", "libyaml": "0.2"], lanes: 2,
@@ -20,7 +21,7 @@ import Testing
       usage: ProcessUsage(
         cpuNanoseconds: 1_500_000_000, residentBytes: 10, peakResidentBytes: 20),
       partitions: 6, records: 5, aside: 4,
-      lag: [KafkaPartition(topic: "t", partition: 3): 12], segmentTopics: segmentTopics,
+      lag: [KafkaPartition(topic: "t", partition: 3): lag], segmentTopics: segmentTopics,
       lastPoll: 1_764_000_000_250, logLines: [.warning: 3], waitsFor: ["kafka"])
   }
 
@@ -145,6 +146,9 @@ import Testing
     #expect(lines(figures()).contains("fanfare_recipients_pending 0"))
     let figures = figures(segmentTopics: ["s", "t"])
     #expect(lines(figures).contains("fanfare_recipients_pending \(12 * 2048)"))
+    // A broker that talks nonsense ends no worker.
+    let absurd = self.figures(segmentTopics: ["t"], lag: .max)
+    #expect(lines(absurd).contains { $0.hasPrefix("fanfare_recipients_pending 1.8889") })
   }
 
   @Test func eachAnswerHasASeries() {
