@@ -392,8 +392,7 @@ let testTargets: [Target] = [
     "CommandTests",
     [
       "Checkout", "fanfare", "Fixtures", "JSON", "Kafka", "Processes", "ServerProcesses",
-      "Terminal",
-      "TLS",
+      "Terminal", "TLS",
     ]),
   tests("TidyTests", ["Checkout"]),
 ]

@@ -34,7 +34,7 @@ package enum SettingsExample {
   }
 
   /// Of a line with a key; comments keep to 100.
-  package static let widest = 105
+  private static let widest = 105
 
   private static let header =
     comment(

@@ -84,11 +84,11 @@ import Transport
       "protocol: sasl_ssl", with: "protocol: plaintext")
     let anonymous = try Assembly.kafkaOptions(settings(plain))
     #expect(anonymous.username == nil && anonymous.caFile == nil)
+    #expect(anonymous.securityProtocol == .plaintext)
     let kerberos = try Assembly.kafkaOptions(
       settings(SampleConfiguration.yaml.replacing("SCRAM-SHA-256", with: "GSSAPI")))
     #expect(kerberos.saslMechanism == "GSSAPI")
     #expect(kerberos.username == nil && kerberos.password == nil)
-    #expect(anonymous.securityProtocol == .plaintext)
 
     var ingest = IngestOptions()
     ingest.eventsTopic = "t-events"

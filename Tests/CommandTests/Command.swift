@@ -15,12 +15,17 @@ enum Command {
 
   /// Beside this test's own program.
   static var path: String {
-    var buffer = [UInt8](repeating: 0, count: 4_096)
-    let count = readlink("/proc/self/exe", &buffer, buffer.count)
-    let own = String(decoding: buffer.prefix(max(0, count)), as: UTF8.self)
+    let own = target(ofLink: "/proc/self/exe")
     // `swift test` runs bundles through a helper of its own: then the bundle is an argument.
     let bundle = CommandLine.arguments.first { $0.hasSuffix(".xctest") } ?? own
     return bundle.split(separator: "/").dropLast().reduce("") { $0 + "/" + $1 } + "/fanfare"
+  }
+
+  /// Empty where there is no such link.
+  static func target(ofLink path: String) -> String {
+    var buffer = [UInt8](repeating: 0, count: 4_096)
+    let count = readlink(path, &buffer, buffer.count)
+    return String(decoding: buffer.prefix(max(0, count)), as: UTF8.self)
   }
 
   static func run(_ arguments: String...) throws -> Outcome {

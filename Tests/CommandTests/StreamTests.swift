@@ -43,12 +43,7 @@ import Testing
       ["sh", "-c", "exec \"$0\" broker 0<&- 1>&- 2>&-", Command.path], output: .pipe)
     let deadline = ContinuousClock.now + .seconds(60)
     func targets() -> [String] {
-      (0...2).map { descriptor in
-        var buffer = [UInt8](repeating: 0, count: 100)
-        let count = readlink(
-          "/proc/\(process.processID)/fd/\(descriptor)", &buffer, buffer.count)
-        return String(decoding: buffer.prefix(max(0, count)), as: UTF8.self)
-      }
+      (0...2).map { Command.target(ofLink: "/proc/\(process.processID)/fd/\($0)") }
     }
     while targets() != Array(repeating: "/dev/null", count: 3), ContinuousClock.now < deadline {
       _ = poll(nil, 0, 20)

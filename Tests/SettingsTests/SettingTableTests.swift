@@ -46,7 +46,7 @@ import YAML
       "Config/fanfare.example.yaml", from: rendered, variable: "UPDATE_EXAMPLE")
     #expect(
       committed == rendered, "write it again: UPDATE_EXAMPLE=1 swift test --filter SettingTable")
-    for line in rendered.split(separator: "\n") { #expect(line.count <= SettingsExample.widest) }
+    for line in rendered.split(separator: "\n") { #expect(line.count <= 105, "\(line)") }
   }
 
   @Test func theExampleLoadsToTheDefaults() throws {

@@ -50,10 +50,6 @@ import Testing
     ("apns: {key_id: abc, team_id: ''}", "apns.key_id"),
     ("apns: {certificate_file: fanfare.yaml, team_id: ABC123DEFG}", "apns.team_id"),
     (
-      "kafka: {security: {protocol: sasl_ssl, username: u, password: p}}",
-      "kafka.security.mechanism"
-    ),
-    (
       "kafka: {security: {protocol: sasl_ssl, mechanism: OAUTHBEARER}}",
       "kafka.security.mechanism"
     ),
