@@ -105,7 +105,8 @@ package enum Assembly {
 
   package static func expandOptions(_ settings: Settings) -> ExpandOptions {
     ExpandOptions(
-      pageSize: settings.audience.pageSize, plainSetKey: settings.audience.plainSetKey)
+      pageSize: settings.audience.pageSize, plainSetKey: settings.audience.plainSetKey,
+      keepsSnapshots: settings.redis.keepsSnapshots)
   }
 
   /// - Parameter report: hears what an operator should know, from any lane.

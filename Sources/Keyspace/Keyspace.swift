@@ -20,6 +20,8 @@ package struct Keyspace: Sendable, Equatable {
   package let reachedParts: (prefix: [UInt8], suffix: [UInt8])
   /// What stands before and after the raw bytes of a user id in `bound(user:)`.
   package let boundParts: (prefix: [UInt8], suffix: [UInt8])
+  /// What stands before and after the raw bytes of a user id in `snapshot(user:)`.
+  package let snapshotParts: (prefix: [UInt8], suffix: [UInt8])
 
   package init(data: String = "ffd:", dashboards: String = "ff:") {
     self.init(data: data, dashboards: dashboards, userLists: .ofStreamers)
@@ -33,6 +35,7 @@ package struct Keyspace: Sendable, Equatable {
     profileParts = (Array("\(data){u:".utf8), Array("}:profile".utf8))
     reachedParts = (Array("\(data){u:".utf8), Array("}:reached".utf8))
     boundParts = (Array("\(data){u:".utf8), Array("}:bound".utf8))
+    snapshotParts = (Array("\(data)snapshot:{u:".utf8), Array("}".utf8))
   }
 
   package static func == (left: Keyspace, right: Keyspace) -> Bool {
@@ -104,7 +107,9 @@ extension Keyspace {
   /// The keys of a user that go when the user is forgotten, devices first. What is left is `moves`,
   /// by which a step that comes late knows that it does: it ends by itself.
   package func forgottenKeys(user: String) -> [String] {
-    deviceKeys(user: user) + [profile(user: user), reached(user: user), verdicts(user: user)]
+    deviceKeys(user: user) + [
+      profile(user: user), reached(user: user), verdicts(user: user), snapshot(user: user),
+    ]
   }
 
   /// STRING, SET, HASH, ZSET and STREAM in turn: what `fanfare check` tries our user's permissions
@@ -123,6 +128,16 @@ extension Keyspace {
   package func untold(event: String, segment: String) -> String {
     "\(dataPrefix){e:\(event)}:untold:\(segment)"
   }
+
+  /// STRING: what stood in `bindings` and `profile` when a worker read them, to be read in their
+  /// place as long as neither was written to; no lifetime, since one would cost half of what a
+  /// snapshot saves. Not among the user's own keys by its beginning, so that who is told of writes
+  /// to those is not told of it. Bytes of ours: see `SnapshotLayout`.
+  package func snapshot(user: String) -> String { "\(dataPrefix)snapshot:{u:\(user)}" }
+
+  /// HASH: whose snapshots on a server can be believed; lives 5 s after the last worker's word. A
+  /// server of a cluster has one whose slot it serves.
+  package func snapshotRegistry(_ number: Int) -> String { "\(dataPrefix){snapshots:\(number)}" }
 
   /// STRING: the user who owns the token, so that a login as another user leaves the first.
   package func tokenOwner(token: String) -> String { "\(dataPrefix){t:\(token)}" }

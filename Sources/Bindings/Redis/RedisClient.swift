@@ -10,7 +10,7 @@ package final class RedisClient {
     case cluster(RedisCluster)
   }
 
-  let options: RedisOptions
+  package let options: RedisOptions
   private let servers: Servers
   /// For what is read in bulk: replies come in the order of the commands, and a short question must
   /// not wait for pages of a giant's followers.
@@ -204,6 +204,38 @@ extension RedisClient {
   package var clusterState: RedisClusterState? {
     guard case .cluster(let cluster) = servers else { return nil }
     return cluster.state
+  }
+}
+
+// MARK: tracking
+
+extension RedisClient {
+  /// Before `start`, once: writes to keys with a prefix are told of, at each master, on the
+  /// connections for what is read in bulk. The client keeps `delegate` alive no longer than itself.
+  package func track(
+    keysBeginningWith prefix: String, for delegate: any RedisTrackingDelegate
+  ) {
+    let client = bulk ?? self
+    switch client.servers {
+    case .one(let connection): connection.track(prefix, for: delegate)
+    case .cluster(let cluster): cluster.track(prefix, for: delegate)
+    }
+  }
+
+  /// The one server when it tells of writes; nil of a cluster.
+  package var trackedServer: TrackedServer? {
+    guard case .one(let connection) = (bulk ?? self).servers else { return nil }
+    return connection.tracking?.server
+  }
+
+  /// The server of a cluster that a key is at, as far as we know, when it tells of writes.
+  package func trackedServer(of slot: RedisSlot) -> TrackedServer? {
+    guard case .cluster(let cluster) = (bulk ?? self).servers else { return nil }
+    return cluster.trackedServer(of: slot)
+  }
+
+  package var isCluster: Bool {
+    if case .cluster = servers { true } else { false }
   }
 }
 

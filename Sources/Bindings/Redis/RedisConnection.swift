@@ -26,6 +26,8 @@ final class RedisConnection {
   private var counts: RedisCounts?
   /// Of a master: where reads that may lag go.
   private(set) var replicas: RedisReplicas?
+  /// Of a master: hears of writes.
+  private(set) var tracking: RedisTracking?
   private let roleCommand = RedisPipeline(["ROLE"])
   private var waiting = Queue<Execution>()
   private var sent = Queue<Execution>()
@@ -53,6 +55,9 @@ final class RedisConnection {
   var isOfCluster: Bool { role.purpose.isOfCluster }
 
   var isConnected: Bool { session.state == .ready }
+
+  /// Where the connection leads that there is.
+  var connectedEndpoint: Endpoint? { isConnected ? connection?.endpoint : nil }
 
   /// Why there is no connection, as long as there is none and one was tried.
   var lastFailure: RedisError? { session.lastFailure }
@@ -82,6 +87,12 @@ final class RedisConnection {
     replicas = RedisReplicas(of: self, limit: limit, counting: counts)
   }
 
+  /// Of a master, once: writes to keys with a prefix are told of.
+  func track(_ prefix: String, for delegate: any RedisTrackingDelegate) {
+    tracking = RedisTracking(of: self, prefix: prefix, for: delegate)
+    if isConnected { tracking?.begin() }
+  }
+
   /// Begins to connect, and again after each loss, until `close`. Before it, pipelines wait.
   func start() {
     handle(.start)
@@ -90,6 +101,7 @@ final class RedisConnection {
 
   /// Ends every pipeline with `closed`; those that were sent may have been done or not.
   func close() {
+    tracking?.close()
     handle(.close)
     replicas?.close()
   }
@@ -184,6 +196,7 @@ final class RedisConnection {
       sessionTimer?.cancel()
       sessionTimer = nil
     case .disconnect:
+      tracking?.end()
       inquiry?.cancel()
       inquiry = nil
       connection?.close()
@@ -195,6 +208,7 @@ final class RedisConnection {
       for execution in waiting.takeAll() { send(execution) }
       idleCheck.schedule()
       replicas?.begin()
+      tracking?.begin()
     case .failSent(let error): for execution in sent.takeAll() { execution.finish(error) }
     case .failAll(let error):
       for execution in sent.takeAll() + waiting.takeAll() { execution.finish(error) }

@@ -65,6 +65,12 @@ package final class RedisReplies {
     return RedisReply(replies: self, index: isThere ? index : -1)
   }
 
+  /// Of a gathered pipeline a command's, else that of a node.
+  func reply(at index: Int) -> RedisReply {
+    if let gathered { return gathered[index] ?? RedisReply(replies: self, index: -1) }
+    return RedisReply(replies: self, index: index)
+  }
+
   /// The first command that Redis refused.
   package var firstError: RedisErrorReply? {
     for index in 0..<count {

@@ -4,9 +4,9 @@ package struct RedisReply {
     case null, string, integer, array, status, error
   }
 
-  private let replies: RedisReplies
-  /// -1 stands for what is not there.
-  private let index: Int
+  let replies: RedisReplies
+  /// Of its node; -1 stands for what is not there.
+  let index: Int
 
   init(replies: RedisReplies, index: Int) {
     self.replies = replies

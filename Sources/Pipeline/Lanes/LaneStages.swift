@@ -24,7 +24,9 @@ struct LaneStages {
       random: options.randomFraction)
     redis.whenDone = { [redisRoundTrips] in redisRoundTrips.observe(nanoseconds: $0, $1?.code) }
     ingest = IngestStage(options: options.ingest)
-    expand = ExpandStage(redis: redis, keyspace: options.keyspace, options: options.expand)
+    expand = ExpandStage(
+      redis: redis, keyspace: options.keyspace, options: options.expand,
+      note: { log.notice($0) })
     render = RenderStage(templates: options.templates)
     deliver = DeliverStage(
       options: options.deliver, credentials: options.credentials, loop: loop,

@@ -25,6 +25,8 @@ package struct ExpandOptions: Sendable {
   var maximumRememberedUsers: Int
   /// Whom an event may reach.
   package var rules: RecipientRules
+  /// Whether users of large events are read from snapshots where these can be believed.
+  package var keepsSnapshots: Bool
 
   /// What reading a segment keeps at most: the ids of a shard, a reply, the page made of it, and of
   /// a set that is read by SSCAN the users that were in it.
@@ -38,7 +40,8 @@ package struct ExpandOptions: Sendable {
   package init(
     pageSize: Int = 512, plainSetKey: String? = nil, maximumShardMembers: Int = 16_384,
     maximumFieldBytes: Int = 4_096, maximumPageBytes: Int = 2 << 20,
-    maximumRememberedUsers: Int = 196_608, rules: RecipientRules = RecipientRules()
+    maximumRememberedUsers: Int = 196_608, rules: RecipientRules = RecipientRules(),
+    keepsSnapshots: Bool = false
   ) {
     self.pageSize = max(1, pageSize)
     self.plainSetKey = plainSetKey
@@ -47,5 +50,6 @@ package struct ExpandOptions: Sendable {
     self.maximumPageBytes = max(4_096, maximumPageBytes)
     self.maximumRememberedUsers = maximumRememberedUsers
     self.rules = rules
+    self.keepsSnapshots = keepsSnapshots
   }
 }

@@ -8,12 +8,36 @@ package final class ExpandStage {
   private let redis: RedisClient
   private let keyspace: Keyspace
   private let options: ExpandOptions
+  private let snapshots: Snapshots?
 
-  package init(redis: RedisClient, keyspace: Keyspace, options: ExpandOptions = ExpandOptions()) {
+  /// Before the client's `start`, where snapshots are kept.
+  /// - Parameters:
+  ///   - random: tells what one lane stores from what all others do.
+  ///   - note: a line for the log.
+  package init(
+    redis: RedisClient, keyspace: Keyspace, options: ExpandOptions = ExpandOptions(),
+    random: @escaping () -> UInt64 = { .random(in: 0...(.max)) },
+    note: @escaping (String) -> Void = { _ in }
+  ) {
     self.redis = redis
     self.keyspace = keyspace
     self.options = options
+    // What is counted for each user would be told of as a write to the user. What may lag is read
+    // elsewhere, and the age of devices is in no snapshot.
+    let isFit =
+      options.rules.eventsPerHour == nil && !options.rules.picksNewestDevice
+      && redis.options.replicaLagLimit == nil
+    guard options.keepsSnapshots, isFit else {
+      snapshots = nil
+      return
+    }
+    let snapshots = Snapshots(redis: redis, keyspace: keyspace, random: random, note: note)
+    self.snapshots = snapshots
+    snapshots.begin()
   }
+
+  /// Nil where no snapshots are kept.
+  package var snapshotFigures: SnapshotFigures? { snapshots?.state }
 
   /// Where the users whom an event addresses are to be found. Nothing is asked where the event
   /// names them itself.
@@ -118,8 +142,8 @@ package final class ExpandStage {
     now: @escaping () -> Int64, isOver: @escaping () -> Bool = { false }
   ) -> SegmentReader {
     SegmentReader(
-      redis: redis, keyspace: keyspace, options: options, source: users, fields: fields,
-      topic: topic, now: now, isOver: isOver)
+      redis: redis, keyspace: keyspace, options: options, snapshots: snapshots, source: users,
+      fields: fields, topic: topic, now: now, isOver: isOver)
   }
 
   private func plainKey(of streamer: String) -> String? {

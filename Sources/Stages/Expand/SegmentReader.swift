@@ -15,6 +15,8 @@ package final class SegmentReader {
   private let options: ExpandOptions
   private let source: SegmentUsers
   private let fields: [String]
+  /// What is asked of a profile: the rules' fields, then the page's.
+  private let profileFields: [String]
   private let builder: PageBuilder
   private let now: () -> Int64
   /// Nothing more of it is sent.
@@ -30,6 +32,8 @@ package final class SegmentReader {
   /// Whether a page may lack what was written a moment ago. Not one of pushes that wait for another
   /// try: a device that was found once must be found again.
   private let mayLag: Bool
+  /// Nil where pages are not read from snapshots.
+  private let snapshots: Snapshots?
   private var pace: PagePace
   private var batch: FollowerBatch?
   private var position = 0
@@ -42,8 +46,8 @@ package final class SegmentReader {
   private static let maximumNamed = 16
 
   init(
-    redis: RedisClient, keyspace: Keyspace, options: ExpandOptions, source: SegmentUsers,
-    fields: [String], topic: String, now: @escaping () -> Int64,
+    redis: RedisClient, keyspace: Keyspace, options: ExpandOptions, snapshots: Snapshots?,
+    source: SegmentUsers, fields: [String], topic: String, now: @escaping () -> Int64,
     isOver: @escaping () -> Bool
   ) {
     self.redis = redis
@@ -54,18 +58,21 @@ package final class SegmentReader {
     self.isOver = isOver
     streamer = Array(source.segment.event.streamer.utf8)
     let rules = options.rules.fields
+    profileFields = rules.map(\.rawValue) + fields
     pace = PagePace(maximumUsers: options.pageSize, maximumBytes: options.maximumPageBytes)
     // Pushes that wait for another try were counted before. Which device was the newest was found
     // out then, too: what came since has not got this event, so that the user would get nothing.
     let isFirstTry = source.segment.stragglers == nil
     mayLag = isFirstTry
+    // Snapshots cost a small event round trips, and are asked for where giants are read.
+    self.snapshots = isFirstTry && !source.segment.isOfSmall ? snapshots : nil
     let picksNewest = options.rules.picksNewestDevice && isFirstTry
     builder = PageBuilder(
       topic: topic, ruleFields: rules, picksNewest: picksNewest,
       maximumFieldBytes: options.maximumFieldBytes, keyspace: keyspace)
     bindingsCommand = RedisCommandTemplate("SMEMBERS", key: keyspace.bindingsParts)
     profileCommand = RedisCommandTemplate(
-      "HMGET", key: keyspace.profileParts, after: rules.map(\.rawValue) + fields)
+      "HMGET", key: keyspace.profileParts, after: profileFields)
     boundCommand = picksNewest ? RedisCommandTemplate("HGETALL", key: keyspace.boundParts) : nil
     let event = source.segment.event.id
     cap = (isFirstTry ? options.rules.eventsPerHour : nil).map {
@@ -158,22 +165,41 @@ package final class SegmentReader {
   private func fetch(
     _ users: ArraySlice<ByteSlice>, of batch: FollowerBatch
   ) async throws(ExpandError) -> RedisReplies? {
-    pipeline.removeAll()
-    for user in users {
-      pipeline.append(bindingsCommand, batch.bytes[user])
-      pipeline.append(profileCommand, batch.bytes[user])
-      if let boundCommand { pipeline.append(boundCommand, batch.bytes[user]) }
-    }
     do {
-      let replies = try await redis.execute(
-        pipeline, maximumReplyBytes: options.maximumPageBytes, mayLag: mayLag,
-        isBulk: !source.segment.isOfSmall)
+      let replies = try await replies(for: users.map { batch.bytes[$0] })
       pace.fitted(users.count, bytes: replies.byteCount)
       return replies
     } catch {
       try askForLess(error, users, of: batch)
       return nil
     }
+  }
+
+  private func replies(
+    for users: [UnsafeRawBufferPointer]
+  ) async throws(RedisError) -> RedisReplies {
+    guard let snapshots, snapshots.areTrusted,
+      var page = SnapshotPage(
+        snapshots, users, wanted: profileFields, maximumBytes: options.maximumPageBytes,
+        isCluster: redis.isCluster)
+    else { return try await read(users) }
+    return try await page.read { (places) async throws(RedisError) in
+      try await self.read(places.map { users[$0] })
+    }
+  }
+
+  private func read(
+    _ users: [UnsafeRawBufferPointer]
+  ) async throws(RedisError) -> RedisReplies {
+    pipeline.removeAll()
+    for user in users {
+      pipeline.append(bindingsCommand, user)
+      pipeline.append(profileCommand, user)
+      if let boundCommand { pipeline.append(boundCommand, user) }
+    }
+    return try await redis.execute(
+      pipeline, maximumReplyBytes: options.maximumPageBytes, mayLag: mayLag,
+      isBulk: !source.segment.isOfSmall)
   }
 
   /// Throws what asking for less does not mend, or what must be waited out before.

@@ -12,6 +12,8 @@ final class ClusterNodes {
   private let random: () -> Double
   private var connections: [Endpoint: RedisConnection] = [:]
   private var isClosed = false
+  private var trackedPrefix: String?
+  private weak var trackingDelegate: (any RedisTrackingDelegate)?
   /// Called after each loss of a connection, and each that could not be made.
   var whenLost: (() -> Void)?
 
@@ -50,10 +52,21 @@ final class ClusterNodes {
       options: options.at(node), purpose: .clusterNode, loop: loop, log: log, random: random)
     connection.whenLost = { [weak self] in self?.whenLost?() }
     connection.prepareAsMaster(counting: counts)
+    if let trackedPrefix, let trackingDelegate {
+      connection.track(trackedPrefix, for: trackingDelegate)
+    }
     connections[node] = connection
     connection.start()
     return connection
   }
+
+  /// Before the first connection: writes are told of at each master.
+  func track(_ prefix: String, for delegate: any RedisTrackingDelegate) {
+    (trackedPrefix, trackingDelegate) = (prefix, delegate)
+  }
+
+  /// Nil where writes are not told of now.
+  func trackedServer(_ node: Endpoint) -> TrackedServer? { connections[node]?.tracking?.server }
 
   func isConnected(to node: Endpoint) -> Bool { connections[node]?.isConnected == true }
 

@@ -25,9 +25,22 @@ struct GatheredReplies {
     places[command] = Place(source: Int32(source), index: Int32(index))
   }
 
+  /// As above, with a reply that may be an element of another.
+  mutating func set(_ command: Int, to reply: RedisReply) {
+    if sources.last !== reply.replies {
+      if let known = sources.firstIndex(where: { $0 === reply.replies }) {
+        places[command] = Place(source: Int32(known), index: Int32(reply.index))
+        return
+      }
+      sources.append(reply.replies)
+    }
+    places[command] = Place(source: Int32(sources.count - 1), index: Int32(reply.index))
+  }
+
   /// Nil when there is no such command, or no answer to it.
   subscript(_ command: Int) -> RedisReply? {
     guard places.indices.contains(command), places[command].source >= 0 else { return nil }
-    return sources[Int(places[command].source)][Int(places[command].index)]
+    let place = places[command]
+    return sources[Int(place.source)].reply(at: Int(place.index))
   }
 }

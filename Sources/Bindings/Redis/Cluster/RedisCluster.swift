@@ -70,6 +70,17 @@ final class RedisCluster {
   /// Nil before there is a map.
   var state: RedisClusterState? { topology.state }
 
+  /// Before `start`.
+  func track(_ prefix: String, for delegate: any RedisTrackingDelegate) {
+    nodes.track(prefix, for: delegate)
+  }
+
+  func trackedServer(of slot: RedisSlot) -> TrackedServer? {
+    topology.map.master(of: slot.number).flatMap {
+      nodes.trackedServer(topology.map.masters[$0])
+    }
+  }
+
   /// No pipeline would end with an unknown outcome now.
   var hasNothingSent: Bool { pauses.isEmpty && nodes.hasNothingSent }
 

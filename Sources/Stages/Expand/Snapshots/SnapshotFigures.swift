@@ -1,0 +1,12 @@
+/// How snapshots of users fare in a lane.
+package struct SnapshotFigures: Sendable, Equatable {
+  /// Servers that tell of writes, and those of them whose snapshots are believed.
+  package var servers = 0
+  package var trustedServers = 0
+  /// Users of pages that asked for snapshots: who was read from one, and who was not.
+  package var hits = 0
+  package var misses = 0
+  package var stored = 0
+
+  package init() {}
+}
