@@ -20,6 +20,8 @@ enum RedisChecks {
       return list
     }
     let keyspace = Assembly.keyspace(settings)
+    // What it throws is no matter of Redis, and is told of elsewhere.
+    let usesSnapshots = (try? Assembly.usesSnapshots(settings, made)) ?? false
     list.append(
       await EventLoop.temporary("command") {
         (_: isolated LoopActor, loop: EventLoop) async -> CheckList in
@@ -29,14 +31,15 @@ enum RedisChecks {
         let client = RedisClient(options: options, loop: loop, log: { _ in })
         client.start()
         defer { client.close() }
-        return await look(client, options, keyspace, loop, deniesWarnings)
+        return await look(
+          client, options, keyspace, loop, usesSnapshots: usesSnapshots, deniesWarnings)
       })
     return list
   }
 
   private static func look(
     _ client: RedisClient, _ options: RedisOptions, _ keyspace: Keyspace, _ loop: EventLoop,
-    _ deniesWarnings: Bool
+    usesSnapshots: Bool, _ deniesWarnings: Bool
   ) async -> CheckList {
     var list = CheckList(deniesWarnings: deniesWarnings)
     let probe = "\(keyspace.dashboardsPrefix){check}"
@@ -56,6 +59,10 @@ enum RedisChecks {
         }
       }
       await ReplicaChecks.run(client, options, loop, &list)
+      if usesSnapshots {
+        let masters = client.clusterState?.masters.count ?? 1
+        await SnapshotChecks.run(options, masters: masters, keyspace, loop, &list)
+      }
       let written = try await client.execute(RedisPipeline(["SET", probe, "1", "EX", "1"]))
       write(written[0], probe, &list)
     } catch {

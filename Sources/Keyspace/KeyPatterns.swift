@@ -13,6 +13,9 @@ extension Keyspace {
   /// What a user's own keys begin with.
   package var usersPrefix: String { "\(dataPrefix){u:" }
 
+  /// What stands before the raw bytes of a user id in the hash tag of the user's keys.
+  package static let userTag = Array("u:".utf8)
+
   /// Whose bindings or profile a key is; nil when it is neither. Good as long as `key` is.
   package func user(ofRead key: UnsafeRawBufferPointer) -> UnsafeRawBufferPointer? {
     for (prefix, suffix) in [bindingsParts, profileParts] {

@@ -1,4 +1,5 @@
 import Deliver
+import Expand
 import Kafka
 import Keyspace
 import Redis
@@ -61,6 +62,7 @@ struct WorkerFigures: Sendable {
   /// Reads of bindings and profiles that replicas answered, and those that masters had to.
   private(set) var replicaReads = 0
   private(set) var replicaFallBacks = 0
+  private(set) var snapshots = SnapshotFigures()
   /// Seconds since 1970; nil when they do not end.
   private(set) var credentialsExpireAt: Int64?
 
@@ -111,6 +113,7 @@ struct WorkerFigures: Sendable {
     redisFailures += lane.redisFailures
     brokenRedisConnections += lane.brokenRedisConnections
     add(lane.replicas)
+    add(lane.snapshots)
     let refused = lane.obstacles.filter {
       [.noToken, .certificateExpired, .credentialsRefused, .clocksDiffer].contains($0.kind)
     }
@@ -143,6 +146,10 @@ struct WorkerFigures: Sendable {
     replicaLag = [replicaLag, replicas.worstLag].compactMap { $0 }.max()
     replicaReads += replicas.answered
     replicaFallBacks += replicas.fellBack
+  }
+
+  mutating func add(_ figures: SnapshotFigures?) {
+    if let figures { snapshots.add(figures) }
   }
 
   private static func add(_ texts: [String], to all: inout [String]) {

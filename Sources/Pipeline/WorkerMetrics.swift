@@ -103,6 +103,17 @@ package enum WorkerMetrics {
     "fanfare_redis_replica_lag_seconds", .gauge,
     "How far behind its master the worst replica is at most, read from or not; 0 while none is "
       + "known.")
+  static let snapshotReads = MetricFamily(
+    "fanfare_redis_snapshot_reads_total", .counter,
+    "Users of large events who were to be read from snapshots: who was, and who was not, for there "
+      + "was none to be believed.", labels: ["result"])
+  static let snapshotsStored = MetricFamily(
+    "fanfare_redis_snapshots_stored_total", .counter, "Snapshots of users that were stored.")
+  static let snapshotServers = MetricFamily(
+    "fanfare_redis_snapshot_servers", .gauge,
+    "Masters of Redis that tell of writes, one by one for each lane, by whether their snapshots "
+      + "are believed. None of them: redis.snapshots is off, is of no use with other settings, or "
+      + "Redis refuses it.", labels: ["state"])
   static let commits = MetricFamily(
     "fanfare_kafka_commits_total", .counter, "Commits of offsets.", labels: ["result"])
   static let rebalances = MetricFamily(
@@ -175,7 +186,8 @@ package enum WorkerMetrics {
     build, events, eventAges, fanOuts, fanOutTimes, firstPushTimes, deadLetters, segments,
     recipients, pending, skipped, pushes, rejections, suppressions, retries, credentials, expiry,
     answers, answerTimes, unknownAnswers, stragglers, tokens, tokenNews, redisTimes, redisFailures,
-    redisReconnects, replicaReads, replicaLag, commits, rebalances, lag, lastPoll, partitions,
+    redisReconnects, replicaReads, replicaLag, snapshotReads, snapshotsStored,
+    snapshotServers, commits, rebalances, lag, lastPoll, partitions,
     records, aside, claims, claimsLost, claimsTakenOver, places, lingering, ready, streams,
     streamLimit, connections, opened, closed, isReady, obstacles, logLines, cpu, resident, budget,
   ]

@@ -93,7 +93,7 @@ package struct Settings: Sendable, Equatable {
     package var waitForReplicas = 0
     package var readFromReplicas = false
     package var replicaLagLimit = Duration.zero
-    package var keepsSnapshots = false
+    package var snapshots = false
     package var prefix = Prefix()
 
     package struct Sentinel: Sendable, Equatable {

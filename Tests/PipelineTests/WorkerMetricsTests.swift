@@ -7,6 +7,7 @@ import Telemetry
 import Testing
 
 @testable import Deliver
+import Expand
 @testable import Pipeline
 @testable import Redis
 
@@ -109,13 +110,32 @@ import Testing
       RedisReplica(master: "m", name: "r", lag: .milliseconds($0), obstacle: nil)
     }
     var figures = figures()
-    figures.add(nil)
+    figures.add(nil as RedisReplicaFigures?)
     figures.add(RedisReplicaFigures([("m", replicas)], counts))
     figures.add(RedisReplicaFigures([("m", nil)], counts))
     let lines = lines(figures)
     #expect(lines.contains("fanfare_redis_replica_lag_seconds 2.5"))
     #expect(lines.contains("fanfare_redis_replica_reads_total{from=\"replica\"} 14"))
     #expect(lines.contains("fanfare_redis_replica_reads_total{from=\"master\"} 4"))
+  }
+
+  @Test func snapshotsAreShown() {
+    var own = SnapshotFigures()
+    own.servers = 3
+    own.trustedServers = 2
+    own.hits = 70
+    own.misses = 9
+    own.stored = 4
+    var figures = figures()
+    figures.add(nil as SnapshotFigures?)
+    figures.add(own)
+    figures.add(own)
+    let lines = lines(figures)
+    #expect(lines.contains("fanfare_redis_snapshot_reads_total{result=\"hit\"} 140"))
+    #expect(lines.contains("fanfare_redis_snapshot_reads_total{result=\"miss\"} 18"))
+    #expect(lines.contains("fanfare_redis_snapshots_stored_total 8"))
+    #expect(lines.contains("fanfare_redis_snapshot_servers{state=\"believed\"} 4"))
+    #expect(lines.contains("fanfare_redis_snapshot_servers{state=\"not_believed\"} 2"))
   }
 
   /// When this fails, put what it prints between the marks.

@@ -234,6 +234,22 @@ extension RedisClient {
     return cluster.trackedServer(of: slot)
   }
 
+  /// For each master that is connected to, why it does not tell of writes; nil: it does. Nothing of
+  /// those that nobody has found out of yet.
+  package var trackingStates: [(master: String, obstacle: String?)] {
+    let masters: [RedisConnection] =
+      switch (bulk ?? self).servers {
+      case .one(let connection): [connection]
+      case .cluster(let cluster): cluster.connections
+      }
+    return masters.compactMap { master in
+      guard let tracking = master.tracking,
+        tracking.server != nil || tracking.obstacle != nil
+      else { return nil }
+      return (master.options.name, tracking.server == nil ? tracking.obstacle : nil)
+    }
+  }
+
   package var isCluster: Bool {
     if case .cluster = servers { true } else { false }
   }

@@ -15,7 +15,7 @@ final class RedisConnection {
   private let handshake: RedisHandshake
   let random: () -> Double
   private var session: RedisSession
-  private var connection: Connection?
+  private(set) var connection: Connection?
   /// Which server is the master, while that is being asked.
   private var inquiry: RedisInquiry<Endpoint>?
   private var reader: RedisReplyReader?
@@ -27,16 +27,15 @@ final class RedisConnection {
   /// Of a master: where reads that may lag go.
   private(set) var replicas: RedisReplicas?
   /// Of a master: hears of writes.
-  private(set) var tracking: RedisTracking?
+  var tracking: RedisTracking?
   private let roleCommand = RedisPipeline(["ROLE"])
   private var waiting = Queue<Execution>()
   private var sent = Queue<Execution>()
   /// Called after each loss, and each connection that could not be made.
   var whenLost: (() -> Void)?
 
-  /// `log` gets a line whenever the connection breaks, cannot be made, or is back; no secrets in
-  /// it.
-  /// `random`: 0..<1, for the jitter of the back-off.
+  /// `log` gets a line whenever it breaks, cannot be made, or is back; no secrets in it. `random`:
+  /// 0..<1, for the jitter of the back-off.
   init(
     options: RedisOptions, purpose: ConnectionPurpose, loop: EventLoop,
     log: @escaping (String) -> Void, random: @escaping () -> Double
@@ -55,9 +54,6 @@ final class RedisConnection {
   var isOfCluster: Bool { role.purpose.isOfCluster }
 
   var isConnected: Bool { session.state == .ready }
-
-  /// Where the connection leads that there is.
-  var connectedEndpoint: Endpoint? { isConnected ? connection?.endpoint : nil }
 
   /// Why there is no connection, as long as there is none and one was tried.
   var lastFailure: RedisError? { session.lastFailure }
@@ -85,12 +81,6 @@ final class RedisConnection {
     self.counts = counts
     guard let limit = options.replicaLagLimit else { return }
     replicas = RedisReplicas(of: self, limit: limit, counting: counts)
-  }
-
-  /// Of a master, once: writes to keys with a prefix are told of.
-  func track(_ prefix: String, for delegate: any RedisTrackingDelegate) {
-    tracking = RedisTracking(of: self, prefix: prefix, for: delegate)
-    if isConnected { tracking?.begin() }
   }
 
   /// Begins to connect, and again after each loss, until `close`. Before it, pipelines wait.

@@ -214,7 +214,7 @@ package actor Lane {
       unknownAnswers: stages.deliver.unknownAnswers,
       redisTimes: stages.redisRoundTrips.times, redisFailures: stages.redisRoundTrips.failures,
       brokenRedisConnections: stages.redis.brokenConnections,
-      replicas: stages.redis.replicaFigures)
+      replicas: stages.redis.replicaFigures, snapshots: stages.expand.snapshotFigures)
   }
 
   /// Adds to the statistics what they do not know yet of the dead letters.

@@ -1,4 +1,5 @@
 import Deliver
+import Expand
 import Redis
 import Telemetry
 
@@ -43,4 +44,6 @@ package struct LaneFigures: Sendable {
   let brokenRedisConnections: Int
   /// Nil where everything is read from masters.
   package let replicas: RedisReplicaFigures?
+  /// Nil where none are kept.
+  let snapshots: SnapshotFigures?
 }

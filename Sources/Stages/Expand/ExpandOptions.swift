@@ -1,3 +1,4 @@
+import Redis
 import Rules
 
 /// How Expand reads followers.
@@ -16,8 +17,9 @@ package struct ExpandOptions: Sendable {
   /// What one reply may take: a page of users, a shard's members, a piece of a scan. A page of 512
   /// users takes some 150 KB. Where a page takes more, fewer users are asked for at once; a user
   /// who does not fit alone is passed over. So for each place of a lane there are at most the ids
-  /// of a shard, one reply and the page made of it, 3 × `maximumPageBytes`: with 26
-  /// places 156 MiB a lane, if every one of them is as large as it may be.
+  /// of a shard, one reply and the page made of it, 3 × `maximumPageBytes`, and where snapshots are
+  /// kept two replies more: with 26 places 260 MiB a lane, if every one of them is as large as it
+  /// may be.
   package var maximumPageBytes: Int
   /// Users of one set that are remembered while it is read by SSCAN, so that nobody is sent to
   /// twice when Redis is restarted meanwhile: at most 2 MiB a segment. Larger sets should be
@@ -31,11 +33,19 @@ package struct ExpandOptions: Sendable {
   /// What reading a segment keeps at most: the ids of a shard, a reply, the page made of it, and of
   /// a set that is read by SSCAN the users that were in it.
   package var maximumReaderBytes: Int {
-    3 * maximumPageBytes + maximumRememberedUsers * Self.rememberedUserBytes
+    (keepsSnapshots ? 5 : 3) * maximumPageBytes + maximumRememberedUsers * Self.rememberedUserBytes
   }
 
   /// In a table that is never more than three quarters full.
   private static let rememberedUserBytes = 11
+
+  /// Whether snapshots are kept beside what else is wanted. What is counted for each user would be
+  /// told of as a write to the user; the age of devices is in no snapshot, and what may lag is read
+  /// elsewhere.
+  package func usesSnapshots(of redis: RedisOptions) -> Bool {
+    keepsSnapshots && rules.eventsPerHour == nil && !rules.picksNewestDevice
+      && redis.replicaLagLimit == nil
+  }
 
   package init(
     pageSize: Int = 512, plainSetKey: String? = nil, maximumShardMembers: Int = 16_384,

@@ -8,7 +8,7 @@ package final class ExpandStage {
   private let redis: RedisClient
   private let keyspace: Keyspace
   private let options: ExpandOptions
-  private let snapshots: Snapshots?
+  let snapshots: Snapshots?
 
   /// Before the client's `start`, where snapshots are kept.
   /// - Parameters:
@@ -22,12 +22,7 @@ package final class ExpandStage {
     self.redis = redis
     self.keyspace = keyspace
     self.options = options
-    // What is counted for each user would be told of as a write to the user. What may lag is read
-    // elsewhere, and the age of devices is in no snapshot.
-    let isFit =
-      options.rules.eventsPerHour == nil && !options.rules.picksNewestDevice
-      && redis.options.replicaLagLimit == nil
-    guard options.keepsSnapshots, isFit else {
+    guard options.usesSnapshots(of: redis.options) else {
       snapshots = nil
       return
     }

@@ -178,7 +178,7 @@ package final class SegmentReader {
   private func replies(
     for users: [UnsafeRawBufferPointer]
   ) async throws(RedisError) -> RedisReplies {
-    guard let snapshots, snapshots.areTrusted,
+    guard let snapshots, snapshots.areTrusted, !pace.isSlowed,
       var page = SnapshotPage(
         snapshots, users, wanted: profileFields, maximumBytes: options.maximumPageBytes,
         isCluster: redis.isCluster)

@@ -65,6 +65,10 @@ final class ClusterNodes {
     (trackedPrefix, trackingDelegate) = (prefix, delegate)
   }
 
+  var all: [RedisConnection] {
+    connections.values.sorted { $0.options.name < $1.options.name }
+  }
+
   /// Nil where writes are not told of now.
   func trackedServer(_ node: Endpoint) -> TrackedServer? { connections[node]?.tracking?.server }
 

@@ -75,6 +75,9 @@ final class RedisCluster {
     nodes.track(prefix, for: delegate)
   }
 
+  /// To masters that were needed.
+  var connections: [RedisConnection] { nodes.all }
+
   func trackedServer(of slot: RedisSlot) -> TrackedServer? {
     topology.map.master(of: slot.number).flatMap {
       nodes.trackedServer(topology.map.masters[$0])

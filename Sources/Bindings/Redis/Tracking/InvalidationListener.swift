@@ -25,8 +25,9 @@ final class InvalidationListener {
 
   /// Redis' channel for clients that are told by way of another.
   private static let channel = "__redis__:invalidate"
-  /// Keys that were written in one turn of Redis' loop come in one message.
-  private static let maximumMessageBytes = 64 << 20
+  /// Keys that were written in one turn of Redis' loop come in one message. A transaction or a
+  /// script that writes to more than some ten thousand users ends the connection.
+  static let maximumMessageBytes = 1 << 20
 
   private let endpoint: Endpoint
   private let options: RedisOptions

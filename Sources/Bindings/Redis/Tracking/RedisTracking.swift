@@ -17,8 +17,8 @@ final class RedisTracking {
   private var whenFenced: [() -> Void] = []
   private var timer: LoopTimer?
   private var isClosed = false
-  /// The log says once why nothing is told of, until that is over.
-  private var told: String?
+  /// Why nothing is told of; nil: it is, or nobody has found out yet. The log says it once.
+  private(set) var obstacle: String?
 
   init(
     of master: RedisConnection, prefix: String, for delegate: any RedisTrackingDelegate
@@ -94,11 +94,11 @@ final class RedisTracking {
       guard other == run else {
         return tell("another process answers there", pause: Self.pause.usual)
       }
-      told = nil
+      obstacle = nil
       let server = TrackedServer(run, of: master, self)
       self.server = server
       delegate?.trackingBegan(at: server)
-      pass(aSecondFrom: server)
+      pass(anIntervalAt: server)
     case .written(let keys):
       if let server { delegate?.wereWritten(keys, at: server) }
     case .everythingWritten:
@@ -115,13 +115,13 @@ final class RedisTracking {
     }
   }
 
-  private func pass(aSecondFrom server: TrackedServer) {
+  private func pass(anIntervalAt server: TrackedServer) {
     guard server === self.server else { return }
-    delegate?.secondPassed(at: server)
+    delegate?.intervalPassed(at: server)
     guard server === self.server else { return }
     timer?.cancel()
-    timer = loop.schedule(after: .seconds(1)) { [weak self, weak server] in
-      if let server { self?.pass(aSecondFrom: server) }
+    timer = loop.schedule(after: master.options.trackingInterval) { [weak self, weak server] in
+      if let server { self?.pass(anIntervalAt: server) }
     }
   }
 
@@ -129,13 +129,24 @@ final class RedisTracking {
   private func tell(_ why: String, pause: Duration) {
     end()
     guard !isClosed else { return }
-    if told != why {
-      told = why
+    if obstacle != why {
+      obstacle = why
       master.log("\(master.options.name) does not tell of writes: \(why)")
     }
     timer = loop.schedule(after: pause) { [weak self] in
       guard let self, master.isConnected else { return }
       begin()
     }
+  }
+}
+
+extension RedisConnection {
+  /// Where the connection leads that there is.
+  var connectedEndpoint: Endpoint? { isConnected ? connection?.endpoint : nil }
+
+  /// Of a master, once: writes to keys with a prefix are told of.
+  func track(_ prefix: String, for delegate: any RedisTrackingDelegate) {
+    tracking = RedisTracking(of: self, prefix: prefix, for: delegate)
+    if isConnected { tracking?.begin() }
   }
 }

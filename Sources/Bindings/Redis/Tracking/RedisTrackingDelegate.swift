@@ -9,6 +9,6 @@ package protocol RedisTrackingDelegate: AnyObject {
   func wereWritten(_ keys: RedisReply, at server: TrackedServer)
   /// The server was emptied, or has got another data set.
   func everythingWasWritten(at server: TrackedServer)
-  /// Once a second, as long as writes are told of.
-  func secondPassed(at server: TrackedServer)
+  /// Once at the beginning, then each `trackingInterval` as long as writes are told of.
+  func intervalPassed(at server: TrackedServer)
 }

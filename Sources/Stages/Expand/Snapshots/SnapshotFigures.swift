@@ -9,4 +9,13 @@ package struct SnapshotFigures: Sendable, Equatable {
   package var stored = 0
 
   package init() {}
+
+  /// Those of another lane.
+  package mutating func add(_ other: SnapshotFigures) {
+    servers += other.servers
+    trustedServers += other.trustedServers
+    hits += other.hits
+    misses += other.misses
+    stored += other.stored
+  }
 }

@@ -13,6 +13,7 @@ struct SnapshotPage {
   private let places: [Int]
   private let maximumBytes: Int
   private let isAlone: Bool
+  private let mostStored: Int
   private var composition: ReplyComposition
   private var groups: [Group] = []
   /// Who is read as if there were no snapshots.
@@ -41,6 +42,9 @@ struct SnapshotPage {
 
   /// Keys of one MGET: what others wait for behind it takes a quarter of a millisecond.
   private static let keysPerCommand = 128
+  /// What a snapshot takes among replies: its bytes, and the arrays that are made of it.
+  private static let maximumReplyBytes =
+    SnapshotLayout.maximumBytes + 2 * SnapshotLayout.maximumFields * RedisReplies.elementBytes
   /// Of the users of a page, one in so many is stored at a time: after a server's snapshots were
   /// lost, the next fan-out shall not cost it the double.
   private static let storedShare = 4
@@ -48,9 +52,10 @@ struct SnapshotPage {
   /// - Parameters:
   ///   - users: good until the page is read.
   ///   - isCluster: the users' keys are in several slots.
+  ///   - storesAtMost: users; else a part of them.
   init?(
     _ snapshots: Snapshots, _ users: [UnsafeRawBufferPointer], wanted: [String],
-    maximumBytes: Int, isCluster: Bool
+    maximumBytes: Int, isCluster: Bool, storesAtMost: Int? = nil
   ) {
     guard let kept = snapshots.fields(for: wanted) else { return nil }
     self.snapshots = snapshots
@@ -60,6 +65,7 @@ struct SnapshotPage {
     self.maximumBytes = maximumBytes
     places = wanted.map { kept.firstIndex(of: $0) ?? -1 }
     isAlone = !isCluster
+    mostStored = storesAtMost ?? max(1, users.count / Self.storedShare)
     composition = ReplyComposition(count: 2 * users.count)
   }
 
@@ -123,7 +129,8 @@ struct SnapshotPage {
         let get = RedisCommandTemplate("GET", key: key)
         for user in group.users { pipeline.append(get, users[user]) }
       }
-      group.server.server.send(pipeline, maximumReplyBytes: maximumBytes) {
+      let most = group.users.count * Self.maximumReplyBytes
+      group.server.server.send(pipeline, maximumReplyBytes: most) {
         group.replies = $0
         answers.leave()
       }
@@ -133,7 +140,7 @@ struct SnapshotPage {
 
   /// Sorts the users: who has a snapshot, who is to get one, who is read as ever.
   private mutating func take() {
-    var room = max(1, users.count / Self.storedShare)
+    var room = mostStored
     var reader = SnapshotReader(fields: wanted)
     for group in groups {
       guard let replies = group.replies else {
@@ -194,7 +201,8 @@ struct SnapshotPage {
       for user in group.read {
         for command in commands { pipeline.append(command, users[user]) }
       }
-      group.server.server.send(pipeline, maximumReplyBytes: maximumBytes) {
+      let share = maximumBytes / max(1, reading.count)
+      group.server.server.send(pipeline, maximumReplyBytes: share) {
         group.readReplies = $0
         answers.leave()
       }

@@ -15,15 +15,15 @@ final class SnapshotServer {
   private let deletion: RedisCommandTemplate
   private var isVouching = false
   private var isLooking = false
-  private var seconds = 0
+  private var intervals = 0
   /// Whether Redis has room for more.
   private var hasRoom = true
   private let note: (String) -> Void
 
   /// Of a server with a limit of memory, the part up to which snapshots may fill it.
   private static let fullAt = 0.75
-  /// Every so many seconds it is asked how much there is.
-  private static let secondsPerLook = 10
+  /// Every so many intervals it is asked how much there is.
+  private static let intervalsPerLook = 10
 
   /// - Parameters:
   ///   - registryKey: a key that the server serves; nil: none is known now.
@@ -81,10 +81,10 @@ final class SnapshotServer {
     }
   }
 
-  // MARK: once a second
+  // MARK: each interval
 
-  func secondPassed() {
-    seconds += 1
+  func intervalPassed() {
+    intervals += 1
     if membership.isMember { vouch() } else { look() }
   }
 
@@ -114,7 +114,7 @@ final class SnapshotServer {
   private func vouch() {
     guard !isVouching, let word = membership.closeBatch() else { return }
     isVouching = true
-    if seconds % Self.secondsPerLook == 0 { askForRoom() }
+    if intervals % Self.intervalsPerLook == 0 { askForRoom() }
     server.send(RedisPipeline(["PING"])) { [weak self] replies in
       guard let self else { return }
       guard replies != nil else { return vouched(nil) }

@@ -46,7 +46,9 @@ final class Snapshots {
 
   /// The server whose snapshot of a user can be read; nil: there is none now.
   func server(of user: UnsafeRawBufferPointer) -> SnapshotServer? {
-    let tracked = redis.isCluster ? redis.trackedServer(of: RedisSlot(user)) : redis.trackedServer
+    let tracked =
+      redis.isCluster
+      ? redis.trackedServer(of: RedisSlot(tag: Keyspace.userTag, user)) : redis.trackedServer
     guard let tracked, let server = servers[ObjectIdentifier(tracked)], server.isMember else {
       return nil
     }
@@ -98,7 +100,7 @@ extension Snapshots: RedisTrackingDelegate {
     servers[ObjectIdentifier(server)]?.everythingWasWritten()
   }
 
-  package func secondPassed(at server: TrackedServer) {
-    servers[ObjectIdentifier(server)]?.secondPassed()
+  package func intervalPassed(at server: TrackedServer) {
+    servers[ObjectIdentifier(server)]?.intervalPassed()
   }
 }

@@ -1,0 +1,74 @@
+import EventLoop
+import Keyspace
+import Redis
+
+/// Whether Redis tells our user of writes, so that snapshots of users can be kept.
+enum SnapshotChecks {
+  private static let area = "redis"
+  private static let key = "redis.snapshots"
+  private static let pause: Duration = .milliseconds(20)
+
+  /// Nobody asks what was written.
+  private final class Deaf: RedisTrackingDelegate {
+    func trackingBegan(at server: TrackedServer) {}
+    func trackingEnded(at server: TrackedServer) {}
+    func wereWritten(_ keys: RedisReply, at server: TrackedServer) {}
+    func everythingWasWritten(at server: TrackedServer) {}
+    func intervalPassed(at server: TrackedServer) {}
+  }
+
+  /// What only snapshots need, but for what the connection that hears of writes begins with.
+  static func commands(_ key: String) -> [[String]] {
+    [["MGET", key], ["PTTL", key], ["PEXPIRE", key, "1"], ["HLEN", key]]
+  }
+
+  /// Those of them that our user may not use. A node that does not serve the key says so, after it
+  /// has looked at our permissions.
+  private static func refused(_ client: RedisClient, _ keyspace: Keyspace) async -> [String] {
+    let commands = commands(keyspace.probe)
+    let pipeline = RedisPipeline()
+    for command in commands { pipeline.append(command) }
+    guard let answers = try? await client.executeOnMasters(pipeline, timeout: pause * 50) else {
+      return []
+    }
+    return commands.indices.filter { index in
+      answers.contains { $0.replies[index].errorText?.hasPrefix("NOPERM") == true }
+    }.map { commands[$0][0] }
+  }
+
+  /// Each of so many masters has as long as a connection to begin.
+  static func run(
+    _ options: RedisOptions, masters: Int, _ keyspace: Keyspace, _ loop: EventLoop,
+    _ list: inout CheckList
+  ) async {
+    let client = RedisClient(options: options, loop: loop, log: { _ in })
+    let deaf = Deaf()
+    client.track(keysBeginningWith: keyspace.usersPrefix, for: deaf)
+    client.start()
+    defer { client.close() }
+    let end = loop.now + options.connectTimeout.nanoseconds
+    while loop.now < end, client.trackingStates.count < masters {
+      // A node of a cluster is connected to when it is needed.
+      let left = Duration.nanoseconds(Int64(end - loop.now))
+      _ = try? await client.executeOnMasters(RedisPipeline(["PING"]), timeout: left)
+      await loop.wait(pause)
+    }
+    let refused = await refused(client, keyspace)
+    if !refused.isEmpty {
+      list.warning(
+        area, .dependency,
+        "the Redis user may not \(refused.joined(separator: ", ")): snapshots of users are of no "
+          + "use", key: key)
+    }
+    for (master, obstacle) in client.trackingStates {
+      if let obstacle {
+        list.warning(
+          area, .dependency,
+          "\(master) does not tell of writes, and no snapshots of users are kept: \(obstacle)",
+          key: key)
+      } else {
+        list.ok(area, "\(master) tells of writes to users: snapshots of them can be kept")
+      }
+    }
+  }
+}
