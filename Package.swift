@@ -347,7 +347,8 @@ let testTargets: [Target] = [
     [
       "APNsSimulator", "Assembly", "Deliver", "Devices", "fanfare", "Feedback", "Fixtures", "Kafka",
       "Keyspace", "Model", "Pipeline", "Processes", "Record", "Redis", "Render", "Rules",
-      "ServerProcesses", "Settings", "Telemetry", "TestBed", "Threads", "Traces", "Transport",
+      "ServerProcesses", "Settings", "Telemetry", "TestBed", "Text", "Threads", "Traces",
+      "Transport",
     ]),
   tests(
     "FaultTests",

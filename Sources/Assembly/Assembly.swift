@@ -115,7 +115,7 @@ package enum Assembly {
   ) throws(SettingsError) -> Bool {
     var options = expandOptions(settings)
     options.rules = try rules(settings)
-    return options.usesSnapshots(of: redis)
+    return options.usesSnapshots(readsFromReplicas: redis.replicaLagLimit != nil)
   }
 
   /// - Parameter report: hears what an operator should know, from any lane.

@@ -32,14 +32,15 @@ enum RedisChecks {
         client.start()
         defer { client.close() }
         return await look(
-          client, options, keyspace, loop, usesSnapshots: usesSnapshots, deniesWarnings)
+          client, options, keyspace, loop,
+          snapshots: (settings.redis.snapshots, usesSnapshots), deniesWarnings)
       })
     return list
   }
 
   private static func look(
     _ client: RedisClient, _ options: RedisOptions, _ keyspace: Keyspace, _ loop: EventLoop,
-    usesSnapshots: Bool, _ deniesWarnings: Bool
+    snapshots: (wanted: Bool, used: Bool), _ deniesWarnings: Bool
   ) async -> CheckList {
     var list = CheckList(deniesWarnings: deniesWarnings)
     let probe = "\(keyspace.dashboardsPrefix){check}"
@@ -59,9 +60,11 @@ enum RedisChecks {
         }
       }
       await ReplicaChecks.run(client, options, loop, &list)
-      if usesSnapshots {
+      if snapshots.used {
         let masters = client.clusterState?.masters.count ?? 1
         await SnapshotChecks.run(options, masters: masters, keyspace, loop, &list)
+      } else if snapshots.wanted {
+        list.ok(area, SnapshotChecks.ofNoUse)
       }
       let written = try await client.execute(RedisPipeline(["SET", probe, "1", "EX", "1"]))
       write(written[0], probe, &list)

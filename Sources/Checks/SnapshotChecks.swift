@@ -7,6 +7,12 @@ enum SnapshotChecks {
   private static let area = "redis"
   private static let key = "redis.snapshots"
   private static let pause: Duration = .milliseconds(20)
+  /// For the question what our user may do.
+  private static let answerLimit: Duration = .seconds(1)
+
+  static let ofNoUse =
+    "no snapshots of users are kept (redis.snapshots): of no use with redis.read_from_replicas, "
+    + "rules.events_per_hour, or rules.devices newest"
 
   /// Nobody asks what was written.
   private final class Deaf: RedisTrackingDelegate {
@@ -28,7 +34,7 @@ enum SnapshotChecks {
     let commands = commands(keyspace.probe)
     let pipeline = RedisPipeline()
     for command in commands { pipeline.append(command) }
-    guard let answers = try? await client.executeOnMasters(pipeline, timeout: pause * 50) else {
+    guard let answers = try? await client.executeOnMasters(pipeline, timeout: answerLimit) else {
       return []
     }
     return commands.indices.filter { index in
@@ -36,7 +42,7 @@ enum SnapshotChecks {
     }.map { commands[$0][0] }
   }
 
-  /// Each of so many masters has as long as a connection to begin.
+  /// So many masters have together as long as a connection to begin.
   static func run(
     _ options: RedisOptions, masters: Int, _ keyspace: Keyspace, _ loop: EventLoop,
     _ list: inout CheckList
@@ -60,7 +66,14 @@ enum SnapshotChecks {
         "the Redis user may not \(refused.joined(separator: ", ")): snapshots of users are of no "
           + "use", key: key)
     }
-    for (master, obstacle) in client.trackingStates {
+    let states = client.trackingStates
+    if states.count < masters {
+      list.warning(
+        area, .dependency,
+        "\(masters - states.count) of \(masters) masters do not say whether they tell of writes",
+        key: key)
+    }
+    for (master, obstacle) in states {
       if let obstacle {
         list.warning(
           area, .dependency,

@@ -135,8 +135,8 @@ extension Keyspace {
   /// to those is not told of it. Bytes of ours: see `SnapshotLayout`.
   package func snapshot(user: String) -> String { "\(dataPrefix)snapshot:{u:\(user)}" }
 
-  /// HASH: whose snapshots on a server can be believed; lives 5 s after the last worker's word. A
-  /// server of a cluster has one whose slot it serves.
+  /// HASH: whose snapshots on a server can be trusted; lives `snapshotRegistryLifetimeMilliseconds`
+  /// after a worker's last word. A server of a cluster has one whose slot it serves.
   package func snapshotRegistry(_ number: Int) -> String { "\(dataPrefix){snapshots:\(number)}" }
 
   /// STRING: the user who owns the token, so that a login as another user leaves the first.
@@ -260,6 +260,8 @@ extension Keyspace {
   package static let movesLifetimeSeconds = 600
   /// A minute: what was not used for so long is as good as never used.
   package static let limitLifetimeSeconds = 60
+  /// 5 seconds: who trusts snapshots says so once a second.
+  package static let snapshotRegistryLifetimeMilliseconds = 5_000
   /// An hour: what `rules.events_per_hour` speaks of.
   package static let reachedLifetimeSeconds = 3_600
   /// 400 days: a year, and the same month of the year before whole.

@@ -27,9 +27,6 @@ package struct MeasuredFanOut {
   /// Of all servers.
   package var redisMicrosecondsPerPush: Double { perPush(redisCPUNanoseconds.reduce(0, +)) }
 
-  /// Of the one that had the most to do.
-  package var busiestMicrosecondsPerPush: Double { perPush(redisCPUNanoseconds.max() ?? 0) }
-
   private func perPush(_ nanoseconds: UInt64) -> Double {
     sentPushes > 0 ? Double(nanoseconds) / 1_000 / Double(sentPushes) : .nan
   }

@@ -62,7 +62,7 @@ struct WorkerFigures: Sendable {
   /// Reads of bindings and profiles that replicas answered, and those that masters had to.
   private(set) var replicaReads = 0
   private(set) var replicaFallBacks = 0
-  private(set) var snapshots = SnapshotFigures()
+  var snapshots = SnapshotFigures()
   /// Seconds since 1970; nil when they do not end.
   private(set) var credentialsExpireAt: Int64?
 
@@ -113,7 +113,7 @@ struct WorkerFigures: Sendable {
     redisFailures += lane.redisFailures
     brokenRedisConnections += lane.brokenRedisConnections
     add(lane.replicas)
-    add(lane.snapshots)
+    if let snapshots = lane.snapshots { self.snapshots.add(snapshots) }
     let refused = lane.obstacles.filter {
       [.noToken, .certificateExpired, .credentialsRefused, .clocksDiffer].contains($0.kind)
     }
@@ -146,10 +146,6 @@ struct WorkerFigures: Sendable {
     replicaLag = [replicaLag, replicas.worstLag].compactMap { $0 }.max()
     replicaReads += replicas.answered
     replicaFallBacks += replicas.fellBack
-  }
-
-  mutating func add(_ figures: SnapshotFigures?) {
-    if let figures { snapshots.add(figures) }
   }
 
   private static func add(_ texts: [String], to all: inout [String]) {

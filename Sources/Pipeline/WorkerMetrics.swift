@@ -106,13 +106,13 @@ package enum WorkerMetrics {
   static let snapshotReads = MetricFamily(
     "fanfare_redis_snapshot_reads_total", .counter,
     "Users of large events who were to be read from snapshots: who was, and who was not, for there "
-      + "was none to be believed.", labels: ["result"])
+      + "was none to be trusted.", labels: ["result"])
   static let snapshotsStored = MetricFamily(
     "fanfare_redis_snapshots_stored_total", .counter, "Snapshots of users that were stored.")
   static let snapshotServers = MetricFamily(
     "fanfare_redis_snapshot_servers", .gauge,
     "Masters of Redis that tell of writes, one by one for each lane, by whether their snapshots "
-      + "are believed. None of them: redis.snapshots is off, is of no use with other settings, or "
+      + "are trusted. None of them: redis.snapshots is off, is of no use with other settings, or "
       + "Redis refuses it.", labels: ["state"])
   static let commits = MetricFamily(
     "fanfare_kafka_commits_total", .counter, "Commits of offsets.", labels: ["result"])

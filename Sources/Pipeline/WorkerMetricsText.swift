@@ -26,7 +26,7 @@ extension WorkerMetrics {
     let untrusted = snapshots.servers - snapshots.trustedServers
     text.append(
       snapshotServers,
-      [(["believed"], Double(snapshots.trustedServers)), (["not_believed"], Double(untrusted))])
+      [(["trusted"], Double(snapshots.trustedServers)), (["untrusted"], Double(untrusted))])
     text.append(replicaLag, (figures.replicaLag ?? .zero) / .seconds(1))
     appendKafka(figures, to: &text)
     appendWhatIsThere(figures, isStopping: isStopping, to: &text)

@@ -15,8 +15,10 @@ final class SnapshotBed {
     let redis: RedisClient
     let stage: ExpandStage
     let log: Log
+    let loop: EventLoop
 
-    init(redis: RedisClient, stage: ExpandStage, log: Log) {
+    init(redis: RedisClient, stage: ExpandStage, log: Log, loop: EventLoop) {
+      self.loop = loop
       self.redis = redis
       self.stage = stage
       self.log = log
@@ -80,19 +82,19 @@ final class SnapshotBed {
     let redis = RedisClient(options: options, loop: loop, log: { log.lines.append($0) })
     let stage = ExpandStage(
       redis: redis, keyspace: keyspace, options: ExpandOptions(keepsSnapshots: keepsSnapshots),
-      note: { log.lines.append($0) })
+      report: { log.lines.append($0) })
     redis.start()
-    let lane = Lane(redis: redis, stage: stage, log: log)
+    let lane = Lane(redis: redis, stage: stage, log: log, loop: loop)
     lanes.append(lane)
     return lane
   }
 
-  /// A lane that believes what is there, on so many servers.
+  /// A lane that trusts what is there, on so many servers.
   func trustingLane(servers: Int = 1) async throws -> Lane {
     let lane = lane()
     // Nodes of a cluster are connected to when they are first needed.
     if servers > 1 { _ = try await lane.read() }
-    try await lane.until("it believes snapshots") { $0.trustedServers == servers }
+    try await lane.until("it trusts snapshots") { $0.trustedServers == servers }
     return lane
   }
 }
@@ -109,8 +111,7 @@ extension SnapshotBed.Lane {
       try #require(
         ContinuousClock.now < deadline,
         "waited a minute until \(what): \(figures), \(log.lines)")
-      // A round trip, so that the loop goes on.
-      _ = try? await redis.ask("PING")
+      await loop.wait(.milliseconds(2))
     }
   }
 

@@ -63,7 +63,7 @@ import Testing
   }
 
   /// To a node that nobody has listened to the slot goes, is written to there, and comes back.
-  @Test func whatCameFromWhereNobodyListenedIsNotBelieved() async throws {
+  @Test func whatCameFromWhereNobodyListenedIsNotTrusted() async throws {
     let cluster = try RedisClusterProcess(
       hasReplicas: false, options: RedisClusterProcess.slowFailOver)
     let stranger = try cluster.addMaster(options: RedisClusterProcess.slowFailOver)
@@ -79,6 +79,30 @@ import Testing
       try cluster.beginMove(slot, from: stranger, to: old)
       try cluster.endMove(slot, from: stranger, to: old)
       #expect(try await lane.read().tokens[user] == nil)
+    }
+  }
+
+  /// While a slot is open, what was not there is written elsewhere, and nobody here is told.
+  @Test func whatIsNotThereIsNotTakenForKnown() async throws {
+    let cluster = try RedisClusterProcess(
+      hasReplicas: false, options: RedisClusterProcess.slowFailOver)
+    try await SnapshotBed.run(SnapshotBed.options(cluster)) { bed async throws in
+      let (bare, mute) = (bed.users[0], bed.users[1])
+      try cluster.masters[0].cli("DEL", keyspace.bindings(user: bare))
+      try cluster.masters[0].cli("DEL", keyspace.profile(user: mute))
+      let lane = try await bed.trustingLane(servers: 3)
+      try await lane.warm(bed.users.count - 2)
+      for user in [bare, mute] {
+        let slot = Self.slot(user)
+        let old = try #require(try cluster.master(of: slot))
+        let new = try #require(cluster.masters.first { $0 !== old })
+        try cluster.beginMove(slot, from: old, to: new)
+      }
+      try cluster.masters[0].cli("SADD", keyspace.bindings(user: bare), member("aabb"))
+      try cluster.masters[0].cli("HSET", keyspace.profile(user: mute), "muted", "1")
+      let reading = try await lane.read()
+      #expect(reading.tokens[bare] == ["aabb"])
+      #expect(reading.tokens[mute] == nil)
     }
   }
 

@@ -23,13 +23,20 @@ import Testing
     return membership
   }
 
+  private func trusts(
+    _ membership: SnapshotMembership, _ writer: UInt64, _ batch: UInt32
+  ) -> Bool {
+    var trust = membership.trust
+    return trust?.includes(SnapshotStamp(writer: writer, batch: batch)) == true
+  }
+
   @Test func whoBeginsAnEpochIsAMember() {
     var membership = outside()
     #expect(!membership.isMember && membership.stamp == nil)
     membership.looked(registry("r:1"), ours: "r:1")
     #expect(membership.isMember)
     #expect(membership.stamp == SnapshotStamp(writer: 2, batch: 1))
-    #expect(membership.trustedBatch(of: 2) == nil, "it has vouched for nothing yet")
+    #expect(!trusts(membership, 2, 1), "it has vouched for nothing yet")
   }
 
   /// The first vouch that is seen may have begun before we listened, the second not.
@@ -41,7 +48,7 @@ import Testing
     #expect(!membership.isMember)
     membership.looked(registry("r:1", [7: 4, 8: 5]), ours: "r:5")
     #expect(membership.isMember)
-    #expect(membership.trustedBatch(of: 7) == 4 && membership.trustedBatch(of: 9) == nil)
+    #expect(trusts(membership, 7, 4) && !trusts(membership, 7, 5) && !trusts(membership, 9, 1))
   }
 
   @Test func aMemberThatJoinedMeanwhileCountsFromNothing() {
@@ -76,40 +83,46 @@ import Testing
     var membership = member([5: 1])
     membership.looked(nil, ours: "r:2")
     membership.looked(registry("r:9"), ours: "r:9")
-    #expect(membership.isMember && membership.trustedBatch(of: 5) == 1)
+    #expect(membership.isMember && trusts(membership, 5, 1))
   }
 
   @Test func whatIsStoredAfterABatchWasClosedIsInAnother() {
     var membership = member()
     let word = membership.closeBatch()
-    #expect(word?.epoch == "r:1" && word?.writer == 2 && word?.batch == 1)
+    #expect(word == SnapshotMembership.Word(epoch: "r:1", writer: 2, batch: 1))
     #expect(membership.stamp == SnapshotStamp(writer: 2, batch: 2))
-    membership.vouched(registry("r:1", [2: 1]))
-    #expect(membership.trustedBatch(of: 2) == 1)
+    if let word { membership.gave(word, registry("r:1", [2: 1])) }
+    #expect(trusts(membership, 2, 1) && !trusts(membership, 2, 2))
     let next = membership.closeBatch()
     #expect(next?.batch == 2)
   }
 
-  @Test func whoseWordIsNotTakenIsOutside() {
+  @Test func whoseWordIsNotTakenIsOutside() throws {
     for answer in [nil, registry("r:9", [2: 1])] {
       var membership = member()
-      membership.vouched(answer)
+      let closed = membership.closeBatch()
+      membership.gave(try #require(closed), answer)
       let word = membership.closeBatch()
       #expect(!membership.isMember && word == nil && membership.stamp == nil)
-      #expect(membership.trustedBatch(of: 2) == nil)
+      #expect(!trusts(membership, 2, 1))
     }
   }
 
   /// What the first membership stored last it has not vouched for, and the second does not.
-  @Test func eachMembershipHasAWriterOfItsOwn() {
+  @Test func eachMembershipHasAWriterAndAWordOfItsOwn() throws {
     var membership = member()
-    _ = membership.closeBatch()
+    let closed = membership.closeBatch()
+    let word = try #require(closed)
+    #expect(membership.canGive(word))
     membership.leave()
-    #expect(!membership.isMember)
+    #expect(!membership.isMember && !membership.canGive(word))
     // A word that comes late changes nothing.
-    membership.vouched(registry("r:1", [2: 1]))
+    membership.gave(word, registry("r:1", [2: 1]))
     #expect(!membership.isMember)
-    membership.looked(registry("r:2"), ours: "r:2")
+    membership.looked(registry("r:1"), ours: "r:1")
     #expect(membership.stamp == SnapshotStamp(writer: 3, batch: 1))
+    #expect(!membership.canGive(word))
+    membership.gave(word, nil)
+    #expect(membership.isMember, "nor does it end what came later")
   }
 }

@@ -120,10 +120,13 @@ import Testing
     try await SnapshotBed.run(SnapshotBed.options(port: server.port)) { bed async throws in
       let lane = try await bed.trustingLane()
       try await lane.warm(bed.users.count)
-      // One without a snapshot, so that something is read plainly.
-      try server.cli("DEL", keyspace.snapshot(user: "u2"))
+      // One without a snapshot that is fit, so that something is read plainly.
+      try server.cli("PEXPIRE", keyspace.profile(user: "u2"), "3600000")
+      try await lane.until("nobody is stored any more") { before in
+        try await lane.hits() == bed.users.count - 1 && lane.figures.stored == before.stored
+      }
       var rounds: [[Int]] = []
-      let replies = try await lane.page(of: bed.users, storing: false) { places in
+      let replies = try await lane.page(of: bed.users) { places in
         rounds.append(places)
         if rounds.count == 1 {
           try server.cli("SADD", keyspace.bindings(user: "u1"), member("aabb"))
@@ -142,7 +145,7 @@ import Testing
       let lane = try await bed.trustingLane()
       // Two are stored, and the others are read plainly when those have been read.
       let some = Array(bed.users.prefix(8))
-      _ = try await lane.page(of: some, storing: true) { _ in
+      _ = try await lane.page(of: some) { _ in
         try server.cli("SADD", keyspace.bindings(user: some[0]), member("aabb"))
         // It has been heard by the fence, which is asked for before.
       }
@@ -158,16 +161,16 @@ import Testing
 extension SnapshotBed.Lane {
   /// Reads a page as a reader does; `plainly` runs before what is read without snapshots.
   fileprivate func page(
-    of users: [String], storing: Bool, plainly: ([Int]) throws -> Void
+    of users: [String], plainly: ([Int]) throws -> Void
   ) async throws -> RedisReplies {
     let arena = ByteArena()
     let slices = users.map { arena.append(utf8: $0) }
     let snapshots = try #require(stage.snapshots)
-    var page = try #require(
-      SnapshotPage(
-        snapshots, slices.map { arena[$0] }, wanted: ["muted", "name"], maximumBytes: 1 << 20,
-        isCluster: false, storesAtMost: storing ? nil : 0))
-    return try await page.read { (places) async throws(RedisError) in
+    let wanted = ["muted", "name"]
+    var page = SnapshotPage(
+      snapshots, slices.map { arena[$0] }, wanted: wanted,
+      vocabulary: try #require(snapshots.vocabulary(with: wanted)), maximumBytes: 1 << 20)
+    return try await page.read { (places, _) async throws(RedisError) in
       do { try plainly(places) } catch { Issue.record(error) }
       let pipeline = RedisPipeline()
       for place in places {

@@ -6,10 +6,10 @@ import Testing
 
 @testable import Expand
 
-/// When snapshots are believed, and when not.
+/// When snapshots are trusted, and when not.
 @Suite struct SnapshotTrustTests {
-  /// Nobody listened when the user logged out: the snapshot is there, and nobody believes it.
-  @Test func whatNobodyListenedToIsNotBelieved() async throws {
+  /// Nobody listened when the user logged out: the snapshot is there, and nobody trusts it.
+  @Test func whatNobodyListenedToIsNotTrusted() async throws {
     let server = try RedisServerProcess()
     try await SnapshotBed.run(SnapshotBed.options(port: server.port)) { bed async throws in
       let first = try await bed.trustingLane()
@@ -20,14 +20,14 @@ import Testing
       let second = try await bed.trustingLane()
       #expect(try await second.read().tokens["u1"] == nil)
       #expect(second.figures.hits == 0)
-      // The others are stored again, and that one stays what nobody believes.
+      // The others are stored again, and that one stays what nobody trusts.
       try await second.warm(bed.users.count)
       #expect(try await second.read().tokens["u1"] == nil)
     }
   }
 
   /// A newcomer takes over what others have stored, as long as one of them goes on.
-  @Test func whatSomebodyListenedToIsBelievedByANewcomer() async throws {
+  @Test func whatSomebodyListenedToIsTrustedByANewcomer() async throws {
     let server = try RedisServerProcess()
     try await SnapshotBed.run(SnapshotBed.options(port: server.port)) { bed async throws in
       let first = try await bed.trustingLane()
@@ -44,7 +44,7 @@ import Testing
   }
 
   /// A snapshot in a batch that its writer has not vouched for may be older than a deletion.
-  @Test func whatNobodyVouchedForIsNotBelieved() async throws {
+  @Test func whatNobodyVouchedForIsNotTrusted() async throws {
     let server = try RedisServerProcess()
     try await SnapshotBed.run(SnapshotBed.options(port: server.port)) { bed async throws in
       let lane = try await bed.trustingLane()
@@ -72,11 +72,10 @@ import Testing
     let replies = try await redis.execute(
       RedisPipeline(["SMEMBERS", "of-a-test"], ["HMGET", "of-a-test-too", "muted", "name"]))
     let pipeline = RedisPipeline()
-    var writer = SnapshotWriter(key: keyspace.snapshotParts)
+    var writer = SnapshotWriter(key: keyspace.snapshotParts, fields: ["muted", "name"])
     Array(user.utf8).withUnsafeBytes {
       writer.append(
-        $0, bindings: replies[0], profile: replies[1],
-        fields: [Array("muted".utf8), Array("name".utf8)], isLasting: true, stamp, to: pipeline)
+        $0, bindings: replies[0], profile: replies[1], isTold: true, stamp, to: pipeline)
     }
     _ = try await redis.execute(pipeline)
   }
@@ -91,7 +90,7 @@ import Testing
       try server.start()
       try server.cli("DEL", keyspace.bindings(user: "u1"))
       #expect(try server.cli("EXISTS", keyspace.snapshot(user: "u1")) == "1")
-      try await lane.until("another epoch is believed") { figures in
+      try await lane.until("another epoch is trusted") { figures in
         try figures.trustedServers == 1
           && server.cli("HGET", keyspace.snapshotRegistry(0), "epoch") != epoch
       }
@@ -103,7 +102,7 @@ import Testing
   }
 
   /// The connection that tells of writes is killed; whatever is written then nobody hears of.
-  @Test func whoHearsNothingBelievesNothing() async throws {
+  @Test func whoHearsNothingTrustsNothing() async throws {
     let server = try RedisServerProcess()
     try await SnapshotBed.run(SnapshotBed.options(port: server.port)) { bed async throws in
       let lane = try await bed.trustingLane()
@@ -112,7 +111,7 @@ import Testing
         try server.cli("CLIENT", "KILL", "TYPE", "pubsub")
         try server.cli("SADD", keyspace.bindings(user: "u1"), member("aabb0\(round)"))
         #expect(try await lane.read().tokens["u1"]?.contains("aabb0\(round)") == true)
-        try await lane.until("it believes again") { $0.trustedServers == 1 }
+        try await lane.until("it trusts again") { $0.trustedServers == 1 }
       }
       #expect(lane.log.lines.contains { $0.contains("does not tell of writes") })
     }
@@ -126,13 +125,26 @@ import Testing
       try await lane.warm(bed.users.count)
       let epoch = try server.cli("HGET", keyspace.snapshotRegistry(0), "epoch")
       try server.cli("DEL", keyspace.snapshotRegistry(0))
-      try await lane.until("another epoch is believed") { figures in
+      try await lane.until("another epoch is trusted") { figures in
         try figures.trustedServers == 1
           && !["", epoch].contains(server.cli("HGET", keyspace.snapshotRegistry(0), "epoch"))
       }
       let hits = lane.figures.hits
       _ = try await lane.read()
       #expect(lane.figures.hits == hits)
+      try await lane.warm(bed.users.count)
+    }
+  }
+
+  /// Its script was cut off, or who wrote it may not give it an end.
+  @Test func aRegistryWithoutAnEndIsNobodys() async throws {
+    let server = try RedisServerProcess()
+    try await SnapshotBed.run(SnapshotBed.options(port: server.port)) { bed async throws in
+      let information = try server.cli("INFO", "server").split(whereSeparator: \.isNewline)
+      let run = try #require(information.first { $0.hasPrefix("run_id:") }?.dropFirst(7))
+      try server.cli("HSET", keyspace.snapshotRegistry(0), "epoch", "\(run):1", "5", "7")
+      let lane = try await bed.trustingLane()
+      #expect(try server.cli("HGET", keyspace.snapshotRegistry(0), "5") == "")
       try await lane.warm(bed.users.count)
     }
   }

@@ -85,7 +85,7 @@ import Text
           let user = bed.users.randomElement(using: &random) ?? "u1"
           try model[user]?.change(by: &random, at: server)
         }
-        // Who comes later believes what others have stored.
+        // Who comes later trusts what others have stored.
         if step == 150 { lanes[1] = try await bed.trustingLane() }
         let reading = try await lanes[Int.random(in: 0...1, using: &random)].read()
         for (user, person) in model {

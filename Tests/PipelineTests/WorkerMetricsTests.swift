@@ -110,7 +110,7 @@ import Expand
       RedisReplica(master: "m", name: "r", lag: .milliseconds($0), obstacle: nil)
     }
     var figures = figures()
-    figures.add(nil as RedisReplicaFigures?)
+    figures.add(nil)
     figures.add(RedisReplicaFigures([("m", replicas)], counts))
     figures.add(RedisReplicaFigures([("m", nil)], counts))
     let lines = lines(figures)
@@ -127,15 +127,14 @@ import Expand
     own.misses = 9
     own.stored = 4
     var figures = figures()
-    figures.add(nil as SnapshotFigures?)
-    figures.add(own)
-    figures.add(own)
+    figures.snapshots.add(own)
+    figures.snapshots.add(own)
     let lines = lines(figures)
     #expect(lines.contains("fanfare_redis_snapshot_reads_total{result=\"hit\"} 140"))
     #expect(lines.contains("fanfare_redis_snapshot_reads_total{result=\"miss\"} 18"))
     #expect(lines.contains("fanfare_redis_snapshots_stored_total 8"))
-    #expect(lines.contains("fanfare_redis_snapshot_servers{state=\"believed\"} 4"))
-    #expect(lines.contains("fanfare_redis_snapshot_servers{state=\"not_believed\"} 2"))
+    #expect(lines.contains("fanfare_redis_snapshot_servers{state=\"trusted\"} 4"))
+    #expect(lines.contains("fanfare_redis_snapshot_servers{state=\"untrusted\"} 2"))
   }
 
   /// When this fails, put what it prints between the marks.

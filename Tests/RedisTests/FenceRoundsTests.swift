@@ -36,8 +36,4 @@ import Testing
       outcomes([.begin, .begin, .begin, .begin, .answer, .answer, .answer])
         == ["PING", "", "", "", "0 PING", "1 PING", "3"])
   }
-
-  @Test func anAnswerThatNobodyAskedForIsNothing() {
-    #expect(outcomes([.answer, .begin, .answer, .answer]) == ["0", "PING", "0 PING", "1"])
-  }
 }

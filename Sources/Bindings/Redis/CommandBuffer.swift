@@ -84,7 +84,8 @@ struct CommandBuffer: ~Copyable {
     return true
   }
 
-  /// A command on `count` keys, each a changing part between a prefix and a suffix.
+  /// A command on `count` keys, each a changing part between a prefix and a suffix: a page's, far
+  /// below `maximumBytes`.
   mutating func append(
     _ name: StaticString, key: (prefix: [UInt8], suffix: [UInt8]), count: Int,
     changing: (Int) -> UnsafeRawBufferPointer

@@ -10,7 +10,7 @@ package final class RedisClient {
     case cluster(RedisCluster)
   }
 
-  package let options: RedisOptions
+  let options: RedisOptions
   private let servers: Servers
   /// For what is read in bulk: replies come in the order of the commands, and a short question must
   /// not wait for pages of a giant's followers.
@@ -211,7 +211,7 @@ extension RedisClient {
 
 extension RedisClient {
   /// Before `start`, once: writes to keys with a prefix are told of, at each master, on the
-  /// connections for what is read in bulk. The client keeps `delegate` alive no longer than itself.
+  /// connections for what is read in bulk. `delegate` is not kept: without it nobody is told.
   package func track(
     keysBeginningWith prefix: String, for delegate: any RedisTrackingDelegate
   ) {
@@ -258,6 +258,8 @@ extension RedisClient {
 // MARK: replicas
 
 extension RedisClient {
+  package var readsFromReplicas: Bool { options.replicaLagLimit != nil }
+
   /// Connections to masters that were there and broke, those for what is read in bulk among them.
   package var brokenConnections: Int { counts.brokenConnections }
 

@@ -36,7 +36,7 @@ package struct RedisOptions: Sendable, CustomStringConvertible {
   /// How far behind its master a replica may be that reads which may lag go to. Nil: they go to the
   /// master as all others.
   package var replicaLagLimit: Duration?
-  /// How often who is told of writes is called, besides.
+  /// How often `intervalPassed` is called while a server tells of writes.
   package var trackingInterval: Duration
   /// What the replies of one pipeline may take in memory together, 16 bytes an element included,
   /// unless it has a limit of its own; says no to a 512 MB string.

@@ -65,7 +65,7 @@ package final class RedisReplies {
     return RedisReply(replies: self, index: isThere ? index : -1)
   }
 
-  /// Of a gathered pipeline a command's, else that of a node.
+  /// The reply of a node; of gathered replies, that of a command.
   func reply(at index: Int) -> RedisReply {
     if let gathered { return gathered[index] ?? RedisReply(replies: self, index: -1) }
     return RedisReply(replies: self, index: index)

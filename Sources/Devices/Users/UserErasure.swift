@@ -72,6 +72,8 @@ package struct UserErasure {
     }
     try await AudienceErasure(redis: redis, keyspace: keyspace)
       .run(user, erases: scope.erasesAudience && writes, &counts)
+    // Whoever was still followed by may have been read for an event meanwhile.
+    if writes { _ = try await redis.replies(to: [["DEL", keyspace.snapshot(user: user)]]) }
     return counts
   }
 }
@@ -105,7 +107,7 @@ extension UserErasure {
     of user: String, _ counts: inout ErasureCounts
   ) async throws(DevicesError) {
     let keys = keyspace.forgottenKeys(user: user)
-    let lengths = ["SCARD", "HLEN", "HLEN", "HLEN", "ZCARD", "HLEN"]
+    let lengths = ["SCARD", "HLEN", "HLEN", "HLEN", "ZCARD", "HLEN", "EXISTS"]
     let replies = try await redis.replies(to: zip(lengths, keys).map { [$0, $1] })
     var numbers: [Int] = []
     for index in keys.indices {

@@ -26,7 +26,7 @@ struct LaneStages {
     ingest = IngestStage(options: options.ingest)
     expand = ExpandStage(
       redis: redis, keyspace: options.keyspace, options: options.expand,
-      note: { log.notice($0) })
+      random: options.randomNumber, report: { log.notice($0) })
     render = RenderStage(templates: options.templates)
     deliver = DeliverStage(
       options: options.deliver, credentials: options.credentials, loop: loop,

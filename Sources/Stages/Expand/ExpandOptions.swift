@@ -1,4 +1,3 @@
-import Redis
 import Rules
 
 /// How Expand reads followers.
@@ -18,8 +17,8 @@ package struct ExpandOptions: Sendable {
   /// users takes some 150 KB. Where a page takes more, fewer users are asked for at once; a user
   /// who does not fit alone is passed over. So for each place of a lane there are at most the ids
   /// of a shard, one reply and the page made of it, 3 × `maximumPageBytes`, and where snapshots are
-  /// kept two replies more: with 26 places 260 MiB a lane, if every one of them is as large as it
-  /// may be.
+  /// kept another reply of them: with 26 places 208 MiB a lane, if every one of them is as large as
+  /// it may be. No more than 1,638 users have snapshots of that size.
   package var maximumPageBytes: Int
   /// Users of one set that are remembered while it is read by SSCAN, so that nobody is sent to
   /// twice when Redis is restarted meanwhile: at most 2 MiB a segment. Larger sets should be
@@ -27,13 +26,13 @@ package struct ExpandOptions: Sendable {
   var maximumRememberedUsers: Int
   /// Whom an event may reach.
   package var rules: RecipientRules
-  /// Whether users of large events are read from snapshots where these can be believed.
+  /// Whether users of large events are read from snapshots where these can be trusted.
   package var keepsSnapshots: Bool
 
   /// What reading a segment keeps at most: the ids of a shard, a reply, the page made of it, and of
   /// a set that is read by SSCAN the users that were in it.
   package var maximumReaderBytes: Int {
-    (keepsSnapshots ? 5 : 3) * maximumPageBytes + maximumRememberedUsers * Self.rememberedUserBytes
+    (keepsSnapshots ? 4 : 3) * maximumPageBytes + maximumRememberedUsers * Self.rememberedUserBytes
   }
 
   /// In a table that is never more than three quarters full.
@@ -42,9 +41,8 @@ package struct ExpandOptions: Sendable {
   /// Whether snapshots are kept beside what else is wanted. What is counted for each user would be
   /// told of as a write to the user; the age of devices is in no snapshot, and what may lag is read
   /// elsewhere.
-  package func usesSnapshots(of redis: RedisOptions) -> Bool {
-    keepsSnapshots && rules.eventsPerHour == nil && !rules.picksNewestDevice
-      && redis.replicaLagLimit == nil
+  package func usesSnapshots(readsFromReplicas: Bool) -> Bool {
+    keepsSnapshots && rules.eventsPerHour == nil && !rules.picksNewestDevice && !readsFromReplicas
   }
 
   package init(

@@ -13,20 +13,20 @@ package final class ExpandStage {
   /// Before the client's `start`, where snapshots are kept.
   /// - Parameters:
   ///   - random: tells what one lane stores from what all others do.
-  ///   - note: a line for the log.
+  ///   - report: a line for the log.
   package init(
     redis: RedisClient, keyspace: Keyspace, options: ExpandOptions = ExpandOptions(),
-    random: @escaping () -> UInt64 = { .random(in: 0...(.max)) },
-    note: @escaping (String) -> Void = { _ in }
+    random: @escaping () -> UInt64 = { .random(in: .min ... .max) },
+    report: @escaping (String) -> Void = { _ in }
   ) {
     self.redis = redis
     self.keyspace = keyspace
     self.options = options
-    guard options.usesSnapshots(of: redis.options) else {
+    guard options.usesSnapshots(readsFromReplicas: redis.readsFromReplicas) else {
       snapshots = nil
       return
     }
-    let snapshots = Snapshots(redis: redis, keyspace: keyspace, random: random, note: note)
+    let snapshots = Snapshots(redis: redis, keyspace: keyspace, random: random, report: report)
     self.snapshots = snapshots
     snapshots.begin()
   }

@@ -178,18 +178,20 @@ package final class SegmentReader {
   private func replies(
     for users: [UnsafeRawBufferPointer]
   ) async throws(RedisError) -> RedisReplies {
-    guard let snapshots, snapshots.areTrusted, !pace.isSlowed,
-      var page = SnapshotPage(
-        snapshots, users, wanted: profileFields, maximumBytes: options.maximumPageBytes,
-        isCluster: redis.isCluster)
-    else { return try await read(users) }
-    return try await page.read { (places) async throws(RedisError) in
-      try await self.read(places.map { users[$0] })
+    let most = options.maximumPageBytes
+    // Whoever makes replies too large would cost the connection that snapshots hang on.
+    guard let snapshots, !pace.isSlowed, users.count <= SnapshotPage.maximumUsers(bytes: most),
+      snapshots.isAnyTrusted, let vocabulary = snapshots.vocabulary(with: profileFields)
+    else { return try await read(users, maximumBytes: most) }
+    var page = SnapshotPage(
+      snapshots, users, wanted: profileFields, vocabulary: vocabulary, maximumBytes: most)
+    return try await page.read { (places, left) async throws(RedisError) in
+      try await self.read(places.map { users[$0] }, maximumBytes: left)
     }
   }
 
   private func read(
-    _ users: [UnsafeRawBufferPointer]
+    _ users: [UnsafeRawBufferPointer], maximumBytes: Int
   ) async throws(RedisError) -> RedisReplies {
     pipeline.removeAll()
     for user in users {
@@ -198,7 +200,7 @@ package final class SegmentReader {
       if let boundCommand { pipeline.append(boundCommand, user) }
     }
     return try await redis.execute(
-      pipeline, maximumReplyBytes: options.maximumPageBytes, mayLag: mayLag,
+      pipeline, maximumReplyBytes: maximumBytes, mayLag: mayLag,
       isBulk: !source.segment.isOfSmall)
   }
 

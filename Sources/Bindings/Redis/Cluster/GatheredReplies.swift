@@ -25,16 +25,18 @@ struct GatheredReplies {
     places[command] = Place(source: Int32(source), index: Int32(index))
   }
 
-  /// As above, with a reply that may be an element of another.
+  /// As above, with a reply that may be an element of another. There are a few sources for each
+  /// node.
   mutating func set(_ command: Int, to reply: RedisReply) {
-    if sources.last !== reply.replies {
-      if let known = sources.firstIndex(where: { $0 === reply.replies }) {
-        places[command] = Place(source: Int32(known), index: Int32(reply.index))
-        return
-      }
-      sources.append(reply.replies)
+    let source: Int
+    if sources.last === reply.replies {
+      source = sources.count - 1
+    } else if let known = sources.firstIndex(where: { $0 === reply.replies }) {
+      source = known
+    } else {
+      source = add(reply.replies)
     }
-    places[command] = Place(source: Int32(sources.count - 1), index: Int32(reply.index))
+    places[command] = Place(source: Int32(source), index: Int32(reply.index))
   }
 
   /// Nil when there is no such command, or no answer to it.

@@ -73,6 +73,7 @@ final class RedisCluster {
   /// Before `start`.
   func track(_ prefix: String, for delegate: any RedisTrackingDelegate) {
     nodes.track(prefix, for: delegate)
+    topology.connectsToAll = true
   }
 
   /// To masters that were needed.

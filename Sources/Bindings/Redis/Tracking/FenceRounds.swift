@@ -24,7 +24,7 @@ struct FenceRounds {
 
   /// - Returns: how many fences are done, the oldest first, and whether a PING goes out now.
   mutating func answer() -> (done: Int, sends: Bool) {
-    answered = min(answered + 1, sent)
+    answered += 1
     let done = waiting.prefix { $0 <= answered }.count
     waiting.removeFirst(done)
     return (done, sendsNext())

@@ -40,7 +40,7 @@ final class InvalidationListener {
   private var connection: Connection?
   private var reader: RedisReplyReader?
   private var timer: LoopTimer?
-  private var unanswered = 0
+  private var isAsked = false
   private var tell: (Event) -> Void = { _ in }
 
   /// `options`: of the master's connection, which leads to `endpoint`.
@@ -77,11 +77,11 @@ final class InvalidationListener {
     connection = nil
   }
 
-  /// The answer must come within the time that a command has.
+  /// One at a time. Pages wait for the answer: it has a quarter of the time that a command has.
   func ping() {
     guard stage == .listening else { return }
-    unanswered += 1
-    startTimer()
+    isAsked = true
+    startTimer(options.commandTimeout / 4)
     connection?.write(pingCommand.bytes)
   }
 
@@ -89,7 +89,7 @@ final class InvalidationListener {
 
   private func send(_ pipeline: RedisPipeline, _ next: Stage) {
     stage = next
-    startTimer()
+    startTimer(options.commandTimeout)
     reader?.expect(
       RedisReplies(
         expecting: pipeline.count, maximumBytes: RedisReplyReader.maximumLineBytes))
@@ -154,22 +154,25 @@ final class InvalidationListener {
 
   private func hear(_ message: RedisReply) {
     switch message[0].text {
-    case "message" where message[1].text == Self.channel && message.count == 3:
-      tell(message[2].isNull ? .everythingWritten : .written(message[2]))
-    case "pong" where unanswered > 0:
-      unanswered -= 1
-      if unanswered == 0 { timer?.cancel() } else { startTimer() }
+    case "message" where message[1].text == Self.channel && message[2].kind == .array:
+      tell(.written(message[2]))
+    case "message"
+    where message[1].text == Self.channel && message.count == 3 && message[2].isNull:
+      tell(.everythingWritten)
+    case "pong" where isAsked:
+      isAsked = false
+      timer?.cancel()
       tell(.answered)
     default:
       lose(RedisError(.protocolError, "on a channel of writes comes what is no message"))
     }
   }
 
-  private func startTimer() {
+  private func startTimer(_ limit: Duration) {
     timer?.cancel()
-    timer = loop.schedule(after: options.commandTimeout) { [weak self] in
+    timer = loop.schedule(after: limit) { [weak self] in
       guard let self else { return }
-      let time = DurationText.text(options.commandTimeout)
+      let time = DurationText.text(limit)
       lose(RedisError(.timeout, "it did not answer within \(time) where it tells of writes"))
     }
   }
@@ -193,7 +196,10 @@ extension InvalidationListener: ConnectionDelegate {
       try reader.receive(bytes)
     } catch {
       // What is over already has closed the connection that the rest came on.
-      if stage != .over { lose(error) }
+      guard stage != .over else { return }
+      guard error.code == .replyTooLarge else { return lose(error) }
+      let most = "\(Self.maximumMessageBytes >> 20) MiB of keys"
+      lose(RedisError(error.code, "a script or transaction wrote to more than \(most) at once"))
     }
   }
 

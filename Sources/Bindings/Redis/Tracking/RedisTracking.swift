@@ -5,8 +5,9 @@ import Transport
 /// long as both connections lead to the same process. Begins again by itself. Belongs to the
 /// master's connection, and is confined to its loop.
 final class RedisTracking {
-  /// Before another attempt; a server that refuses is asked less often.
-  private static let pause = (usual: Duration.seconds(1), refused: Duration.seconds(60))
+  /// Before another attempt: it doubles while none lasts as long as the longest; a server that
+  /// refuses is asked after that.
+  private static let pause = (shortest: Duration.seconds(1), longest: Duration.seconds(60))
 
   private unowned let master: RedisConnection
   private let prefix: String
@@ -14,9 +15,12 @@ final class RedisTracking {
   private var listener: InvalidationListener?
   private(set) var server: TrackedServer?
   private var fences = FenceRounds()
+  /// One for each page that is read and each word that is given: there are as many as places.
   private var whenFenced: [() -> Void] = []
   private var timer: LoopTimer?
   private var isClosed = false
+  private var pause = RedisTracking.pause.shortest
+  private var beganAt: UInt64 = 0
   /// Why nothing is told of; nil: it is, or nobody has found out yet. The log says it once.
   private(set) var obstacle: String?
 
@@ -30,7 +34,8 @@ final class RedisTracking {
 
   private var loop: EventLoop { master.loop }
 
-  /// There is a connection to the master, as of now.
+  /// Asks the master, to which there is a connection as of now, which process it is, and listens
+  /// there. Without an answer the connection is lost, and the next begins it again.
   func begin() {
     end()
     guard !isClosed, let endpoint = master.connectedEndpoint else { return }
@@ -40,14 +45,14 @@ final class RedisTracking {
     execution.whenFinished = { [weak self, unowned execution] in
       guard let self, execution.failure == nil else { return }
       guard let run = RedisRole.runIdentifier(execution.replies[0]) else {
-        return tell("its INFO names no run_id", pause: Self.pause.refused)
+        return restart("INFO is refused, or names no run_id", isRefusal: true)
       }
       listen(at: endpoint, run)
     }
     master.submit(execution)
   }
 
-  /// There is none any more.
+  /// Nobody is told of anything any more.
   func end() {
     timer?.cancel()
     timer = nil
@@ -92,13 +97,14 @@ final class RedisTracking {
     switch event {
     case .listening(let other):
       guard other == run else {
-        return tell("another process answers there", pause: Self.pause.usual)
+        return restart("another process answers there", isRefusal: false)
       }
       obstacle = nil
+      beganAt = loop.now
       let server = TrackedServer(run, of: master, self)
       self.server = server
       delegate?.trackingBegan(at: server)
-      pass(anIntervalAt: server)
+      letIntervalPass(at: server)
     case .written(let keys):
       if let server { delegate?.wereWritten(keys, at: server) }
     case .everythingWritten:
@@ -111,29 +117,33 @@ final class RedisTracking {
       for done in fenced { done() }
     case .lost(let error):
       let isRefused = error.code == .refused || error.code == .authentication
-      tell("\(error)", pause: isRefused ? Self.pause.refused : Self.pause.usual)
+      restart("\(error)", isRefusal: isRefused)
     }
   }
 
-  private func pass(anIntervalAt server: TrackedServer) {
+  private func letIntervalPass(at server: TrackedServer) {
     guard server === self.server else { return }
     delegate?.intervalPassed(at: server)
     guard server === self.server else { return }
     timer?.cancel()
     timer = loop.schedule(after: master.options.trackingInterval) { [weak self, weak server] in
-      if let server { self?.pass(anIntervalAt: server) }
+      if let server { self?.letIntervalPass(at: server) }
     }
   }
 
   /// Ends what there is, and begins again after a pause.
-  private func tell(_ why: String, pause: Duration) {
+  private func restart(_ why: String, isRefusal: Bool) {
+    let hasLasted = server != nil && loop.now &- beganAt >= Self.pause.longest.nanoseconds
     end()
     guard !isClosed else { return }
+    if hasLasted { pause = Self.pause.shortest }
+    let delay = isRefusal ? Self.pause.longest : pause
+    pause = min(pause * 2, Self.pause.longest)
     if obstacle != why {
       obstacle = why
       master.log("\(master.options.name) does not tell of writes: \(why)")
     }
-    timer = loop.schedule(after: pause) { [weak self] in
+    timer = loop.schedule(after: delay) { [weak self] in
       guard let self, master.isConnected else { return }
       begin()
     }

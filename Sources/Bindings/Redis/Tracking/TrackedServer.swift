@@ -6,6 +6,7 @@ package final class TrackedServer {
   package let runIdentifier: String
   /// For messages.
   package let name: String
+  /// The master's own, which lets go of this when it is over.
   private unowned let tracking: RedisTracking
   private let master: RedisConnection
 
@@ -21,8 +22,8 @@ package final class TrackedServer {
 
   /// Sends the commands to this server and to no other, in the order of calls. A server of a
   /// cluster answers MOVED or ASK for keys that are not its own. `whenAnswered` gets nil when there
-  /// is no answer, or one larger than `maximumReplyBytes`, perhaps at once. The pipeline is not to
-  /// be changed until then.
+  /// is no answer, perhaps at once. A larger answer than `maximumReplyBytes` costs the connection,
+  /// and the server is over. The pipeline is not to be changed until then.
   package func send(
     _ pipeline: RedisPipeline, maximumReplyBytes: Int = .max,
     whenAnswered: @escaping (RedisReplies?) -> Void

@@ -1,6 +1,6 @@
 /// How snapshots of users fare in a lane.
 package struct SnapshotFigures: Sendable, Equatable {
-  /// Servers that tell of writes, and those of them whose snapshots are believed.
+  /// Servers that tell of writes, and those of them whose snapshots are trusted.
   package var servers = 0
   package var trustedServers = 0
   /// Users of pages that asked for snapshots: who was read from one, and who was not.

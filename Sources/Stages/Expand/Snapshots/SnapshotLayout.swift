@@ -9,10 +9,14 @@
 ///
 /// One of the kind `unfit` ends behind it: this user is read as if there were no snapshots.
 enum SnapshotLayout {
+  static let batchOffset = 8
   static let kindOffset = 12
+  static let fieldsOffset = 13
+  static let nameBytesOffset = 14
   static let headBytes = 16
-  /// Redis keeps a user's snapshot beside the set and the hash. Whose would be larger has none.
-  static let maximumBytes = 2_048
+  /// Whose snapshot would be larger gets an unfit one: Redis keeps them beside sets and hashes, and
+  /// a page of the largest shall be no more than pages are.
+  static let maximumBytes = 1_024
   static let maximumFields = 64
   static let missing = UInt16.max
 

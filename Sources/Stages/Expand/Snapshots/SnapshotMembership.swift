@@ -28,8 +28,15 @@ struct SnapshotMembership {
     case member(SnapshotRegistry)
   }
 
-  /// A member that was seen vouching twice began the second after the first was seen.
+  /// The second of two vouches since our first look was begun after it.
   private static let vouchesToSee: UInt32 = 2
+
+  /// A member's word that everything up to a batch can be trusted.
+  struct Word: Equatable {
+    let epoch: String
+    let writer: UInt64
+    let batch: UInt32
+  }
 
   private(set) var state = State.outside
   private(set) var writer: UInt64
@@ -72,16 +79,22 @@ struct SnapshotMembership {
   }
 
   /// What is stored from now on is in another batch. Nil: there is nothing to vouch for.
-  mutating func closeBatch() -> (epoch: String, writer: UInt64, batch: UInt32)? {
+  mutating func closeBatch() -> Word? {
     guard case .member(let registry) = state, batch < .max else { return nil }
     defer { batch += 1 }
-    return (registry.epoch, writer, batch)
+    return Word(epoch: registry.epoch, writer: writer, batch: batch)
   }
 
-  /// - Parameter registry: nil: it did not take our word.
-  mutating func vouched(_ registry: SnapshotRegistry?) {
-    guard case .member(let last) = state else { return }
-    guard let registry, registry.epoch == last.epoch else {
+  /// Whether the word can still be given: the lane has not left since it closed the batch.
+  func canGive(_ word: Word) -> Bool {
+    guard case .member(let registry) = state else { return false }
+    return registry.epoch == word.epoch && writer == word.writer
+  }
+
+  /// - Parameter registry: nil: it did not take the word.
+  mutating func gave(_ word: Word, _ registry: SnapshotRegistry?) {
+    guard canGive(word) else { return }
+    guard let registry, registry.epoch == word.epoch else {
       state = .outside
       return
     }
@@ -91,10 +104,11 @@ struct SnapshotMembership {
   /// What is there cannot be trusted any more.
   mutating func leave() { state = .outside }
 
-  /// Up to which batch of a writer; nil: none.
-  func trustedBatch(of writer: UInt64) -> UInt32? {
+  /// What can be trusted of what is asked for from now on. An answer that is older than a vouch may
+  /// be older than the deletions before it, too.
+  var trust: SnapshotTrust? {
     guard case .member(let registry) = state else { return nil }
-    return registry.batches[writer]
+    return SnapshotTrust(membership: writer, batches: registry.batches)
   }
 
   /// For what is stored now; nil: nothing is to be.

@@ -6,9 +6,8 @@ struct SnapshotReader {
   enum Content {
     case whole(bindings: RedisReply, profile: RedisReply)
     case unfit
-    /// No snapshot, one of others' making, one without a field that is wanted, or larger than
-    /// replies may be.
-    case none
+    /// None that can be read: it lacks a field that is wanted, or is of another making.
+    case absent
   }
 
   private let wanted: [[UInt8]]
@@ -25,26 +24,27 @@ struct SnapshotReader {
   static func stamp(of bytes: UnsafeRawBufferPointer) -> SnapshotStamp? {
     guard bytes.count > SnapshotLayout.kindOffset else { return nil }
     return SnapshotStamp(
-      writer: bytes.little(0, as: UInt64.self), batch: bytes.little(8, as: UInt32.self))
+      writer: bytes.little(0, as: UInt64.self),
+      batch: bytes.little(SnapshotLayout.batchOffset, as: UInt32.self))
   }
 
   /// - Parameter reply: a string whose stamp can be trusted.
   mutating func read(_ reply: RedisReply) -> Content {
     guard let bytes = reply.bytes, bytes.count > SnapshotLayout.kindOffset,
       let kind = SnapshotLayout.Kind(rawValue: bytes[SnapshotLayout.kindOffset])
-    else { return .none }
+    else { return .absent }
     guard kind == .whole else { return .unfit }
     guard let position = readNames(bytes), let places, let members = readValues(bytes, position)
-    else { return .none }
-    return readMembers(reply, bytes, members, places) ?? .none
+    else { return .absent }
+    return readMembers(reply, bytes, members, places) ?? .absent
   }
 
   /// - Returns: where the values begin.
   private mutating func readNames(_ bytes: UnsafeRawBufferPointer) -> Int? {
     let head = SnapshotLayout.headBytes
     guard bytes.count >= head else { return nil }
-    let count = Int(bytes[head - 3])
-    let length = Int(bytes.little(head - 2, as: UInt16.self))
+    let count = Int(bytes[SnapshotLayout.fieldsOffset])
+    let length = Int(bytes.little(SnapshotLayout.nameBytesOffset, as: UInt16.self))
     guard bytes.count >= head + length else { return nil }
     let block = UnsafeRawBufferPointer(rebasing: bytes[head..<head + length])
     if places == nil || count != fields || !Self.areEqual(names, block) {

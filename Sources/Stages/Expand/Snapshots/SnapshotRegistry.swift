@@ -1,3 +1,4 @@
+import Keyspace
 import Redis
 
 /// What a server's registry of snapshots says: the epoch, and up to which batch each writer vouches
@@ -24,16 +25,40 @@ struct SnapshotRegistry: Equatable {
   }
 
   /// Writers of an epoch at most; then another epoch begins. Some 60 KB.
-  static let maximumWriters = 2_048
-  /// Of the registry, after the last word of a member. Longer than a member is silent.
-  static let lifetimeMilliseconds = 5_000
+  private static let maximumWriters = 2_048
+
+  /// Answers the registry: a new one, whose epoch is `<run>:<nonce>`, when there is none of this
+  /// process.
+  static func look(_ key: String, run: String, nonce: String) -> RedisPipeline {
+    call(lookScript, key, [run, nonce, "\(maximumWriters)", lifetime])
+  }
+
+  /// Answers the registry; nothing, and vouches for nothing, when the epoch is over.
+  static func vouch(_ key: String, _ word: SnapshotMembership.Word) -> RedisPipeline {
+    call(
+      vouchScript, key,
+      [word.epoch, String(word.writer, radix: 16), "\(word.batch)", lifetime])
+  }
+
+  static func end(_ key: String, epoch: String) -> RedisPipeline {
+    call(endScript, key, [epoch])
+  }
+
+  private static var lifetime: String { "\(Keyspace.snapshotRegistryLifetimeMilliseconds)" }
+
+  private static func call(
+    _ script: String, _ key: String, _ arguments: [String]
+  ) -> RedisPipeline {
+    RedisPipeline(["EVAL", script, "1", key] + arguments)
+  }
 
   /// KEYS: the registry. ARGV: the process' run id, something random, most writers, lifetime.
-  /// Answers the registry: a new one when there is none of this process.
-  static let look = """
+  private static let lookScript = """
     local epoch = redis.call('HGET', KEYS[1], 'epoch')
     if epoch and string.sub(epoch, 1, #ARGV[1] + 1) == ARGV[1] .. ':'
       and redis.call('HLEN', KEYS[1]) <= tonumber(ARGV[3])
+      -- One without an end has nobody whose silence would end it.
+      and redis.call('PTTL', KEYS[1]) > 0
     then
       return redis.call('HGETALL', KEYS[1])
     end
@@ -43,17 +68,17 @@ struct SnapshotRegistry: Equatable {
     return redis.call('HGETALL', KEYS[1])
     """
 
-  /// KEYS: the registry. ARGV: the epoch, a member's writer, the batch up to which it vouches,
-  /// lifetime. Answers the registry; nothing, and vouches for nothing, when the epoch is over.
-  static let vouch = """
+  /// KEYS: the registry. ARGV: the epoch, the writer, the batch, lifetime.
+  private static let vouchScript = """
     if redis.call('HGET', KEYS[1], 'epoch') ~= ARGV[1] then return false end
-    redis.call('HSET', KEYS[1], ARGV[2], ARGV[3])
+    -- The first write: a Redis that is full refuses no others behind it.
     redis.call('PEXPIRE', KEYS[1], ARGV[4])
+    redis.call('HSET', KEYS[1], ARGV[2], ARGV[3])
     return redis.call('HGETALL', KEYS[1])
     """
 
-  /// KEYS: the registry. ARGV: an epoch, which ends.
-  static let end = """
+  /// KEYS: the registry. ARGV: the epoch that ends.
+  private static let endScript = """
     if redis.call('HGET', KEYS[1], 'epoch') == ARGV[1] then redis.call('DEL', KEYS[1]) end
     return 1
     """

@@ -9,170 +9,183 @@ final class SnapshotServer {
   private let keyspace: Keyspace
   private let registryKey: () -> String?
   private let random: () -> UInt64
+  private let deletion: RedisCommandTemplate
+  private let report: (String) -> Void
   private var membership: SnapshotMembership
   private(set) var writes = WriteLog()
-  private var deletions = RedisPipeline()
-  private let deletion: RedisCommandTemplate
-  private var isVouching = false
-  private var isLooking = false
-  private var intervals = 0
-  /// Whether Redis has room for more.
-  private var hasRoom = true
-  private let note: (String) -> Void
-
-  /// Of a server with a limit of memory, the part up to which snapshots may fill it.
-  private static let fullAt = 0.75
-  /// Every so many intervals it is asked how much there is.
-  private static let intervalsPerLook = 10
+  private var room = RoomWatch()
+  /// What is asked of the registry: one thing at a time.
+  private var isAsking = false
+  /// The registry that the membership is in.
+  private var key = ""
+  /// The server refuses what reading needs, as long as the connections last.
+  private var isGivenUp = false
+  private var reported: String?
 
   /// - Parameters:
   ///   - registryKey: a key that the server serves; nil: none is known now.
-  ///   - note: a line for the log.
+  ///   - report: a line for the log.
   init(
     _ server: TrackedServer, keyspace: Keyspace, registryKey: @escaping () -> String?,
-    random: @escaping () -> UInt64, note: @escaping (String) -> Void
+    random: @escaping () -> UInt64, report: @escaping (String) -> Void
   ) {
     self.server = server
     self.keyspace = keyspace
     self.registryKey = registryKey
     self.random = random
-    self.note = note
+    self.report = report
     membership = SnapshotMembership(random: random)
     deletion = RedisCommandTemplate("DEL", key: keyspace.snapshotParts)
   }
 
   /// Snapshots of the server can be read.
-  var isMember: Bool { membership.isMember && server.isTracking }
+  var isTrusted: Bool { trust != nil }
+
+  /// Of what is asked for from now on; nil: nothing is trusted.
+  var trust: SnapshotTrust? { server.isTracking && !isGivenUp ? membership.trust : nil }
 
   /// For what is stored now; nil: nothing is to be.
-  var stamp: SnapshotStamp? { hasRoom && server.isTracking ? membership.stamp : nil }
-
-  func trustedBatch(of writer: UInt64) -> UInt32? { membership.trustedBatch(of: writer) }
+  var stamp: SnapshotStamp? { room.isThere && isTrusted ? membership.stamp : nil }
 
   // MARK: what is written
 
+  /// The deletions go out at once: what is read or vouched for later goes behind them.
   func wereWritten(_ keys: RedisReply) {
+    let pipeline = RedisPipeline()
     keys.forEachElement { _, kind, key in
       guard kind == .string, let user = keyspace.user(ofRead: key) else { return }
       writes.note(user)
-      deletions.append(deletion, user)
+      pipeline.append(deletion, user)
     }
-    sendDeletions()
+    guard pipeline.count > 0 else { return }
+    server.send(pipeline) { [weak self] replies in
+      if replies == nil {
+        self?.leave(because: "what was written to could not be deleted")
+      } else if let error = replies?.firstError {
+        // A slot has gone elsewhere, and may come back with what nobody has deleted there.
+        self?.endEpoch(because: "a deletion was refused: \(error.word)")
+      }
+    }
   }
 
   func everythingWasWritten() {
     writes.noteEverybody()
-    leave(because: nil)
-  }
-
-  /// In front of whatever is read or vouched for after them.
-  private func sendDeletions() {
-    guard deletions.count > 0 else { return }
-    let pipeline = deletions
-    deletions = RedisPipeline()
-    server.send(pipeline) { [weak self] replies in
-      guard let self else { return }
-      if let error = replies?.firstError {
-        // A slot has gone elsewhere, and may come back with what nobody has deleted there.
-        end(because: error.word)
-      } else if replies == nil {
-        leave(because: nil)
-      }
-    }
+    leave(because: "the server was emptied, or has got another data set")
   }
 
   // MARK: each interval
 
   func intervalPassed() {
-    intervals += 1
+    if room.looksNow() { lookForRoom() }
+    guard !isAsking, !isGivenUp else { return }
     if membership.isMember { vouch() } else { look() }
   }
 
+  /// Behind a fence: a server that cannot be heard from is not joined.
   private func look() {
-    guard !isLooking, let key = registryKey() else { return }
-    isLooking = true
+    guard let registry = registryKey() else { return }
+    if registry != key { membership.leave() }
+    key = registry
+    isAsking = true
+    server.fence { [weak self] in self?.askRegistry() }
+  }
+
+  private func askRegistry() {
+    guard server.isTracking else {
+      isAsking = false
+      return
+    }
     let nonce = String(random(), radix: 16)
     let run = server.runIdentifier
-    let call = [
-      "EVAL", SnapshotRegistry.look, "1", key, run, nonce, "\(SnapshotRegistry.maximumWriters)",
-      "\(SnapshotRegistry.lifetimeMilliseconds)",
-    ]
-    server.send(RedisPipeline(call)) { [weak self] replies in
+    server.send(SnapshotRegistry.look(key, run: run, nonce: nonce)) { [weak self] replies in
       guard let self else { return }
-      isLooking = false
-      if let error = replies?.firstError { tellOnce("its registry is refused: \(error.word)") }
-      let registry = replies.flatMap { SnapshotRegistry($0[0]) }
-      membership.looked(registry, ours: "\(run):\(nonce)")
+      isAsking = false
+      if let error = replies?.firstError { reportOnce("its registry is refused: \(error.word)") }
+      membership.looked(replies.flatMap { SnapshotRegistry($0[0]) }, ours: "\(run):\(nonce)")
       guard membership.isMember else { return }
-      told = nil
-      note("snapshots of users are read at \(server.name)")
-      askForRoom()
+      reported = nil
+      report("snapshots of users are read at \(server.name)")
     }
   }
 
-  /// First, what was stored is there, and all that was written by then has been heard.
+  /// First, what was stored is there; then all that was written by that time has been heard; then
+  /// it has been deleted.
   private func vouch() {
-    guard !isVouching, let word = membership.closeBatch() else { return }
-    isVouching = true
-    if intervals % Self.intervalsPerLook == 0 { askForRoom() }
+    guard let word = membership.closeBatch() else { return }
+    isAsking = true
+    whenDone(word) { [weak self] in
+      self?.server.fence { [weak self] in
+        self?.whenDone(word) { [weak self] in self?.give(word) }
+      }
+    }
+  }
+
+  /// What was sent before has been answered.
+  private func whenDone(_ word: SnapshotMembership.Word, _ next: @escaping () -> Void) {
     server.send(RedisPipeline(["PING"])) { [weak self] replies in
       guard let self else { return }
-      guard replies != nil else { return vouched(nil) }
-      server.fence { [weak self] in self?.heard(word) }
+      if replies == nil { gave(word, nil, else: "it does not answer") } else { next() }
     }
   }
 
-  private func heard(_ word: (epoch: String, writer: UInt64, batch: UInt32)) {
-    guard server.isTracking, let key = registryKey() else { return vouched(nil) }
-    sendDeletions()
-    let call = [
-      "EVAL", SnapshotRegistry.vouch, "1", key, word.epoch, String(word.writer, radix: 16),
-      "\(word.batch)", "\(SnapshotRegistry.lifetimeMilliseconds)",
-    ]
-    server.send(RedisPipeline(call)) { [weak self] replies in self?.vouched(replies) }
+  private func give(_ word: SnapshotMembership.Word) {
+    guard server.isTracking, membership.canGive(word) else {
+      return gave(word, nil, else: "it does not tell of writes any more")
+    }
+    server.send(SnapshotRegistry.vouch(key, word)) { [weak self] replies in
+      let why = replies == nil ? "it does not answer" : "nobody vouched for them in time"
+      self?.gave(word, replies, else: why)
+    }
   }
 
-  private func vouched(_ replies: RedisReplies?) {
-    isVouching = false
-    guard membership.isMember else { return }
-    membership.vouched(replies.flatMap { SnapshotRegistry($0[0]) })
-    guard !membership.isMember else { return }
-    tellOnce(replies?.firstError?.word ?? "nobody vouched for them in time")
+  private func gave(
+    _ word: SnapshotMembership.Word, _ replies: RedisReplies?, else why: String
+  ) {
+    isAsking = false
+    let wasMember = membership.isMember
+    membership.gave(word, replies.flatMap { SnapshotRegistry($0[0]) })
+    guard wasMember, !membership.isMember else { return }
+    reportOnce(replies?.firstError.map { "its registry is refused: \($0.word)" } ?? why)
   }
 
-  private func askForRoom() {
+  private func lookForRoom() {
     server.send(RedisPipeline(["INFO", "memory"])) { [weak self] replies in
-      guard let self, let replies, let information = RedisInformation(replies[0]),
-        let used = information["used_memory"].flatMap({ Double($0) }),
-        let most = information["maxmemory"].flatMap({ Double($0) })
-      else { return }
-      let had = hasRoom
-      hasRoom = most == 0 || used < most * Self.fullAt
-      if had, !hasRoom { note("\(server.name) is filling up: no snapshots are stored there") }
+      guard let self, let replies, let information = RedisInformation(replies[0]) else { return }
+      let wasThere = room.isThere
+      room.take(used: information["used_memory"], most: information["maxmemory"])
+      guard wasThere != room.isThere else { return }
+      report(
+        room.isThere
+          ? "\(server.name) has room again: snapshots are stored there"
+          : "\(server.name) is filling up: no snapshots are stored there")
     }
   }
 
   // MARK: what ends
 
   /// For everybody.
-  private func end(because why: String) {
+  private func endEpoch(because why: String) {
     guard case .member(let registry) = membership.state else { return leave(because: why) }
     leave(because: why)
-    guard let key = registryKey() else { return }
-    server.send(RedisPipeline(["EVAL", SnapshotRegistry.end, "1", key, registry.epoch])) { _ in }
+    server.send(SnapshotRegistry.end(key, epoch: registry.epoch)) { _ in }
   }
 
-  func leave(because why: String?) {
-    guard membership.isMember else { return }
+  /// Also of who is only watching: what it has not deleted it cannot vouch for later.
+  func leave(because why: String) {
+    let wasMember = membership.isMember
     membership.leave()
-    if let why { tellOnce(why) }
+    if wasMember { reportOnce(why) }
   }
 
-  private var told: String?
+  /// Until there are other connections.
+  func giveUp(because why: String) {
+    isGivenUp = true
+    leave(because: "what is read of them is refused: \(why)")
+  }
 
-  private func tellOnce(_ why: String) {
-    guard told != why else { return }
-    told = why
-    note("snapshots of users are not read at \(server.name): \(why)")
+  private func reportOnce(_ why: String) {
+    guard reported != why else { return }
+    reported = why
+    report("snapshots of users are not read at \(server.name): \(why)")
   }
 }

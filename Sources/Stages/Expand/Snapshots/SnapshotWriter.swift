@@ -4,20 +4,22 @@ import Redis
 struct SnapshotWriter {
   private let key: (prefix: [UInt8], suffix: [UInt8])
   private let command = Array("SET".utf8)
+  private let fields: [[UInt8]]
   private var bytes: [UInt8] = []
 
-  init(key: (prefix: [UInt8], suffix: [UInt8])) { self.key = key }
+  /// - Parameter fields: the names of what profiles hold, in this order.
+  init(key: (prefix: [UInt8], suffix: [UInt8]), fields: [String]) {
+    self.key = key
+    self.fields = fields.map { Array($0.utf8) }
+  }
 
-  /// Appends the command that stores a user's snapshot.
-  /// - Parameters:
-  ///   - fields: the names of what `profile` holds, in this order.
-  ///   - isLasting: neither key expires by itself. Of what does the snapshot would hear late.
+  /// Appends the command that stores a user's snapshot, or that the user has none that is fit.
   mutating func append(
-    _ user: UnsafeRawBufferPointer, bindings: RedisReply, profile: RedisReply, fields: [[UInt8]],
-    isLasting: Bool, _ stamp: SnapshotStamp, to pipeline: RedisPipeline
+    _ user: UnsafeRawBufferPointer, bindings: RedisReply, profile: RedisReply, isTold: Bool,
+    _ stamp: SnapshotStamp, to pipeline: RedisPipeline
   ) {
     begin(stamp, .whole)
-    if !isLasting || !add(bindings, profile, fields) { begin(stamp, .unfit) }
+    if !isTold || !add(bindings, profile) { begin(stamp, .unfit) }
     let name = key.prefix + user + key.suffix
     command.withUnsafeBytes { command in
       name.withUnsafeBytes { name in
@@ -34,9 +36,7 @@ struct SnapshotWriter {
   }
 
   /// False: it would be too large.
-  private mutating func add(
-    _ bindings: RedisReply, _ profile: RedisReply, _ fields: [[UInt8]]
-  ) -> Bool {
+  private mutating func add(_ bindings: RedisReply, _ profile: RedisReply) -> Bool {
     guard fields.count <= SnapshotLayout.maximumFields, profile.count == fields.count else {
       return false
     }
