@@ -74,7 +74,7 @@ extension SettingTable {
     .bool(
       "redis.snapshots", \.redis.snapshots, default: true,
       "Workers keep beside each user's bindings and profile a string that holds both, some 300 "
-        + "bytes a user, and read large events from it: a fifth of the work for Redis. Whatever "
+        + "bytes a user, and read large events from it: a quarter of the work for Redis. Whatever "
         + "writes to the set or the hash ends it at once. Not used with read_from_replicas, "
         + "rules.events_per_hour, or rules.devices newest."),
     .text(
