@@ -33,7 +33,6 @@ import Text
   private static func start(_ bed: WorkerBed, _ id: String) async throws -> Worker {
     try await bed.startWorker {
       $0.workerID = id
-      $0.expand.keepsSnapshots = true
       $0.redis.trackingInterval = .milliseconds(20)
     }
   }
@@ -58,6 +57,10 @@ import Text
     }
     var random = SplitMix64(seed: 1)
     var devices = Self.devices()
+    // On a cluster only who has a profile gets a snapshot.
+    for device in devices {
+      try bed.redis.cli("HSET", bed.keyspace.profile(user: device.user), "name", device.user)
+    }
     var expected: [String: Int] = [:]
     var workers = [
       try await Self.start(bed, "worker-0"), try await Self.start(bed, "worker-1"),

@@ -23,7 +23,7 @@ import Testing
 
   @Test func everyMetricAndLabelIsAWorkers() throws {
     let rules = try Self.rules()
-    #expect(rules.count == 17 && Set(rules.map(\.name)).count == rules.count)
+    #expect(rules.count == 18 && Set(rules.map(\.name)).count == rules.count)
     for rule in rules {
       let selectors = rule.expression.matches(
         of: /(fanfare|process)_[a-z_]+(\{(?<label>[a-z_]+)=~?"[^"]*"\})?/)

@@ -1,4 +1,5 @@
 import Checkout
+import Expand
 import Foundation
 import Ingest
 import Kafka
@@ -7,7 +8,6 @@ import Telemetry
 import Testing
 
 @testable import Deliver
-import Expand
 @testable import Pipeline
 @testable import Redis
 

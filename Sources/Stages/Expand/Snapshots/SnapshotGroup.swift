@@ -146,9 +146,9 @@ final class SnapshotGroup {
     return plain
   }
 
-  /// - Parameter lifetime: PTTL's answer: -1 of a key that lasts, -2 where there is none. Of one that
-  /// ends we would hear late. While a slot is moved, what is written to a key that is not
-  /// there is written at another node, and told of there.
+  /// - Parameter lifetime: PTTL's answer: -1 of a key that lasts, -2 where there is none. Of a key
+  ///   that ends we would hear late. While a slot is moved, what is written to a key that is not
+  ///   there is written at another node, and told of there.
   private static func isTold(_ lifetime: Int64, inCluster: Bool) -> Bool {
     lifetime == -1 || lifetime == -2 && !inCluster
   }
