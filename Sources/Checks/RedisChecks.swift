@@ -29,6 +29,8 @@ enum RedisChecks {
         options.connectTimeout = min(options.connectTimeout, timeout)
         options.commandTimeout = min(options.commandTimeout, timeout)
         let client = RedisClient(options: options, loop: loop, log: { _ in })
+        let deaf = SnapshotChecks.Deaf()
+        if usesSnapshots { client.track(keysBeginningWith: keyspace.usersPrefix, for: deaf) }
         client.start()
         defer { client.close() }
         return await look(
@@ -62,7 +64,7 @@ enum RedisChecks {
       await ReplicaChecks.run(client, options, loop, &list)
       if snapshots.used {
         let masters = client.clusterState?.masters.count ?? 1
-        await SnapshotChecks.run(options, masters: masters, keyspace, loop, &list)
+        await SnapshotChecks.run(client, options, masters: masters, keyspace, loop, &list)
       } else if snapshots.wanted {
         list.ok(area, SnapshotChecks.ofNoUse)
       }

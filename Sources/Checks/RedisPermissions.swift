@@ -15,9 +15,13 @@ enum RedisPermissions {
     if !options.clusterNodes.isEmpty { tried += [["ASKING"], ["TIME"]] }
     let pipeline = RedisPipeline()
     for command in tried { pipeline.append(command) }
-    let replies = try await client.execute(pipeline, at: master)
+    return refused(tried, try await client.execute(pipeline, at: master))
+  }
+
+  /// The names of those commands that our user may not use, by what was answered.
+  static func refused(_ commands: [[String]], _ replies: RedisReplies) -> [String] {
     var names: [String] = []
-    for (index, command) in tried.enumerated()
+    for (index, command) in commands.enumerated()
     where replies[index].errorText?.hasPrefix("NOPERM") == true && !names.contains(command[0]) {
       names.append(command[0])
     }

@@ -6,7 +6,6 @@ import Redis
 enum SnapshotChecks {
   private static let area = "redis"
   private static let key = "redis.snapshots"
-  private static let pause: Duration = .milliseconds(20)
   /// For the question what our user may do.
   private static let answerLimit: Duration = .seconds(1)
 
@@ -15,7 +14,7 @@ enum SnapshotChecks {
     + "rules.events_per_hour, or rules.devices newest"
 
   /// Nobody asks what was written.
-  private final class Deaf: RedisTrackingDelegate {
+  final class Deaf: RedisTrackingDelegate {
     func trackingBegan(at server: TrackedServer) {}
     func trackingEnded(at server: TrackedServer) {}
     func wereWritten(_ keys: RedisReply, at server: TrackedServer) {}
@@ -37,28 +36,17 @@ enum SnapshotChecks {
     guard let answers = try? await client.executeOnMasters(pipeline, timeout: answerLimit) else {
       return []
     }
-    return commands.indices.filter { index in
-      answers.contains { $0.replies[index].errorText?.hasPrefix("NOPERM") == true }
-    }.map { commands[$0][0] }
+    let refused = answers.flatMap { RedisPermissions.refused(commands, $0.replies) }
+    return commands.map { $0[0] }.filter(refused.contains)
   }
 
   /// So many masters have together as long as a connection to begin.
+  /// - Parameter client: one that is told of writes.
   static func run(
-    _ options: RedisOptions, masters: Int, _ keyspace: Keyspace, _ loop: EventLoop,
-    _ list: inout CheckList
+    _ client: RedisClient, _ options: RedisOptions, masters: Int, _ keyspace: Keyspace,
+    _ loop: EventLoop, _ list: inout CheckList
   ) async {
-    let client = RedisClient(options: options, loop: loop, log: { _ in })
-    let deaf = Deaf()
-    client.track(keysBeginningWith: keyspace.usersPrefix, for: deaf)
-    client.start()
-    defer { client.close() }
-    let end = loop.now + options.connectTimeout.nanoseconds
-    while loop.now < end, client.trackingStates.count < masters {
-      // A node of a cluster is connected to when it is needed.
-      let left = Duration.nanoseconds(Int64(end - loop.now))
-      _ = try? await client.executeOnMasters(RedisPipeline(["PING"]), timeout: left)
-      await loop.wait(pause)
-    }
+    await loop.wait(upTo: options.connectTimeout) { client.trackingStates.count >= masters }
     let refused = await refused(client, keyspace)
     if !refused.isEmpty {
       list.warning(

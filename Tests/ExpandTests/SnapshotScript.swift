@@ -127,8 +127,7 @@ struct ScriptedSnapshots {
     let snapshots = try #require(stage.snapshots)
     let user = ByteArena()
     let slice = user.append(utf8: "u1")
-    let group = SnapshotGroup(try #require(snapshots.server(of: user[slice])))
-    group.users = [0]
+    let group = SnapshotGroup(try #require(snapshots.onlyServer), users: [0])
     change()
     try await giveWords()
     let answers = Countdown(of: 1)

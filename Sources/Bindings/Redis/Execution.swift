@@ -40,6 +40,18 @@ final class Execution {
 }
 
 extension RedisConnection {
+  /// Asks the server something about itself, behind what was submitted before. Nil: it did not
+  /// answer, or the answer is no master's where a master is wanted.
+  func ask(_ question: [String], whenDone: @escaping (RedisReply?) -> Void) {
+    let replies = RedisReplies(expecting: 1, maximumBytes: RedisReplyReader.maximumLineBytes)
+    let execution = Execution(
+      RedisPipeline(question), replies, timeout: options.commandTimeout)
+    execution.whenFinished = { [unowned execution] in
+      whenDone(execution.failure == nil ? replies[0] : nil)
+    }
+    submit(execution)
+  }
+
   /// Returns when all replies are there; see `RedisClient.execute`.
   func execute(
     _ pipeline: RedisPipeline, timeout: Duration, maximumReplyBytes: Int

@@ -28,15 +28,10 @@ final class IdleCheck {
   /// One small command, with ROLE behind it as behind all. Without an answer in time the connection
   /// is given up, as for any command.
   private func check() {
-    let pipeline = RedisPipeline(["INFO", "server"])
-    let replies = RedisReplies(
-      expecting: 1, maximumBytes: RedisReplyReader.maximumLineBytes)
-    let execution = Execution(pipeline, replies, timeout: connection.options.commandTimeout)
-    execution.whenFinished = { [weak self, unowned execution] in
-      guard let self, execution.failure == nil else { return }
-      judge(RedisRole.runIdentifier(execution.replies[0]))
+    connection.ask(["INFO", "server"]) { [weak self] answer in
+      guard let self, let answer else { return }
+      judge(RedisRole.runIdentifier(answer))
     }
-    connection.submit(execution)
   }
 
   /// Where INFO is forbidden nobody can say.

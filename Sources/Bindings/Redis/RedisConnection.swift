@@ -221,10 +221,7 @@ final class RedisConnection {
   }
 
   private func connect(to endpoint: Endpoint) {
-    let connection = Connection(
-      to: endpoint, tls: options.tls,
-      options: TransportOptions(connectTimeout: options.connectTimeout), loop: loop,
-      delegate: self)
+    let connection = options.connection(to: endpoint, loop, delegate: self)
     self.connection = connection
     connection.connect()
   }
@@ -232,7 +229,7 @@ final class RedisConnection {
   private func sendHandshake() {
     guard let connection else { return }
     let pipeline = RedisPipeline()
-    for command in handshake.commands { pipeline.append(command.arguments) }
+    handshake.append(to: pipeline)
     if let failure = pipeline.failure { return handle(.lost(failure)) }
     do throws(RedisError) {
       let reader = try RedisReplyReader()
@@ -249,8 +246,7 @@ final class RedisConnection {
 
   private func finishHandshake(_ replies: RedisReplies) {
     handshakeReplies = nil
-    let answers = handshake.commands.enumerated().map { ($1.step, replies[$0].error) }
-    if let failure = RedisHandshake.verdict(answers) { return handle(.lost(failure)) }
+    if let failure = handshake.verdict(on: replies) { return handle(.lost(failure)) }
     let obstacle = role.obstacle(ofHandshake: replies) { [log, options] in
       log("\(options.name) does not tell us its ROLE: grant it, or a replica is not noticed")
     }

@@ -29,6 +29,15 @@ struct RedisHandshake: Sendable {
     self.commands = commands
   }
 
+  func append(to pipeline: RedisPipeline) {
+    for command in commands { pipeline.append(command.arguments) }
+  }
+
+  /// As below. `replies`: the first of them are to what `append` has appended.
+  func verdict(on replies: RedisReplies) -> RedisError? {
+    Self.verdict(commands.enumerated().map { ($1.step, replies[$0].error) })
+  }
+
   /// The first answer that is a refusal, as the error that waiting pipelines would get; nil
   /// when the connection is ready. The server's own words are left out: of an AUTH that it does not
   /// know, Redis repeats the arguments.

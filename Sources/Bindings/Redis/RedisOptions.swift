@@ -1,3 +1,4 @@
+import EventLoop
 import Transport
 
 /// How a client reaches Redis. Printing it shows no password.
@@ -92,6 +93,15 @@ package struct RedisOptions: Sendable, CustomStringConvertible {
     options.clusterNodes = []
     options.sentinel = nil
     return options
+  }
+
+  /// A connection that is not begun yet.
+  func connection(
+    to endpoint: Endpoint, _ loop: EventLoop, delegate: any ConnectionDelegate
+  ) -> Connection {
+    Connection(
+      to: endpoint, tls: tls, options: TransportOptions(connectTimeout: connectTimeout),
+      loop: loop, delegate: delegate)
   }
 
   package var description: String {

@@ -18,7 +18,8 @@ package final class RedisReplies {
     self.gathered = gathered
   }
 
-  convenience init(_ gathered: GatheredReplies) {
+  /// What a command has no reply of is null.
+  package convenience init(_ gathered: GatheredReplies) {
     self.init(expecting: 0, maximumBytes: 0, gathered: gathered)
   }
 

@@ -72,7 +72,7 @@ package struct UserErasure {
     }
     try await AudienceErasure(redis: redis, keyspace: keyspace)
       .run(user, erases: scope.erasesAudience && writes, &counts)
-    // Whoever was still followed by may have been read for an event meanwhile.
+    // Who still followed somebody may have been read for an event meanwhile.
     if writes { _ = try await redis.replies(to: [["DEL", keyspace.snapshot(user: user)]]) }
     return counts
   }

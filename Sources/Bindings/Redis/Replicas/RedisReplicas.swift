@@ -65,16 +65,12 @@ final class RedisReplicas {
     tell()
     guard master.isConnected, master.refusal == nil else { return ask(after: interval) }
     let askedAt = loop.now
-    let replies = RedisReplies(expecting: 1, maximumBytes: RedisReplyReader.maximumLineBytes)
-    let execution = Execution(
-      RedisPipeline(["INFO", "replication"]), replies, timeout: options.commandTimeout)
-    execution.whenFinished = { [weak self, unowned execution] in
+    master.ask(["INFO", "replication"]) { [weak self] answer in
       guard let self, !isClosed else { return }
       // Of a master that does not answer the replicas grow older, and are left in time.
-      if execution.failure == nil { take(execution.replies[0], askedAt) }
+      if let answer { take(answer, askedAt) }
       ask(after: interval)
     }
-    master.submit(execution)
   }
 
   private func take(_ reply: RedisReply, _ askedAt: UInt64) {

@@ -14,8 +14,6 @@ struct FenceRounds {
   /// The number of PINGs after whose answers each fence is done, in order.
   private var waiting: [Int] = []
 
-  var isWaiting: Bool { !waiting.isEmpty }
-
   /// True: a PING goes out now.
   mutating func begin() -> Bool {
     waiting.append(sent + Self.roundsAFence)

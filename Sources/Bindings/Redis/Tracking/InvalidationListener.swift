@@ -27,7 +27,7 @@ final class InvalidationListener {
   private static let channel = "__redis__:invalidate"
   /// Keys that were written in one turn of Redis' loop come in one message. A transaction or a
   /// script that writes to more than some ten thousand users ends the connection.
-  static let maximumMessageBytes = 1 << 20
+  private static let maximumMessageBytes = 1 << 20
 
   private let endpoint: Endpoint
   private let options: RedisOptions
@@ -61,10 +61,7 @@ final class InvalidationListener {
   /// `tell` hears nothing more after `lost` or `close`.
   func start(_ tell: @escaping (Event) -> Void) {
     self.tell = tell
-    let connection = Connection(
-      to: endpoint, tls: options.tls,
-      options: TransportOptions(connectTimeout: options.connectTimeout), loop: loop,
-      delegate: self)
+    let connection = options.connection(to: endpoint, loop, delegate: self)
     self.connection = connection
     connection.connect()
   }
@@ -106,17 +103,16 @@ final class InvalidationListener {
       return lose(error)
     }
     let pipeline = RedisPipeline()
-    for command in handshake.commands { pipeline.append(command.arguments) }
+    handshake.append(to: pipeline)
     pipeline.append("INFO", "server")
     pipeline.append("CLIENT", "ID")
     send(pipeline, .greeting)
   }
 
   private func subscribe(_ replies: RedisReplies) {
-    let steps = handshake.commands.enumerated().map { ($1.step, replies[$0].error) }
-    if let failure = RedisHandshake.verdict(steps) { return lose(failure) }
-    guard let run = RedisRole.runIdentifier(replies[steps.count]),
-      let identifier = replies[steps.count + 1].integer
+    if let failure = handshake.verdict(on: replies) { return lose(failure) }
+    guard let run = RedisRole.runIdentifier(replies[handshake.commands.count]),
+      let identifier = replies[handshake.commands.count + 1].integer
     else { return lose(refusal(replies.firstError, "INFO server and CLIENT ID")) }
     self.run = run
     send(

@@ -39,17 +39,13 @@ final class RedisTracking {
   func begin() {
     end()
     guard !isClosed, let endpoint = master.connectedEndpoint else { return }
-    let replies = RedisReplies(expecting: 1, maximumBytes: RedisReplyReader.maximumLineBytes)
-    let execution = Execution(
-      RedisPipeline(["INFO", "server"]), replies, timeout: master.options.commandTimeout)
-    execution.whenFinished = { [weak self, unowned execution] in
-      guard let self, execution.failure == nil else { return }
-      guard let run = RedisRole.runIdentifier(execution.replies[0]) else {
+    master.ask(["INFO", "server"]) { [weak self] answer in
+      guard let self, let answer else { return }
+      guard let run = RedisRole.runIdentifier(answer) else {
         return restart("INFO is refused, or names no run_id", isRefusal: true)
       }
       listen(at: endpoint, run)
     }
-    master.submit(execution)
   }
 
   /// Nobody is told of anything any more.

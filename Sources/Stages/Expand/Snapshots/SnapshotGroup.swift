@@ -5,7 +5,7 @@ import Redis
 final class SnapshotGroup {
   let server: SnapshotServer
   /// By their places in the page.
-  var users: [Int] = []
+  var users: [Int]
   /// Their snapshots; nil: none has come.
   var replies: RedisReplies?
   /// Who is read from a snapshot.
@@ -32,8 +32,9 @@ final class SnapshotGroup {
   /// were lost, the next fan-out shall not cost it the double.
   private static let filledShare = 4
 
-  init(_ server: SnapshotServer) {
+  init(_ server: SnapshotServer, users: [Int]) {
     self.server = server
+    self.users = users
     start = server.writes.position
     trust = server.trust
   }
@@ -46,7 +47,7 @@ final class SnapshotGroup {
     guard !hits.isEmpty else { return [] }
     guard let trust, server.trust?.membership == trust.membership else { return hits }
     let writes = writes
-    return writes == .to([]) ? [] : hits.filter { writes.include(users[$0]) }
+    return hits.filter { writes.include(users[$0]) }
   }
 
   /// - Parameter take: gets the replies of who has a snapshot.

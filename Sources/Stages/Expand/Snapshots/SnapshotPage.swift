@@ -1,4 +1,3 @@
-import Model
 import Redis
 
 /// Reads the users of one page, from snapshots as far as they can be trusted. What it returns is
@@ -10,7 +9,7 @@ struct SnapshotPage {
   private let vocabulary: [String]
   /// What all that is read the long way may take together.
   private var bytesLeft: Int
-  private var composition: ReplyComposition
+  private var gathered: GatheredReplies
   private var groups: [SnapshotGroup] = []
   /// Who is read as if there were no snapshots.
   private var plainUsers: [Int] = []
@@ -36,7 +35,7 @@ struct SnapshotPage {
     self.wanted = wanted
     self.vocabulary = vocabulary
     bytesLeft = maximumBytes
-    composition = ReplyComposition(count: 2 * users.count)
+    gathered = GatheredReplies(count: 2 * users.count)
   }
 
   /// - Parameter plainly: reads users, by their places in the page, without snapshots, into replies
@@ -56,11 +55,20 @@ struct SnapshotPage {
     try await read(whatWasWritten(), plainly)
     for group in groups { stored += group.store(users, snapshots.keyspace, vocabulary) }
     snapshots.count(hits: hits, misses: users.count - hits, stored: stored)
-    return composition.replies()
+    return RedisReplies(gathered)
   }
 
   /// By the servers that have their snapshots.
   private mutating func divide() {
+    guard snapshots.isOfCluster else {
+      // All are at the one server.
+      guard let server = snapshots.onlyServer else {
+        plainUsers = Array(users.indices)
+        return
+      }
+      groups = [SnapshotGroup(server, users: Array(users.indices))]
+      return
+    }
     var last: SnapshotGroup?
     for index in users.indices {
       guard let server = snapshots.server(of: users[index]) else {
@@ -70,7 +78,7 @@ struct SnapshotPage {
       if last?.server !== server {
         last = groups.first { $0.server === server }
         if last == nil {
-          let new = SnapshotGroup(server)
+          let new = SnapshotGroup(server, users: [])
           groups.append(new)
           last = new
         }
@@ -96,10 +104,8 @@ struct SnapshotPage {
   private mutating func sort() {
     var reader = SnapshotReader(fields: wanted)
     for group in groups {
-      plainUsers += group.sort(&reader, snapshots) { user, bindings, profile in
-        composition.set(2 * user, to: bindings)
-        composition.set(2 * user + 1, to: profile)
-      }
+      let plain = group.sort(&reader, snapshots) { put($0, bindings: $1, profile: $2) }
+      plainUsers += plain
     }
   }
 
@@ -118,11 +124,10 @@ struct SnapshotPage {
     for group in reading {
       bytesLeft -= group.filledBytes
       if !group.isFilled { snapshots.rest() }
-      plainUsers += group.takeFilled(places, inCluster: snapshots.isOfCluster) {
-        user, bindings, profile in
-        composition.set(2 * user, to: bindings)
-        composition.set(2 * user + 1, to: profile)
+      let plain = group.takeFilled(places, inCluster: snapshots.isOfCluster) {
+        put($0, bindings: $1, profile: $2)
       }
+      plainUsers += plain
     }
   }
 
@@ -133,9 +138,13 @@ struct SnapshotPage {
     let replies = try await plainly(some, bytesLeft)
     bytesLeft -= replies.byteCount
     for (place, user) in some.enumerated() {
-      composition.set(2 * user, to: replies[2 * place])
-      composition.set(2 * user + 1, to: replies[2 * place + 1])
+      put(user, bindings: replies[2 * place], profile: replies[2 * place + 1])
     }
+  }
+
+  private mutating func put(_ user: Int, bindings: RedisReply, profile: RedisReply) {
+    gathered.set(2 * user, to: bindings)
+    gathered.set(2 * user + 1, to: profile)
   }
 
   /// Whose snapshots cannot be trusted after all.

@@ -39,10 +39,10 @@ final class SnapshotServer {
   }
 
   /// Snapshots of the server can be read.
-  var isTrusted: Bool { trust != nil }
+  var isTrusted: Bool { membership.isMember && server.isTracking && !isGivenUp }
 
   /// Of what is asked for from now on; nil: nothing is trusted.
-  var trust: SnapshotTrust? { server.isTracking && !isGivenUp ? membership.trust : nil }
+  var trust: SnapshotTrust? { isTrusted ? membership.trust : nil }
 
   /// For what is stored now; nil: nothing is to be.
   var stamp: SnapshotStamp? { room.isThere && isTrusted ? membership.stamp : nil }

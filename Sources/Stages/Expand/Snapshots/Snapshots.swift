@@ -49,11 +49,15 @@ final class Snapshots {
     return figures
   }
 
-  /// The server whose snapshot of a user can be trusted; nil: there is none now.
+  /// The one server when its snapshots can be trusted; nil of a cluster.
+  var onlyServer: SnapshotServer? { trusted(redis.trackedServer) }
+
+  /// The server of a cluster whose snapshot of a user can be trusted; nil: there is none now.
   func server(of user: UnsafeRawBufferPointer) -> SnapshotServer? {
-    let tracked =
-      redis.isCluster
-      ? redis.trackedServer(of: RedisSlot(tag: Keyspace.userTag, user)) : redis.trackedServer
+    trusted(redis.trackedServer(of: RedisSlot(tag: Keyspace.userTag, user)))
+  }
+
+  private func trusted(_ tracked: TrackedServer?) -> SnapshotServer? {
     guard let tracked, let server = servers[ObjectIdentifier(tracked)], server.isTrusted else {
       return nil
     }

@@ -2,7 +2,7 @@ import Testing
 
 @testable import Redis
 
-@Suite struct ReplyCompositionTests {
+@Suite struct GatheredRepliesTests {
   private func read(_ wire: String, _ count: Int, limit: Int = 1 << 20) throws -> RedisReplies {
     let reader = try RedisReplyReader()
     let replies = RedisReplies(expecting: count, maximumBytes: limit)
@@ -37,13 +37,13 @@ import Testing
   @Test func repliesOfSeveralAreOne() throws {
     let one = try read("+A\r\n*2\r\n$1\r\nb\r\n$1\r\nc\r\n", 2)
     let other = try read("-ERR no\r\n", 1)
-    var composition = ReplyComposition(count: 5)
-    composition.set(0, to: other[0])
-    composition.set(1, to: one[1])
-    composition.set(2, to: one[1][1])
-    composition.set(4, to: one[0])
-    composition.set(4, to: other[0])
-    let replies = composition.replies()
+    var gathered = GatheredReplies(count: 5)
+    gathered.set(0, to: other[0])
+    gathered.set(1, to: one[1])
+    gathered.set(2, to: one[1][1])
+    gathered.set(4, to: one[0])
+    gathered.set(4, to: other[0])
+    let replies = RedisReplies(gathered)
     #expect(replies.count == 5 && replies[0].errorText == "ERR no")
     #expect(replies[1].count == 2 && replies[2].text == "c" && replies[3].isNull)
     #expect(replies[4].errorText == "ERR no")

@@ -1,5 +1,6 @@
-/// Replies of several nodes in the order of one pipeline's commands.
-struct GatheredReplies {
+/// Replies of several nodes in the order of one pipeline's commands, or whatever else is put
+/// together as if one pipeline had been answered so.
+package struct GatheredReplies {
   private struct Place {
     var source: Int32
     var index: Int32
@@ -8,7 +9,9 @@ struct GatheredReplies {
   private(set) var sources: [RedisReplies] = []
   private var places: [Place]
 
-  init(count: Int) { places = [Place](repeating: Place(source: -1, index: 0), count: count) }
+  package init(count: Int) {
+    places = [Place](repeating: Place(source: -1, index: 0), count: count)
+  }
 
   var count: Int { places.count }
 
@@ -27,7 +30,7 @@ struct GatheredReplies {
 
   /// As above, with a reply that may be an element of another. There are a few sources for each
   /// node.
-  mutating func set(_ command: Int, to reply: RedisReply) {
+  package mutating func set(_ command: Int, to reply: RedisReply) {
     let source: Int
     if sources.last === reply.replies {
       source = sources.count - 1
