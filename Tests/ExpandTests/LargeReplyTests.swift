@@ -159,4 +159,55 @@ import Testing
   }
 }
 
+@Suite struct PageLengthTests {
+  private static func lengths(_ batch: Int, size: Int) -> [Int] {
+    let pace = PagePace(maximumUsers: size, maximumBytes: 1_000_000)
+    var (lengths, left): ([Int], Int) = ([], batch)
+    while left > 0 {
+      lengths.append(pace.length(left, of: batch))
+      left -= max(1, lengths[lengths.count - 1])
+    }
+    return lengths
+  }
+
+  @Test func aBatchOfUpToTwoPagesStaysWhole() {
+    #expect(Self.lengths(1, size: 512) == [1])
+    #expect(Self.lengths(1_024, size: 512) == [1_024])
+    #expect(Self.lengths(2, size: 1) == [2])
+  }
+
+  /// No short last page, which would cost as many round trips as the others.
+  @Test func aLargerOneIsDividedEvenly() {
+    #expect(Self.lengths(1_025, size: 512) == [513, 512])
+    #expect(Self.lengths(1_172, size: 512) == [586, 586])
+    #expect(Self.lengths(2_048, size: 512) == [512, 512, 512, 512])
+    #expect(Self.lengths(3, size: 1) == [1, 1, 1])
+    for batch in stride(from: 1, through: 20_000, by: 7) {
+      let lengths = Self.lengths(batch, size: 100)
+      #expect(lengths.reduce(0, +) == batch)
+      guard batch > 200 else { continue }
+      #expect(lengths.allSatisfy { (100...150).contains($0) }, "\(batch): \(lengths)")
+    }
+  }
+
+  @Test func aSlowedPaceAsksForWhatFits() {
+    var pace = PagePace(maximumUsers: 512, maximumBytes: 1_000_000)
+    pace.tooMuch(512)
+    #expect(pace.length(1_000, of: 1_000) == 256)
+    #expect(pace.length(10, of: 1_000) == 10)
+  }
+
+  /// Each master is asked for as many as one Redis would be, as long as snapshots may be that many.
+  @Test func pagesGrowWithTheMastersThatTheyAreDividedAmong() {
+    var options = ExpandOptions(pageSize: 100)
+    #expect(options.pageSize(masters: 0) == 100)
+    #expect(options.pageSize(masters: 1) == 100)
+    #expect(options.pageSize(masters: 3) == 300)
+    #expect(options.pageSize(masters: 1_000) == 819)
+    #expect(2 * 819 <= SnapshotPage.maximumUsers(bytes: options.maximumPageBytes))
+    options.pageSize = 2_000
+    #expect(options.pageSize(masters: 3) == 2_000)
+  }
+}
+
 private final class Clock { var now: Int64 = 0 }

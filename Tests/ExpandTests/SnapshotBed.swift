@@ -74,14 +74,16 @@ final class SnapshotBed {
   }
 
   func lane(
-    keepsSnapshots: Bool = true, _ change: (inout RedisOptions) -> Void = { _ in }
+    keepsSnapshots: Bool = true, pageSize: Int = 512,
+    _ change: (inout RedisOptions) -> Void = { _ in }
   ) -> Lane {
     var options = options
     change(&options)
     let log = Log()
     let redis = RedisClient(options: options, loop: loop, log: { log.lines.append($0) })
     let stage = ExpandStage(
-      redis: redis, keyspace: keyspace, options: ExpandOptions(keepsSnapshots: keepsSnapshots),
+      redis: redis, keyspace: keyspace,
+      options: ExpandOptions(pageSize: pageSize, keepsSnapshots: keepsSnapshots),
       report: { log.lines.append($0) })
     redis.start()
     let lane = Lane(redis: redis, stage: stage, log: log, loop: loop)

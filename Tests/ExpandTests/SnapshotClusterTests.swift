@@ -27,6 +27,18 @@ import Testing
     }
   }
 
+  /// Each master would else be asked for a third of what pays for asking.
+  @Test func pagesOfLargeEventsAreAsLargeForEachMasterAsForOneRedis() async throws {
+    let cluster = try RedisClusterProcess(
+      hasReplicas: false, options: RedisClusterProcess.slowFailOver)
+    try await SnapshotBed.run(SnapshotBed.options(cluster), users: 100) { bed async throws in
+      let lane = bed.lane(pageSize: 10)
+      _ = try await lane.redis.ask("PING")
+      #expect(lane.redis.masterCount == 3)
+      #expect(try await lane.read().pageSizes == [34, 33, 33])
+    }
+  }
+
   /// A slot goes to another master and comes back; on its way it is written to.
   @Test func aSlotOnTheMoveTakesNoTrustAlong() async throws {
     let cluster = try RedisClusterProcess(

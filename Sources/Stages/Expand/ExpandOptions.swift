@@ -29,6 +29,13 @@ package struct ExpandOptions: Sendable {
   /// Whether users of large events are read from snapshots where these can be trusted.
   package var keepsSnapshots: Bool
 
+  /// Users of a page of a large event: for each of the masters among whom it is divided as many as
+  /// one Redis is asked for, as far as a page of twice as many is still read from snapshots.
+  func pageSize(masters: Int) -> Int {
+    let most = SnapshotPage.maximumUsers(bytes: maximumPageBytes) / 2
+    return max(pageSize, min(most, pageSize * max(1, masters)))
+  }
+
   /// What reading a segment keeps at most: the ids of a shard, a reply, the page made of it, and of
   /// a set that is read by SSCAN the users that were in it.
   package var maximumReaderBytes: Int {

@@ -13,6 +13,17 @@ struct PagePace: Equatable {
 
   var isSlowed: Bool { users < maximumUsers }
 
+  /// How many of the users of a batch that are `left` the next page asks for. A batch of up to two
+  /// pages stays whole: a scan answers about as many as it was asked for, now and then some more.
+  /// A larger one is divided evenly, into pages of about as many as configured: a short last one
+  /// costs as many round trips as a long one.
+  func length(_ left: Int, of batch: Int) -> Int {
+    guard !isSlowed else { return min(left, users) }
+    guard batch > 2 * maximumUsers else { return left }
+    let pages = max(1, left / maximumUsers)
+    return (left + pages - 1) / pages
+  }
+
   /// A page of `asked` users was too much.
   mutating func tooMuch(_ asked: Int) { users = max(1, min(users, asked) / 2) }
 

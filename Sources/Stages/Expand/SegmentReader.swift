@@ -59,13 +59,16 @@ package final class SegmentReader {
     streamer = Array(source.segment.event.streamer.utf8)
     let rules = options.rules.fields
     profileFields = rules.map(\.rawValue) + fields
-    pace = PagePace(maximumUsers: options.pageSize, maximumBytes: options.maximumPageBytes)
+    let isSmall = source.segment.isOfSmall
+    pace = PagePace(
+      maximumUsers: isSmall ? options.pageSize : options.pageSize(masters: redis.masterCount),
+      maximumBytes: options.maximumPageBytes)
     // Pushes that wait for another try were counted before. Which device was the newest was found
     // out then, too: what came since has not got this event, so that the user would get nothing.
     let isFirstTry = source.segment.stragglers == nil
     mayLag = isFirstTry
     // Snapshots cost a small event round trips, and are asked for where giants are read.
-    self.snapshots = isFirstTry && !source.segment.isOfSmall ? snapshots : nil
+    self.snapshots = isFirstTry && !isSmall ? snapshots : nil
     let picksNewest = options.rules.picksNewestDevice && isFirstTry
     builder = PageBuilder(
       topic: topic, ruleFields: rules, picksNewest: picksNewest,
@@ -93,7 +96,8 @@ package final class SegmentReader {
   package func next() async throws(ExpandError) -> RecipientPage? {
     while true {
       if let batch, position < batch.users.count {
-        let users = batch.users[position..<(position + pageLength(batch.users.count - position))]
+        let length = pace.length(batch.users.count - position, of: batch.users.count)
+        let users = batch.users[position..<(position + length)]
         guard let replies = try await fetch(users, of: batch) else { continue }
         let page = RecipientPage(fieldNames: fields)
         let judge = RecipientJudge(options.rules, streamer: streamer, now: now())
@@ -130,14 +134,6 @@ package final class SegmentReader {
   private func capped(_ page: RecipientPage) async throws(ExpandError) -> [SkippedUser] {
     guard let cap, !isExpired, !isOver() else { return [] }
     return try await cap.apply(to: page, with: pipeline)
-  }
-
-  /// A scan answers about as many as it was asked for, now and then some more: such a page stays
-  /// whole.
-  private func pageLength(_ left: Int) -> Int {
-    if pace.isSlowed { return min(left, pace.users) }
-    return left > 2 * options.pageSize || (batch?.users.count ?? 0) > 2 * options.pageSize
-      ? min(left, options.pageSize) : left
   }
 
   /// A last page that reports ids passed over since the one before.

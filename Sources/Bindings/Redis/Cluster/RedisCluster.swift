@@ -70,6 +70,8 @@ final class RedisCluster {
   /// Nil before there is a map.
   var state: RedisClusterState? { topology.state }
 
+  var masterCount: Int { topology.map.masters.count }
+
   /// Before `start`.
   func track(_ prefix: String, for delegate: any RedisTrackingDelegate) {
     nodes.track(prefix, for: delegate)
