@@ -197,6 +197,14 @@ import Testing
     #expect(pace.length(10, of: 1_000) == 10)
   }
 
+  /// Whatever was left when the pace had come back.
+  @Test func whatIsLeftOfADividedBatchIsAPage() {
+    let pace = PagePace(maximumUsers: 512, maximumBytes: 1_000_000)
+    #expect(pace.length(100, of: 2_000) == 100)
+    #expect(pace.length(1_023, of: 2_000) == 1_023)
+    #expect(pace.length(1_024, of: 2_000) == 512)
+  }
+
   /// Each master is asked for as many as one Redis would be, as long as snapshots may be that many.
   @Test func pagesGrowWithTheMastersThatTheyAreDividedAmong() {
     var options = ExpandOptions(pageSize: 100)

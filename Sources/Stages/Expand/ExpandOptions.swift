@@ -2,8 +2,9 @@ import Rules
 
 /// How Expand reads followers.
 package struct ExpandOptions: Sendable {
-  /// Users whose bindings and profile are fetched in one round trip. 512 is where a larger page no
-  /// longer saves CPU; their replies are some 150 KB.
+  /// Users whose bindings and profile are fetched in one round trip, about; of large events on a
+  /// cluster more. 512 is where one Redis' larger page no longer saves CPU; their replies are some
+  /// 150 KB.
   package var pageSize: Int
   /// The key of a set that another system keeps, with `{streamer}` where the id goes, such as
   /// `followers:{streamer}`; read when a streamer has no shards. Nil: no such sets.
@@ -29,11 +30,11 @@ package struct ExpandOptions: Sendable {
   /// Whether users of large events are read from snapshots where these can be trusted.
   package var keepsSnapshots: Bool
 
-  /// Users of a page of a large event: for each of the masters among whom it is divided as many as
-  /// one Redis is asked for, as far as a page of twice as many is still read from snapshots.
+  /// Users of a page of a large event: as many times more as there are masters among whom it is
+  /// divided, as far as a page of twice as many is still read from snapshots.
   func pageSize(masters: Int) -> Int {
     let most = SnapshotPage.maximumUsers(bytes: maximumPageBytes) / 2
-    return max(pageSize, min(most, pageSize * max(1, masters)))
+    return max(pageSize, min(most, pageSize * masters))
   }
 
   /// What reading a segment keeps at most: the ids of a shard, a reply, the page made of it, and of

@@ -176,7 +176,8 @@ package final class SegmentReader {
   ) async throws(RedisError) -> RedisReplies {
     let most = options.maximumPageBytes
     // Whoever makes replies too large would cost the connection that snapshots hang on.
-    guard let snapshots, !pace.isSlowed, users.count <= SnapshotPage.maximumUsers(bytes: most),
+    guard let snapshots, pace.users >= options.pageSize,
+      users.count <= SnapshotPage.maximumUsers(bytes: most),
       snapshots.isAnyTrusted, let vocabulary = snapshots.vocabulary(with: profileFields)
     else { return try await read(users, maximumBytes: most) }
     var page = SnapshotPage(
