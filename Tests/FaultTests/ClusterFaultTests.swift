@@ -98,9 +98,7 @@ import Testing
     let run = try await Run.begin(try RedisClusterProcess(), Self.lasting)
     let index = try run.master(of: "ff:{e:e1}")
     run.cluster.masters[index].freeze()
-    try run.cluster.wait("the replica to be promoted") {
-      try run.cluster.replicas[index].cli("ROLE").hasPrefix("master")
-    }
+    try run.cluster.waitForFailOver(index)
     run.cluster.masters[index].resume()
     try await run.end()
   }

@@ -35,8 +35,16 @@ extension RedisClusterProcess {
   /// `kill -9` of a master, and the wait for its replica to take over.
   package func failOver(_ index: Int) throws {
     masters[index].kill()
+    try waitForFailOver(index)
+  }
+
+  /// Until the replica of a master that is dead, or stands still, has taken over, in the view of the
+  /// other masters as well: one that hears of it from the old master first has nobody for these
+  /// slots until it hears from the new one.
+  package func waitForFailOver(_ index: Int) throws {
     let replica = replicas[index]
     try wait("the replica to be promoted") { try replica.cli("ROLE").hasPrefix("master") }
+    // Both of them voted, and thus held the cluster for down.
     try wait("the slots to be served again") {
       try masters.enumerated().allSatisfy { other, master in
         try other == index || master.cli("CLUSTER", "INFO").contains("cluster_state:ok")
