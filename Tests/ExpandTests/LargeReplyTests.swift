@@ -44,13 +44,43 @@ import Testing
       #expect(reading.fields.values.allSatisfy { $0 == ["ja", nil] })
       #expect(reading.pageSizes.allSatisfy { $0 <= 14 } && reading.pageSizes.contains { $0 > 4 })
       // The connection was given up while the right size was looked for, not for each page.
-      let told = try await redis.ask("INFO", "stats") ?? ""
-      let line = told.split(whereSeparator: \.isNewline).first {
-        $0.hasPrefix("total_connections_received:")
-      }
-      let connections = try #require(line.flatMap { Int($0.split(separator: ":")[1]) })
+      let connections = try await redis.connectionsReceived()
       #expect(connections < 15)
     }
+  }
+
+  /// What a large event's segment found out, the lane's next one begins with. One user's devices
+  /// say nothing of others, nor does a small event.
+  @Test func theSizeThatFitsIsFoundOnce() async throws {
+    try await RedisFixture().run { redis async throws in
+      try await redis.heading(2, generation: 1)
+      try await redis.place(Self.users, shards: 2)
+      try await redis.equip(Self.users)
+      let name = String(repeating: "n", count: 2_000)
+      try await redis.commands(
+        Self.users.map { ["HSET", keyspace.profile(user: $0), "name", name] })
+      var options = ExpandOptions()
+      options.maximumPageBytes = 200_000
+      let stage = ExpandStage(redis: redis, keyspace: keyspace, options: options)
+      let (small, _) = try await redis.read(shard(0, of: 1), stage: stage)
+      let (first, _) = try await redis.read(shard(0, of: 2), stage: stage)
+      let before = try await redis.connectionsReceived()
+      let (second, _) = try await redis.read(shard(1, of: 2), stage: stage)
+      #expect(try await redis.connectionsReceived() == before)
+      #expect(small.users.sorted() == first.users.sorted())
+      #expect((first.users + second.users).sorted() == Self.users.sorted())
+      #expect(first.pageSizes.max() ?? 0 > 50)
+      #expect(second.pageSizes.max() ?? 0 < 50)
+    }
+  }
+
+  @Test func aShortPageSaysNothingOfOthers() {
+    let weight = UserWeight()
+    weight.learn(100_000, from: 31, pageSize: 512)
+    #expect(weight.bytes == 0)
+    weight.learn(300, from: 32, pageSize: 512)
+    weight.learn(200_000, from: 1, pageSize: 512)
+    #expect(weight.bytes == 300)
   }
 
   @Test(arguments: [true, false])
@@ -136,85 +166,15 @@ import Testing
       #expect(!followers.remembers)
     }
   }
-
-  @Test func paceHalvesAndComesBack() {
-    var pace = PagePace(maximumUsers: 512, maximumBytes: 1_000_000)
-    pace.fitted(512, bytes: 300_000)
-    #expect(pace.users == 512 && !pace.isSlowed)
-    pace.tooMuch(512)
-    #expect(pace.users == 256 && pace.isSlowed)
-    // A page that was longer than asked for, as a scan's may be.
-    pace.tooMuch(700)
-    #expect(pace.users == 128)
-    for _ in 0..<10 { pace.tooMuch(1) }
-    #expect(pace.users == 1)
-    pace.fitted(1, bytes: 100_000)
-    #expect(pace.users == 2)
-    for _ in 0..<4 { pace.fitted(pace.users, bytes: pace.users * 100_000) }
-    #expect(pace.users == 5)
-    for _ in 0..<10 { pace.fitted(pace.users, bytes: pace.users * 100) }
-    #expect(pace.users == 512)
-    pace.fitted(512, bytes: 0)
-    #expect(pace.users == 512)
-  }
 }
 
-@Suite struct PageLengthTests {
-  private static func lengths(_ batch: Int, size: Int) -> [Int] {
-    let pace = PagePace(maximumUsers: size, maximumBytes: 1_000_000)
-    var (lengths, left): ([Int], Int) = ([], batch)
-    while left > 0 {
-      lengths.append(pace.length(left, of: batch))
-      left -= max(1, lengths[lengths.count - 1])
+extension RedisClient {
+  fileprivate func connectionsReceived() async throws -> Int {
+    let told = try await ask("INFO", "stats") ?? ""
+    let line = told.split(whereSeparator: \.isNewline).first {
+      $0.hasPrefix("total_connections_received:")
     }
-    return lengths
-  }
-
-  @Test func aBatchOfUpToTwoPagesStaysWhole() {
-    #expect(Self.lengths(1, size: 512) == [1])
-    #expect(Self.lengths(1_024, size: 512) == [1_024])
-    #expect(Self.lengths(2, size: 1) == [2])
-  }
-
-  /// No short last page, which would cost as many round trips as the others.
-  @Test func aLargerOneIsDividedEvenly() {
-    #expect(Self.lengths(1_025, size: 512) == [513, 512])
-    #expect(Self.lengths(1_172, size: 512) == [586, 586])
-    #expect(Self.lengths(2_048, size: 512) == [512, 512, 512, 512])
-    #expect(Self.lengths(3, size: 1) == [1, 1, 1])
-    for batch in stride(from: 1, through: 20_000, by: 7) {
-      let lengths = Self.lengths(batch, size: 100)
-      #expect(lengths.reduce(0, +) == batch)
-      guard batch > 200 else { continue }
-      #expect(lengths.allSatisfy { (100...150).contains($0) }, "\(batch): \(lengths)")
-    }
-  }
-
-  @Test func aSlowedPaceAsksForWhatFits() {
-    var pace = PagePace(maximumUsers: 512, maximumBytes: 1_000_000)
-    pace.tooMuch(512)
-    #expect(pace.length(1_000, of: 1_000) == 256)
-    #expect(pace.length(10, of: 1_000) == 10)
-  }
-
-  /// Whatever was left when the pace had come back.
-  @Test func whatIsLeftOfADividedBatchIsAPage() {
-    let pace = PagePace(maximumUsers: 512, maximumBytes: 1_000_000)
-    #expect(pace.length(100, of: 2_000) == 100)
-    #expect(pace.length(1_023, of: 2_000) == 1_023)
-    #expect(pace.length(1_024, of: 2_000) == 512)
-  }
-
-  /// Each master is asked for as many as one Redis would be, as long as snapshots may be that many.
-  @Test func pagesGrowWithTheMastersThatTheyAreDividedAmong() {
-    var options = ExpandOptions(pageSize: 100)
-    #expect(options.pageSize(masters: 0) == 100)
-    #expect(options.pageSize(masters: 1) == 100)
-    #expect(options.pageSize(masters: 3) == 300)
-    #expect(options.pageSize(masters: 1_000) == 819)
-    #expect(2 * 819 <= SnapshotPage.maximumUsers(bytes: options.maximumPageBytes))
-    options.pageSize = 2_000
-    #expect(options.pageSize(masters: 3) == 2_000)
+    return try #require(line.flatMap { Int($0.split(separator: ":")[1]) })
   }
 }
 

@@ -95,13 +95,14 @@ extension RedisClient {
       users.map { ["SADD", keyspace.bindings(user: $0), member(token($0))] })
   }
 
-  /// Reads a segment to its end; `between` runs before each further page.
+  /// Reads a segment to its end, in a lane of its own unless there is a `stage`; `between` runs
+  /// before each further page.
   func read(
     _ segment: Segment, fields: [String] = ["locale", "name"],
-    options: ExpandOptions = ExpandOptions(), now: Int64 = 0,
+    options: ExpandOptions = ExpandOptions(), stage: ExpandStage? = nil, now: Int64 = 0,
     between: (Reading) async throws -> Void = { _ in }
   ) async throws -> (reading: Reading, restarts: Int) {
-    let stage = ExpandStage(redis: self, keyspace: keyspace, options: options)
+    let stage = stage ?? ExpandStage(redis: self, keyspace: keyspace, options: options)
     let reader = stage.reader(
       of: stage.users(of: segment), fields: fields, topic: app, now: { now })
     var reading = Reading()

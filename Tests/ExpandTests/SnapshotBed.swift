@@ -117,10 +117,11 @@ extension SnapshotBed.Lane {
     }
   }
 
-  /// The users of a large event's shard, as they would be sent to.
-  func read(fields: [String] = ["name"]) async throws -> Reading {
-    let reader = stage.reader(
-      of: stage.users(of: shard(0, of: 2)), fields: fields, topic: app)
+  /// The users of a segment, of a large event's unless it says otherwise, as they would be sent to.
+  func read(
+    _ segment: Segment = shard(0, of: 2), fields: [String] = ["name"]
+  ) async throws -> Reading {
+    let reader = stage.reader(of: stage.users(of: segment), fields: fields, topic: app)
     var reading = Reading()
     while let page = try await reader.next() {
       reading.add(page)

@@ -36,6 +36,8 @@ import Testing
       _ = try await lane.redis.ask("PING")
       #expect(lane.redis.masterCount == 3)
       #expect(try await lane.read().pageSizes == [34, 33, 33])
+      // A small event waits for no more than is configured.
+      #expect(try await lane.read(shard(0, of: 1)).pageSizes.max() == 10)
     }
   }
 

@@ -199,10 +199,10 @@ extension RedisClient {
       maximumReplyBytes: options.maximumReplyBytes, at: master.endpoint)
   }
 
-  /// Masters among whom keys are divided; of a cluster that has not been asked yet one.
+  /// Masters among whom keys are divided; of a cluster that has not been asked yet none.
   package var masterCount: Int {
     guard case .cluster(let cluster) = servers else { return 1 }
-    return max(1, cluster.masterCount)
+    return cluster.masterCount
   }
 
   /// Which slots nobody serves, and who serves the others. Nil: this is one Redis, or the cluster

@@ -8,6 +8,7 @@ package final class ExpandStage {
   private let redis: RedisClient
   private let keyspace: Keyspace
   private let options: ExpandOptions
+  private let weight = UserWeight()
   let snapshots: Snapshots?
 
   /// Before the client's `start`, where snapshots are kept.
@@ -137,8 +138,8 @@ package final class ExpandStage {
     now: @escaping () -> Int64, isOver: @escaping () -> Bool = { false }
   ) -> SegmentReader {
     SegmentReader(
-      redis: redis, keyspace: keyspace, options: options, snapshots: snapshots, source: users,
-      fields: fields, topic: topic, now: now, isOver: isOver)
+      redis: redis, keyspace: keyspace, options: options, snapshots: snapshots, weight: weight,
+      source: users, fields: fields, topic: topic, now: now, isOver: isOver)
   }
 
   private func plainKey(of streamer: String) -> String? {

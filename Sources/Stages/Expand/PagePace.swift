@@ -4,12 +4,21 @@ struct PagePace: Equatable {
   private let maximumUsers: Int
   private let maximumBytes: Int
   private(set) var users: Int
+  /// What a user of the last page took; 0 before there was one.
+  private(set) var bytesAUser: Int
 
-  init(maximumUsers: Int, maximumBytes: Int) {
+  /// - Parameter bytesAUser: what a user of a page took that somebody else has read; 0 where nobody
+  ///   has.
+  init(maximumUsers: Int, maximumBytes: Int, bytesAUser: Int = 0) {
     self.maximumUsers = maximumUsers
     self.maximumBytes = maximumBytes
+    self.bytesAUser = bytesAUser
     users = maximumUsers
+    if bytesAUser > 0 { users = min(users, fitting) }
   }
+
+  /// Users who take half of what a page may: the next ones may have more.
+  private var fitting: Int { max(1, maximumBytes / 2 / bytesAUser) }
 
   var isSlowed: Bool { users < maximumUsers }
 
@@ -27,11 +36,10 @@ struct PagePace: Equatable {
   /// A page of `asked` users was too much.
   mutating func tooMuch(_ asked: Int) { users = max(1, min(users, asked) / 2) }
 
-  /// A page of `asked` users took so many bytes. Aims at half of what it may take, since the next
-  /// ones may have more; grows to the double at most.
+  /// A page of `asked` users took so many bytes. Aims at those who fit, and grows to the double at
+  /// most.
   mutating func fitted(_ asked: Int, bytes: Int) {
-    let average = max(1, bytes / max(asked, 1))
-    let target = max(1, maximumBytes / 2 / average)
-    users = min(target, target < users ? target : users * 2, maximumUsers)
+    bytesAUser = max(1, bytes / max(asked, 1))
+    users = min(fitting, fitting < users ? fitting : users * 2, maximumUsers)
   }
 }

@@ -34,6 +34,8 @@ package final class SegmentReader {
   private let mayLag: Bool
   /// Nil where pages are not read from snapshots.
   private let snapshots: Snapshots?
+  /// Nil where pages are those of a small event, of whom nobody need learn.
+  private let weight: UserWeight?
   private var pace: PagePace
   private var batch: FollowerBatch?
   private var position = 0
@@ -47,8 +49,8 @@ package final class SegmentReader {
 
   init(
     redis: RedisClient, keyspace: Keyspace, options: ExpandOptions, snapshots: Snapshots?,
-    source: SegmentUsers, fields: [String], topic: String, now: @escaping () -> Int64,
-    isOver: @escaping () -> Bool
+    weight: UserWeight, source: SegmentUsers, fields: [String], topic: String,
+    now: @escaping () -> Int64, isOver: @escaping () -> Bool
   ) {
     self.redis = redis
     self.options = options
@@ -60,9 +62,10 @@ package final class SegmentReader {
     let rules = options.rules.fields
     profileFields = rules.map(\.rawValue) + fields
     let isSmall = source.segment.isOfSmall
+    self.weight = isSmall ? nil : weight
     pace = PagePace(
       maximumUsers: isSmall ? options.pageSize : options.pageSize(masters: redis.masterCount),
-      maximumBytes: options.maximumPageBytes)
+      maximumBytes: options.maximumPageBytes, bytesAUser: isSmall ? 0 : weight.bytes)
     // Pushes that wait for another try were counted before. Which device was the newest was found
     // out then, too: what came since has not got this event, so that the user would get nothing.
     let isFirstTry = source.segment.stragglers == nil
@@ -164,6 +167,7 @@ package final class SegmentReader {
     do {
       let replies = try await replies(for: users.map { batch.bytes[$0] })
       pace.fitted(users.count, bytes: replies.byteCount)
+      weight?.learn(pace.bytesAUser, from: users.count, pageSize: options.pageSize)
       return replies
     } catch {
       try askForLess(error, users, of: batch)
