@@ -42,6 +42,12 @@ struct SettingsLayers {
 
   func source(of path: String) -> SettingSource { values[path]?.source ?? .builtIn }
 
+  /// Whether something was found to be wrong with a key: what it would have set is missing for that
+  /// reason, which is said already.
+  func isFaulty(_ path: String) -> Bool {
+    findings.contains { $0.severity == .problem && $0.key == path }
+  }
+
   func effectiveSettings(workerID: String) -> [EffectiveSetting] {
     SettingTable.keys.map { key in
       let effective = values[key.path]

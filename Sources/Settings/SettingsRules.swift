@@ -26,6 +26,7 @@ struct SettingsRules {
     ]
     for (key, isSet, isUsed) in logIn where isSet != isUsed {
       guard isSet else {
+        if layers.isFaulty(prefix + key + "_file") { continue }
         layers.add(
           .problem, layers.source(of: prefix + "protocol"), key: prefix + key,
           "is needed with kafka.security.protocol \(name)")
@@ -91,7 +92,7 @@ struct SettingsRules {
         .warning, layers.source(of: "redis.tls.ca_file"), key: "redis.tls.ca_file",
         "is not used while redis.tls.enabled is false")
     }
-    if redis.username != nil && redis.password == nil {
+    if redis.username != nil && redis.password == nil, !layers.isFaulty("redis.password_file") {
       layers.add(
         .problem, layers.source(of: "redis.username"), key: "redis.username",
         "needs redis.password or redis.password_file")

@@ -128,6 +128,17 @@ import Testing
     #expect(problems.count == 1 && problems[0].message.contains(message), "\(problems)")
   }
 
+  /// Nor is it said that the password is missing.
+  @Test(arguments: [
+    "redis: {username: u, password_file: none}\n",
+    "kafka: {security: {protocol: sasl_ssl, mechanism: PLAIN, username: u, password_file: none}}\n",
+  ])
+  func aSecretFileThatIsNotThereIsOneMistake(_ yaml: String) throws {
+    let problems = try SettingsFixture(yaml).load().problems
+    #expect(problems.count == 1, "\(problems)")
+    #expect(problems[0].message.contains("cannot be opened"))
+  }
+
   @Test func refusesASecretAndItsFileInOneLayer() throws {
     try expectFindings(
       "redis: {password: a, password_file: b}\n",
