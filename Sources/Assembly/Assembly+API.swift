@@ -6,6 +6,9 @@ import TLS
 import Telemetry
 
 extension Assembly {
+  /// What bodies take together at most, of all threads.
+  static let maximumBodiesBytes = 128 << 20
+
   /// - Parameter audit: takes a line for each change; nil: nobody does.
   package static func apiOptions(
     _ settings: Settings, log: Log, audit: Log?
@@ -18,7 +21,7 @@ extension Assembly {
     http.exchangeTimeout = api.exchangeTimeout
     // libmicrohttpd clears what a head may take before each request.
     http.maximumHeadBytes = 8 << 10
-    http.maximumBodiesBytes = 128 << 20
+    http.maximumBodiesBytes = maximumBodiesBytes
     http.identity = try apiIdentity(settings)
     guard http.identity != nil || api.plain || isLoopback(api.host) else {
       throw problem(

@@ -5,63 +5,134 @@ import Testing
 
 @testable import Assembly
 
+/// A folder of manifests for Kubernetes.
+struct Manifests: CustomTestStringConvertible {
+  let folder: String
+  let verb: String
+
+  static let worker = Manifests(folder: "docker/kubernetes", verb: "worker")
+  static let api = Manifests(folder: "docker/kubernetes/api", verb: "api")
+
+  var testDescription: String { verb }
+
+  func text(_ name: String) throws -> String {
+    try Checkout.text("\(folder)/\(name)")
+  }
+
+  /// The values behind each `key: ` of a file.
+  func values(_ key: String, _ name: String) throws -> [String] {
+    try text(name).split(separator: "\n").map { $0.drop { " -".contains($0) } }
+      .filter { $0.hasPrefix(key + ": ") }
+      .map { $0.dropFirst(key.count + 2).filter { $0 != "\"" } }
+  }
+
+  /// The last of them.
+  func value(_ key: String, _ name: String) throws -> String {
+    try #require(values(key, name).last, "\(name) has no \(key)")
+  }
+
+  func report() -> SettingsReport {
+    SettingsLoader.load(
+      SettingsInput(file: Checkout.path("\(folder)/fanfare.yaml"), environment: [:], overrides: []))
+  }
+
+  func memoryLimit() throws -> Int {
+    let limit = try value("memory", "deployment.yaml")
+    return try #require(limit.hasSuffix("Mi") ? Int(limit.dropLast(2)) : nil) << 20
+  }
+
+  /// What a pod is given to end.
+  func grace() throws -> Duration {
+    .seconds(try #require(Int(try value("terminationGracePeriodSeconds", "deployment.yaml"))))
+  }
+}
+
 /// docker/kubernetes says things that the settings and the rooms say, too.
 @Suite struct KubernetesTests {
-  private static let folder = Checkout.path("docker/kubernetes")
-
-  private func text(_ name: String) throws -> String {
-    try BoundedFile.read("\(Self.folder)/\(name)", maximumBytes: 65_536).text
-  }
-
-  /// The value behind the last `key: ` of a file.
-  private func value(_ key: String, _ name: String) throws -> String {
-    let lines = try text(name).split(separator: "\n").map { $0.drop { " -".contains($0) } }
-    let line = try #require(lines.last { $0.hasPrefix(key + ": ") }, "\(name) has no \(key)")
-    return line.dropFirst(key.count + 2).filter { $0 != "\"" }
-  }
-
-  private func report() -> SettingsReport {
-    SettingsLoader.load(
-      SettingsInput(file: "\(Self.folder)/fanfare.yaml", environment: [:], overrides: []))
-  }
-
-  @Test func theConfigurationIsRightButForItsSecrets() {
-    let others = report().findings.filter { !"\($0)".contains("cannot be opened") }
+  @Test(arguments: [Manifests.worker, .api])
+  func theConfigurationIsRightButForItsSecrets(of manifests: Manifests) {
+    let others = manifests.report().findings.filter { !"\($0)".contains("cannot be opened") }
     #expect(others.isEmpty, "\(others)")
   }
 
-  @Test func podsHaveTheTimeAndTheMemoryThatWorkersTake() throws {
-    let settings = report().read
-    let grace = try #require(
-      Int(try value("terminationGracePeriodSeconds", "deployment.yaml")))
-    // To leave Kafka's group, and to end.
-    #expect(Duration.seconds(grace) >= settings.lanes.drainTimeout + .seconds(8))
-    let limit = try value("memory", "deployment.yaml")
-    let mebibytes = try #require(limit.hasSuffix("Mi") ? Int(limit.dropLast(2)) : nil)
-    #expect(mebibytes << 20 > Assembly.memoryBudget(settings).bytes)
-  }
-
-  @Test func probesAskWhereWorkersAnswer() throws {
-    let settings = report().read
+  @Test(arguments: [Manifests.worker, .api])
+  func probesAskWhereTheProcessAnswers(of manifests: Manifests) throws {
+    let settings = manifests.report().read
     #expect(settings.probes.host == "0.0.0.0")
     let port = "\(settings.probes.port)"
-    #expect(try value("containerPort", "deployment.yaml") == port)
-    #expect(try value("prometheus.io/port", "deployment.yaml") == port)
-    let deployment = try text("deployment.yaml")
+    #expect(try manifests.value("containerPort", "deployment.yaml") == port)
+    #expect(try manifests.value("prometheus.io/port", "deployment.yaml") == port)
+    let deployment = try manifests.text("deployment.yaml")
     for path in ["/livez", "/readyz", "/metrics"] {
       #expect(deployment.contains("path: \(path)\n"))
     }
+    #expect(deployment.contains("args: [\"\(manifests.verb)\", \"--config\""))
+  }
+
+  /// A file that is not mounted would be found out by the first pod.
+  @Test(arguments: [Manifests.worker, .api])
+  func eachFileOfTheConfigurationIsMounted(of manifests: Manifests) throws {
+    let mounts = try manifests.values("mountPath", "deployment.yaml")
+    let files = try manifests.text("fanfare.yaml").split(separator: "\n")
+      .filter { $0.contains(": /") && !$0.hasPrefix("#") }
+      .compactMap { $0.firstIndex(of: "/").map($0.suffix(from:)) }
+    #expect(files.count == (manifests.verb == "api" ? 5 : 3))
+    for file in files.map(String.init) + ["/etc/fanfare/fanfare.yaml"] {
+      #expect(mounts.contains { file == $0 || file.hasPrefix($0 + "/") }, "\(file)")
+    }
+    #expect(
+      try manifests.values("secretName", "deployment.yaml").allSatisfy {
+        try manifests.text("kustomization.yaml").contains(" \($0) ")
+      })
+  }
+
+  @Test(arguments: [Manifests.worker, .api])
+  func eachManifestIsApplied(by manifests: Manifests) throws {
+    let kustomization = try manifests.text("kustomization.yaml")
+    for name in try Checkout.names(in: manifests.folder) where name.hasSuffix(".yaml") {
+      #expect(
+        name == "kustomization.yaml" || kustomization.contains("  - \(name)\n"), "\(name)")
+    }
+  }
+
+  @Test func podsHaveTheTimeAndTheMemoryThatWorkersTake() throws {
+    let settings = Manifests.worker.report().read
+    // To leave Kafka's group, and to end.
+    #expect(try Manifests.worker.grace() >= settings.lanes.drainTimeout + .seconds(8))
+    #expect(try Manifests.worker.memoryLimit() > Assembly.memoryBudget(settings).bytes)
+  }
+
+  @Test func podsHaveTheTimeAndTheMemoryThatTheAPITakes() throws {
+    let settings = Manifests.api.report().read
+    // It answers who has asked, once nobody is sent to it any more.
+    let sleep = try #require(Int(try Manifests.api.value("seconds", "deployment.yaml")))
+    #expect(
+      try Manifests.api.grace() >= .seconds(sleep) + settings.api.exchangeTimeout + .seconds(8))
+    #expect(try Manifests.api.memoryLimit() >= 2 * Assembly.maximumBodiesBytes)
+  }
+
+  @Test func theServiceLeadsToTheAPI() throws {
+    let settings = Manifests.api.report().read
+    #expect(settings.api.host == "0.0.0.0")
+    let target = try Manifests.api.value("targetPort", "service.yaml")
+    let deployment = try Manifests.api.text("deployment.yaml")
+    #expect(
+      deployment.contains(
+        "- name: \(target)\n              containerPort: \(settings.api.port)\n"))
+    let name = try Manifests.api.values("name", "deployment.yaml")[0]
+    #expect(
+      try Manifests.api.values("name", "autoscaler.yaml").allSatisfy { [name, "cpu"].contains($0) })
   }
 
   @Test func theScalerFollowsTheGroupAndTheTopicOfSegments() throws {
-    let kafka = report().read.kafka
-    #expect(try value("consumerGroup", "scaled-object.yaml") == kafka.group)
-    let scaler = try text("scaled-object.yaml")
+    let kafka = Manifests.worker.report().read.kafka
+    #expect(try Manifests.worker.value("consumerGroup", "scaled-object.yaml") == kafka.group)
+    let scaler = try Manifests.worker.text("scaled-object.yaml")
     for topic in [kafka.topics.segments, kafka.topics.bulkSegments] {
       #expect(scaler.contains("topic: \(topic)\n"))
     }
     #expect(
-      try value("bootstrapServers", "scaled-object.yaml")
+      try Manifests.worker.value("bootstrapServers", "scaled-object.yaml")
         == kafka.bootstrapServers.joined(separator: ","))
   }
 }

@@ -13,6 +13,11 @@ package enum Checkout {
     try String(contentsOfFile: Self.path(path), encoding: .utf8)
   }
 
+  /// What a folder holds, without what that holds.
+  package static func names(in folder: String) throws -> [String] {
+    try FileManager.default.contentsOfDirectory(atPath: path(folder)).sorted()
+  }
+
   /// For what code makes and a test holds to it: written when somebody asks for that by setting
   /// `variable`, and then read.
   package static func made(_ path: String, from text: String, variable: String) throws -> String {
