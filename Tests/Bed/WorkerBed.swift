@@ -119,7 +119,7 @@ package final class WorkerBed: Sendable {
       expand: ExpandOptions(keepsSnapshots: true), record: RecordOptions(), deliver: deliver,
       templates: templates,
       credentials: AppCredentials(.key(tokens)), log: log)
-    options.drainTimeout = .seconds(5)
+    options.drainTimeout = .seconds(20)
     return options
   }
 

@@ -38,8 +38,8 @@ extension RedisClusterProcess {
     try waitForFailOver(index)
   }
 
-  /// Until the replica of a master that is dead, or stands still, has taken over, in the view of the
-  /// other masters as well: one that hears of it from the old master first has nobody for these
+  /// Until the replica of a master that is dead, or stands still, has taken over, in the view of
+  /// the other masters as well: one that hears of it from the old master first has nobody for these
   /// slots until it hears from the new one.
   package func waitForFailOver(_ index: Int) throws {
     let replica = replicas[index]
