@@ -40,6 +40,19 @@ import Testing
     (
       "ERR Error running script (call to f_1): @user_script: -OOM command not", .outOfMemory, .wait
     ),
+    // Redis 6.2's.
+    (
+      "ERR Error running script (call to f_1): @user_script:1: WRONGTYPE Operation against a key "
+        + "holding the wrong kind of value", .wrongType, .permanent
+    ),
+    (
+      "ERR Error running script (call to f_1): @user_script:1: @user_script: 1: The user executing "
+        + "the script can't run this command or subcommand", .noPermission, .forbidden
+    ),
+    (
+      "ERR Error running script (call to f_1): @user_script:1: @user_script: 1: Unknown Redis "
+        + "command called from Lua script", .faulty, .permanent
+    ),
     ("BUSYKEY Target key name already exists.", .other, .unknown),
     ("LOADING", .loading, .wait),
     ("", .other, .unknown),

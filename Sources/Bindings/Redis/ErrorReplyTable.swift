@@ -4,12 +4,15 @@ enum ErrorReplyTable {
   static func kind(of message: String) -> RedisErrorReply.Kind {
     if let kind = kinds[message.prefix { $0 != " " }] { return kind }
     // A script that calls a refused command puts its own words in front before Redis 7.
-    let text = message.utf8
-    if text.count <= 1024, message.hasPrefix("ERR Error running script") {
-      for (word, kind) in kinds where message.contains("-\(word) ") { return kind }
+    let isScripts = message.utf8.count <= 1024 && message.hasPrefix("ERR Error running script")
+    if isScripts {
+      for (word, kind) in kinds
+      where message.contains("-\(word) ") || message.contains(": \(word) ") { return kind }
     }
-    // And from Redis 7 on it says so in other words.
-    if message.hasPrefix("ERR The user executing the script can't") { return .noPermission }
+    // What a script's user may not do has no word of its own.
+    if isScripts ? message.contains(": \(forbidden)") : message.hasPrefix("ERR \(forbidden)") {
+      return .noPermission
+    }
     return kind(ofWords: message) ?? .other
   }
 
@@ -20,6 +23,8 @@ enum ErrorReplyTable {
     "WRONGPASS": .wrongPassword, "NOPERM": .noPermission, "WRONGTYPE": .wrongType,
     "NOSCRIPT": .noScript, "MOVED": .moved, "ASK": .ask, "CROSSSLOT": .crossSlot,
   ]
+
+  private static let forbidden = "The user executing the script can't"
 
   /// How errors begin that the same command gets again and again, other than those whose first word
   /// says it. What is not here may pass: a proxy answers for a server that is away with words of
