@@ -157,11 +157,10 @@ enum RedisChecks {
     _ fields: RedisInformation, _ name: String, _ options: RedisOptions, microseconds: UInt64,
     _ list: inout CheckList
   ) {
-    let version = fields["redis_version"] ?? "of an unknown version"
-    list.ok(area, "\(name): Redis \(version), answers in \(microseconds) µs")
-    if isTooOld(version) {
+    list.ok(area, "\(name): \(fields.product), answers in \(microseconds) µs")
+    if isTooOld(fields["redis_version"] ?? "") {
       list.problem(
-        area, .dependency, "Redis \(version) has no SMISMEMBER, which tells what is done",
+        area, .dependency, "\(fields.product) has no SMISMEMBER, which tells what is done",
         hint: "Redis 6.2 is the oldest that works, 7 the oldest with read-only keys in ACLs")
     }
     if fields["cluster_enabled"] == "1", options.clusterNodes.isEmpty {

@@ -5,6 +5,10 @@ package struct RedisInformation {
   /// Nil: the reply is no text, as where INFO is forbidden.
   package init?(_ reply: RedisReply) {
     guard let text = reply.text else { return nil }
+    self.init(text)
+  }
+
+  package init(_ text: String) {
     for line in text.split(whereSeparator: \.isNewline) {
       let sides = line.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
       if sides.count == 2 { values[sides[0]] = String(sides[1]) }
@@ -12,4 +16,12 @@ package struct RedisInformation {
   }
 
   package subscript(name: Substring) -> String? { values[name] }
+
+  /// What answers, for people: Valkey says of itself which Redis it is like, too.
+  package var product: String {
+    if self["server_name"] == "valkey", let version = self["valkey_version"] {
+      return "Valkey \(version)"
+    }
+    return "Redis \(self["redis_version"] ?? "of an unknown version")"
+  }
 }
