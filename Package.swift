@@ -338,9 +338,9 @@ let testTargets: [Target] = [
   tests(
     "PipelineTests",
     [
-      "Checkout", "Deliver", "EventLoop", "Expand", "Fixtures", "Ingest", "Kafka", "Keyspace",
-      "Model", "Pipeline", "Record", "Redis", "ServerProcesses", "Telemetry", "Threads",
-      "Transport",
+      "Checkout", "Deliver", "EventLoop", "Expand", "Fixtures", "Ingest", "JSON", "Kafka",
+      "Keyspace", "Model", "Pipeline", "Record", "Redis", "ServerProcesses", "Telemetry",
+      "Threads", "Transport",
     ]),
   tests(
     "IntegrationTests",
