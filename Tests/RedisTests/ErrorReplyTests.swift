@@ -40,6 +40,15 @@ import Testing
     (
       "ERR Error running script (call to f_1): @user_script: -OOM command not", .outOfMemory, .wait
     ),
+    // Valkey's, and Redis' from 7.2 on.
+    (
+      "ERR ACL failure in script: User u has no permissions to run the 'get' command script: 1, on "
+        + "@user_script:1.", .noPermission, .forbidden
+    ),
+    (
+      "ERR ACL failure in script: No permissions to access a key script: 1, on @user_script:1.",
+      .noPermission, .forbidden
+    ),
     // Redis 6.2's.
     (
       "ERR Error running script (call to f_1): @user_script:1: WRONGTYPE Operation against a key "

@@ -4,13 +4,14 @@ enum ErrorReplyTable {
   static func kind(of message: String) -> RedisErrorReply.Kind {
     if let kind = kinds[message.prefix { $0 != " " }] { return kind }
     // A script that calls a refused command puts its own words in front before Redis 7.
-    let isScripts = message.utf8.count <= 1024 && message.hasPrefix("ERR Error running script")
-    if isScripts {
+    let isOfScript = message.utf8.count <= 1024 && message.hasPrefix("ERR Error running script")
+    if isOfScript {
       for (word, kind) in kinds
       where message.contains("-\(word) ") || message.contains(": \(word) ") { return kind }
     }
     // What a script's user may not do has no word of its own.
-    if isScripts ? message.contains(": \(forbidden)") : message.hasPrefix("ERR \(forbidden)") {
+    for words in scriptForbids
+    where isOfScript ? message.contains(": \(words)") : message.hasPrefix("ERR \(words)") {
       return .noPermission
     }
     return kind(ofWords: message) ?? .other
@@ -24,7 +25,10 @@ enum ErrorReplyTable {
     "NOSCRIPT": .noScript, "MOVED": .moved, "ASK": .ask, "CROSSSLOT": .crossSlot,
   ]
 
-  private static let forbidden = "The user executing the script can't"
+  /// Up to Redis 7.0, and from 7.2 on, as in Valkey.
+  private static let scriptForbids = [
+    "The user executing the script can't", "ACL failure in script: ",
+  ]
 
   /// How errors begin that the same command gets again and again, other than those whose first word
   /// says it. What is not here may pass: a proxy answers for a server that is away with words of
