@@ -49,8 +49,7 @@ import Testing
     }
   }
 
-  /// What a large event's segment found out, the lane's next one begins with. One user's devices
-  /// say nothing of others, nor does a small event.
+  /// What a large event's segment found out, its next one in the lane begins with.
   @Test func theSizeThatFitsIsFoundOnce() async throws {
     try await RedisFixture().run { redis async throws in
       try await redis.heading(2, generation: 1)
@@ -74,13 +73,24 @@ import Testing
     }
   }
 
-  @Test func aShortPageSaysNothingOfOthers() {
-    let weight = UserWeight()
-    weight.learn(100_000, from: 31, pageSize: 512)
-    #expect(weight.bytes == 0)
-    weight.learn(300, from: 32, pageSize: 512)
-    weight.learn(200_000, from: 1, pageSize: 512)
-    #expect(weight.bytes == 300)
+  @Test func aShortPageSaysNothingOfOthersButThatTheyAreLighter() {
+    let weights = UserWeights()
+    weights.learn(100_000, from: 31, of: "e1")
+    #expect(weights.bytes(of: "e1") == 0)
+    weights.learn(300, from: 32, of: "e1")
+    weights.learn(200_000, from: 1, of: "e1")
+    #expect(weights.bytes(of: "e1") == 300)
+    weights.learn(200, from: 1, of: "e1")
+    #expect(weights.bytes(of: "e1") == 200)
+  }
+
+  @Test func anEventsUsersSayNothingOfAnothers() {
+    let weights = UserWeights()
+    for event in 0..<17 { weights.learn(1_000 + event, from: 512, of: "e\(event)") }
+    #expect(weights.bytes(of: "e0") == 0, "it is the oldest")
+    for event in 1..<17 { #expect(weights.bytes(of: "e\(event)") == 1_000 + event) }
+    weights.learn(7, from: 512, of: "e1")
+    #expect(weights.bytes(of: "e1") == 7 && weights.bytes(of: "e2") == 1_002)
   }
 
   @Test(arguments: [true, false])

@@ -8,7 +8,7 @@ package final class ExpandStage {
   private let redis: RedisClient
   private let keyspace: Keyspace
   private let options: ExpandOptions
-  private let weight = UserWeight()
+  private let weights = UserWeights()
   let snapshots: Snapshots?
 
   /// Before the client's `start`, where snapshots are kept.
@@ -138,7 +138,7 @@ package final class ExpandStage {
     now: @escaping () -> Int64, isOver: @escaping () -> Bool = { false }
   ) -> SegmentReader {
     SegmentReader(
-      redis: redis, keyspace: keyspace, options: options, snapshots: snapshots, weight: weight,
+      redis: redis, keyspace: keyspace, options: options, snapshots: snapshots, weights: weights,
       source: users, fields: fields, topic: topic, now: now, isOver: isOver)
   }
 

@@ -34,8 +34,8 @@ package final class SegmentReader {
   private let mayLag: Bool
   /// Nil where pages are not read from snapshots.
   private let snapshots: Snapshots?
-  /// Nil where pages are those of a small event, of whom nobody need learn.
-  private let weight: UserWeight?
+  /// Nil for a small event, which has no further segment.
+  private let weights: UserWeights?
   private var pace: PagePace
   private var batch: FollowerBatch?
   private var position = 0
@@ -49,7 +49,7 @@ package final class SegmentReader {
 
   init(
     redis: RedisClient, keyspace: Keyspace, options: ExpandOptions, snapshots: Snapshots?,
-    weight: UserWeight, source: SegmentUsers, fields: [String], topic: String,
+    weights: UserWeights, source: SegmentUsers, fields: [String], topic: String,
     now: @escaping () -> Int64, isOver: @escaping () -> Bool
   ) {
     self.redis = redis
@@ -62,10 +62,11 @@ package final class SegmentReader {
     let rules = options.rules.fields
     profileFields = rules.map(\.rawValue) + fields
     let isSmall = source.segment.isOfSmall
-    self.weight = isSmall ? nil : weight
+    self.weights = isSmall ? nil : weights
     pace = PagePace(
       maximumUsers: isSmall ? options.pageSize : options.pageSize(masters: redis.masterCount),
-      maximumBytes: options.maximumPageBytes, bytesAUser: isSmall ? 0 : weight.bytes)
+      maximumBytes: options.maximumPageBytes,
+      bytesAUser: weights.bytes(of: source.segment.event.id))
     // Pushes that wait for another try were counted before. Which device was the newest was found
     // out then, too: what came since has not got this event, so that the user would get nothing.
     let isFirstTry = source.segment.stragglers == nil
@@ -167,7 +168,7 @@ package final class SegmentReader {
     do {
       let replies = try await replies(for: users.map { batch.bytes[$0] })
       pace.fitted(users.count, bytes: replies.byteCount)
-      weight?.learn(pace.bytesAUser, from: users.count, pageSize: options.pageSize)
+      weights?.learn(pace.bytesAUser, from: users.count, of: source.segment.event.id)
       return replies
     } catch {
       try askForLess(error, users, of: batch)

@@ -1,0 +1,24 @@
+/// What bindings and profile of a user took in the last page of a large event that a lane read:
+/// what the event's next segment begins with, so that not each asks for a page that is too large
+/// first. Of each event for itself: one with heavy users makes nobody else's pages short.
+final class UserWeights {
+  /// Large events that a lane has segments of at a time are fewer, as a rule.
+  private static let maximumEvents = 16
+  /// A shorter page says more of one user than of all, unless it says that they are lighter.
+  private static let leastUsers = 32
+
+  /// The oldest first.
+  private var weights: [(event: String, bytes: Int)] = []
+
+  /// Bytes; 0 before there was a page.
+  func bytes(of event: String) -> Int { weights.first { $0.event == event }?.bytes ?? 0 }
+
+  func learn(_ bytes: Int, from users: Int, of event: String) {
+    if let place = weights.firstIndex(where: { $0.event == event }) {
+      if users >= Self.leastUsers || bytes < weights[place].bytes { weights[place].bytes = bytes }
+    } else if users >= Self.leastUsers {
+      if weights.count == Self.maximumEvents { weights.removeFirst() }
+      weights.append((event, bytes))
+    }
+  }
+}
