@@ -63,7 +63,8 @@ struct Manifests: CustomTestStringConvertible {
     #expect(try manifests.value("containerPort", "deployment.yaml") == port)
     #expect(try manifests.value("prometheus.io/port", "deployment.yaml") == port)
     let deployment = try manifests.text("deployment.yaml")
-    for path in ["/livez", "/readyz", "/metrics"] {
+    let readiness = manifests.verb == "api" ? "/startupz" : "/readyz"
+    for path in ["/livez", readiness, "/metrics"] {
       #expect(deployment.contains("path: \(path)\n"))
     }
     #expect(deployment.contains("args: [\"\(manifests.verb)\", \"--config\""))
@@ -84,6 +85,11 @@ struct Manifests: CustomTestStringConvertible {
       try manifests.values("secretName", "deployment.yaml").allSatisfy {
         try manifests.text("kustomization.yaml").contains(" \($0) ")
       })
+  }
+
+  @Test(arguments: [Manifests.worker, .api])
+  func theScalerAloneSaysHowManyThereAre(of manifests: Manifests) throws {
+    #expect(try manifests.values("replicas", "deployment.yaml").isEmpty)
   }
 
   @Test(arguments: [Manifests.worker, .api])
