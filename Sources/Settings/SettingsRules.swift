@@ -26,7 +26,7 @@ struct SettingsRules {
     ]
     for (key, isSet, isUsed) in logIn where isSet != isUsed {
       guard isSet else {
-        if layers.isFaulty(prefix + key + "_file") { continue }
+        if layers.isFaulty(prefix + key) || layers.isFaulty(prefix + key + "_file") { continue }
         layers.add(
           .problem, layers.source(of: prefix + "protocol"), key: prefix + key,
           "is needed with kafka.security.protocol \(name)")
