@@ -1,4 +1,3 @@
-import Checkout
 import JSON
 import Telemetry
 import Testing
@@ -8,37 +7,15 @@ import Testing
 /// docker/grafana/fanfare-fleet.json asks Prometheus for what workers measure.
 @Suite struct FleetDashboardTests {
   private let board: Dashboard
-  private let alerts: String
+  private let alerts: [AlertRule]
 
   init() throws {
     board = try Dashboard("fanfare-fleet")
-    alerts = try Checkout.text("docker/prometheus/alerts.yaml")
-  }
-
-  private struct Selector {
-    let name: String
-    let labels: [String]
-    /// Nil where nobody measures it.
-    let family: MetricFamily?
-  }
-
-  private func selectors(_ expression: String) -> [Selector] {
-    let found = expression.matches(
-      of: /(?<name>(?:fanfare|process)_[a-z_]+)(?:\{(?<labels>[^}]*)\})?/)
-    return found.map { match in
-      let name = String(match.output.name)
-      let labels = (match.output.labels ?? "").matches(of: /([a-z_]+)(?:=~|!~|!=|=)"/)
-      let family = WorkerMetrics.all.first { family in
-        family.kind == .histogram
-          ? ["_bucket", "_sum", "_count"].contains { family.name + $0 == name }
-          : family.name == name
-      }
-      return Selector(name: name, labels: labels.map { String($0.output.1) }, family: family)
-    }
+    alerts = try AlertRule.all()
   }
 
   /// What a series has besides its family's labels: whose it is, and a bucket's bound.
-  private func labels(_ selector: Selector) -> [String] {
+  private func labels(_ selector: MetricSelector) -> [String] {
     (selector.family?.labels ?? []) + ["instance"]
       + (selector.name.hasSuffix("_bucket") ? ["le"] : [])
   }
@@ -51,7 +28,7 @@ import Testing
 
   @Test func everyMetricAndLabelIsAWorkers() {
     for expression in board.shown.flatMap(\.expressions) {
-      let selectors = selectors(expression)
+      let selectors = MetricSelector.all(in: expression)
       #expect(!selectors.isEmpty, "\(expression)")
       for selector in selectors {
         #expect(selector.family != nil, "nobody measures \(selector.name)")
@@ -64,7 +41,8 @@ import Testing
   }
 
   @Test func everyMetricIsShown() {
-    let shown = board.shown.flatMap(\.expressions).flatMap(selectors).compactMap(\.family?.name)
+    let shown = board.shown.flatMap(\.expressions).flatMap(MetricSelector.all).compactMap(
+      \.family?.name)
     for family in WorkerMetrics.all { #expect(shown.contains(family.name), "\(family.name)") }
   }
 
@@ -72,7 +50,8 @@ import Testing
     for target in board.shown.flatMap(\.targets) {
       let expression = target["expr"]?.string ?? ""
       let isSummed = expression.contains(/\b(sum|min|max|avg|count) ?\(/)
-      let there = grouping(expression) ?? (isSummed ? [] : selectors(expression).flatMap(labels))
+      let there =
+        grouping(expression) ?? (isSummed ? [] : MetricSelector.all(in: expression).flatMap(labels))
       for label in (target["legendFormat"]?.string ?? "").matches(of: /\{\{([a-z_]+)\}\}/) {
         #expect(there.contains(String(label.output.1)), "\(expression)")
       }
@@ -82,10 +61,11 @@ import Testing
   /// Counters are rates, and quantiles are of all workers' buckets together. A rate hides the event
   /// with which a series begins, so unknown answers, whose series do, are read as they are.
   @Test func countersAndHistogramsAreReadAsWhatTheyAre() {
-    let windows = alerts.matches(of: /\[([0-9]+[mh])\]/).map { String($0.output.1) }
+    let windows = alerts.flatMap { $0.expression.matches(of: /\[([0-9]+[mh])\]/) }
+      .map { String($0.output.1) }
     #expect(!windows.isEmpty)
     for expression in board.shown.flatMap(\.expressions) {
-      let counters = selectors(expression).filter {
+      let counters = MetricSelector.all(in: expression).filter {
         $0.family?.kind != .gauge && $0.family != WorkerMetrics.unknownAnswers
       }
       let ranges = expression.matches(of: /(?:rate|increase)\([^\[()]*\[([^\]]*)\]\)/)
@@ -101,20 +81,18 @@ import Testing
   }
 
   /// Whoever is called by an alert finds what it is about, with its name.
-  @Test func everyAlertHasAPanel() throws {
-    let rules = alerts.split(separator: "- alert: ").dropFirst()
-    #expect(!rules.isEmpty)
-    for rule in rules {
-      let name = String(rule.prefix { $0 != "\n" })
-      let asked = selectors(String(try rule.part(behind: "expr:", before: "labels: {"))).map(\.name)
-      let panels = board.shown.filter { alertNames($0.description).contains(name) }
+  @Test func everyAlertHasAPanel() {
+    #expect(!alerts.isEmpty)
+    for alert in alerts {
+      let asked = MetricSelector.all(in: alert.expression).map(\.name)
+      let panels = board.shown.filter { alertNames($0.description).contains(alert.name) }
       let isShown = panels.contains { panel in
-        Set(panel.expressions.flatMap(selectors).map(\.name)).isSuperset(of: asked)
+        Set(panel.expressions.flatMap(MetricSelector.all).map(\.name)).isSuperset(of: asked)
       }
-      #expect(!asked.isEmpty && isShown, "\(name)")
+      #expect(!asked.isEmpty && isShown, "\(alert.name)")
     }
     for name in alertNames(board.text) {
-      #expect(rules.contains { $0.hasPrefix(name + "\n") }, "\(name)")
+      #expect(alerts.contains { $0.name == name }, "\(name)")
     }
   }
 
