@@ -22,9 +22,7 @@ import Threads
 
   private func run(_ body: @Sendable (RedisClient) async throws -> Void) async throws {
     try await RedisFixture().run { redis async throws in
-      try await redis.heading(1, generation: 1)
-      try await redis.place(["u1", "u2"], shards: 1)
-      try await redis.equip(["u1", "u2"])
+      try await redis.populate(["u1", "u2"])
       try await redis.commands([["SADD", keyspace.bindings(user: "u1"), member("00")]])
       try await body(redis)
     }

@@ -12,9 +12,7 @@ import Testing
 
   @Test func aUserWithAHugeValueIsPassedOverAndNamed() async throws {
     try await RedisFixture().run { redis async throws in
-      try await redis.heading(1, generation: 1)
-      try await redis.place(Self.users, shards: 1)
-      try await redis.equip(Self.users)
+      try await redis.populate(Self.users)
       let huge = String(repeating: "x", count: 6 << 20)
       try await redis.commands([
         ["HSET", keyspace.profile(user: "user-7"), "name", huge],
@@ -30,9 +28,7 @@ import Testing
   /// Each of them fits, all together do not, by far.
   @Test func manyUsersWithMuchEachAreReadInSmallPages() async throws {
     try await RedisFixture().run { redis async throws in
-      try await redis.heading(1, generation: 1)
-      try await redis.place(Self.users, shards: 1)
-      try await redis.equip(Self.users)
+      try await redis.populate(Self.users)
       let name = String(repeating: "n", count: 20_000)
       try await redis.commands(
         Self.users.map { ["HSET", keyspace.profile(user: $0), "locale", "ja", "name", name] })
@@ -52,9 +48,7 @@ import Testing
   /// What a large event's segment found out, its next one in the lane begins with.
   @Test func theSizeThatFitsIsFoundOnce() async throws {
     try await RedisFixture().run { redis async throws in
-      try await redis.heading(2, generation: 1)
-      try await redis.place(Self.users, shards: 2)
-      try await redis.equip(Self.users)
+      try await redis.populate(Self.users, shards: 2)
       let name = String(repeating: "n", count: 2_000)
       try await redis.commands(
         Self.users.map { ["HSET", keyspace.profile(user: $0), "name", name] })
@@ -181,11 +175,8 @@ import Testing
 
 extension RedisClient {
   fileprivate func connectionsReceived() async throws -> Int {
-    let told = try await ask("INFO", "stats") ?? ""
-    let line = told.split(whereSeparator: \.isNewline).first {
-      $0.hasPrefix("total_connections_received:")
-    }
-    return try #require(line.flatMap { Int($0.split(separator: ":")[1]) })
+    let told = RedisInformation(try await ask("INFO", "stats") ?? "")
+    return try #require(told["total_connections_received"].flatMap { Int($0) })
   }
 }
 

@@ -38,16 +38,10 @@ import Testing
     return reading.users.sorted()
   }
 
-  private func equip(_ redis: RedisClient, shards: Int) async throws {
-    try await redis.heading(shards, generation: 1)
-    try await redis.place(Self.users, shards: shards)
-    try await redis.equip(Self.users)
-  }
-
   /// Its size is known from the heading, so that nobody asks for it.
   @Test func theOnlyShardIsReadAtOnce() async throws {
     try await RedisFixture().run { redis async throws in
-      try await equip(redis, shards: 1)
+      try await redis.populate(Self.users)
       let audience = Audience.sharded(shards: 1, generation: 1, followers: 1_000)
       let users = try await read(shard(0, of: 1), audience, from: redis)
       #expect(users == Self.users.sorted())
@@ -61,7 +55,7 @@ import Testing
   @Test(arguments: [1, 5, 0, 100_000])
   func aHeadingThatIsWrongLosesNobody(followers: Int) async throws {
     try await RedisFixture().run { redis async throws in
-      try await equip(redis, shards: 1)
+      try await redis.populate(Self.users)
       let audience = Audience.sharded(shards: 1, generation: 1, followers: followers)
       let options = ExpandOptions(
         pageSize: 50, maximumShardMembers: 500, maximumPageBytes: 8_192)
@@ -75,7 +69,7 @@ import Testing
   @Test(arguments: [1, 50, 999])
   func aHeadingThatIsTooLowCostsNoConnection(followers: Int) async throws {
     try await RedisFixture().run { redis async throws in
-      try await equip(redis, shards: 1)
+      try await redis.populate(Self.users)
       let others = (0..<4_000).map { "other-\($0)" }
       try await redis.commands([["SADD", "ffd:{f:s1:1:0}"] + others])
       let audience = Audience.sharded(shards: 1, generation: 1, followers: followers)
@@ -91,7 +85,7 @@ import Testing
   /// Who may not scan reads its size, and then the whole.
   @Test func aForbiddenScanIsDoneWithout() async throws {
     try await RedisFixture().run { redis async throws in
-      try await equip(redis, shards: 1)
+      try await redis.populate(Self.users)
       try await redis.commands([["ACL", "SETUSER", "default", "-sscan"]])
       let audience = Audience.sharded(shards: 1, generation: 1, followers: 1_000)
       let users = try await read(shard(0, of: 1), audience, from: redis)
@@ -102,7 +96,7 @@ import Testing
   /// Only how large it is: others may have it, and be asked for it again and again.
   @Test func ofOneShardAmongManyOnlyTheSizeIsAsked() async throws {
     try await RedisFixture().run { redis async throws in
-      try await equip(redis, shards: 2)
+      try await redis.populate(Self.users, shards: 2)
       let stage = ExpandStage(redis: redis, keyspace: keyspace)
       await stage.users(of: shard(0, of: 2)).readAhead()
       #expect(try await calls("scard", of: redis) == 1)
@@ -142,7 +136,7 @@ import Testing
   /// What cannot be read ahead is read when it is needed, and its error is that call's.
   @Test func aFailureIsForgotten() async throws {
     try await RedisFixture().run { redis async throws in
-      try await equip(redis, shards: 1)
+      try await redis.populate(Self.users)
       let stage = ExpandStage(redis: redis, keyspace: keyspace)
       let audience = Audience.sharded(shards: 1, generation: 1, followers: 1_000)
       for audience in [audience, nil] {

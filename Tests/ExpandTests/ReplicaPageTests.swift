@@ -18,9 +18,7 @@ import Testing
         "--replica-read-only", "no",
       ])
     try await fixture.run(replicaLagLimit: .seconds(30)) { redis async throws in
-      try await redis.heading(1, generation: 1)
-      try await redis.place(["ann"], shards: 1)
-      try await redis.equip(["ann"])
+      try await redis.populate(["ann"])
       // The replica does not know of the second device yet, and has heard of nobody else.
       try await redis.commands([["SADD", keyspace.bindings(user: "ann"), member("aabb")]])
       // It counts what its own connection has written.

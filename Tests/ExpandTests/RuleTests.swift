@@ -20,9 +20,7 @@ import Threads
     _ commands: [[String]]
   ) async throws -> Reading {
     try await RedisFixture().run { redis async throws in
-      try await redis.heading(1, generation: 1)
-      try await redis.place(users, shards: 1)
-      try await redis.equip(users)
+      try await redis.populate(users)
       try await redis.commands(commands)
       return try await redis.read(
         shard(0, of: 1), fields: fields, options: ExpandOptions(rules: rules), now: Self.noon

@@ -95,6 +95,13 @@ extension RedisClient {
       users.map { ["SADD", keyspace.bindings(user: $0), member(token($0))] })
   }
 
+  /// A generation of followers with one device each.
+  func populate(_ users: [String], shards: Int = 1, generation: Int = 1) async throws {
+    try await heading(shards, generation: generation)
+    try await place(users, shards: shards, generation: generation)
+    try await equip(users)
+  }
+
   /// Reads a segment to its end, in a lane of its own unless there is a `stage`; `between` runs
   /// before each further page.
   func read(

@@ -11,9 +11,7 @@ import Testing
 
   @Test func everyUserOfAShardComesOnceInPagesOfTheAskedSize() async throws {
     try await RedisFixture().run { redis async throws in
-      try await redis.heading(2, generation: 1)
-      try await redis.place(Self.users, shards: 2)
-      try await redis.equip(Self.users)
+      try await redis.populate(Self.users, shards: 2)
       var all: [String] = []
       for index in 0..<2 {
         let (reading, restarts) = try await redis.read(
@@ -70,9 +68,7 @@ import Testing
 
   @Test func aShardThatOutgrewItsSizeIsScanned() async throws {
     try await RedisFixture().run { redis async throws in
-      try await redis.heading(1, generation: 1)
-      try await redis.place(Self.users, shards: 1)
-      try await redis.equip(Self.users)
+      try await redis.populate(Self.users)
       let (reading, _) = try await redis.read(
         shard(0, of: 1), options: ExpandOptions(pageSize: 50, maximumShardMembers: 500))
       #expect(Set(reading.users) == Set(Self.users))
@@ -83,9 +79,7 @@ import Testing
   @Test(arguments: [(4, 16), (4, 1), (4, 4), (1, 8)])
   func reshardedFollowersAreFoundInTheNewGeneration(before: Int, after: Int) async throws {
     try await RedisFixture().run { redis async throws in
-      try await redis.heading(after, generation: 2)
-      try await redis.place(Self.users, shards: after, generation: 2)
-      try await redis.equip(Self.users)
+      try await redis.populate(Self.users, shards: after, generation: 2)
       var all: [String] = []
       for index in 0..<before {
         let (reading, restarts) = try await redis.read(shard(index, of: before))
@@ -100,9 +94,7 @@ import Testing
 
   @Test func reshardingUnderAScanBeginsAgainAndLosesNobody() async throws {
     try await RedisFixture().run { redis async throws in
-      try await redis.heading(1, generation: 1)
-      try await redis.place(Self.users, shards: 1)
-      try await redis.equip(Self.users)
+      try await redis.populate(Self.users)
       let options = ExpandOptions(pageSize: 50, maximumShardMembers: 100)
       let (reading, restarts) = try await redis.read(shard(0, of: 1), options: options) { reading in
         guard reading.pageSizes.count == 3 else { return }
@@ -156,9 +148,7 @@ import Testing
   @Test func anOutageLosesAndRepeatsNobody() async throws {
     let fixture = try RedisFixture(isDurable: true)
     try await fixture.run(commandTimeout: .seconds(2)) { redis async throws in
-      try await redis.heading(1, generation: 1)
-      try await redis.place(Self.users, shards: 1)
-      try await redis.equip(Self.users)
+      try await redis.populate(Self.users)
       let stage = ExpandStage(
         redis: redis, keyspace: keyspace, options: ExpandOptions(pageSize: 100))
       let reader = stage.reader(
@@ -185,9 +175,7 @@ import Testing
 
   @Test func aLoadingOrBusyServerIsWaitedFor() async throws {
     try await RedisFixture().run { redis async throws in
-      try await redis.heading(1, generation: 1)
-      try await redis.place(["u1"], shards: 1)
-      try await redis.equip(["u1"])
+      try await redis.populate(["u1"])
       let stage = ExpandStage(redis: redis, keyspace: keyspace)
       let reader = stage.reader(of: stage.users(of: shard(0, of: 1)), fields: [], topic: app)
       // Neither a value nor another type: nothing of the page may count as skipped.
