@@ -392,8 +392,8 @@ let testTargets: [Target] = [
   tests(
     "CommandTests",
     [
-      "Checkout", "fanfare", "Fixtures", "JSON", "Kafka", "Processes", "ServerProcesses",
-      "Terminal", "TLS",
+      "Checkout", "fanfare", "Fixtures", "JSON", "Kafka", "Processes", "Redis",
+      "ServerProcesses", "Terminal", "TLS",
     ]),
   tests("TidyTests", ["Checkout"]),
 ]
