@@ -40,6 +40,6 @@ struct PagePace: Equatable {
   /// most.
   mutating func fitted(_ asked: Int, bytes: Int) {
     bytesAUser = max(1, bytes / max(asked, 1))
-    users = min(fitting, fitting < users ? fitting : users * 2, maximumUsers)
+    users = min(fitting, users * 2, maximumUsers)
   }
 }
