@@ -31,8 +31,8 @@ struct BenchAudience {
   /// trusts what it stores.
   private static let eventsUntilWarm = 7
 
-  /// Events until everybody has a snapshot, as it is in a system that runs: the costs of the first,
-  /// of which nothing was known.
+  /// Events until everybody has a snapshot where snapshots are kept, as in a system that runs: the
+  /// costs of the first, of which nothing was known.
   func warm(_ stack: LocalStack) async throws(LocalRunError) -> MeasuredFanOut {
     let first = try await fanOut("cold", on: stack)
     for run in 1..<Self.eventsUntilWarm { _ = try await fanOut("warm-\(run)", on: stack) }

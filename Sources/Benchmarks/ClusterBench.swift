@@ -9,7 +9,7 @@ import Terminal
 /// The same events on one Redis and on a Redis Cluster of three masters, one after the other in
 /// each run: what the worker pays for the dividing of pages among nodes, and how much more these
 /// could serve, by the CPU time of the busiest. There are three events, so that what is recorded of
-/// each is at another master; everybody has a snapshot.
+/// each is at another master; where snapshots are kept, everybody has one.
 package struct ClusterBench {
   static let ratioLimit = 1.15
   static let leastCapacity = 2.5

@@ -8,8 +8,8 @@ import Terminal
 /// counter is.
 package struct WorkerBench {
   static let ratioLimit = 2.5
-  /// Microseconds.
-  static let redisLimit = 2.0
+  /// Microseconds; without snapshots, which are off by default, some 4 were measured.
+  static let redisLimit = 5.0
   private static let streamer = "bench-worker"
 
   package let processes: ChildProcesses
@@ -50,7 +50,7 @@ package struct WorkerBench {
         "redis_cpu_us", "Redis: CPU a push", worker.map(\.redisMicrosecondsPerPush), unit: " µs",
         digits: 2, limit: Self.redisLimit),
       try BenchResult(
-        "redis_cold_cpu_us", "Redis: CPU a push of the first event, without snapshots",
+        "redis_cold_cpu_us", "Redis: CPU a push of the first event",
         [cold.redisMicrosecondsPerPush], unit: " µs", digits: 2),
     ]
   }

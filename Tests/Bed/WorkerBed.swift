@@ -116,7 +116,7 @@ package final class WorkerBed: Sendable {
     var options = PipelineOptions(
       workerID: id, version: "test", lanes: 2, kafka: kafka.options,
       ingest: kafka.ingest, redis: redisOptions, keyspace: keyspace,
-      expand: ExpandOptions(keepsSnapshots: true), record: RecordOptions(), deliver: deliver,
+      expand: ExpandOptions(), record: RecordOptions(), deliver: deliver,
       templates: templates,
       credentials: AppCredentials(.key(tokens)), log: log)
     options.drainTimeout = .seconds(20)

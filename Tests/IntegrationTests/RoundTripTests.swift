@@ -21,8 +21,6 @@ import Testing
     let turns = try await TurnsBed(to: bed.redis.port)
     try await bed.follow("warm", tokens: ["f" + paddedHex(1).dropFirst()])
     let worker = try await bed.startWorker {
-      // What tells of writes asks questions of its own, beside the event's.
-      $0.expand.keepsSnapshots = false
       $0.lanes = 1
       $0.redis = RedisOptions(port: turns.port)
       $0.expand.plainSetKey = "followers:{streamer}"

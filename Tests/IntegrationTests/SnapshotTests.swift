@@ -33,6 +33,7 @@ import Text
   private static func start(_ bed: WorkerBed, _ id: String) async throws -> Worker {
     try await bed.startWorker {
       $0.workerID = id
+      $0.expand.keepsSnapshots = true
       $0.redis.trackingInterval = .milliseconds(20)
     }
   }

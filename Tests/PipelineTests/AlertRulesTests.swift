@@ -7,7 +7,7 @@ import Testing
 @Suite struct AlertRulesTests {
   @Test func everyMetricAndLabelIsAWorkers() throws {
     let rules = try AlertRule.all()
-    #expect(rules.count == 18 && Set(rules.map(\.name)).count == rules.count)
+    #expect(rules.count == 17 && Set(rules.map(\.name)).count == rules.count)
     for rule in rules {
       let selectors = MetricSelector.all(in: rule.expression)
       #expect(!selectors.isEmpty, "\(rule.name)")
