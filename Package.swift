@@ -361,7 +361,7 @@ let testTargets: [Target] = [
     [
       "API", "APNsSimulator", "Checkout", "Deliver", "Devices", "fanfare", "Fixtures", "JSON",
       "Kafka", "Keyspace", "Model", "Pipeline", "Processes", "Record", "Redis", "ServerProcesses",
-      "TestBed", "Text", "Threads", "TLS", "Transport",
+      "Settings", "TestBed", "Text", "Threads", "TLS", "Transport",
     ]),
   tests("PushSupportTests", ["PushSupport", "Settings", "Terminal"]),
   tests("VerbSupportTests", ["Devices", "Processes", "Settings", "Terminal", "VerbSupport"]),

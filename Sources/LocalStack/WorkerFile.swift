@@ -21,9 +21,6 @@ package struct WorkerFile {
   /// once.
   private static let fetchWait = "5ms"
 
-  /// When a worker leaves, the embedded broker waits a second less than this before it gives the
-  /// partitions to the next one. The drain must fit into half of it.
-  private static let sessionTimeout = "6s"
   private static let drainTimeout = "2s"
   /// The least of the privileged ports; nobody listens there.
   private static let closedPort = 1
@@ -50,7 +47,6 @@ package struct WorkerFile {
       kafka:
         bootstrap_servers: [\(quoted(bootstrapServers))]
         fetch_wait_maximum: \(Self.fetchWait)
-        session_timeout: \(Self.sessionTimeout)
       redis:
       \(redisText)
       audience:

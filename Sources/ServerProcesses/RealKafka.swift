@@ -8,7 +8,7 @@ import Processes
 ///
 /// It is one of its own, in a scratch directory, or, where `TESTS_KAFKA_ADDRESS_FILE` names a
 /// file, the one whose address that file holds or will hold: others use it too. One that wants a
-/// login is always one of its own.
+/// login, or is to be killed, is always one of its own.
 package final class RealKafka: Sendable {
   /// The only user there is, with SASL's PLAIN over TLS.
   package struct Login: Sendable {
@@ -24,8 +24,8 @@ package final class RealKafka: Sendable {
   package let login: Login?
   private let own: (script: String, directory: ScratchDirectory)?
 
-  package init(wantsLogin: Bool = false) throws(LocalRunError) {
-    if !wantsLogin, let file = Self.variable("TESTS_KAFKA_ADDRESS_FILE") {
+  package init(wantsLogin: Bool = false, isOwn: Bool = false) throws(LocalRunError) {
+    if !wantsLogin, !isOwn, let file = Self.variable("TESTS_KAFKA_ADDRESS_FILE") {
       own = nil
       login = nil
       bootstrapServers = try Self.address(in: file)
@@ -63,6 +63,17 @@ package final class RealKafka: Sendable {
   deinit {
     guard let own else { return }
     _ = try? ChildProcess.run([own.script, "stop", own.directory.path])
+  }
+
+  /// Of one of its own: SIGKILL.
+  package func kill() throws(LocalRunError) { try run("kill") }
+
+  /// Starts it again where it was, with what it had on disk; returns when it serves.
+  package func start() throws(LocalRunError) { try run("start") }
+
+  private func run(_ order: String) throws(LocalRunError) {
+    guard let own else { throw LocalRunError(.failed, "others use this Kafka, too") }
+    _ = try ChildProcess.run([own.script, order, own.directory.path])
   }
 
   /// As `KafkaAdmin.createTopics`, tried for a minute: a broker that answers may still be fenced,

@@ -169,15 +169,6 @@ struct SettingsRules {
 
   private func checkTimes(_ layers: inout SettingsLayers) {
     let drain = settings.lanes.drainTimeout
-    let session = settings.kafka.sessionTimeout
-    if drain >= session / 2 {
-      let place = later("lanes.drain_timeout", "kafka.session_timeout", layers)
-      layers.add(
-        .problem, place, key: "lanes.drain_timeout",
-        "is \(DurationText.text(drain)), must be less than half of kafka.session_timeout "
-          + "(\(DurationText.text(session)))",
-        hint: "so that a stopping worker still owns its partitions when it commits")
-    }
     let silence = settings.apns.binaryAcceptedAfter
     let isBinary = [settings.apns.production, settings.apns.sandbox].contains {
       $0.interface == .binary

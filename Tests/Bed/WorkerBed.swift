@@ -164,17 +164,20 @@ package final class WorkerBed: Sendable {
     }
   }
 
+  /// Returns when the event occurred, in ms since 1970.
+  @discardableResult
   package func emit(
     _ id: String, streamer: String = "s1", expiresIn: Int = 900,
     occurredAt: Int64 = WallClock.nowMilliseconds(), template: String = "go-live",
     app: String = app
-  ) async throws {
+  ) async throws -> Int64 {
     let document = """
       {"id":"\(id)","app":"\(app)","streamer":{"id":"\(streamer)","name":"Aiko"},\
       "stream":{"id":"b1","title":"Speedrun night"},"template":"\(template)",\
       "occurred_at":"\(WallClock.rfc3339(occurredAt))","expires_in":\(expiresIn)}
       """
     try await emit(raw: Array(document.utf8), key: streamer)
+    return occurredAt
   }
 
   package func emit(

@@ -48,8 +48,9 @@ import Testing
   /// The promises rest on these.
   @Test func consumersAreSetAsThePromisesWant() throws {
     var options = KafkaOptions(bootstrapServers: "127.0.0.1:1")
-    for (session, heartbeat) in [(45, "3000"), (6, "2000")] {
+    for (session, given, heartbeat) in [(45, 1, "1000"), (45, 3, "3000"), (6, 3, "2000")] {
       options.sessionTimeout = .seconds(session)
+      options.heartbeatInterval = .seconds(given)
       var configuration = try KafkaConfiguration(options)
       try configuration.setConsumer(options)
       let expected = [

@@ -30,7 +30,7 @@ import Testing
     #expect(lines.contains("redis.database 3 # --set redis.database"))
     #expect(lines.contains("redis.password (redacted) # fanfare.yaml:1:31"))
     #expect(lines.contains("redis.username (not set) # default"))
-    #expect(lines.contains("kafka.session_timeout 45s # default"))
+    #expect(lines.contains("kafka.session_timeout 6s # default"))
     #expect(
       lines.contains("worker.id host-42 # default")
         || lines.contains("worker.id \"host-42\" # default"))

@@ -29,11 +29,13 @@ package struct KafkaOptions: Sendable, Equatable {
   /// it is over.
   package var fetchWaitMaximum = Duration.milliseconds(100)
   /// After this long without heartbeat the group gives our partitions to others. Brokers allow 6
-  /// s to 30 min by default.
-  package var sessionTimeout = Duration.seconds(10)
+  /// s to 30 min by default. A member that was killed and comes back is a new one, and a rebalance
+  /// waits for the old one until its session ends; so does the first one after an outage of Kafka
+  /// that was longer than the session.
+  package var sessionTimeout = Duration.seconds(6)
   /// How often the group's coordinator hears of us, and we of a rebalance: a group waits this long
   /// for its slowest member. Never more than a third of the session.
-  package var heartbeatInterval = Duration.seconds(3)
+  package var heartbeatInterval = Duration.seconds(1)
   /// After this long without `poll` we leave the group ourselves. Never shorter than the session.
   package var pollIntervalMaximum = Duration.seconds(60)
   /// How often a consumer looks whether any broker can be reached.

@@ -12,8 +12,8 @@ extension SettingTable {
     .bool(
       "kafka.static_membership", \.kafka.staticMembership, default: false,
       "This worker keeps its partitions while it is restarted, if it is back under the same "
-        + "worker.id within session_timeout: no other worker notices. One that does not come back "
-        + "keeps them as long."),
+        + "worker.id within session_timeout, which is to be longer than a restart then: no other "
+        + "worker notices. One that does not come back keeps them as long, also after a stop."),
     .text(
       "kafka.client_id", \.kafka.clientID, default: "fanfare", .identifier,
       "What brokers call this client in their logs and quotas."),
@@ -66,12 +66,13 @@ extension SettingTable {
       "How long a broker holds a fetch open when there is nothing to read; a new event "
         + "ends it at once. Longer saves nothing."),
     .duration(
-      "kafka.session_timeout", \.kafka.sessionTimeout, default: .seconds(45),
+      "kafka.session_timeout", \.kafka.sessionTimeout, default: .seconds(6),
       .seconds(6)...(.seconds(30 * 60)),
-      "A worker silent for so long loses its partitions to the others. Brokers take 6 s "
-        + "to 30 min (group.min/max.session.timeout.ms)."),
+      "A worker silent for so long loses its partitions to the others. Until then a group waits "
+        + "for one that was killed, or that Kafka still knows from before an outage. Brokers take "
+        + "6 s to 30 min (group.min/max.session.timeout.ms)."),
     .duration(
-      "kafka.heartbeat_interval", \.kafka.heartbeatInterval, default: .seconds(3),
+      "kafka.heartbeat_interval", \.kafka.heartbeatInterval, default: .seconds(1),
       .milliseconds(100)...(.seconds(60)),
       "How long a group may wait for this worker in a rebalance; at most a third of the "
         + "session time-out is used."),

@@ -30,7 +30,6 @@ extension SettingTable {
         + "the rest is finished afterwards."),
     .duration(
       "lanes.drain_timeout", \.lanes.drainTimeout, default: .seconds(20), .seconds(1)...minutes(14),
-      "How long a stopping worker finishes what it began. Must be less than half of "
-        + "kafka.session_timeout, so that its partitions are still its own when it commits."),
+      "How long a stopping worker finishes what it began. It stays in its group meanwhile."),
   ]
 }
