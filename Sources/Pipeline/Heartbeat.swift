@@ -22,7 +22,7 @@ struct Heartbeat: Sendable {
       ("ready", String(figures.ready)), ("streams", String(figures.streams)),
       ("connections", String(figures.connections)),
       ("rss_bytes", String(figures.usage.residentBytes)),
-      ("waits_for", Self.joined(figures.waitsFor)),
+      ("waits_for", Self.joined(figures.waitsFor.map(\.text))),
       ("held_routes", Self.joined(figures.obstacles)),
       ("limits", Self.joined(figures.limits)),
       ("beat_ms", String(options.wallClock())),

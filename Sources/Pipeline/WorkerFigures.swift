@@ -15,6 +15,8 @@ struct WorkerFigures: Sendable {
   let memoryBudget: Int
   let counts: WorkerSnapshot
   let usage: ProcessUsage
+  /// Of the process, in seconds since 1970.
+  let startTime: Double
   let partitions: Int
   /// Records that are worked on, and those whose segments others have.
   let records: Int
@@ -37,12 +39,14 @@ struct WorkerFigures: Sendable {
   private(set) var connections = 0
   /// Streams that may be in flight on those.
   private(set) var streamLimit = 0
-  /// Dependencies that are waited for, in words, each once.
-  var waitsFor: [String]
+  /// Dependencies that are waited for, each once.
+  var waitsFor: [DependencyWait]
   /// Why there is no connection to Redis, in words, each once.
   private(set) var redisTroubles: [String] = []
   /// What pushes cannot pass, in words, each once.
   private(set) var obstacles: [String] = []
+  /// As many of those of an environment are of a kind.
+  private(set) var obstacleCounts: [RouteObstacle.Group: Int] = [:]
   /// Those of them that are keys or tokens which Apple does not take.
   private(set) var refusedCredentials: [String] = []
   /// Limits of pushes a second that hold up pushes, in words, each once.
@@ -79,7 +83,8 @@ struct WorkerFigures: Sendable {
     var figures = WorkerFigures(
       version: options.version, libraries: options.libraries, lanes: options.lanes,
       memoryBudget: options.memoryBudget.bytes,
-      counts: counters.snapshot(), usage: ProcessUsage.own(), partitions: await pump.partitions,
+      counts: counters.snapshot(), usage: ProcessUsage.own(),
+      startTime: ProcessUsage.ownStartTime(), partitions: await pump.partitions,
       records: await pump.inFlight, aside: await pump.aside, lag: await pump.lag,
       segmentTopics: [options.ingest.segmentsTopic, options.ingest.bulkTopic],
       lastPoll: await pump.lastPoll, logLines: options.log.statistics.written,
@@ -100,7 +105,10 @@ struct WorkerFigures: Sendable {
     streamLimit += lane.streamLimit
     Self.add(lane.waitsFor, to: &waitsFor)
     Self.add(lane.redisTrouble.map { [$0] } ?? [], to: &redisTroubles)
-    Self.add(lane.obstacles.map { "\($0)" }, to: &obstacles)
+    for obstacle in lane.obstacles where !obstacles.contains("\(obstacle)") {
+      obstacles.append("\(obstacle)")
+      obstacleCounts[obstacle.group, default: 0] += 1
+    }
     Self.add(lane.limits, to: &limits)
     answerTimes = answerTimes + lane.answerTimes
     eventAges = eventAges + lane.eventAges
@@ -129,7 +137,7 @@ struct WorkerFigures: Sendable {
       HealthPart("running", trouble: isStopping ? "the worker stops" : nil),
       HealthPart("partitions", trouble: partitions > 0 ? nil : "the group has given it none"),
       HealthPart("redis", trouble: trouble(redisTroubles)),
-      HealthPart("waiting", trouble: trouble(waitsFor)),
+      HealthPart("waiting", trouble: trouble(waitsFor.map(\.text))),
       HealthPart("credentials", trouble: trouble(refusedCredentials)),
     ]
   }
@@ -148,7 +156,7 @@ struct WorkerFigures: Sendable {
     replicaFallBacks += replicas.fellBack
   }
 
-  private static func add(_ texts: [String], to all: inout [String]) {
+  private static func add<T: Equatable>(_ texts: [T], to all: inout [T]) {
     for text in texts where !all.contains(text) { all.append(text) }
   }
 }

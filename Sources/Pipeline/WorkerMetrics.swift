@@ -170,12 +170,16 @@ package enum WorkerMetrics {
     "fanfare_ready", .gauge, "1 while `/readyz` says that the worker is ready, or else 0.")
   static let obstacles = MetricFamily(
     "fanfare_obstacles", .gauge,
-    "What is in the way: dependencies waited for, routes and credentials held, limits reached; "
-      + "the heartbeat names them.", labels: ["kind"])
+    "What is in the way, by what it is: a dependency that is waited for, a route to Apple "
+      + "that is held, a limit of pushes a second that is reached. The heartbeat has "
+      + "them in words.", labels: ["kind", "cause", "environment"])
   static let logLines = MetricFamily(
     "fanfare_log_lines_total", .counter, "Lines of the log, by level.", labels: ["level"])
   static let cpu = MetricFamily(
     "process_cpu_seconds_total", .counter, "CPU of all threads, in user mode and in the kernel.")
+  static let startTime = MetricFamily(
+    "process_start_time_seconds", .gauge,
+    "When the process started, in seconds since 1970: it changes with each restart.")
   static let resident = MetricFamily(
     "process_resident_memory_bytes", .gauge, "Memory that is resident.")
   static let budget = MetricFamily(
@@ -189,6 +193,7 @@ package enum WorkerMetrics {
     redisReconnects, replicaReads, replicaLag, snapshotReads, snapshotsStored,
     snapshotServers, commits, rebalances, lag, lastPoll, partitions,
     records, aside, claims, claimsLost, claimsTakenOver, places, lingering, ready, streams,
-    streamLimit, connections, opened, closed, isReady, obstacles, logLines, cpu, resident, budget,
+    streamLimit, connections, opened, closed, isReady, obstacles, logLines, cpu, startTime,
+    resident, budget,
   ]
 }

@@ -142,19 +142,36 @@ extension WorkerMetrics {
       })
     let health = figures.health(isStopping: isStopping)
     text.append(isReady, health.allSatisfy { $0.trouble == nil } ? 1 : 0)
-    text.append(
-      obstacles,
-      [
-        (["dependency"], Double(figures.waitsFor.count + figures.redisTroubles.count)),
-        (["route"], Double(figures.obstacles.count)),
-        (["limit"], Double(figures.limits.count)),
-      ])
+    text.append(obstacles, obstacleSeries(figures))
     text.append(
       logLines,
       LogLevel.allCases.map { ([$0.name], Double(figures.logLines[$0] ?? 0)) })
     text.append(cpu, Double(figures.usage.cpuNanoseconds) / 1_000_000_000)
+    text.append(startTime, figures.startTime)
     text.append(resident, Double(figures.usage.residentBytes))
     text.append(budget, Double(figures.memoryBudget))
+  }
+
+  /// Each of them is there from the start, at 0.
+  private static func obstacleSeries(
+    _ figures: WorkerFigures
+  ) -> [(labels: [String], value: Double)] {
+    let dependencies = DependencyWait.Cause.allCases.map { cause in
+      let waits = figures.waitsFor.count { $0.cause == cause }
+      let troubles = cause == .redis ? figures.redisTroubles.count : 0
+      return (["dependency", cause.rawValue, ""], Double(waits + troubles))
+    }
+    let routes = APNsEnvironment.allCases.flatMap { environment in
+      RouteObstacle.Kind.allCases.map { kind in
+        let group = RouteObstacle.Group(kind: kind, environment: environment)
+        return (
+          ["route", kind.rawValue, environment.name], Double(figures.obstacleCounts[group] ?? 0)
+        )
+      }
+    }
+    return dependencies + routes + [
+      (["limit", "pushes_per_second", ""], Double(figures.limits.count))
+    ]
   }
 
   static func answerSeries(

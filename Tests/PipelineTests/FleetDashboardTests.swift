@@ -16,7 +16,7 @@ import Testing
 
   /// What a series has besides its family's labels: whose it is, and a bucket's bound.
   private func labels(_ selector: MetricSelector) -> [String] {
-    (selector.family?.labels ?? []) + ["instance"]
+    (selector.family?.labels ?? []) + MetricSelector.targetLabels
       + (selector.name.hasSuffix("_bucket") ? ["le"] : [])
   }
 

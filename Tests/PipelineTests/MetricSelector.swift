@@ -9,13 +9,19 @@ struct MetricSelector {
   /// Nil where nobody measures it.
   let family: MetricFamily?
 
+  /// Prometheus' own.
+  private static let up = MetricFamily(
+    "up", .gauge, "1 while the scrapes of a target are answered.", labels: [])
+  /// Every series has these of the target that it was scraped from.
+  static let targetLabels = ["instance", "job"]
+
   static func all(in expression: String) -> [MetricSelector] {
     let found = expression.matches(
-      of: /(?<name>(?:fanfare|process)_[a-z_]+)(?:\{(?<labels>[^}]*)\})?/)
+      of: /(?<name>(?:fanfare|process)_[a-z_]+|\bup\b)(?:\{(?<labels>[^}]*)\})?/)
     return found.map { match in
       let name = String(match.output.name)
       let labels = (match.output.labels ?? "").matches(of: /([a-z_]+)(?:=~|!~|!=|=)"/)
-      let family = WorkerMetrics.all.first { family in
+      let family = (WorkerMetrics.all + [up]).first { family in
         family.kind == .histogram
           ? ["_bucket", "_sum", "_count"].contains { family.name + $0 == name }
           : family.name == name

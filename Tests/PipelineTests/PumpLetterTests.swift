@@ -18,7 +18,7 @@ import Testing
       bed.letters.refuse(true)
       bed.lane.end(Self.place(0, 0), .hopeless(Self.reason))
       try await bed.until("its partition is held") { await bed.pump.held == 1 }
-      #expect(await bed.pump.waitsFor.count { $0.contains("the dead letters refuse") } == 1)
+      #expect(await bed.pump.waitsFor.count { $0.text.contains("the dead letters refuse") } == 1)
       try await bed.send(1)
       try await bed.until("another partition has its place") { bed.lane.begun.count == 2 }
       #expect(bed.lane.begun.last == Self.place(1, 0))
@@ -93,7 +93,7 @@ import Testing
       bed.letters.beSilent()
       bed.lane.end(own, .hopeless(Self.reason))
       try await bed.until("it is tried") { bed.letters.unanswered == 1 }
-      #expect(await bed.pump.waitsFor.count { $0.contains("the dead letters refuse") } == 1)
+      #expect(await bed.pump.waitsFor.count { $0.text.contains("the dead letters refuse") } == 1)
       #expect(await bed.pump.held == 1)
       #expect(bed.letters.taken.isEmpty)
       bed.letters.refuse(false)

@@ -1,11 +1,13 @@
 import EventLoop
 import Fixtures
+import Kafka
 import Model
-import Redis
+import Record
 import Telemetry
 import Testing
 
 @testable import Pipeline
+@testable import Redis
 
 /// Nobody waits for ever: not for batches, not for a dependency, not when the lane stops.
 @Suite struct WaitingTests {
@@ -113,6 +115,39 @@ import Testing
         Issue.record("it cannot end well")
       } catch { #expect(error is Odd) }
       #expect(calls == 13 && distrusted == 6)
+    }
+  }
+
+  @Test func aWaitNamesTheDependencyThatFailed() async throws {
+    let loop = EventLoop(name: "test")
+    defer { loop.stop() }
+    let event = Event(
+      id: "e", app: "a", streamer: "s", stream: "", template: "t", occurredAt: 0, expiresAt: 1,
+      fields: [:], document: [])
+    let errors: [(any Error, DependencyWait.Cause)] = [
+      (KafkaError(code: .unreachable, message: "down"), .kafka),
+      (RedisError(.unavailable, "down"), .redis),
+      (RecordError(RedisError(.unavailable, "down")), .redis),
+      (RecordError.clocksDisagree(over: event, ours: 2, redis: 0), .clock),
+    ]
+    for (error, cause) in errors {
+      let waits = await LoopActor(loop).run { _ in
+        let timers = CancellableTimers(loop: loop)
+        let board = WaitBoard()
+        let retry = RetryUntilStopped(
+          timers: timers, log: Log(LogOptions(level: .error), sink: MemorySink()),
+          randomFraction: { 0 }, board: board, initial: .seconds(60))
+        var waits: [DependencyWait] = []
+        loop.schedule(after: .milliseconds(1)) {
+          waits = board.all
+          timers.stop()
+        }
+        try? await retry.run(
+          "Redis answers", isTransient: { (_: any Error, _) in true },
+          call: { () throws(any Error) in throw error })
+        return waits
+      }
+      #expect(waits == [DependencyWait(cause: cause, text: "Redis answers: \(error)")])
     }
   }
 

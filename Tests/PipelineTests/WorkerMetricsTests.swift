@@ -21,9 +21,10 @@ import Testing
       memoryBudget: 1000, counts: counters.snapshot(),
       usage: ProcessUsage(
         cpuNanoseconds: 1_500_000_000, residentBytes: 10, peakResidentBytes: 20),
-      partitions: 6, records: 5, aside: 4,
+      startTime: 1_763_000_000.5, partitions: 6, records: 5, aside: 4,
       lag: [KafkaPartition(topic: "t", partition: 3): lag], segmentTopics: segmentTopics,
-      lastPoll: 1_764_000_000_250, logLines: [.warning: 3], waitsFor: ["kafka"])
+      lastPoll: 1_764_000_000_250, logLines: [.warning: 3],
+      waitsFor: [DependencyWait(cause: .kafka, text: "no broker")])
   }
 
   private func lines(_ figures: WorkerFigures) -> [Substring] {
@@ -195,7 +196,9 @@ import Testing
       "fanfare_kafka_lag_events{topic=\"t\",partition=\"3\"} 12",
       "fanfare_kafka_last_poll_timestamp_seconds 1764000000.25",
       "fanfare_log_lines_total{level=\"warning\"} 3", "fanfare_log_lines_total{level=\"info\"} 0",
-      "fanfare_obstacles{kind=\"dependency\"} 1", "process_cpu_seconds_total 1.5",
+      #"fanfare_obstacles{kind="dependency",cause="kafka",environment=""} 1"#,
+      #"fanfare_obstacles{kind="dependency",cause="redis",environment=""} 0"#,
+      "process_cpu_seconds_total 1.5", "process_start_time_seconds 1763000000.5",
       "process_resident_memory_bytes 10", "fanfare_memory_budget_bytes 1000",
     ] {
       #expect(lines.contains { $0 == line }, "\(line)")

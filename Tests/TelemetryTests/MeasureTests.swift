@@ -49,6 +49,17 @@ import Text
     #expect(ProcessUsage.of(.max) == nil)
   }
 
+  /// Started before now, and after the process that runs the tests was built.
+  @Test func thisProcessHasStarted() {
+    let now = Date().timeIntervalSince1970
+    let started = ProcessUsage.ownStartTime()
+    #expect(started < now + 1 && started > now - 3600)
+    #expect(abs(ProcessUsage.ownStartTime() - started) < 0.1)
+    let fields = "S 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 4711 20"
+    #expect(ProcessUsage.startTicks(fromStat: "77 (a) b) (c) \(fields)\n") == 4711)
+    #expect(ProcessUsage.startTicks(fromStat: "77 (a) S 1 2") == nil)
+  }
+
   @Test func statIsReadBehindTheLastParenthesis() {
     let fields = "S 1 2 3 4 5 6 7 8 9 10 250 50 1 1"
     #expect(ProcessUsage.ticks(fromStat: "77 (a) b) (c) \(fields)\n") == 300)

@@ -17,8 +17,8 @@ package struct LaneFigures: Sendable {
   let fanOuts: Set<String>
   /// Segments whose pushes were all tried and are not all settled.
   package let lingering: Int
-  /// Dependencies that are waited for, in words.
-  let waitsFor: [String]
+  /// Dependencies that are waited for.
+  let waitsFor: [DependencyWait]
   /// Why there is no connection to Redis, whether or not anybody waits for it.
   let redisTrouble: String?
   /// What pushes cannot pass.

@@ -45,7 +45,7 @@ struct RetryUntilStopped {
         guard isTransient(error, waited) else { throw error }
         guard !timers.isStopped else { throw Stopped() }
         log.warning("waiting: \(what)", ["error": .text("\(error)")])
-        board.say(number, "\(what): \(error)")
+        board.say(number, .init(of: error), "\(what): \(error)")
         waited += delay
         await timers.wait(delay / 2 + delay / 2 * randomFraction())
         guard hasLastCall || !timers.isStopped else { throw Stopped() }

@@ -32,7 +32,7 @@ final class DeadLetters {
   }
 
   /// Dependencies that are waited for, in words.
-  var waitsFor: [String] { board.all }
+  var waitsFor: [DependencyWait] { board.all }
 
   /// Whoever waits for the dead letters to take a record waits no longer.
   func stop() {
@@ -84,7 +84,7 @@ final class DeadLetters {
       guard !isStopped, !timers.isStopped else { return false }
       held += 1
       let number = board.begin()
-      board.say(number, "Kafka takes dead letters: \(error)")
+      board.say(number, .deadLetters, "Kafka takes dead letters: \(error)")
       defer {
         held -= 1
         board.end(number)

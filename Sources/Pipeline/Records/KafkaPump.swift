@@ -82,9 +82,10 @@ package actor KafkaPump {
   package var aside: Int { dispatch.aside }
   /// Records of our partitions that are not committed yet, as Kafka said last.
   package var lag: [KafkaPartition: Int64] { consumer.lag }
-  /// Dependencies that are waited for, in words.
-  var waitsFor: [String] {
-    (health.obstacle.map { [$0] } ?? []) + deadLetters.waitsFor
+  /// Dependencies that are waited for.
+  var waitsFor: [DependencyWait] {
+    (health.obstacle.map { [DependencyWait(cause: .kafka, text: $0)] } ?? [])
+      + deadLetters.waitsFor
   }
 
   // MARK: what Kafka says

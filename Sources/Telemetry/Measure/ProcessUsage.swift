@@ -22,6 +22,19 @@ package struct ProcessUsage: Sendable, Equatable {
       residentBytes: memory?.resident ?? 0, peakResidentBytes: memory?.peak ?? 0)
   }
 
+  /// When this process started, in seconds since 1970; 0 where /proc is not mounted. Prometheus
+  /// tells a restart by it.
+  package static func ownStartTime() -> Double {
+    var now = timespec()
+    guard let stat = readFile("/proc/self/stat"), let ticks = startTicks(fromStat: stat),
+      let uptime = MonotonicClock.nanoseconds(of: CLOCK_BOOTTIME),
+      clock_gettime(CLOCK_REALTIME, &now) == 0
+    else { return 0 }
+    let started = Double(ticks) / Double(max(1, sysconf(Int32(_SC_CLK_TCK))))
+    let wall = Double(now.tv_sec) + Double(now.tv_nsec) / 1_000_000_000
+    return wall - Double(uptime) / 1_000_000_000 + started
+  }
+
   /// Of another process; nil when there is no such process or it has ended (a zombie has no memory
   /// any more: read it before it ends, or use `cpuNanoseconds(of:)`).
   package static func of(_ process: pid_t) -> ProcessUsage? {
@@ -50,16 +63,24 @@ package struct ProcessUsage: Sendable, Equatable {
     return overflow ? nil : product / ticksPerSecond
   }
 
-  /// utime + stime (fields 14 and 15 of proc(5)). The command's name may hold spaces and
-  /// parentheses, so fields are counted from the last closing one.
+  /// utime + stime (fields 14 and 15 of proc(5)).
   static func ticks(fromStat text: String) -> UInt64? {
-    guard let close = text.lastIndex(of: ")") else { return nil }
-    let fields = text[text.index(after: close)...].split(whereSeparator: \.isWhitespace)
-    guard fields.count > 12, let user = UInt64(fields[11]), let system = UInt64(fields[12]) else {
+    guard let user = field(14, ofStat: text), let system = field(15, ofStat: text) else {
       return nil
     }
     let (sum, overflow) = user.addingReportingOverflow(system)
     return overflow ? nil : sum
+  }
+
+  /// starttime (field 22 of proc(5)): clock ticks after the machine was booted.
+  static func startTicks(fromStat text: String) -> UInt64? { field(22, ofStat: text) }
+
+  /// The command's name, field 2, may hold spaces and parentheses, so fields are counted from the
+  /// last closing one.
+  private static func field(_ number: Int, ofStat text: String) -> UInt64? {
+    guard let close = text.lastIndex(of: ")") else { return nil }
+    let fields = text[text.index(after: close)...].split(whereSeparator: \.isWhitespace)
+    return fields.count > number - 3 ? UInt64(fields[number - 3]) : nil
   }
 
   /// VmRSS and VmHWM, written in kB.

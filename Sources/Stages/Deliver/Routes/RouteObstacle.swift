@@ -3,20 +3,31 @@ import Model
 /// What keeps pushes from being sent for the time being: a state that operators see for as long as
 /// it lasts.
 package struct RouteObstacle: Sendable, Equatable {
-  package enum Kind: String, Sendable, Equatable {
+  package enum Kind: String, Sendable, Equatable, CaseIterable {
     /// No connection is open, or those that are take nothing.
     case unreachable
     /// Apple refuses our credentials for the topic.
-    case credentialsRefused
+    case credentialsRefused = "credentials_refused"
     /// Apple says for the topic that a provider token has expired which is too young for that: a
     /// clock is wrong, and no other credentials would help.
-    case clocksDiffer
+    case clocksDiffer = "clocks_differ"
     /// Our key signs no provider token.
-    case noToken
+    case noToken = "no_provider_token"
     /// Our certificate has ended.
-    case certificateExpired
+    case certificateExpired = "certificate_expired"
     /// It takes pushes, but more slowly than they come. What is too much waits elsewhere.
     case slow
+  }
+
+  /// What is counted together.
+  package struct Group: Sendable, Hashable {
+    package let kind: Kind
+    package let environment: APNsEnvironment
+
+    package init(kind: Kind, environment: APNsEnvironment) {
+      self.kind = kind
+      self.environment = environment
+    }
   }
 
   package let kind: Kind
@@ -41,6 +52,10 @@ package struct RouteObstacle: Sendable, Equatable {
     self.reason = reason
     self.since = since
   }
+}
+
+extension RouteObstacle {
+  package var group: Group { Group(kind: kind, environment: environment) }
 }
 
 extension RouteObstacle: CustomStringConvertible {
