@@ -39,7 +39,6 @@ package struct AudienceSharding {
       try? await rewrite.abandon()
       throw error
     }
-    summary.users = summary.followers
     return summary
   }
 

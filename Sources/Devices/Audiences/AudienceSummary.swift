@@ -3,7 +3,6 @@ import Model
 
 /// What an import, a seed or a resharding has written.
 package struct AudienceSummary: Sendable, Equatable {
-  package var users = 0
   package var devices = 0
   package var followers = 0
   package var shards = 0

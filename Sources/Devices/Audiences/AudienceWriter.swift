@@ -21,7 +21,6 @@ package final class AudienceWriter {
   private var pageOwners: [ExactText: String] = [:]
   private var rewrite: AudienceRewrite?
 
-  package private(set) var users = 0
   package private(set) var devices = 0
 
   package init(
@@ -66,7 +65,6 @@ package final class AudienceWriter {
     }
     for binding in row.bindings { pageOwners[ExactText(binding.token)] = row.user }
     page.append(row)
-    users += 1
     devices += row.bindings.count
     if let rewrite { try await rewrite.append(row.user) }
     if page.count >= options.rowsPerPage { try await flush() }
@@ -76,7 +74,7 @@ package final class AudienceWriter {
   @discardableResult
   package func finish() async throws(DevicesError) -> AudienceSummary {
     try await flush()
-    var summary = AudienceSummary(users: users, devices: devices)
+    var summary = AudienceSummary(devices: devices)
     if let rewrite {
       self.rewrite = nil
       (summary.followers, summary.shards, summary.generation) = try await rewrite.finish()

@@ -178,7 +178,6 @@ struct PageBuilder {
     let own = ruleFields.count
     var values = RuleValues()
     var suppressedBy: SuppressionRule?
-    var position = 0
     profile.forEachElement { index, kind, value in
       if index < own {
         values[ruleFields[index]] = value
@@ -189,7 +188,6 @@ struct PageBuilder {
         return
       }
       guard suppressedBy == nil else { return }
-      position += 1
       if kind == .string, value.count <= maximumFieldBytes {
         draft.fields.append(draft.write(value))
       } else {
@@ -197,12 +195,7 @@ struct PageBuilder {
         if kind == .string { draft.skipped += 1 }
       }
     }
-    if let suppressedBy { return suppressedBy }
-    while position < draft.fieldCount {
-      draft.fields.append(.missing)
-      position += 1
-    }
-    return nil
+    return suppressedBy
   }
 
   /// Throws unless what stands in the way is another type at one of the user's keys.
