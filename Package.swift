@@ -339,7 +339,7 @@ let testTargets: [Target] = [
     "PipelineTests",
     [
       "Checkout", "Deliver", "EventLoop", "Expand", "Fixtures", "Ingest", "JSON", "Kafka",
-      "Keyspace", "Model", "Pipeline", "Record", "Redis", "ServerProcesses", "Telemetry",
+      "Keyspace", "Model", "Pipeline", "Record", "Redis", "Render", "ServerProcesses", "Telemetry",
       "Threads", "Transport",
     ]),
   tests(

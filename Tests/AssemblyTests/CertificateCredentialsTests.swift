@@ -83,6 +83,36 @@ import Testing
     }
   }
 
+  /// To the millisecond, at the start of a worker and under one that runs.
+  @Test func isUsedFromItsFirstMomentToItsLast() throws {
+    try write(nil)
+    let (begins, ends) = try { ($0.beginsAt * 1000, $0.expiresAt * 1000) }(credentials().contents)
+    clock.now.store(begins - 1, ordering: .relaxed)
+    let error = #expect(throws: SettingsError.self) { _ = try credentials() }
+    let reason = "the certificate is not valid before \(WallClock.rfc3339(begins))"
+    #expect(error?.problems.map(\.message) == [reason])
+    clock.now.store(begins, ordering: .relaxed)
+    let used = try credentials()
+    let first = used.identity.current
+    // The next one begins later than now, or at the earliest in the same second.
+    try write(["com.example.live", "com.example.other"])
+    clock.now.store(begins - 1, ordering: .relaxed)
+    guard case .refused(let words) = used.look() else {
+      Issue.record("a certificate that is not valid yet is used")
+      return
+    }
+    #expect(words.hasPrefix("the certificate is not valid before "))
+    #expect(used.identity.current === first && used.look() == nil)
+    clock.now.store(ends + Self.day, ordering: .relaxed)
+    #expect(used.look() == .refused("the certificate has expired"))
+    clock.now.store(ends - 1, ordering: .relaxed)
+    guard case .replaced = used.look() else {
+      Issue.record("not replaced")
+      return
+    }
+    #expect(used.identity.current !== first)
+  }
+
   @Test func warnsOfItsEndAMonthAheadAndOnceADay() throws {
     try write(nil, days: 31)
     let credentials = try credentials()

@@ -51,6 +51,29 @@ import Testing
     }
   }
 
+  /// One settled segment is enough to be missed, whether the next thing that is noted is a segment
+  /// or a dead letter.
+  @Test(arguments: [1, 2, 3], [false, true])
+  func itEndsHoweverFewWereForgotten(settled: Int, isDeadLetter: Bool) async throws {
+    try await RedisFixture().run { redis async throws in
+      let record = RecordStage(redis: redis, keyspace: keyspace)
+      let segments = segments("e1", settled + 2)
+      try await open(record, segments.count)
+      for segment in segments.prefix(settled) { _ = try await settle(record, segment) }
+      #expect(try await record.status(of: "e1")?.numbers["forgotten_ms"] == nil)
+      _ = try await redis.ask("DEL", keyspace.settled(id: "e1"))
+      if isDeadLetter {
+        _ = try await record.noteDeadLetter(
+          of: .segment(segments[settled]), event("e1"), code: "x", source: "t/0/2", now: noon)
+      } else {
+        _ = try await settle(record, segments[settled])
+      }
+      _ = try await settle(record, segments[settled + 1])
+      let status = try #require(try await record.status(of: "e1"))
+      #expect(status.state == .incomplete && status[.forgotten] > 0)
+    }
+  }
+
   /// All that was lost is settled still: nothing is missing.
   @Test func itIsDoneWhenNothingWasSettledBefore() async throws {
     try await RedisFixture().run { redis async throws in
