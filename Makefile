@@ -162,7 +162,7 @@ test-valgrind: ## Run the release build's verbs and a small fan-out under valgri
 	Tests/Valgrind/run
 
 .PHONY: test-mutants
-test-mutants: ## Break the code on purpose, a line at a time: does a test notice? (ARGS='--only NAME', --list)
+test-mutants: ## Break the code on purpose, a line at a time: does a test notice? (ARGS='--only NAME', --list, '--random 100 --seed 7')
 	@$(call install,$(test_packages),redis-server nghttpd openssl python3)
 	exec Tests/Mutants/run $(ARGS)
 

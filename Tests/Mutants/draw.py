@@ -1,0 +1,316 @@
+"""Mutants drawn at random from all lines of Sources, each run against the tests that reach it.
+
+A seed gives a stream of lines, and for each line one of the changes that it can be broken by. Each
+is compiled by itself against what the checkout has built already, in a second or less; what does
+not compile, or touches a part that is taken, gives way to the next. With every switch off each
+suite runs once, in a process of its own, and notes which mutants it comes by: only these suites are
+run for a mutant, the nearest first, until one is red.
+"""
+
+import concurrent.futures
+import importlib.machinery
+import importlib.util
+import json
+import os
+import pathlib
+import random
+import re
+import signal
+import subprocess
+import tempfile
+import threading
+import time
+
+import changes
+
+# Each number has a file in the directory that MUTANTS_REACHED names, once the mutant is come by.
+SWITCH = """
+#if canImport(Glibc)
+  import Glibc
+#else
+  import Darwin
+#endif
+
+private let activeMutant = getenv("MUTANT_SWITCH").flatMap { Int(String(cString: $0)) } ?? -1
+private let directory = getenv("MUTANTS_REACHED").map { String(cString: $0) }
+nonisolated(unsafe) private let isNoted: UnsafeMutablePointer<Bool> = {
+  let flags = UnsafeMutablePointer<Bool>.allocate(capacity: COUNT)
+  flags.initialize(repeating: false, count: COUNT)
+  return flags
+}()
+
+func isMutant(_ number: Int) -> Bool {
+  if !isNoted[number] {
+    isNoted[number] = true
+    if let directory {
+      let file = creat("\\(directory)/\\(number)", 0o600)
+      if file >= 0 { close(file) }
+    }
+  }
+  return number == activeMutant
+}
+"""
+# What the check of a single file needs of the arguments with which its module was compiled.
+KEPT_WITH_VALUE = {
+    "-I", "-target", "-swift-version", "-enable-upcoming-feature", "-package-name", "-Xcc",
+    "-module-name", "-module-cache-path"}
+KEPT = {"-parse-as-library", "-enable-testing", "-warnings-as-errors"}
+CLOSING = re.compile(r"Test run with (\d+) tests? in \d+ suites? (passed|failed)")
+FAILURE = re.compile("✘(\x1b\\[0m)? Test .* (recorded an issue|failed)")
+
+
+class Drawn:
+    def __init__(self, number, change, source):
+        self.number = number
+        self.change = change
+        self.original = source[change.start:change.end]
+        line_start = source.rfind("\n", 0, change.start) + 1
+        self.text = source[line_start:].partition("\n")[0].strip()
+
+    @property
+    def switched(self):
+        change, number = self.change, self.number
+        if change.kind == "statement":
+            return f"if isMutant({number}) {{ {change.replacement} }} else {{ {self.original} }}"
+        if change.kind == "text":
+            return f'\\(isMutant({number}) ? "{change.replacement}" : "{self.original}")'
+        return f"(isMutant({number}) ? ({change.replacement}) : ({self.original}))"
+
+    def __str__(self):
+        return f"{self.change.file}:{self.change.line}: {self.change.what}\n      {self.text}"
+
+
+def switched_file(source, drawn):
+    text, position = "", 0
+    for each in sorted(drawn, key=lambda each: each.change.start):
+        text += source[position:each.change.start] + each.switched
+        position = each.change.end
+    return text + source[position:]
+
+
+class Compiler:
+    """Compiles one changed file of a module against what the checkout has built."""
+
+    def __init__(self, root):
+        manifest = (root / ".build/debug.yaml").read_text(encoding="utf-8")
+        self.modules = {}
+        for block in re.findall(r'"C\.[^"]*-debug\.module":\n.*?\n    args: \[.*?\]\n', manifest, re.S):
+            inputs = json.loads(re.search(r"\n    inputs: (\[.*?\])\n", block)[1])
+            arguments = json.loads(re.search(r"\n    args: (\[.*?\])\n", block, re.S)[1])
+            sources = [file for file in inputs if file.endswith(".swift") and "/Sources/" in file]
+            for file in sources:
+                self.modules[file.partition("/Sources/")[2]] = sources, self.kept(arguments)
+
+    @staticmethod
+    def kept(arguments):
+        kept, index = [arguments[0], "-frontend", "-emit-sil", "-o", "/dev/null"], 1
+        while index < len(arguments):
+            if arguments[index] in KEPT_WITH_VALUE:
+                kept += arguments[index:index + 2]
+                index += 1
+            elif arguments[index] in KEPT or arguments[index].startswith("-I"):
+                kept.append(arguments[index])
+            index += 1
+        return kept
+
+    def accepts(self, file, source, drawn):
+        known = self.modules.get(file.partition("Sources/")[2])
+        if not known:
+            return False
+        sources, arguments = known
+        with tempfile.TemporaryDirectory(prefix="fanfare-mutant-") as directory:
+            changed, switch = (pathlib.Path(directory) / name for name in (
+                pathlib.Path(file).name, "MutantSwitch.swift"))
+            changed.write_text(switched_file(source, [drawn]), encoding="utf-8")
+            switch.write_text(SWITCH.replace("COUNT", "1"), encoding="utf-8")
+            others = [each for each in sources if not each.endswith("/" + file)]
+            try:
+                return subprocess.run(
+                    [*arguments, "-primary-file", changed, switch, *others], check=False, timeout=60,
+                    stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+                    stderr=subprocess.DEVNULL).returncode == 0
+            except subprocess.TimeoutExpired:
+                return False
+
+
+def draw(root, seed, count, refused_before, say):
+    """As many mutants as wanted, and the sources in which they stand by file."""
+    sources = {
+        file.relative_to(root).as_posix(): file.read_text(encoding="utf-8")
+        for file in sorted((root / "Sources").rglob("*.swift"))}
+    by_line = changes.changes_by_line(sources.items())
+    lines, stream = sorted(by_line), random.Random(seed)
+    compiler, drawn, refused = Compiler(root), [], 0
+    say(f"{len(lines)} lines can be broken; drawing {count} by seed {seed}")
+    with concurrent.futures.ThreadPoolExecutor(os.cpu_count() or 1) as pool:
+        while len(drawn) < count:
+            line_changes = [stream.choice(by_line[stream.choice(lines)]) for _ in range(16)]
+            batch = [Drawn(0, change, sources[change.file]) for change in line_changes]
+            compiled = pool.map(
+                lambda each: compiler.accepts(each.change.file, sources[each.change.file], each), batch)
+            for each, is_sound in zip(batch, compiled):
+                taken = any(
+                    each.change.file == other.change.file and each.change.start < other.change.end
+                    and other.change.start < each.change.end for other in drawn)
+                is_usable = is_sound and each.change not in refused_before
+                if is_usable and not taken and len(drawn) < count:
+                    each.number = len(drawn)
+                    drawn.append(each)
+                else:
+                    refused += 1
+    say(f"{refused} others do not compile or were not needed")
+    return drawn, sources
+
+
+def changed_sources(drawn, sources, module_of):
+    changed, switch = {}, SWITCH.replace("COUNT", str(len(drawn)))
+    for file in sorted({each.change.file for each in drawn}):
+        changed[file] = switched_file(
+            sources[file], [each for each in drawn if each.change.file == file])
+        changed[f"{module_of(file)}/MutantSwitch.swift"] = switch
+    return changed
+
+
+class Suites:
+    """The test suites of the copy, each run in a process of its own. Those that read sources, and
+    those that take long, judge no mutant."""
+
+    def __init__(self, directory, pattern):
+        loader = importlib.machinery.SourceFileLoader("tests_run", str(directory / "Tests/run"))
+        self.runner = importlib.util.module_from_spec(
+            importlib.util.spec_from_loader("tests_run", loader))
+        loader.exec_module(self.runner)
+        self.directory = directory
+        self.bundle = directory / ".build/debug/fanfarePackageTests.xctest"
+        tests = [test for test in self.runner.list_tests(self.bundle)
+                 if not test.startswith((*self.runner.ENDURANCE, "TidyTests."))]
+        self.names = [name for name in sorted(self.runner.suites_of(tests))
+                      if not pattern or re.search(pattern, name)]
+        self.reached, self.seconds, self.failing = {}, {}, []
+
+    def run(self, name, seconds, environment, until=None):
+        """Whether it was green, nothing when the time was over."""
+        process = subprocess.Popen(
+            self.runner.command(
+                self.bundle, "--no-parallel", "--filter",
+                "^" + re.escape(name) + ("" if "(" in name else "/")),
+            cwd=self.directory, env=dict(os.environ, **environment), stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace",
+            start_new_session=True)
+        ended = []
+
+        def end(reason):
+            ended.append(reason)
+            kill_with_descendants(process.pid)
+
+        timer = threading.Timer(seconds, end, ["time"])
+        timer.start()
+        closing = None
+        try:
+            for line in process.stdout:
+                closing = CLOSING.search(line) or closing
+                if until and until.search(line) and not ended:
+                    end("red")
+            code = process.wait()
+        finally:
+            timer.cancel()
+            process.stdout.close()
+        if ended and ended[0] == "time":
+            return None
+        return code == 0 and closing is not None and closing[2] == "passed"
+
+    def measure(self, jobs, limit, say):
+        """Runs each suite with every switch off, and keeps what it came by."""
+        say(f"{len(self.names)} suites without a mutant")
+        done = []
+
+        def one(name, seconds):
+            with tempfile.TemporaryDirectory(prefix="fanfare-reached-") as reached:
+                began = time.monotonic()
+                is_green = self.run(name, seconds, {"MUTANTS_REACHED": reached})
+                self.seconds[name] = time.monotonic() - began
+                self.reached[name] = {int(number) for number in os.listdir(reached)}
+            done.append(name)
+            if len(done) % 50 == 0:
+                say(f"{len(done)} suites")
+            return is_green
+
+        with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
+            green = list(pool.map(lambda name: one(name, limit), self.names))
+        # What is red beside so many others may be green by itself.
+        for name in [name for name, is_green in zip(self.names, green) if not is_green]:
+            if not one(name, limit):
+                self.failing.append(name)
+        if self.failing:
+            say(f"red without any mutant, so left out: {', '.join(self.failing)}")
+
+    def reaching(self, drawn):
+        module = pathlib.PurePosixPath(drawn.change.file).parts[1]
+        if module in {"Bindings", "Stages"}:
+            module = pathlib.PurePosixPath(drawn.change.file).parts[2]
+        found = [name for name in self.names
+                 if drawn.number in self.reached[name] and name not in self.failing]
+        return sorted(found, key=lambda name: (
+            not name.startswith(f"{module}Tests."), self.seconds[name]))
+
+    def judge(self, drawn, patience):
+        """The suite that is red with the mutant, or nothing; how many were run, of how many."""
+        suites, began = self.reaching(drawn), time.monotonic()
+        switch = {"MUTANT_SWITCH": str(drawn.number)}
+        for count, name in enumerate(suites):
+            if time.monotonic() - began > patience:
+                return None, count, len(suites)
+            seconds = max(60, 6 * self.seconds[name])
+            is_green = self.run(name, seconds, switch, until=FAILURE)
+            # Once more, so that a test that is red by chance kills nothing.
+            if is_green is None or not is_green and not self.run(name, seconds, switch, until=FAILURE):
+                return name, count + 1, len(suites)
+        return None, len(suites), len(suites)
+
+
+def kill_with_descendants(root):
+    """Ends a run with the servers that it started, which have process groups of their own."""
+    listing = subprocess.run(
+        ["ps", "-A", "-o", "pid=,ppid="], capture_output=True, text=True, check=True).stdout
+    children = {}
+    for line in listing.splitlines():
+        child, parent = map(int, line.split())
+        children.setdefault(parent, []).append(child)
+    found = [root]
+    for process in found:
+        found += children.get(process, [])
+    for process in found:
+        try:
+            os.kill(process, signal.SIGKILL)
+        except ProcessLookupError:
+            pass
+
+
+def run(suites, drawn, jobs, patience):
+    """Prints each verdict as it comes; returns those that live."""
+    living, lock, judged = [], threading.Lock(), []
+
+    def one(each):
+        began = time.monotonic()
+        killer, ran, reaching = suites.judge(each, patience)
+        with lock:
+            judged.append(each)
+            verdict = (f"killed by {killer}" if killer else
+                       f"SURVIVED {ran} of the {reaching} suites that reach it" if reaching else
+                       "SURVIVED: no test reaches it")
+            print(f"{len(judged):3}/{len(drawn)}  #{each.number} {verdict} "
+                  f"({time.monotonic() - began:.0f} s)", flush=True)
+            if not killer:
+                living.append((each, ran, reaching))
+                print(f"      {each}", flush=True)
+
+    with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
+        list(pool.map(one, drawn))
+    return living
+
+
+def report(seed, drawn, living):
+    print(f"\nSeed {seed}: {len(drawn)} drawn, {len(drawn) - len(living)} killed, "
+          f"{len(living)} survived")
+    for each, ran, reaching in sorted(living, key=lambda one: one[0].number):
+        print(f"\n  #{each.number} {each}\n      {ran} of {reaching} suites that reach it were run")
