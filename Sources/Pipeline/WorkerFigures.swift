@@ -84,7 +84,7 @@ struct WorkerFigures: Sendable {
       version: options.version, libraries: options.libraries, lanes: options.lanes,
       memoryBudget: options.memoryBudget.bytes,
       counts: counters.snapshot(), usage: ProcessUsage.own(),
-      startTime: ProcessUsage.ownStartTime(), partitions: await pump.partitions,
+      startTime: ProcessUsage.ownStartTime, partitions: await pump.partitions,
       records: await pump.inFlight, aside: await pump.aside, lag: await pump.lag,
       segmentTopics: [options.ingest.segmentsTopic, options.ingest.bulkTopic],
       lastPoll: await pump.lastPoll, logLines: options.log.statistics.written,

@@ -23,8 +23,10 @@ package struct ProcessUsage: Sendable, Equatable {
   }
 
   /// When this process started, in seconds since 1970; 0 where /proc is not mounted. Prometheus
-  /// tells a restart by it.
-  package static func ownStartTime() -> Double {
+  /// tells a restart by it, so it is worked out once: the clocks it comes from drift apart.
+  package static let ownStartTime = startTimeOfThisProcess()
+
+  private static func startTimeOfThisProcess() -> Double {
     var now = timespec()
     guard let stat = readFile("/proc/self/stat"), let ticks = startTicks(fromStat: stat),
       let uptime = MonotonicClock.nanoseconds(of: CLOCK_BOOTTIME),
