@@ -161,6 +161,19 @@ test-valgrind: ## Run the release build's verbs and a small fan-out under valgri
 	$(call say,"Running the release build under valgrind")
 	Tests/Valgrind/run
 
+.PHONY: test-alerts
+test-alerts: ## Ask Prometheus' own tool what the alert rules make of faults, second by second
+	@$(call install,prometheus,promtool)
+	promtool check rules docker/prometheus/alerts.yaml
+	promtool test rules Tests/Alerts/rules.yaml
+
+.PHONY: test-drill
+test-drill: ## Break one thing at a time beside Prometheus: who is told what, how soon? (ARGS='--only NAME', --list)
+	@$(call install,$(run_packages) prometheus,redis-server prometheus curl java)
+	$(call say,"Building in release mode; the first build takes some minutes")
+	swift build -c release --product fanfare >&2
+	exec Tests/Drill/run $(ARGS)
+
 .PHONY: test-mutants
 test-mutants: ## Break the code on purpose, a line at a time: does a test notice? (ARGS='--only NAME', --list, '--random 100 --seed 7')
 	@$(call install,$(test_packages),redis-server nghttpd openssl python3)
