@@ -63,6 +63,10 @@ import Testing
     #expect(gate.refused(refusals: 1, at: 8 + hold, hold: hold) == .hold(until: 8 + 2 * hold))
     #expect(gate.taken())
     #expect(gate.isOpen && !gate.isRefused)
+    // Those before count no more.
+    let later = 60_000_000_000 + hold
+    for _ in 0..<3 { #expect(gate.refused(refusals: 1, at: later, hold: hold) == .wait) }
+    #expect(gate.refused(refusals: 1, at: later, hold: hold) == .hold(until: later + hold))
   }
 
   @Test func oneTokensRefusalsKeepNoOtherTokenWaiting() {

@@ -73,6 +73,15 @@ import Testing
     #expect(cut.isPunished == isPunished && !cut.isCut)
   }
 
+  /// Two of a while ago and one of now are not three.
+  @Test func errorsOfAnotherTimeAreNotAddedToThoseOfNow() {
+    for (pause, isPunished) in [(10, true), (11, false)] as [(UInt64, Bool)] {
+      var cut = StreamCut()
+      for time in [1, 1, 1 + pause] { _ = cut.rejected(answers: 1, at: time * Self.second) }
+      #expect(cut.wentAway(answers: 1, at: (2 + pause) * Self.second) == isPunished)
+    }
+  }
+
   /// Of a connection that was well for days those of the last seconds count.
   @Test func whatWasBeforeTheErrorsDoesNotCount() {
     var cut = StreamCut()

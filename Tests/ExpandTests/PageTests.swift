@@ -118,6 +118,13 @@ import Testing
     // Nobody knows whether "badprofile" has muted the streamer.
     #expect(reading.users.sorted() == ["good", "long"])
     #expect(reading.passedOver.sorted() == ["badboth", "badprofile", "badset"])
+    let set = "ffd:{u:badset}:bindings is not a set of bindings"
+    let profile = "ffd:{u:badprofile}:profile is not a hash with a profile"
+    #expect(reading.reasons["badset"] == set && reading.reasons["badprofile"] == profile)
+    let both = [set, profile].map {
+      $0.replacing("badset", with: "badboth").replacing("badprofile", with: "badboth")
+    }
+    #expect(reading.reasons["badboth"] == both.joined(separator: "; "))
     #expect(reading.fields["long"] == ["en", nil])
     #expect(reading.followers == 5 && reading.skipped == 4)
   }

@@ -109,6 +109,8 @@ import Threads
     let reading = try await read(
       ["bad", "good"], rules: Self.newest, [["SET", keyspace.bound(user: "bad"), "x"]])
     #expect(reading.users == ["good"] && reading.skipped == 1 && reading.passedOver == ["bad"])
+    let reason = "ffd:{u:bad}:bound is not a hash with times of bindings"
+    #expect(reading.reasons["bad"] == reason)
   }
 
   @Test(arguments: [

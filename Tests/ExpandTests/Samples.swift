@@ -40,6 +40,8 @@ struct Reading: Equatable, Sendable {
   var pageSizes: [Int] = []
   /// Users that the reader named.
   var passedOver: [String] = []
+  /// What it said of each of them.
+  var reasons: [String: String] = [:]
 
   mutating func add(_ page: RecipientPage) {
     followers += page.followers
@@ -118,7 +120,10 @@ extension RedisClient {
     while true {
       do {
         let page = try await reader.next()
-        reading.passedOver += reader.takeSkippedUsers().map(\.user)
+        for skipped in reader.takeSkippedUsers() {
+          reading.passedOver.append(skipped.user)
+          reading.reasons[skipped.user] = skipped.reason
+        }
         guard let page else { break }
         reading.add(page)
       } catch {

@@ -143,6 +143,17 @@ import Testing
     #expect(intake.next(now: 200)?.number == 2)
   }
 
+  /// Kafka gives a partition back unpaused.
+  @Test func aPartitionThatRestedRestsAnewWhenItComesBack() {
+    var intake = intake([first])
+    let early = Intake.Record(message: message(first, 1), number: 1, notBefore: 100)
+    #expect(intake.append(early, now: 50) == [first])
+    intake.revoked([first])
+    #expect(intake.assigned([first]).isEmpty)
+    #expect(intake.append(early, now: 60) == [first])
+    #expect(intake.wake(now: 100) == [first])
+  }
+
   @Test func asksAgainForWhatOthersWorkOn() {
     var intake = intake([first])
     let record = Intake.Record(message: message(first, 1), number: 1)

@@ -68,6 +68,7 @@ import Testing
       } else {
         _ = try await settle(record, segments[settled])
       }
+      #expect(try await record.status(of: "e1")?.numbers["forgotten_ms"] != nil)
       _ = try await settle(record, segments[settled + 1])
       let status = try #require(try await record.status(of: "e1"))
       #expect(status.state == .incomplete && status[.forgotten] > 0)
