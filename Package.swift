@@ -179,6 +179,7 @@ let rooms: [Target] = [
       "Assembly", "Deliver", "Model", "Render", "Rules", "Settings", "Telemetry", "Terminal",
       "Transport", "VerbSupport",
     ]),
+  room("Topics", ["Ingest", "Kafka", "Keyspace"]),
   room("FanOuts", ["Keyspace", "Model", "Record", "Redis", "Terminal", "VerbSupport"]),
   room(
     "Feedback",
@@ -208,7 +209,8 @@ let rooms: [Target] = [
   room(
     "BackendVerbs",
     [
-      "API", "Assembly", "Emission", "FanOuts", "Telemetry", "Terminal", "VerbSupport",
+      "API", "Assembly", "Emission", "FanOuts", "Kafka", "Record", "Telemetry", "Terminal",
+      "Topics", "VerbSupport",
     ]),
   room(
     "InspectionVerbs",
@@ -387,6 +389,7 @@ let testTargets: [Target] = [
       "Telemetry",
     ]),
   tests("TracesTests", ["Devices", "Model", "Record", "Traces"]),
+  tests("TopicsTests", ["Ingest", "Kafka", "ServerProcesses", "Topics"]),
   tests("FanOutsTests", ["FanOuts", "Record", "Terminal", "Threads"]),
   tests("PreviewTests", ["Emission", "Ingest", "JSON", "Preview", "Terminal"]),
   tests(

@@ -23,6 +23,7 @@ let fanfareProgram = Program(
     APIKeyVerb.verb,
     SimulatorVerb.verb,
     BrokerVerb.verb,
+    TopicsVerb.verb,
     EmitVerb.verb,
     SendVerb.verb,
     ChannelVerb.verb,

@@ -3,8 +3,8 @@ import CRdKafka
 /// Questions and orders outside of reading and writing records. Each makes a client of its own
 /// and blocks.
 package struct KafkaAdmin: Sendable {
-  private let options: KafkaOptions
-  private let log: KafkaLog
+  let options: KafkaOptions
+  let log: KafkaLog
 
   package init(_ options: KafkaOptions, log: @escaping KafkaLog) {
     self.options = options
@@ -22,15 +22,18 @@ package struct KafkaAdmin: Sendable {
     let asked = Set(topics)
     let known = answer.topics.filter { asked.contains($0.name) }
     var partitions: [String: Int] = [:]
+    var replicas: [String: Int] = [:]
     var failures: [String: KafkaError] = [:]
     for topic in known {
       if topic.error == RD_KAFKA_RESP_ERR_NO_ERROR {
         partitions[topic.name] = topic.partitions
+        replicas[topic.name] = topic.replicas
       } else if topic.error != RD_KAFKA_RESP_ERR_UNKNOWN_TOPIC_OR_PART {
         failures[topic.name] = KafkaError(topic.error, doing: "looking at topic \(topic.name)")
       }
     }
-    return KafkaClusterInfo(brokers: answer.brokers, partitions: partitions, failures: failures)
+    return KafkaClusterInfo(
+      brokers: answer.brokers, partitions: partitions, replicas: replicas, failures: failures)
   }
 
   /// Throws where the options make no consumer, or no producer, as a worker has them: librdkafka
@@ -59,27 +62,14 @@ package struct KafkaAdmin: Sendable {
     }
     return ends
   }
-
-  /// Creates the topics that are missing; those that exist are left as they are. Blocks for at most
-  /// `timeout`. Real brokers only: make the embedded one's topics with `EmbeddedBroker`.
-  package func createTopics(
-    _ topics: [(name: String, partitions: Int)], replicas: Int, timeout: Duration
-  ) throws(KafkaError) {
-    let client = try AdminClient(options, log: log)
-    for result in try client.create(topics, replicas: replicas, timeout: timeout)
-    where result.error != RD_KAFKA_RESP_ERR_NO_ERROR
-      && result.error != RD_KAFKA_RESP_ERR_TOPIC_ALREADY_EXISTS
-    {
-      throw KafkaError(
-        result.error, doing: "creating the topic \(result.name)", detail: result.text)
-    }
-  }
 }
 
 /// A client that lives for one question.
-private struct AdminClient: ~Copyable {
-  private let handle: OpaquePointer
+struct AdminClient: ~Copyable {
+  let handle: OpaquePointer
   private let state: AdminState
+
+  init(_ admin: KafkaAdmin) throws(KafkaError) { try self.init(admin.options, log: admin.log) }
 
   init(_ options: KafkaOptions, log: @escaping KafkaLog) throws(KafkaError) {
     var configuration = try KafkaConfiguration(options)
@@ -102,7 +92,8 @@ private struct AdminClient: ~Copyable {
   }
 
   func metadata(timeout: Duration) throws(KafkaError) -> (
-    brokers: [String], topics: [(name: String, partitions: Int, error: rd_kafka_resp_err_t)]
+    brokers: [String],
+    topics: [(name: String, partitions: Int, replicas: Int, error: rd_kafka_resp_err_t)]
   ) {
     var metadata: UnsafePointer<rd_kafka_metadata>?
     let deadline = ContinuousClock.now + timeout
@@ -126,8 +117,10 @@ private struct AdminClient: ~Copyable {
     }
     let topics = (0..<Int(answer.topic_cnt)).compactMap { index in
       let topic = answer.topics[index]
+      let count = Int(topic.partition_cnt)
+      let replicas = (0..<count).map { Int(topic.partitions[$0].replica_cnt) }.min() ?? 0
       return topic.topic.map {
-        (name: String(cString: $0), partitions: Int(topic.partition_cnt), error: topic.err)
+        (name: String(cString: $0), partitions: count, replicas: replicas, error: topic.err)
       }
     }
     return (brokers, topics)
@@ -144,48 +137,8 @@ private struct AdminClient: ~Copyable {
     }
   }
 
-  func create(
-    _ topics: [(name: String, partitions: Int)], replicas: Int, timeout: Duration
-  ) throws(KafkaError) -> [(name: String, error: rd_kafka_resp_err_t, text: String)] {
-    var text = [CChar](repeating: 0, count: 256)
-    var wanted: [OpaquePointer?] = []
-    defer { for topic in wanted { rd_kafka_NewTopic_destroy(topic) } }
-    for topic in topics {
-      guard
-        let new = rd_kafka_NewTopic_new(
-          topic.name, Int32(clamping: topic.partitions), Int32(clamping: replicas), &text,
-          text.count)
-      else {
-        throw KafkaError(
-          code: .configuration, message: "topic \(topic.name) cannot be created; see the cause",
-          cause: String(nulTerminated: text))
-      }
-      wanted.append(new)
-    }
-    let queue = rd_kafka_queue_new(handle)
-    defer { rd_kafka_queue_destroy(queue) }
-    rd_kafka_CreateTopics(handle, &wanted, wanted.count, nil, queue)
-    guard let event = rd_kafka_queue_poll(queue, Int32(clamping: timeout.wholeMilliseconds))
-    else { throw explain(KafkaError(RD_KAFKA_RESP_ERR__TIMED_OUT, doing: "creating topics")) }
-    defer { rd_kafka_event_destroy(event) }
-    let error = rd_kafka_event_error(event)
-    guard error == RD_KAFKA_RESP_ERR_NO_ERROR else {
-      throw explain(KafkaError(error, doing: "creating topics"))
-    }
-    var count = 0
-    let results = rd_kafka_CreateTopics_result_topics(
-      rd_kafka_event_CreateTopics_result(event), &count)
-    return (0..<count).compactMap { index in
-      guard let result = results?[index] else { return nil }
-      return (
-        String(cString: rd_kafka_topic_result_name(result)), rd_kafka_topic_result_error(result),
-        rd_kafka_topic_result_error_string(result).map { String(cString: $0) } ?? ""
-      )
-    }
-  }
-
   /// The client's own report is closer to the truth than the time-out that followed from it.
-  private func explain(_ error: KafkaError) -> KafkaError {
+  func explain(_ error: KafkaError) -> KafkaError {
     rd_kafka_poll(handle, 0)
     return state.errors.first { $0.code != .unreachable && $0.code != .timedOut }
       ?? state.errors.first ?? error
@@ -193,7 +146,7 @@ private struct AdminClient: ~Copyable {
 }
 
 /// What the callbacks of an `AdminClient` find. `errors` is touched inside `rd_kafka_poll` only.
-private final class AdminState: CallbackState {
+final class AdminState: CallbackState {
   var errors: [KafkaError] = []
   var isRefused: Bool { errors.contains { $0.code == .authentication } }
 

@@ -1,0 +1,147 @@
+import CRdKafka
+
+// MARK: - Topics. Real brokers only: the embedded one takes no admin requests, and its topics are
+// made by `EmbeddedBroker`.
+
+extension KafkaAdmin {
+  /// Creates the topics that are missing; those that exist are left as they are. Blocks for at most
+  /// `timeout`.
+  package func createTopics(
+    _ topics: [(name: String, partitions: Int)], replicas: Int, timeout: Duration
+  ) throws(KafkaError) {
+    let wanted = topics.map { KafkaTopic($0.name, partitions: $0.partitions, replicas: replicas) }
+    for case .failed(let error) in try create(wanted, timeout: timeout).map(\.1) { throw error }
+  }
+
+  /// The same, and says of each topic what came of it. Throws what concerns all of them.
+  package func create(
+    _ topics: [KafkaTopic], timeout: Duration
+  ) throws(KafkaError) -> [(name: String, KafkaTopicCreation)] {
+    let client = try AdminClient(self)
+    return try client.create(topics, timeout: timeout)
+  }
+
+  /// How topics are configured, by Kafka's own names of the properties, defaults of the brokers
+  /// among them. A topic that does not exist, or that may not be looked at, is not in it:
+  /// `failures` say why. Blocks for at most `timeout`.
+  package func configuration(
+    ofTopics names: [String], timeout: Duration
+  ) throws(KafkaError) -> (known: [String: [String: String]], failures: [String: KafkaError]) {
+    let client = try AdminClient(self)
+    return try client.configuration(ofTopics: names, timeout: timeout)
+  }
+}
+
+extension AdminClient {
+  fileprivate func create(
+    _ topics: [KafkaTopic], timeout: Duration
+  ) throws(KafkaError) -> [(name: String, KafkaTopicCreation)] {
+    var text = [CChar](repeating: 0, count: 256)
+    var wanted: [OpaquePointer?] = []
+    defer { for topic in wanted { rd_kafka_NewTopic_destroy(topic) } }
+    for topic in topics {
+      guard
+        let new = rd_kafka_NewTopic_new(
+          topic.name, Int32(clamping: topic.partitions), Int32(clamping: topic.replicas), &text,
+          text.count)
+      else {
+        throw KafkaError(
+          code: .configuration, message: "topic \(topic.name) cannot be created; see the cause",
+          cause: String(nulTerminated: text))
+      }
+      wanted.append(new)
+      for (name, value) in topic.configuration.sorted(by: { $0.key < $1.key }) {
+        let error = rd_kafka_NewTopic_set_config(new, name, value)
+        guard error == RD_KAFKA_RESP_ERR_NO_ERROR else {
+          throw KafkaError(error, doing: "setting \(name) of the topic \(topic.name)")
+        }
+      }
+    }
+    return try ask("creating topics", timeout) { queue in
+      rd_kafka_CreateTopics(handle, &wanted, wanted.count, nil, queue)
+    } read: { event in
+      var count = 0
+      let results = rd_kafka_CreateTopics_result_topics(
+        rd_kafka_event_CreateTopics_result(event), &count)
+      return (0..<count).compactMap { index in
+        guard let result = results?[index], let name = rd_kafka_topic_result_name(result) else {
+          return nil
+        }
+        return (String(cString: name), Self.creation(result, named: String(cString: name)))
+      }
+    }
+  }
+
+  private static func creation(_ result: OpaquePointer, named name: String) -> KafkaTopicCreation {
+    switch rd_kafka_topic_result_error(result) {
+    case RD_KAFKA_RESP_ERR_NO_ERROR: return .created
+    case RD_KAFKA_RESP_ERR_TOPIC_ALREADY_EXISTS: return .existed
+    case let error:
+      let text = rd_kafka_topic_result_error_string(result).map { String(cString: $0) } ?? ""
+      return .failed(KafkaError(error, doing: "creating the topic \(name)", detail: text))
+    }
+  }
+
+  fileprivate func configuration(
+    ofTopics names: [String], timeout: Duration
+  ) throws(KafkaError) -> (known: [String: [String: String]], failures: [String: KafkaError]) {
+    guard !names.isEmpty else { return ([:], [:]) }
+    var asked: [OpaquePointer?] = names.map {
+      rd_kafka_ConfigResource_new(RD_KAFKA_RESOURCE_TOPIC, $0)
+    }
+    defer { for resource in asked { rd_kafka_ConfigResource_destroy(resource) } }
+    return try ask("looking at the configuration of topics", timeout) { queue in
+      rd_kafka_DescribeConfigs(handle, &asked, asked.count, nil, queue)
+    } read: { event in
+      var known: [String: [String: String]] = [:]
+      var failures: [String: KafkaError] = [:]
+      var count = 0
+      let resources = rd_kafka_DescribeConfigs_result_resources(
+        rd_kafka_event_DescribeConfigs_result(event), &count)
+      for index in 0..<count {
+        guard let resource = resources?[index],
+          let name = rd_kafka_ConfigResource_name(resource).map({ String(cString: $0) })
+        else { continue }
+        let error = rd_kafka_ConfigResource_error(resource)
+        guard error == RD_KAFKA_RESP_ERR_NO_ERROR else {
+          failures[name] = KafkaError(
+            error, doing: "looking at the configuration of the topic \(name)")
+          continue
+        }
+        known[name] = Self.entries(of: resource)
+      }
+      return (known, failures)
+    }
+  }
+
+  private static func entries(of resource: OpaquePointer) -> [String: String] {
+    var count = 0
+    let entries = rd_kafka_ConfigResource_configs(resource, &count)
+    var values: [String: String] = [:]
+    for index in 0..<count {
+      guard let entry = entries?[index], let name = rd_kafka_ConfigEntry_name(entry),
+        let value = rd_kafka_ConfigEntry_value(entry)
+      else { continue }
+      values[String(cString: name)] = String(cString: value)
+    }
+    return values
+  }
+
+  /// Sends a request whose answer comes to a queue of its own, and reads the answer.
+  private func ask<T>(
+    _ doing: String, _ timeout: Duration, send: (OpaquePointer?) -> Void,
+    read: (OpaquePointer) -> T
+  ) throws(KafkaError) -> T {
+    let queue = rd_kafka_queue_new(handle)
+    defer { rd_kafka_queue_destroy(queue) }
+    send(queue)
+    guard let event = rd_kafka_queue_poll(queue, Int32(clamping: timeout.wholeMilliseconds))
+    else { throw explain(KafkaError(RD_KAFKA_RESP_ERR__TIMED_OUT, doing: doing)) }
+    defer { rd_kafka_event_destroy(event) }
+    let error = rd_kafka_event_error(event)
+    guard error == RD_KAFKA_RESP_ERR_NO_ERROR else {
+      throw explain(KafkaError(error, doing: doing))
+    }
+    return read(event)
+  }
+}
