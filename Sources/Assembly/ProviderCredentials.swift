@@ -42,8 +42,8 @@ package final class ProviderCredentials: Sendable {
     }
     self.path = path
     do {
-      let (file, identity) = try Self.read(path, settings, prefix)
-      let key = try Self.key(file, identity, settings)
+      let (found, identity) = try Self.read(path, settings, prefix)
+      let key = try Self.key(found.file, identity, settings)
       tokens = ProviderTokenSource(key: key, lifetime: apns.tokenLifetime)
       state = ThreadLock(State(inUse: identity))
     } catch {
@@ -51,13 +51,16 @@ package final class ProviderCredentials: Sendable {
     }
   }
 
+  package var isUnfit: Bool { state.withLock { $0.refusal != nil } }
+
   /// Uses the key that is there now, if it can be used. Says each change once.
   package func look() -> CredentialChange? {
     state.withLock { state in
       do throws(SettingComplaint) {
-        let (file, identity) = try Self.read(path, settings, prefix)
+        let (found, identity) = try Self.read(path, settings, prefix)
         if identity != state.inUse {
-          tokens.use(try Self.key(file, identity, settings))
+          try checkName(found)
+          tokens.use(try Self.key(found.file, identity, settings))
           state = State(inUse: identity)
           return .replaced("key \(identity.keyID) of team \(settings.teamID ?? "")")
         }
@@ -71,16 +74,24 @@ package final class ProviderCredentials: Sendable {
     }
   }
 
+  /// Another key has another id: Apple would refuse every push that names the one before.
+  private func checkName(_ found: ProviderKeyFile) throws(SettingComplaint) {
+    guard let pinned = settings.keyID, let named = found.keyID, named != pinned else { return }
+    throw SettingComplaint(
+      "\(prefix)key_id is \(pinned), and the name of the new key says \(named)",
+      hint: "leave key_id out, and the name says it; the worker has to be started again for that")
+  }
+
   private static func read(
     _ path: String, _ settings: Settings.APNs.Credentials, _ prefix: String
-  ) throws(SettingComplaint) -> (BoundedFile, Identity) {
+  ) throws(SettingComplaint) -> (ProviderKeyFile, Identity) {
     let found = try ProviderKeyFile.read(path)
     guard let keyID = settings.keyID ?? found.keyID else {
       throw SettingComplaint(
         "\(prefix)key_id is not set, and the name of \(Shown.path(path)) does not say it",
         hint: "the name that Apple gives is AuthKey_<key id>.p8")
     }
-    return (found.file, Identity(keyID: keyID, hash: found.file.bytes.hashValue))
+    return (found, Identity(keyID: keyID, hash: found.file.bytes.hashValue))
   }
 
   private static func key(

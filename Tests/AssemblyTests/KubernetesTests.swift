@@ -1,6 +1,10 @@
 import Checkout
+import Glibc
 import Kafka
+import Pipeline
+import Processes
 import Settings
+import TLS
 import Testing
 
 @testable import Assembly
@@ -12,6 +16,8 @@ struct Manifests: CustomTestStringConvertible {
 
   static let worker = Manifests(folder: "docker/kubernetes", verb: "worker")
   static let api = Manifests(folder: "docker/kubernetes/api", verb: "api")
+
+  static let monitoring = Manifests(folder: "docker/kubernetes/monitoring", verb: "monitoring")
 
   var testDescription: String { verb }
 
@@ -87,12 +93,55 @@ struct Manifests: CustomTestStringConvertible {
       })
   }
 
+  /// Who is named is one of those that the page of Redis tells to make.
+  @Test(arguments: [Manifests.worker, .api])
+  func theUserOfRedisIsADocumentedOne(of manifests: Manifests) throws {
+    let user = try #require(manifests.report().read.redis.username)
+    #expect(user == (manifests.verb == "api" ? "api" : "fanfare"))
+    #expect(try Checkout.text("docs/redis.md").contains("ACL SETUSER \(user) on "))
+  }
+
+  /// As Kubernetes does it: the directory of the secret is a link that is set to another one. A
+  /// `key_id` anywhere would stay behind.
+  @Test func anotherKeyInTheSecretIsUsedUnderItsOwnID() throws {
+    let directory = try ScratchDirectory()
+    let create = try Manifests.worker.text("kustomization.yaml").split(separator: "\n")
+      .first { $0.contains("generic fanfare-apns") }
+    let file = try #require(create?.firstMatch(of: /--from-file=(\S+)/)?.1)
+    var settings = Manifests.worker.report().read
+    #expect(settings.apns.keyFile == "/run/secrets/fanfare/apns")
+    settings.apns.keyFile = directory.file("apns")
+    mkdir(directory.file("apns"), 0o755)
+    func mount(_ name: String, as version: String) throws {
+      mkdir(directory.file("apns/\(version)"), 0o755)
+      try directory.write(ES256Key.generate().privateKeyPEM, to: "apns/\(version)/\(name)")
+      symlink(version, directory.file("apns/next"))
+      rename(directory.file("apns/next"), directory.file("apns/..data"))
+      symlink("..data/\(name)", directory.file("apns/\(name)"))
+    }
+    try mount(String(file), as: "..v1")
+    let credentials = try ProviderCredentials(settings)
+    #expect(credentials.tokens.keyID == "ABC123DEFG")
+    try mount("AuthKey_JKL456MNOP.p8", as: "..v2")
+    unlink(directory.file("apns/\(file)"))
+    #expect(credentials.look() == .replaced("key JKL456MNOP of team DEF123GHIJ"))
+  }
+
+  /// Beside a file whose name says the id.
+  @Test func nothingThatIsShippedPinsTheIDOfAKey() throws {
+    let files = ["README.md", "docker/compose.yaml", "docker/kubernetes/fanfare.yaml"]
+    for file in files {
+      let text = try Checkout.text(file)
+      #expect(!text.contains("\n  key_id:") && !text.contains("APNS_KEY_ID"), "\(file)")
+    }
+  }
+
   @Test(arguments: [Manifests.worker, .api])
   func theScalerAloneSaysHowManyThereAre(of manifests: Manifests) throws {
     #expect(try manifests.values("replicas", "deployment.yaml").isEmpty)
   }
 
-  @Test(arguments: [Manifests.worker, .api])
+  @Test(arguments: [Manifests.worker, .api, .monitoring])
   func eachManifestIsApplied(by manifests: Manifests) throws {
     let kustomization = try manifests.text("kustomization.yaml")
     for name in try Checkout.names(in: manifests.folder) where name.hasSuffix(".yaml") {
@@ -128,6 +177,35 @@ struct Manifests: CustomTestStringConvertible {
     let name = try Manifests.api.values("name", "deployment.yaml")[0]
     #expect(
       try Manifests.api.values("name", "autoscaler.yaml").allSatisfy { [name, "cpu"].contains($0) })
+  }
+
+  /// Both are for the way from no pod to one.
+  @Test func theScalerHasNoSettingThatDoesNothing() throws {
+    let scaler = try Manifests.worker.text("scaled-object.yaml")
+    #expect(try Manifests.worker.value("minReplicaCount", "scaled-object.yaml") != "0")
+    for key in ["pollingInterval", "cooldownPeriod"] { #expect(!scaler.contains("\n  \(key):")) }
+  }
+
+  /// Each pod once, by the port that has metrics, under the job that all configurations name.
+  @Test(arguments: [Manifests.worker, .api])
+  func prometheusFindsEachPodOnce(of manifests: Manifests) throws {
+    let job = "fanfare-\(manifests.verb)"
+    let monitor = manifests.verb == "api" ? "service-monitor.yaml" : "pod-monitor.yaml"
+    #expect(try Manifests.monitoring.value("port", monitor) == "probes")
+    #expect(try Manifests.monitoring.value("path", monitor) == "/metrics")
+    #expect(try Manifests.monitoring.value("replacement", monitor) == job)
+    let deployment = try manifests.text("deployment.yaml")
+    #expect(deployment.contains("- name: probes\n              containerPort: "))
+    let watched = manifests.verb == "api" ? "service.yaml" : monitor
+    #expect(
+      try Manifests.monitoring.values("app.kubernetes.io/component", watched).last == manifests.verb
+    )
+    #expect(
+      try Manifests.monitoring.value("app.kubernetes.io/component", "service-monitor.yaml")
+        == Manifests.monitoring.values("app.kubernetes.io/component", "service.yaml")[0])
+    #expect(try Checkout.text("docker/prometheus/prometheus.yaml").contains("job_name: \(job)\n"))
+    #expect(
+      try Checkout.text("docker/prometheus/kubernetes.yaml").contains("replacement: fanfare-$1\n"))
   }
 
   @Test func theScalerFollowsTheGroupAndTheTopicOfSegments() throws {

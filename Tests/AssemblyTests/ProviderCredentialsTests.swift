@@ -81,15 +81,33 @@ import Text
       return
     }
     #expect(!reason.contains("MIG"), "nothing of a key is shown")
-    // Said once, and once more when it is another fault.
-    #expect(credentials.look() == nil)
+    // Said once, and once more when it is another fault; a gauge says it all the time.
+    #expect(credentials.look() == nil && credentials.isUnfit)
     #expect(try shown(credentials) == first)
     // What is whole in the end is used.
     try directory.write(whole, to: "AuthKey_KEYKEYKEY2.p8")
     symlink("AuthKey_KEYKEYKEY2.p8", directory.file("next"))
     rename(directory.file("next"), directory.file("k.p8"))
     #expect(credentials.look() == .replaced("key KEYKEYKEY2 of team TEAMTEAM12"))
+    #expect(!credentials.isUnfit)
     #expect(try shown(credentials) != first)
+  }
+
+  /// Apple would refuse each push that is signed by the new key under the old one's id.
+  @Test func keepsTheKeyWhenTheSettingsSayAnotherID() throws {
+    mkdir(directory.file("secret"), 0o755)
+    try write("secret/AuthKey_KEYKEYKEY1.p8")
+    let credentials = try ProviderCredentials(settings("secret", keyID: "KEYKEYKEY1"))
+    let first = try shown(credentials)
+    try write("secret/AuthKey_KEYKEYKEY2.p8")
+    unlink(directory.file("secret/AuthKey_KEYKEYKEY1.p8"))
+    guard case .refused(let reason) = credentials.look() else {
+      Issue.record("not refused")
+      return
+    }
+    #expect(reason.contains("key_id is KEYKEYKEY1") && reason.contains("KEYKEYKEY2"))
+    #expect(credentials.look() == nil)
+    #expect(try shown(credentials) == first)
   }
 
   /// The same key again is no news, and makes no new connections.
