@@ -1,35 +1,41 @@
 import Settings
 
-/// Everything that a worker needs, looked at before there is one.
+/// Everything that a process needs, looked at before there is one.
 package enum Checks {
   /// - Parameters:
   ///   - report: what was read of the configuration.
+  ///   - process: whose it is.
   ///   - file: where it was read.
   ///   - connects: false: files only.
   ///   - timeout: how long each of Kafka, Redis and Apple may take.
   ///   - deniesWarnings: take warnings for problems.
   ///   - now: ms since 1970.
   package static func run(
-    _ report: SettingsReport, file: String?, connects: Bool, timeout: Duration,
-    deniesWarnings: Bool, now: Int64
+    _ report: SettingsReport, for process: CheckedProcess, file: String?, connects: Bool,
+    timeout: Duration, deniesWarnings: Bool, now: Int64
   ) async -> CheckList {
     var list = CheckList(deniesWarnings: deniesWarnings)
     FileChecks.configuration(report, file: file, &list)
     // Also with a configuration that is wrong elsewhere: its files may hold further problems.
-    FileChecks.templates(report.read, &list)
-    FileChecks.rules(report.read, &list)
-    FileChecks.api(report.read, now: now, &list)
-    let credentials = FileChecks.credentials(report.read, now: now, &list)
-    FileChecks.bounds(report, &list)
+    if process.compilesTemplates { FileChecks.templates(report.read, &list) }
+    if process.looksForTemplates { FileChecks.templateNames(report.read, &list) }
+    if process == .worker { FileChecks.rules(report.read, &list) }
+    if process == .worker || process == .api {
+      FileChecks.api(report.read, isNeeded: process == .api, now: now, &list)
+    }
+    let credentials =
+      process.asksApple ? FileChecks.credentials(report.read, now: now, &list) : []
+    if process == .worker { FileChecks.bounds(report, &list) }
     guard connects else { return list }
-    if mayConnect("kafka", report, &list) {
-      KafkaChecks.run(report.read, timeout: timeout, &list)
+    if !KafkaChecks.topics(of: process, report.read).isEmpty, mayConnect("kafka", report, &list) {
+      KafkaChecks.run(report.read, for: process, timeout: timeout, &list)
     }
-    if mayConnect("redis", report, &list) {
+    if process.asksRedis, mayConnect("redis", report, &list) {
       list.append(
-        await RedisChecks.run(report.read, timeout: timeout, deniesWarnings: deniesWarnings))
+        await RedisChecks.run(
+          report.read, for: process, timeout: timeout, deniesWarnings: deniesWarnings))
     }
-    if mayConnect("apns", report, &list) {
+    if process.asksApple, mayConnect("apns", report, &list) {
       list.append(
         await APNsChecks.run(
           report.read, credentials, timeout: timeout, deniesWarnings: deniesWarnings, now: now))

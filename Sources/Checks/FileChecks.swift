@@ -39,6 +39,16 @@ enum FileChecks {
     for problem in problems { list.add("templates", problem) }
   }
 
+  /// Of a process that compiles none of them.
+  static func templateNames(_ settings: Settings, _ list: inout CheckList) {
+    let directory = settings.templates.directory
+    guard let names = TemplateFile.names(in: directory) else {
+      return list.skipped(
+        "templates", "\(directory) cannot be read: whether workers have a template nobody asks")
+    }
+    list.ok("templates", "events name one of \(names.joined(separator: ", "))")
+  }
+
   static func rules(_ settings: Settings, _ list: inout CheckList) {
     guard settings.rules.quietHours else { return }
     do {
@@ -50,10 +60,16 @@ enum FileChecks {
     }
   }
 
-  /// Nothing where `fanfare api` is not configured: a worker's configuration needs none of it.
-  static func api(_ settings: Settings, now: Int64, _ list: inout CheckList) {
+  /// Nothing where `fanfare api` is not configured, unless it is needed: a worker's configuration
+  /// needs none of it.
+  static func api(
+    _ settings: Settings, isNeeded: Bool, now: Int64, _ list: inout CheckList
+  ) {
     let area = "api"
-    if settings.api.keysFile != nil {
+    if isNeeded {
+      do { try Assembly.checkAPIHost(settings) } catch { list.add(area, error) }
+    }
+    if isNeeded || settings.api.keysFile != nil {
       do {
         let keys = try Assembly.apiKeys(settings).keys.count
         list.ok(area, "\(keys == 1 ? "1 key" : "\(keys) keys") in api.keys_file")

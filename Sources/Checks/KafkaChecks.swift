@@ -7,17 +7,30 @@ enum KafkaChecks {
   private static let area = "kafka"
   /// With fewer a large fan-out has few workers to share it.
   private static let fewPartitions = 8
-  /// What is suggested for a topic that does not exist; dead letters need one.
-  private static let usualPartitions = 16
 
-  /// Blocks for at most `timeout`.
-  static func run(_ settings: Settings, timeout: Duration, _ list: inout CheckList) {
-    login(settings.kafka.security, &list)
+  /// Those that a process reads or writes.
+  static func topics(of process: CheckedProcess, _ settings: Settings) -> [String] {
     let topics = settings.kafka.topics
-    let names =
+    let tokens = topics.tokens.map { [$0] } ?? []
+    return switch process {
+    case .worker:
       [
         topics.events, topics.segments, topics.bulkSegments, topics.stragglers, topics.deadLetters,
-      ] + (topics.tokens.map { [$0] } ?? [])
+      ] + tokens
+    case .api: [topics.events] + tokens
+    case .emit: [topics.events]
+    case .devices: tokens
+    case .send, .fanout: []
+    }
+  }
+
+  /// Blocks for at most `timeout`.
+  static func run(
+    _ settings: Settings, for process: CheckedProcess, timeout: Duration, _ list: inout CheckList
+  ) {
+    login(settings.kafka.security, &list)
+    let topics = settings.kafka.topics
+    let names = Self.topics(of: process, settings)
     let information: KafkaClusterInfo
     do {
       let admin = KafkaAdmin(Assembly.kafkaOptions(settings), log: { _ in })
@@ -30,8 +43,8 @@ enum KafkaChecks {
     }
     let brokers = information.brokers.sorted()
     list.ok(area, "\(brokers.count == 1 ? "broker" : "brokers") \(brokers.joined(separator: ", "))")
-    for name in names { topic(name, information, settings, &list) }
-    for name in [topics.segments, topics.bulkSegments] {
+    for name in names { topic(name, information, &list) }
+    for name in [topics.segments, topics.bulkSegments] where names.contains(name) {
       guard let partitions = information.partitions[name], partitions < fewPartitions else {
         continue
       }
@@ -43,20 +56,16 @@ enum KafkaChecks {
   }
 
   private static func topic(
-    _ name: String, _ information: KafkaClusterInfo, _ settings: Settings,
-    _ list: inout CheckList
+    _ name: String, _ information: KafkaClusterInfo, _ list: inout CheckList
   ) {
     if let failure = information.failures[name] {
       list.problem(area, .dependency, failure.description)
     } else if let partitions = information.partitions[name] {
       list.ok(area, "\(name): \(partitions == 1 ? "1 partition" : "\(partitions) partitions")")
     } else {
-      let server = settings.kafka.bootstrapServers.first ?? "127.0.0.1:9092"
-      let partitions = name == settings.kafka.topics.deadLetters ? 1 : usualPartitions
       list.problem(
         area, .dependency, "the topic \(name) does not exist",
-        hint: "kafka-topics.sh --bootstrap-server \(server) --create --topic \(name) "
-          + "--partitions \(partitions)")
+        hint: "`fanfare topics create` makes it; with --dry-run it prints Kafka's own command")
     }
   }
 

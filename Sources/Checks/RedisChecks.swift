@@ -9,19 +9,24 @@ enum RedisChecks {
   private static let area = "redis"
 
   static func run(
-    _ settings: Settings, timeout: Duration, deniesWarnings: Bool
+    _ settings: Settings, for process: CheckedProcess, timeout: Duration, deniesWarnings: Bool
   ) async -> CheckList {
     var list = CheckList(deniesWarnings: deniesWarnings)
-    let made: RedisOptions
+    var read: RedisOptions
     do {
-      made = try Assembly.redisOptions(settings)
+      read = try Assembly.redisOptions(settings)
     } catch {
       list.add(area, error)
       return list
     }
+    // Workers alone read from replicas.
+    if process != .worker { read.replicaLagLimit = nil }
+    let made = read
     let keyspace = Assembly.keyspace(settings)
     // What it throws is no matter of Redis, and is told of elsewhere.
-    let usesSnapshots = (try? Assembly.usesSnapshots(settings, made)) ?? false
+    let usesSnapshots =
+      process == .worker && (try? Assembly.usesSnapshots(settings, made)) ?? false
+    let wantsSnapshots = process == .worker && settings.redis.snapshots
     list.append(
       await EventLoop.temporary("command") {
         (_: isolated LoopActor, loop: EventLoop) async -> CheckList in
@@ -34,18 +39,17 @@ enum RedisChecks {
         client.start()
         defer { client.close() }
         return await look(
-          client, options, keyspace, loop,
-          snapshots: (settings.redis.snapshots, usesSnapshots), deniesWarnings)
+          client, options, keyspace, loop, process,
+          snapshots: (wantsSnapshots, usesSnapshots), deniesWarnings)
       })
     return list
   }
 
   private static func look(
     _ client: RedisClient, _ options: RedisOptions, _ keyspace: Keyspace, _ loop: EventLoop,
-    snapshots: (wanted: Bool, used: Bool), _ deniesWarnings: Bool
+    _ process: CheckedProcess, snapshots: (wanted: Bool, used: Bool), _ deniesWarnings: Bool
   ) async -> CheckList {
     var list = CheckList(deniesWarnings: deniesWarnings)
-    let probe = "\(keyspace.dashboardsPrefix){check}"
     do {
       let ping = RedisPipeline(["PING"])
       _ = try await client.execute(ping)
@@ -54,11 +58,11 @@ enum RedisChecks {
         slots(state, word, options, &list)
         for (master, count) in state.masters {
           let name = "\(master) (\(count) slots)"
-          await node(client, options, master, name, keyspace, &list)
+          await node(client, options, master, name, keyspace, process, &list)
         }
       } else {
         for (master, _) in try await client.executeOnMasters(ping) {
-          await node(client, options, master, "\(options)", keyspace, &list)
+          await node(client, options, master, "\(options)", keyspace, process, &list)
         }
       }
       await ReplicaChecks.run(client, options, loop, &list)
@@ -68,8 +72,8 @@ enum RedisChecks {
       } else if snapshots.wanted {
         list.ok(area, SnapshotChecks.ofNoUse)
       }
-      let written = try await client.execute(RedisPipeline(["SET", probe, "1", "EX", "1"]))
-      write(written[0], probe, &list)
+      let written = try await client.execute(RedisPermissions.write(keyspace, for: process))
+      write(written[0], &list)
     } catch {
       add(error, &list)
     }
@@ -126,20 +130,22 @@ enum RedisChecks {
   /// What one server says of itself.
   private static func node(
     _ client: RedisClient, _ options: RedisOptions, _ master: RedisMaster, _ name: String,
-    _ keyspace: Keyspace, _ list: inout CheckList
+    _ keyspace: Keyspace, _ process: CheckedProcess, _ list: inout CheckList
   ) async {
     do throws(RedisError) {
       let information = try await client.execute(RedisPipeline(["INFO"]), at: master)
       let begin = EventLoop.monotonicNanoseconds()
       _ = try await client.execute(RedisPipeline(["PING"]), at: master)
       let microseconds = (EventLoop.monotonicNanoseconds() - begin) / 1_000
-      let missing = try await RedisPermissions.missing(client, at: master, keyspace, options)
+      let missing = try await RedisPermissions.missing(
+        client, at: master, keyspace, options, process)
       if missing.isEmpty {
-        list.ok(area, "\(name): our user may do all that a worker does")
+        list.ok(area, "\(name): our user may do all that \(process.work)")
       } else {
         list.problem(
           area, .configuration, "\(name): our user may not: \(missing.joined(separator: ", "))",
-          hint: "grant it the commands that docs/redis.md lists; events wait until then")
+          hint: "grant it the commands that docs/redis.md lists"
+            + (process == .worker ? "; events wait until then" : ""))
       }
       guard let fields = RedisInformation(information[0]) else {
         list.warning(
@@ -182,6 +188,7 @@ enum RedisChecks {
         hint: "start its replicas, or see in redis-cli INFO replication why they do not follow")
     }
     eviction(fields, &list)
+    persistence(fields, name, &list)
   }
 
   /// Older than 6.2; a version that is no version passes.
@@ -201,7 +208,19 @@ enum RedisChecks {
       hint: "CONFIG SET maxmemory-policy noeviction, and a memory limit that is watched")
   }
 
-  private static func write(_ reply: RedisReply, _ key: String, _ list: inout CheckList) {
+  /// Whether there are RDB files, too, only CONFIG says, which our user need not have.
+  private static func persistence(
+    _ fields: RedisInformation, _ name: String, _ list: inout CheckList
+  ) {
+    guard fields["aof_enabled"] == "0" else { return }
+    list.warning(
+      area, .dependency,
+      "\(name) has no append-only file: when it is started again it has forgotten what came since "
+        + "its last RDB file, or everything where it writes none",
+      hint: "CONFIG SET appendonly yes, then CONFIG REWRITE: what is done is marked there")
+  }
+
+  private static func write(_ reply: RedisReply, _ list: inout CheckList) {
     guard let error = reply.errorText else {
       list.ok(area, "takes writes")
       return

@@ -10,30 +10,38 @@ import Testing
   /// With which one begins that is told of writes.
   private static let ofTracking: Set = ["CLIENT|ID", "CLIENT|TRACKING", "SUBSCRIBE"]
 
-  @Test func theWorkersUserOfTheDocumentationMayDoWhatIsTriedAndNoMore() throws {
+  @Test(arguments: [
+    (CheckedProcess.worker, "fanfare"), (.api, "api"), (.devices, "audience"),
+    (.fanout, "operator"),
+  ])
+  func theUserOfTheDocumentationMayDoWhatIsTriedAndNoMore(
+    process: CheckedProcess, user: String
+  ) throws {
     let page = try Checkout.text("docs/redis.md")
-    let start = try #require(page.range(of: "ACL SETUSER fanfare on"))
+    let start = try #require(page.range(of: "ACL SETUSER \(user) on"))
     let end = try #require(page[start.upperBound...].range(of: "redis-cli"))
     let granted = page[start.upperBound..<end.lowerBound].split { $0 == " " || $0 == "\n" }
       .map { $0.trimmingPrefix("'") }
       .filter { $0.hasPrefix("+") }
       .map { $0.dropFirst().replacing("'", with: "").uppercased() }
-    let tried = RedisPermissions.commands("k").map {
+    let tried = RedisPermissions.commands("k", for: process).map {
       $0[0] == "SCRIPT" ? "SCRIPT|\($0[1])" : $0[0]
     }
-    #expect(granted.count > 30)
-    let ofSnapshots = SnapshotChecks.commands("k").map { $0[0] }
+    #expect(granted.count > (process == .fanout ? 10 : 30))
+    let ofSnapshots =
+      process == .worker ? SnapshotChecks.commands("k").map { $0[0] } : []
     #expect(
       Set(granted).subtracting(Self.ofConnections).subtracting(Self.ofTracking)
         == Set(tried + ofSnapshots))
   }
 
-  @Test func nothingIsLeftBehind() {
+  @Test(arguments: CheckedProcess.allCases) func nothingIsLeftBehind(process: CheckedProcess) {
     var isThere = false
-    for command in RedisPermissions.commands("k") {
+    for command in RedisPermissions.commands("k", for: process) {
       switch command[0] {
       case "SADD", "HSET", "ZADD", "XADD": isThere = true
-      case "DEL": isThere = false
+      case "DEL", "UNLINK": isThere = false
+      case "HDEL" where process == .fanout: isThere = false
       default: break
       }
     }
