@@ -11,6 +11,11 @@ package enum FanOutVerb {
   private static let reason = Option<String>(
     "reason", .text, default: "", value: "WORDS", help: "Why, for whoever looks at it later")
   private static let apply = Option(flag: "apply", help: "Do it; otherwise it is only told")
+  private static let watches = Option(
+    flag: "watch", short: "w", help: "Show how it goes on, and end when it has ended")
+  private static let timeout = Option(
+    "timeout", .duration(in: .seconds(1) ... .seconds(7 * 86_400)), default: .seconds(3_600),
+    help: "How long to watch at most")
   private static let limit = Option(
     "limit", .integer(in: 1...1000), default: 20, value: "N", help: "How many at most")
 
@@ -47,9 +52,26 @@ package enum FanOutVerb {
   }
 
   private static let status = Verb(
-    "status", summary: "Show how a fan-out fares", arguments: [event], exitCodes: codes
+    "status", summary: "Show how a fan-out fares",
+    discussion: """
+      With --watch a terminal shows a bar, the pushes with an outcome of about how many, the rate \
+      and the time left; elsewhere there is a line at each change, once a second at most. The \
+      exit code says how it ended: 0 done, 3 incomplete or expired, 4 cancelled, 5 unknown to \
+      Redis for 30 s, 6 not ended within --timeout.
+      """,
+    options: [watches, timeout], arguments: [event],
+    examples: [
+      .init("fanfare fanout status live-8f2c", "Once"),
+      .init("fanfare fanout status live-8f2c --watch && echo told", "In a script"),
+    ], exitCodes: codes + [.incomplete, .cancelled, .unknown, .timedOut]
   ) { (invocation) async throws(CommandFailure) -> ExitCode in
-    try await show(invocation)
+    guard invocation[watches] else { return try await show(invocation) }
+    return try await ask(invocation) { (control) async throws(CommandFailure) in
+      var watching = FanOutWatching(
+        invocation, event: invocation[event], isJSON: invocation[json],
+        limit: invocation[timeout])
+      return try await watching.run(control)
+    }
   }
 
   private static let pause = Verb(

@@ -35,14 +35,17 @@ package struct FanOutControl {
   }
 
   package func fanOut(_ event: String) async throws(CommandFailure) -> KnownFanOut {
-    let status: FanOutStatus?
+    guard let known = try await known(event) else { throw Self.unknown(event) }
+    return known
+  }
+
+  /// Nil for an event that Redis does not know.
+  package func known(_ event: String) async throws(CommandFailure) -> KnownFanOut? {
     do throws(RecordError) {
-      status = try await record.status(of: event)
+      return try await record.status(of: event).map { KnownFanOut(event: event, status: $0) }
     } catch {
       throw CommandFailure(error)
     }
-    guard let status else { throw Self.unknown(event) }
-    return KnownFanOut(event: event, status: status)
   }
 
   /// - Parameter now: ms since 1970.

@@ -69,7 +69,7 @@ package enum FanOutReport {
   }
 
   /// In one word what its hash says in two fields.
-  private static func state(of status: FanOutStatus) -> String {
+  static func state(of status: FanOutStatus) -> String {
     switch (status.state, status.brake) {
     case (.running, let brake?): brake.rawValue
     case (.incomplete, .paused?): "paused"

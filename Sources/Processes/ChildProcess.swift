@@ -168,7 +168,8 @@ package final class ChildProcess: Sendable {
     return text
   }
 
-  private func readSome() -> String? {
+  /// What has come, when something has; nil at the end.
+  package func readSome() -> String? {
     var buffer = [UInt8](repeating: 0, count: 4096)
     while true {
       let count = Glibc.read(output, &buffer, buffer.count)

@@ -4,7 +4,7 @@ import Glibc
 package struct Capabilities: Sendable, Equatable {
   package let isTerminal: Bool
   /// A line may be drawn over: a terminal that is not dumb.
-  let redraws: Bool
+  package let redraws: Bool
   package let coloured: Bool
   /// The locale says UTF-8: bars and ellipses may leave ASCII.
   let unicode: Bool

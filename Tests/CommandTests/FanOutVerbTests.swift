@@ -43,6 +43,39 @@ import Testing
     #expect(unknown.code == 1 && unknown.text.contains("nope"))
   }
 
+  @Test(arguments: [
+    ("done", "", Int32(0)), ("incomplete", "", 3), ("expired", "", 3), ("done", "cancelled", 4),
+  ])
+  func aWatchEndsAsTheFanOutDid(state: String, brake: String, code: Int32) throws {
+    try begin("e1", state: state, "brake", brake, "pushes", "1234", "accepted", "1234")
+    let said = try fanOut("status", "e1", "--watch")
+    #expect(said.code == code, "\(said.text)")
+    #expect(said.text.contains("e1  100%  1,234/1,234"), "\(said.text)")
+    #expect(said.text.contains("accepted"), "\(said.text)")
+  }
+
+  @Test func aWatchTellsEachChangeUntilTheTimeIsOver() throws {
+    try begin("e1", "segments", "4", "settled", "1", "pushes", "100")
+    let process = try Command.start([
+      "fanout", "status", "e1", "--watch", "--timeout", "60s", "--set", "redis.port=\(redis.port)",
+    ])
+    var said = process.readSome() ?? ""
+    #expect(said.contains("e1  25%  100/400") && said.contains("1 of 4 segments"), "\(said)")
+    try redis.cli("HSET", "ff:{e:e1}", "settled", "2")
+    said = process.readSome() ?? ""
+    #expect(said.contains("2 of 4 segments"), "\(said)")
+    try redis.cli("HSET", "ff:{e:e1}", "state", "done")
+    let rest = process.readToEnd()
+    #expect(process.waitForExit() == 0, "\(rest)")
+    let short = try fanOut("status", "e1", "--watch", "--json")
+    #expect(short.code == 0 && short.text.hasPrefix("{\"event\":\"e1\""), "\(short.text)")
+    try begin("e2")
+    let late = try fanOut("status", "e2", "--watch", "--timeout", "1s")
+    #expect(late.code == 6, "\(late.text)")
+    let unknown = try fanOut("status", "nope", "--watch", "--timeout", "1s")
+    #expect(unknown.code == 5 && unknown.text.contains("waiting for a worker"), "\(unknown.text)")
+  }
+
   @Test func writesTheBrake() throws {
     try begin("e1")
     func brake() throws -> String { try redis.cli("HGET", "ff:{e:e1}", "brake") }

@@ -6,13 +6,14 @@ package struct ProgressLine {
     /// A terminal is redrawn no more often; faster flickers and costs the task its CPU.
     var redrawInterval: Duration = .milliseconds(100)
     /// Elsewhere a line is written no more often: logs of a long run stay short.
-    var plainInterval: Duration = .seconds(5)
+    package var plainInterval: Duration = .seconds(5)
     package init() {}
   }
 
   private let console: Console
   private let label: String
   private let startedAt: UInt64
+  private let doneBefore: Int
   private let interval: UInt64
   private var total: Int?
   private var done = 0
@@ -22,15 +23,19 @@ package struct ProgressLine {
   private var isOnScreen = false
   private var isFinished = false
 
-  /// - Parameter total: nil where the end is not known: no bar and no time left then.
+  /// - Parameters:
+  ///   - total: nil where the end is not known: no bar and no time left then.
+  ///   - done: what was done before the task is looked at, which no rate is made of.
   package init(
-    _ label: String, total: Int?, on console: Console, at now: UInt64, options: Options = Options()
+    _ label: String, total: Int?, done: Int = 0, on console: Console, at now: UInt64,
+    options: Options = Options()
   ) {
     self.console = console
     self.label = TextLayout.printable(label)
     self.total = total
     startedAt = now
-    meter = RateMeter(at: now)
+    doneBefore = done
+    meter = RateMeter(at: now, count: done)
     let chosen =
       console.capabilities.redraws ? options.redrawInterval : options.plainInterval
     interval = UInt64(max(0, chosen / .nanoseconds(1)))
@@ -57,7 +62,7 @@ package struct ProgressLine {
     self.note = note
     let line = ProgressText(
       label: label, done: done, total: total,
-      rate: Self.mean(done, nanoseconds: now &- startedAt), secondsLeft: nil,
+      rate: Self.mean(done - doneBefore, nanoseconds: now &- startedAt), secondsLeft: nil,
       elapsedSeconds: Int((now &- startedAt) / 1_000_000_000), note: note)
     show(line, andStay: true)
   }

@@ -11,8 +11,8 @@ struct RateMeter {
   private var samples: [Sample]
   private var latest: Sample
 
-  init(at now: UInt64) {
-    latest = Sample(at: now, count: 0)
+  init(at now: UInt64, count: Int = 0) {
+    latest = Sample(at: now, count: count)
     samples = [latest]
   }
 
