@@ -26,6 +26,11 @@ struct TraceText {
     if !trace.devices.isEmpty {
       console.line()
       table.write(to: console)
+      // Whole, whatever the width: it is what Apple is asked about.
+      for device in trace.devices {
+        guard let id = device.apnsID(of: trace.event) else { continue }
+        console.line(TextLayout.printable("  apns-id \(id) of \(token(of: device))"))
+      }
     }
     for device in trace.devices where device.finding != trace.finding {
       tell("\(device.shortToken ?? "gone"): \(device.finding.explanation)", console)
@@ -93,19 +98,22 @@ struct TraceText {
     milliseconds.map { WallClock.rfc3339($0) } ?? "-"
   }
 
+  private func token(of device: TracedDevice) -> String {
+    (access.showsTokens ? device.binding?.token : device.shortToken) ?? "-"
+  }
+
   private var table: Table {
     var table = Table(
       [
         .init("DEVICE"), .init("ENVIRONMENT"), .init("TOPIC"), .init("STATE"), .init("PUSH"),
-        .init("REASON"), .init("AT"), .init("SENDS", .right), .init("APNS-ID"),
+        .init("REASON"), .init("AT"), .init("SENDS", .right),
       ])
     for device in trace.devices {
-      let token = access.showsTokens ? device.binding?.token : device.shortToken
       table.add([
-        token ?? "-", device.binding?.environment.name ?? "-", device.binding?.topic ?? "-",
+        token(of: device), device.binding?.environment.name ?? "-", device.binding?.topic ?? "-",
         device.state.rawValue.replacing("_", with: " "), words(device.finding.verdict),
         device.finding.reason.isEmpty ? "-" : device.finding.reason, time(device.at),
-        device.sends.map { String($0) } ?? "-", device.apnsID(of: trace.event) ?? "-",
+        device.sends.map { String($0) } ?? "-",
       ])
     }
     return table
