@@ -46,7 +46,7 @@ final class ClockWatch {
   /// Whether the event, which is early by this worker's clock, is so by Redis' too. Where it is
   /// not, this worker's clock is behind, and the event is as good as any.
   func isEarlyForRedis(_ event: Event) async throws -> Bool {
-    let redisTime = try await retry.persistent("Redis says what time it is", for: event) {
+    let redisTime = try await retry.persistent("ask Redis for the time", for: event) {
       try await record.time()
     }
     guard !ingest.isEarly(event, at: redisTime) else { return true }

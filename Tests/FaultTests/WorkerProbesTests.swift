@@ -101,9 +101,11 @@ import Testing
     #expect(try Self.get("/livez", port: port).contains(" 200 "))
     #expect(try Self.get("/startupz", port: port).contains(" 503 "), "it has never been ready")
     try await bed.emit("e1")
-    _ = try await bed.until("it says what it waits for") {
-      try Self.get("/readyz?verbose", port: port).contains("[-] waiting: ") ? true : nil
+    let waits = try await bed.until("it says what it waits for") {
+      let answer = try Self.get("/readyz?verbose", port: port)
+      return answer.contains("[-] waiting: to ") ? answer : nil
     }
+    #expect(waits.ranges(of: "cannot be reached").count == 1, "\(waits)")
     try bed.redis.start()
     try await bed.hasPartitions(worker, "w1")
     worker.stop(SIGKILL)

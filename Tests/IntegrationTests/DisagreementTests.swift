@@ -25,7 +25,7 @@ import Testing
     try await bed.emit("e1")
     _ = try await bed.until("the worker says what it waits for") {
       bed.sink.lines.contains { line in
-        line.contains("waiting:") && line.lowercased().contains("noperm")
+        line.contains("waiting to ") && line.lowercased().contains("noperm")
           && line.lowercased().contains(command)
       } ? true : nil
     }

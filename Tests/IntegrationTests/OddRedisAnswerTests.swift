@@ -91,7 +91,7 @@ import Threads
       #expect(status.state == .done && status.isBalanced)
       #expect(status.accepted == Self.followers && status.skipped == 0)
       #expect(await bed.simulator.summary().accepted == Self.followers, "each once")
-      let waits = bed.sink.lines.filter { $0.contains("waiting: Redis has the followers") }
+      let waits = bed.sink.lines.filter { $0.contains("waiting to read followers from Redis") }
       #expect(waits.contains { $0.contains("SMEMBERS ffd:{u:s1-u") && $0.contains(error) })
     }
   }

@@ -63,7 +63,7 @@ import Transport
     }
     bed.redis.kill()
     _ = try await bed.until("the worker says that it waits") {
-      bed.sink.lines.contains { $0.contains("waiting:") } ? true : nil
+      bed.sink.lines.contains { $0.contains("waiting to ") } ? true : nil
     }
     try bed.redis.start()
     let status = try await bed.finished("e1")
@@ -113,7 +113,7 @@ import Transport
     let worker = try await bed.startWorker()
     try await bed.emit("e1")
     _ = try await bed.until("the worker says that it waits") {
-      bed.sink.lines.contains { $0.contains("waiting:") } ? true : nil
+      bed.sink.lines.contains { $0.contains("waiting to ") } ? true : nil
     }
     try bed.redis.start()
     #expect(try await bed.finished("e1").accepted == 10)

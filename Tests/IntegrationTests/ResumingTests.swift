@@ -22,7 +22,7 @@ import Testing
     bed.broker?.fail(next: .produce, with: Array(repeating: .topicAuthorizationFailed, count: 10))
     let first = try await bed.startWorker { $0.drainTimeout = .zero }
     _ = try await bed.until("Kafka refuses the segments") {
-      let refused = "waiting: Kafka takes records for notify-followers.segments"
+      let refused = "waiting to write to notify-followers.segments in Kafka"
       return bed.sink.lines.contains { $0.contains(refused) } ? true : nil
     }
     #expect(try await bed.status("e1")?[.published] == 0)

@@ -250,7 +250,7 @@ import Testing
     }
     bed.redis.freeze()
     _ = try await bed.until("the worker waits for Redis") {
-      bed.sink.lines.contains { $0.contains("waiting: Redis takes the counters") } ? true : nil
+      bed.sink.lines.contains { $0.contains("waiting to write counters to Redis") } ? true : nil
     }
     bed.redis.resume()
     let status = try await bed.finished("e1")

@@ -76,6 +76,25 @@ import Testing
     #expect(calls == 7)
   }
 
+  /// `/readyz` has one line for what is waited for, and one for Redis.
+  @Test func aReasonIsToldOnce() {
+    let down = "Redis gave no connection within 5s: refused"
+    let waits = [
+      DependencyWait(cause: .redis, to: "open", text: down),
+      DependencyWait(cause: .redis, to: "read", text: down),
+      DependencyWait(cause: .redis, to: "write", text: "NOPERM"),
+      DependencyWait(cause: .kafka, text: "no broker"),
+    ]
+    #expect(
+      DependencyWait.words(waits, told: [])
+        == ["to open, to read: \(down)", "to write: NOPERM", "no broker"])
+    // Redis' own line says it.
+    #expect(
+      DependencyWait.words(waits, told: ["refused"])
+        == ["to open, to read", "to write: NOPERM", "no broker"])
+    #expect(waits[0].text == "to open: \(down)" && waits[3].text == "no broker")
+  }
+
   private struct Odd: TransientError {
     var isTransient: Bool { true }
     var isUncertain: Bool { true }

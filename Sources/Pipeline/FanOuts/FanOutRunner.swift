@@ -67,7 +67,7 @@ final class FanOutRunner {
     let only = audience.segmentCount == 1 ? audience.segments(of: event).first : nil
     var bid = only.map { bidder.bid(on: $0, audience: audience, isolation: isolation) }
     var asked = loop.now
-    let (opened, claimed) = try await retry.persistent("Redis opens the fan-out", for: event) {
+    let (opened, claimed) = try await retry.persistent("open the fan-out in Redis", for: event) {
       asked = loop.now
       return try await record.open(
         event: event, audience: audience, source: message.place,
@@ -123,7 +123,7 @@ final class FanOutRunner {
   ) async throws -> (audience: Audience, refusal: String?) {
     let registration = beginToRegister(event, isolation)
     do {
-      let audience = try await retry.persistent("Redis has the audience", for: event) {
+      let audience = try await retry.persistent("read from Redis who is to be told", for: event) {
         try await expand.audience(of: event)
       }
       return (audience, try await registration.value)
@@ -139,7 +139,7 @@ final class FanOutRunner {
     _ event: Event, _ lane: isolated any Actor
   ) -> Task<String?, any Error> {
     loop.task(on: lane) { [self] in
-      try await retry.persistent("Redis knows the streamer", for: event) {
+      try await retry.persistent("note the event under its streamer in Redis", for: event) {
         try await record.register(event)
       }
     }
@@ -167,7 +167,7 @@ final class FanOutRunner {
   /// That the statistics do not take it costs no segment: each hands over what is left.
   private func handOver(_ event: Event) async throws {
     do {
-      try await retry.persistent("Redis takes the statistics", for: event) {
+      try await retry.persistent("add to the statistics in Redis", for: event) {
         try await record.handOver(event.id, now: options.wallClock())
       }
     } catch let error as RecordError {
@@ -186,7 +186,7 @@ final class FanOutRunner {
     if options.rates.bounds(plan.event), limited.holdsUp(plan.event) {
       return .again(after: options.straggleDelay / 5)
     }
-    let published = try await retry.persistent("Redis knows what is planned", for: plan.event) {
+    let published = try await retry.persistent("read from Redis what is planned", for: plan.event) {
       try await record.published(of: plan.event)
     }
     try await self.plan(plan, published: published)
@@ -224,7 +224,7 @@ final class FanOutRunner {
     _ end: Int, of event: Event, isolation: isolated any Actor = #isolation
   ) async throws {
     do {
-      try await retry.persistent("Redis notes what is planned", for: event) {
+      try await retry.persistent("note in Redis what is planned", for: event) {
         try await record.published(end, of: event, now: options.wallClock())
       }
     } catch let error as RecordError {
@@ -243,7 +243,7 @@ final class FanOutRunner {
       min(end.occurredAt, options.wallClock())
       + options.ingest.defaultExpirySeconds * 1000
     let cancelled = try await retry.persistent(
-      "Redis takes the end of a stream", isOver: { options.wallClock() >= over }
+      "note the end of a stream in Redis", isOver: { options.wallClock() >= over }
     ) {
       try await record.endStream(end, now: options.wallClock())
     }
@@ -258,7 +258,7 @@ final class FanOutRunner {
   }
 
   private func expire(_ event: Event, from message: KafkaMessage) async throws -> Expiry {
-    let expiry = try await retry.persistent("Redis takes the expired event", for: event) {
+    let expiry = try await retry.persistent("record the expired event in Redis", for: event) {
       try await record.expire(
         event: event, source: message.place, now: options.wallClock())
     }

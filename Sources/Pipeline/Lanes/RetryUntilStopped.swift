@@ -30,7 +30,9 @@ struct RetryUntilStopped {
   /// when it comes first, and then its counters are still to be written.
   static let grace: Duration = .seconds(30)
 
-  /// - Parameter isTransient: whether the error may go away by itself, after so long a wait.
+  /// - Parameters:
+  ///   - what: what is tried, behind "to": "write counters to Redis".
+  ///   - isTransient: whether the error may go away by itself, after so long a wait.
   func run<T, E: Error>(
     _ what: String, isTransient: (E, Duration) -> Bool, call: () async throws(E) -> T
   ) async throws -> T {
@@ -44,8 +46,8 @@ struct RetryUntilStopped {
       } catch {
         guard isTransient(error, waited) else { throw error }
         guard !timers.isStopped else { throw Stopped() }
-        log.warning("waiting: \(what)", ["error": .text("\(error)")])
-        board.say(number, .init(of: error), "\(what): \(error)")
+        log.warning("waiting to \(what)", ["error": .text("\(error)")])
+        board.say(number, .init(of: error), to: what, "\(error)")
         waited += delay
         await timers.wait(delay / 2 + delay / 2 * randomFraction())
         guard hasLastCall || !timers.isStopped else { throw Stopped() }

@@ -45,7 +45,7 @@ final class TokenNewsWriter {
         ])
     }
     let segment = run.segment
-    try await retry.persistent("Redis forgets news that were told", for: segment.event) {
+    try await retry.persistent("take told news out of Redis", for: segment.event) {
       try await record.forget(untold.notes, of: segment)
     }
     run.tally.untold = UntoldNews()
@@ -55,7 +55,7 @@ final class TokenNewsWriter {
   func settle(_ run: SegmentRun) async throws {
     guard options.ingest.tokensTopic != nil else { return }
     if !run.tally.verdicts.isEmpty {
-      try await retry.persistent("Redis takes verdicts on tokens", for: run.segment.event) {
+      try await retry.persistent("write verdicts on tokens to Redis", for: run.segment.event) {
         try await record.prune(run.segment, run.tally, now: options.wallClock())
       }
     }
@@ -67,7 +67,7 @@ final class TokenNewsWriter {
     options.log.notice(
       "token news that a worker left behind when it died are published",
       ["event": .text(run.segment.event.id), "tokens": .integer(notes.count)])
-    try await retry.persistent("Redis takes verdicts on tokens", for: run.segment.event) {
+    try await retry.persistent("write verdicts on tokens to Redis", for: run.segment.event) {
       try await record.takeUp(notes, of: run.segment, run.tally, now: options.wallClock())
     }
     try await tell(run)
@@ -78,7 +78,8 @@ final class TokenNewsWriter {
   func settlePart(_ run: SegmentRun) async throws {
     guard options.ingest.tokensTopic != nil else { return }
     try await settle(run)
-    let notes = try await retry.persistent("Redis says what was noted", for: run.segment.event) {
+    let notes = try await retry.persistent("read from Redis what was noted", for: run.segment.event)
+    {
       try await record.notes(of: run.segment)
     }
     if !notes.isEmpty { try await takeUp(notes, run) }

@@ -13,8 +13,32 @@ struct DependencyWait: Sendable, Equatable {
   }
 
   let cause: Cause
+  /// What is tried, behind "to"; nil where it is everything.
+  let what: String?
+  /// Why it has not succeeded yet.
+  let reason: String
+
+  init(cause: Cause, to what: String? = nil, text reason: String) {
+    self.cause = cause
+    self.what = what
+    self.reason = reason
+  }
+
   /// In words for an operator.
-  let text: String
+  var text: String { what.map { "to \($0): \(reason)" } ?? reason }
+
+  /// All of them in words, each reason once, and none that is `told` elsewhere.
+  static func words(_ waits: [DependencyWait], told: [String]) -> [String] {
+    var reasons: [String] = []
+    for wait in waits where !reasons.contains(wait.reason) { reasons.append(wait.reason) }
+    return reasons.map { reason in
+      let tried = waits.filter { $0.reason == reason }.compactMap(\.what).map { "to \($0)" }
+      let isTold = told.contains { reason.contains($0) }
+      let names = tried.joined(separator: ", ")
+      if isTold && !names.isEmpty { return names }
+      return names.isEmpty ? reason : "\(names): \(reason)"
+    }
+  }
 }
 
 extension DependencyWait.Cause {
@@ -46,8 +70,8 @@ final class WaitBoard {
     return lastNumber
   }
 
-  func say(_ number: Int, _ cause: DependencyWait.Cause, _ text: String) {
-    waits[number] = DependencyWait(cause: cause, text: text)
+  func say(_ number: Int, _ cause: DependencyWait.Cause, to what: String, _ reason: String) {
+    waits[number] = DependencyWait(cause: cause, to: what, text: reason)
   }
 
   func end(_ number: Int) { waits[number] = nil }

@@ -61,7 +61,7 @@ final class DeadLetterNotes {
     case .ended, .malformed: return
     }
     do {
-      let figures = try await retry.persistent("Redis notes a dead letter", for: event) {
+      let figures = try await retry.persistent("note a dead letter in Redis", for: event) {
         try await record.noteDeadLetter(
           of: part, event, code: error.code.rawValue, source: message.place, now: now)
       }

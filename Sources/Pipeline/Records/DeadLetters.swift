@@ -84,7 +84,7 @@ final class DeadLetters {
       guard !isStopped, !timers.isStopped else { return false }
       held += 1
       let number = board.begin()
-      board.say(number, .deadLetters, "Kafka takes dead letters: \(error)")
+      board.say(number, .deadLetters, to: "write dead letters to Kafka", "\(error)")
       defer {
         held -= 1
         board.end(number)
@@ -127,7 +127,7 @@ final class DeadLetters {
       timers: timers, log: options.log, randomFraction: options.randomFraction, hasLastCall: false)
     do {
       try await retry.run(
-        "Kafka takes dead letters", isTransient: { (_: KafkaError, _) in true },
+        "write dead letters to Kafka", isTransient: { (_: KafkaError, _) in true },
         call: { () async throws(KafkaError) in try await write(letter) })
       return true
     } catch {

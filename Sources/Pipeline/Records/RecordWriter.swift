@@ -19,7 +19,7 @@ final class RecordWriter {
     _ topic: String, _ key: [UInt8]?, _ value: [UInt8]?, _ headers: [KafkaHeader]
   ) async throws {
     _ = try await retry.run(
-      "Kafka takes records for \(topic)",
+      "write to \(topic) in Kafka",
       isTransient: { (error: KafkaError, _) in error.code != .tooLarge },
       call: { () async throws(KafkaError) in
         try await producer.send(topic: topic, key: key, value: value, headers: headers)
@@ -33,7 +33,7 @@ final class RecordWriter {
   ) async throws {
     guard !records.isEmpty else { return }
     _ = try await retry.run(
-      "Kafka takes records for \(topic)",
+      "write to \(topic) in Kafka",
       isTransient: { (error: KafkaError, waited) in
         error.code != .tooLarge && !(waited >= RetryUntilStopped.grace && isOver())
       },

@@ -47,7 +47,7 @@ final class ClaimKeeper {
   func ask(_ bid: SegmentBid, from message: KafkaMessage) async throws -> SegmentBid.Answer {
     let claim = bid.claim
     var known = bid.answer
-    return try await retry.persistent("Redis knows the segment", for: claim.segment.event) {
+    return try await retry.persistent("claim the segment in Redis", for: claim.segment.event) {
       let asked = known?.asked ?? loop.now
       var result: ClaimResult
       if let known {

@@ -66,7 +66,7 @@ final class SegmentSender {
         await deliver.admit(batch)
         try await makeRoom(run)
       }
-      try await retry.persistent("Redis takes verdicts on tokens", for: segment.event) {
+      try await retry.persistent("write verdicts on tokens to Redis", for: segment.event) {
         try await record.pruneSurplus(
           segment, run.tally, owner: run.claim.owner, now: options.wallClock())
       }
@@ -126,7 +126,7 @@ final class SegmentSender {
     }
     do {
       // What is read later than that is sent to nobody.
-      return try await retry.persistent("Redis has the followers", for: event, grace: .zero) {
+      return try await retry.persistent("read followers from Redis", for: event, grace: .zero) {
         try await reader.next()
       }
     } catch let error as ExpandError where error.code == .expired || error.isUncertain {

@@ -57,7 +57,7 @@ final class SegmentSettler {
   }
 
   private func mark(_ run: SegmentRun) async throws -> Settlement {
-    try await retry.persistent("Redis takes the counters", for: run.segment.event) {
+    try await retry.persistent("write counters to Redis", for: run.segment.event) {
       try await record.settle(
         run.segment, run.tally, stragglers: run.written, owner: run.claim.owner,
         now: options.wallClock())
@@ -68,7 +68,7 @@ final class SegmentSettler {
   /// tokens.
   func settlePart(_ run: SegmentRun) async {
     do {
-      try await retry.persistent("Redis takes verdicts on tokens", for: run.segment.event) {
+      try await retry.persistent("write verdicts on tokens to Redis", for: run.segment.event) {
         try await record.prune(run.segment, run.tally, now: options.wallClock())
       }
       try await news.settlePart(run)
@@ -80,7 +80,7 @@ final class SegmentSettler {
         "what Apple said of a segment's tokens is not written", ["error": .text("\(error)")])
     }
     do {
-      try await retry.persistent("Redis takes the counters", for: run.segment.event) {
+      try await retry.persistent("write counters to Redis", for: run.segment.event) {
         try await record.countPart(
           of: run.segment, run.tally, owner: run.claim.owner, now: options.wallClock())
       }
