@@ -27,6 +27,9 @@ package struct AppCredentialFiles: Sendable {
     all.compactMap { name, files in files.look().map { $0.of(name) } }
   }
 
+  /// Of those that cannot be used as they were found last.
+  package var unfitCount: Int { all.count { $0.files.isUnfit } }
+
   /// Seconds since 1970, of those that end first; nil when none do.
   package var expiresAt: Int64? { all.compactMap { $0.files.expiresAt }.min() }
 }

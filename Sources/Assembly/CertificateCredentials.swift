@@ -60,6 +60,7 @@ package final class CertificateCredentials: CredentialFiles {
 
   package var contents: CertificateContents { state.withLock { $0.contents } }
   package var expiresAt: Int64? { contents.expiresAt }
+  package var isUnfit: Bool { state.withLock { $0.refusal != nil } }
 
   package func look() -> CredentialChange? {
     state.withLock { state in

@@ -6,6 +6,8 @@ package protocol CredentialFiles: Sendable {
   var credentials: APNsCredentials { get }
   /// Uses what is there now, if it can be used. Says each change once.
   func look() -> CredentialChange?
+  /// Whether what was found last cannot be used.
+  var isUnfit: Bool { get }
   /// Seconds since 1970; nil for what does not end.
   var expiresAt: Int64? { get }
 }

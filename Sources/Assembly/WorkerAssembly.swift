@@ -25,6 +25,7 @@ extension Assembly {
     options.libraries = Dictionary(uniqueKeysWithValues: LibraryVersions.all.map { ($0, $1) })
     options.lookAtCredentials = { files.look() }
     options.credentialsExpireAt = { files.expiresAt }
+    options.unfitCredentials = { files.unfitCount }
     for warning in options.templates.flatMap(\.warnings) {
       log.warning("a template looks mistaken", ["place": .text(warning.description)])
     }
@@ -69,7 +70,8 @@ extension Assembly {
     probeOptions(settings)?.maximumMemoryBytes(answerBytes: 64 << 10) ?? 0
   }
 
-  private static func lanes(_ settings: Settings) -> Int {
+  /// How many a worker has.
+  package static func lanes(_ settings: Settings) -> Int {
     settings.lanes.count == 0 ? cores : settings.lanes.count
   }
 

@@ -75,6 +75,8 @@ package struct PipelineOptions: Sendable {
   package var lookAtCredentials: @Sendable () -> [CredentialChange] = { [] }
   /// Seconds since 1970, of those that end first; nil when none do.
   package var credentialsExpireAt: @Sendable () -> Int64? = { nil }
+  /// How many of those files cannot be used as they are now; those before are used on.
+  package var unfitCredentials: @Sendable () -> Int = { 0 }
   package var log: Log
   /// Called once, when the group has given this worker its first partitions.
   package var whenReady: @Sendable () -> Void = {}

@@ -27,8 +27,10 @@ struct WorkerFigures: Sendable {
   let segmentTopics: Set<String>
   /// When Kafka was polled last, in ms since 1970.
   let lastPoll: Int64
-  /// Lines of the log, by level.
-  let logLines: [LogLevel: Int]
+  /// Lines of the log.
+  let log: LogStatistics
+  /// Files of credentials that cannot be used as they are on disk now.
+  var unfitCredentials = 0
   /// Events that the worker has segments of.
   private(set) var fanOuts: Set<String> = []
   private(set) var claims = 0
@@ -87,7 +89,8 @@ struct WorkerFigures: Sendable {
       startTime: ProcessUsage.ownStartTime, partitions: await pump.partitions,
       records: await pump.inFlight, aside: await pump.aside, lag: await pump.lag,
       segmentTopics: [options.ingest.segmentsTopic, options.ingest.bulkTopic],
-      lastPoll: await pump.lastPoll, logLines: options.log.statistics.written,
+      lastPoll: await pump.lastPoll, log: options.log.statistics,
+      unfitCredentials: options.unfitCredentials(),
       waitsFor: await pump.waitsFor)
     figures.note(expiry: options.credentialsExpireAt(), now: options.wallClock())
     for lane in lanes { figures.add(await lane.figures()) }
@@ -137,7 +140,7 @@ struct WorkerFigures: Sendable {
       HealthPart("running", trouble: isStopping ? "the worker stops" : nil),
       HealthPart("partitions", trouble: partitions > 0 ? nil : "the group has given it none"),
       HealthPart("redis", trouble: trouble(redisTroubles)),
-      HealthPart("waiting", trouble: trouble(waitsFor.map(\.text))),
+      HealthPart("waiting", trouble: trouble(DependencyWait.words(waitsFor, told: redisTroubles))),
       HealthPart("credentials", trouble: trouble(refusedCredentials)),
     ]
   }

@@ -57,6 +57,10 @@ package enum WorkerMetrics {
     "fanfare_credentials_changes_total", .counter,
     "Changes of the files that prove to Apple who we are: used, or refused as unfit.",
     labels: ["result"])
+  static let unfitCredentials = MetricFamily(
+    "fanfare_credentials_unfit_files", .gauge,
+    "Files of credentials for Apple that cannot be used as they are on disk now: those before are "
+      + "used on, and the next start fails.")
   static let expiry = MetricFamily(
     "fanfare_credentials_expiry_timestamp_seconds", .gauge,
     "When the certificate for Apple that ends first does, in seconds since 1970; 0 with keys "
@@ -173,27 +177,20 @@ package enum WorkerMetrics {
     "What is in the way, by what it is: a dependency that is waited for, a route to Apple "
       + "that is held, a limit of pushes a second that is reached. The heartbeat has "
       + "them in words.", labels: ["kind", "cause", "environment"])
-  static let logLines = MetricFamily(
-    "fanfare_log_lines_total", .counter, "Lines of the log, by level.", labels: ["level"])
-  static let cpu = MetricFamily(
-    "process_cpu_seconds_total", .counter, "CPU of all threads, in user mode and in the kernel.")
-  static let startTime = MetricFamily(
-    "process_start_time_seconds", .gauge,
-    "When the process started, in seconds since 1970: it changes with each restart.")
-  static let resident = MetricFamily(
-    "process_resident_memory_bytes", .gauge, "Memory that is resident.")
   static let budget = MetricFamily(
     "fanfare_memory_budget_bytes", .gauge, "The most that this configuration can make resident.")
 
   /// In the order of the text.
-  package static let all = [
-    build, events, eventAges, fanOuts, fanOutTimes, firstPushTimes, deadLetters, segments,
-    recipients, pending, skipped, pushes, rejections, suppressions, retries, credentials, expiry,
-    answers, answerTimes, unknownAnswers, stragglers, tokens, tokenNews, redisTimes, redisFailures,
-    redisReconnects, replicaReads, replicaLag, snapshotReads, snapshotsStored,
-    snapshotServers, commits, rebalances, lag, lastPoll, partitions,
-    records, aside, claims, claimsLost, claimsTakenOver, places, lingering, ready, streams,
-    streamLimit, connections, opened, closed, isReady, obstacles, logLines, cpu, startTime,
-    resident, budget,
-  ]
+  package static let all =
+    [
+      build, events, eventAges, fanOuts, fanOutTimes, firstPushTimes, deadLetters, segments,
+      recipients, pending, skipped, pushes, rejections, suppressions, retries, credentials,
+      unfitCredentials, expiry,
+      answers, answerTimes, unknownAnswers, stragglers, tokens, tokenNews, redisTimes,
+      redisFailures,
+      redisReconnects, replicaReads, replicaLag, snapshotReads, snapshotsStored,
+      snapshotServers, commits, rebalances, lag, lastPoll, partitions,
+      records, aside, claims, claimsLost, claimsTakenOver, places, lingering, ready, streams,
+      streamLimit, connections, opened, closed, isReady, obstacles,
+    ] + ProcessMetrics.all + [budget]
 }

@@ -86,6 +86,7 @@ extension WorkerMetrics {
     text.append(
       credentials,
       series(counts, ["replaced": .credentialsReplaced, "refused": .credentialsRefused]))
+    text.append(unfitCredentials, Double(figures.unfitCredentials))
     text.append(expiry, Double(figures.credentialsExpireAt ?? 0))
     text.append(answers, answerSeries(figures.answerCounts))
     text.append(answerTimes, histograms: [([], figures.answerTimes)])
@@ -143,12 +144,7 @@ extension WorkerMetrics {
     let health = figures.health(isStopping: isStopping)
     text.append(isReady, health.allSatisfy { $0.trouble == nil } ? 1 : 0)
     text.append(obstacles, obstacleSeries(figures))
-    text.append(
-      logLines,
-      LogLevel.allCases.map { ([$0.name], Double(figures.logLines[$0] ?? 0)) })
-    text.append(cpu, Double(figures.usage.cpuNanoseconds) / 1_000_000_000)
-    text.append(startTime, figures.startTime)
-    text.append(resident, Double(figures.usage.residentBytes))
+    ProcessMetrics.append(figures.usage, startTime: figures.startTime, figures.log, to: &text)
     text.append(budget, Double(figures.memoryBudget))
   }
 

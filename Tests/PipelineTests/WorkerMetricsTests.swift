@@ -23,7 +23,8 @@ import Testing
         cpuNanoseconds: 1_500_000_000, residentBytes: 10, peakResidentBytes: 20),
       startTime: 1_763_000_000.5, partitions: 6, records: 5, aside: 4,
       lag: [KafkaPartition(topic: "t", partition: 3): lag], segmentTopics: segmentTopics,
-      lastPoll: 1_764_000_000_250, logLines: [.warning: 3],
+      lastPoll: 1_764_000_000_250, log: LogStatistics(written: [.warning: 3], dropped: 9),
+      unfitCredentials: 2,
       waitsFor: [DependencyWait(cause: .kafka, text: "no broker")])
   }
 
@@ -136,6 +137,13 @@ import Testing
     #expect(lines.contains("fanfare_redis_snapshots_stored_total 8"))
     #expect(lines.contains("fanfare_redis_snapshot_servers{state=\"trusted\"} 4"))
     #expect(lines.contains("fanfare_redis_snapshot_servers{state=\"untrusted\"} 2"))
+  }
+
+  @Test func whatALogCouldNotWriteAndWhatIsUnfitOnDiskIsShown() {
+    let lines = lines(figures())
+    #expect(lines.contains("fanfare_log_lines_total{level=\"warning\"} 3"))
+    #expect(lines.contains("fanfare_log_lines_dropped_total 9"))
+    #expect(lines.contains("fanfare_credentials_unfit_files 2"))
   }
 
   /// When this fails, put what it prints between the marks.

@@ -6,4 +6,10 @@ package struct LogStatistics: Sendable, Equatable {
   package let dropped: Int
   /// Repeats that were counted instead of written.
   package let suppressed: Int
+
+  package init(written: [LogLevel: Int], dropped: Int = 0, suppressed: Int = 0) {
+    self.written = written
+    self.dropped = dropped
+    self.suppressed = suppressed
+  }
 }
