@@ -47,6 +47,9 @@ struct APIMetrics: Sendable {
     "fanfare_api_audit_lines_total", .counter,
     "Lines about changes; dropped are those that standard output did not take", labels: ["result"])
 
+  /// In the order of the text.
+  static let all = [requests, times, importedRows, auditLines] + APIProcessMetrics.all
+
   var text: PrometheusText {
     var text = PrometheusText()
     text.append(

@@ -24,6 +24,9 @@ package struct APIOptions: Sendable {
   package var requestsPerSecond: Int
   /// Why workers would have no such template; nil when they have it, or when nobody knows.
   package var templateProblem: @Sendable (_ template: String) -> String?
+  /// What the process says of itself: its version, and those of the libraries in use by name.
+  package var version = ""
+  package var libraries: [String: String] = [:]
   package var log: Log
   /// A line for each change, with nothing left out.
   package var audit: Log?

@@ -16,12 +16,18 @@ package final class APIServer: Sendable {
   private let threads: [Thread]
   private let shared: APISharedState
   private let audit: Log?
+  private let log: Log
+  private let version: String
+  private let libraries: [String: String]
   /// How long what was asked may take when the server stops.
   private let drainLimit: Duration
 
   package init(_ options: APIOptions) {
     drainLimit = options.http.exchangeTimeout
     audit = options.audit
+    log = options.log
+    version = options.version
+    libraries = options.libraries
     // An import keeps its connection: no thread has fewer than there may be imports, and one more.
     let places = options.http.maximumConnections / (options.imports.atOnce + 1)
     let count = max(1, min(options.threads, places))
@@ -99,8 +105,10 @@ package final class APIServer: Sendable {
     for thread in threads { await thread.service.tick() }
   }
 
-  /// Of all threads: what is wrong with one of them is wrong.
-  package func health() async -> [HealthPart] {
+  /// Of all threads: what is wrong with one of them is wrong; and of Kafka, which they share.
+  package func health() async -> [HealthPart] { await healthOfThreads() + [await shared.health()] }
+
+  private func healthOfThreads() async -> [HealthPart] {
     // Side by side: each may wait for a Redis that says nothing.
     await withTaskGroup { group in
       for thread in threads { group.addTask { await thread.service.health() } }
@@ -116,7 +124,10 @@ package final class APIServer: Sendable {
     if let audit = audit?.statistics {
       sum.audited = (audit.written.values.reduce(0, +), audit.dropped)
     }
-    return sum.text
+    var text = sum.text
+    APIProcessMetrics.append(
+      await health(), version: version, log: log.statistics, libraries: libraries, to: &text)
+    return text
   }
 
   package var threadCount: Int { threads.count }

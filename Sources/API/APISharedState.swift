@@ -1,6 +1,7 @@
 import Devices
 import EventLoop
 import HTTPServer
+import Telemetry
 import Threads
 
 /// What the API's threads share, so that whichever answers says the same. Its actors live on the
@@ -28,6 +29,13 @@ struct APISharedState: Sendable {
   var tell: TellMoves? {
     guard let news else { return nil }
     return { (moves) async throws(DevicesError) in try await news.tell(moves) }
+  }
+
+  /// What only some requests need: events, and with news of tokens devices that change hands.
+  func health() async -> HealthPart {
+    var trouble = await events.trouble
+    if trouble == nil { trouble = await news?.trouble }
+    return HealthPart("kafka", trouble: trouble, isVital: false)
   }
 
   func start() async {

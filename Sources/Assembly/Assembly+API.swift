@@ -4,6 +4,7 @@ import HTTPServer
 import Settings
 import TLS
 import Telemetry
+import Versions
 
 extension Assembly {
   /// What bodies take together at most, of all threads.
@@ -23,12 +24,7 @@ extension Assembly {
     http.maximumHeadBytes = 8 << 10
     http.maximumBodiesBytes = maximumBodiesBytes
     http.identity = try apiIdentity(settings)
-    guard http.identity != nil || api.plain || isLoopback(api.host) else {
-      throw problem(
-        "api.host", "without a certificate only the loopback interface is served",
-        hint:
-          "set api.tls.certificate_file and api.tls.key_file, or api.plain where a proxy has TLS")
-    }
+    try checkAPIHost(settings)
     var redis = try redisOptions(settings)
     // Whoever writes reads what was written.
     redis.replicaLagLimit = nil
@@ -41,15 +37,31 @@ extension Assembly {
         guard let names = TemplateFile.names(in: directory), !names.contains(template) else {
           return nil
         }
-        return "workers have no template of this name, if they have the same as this process"
+        let known = names.isEmpty ? "no template at all" : names.joined(separator: ", ")
+        return "there is no template \(Shown.value(template)) in templates.directory "
+          + "(\(Shown.path(directory))), which holds \(known): name one of these in `template`, or "
+          + "put the file there and where workers read theirs"
       }, log: log, audit: audit)
     // With four, Redis is what others wait for.
     options.threads = api.threads == 0 ? min(4, cores) : api.threads
+    options.libraries = Dictionary(uniqueKeysWithValues: LibraryVersions.all.map { ($0, $1) })
     options.trace = traceOptions(settings, log: log)
     options.imports.maximumBytes = api.imports.maximumBytes
     options.imports.atOnce = api.imports.atOnce
     options.imports.timeout = api.imports.timeout
     return options
+  }
+
+  /// In the clear nobody is served from elsewhere.
+  package static func checkAPIHost(_ settings: Settings) throws(SettingsError) {
+    let api = settings.api
+    let hasTLS = api.tls.certificateFile != nil || api.tls.keyFile != nil
+    guard hasTLS || api.plain || isLoopback(api.host) else {
+      throw problem(
+        "api.host", "without a certificate only the loopback interface is served",
+        hint:
+          "set api.tls.certificate_file and api.tls.key_file, or api.plain where a proxy has TLS")
+    }
   }
 
   /// A line for each change on standard output, none of them left out; nil: nobody wants them.

@@ -27,11 +27,13 @@ final class ProbeRoutes: Sendable {
       return await liveness.areAlive()
         ? .text(200, "ok") : .text(503, "a thread does nothing any more")
     case "/readyz":
-      return await readiness(isVerbose: request.query.contains { $0.name == "verbose" })
+      return await readiness(
+        isVerbose: request.query.contains { $0.name == "verbose" },
+        without: request.query.filter { $0.name == "exclude" }.map { $0.value ?? "" })
     case "/startupz":
       // Once it has started, what comes then is for the other two.
       guard !hasBeenReady.load(ordering: .relaxed) else { return .text(200, "ok") }
-      return await readiness(isVerbose: false)
+      return await startup()
     case "/metrics":
       let text = await metrics().text
       return HTTPResponse(
@@ -40,10 +42,29 @@ final class ProbeRoutes: Sendable {
     }
   }
 
-  private func readiness(isVerbose: Bool) async -> HTTPResponse {
+  /// What is not vital may come later.
+  private func startup() async -> HTTPResponse { report(await look().filter(\.isVital)) }
+
+  /// - Parameter excluded: parts that whoever asks can do without.
+  private func readiness(isVerbose: Bool, without excluded: [String]) async -> HTTPResponse {
+    let parts = await look()
+    let names = parts.map(\.name)
+    if let unknown = excluded.first(where: { !names.contains($0) }) {
+      return .text(400, "there is no part \(unknown); there are \(names.joined(separator: ", "))")
+    }
+    return report(parts.filter { !excluded.contains($0.name) }, isVerbose: isVerbose)
+  }
+
+  private func look() async -> [HealthPart] {
     let parts = await health()
+    if parts.allSatisfy({ $0.trouble == nil || !$0.isVital }) {
+      hasBeenReady.store(true, ordering: .relaxed)
+    }
+    return parts
+  }
+
+  private func report(_ parts: [HealthPart], isVerbose: Bool = false) -> HTTPResponse {
     let isReady = parts.allSatisfy { $0.trouble == nil }
-    if isReady { hasBeenReady.store(true, ordering: .relaxed) }
     guard isVerbose || !isReady else { return .text(200, "ok") }
     let lines = parts.map { part in
       part.trouble.map { "[-] \(part.name): \($0)" } ?? "[+] \(part.name): ok"

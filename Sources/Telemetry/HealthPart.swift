@@ -3,9 +3,12 @@ package struct HealthPart: Sendable, Equatable {
   package let name: String
   /// What is wrong, in words; nil when nothing is.
   package let trouble: String?
+  /// Whether the process has not started before it is in order; else only some things need it.
+  package let isVital: Bool
 
-  package init(_ name: String, trouble: String?) {
+  package init(_ name: String, trouble: String?, isVital: Bool = true) {
     self.name = name
     self.trouble = trouble
+    self.isVital = isVital
   }
 }

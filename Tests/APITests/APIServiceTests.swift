@@ -1,6 +1,7 @@
 import EventLoop
 import Fixtures
 import JSON
+import Telemetry
 import Testing
 
 @testable import API
@@ -215,6 +216,50 @@ import Testing
       let labels = #"route="/v1/users/{user}/devices",method="GET",status="200""#
       #expect(text.contains("fanfare_http_requests_total{\(labels)} 1"))
       #expect(text.contains(#"fanfare_http_requests_total{route="-",method="-",status="404"} 1"#))
+    }
+  }
+
+  /// `/readyz` names it, and who needs only Redis goes on.
+  @Test func withoutKafkaItSaysSoAndDevicesAreBoundAllTheSame() async throws {
+    try await APIBed.run { bed in
+      func kafka(isWell: Bool) async -> HealthPart? {
+        let deadline = ContinuousClock.now + .seconds(60)
+        var part: HealthPart?
+        repeat {
+          part = await bed.server.health().first { $0.name == "kafka" }
+        } while (part?.trouble == nil) != isWell && ContinuousClock.now < deadline
+        return part
+      }
+      #expect(await kafka(isWell: true) == HealthPart("kafka", trouble: nil, isVital: false))
+      #expect(await bed.server.metrics().text.contains("fanfare_api_ready{part=\"kafka\"} 1"))
+      bed.broker.setDown(true)
+      let away = await kafka(isWell: false)
+      #expect(away?.trouble == "no broker can be reached" && away?.isVital == false)
+      #expect(await bed.server.metrics().text.contains("fanfare_api_ready{part=\"kafka\"} 0"))
+      let bound = try bed.ask("PUT", "/v1/users/u1/devices/aa", #"{"topic":"com.example"}"#)
+      #expect(bound.status == 200)
+      bed.broker.setDown(false)
+      #expect(await kafka(isWell: true)?.trouble == nil)
+    }
+  }
+
+  /// Brokers answer, and take no event: nobody finds that out but by an event.
+  @Test func aRecordThatKafkaRefusesIsToldUntilOneIsTaken() async throws {
+    let event =
+      #"{"id":"e1","app":"com.example","streamer":{"id":"s1"},"stream":{"id":"b1"},"#
+      + #""occurred_at":"\#(APIBed.time)"}"#
+    try await APIBed.run { bed in
+      bed.broker.fail(next: .produce, with: [.topicAuthorizationFailed])
+      let refused = try bed.ask("POST", "/v1/fanouts", event)
+      #expect(refused.status != 202)
+      func trouble() async -> String? {
+        await bed.server.health().first { $0.name == "kafka" }?.trouble
+      }
+      let deadline = ContinuousClock.now + .seconds(60)
+      while await trouble()?.contains("takes nothing") != true, ContinuousClock.now < deadline {}
+      #expect(await trouble()?.hasPrefix("notify-followers takes nothing: ") == true)
+      #expect(try bed.ask("POST", "/v1/fanouts", event).status == 202)
+      #expect(await trouble() == nil)
     }
   }
 

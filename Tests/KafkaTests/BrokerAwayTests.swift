@@ -56,6 +56,31 @@ import Testing
     producer.close(timeout: .seconds(1))
   }
 
+  /// One with nothing to send, as that of an API at night.
+  @Test func aProducerKnowsWhetherABrokerAnswers() async throws {
+    let broker = try EmbeddedBroker(topics: [("t", 1)])
+    var options = options(broker.bootstrapServers)
+    let blind = try KafkaProducer(options, log: silent)
+    options.producersWatchBrokers = true
+    options.reachabilityInterval = .milliseconds(50)
+    let producer = try KafkaProducer(options, log: silent)
+    try producer.prepare(topics: ["t"], timeout: .zero)
+    func comes(_ isReachable: Bool) -> Bool {
+      let deadline = ContinuousClock.now + .seconds(60)
+      while producer.isReachable != isReachable, ContinuousClock.now < deadline {
+        _ = poll(nil, 0, 5)
+      }
+      return producer.isReachable == isReachable
+    }
+    #expect(comes(true))
+    broker.setDown(true)
+    #expect(comes(false))
+    broker.setDown(false)
+    #expect(comes(true))
+    #expect(blind.isReachable == nil)
+    for one in [producer, blind] { one.close(timeout: .seconds(1)) }
+  }
+
   @Test func aCommitWithoutABrokerPromisesNothing() throws {
     let broker = try EmbeddedBroker(topics: [("t", 1)])
     let consumer = try KafkaConsumer(options(broker.bootstrapServers), topics: ["t"], log: silent)

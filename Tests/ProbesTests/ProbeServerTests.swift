@@ -84,6 +84,35 @@ import Testing
     }
   }
 
+  /// What only some requests need: whoever can do without it says so, and a start does not wait.
+  @Test func aPartThatIsNotVitalCanBeLeftOut() async throws {
+    let health = Health()
+    await health.say("partitions", trouble: nil)
+    await health.say("redis", trouble: nil)
+    await health.say("kafka", trouble: "no broker", isVital: false)
+    try await run(health: health) { get in
+      #expect(try get("/startupz") == Answer(status: 200, body: "ok\n"))
+      let whole = try get("/readyz")
+      #expect(whole.status == 503 && whole.body.contains("[-] kafka: no broker\n"))
+      #expect(try get("/readyz?exclude=kafka") == Answer(status: 200, body: "ok\n"))
+      #expect(
+        try get("/readyz?exclude=kafka&exclude=redis&verbose")
+          == Answer(status: 200, body: "[+] partitions: ok\nready\n"))
+      let mistyped = try get("/readyz?exclude=kakfa")
+      #expect(mistyped.status == 400)
+      #expect(mistyped.body.contains("no part kakfa; there are partitions, redis, kafka"))
+      await health.say("redis", trouble: "away")
+      #expect(try get("/readyz?exclude=kafka").status == 503)
+      #expect(try get("/startupz").status == 200, "it has started, whatever comes then")
+    }
+    let later = Health()
+    await later.say("kafka", trouble: nil, isVital: false)
+    try await run(health: later) { get in
+      let early = try get("/startupz")
+      #expect(early.status == 503, "Redis has not answered yet")
+    }
+  }
+
   @Test func metricsAreAsPrometheusWantsThem() async throws {
     try await run { get in
       let answer = try get("/metrics")
@@ -111,10 +140,11 @@ private actor Health {
     HealthPart("partitions", trouble: "not yet"), HealthPart("redis", trouble: "not yet"),
   ]
 
-  func say(_ name: String, trouble: String?) {
+  func say(_ name: String, trouble: String?, isVital: Bool = true) {
     let index = parts.firstIndex { $0.name == name } ?? parts.count
     parts.replaceSubrange(
-      index..<min(index + 1, parts.count), with: [HealthPart(name, trouble: trouble)])
+      index..<min(index + 1, parts.count),
+      with: [HealthPart(name, trouble: trouble, isVital: isVital)])
   }
 }
 

@@ -10,6 +10,13 @@ actor KafkaWriter {
   private var producer: KafkaProducer?
   private var isClosed = false
 
+  /// Why the last record was not taken, and when; nil when it was.
+  private var failure: (error: KafkaError, at: ContinuousClock.Instant)?
+  /// For so long nobody need try it again to know.
+  private static let failureCounts: Duration = .seconds(30)
+
+  /// Whoever asks whether we are ready hears of an outage within this, and of its end.
+  private static let reachabilityInterval: Duration = .seconds(1)
   /// A client waits for this, and its connection has `exchangeTimeout`.
   private static let acknowledgedWithin: Duration = .seconds(5)
 
@@ -35,7 +42,31 @@ actor KafkaWriter {
   func send(
     key: [UInt8], _ value: [UInt8], _ headers: [KafkaHeader] = []
   ) async throws(KafkaError) -> KafkaDelivery {
-    try await currentProducer().send(topic: topic, key: key, value: value, headers: headers)
+    do throws(KafkaError) {
+      let delivery = try await currentProducer().send(
+        topic: topic, key: key, value: value, headers: headers)
+      failure = nil
+      return delivery
+    } catch {
+      // A record that is too large says nothing of Kafka.
+      if error.code != .tooLarge, error.code != .closed { failure = (error, .now) }
+      throw error
+    }
+  }
+
+  /// Why records would not be taken now, in words; nil when nothing is known to be in the way.
+  var trouble: String? {
+    do throws(KafkaError) {
+      switch try currentProducer().isReachable {
+      case false?: return "no broker can be reached"
+      case nil: return "no broker has answered yet"
+      case true?: break
+      }
+    } catch {
+      return "\(error)"
+    }
+    guard let failure, .now - failure.at < Self.failureCounts else { return nil }
+    return "\(topic) takes nothing: \(failure.error)"
   }
 
   private func currentProducer() throws(KafkaError) -> KafkaProducer {
@@ -45,6 +76,8 @@ actor KafkaWriter {
     var kafka = options.kafka
     kafka.messageTimeout = Self.acknowledgedWithin
     kafka.linger = .zero
+    kafka.producersWatchBrokers = true
+    kafka.reachabilityInterval = Self.reachabilityInterval
     let log = options.log
     let made = try KafkaProducer(kafka) { line in
       log.log(line.level == .error ? .warning : .debug, "librdkafka: \(line.message)")

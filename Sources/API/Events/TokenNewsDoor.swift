@@ -17,6 +17,9 @@ struct TokenNewsDoor: Sendable {
   func start() async { await writer.start() }
   func close() async { await writer.close() }
 
+  /// Why nobody could be told now, in words.
+  var trouble: String? { get async { await writer.trouble } }
+
   /// Returns when every replica in sync has all of it.
   func tell(_ moves: [DeviceMove]) async throws(DevicesError) {
     for move in moves {

@@ -54,6 +54,11 @@ struct KafkaConfiguration: ~Copyable {
   }
 
   mutating func setProducer(_ options: KafkaOptions) throws(KafkaError) {
+    if options.producersWatchBrokers {
+      try set("statistics.interval.ms", "\(options.reachabilityInterval.wholeMilliseconds)")
+      // A producer with nothing to send must hear from brokers all the same.
+      try set("topic.metadata.refresh.interval.ms", "10000")
+    }
     try set("enable.idempotence", "true")
     try set("acks", "all")
     try set("linger.ms", "\(options.linger.wholeMilliseconds)")

@@ -38,6 +38,8 @@ package struct KafkaOptions: Sendable, Equatable {
   package var heartbeatInterval = Duration.seconds(1)
   /// After this long without `poll` we leave the group ourselves. Never shorter than the session.
   package var pollIntervalMaximum = Duration.seconds(60)
+  /// Whether producers look, too; `KafkaProducer.isReachable` says what they see.
+  package var producersWatchBrokers = false
   /// How often a consumer looks whether any broker can be reached.
   package var reachabilityInterval = Duration.seconds(5)
   /// Bytes read ahead of `poll`, over all partitions. Before 2.2 librdkafka looks only once a

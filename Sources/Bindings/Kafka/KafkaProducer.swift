@@ -43,6 +43,10 @@ package final class KafkaProducer: @unchecked Sendable {
   /// Why this producer can write nothing any more, if so: close it and make another.
   package var fatalError: KafkaError? { state.fatalError.withLock { $0 } }
 
+  /// Whether a broker answers; nil before that is known, and where nobody looks
+  /// (`KafkaOptions.producersWatchBrokers`).
+  package var isReachable: Bool? { state.isReachable.withLock { $0 } }
+
   /// Learns where these topics are, which `send` otherwise does at its first record for each, up
   /// to a second late. Returns at once when `timeout` is zero, and learns meanwhile; otherwise
   /// blocks until it knows and throws when it does not within the time. Brokers that create
@@ -151,15 +155,24 @@ private struct TopicHandle: @unchecked Sendable {
 /// What the producer's callbacks find: on the thread that polls it, and on librdkafka's.
 final class ProducerState: CallbackState {
   let fatalError = ThreadLock<KafkaError?>(nil)
+  let isReachable = ThreadLock<Bool?>(nil)
 
   override func failed(_ error: KafkaError, _ code: rd_kafka_resp_err_t) {
     if error.isFatal { fatalError.withLock { $0 = $0 ?? error } }
+    if code == RD_KAFKA_RESP_ERR__ALL_BROKERS_DOWN { isReachable.withLock { $0 = false } }
     log(KafkaLogLine(level: .error, facility: "ERROR", message: error.description))
   }
 
   override func setCallbacks(_ handle: OpaquePointer?) {
     super.setCallbacks(handle)
     rd_kafka_conf_set_dr_msg_cb(handle) { _, message, _ in deliveryReport(message) }
+    rd_kafka_conf_set_stats_cb(handle) { _, statistics, _, opaque in
+      if let statistics, let anyAnswers = BrokerStates.anyAnswers(statistics) {
+        ProducerState.find(opaque)?.isReachable.withLock { $0 = anyAnswers }
+      }
+      // The text is librdkafka's to free.
+      return 0
+    }
   }
 }
 
