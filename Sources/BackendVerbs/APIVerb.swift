@@ -22,42 +22,42 @@ package enum APIVerb {
       .init("fanfare api --set api.keys_file=keys --set api.port=8080", "On this machine"),
     ], exitCodes: [.ok, .failed, .usage, .config], handler: run)
 
-  private static func run(_ invocation: Invocation) async throws(CommandFailure) -> ExitCode {
+  private static func run(_ invocation: Invocation) async -> ExitCode {
     invocation.obeyParent()
     let signals = StopSignals.catchAll()
-    let settings = try invocation.loadSettings()
-    let log = Assembly.log(settings)
-    defer { log.flush() }
-    let audit = Assembly.auditLog(settings)
-    defer { audit?.flush() }
-    let options: APIOptions
-    do {
-      options = try Assembly.apiOptions(settings, log: log, audit: audit)
-    } catch {
-      throw CommandFailure(error)
+    return await invocation.runLogged { (settings, log) async throws(CommandFailure) in
+      let audit = Assembly.auditLog(settings)
+      defer { audit?.flush() }
+      var options: APIOptions
+      do {
+        options = try Assembly.apiOptions(settings, log: log, audit: audit)
+      } catch {
+        throw CommandFailure(ofSettings: error)
+      }
+      options.version = invocation.program.version
+      let server = APIServer(options)
+      let probes = try await ProbeService.start(
+        settings, log, health: { await server.health() }, ticks: { await server.tick() },
+        metrics: { await server.metrics() })
+      do {
+        let port = try await server.start()
+        log.info(
+          "the API is served",
+          [
+            "host": .text(settings.api.host), "port": .integer(port),
+            "tls": .bool(options.http.identity != nil), "keys": .integer(options.keys.keys.count),
+            "threads": .integer(server.threadCount),
+          ])
+      } catch {
+        throw CommandFailure(.failed, "api: \(error)")
+      }
+      let files = APIFileWatch(settings, options, server, log)
+      files.start()
+      await signals.wait()
+      files.stop()
+      await server.stop()
+      await probes?.stop()
+      return .ok
     }
-    let server = APIServer(options)
-    let probes = try await ProbeService.start(
-      settings, log, health: { await server.health() }, ticks: { await server.tick() },
-      metrics: { await server.metrics() })
-    do {
-      let port = try await server.start()
-      log.info(
-        "the API is served",
-        [
-          "host": .text(settings.api.host), "port": .integer(port),
-          "tls": .bool(options.http.identity != nil), "keys": .integer(options.keys.keys.count),
-          "threads": .integer(server.threadCount),
-        ])
-    } catch {
-      throw CommandFailure(.failed, "api: \(error)")
-    }
-    let files = APIFileWatch(settings, options, server, log)
-    files.start()
-    await signals.wait()
-    files.stop()
-    await server.stop()
-    await probes?.stop()
-    return .ok
   }
 }

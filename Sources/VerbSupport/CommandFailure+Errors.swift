@@ -9,6 +9,15 @@ extension CommandFailure {
     self.init(.config, error.message, findings: error.problems.map(\.description))
   }
 
+  /// What is wrong with settings, where a closure has lost the error's type.
+  package init(ofSettings error: any Error) {
+    guard let error = error as? SettingsError else {
+      self.init(.failed, "\(error)")
+      return
+    }
+    self.init(error)
+  }
+
   package init(_ error: RedisError) {
     self.init(Self.code(of: error.code), error.description)
   }

@@ -25,57 +25,60 @@ enum WorkerVerb {
       .init("fanfare worker --set lanes.count=1 --set log.level=debug", "One lane, more to read"),
     ], exitCodes: [.ok, .failed, .usage, .unavailable, .retryLater, .config], handler: run)
 
-  private static func run(_ invocation: Invocation) async throws(CommandFailure) -> ExitCode {
+  private static func run(_ invocation: Invocation) async -> ExitCode {
     invocation.obeyParent()
     ProcessOptions.giveBackLargeMemory()
     ProcessOptions.raiseDescriptorLimit()
     let signals = StopSignals.catchAll()
     let ready = invocation[readyFile].map { ReadyFile($0) }
     defer { ready?.end() }
-    if let failure = ready?.check() {
-      throw CommandFailure(.usage, "--ready-file cannot be written: \(failure)")
+    return await invocation.runLogged(requirements: [.credentials]) {
+      (settings, log) async throws(CommandFailure) in
+      if let failure = ready?.check() {
+        throw CommandFailure(.usage, "--ready-file cannot be written: \(failure)")
+      }
+      signals.onFirst { ready?.end() }
+      var options: PipelineOptions
+      do {
+        options = try Assembly.pipelineOptions(settings, version: Fanfare.version, log: log)
+      } catch {
+        throw CommandFailure(ofSettings: error)
+      }
+      let hasFailed = Atomic(false)
+      options.whenFailed = { _ in
+        hasFailed.store(true, ordering: .relaxed)
+        signals.raise()
+      }
+      if let ready {
+        options.whenReady = { say(ready.appear(), log) }
+        options.whenUnready = { ready.disappear() }
+      }
+      let worker = try makeWorker(options)
+      let probes = try await ProbeService.start(
+        settings, log, health: { await worker.health() }, ticks: { await worker.tick() },
+        metrics: { await worker.metrics() })
+      do {
+        try await worker.start()
+      } catch {
+        throw CommandFailure(.failed, "\(error)")
+      }
+      let watch = ready.map { ready in
+        Task { await keep(ready, asHealthyAs: worker, log) }
+      }
+      await signals.wait()
+      watch?.cancel()
+      let isDone = await worker.stop()
+      await probes?.stop()
+      return isDone && !hasFailed.load(ordering: .relaxed) ? .ok : .retryLater
     }
-    signals.onFirst { ready?.end() }
-    let settings = try invocation.loadSettings(requirements: [.credentials])
-    let log = Assembly.log(settings)
-    defer { log.flush() }
-    var options: PipelineOptions
+  }
+
+  private static func makeWorker(_ options: PipelineOptions) throws(CommandFailure) -> Worker {
     do {
-      options = try Assembly.pipelineOptions(settings, version: Fanfare.version, log: log)
-    } catch {
-      throw CommandFailure(error)
-    }
-    let hasFailed = Atomic(false)
-    options.whenFailed = { _ in
-      hasFailed.store(true, ordering: .relaxed)
-      signals.raise()
-    }
-    if let ready {
-      options.whenReady = { say(ready.appear(), log) }
-      options.whenUnready = { ready.disappear() }
-    }
-    let worker: Worker
-    do {
-      worker = try Worker(options: options)
+      return try Worker(options: options)
     } catch {
       throw CommandFailure(error.code == .configuration ? .config : .failed, "\(error)")
     }
-    let probes = try await ProbeService.start(
-      settings, log, health: { await worker.health() }, ticks: { await worker.tick() },
-      metrics: { await worker.metrics() })
-    do {
-      try await worker.start()
-    } catch {
-      throw CommandFailure(.failed, "\(error)")
-    }
-    let watch = ready.map { ready in
-      Task { await keep(ready, asHealthyAs: worker, log) }
-    }
-    await signals.wait()
-    watch?.cancel()
-    let isDone = await worker.stop()
-    await probes?.stop()
-    return isDone && !hasFailed.load(ordering: .relaxed) ? .ok : .retryLater
   }
 
   private static let healthInterval: Duration = .seconds(1)
