@@ -2,26 +2,25 @@ import Checkout
 import Processes
 import Testing
 
-/// The README's way from a build to a newcomer's own push, as it is typed there, but for the ports
-/// and the build.
+/// The README's way from a build to a newcomer's own push, and docs/backend.md's on from there, as
+/// they are typed, but for the ports and the build.
 @Suite struct FirstPushTests {
   /// The TMPDIR of what is typed.
   private let directory: ScratchDirectory
 
   init() throws { directory = try ScratchDirectory() }
 
-  @Test func theOwnTextReachesTheOwnDevice() throws {
-    var typed = try DocumentPage("README.md").section("## Your first own push").blocks(of: "sh")
-      .joined()
+  /// Typed into one shell, which ends at the first command that fails.
+  private func type(_ blocks: [String]) throws -> String {
+    var typed = blocks.joined()
     for line in ["make build\n", "export PATH=\"$PWD/.build/release:$PATH\"\n"] {
       try #require(typed.contains(line))
       typed = typed.replacing(line, with: "")
     }
-    for port in ["6390", "9192", "2197"] {
-      try #require(typed.contains(port))
+    for port in ["6390", "9192", "2197", "8480"] where typed.contains(port) {
       typed = typed.replacing(port, with: "\(try LocalPort.findFree())")
     }
-    let said = try ChildProcess.run([
+    return try ChildProcess.run([
       "env", "-u", "FANFARE_CONFIG", "TMPDIR=\(directory.path)", "NO_COLOR=1",
       "timeout", "--kill-after=10", "240", "bash", "-c",
       """
@@ -29,12 +28,24 @@ import Testing
       cd '\(Checkout.root)'
       PATH='\(Command.path.split(separator: "/").dropLast().reduce("") { $0 + "/" + $1 })':"$PATH"
       \(typed)
+      echo "typed to the end"
       """,
     ])
-    #expect(said.contains("no problems, no warnings"), "\(said)")
+  }
+
+  @Test func theOwnTextReachesTheOwnDeviceAndABackendGoesOnFromThere() throws {
+    let readme = try DocumentPage("README.md").section("## Your first own push").blocks(of: "sh")
+    let backend = try DocumentPage("docs/backend.md").section("## Try it").blocks(of: "sh")
+    try #require(readme.last?.hasPrefix("kill ") == true && backend.count >= 3)
+    let said = try type(readme.dropLast() + backend + [readme[readme.count - 1]])
+    #expect(said.hasSuffix("typed to the end\n"), "\(said)")
+    // Of the worker's configuration, and of the API's.
+    #expect(said.ranges(of: "no problems, no warnings").count == 2, "\(said)")
     #expect(said.contains("recipients      5,001"), "\(said)")
     let push = try #require(said.split(separator: "\n").first { $0.hasPrefix("{\"token\"") })
     #expect(push.contains(#""body":"Kenさん、Speedrun night""#), "\(push)")
     #expect(push.contains(#""accepted":true"#), "\(push)")
+    #expect(said.contains(#""id":"try-2""#), "\(said)")
+    #expect(said.contains(#""verdict":"#), "\(said)")
   }
 }
