@@ -144,7 +144,7 @@ import Testing
   }
 
   /// Kafka gives a partition back unpaused.
-  @Test func aPartitionThatRestedRestsAnewWhenItComesBack() {
+  @Test func aPartitionThatRestedRestsAgainWhenItComesBack() {
     var intake = intake([first])
     let early = Intake.Record(message: message(first, 1), number: 1, notBefore: 100)
     #expect(intake.append(early, now: 50) == [first])
