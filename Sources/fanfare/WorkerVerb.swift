@@ -25,19 +25,19 @@ enum WorkerVerb {
       .init("fanfare worker --set lanes.count=1 --set log.level=debug", "One lane, more to read"),
     ], exitCodes: [.ok, .failed, .usage, .unavailable, .retryLater, .config], handler: run)
 
-  private static func run(_ invocation: Invocation) async -> ExitCode {
+  private static func run(_ invocation: Invocation) async throws(CommandFailure) -> ExitCode {
     invocation.obeyParent()
     ProcessOptions.giveBackLargeMemory()
     ProcessOptions.raiseDescriptorLimit()
     let signals = StopSignals.catchAll()
     let ready = invocation[readyFile].map { ReadyFile($0) }
     defer { ready?.end() }
+    if let failure = ready?.check() {
+      throw CommandFailure(.usage, "--ready-file cannot be written: \(failure)")
+    }
+    signals.onFirst { ready?.end() }
     return await invocation.runLogged(requirements: [.credentials]) {
       (settings, log) async throws(CommandFailure) in
-      if let failure = ready?.check() {
-        throw CommandFailure(.usage, "--ready-file cannot be written: \(failure)")
-      }
-      signals.onFirst { ready?.end() }
       var options: PipelineOptions
       do {
         options = try Assembly.pipelineOptions(settings, version: Fanfare.version, log: log)
