@@ -35,9 +35,29 @@ if not topic or #topic > 255 or not string.find(topic, '^[%w.-]+$') then
 end
 local now = redis.call('TIME')
 local at = tonumber(ARGV[5] or string.format('%.0f', now[1] * 1000 + math.floor(now[2] / 1000)))
-if not at or at < 0 or at ~= math.floor(at) then
-  return refuse('the time must be milliseconds since 1970')
+if not at or at ~= math.floor(at) then return refuse('the time must be milliseconds since 1970') end
+
+-- The day of a time, as in 1970-01-20.
+local function day(milliseconds)
+  local days = math.floor(milliseconds / 86400000) + 719468
+  local era = math.floor(days / 146097)
+  local rest = days - era * 146097
+  local year = math.floor((rest - math.floor(rest / 1460) + math.floor(rest / 36524)
+    - math.floor(rest / 146096)) / 365)
+  rest = rest - (365 * year + math.floor(year / 4) - math.floor(year / 100))
+  local month = math.floor((5 * rest + 2) / 153)
+  rest = rest - math.floor((153 * month + 2) / 5) + 1
+  month = month < 10 and month + 3 or month - 9
+  return string.format('%.0f-%02d-%02d', year + era * 400 + (month <= 2 and 1 or 0), month, rest)
 end
+
+-- Between June 2009, when push began, and now; another clock may be a day ahead.
+local earliest, present = 1243814400000, now[1] * 1000 + math.floor(now[2] / 1000)
+if at < earliest or at > present + 86400000 then
+  return refuse(string.format('the time must be milliseconds since 1970, and %.0f ms is %s', at, day(at))
+    .. (at * 1000 >= earliest and at * 1000 <= present + 86400000 and ': give milliseconds' or ''))
+end
+at = math.min(at, present)
 
 local function keys(of)
   local start = prefix .. '{u:' .. of .. '}:'
@@ -153,6 +173,8 @@ if is_returning or redis.call('ZSCORE', places[4], token) then remember(user) en
 redis.call('SET', owner_key, user)
 -- A registration that arrives late must not make the binding look older than it is.
 local known = tonumber(redis.call('HGET', places[2], member) or '')
-if not known or known < at then redis.call('HSET', places[2], member, string.format('%.0f', at)) end
+if not known or known < at or known > present + 86400000 then
+  redis.call('HSET', places[2], member, string.format('%.0f', at))
+end
 redis.call('HDEL', places[3], member)
 return redis.call('SADD', places[1], member)

@@ -65,6 +65,32 @@ package enum Given {
     return known
   }
 
+  /// When a device was bound. What is a little ahead counts as now.
+  /// - Parameters:
+  ///   - time: ms since 1970, as it was given.
+  ///   - now: ms since 1970.
+  package static func boundAt(
+    _ time: Int64, as name: String, now: Int64
+  ) throws(GivenRefusal) -> Int64 {
+    guard BindingTime.isPossible(time, now: now) else {
+      let rule = "milliseconds since 1970, of a time since push exists and not in the future"
+      // A number of seconds is the usual mistake.
+      let (meant, isTooLarge) = time.multipliedReportingOverflow(by: 1000)
+      let isInSeconds = !isTooLarge && BindingTime.isPossible(meant, now: now)
+      throw GivenRefusal(
+        name: name,
+        rule: "\(rule): \(time) ms is \(day(time))" + (isInSeconds ? ": give milliseconds" : ""))
+    }
+    return min(time, now)
+  }
+
+  /// As in `1970-01-20`.
+  private static func day(_ milliseconds: Int64) -> String {
+    let time = CivilTime(milliseconds: milliseconds)
+    let (month, day) = (String(time.month), String(time.day))
+    return "\(time.year)-\(month.count < 2 ? "0" : "")\(month)-\(day.count < 2 ? "0" : "")\(day)"
+  }
+
   /// A device, of its token as phones print it.
   /// - Parameters:
   ///   - tokenName: what the token is called where it was given.

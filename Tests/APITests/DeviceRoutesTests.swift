@@ -93,6 +93,15 @@ import Testing
     ("/v1/users/u1/devices/00ab", #"{"topic":"a","environment":"test"}"#, "environment must be"),
     ("/v1/users/u1/devices/00ab", #"{"topic":"a","replaces":"x"}"#, "replaces must be"),
     ("/v1/users/u1/devices/00ab", #"{"topic":"a","bound_at_ms":"x"}"#, "bound_at_ms is"),
+    (
+      "/v1/users/u1/devices/00ab", #"{"topic":"a","bound_at_ms":1700000000}"#,
+      "1700000000 ms is 1970-01-20: give milliseconds"
+    ),
+    ("/v1/users/u1/devices/00ab", #"{"topic":"a","bound_at_ms":0}"#, "0 ms is 1970-01-01"),
+    (
+      "/v1/users/u1/devices/00ab", #"{"topic":"a","bound_at_ms":1700000000000000}"#,
+      "is 55840-11-18"
+    ),
     ("/v1/users/u1/devices/00ab", #"{"topic":"a","topci":"b"}"#, "the body has an unknown member"),
     ("/v1/users/a%7Bb/devices/00ab", #"{"topic":"a"}"#, "user must be"),
   ])

@@ -29,7 +29,8 @@ import Traces
     #expect(try bed.ask("PUT", "/v1/users/u1/follows/s1").status == 200)
     let device = "/v1/users/u1/devices/\(token)"
     #expect(
-      try bed.ask("PUT", device, #"{"topic": "com.example.live", "bound_at_ms": 1}"#).status == 200)
+      try bed.ask("PUT", device, #"{"topic": "com.example.live", "bound_at_ms": 1300000000000}"#)
+        .status == 200)
     try cli.cli("HSET", "ffd:{e:e1}:trace:0", "u2", "0:muted:a:0")
   }
 

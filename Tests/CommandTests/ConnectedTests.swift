@@ -130,8 +130,8 @@ import Testing
     let file = try directory.write(
       """
       {"user":"u1","follows":["s1"],"profile":{"name":"Mia","badge":3,"muted":true},\
-      "devices":[{"token":"AB12","topic":"com.example.live","bound_at":1000},\
-      {"token":"cd34","environment":"sandbox","topic":"com.example.live","bound_at":2000}]}
+      "devices":[{"token":"AB12","topic":"com.example.live","bound_at":1767225600000},\
+      {"token":"cd34","environment":"sandbox","topic":"com.example.live","bound_at":1767225600001}]}
       {"user":"u2","folows":["s1"]}
       {"user":"u3","follows":["s1"]}
       """, to: "rows.ndjson")
@@ -145,7 +145,8 @@ import Testing
     #expect(try redis.cli("HGET", "ffd:{f:s1}", "followers") == "2")
     #expect(try redis.cli("HGET", "ffd:{u:u1}:profile", "muted") == "1")
     let bound = "ffd:{u:u1}:bound"
-    #expect(try redis.cli("HGET", bound, "apns:production:com.example.live:ab12") == "1000")
-    #expect(try redis.cli("HGET", bound, "apns:sandbox:com.example.live:cd34") == "2000")
+    #expect(
+      try redis.cli("HGET", bound, "apns:production:com.example.live:ab12") == "1767225600000")
+    #expect(try redis.cli("HGET", bound, "apns:sandbox:com.example.live:cd34") == "1767225600001")
   }
 }

@@ -34,6 +34,40 @@ import Testing
     }
   }
 
+  /// A time in other units would make the binding older than any 410, or younger.
+  @Test(arguments: [
+    ("1700000000", "and 1700000000 ms is 1970-01-20: give milliseconds"), ("0", "is 1970-01-01"),
+    ("1243814399999", "is 2009-05-31"), ("1700000000000000", "is 55840-11-18"),
+    ("-1", "is 1969-12-31"), ("4000000000000", "is 2096-10-02"),
+  ])
+  func aTimeThatCannotBeIsRefusedWithTheDayThatItIs(_ time: String, _ words: String) async throws {
+    let script = try shippedScript("bind.lua")
+    try await RedisFixture().run { redis async throws in
+      let reply = try await Self.evaluate(
+        redis, script, [keyspace.tokenOwner(token: "aa")],
+        ["bind", "u1", "production", "a.b", time])
+      #expect(reply?.hasPrefix("ERR ") == true && reply?.contains(words) == true, "\(reply ?? "")")
+      #expect(try await redis.keys() == [])
+    }
+  }
+
+  @Test func aTimeThatIsALittleAheadIsNow() async throws {
+    let script = try shippedScript("bind.lua")
+    try await RedisFixture().run { redis async throws in
+      let now = Int64(try await redis.ask("EVAL", "return redis.call('TIME')[1]", "0") ?? "") ?? 0
+      let bound = keyspace.bound(user: "u1")
+      let member = "apns:production:a.b:aa"
+      // What stands there from the far future is no time.
+      _ = try await redis.ask("HSET", bound, member, String((now + 800_000) * 1000))
+      let reply = try await Self.evaluate(
+        redis, script, [keyspace.tokenOwner(token: "aa")],
+        ["bind", "u1", "production", "a.b", String((now + 3600) * 1000)])
+      #expect(reply == "1")
+      let at = Int64(try await redis.ask("HGET", bound, member) ?? "") ?? 0
+      #expect(at >= now * 1000 && at < (now + 3000) * 1000)
+    }
+  }
+
   /// A time that is given is when it was bound: who has bound the token since keeps it.
   @Test func aBindThatIsToldTooLateTakesNothing() async throws {
     let script = try shippedScript("bind.lua")
@@ -42,11 +76,11 @@ import Testing
       func bind(_ user: String, _ more: String...) async throws -> String? {
         try await Self.evaluate(redis, script, key, ["bind", user, "production", "a.b"] + more)
       }
-      #expect(try await bind("u1", "2000") == "1")
-      #expect(try await bind("u2", "1999") == "-1")
+      #expect(try await bind("u1", "1790000002000") == "1")
+      #expect(try await bind("u2", "1790000001999") == "-1")
       #expect(try await redis.tokens("u1") == ["aa"])
       #expect(try await redis.ask("GET", key[0]) == "u1")
-      #expect(try await bind("u2", "2000") == "1")
+      #expect(try await bind("u2", "1790000002000") == "1")
       #expect(try await redis.tokens("u1") == [])
       #expect(try await redis.tokens("u2") == ["aa"])
       #expect(try await bind("u1") == "1")
@@ -87,7 +121,7 @@ import Testing
           redis, script, [key], ["bind", user, environment, "com.example.live"] + at)
       }
       let member = "apns:production:com.example.live:aa11"
-      #expect(try await bind("u1", "sandbox", at: "100") == "1")
+      #expect(try await bind("u1", "sandbox", at: "1700000000100") == "1")
       _ = try await redis.ask(
         "HSET", keyspace.quarantined(user: "u2"), member, "BadDeviceToken")
       #expect(try await bind("u2", "production", at: "1767225600123") == "1")

@@ -98,17 +98,15 @@ final class DeviceRoutes {
     return .ok(members)
   }
 
-  /// What a double can tell apart, and JSON with it.
-  private static let maximumTime: Int64 = 1 << 53 - 1
-
   /// When the app registered, for a backend that sends what it has kept: later words count more.
-  /// The future counts as now.
   private func time(_ body: JSONObject) throws(Problem) -> Int64 {
     guard let value = body["bound_at_ms"] else { return now() }
-    guard let at = value.wholeNumber, at > 0, at <= Self.maximumTime else {
+    guard let at = value.wholeNumber else {
       throw Problem(.invalid, "bound_at_ms is ms since 1970")
     }
-    return min(at, now())
+    return try given { () throws(GivenRefusal) in
+      try Given.boundAt(at, as: "bound_at_ms", now: self.now())
+    }
   }
 
   /// A log-out. Said twice it is done once.

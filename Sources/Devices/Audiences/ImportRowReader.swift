@@ -33,8 +33,7 @@ package struct ImportRowReader {
     var bindings: [Int64: [Binding]] = [:]
     for (index, device) in try list(object, "devices").enumerated() {
       let (binding, time) = try self.device(device, "devices[\(index)]")
-      // What is said to come from the future would never be pruned.
-      bindings[min(time ?? now, now), default: []].append(binding)
+      bindings[time ?? now, default: []].append(binding)
     }
     var rows = [AudienceRow(user: user, profile: try profile(object), bindings: [], boundAt: now)]
     for (time, bindings) in bindings.sorted(by: { $0.key < $1.key }) {
@@ -129,11 +128,14 @@ package struct ImportRowReader {
 
   /// Milliseconds since 1970, or RFC 3339.
   private func time(_ value: JSONValue, _ place: String) throws(ImportRow.Refusal) -> Int64 {
-    if let milliseconds = value.integer, milliseconds >= 0 { return milliseconds }
-    if let text = value.string, let milliseconds = Timestamp.milliseconds(text) {
-      return milliseconds
+    guard let time = value.integer ?? value.string.flatMap({ Timestamp.milliseconds($0) }) else {
+      throw ImportRow.Refusal("\(place) is milliseconds since 1970, or like 2026-11-21T08:00:00Z")
     }
-    throw ImportRow.Refusal("\(place) is milliseconds since 1970, or like 2026-11-21T08:00:00Z")
+    do throws(GivenRefusal) {
+      return try Given.boundAt(time, as: place, now: now)
+    } catch {
+      throw ImportRow.Refusal("\(error.name) must be \(error.rule)")
+    }
   }
 
   private func profile(
