@@ -27,13 +27,32 @@ import Testing
     #expect(gate.isOpen && gate.allows(at: 0, hasUntried: false))
   }
 
-  @Test func aPushRefusedTwiceWhileOthersAreTakenIsRejected() {
+  @Test func aPushRefusedTwiceWhileOthersAreTakenWaitsAlone() {
     let gate = Gate()
     #expect(gate.refused(refusals: 1, at: 0, hold: hold) == .wait)
     _ = gate.taken()
-    #expect(gate.refused(refusals: 2, at: 1, hold: hold) == .reject)
-    // It is that push's matter: nobody else waits.
-    #expect(gate.isOpen)
+    for refusals in 2..<40 {
+      #expect(gate.refused(refusals: refusals, at: 1, hold: hold) == .wait)
+      #expect(gate.isOpen)
+    }
+  }
+
+  @Test func whatWasSentBeforeTheFirstRefusalSaysNothing() {
+    let gate = Gate()
+    #expect(gate.refused(refusals: 1, at: 10, hold: hold) == .wait)
+    #expect(!gate.taken(sentAt: 9) && !gate.isOpen)
+    for _ in 0..<50 {
+      #expect(gate.refused(refusals: 1, sentAt: 9, at: 11, hold: hold) == .wait)
+    }
+    #expect(!gate.isRefused)
+    for _ in 0..<3 {
+      #expect(gate.refused(refusals: 1, sentAt: 10, at: 12, hold: hold) == .wait)
+    }
+    #expect(gate.refused(refusals: 1, sentAt: 10, at: 13, hold: hold) == .hold(until: 13 + hold))
+    #expect(!gate.taken(sentAt: 9) && gate.isRefused)
+    // A push that asked before the hold was over says as much as one that asks behind it.
+    #expect(gate.allows(at: 13 + hold, hasUntried: true))
+    #expect(gate.taken(sentAt: 11) && gate.isOpen)
   }
 
   @Test func aPushRefusedTwiceIsNotRejectedWhenNobodyIsTaken() {
@@ -139,8 +158,10 @@ private final class Gate {
   var answerTime: UInt64 { machine.answerTime }
   func probesGivenUp(_ count: Int) { machine.probesGivenUp(count) }
   func probeReturned() { machine.probeReturned() }
-  func taken() -> Bool { machine.taken() }
-  func refused(refusals: Int, at now: UInt64, hold: UInt64) -> CredentialGate.Verdict {
-    machine.refused(refusals: refusals, at: now, hold: hold)
+  func taken(sentAt: UInt64 = .max) -> Bool { machine.taken(sentAt: sentAt) }
+  func refused(
+    refusals: Int, sentAt: UInt64 = .max, at now: UInt64, hold: UInt64
+  ) -> CredentialGate.Verdict {
+    machine.refused(refusals: refusals, sentAt: sentAt, at: now, hold: hold)
   }
 }

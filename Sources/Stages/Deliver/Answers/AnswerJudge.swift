@@ -42,7 +42,7 @@ final class AnswerJudge {
     let now = loop.now
     answerTimes.observe(nanoseconds: now &- sentAt)
     traffic.accepted(push, at: now)
-    if credentials.isWatching { credentials.taken(by: push) }
+    if credentials.isWatching { credentials.taken(by: push, sentAt: sentAt) }
     push.batch.settle(push.index, .accepted)
   }
 
@@ -141,9 +141,7 @@ final class AnswerJudge {
       setup.options.report(.configurationRejected(setup.target.endpoint, reason: reason))
       push.settle(answered: reason)
     case .prune(let reason):
-      if let since = goneSince {
-        push.batch.addVerdict(push.index, .gone(since: since, reason: reason))
-      }
+      push.batch.addVerdict(push.index, .gone(since: goneSince ?? 0, reason: reason))
       push.settle(answered: reason)
     case .setAside(let reason):
       push.batch.addVerdict(push.index, .unusable(reason))
@@ -152,8 +150,8 @@ final class AnswerJudge {
     case .retryElsewhere(let reason):
       connection.retire(reason.name)
       retry(push, reason, sentAt: item.sentAt, after: retryAfter)
-    case .renewToken: credentials.renewToken(push, connection, item.headers.token)
-    case .hold(let reason): credentials.refused(push, reason, unknown)
+    case .renewToken: credentials.renewToken(push, connection, item)
+    case .hold(let reason): credentials.refused(push, reason, unknown, sentAt: item.sentAt)
     }
   }
 
@@ -174,7 +172,7 @@ final class AnswerJudge {
       }
     case .accepted, .reject, .rejectAndAlert, .prune, .setAside:
       traffic.ended(push, sentAt: sentAt, at: now)
-      if credentials.isWatching { credentials.taken(by: push) }
+      if credentials.isWatching { credentials.taken(by: push, sentAt: sentAt) }
     }
   }
 

@@ -67,7 +67,7 @@ package struct Conduct: Sendable, Equatable {
     case .retry: "sent again after a back-off"
     case .retryElsewhere: "sent again on another connection"
     case .renewToken: "sent again with a new provider token"
-    case .hold: "waits; rejected if others are taken meanwhile"
+    case .hold: "waits until the credentials are taken"
     }
   }
 

@@ -20,7 +20,7 @@ package enum Disposition: Sendable, Equatable {
   case retryElsewhere(RejectionReason)
   /// The provider token is too old: renew it and send again on a new connection.
   case renewToken
-  /// Our credentials are refused: other pushes of the topic ask what that means. Nothing is lost,
-  /// and the operator is told.
+  /// Our credentials are refused: other pushes of the topic ask what that means. It waits, is never
+  /// rejected, and the operator is told.
   case hold(RejectionReason)
 }

@@ -1,6 +1,9 @@
 /// Whether our credentials are taken for one topic, as a pure machine. Apple's refusal may be about
 /// the key, the topic or, on servers of its own mind, about one token: so it is other pushes that
-/// ask what a refusal means.
+/// ask what a refusal means. None is rejected for it: whatever it is about, it is ours to mend.
+///
+/// Only pushes that were sent after the first refusal are asked: what was in flight then says
+/// nothing of what is taken since.
 ///
 /// ```
 /// open ─refused→ doubted ─taken→ open
@@ -20,8 +23,6 @@ struct CredentialGate: Equatable {
     case wait
     /// The push waits until then: nobody is asked before.
     case hold(until: UInt64)
-    /// Others are taken and this one is not: it is the push.
-    case reject
   }
 
   private(set) var state = State.open
@@ -31,6 +32,8 @@ struct CredentialGate: Equatable {
   private(set) var lastRefusedAt: UInt64?
   /// Monotonic nanoseconds since when nobody knows whether they are taken.
   private var doubtedAt: UInt64 = 0
+  /// Monotonic nanoseconds: when it was first refused since it was open.
+  private var refusedSince: UInt64 = 0
   /// Another push was taken after the last refusal.
   private var isConfirmed = false
   private var refusalsInARow = 0
@@ -45,7 +48,7 @@ struct CredentialGate: Equatable {
   /// After a hold credentials are likely to be refused still, and Apple closes connections with
   /// many errors.
   private static let laterProbes = 2
-  /// Refused twice while others are taken: once may be Apple's servers learning a new key.
+  /// Refused twice while others are taken, it is about this push: nobody else is asked again.
   private static let refusalsOfOnePush = 2
 
   /// Nanoseconds in which one that asks should have its answer; then others ask elsewhere. Longer
@@ -112,7 +115,8 @@ struct CredentialGate: Equatable {
   }
 
   /// An answer that only good credentials get. Returns whether it ends a doubt.
-  mutating func taken() -> Bool {
+  mutating func taken(sentAt: UInt64) -> Bool {
+    guard sentAt >= refusedSince else { return false }
     isConfirmed = true
     isRefused = false
     answerTime = Self.firstAnswerTime
@@ -126,10 +130,13 @@ struct CredentialGate: Equatable {
   /// - Parameters:
   ///   - refusals: of this push, this one among them.
   ///   - hold: nanoseconds.
-  mutating func refused(refusals: Int, at now: UInt64, hold: UInt64) -> Verdict {
+  mutating func refused(
+    refusals: Int, sentAt: UInt64, at now: UInt64, hold: UInt64
+  ) -> Verdict {
     lastRefusedAt = now
     answerTime = Self.firstAnswerTime
-    if state == .open, isConfirmed, refusals >= Self.refusalsOfOnePush { return .reject }
+    if state == .open, isConfirmed, refusals >= Self.refusalsOfOnePush { return .wait }
+    if state == .doubted, sentAt < refusedSince { return .wait }
     isConfirmed = false
     refusalsInARow += 1
     if refusals <= 1 { pushesRefused += 1 }
@@ -138,6 +145,7 @@ struct CredentialGate: Equatable {
     case .open:
       state = .doubted
       doubtedAt = now
+      refusedSince = now
       return .wait
     case .doubted:
       // A push is its own probe only when there is no other to ask.

@@ -65,10 +65,12 @@ final class RouteCredentials {
   }
 
   /// Apple says that a push's token has expired.
-  /// - Parameter token: nil when it went without one, which makes no sense of Apple's answer.
-  func renewToken(_ push: ReadyPush, _ connection: any PushConnection, _ token: ProviderToken?) {
+  /// - Parameter item: what it was sent with; without a token, Apple's answer makes no sense.
+  func renewToken(
+    _ push: ReadyPush, _ connection: any PushConnection, _ item: StreamSlots.Slot
+  ) {
     let wall = options.wallClock()
-    if case .key(let tokens) = credentials, let token,
+    if case .key(let tokens) = credentials, let token = item.headers.token,
       let renewed = try? tokens.replacement(for: token, now: wall), renewed !== token
     {
       connection.retire("ExpiredProviderToken")
@@ -77,16 +79,16 @@ final class RouteCredentials {
       waiting.waitOut(push, tries: 1)
     } else {
       // A token this young cannot have expired: our clock or Apple's is wrong.
-      refused(push, .expiredProviderToken, kind: .clocksDiffer)
+      refused(push, .expiredProviderToken, sentAt: item.sentAt, kind: .clocksDiffer)
     }
   }
 
   // MARK: answers
 
-  func taken(by push: ReadyPush) {
+  func taken(by push: ReadyPush, sentAt: UInt64) {
     guard let topic = topics.find(push.topic) else { return }
     if push.isProbe { topic.gate.probeReturned() }
-    guard topic.gate.taken() else { return }
+    guard topic.gate.taken(sentAt: sentAt) else { return }
     obstacles.noLongerRefused(topic)
     signals.whenOpennessMayHaveChanged()
     signals.schedulePump()
@@ -94,7 +96,7 @@ final class RouteCredentials {
 
   /// - Parameter unknown: what was said, where Apple does not document it.
   func refused(
-    _ push: ReadyPush, _ reason: RejectionReason, _ unknown: UnknownAnswer? = nil,
+    _ push: ReadyPush, _ reason: RejectionReason, _ unknown: UnknownAnswer? = nil, sentAt: UInt64,
     kind: RouteObstacle.Kind = .credentialsRefused
   ) {
     var push = push
@@ -102,10 +104,9 @@ final class RouteCredentials {
     isWatching = true
     let topic = topics.topic(named: push.topic)
     let verdict = topic.gate.refused(
-      refusals: Int(push.history.refusals), at: loop.now,
+      refusals: Int(push.history.refusals), sentAt: sentAt, at: loop.now,
       hold: options.credentialHold.nanoseconds)
     switch verdict {
-    case .reject: push.settle(as: .rejected(reason))
     case .wait: waiting.waitOut(push, tries: Int(push.history.refusals))
     case .hold(let until):
       obstacles.refused(topic, kind, reason: unknown?.words ?? reason.name)
