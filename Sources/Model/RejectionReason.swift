@@ -24,6 +24,8 @@ package enum RejectionReason: UInt8, Sendable, CaseIterable {
   case unanswered
   /// Ours: it had to wait for another try, and Kafka took no record with it, however small.
   case unwritable
+  /// Ours: sent, and answered by something that is not Apple, however often.
+  case proxyAnswered
 
   /// As Apple spells it; ours are made likewise.
   package var name: String {
@@ -33,7 +35,7 @@ package enum RejectionReason: UInt8, Sendable, CaseIterable {
 
   /// Said by us and never by Apple.
   private static let ours: Set<RejectionReason> = [
-    .other, .unrenderable, .noRoute, .unanswered, .unwritable,
+    .other, .unrenderable, .noRoute, .unanswered, .unwritable, .proxyAnswered,
   ]
 
   private static let byName: [String: RejectionReason] = Dictionary(

@@ -44,7 +44,9 @@ extension Log {
         ["endpoint": .text("\(endpoint)"), "reason": .text(reason.name)])
     case .unknownAnswer(let endpoint, let answer):
       warning(
-        "APNs gives an answer that it does not document; its status decides",
+        answer.reason.isEmpty
+          ? "an answer without a reason of Apple's: a proxy on the way answers, and not APNs"
+          : "APNs gives an answer that it does not document; its status decides",
         [
           "endpoint": .text("\(endpoint)"), "status": .integer(answer.status),
           "reason": .text(answer.reason),

@@ -23,6 +23,7 @@ enum RejectionWords {
     case .unanswered:
       "the push was sent, and Apple never answered: the device may have got it"
     case .unwritable: "the push had to wait, and Kafka took no record with it"
+    case .proxyAnswered: "a proxy on the way to Apple answered, and not Apple"
     case .tooManyRequests: "Apple said again and again that this device gets too many pushes"
     case .badCertificate, .badCertificateEnvironment, .expiredProviderToken, .forbidden,
       .invalidProviderToken, .missingProviderToken, .unrelatedKeyIdInToken,
@@ -52,6 +53,7 @@ enum RejectionWords {
     case .noRoute: "name the app in apns.apps, or set apns.key_file; fanfare check"
     case .unanswered: "nothing; if there are many, look at the network to Apple"
     case .unwritable: "let Kafka take larger records (kafka.maximum_event_bytes, max.message.bytes)"
+    case .proxyAnswered: "look at apns.*.host and at what is in between: the log has the status"
     case .tooManyRequests: "send this user fewer pushes (rules.events_per_hour, collapse_id)"
     case .badCertificate, .badCertificateEnvironment, .expiredProviderToken, .forbidden,
       .invalidProviderToken, .missingProviderToken, .unrelatedKeyIdInToken,

@@ -14,19 +14,24 @@ import Testing
       (400, "TopicDisallowed", .rejectAndAlert(.topicDisallowed)),
       (400, "IdleTimeout", .retryElsewhere(.idleTimeout)),
       (400, "SomethingNew", .rejectAndAlert(.other)),
-      (400, nil, .rejectAndAlert(.other)),
       (403, "InvalidProviderToken", .hold(.invalidProviderToken)),
       (403, "BadCertificate", .hold(.badCertificate)),
       (403, "ExpiredProviderToken", .renewToken),
       (403, "Forbidden", .reject(.forbidden)),
       (403, nil, .hold(.other)),
       (403, "SomethingNew", .hold(.other)),
-      (404, nil, .rejectAndAlert(.badPath)),
-      (405, nil, .rejectAndAlert(.methodNotAllowed)),
+      (404, "SomethingNew", .rejectAndAlert(.badPath)),
+      (405, "SomethingNew", .rejectAndAlert(.methodNotAllowed)),
       (410, "Unregistered", .prune(.unregistered)),
       (410, "ExpiredToken", .prune(.expiredToken)),
-      (410, nil, .reject(.unregistered)),
-      (413, nil, .reject(.payloadTooLarge)),
+      (410, "SomethingNew", .prune(.unregistered)),
+      (410, nil, .prune(.unregistered)),
+      (413, "SomethingNew", .reject(.payloadTooLarge)),
+      (413, "PayloadTooLarge", .reject(.payloadTooLarge)),
+      (408, "SomethingNew", .retry(.proxyAnswered)),
+      (421, "SomethingNew", .retryElsewhere(.proxyAnswered)),
+      (451, "SomethingNew", .rejectAndAlert(.other)),
+      (302, "SomethingNew", .retry(.proxyAnswered)),
       (429, "TooManyRequests", .retry(.tooManyRequests)),
       (429, "TooManyProviderTokenUpdates", .hold(.tooManyProviderTokenUpdates)),
       (429, nil, .retry(.tooManyRequests)),
@@ -34,11 +39,26 @@ import Testing
       (500, nil, .retry(.internalServerError)),
       (503, "Shutdown", .retryElsewhere(.shutdown)),
       (503, "ServiceUnavailable", .retry(.serviceUnavailable)),
+      (503, nil, .retry(.serviceUnavailable)),
       (599, "Whatever", .retry(.serviceUnavailable)),
-      (301, nil, .rejectAndAlert(.other)),
     ] as [(Int, String?, Disposition)])
   func judgesEachAnswer(status: Int, reason: String?, disposition: Disposition) {
     #expect(RejectionTable.disposition(status: status, reason: reason) == disposition)
+  }
+
+  /// No byte of these is Apple's: whatever a proxy says, it is no device's fault.
+  @Test(arguments: [
+    201, 204, 300, 301, 302, 303, 307, 308, 400, 401, 402, 404, 405, 406, 407, 408, 409, 411, 413,
+    414, 415, 416, 417, 425, 426, 428, 431, 451, 501, 502, 504, 505, 507, 511, 520, 599, 999,
+  ])
+  func anAnswerWithoutAReasonIsAProxys(status: Int) {
+    let found = RejectionTable.disposition(status: status, reason: nil)
+    #expect(found == .retry(.proxyAnswered))
+  }
+
+  @Test func aMisdirectedRequestGoesOnAnotherConnection() {
+    let found = RejectionTable.disposition(status: 421, reason: nil)
+    #expect(found == .retryElsewhere(.proxyAnswered))
   }
 
   /// A refusal is final whatever status it comes with, and so is a status whose reason is new.
@@ -49,10 +69,11 @@ import Testing
       (400, nil, .retry(.unanswered)),
       (400, "BadDeviceToken", .setAside(.badDeviceToken)),
       (403, nil, .hold(.other)),
-      (404, nil, .rejectAndAlert(.badPath)),
+      (404, nil, .retry(.unanswered)),
       (410, nil, .retry(.unanswered)),
       (410, "Unregistered", .prune(.unregistered)),
-      (413, nil, .reject(.payloadTooLarge)),
+      (413, nil, .retry(.unanswered)),
+      (421, nil, .retry(.unanswered)),
       (429, nil, .retry(.tooManyRequests)),
       (500, nil, .retry(.internalServerError)),
       (301, nil, .retry(.unanswered)),
@@ -102,7 +123,8 @@ import Testing
       let limit = RejectionTable.limit(of: reason)
       switch reason {
       case .tooManyRequests: #expect(limit == .init(tries: 10, isAbout: .device))
-      case .internalServerError, .serviceUnavailable, .shutdown, .idleTimeout, .unanswered:
+      case .internalServerError, .serviceUnavailable, .shutdown, .idleTimeout, .unanswered,
+        .proxyAnswered:
         #expect(limit == .init(tries: 10, isAbout: .server))
       default: #expect(limit == nil)
       }

@@ -32,7 +32,8 @@ package struct ReasonWords: Sendable, Equatable {
         Self.ofCredentials(reason)
       case .tooManyRequests, .internalServerError, .serviceUnavailable, .shutdown, .idleTimeout:
         Self.ofTheMoment(reason)
-      case .other, .unrenderable, .noRoute, .unanswered, .unwritable: Self.ofOurs(reason)
+      case .other, .unrenderable, .noRoute, .unanswered, .unwritable, .proxyAnswered:
+        Self.ofOurs(reason)
       default: Self.ofRequest(reason)
       }
   }
@@ -171,6 +172,10 @@ package struct ReasonWords: Sendable, Equatable {
     case .unwritable:
       ReasonWords(
         nil, "it had to wait, and Kafka took no record with it", "look at the topics' limits")
+    case .proxyAnswered:
+      ReasonWords(
+        nil, "a proxy on the way to Apple answered, and not Apple",
+        "what stands at apns.*.host, and between it and this machine? the log has the status")
     default:
       ReasonWords(
         nil, "Apple does not document this answer",

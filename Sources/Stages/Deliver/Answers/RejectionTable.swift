@@ -1,8 +1,9 @@
 import Model
 
 package enum RejectionTable {
-  /// `reason`: the body's, nil when the body is missing or is not what Apple sends; the status
-  /// decides then.
+  /// `reason`: the body's, nil when the body is missing or is not what Apple sends. Apple names a
+  /// reason with each refusal: an answer without one is a proxy's, as a rule, and says nothing of
+  /// the device.
   /// - Parameter isWhole: the answer was read to its end. Where one broke off and the status says
   ///   little, nobody knows whether it would have been final: the push is sent again.
   package static func disposition(
@@ -10,10 +11,10 @@ package enum RejectionTable {
   ) -> Disposition {
     guard status != 200 else { return .accepted }
     guard let reason else {
-      let byStatus = disposition(status: status)
+      let byStatus = withoutReason(status: status)
       guard !isWhole else { return byStatus }
       return switch byStatus {
-      case .rejectAndAlert(.other), .reject(.unregistered): .retry(.unanswered)
+      case .retry(.proxyAnswered), .retryElsewhere(.proxyAnswered), .prune: .retry(.unanswered)
       default: byStatus
       }
     }
@@ -33,8 +34,8 @@ package enum RejectionTable {
     case .expiredProviderToken: return .renewToken
     case .forbidden, .payloadTooLarge: return .reject(known)
     case .tooManyRequests, .internalServerError, .serviceUnavailable: return .retry(known)
-    case .other, .unrenderable, .noRoute, .unanswered, .unwritable:
-      return disposition(status: status)
+    case .other, .unrenderable, .noRoute, .unanswered, .unwritable, .proxyAnswered:
+      return withNewReason(status: status)
     }
   }
 
@@ -57,25 +58,40 @@ package enum RejectionTable {
   package static func limit(of reason: RejectionReason) -> Limit? {
     switch reason {
     case .tooManyRequests: Limit(tries: 10, isAbout: .device)
-    case .internalServerError, .serviceUnavailable, .shutdown, .idleTimeout, .unanswered:
+    case .internalServerError, .serviceUnavailable, .shutdown, .idleTimeout, .unanswered,
+      .proxyAnswered:
       Limit(tries: 10, isAbout: .server)
     default: nil
     }
   }
 
-  private static func disposition(status: Int) -> Disposition {
+  /// What HTTP lets a client send again is sent again (RFC 9110, sections 15.5 and 15.6; RFC 8470
+  /// for 425), a misdirected request (421) on another connection. What it does not is tried again
+  /// too, since it is not Apple's word, and ends as what it is: answered by a proxy.
+  private static func withoutReason(status: Int) -> Disposition {
     switch status {
     // Whatever is refused with it, it is not the token: a proxy's answer, or a reason to come.
     case 403: .hold(.other)
-    case 404: .rejectAndAlert(.badPath)
-    case 405: .rejectAndAlert(.methodNotAllowed)
-    // Without a reason nothing says since when the token is gone, so it cannot be pruned.
-    case 410: .reject(.unregistered)
-    case 413: .reject(.payloadTooLarge)
+    // Without a timestamp nothing says since when the token is gone.
+    case 410: .prune(.unregistered)
+    case 421: .retryElsewhere(.proxyAnswered)
     case 429: .retry(.tooManyRequests)
     case 500: .retry(.internalServerError)
+    case 503: .retry(.serviceUnavailable)
+    default: .retry(.proxyAnswered)
+    }
+  }
+
+  /// The answer has Apple's form, and a reason that Apple does not document.
+  private static func withNewReason(status: Int) -> Disposition {
+    switch status {
+    case 404: .rejectAndAlert(.badPath)
+    case 405: .rejectAndAlert(.methodNotAllowed)
+    case 413: .reject(.payloadTooLarge)
+    case 403, 408, 410, 421, 425, 429, 500, 502, 503, 504: withoutReason(status: status)
+    case 400...499: .rejectAndAlert(.other)
     case 501...599: .retry(.serviceUnavailable)
-    default: .rejectAndAlert(.other)
+    default: .retry(.proxyAnswered)
     }
   }
 }

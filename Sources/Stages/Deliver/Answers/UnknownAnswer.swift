@@ -1,6 +1,6 @@
 import Model
 
-/// What a server said of a push that Apple does not document: a proxy's word, or one to come.
+/// What a server said of a push that Apple does not document: a proxy's answer, or a new reason.
 package struct UnknownAnswer: Sendable, Hashable {
   /// Apple's longest is 27.
   private static let maximumReason = 64
@@ -13,7 +13,8 @@ package struct UnknownAnswer: Sendable, Hashable {
   init?(status: Int, reason: String?, _ disposition: Disposition) {
     guard let reason else {
       switch disposition {
-      case .rejectAndAlert(.other), .hold(.other): self.init(status: status, reason: "")
+      case .hold(.other), .retry(.proxyAnswered), .retryElsewhere(.proxyAnswered):
+        self.init(status: status, reason: "")
       default: return nil
       }
       return
