@@ -49,6 +49,8 @@ struct WorkerFigures: Sendable {
   private(set) var obstacles: [String] = []
   /// As many of those of an environment are of a kind.
   private(set) var obstacleCounts: [RouteObstacle.Group: Int] = [:]
+  /// Those of them that lead to production and cannot be reached: it is what a worker is for.
+  private(set) var unreachableApple: [String] = []
   /// Those of them that are keys or tokens which Apple does not take.
   private(set) var refusedCredentials: [String] = []
   /// Limits of pushes a second that hold up pushes, in words, each once.
@@ -129,6 +131,9 @@ struct WorkerFigures: Sendable {
       [.noToken, .certificateExpired, .credentialsRefused, .clocksDiffer].contains($0.kind)
     }
     Self.add(refused.map { "\($0)" }, to: &refusedCredentials)
+    let unreachable = lane.obstacles.filter { $0.kind == .unreachable }
+    Self.add(
+      unreachable.filter { $0.environment == .production }.map { "\($0)" }, to: &unreachableApple)
   }
 
   /// Each thing without which the worker can do nothing, and what is wrong with it, in words.
@@ -142,6 +147,7 @@ struct WorkerFigures: Sendable {
       HealthPart("redis", trouble: trouble(redisTroubles)),
       HealthPart("waiting", trouble: trouble(DependencyWait.words(waitsFor, told: redisTroubles))),
       HealthPart("credentials", trouble: trouble(refusedCredentials)),
+      HealthPart("apns", trouble: trouble(unreachableApple)),
     ]
   }
 

@@ -83,7 +83,9 @@ package enum WorkerMetrics {
     "Pushes written to the stragglers' topic because they had to wait.")
   static let tokens = MetricFamily(
     "fanfare_tokens_total", .counter,
-    "Device tokens that Apple called unusable, by what became of their bindings.",
+    "Device tokens that Apple called gone or unusable, by what became of their bindings: removed; "
+      + "kept, since they were bound later, or nothing shows when; set aside; neither removed nor "
+      + "set aside (withheld), since Apple said so of too many.",
     labels: ["result"])
   static let tokenNews = MetricFamily(
     "fanfare_token_news_total", .counter,

@@ -99,7 +99,11 @@ extension WorkerMetrics {
       tokens,
       series(
         counts,
-        ["pruned": .tokensPruned, "kept": .tokensPruneRefused, "set_aside": .tokensQuarantined]))
+        [
+          "pruned": .tokensPruned, "kept": .tokensPruneRefused,
+          "kept_undated": .tokensPruneUndated, "prune_withheld": .tokensPruneWithheld,
+          "set_aside": .tokensQuarantined, "quarantine_withheld": .tokensQuarantineWithheld,
+        ]))
     text.append(tokenNews, Double(counts[.tokenNews]))
   }
 

@@ -77,6 +77,36 @@ import Testing
     }
   }
 
+  /// Silent connections are replaced over and over, and each new one takes pushes: that is no end of
+  /// it. The first answer is.
+  @Test(arguments: [20, 1000])
+  func aServerThatAnswersNothingIsUnreachableUntilItAnswers(streams: Int) async throws {
+    try await onLoop { _, loop in
+      let bed = try DeliverBed(loop) {
+        $0.streamsPerConnection = streams
+        $0.stalledAfter = .milliseconds(200)
+        $0.requestTimeout = .milliseconds(200)
+        $0.pingTimeout = .milliseconds(100)
+        $0.tickInterval = .milliseconds(20)
+      }
+      defer { bed.stop() }
+      bed.server.decide = { _ in .silence }
+      func ended() -> Int {
+        bed.notices.count { if case .obstacleEnded = $0 { true } else { false } }
+      }
+      let tally = SegmentTally()
+      await bed.stage.admit(bed.batch(hexadecimal(100).map { (.production, $0) }, tally))
+      await bed.until("known") { bed.stage.obstacles.map(\.kind) == [.unreachable] }
+      let opened = bed.stage.connectionCounts.opened
+      await bed.until("replaced") { bed.stage.connectionCounts.opened > opened + 6 }
+      #expect(bed.stage.obstacles.count == 1 && ended() == 0)
+      bed.server.decide = { _ in .answer(200) }
+      await bed.until("answered") { bed.stage.obstacles.isEmpty }
+      await bed.until("settled") { bed.settledBatches == 1 }
+      #expect(ended() == 1)
+    }
+  }
+
   @Test func atItsBoundAPushThatHasToWaitLeavesItsSegmentAtOnce() async throws {
     try await onLoop { _, loop in
       let bed = try DeliverBed(loop, sandbox: .refused) {

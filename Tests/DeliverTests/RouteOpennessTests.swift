@@ -6,6 +6,8 @@ import Testing
 @Suite struct RouteOpennessTests {
   private static let closedAfter: UInt64 = 1000
   private static let stalledAfter: UInt64 = 3000
+  private static let silentAfter: UInt64 = 9000
+  private static let quietAfter: UInt64 = 60_000_000_000
 
   enum Event {
     case unconnected(UInt64)
@@ -18,10 +20,12 @@ import Testing
   }
 
   private static func facts(
-    open: Int = 2, takes: Bool = true, waits: Bool = true, movedAt: UInt64 = 0
+    open: Int = 2, takes: Bool = true, waits: Bool = true, movedAt: UInt64 = 0,
+    sentAt: UInt64 = 0, answeredAt: UInt64 = 0, unanswered: Int = 0, since: UInt64 = 0
   ) -> RouteOpenness.Facts {
     RouteOpenness.Facts(
-      openConnections: open, takes: takes, hasSendablePushes: waits, lastMovedAt: movedAt)
+      openConnections: open, takes: takes, hasSendablePushes: waits, lastMovedAt: movedAt,
+      lastSentAt: sentAt, lastAnsweredAt: answeredAt, unanswered: (unanswered, since))
   }
 
   private static let none = facts(open: 0, takes: false)
@@ -31,7 +35,8 @@ import Testing
     _ events: [Event], _ facts: RouteOpenness.Facts, at now: UInt64
   ) -> RouteObstacle.Kind? {
     let openness = RouteOpenness(
-      closedAfter: Self.closedAfter, stalledAfter: Self.stalledAfter)
+      closedAfter: Self.closedAfter, stalledAfter: Self.stalledAfter,
+      silentAfter: Self.silentAfter)
     for event in events {
       switch event {
       case .unconnected(let now): _ = openness.set(isUnconnected: true, at: now)
@@ -82,13 +87,32 @@ import Testing
     ([], facts(takes: false, waits: false), 3000, nil),
     ([], facts(open: 0, takes: false), 3000, nil),
     ([], facts(takes: false, movedAt: 100), 3000, nil),
-    // It stays so, also when nothing waits any more, until something is taken or answered.
+    // It stays so, also when nothing waits any more, until something is answered.
     ([.look(full, 3000)], full, 3001, .unreachable),
     ([.look(full, 3000)], facts(takes: false, waits: false), 3001, .unreachable),
     ([.look(full, 3000)], facts(takes: false, movedAt: 3000), 3001, .unreachable),
-    ([.look(full, 3000)], facts(takes: false, movedAt: 3001), 3002, nil),
-    ([.look(full, 3000)], facts(takes: true), 3001, nil),
-    ([.look(full, 3000)], none, 3001, nil),
+    ([.look(full, 3000)], facts(takes: false, movedAt: 3001, answeredAt: 3001), 3002, nil),
+    // What is sent on a connection in the place of a silent one is no answer.
+    ([.look(full, 3000)], facts(movedAt: 3001, sentAt: 3001), 3002, .unreachable),
+    ([.look(full, 3000)], facts(takes: true), 3001, .unreachable),
+    ([.look(full, 3000)], none, 3001, .unreachable),
+    ([.look(full, 3000)], facts(answeredAt: 3000), 3001, .unreachable),
+    // Nobody has sent anything for a minute, and nobody waits: nobody knows.
+    ([.look(full, 3000)], facts(waits: false, sentAt: 5), quietAfter + 5, nil),
+    ([.look(full, 3000)], facts(waits: false, sentAt: 6), quietAfter + 5, .unreachable),
+    ([.look(full, 3000)], facts(waits: true, sentAt: 5), quietAfter + 5, .unreachable),
+    ([.look(full, 3000)], facts(open: 0, takes: false, waits: false), quietAfter, nil),
+    ([.look(full, 3000)], facts(takes: false, waits: false), quietAfter, .unreachable),
+    // Connections take what is sent and answer nothing of it.
+    ([], facts(sentAt: 9000, unanswered: 10), 9000, .unreachable),
+    ([], facts(sentAt: 8999, unanswered: 10), 8999, nil),
+    ([], facts(sentAt: 9000, unanswered: 10, since: 1), 9000, nil),
+    ([], facts(sentAt: 9000, unanswered: 9), 9000, nil),
+    ([], facts(sentAt: 0, unanswered: 10), quietAfter, nil),
+    (
+      [.look(facts(sentAt: 9000, unanswered: 10), 9000)],
+      facts(sentAt: 9100, answeredAt: 9101), 9102, nil
+    ),
     // A token that cannot be made is told first.
     ([.look(full, 3000), .noToken(9000)], full, 3001, .noToken),
   ]
@@ -101,7 +125,8 @@ import Testing
 
   @Test func saysWhyInWords() {
     let openness = RouteOpenness(
-      closedAfter: Self.closedAfter, stalledAfter: Self.stalledAfter)
+      closedAfter: Self.closedAfter, stalledAfter: Self.stalledAfter,
+      silentAfter: Self.silentAfter)
     #expect(openness.lastFailure == "connecting")
     openness.failed("no route to host")
     #expect(openness.lastFailure == "no route to host")
@@ -112,11 +137,17 @@ import Testing
     #expect(openness.mayMakeProof(at: 0))
     _ = openness.closure(Self.full, at: 3000)
     #expect(openness.lastFailure == "connected, but it takes no pushes")
+    let other = RouteOpenness(
+      closedAfter: Self.closedAfter, stalledAfter: Self.stalledAfter,
+      silentAfter: Self.silentAfter)
+    _ = other.closure(Self.facts(sentAt: 9000, unanswered: 10), at: 9000)
+    #expect(other.lastFailure == "connected, but it answers nothing")
   }
 
   @Test func saysWhetherConnectionsAreNewOrGone() {
     let openness = RouteOpenness(
-      closedAfter: Self.closedAfter, stalledAfter: Self.stalledAfter)
+      closedAfter: Self.closedAfter, stalledAfter: Self.stalledAfter,
+      silentAfter: Self.silentAfter)
     #expect(!openness.set(isUnconnected: false, at: 1))
     #expect(openness.set(isUnconnected: true, at: 2))
     #expect(!openness.set(isUnconnected: true, at: 3))

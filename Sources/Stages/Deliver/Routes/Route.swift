@@ -42,7 +42,8 @@ final class Route {
     traffic = RouteTraffic(streamsPerConnection: setup.options.streamsPerConnection)
     openness = RouteOpenness(
       closedAfter: setup.options.closedAfter.nanoseconds,
-      stalledAfter: (setup.options.stalledAfter + setup.target.interface.silence).nanoseconds)
+      stalledAfter: (setup.options.stalledAfter + setup.target.interface.silence).nanoseconds,
+      silentAfter: (setup.options.requestTimeout + setup.target.interface.silence).nanoseconds)
     obstacleList = RouteObstacles(
       environment: environment, credentials: setup.credentialsName, options: options,
       topics: topics)
@@ -210,7 +211,9 @@ final class Route {
     let now = loop.now
     let facts = RouteOpenness.Facts(
       openConnections: pool.places.openCount, takes: pool.places.takes,
-      hasSendablePushes: topics.sendableCount(at: now) > 0, lastMovedAt: traffic.lastMovedAt)
+      hasSendablePushes: topics.sendableCount(at: now) > 0, lastMovedAt: traffic.lastMovedAt,
+      lastSentAt: traffic.lastSentAt, lastAnsweredAt: traffic.lastAnsweredAt,
+      unanswered: (traffic.sentUnanswered, traffic.unansweredSince))
     let closure = openness.closure(facts, at: now)
     topics.set(isOpen: closure == nil, closedAfter: options.closedAfter.nanoseconds, at: now)
     obstacleList.set(closure: closure, reason: openness.lastFailure)

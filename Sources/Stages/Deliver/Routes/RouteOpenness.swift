@@ -10,15 +10,28 @@ final class RouteOpenness {
     var hasSendablePushes: Bool
     /// When a push was sent or answered last, or none was ready.
     var lastMovedAt: UInt64
+    /// When a push was sent last.
+    var lastSentAt: UInt64
+    /// When one was answered last, whatever the answer.
+    var lastAnsweredAt: UInt64
+    /// How many were sent since something was answered last, and when the first of them was.
+    var unanswered: (pushes: Int, since: UInt64)
   }
+
+  /// So many pushes that all have no answer are not a matter of their devices.
+  private static let fewestSilent = 10
+  /// Nanoseconds without a push to send: nobody knows any more whether one would be answered.
+  private static let quietAfter: UInt64 = 60_000_000_000
 
   private let closedAfter: UInt64
   private let stalledAfter: UInt64
+  private let silentAfter: UInt64
   /// Since when no connection has been open; nil while one is, or none is wanted.
   private var unconnectedSince: UInt64?
   /// The last attempt to connect came to nothing, and no connection has been open since.
   private var cannotConnect = false
-  /// Connections are open and took nothing since then; nil while they do.
+  /// Connections took nothing, or nothing was answered, and nothing was since then; nil while all
+  /// is well.
   private var stalledSince: UInt64?
   /// Nothing proves to Apple who we are; nil when something does.
   private var lack: (kind: RouteObstacle.Kind, until: UInt64)?
@@ -27,9 +40,11 @@ final class RouteOpenness {
   /// - Parameters:
   ///   - closedAfter: without a connection for so long, it is closed.
   ///   - stalledAfter: so it is when connections take nothing for so long.
-  init(closedAfter: UInt64, stalledAfter: UInt64) {
+  ///   - silentAfter: and when nothing of what they take is answered for so long.
+  init(closedAfter: UInt64, stalledAfter: UInt64, silentAfter: UInt64) {
     self.closedAfter = closedAfter
     self.stalledAfter = stalledAfter
+    self.silentAfter = silentAfter
   }
 
   // MARK: what happened
@@ -66,20 +81,29 @@ final class RouteOpenness {
     if let unconnectedSince, cannotConnect || now &- unconnectedSince >= closedAfter {
       return .unreachable
     }
-    if isStalled(facts, at: now) {
-      lastFailure = "connected, but it takes no pushes"
-      return .unreachable
-    }
-    return nil
+    return isStalled(facts, at: now) ? .unreachable : nil
   }
 
-  /// Connections that take nothing are as good as none, and stay so until they take something.
+  /// Connections that take nothing, or answer nothing, are as good as none, and stay so until
+  /// something is answered: a connection in the place of a silent one takes pushes too.
   private func isStalled(_ facts: Facts, at now: UInt64) -> Bool {
-    if facts.takes || facts.openConnections == 0 { stalledSince = nil }
-    if let since = stalledSince { return facts.lastMovedAt <= since }
-    guard !facts.takes, facts.openConnections > 0, facts.hasSendablePushes,
-      now &- facts.lastMovedAt >= stalledAfter
-    else { return false }
+    let isQuiet = now &- facts.lastSentAt >= Self.quietAfter
+    if let since = stalledSince {
+      let isForgotten =
+        isQuiet && !facts.hasSendablePushes && (facts.takes || facts.openConnections == 0)
+      guard facts.lastAnsweredAt > since || isForgotten else { return true }
+      stalledSince = nil
+    }
+    let takesNothing =
+      !facts.takes && facts.openConnections > 0 && facts.hasSendablePushes
+      && now &- facts.lastMovedAt >= stalledAfter
+    let answersNothing =
+      facts.unanswered.pushes >= Self.fewestSilent && !isQuiet
+      && now &- facts.unanswered.since >= silentAfter
+    guard takesNothing || answersNothing else { return false }
+    lastFailure =
+      answersNothing
+      ? "connected, but it answers nothing" : "connected, but it takes no pushes"
     stalledSince = now
     return true
   }

@@ -34,11 +34,16 @@ final class RouteTraffic {
   private var newcomersSince: UInt64 = 0
   /// When a push was sent or answered last, or none was ready.
   private(set) var lastMovedAt: UInt64 = 0
+  private(set) var lastSentAt: UInt64 = 0
+  /// When one was answered last, whatever the answer.
+  private(set) var lastAnsweredAt: UInt64 = 0
   private(set) var lastAcceptedAt: UInt64 = 0
   /// When the server looked at a push last, whatever it thought of it.
   private(set) var lastLookedAt: UInt64 = 0
   /// When the first push was sent since something was answered last; 0: none was.
-  private var unansweredSince: UInt64 = 0
+  private(set) var unansweredSince: UInt64 = 0
+  /// Pushes sent since something was answered last.
+  private(set) var sentUnanswered = 0
 
   init(streamsPerConnection streams: Int) { self.streams = streams }
 
@@ -119,7 +124,9 @@ final class RouteTraffic {
 
   func sent(_ pushes: Int, _ manner: Manner = .inTurn, at now: UInt64) {
     lastMovedAt = now
+    lastSentAt = now
     if unansweredSince == 0 { unansweredSince = now }
+    sentUnanswered += pushes
     switch manner {
     case .inTurn: overload.take(pushes)
     case .ahead: break
@@ -158,9 +165,15 @@ final class RouteTraffic {
     }
   }
 
-  func note(_ answers: AcceptedAnswers, at now: UInt64) {
+  private func somethingWasAnswered(at now: UInt64) {
     lastMovedAt = now
+    lastAnsweredAt = now
     unansweredSince = 0
+    sentUnanswered = 0
+  }
+
+  func note(_ answers: AcceptedAnswers, at now: UInt64) {
+    somethingWasAnswered(at: now)
     overload.answered(answers.count, atThisRate: answers.atThisRate, at: now)
     window.answered(answers.ordinary)
     refusalShare.accepted(answers.count, firsts: answers.firsts, refusals: answers.refusals)
@@ -169,8 +182,7 @@ final class RouteTraffic {
 
   /// It has an answer, other than that it was accepted.
   func answered(_ push: ReadyPush, at now: UInt64) {
-    lastMovedAt = now
-    unansweredSince = 0
+    somethingWasAnswered(at: now)
     if push.history.losses == 0 { window.answered() }
   }
 
