@@ -24,19 +24,24 @@ import Testing
   }
 
   /// A status whose reason is missing or new is judged by itself.
-  private static let bareStatuses = [400, 403, 404, 405, 410, 413, 429, 500, 503]
+  private static let bareStatuses = [
+    302, 400, 401, 403, 404, 405, 407, 408, 410, 413, 421, 425, 429, 431, 500, 502, 503, 504, 511,
+  ]
+  private static let new = "ANewOne"
+  private static let newStatuses = [400, 403, 404, 405, 410, 413, 429, 500, 503]
 
   private static var conduct: [String] {
     let rows =
       [(200, nil)] + reasons.map { ($0.status, Optional($0.reason.name)) }
-      + bareStatuses.map { ($0, nil) }
+      + bareStatuses.map { ($0, nil) } + newStatuses.map { ($0, new) }
     return [
       "| Status | Reason | Push | Tries | Token | Connection | Held | Operator told |",
       "|---|---|---|---|---|---|---|---|",
     ]
       + rows.map { status, reason in
         let row = Conduct(status: status, reason: reason)
-        let name = reason.map { "`\($0)`" } ?? (status == 200 ? "" : "none, or a new one")
+        let name =
+          reason.map { $0 == new ? "a new one" : "`\($0)`" } ?? (status == 200 ? "" : "none")
         return "| \(status) | \(name) | \(row.outcome) | \(row.tries) | \(row.token) "
           + "| \(row.connection) | \(row.hold.rawValue) "
           + "| \(row.alerts ? "yes" : row.hold == .topicOfNewToken ? "if it is held" : "no") |"

@@ -27,7 +27,7 @@ package struct Conduct: Sendable, Equatable {
     let said = reason.map { RejectionReason(name: $0) }
     outcome = Self.outcome(disposition)
     tries = Self.tries(disposition)
-    token = Self.token(disposition)
+    token = Self.token(disposition, isDated: reason != nil)
     switch disposition {
     case .retryElsewhere: connection = "takes no more"
     case .renewToken: connection = "takes no more, and the next one has the new provider token"
@@ -84,8 +84,10 @@ package struct Conduct: Sendable, Equatable {
     }
   }
 
-  private static func token(_ disposition: Disposition) -> String {
+  /// - Parameter isDated: Apple may have said since when it is gone.
+  private static func token(_ disposition: Disposition, isDated: Bool) -> String {
     switch disposition {
+    case .prune where !isDated: "kept, and quarantined if it is said on three days"
     case .prune: "removed, unless it was bound after the timestamp"
     case .setAside: "set aside"
     default: "kept"
