@@ -36,6 +36,9 @@ extension Assembly {
     options.record.cooldown = settings.events.cooldown
     options.record.trace = OutcomeNotes.Level(rawValue: settings.events.trace.rawValue)
     options.record.traceMaximum = settings.events.traceMaximum
+    options.record.removalShare = settings.devices.removalShare
+    options.record.removalSamples = settings.devices.removalSamples
+    options.record.removalWindow = settings.devices.removalWindow
     options.straggleAfter = settings.lanes.straggleAfter
     options.straggleDelay = settings.lanes.straggleDelay
     options.claimLifetime = settings.lanes.claimLifetime

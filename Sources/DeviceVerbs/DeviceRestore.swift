@@ -5,7 +5,7 @@ import Telemetry
 import Terminal
 import VerbSupport
 
-/// `device restore`: gives back what was set aside after Apple's refusals.
+/// `device restore`: gives back what was quarantined after Apple's refusals, or pruned.
 enum DeviceRestore {
 
   private static let user = Option<String?>("user", .text, value: "ID", help: "Of this user only")
@@ -21,6 +21,9 @@ enum DeviceRestore {
     "since", .text, value: "TIME", help: "Set aside at or after this time")
   private static let before = Option<String?>(
     "before", .text, value: "TIME", help: "Set aside before this time")
+  private static let prunedSince = Option<String?>(
+    "pruned-since", .text, value: "WHEN",
+    help: "Devices that were removed after a 410 since then, and no others")
   private static let all = Option(flag: "all", help: "Whatever was set aside")
   private static let apply = Option(flag: "apply", help: "Do it; otherwise it is only told")
 
@@ -32,16 +35,24 @@ enum DeviceRestore {
       configuration, correct that first, then give the devices back. Without --apply it only says \
       what it would do. A token that another user has bound since is that user's, and is left alone.
 
+      A device that Apple called gone (410) is kept for 7 days. When Apple was wrong about many, \
+      --pruned-since gives them back once it answers as ever: WHEN is a length of time until now \
+      (2d, 36h), a day (2026-11-21, of UTC) or a TIME. Each has the time of its binding back, so \
+      that a device that is gone is removed again after its next push.
+
       TIME is like 2026-11-21T08:00:00Z, or milliseconds since 1970; devices that were set aside \
       without a note of the time are left out then. Unless --user is given, all keys of the \
       database are looked at (SCAN), which harms nobody and takes its time.
       """,
-    options: [user, token, reason, topic, environment, since, before, all, apply],
+    options: [user, token, reason, topic, environment, since, before, prunedSince, all, apply],
     examples: [
       .init("fanfare device restore --all", "What there is, by reason and app"),
       .init(
         "fanfare device restore --reason BadDeviceToken --topic com.example.live --apply",
         "After the environment of the app's route was corrected"),
+      .init(
+        "fanfare device restore --pruned-since 2d --topic com.example.live --apply",
+        "After a wave of 410s that Apple took back"),
     ], exitCodes: [.ok, .failed, .unavailable, .retryLater, .config], handler: run)
 
   private static func run(_ invocation: Invocation) async throws(CommandFailure) -> ExitCode {
@@ -94,9 +105,9 @@ enum DeviceRestore {
     let given = QuarantineFilter.Given(
       user: invocation[user], token: invocation[token], reason: invocation[reason],
       topic: invocation[topic], environment: invocation[environment]?.rawValue,
-      since: invocation[since], before: invocation[before])
+      since: invocation[since], before: invocation[before], prunedSince: invocation[prunedSince])
     do {
-      return try QuarantineFilter(given)
+      return try QuarantineFilter(given, now: invocation.nowMilliseconds)
     } catch {
       throw CommandFailure(.usage, "--\(error.name) must be \(error.rule)\(error.hint)")
     }

@@ -1,4 +1,5 @@
 import Keyspace
+import Model
 import Redis
 import Tokens
 
@@ -40,6 +41,14 @@ enum DeviceScripts {
       return false
     end
 
+    -- A registration that arrives late must not make the binding look older than it is. What is
+    -- said to come from the future is no time.
+    local latest = redis.call('TIME')[1] * 1000 + \(BindingTime.tolerance)
+    local function is_news(text, at)
+      local known = tonumber(text or '')
+      return not known or known < tonumber(at) or known > latest and tonumber(at) <= latest
+    end
+
     local function wrong_user()
       return wrong(KEYS[1], 'set') or wrong(KEYS[2], 'hash') or wrong(KEYS[3], 'hash')
         or wrong(KEYS[4], 'zset')
@@ -66,9 +75,7 @@ enum DeviceScripts {
     if #members == 0 then return answer end
     local times = redis.call('HMGET', KEYS[2], unpack(members))
     for i, member in ipairs(members) do
-      -- A registration that arrives late must not make the binding look older than it is.
-      local known = tonumber(times[i] or '')
-      if not known or known < tonumber(at) then set[#set + 1], set[#set + 2] = member, at end
+      if is_news(times[i], at) then set[#set + 1], set[#set + 2] = member, at end
     end
     if #set > 1 then redis.call('HSET', unpack(set)) end
     redis.call('HDEL', KEYS[3], unpack(members))
@@ -85,8 +92,9 @@ enum DeviceScripts {
     local at, member, old = ARGV[1], ARGV[2], ARGV[5]
     if is_late(member, ARGV[3], ARGV[4]) then return {'late'} end
     local removed = drop(old)
-    local known = tonumber(redis.call('HGET', KEYS[2], member) or '')
-    if not known or known < tonumber(at) then redis.call('HSET', KEYS[2], member, at) end
+    if is_news(redis.call('HGET', KEYS[2], member), at) then
+      redis.call('HSET', KEYS[2], member, at)
+    end
     redis.call('HDEL', KEYS[3], member)
     redis.call('SADD', KEYS[1], member)
     return {removed, has(KEYS[1], old) and 1 or 0}
@@ -111,15 +119,17 @@ enum DeviceScripts {
     return {removed, has(KEYS[1], ending) and 1 or 0}
     """
 
-  /// Gives back what was set aside. The time of the binding stays what it is: where there is none,
-  /// any later word of Apple's removes the token. ARGV: member, number of the move, 1 when the user
-  /// was to leave the token, the value under which it was set aside.
+  /// Gives back what was quarantined or pruned. The time of the binding is what it was, so that a
+  /// younger 410 takes it out again; where none is known, any does. ARGV: member, number of the
+  /// move, 1 when the user was to leave the token, the value that stands beside it, and the time of
+  /// its binding or nothing.
   private static let restoreBody = """
     local problem = wrong_user()
     if problem then return problem end
     if redis.call('HGET', KEYS[3], ARGV[1]) ~= ARGV[4] then return 'changed' end
     if is_late(ARGV[1], ARGV[2], ARGV[3]) then return 'late' end
     redis.call('HDEL', KEYS[3], ARGV[1])
+    if ARGV[5] ~= '' then redis.call('HSETNX', KEYS[2], ARGV[1], ARGV[5]) end
     redis.call('SADD', KEYS[1], ARGV[1])
     return 'done'
     """

@@ -126,7 +126,7 @@ struct TokenBinder {
     throw Self.conflict
   }
 
-  /// Gives back a device that was set aside, unless another user has bound its token since.
+  /// Gives back a device that was quarantined or pruned, unless another user has bound its token.
   func restore(
     _ device: QuarantinedDevice
   ) async throws(DevicesError) -> DeviceRestoration.Fate {
@@ -136,7 +136,8 @@ struct TokenBinder {
       guard let claimed = claims[0] else { return .takenByAnother }
       let answer = try await redis.reply(
         to: DeviceScripts.restore, keys: keyspace.movingKeys(user: device.user),
-        arguments: [device.binding.member] + claimed.arguments + [device.value])
+        arguments: [device.binding.member] + claimed.arguments
+          + [device.value, device.boundAt ?? ""])
       switch answer.text {
       case "late": continue
       case "changed":

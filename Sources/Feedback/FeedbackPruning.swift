@@ -42,7 +42,7 @@ package struct FeedbackPruning {
       if writes {
         try await prune(verdicts, now: now, &counts)
       } else {
-        try await foresee(verdicts, &counts)
+        try await foresee(verdicts, now: now, &counts)
       }
     }
     return counts
@@ -94,13 +94,13 @@ package struct FeedbackPruning {
         error.code.ofRedis.map(CommandFailure.code) ?? .failed, error.description)
     }
     counts.pruned += findings.pruned
-    counts.kept += findings.refused
+    counts.kept += findings.refused + findings.undated + findings.quarantined
     counts.failed += findings.failed
   }
 
   /// What the script would say.
   private func foresee(
-    _ verdicts: [TokenVerdict], _ counts: inout FeedbackCounts
+    _ verdicts: [TokenVerdict], now: Int64, _ counts: inout FeedbackCounts
   ) async throws(CommandFailure) {
     let times = try await ask(
       verdicts.map { ["HGET", keyspace.bound(user: $0.user), $0.member] })
@@ -111,8 +111,10 @@ package struct FeedbackPruning {
         counts.failed += 1
         continue
       }
-      let boundAt = time.bytes == nil ? 0 : time.text.flatMap { Double($0) } ?? .infinity
-      if boundAt <= Double(since) { counts.pruned += 1 } else { counts.kept += 1 }
+      let boundAt = time.text.flatMap { Int64($0) }
+      let isKnown = boundAt.map { BindingTime.isPossible($0, now: now) } ?? (time.bytes == nil)
+      let isOlder = isKnown && BindingTime.isPossible(since, now: now) && boundAt ?? 0 <= since
+      if isOlder { counts.pruned += 1 } else { counts.kept += 1 }
     }
   }
 

@@ -80,13 +80,18 @@ extension Keyspace {
   /// where only the newest device gets a push.
   package func bound(user: String) -> String { "\(dataPrefix){u:\(user)}:bound" }
 
-  /// HASH: binding member → why Apple refused its token for good. Not deleted: a new login takes it
-  /// out.
+  /// HASH: binding member → why Apple refused its token for good, and when; of one that was pruned
+  /// also when it was bound. A new login takes it out. What was pruned stays for
+  /// `prunedLifetimeSeconds`, `prunedMaximum` devices at most.
   package func quarantined(user: String) -> String { "\(dataPrefix){u:\(user)}\(Self.setAside)" }
 
   /// HASH: binding member → what was made of Apple's word on it, and by which segment, for a worker
   /// that did not hear the answer; lives `receiptLifetimeSeconds`.
   package func verdicts(user: String) -> String { "\(dataPrefix){u:\(user)}:verdicts" }
+
+  /// HASH: binding member → on how many days Apple's 410 came where nothing shows whether it is
+  /// older than the binding, and since when; lives `undatedLifetimeSeconds` after the last.
+  package func undated(user: String) -> String { "\(dataPrefix){u:\(user)}:undated" }
 
   static let setAside = ":quarantined"
 
@@ -109,6 +114,7 @@ extension Keyspace {
   package func forgottenKeys(user: String) -> [String] {
     deviceKeys(user: user) + [
       profile(user: user), reached(user: user), verdicts(user: user), snapshot(user: user),
+      undated(user: user),
     ]
   }
 
@@ -206,6 +212,12 @@ extension Keyspace {
   package func limit(app: String) -> String { "\(dashboardsPrefix){a:\(app)}:limit" }
   package func limit(event: String) -> String { "\(dashboardsPrefix){e:\(event)}:limit" }
 
+  /// HASH: how many of the last answers for an app in an environment were 410s, for all workers
+  /// together; lives for a day after the last.
+  package func removals(topic: String, environment: String) -> String {
+    "\(dashboardsPrefix){a:\(topic)}:removals:\(environment)"
+  }
+
   /// HASH: the counters of all time; no lifetime.
   package var statsTotal: String { "\(dashboardsPrefix){stats}:total" }
 
@@ -258,6 +270,14 @@ extension Keyspace {
   package static let receiptLifetimeSeconds = 600
   /// 10 minutes: no step of a move is on its way for so long.
   package static let movesLifetimeSeconds = 600
+  /// 7 days: so long a device that was pruned can be given back.
+  package static let prunedLifetimeSeconds = 7 * 86_400
+  /// Of a user: more than anybody loses in that time.
+  package static let prunedMaximum = 32
+  /// 30 days: three answers on three days come in that time, or the device is hardly sent to.
+  package static let undatedLifetimeSeconds = 30 * 86_400
+  /// A day: longer than any window that counts removals.
+  package static let removalsLifetimeSeconds = 86_400
   /// A minute: what was not used for so long is as good as never used.
   package static let limitLifetimeSeconds = 60
   /// 5 seconds: who trusts snapshots says so once a second.

@@ -10,6 +10,7 @@ package struct Settings: Sendable, Equatable {
   package var apns = APNs()
   package var lanes = Lanes()
   package var events = Events()
+  package var devices = Devices()
   package var limits = Limits()
   package var worker = Worker()
   package var api = API()
@@ -254,6 +255,13 @@ package struct Settings: Sendable, Equatable {
     package var traceMaximum = 0
 
     package enum Trace: String, Sendable, CaseIterable { case failures, all, none }
+  }
+
+  package struct Devices: Sendable, Equatable {
+    /// Per cent.
+    package var removalShare = 0
+    package var removalSamples = 0
+    package var removalWindow = Duration.zero
   }
 
   /// Pushes a second, of all workers together.

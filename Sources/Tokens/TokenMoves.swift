@@ -104,7 +104,7 @@ package struct TokenMoves {
 
   /// Step 4, after the users have taken their tokens.
   package func settle(_ taken: [Move]) async throws(RedisError) {
-    try await settle(taken.filter { !$0.leaving.isEmpty }) { _ in [] }
+    try await settle(taken.filter { !$0.leaving.isEmpty }) { _ in [""] }
   }
 
   // MARK: to nobody
@@ -112,10 +112,12 @@ package struct TokenMoves {
   /// Users have these tokens in no app any more. One who binds one again meanwhile owns it again:
   /// whoever took the token out looks once more, and from then on a bind that began before is
   /// refused, and begins again.
+  /// - Parameter keptFor: seconds for which what a user has left can be restored: whoever binds the
+  ///   token meanwhile dismisses that user too.
   /// - Returns: of how many a key is something else, so that it cannot be said who owns them.
   @discardableResult
   package func release(
-    _ left: [(token: String, user: String)]
+    _ left: [(token: String, user: String)], keptFor seconds: Int? = nil
   ) async throws(RedisError) -> Int {
     guard !left.isEmpty else { return 0 }
     let answers = try await begin(TokenScripts.release, left)
@@ -128,21 +130,25 @@ package struct TokenMoves {
       released.map {
         ScriptCall(keys: keyspace.movingKeys(user: $0.user), arguments: [$0.token, $0.number])
       }, passesOver: true)
-    try await settle(released) { held[$0].integer == 1 ? [released[$0].user] : [] }
+    try await settle(released) { index in
+      let user = released[index].user
+      guard held[index].integer != 1 else { return [user] }
+      return seconds.map { ["", user, String($0)] } ?? [""]
+    }
     return wrong
   }
 
   // MARK: how
 
   private func settle(
-    _ moves: [Move], owner: (Int) -> [String]
+    _ moves: [Move], arguments: (Int) -> [String]
   ) async throws(RedisError) {
     guard !moves.isEmpty else { return }
     _ = try await redis.answers(
       of: TokenScripts.settle,
       moves.indices.map {
         ScriptCall(
-          keys: tokenKeys(moves[$0].token), arguments: [moves[$0].number] + owner($0))
+          keys: tokenKeys(moves[$0].token), arguments: [moves[$0].number] + arguments($0))
       })
   }
 

@@ -100,12 +100,14 @@ package enum TokenScripts {
     return answer
     """
 
-  /// ARGV: number of the move, and who owns the token after all. Nobody has to leave any more,
-  /// unless somebody else has put his name on the token, and sees to it.
+  /// ARGV: number of the move, who owns the token after all or nothing, who may get it back, and
+  /// for how many seconds. Nobody else has to leave any more, unless somebody else has put his name
+  /// on the token, and sees to it.
   private static let settleBody = """
     if redis.call('HGET', KEYS[2], 'number') ~= ARGV[1] then return 0 end
-    if ARGV[2] and not redis.call('SET', KEYS[1], ARGV[2], 'NX') then return 0 end
-    keep(ARGV[1], {})
+    if ARGV[2] ~= '' and not redis.call('SET', KEYS[1], ARGV[2], 'NX') then return 0 end
+    keep(ARGV[1], {ARGV[3]})
+    if ARGV[3] then redis.call('EXPIRE', KEYS[2], ARGV[4]) end
     return 1
     """
 

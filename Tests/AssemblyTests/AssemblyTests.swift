@@ -232,6 +232,8 @@ import Transport
     #expect(options.straggleDelay == .seconds(23))
     #expect(options.record.cooldown == .seconds(30))
     #expect(options.record.trace == .all && options.record.traceMaximum == 40)
+    #expect(options.record.removalShare == 44 && options.record.removalSamples == 45)
+    #expect(options.record.removalWindow == .seconds(46))
     #expect(options.rates.event == 34 && options.rates.apps == ["com.example.x": 35])
     #expect(options.claimLifetime == .seconds(24))
     #expect(options.revokeTimeout == .seconds(25))

@@ -81,6 +81,7 @@ enum SampleConfiguration {
       cooldown: 30s
       trace: all
       trace_maximum: 40
+    devices: { removal_share: 44, removal_samples: 45, removal_window: 46s }
     limits: { event: 34, apps: { com.example.x: "35" } }
     worker: { id: w-29, heartbeat_interval: 18s }
     api:

@@ -34,7 +34,7 @@ extension WorkerBed {
         user: "\(streamer)-u0", profile: [],
         bindings: tokens.compactMap {
           Binding(environment: .production, topic: $0.topic, token: $0.token)
-        }, boundAt: 0)
+        }, boundAt: 1_767_225_600_000)
     }
   }
 
@@ -57,7 +57,9 @@ extension WorkerBed {
       }
       counts[shard] += 1
       rows.append(
-        AudienceRow(user: user, profile: [], bindings: binding.map { [$0] } ?? [], boundAt: 0))
+        AudienceRow(
+          user: user, profile: [], bindings: binding.map { [$0] } ?? [], boundAt: 1_767_225_600_000)
+      )
     }
     let all = rows
     try await write(

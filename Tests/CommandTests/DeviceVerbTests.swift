@@ -88,6 +88,27 @@ import Testing
     }
   }
 
+  /// What Apple called gone comes back by a flag of its own, with the time of its binding.
+  @Test func givesBackWhatWasPruned() throws {
+    let now = Int64(try redis.cli("EVAL", "return redis.call('TIME')[1] * 1000", "0")) ?? 0
+    let hour: Int64 = 3_600_000
+    try setAside("u1", member("a1"), "Unregistered \(now - hour) pruned \(now - 90 * hour)")
+    try setAside("u1", member("a2"), "ExpiredToken \(now - 50 * hour) pruned -")
+    try setAside("u2", member("a3", "com.example.other"), "Unregistered \(now - hour) pruned -")
+    try setAside("u3", member("a4"), "BadDeviceToken \(now - hour)")
+    #expect(try restore("--all").object?["restored"]?.integer == 1)
+    #expect(try restore("--pruned-since", "2d").object?["restored"]?.integer == 2)
+    #expect(try restore("--pruned-since", "2009-06-20").object?["restored"]?.integer == 3)
+    let topic = try restore("--pruned-since", "3d", "--topic", "com.example.live", "--apply")
+    #expect(topic.code == 0 && topic.object?["restored"]?.integer == 2)
+    #expect(try redis.cli("SCARD", "ffd:{u:u1}:bindings") == "2")
+    #expect(try redis.cli("HGET", "ffd:{u:u1}:bound", member("a1")) == "\(now - 90 * hour)")
+    #expect(try redis.cli("HEXISTS", "ffd:{u:u1}:bound", member("a2")) == "0")
+    #expect(try redis.cli("GET", "ffd:{t:a1}") == "u1")
+    #expect(try redis.cli("EXISTS", "ffd:{u:u1}:quarantined") == "0")
+    #expect(try redis.cli("EXISTS", "ffd:{u:u2}:bindings", "ffd:{u:u3}:bindings") == "0")
+  }
+
   @Test func keysOfAnotherTypeKeepNobodyElseAway() throws {
     try redis.cli("SET", "ffd:{u:u1}:quarantined", "x")
     try setAside("u2", member("a2"), "BadDeviceToken")

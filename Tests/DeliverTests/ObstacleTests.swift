@@ -77,8 +77,8 @@ import Testing
     }
   }
 
-  /// Silent connections are replaced over and over, and each new one takes pushes: that is no end of
-  /// it. The first answer is.
+  /// Silent connections are replaced over and over, and each new one takes pushes: that is no end
+  /// of it. The first answer is.
   @Test(arguments: [20, 1000])
   func aServerThatAnswersNothingIsUnreachableUntilItAnswers(streams: Int) async throws {
     try await onLoop { _, loop in

@@ -5,17 +5,30 @@ import Testing
 /// What somebody writes to choose devices that were set aside.
 @Suite struct QuarantineFilterTests {
   @Test func nothingGivenAdmitsAll() throws {
-    #expect(try QuarantineFilter(QuarantineFilter.Given()).isEmpty)
+    #expect(try QuarantineFilter(QuarantineFilter.Given(), now: 0).isEmpty)
   }
 
   @Test func readsEachValue() throws {
     let filter = try QuarantineFilter(
       QuarantineFilter.Given(
         user: "u1", token: "AA11", reason: "BadDeviceToken", topic: "com.example.live",
-        environment: "sandbox", since: "2026-11-21T08:00:00Z", before: "1795248000001"))
+        environment: "sandbox", since: "2026-11-21T08:00:00Z", before: "1795248000001"),
+      now: 0)
     #expect(filter.user == "u1" && filter.token == "aa11" && filter.reason == "BadDeviceToken")
     #expect(filter.topic == "com.example.live" && filter.environment == .sandbox)
     #expect(filter.since == 1_795_248_000_000 && filter.before == 1_795_248_000_001)
+  }
+
+  @Test(
+    arguments: [
+      ("2d", 1_795_075_200_000), ("1d12h", 1_795_118_400_000),
+      ("2026-11-21", 1_795_219_200_000), ("2026-11-21T08:00:00Z", 1_795_248_000_000),
+      ("1795248000001", 1_795_248_000_001),
+    ] as [(String, Int64)])
+  func readsSinceWhenSomethingWasPruned(_ text: String, _ expected: Int64) throws {
+    let filter = try QuarantineFilter(
+      QuarantineFilter.Given(prunedSince: text), now: 1_795_248_000_000)
+    #expect(filter.prunedSince == expected && !filter.isEmpty)
   }
 
   @Test(arguments: [
@@ -25,10 +38,13 @@ import Testing
     (QuarantineFilter.Given(environment: "prod"), "environment"),
     (QuarantineFilter.Given(since: "yesterday"), "since"),
     (QuarantineFilter.Given(before: "-1"), "before"),
+    (QuarantineFilter.Given(prunedSince: "soon"), "pruned-since"),
+    (QuarantineFilter.Given(prunedSince: "0"), "pruned-since"),
+    (QuarantineFilter.Given(prunedSince: "-1d"), "pruned-since"),
   ])
   func namesWhatIsWrongAndNotItsValue(given: QuarantineFilter.Given, name: String) {
     let refusal = #expect(throws: GivenRefusal.self) {
-      _ = try QuarantineFilter(given)
+      _ = try QuarantineFilter(given, now: 0)
     }
     #expect(refusal?.name == name)
     #expect(refusal?.rule.contains("abc") == false)

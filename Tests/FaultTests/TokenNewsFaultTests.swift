@@ -8,7 +8,7 @@ import Testing
 /// Workers that die between what Redis and what Kafka is told of a token.
 @Suite(.serialized) struct TokenNewsFaultTests {
   private static let topic = "notify-followers.tokens"
-  private static let living = (0..<100).map { paddedHex($0) }
+  private static let living = (0..<200).map { paddedHex($0) }
   private static let gone = (0..<30).map { "fa4efa4e0410" + paddedHex($0).dropFirst(12) }
 
   private static func tell(_ options: inout PipelineOptions) {

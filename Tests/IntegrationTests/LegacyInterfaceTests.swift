@@ -88,7 +88,7 @@ import Transport
 
   @Test func feedbackTakesOutBindingsThatAreOlderThanItAndNoOthers() async throws {
     let bed = try await WorkerBed(isLegacy: true)
-    // Gone now and bound long ago; gone now and bound in the future; gone since 2001.
+    // Gone now and bound long ago; gone now and bound in the future; gone since 2010.
     try await bed.follow("s1", tokens: [magic("0410", 1), magic("0412", 2), paddedHex(3)])
     try await bed.follow("s2", tokens: [magic("0410", 4)], boundAt: 4_000_000_000_000)
     // Nothing is refused here, so that no silence is too short.

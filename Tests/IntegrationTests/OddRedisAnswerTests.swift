@@ -75,6 +75,7 @@ import Threads
       $0.redis = RedisOptions(port: proxy.port)
       $0.expand.pageSize = Self.pageSize
       $0.lanes = 1
+      $0.record.removalShare = 100
     }
     try await bed.emit("e1")
     try await body(bed, proxy)

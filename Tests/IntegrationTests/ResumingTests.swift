@@ -112,6 +112,7 @@ import Testing
       $0.expand.plainSetKey = "followers:{streamer}"
       $0.expand.pageSize = 20
       $0.record.verdictsAtOnce = 4
+      $0.record.removalShare = 100
       $0.deliver.readyPushes = 8
       $0.deliver.streamsPerConnection = 4
       $0.deliver.requestTimeout = .seconds(600)

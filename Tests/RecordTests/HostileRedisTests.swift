@@ -64,7 +64,7 @@ import Testing
     try await RedisFixture().run { redis async throws in
       let record = RecordStage(redis: redis, keyspace: keyspace)
       for (user, token) in [("u1", "aa"), ("u2", "bb")] {
-        try await redis.bind(user, token, at: 1)
+        try await redis.bind(user, token, at: noon)
         _ = try await redis.ask("SET", keyspace.tokenOwner(token: token), user)
       }
       _ = try await redis.ask("DEL", key)
@@ -92,7 +92,7 @@ import Testing
       _ = try await redis.ask("SET", keyspace.bound(user: "u2"), "no hash")
       try await redis.bind("u3", "cc")
       _ = try await redis.ask("HSET", keyspace.bound(user: "u3"), member("cc"), "yesterday")
-      try await redis.bind("u4", "dd", at: 1)
+      try await redis.bind("u4", "dd", at: noon)
       let verdicts = [
         gone("u1", "aa", since: noon), gone("u2", "bb", since: noon),
         gone("u3", "cc", since: noon), gone("u4", "dd", since: noon),
@@ -103,7 +103,8 @@ import Testing
         Issue.record("not recorded: \(settlement)")
         return
       }
-      #expect(settled.findings.pruned == 1 && settled.findings.refused == 2)
+      #expect(settled.findings.pruned == 1 && settled.findings.refused == 1)
+      #expect(settled.findings.undated == 1)
       #expect(settled.recordErrors == 2)
       #expect(try await redis.ask("SCARD", keyspace.bindings(user: "u3")) == "1")
     }

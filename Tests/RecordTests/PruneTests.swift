@@ -151,7 +151,7 @@ import Testing
   @Test func aSettleThatIsRepeatedCountsWhatWasRefusedOnce() async throws {
     try await RedisFixture().run { redis async throws in
       let record = RecordStage(
-        redis: redis, keyspace: keyspace, options: RecordOptions(verdictsAtOnce: 4))
+        redis: redis, keyspace: keyspace, options: withoutLimit(verdictsAtOnce: 4))
       var verdicts: [TokenVerdict] = []
       for index in 0..<10 {
         try await redis.bind("u\(index)", "a\(index)", at: noon + 5)
@@ -171,7 +171,7 @@ import Testing
   @Test func manyVerdictsGoInSeveralScriptsAndCountOnce() async throws {
     try await RedisFixture().run { redis async throws in
       let record = RecordStage(
-        redis: redis, keyspace: keyspace, options: RecordOptions(verdictsAtOnce: 16))
+        redis: redis, keyspace: keyspace, options: withoutLimit(verdictsAtOnce: 16))
       var verdicts: [TokenVerdict] = []
       for index in 0..<100 {
         try await redis.bind("u\(index)", "a\(index)", at: noon - 5)

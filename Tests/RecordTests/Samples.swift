@@ -49,6 +49,13 @@ func unusable(_ user: String, _ token: String) -> TokenVerdict {
   TokenVerdict(user: user, member: member(token), finding: .unusable(.badDeviceToken))
 }
 
+/// However many devices are gone, they are removed.
+func withoutLimit(verdictsAtOnce: Int = 256) -> RecordOptions {
+  var options = RecordOptions(verdictsAtOnce: verdictsAtOnce)
+  options.removalShare = 100
+  return options
+}
+
 extension RedisClient {
   func hasSettled(_ segment: Segment) async throws -> Bool {
     try await ask("SISMEMBER", keyspace.settled(id: segment.event.id), segment.id) == "1"

@@ -122,7 +122,7 @@ import Testing
       let record = RecordStage(redis: redis, keyspace: keyspace)
       let segments = segments("e1", 2)
       for (index, segment) in segments.enumerated() {
-        try await redis.bind("u\(index)", "aa0\(index)", at: 1)
+        try await redis.bind("u\(index)", "aa0\(index)", at: noon)
         let own = tally(accepted: 5, [gone("u\(index)", "aa0\(index)", since: noon)])
         let first = try await record.settle(segment, own, owner: "a b", now: noon)
         guard case .recorded(let settled) = first else {

@@ -115,7 +115,7 @@ import Threads
   @Test func whatIsCountedEarlyIsNotCountedAgain() async throws {
     try await RedisFixture().run { redis async throws in
       let record = RecordStage(
-        redis: redis, keyspace: keyspace, options: RecordOptions(verdictsAtOnce: 1))
+        redis: redis, keyspace: keyspace, options: withoutLimit(verdictsAtOnce: 1))
       let segment = segments("e1", 1)[0]
       func verdicts(_ users: Range<Int>) async throws -> [TokenVerdict] {
         for index in users { try await redis.bind("u\(index)", "a\(index)", at: noon - 1) }
@@ -147,15 +147,17 @@ import Threads
   func aUsersKeyOfAnotherTypeStopsNobodyElse(_ broken: Int) async throws {
     try await RedisFixture().run { redis async throws in
       let record = RecordStage(redis: redis, keyspace: keyspace)
-      for (user, token) in [("u1", "aa"), ("u2", "bb")] { try await redis.bind(user, token, at: 1) }
+      for (user, token) in [("u1", "aa"), ("u2", "bb")] {
+        try await redis.bind(user, token, at: noon)
+      }
       let leaving = keyspace.tokenMoves(token: "bb")
       _ = try await redis.ask("HSET", leaving, "number", "1", ":u3", "1")
       let stranger = broken == 3 ? "u1" : "u3"
       _ = try await redis.ask("SET", keyspace.movingKeys(user: stranger)[broken], "junk")
       let settlement = try await record.settle(
         segments("e1", 1)[0],
-        tally(accepted: 1, [gone("u1", "aa", since: 2), gone("u2", "bb", since: 2)]),
-        now: 1_767_225_600_000)
+        tally(accepted: 1, [gone("u1", "aa", since: noon), gone("u2", "bb", since: noon)]),
+        now: noon)
       guard case .recorded = settlement else {
         Issue.record("\(settlement)")
         return

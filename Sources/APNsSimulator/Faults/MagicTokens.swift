@@ -18,7 +18,7 @@ import HTTP2
 /// | 40f | 403 InvalidProviderToken |
 /// | 410 | 410 Unregistered, its timestamp is the time of the answer |
 /// | 411 | 410 ExpiredToken, likewise |
-/// | 412 | 410 Unregistered since 2001-09-09, before any binding |
+/// | 412 | 410 Unregistered since 2010-01-01, before any binding |
 /// | 413 | 413 PayloadTooLarge |
 /// | 429 | 429 TooManyRequests |
 /// | 42a | 429 TooManyProviderTokenUpdates |
@@ -35,8 +35,8 @@ import HTTP2
 /// Any other SSS is accepted. `fa4efa4e1503…` is refused once with 503 and then accepted.
 package enum MagicTokens {
   package static let prefix = "fa4efa4e"
-  /// 2001-09-09T01:46:40Z in milliseconds.
-  static let longAgo: Int64 = 1_000_000_000_000
+  /// 2010-01-01T00:00:00Z in milliseconds.
+  static let longAgo: Int64 = 1_262_304_000_000
 
   /// - Parameters:
   ///   - token: lower-case hex digits.

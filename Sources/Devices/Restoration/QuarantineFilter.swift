@@ -13,6 +13,9 @@ package struct QuarantineFilter: Sendable, Equatable {
   package var since: Int64?
   /// Set aside before this time, ms since 1970. A device without a time is not meant.
   package var before: Int64?
+  /// Devices that were pruned at or after this time, ms since 1970, and no others; nil: those that
+  /// were quarantined.
+  package var prunedSince: Int64?
 
   package init() {}
 
@@ -24,6 +27,8 @@ package struct QuarantineFilter: Sendable, Equatable {
       topic.map({ $0 == device.binding.topic }) ?? true,
       environment.map({ $0 == device.binding.environment }) ?? true
     else { return false }
+    guard device.isPruned == (prunedSince != nil) else { return false }
+    let since = [since, prunedSince].compactMap { $0 }.max()
     guard since != nil || before != nil else { return true }
     guard let time = device.setAsideAt else { return false }
     return time >= since ?? .min && time < before ?? .max
@@ -40,10 +45,12 @@ extension QuarantineFilter {
     let environment: String?
     let since: String?
     let before: String?
+    let prunedSince: String?
 
     package init(
       user: String? = nil, token: String? = nil, reason: String? = nil, topic: String? = nil,
-      environment: String? = nil, since: String? = nil, before: String? = nil
+      environment: String? = nil, since: String? = nil, before: String? = nil,
+      prunedSince: String? = nil
     ) {
       self.user = user
       self.token = token
@@ -52,10 +59,12 @@ extension QuarantineFilter {
       self.environment = environment
       self.since = since
       self.before = before
+      self.prunedSince = prunedSince
     }
   }
 
-  package init(_ given: Given) throws(GivenRefusal) {
+  /// - Parameter now: ms since 1970; a length of time goes back from it.
+  package init(_ given: Given, now: Int64) throws(GivenRefusal) {
     self.init()
     user = try given.user.map { (text) throws(GivenRefusal) in try Devices.Given.user(text) }
     token = try given.token.map { (text) throws(GivenRefusal) in try Devices.Given.token(text) }
@@ -66,6 +75,21 @@ extension QuarantineFilter {
     reason = given.reason
     since = try Self.time(given.since, "since")
     before = try Self.time(given.before, "before")
+    prunedSince = try Self.start(given.prunedSince, "pruned-since", now: now)
+  }
+
+  /// A length of time until now, a day, or a time.
+  private static func start(
+    _ text: String?, _ name: String, now: Int64
+  ) throws(GivenRefusal) -> Int64? {
+    guard let text else { return nil }
+    if let length = try? DurationText.parse(text), length > .zero {
+      return now - length.wholeMilliseconds
+    }
+    if let day = Timestamp.milliseconds(text + "T00:00:00Z") { return day }
+    if let time = try? time(text, name) { return time }
+    throw GivenRefusal(
+      name: name, rule: "like 2d, 2026-11-21 or 2026-11-21T08:00:00Z, or milliseconds since 1970")
   }
 
   private static func time(_ text: String?, _ name: String) throws(GivenRefusal) -> Int64? {

@@ -1,7 +1,8 @@
 import Model
 import Text
 
-/// A device that was set aside, because Apple had called its token no token, or not of this app.
+/// A device that was quarantined, because Apple had called its token no token, or not of this app;
+/// or one that was pruned, because Apple had called it gone.
 package struct QuarantinedDevice: Sendable, Equatable {
   package let user: String
   package let binding: Binding
@@ -9,12 +10,17 @@ package struct QuarantinedDevice: Sendable, Equatable {
   package let reason: String
   /// When it was set aside, ms since 1970; nil where that was not written.
   package let setAsideAt: Int64?
+  /// It was pruned: whoever gives it back asks for what was pruned.
+  package let isPruned: Bool
+  /// Of what was pruned: when it had been bound, as it stood in Redis; nil where it did not.
+  let boundAt: String?
   /// What Redis holds, unchanged.
   let value: String
 
   /// - Parameters:
   ///   - member: `apns:<environment>:<topic>:<token>`.
-  ///   - value: the reason, alone or with the time behind it, whatever is between the two.
+  ///   - value: the reason, alone or with the time behind it, whatever is between the two; of what
+  ///     was pruned then `pruned` and the time of the binding, or `-`.
   init?(user: String, member: String, value: String) {
     guard let binding = Binding(member: member) else { return nil }
     self.user = user
@@ -22,7 +28,13 @@ package struct QuarantinedDevice: Sendable, Equatable {
     self.value = value
     reason = String(value.prefix { $0.isASCII && ($0.isLetter || $0.isNumber) })
     let rest = value.utf8.dropFirst(reason.utf8.count).dropFirst()
-    setAsideAt = rest.count == value.utf8.count - reason.utf8.count - 1 ? Self.time(rest) : nil
+    let words = rest.split(separator: UInt8(ascii: " "), omittingEmptySubsequences: false)
+    isPruned = words.count == 3 && words[1].elementsEqual("pruned".utf8)
+    let bound = isPruned ? String(Substring(words[2])) : "-"
+    boundAt = bound == "-" ? nil : bound
+    let time = isPruned ? words[0] : rest
+    let isWhole = rest.count == value.utf8.count - reason.utf8.count - 1
+    setAsideAt = isWhole ? Self.time(time) : nil
   }
 
   private static func time(_ digits: Substring.UTF8View) -> Int64? {

@@ -25,7 +25,8 @@ enum UserReplies {
         devices.unreadable += 1
         continue
       }
-      devices.setAside.append(device)
+      // What was pruned is no device of the user's any more.
+      if !device.isPruned { devices.setAside.append(device) }
     }
     devices.bound.sort {
       ($0.boundAt ?? .min, $1.binding.member) > ($1.boundAt ?? .min, $0.binding.member)

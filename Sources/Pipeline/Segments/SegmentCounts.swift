@@ -20,7 +20,10 @@ extension WorkerCounters {
     for (reason, count) in tally.rejections { addRejected(reason: reason.rawValue, count) }
     add(.tokensPruned, tally.findings.pruned)
     add(.tokensPruneRefused, tally.findings.refused)
+    add(.tokensPruneUndated, tally.findings.undated)
+    add(.tokensPruneWithheld, tally.findings.pruneWithheld)
     add(.tokensQuarantined, tally.findings.quarantined)
+    add(.tokensQuarantineWithheld, tally.findings.withheld)
   }
 
   static func counter(of rule: SuppressionRule) -> WorkerCounter {

@@ -40,6 +40,15 @@ final class SegmentSettler {
       return
     }
     counters.count(run.tally)
+    if settled.findings.pruneWithheld > 0 {
+      options.log.error(
+        "Apple calls too many devices of this app gone (410): none of these is removed, and "
+          + "sending goes on. devices.removal_share says how many are too many",
+        [
+          "event": .text(segment.event.id), "topic": .text(run.tally.topic),
+          "tokens": .integer(settled.findings.pruneWithheld),
+        ])
+    }
     if settled.findings.withheld > 0 {
       options.log.error(
         "Apple calls tokens unusable and takes too few of the same topic and environment: "

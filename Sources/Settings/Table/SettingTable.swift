@@ -3,7 +3,8 @@
 package enum SettingTable {
   /// In the order of the example file; the keys of a group stand together.
   package static let keys: [SettingKey] =
-    kafka + redis + audience + rules + templates + apns + lanes + events + limits + worker + api
+    kafka + redis + audience + rules + templates + apns + lanes + events + devices + limits + worker
+    + api
     + probes + log
 
   package static func key(_ path: String) -> SettingKey? {
@@ -23,6 +24,7 @@ package enum SettingTable {
     "apns": "Apple's push service, or whatever stands for it.",
     "lanes": "Threads: a lane owns its connections, timers and buffers and shares nothing.",
     "events": "How long news stays news.",
+    "devices": "When devices that Apple calls gone are removed.",
     "limits": "How much is sent in a second, by all workers together, whatever Apple takes.",
     "worker": "This process, as others see it.",
     "api": "What backends ask of `fanfare api`, over HTTP.",

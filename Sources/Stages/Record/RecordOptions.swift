@@ -10,6 +10,13 @@ package struct RecordOptions: Sendable {
   var acceptedForEachUnusable: Int
   /// And at least so many: a handful of pushes proves nothing.
   var acceptedMinimum: Int
+  /// Devices that Apple calls gone (410) stay where more than so many per cent of the last answers
+  /// for their app and environment, of all workers, would remove one; 100: they never stay.
+  package var removalShare = 20
+  /// From so many answers on: of fewer there is no share to speak of.
+  package var removalSamples = 10
+  /// What is older counts half, and so on.
+  package var removalWindow: Duration = .seconds(600)
   /// For so long after an event of a streamer, a next one of the same app and template is not sent;
   /// zero: each is.
   package var cooldown: Duration = .zero

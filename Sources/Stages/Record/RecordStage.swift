@@ -11,13 +11,13 @@ package final class RecordStage {
   let redis: RedisClient
   let keyspace: Keyspace
   let options: RecordOptions
-  var unusableTokens: UnusableTokenJudge
+  var tokenJudge: TokenRemovalJudge
 
   package init(redis: RedisClient, keyspace: Keyspace, options: RecordOptions = RecordOptions()) {
     self.redis = redis
     self.keyspace = keyspace
     self.options = options
-    unusableTokens = UnusableTokenJudge(options)
+    tokenJudge = TokenRemovalJudge(options)
   }
 
   /// Brings the scripts that every event needs to Redis before the first one comes.
@@ -134,6 +134,8 @@ extension RecordStage {
       (.suppressed, tally.suppressed), (.retried, tally.retried), (.skipped, tally.skipped),
       (.rejected, tally.rejections.reduce(0) { $0 + $1.count }),
       (.pruneRefused, tally.findings.refused),
+      (.pruneUndated, tally.findings.undated),
+      (.pruneWithheld, tally.findings.pruneWithheld),
       (.quarantineWithheld, tally.findings.withheld),
       (.recordErrors, tally.findings.failed),
     ]

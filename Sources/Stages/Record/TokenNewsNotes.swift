@@ -95,7 +95,14 @@ extension UntoldNews {
     notedAt = nil
     for (note, outcome) in zip(notes, outcomes) {
       self.notes.append(note.text)
-      if case .removed = outcome, let one = note.news(of: segment.event.id) { news.append(one) }
+      switch outcome {
+      case .nothing, .refused: continue
+      case .removed, .quarantined: break
+      }
+      let isQuarantined = outcome == .quarantined
+      if let one = note.news(of: segment.event.id, isQuarantined: isQuarantined) {
+        news.append(one)
+      }
     }
   }
 }

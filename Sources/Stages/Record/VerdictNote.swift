@@ -36,9 +36,13 @@ struct VerdictNote {
   }
 
   /// nil: the member is none of ours, and nobody gets pushes on it.
-  func news(of event: String) -> TokenNews? {
+  /// - Parameter isQuarantined: it is known that the device was, although Apple called it gone.
+  func news(of event: String, isQuarantined: Bool) -> TokenNews? {
     guard let binding = Binding(member: verdict.member) else { return nil }
     return switch verdict.finding {
+    case .gone(_, let reason) where isQuarantined:
+      TokenNews(
+        .quarantined, user: verdict.user, binding, reason: reason.name, event: event, at: at)
     case .gone(let since, let reason):
       TokenNews(
         .pruned(since: since), user: verdict.user, binding, reason: reason.name, event: event,

@@ -11,15 +11,17 @@ extension RecordStage {
   package func prune(
     _ segment: Segment, _ tally: SegmentTally, now: Int64
   ) async throws(RecordError) {
+    tokenJudge.hear(of: tally, topic: tally.topic, now: now)
     while !tally.verdicts.isEmpty {
       let taken = min(options.verdictsAtOnce, tally.verdicts.count)
-      let (verdicts, withheld) = admissible(
-        tally.verdicts.prefix(taken), segment, tally, now: now)
+      let (verdicts, withheld) = try await admissible(
+        tally.verdicts.prefix(taken), topic: tally.topic)
       let notes = try await note(verdicts, of: segment, tally, now: now)
       guard let notes else { return tally.dropVerdicts(tally.verdicts.count) }
       var (findings, outcomes) = try await judge(
         verdicts, source: Self.source(of: segment), now: now)
-      findings.withheld = withheld
+      findings.withheld = withheld.unusable
+      findings.pruneWithheld = withheld.gone
       tally.findings.add(findings)
       tally.dropVerdicts(taken)
       tally.untold.add(notes, outcomes, of: segment)
@@ -50,16 +52,32 @@ extension RecordStage {
   }
 
   /// The verdicts that may be written: without those on unusable tokens while what Apple took of
-  /// the same topic and environment does not show that our own configuration is right.
+  /// the same topic and environment does not show that our own configuration is right, and without
+  /// those on tokens that are gone while too many of the answers there say so.
   private func admissible(
-    _ verdicts: ArraySlice<TokenVerdict>, _ segment: Segment, _ tally: SegmentTally, now: Int64
-  ) -> (verdicts: [TokenVerdict], withheld: Int) {
-    unusableTokens.hear(of: tally, topic: tally.topic, now: now)
-    let kept = verdicts.filter { verdict in
-      guard verdict.finding.isUnusable else { return true }
-      return unusableTokens.maySetAside(verdict, topic: tally.topic)
+    _ verdicts: ArraySlice<TokenVerdict>, topic: String
+  ) async throws(RecordError) -> (verdicts: [TokenVerdict], withheld: (unusable: Int, gone: Int)) {
+    var spared: [APNsEnvironment] = []
+    for environment in APNsEnvironment.allCases {
+      let removals = verdicts.count { !$0.finding.isUnusable && $0.environment == environment }
+      guard removals > 0 else { continue }
+      let answers = tokenJudge.answers(topic: topic, environment, removals: removals)
+      let may = try await mayRemove(removals, of: answers, topic: topic, environment)
+      tokenJudge.wereReported(topic: topic, environment)
+      if !may { spared.append(environment) }
     }
-    return (kept, verdicts.count - kept.count)
+    var withheld = (unusable: 0, gone: 0)
+    let kept = verdicts.filter { verdict in
+      if verdict.finding.isUnusable {
+        guard !tokenJudge.maySetAside(verdict, topic: topic) else { return true }
+        withheld.unusable += 1
+      } else {
+        guard spared.contains(verdict.environment) else { return true }
+        withheld.gone += 1
+      }
+      return false
+    }
+    return (kept, withheld)
   }
 
   /// Writes verdicts, and says what came of them. After a transient error repeat it with the same
@@ -84,7 +102,8 @@ extension RecordStage {
       PruneScript.prune,
       users.map { user, places in
         ScriptCall(
-          keys: keyspace.deviceKeys(user: user) + [keyspace.verdicts(user: user)],
+          keys: keyspace.deviceKeys(user: user)
+            + [keyspace.verdicts(user: user), keyspace.undated(user: user)],
           arguments: [
             source, String(Keyspace.receiptLifetimeSeconds), String(now),
           ] + places.flatMap { verdicts[$0].finding.arguments + [verdicts[$0].member] })
@@ -107,7 +126,10 @@ extension RecordStage {
           freed.append(verdicts[place])
         case 4:
           findings.quarantined += 1
-          outcomes[place] = .removed
+          outcomes[place] = .quarantined
+        case 5:
+          findings.undated += 1
+          outcomes[place] = .refused
         default: throw .unexpected(reply.kind, from: "the script that takes tokens out")
         }
       }
@@ -117,12 +139,15 @@ extension RecordStage {
     return (findings, outcomes)
   }
 
-  /// Nobody owns these tokens any more, unless their users have bound them again meanwhile. Returns
-  /// how many have keys of another type.
+  /// Nobody owns these tokens any more, unless their users have bound them again meanwhile. While
+  /// they may be restored, whoever binds one takes it from its user. Returns how many have keys of
+  /// another type.
   private func release(_ freed: [TokenVerdict]) async throws(RecordError) -> Int {
     do {
       return try await TokenMoves(redis: redis, keyspace: keyspace)
-        .release(freed.map { (token: Self.token(of: $0), user: $0.user) })
+        .release(
+          freed.map { (token: Self.token(of: $0), user: $0.user) },
+          keptFor: Keyspace.prunedLifetimeSeconds)
     } catch {
       throw RecordError(error)
     }
@@ -139,10 +164,10 @@ extension RecordStage {
 enum VerdictOutcome: Sendable {
   /// It was not bound.
   case nothing
-  /// The binding is younger than Apple's word.
+  /// The binding is younger than Apple's word, or may be.
   case refused
-  /// Taken out, or set aside.
   case removed
+  case quarantined
 }
 
 extension TokenVerdict.Finding {
@@ -153,11 +178,11 @@ extension TokenVerdict.Finding {
     }
   }
 
-  /// Kind, and Apple's timestamp or reason.
+  /// Kind, Apple's timestamp, and its reason.
   fileprivate var arguments: [String] {
     switch self {
-    case .gone(let since, _): ["gone", String(since)]
-    case .unusable(let reason): ["unusable", reason.name]
+    case .gone(let since, let reason): ["gone", String(since), reason.name]
+    case .unusable(let reason): ["unusable", "", reason.name]
     }
   }
 }

@@ -9,7 +9,8 @@ package enum WorkerCounter: Int, Sendable, CaseIterable {
   case pushesAccepted, pushesRejected, pushesExpired, pushesCancelled, pushesSuppressed
   case suppressedMuted, suppressedQuiet, suppressedCap, suppressedDevice
   case retries
-  case tokensPruned, tokensPruneRefused, tokensQuarantined, tokenNews
+  case tokensPruned, tokensPruneRefused, tokensPruneUndated, tokensPruneWithheld
+  case tokensQuarantined, tokensQuarantineWithheld, tokenNews
   case kafkaCommits, kafkaCommitFailures
   case kafkaAssignments, kafkaRevocations, kafkaLosses
   case credentialsReplaced, credentialsRefused
@@ -22,7 +23,7 @@ package final class WorkerCounters: Sendable {
   /// Rejections are counted by `RejectionReason.rawValue` too, without knowing the reasons here.
   static let maximumReasons = 64
 
-  private let counters = InlineArray<37, Atomic<Int>> { _ in Atomic(0) }
+  private let counters = InlineArray<40, Atomic<Int>> { _ in Atomic(0) }
   private let rejections = InlineArray<64, Atomic<Int>> { _ in Atomic(0) }
   /// Dead letters by the code of their reason, without knowing the codes here.
   package static let maximumCodes = 32

@@ -7,6 +7,8 @@ package enum FanOutCounter: String, CaseIterable, Sendable {
   case accepted, rejected, expired, cancelled, suppressed
   case retried, skipped, pruned, quarantined
   case pruneRefused = "prune_refused"
+  case pruneUndated = "prune_undated"
+  case pruneWithheld = "prune_withheld"
   case quarantineWithheld = "quarantine_withheld"
   case recordErrors = "record_errors"
   case started = "started_ms"

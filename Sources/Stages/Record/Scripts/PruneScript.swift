@@ -1,3 +1,5 @@
+import Keyspace
+import Model
 import Redis
 import Tokens
 
@@ -8,38 +10,113 @@ enum PruneScript {
   static let count = RedisScript(
     RecordScripts.permissions + RecordScripts.prelude + counting + countBody)
 
-  /// KEYS: bindings, bound, quarantined and verdicts of a user. ARGV: what names the segment,
-  /// seconds that the last key lives, now in ms, then kind, Apple's timestamp or reason, and member
-  /// of each verdict. Answers for each 0: nothing to do; 1: refused; 2: taken out; 3: taken out,
-  /// and the user has the token no more; 4: set aside; then how many commands failed.
+  /// On so many days Apple must have said it before a device goes of which nothing shows whether it
+  /// was bound later.
+  static let undatedDays = 3
+  /// Somewhat less than a day, so that events at the same hour of each day count.
+  private static let undatedInterval = 20 * 3_600_000
+
+  /// KEYS: bindings, bound, quarantined, verdicts and undated of a user. ARGV: what names the
+  /// segment, seconds that the verdicts live, now in ms, then kind, Apple's timestamp, reason, and
+  /// member of each verdict. Answers for each 0: nothing to do; 1: refused; 2: taken out; 3: taken
+  /// out, and the user has the token no more; 4: quarantined; 5: kept, since nothing shows which is
+  /// younger; then how many commands failed.
   ///
   /// A binding is taken out once. Who did not hear the answer gets the same again, from what stands
-  /// in the verdicts. A binding without a time may go; one whose time cannot be read stays, because
-  /// nothing proves that Apple's word is the younger.
+  /// in the verdicts. A binding without a time may go. One whose time cannot be read or is
+  /// impossible, and any where Apple's timestamp is, stays: it is quarantined when Apple has said
+  /// the same on several days. What is taken out is kept for some days, so that it can be restored.
   private static let pruneBody = """
-    local bindings, bound, set_aside, verdicts = unpack(KEYS)
+    local bindings, bound, quarantined, verdicts, undated = unpack(KEYS)
+    local now, lifetime = tonumber(ARGV[3]), \(Keyspace.prunedLifetimeSeconds)
+    local interval = \(undatedInterval)
     \(RecordScripts.trying)
-    local function judge(kind, finding, member)
-      local word = kind .. ' ' .. ARGV[1]
-      local is_repeated = try('HGET', verdicts, member) == word
-      if kind == 'gone' and not is_repeated then
-        local since = try('HGET', bound, member)
-        local bound_at = since and (tonumber(since) or math.huge) or 0
-        if since == nil or bound_at > tonumber(finding) then return 1 end
+    local function time(text)
+      local value = tonumber(text or '')
+      if value and value >= \(BindingTime.earliest)
+          and value <= now + \(BindingTime.tolerance) then
+        return value
       end
-      if not is_repeated then
+    end
+
+    -- Has no end while anything in it was quarantined. Of what was pruned the oldest makes room.
+    local function keep(member, value)
+      local fields, count, oldest, oldest_at = try('HGETALL', quarantined) or {}, 0, nil, math.huge
+      local has_others = false
+      for i = 1, #fields, 2 do
+        local at = tonumber(string.match(fields[i + 1], ' (%d+) pruned ') or '')
+        if not at then
+          has_others = true
+        elseif now - at > lifetime * 1000 then
+          try('HDEL', quarantined, fields[i])
+        else
+          count = count + 1
+          if at < oldest_at then oldest, oldest_at = fields[i], at end
+        end
+      end
+      if count >= \(Keyspace.prunedMaximum) then try('HDEL', quarantined, oldest) end
+      try('HSET', quarantined, member, value)
+      if not has_others then try('EXPIRE', quarantined, lifetime) end
+    end
+
+    local function note(member, word)
+      try('HSET', verdicts, member, word .. ' ' .. ARGV[1])
+      try('EXPIRE', verdicts, ARGV[2])
+    end
+
+    local function quarantine(member, reason, word)
+      if try('SREM', bindings, member) ~= 1 then return 0 end
+      try('HDEL', bound, member)
+      try('HSET', quarantined, member, reason .. ' ' .. ARGV[3])
+      try('PERSIST', quarantined)
+      note(member, word)
+      return 4
+    end
+
+    -- What was bound again since the first of these answers begins anew.
+    local function doubt(member, reason, bound_at)
+      if try('SISMEMBER', bindings, member) ~= 1 then return 0 end
+      local known = try('HGET', undated, member) or ''
+      local days, first, last = string.match(known, '^(%d+) (%d+) (%d+)$')
+      days, first, last = tonumber(days), tonumber(first), tonumber(last)
+      if not days or bound_at and bound_at > first then days, first, last = 0, now, 0 end
+      if now - last >= interval then days, last = days + 1, now end
+      if days >= \(undatedDays) then
+        try('HDEL', undated, member)
+        return quarantine(member, reason, 'undated-quarantined')
+      end
+      try('HSET', undated, member, string.format('%.0f %.0f %.0f', days, first, last))
+      try('EXPIRE', undated, \(Keyspace.undatedLifetimeSeconds))
+      note(member, 'undated')
+      return 5
+    end
+
+    local function judge(kind, finding, reason, member)
+      local known = try('HGET', verdicts, member)
+      if kind ~= 'gone' then
+        if known == kind .. ' ' .. ARGV[1] then return 4 end
+        return quarantine(member, reason, kind)
+      end
+      if known == 'undated ' .. ARGV[1] then return 5 end
+      if known == 'undated-quarantined ' .. ARGV[1] then return 4 end
+      if known ~= 'gone ' .. ARGV[1] then
+        local text = try('HGET', bound, member)
+        if text == nil then return 1 end
+        local bound_at, since = time(text), time(finding)
+        if not since or text and not bound_at then return doubt(member, reason, bound_at) end
+        if bound_at and bound_at > since then return 1 end
         if try('SREM', bindings, member) ~= 1 then return 0 end
         try('HDEL', bound, member)
-        if kind ~= 'gone' then try('HSET', set_aside, member, finding .. ' ' .. ARGV[3]) end
-        try('HSET', verdicts, member, word)
-        try('EXPIRE', verdicts, ARGV[2])
+        keep(member, reason .. ' ' .. ARGV[3] .. ' pruned ' .. (text or '-'))
+        note(member, 'gone')
       end
-      if kind ~= 'gone' then return 4 end
       if has(bindings, member) then return 2 end
       return 3
     end
     local answer = {}
-    for i = 4, #ARGV, 3 do answer[#answer + 1] = judge(ARGV[i], ARGV[i + 1], ARGV[i + 2]) end
+    for i = 4, #ARGV, 4 do
+      answer[#answer + 1] = judge(ARGV[i], ARGV[i + 1], ARGV[i + 2], ARGV[i + 3])
+    end
     answer[#answer + 1] = failed
     return answer
     """

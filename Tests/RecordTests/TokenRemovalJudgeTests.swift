@@ -4,8 +4,8 @@ import Testing
 @testable import Record
 
 /// Every kind of evidence against every kind of verdict. The ratio is 4, the minimum 20.
-@Suite struct UnusableTokenJudgeTests {
-  private var judge = UnusableTokenJudge(RecordOptions())
+@Suite struct TokenRemovalJudgeTests {
+  private var judge = TokenRemovalJudge(RecordOptions())
 
   private static func verdict(
     _ environment: APNsEnvironment = .production, _ number: Int = 0
@@ -69,7 +69,7 @@ import Testing
   }
 
   @Test mutating func whatIsOldCountsHalf() {
-    let half = UnusableTokenJudge.halfLifeMilliseconds
+    let half = TokenRemovalJudge.halfLifeMilliseconds
     judge.hear(of: Self.evidence(accepted: 80, unusable: 0), topic: "a.b", now: noon)
     judge.hear(of: Self.evidence(accepted: 0, unusable: 11), topic: "a.b", now: noon + half)
     #expect(mayBe())
@@ -88,6 +88,25 @@ import Testing
     #expect(!mayBe(), "too few are left")
   }
 
+  /// What is reported beside removals covers for few of them, and once.
+  @Test mutating func whatWasAcceptedIsReportedOnce() {
+    func answers(_ removals: Int, _ topic: String = "a.b") -> Int {
+      judge.answers(topic: topic, .production, removals: removals)
+    }
+    #expect(answers(3) == 3)
+    judge.hear(of: Self.evidence(accepted: 50, unusable: 0), topic: "a.b", now: noon)
+    #expect(answers(3) == 53 && answers(2) == 42 && answers(3, "a.c") == 3)
+    judge.wereReported(topic: "a.b", .sandbox)
+    #expect(answers(3) == 53)
+    judge.wereReported(topic: "a.b", .production)
+    #expect(answers(3) == 3)
+    judge.hear(of: Self.evidence(accepted: 8, unusable: 0), topic: "a.b", now: noon)
+    #expect(answers(3) == 11)
+    let later = noon + TokenRemovalJudge.halfLifeMilliseconds + 1
+    judge.hear(of: Self.evidence(accepted: 1, unusable: 0), topic: "a.b", now: later)
+    #expect(answers(3) == 8)
+  }
+
   /// A clock that was set back must not keep evidence for ever.
   @Test mutating func aClockThatGoesBackHalvesToo() {
     judge.hear(of: Self.evidence(accepted: 30, unusable: 0), topic: "a.b", now: noon)
@@ -96,7 +115,7 @@ import Testing
   }
 
   @Test mutating func theLeastWatchedPlaceMakesRoom() {
-    for number in 0..<UnusableTokenJudge.maximumPlaces {
+    for number in 0..<TokenRemovalJudge.maximumPlaces {
       let count = number == 77 ? 21 : 1000
       judge.hear(
         of: Self.evidence(accepted: count, unusable: 0), topic: "app-\(number)", now: noon)

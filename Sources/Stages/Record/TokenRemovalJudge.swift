@@ -1,10 +1,14 @@
 import Model
 
-/// Decides whether tokens that Apple calls unusable may be set aside: a pure machine that watches
-/// one lane over time. A wrong environment or app makes Apple refuse every token of it, in many
-/// small fan-outs as well as in a large one, so what counts is what Apple takes of the same topic
-/// and environment, not how many tokens of one segment it refuses.
-struct UnusableTokenJudge: Sendable, Equatable {
+/// What Apple takes and refuses of each topic and environment, as one lane sees it over time: a
+/// pure machine.
+///
+/// It decides whether tokens that Apple calls unusable may be quarantined. A wrong environment or
+/// app makes Apple refuse every token of it, in many small fan-outs as well as in a large one, so
+/// what counts is what Apple takes of the same topic and environment, not how many tokens of one
+/// segment it refuses. Whether tokens may be removed that Apple calls gone is decided for all lanes
+/// together (`RemovalScript`); what this lane has seen of others is reported with them.
+struct TokenRemovalJudge: Sendable, Equatable {
   private struct Place: Hashable {
     let topic: String
     let environment: APNsEnvironment
@@ -13,6 +17,8 @@ struct UnusableTokenJudge: Sendable, Equatable {
   private struct Evidence: Equatable {
     var accepted = 0
     var unusable = 0
+    /// Accepted, and not reported beside removals.
+    var unreported = 0
     /// Ms since 1970 of the last halving.
     var since: Int64
   }
@@ -21,6 +27,9 @@ struct UnusableTokenJudge: Sendable, Equatable {
   static let halfLifeMilliseconds: Int64 = 10 * 60 * 1000
   /// Topics times environments at most; the least watched one goes.
   static let maximumPlaces = 256
+  /// Accepted pushes that are reported beside one removal at most: more would not change what is
+  /// decided while few devices are gone, and must not cover for a wave of them.
+  static let reportedForEachRemoval = 20
 
   private let ratio: Int
   private let minimum: Int
@@ -40,9 +49,11 @@ struct UnusableTokenJudge: Sendable, Equatable {
       var evidence = places[place] ?? Evidence(since: now)
       if now - evidence.since > Self.halfLifeMilliseconds || now < evidence.since {
         evidence = Evidence(
-          accepted: evidence.accepted / 2, unusable: evidence.unusable / 2, since: now)
+          accepted: evidence.accepted / 2, unusable: evidence.unusable / 2,
+          unreported: evidence.unreported / 2, since: now)
       }
       evidence.accepted += accepted
+      evidence.unreported += accepted
       evidence.unusable += unusable
       places[place] = evidence
       makeRoom()
@@ -53,6 +64,17 @@ struct UnusableTokenJudge: Sendable, Equatable {
     let place = Place(topic: topic, environment: verdict.environment)
     guard let evidence = places[place] else { return false }
     return evidence.accepted >= max(minimum, ratio * evidence.unusable)
+  }
+
+  /// Answers to report with so many that would remove a device, these among them.
+  func answers(topic: String, _ environment: APNsEnvironment, removals: Int) -> Int {
+    let unreported = places[Place(topic: topic, environment: environment)]?.unreported ?? 0
+    return removals + min(unreported, Self.reportedForEachRemoval * removals)
+  }
+
+  /// What was accepted until now counts beside no further removal.
+  mutating func wereReported(topic: String, _ environment: APNsEnvironment) {
+    places[Place(topic: topic, environment: environment)]?.unreported = 0
   }
 
   private mutating func makeRoom() {
