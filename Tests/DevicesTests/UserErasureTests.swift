@@ -22,6 +22,7 @@ import Testing
     _ = try await redis.ask("SET", keyspace.tokenOwner(token: aside.token), user)
     _ = try await redis.ask("ZADD", keyspace.reached(user: user), "1", "event-1")
     _ = try await redis.ask("HSET", keyspace.verdicts(user: user), aside.member, "quarantined x")
+    _ = try await redis.ask("HSET", keyspace.undated(user: user), both.member, "1 2 2")
     for streamer in ["s1", "s2", "s3"] {
       try await registry.follow(streamer: streamer, user: user)
     }

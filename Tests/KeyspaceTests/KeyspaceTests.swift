@@ -115,7 +115,7 @@ import Testing
     #expect(
       keys.forgottenKeys(user: "u") == keys.deviceKeys(user: "u")
         + ["profile", "reached", "verdicts"].map { "ffd:{u:u}:\($0)" }
-        + [keys.snapshot(user: "u")])
+        + [keys.snapshot(user: "u"), keys.undated(user: "u")])
     #expect(keys.usersPrefix == "ffd:{u:" && !keys.snapshot(user: "u").hasPrefix("ffd:{u:"))
     #expect(
       [keys.bindings(user: "a:b"), keys.profile(user: "a:b")].allSatisfy {

@@ -13,7 +13,7 @@ enum ErasureScripts {
   ///
   /// A key of another type stands under the user's name, and goes too.
   private static let eraseBody = """
-    local bindings, bound, set_aside, profile, reached, verdicts, snapshot = unpack(KEYS)
+    local bindings, bound, set_aside, profile, reached, verdicts, snapshot, undated = unpack(KEYS)
     local function count(command, key)
       local number = redis.pcall(command, key)
       return type(number) == 'number' and number or redis.call('EXISTS', key)
@@ -29,7 +29,7 @@ enum ErasureScripts {
         redis.call('HSETNX', bound, member, '0')
       end
     end
-    redis.call('DEL', bindings, set_aside, profile, reached, verdicts, snapshot)
+    redis.call('DEL', bindings, set_aside, profile, reached, verdicts, snapshot, undated)
     for _, member in ipairs(redis.call('HKEYS', bound)) do answer[#answer + 1] = member end
     return answer
     """

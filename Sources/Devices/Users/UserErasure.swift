@@ -107,7 +107,7 @@ extension UserErasure {
     of user: String, _ counts: inout ErasureCounts
   ) async throws(DevicesError) {
     let keys = keyspace.forgottenKeys(user: user)
-    let lengths = ["SCARD", "HLEN", "HLEN", "HLEN", "ZCARD", "HLEN", "EXISTS"]
+    let lengths = ["SCARD", "HLEN", "HLEN", "HLEN", "ZCARD", "HLEN", "EXISTS", "EXISTS"]
     let replies = try await redis.replies(to: zip(lengths, keys).map { [$0, $1] })
     var numbers: [Int] = []
     for index in keys.indices {
