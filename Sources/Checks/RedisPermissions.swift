@@ -104,7 +104,7 @@ enum RedisPermissions {
       ["SREM", key, "a"], ["DEL", key],
       ["HSET", key, "a", "1"], ["EXPIRE", key, "1"], ["HSETNX", key, "b", "1"],
       ["HINCRBY", key, "a", "1"], ["HGET", key, "a"], ["HMGET", key, "a", "b"], ["HKEYS", key],
-      ["HGETALL", key], ["HDEL", key, "a", "b"], ["DEL", key],
+      ["HGETALL", key], ["PERSIST", key], ["HDEL", key, "a", "b"], ["DEL", key],
       ["ZADD", key, "1", "a"], ["EXPIRE", key, "1"], ["ZSCORE", key, "a"], ["ZCARD", key],
       ["ZREMRANGEBYSCORE", key, "-inf", "+inf"], ["DEL", key],
       ["XADD", key, "*", "a", "1"], ["EXPIRE", key, "1"], ["DEL", key],

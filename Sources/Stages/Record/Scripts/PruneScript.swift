@@ -68,7 +68,8 @@ enum PruneScript {
       if try('SREM', bindings, member) ~= 1 then return 0 end
       try('HDEL', bound, member)
       try('HSET', quarantined, member, reason .. ' ' .. ARGV[3])
-      try('PERSIST', quarantined)
+      -- Who may not do this loses it only where something was pruned, too.
+      redis.pcall('PERSIST', quarantined)
       note(member, word)
       return 4
     end
