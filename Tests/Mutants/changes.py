@@ -9,7 +9,6 @@ import re
 
 # `kind` is how a switch is written (see run); `what` names the change in a report.
 Change = collections.namedtuple("Change", "file line start end replacement kind what")
-Token = collections.namedtuple("Token", "text start end is_spaced")
 
 TOKEN = re.compile(r"\"+[^\"\n]*\"+|0[xb][0-9a-fA-F_]+|\d[\d_]*(?:\.\d[\d_]*)?|[@#$]?\w+"
                    r"|[-+*/%<>=!&|^~?]+|\.{2,3}<?|[.,:;(){}\[\]]|\\")
@@ -42,7 +41,8 @@ SIBLINGS = {
     "lowerBound": "upperBound", "upperBound": "lowerBound", "startIndex": "endIndex",
     "endIndex": "startIndex", "hasPrefix": "hasSuffix", "hasSuffix": "hasPrefix",
     "allSatisfy": "contains", "isEmpty": "isEmpty == false"}
-LUA = re.compile(r"(?<= )(==|~=|<=|>=|<|>|and|or|\+|-)(?= )|\b(true|false)\b|\bnot |(?<![\w.'])\d+\b")
+LUA = re.compile(r"(?<= )(==|~=|<=|>=|<|>|and|or|\+|-)(?= )|\b(true|false)\b|\bnot "
+                 r"|(?<![\w.'])\d+\b")
 LUA_TWINS = {
     "==": ["~="], "~=": ["=="], "<": ["<=", ">="], "<=": ["<", ">"], ">": [">=", "<="],
     ">=": [">", "<"], "and": ["or"], "or": ["and"], "+": ["-"], "-": ["+"], "true": ["false"],
@@ -103,6 +103,12 @@ def closing(source, position, quote):
     return position + len(quote)
 
 
+class Token(collections.namedtuple("Token", "text start end is_spaced")):
+    @property
+    def is_binary(self):
+        return self.is_spaced or self.text in {"..<", "..."}
+
+
 class SwiftFile:
     def __init__(self, name, source):
         self.name = name
@@ -148,7 +154,9 @@ class SwiftFile:
         token, follower = self.tokens[index], self.tokens[index + 1]
         if "\n" not in self.mask[token.end:follower.start]:
             return False
-        if token.text in OPENERS or token.text in {",", ".", ":"} or token.text in STARTERS - {"return", "default"}:
+        if token.text in OPENERS or token.text in {",", ".", ":"}:
+            return False
+        if token.text in STARTERS - {"return", "default"}:
             return False
         if token.text in LEVELS and token.is_spaced or token.text in {"try", "await"}:
             return False
@@ -169,7 +177,7 @@ class SwiftFile:
         return False
 
     def left(self, index, level):
-        """The first token of the operand that ends before `index`, of operators of `level` and up."""
+        """The first token of the operand that ends before `index`, of operators of that level."""
         while index > 0 and not self.is_break(index - 1):
             token = self.tokens[index - 1]
             if token.text in CLOSERS:
@@ -179,7 +187,7 @@ class SwiftFile:
                 continue
             if token.text in OPENERS or token.text in {",", ";", ":"} or token.text in STARTERS:
                 break
-            if LEVELS.get(token.text, 99) < level and (token.is_spaced or token.text in {"..<", "..."}):
+            if LEVELS.get(token.text, 99) < level and token.is_binary:
                 break
             index -= 1
         return index
@@ -198,7 +206,7 @@ class SwiftFile:
                 continue
             if token.text in CLOSERS or token.text in {",", ";", ":"} or token.text in STARTERS:
                 break
-            if LEVELS.get(token.text, 99) < level and (token.is_spaced or token.text in {"..<", "..."}):
+            if LEVELS.get(token.text, 99) < level and token.is_binary:
                 break
             index += 1
         return index
@@ -246,8 +254,8 @@ class SwiftFile:
             if last > index:
                 bound = self.text(index + 1, last)
                 for sign in "+-":
-                    yield self.change(
-                        index + 1, last, f"({bound}) {sign} 1", f"{bound} becomes {bound} {sign} 1")
+                    what = f"{bound} becomes {bound} {sign} 1"
+                    yield self.change(index + 1, last, f"({bound}) {sign} 1", what)
         if not token.is_spaced:
             return
         twins = COMPARISONS.get(text) or ([ARITHMETIC[text]] if text in ARITHMETIC else [])
@@ -265,7 +273,8 @@ class SwiftFile:
             first, last = self.left(index, 0), self.right(index, 0)
             changed = (self.source[self.tokens[first].start:token.start] + ASSIGNMENTS[text]
                        + self.source[token.end:self.tokens[last].end])
-            yield self.change(first, last, changed, f"{text} becomes {ASSIGNMENTS[text]}", "statement")
+            yield self.change(
+                first, last, changed, f"{text} becomes {ASSIGNMENTS[text]}", "statement")
 
     def of_literal(self, index, token):
         text, before = token.text, self.tokens[index - 1] if index else None
@@ -279,7 +288,8 @@ class SwiftFile:
                 yield self.change(index, index, f"{text} * 10", f"{text} becomes tenfold")
                 return
             value = int(text.replace("_", ""))
-            for other in {value + 1, max(0, value - 1), value * 10 if value > 1 else value} - {value}:
+            others = {value + 1, max(0, value - 1), value * 10 if value > 1 else value}
+            for other in sorted(others - {value}):
                 yield self.change(index, index, str(other), f"{text} becomes {other}")
         elif text.startswith('"') and token.start not in {start - 3 for start, _ in self.blocks}:
             content = self.source[token.start + 1:token.end - 1]
@@ -319,7 +329,8 @@ class SwiftFile:
                 yield self.change(begin, last, f"!({condition})", "the condition is negated")
                 yield self.change(begin, last, "true", "the condition is dropped")
             # To the next of the conditions: over what a binding takes its value from.
-            while last + 1 < len(self.tokens) and self.tokens[last + 1].text not in {",", "{", "else"}:
+            ends = {",", "{", "else"}
+            while last + 1 < len(self.tokens) and self.tokens[last + 1].text not in ends:
                 step = self.right(last + 1, 0)
                 last = max(step, last + 1)
             if last + 1 >= len(self.tokens) or self.tokens[last + 1].text != ",":
@@ -329,7 +340,7 @@ class SwiftFile:
     def of_statement(self, index, token):
         before = self.tokens[index - 1] if index else None
         opens = before and (before.text == "{" or before.text == "in" or self.is_break(index - 1))
-        if not opens or token.text in DECLARATIONS or token.text in CLOSERS or token.text[0] in '@#"':
+        if not opens or token.text in DECLARATIONS | CLOSERS.keys() or token.text[0] in '@#"':
             return
         last = index
         while not self.is_break(last):
@@ -362,8 +373,8 @@ class SwiftFile:
                    else "[]" if result.startswith("[") else '""' if result == "String"
                    else "0" if re.fullmatch(r"U?Int\d*|Double", result) else None)
         if default and default != value:
-            yield self.change(
-                index + 1, last, default, f"returns {'the opposite' if default[0] == '!' else default}")
+            what = "the opposite" if default[0] == "!" else default
+            yield self.change(index + 1, last, default, f"returns {what}")
 
     def of_brackets(self, index, token):
         if token.text not in {"(", "["} or index == 0 or index not in self.partners:
@@ -385,16 +396,15 @@ class SwiftFile:
             if len(arguments) == 1 and not re.search(r'[:"]|\.\.', self.text(*arguments[0])):
                 place = self.text(*arguments[0])
                 for sign in "+-":
-                    yield self.change(
-                        *arguments[0], f"({place}) {sign} 1", f"[{place}] becomes [{place} {sign} 1]")
+                    what = f"[{place}] becomes [{place} {sign} 1]"
+                    yield self.change(*arguments[0], f"({place}) {sign} 1", what)
             return
         labelled = [(one, two) for one, two in arguments
                     if two > one + 1 and self.tokens[one + 1].text == ":"]
         first = self.base(index - 1)
         if self.tokens[first - 1].text in {"func", "init", "case"} or before.text == "init":
             return
-        open_to, close_from = self.tokens[index].end, self.tokens[last].start
-        head = self.source[self.tokens[first].start:open_to]
+        head = self.source[self.tokens[first].start:self.tokens[index].end]
         for dropped in labelled:
             rest = ", ".join(self.text(*each) for each in arguments if each != dropped)
             name = self.tokens[dropped[0]].text
@@ -404,7 +414,6 @@ class SwiftFile:
         if len(plain) == 2 == len(arguments) and self.text(*plain[0]) != self.text(*plain[1]):
             swapped = f"{head}{self.text(*plain[1])}, {self.text(*plain[0])})"
             yield self.change(first, last, swapped, "the arguments are swapped")
-        del close_from
 
     def of_scripts(self):
         """Lines of Lua, which stand in strings of several lines."""
@@ -427,7 +436,9 @@ class SwiftFile:
         code = code.partition("--")[0]
         for found in LUA.finditer(code):
             text = found[0]
-            twins = LUA_TWINS.get(text) or [str(int(text) + 1)] + ([str(int(text) - 1)] if int(text) else [])
+            twins = LUA_TWINS.get(text)
+            if not twins:
+                twins = [str(int(text) + step) for step in (1, -1) if int(text) + step >= 0]
             for twin in twins:
                 yield change(*found.span(), twin, f"{text.strip()} becomes {twin or 'nothing'}")
         call = re.fullmatch(r"\s*((?:redis\.p?call|try|count|\w+)\(.*\))\s*", code)

@@ -1,10 +1,11 @@
 """Mutants drawn at random from all lines of Sources, each run against the tests that reach it.
 
-A seed gives a stream of lines, and for each line one of the changes that it can be broken by. Each
-is compiled by itself against what the checkout has built already, in a second or less; what does
-not compile, or touches a part that is taken, gives way to the next. With every switch off each
-suite runs once, in a process of its own, and notes which mutants it comes by: only these suites are
-run for a mutant, the nearest first, until one is red.
+A copy of the checkout is built whole. A seed gives a stream of lines, and for each line one of the
+changes that it can be broken by. Each is compiled by itself against that build, in a second or
+less; what does not compile, or touches a part that is taken, gives way to the next. Then only the
+files that have mutants are compiled again, with a switch for each, and all is linked once more.
+With every switch off each suite runs once, in a process of its own, and notes which mutants it
+comes by: only these suites are run for a mutant, the nearest first, until one is red.
 """
 
 import concurrent.futures
@@ -23,7 +24,8 @@ import time
 
 import changes
 
-# Each number has a file in the directory that MUTANTS_REACHED names, once the mutant is come by.
+# At the end of each file with mutants: nothing outside of it changes. Each number has a file in the
+# directory that MUTANTS_REACHED names, once the mutant is come by.
 SWITCH = """
 #if canImport(Glibc)
   import Glibc
@@ -39,7 +41,7 @@ nonisolated(unsafe) private let isNoted: UnsafeMutablePointer<Bool> = {
   return flags
 }()
 
-func isMutant(_ number: Int) -> Bool {
+fileprivate func isMutant(_ number: Int) -> Bool {
   if !isNoted[number] {
     isNoted[number] = true
     if let directory {
@@ -50,11 +52,12 @@ func isMutant(_ number: Int) -> Bool {
   return number == activeMutant
 }
 """
-# What the check of a single file needs of the arguments with which its module was compiled.
+# What a single file needs of the arguments with which its module was compiled.
 KEPT_WITH_VALUE = {
     "-I", "-target", "-swift-version", "-enable-upcoming-feature", "-package-name", "-Xcc",
     "-module-name", "-module-cache-path"}
-KEPT = {"-parse-as-library", "-enable-testing", "-warnings-as-errors"}
+KEPT = {"-parse-as-library", "-enable-testing", "-g", "-O"}
+PRODUCTS = ["fanfarePackageTests", "fanfare"]
 CLOSING = re.compile(r"Test run with (\d+) tests? in \d+ suites? (passed|failed)")
 FAILURE = re.compile("✘(\x1b\\[0m)? Test .* (recorded an issue|failed)")
 
@@ -80,95 +83,137 @@ class Drawn:
         return f"{self.change.file}:{self.change.line}: {self.change.what}\n      {self.text}"
 
 
-def switched_file(source, drawn):
+def switched_file(source, drawn, count):
     text, position = "", 0
     for each in sorted(drawn, key=lambda each: each.change.start):
         text += source[position:each.change.start] + each.switched
         position = each.change.end
-    return text + source[position:]
+    return text + source[position:] + SWITCH.replace("COUNT", str(count))
 
 
-class Compiler:
-    """Compiles one changed file of a module against what the checkout has built."""
+class Build:
+    """What SwiftPM has built in a directory, and its own words for how."""
 
-    def __init__(self, root):
-        manifest = (root / ".build/debug.yaml").read_text(encoding="utf-8")
+    def __init__(self, directory):
+        self.directory = directory
+        self.manifest = (directory / ".build/debug.yaml").read_text(encoding="utf-8")
         self.modules = {}
-        for block in re.findall(r'"C\.[^"]*-debug\.module":\n.*?\n    args: \[.*?\]\n', manifest, re.S):
+        blocks = r'"C\.[^"]*-debug\.module":\n.*?\n    args: \[.*?\]\n'
+        for block in re.findall(blocks, self.manifest, re.S):
             inputs = json.loads(re.search(r"\n    inputs: (\[.*?\])\n", block)[1])
             arguments = json.loads(re.search(r"\n    args: (\[.*?\])\n", block, re.S)[1])
-            sources = [file for file in inputs if file.endswith(".swift") and "/Sources/" in file]
+            sources = [file for file in inputs if file.endswith(".swift")]
             for file in sources:
-                self.modules[file.partition("/Sources/")[2]] = sources, self.kept(arguments)
+                self.modules[file] = sources, arguments
 
-    @staticmethod
-    def kept(arguments):
-        kept, index = [arguments[0], "-frontend", "-emit-sil", "-o", "/dev/null"], 1
+    def compiles(self, file, text, output=None):
+        """Whether the file compiles as this text: no further than to SIL, unless for an object."""
+        whole = str(self.directory / file)
+        sources, arguments = self.modules[whole]
+        kept, index = [], 1
         while index < len(arguments):
             if arguments[index] in KEPT_WITH_VALUE:
                 kept += arguments[index:index + 2]
                 index += 1
-            elif arguments[index] in KEPT or arguments[index].startswith("-I"):
-                kept.append(arguments[index])
+            elif arguments[index] in KEPT or arguments[index][:2] in {"-I", "-D"}:
+                if output or arguments[index] != "-O":
+                    kept.append(arguments[index])
             index += 1
-        return kept
-
-    def accepts(self, file, source, drawn):
-        known = self.modules.get(file.partition("Sources/")[2])
-        if not known:
-            return False
-        sources, arguments = known
+        others = [each for each in sources if each != whole]
         with tempfile.TemporaryDirectory(prefix="fanfare-mutant-") as directory:
-            changed, switch = (pathlib.Path(directory) / name for name in (
-                pathlib.Path(file).name, "MutantSwitch.swift"))
-            changed.write_text(switched_file(source, [drawn]), encoding="utf-8")
-            switch.write_text(SWITCH.replace("COUNT", "1"), encoding="utf-8")
-            others = [each for each in sources if not each.endswith("/" + file)]
+            changed = pathlib.Path(directory) / pathlib.Path(file).name
+            changed.write_text(text, encoding="utf-8")
+            stage = ["-c", "-o", str(output)] if output else ["-emit-sil", "-o", "/dev/null"]
             try:
                 return subprocess.run(
-                    [*arguments, "-primary-file", changed, switch, *others], check=False, timeout=60,
-                    stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
-                    stderr=subprocess.DEVNULL).returncode == 0
+                    [arguments[0], "-frontend", *stage, "-primary-file", str(changed), *others,
+                     *kept],
+                    check=False, timeout=600, stdin=subprocess.DEVNULL,
+                    stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL).returncode == 0
             except subprocess.TimeoutExpired:
                 return False
 
+    def object_of(self, file):
+        arguments = self.modules[str(self.directory / file)][1]
+        module = arguments[arguments.index("-module-name") + 1]
+        return (self.directory / ".build/debug" / f"{module}.build"
+                / (pathlib.Path(file).name + ".o"))
 
-def draw(root, seed, count, refused_before, say):
+    def product(self, name):
+        return self.directory / ".build/debug" / (name + ".xctest" * name.endswith("Tests"))
+
+    def put_away(self, file):
+        """Keeps what SwiftPM has built, so that it finds it again as it was."""
+        whole = file.with_name(file.name + ".whole")
+        if not whole.exists():
+            file.rename(whole)
+
+    def restore(self):
+        for whole in (self.directory / ".build/debug").resolve().rglob("*.whole"):
+            whole.rename(whole.with_name(whole.name.removesuffix(".whole")))
+
+    def link(self):
+        for name in PRODUCTS:
+            self.put_away(self.product(name))
+            block = re.search(
+                rf'"C\.{name}-[^"]*-debug\.(?:test|exe)":\n.*?\n    args: (\[.*?\])\n',
+                self.manifest, re.S)
+            linked = subprocess.run(
+                json.loads(block[1]), cwd=self.directory, capture_output=True, text=True,
+                check=False)
+            if linked.returncode:
+                raise RuntimeError(f"{name} cannot be linked:\n{linked.stderr[-2000:]}")
+
+
+def draw(build, seed, count, refused, say):
     """As many mutants as wanted, and the sources in which they stand by file."""
+    root = build.directory
     sources = {
         file.relative_to(root).as_posix(): file.read_text(encoding="utf-8")
         for file in sorted((root / "Sources").rglob("*.swift"))}
     by_line = changes.changes_by_line(sources.items())
     lines, stream = sorted(by_line), random.Random(seed)
-    compiler, drawn, refused = Compiler(root), [], 0
+    drawn, passed_over = [], 0
     say(f"{len(lines)} lines can be broken; drawing {count} by seed {seed}")
+
+    def compiles(each):
+        source = sources[each.change.file]
+        return build.compiles(each.change.file, switched_file(source, [each], 1))
+
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count() or 1) as pool:
         while len(drawn) < count:
             line_changes = [stream.choice(by_line[stream.choice(lines)]) for _ in range(16)]
             batch = [Drawn(0, change, sources[change.file]) for change in line_changes]
-            compiled = pool.map(
-                lambda each: compiler.accepts(each.change.file, sources[each.change.file], each), batch)
-            for each, is_sound in zip(batch, compiled):
+            for each, is_sound in zip(batch, pool.map(compiles, batch)):
                 taken = any(
                     each.change.file == other.change.file and each.change.start < other.change.end
                     and other.change.start < each.change.end for other in drawn)
-                is_usable = is_sound and each.change not in refused_before
-                if is_usable and not taken and len(drawn) < count:
+                if is_sound and not taken and each.change not in refused and len(drawn) < count:
                     each.number = len(drawn)
                     drawn.append(each)
                 else:
-                    refused += 1
-    say(f"{refused} others do not compile or were not needed")
+                    passed_over += 1
+    say(f"{passed_over} others do not compile, or are not needed")
     return drawn, sources
 
 
-def changed_sources(drawn, sources, module_of):
-    changed, switch = {}, SWITCH.replace("COUNT", str(len(drawn)))
-    for file in sorted({each.change.file for each in drawn}):
-        changed[file] = switched_file(
-            sources[file], [each for each in drawn if each.change.file == file])
-        changed[f"{module_of(file)}/MutantSwitch.swift"] = switch
-    return changed
+def build_switches(build, drawn, sources):
+    """Compiles the files with mutants, and links. Returns the changes that do not compile beside
+    others of their file."""
+    def compiled(file):
+        here = [each for each in drawn if each.change.file == file]
+        build.put_away(build.object_of(file))
+        text = switched_file(sources[file], here, len(drawn))
+        if build.compiles(file, text, build.object_of(file)):
+            return []
+        return [each.change for each in here[1:]] or [here[0].change]
+
+    files = sorted({each.change.file for each in drawn})
+    with concurrent.futures.ThreadPoolExecutor(os.cpu_count() or 1) as pool:
+        refused = sum(pool.map(compiled, files), [])
+    if not refused:
+        build.link()
+    return refused
 
 
 class Suites:
@@ -197,26 +242,26 @@ class Suites:
             cwd=self.directory, env=dict(os.environ, **environment), stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace",
             start_new_session=True)
-        ended = []
+        seen = {"closing": None, "red": False}
 
-        def end(reason):
-            ended.append(reason)
-            kill_with_descendants(process.pid)
-
-        timer = threading.Timer(seconds, end, ["time"])
-        timer.start()
-        closing = None
-        try:
+        def read():
             for line in process.stdout:
-                closing = CLOSING.search(line) or closing
-                if until and until.search(line) and not ended:
-                    end("red")
-            code = process.wait()
-        finally:
-            timer.cancel()
-            process.stdout.close()
-        if ended and ended[0] == "time":
+                seen["closing"] = CLOSING.search(line) or seen["closing"]
+                if until and until.search(line) and not seen["red"]:
+                    seen["red"] = True
+                    kill_with_descendants(process.pid)
+
+        # A server that outlives the tests may keep the pipe open: nobody waits for its end.
+        reader = threading.Thread(target=read, daemon=True)
+        reader.start()
+        try:
+            code = process.wait(timeout=seconds)
+        except subprocess.TimeoutExpired:
+            kill_with_descendants(process.pid)
+            process.wait()
             return None
+        reader.join(timeout=5)
+        closing = seen["closing"]
         return code == 0 and closing is not None and closing[2] == "passed"
 
     def measure(self, jobs, limit, say):
@@ -262,8 +307,10 @@ class Suites:
                 return None, count, len(suites)
             seconds = max(60, 6 * self.seconds[name])
             is_green = self.run(name, seconds, switch, until=FAILURE)
-            # Once more, so that a test that is red by chance kills nothing.
-            if is_green is None or not is_green and not self.run(name, seconds, switch, until=FAILURE):
+            if is_green is False:
+                # Once more, so that a test that is red by chance kills nothing.
+                is_green = self.run(name, seconds, switch, until=FAILURE)
+            if not is_green:
                 return name, count + 1, len(suites)
         return None, len(suites), len(suites)
 
