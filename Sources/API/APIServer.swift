@@ -102,7 +102,7 @@ package final class APIServer: Sendable {
 
   /// Returns when every thread has done something.
   package func tick() async {
-    for thread in threads { await thread.service.tick() }
+    for thread in threads { await thread.loop.answers() }
   }
 
   /// Of all threads: what is wrong with one of them is wrong; and of Kafka, which they share.

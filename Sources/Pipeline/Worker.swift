@@ -71,8 +71,8 @@ package final class Worker: Sendable {
 
   /// Returns when each of the worker's threads has done something.
   package func tick() async {
-    _ = await pump.partitions
-    for lane in lanes { _ = await lane.figures() }
+    await pump.loop.answers()
+    for lane in lanes { await lane.loop.answers() }
   }
 
   /// Each thing without which the worker can do nothing, and what is wrong with it, in words.

@@ -34,6 +34,14 @@ extension EventLoop {
     }
   }
 
+  /// Returns once the thread has run something that was posted after the call. Never returns while
+  /// the thread hangs, nor once the loop has stopped. A call of an empty method of an actor is no
+  /// such question: the optimizer removes it, and the way to the actor's thread with it.
+  package nonisolated func answers() async {
+    // Unsafe: a stopped loop drops what it has not run, and a dropped checked one is a warning.
+    await withUnsafeContinuation { continuation in execute { continuation.resume() } }
+  }
+
   /// Suspends the caller, which runs on this loop, for `duration`.
   package nonisolated(nonsending) func wait(_ duration: Duration) async {
     await withCheckedContinuation { continuation in

@@ -9,7 +9,7 @@ package actor Lane {
   private static let slowPlacesInterval: Duration = .milliseconds(200)
 
   private let options: PipelineOptions
-  private let loop: EventLoop
+  let loop: EventLoop
   private let timers: CancellableTimers
   private let board = WaitBoard()
   private let stages: LaneStages

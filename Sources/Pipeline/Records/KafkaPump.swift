@@ -14,7 +14,7 @@ package actor KafkaPump {
   private static let commitShare = 0.75
 
   private let options: PipelineOptions
-  private let loop: EventLoop
+  let loop: EventLoop
   private let lanes: [any RecordRunner]
   private let producer: KafkaProducer
   private let counters: WorkerCounters
