@@ -141,7 +141,7 @@ import Testing
       connection.connect()
       await client.until { client.isOpen && server.connections.first?.isOpen == true }
       #expect(isDelivered(connection))
-      server.connections[0].stream.setInterest([])
+      server.connections[0].pauseReading()
       let piece = [UInt8](repeating: 7, count: 16 * 1024)
       while isDelivered(connection) {
         piece.withUnsafeBytes { connection.write($0) }
@@ -149,7 +149,7 @@ import Testing
         await loop.wait(.milliseconds(1))
       }
       #expect(connection.pendingBytes == 0)
-      server.connections[0].stream.setInterest([.read])
+      server.connections[0].resumeReading()
       await client.until { isDelivered(connection) }
       connection.close()
       #expect(!isDelivered(connection))

@@ -57,19 +57,10 @@ package final class TLSServerContext: @unchecked Sendable {
 
   /// `clientAuthorityFile`: clients are asked for a certificate, and may have none; PEM with who
   /// signs them. One that is not in order is let in too: `TLSSession.peer` says what is wrong.
-  package init(
+  package convenience init(
     certificateFile: String, keyFile: String, alpn: [String], clientAuthorityFile: String? = nil
   ) throws(TLSError) {
-    OpenSSLStart.once()
-    ERR_clear_error()
-    guard let handle = SSL_CTX_new(TLS_server_method()) else {
-      throw TLSError(.internalFailure, "OpenSSL gave no server context")
-    }
-    self.handle = handle
-    let names = UnsafeMutableBufferPointer<UInt8>.allocate(capacity: wireFormat(alpn).count)
-    _ = names.initialize(from: wireFormat(alpn))
-    wire = UnsafeBufferPointer(names)
-    try setSharedOptions(handle)
+    try self.init(alpn: alpn)
     guard SSL_CTX_use_certificate_chain_file(handle, certificateFile) == 1 else {
       throw TLSError(.badCertificate, "no certificate could be read from \(certificateFile)")
     }
@@ -82,6 +73,29 @@ package final class TLSServerContext: @unchecked Sendable {
       }
       SSL_CTX_set_verify(handle, SSL_VERIFY_PEER, takeAnyCertificate)
     }
+  }
+
+  /// - Parameter identity: what clients are shown: PEM with the certificate, its key and the chain.
+  package convenience init(identity: String, alpn: [String]) throws(TLSError) {
+    try self.init(alpn: alpn)
+    let identity = try ClientCertificate(file: Array(identity.utf8), passphrase: nil)
+    guard SSL_CTX_use_certificate(handle, identity.certificate) == 1,
+      SSL_CTX_use_PrivateKey(handle, identity.key) == 1,
+      identity.chain.allSatisfy({ ossl_add_to_chain(handle, $0) == 1 })
+    else { throw TLSError(.badCertificate, "OpenSSL refuses the server's certificate") }
+  }
+
+  private init(alpn: [String]) throws(TLSError) {
+    OpenSSLStart.once()
+    ERR_clear_error()
+    guard let handle = SSL_CTX_new(TLS_server_method()) else {
+      throw TLSError(.internalFailure, "OpenSSL gave no server context")
+    }
+    self.handle = handle
+    let names = UnsafeMutableBufferPointer<UInt8>.allocate(capacity: wireFormat(alpn).count)
+    _ = names.initialize(from: wireFormat(alpn))
+    wire = UnsafeBufferPointer(names)
+    try setSharedOptions(handle)
     if !alpn.isEmpty {
       // The context outlives every connection made from it, and the connections hold it.
       SSL_CTX_set_alpn_select_cb(handle, selectProtocol, Unmanaged.passUnretained(self).toOpaque())

@@ -30,6 +30,12 @@ final class ByteStream {
   /// What is encrypted at a time at most.
   var largestPiece = Connection.usualPiece
   private(set) var sentBytes: UInt64 = 0
+  /// What is read at a time at most: so much may still come after `pauseReading`.
+  var largestRead = Int.max
+  var isReadingPaused = false { didSet { updateInterest() } }
+  /// The peer writes nothing more; only where the connection goes on then.
+  private var hasPeerFinished = false
+  private var hasFinishedWriting = false
 
   init(with endpoint: Endpoint, loop: EventLoop) {
     self.endpoint = endpoint
@@ -66,7 +72,7 @@ final class ByteStream {
 
   private func opened() {
     state = .open
-    setInterest(pendingBytes > 0 ? [.read, .write] : [.read])
+    updateInterest()
     connection?.opened()
     // What was written before now, and the end of the handshake when the socket was full.
     if pendingBytes > 0 { flush() }
@@ -76,8 +82,10 @@ final class ByteStream {
   func finishWriting() {
     guard state == .open else { return }
     flush()
+    guard state == .open else { return }
     pending.removeAll()
     finishTLS()
+    hasFinishedWriting = true
     shutdown(descriptor, Int32(SHUT_WR))
   }
 
@@ -99,6 +107,7 @@ final class ByteStream {
     guard let tls else { return }
     tls.finish()
     _ = send(tls.ciphertext)
+    tls.consume(tls.ciphertext.count)
   }
 
   /// Bytes that the socket has not taken yet.
@@ -111,7 +120,9 @@ final class ByteStream {
     return unacknowledged < 0 ? 0 : sentBytes - min(sentBytes, UInt64(unacknowledged))
   }
 
-  func setInterest(_ wanted: Interest) {
+  private func updateInterest() {
+    var wanted: Interest = isReadingPaused || hasPeerFinished ? [] : [.read]
+    if pendingBytes > 0 { wanted.insert(.write) }
     guard wanted != interest, let registration else { return }
     interest = wanted
     loop.change(registration, to: wanted)
@@ -137,7 +148,7 @@ final class ByteStream {
     guard state == .open || state == .securing, writeFailure == nil else { return }
     let hadBytes = pendingBytes > 0
     guard drain(), state == .open || state == .securing else { return }
-    setInterest(pendingBytes > 0 ? [.read, .write] : [.read])
+    updateInterest()
     if hadBytes, pendingBytes == 0, state == .open { connection?.drained() }
   }
 
@@ -198,27 +209,47 @@ final class ByteStream {
   }
 
   func ready(_ readiness: Interest) {
-    if readiness.contains(.read) { read() }
+    if readiness.contains(.read) {
+      // Nobody asked: both directions have ended, or the connection is broken.
+      guard interest.contains(.read) else {
+        let broken = TransportError(.reset, "\(endpoint) broke the connection")
+        return fail(hasFinishedWriting ? nil : broken)
+      }
+      read()
+    }
     if readiness.contains(.write) { flush() }
   }
 
   // MARK: reading
 
   func read() {
+    let most = min(loop.scratch.count, largestRead)
     // A few buffers at most, so that one busy peer does not hold up the loop.
-    for _ in 0..<4 where state == .open || state == .securing {
-      let count = recv(descriptor, loop.scratch.baseAddress, loop.scratch.count, 0)
+    for _ in 0..<4 where isReading {
+      let count = recv(descriptor, loop.scratch.baseAddress, most, 0)
       if count > 0 {
         let bytes = UnsafeRawBufferPointer(rebasing: loop.scratch[0..<count])
-        guard received(bytes), count == loop.scratch.count else { return }
+        guard received(bytes), count == most else { return }
       } else if count == 0 {
-        return fail(state == .open ? nil : closedTooSoon)
+        return state == .open ? peerFinished() : fail(closedTooSoon)
       } else if errno == EAGAIN {
         return
       } else if errno != EINTR {
         return fail(.system(.reset, "\(endpoint) broke the connection", errno))
       }
     }
+  }
+
+  private var isReading: Bool {
+    (state == .open || state == .securing) && !isReadingPaused && !hasPeerFinished
+  }
+
+  private func peerFinished() {
+    guard let connection, connection.outlivesPeersEnd, !hasFinishedWriting else { return fail(nil) }
+    guard !hasPeerFinished else { return }
+    hasPeerFinished = true
+    updateInterest()
+    connection.peerFinished()
   }
 
   private var closedTooSoon: TransportError {
@@ -244,7 +275,7 @@ final class ByteStream {
         return false
       }
       if !tls.ciphertext.isEmpty { flush() }
-      if !goesOn { fail(nil) }
+      if !goesOn { peerFinished() }
       return state == .open
     } catch {
       // An alert of ours may tell the peer why.
@@ -263,7 +294,7 @@ final class ByteStream {
     guard tls.isEstablished, state == .securing else { return state == .securing }
     opened()
     for piece in early { piece.withUnsafeBytes { connection?.received($0) } }
-    if !goesOn { fail(nil) }
+    if !goesOn { peerFinished() }
     return state == .open
   }
 }

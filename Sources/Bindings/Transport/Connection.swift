@@ -40,7 +40,7 @@ package final class Connection {
   }
 
   /// A connection that a listener accepted; `begin` starts it.
-  init(
+  package init(
     accepted descriptor: Int32, tls: TLSSession?, options: TransportOptions, loop: EventLoop,
     from endpoint: Endpoint
   ) {
@@ -64,6 +64,16 @@ package final class Connection {
     get { stream.largestPiece }
     set { stream.largestPiece = newValue }
   }
+
+  /// What is read at a time at most: so much may still come after `pauseReading`.
+  package var largestRead: Int {
+    get { stream.largestRead }
+    set { stream.largestRead = newValue }
+  }
+
+  /// A peer that writes nothing more may still read: the delegate hears `connectionPeerFinished`
+  /// in the place of `connectionClosed`.
+  package var outlivesPeersEnd = false
 
   /// Of a connection that a listener accepted and that is open: the client's certificate, if it has
   /// shown one.
@@ -102,7 +112,7 @@ package final class Connection {
   }
 
   /// For a listener: the other side has connected already.
-  func begin() {
+  package func begin() {
     startDeadline()
     startStream()
   }
@@ -146,6 +156,10 @@ package final class Connection {
   /// Reads now what has come, which the loop would read in its turn.
   package func readNow() { if state == .open { stream.read() } }
 
+  /// What the peer writes waits in the kernel, and the peer once that is full.
+  package func pauseReading() { if state == .open { stream.isReadingPaused = true } }
+  package func resumeReading() { if state == .open { stream.isReadingPaused = false } }
+
   // MARK: closing
 
   /// Nothing more is written: the peer reads an end once it has what the socket took before. What
@@ -177,6 +191,8 @@ package final class Connection {
   }
 
   func received(_ bytes: UnsafeRawBufferPointer) { delegate?.connection(self, received: bytes) }
+
+  func peerFinished() { delegate?.connectionPeerFinished(self) }
 
   func drained() { delegate?.connectionDrained(self) }
 

@@ -8,4 +8,10 @@ package protocol ConnectionDelegate: AnyObject {
   func connectionDrained(_ connection: Connection)
   /// Once, and never after `close`. `nil`: the peer closed in order.
   func connectionClosed(_ connection: Connection, error: TransportError?)
+  /// The peer writes nothing more, of a connection that outlives that.
+  func connectionPeerFinished(_ connection: Connection)
+}
+
+extension ConnectionDelegate {
+  package func connectionPeerFinished(_ connection: Connection) {}
 }

@@ -30,6 +30,13 @@ static inline int linux_accept(int listener) {
   return (int)syscall(SYS_accept4, listener, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
 }
 
+/* As above, and who it is. */
+static inline int linux_accept_from(int listener, struct sockaddr_storage *peer) {
+  socklen_t length = sizeof *peer;
+  return (int)syscall(
+      SYS_accept4, listener, (struct sockaddr *)peer, &length, SOCK_NONBLOCK | SOCK_CLOEXEC);
+}
+
 /* What a TCP socket was given and the peer has not acknowledged (tcp(7), SIOCOUTQ); -1: unknown.
    ioctl is variadic. */
 static inline int linux_unacknowledged_bytes(int connection) {
