@@ -12,13 +12,13 @@ ARGS ?=
 
 # What the compiler needs, what every run needs, and what only tests and the benchmark need.
 build_packages := pkg-config librdkafka-dev libnghttp2-dev libssl-dev libhiredis-dev libyaml-dev \
-	libjansson-dev libmicrohttpd-dev
+	libjansson-dev
 run_packages := $(build_packages) redis-server ca-certificates tzdata curl
 test_packages := $(run_packages) nghttp2-client nghttp2-server openssl python3
 # Whose languages the examples speak, and Node also plays Apple.
 example_packages := nodejs golang-go
 
-libraries := rdkafka libnghttp2 openssl hiredis yaml-0.1 jansson libmicrohttpd
+libraries := rdkafka libnghttp2 openssl hiredis yaml-0.1 jansson
 sources := Package.swift Sources Tests
 # The test targets that run code on lanes: what ThreadSanitizer is for.
 lane_tests := EventLoopTests|HTTPServerTests|APITests|TransportTests|RedisTests|DeliverTests|PipelineTests|IntegrationTests

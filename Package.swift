@@ -56,8 +56,6 @@ let cLibraries: [Target] = [
   cLibrary("COpenSSL", pkgConfig: "openssl", apt: "libssl-dev", brew: "openssl@3"),
   cLibrary("CYAML", pkgConfig: "yaml-0.1", apt: "libyaml-dev", brew: "libyaml"),
   cLibrary("CJansson", pkgConfig: "jansson", apt: "libjansson-dev", brew: "jansson"),
-  cLibrary(
-    "CMicrohttpd", pkgConfig: "libmicrohttpd", apt: "libmicrohttpd-dev", brew: "libmicrohttpd"),
   .systemLibrary(name: "CLinux", path: "Sources/C/CLinux"),
 ]
 
@@ -69,7 +67,7 @@ let bindings: [Target] = [
   binding("Transport", ["CLinux", "EventLoop", "Text", "Threads", "TLS"]),
   binding("Redis", ["CHiredis", "EventLoop", "Text", "Transport"]),
   binding("Kafka", ["CRdKafka", "Threads"]),
-  binding("HTTPServer", ["CMicrohttpd", "EventLoop", "Text"]),
+  binding("HTTPServer", ["CLinux", "EventLoop", "Text", "TLS", "Transport"]),
   binding("JSON", ["CJansson", "Text"]),
   binding("YAML", ["CYAML"]),
 ]
@@ -127,7 +125,7 @@ let rooms: [Target] = [
       "Deliver", "EventLoop", "HTTP2", "JSON", "Model", "Telemetry", "Terminal", "Text",
       "Transport",
     ]),
-  room("Versions", ["HTTP2", "HTTPServer", "JSON", "Kafka", "Redis", "TLS", "YAML"]),
+  room("Versions", ["HTTP2", "JSON", "Kafka", "Redis", "TLS", "YAML"]),
   room(
     "Checks",
     [
@@ -272,7 +270,7 @@ let testTargets: [Target] = [
       "Transport",
     ]),
   tests("KafkaTests", ["Kafka", "ServerProcesses", "Text", "Threads"]),
-  tests("HTTPServerTests", ["EventLoop", "Fixtures", "HTTPServer", "Threads"]),
+  tests("HTTPServerTests", ["EventLoop", "Fixtures", "HTTPServer", "Text", "Threads", "TLS"]),
   tests(
     "APITests",
     [

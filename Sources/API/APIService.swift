@@ -71,9 +71,6 @@ actor APIService {
   /// Keys that are good from now on, and no others.
   func use(_ keys: APIKeyRing) { self.keys = keys }
 
-  /// Returns when the loop does.
-  func tick() {}
-
   func health() async -> [HealthPart] {
     let pong = try? await redis?.execute(RedisPipeline(["PING"]), timeout: .seconds(1))
     return [
@@ -98,39 +95,26 @@ actor APIService {
 // MARK: - The head
 
 extension APIService {
-  /// Why what stands in front of us may read it as another request, or as two (RFC 9112, sections
-  /// 3.2, 6.1 and 6.3). What comes several times is joined by `, `.
-  private static func ambiguity(of head: HTTPRequest) -> String? {
-    let coding = head.headers["transfer-encoding"]
-    let length = head.headers["content-length"]
-    if coding != nil, length != nil {
-      return "Content-Length and Transfer-Encoding do not go together"
-    }
-    if ![nil, "chunked"].contains(coding?.lowercased()) {
-      return "Transfer-Encoding is chunked, and comes once"
-    }
-    if length?.utf8.allSatisfy(\.isASCIIDigit) == false { return "Content-Length is one number" }
-    return head.headers["host"]?.contains(",") == true ? "Host comes once" : nil
-  }
-
-  /// What is small is read before anybody asks who sends it; what is large is not.
+  /// What is small is read before anybody asks who sends it; what is large is not, and what nobody
+  /// reads neither.
   func screen(_ head: HTTPRequest) -> HTTPScreening {
     do throws(Problem) {
-      if let ambiguity = Self.ambiguity(of: head) {
-        throw Problem(.malformedRequest, ambiguity, headers: ["Connection": "close"])
-      }
-      let length = head.headers["content-length"].map { Int($0) ?? .max }
-      let isChunked = head.headers["transfer-encoding"] != nil
       if let route = router.streamed(head.method, head.segments), let limit = route.streamedWithin {
         _ = try holder(of: head, for: route)
-        return .stream(maximumBodyBytes: route.maximumBodyBytes, limit: limit)
+        return .stream(
+          HTTPBodyBounds(
+            maximumBytes: route.maximumBodyBytes, limit: limit,
+            bytesPerSecond: options.imports.minimumRate))
       }
-      if !isChunked, (length ?? 0) <= APIRoute.usualBodyBytes {
-        return .read(maximumBodyBytes: APIRoute.usualBodyBytes)
-      }
+      let length = head.headers["content-length"].map { Int($0) ?? .max } ?? 0
+      let isChunked = head.headers["transfer-encoding"] != nil
+      guard isChunked || length > 0 else { return .withoutBody }
       let (route, _) = try route(of: head)
-      _ = try holder(of: head, for: route)
-      guard isChunked || (length ?? 0) <= route.maximumBodyBytes else {
+      guard route.takesBody else {
+        throw Problem(.malformedRequest, "\(head.method) \(route.pattern) takes no body")
+      }
+      if isChunked || length > APIRoute.usualBodyBytes { _ = try holder(of: head, for: route) }
+      guard length <= route.maximumBodyBytes else {
         throw Problem(.tooLarge, "a body has at most \(route.maximumBodyBytes) bytes here")
       }
       return .read(maximumBodyBytes: route.maximumBodyBytes)

@@ -24,8 +24,8 @@ package enum Assembly {
     var options = HTTPServerOptions()
     options.host = settings.probes.host
     options.port = settings.probes.port
-    // No route reads one. Some clients send a short one with every request.
-    options.maximumBodyBytes = 4 << 10
+    // No route reads one.
+    options.maximumBodyBytes = 0
     return options
   }
 

@@ -23,7 +23,9 @@ package final class ProbeServer: Sendable {
     let routes = ProbeRoutes(
       health: health, liveness: ThreadLiveness(loop: loop, limit: lifeLimit, ticks: ticks),
       metrics: metrics)
-    server = HTTPServer(loop: loop, options: options) { await routes.answer($0) }
+    server = HTTPServer(loop: loop, options: options, screen: { _ in .withoutBody }) {
+      await routes.answer($0)
+    }
   }
 
   /// Listens, and returns the port.

@@ -1,5 +1,4 @@
 import HTTP2
-import HTTPServer
 import JSON
 import Kafka
 import Redis
@@ -14,7 +13,6 @@ package enum LibraryVersions {
       ("librdkafka", KafkaVersion.string), ("nghttp2", HTTP2Version.string),
       ("openssl", TLSVersion.string), ("hiredis", RedisLibraryVersion.string),
       ("jansson", JSONLibraryVersion.string), ("libyaml", YAMLLibraryVersion.string),
-      ("libmicrohttpd", HTTPServerLibraryVersion.string),
     ]
   }
 }

@@ -114,6 +114,28 @@ import Testing
     }
   }
 
+  /// Who gets the key later must not read what was said before.
+  @Test func keysAreAgreedOnForEachConnection() async throws {
+    _ = try ChildProcess.run([
+      "openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", "/CN=a",
+      "-addext", "subjectAltName=IP:127.0.0.1", "-keyout", directory.file("api.key"), "-out",
+      directory.file("api.crt"),
+    ])
+    let certificate = try ChildProcess.run(["cat", directory.file("api.crt")])
+    try directory.write(certificate, to: "own.pem")
+    try await run { port in
+      func agreed(_ cipher: String) throws -> String? {
+        try handshake(port, trusting: "own", ["-tls1_2", "-cipher", cipher + ":@SECLEVEL=0"])
+      }
+      #expect(try agreed("ECDHE-RSA-AES128-GCM-SHA256") == "TLSv1.2")
+      for cipher in ["AES128-GCM-SHA256", "AES256-SHA", "ECDHE-RSA-AES128-SHA", "kRSA"] {
+        #expect(try agreed(cipher) == nil, "\(cipher)")
+      }
+      #expect(try handshake(port, trusting: "own", ["-alpn", "http/1.1"]) == "TLSv1.3")
+      #expect(try handshake(port, trusting: "own", ["-alpn", "h2"]) == nil)
+    }
+  }
+
   @Test func anotherCertificateIsShownWithoutARestart() async throws {
     try put(ThrowAwayAuthority(hosts: ["127.0.0.1"]), as: "first")
     try await run { port in

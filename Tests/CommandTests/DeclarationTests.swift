@@ -53,7 +53,6 @@ import Testing
     let versions = try JSONValue.parse(Array(outcome.text.utf8)).object
     let names = [
       "fanfare", "librdkafka", "nghttp2", "openssl", "hiredis", "jansson", "libyaml",
-      "libmicrohttpd",
     ]
     for name in names {
       #expect(versions?[name]?.string?.first?.isNumber == true, "\(name)")

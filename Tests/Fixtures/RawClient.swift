@@ -1,8 +1,25 @@
 import Glibc
+import TLS
 
 /// A client that sends what it is told, byte for byte, and reads what comes, ten seconds at most.
 package final class RawClient {
   private let descriptor: Int32
+  private var session: TLSSession?
+
+  /// - Parameter tls: what is sent and read is encrypted on its way.
+  package convenience init(port: Int, tls: TLSClientContext?) throws {
+    try self.init(port: port)
+    guard let tls else { return }
+    let session = try TLSSession(client: tls, host: "127.0.0.1")
+    self.session = session
+    try session.handshake()
+    while !session.isEstablished {
+      sendCiphertext()
+      guard let bytes = receive(), !bytes.isEmpty else { throw Refused(error: ECONNRESET) }
+      _ = try bytes.withUnsafeBytes { try session.receive($0) { _ in } }
+    }
+    sendCiphertext()
+  }
 
   package init(port: Int) throws {
     descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
@@ -28,7 +45,11 @@ package final class RawClient {
   /// False when the server has closed the connection.
   @discardableResult
   package func send(_ bytes: [UInt8]) -> Bool {
-    Glibc.send(descriptor, bytes, bytes.count, Int32(MSG_NOSIGNAL)) == bytes.count
+    if let session {
+      guard (try? bytes.withUnsafeBytes { try session.send($0) }) != nil else { return false }
+      return sendCiphertext()
+    }
+    return Glibc.send(descriptor, bytes, bytes.count, Int32(MSG_NOSIGNAL)) == bytes.count
   }
 
   @discardableResult
@@ -52,6 +73,12 @@ package final class RawClient {
   /// Waits so long at most; whether the server has closed, or sent something.
   package func waitForClose(milliseconds: Int32) -> Bool {
     var watched = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
+    return poll(&watched, 1, milliseconds) > 0
+  }
+
+  /// Waits so long at most; whether sending fails, since the server has closed for good.
+  package func waitForEnd(milliseconds: Int32) -> Bool {
+    var watched = pollfd(fd: descriptor, events: 0, revents: 0)
     return poll(&watched, 1, milliseconds) > 0
   }
 
@@ -83,8 +110,26 @@ package final class RawClient {
     return all
   }
 
+  @discardableResult
+  private func sendCiphertext() -> Bool {
+    guard let session else { return true }
+    let bytes = Array(session.ciphertext)
+    session.consume(bytes.count)
+    return Glibc.send(descriptor, bytes, bytes.count, Int32(MSG_NOSIGNAL)) == bytes.count
+  }
+
   /// Empty at the end; nil when nothing comes.
   private func readSome() -> [UInt8]? {
+    guard let session else { return receive() }
+    while true {
+      guard let bytes = receive(), !bytes.isEmpty else { return [] }
+      var plain: [UInt8] = []
+      let goesOn = try? bytes.withUnsafeBytes { try session.receive($0) { plain += Array($0) } }
+      if !plain.isEmpty || goesOn != true { return plain }
+    }
+  }
+
+  private func receive() -> [UInt8]? {
     var buffer = [UInt8](repeating: 0, count: 65_536)
     let count = recv(descriptor, &buffer, buffer.count, 0)
     // A connection that is reset has ended, too.

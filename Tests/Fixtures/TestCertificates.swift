@@ -1,6 +1,49 @@
 import Glibc
 import TLS
 
+/// A server's certificate and key as PEM texts, and a client that knows who signed it.
+package struct TestIdentity: Sendable {
+  package let client: TLSClientContext
+  package let certificates: String
+  package let privateKey: String
+
+  package init() throws {
+    let authority = try ThrowAwayAuthority(hosts: ["127.0.0.1"])
+    let directory = try ScratchPath()
+    defer { directory.remove(["ca.pem", "server.pem", "server.key"]) }
+    let files = try authority.write(to: directory.path)
+    client = try TLSClientContext(caFile: files.authority, alpn: ["http/1.1"])
+    certificates = try Self.text(files.certificate)
+    privateKey = try Self.text(files.key)
+  }
+
+  private static func text(_ path: String) throws -> String {
+    let descriptor = open(path, O_RDONLY | O_CLOEXEC)
+    defer { close(descriptor) }
+    var bytes = [UInt8](repeating: 0, count: 16 << 10)
+    let count = read(descriptor, &bytes, bytes.count)
+    guard count > 0 else { throw NoDirectory() }
+    return String(decoding: bytes[..<count], as: UTF8.self)
+  }
+}
+
+private struct NoDirectory: Error {}
+
+/// A directory that is gone after its use.
+private struct ScratchPath {
+  let path: String
+
+  init() throws {
+    var template = Array("/tmp/fanfare-certificates-XXXXXX".utf8CString)
+    guard mkdtemp(&template) != nil else { throw NoDirectory() }
+    path = String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
+  }
+
+  func remove(_ names: [String]) {
+    for name in names + [""] { _ = Glibc.remove(path + "/" + name) }
+  }
+}
+
 /// A client and a server that know each other by an authority that is thrown away at once.
 package struct TestCertificates {
   package let client: TLSClientContext
@@ -13,14 +56,9 @@ package struct TestCertificates {
     hosts: [String] = ["127.0.0.1"], days: Int = 30, isTrusted: Bool = true,
     serverProtocols: [String] = ["h2"]
   ) throws {
-    var template = Array("/tmp/fanfare-certificates-XXXXXX".utf8CString)
-    guard mkdtemp(&template) != nil else { throw NoDirectory() }
-    let bytes = template.dropLast().map { UInt8(bitPattern: $0) }
-    let directory = String(decoding: bytes, as: UTF8.self)
-    defer {
-      for name in ["ca.pem", "server.pem", "server.key", ""] { remove(directory + "/" + name) }
-    }
-    let files = try ThrowAwayAuthority(hosts: hosts, days: days).write(to: directory)
+    let directory = try ScratchPath()
+    defer { directory.remove(["ca.pem", "server.pem", "server.key"]) }
+    let files = try ThrowAwayAuthority(hosts: hosts, days: days).write(to: directory.path)
     if !isTrusted {
       let other = try ThrowAwayAuthority(hosts: hosts)
       try ThrowAwayAuthority.write(other.authorityCertificate, to: files.authority, mode: 0o600)
@@ -29,6 +67,4 @@ package struct TestCertificates {
       certificateFile: files.certificate, keyFile: files.key, alpn: serverProtocols)
     client = try TLSClientContext(caFile: files.authority, alpn: ["h2"])
   }
-
-  private struct NoDirectory: Error {}
 }

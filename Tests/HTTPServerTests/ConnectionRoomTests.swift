@@ -23,6 +23,7 @@ import Testing
     try await ServerBed.run(
       {
         $0.exchangeTimeout = .seconds(100)
+        $0.idleTimeout = .seconds(100)
         $0.maximumConnections = 4
       }, answer: echo
     ) { bed in
@@ -80,18 +81,17 @@ import Testing
 
   // MARK: who goes
 
-  private func connection(_ peer: UInt64, _ since: Int) -> HTTPConnection {
-    HTTPConnection(peer: PeerAddress(number: peer), quietSince: since)
+  private func candidate(_ peer: UInt64, _ since: Int) -> Leaving.Candidate {
+    Leaving.Candidate(peer: PeerAddress(number: peer), quietSince: since)
   }
 
   @Test func theClientWithTheMostLosesTheQuietest() {
-    let connections = [
-      1: connection(7, 10), 2: connection(8, 30), 3: connection(8, 20), 4: connection(9, 5),
+    var candidates = [
+      1: candidate(7, 10), 2: candidate(8, 30), 3: candidate(8, 20), 4: candidate(9, 5),
     ]
-    #expect(Leaving.first(of: connections) == 3)
-    connections[3]?.isLeaving = true
-    #expect(Leaving.first(of: connections) == 4, "one each: whoever is quiet for longest")
-    for connection in connections.values { connection.isLeaving = true }
-    #expect(Leaving.first(of: connections) == nil)
+    #expect(Leaving.first(of: candidates) == 3)
+    candidates[3] = nil
+    #expect(Leaving.first(of: candidates) == 4, "one each: whoever is quiet for longest")
+    #expect(Leaving.first(of: [Int: Leaving.Candidate]()) == nil)
   }
 }

@@ -80,6 +80,7 @@ import Testing
 
   @Test(arguments: [
     "/%", "/%2", "/%zz", "/a%00b", "/?a%00=1", "/?a=%00", "/?a=%g0", "/%ff", "/?%ff", "x", "*",
+    "/a#b", "/a\\b", "/{a}", "/ä", "http://b/", "http://", "ftp://a/",
   ])
   func anAddressThatIsNoneIsRefused(target: String) async throws {
     try await ServerBed.run(answer: echo) { bed in
@@ -112,7 +113,6 @@ import Testing
     }
   }
 
-  /// libmicrohttpd itself would wait for as long as something comes.
   @Test func whoDripsIsGivenUp() async throws {
     try await ServerBed.run({ $0.exchangeTimeout = .milliseconds(200) }, answer: echo) { bed in
       let client = try RawClient(port: bed.port)
@@ -127,7 +127,7 @@ import Testing
   @Test func whoSaysNothingIsGivenUpAndLeavesRoom() async throws {
     try await ServerBed.run(
       {
-        $0.exchangeTimeout = .milliseconds(200)
+        $0.idleTimeout = .milliseconds(200)
         $0.maximumConnections = 2
       }, answer: echo
     ) { bed in

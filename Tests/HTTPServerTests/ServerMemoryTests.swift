@@ -3,8 +3,8 @@ import Testing
 
 /// The sum that a process' bound of memory is made of.
 @Suite struct ServerMemoryTests {
-  /// Of each of 3 connections 4 times 5 and 2 times 7 bytes; 2 times 33 or 13 of bodies.
-  @Test(arguments: [(nil, 168), (13, 128)] as [(Int?, Int)])
+  /// Of each of 3 connections 4 times 5 bytes, 7, and 80 KiB; 2 times 33 or 13 of bodies.
+  @Test(arguments: [(nil, 245_907), (13, 245_867)] as [(Int?, Int)])
   func headsAnswersAndBodiesAreThereTwiceOrMore(bodies: Int?, expected: Int) {
     var options = HTTPServerOptions()
     options.maximumConnections = 3

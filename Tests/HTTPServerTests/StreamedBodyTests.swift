@@ -10,7 +10,7 @@ import Threads
 @Suite struct StreamedBodyTests {
   private static func run(
     maximumBodyBytes: Int = 64 << 20, limit: Duration = .seconds(60),
-    exchangeTimeout: Duration = .seconds(10),
+    exchangeTimeout: Duration = .seconds(10), bytesPerSecond: Int = 1,
     answer: @escaping @Sendable (Reader, HTTPBodyStream) async -> HTTPResponse,
     _ body: @Sendable (Int) throws -> Void
   ) async throws {
@@ -24,7 +24,11 @@ import Threads
     options.exchangeTimeout = exchangeTimeout
     let server = HTTPServer(
       loop: loop, options: options,
-      screen: { _ in .stream(maximumBodyBytes: maximumBodyBytes, limit: limit) },
+      screen: { _ in
+        .stream(
+          HTTPBodyBounds(
+            maximumBytes: maximumBodyBytes, limit: limit, bytesPerSecond: bytesPerSecond))
+      },
       answer: { request in
         guard let stream = request.stream else { return .text(500, "no stream") }
         return await answer(Reader(loop), stream)
@@ -59,7 +63,7 @@ import Threads
           sum += piece.reduce(0) { $0 + Int($1) }
           largest = max(largest, piece.count)
         case let end:
-          let isBounded = largest <= HTTPBodyStream.roomBytes + (32 << 10)
+          let isBounded = largest <= HTTPBodyStream.roomBytes + (64 << 10)
           return .text(200, "\(bytes) \(sum) \(isBounded) \(end)")
         }
       }
@@ -144,33 +148,87 @@ import Threads
       answer: { reader, stream in
         let end = await reader.end(of: stream)
         ends.add(end)
-        return .text(200, "")
+        return .text(408, "\(end)")
       }
     ) { port in
       let silent = try RawClient(port: port)
       silent.send(Self.head("Content-Length: 10") + "abc")
-      #expect(silent.readToEnd() == "")
+      let answer = silent.readToEnd()
+      #expect(answer?.contains(" 408 ") == true && answer?.contains("slowly") == true)
       var gone: RawClient? = try RawClient(port: port)
       gone?.send(Self.head("Content-Length: 10") + "abc")
       gone = nil
       let deadline = ContinuousClock.now + .seconds(20)
       while ends.all.count < 2, ContinuousClock.now < deadline { sched_yield() }
     }
-    #expect(ends.all == [.broken, .broken])
+    #expect(
+      ends.all == [.tooSlow(reason: "the body came more slowly than 1 bytes a second"), .broken])
   }
 
-  /// Whoever drips has the whole time and no more.
-  @Test func whoDripsIsGivenUpAtTheLimit() async throws {
-    try await Self.run(limit: .milliseconds(600), answer: { await $0.count($1) }) { port in
+  /// Whoever drips keeps its place for one window, and hears why it lost it.
+  @Test func whoDripsIsGivenUpSoon() async throws {
+    try await Self.run(
+      exchangeTimeout: .milliseconds(400), bytesPerSecond: 10_000,
+      answer: { await $0.count($1) }
+    ) { port in
       let client = try RawClient(port: port)
       client.send(Self.head("Transfer-Encoding: chunked"))
       var drips = 0
-      while client.send("1\r\na\r\n"), !client.hasBytes, drips < 500 {
+      while client.send("1\r\na\r\n"), drips < 500 {
         drips += 1
         if client.waitForClose(milliseconds: 20) { break }
       }
       #expect(drips < 500, "it went on dripping")
-      #expect(client.readToEnd()?.contains("200") != true)
+      #expect(client.readToEnd()?.contains("more slowly than 10000 bytes a second") == true)
+    }
+  }
+
+  /// Whoever is fast enough has the whole time and no more.
+  @Test func theWholeBodyHasALimit() async throws {
+    try await Self.run(limit: .milliseconds(600), answer: { await $0.count($1) }) { port in
+      let client = try RawClient(port: port)
+      client.send(Self.head("Transfer-Encoding: chunked"))
+      var drips = 0
+      while client.send("1\r\na\r\n"), drips < 500 {
+        drips += 1
+        if client.waitForClose(milliseconds: 20) { break }
+      }
+      #expect(drips < 500, "it went on dripping")
+      #expect(client.readToEnd()?.contains("did not come within") == true)
+    }
+  }
+
+  /// We hold it up for longer than a window: that is not its fault.
+  @Test func aClientThatWeHoldUpIsNotSlow() async throws {
+    let reading = Waiters()
+    try await Self.run(
+      exchangeTimeout: .milliseconds(300), bytesPerSecond: 10_000,
+      answer: { reader, stream in await reader.count(stream, after: reading) }
+    ) { port in
+      let client = try RawClient(port: port)
+      let bytes = 40_000_000
+      client.send(Self.head("Content-Length: \(bytes)"))
+      // Returns half a second after nothing more was taken.
+      let sent = client.sendNow([UInt8](repeating: 1, count: bytes))
+      #expect(sent < bytes)
+      Task { await reading.letGo() }
+      #expect(client.send([UInt8](repeating: 1, count: bytes - sent)))
+      #expect(client.readToEnd()?.contains("\(bytes) \(bytes) true end") == true)
+    }
+  }
+
+  /// It is asked for its body when somebody reads it, and else answered at once.
+  @Test(arguments: [true, false]) func whoWaitsToBeAskedIs(isRead: Bool) async throws {
+    try await Self.run(answer: { reader, stream in
+      isRead ? await reader.count(stream) : .text(409, "stop")
+    }) { port in
+      let client = try RawClient(port: port)
+      client.send(Self.head("Content-Length: 3\r\nExpect: 100-continue"))
+      let first = try #require(client.read(until: "\r\n\r\n"))
+      #expect(first.hasPrefix(isRead ? "HTTP/1.1 100 Continue\r\n" : "HTTP/1.1 409 "))
+      guard isRead else { return }
+      client.send("abc")
+      #expect(client.readToEnd()?.contains("3 294 true end") == true)
     }
   }
 

@@ -122,6 +122,7 @@ actor ImportJobs {
       case .tooLarge:
         end = Problem(
           .tooLarge, "a body has at most \(options.imports.maximumBytes) bytes here; \(Self.begun)")
+      case .tooSlow(let reason): end = Problem(.tooSlow, "\(reason); \(Self.begun)")
       case .broken:
         end = Problem(.malformedRequest, "the body did not come to its end; \(Self.begun)")
       }

@@ -6,6 +6,8 @@ package struct ImportOptions: Sendable {
   package var atOnce = 2
   /// From its head to its answer.
   package var timeout: Duration = .seconds(3600)
+  /// Bytes a second: whoever sends more slowly would keep others out for as long as it likes.
+  package var minimumRate = 16 << 10
 
   package init() {}
 }

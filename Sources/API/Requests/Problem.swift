@@ -10,12 +10,14 @@ struct Problem: Error, Sendable, Equatable {
     case forbidden
     case notFound = "not-found"
     case methodNotAllowed = "method-not-allowed"
+    case tooSlow = "too-slow"
     case conflict
     case tooLarge = "too-large"
     case unsupportedMediaType = "unsupported-media-type"
     case invalid
     case keyReused = "idempotency-key-reused"
     case tooManyRequests = "too-many-requests"
+    case headTooLarge = "head-too-large"
     case internalError = "internal-error"
     case unavailable
 
@@ -26,11 +28,13 @@ struct Problem: Error, Sendable, Equatable {
       case .forbidden: 403
       case .notFound: 404
       case .methodNotAllowed: 405
+      case .tooSlow: 408
       case .conflict, .keyReused: 409
       case .tooLarge: 413
       case .unsupportedMediaType: 415
       case .invalid: 422
       case .tooManyRequests: 429
+      case .headTooLarge: 431
       case .internalError: 500
       case .unavailable: 503
       }
@@ -43,12 +47,14 @@ struct Problem: Error, Sendable, Equatable {
       case .forbidden: "The key may not do this"
       case .notFound: "There is nothing here"
       case .methodNotAllowed: "This cannot be done here"
+      case .tooSlow: "The request came too slowly"
       case .conflict: "Another request stands in the way"
       case .tooLarge: "The body is too large"
       case .unsupportedMediaType: "The body is of a type that is not read here"
       case .invalid: "A value is not valid"
       case .keyReused: "The idempotency key belongs to another request"
       case .tooManyRequests: "Too many requests"
+      case .headTooLarge: "The head of the request is too large"
       case .internalError: "This is our fault"
       case .unavailable: "Something that is needed cannot be reached"
       }

@@ -9,27 +9,27 @@ package final class HTTPBodyStream: @unchecked Sendable {
     case end
     /// It is longer than it may be; what came before was handed out.
     case tooLarge
-    /// The client has gone, took too long, or the server stops.
+    /// It came too slowly, or took too long; `reason` says which. What came before was handed out.
+    case tooSlow(reason: String)
+    /// The client has gone, or the server stops.
     case broken
   }
 
-  /// What is kept until it is taken: some reads of libmicrohttpd.
+  /// What is kept until it is taken, and one read more.
   static let roomBytes = 256 << 10
 
-  /// Of the whole exchange.
-  let limit: Duration
   private let maximumBytes: Int
   private var bytes: [UInt8] = []
   private var count = 0
   private var ending: Piece?
   private var reader: CheckedContinuation<Void, Never>?
+  private var wasAsked = false
+  /// Somebody begins to read.
+  var whenFirstAsked: () -> Void = {}
   /// The client is held up until there is room.
   var whenThereIsRoom: () -> Void = {}
 
-  init(maximumBytes: Int, limit: Duration) {
-    self.maximumBytes = maximumBytes
-    self.limit = limit
-  }
+  init(maximumBytes: Int) { self.maximumBytes = maximumBytes }
 
   var isFull: Bool { bytes.count >= Self.roomBytes }
   var hasEnded: Bool { ending != nil }
@@ -51,6 +51,10 @@ package final class HTTPBodyStream: @unchecked Sendable {
   /// What has come since the last call, as soon as there is any; then how it ended, again and
   /// again. On the loop of the server.
   package func next() async -> Piece {
+    if !wasAsked {
+      wasAsked = true
+      whenFirstAsked()
+    }
     if bytes.isEmpty, ending == nil {
       await withCheckedContinuation { reader = $0 }
     }

@@ -1,34 +1,295 @@
-import CMicrohttpd
 import EventLoop
+import Transport
 
-/// A client that is connected. Confined to its server.
+/// A client that is connected, and its exchanges, one after the other. Confined to the loop of its
+/// server, which keeps it until `close`.
 final class HTTPConnection {
-  let peer: PeerAddress
-  /// Counts up over all connections: when it came, or when its last exchange ended.
-  var quietSince: Int
-  /// When it is given up.
-  var deadline: LoopTimer?
-  /// When an exchange whose body is read while it comes is given up, whatever comes; monotonic
-  /// nanoseconds.
-  var lastMoment: UInt64?
-  /// Of a body that is read while it comes: what has come since the deadline was put off.
-  var unhurriedBytes = 0
-  /// One at a time.
-  var exchange: HTTPExchange?
-  /// It has been shut down, and libmicrohttpd has yet to find that.
-  var isLeaving = false
-
-  init(peer: PeerAddress, quietSince: Int) {
-    self.peer = peer
-    self.quietSince = quietSince
+  enum Phase {
+    /// A request is awaited, or its head comes.
+    case head
+    /// Its body comes, and is kept.
+    case body
+    /// It was handed on, and has no answer yet; a streamed body may still come.
+    case answer
+    /// Its response is on its way.
+    case response
+    /// The last response has left, and we have ended our side: what the client still sends is read
+    /// past, since a connection that is closed with unread bytes may lose the response.
+    case lingering
+    case closed
   }
 
+  /// What is read at a time: so much of the next request is kept while one is answered.
+  private static let readBytes = 16 << 10
+
+  let number: Int
+  let peer: PeerAddress
+  let transport: Connection
+  unowned let owner: HTTPConnections
+  var options: HTTPServerOptions { owner.options }
+  var loop: EventLoop { owner.loop }
+  var phase = Phase.head
+  /// Counts up over all connections: when it came, or when its last exchange ended.
+  var quietSince: Int
+  var parser: HTTPRequestParser
+  /// What came behind the request that is answered.
+  var held: [UInt8] = []
+  /// The client sends nothing more.
+  var hasPeerFinished = false
+
+  // Of the exchange:
+  private(set) var exchange = 0
+  var request: HTTPRequest?
+  private var maximumBodyBytes = 0
+  var isBodyComplete = true
+  /// The client waits to be asked for the body.
+  private var isAskDue = false
+  var intake: BodyIntake?
+  /// The connection ends with the response.
+  var isLast = false
+  /// Nothing more is expected of the client.
+  var isGivenUp = false
+  var isProcessing = false
+  /// The time of an exchange runs.
+  private var hasBegun = false
+  private var discardedBytes = 0
+
+  let writer: ResponseWriter
+  /// When the phase is given up.
+  let timer: DeadlineTimer
+
+  init(
+    _ number: Int, _ transport: Connection, from peer: PeerAddress, of owner: HTTPConnections
+  ) {
+    self.number = number
+    self.peer = peer
+    self.transport = transport
+    self.owner = owner
+    quietSince = owner.nextTick()
+    parser = HTTPRequestParser(maximumHeadBytes: owner.options.maximumHeadBytes)
+    writer = ResponseWriter(transport)
+    timer = DeadlineTimer(loop: owner.loop, interval: owner.options.exchangeTimeout)
+    timer.whenOver = { [weak self] in self?.timeIsOver() }
+    transport.largestRead = Self.readBytes
+    transport.outlivesPeersEnd = true
+    transport.delegate = self
+  }
+
+  func begin() {
+    timer.set(after: options.exchangeTimeout)
+    transport.begin()
+    readNow()
+  }
+
+  /// What has come is not waited for.
+  func readNow() { transport.readNow() }
+
   /// It waits for its client: for a request, for the rest of one, or for a response to be read.
-  /// Never where the client waits for us.
-  /// Nor where a long body is on its way and wanted: there are few of those, and they have a time
-  /// of their own.
-  var mayGo: Bool {
-    !isLeaving && exchange?.isSuspended != true
-      && (exchange?.stream == nil || exchange?.response != nil)
+  /// Never where the client waits for us, nor where a long body is on its way and wanted: there are
+  /// few of those, and they have a time of their own.
+  var mayGo: Bool { phase != .answer && phase != .closed }
+
+  /// A request is here whose response has not left; a streamed one does not count.
+  var isBusy: Bool {
+    switch phase {
+    case .body, .response: true
+    case .answer: intake == nil
+    case .head, .lingering, .closed: false
+    }
+  }
+
+  /// Closes at once. A request that waits for its answer is told that there is none.
+  func stop() {
+    isLast = true
+    if phase == .answer { respond(options.refusal(503, "the server stops")) }
+    if phase == .response { transport.finishWriting() }
+    close()
+  }
+
+  func close() {
+    guard phase != .closed else { return }
+    transport.close()
+    ended()
+  }
+
+  private func ended() {
+    phase = .closed
+    timer.cancel()
+    intake?.stream.end(.broken)
+    owner.ended(self, bodyBytes: request?.body.count ?? 0)
+    request = nil
+  }
+
+  // MARK: reading
+
+  private var isReadingRequests: Bool {
+    switch phase {
+    case .head, .body: true
+    case .answer: !isBodyComplete
+    case .response, .lingering, .closed: false
+    }
+  }
+
+  func process(_ bytes: UnsafeRawBufferPointer) {
+    var offset = 0
+    isProcessing = true
+    if phase == .head { exchangeBegins() }
+    parsing: while isReadingRequests {
+      switch parser.next(bytes, from: &offset) {
+      case .head(let head): begin(head, isMoreHere: offset < bytes.count)
+      case .body(let range): take(UnsafeRawBufferPointer(rebasing: bytes[range]))
+      case .end: bodyEnded()
+      case .refused(let refusal): giveUp(refusal)
+      case .incomplete: break parsing
+      }
+    }
+    isProcessing = false
+    unread(UnsafeRawBufferPointer(rebasing: bytes[offset...]))
+    guard phase == .head else { return }
+    // Those were answered, or there was an empty line alone.
+    if parser.isBetweenRequests { awaitRequest() }
+    if hasPeerFinished { close() }
+  }
+
+  /// The time of an exchange runs from its first byte on.
+  private func exchangeBegins() {
+    guard !hasBegun else { return }
+    hasBegun = true
+    timer.set(after: options.exchangeTimeout)
+  }
+
+  func awaitRequest() {
+    hasBegun = false
+    timer.set(after: options.idleTimeout)
+  }
+
+  func updateReading() {
+    let weAreSlow = phase == .answer && !isBodyComplete && intake?.isHeldUp == true
+    if weAreSlow || !held.isEmpty { transport.pauseReading() } else { transport.resumeReading() }
+  }
+
+  /// What nobody parses now: of the next request, or of a body that was answered before its end.
+  private func unread(_ bytes: UnsafeRawBufferPointer) {
+    guard !bytes.isEmpty, phase != .closed else { return }
+    guard isLast || phase == .lingering else {
+      held.append(contentsOf: bytes)
+      return updateReading()
+    }
+    discardedBytes += bytes.count
+    if discardedBytes > options.lingerBytes { close() }
+  }
+
+  private func begin(_ head: HTTPHead, isMoreHere: Bool) {
+    exchangeBegins()
+    exchange = owner.nextTick()
+    var request = HTTPRequest(head, from: peer)
+    isLast = isLast || !head.keepsAlive || owner.isRetiring
+    isBodyComplete = head.body == .none
+    isAskDue = head.expectsContinue && !isBodyComplete && !isMoreHere
+    phase = .body
+    self.request = request
+    switch owner.screen(request) {
+    case .withoutBody:
+      guard isBodyComplete else { return refuse(400, "this request takes no body") }
+      maximumBodyBytes = 0
+    case .read(let limit):
+      maximumBodyBytes = min(options.maximumBodyBytes, limit)
+      guard fits(head) else { return }
+      askForBody()
+    case .stream(let bounds):
+      maximumBodyBytes = bounds.maximumBytes
+      guard fits(head) else { return }
+      let intake = BodyIntake(bounds, now: loop.now)
+      let stream = intake.stream
+      stream.whenFirstAsked = { [weak self] in self?.askForBody() }
+      stream.whenThereIsRoom = { [weak self] in self?.takeMore() }
+      request.stream = stream
+      self.intake = intake
+      // Its end is heard of in any case.
+      isBodyComplete = false
+      timer.set(at: intake.deadline(window: options.exchangeTimeout))
+      handOn(request)
+    case .refuse(let response): respond(response)
+    }
+  }
+
+  private func fits(_ head: HTTPHead) -> Bool {
+    guard case .length(let length) = head.body, length > maximumBodyBytes else { return true }
+    refuse(413, whyTooLarge)
+    return false
+  }
+
+  private var whyTooLarge: String { "a body has at most \(maximumBodyBytes) bytes" }
+
+  private func askForBody() {
+    guard isAskDue, phase == .body || phase == .answer else { return }
+    isAskDue = false
+    HTTPResponse.goOn.withUnsafeBytes { transport.write($0) }
+  }
+
+  private func take(_ bytes: UnsafeRawBufferPointer) {
+    isAskDue = false
+    if let intake {
+      intake.take(bytes)
+      guard intake.stream.isFull, !intake.stream.hasEnded, phase == .answer else { return }
+      // It is we who are slow.
+      intake.isHeldUp = true
+      timer.set(at: intake.lastMoment)
+      return updateReading()
+    }
+    guard let held = request?.body.count, held + bytes.count <= maximumBodyBytes else {
+      return refuse(413, whyTooLarge)
+    }
+    guard owner.keep(bytes.count) else {
+      return refuse(503, "too many large requests at once: come again")
+    }
+    request?.body.append(contentsOf: bytes)
+  }
+
+  private func takeMore() {
+    guard let intake, intake.isHeldUp, phase == .answer else { return }
+    intake.isHeldUp = false
+    intake.beginWindow(now: loop.now)
+    timer.set(at: intake.deadline(window: options.exchangeTimeout))
+    updateReading()
+  }
+
+  private func bodyEnded() {
+    isBodyComplete = true
+    if let intake {
+      intake.stream.end(.end)
+      timer.set(at: intake.lastMoment)
+      updateReading()
+    } else if phase == .body, let request {
+      handOn(request)
+    }
+  }
+
+  private func handOn(_ request: HTTPRequest) {
+    phase = .answer
+    owner.handOn(exchange, request, from: self)
+  }
+}
+
+extension HTTPConnection: ConnectionDelegate {
+  func connectionOpened(_ connection: Connection) { awaitRequest() }
+
+  func connection(_ connection: Connection, received bytes: UnsafeRawBufferPointer) {
+    if isReadingRequests, held.isEmpty { process(bytes) } else { unread(bytes) }
+  }
+
+  func connectionDrained(_ connection: Connection) { write() }
+
+  func connectionPeerFinished(_ connection: Connection) {
+    hasPeerFinished = true
+    switch phase {
+    case .head, .body, .lingering, .closed: close()
+    case .answer: if !isBodyComplete { intake?.stream.end(.broken) }
+    case .response: break
+    }
+  }
+
+  func connectionClosed(_ connection: Connection, error: TransportError?) {
+    if phase != .closed { ended() }
   }
 }

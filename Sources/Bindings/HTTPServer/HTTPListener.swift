@@ -1,10 +1,9 @@
-import CMicrohttpd
+import CLinux
 import EventLoop
 import Glibc
 
-/// The listening socket of a server. libmicrohttpd could have it, but takes it out of its epoll set
-/// at its limit of connections, puts it back only when it is run once more, and is not run when
-/// nothing is left in the set; and without descriptors it is ready again and again.
+/// The listening socket of a server. It rests while nobody can be taken in: a listening socket is
+/// ready for as long as somebody waits.
 ///
 /// Confined to its loop, which keeps it until `close`.
 final class HTTPListener {
@@ -16,8 +15,7 @@ final class HTTPListener {
   private var registration: Registration?
   private var resting: LoopTimer?
 
-  /// How long who cannot be taken waits in the kernel until that is tried again. Without it the
-  /// loop would spin: a listening socket is ready for as long as somebody waits.
+  /// How long who cannot be taken waits in the kernel until that is tried again.
   private static let rest: Duration = .milliseconds(100)
 
   /// - Parameter sharedPort: where another listens that shares it.
@@ -47,7 +45,7 @@ final class HTTPListener {
 
   /// Who waited, or why nobody is there.
   enum Next {
-    case client(descriptor: Int32, address: sockaddr_storage, length: socklen_t)
+    case client(descriptor: Int32, PeerAddress)
     case nobody
     /// Somebody waits and cannot be taken.
     case noDescriptors
@@ -55,15 +53,17 @@ final class HTTPListener {
 
   func next() -> Next {
     var address = sockaddr_storage()
-    var length: socklen_t = 0
     // Who has gone while it waited is passed over.
     for _ in 0..<64 {
-      let client = fanfare_http_accept(descriptor, &address, &length)
-      if client >= 0 { return .client(descriptor: client, address: address, length: length) }
+      let client = linux_accept_from(descriptor, &address)
+      if client >= 0 { return .client(descriptor: client, PeerAddress(address)) }
       guard errno == EINTR || errno == ECONNABORTED else { break }
     }
     return [EMFILE, ENFILE, ENOBUFS, ENOMEM].contains(errno) ? .noDescriptors : .nobody
   }
+
+  /// Closes who was taken and cannot be served.
+  static func refuse(_ client: Int32) { Glibc.close(client) }
 
   /// Says nothing for a while.
   func pause() {

@@ -17,9 +17,9 @@ package struct HTTPRequest: Sendable, Equatable {
   package let query: [Argument]
   /// Names in lower case; what comes several times is joined by `, `.
   package let headers: [String: String]
-  package let body: [UInt8]
+  package internal(set) var body: [UInt8]
   /// The body, of a request that is answered while it comes; `body` is empty then.
-  package let stream: HTTPBodyStream?
+  package internal(set) var stream: HTTPBodyStream?
   /// Who sent it.
   package let peer: PeerAddress
 
@@ -38,6 +38,17 @@ package struct HTTPRequest: Sendable, Equatable {
     self.headers = headers
     self.body = body
     self.stream = stream
+    self.peer = peer
+  }
+
+  init(_ head: HTTPHead, from peer: PeerAddress) {
+    method = head.method
+    path = head.path
+    segments = head.segments
+    query = head.query
+    headers = head.headers
+    body = []
+    stream = nil
     self.peer = peer
   }
 }

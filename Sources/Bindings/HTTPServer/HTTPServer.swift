@@ -9,10 +9,7 @@ package actor HTTPServer {
   private let answer: @Sendable (HTTPRequest) async -> HTTPResponse
   private let staysOnLoop: Bool
   private var listener: HTTPListener?
-  /// By number: the last takes in who comes, the others serve who came before the certificate was
-  /// another.
-  private var daemons: [Int: HTTPDaemon] = [:]
-  private var lastDaemon = 0
+  private var connections: HTTPConnections?
 
   package nonisolated var unownedExecutor: UnownedSerialExecutor {
     loop.asUnownedSerialExecutor()
@@ -45,7 +42,11 @@ package actor HTTPServer {
     precondition(listener == nil, "started twice")
     let listener = try HTTPListener(options, sharedPort: port, loop: loop)
     do throws(HTTPServerError) {
-      try startDaemon(listener)
+      connections = try HTTPConnections(
+        loop: loop, options: options, listener: listener, screen: screen
+      ) { [weak self] number, request in
+        self?.assumeIsolated { $0.begin(number, request) }
+      }
     } catch {
       listener.close()
       throw error
@@ -57,18 +58,9 @@ package actor HTTPServer {
   /// Shows another certificate to who comes from now on. Who is there gets the answer to the
   /// request that is under way. Throws, and changes nothing, when nobody could be served with it.
   package func show(_ identity: HTTPServerIdentity) throws(HTTPServerError) {
-    guard let listener, options.identity != identity else { return }
-    let before = (identity: options.identity, daemon: lastDaemon)
+    guard let connections, options.identity != identity else { return }
+    try connections.show(identity)
     options.identity = identity
-    do throws(HTTPServerError) {
-      try startDaemon(listener)
-    } catch {
-      options.identity = before.identity
-      throw error
-    }
-    daemons[before.daemon]?.retire { [weak self] in
-      self?.assumeIsolated { _ = $0.daemons.removeValue(forKey: before.daemon) }
-    }
   }
 
   /// Takes nobody in any more. Requests that are here or on their way get their answers, with which
@@ -77,42 +69,31 @@ package actor HTTPServer {
   package func drain(within limit: Duration) async {
     listener?.close()
     listener = nil
-    for daemon in daemons.values { daemon.retire {} }
+    connections?.retire()
     let deadline = loop.now &+ limit.nanoseconds
-    while daemons.values.contains(where: \.isBusy), loop.now < deadline {
+    while connections?.isBusy == true, loop.now < deadline {
       await loop.wait(.milliseconds(5))
     }
   }
 
-  /// Closes everything; requests without an answer get none of ours. Nothing is called afterwards.
+  /// Closes everything; requests without an answer are told so. Nothing is called afterwards.
   package func stop() {
     listener?.close()
     listener = nil
-    for daemon in daemons.values { daemon.stop() }
-    daemons = [:]
+    connections?.stop()
+    connections = nil
   }
 
-  private func startDaemon(_ listener: HTTPListener) throws(HTTPServerError) {
-    let number = lastDaemon + 1
-    let daemon = HTTPDaemon(loop: loop, options: options, listener: listener, screen: screen) {
-      [weak self] exchange, request in
-      self?.assumeIsolated { $0.begin(exchange, request, at: number) }
-    }
-    try daemon.start()
-    daemons[number] = daemon
-    lastDaemon = number
-  }
-
-  private func begin(_ number: Int, _ request: HTTPRequest, at daemon: Int) {
+  private func begin(_ number: Int, _ request: HTTPRequest) {
     if staysOnLoop {
-      loop.task(on: self) { await self.serve(number, request, at: daemon) }
+      loop.task(on: self) { await self.serve(number, request) }
     } else {
-      Task { await serve(number, request, at: daemon) }
+      Task { await serve(number, request) }
     }
   }
 
-  private func serve(_ number: Int, _ request: HTTPRequest, at daemon: Int) async {
+  private func serve(_ number: Int, _ request: HTTPRequest) async {
     let response = await answer(request)
-    daemons[daemon]?.respond(to: number, response)
+    connections?.respond(to: number, response)
   }
 }

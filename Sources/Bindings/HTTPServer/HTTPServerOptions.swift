@@ -1,3 +1,5 @@
+import Glibc
+
 /// Where a server listens, and what a client may take of it.
 package struct HTTPServerOptions: Sendable {
   /// A name or an address.
@@ -15,14 +17,23 @@ package struct HTTPServerOptions: Sendable {
   package var maximumBodiesBytes: Int?
   /// Clients must speak TLS 1.2 or 1.3, and see this certificate. nil: plain HTTP.
   package var identity: HTTPServerIdentity?
-  /// From the first byte that a connection might send, or from the end of its last response, to the
-  /// end of the next response. libmicrohttpd itself bounds inactivity only: a client that sends a
-  /// byte each second would keep its connection for ever.
+  /// For a handshake of TLS; and from the first byte of a request to the end of its response,
+  /// whatever the client sends meanwhile.
   package var exchangeTimeout: Duration = .seconds(10)
+  /// For a connection on which no byte of a request has come. Load balancers keep theirs for 60 s
+  /// and longer, and send the next request on one that we may be closing: the longest that is usual
+  /// by default is ours to outlive.
+  package var idleTimeout: Duration = .seconds(90)
+  /// For so long, and so many bytes, a client that was answered in the middle of its body may go on
+  /// sending, unheard: many read no answer before they have sent all.
+  package var lingerTimeout: Duration = .seconds(30)
+  package var lingerBytes = 1 << 30
   /// What the server itself answers with: a status, and why.
   package var refusal: @Sendable (_ status: Int, _ reason: String) -> HTTPResponse = {
     .text($0, $1)
   }
+  /// Ms since 1970, for the `Date` of responses.
+  package var wallClock: @Sendable () -> Int64 = { Int64(time(nil)) * 1000 }
 
   /// Others of this process may be started at its port, on loops of their own: the kernel shares
   /// out who comes.
@@ -30,10 +41,14 @@ package struct HTTPServerOptions: Sendable {
 
   package init() {}
 
+  /// Of a connection besides: what came behind a request (16 KiB), what waits for the socket
+  /// (64 KiB), and with TLS its records there and back, encrypted and not.
+  private var connectionBytes: Int { identity == nil ? 80 << 10 : 224 << 10 }
+
   /// What clients can make such a server keep, with answers of so many bytes: a head is there as it
-  /// came and once more as texts, an answer as ours and as libmicrohttpd's.
+  /// came and as texts.
   package func maximumMemoryBytes(answerBytes: Int) -> Int {
-    maximumConnections * (4 * maximumHeadBytes + 2 * answerBytes)
+    maximumConnections * (4 * maximumHeadBytes + answerBytes + connectionBytes)
       + 2 * (maximumBodiesBytes ?? maximumConnections * maximumBodyBytes)
   }
 }

@@ -1,20 +1,52 @@
 import Text
 
+extension UnsafeRawBufferPointer {
+  func part(_ range: Range<Int>) -> UnsafeRawBufferPointer {
+    UnsafeRawBufferPointer(rebasing: self[range])
+  }
+
+  /// One part more than there are separators; an empty one is a part.
+  /// - Parameter most: what comes behind so many separators is all in the last part.
+  func parts(separatedBy separator: UInt8, most: Int = .max) -> [UnsafeRawBufferPointer] {
+    var parts: [UnsafeRawBufferPointer] = []
+    var start = 0
+    for index in 0..<count where self[index] == separator && parts.count < most {
+      parts.append(part(start..<index))
+      start = index + 1
+    }
+    parts.append(part(start..<count))
+    return parts
+  }
+
+  func index(of byte: UInt8, from start: Int = 0) -> Int? {
+    var index = start
+    while index < count {
+      if self[index] == byte { return index }
+      index += 1
+    }
+    return nil
+  }
+}
+
 extension String {
   /// The text of a URL's path or argument; nil when an escape is no escape, or what comes out has a
   /// NUL or is not UTF-8: nothing of ours is called so.
-  init?(percentEncoded bytes: some Collection<UInt8>) {
+  /// - Parameter isForm: of an argument, in which a plus sign is a space.
+  init?(percentEncoded bytes: UnsafeRawBufferPointer, isForm: Bool = false) {
     var decoded: [UInt8] = []
     decoded.reserveCapacity(bytes.count)
-    var rest = bytes.makeIterator()
-    while let byte = rest.next() {
+    var index = 0
+    while index < bytes.count {
+      let byte = bytes[index]
+      index += 1
       guard byte == UInt8(ascii: "%") else {
-        decoded.append(byte)
+        decoded.append(isForm && byte == UInt8(ascii: "+") ? UInt8(ascii: " ") : byte)
         continue
       }
-      guard let high = rest.next().flatMap(\.hexValue),
-        let low = rest.next().flatMap(\.hexValue)
+      guard index + 1 < bytes.count, let high = bytes[index].hexValue,
+        let low = bytes[index + 1].hexValue
       else { return nil }
+      index += 2
       decoded.append(high << 4 | low)
     }
     guard !decoded.contains(0) else { return nil }

@@ -1,0 +1,95 @@
+import EventLoop
+import Transport
+
+/// What goes back, and when a connection is given up.
+extension HTTPConnection {
+  /// For a client that has sent all it announced, or that is given up.
+  private static let briefLinger: Duration = .seconds(2)
+
+  /// What comes is no request, or gets nowhere.
+  func giveUp(_ refusal: HTTPRefusal) {
+    isGivenUp = true
+    refuse(refusal.status, refusal.reason)
+  }
+
+  func refuse(_ status: Int, _ reason: String) {
+    isBodyComplete = false
+    // Its time may be over.
+    timer.set(after: options.exchangeTimeout)
+    respond(options.refusal(status, reason))
+  }
+
+  func respond(_ answer: HTTPResponse) {
+    guard phase != .response, phase != .lingering, phase != .closed else { return }
+    isLast = isLast || !isBodyComplete || answer.endsConnection || owner.isRetiring
+    if intake != nil { timer.set(after: options.exchangeTimeout) }
+    intake?.stream.end(.broken)
+    phase = .response
+    guard let head = answer.head(isLast: isLast, at: options.wallClock()) else { return close() }
+    let isBodiless = request?.method == "HEAD" || answer.status == 204
+    writer.begin(head, isBodiless ? [] : answer.body)
+    updateReading()
+    write()
+  }
+
+  func write() {
+    guard phase == .response, writer.write(isLast: isLast), phase == .response else { return }
+    responseLeft()
+  }
+
+  private func responseLeft() {
+    owner.forget(exchange, bodyBytes: request?.body.count ?? 0)
+    let wasBodyRead = isBodyComplete
+    (request, intake) = (nil, nil)
+    guard !isLast else {
+      return linger(wasBodyRead || isGivenUp ? Self.briefLinger : options.lingerTimeout)
+    }
+    phase = .head
+    isBodyComplete = true
+    quietSince = owner.nextTick()
+    awaitRequest()
+    owner.becameQuiet()
+    guard !isProcessing else { return }
+    let bytes = held
+    held = []
+    if bytes.isEmpty {
+      if hasPeerFinished { return close() }
+    } else {
+      bytes.withUnsafeBytes { process($0) }
+    }
+    updateReading()
+  }
+
+  private func linger(_ limit: Duration) {
+    guard !hasPeerFinished else { return close() }
+    phase = .lingering
+    held = []
+    transport.finishWriting()
+    updateReading()
+    timer.set(after: limit)
+    owner.becameQuiet()
+  }
+
+  func timeIsOver() {
+    switch phase {
+    case .head where parser.isBetweenRequests: close()
+    case .head, .body: giveUp(HTTPRefusal(408, "the request did not come within its time"))
+    case .answer where !isBodyComplete && intake?.stream.hasEnded == false: judgeBody()
+    case .answer, .response, .lingering, .closed: close()
+    }
+  }
+
+  private func judgeBody() {
+    guard let intake else { return close() }
+    if let reason = intake.complaint(now: loop.now, window: options.exchangeTimeout) {
+      isGivenUp = true
+      intake.isHeldUp = false
+      intake.stream.end(.tooSlow(reason: reason))
+      updateReading()
+      // For whoever reads it to answer.
+      timer.set(after: options.exchangeTimeout)
+    } else {
+      timer.set(at: intake.deadline(window: options.exchangeTimeout))
+    }
+  }
+}

@@ -1,0 +1,172 @@
+import EventLoop
+import TLS
+import Transport
+
+/// Who is connected to a server, who is let in, and who has to go for others. Confined to its loop.
+final class HTTPConnections {
+  let loop: EventLoop
+  let options: HTTPServerOptions
+  let screen: (HTTPRequest) -> HTTPScreening
+  private let listener: HTTPListener
+  private let transportOptions: TransportOptions
+  /// Gets each request with a number for `respond`; must not call back at once.
+  private let whenComplete: (Int, HTTPRequest) -> Void
+  /// Whom they will see who come.
+  private var tls: TLSServerContext?
+  private var connections: [Int: HTTPConnection] = [:]
+  /// Whose requests wait for our answers, by their numbers.
+  private var waiting: [Int: HTTPConnection] = [:]
+  /// Of all bodies that are kept.
+  private var bodyBytes = 0
+  /// Nobody else comes: each connection ends with the response to its request.
+  private(set) var isRetiring = false
+  /// Somebody waits in the kernel until a connection may go.
+  private var isWaitedFor = false
+  private var lastTick = 0
+
+  /// How many are asked, at each who comes, whether they have just sent something.
+  private static let asked = 8
+
+  init(
+    loop: EventLoop, options: HTTPServerOptions, listener: HTTPListener,
+    screen: @escaping (HTTPRequest) -> HTTPScreening,
+    whenComplete: @escaping (Int, HTTPRequest) -> Void
+  ) throws(HTTPServerError) {
+    self.loop = loop
+    self.options = options
+    self.listener = listener
+    self.screen = screen
+    self.whenComplete = whenComplete
+    transportOptions = TransportOptions(connectTimeout: options.exchangeTimeout)
+    tls = try options.identity.map { (identity) throws(HTTPServerError) in
+      try Self.context(identity)
+    }
+    listener.whenSomebodyWaits = { [weak self] in self?.admit() }
+    listener.resume()
+  }
+
+  private static func context(
+    _ identity: HTTPServerIdentity
+  ) throws(HTTPServerError) -> TLSServerContext {
+    do {
+      return try TLSServerContext(
+        identity: identity.privateKey + "\n" + identity.certificates, alpn: ["http/1.1"])
+    } catch {
+      throw HTTPServerError(description: error.message)
+    }
+  }
+
+  /// Shows another certificate to who comes. Who is there ends with the response to the next
+  /// request.
+  func show(_ identity: HTTPServerIdentity) throws(HTTPServerError) {
+    tls = try Self.context(identity)
+    for connection in connections.values { connection.isLast = true }
+  }
+
+  func retire() { isRetiring = true }
+
+  /// A request is here whose response has not left.
+  var isBusy: Bool { connections.values.contains { $0.isBusy } }
+
+  /// Closes everything but the listener. Nothing is called afterwards.
+  func stop() {
+    listener.whenSomebodyWaits = {}
+    for connection in connections.values { connection.stop() }
+  }
+
+  func respond(to number: Int, _ response: HTTPResponse) {
+    // The client may have gone meanwhile.
+    waiting.removeValue(forKey: number)?.respond(response)
+  }
+
+  // MARK: what connections say
+
+  func nextTick() -> Int {
+    lastTick += 1
+    return lastTick
+  }
+
+  func handOn(_ number: Int, _ request: HTTPRequest, from connection: HTTPConnection) {
+    waiting[number] = connection
+    whenComplete(number, request)
+  }
+
+  /// Whether there is room for so much more of a body.
+  func keep(_ bytes: Int) -> Bool {
+    bodyBytes += bytes
+    guard let limit = options.maximumBodiesBytes, bodyBytes > limit else { return true }
+    bodyBytes -= bytes
+    return false
+  }
+
+  /// An exchange is over.
+  func forget(_ number: Int, bodyBytes: Int) {
+    waiting.removeValue(forKey: number)
+    self.bodyBytes -= bodyBytes
+  }
+
+  func ended(_ connection: HTTPConnection, bodyBytes: Int) {
+    connections.removeValue(forKey: connection.number)
+    forget(connection.exchange, bodyBytes: bodyBytes)
+    becameQuiet()
+  }
+
+  /// Somebody has gone, or may go.
+  func becameQuiet() {
+    guard isWaitedFor else { return }
+    isWaitedFor = false
+    listener.resume()
+  }
+
+  // MARK: who comes
+
+  private var hasRoom: Bool { connections.count < options.maximumConnections }
+
+  /// Somebody waits. When there is no room, another goes for the first of them.
+  private func admit() {
+    if !hasRoom { makeRoom() }
+    // Bounded per turn, so that a storm of connections does not stop those that are there.
+    for _ in 0..<64 where hasRoom {
+      switch listener.next() {
+      case .client(let descriptor, let peer): admit(descriptor, from: peer)
+      case .nobody: return
+      case .noDescriptors: return listener.pause()
+      }
+    }
+  }
+
+  private func admit(_ descriptor: Int32, from peer: PeerAddress) {
+    let session: TLSSession?
+    do {
+      session = try tls.map { (context) throws(TLSError) in try TLSSession(server: context) }
+    } catch {
+      return HTTPListener.refuse(descriptor)
+    }
+    let transport = Connection(
+      accepted: descriptor, tls: session, options: transportOptions, loop: loop,
+      from: Endpoint(host: "client", port: listener.port))
+    let connection = HTTPConnection(nextTick(), transport, from: peer, of: self)
+    connections[connection.number] = connection
+    connection.begin()
+  }
+
+  private func makeRoom() {
+    // What has come in this very turn was not read yet.
+    for _ in 0..<Self.asked where !hasRoom {
+      guard let connection = leavingFirst else { break }
+      connection.readNow()
+      guard connection.mayGo else { continue }
+      connection.close()
+      return
+    }
+    guard !hasRoom else { return }
+    isWaitedFor = true
+    listener.pause()
+  }
+
+  private var leavingFirst: HTTPConnection? {
+    let candidates = connections.filter { $0.value.mayGo }
+      .mapValues { Leaving.Candidate(peer: $0.peer, quietSince: $0.quietSince) }
+    return Leaving.first(of: candidates).flatMap { connections[$0] }
+  }
+}

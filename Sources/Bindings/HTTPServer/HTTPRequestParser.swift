@@ -1,0 +1,147 @@
+/// Requests of one connection, one after the other (RFC 9112): bytes in, events out. How the bytes
+/// are cut into pieces makes no difference. Pure.
+struct HTTPRequestParser {
+  enum Event: Equatable {
+    case head(HTTPHead)
+    /// These bytes are of the body.
+    case body(Range<Int>)
+    /// Of the request; what follows is the next one.
+    case end
+    /// Nothing more is read of the connection.
+    case refused(HTTPRefusal)
+    /// All bytes are taken, and more must come.
+    case incomplete
+  }
+
+  private enum State {
+    case head
+    case length(Int)
+    case chunks(ChunkDecoder)
+    case refused(HTTPRefusal)
+  }
+
+  /// Of one request, beside its request line.
+  static let maximumFields = 100
+
+  private let maximumHeadBytes: Int
+  private var state = State.head
+  /// Of a head, what came before.
+  private var kept: [UInt8] = []
+  private var headBytes = 0
+  private var lines = 0
+  private var lineBytes = 0
+  private var isAfterReturn = false
+  private var hasSkippedLine = false
+
+  init(maximumHeadBytes: Int) { self.maximumHeadBytes = maximumHeadBytes }
+
+  /// No byte of a request is here.
+  var isBetweenRequests: Bool {
+    guard case .head = state else { return false }
+    return headBytes == 0
+  }
+
+  /// - Parameter offset: of the first byte that was not taken yet.
+  mutating func next(_ bytes: UnsafeRawBufferPointer, from offset: inout Int) -> Event {
+    do throws(HTTPRefusal) {
+      switch state {
+      case .head: return try head(bytes, &offset)
+      case .length(0):
+        state = .head
+        return .end
+      case .length(let rest):
+        guard offset < bytes.count else { return .incomplete }
+        let start = offset
+        offset = min(bytes.count, start + rest)
+        state = .length(rest - (offset - start))
+        return .body(start..<offset)
+      case .chunks(var decoder):
+        let step = try decoder.next(bytes, from: &offset)
+        state = step == .end ? .head : .chunks(decoder)
+        return
+          switch step
+        {
+        case .data(let range): .body(range)
+        case .end: .end
+        case .incomplete: .incomplete
+        }
+      case .refused(let refusal): return .refused(refusal)
+      }
+    } catch {
+      state = .refused(error)
+      return .refused(error)
+    }
+  }
+
+  private mutating func head(
+    _ bytes: UnsafeRawBufferPointer, _ offset: inout Int
+  ) throws(HTTPRefusal) -> Event {
+    var start = offset
+    while offset < bytes.count {
+      let byte = bytes[offset]
+      offset += 1
+      headBytes += 1
+      guard try endsHead(byte) else {
+        guard headBytes < maximumHeadBytes else {
+          throw HTTPRefusal(431, "a head has at most \(maximumHeadBytes) bytes")
+        }
+        // An empty line before the request line, as some send behind a body (section 2.2).
+        if lines == 0, lineBytes == 0, byte == 0x0A {
+          kept = []
+          headBytes = 0
+          start = offset
+        }
+        continue
+      }
+      let head: HTTPHead
+      if kept.isEmpty {
+        head = try HTTPHead(UnsafeRawBufferPointer(rebasing: bytes[start..<offset]))
+      } else {
+        kept.append(contentsOf: bytes[start..<offset])
+        let result = kept.withUnsafeBytes { bytes in
+          Result { () throws(HTTPRefusal) in try HTTPHead(bytes) }
+        }
+        head = try result.get()
+      }
+      (kept, headBytes, lines, hasSkippedLine) = ([], 0, 0, false)
+      state =
+        switch head.body {
+        case .none: .length(0)
+        case .length(let length): .length(length)
+        case .chunked: .chunks(ChunkDecoder())
+        }
+      return .head(head)
+    }
+    kept.append(contentsOf: bytes[start..<offset])
+    return .incomplete
+  }
+
+  /// One more byte of a head. Lines end in CR LF alone, and no other control character than a tab
+  /// is part of one: others read such bytes otherwise than we do.
+  private mutating func endsHead(_ byte: UInt8) throws(HTTPRefusal) -> Bool {
+    if isAfterReturn {
+      guard byte == 0x0A else { throw HTTPRefusal("a line of the head ends in CR LF") }
+      isAfterReturn = false
+      guard lineBytes > 0 else {
+        guard lines == 0 else { return true }
+        guard !hasSkippedLine else { throw HTTPRefusal("there is no request line") }
+        hasSkippedLine = true
+        return false
+      }
+      lines += 1
+      lineBytes = 0
+      guard lines <= Self.maximumFields + 1 else {
+        throw HTTPRefusal(431, "a head has at most \(Self.maximumFields) headers")
+      }
+      return false
+    }
+    switch byte {
+    case 0x0D: isAfterReturn = true
+    case 0x0A: throw HTTPRefusal("a line of the head ends in CR LF")
+    case 0x00..<0x09, 0x0B..<0x20, 0x7F:
+      throw HTTPRefusal("the head has a control character")
+    default: lineBytes += 1
+    }
+    return false
+  }
+}
