@@ -20,7 +20,7 @@ extension Assembly {
     http.port = api.port
     http.maximumConnections = api.maximumConnections
     http.exchangeTimeout = api.exchangeTimeout
-    // libmicrohttpd clears what a head may take before each request.
+    http.idleTimeout = api.idleTimeout
     http.maximumHeadBytes = 8 << 10
     http.maximumBodiesBytes = maximumBodiesBytes
     http.identity = try apiIdentity(settings)
@@ -49,6 +49,7 @@ extension Assembly {
     options.imports.maximumBytes = api.imports.maximumBytes
     options.imports.atOnce = api.imports.atOnce
     options.imports.timeout = api.imports.timeout
+    options.imports.minimumRate = api.imports.minimumRate
     return options
   }
 

@@ -11,6 +11,7 @@ extension Settings {
     package var tls = TLS()
     package var maximumConnections = 0
     package var exchangeTimeout = Duration.zero
+    package var idleTimeout = Duration.zero
     package var requestsPerSecond = 0
     package var audit = false
     package var imports = Imports()
@@ -19,6 +20,7 @@ extension Settings {
       package var maximumBytes = 0
       package var atOnce = 0
       package var timeout = Duration.zero
+      package var minimumRate = 0
     }
 
     package struct TLS: Sendable, Equatable {

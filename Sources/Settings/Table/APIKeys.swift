@@ -31,6 +31,11 @@ extension SettingTable {
       "api.exchange_timeout", \.api.exchangeTimeout, default: .seconds(10),
       .milliseconds(500)...(.seconds(60)),
       "For a whole request and its answer: who sends a byte each second keeps no place."),
+    .duration(
+      "api.idle_timeout", \.api.idleTimeout, default: .seconds(90),
+      .seconds(1)...(.seconds(3600)),
+      "For a connection without a request. Longer than the load balancer in front keeps its own, "
+        + "which else sends a request on a connection that ends, and answers 502."),
     .integer(
       "api.requests_per_second", \.api.requestsPerSecond, default: 50_000, 1...1_000_000,
       "Of one key, in each process. More are refused with 429."),
@@ -47,6 +52,10 @@ extension SettingTable {
     .duration(
       "api.imports.timeout", \.api.imports.timeout, default: .seconds(3600),
       .seconds(10)...(.seconds(86_400)),
-      "For a whole import. A client that sends nothing for api.exchange_timeout is given up."),
+      "For a whole import."),
+    .size(
+      "api.imports.minimum_rate", \.api.imports.minimumRate, default: 16 << 10, 1...(1 << 30),
+      "A second, in each api.exchange_timeout. An import that comes more slowly ends with 408, "
+        + "unless Redis holds it up."),
   ]
 }
