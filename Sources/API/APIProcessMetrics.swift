@@ -5,7 +5,7 @@ import Telemetry
 enum APIProcessMetrics {
   static let build = MetricFamily(
     "fanfare_api_build_info", .gauge, "Always 1; versions are in the labels.",
-    labels: ["version", "librdkafka", "openssl", "hiredis", "libmicrohttpd"])
+    labels: ["version", "librdkafka", "openssl", "hiredis"])
   static let isReady = MetricFamily(
     "fanfare_api_ready", .gauge,
     "1 while `/readyz` says that the part is in order, or else 0: redis, keys, and kafka, which "

@@ -83,13 +83,12 @@ final class FakeConnection {
 
   func readAgain() {
     isReading = true
+    transport.stream.isReadingPaused = false
     flush()
   }
 
   private func ignoreSocket() {
-    transport.stream.setInterest([])
-    // What was written in this turn makes it listen again at the turn's end.
-    server.loop?.atTurnEnd { [self] in if !isReading { transport.stream.setInterest([]) } }
+    transport.stream.isReadingPaused = true
   }
 
   /// Answers 200 to what was met with silence.
