@@ -269,7 +269,7 @@ let testTargets: [Target] = [
       "EventLoop", "Fixtures", "Processes", "Redis", "ServerProcesses", "Text", "Threads", "TLS",
       "Transport",
     ]),
-  tests("KafkaTests", ["Kafka", "ServerProcesses", "Text", "Threads"]),
+  tests("KafkaTests", ["Kafka", "Processes", "ServerProcesses", "Text", "Threads"]),
   tests("HTTPServerTests", ["EventLoop", "Fixtures", "HTTPServer", "Text", "Threads", "TLS"]),
   tests(
     "APITests",
@@ -312,7 +312,7 @@ let testTargets: [Target] = [
     "TokensTests",
     ["Checkout", "Devices", "Keyspace", "Model", "Redis", "Tokens", "Fixtures"]),
   tests("VersionsTests", ["Versions"]),
-  tests("ChecksTests", ["Checkout", "Checks", "Settings", "Terminal"]),
+  tests("ChecksTests", ["Checkout", "Checks", "Kafka", "Settings", "Terminal"]),
   tests("ProcessesTests", ["EventLoop", "Processes", "ServerProcesses", "Threads"]),
   tests("ServerProcessesTests", ["Processes", "ServerProcesses"]),
   tests(

@@ -32,8 +32,8 @@ enum KafkaChecks {
     let topics = settings.kafka.topics
     let names = Self.topics(of: process, settings)
     let information: KafkaClusterInfo
+    let admin = KafkaAdmin(Assembly.kafkaOptions(settings), log: { _ in })
     do {
-      let admin = KafkaAdmin(Assembly.kafkaOptions(settings), log: { _ in })
       try admin.checkClients()
       information = try admin.metadata(topics: names, timeout: timeout)
     } catch {
@@ -44,6 +44,11 @@ enum KafkaChecks {
     let brokers = information.brokers.sorted()
     list.ok(area, "\(brokers.count == 1 ? "broker" : "brokers") \(brokers.joined(separator: ", "))")
     for name in names { topic(name, information, &list) }
+    // Whoever reads them must still find what it is to read.
+    if process == .worker {
+      TopicPolicyChecks(settings).run(
+        admin, topics: information.partitions.keys.sorted(), timeout: timeout, &list)
+    }
     for name in [topics.segments, topics.bulkSegments] where names.contains(name) {
       guard let partitions = information.partitions[name], partitions < fewPartitions else {
         continue

@@ -54,6 +54,47 @@ import Testing
     }
   }
 
+  @Test(.enabled(if: RealKafka.hasTools, "FANFARE_KAFKA_HOME has no tools of Apache Kafka"))
+  func checkLooksAtWhatTopicsForget() throws {
+    let kafka = try RealKafka()
+    let name = "check-" + String(UInt64.random(in: .min ... .max), radix: 16)
+    let policies = [
+      "": "cleanup.policy=compact", ".segments": "retention.ms=60000",
+      ".segments.bulk": "retention.ms=86400000", ".stragglers": "retention.ms=-1",
+      ".dead-letters": "retention.ms=60000",
+    ]
+    for (suffix, policy) in policies {
+      try RealKafka.run(
+        tool: "TopicCommand",
+        [
+          "--bootstrap-server", kafka.bootstrapServers, "--create", "--topic", name + suffix,
+          "--partitions", "8", "--config", policy,
+        ])
+    }
+    let topics = [
+      "events=", "segments=.segments", "bulk_segments=.segments.bulk", "stragglers=.stragglers",
+      "dead_letters=.dead-letters",
+    ].map { "kafka.topics.\($0.replacing("=", with: "=" + name))" }
+    let directory = try ScratchDirectory()
+    let settings =
+      topics + [
+        "kafka.bootstrap_servers=\(kafka.bootstrapServers)", "redis.port=70000",
+        "templates.directory=\(directory.path)",
+      ]
+    let process = try Command.start(
+      ["check", "--timeout", "20s"] + settings.flatMap { ["--set", $0] })
+    let lines = process.readToEnd().split(separator: "\n").map(String.init)
+    process.waitForExit()
+    func said(_ status: String, _ words: String) -> Bool {
+      lines.contains { $0.hasPrefix("  " + status) && $0.contains(words) }
+    }
+    #expect(said("problem", "\(name) is compacted"), "\(lines)")
+    #expect(said("problem", "\(name).segments forgets records after 1m"), "\(lines)")
+    #expect(said("warning", "\(name).segments.bulk forgets records after 1d"), "\(lines)")
+    #expect(!lines.contains { $0.contains("\(name).stragglers forgets") }, "\(lines)")
+    #expect(!lines.contains { $0.contains("\(name).dead-letters forgets") }, "\(lines)")
+  }
+
   @Test func checkFindsEverythingInOrder() throws {
     let directory = try ScratchDirectory()
     let redis = try RedisServerProcess()
