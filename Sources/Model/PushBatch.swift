@@ -93,6 +93,7 @@ package final class PushBatch {
   /// exact, so a second outcome is an error of ours and stops the process before it is recorded.
   package func settle(_ index: Int, _ outcome: Outcome) {
     takeOut(index)
+    let outcome = tally.known(outcome)
     tally.count(outcome)
     if outcome == .accepted {
       if state.pointee.entries[index].environment == .sandbox { tally.acceptedInSandbox += 1 }
@@ -106,6 +107,8 @@ package final class PushBatch {
   /// its outcome.
   package func postpone(_ index: Int, history: PushHistory, askAgainAt: Int64 = 0) {
     takeOut(index)
+    var history = history
+    if tally.mayHaveBeenSent { history.mayHaveArrived = true }
     let entry = state.pointee.entries[index]
     tally.postpone(
       Straggler(

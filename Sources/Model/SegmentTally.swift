@@ -50,7 +50,18 @@ package final class SegmentTally {
   /// may have claimed it.
   package var sendableUntil = UInt64.max
 
+  /// Another worker had begun to send the segment, and nobody knows what of it: it died, or stopped
+  /// before it could record anything.
+  package var mayHaveBeenSent = false
+
   package init(of fanOut: FanOut = FanOut()) { self.fanOut = fanOut }
+
+  /// What is counted in the place of an outcome: that a push was not sent is said of none that may
+  /// have been.
+  package func known(_ outcome: Outcome) -> Outcome {
+    guard mayHaveBeenSent, outcome == .expired || outcome == .cancelled else { return outcome }
+    return .rejected(.unanswered)
+  }
 
   package func willSend(_ pushes: Int) { unsent += pushes }
 
@@ -90,6 +101,7 @@ package final class SegmentTally {
   /// A postponed push gets its outcome here after all.
   package func settlePostponed(_ straggler: Straggler, as outcome: Outcome) {
     pushes += 1
+    let outcome = known(outcome)
     count(outcome)
     notes?.add(
       user: straggler.user, member: straggler.member, .outcome(outcome),

@@ -27,6 +27,20 @@ import Testing
     #expect(calls == 2)
   }
 
+  /// Of a segment that another worker had begun: that a push was not sent is said of none.
+  @Test func whatMayHaveBeenSentIsNeitherExpiredNorCancelled() {
+    let outcomes: [Outcome] = [.accepted, .expired, .cancelled, .suppressed(.muted)]
+    let tally = SegmentTally()
+    #expect(outcomes.map(tally.known) == outcomes)
+    tally.mayHaveBeenSent = true
+    let unanswered = Outcome.rejected(.unanswered)
+    #expect(
+      outcomes.map(tally.known) == [.accepted, unanswered, unanswered, .suppressed(.muted)])
+    tally.settlePostponed(
+      Straggler(user: "u1", member: "m", history: PushHistory()), as: .expired)
+    #expect(tally.expired == 0 && tally.rejections.map(\.reason) == [.unanswered])
+  }
+
   @Test func evidenceIsToldOnceAndByEnvironment() {
     let tally = SegmentTally()
     tally.count(.accepted, times: 10)

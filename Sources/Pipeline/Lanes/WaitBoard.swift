@@ -46,7 +46,7 @@ extension DependencyWait.Cause {
   init(of error: any Error) {
     switch error {
     case is KafkaError: self = .kafka
-    case let error as RecordError where error.code == .clocksDisagree: self = .clock
+    case let error as RecordError where error.code.isOfClocks: self = .clock
     default: self = .redis
     }
   }

@@ -47,6 +47,7 @@ final class ClaimKeeper {
   func ask(_ bid: SegmentBid, from message: KafkaMessage) async throws -> SegmentBid.Answer {
     let claim = bid.claim
     var known = bid.answer
+    var former: String?
     return try await retry.persistent("claim the segment in Redis", for: claim.segment.event) {
       let asked = known?.asked ?? loop.now
       var result: ClaimResult
@@ -58,11 +59,12 @@ final class ClaimKeeper {
       }
       known = nil
       noteTakeover(claim, result)
+      former = former ?? result.takenFrom
       if result == .unplanned, isAdoptable(message) { result = try await adopt(claim) }
       if case .yours(let time, _, _) = result {
         try clock.check(claim.segment.event, redisTime: time)
       }
-      return SegmentBid.Answer(result: result, asked: asked)
+      return SegmentBid.Answer(result: result, asked: asked, former: former)
     }
   }
 
@@ -139,9 +141,10 @@ final class ClaimKeeper {
       ])
   }
 
-  func release(_ claim: Claim) async {
+  /// - Parameter hasSent: whether pushes of it may have been sent that are not recorded.
+  func release(_ claim: Claim, hasSent: Bool = false) async {
     do {
-      try await record.release(claim)
+      try await record.release(claim, hasSent: hasSent)
     } catch {
       options.log.debug("claim not released", ["error": .text("\(error)")])
     }
@@ -149,13 +152,16 @@ final class ClaimKeeper {
 
   /// So that other workers need not wait for their end.
   func releaseAll(isolation lane: isolated any Actor = #isolation) async {
-    let claims = runs.all.map(\.claim)
-    guard !claims.isEmpty else { return }
+    let runs = runs.all
+    guard !runs.isEmpty else { return }
     // Redis may be away: what waits for it ends with the connection.
     let deadline = loop.schedule(after: Self.releaseTimeout) { [redis] in redis.close() }
     var releases: [Task<Void, Never>] = []
-    for claim in claims {
-      releases.append(loop.task(on: lane) { [self] in await release(claim) })
+    for run in runs {
+      releases.append(
+        loop.task(on: lane) { [self] in
+          await release(run.claim, hasSent: run.tally.firstPushAt > 0 || run.tally.mayHaveBeenSent)
+        })
     }
     for release in releases { await release.value }
     deadline.cancel()

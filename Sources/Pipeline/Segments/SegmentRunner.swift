@@ -75,6 +75,7 @@ final class SegmentRunner {
     run.tally.notes = options.record.notes(of: claim.segment, now: options.wallClock)
     defer { limited.end(run) }
     var bid = bid
+    let former = bid.answer?.former
     let turn: LimitedSegments.Turn
     do {
       turn = try await limited.turn(of: run, at: options.wallClock())
@@ -92,7 +93,8 @@ final class SegmentRunner {
       if bid.answer != nil { await claims.release(claim) }
       return try await delays.putOffPaused(claim.segment, message, vacate)
     }
-    let answer = try await claims.ask(bid, from: message)
+    let answer = try await ask(bid, from: message)
+    run.tally.mayHaveBeenSent = former != nil || answer.former != nil
     switch answer.result {
     case .settled:
       counters.add(.segmentsAlreadySettled)
@@ -132,6 +134,17 @@ final class SegmentRunner {
       throw error
     }
     return .done
+  }
+
+  /// What cannot be done here for its clock is another worker's at once.
+  private func ask(_ bid: SegmentBid, from message: KafkaMessage) async throws -> SegmentBid.Answer
+  {
+    do {
+      return try await claims.ask(bid, from: message)
+    } catch let error as RecordError where error.clockAhead != nil {
+      await claims.release(bid.claim)
+      throw error
+    }
   }
 
   /// What was sent before it fails has its outcomes.

@@ -75,12 +75,12 @@ final class SegmentSender {
     // What is on the list and no longer bound was logged out, or its owner muted, meanwhile; or it
     // could not be read in time.
     if let index = run.index, index.count > listed {
+      let outcome = run.tally.known(end(of: run) ?? .cancelled)
       run.tally.pushes += index.count - listed
-      run.tally.count(end(of: run) ?? .cancelled, times: index.count - listed)
+      run.tally.count(outcome, times: index.count - listed)
       for push in run.tally.notes == nil ? [] : index.missing(found) {
         run.tally.notes?.add(
-          user: push.user, member: push.member, .outcome(end(of: run) ?? .cancelled),
-          sends: push.history.sends)
+          user: push.user, member: push.member, .outcome(outcome), sends: push.history.sends)
       }
     }
   }

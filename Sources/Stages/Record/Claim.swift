@@ -119,10 +119,13 @@ extension RecordStage {
   }
 
   /// Lets somebody else claim the segment at once.
-  package func release(_ claim: Claim) async throws(RecordError) {
+  ///
+  /// - Parameter hasSent: pushes of it may have been sent that are not recorded: who claims it next
+  ///   is told whom it was taken from.
+  package func release(_ claim: Claim, hasSent: Bool = false) async throws(RecordError) {
     _ = try await evaluate(
       ClaimScripts.release, keys: [keyspace.claims(id: claim.segment.event.id)],
-      arguments: [claim.segment.id, claim.owner])
+      arguments: [claim.segment.id, claim.owner, hasSent ? "sent" : ""])
   }
 
   static func milliseconds(_ duration: Duration) -> String { String(duration.wholeMilliseconds) }

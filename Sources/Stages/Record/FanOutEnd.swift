@@ -46,7 +46,7 @@ enum FanOutEnd {
     local function is_worked_on()
       local all = redis.call('HGETALL', claims)
       for i = 2, #all, 2 do
-        if all[i] ~= 'dropped' then return true end
+        if all[i] ~= 'dropped' and string.sub(all[i], -2) ~= ' 0' then return true end
       end
       return false
     end

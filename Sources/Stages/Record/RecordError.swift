@@ -9,11 +9,19 @@ package enum RecordErrorCode: StoreErrorCode {
   case redis(RedisError.Code)
   /// A key holds a value that none of us wrote.
   case badContent
-  /// Our clock and Redis' differ over whether an event has expired: wait until they agree.
-  case clocksDisagree
+  /// Our clock is so far ahead of Redis', and they differ over whether an event has expired. A
+  /// little is waited for until they agree.
+  case clocksDisagree(milliseconds: Int64)
 
   package var ofRedis: RedisError.Code? { if case .redis(let code) = self { code } else { nil } }
-  package var isTransientItself: Bool { self == .clocksDisagree }
+  package var isOfClocks: Bool { if case .clocksDisagree = self { true } else { false } }
+
+  /// Clocks that are kept right differ by far less.
+  private static let bearableMilliseconds: Int64 = 5000
+
+  package var isTransientItself: Bool {
+    if case .clocksDisagree(let ahead) = self { ahead <= Self.bearableMilliseconds } else { false }
+  }
 }
 
 extension RecordError {
@@ -22,9 +30,15 @@ extension RecordError {
     over event: Event, ours: Int64, redis: Int64
   ) -> RecordError {
     RecordError(
-      .clocksDisagree,
+      .clocksDisagree(milliseconds: ours &- redis),
       "this worker's clock is \((ours &- redis) / 1000) s ahead of Redis', and event \(event.id) "
         + "has expired by one of them only: set the clocks (NTP)")
+  }
+
+  /// How far our clock is ahead, where waiting would be for too long.
+  package var clockAhead: Duration? {
+    guard case .clocksDisagree(let ahead) = code, !isTransient else { return nil }
+    return .milliseconds(ahead)
   }
 
   static func badContent(_ message: String) -> RecordError { RecordError(.badContent, message) }

@@ -81,7 +81,7 @@ package final class PageRendering {
       for binding in page.bindings[first + doneBindings..<first + Int(current.bindingCount)] {
         let member = page.bytes[binding.member]
         let past = history(user, member)
-        let own = past?.mayHaveArrived == true ? .rejected(.unanswered) : outcome
+        let own = past?.mayHaveArrived == true ? .rejected(.unanswered) : tally.known(outcome)
         tally.pushes += 1
         tally.count(own)
         tally.notes?.add(

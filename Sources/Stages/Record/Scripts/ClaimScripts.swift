@@ -113,11 +113,14 @@ enum ClaimScripts {
     return 1
     """
 
-  /// KEYS: claims. ARGV: segment, owner. Answers 1 when the claim was the owner's.
+  /// KEYS: claims. ARGV: segment, owner, `sent` or nothing. Answers 1 when the claim was the
+  /// owner's. What may have been sent stays under the owner's name, as a claim that ended in 1970.
   private static let releaseBody = """
     local held = redis.call('HGET', KEYS[1], ARGV[1])
     if held and string.match(held, '^(.*) %d+$') == ARGV[2] then
-      return redis.call('HDEL', KEYS[1], ARGV[1])
+      if ARGV[3] ~= 'sent' then return redis.call('HDEL', KEYS[1], ARGV[1]) end
+      redis.call('HSET', KEYS[1], ARGV[1], ARGV[2] .. ' 0')
+      return 1
     end
     return 0
     """
