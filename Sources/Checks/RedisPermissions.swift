@@ -107,7 +107,8 @@ enum RedisPermissions {
       ["HGETALL", key], ["PERSIST", key], ["HDEL", key, "a", "b"], ["DEL", key],
       ["ZADD", key, "1", "a"], ["EXPIRE", key, "1"], ["ZSCORE", key, "a"], ["ZCARD", key],
       ["ZREMRANGEBYSCORE", key, "-inf", "+inf"], ["DEL", key],
-      ["XADD", key, "*", "a", "1"], ["EXPIRE", key, "1"], ["DEL", key],
+      ["XADD", key, "*", "a", "1"], ["EXPIRE", key, "1"],
+      ["XREVRANGE", key, "+", "-", "COUNT", "1"], ["DEL", key],
     ]
   }
 

@@ -19,6 +19,8 @@ final class ClockWatch {
   /// Of the lines on clocks that differ, one of which a minute names an event.
   private var nextLine: UInt64 = 0
   private var hasNamedEvent = false
+  /// How far this worker's clock was ahead of Redis' when `compare` was called last, in ms.
+  private(set) var ahead: Int64 = 0
 
   init(
     options: PipelineOptions, loop: EventLoop, ingest: IngestStage, record: RecordStage,
@@ -61,7 +63,8 @@ final class ClockWatch {
     if abs(now - redisTime) > Self.bearableDifference.wholeMilliseconds {
       sayThatClockIsOff(now, redisTime, nil)
     }
-    return now - redisTime
+    ahead = now - redisTime
+    return ahead
   }
 
   private func sayThatClockIsOff(_ now: Int64, _ redisTime: Int64, _ event: Event?) {

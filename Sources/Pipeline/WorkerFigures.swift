@@ -25,6 +25,8 @@ struct WorkerFigures: Sendable {
   let lag: [KafkaPartition: Int64]
   /// Those of `lag` whose records are segments.
   let segmentTopics: Set<String>
+  /// By topic: records that Kafka threw away before anybody had read them.
+  let skipped: [String: Int]
   /// When Kafka was polled last, in ms since 1970.
   let lastPoll: Int64
   /// Lines of the log.
@@ -69,6 +71,8 @@ struct WorkerFigures: Sendable {
   private(set) var replicaLag: Duration?
   /// Reads of bindings and profiles that replicas answered, and those that masters had to.
   private(set) var replicaReads = 0
+  /// Of the lane that compares clocks, in ms.
+  private(set) var clockAhead: Int64 = 0
   private(set) var replicaFallBacks = 0
   var snapshots = SnapshotFigures()
   /// Seconds since 1970; nil when they do not end.
@@ -91,6 +95,7 @@ struct WorkerFigures: Sendable {
       startTime: ProcessUsage.ownStartTime, partitions: await pump.partitions,
       records: await pump.inFlight, aside: await pump.aside, lag: await pump.lag,
       segmentTopics: [options.ingest.segmentsTopic, options.ingest.bulkTopic],
+      skipped: await pump.skipped,
       lastPoll: await pump.lastPoll, log: options.log.statistics,
       unfitCredentials: options.unfitCredentials(),
       waitsFor: await pump.waitsFor)
@@ -101,6 +106,7 @@ struct WorkerFigures: Sendable {
 
   private mutating func add(_ lane: LaneFigures) {
     claims += lane.claims
+    if abs(lane.clockAhead) > abs(clockAhead) { clockAhead = lane.clockAhead }
     fanOuts.formUnion(lane.fanOuts)
     places += lane.places
     lingering += lane.lingering

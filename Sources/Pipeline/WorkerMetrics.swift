@@ -131,6 +131,13 @@ package enum WorkerMetrics {
     "Records of the worker's partitions that are not committed yet, as Kafka said at the last "
       + "heartbeat.",
     labels: ["topic", "partition"])
+  static let skippedRecords = MetricFamily(
+    "fanfare_kafka_records_skipped_total", .counter,
+    "Records that Kafka threw away, by retention or because somebody deleted them, before any "
+      + "worker had read them; control records of transactions among them.", labels: ["topic"])
+  static let clockAhead = MetricFamily(
+    "fanfare_clock_ahead_seconds", .gauge,
+    "How far the worker's clock was ahead of Redis' at the last heartbeat; less than 0: behind.")
   static let lastPoll = MetricFamily(
     "fanfare_kafka_last_poll_timestamp_seconds", .gauge,
     "When Kafka was polled last, to a tenth of a second, in seconds since 1970. A thread that "
@@ -191,7 +198,8 @@ package enum WorkerMetrics {
       answers, answerTimes, unknownAnswers, stragglers, tokens, tokenNews, redisTimes,
       redisFailures,
       redisReconnects, replicaReads, replicaLag, snapshotReads, snapshotsStored,
-      snapshotServers, commits, rebalances, lag, lastPoll, partitions,
+      snapshotServers, commits, rebalances, lag, skippedRecords, lastPoll,
+      partitions, clockAhead,
       records, aside, claims, claimsLost, claimsTakenOver, places, lingering, ready, streams,
       streamLimit, connections, opened, closed, isReady, obstacles,
     ] + ProcessMetrics.all + [budget]

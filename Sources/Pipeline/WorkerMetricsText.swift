@@ -121,8 +121,12 @@ extension WorkerMetrics {
       figures.lag.sorted { $0.key < $1.key }.map {
         ([$0.key.topic, String($0.key.partition)], Double($0.value))
       })
+    text.append(
+      skippedRecords,
+      figures.skipped.sorted { $0.key < $1.key }.map { ([$0.key], Double($0.value)) })
     text.append(lastPoll, Double(figures.lastPoll) / 1000)
     text.append(partitions, Double(figures.partitions))
+    text.append(clockAhead, Double(figures.clockAhead) / 1000)
   }
 
   private static func appendWhatIsThere(

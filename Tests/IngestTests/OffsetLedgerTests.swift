@@ -33,6 +33,26 @@ import Text
     #expect(ledger == OffsetLedger())
   }
 
+  /// Control records of transactions have offsets, and nobody ever gets one.
+  @Test func theEndOfAPartitionIsCommittedWhenAllBeforeItIsDone() throws {
+    var ledger = assigned()
+    let number = try begin(&ledger, one, 5)
+    ledger.reachedEnd(one, 8)
+    #expect(ledger.takeCommittable().isEmpty)
+    ledger.finished(one, 5, number)
+    #expect(ledger.takeCommittable() == [one: 8])
+    ledger.reachedEnd(one, 7)
+    #expect(ledger.takeCommittable().isEmpty, "the end that was known before")
+    let next = try begin(&ledger, one, 8)
+    ledger.finished(one, 8, next)
+    #expect(ledger.takeCommittable() == [one: 9])
+    ledger.reachedEnd(two, 3)
+    #expect(ledger.takeCommittable() == [two: 3], "nothing else was there")
+    ledger.revoked([two])
+    ledger.reachedEnd(two, 4)
+    #expect(ledger.takeCommittable(all: true) == [one: 9])
+  }
+
   @Test func anIdlePartitionCommitsNothing() throws {
     var ledger = assigned()
     let idle = ledger

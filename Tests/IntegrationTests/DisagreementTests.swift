@@ -66,6 +66,32 @@ import Testing
     #expect(await right.stop())
   }
 
+  /// It lives on, unready, and another worker has its partitions.
+  @Test func aWorkerWhoseClockIsAheadGivesItsPartitionsUp() async throws {
+    let bed = try await WorkerBed()
+    try await bed.follow("s1", tokens: [paddedHex(1)])
+    let ahead = try await bed.startWorker {
+      $0.deliver.wallClock = { WallClock.nowMilliseconds() + 3_600_000 }
+      $0.heartbeatInterval = .milliseconds(100)
+    }
+    try await bed.ready()
+    try await bed.emit("e1", expiresIn: 300)
+    _ = try await bed.until("it has no partitions") {
+      let parts = await ahead.health().filter { $0.trouble != nil }
+      let troubles = parts.compactMap(\.trouble).joined()
+      return parts.contains { $0.name == "partitions" } && troubles.contains("s ahead of Redis'")
+        ? true : nil
+    }
+    #expect(bed.sink.lines.contains { $0.contains("it gives its partitions up") })
+    #expect(await ahead.metrics().text.contains("\nfanfare_clock_ahead_seconds 3600"))
+    let right = try await bed.startWorker { $0.workerID = "worker-2" }
+    let status = try await bed.finished("e1")
+    #expect(status.accepted == 1 && status.expired == 0)
+    #expect(await bed.simulator.summary().duplicates == 0)
+    #expect(await right.stop())
+    _ = await ahead.stop()
+  }
+
   /// Every good event seems to come from the future.
   @Test func aWorkerWhoseClockIsBehindRefusesNothing() async throws {
     let bed = try await WorkerBed()

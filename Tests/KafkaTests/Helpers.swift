@@ -67,6 +67,20 @@ extension [KafkaPoll] {
     compactMap { if case .message(let message) = $0 { message } else { nil } }
   }
 
+  var skipped: [KafkaPartition: [Range<Int64>]] {
+    reduce(into: [:]) { all, next in
+      if case .skipped(let partition, let offsets) = next {
+        all[partition, default: []].append(offsets)
+      }
+    }
+  }
+
+  func end(of partition: KafkaPartition) -> Int64? {
+    compactMap {
+      if case .end(partition, let end) = $0 { end } else { nil }
+    }.last
+  }
+
   var errors: [KafkaError] {
     compactMap { if case .error(let error) = $0 { error } else { nil } }
   }

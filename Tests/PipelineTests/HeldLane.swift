@@ -23,6 +23,7 @@ final class HeldLane: RecordRunner {
     var open: [Place: [CheckedContinuation<Receipt, Never>]] = [:]
     var noted: [Place] = []
     var holdsNotes = false
+    var recoveries: [Bool] = []
     var notes: [CheckedContinuation<Bool, Never>] = []
     var isOver = false
   }
@@ -54,6 +55,13 @@ final class HeldLane: RecordRunner {
       if !isHeld { continuation.resume(returning: true) }
     }
   }
+
+  func recoverSegments(areStragglersLost: Bool) async {
+    state.withLock { $0.recoveries.append(areStragglersLost) }
+  }
+
+  /// Each time that lost segments were to be planned again: whether stragglers were among them.
+  var recoveries: [Bool] { state.withLock { $0.recoveries } }
 
   /// As while Redis is away: what is told of dead letters stays unanswered.
   func holdNotes() { state.withLock { $0.holdsNotes = true } }

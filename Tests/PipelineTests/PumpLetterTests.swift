@@ -33,6 +33,29 @@ import Testing
     }
   }
 
+  /// Of a topic that is missing nothing is heard for half a minute.
+  @Test func lettersWithoutAnAnswerKeepNoPlaces() async throws {
+    try await PumpBed.run(partitions: 3, eventsPerLane: 2) { bed in
+      try await bed.send(0, 0, 1, 1)
+      try await bed.pump.start()
+      try await bed.until("two run") { bed.lane.begun.count == 2 }
+      bed.letters.beSilent()
+      for place in bed.lane.begun { bed.lane.end(place, .hopeless(Self.reason)) }
+      try await bed.until("both are tried") { bed.letters.unanswered == 2 }
+      try await bed.send(2)
+      try await bed.until("another partition has a place") {
+        bed.lane.begun.contains(Self.place(2, 0))
+      }
+      #expect(bed.letters.unanswered == 2 && bed.letters.taken.isEmpty)
+      #expect(await bed.pump.waitsFor.contains { $0.text.contains("no answer yet") })
+      bed.letters.fail()
+      try await bed.until("they are written") { bed.letters.taken.count == 2 }
+      try await bed.until("they wait no longer") { await bed.pump.held == 0 }
+      #expect(await bed.pump.waitsFor.isEmpty)
+      try await bed.until("their partitions go on") { bed.lane.begun.count == 4 }
+    }
+  }
+
   /// A worker that dies between the letter and its event's note does both again.
   @Test func aLettersOffsetAndPartitionWaitForItsNote() async throws {
     try await PumpBed.run(eventsPerLane: 1) { bed in

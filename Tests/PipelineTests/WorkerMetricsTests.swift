@@ -23,6 +23,7 @@ import Testing
         cpuNanoseconds: 1_500_000_000, residentBytes: 10, peakResidentBytes: 20),
       startTime: 1_763_000_000.5, partitions: 6, records: 5, aside: 4,
       lag: [KafkaPartition(topic: "t", partition: 3): lag], segmentTopics: segmentTopics,
+      skipped: ["notify-followers.segments": 5],
       lastPoll: 1_764_000_000_250, log: LogStatistics(written: [.warning: 3], dropped: 9),
       unfitCredentials: 2,
       waitsFor: [DependencyWait(cause: .kafka, text: "no broker")])
@@ -205,6 +206,7 @@ import Testing
       "fanfare_kafka_partitions 6",
       "fanfare_records_in_flight 5", "fanfare_records_aside 4",
       "fanfare_kafka_lag_events{topic=\"t\",partition=\"3\"} 12",
+      "fanfare_kafka_records_skipped_total{topic=\"notify-followers.segments\"} 5",
       "fanfare_kafka_last_poll_timestamp_seconds 1764000000.25",
       "fanfare_log_lines_total{level=\"warning\"} 3", "fanfare_log_lines_total{level=\"info\"} 0",
       #"fanfare_obstacles{kind="dependency",cause="kafka",environment=""} 1"#,

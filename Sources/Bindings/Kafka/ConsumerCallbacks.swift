@@ -8,8 +8,12 @@ final class ConsumerState: CallbackState {
   var recorded: [KafkaPoll] = []
   var assigned: Set<KafkaPartition> = []
   var paused: Set<KafkaPartition> = []
+  /// Of the partitions that are ours.
+  var positions = ReadPositions()
   var offsetsToCommitOnRevoke: (([KafkaPartition]) -> [KafkaPartition: Int64])?
   var revokeCommitTimeout = Duration.seconds(2)
+  /// The group's coordinator has just given us the partitions: it is there.
+  private static let committedTimeout = Duration.seconds(1)
   /// Partitions that the group wants back are kept until `giveUp` is called.
   var asksBeforeRevoke = false
   /// What the group waits for.
@@ -87,6 +91,7 @@ extension ConsumerState {
   func rebalanceFailed(_ client: OpaquePointer, _ error: KafkaError) {
     recorded.append(.error(error))
     if !assigned.isEmpty { recorded.append(.lost(assigned.sorted())) }
+    positions.revoked(assigned)
     assigned.removeAll()
     revoking = []
     // Given back unpaused, as in `giveUp`.
@@ -106,6 +111,7 @@ extension ConsumerState {
     resume(client, partitions)
     unassign(client, list)
     assigned.subtract(partitions)
+    positions.revoked(partitions)
     let sorted = partitions.sorted()
     recorded.append(isLost ? .lost(sorted) : .revoked(sorted))
   }
@@ -152,10 +158,35 @@ extension ConsumerState {
   private func assign(
     _ client: OpaquePointer, _ list: UnsafeMutablePointer<rd_kafka_topic_partition_list_t>?
   ) {
+    readCommitted(client, list)
     if Self.isCooperative(client) {
       note(rd_kafka_incremental_assign(client, list))
     } else {
       note(rd_kafka_assign(client, list), doing: "taking the partitions over")
+    }
+  }
+
+  /// Where each partition is to be read from, so that it is known what Kafka has thrown away since.
+  /// The client would ask the same; when nobody answers in time it does.
+  private func readCommitted(
+    _ client: OpaquePointer, _ list: UnsafeMutablePointer<rd_kafka_topic_partition_list_t>?
+  ) {
+    guard let list else { return }
+    let timeout = Int32(clamping: Self.committedTimeout.wholeMilliseconds)
+    let isAnswered =
+      rd_kafka_committed(client, list, timeout) == RD_KAFKA_RESP_ERR_NO_ERROR
+    for index in 0..<Int(list.pointee.cnt) {
+      guard let element = list.pointee.elems?.advanced(by: index),
+        let topic = element.pointee.topic
+      else { continue }
+      if !isAnswered || element.pointee.err != RD_KAFKA_RESP_ERR_NO_ERROR {
+        element.pointee.offset = Int64(RD_KAFKA_OFFSET_INVALID)
+        element.pointee.err = RD_KAFKA_RESP_ERR_NO_ERROR
+      }
+      let offset = element.pointee.offset
+      positions.assigned(
+        KafkaPartition(topic: String(cString: topic), partition: element.pointee.partition),
+        committed: offset >= 0 ? offset : nil)
     }
   }
 

@@ -33,7 +33,8 @@ struct KafkaConfiguration: ~Copyable {
     try set("enable.auto.commit", "false")
     try set("enable.auto.offset.store", "false")
     try set("auto.offset.reset", "earliest")
-    try set("enable.partition.eof", "false")
+    // The end of a partition may be no record: control records of transactions have offsets, too.
+    try set("enable.partition.eof", "true")
     // Topics and partitions that are made later are noticed soon, not within five minutes.
     try set("topic.metadata.refresh.interval.ms", "10000")
     try set("partition.assignment.strategy", "range,roundrobin")

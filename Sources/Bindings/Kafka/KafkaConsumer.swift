@@ -68,6 +68,13 @@ package final class KafkaConsumer {
     if !isClosed { lagReader.ask(of: state.assigned.sorted()) }
   }
 
+  /// Leaves the group, as if the client were closed, until `subscribe` joins it again: what is
+  /// revoked comes out of `poll`.
+  package func unsubscribe() {
+    guard !isClosed else { return }
+    state.note(rd_kafka_unsubscribe(client), doing: "leaving the group")
+  }
+
   /// Joins the group. Assignments come out of `poll`.
   package func subscribe() throws(KafkaError) {
     try checkOpen("subscribing to \(topics)")
@@ -81,13 +88,39 @@ package final class KafkaConsumer {
     if let earlier = takeRecorded() { return earlier }
     guard !isClosed else { return nil }
     let wait = Int32(clamping: timeout.wholeMilliseconds)
-    guard let message = rd_kafka_consumer_poll(client, wait) else { return takeRecorded() }
-    defer { rd_kafka_message_destroy(message) }
-    let polled = read(message)
+    guard let polled = next(wait) else { return takeRecorded() }
+    if let skipped = skipped(before: polled) { state.recorded.append(skipped) }
     // A callback ran in the same call: it came first.
     guard let earlier = takeRecorded() else { return polled }
     state.recorded.append(polled)
     return earlier
+  }
+
+  /// What comes next, but for ends of partitions that are where reading is anyway.
+  private func next(_ wait: Int32) -> KafkaPoll? {
+    var wait = wait
+    while let message = rd_kafka_consumer_poll(client, wait) {
+      defer { rd_kafka_message_destroy(message) }
+      let polled = read(message)
+      guard case .end(let partition, let end) = polled, state.positions.is(partition, at: end)
+      else { return polled }
+      wait = 0
+    }
+    return nil
+  }
+
+  /// What Kafka no longer has of what was to be read before this.
+  private func skipped(before polled: KafkaPoll) -> KafkaPoll? {
+    let (partition, offset, following): (KafkaPartition, Int64, Int64)
+    switch polled {
+    case .message(let message) where message.offset < .max:
+      (partition, offset, following) = (message.source, message.offset, message.offset + 1)
+    case .end(let source, let end): (partition, offset, following) = (source, end, end)
+    default: return nil
+    }
+    return state.positions.reached(partition, offset, following: following) {
+      partition.knownFirst(by: client)
+    }.map { .skipped(partition, $0) }
   }
 
   /// Writes eight bytes to `descriptor`, a non-blocking eventfd, when something arrives where
@@ -191,7 +224,12 @@ package final class KafkaConsumer {
   private func read(_ message: UnsafeMutablePointer<rd_kafka_message_t>) -> KafkaPoll {
     let error = message.pointee.err
     if error == RD_KAFKA_RESP_ERR_NO_ERROR { return .message(KafkaMessage(message)) }
-    let topic = message.pointee.rkt.map { " \(String(cString: rd_kafka_topic_name($0)))" } ?? ""
+    let name = message.pointee.rkt.map { String(cString: rd_kafka_topic_name($0)) } ?? ""
+    if error == RD_KAFKA_RESP_ERR__PARTITION_EOF {
+      return .end(
+        KafkaPartition(topic: name, partition: message.pointee.partition), message.pointee.offset)
+    }
+    let topic = name.isEmpty ? "" : " \(name)"
     let detail = rd_kafka_message_errstr(message).map { String(cString: $0) } ?? ""
     return .error(KafkaError(error, doing: "reading\(topic)", detail: detail))
   }

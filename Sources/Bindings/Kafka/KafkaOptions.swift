@@ -118,7 +118,7 @@ extension KafkaOptions {
     "queue.buffering.max.messages": "the worker bounds what it writes at a time",
     "queue.buffering.max.kbytes": "the worker bounds what it writes at a time",
     "allow.auto.create.topics": "a mistyped topic must not come into being",
-    "enable.partition.eof": "the end of a partition is no message",
+    "enable.partition.eof": "the worker commits the end of a partition",
     "statistics.interval.ms": "they say whether a broker can be reached",
     "log.queue": "log lines are passed on as they come",
     "sasl.password": "it has a setting of its own, which reads it from a file",

@@ -1,6 +1,13 @@
 /// One thing that a consumer's `poll` has to say.
 package enum KafkaPoll: Sendable, Equatable {
   case message(KafkaMessage)
+  /// All that is in the partition has been read; the next record will have this offset, or a later
+  /// one. Said where offsets without a record lie before it, and where nothing was committed yet:
+  /// once that is, it is known what the partition loses.
+  case end(KafkaPartition, Int64)
+  /// Kafka has thrown these offsets away before they were read here, or anywhere in the group: by
+  /// retention, or because somebody deleted them. Said before the record, or the end, that follows.
+  case skipped(KafkaPartition, Range<Int64>)
   /// These partitions are ours now; reading begins at their committed offsets.
   case assigned([KafkaPartition])
   /// The group wants these back and waits: finish what is under way, then call `giveUpRevoked`.

@@ -29,6 +29,15 @@ struct PartitionList: ~Copyable {
 }
 
 extension KafkaPartition {
+  /// The offset of the first record that is kept, as the last answer with records said; nil while
+  /// there was none. Asks nobody.
+  func knownFirst(by client: OpaquePointer) -> Int64? {
+    var first: Int64 = 0
+    var end: Int64 = 0
+    let error = rd_kafka_get_watermark_offsets(client, topic, partition, &first, &end)
+    return error == RD_KAFKA_RESP_ERR_NO_ERROR && first >= 0 ? first : nil
+  }
+
   /// The offset of the first record that is kept, and of the next that will be written. Asks the
   /// brokers: blocks for at most `timeout`.
   func bounds(

@@ -27,16 +27,7 @@ final class FanOutEndings {
       if let took = times.took { durations.observe(nanoseconds: took.nanoseconds) }
       if let first = times.firstPush { firstPushes.observe(nanoseconds: first.nanoseconds) }
     }
-    var fields: LogFields = ["event": .text(event.id)]
-    for figure in figures where !FanOutTimes.names.contains(figure.name) {
-      fields = fields.merging([figure.name: .integer(figure.count)])
-    }
-    if let first = times.firstPush {
-      fields = fields.merging(["first_push_after_ms": .integer(Int(first.wholeMilliseconds))])
-    }
-    if let took = times.took {
-      fields = fields.merging(["took_ms": .integer(Int(took.wholeMilliseconds))])
-    }
+    let fields = Self.fields(event.id, figures, times)
     switch (isComplete, isForgotten) {
     case (true, false): log.info("fan-out done", fields)
     case (true, true):
@@ -46,6 +37,31 @@ final class FanOutEndings {
     case (false, false):
       log.warning("fan-out incomplete: the rest of it is in the dead letters", fields)
     }
+  }
+}
+
+extension FanOutEndings {
+  /// Its last segments are lost.
+  func noteLost(_ event: String, _ figures: [FanOutFigure]) {
+    log.error(
+      "fan-out incomplete: Kafka no longer has the rest of it",
+      Self.fields(event, figures, FanOutTimes(figures)))
+  }
+
+  private static func fields(
+    _ event: String, _ figures: [FanOutFigure], _ times: FanOutTimes
+  ) -> LogFields {
+    var fields: LogFields = ["event": .text(event)]
+    for figure in figures where !FanOutTimes.names.contains(figure.name) {
+      fields = fields.merging([figure.name: .integer(figure.count)])
+    }
+    if let first = times.firstPush {
+      fields = fields.merging(["first_push_after_ms": .integer(Int(first.wholeMilliseconds))])
+    }
+    if let took = times.took {
+      fields = fields.merging(["took_ms": .integer(Int(took.wholeMilliseconds))])
+    }
+    return fields
   }
 }
 

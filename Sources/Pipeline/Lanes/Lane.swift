@@ -1,6 +1,7 @@
 import EventLoop
 import Ingest
 import Kafka
+import Record
 import Telemetry
 
 /// One thread, one event loop, everything a segment needs; shares nothing with other lanes. Owns
@@ -25,6 +26,7 @@ package actor Lane {
   private let segments: SegmentRunner
   private let fanOuts: FanOutRunner
   private let endings: FanOutEndings
+  private let lostSegments: LostSegments
   private var isStopping: Bool { timers.isStopped }
 
   package nonisolated var unownedExecutor: UnownedSerialExecutor {
@@ -87,6 +89,9 @@ package actor Lane {
         options: options, record: record, retry: retry, counters: counters,
         stragglers: stragglers, news: news, endings: endings),
       delays: delays, counters: counters)
+    lostSegments = LostSegments(
+      options: options, ingest: ingest, record: record, retry: retry, writer: writer,
+      endings: endings)
     fanOuts = FanOutRunner(
       options: options, loop: loop, stages: stages, retry: retry, writer: writer,
       bidder: bidder, segments: segments, limited: limited, endings: endings,
@@ -167,6 +172,8 @@ package actor Lane {
       return try await gate.pass(message, vacate) { try await work($0, $1) }
     } catch is RetryUntilStopped.Stopped {
       return .notDone
+    } catch let error as RecordError where error.clockAhead != nil {
+      return .notHere(clockAhead: error.clockAhead ?? .zero, why: "\(error)")
     } catch {
       // By `stop`, which closes the clients of the stages.
       guard !isStopping else { return .notDone }
@@ -194,6 +201,10 @@ package actor Lane {
     }
   }
 
+  package func recoverSegments(areStragglersLost: Bool) async {
+    await lostSegments.recover(areStragglersLost: areStragglersLost)
+  }
+
   package func noteDeadLetter(_ message: KafkaMessage, _ error: IngestError) async -> Bool {
     await deadLetters.take(message, error)
   }
@@ -205,7 +216,8 @@ package actor Lane {
       connections: stages.deliver.openConnections, streamLimit: stages.deliver.streamLimit,
       claims: runs.count, places: runs.places, fanOuts: runs.eventIDs,
       lingering: runs.lingering,
-      waitsFor: board.all, redisTrouble: stages.redis.lastFailure.map { "\($0)" },
+      clockAhead: clock.ahead, waitsFor: board.all,
+      redisTrouble: stages.redis.lastFailure.map { "\($0)" },
       obstacles: stages.deliver.obstacles, limits: leases.short,
       answerTimes: stages.deliver.answerTimes, eventAges: fanOuts.eventAges,
       fanOutTimes: endings.durations, firstPushTimes: endings.firstPushes,

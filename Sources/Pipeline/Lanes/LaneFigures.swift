@@ -17,6 +17,9 @@ package struct LaneFigures: Sendable {
   let fanOuts: Set<String>
   /// Segments whose pushes were all tried and are not all settled.
   package let lingering: Int
+  /// How far the clock was ahead of Redis' when they were compared last, in ms; less than 0:
+  /// behind.
+  let clockAhead: Int64
   /// Dependencies that are waited for.
   let waitsFor: [DependencyWait]
   /// Why there is no connection to Redis, whether or not anybody waits for it.

@@ -8,6 +8,10 @@ import Telemetry
 final class DeadLetters {
   typealias Send = (DeadLetter) async throws(KafkaError) -> Void
 
+  /// A letter that is not written so soon waits as one that is refused: of a topic that is missing
+  /// Kafka's client says so after half a minute, in which records of other partitions want places.
+  private static let answerTimeout: Duration = .milliseconds(500)
+
   private let send: Send
   private let options: PipelineOptions
   private let loop: EventLoop
@@ -19,6 +23,8 @@ final class DeadLetters {
   private var isStopped = false
   /// Why they did not take the letter that was tried last, if so.
   private var refusal: KafkaError?
+  /// First tries that have had no answer for longer than `answerTimeout`.
+  private var late = 0
   /// Records that wait for the dead letters, of partitions that are ours or were.
   private(set) var held = 0
 
@@ -31,7 +37,7 @@ final class DeadLetters {
     self.counters = counters
   }
 
-  /// Dependencies that are waited for, in words.
+  /// Dependencies that are waited for.
   var waitsFor: [DependencyWait] { board.all }
 
   /// Whoever waits for the dead letters to take a record waits no longer.
@@ -49,15 +55,15 @@ final class DeadLetters {
 
   /// Whether the record is in the dead letters; false when it is left to another worker.
   ///
-  /// - Parameter whenRefused: called when they do not take it at first.
+  /// - Parameter whenItWaits: called when they do not take it soon, once.
   func write(
-    _ message: KafkaMessage, _ error: IngestError, whenRefused: () -> Void
+    _ message: KafkaMessage, _ error: IngestError, whenItWaits: @escaping () -> Void
   ) async -> Bool {
     let letter = letter(of: message, error)
     let timers = CancellableTimers(loop: loop)
     letters[ObjectIdentifier(timers)] = (message.source, timers)
     defer { letters[ObjectIdentifier(timers)] = nil }
-    guard await isWritten(letter, of: message, timers, whenRefused) else { return false }
+    guard await isWritten(letter, of: message, timers, whenItWaits) else { return false }
     if message.topic == options.ingest.eventsTopic {
       counters.add(error.code.isOfTheRecord ? .eventsMalformed : .eventsDeadLettered)
     }
@@ -70,28 +76,61 @@ final class DeadLetters {
 
   private func isWritten(
     _ letter: DeadLetter, of message: KafkaMessage, _ timers: CancellableTimers,
-    _ whenRefused: () -> Void
+    _ whenItWaits: @escaping () -> Void
   ) async -> Bool {
+    let wait = Wait(whenItWaits)
+    defer { end(wait) }
+    // While they do not answer, or take nothing, another one would only find out the same.
+    let lateness = loop.schedule(after: late > 0 ? .zero : Self.answerTimeout) { [weak self] in
+      self?.isLate(wait, message)
+    }
+    defer { lateness.cancel() }
     do {
       // While they take nothing another first try would only hide for how long.
       if let refusal { throw refusal }
       try await write(letter)
       return true
     } catch {
+      lateness.cancel()
+      isAnswered(wait)
       options.log.error(
         "the dead letters take nothing; the record's partition waits",
         ["record": .text(message.place), "error": .text("\(error)")])
       guard !isStopped, !timers.isStopped else { return false }
-      held += 1
-      let number = board.begin()
-      board.say(number, .deadLetters, to: "write dead letters to Kafka", "\(error)")
-      defer {
-        held -= 1
-        board.end(number)
-      }
-      whenRefused()
+      begin(wait, "\(error)")
       return await persist(letter, timers)
     }
+  }
+
+  private func isLate(_ wait: Wait, _ message: KafkaMessage) {
+    options.log.warning(
+      "the dead letters do not answer; the record's partition waits",
+      ["record": .text(message.place)])
+    wait.isLate = true
+    late += 1
+    begin(wait, "no answer yet")
+  }
+
+  private func isAnswered(_ wait: Wait) {
+    if wait.isLate { late -= 1 }
+    wait.isLate = false
+  }
+
+  private func begin(_ wait: Wait, _ why: String) {
+    let isFirst = wait.number == nil
+    let number = wait.number ?? board.begin()
+    wait.number = number
+    board.say(number, .deadLetters, to: "write dead letters to Kafka", why)
+    guard isFirst else { return }
+    held += 1
+    wait.whenItBegins()
+  }
+
+  private func end(_ wait: Wait) {
+    isAnswered(wait)
+    guard let number = wait.number else { return }
+    held -= 1
+    board.end(number)
   }
 
   private func letter(of message: KafkaMessage, _ error: IngestError) -> DeadLetter {
@@ -133,5 +172,16 @@ final class DeadLetters {
     } catch {
       return false
     }
+  }
+
+  /// A record that is to wait for its letter, from when on it does.
+  private final class Wait {
+    /// On the board; nil while it does not wait.
+    var number: Int?
+    /// Its first try has had no answer for longer than `answerTimeout`.
+    var isLate = false
+    let whenItBegins: () -> Void
+
+    init(_ whenItBegins: @escaping () -> Void) { self.whenItBegins = whenItBegins }
   }
 }

@@ -26,7 +26,7 @@ final class KafkaHealth {
     case .message, .assigned: isForbidden = nil
     case .commitFailed(_, let error), .error(let error): check(error)
     case .reachable(let isReachable): reaches(isReachable)
-    case .revoking, .revoked, .lost, .committed: return
+    case .revoking, .revoked, .lost, .committed, .end, .skipped: return
     }
   }
 

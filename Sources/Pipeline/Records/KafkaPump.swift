@@ -10,8 +10,6 @@ package actor KafkaPump {
   /// Offsets are committed this often when there is something to commit: what a crash repeats
   /// besides what was in flight.
   private static let commitInterval: Duration = .milliseconds(200)
-  /// Of the time to close, what the last commit may take: the rest is for leaving the group.
-  private static let commitShare = 0.75
 
   private let options: PipelineOptions
   let loop: EventLoop
@@ -19,17 +17,19 @@ package actor KafkaPump {
   private let producer: KafkaProducer
   private let counters: WorkerCounters
   let consumer: KafkaConsumer
-  private(set) var dispatch: RecordDispatch
-  private let commits: OffsetCommits
+  var dispatch: RecordDispatch
+  let commits: OffsetCommits
   let revocation: Revocation
   let deadLetters: DeadLetters
   let waiters: DrainWaiters
   private let health: KafkaHealth
-  private let readiness: GroupReadiness
+  let readiness: GroupReadiness
   private let startLog: FanOutStartLog
   private let times: StragglerTimes
-  private let polling: KafkaPolling
-  private var isClosed = false
+  let polling: KafkaPolling
+  private let losses: RecordLosses
+  private let absence: ClockAbsence
+  var isClosed = false
   /// When Kafka was polled last, to a tenth of a second, in ms since 1970.
   private(set) var lastPoll: Int64 = 0
 
@@ -61,6 +61,8 @@ package actor KafkaPump {
     waiters = DrainWaiters(loop: loop)
     health = KafkaHealth(options: options)
     readiness = GroupReadiness(options: options)
+    losses = RecordLosses(options: options, loop: loop, lane: lanes[0], topics: dispatch.topics)
+    absence = ClockAbsence(options: options, loop: loop, consumer: consumer)
     startLog = FanOutStartLog(log: log)
     times = StragglerTimes(delay: options.straggleDelay, wallClock: options.wallClock)
   }
@@ -82,9 +84,14 @@ package actor KafkaPump {
   package var aside: Int { dispatch.aside }
   /// Records of our partitions that are not committed yet, as Kafka said last.
   package var lag: [KafkaPartition: Int64] { consumer.lag }
+  /// By topic: records that Kafka threw away before anybody had read them.
+  var skipped: [String: Int] { losses.counts }
   /// Dependencies that are waited for.
   var waitsFor: [DependencyWait] {
-    (health.obstacle.map { [DependencyWait(cause: .kafka, text: $0)] } ?? [])
+    let own: [(DependencyWait.Cause, String?)] = [
+      (.kafka, health.obstacle), (.clock, absence.obstacle),
+    ]
+    return own.compactMap { cause, text in text.map { DependencyWait(cause: cause, text: $0) } }
       + deadLetters.waitsFor
   }
 
@@ -111,6 +118,9 @@ package actor KafkaPump {
   func handle(_ polled: KafkaPoll) {
     switch polled {
     case .message(let message): received(message)
+    case .end(let partition, let end):
+      if !dispatch.isDraining { commits.reachedEnd(partition, end) }
+    case .skipped(let partition, let offsets): losses.note(partition, offsets)
     case .assigned(let partitions): assigned(partitions)
     case .revoking(let partitions): finishBeforeRevoke(partitions)
     case .revoked(let partitions): revoked(partitions, .kafkaRevocations)
@@ -183,7 +193,7 @@ package actor KafkaPump {
 
   func dispatchAll() { perform(dispatch.beginWaiting(now: loop.now)) }
 
-  private func perform(_ steps: [RecordDispatch.Step]) {
+  func perform(_ steps: [RecordDispatch.Step]) {
     for step in steps {
       switch step {
       case .pause(let partitions): consumer.pause(partitions)
@@ -223,6 +233,8 @@ package actor KafkaPump {
     // It was left to another worker; but its partition has come back meanwhile, and its record
     // joined what was about to end.
     case .notDone: askAgain(run, after: .zero)
+    case .notHere(let ahead, let why):
+      if !dispatch.isDraining { absence.begin(ahead: ahead, why) }
     case .hopeless: return
     }
   }
@@ -247,7 +259,9 @@ package actor KafkaPump {
   private func writeDeadLetter(_ identifier: Int, _ error: IngestError) {
     guard let run = dispatch.running[identifier] else { return }
     Task {
-      let isWritten = await deadLetters.write(run.message, error) { hold(identifier) }
+      let isWritten = await deadLetters.write(run.message, error) { [weak self] in
+        self?.assumeIsolated { $0.hold(identifier) }
+      }
       let isNoted =
         isWritten ? await lanes[run.lane].noteDeadLetter(run.message, error) : false
       // A partition that was held goes on now, not before the note: without a place, each of its
@@ -261,40 +275,4 @@ package actor KafkaPump {
     perform(dispatch.hold(identifier))
     goOn()
   }
-
-  // MARK: the end
-
-  /// Nothing is in flight but what waits for the dead letters.
-  private var isDrained: Bool { dispatch.running.count <= deadLetters.held }
-
-  /// Takes nothing new and waits for what is in flight as long as `timeout`. Returns whether all
-  /// that was begun is done. May be called again: after the lanes have stopped nothing stays in
-  /// flight. Records that wait for the dead letters are not waited for.
-  package func drain(timeout: Duration) async -> Bool {
-    let steps = dispatch.drain()
-    readiness.end()
-    perform(steps)
-    if !isDrained { await waiters.wait(atMost: timeout) }
-    return dispatch.running.isEmpty
-  }
-
-  /// Records that the dead letters do not take stay for another worker: a lane that has stopped
-  /// could not note them.
-  func giveUpDeadLetters() { deadLetters.stop() }
-
-  /// Commits what is done and leaves the group, so that others take over at once. Waits for Kafka
-  /// for at most `timeout`: what was not committed is read again and found done.
-  package func close(timeout: Duration) {
-    guard !isClosed else { return }
-    isClosed = true
-    polling.stop()
-    giveUpDeadLetters()
-    let deadline = ContinuousClock.now + timeout
-    commits.commitLast(timeout: timeout * Self.commitShare)
-    consumer.close(timeout: deadline - .now)
-    polling.close()
-  }
-
-  /// Lets the thread end. Nothing runs on the pump afterwards.
-  package nonisolated func end() { loop.stop() }
 }

@@ -30,6 +30,11 @@ final class OffsetCommits {
   /// Returns what the record is known by; nil when its partition is not ours.
   func began(_ message: KafkaMessage) -> Int? { offsets.began(message.source, message.offset) }
 
+  func reachedEnd(_ partition: KafkaPartition, _ end: Int64) {
+    offsets.reachedEnd(partition, end)
+    hasNews = true
+  }
+
   func finished(_ run: RunningRecords.Run) {
     offsets.finished(run.message.source, run.message.offset, run.number)
     hasNews = true

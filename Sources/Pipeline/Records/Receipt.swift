@@ -8,6 +8,9 @@ package enum Receipt: Sendable, Equatable {
   case notDone
   /// Another worker, or another run, has the segment's claim: hand the record in again later.
   case again(after: Duration)
+  /// This worker's clock is so far ahead that it cannot do the record: another worker may. `why` in
+  /// words.
+  case notHere(clockAhead: Duration, why: String)
   /// No try will make it better: it belongs to the dead letters, with this reason. Its offset must
   /// not be committed before it is there.
   case hopeless(IngestError)

@@ -17,6 +17,10 @@ package protocol RecordRunner: Sendable {
   /// Lets the event say what is missing of it, now that a record of it is in the dead letters;
   /// false when the worker stopped before.
   func noteDeadLetter(_ message: KafkaMessage, _ error: IngestError) async -> Bool
+
+  /// Plans segments again whose records Kafka no longer has, as far as Redis knows them, and lets
+  /// the others count as lost.
+  func recoverSegments(areStragglersLost: Bool) async
 }
 
 extension Lane: RecordRunner {}

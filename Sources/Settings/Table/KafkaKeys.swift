@@ -165,7 +165,7 @@ enum KafkaProperties {
     "queue.buffering.max.messages": "the worker bounds what it writes at a time",
     "queue.buffering.max.kbytes": "the worker bounds what it writes at a time",
     "allow.auto.create.topics": "a mistyped topic must not come into being",
-    "enable.partition.eof": "the consumer has no use for it and would see it as an error",
+    "enable.partition.eof": "the worker commits the end of a partition",
     "statistics.interval.ms": "the statistics say whether a broker can be reached",
     "enable.idempotence": "segments and dead letters are written once, in order",
     "acks": "segments and dead letters are written to all in-sync replicas",

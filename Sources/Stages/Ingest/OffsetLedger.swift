@@ -9,7 +9,8 @@ package struct OffsetLedger: Sendable, Equatable {
     /// Records that began and have not finished, with the number that each got; bounded by what the
     /// lanes take.
     var open: [Int64: Int] = [:]
-    /// One past the offset that began last; nil when none has.
+    /// One past the offset that began last, or the end of the partition behind it; nil when none
+    /// has begun and the end was not reached.
     var next: Int64?
     /// Where reading began.
     var start: Int64?
@@ -18,6 +19,13 @@ package struct OffsetLedger: Sendable, Equatable {
 
     /// Everything before it is done.
     var committable: Int64? { open.keys.min() ?? next }
+
+    /// Nothing but offsets without a record lies between what was read last and this end.
+    mutating func reachEnd(_ end: Int64) {
+      if let next, next >= end { return }
+      if next == nil { start = end }
+      next = end
+    }
 
     mutating func begin(_ offset: Int64, number: Int) {
       if let next {
@@ -56,6 +64,14 @@ package struct OffsetLedger: Sendable, Equatable {
     lastNumber += 1
     assignments[partition]?.begin(offset, number: lastNumber)
     return lastNumber
+  }
+
+  /// Reading has come to the end of a partition, where the next record will have this offset. The
+  /// control records of transactions have offsets and are never handed to anybody: without this
+  /// they would be waited for.
+  package mutating func reachedEnd(_ partition: KafkaPartition, _ end: Int64) {
+    guard end >= 0 else { return }
+    assignments[partition]?.reachEnd(end)
   }
 
   /// The record that got this number is done. One that began under an earlier assignment, or before

@@ -11,17 +11,23 @@ extension RecordStage {
     _ script: RedisScript, _ event: Event, keys more: [String] = [], now: Int64,
     arguments own: [String]
   ) async throws(RecordError) -> RedisReply {
+    try await run(
+      script, id: event.id, streamer: event.streamer, template: event.template, keys: more,
+      now: now, arguments: own)
+  }
+
+  /// As above for an event of which no more is known.
+  func run(
+    _ script: RedisScript, id: String, streamer: String, template: String,
+    keys more: [String] = [], now: Int64, arguments own: [String]
+  ) async throws(RecordError) -> RedisReply {
     let keys =
       [
-        keyspace.event(id: event.id), keyspace.settled(id: event.id),
-        keyspace.claims(id: event.id), keyspace.stragglers(id: event.id),
-        keyspace.receipts(id: event.id), keyspace.deadLetters(id: event.id),
-        keyspace.sums(id: event.id),
+        keyspace.event(id: id), keyspace.settled(id: id), keyspace.claims(id: id),
+        keyspace.stragglers(id: id), keyspace.receipts(id: id), keyspace.deadLetters(id: id),
+        keyspace.sums(id: id),
       ] + more
-    var arguments = [
-      String(now), event.id, event.streamer, event.template,
-      String(Keyspace.eventLifetimeSeconds),
-    ]
+    var arguments = [String(now), id, streamer, template, String(Keyspace.eventLifetimeSeconds)]
     arguments += own
     return try await evaluate(script, keys: keys, arguments: arguments, isLasting: true)
   }

@@ -7,6 +7,8 @@ enum DeadLetterScripts {
   static let note = RedisScript(
     RecordScripts.permissions + RecordScripts.prelude + FanOutEnd.functions + noteBody)
   static let count = RedisScript(countBody)
+  static let lose = RedisScript(
+    RecordScripts.permissions + RecordScripts.prelude + FanOutEnd.functions + loseBody)
   static let published = RedisScript(
     RecordScripts.permissions + RecordScripts.prelude + FanOutEnd.functions + publishedBody)
 
@@ -32,6 +34,26 @@ enum DeadLetterScripts {
     note_forgotten(redis.call('SCARD', settled))
     redis.call('SADD', dead, segment)
     redis.call('HSET', event, 'dead_letter', segment .. ' ' .. code)
+    note_lost()
+    local ended = conclude(segments) == 2
+    keep()
+    return {'noted', ended and 1 or 0, ended and outcomes() or {}}
+    """
+
+  /// ARGV 6…: segments of the fan-out, then names of segments whose records Kafka no longer has.
+  /// They count as those in the dead letters, with `retention` as the reason. Answers as above.
+  private static let loseBody = """
+    local segments, last = ARGV[6], nil
+    if redis.call('HGET', event, 'state') ~= 'running' then return {'nothing', 0, {}} end
+    for i = 7, #ARGV do
+      local segment = ARGV[i]
+      if redis.call('SISMEMBER', settled, segment) == 0
+          and redis.call('SADD', dead, segment) == 1 then
+        last = segment
+      end
+    end
+    if not last then return {'nothing', 0, {}} end
+    redis.call('HSET', event, 'dead_letter', last .. ' retention')
     note_lost()
     local ended = conclude(segments) == 2
     keep()

@@ -1,0 +1,55 @@
+import EventLoop
+import Kafka
+import Telemetry
+
+/// A worker whose clock is ahead of Redis' cannot do what it calls expired and Redis does not: it
+/// leaves its group, so that others do, and looks again later. Confined to the pump's loop.
+final class ClockAbsence {
+  /// Each return costs the group a rebalance, or two.
+  static let shortest: Duration = .seconds(60)
+  static let longest: Duration = .seconds(15 * 60)
+
+  private let log: Log
+  private let loop: EventLoop
+  private let consumer: KafkaConsumer
+  private var duration = shortest
+  /// Monotonic nanoseconds when it came back last.
+  private var returned: UInt64 = 0
+  /// Why this worker is not in its group, in words; nil while it is.
+  private(set) var obstacle: String?
+
+  init(options: PipelineOptions, loop: EventLoop, consumer: KafkaConsumer) {
+    log = options.log
+    self.loop = loop
+    self.consumer = consumer
+  }
+
+  /// - Parameter ahead: of Redis' clock.
+  func begin(ahead: Duration, _ why: String) {
+    guard obstacle == nil else { return }
+    // Longer and longer, as long as it does not go well for as long as it was away.
+    let wasWell = returned == 0 || loop.now &- returned > duration.nanoseconds
+    duration = wasWell ? Self.shortest : min(duration * 2, Self.longest)
+    let seconds = Int(ahead.components.seconds)
+    obstacle = "this worker's clock is \(seconds) s ahead of Redis': set the clocks (NTP)"
+    log.error(
+      "this worker's clock is ahead of Redis', whose time counts: it gives its partitions up; set "
+        + "the clocks (NTP)",
+      [
+        "seconds": .integer(seconds), "comes_back_after": .text("\(duration)"),
+        "error": .text(why),
+      ])
+    consumer.unsubscribe()
+    loop.schedule(after: duration) { [weak self] in self?.end() }
+  }
+
+  private func end() {
+    obstacle = nil
+    returned = loop.now
+    do {
+      try consumer.subscribe()
+    } catch {
+      log.warning("the group is not joined", ["error": .text("\(error)")])
+    }
+  }
+}

@@ -1,0 +1,98 @@
+import Fixtures
+import Keyspace
+import Model
+import Testing
+
+@testable import Record
+
+/// What Redis knows of segments whose records Kafka no longer has, and what it notes of them.
+@Suite struct LostSegmentTests {
+  private func known(_ record: RecordStage) async throws -> KnownFanOut {
+    let status = try #require(try await record.status(of: "e1"))
+    return KnownFanOut(event: "e1", status: status)
+  }
+
+  private func open(_ record: RecordStage, _ count: Int, published: Int) async throws {
+    _ = try await record.open(
+      event: event("e1"), audience: sharded(count), source: "t/0/1", now: noon)
+    try await record.published(published, of: event("e1"), now: noon)
+  }
+
+  @Test func whatIsSettledOrClaimedIsNotMissing() async throws {
+    try await RedisFixture().run { redis async throws in
+      let record = RecordStage(redis: redis, keyspace: keyspace)
+      let segments = segments("e1", 8)
+      try await open(record, 8, published: 6)
+      let list = PlannedStragglers(
+        segments[0].straggling(
+          [Straggler(user: "u1", member: member("aa"), history: PushHistory())], number: 7))
+      _ = try await record.settle(
+        segments[0], tally(accepted: 1), stragglers: [list], now: noon)
+      _ = try await record.claim(
+        Claim(segment: segments[2], owner: "a"), lifetime: .seconds(60))
+      let open = try #require(try await record.openSegments(of: known(record)))
+      #expect(open.missing == [1, 3, 4, 5])
+      #expect(open.names == ["1.1", "1.3", "1.4", "1.5"])
+      #expect(open.stragglers == [list.id])
+      #expect(open.count == 8 && open.published == 6 && open.generation == 1)
+      #expect(open.document == [])
+    }
+  }
+
+  /// It may be settled all the same: then it was there.
+  @Test func aFanOutEndsWithoutWhatIsLost() async throws {
+    try await RedisFixture().run { redis async throws in
+      let record = RecordStage(redis: redis, keyspace: keyspace)
+      let segments = segments("e1", 4)
+      try await open(record, 4, published: 4)
+      _ = try await record.settle(segments[0], tally(accepted: 5), now: noon)
+      #expect(
+        try await record.noteLost(["1.0", "1.1", "1.2"], of: known(record), now: noon) == nil)
+      var status = try #require(try await record.status(of: "e1"))
+      #expect(status.state == .running && status.deadLettered == 2)
+      let figures = try await record.noteLost(["1.2", "1.3"], of: known(record), now: noon)
+      #expect(figures?.contains { $0.name == "dead_lettered" && $0.count == 3 } == true)
+      status = try #require(try await record.status(of: "e1"))
+      #expect(status.state == .incomplete && status.settled == 1 && status.accepted == 5)
+      #expect(
+        try await redis.ask("HGET", keyspace.event(id: "e1"), "dead_letter") == "1.3 retention")
+      #expect(try await record.noteLost(["1.1"], of: known(record), now: noon) == nil)
+      for segment in segments[1...] {
+        _ = try await record.settle(segment, tally(accepted: 5), now: noon)
+      }
+      status = try #require(try await record.status(of: "e1"))
+      #expect(status.state == .done && status.deadLettered == 0 && status.accepted == 20)
+    }
+  }
+
+  @Test func aLostPlanCountsWhatItWasToBring() async throws {
+    try await RedisFixture().run { redis async throws in
+      let record = RecordStage(redis: redis, keyspace: keyspace)
+      try await open(record, 4, published: 1)
+      _ = try await record.settle(segments("e1", 4)[0], tally(accepted: 5), now: noon)
+      let figures = try await record.noteLost(["plan"], of: known(record), now: noon)
+      #expect(figures?.contains { $0.name == "dead_lettered" && $0.count == 3 } == true)
+    }
+  }
+
+  /// Who stops in the middle of a segment leaves its name.
+  @Test func whoClaimsWhatAnotherGaveUpIsToldOfIt() async throws {
+    try await RedisFixture().run { redis async throws in
+      let record = RecordStage(redis: redis, keyspace: keyspace)
+      let segment = segments("e1", 1)[0]
+      let (first, second) = (
+        Claim(segment: segment, owner: "a"), Claim(segment: segment, owner: "b")
+      )
+      _ = try await record.claim(first, lifetime: .seconds(60))
+      try await record.release(first)
+      #expect(try await record.claim(second, lifetime: .seconds(60)).takenFrom == nil)
+      try await record.release(second, hasSent: true)
+      #expect(try await record.claim(first, lifetime: .seconds(60)).takenFrom == "b")
+      try await record.release(second, hasSent: true)
+      guard case .claimed = try await record.claim(second, lifetime: .seconds(60)) else {
+        Issue.record("it was another's to release")
+        return
+      }
+    }
+  }
+}
