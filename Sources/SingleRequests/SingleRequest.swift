@@ -136,7 +136,9 @@ extension SingleRequest: ConnectionDelegate {
       finish(error.description)
     }
     guard request != nil else { return finish() }
-    let left = max(.zero, timeout - .nanoseconds(Int64(clamping: openedAt &- startedAt)))
+    // Names have a time of their own.
+    let connecting = openedAt &- startedAt &- connection.resolvingNanoseconds
+    let left = max(.zero, timeout - .nanoseconds(Int64(clamping: connecting)))
     timer = loop.schedule(after: left) { [weak self] in
       guard let self else { return }
       finish("gave no answer within \(DurationText.text(timeout))")

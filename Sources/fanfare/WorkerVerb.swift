@@ -82,13 +82,15 @@ enum WorkerVerb {
   }
 
   private static let healthInterval: Duration = .seconds(1)
+  /// Somebody may wait for the file.
+  private static let unhealthyInterval: Duration = .milliseconds(200)
 
   /// The file says what `/readyz` says.
   private static func keep(_ file: ReadyFile, asHealthyAs worker: Worker, _ log: Log) async {
     while !Task.isCancelled {
       let isHealthy = await worker.health().allSatisfy { $0.trouble == nil }
       say(file.keep(isHealthy: isHealthy), log)
-      try? await Task.sleep(for: healthInterval)
+      try? await Task.sleep(for: isHealthy ? healthInterval : unhealthyInterval)
     }
   }
 

@@ -8,8 +8,9 @@ import Testing
     let path = "/tmp/fanfare-ready-\(getpid())-\(UInt32.random(in: 0 ... .max))"
     let file = ReadyFile(path)
     func isThere() -> Bool { access(path, F_OK) == 0 }
-    #expect(file.keep(isHealthy: false) == nil && !isThere())
+    // Nobody has found it healthy yet.
     #expect(file.appear() == nil && !isThere())
+    #expect(file.keep(isHealthy: false) == nil && !isThere())
     #expect(file.keep(isHealthy: true) == nil && isThere())
     #expect(file.keep(isHealthy: false) == nil && !isThere())
     file.disappear()

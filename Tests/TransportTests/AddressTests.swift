@@ -146,7 +146,7 @@ import Testing
       let client = Client(loop)
       var options = TransportOptions()
       let addresses = holes.map(\.address)
-      options.lookUp = { _ in .success(addresses) }
+      options.names = NameResolver { _ in .success(addresses) }
       let connection = Connection(
         to: Endpoint(host: "apns.test", port: 1), tls: nil, options: options,
         addresses: AddressBook(), loop: loop, delegate: client)
@@ -196,7 +196,7 @@ private final class Servers {
   ) async throws -> Client {
     let client = Client(loop)
     var options = TransportOptions(connectTimeout: timeout)
-    options.lookUp = { _ in .success(order) }
+    options.names = NameResolver { _ in .success(order) }
     let connection = Connection(
       to: Endpoint(host: "apns.test", port: 443), tls: tls, options: options, addresses: book,
       loop: loop, delegate: client)

@@ -57,6 +57,19 @@ package final class Connection {
 
   package var isOpen: Bool { state == .open }
 
+  /// The server's name has no address yet; its time is not the connection's.
+  package var isResolving: Bool { dialer?.isResolving == true }
+
+  /// For how long the server's name was looked up, in nanoseconds.
+  package private(set) var resolvingNanoseconds: UInt64 = 0
+
+  /// How many addresses the name of the server that it is connected to leads to.
+  package private(set) var addressCount = 0
+
+  /// It is connected to a server that is of no use: its other addresses are tried first from now
+  /// on.
+  package func avoidAddress() { if let address { book?.failed(address, at: loop.now) } }
+
   /// What is encrypted at a time at most: it is in memory twice then.
   package static let usualPiece = 128 * 1024
   /// A smaller one makes TLS records that are as small.
@@ -93,11 +106,16 @@ package final class Connection {
   package func connect() {
     guard state == .idle else { return }
     state = .connecting
-    startDeadline()
+    let began = loop.now
     let dialer = Dialer(to: endpoint, options: options, book: book, loop: loop)
     self.dialer = dialer
     // It keeps the connection alive, as the loop does later.
-    dialer.start { self.dialed($0) }
+    dialer.start(
+      whenResolved: {
+        self.resolvingNanoseconds = self.loop.now &- began
+        self.startDeadline()
+      },
+      whenOver: { self.dialed($0) })
   }
 
   private func dialed(_ outcome: Dialer.Outcome) {
@@ -105,6 +123,7 @@ package final class Connection {
     case .failed(let error): fail(error)
     case .connected(let descriptor):
       address = dialer?.address
+      addressCount = dialer?.addressCount ?? 0
       dialer = nil
       stream.take(descriptor)
       startStream()

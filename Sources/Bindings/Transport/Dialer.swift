@@ -1,10 +1,11 @@
 import CLinux
 import EventLoop
 import Glibc
+import Text
 
 /// The way to a server, up to the first byte that is meant for it: the addresses of its name, the
-/// race between them, and the proxy, where one is between. Confined to its loop. What bounds it in
-/// time is its connection's deadline.
+/// race between them, and the proxy, where one is between. Confined to its loop. The name has a
+/// time of its own; what follows is bounded by the connection's deadline.
 final class Dialer {
   enum Outcome {
     /// The descriptor is the receiver's from now on, and is not watched.
@@ -19,11 +20,15 @@ final class Dialer {
   private var race: ConnectionRace?
   /// To whom it is connected, or is about to be: the proxy, where one is between.
   private(set) var address: SocketAddress?
+  /// How many the name leads to.
+  private(set) var addressCount = 0
   private var tunnel: ProxyTunnel?
   /// Of the connection to the proxy, while that is asked.
   private var descriptor: Int32 = -1
   private var registration: Registration?
   private var whenOver: ((Outcome) -> Void)?
+  private var whenResolved: (() -> Void)?
+  private var resolveTimer: LoopTimer?
 
   /// - Parameter book: what all connections to this host share.
   init(to endpoint: Endpoint, options: TransportOptions, book: AddressBook?, loop: EventLoop) {
@@ -35,16 +40,34 @@ final class Dialer {
 
   deinit { if descriptor >= 0 { Glibc.close(descriptor) } }
 
-  /// - Parameter whenOver: called once, unless it is cancelled before; kept until then.
-  func start(whenOver: @escaping (Outcome) -> Void) {
+  /// - Parameters:
+  ///   - whenResolved: called before the first address is tried.
+  ///   - whenOver: called once, unless it is cancelled before; kept until then.
+  func start(whenResolved: @escaping () -> Void, whenOver: @escaping (Outcome) -> Void) {
     self.whenOver = whenOver
+    self.whenResolved = whenResolved
     let server = options.proxy?.endpoint ?? endpoint
     let handoff = LoopConfined(self)
-    guard let lookUp = options.lookUp else {
-      return Resolver.resolve(server, on: loop) { result in handoff.value?.resolved(result) }
+    if case .success(let addresses) = Resolver.numeric(server) {
+      return loop.execute { handoff.value?.resolved(.success(addresses)) }
     }
-    loop.execute { handoff.value?.resolved(lookUp(server)) }
+    resolveTimer = loop.schedule(after: options.resolveTimeout) { [weak self] in
+      self?.resolved(.failure(Self.late(server, options: self?.options)))
+    }
+    options.names.resolve(server, on: loop) { result in handoff.value?.resolved(result) }
   }
+
+  private static func late(_ server: Endpoint, options: TransportOptions?) -> TransportError {
+    let limit = options.map { " within " + DurationText.text($0.resolveTimeout) } ?? ""
+    return TransportError(
+      .unresolved,
+      "DNS gave no address of \(server.host)\(limit): "
+        + "are the nameservers of /etc/resolv.conf alive?"
+    )
+  }
+
+  /// The server's name has no address yet.
+  var isResolving: Bool { whenResolved != nil }
 
   func cancel() {
     whenOver = nil
@@ -66,10 +89,14 @@ final class Dialer {
   }
 
   private func resolved(_ result: Result<[SocketAddress], TransportError>) {
-    guard whenOver != nil else { return }
+    // What comes after the end, or after the time for it, is kept by the resolver.
+    guard whenOver != nil, let whenResolved else { return }
+    endResolving()
     switch result {
     case .failure(let error): finish(.failed(error))
     case .success(let found):
+      whenResolved()
+      addressCount = found.count
       let order = book?.order(found, at: loop.now) ?? AddressBook.interleaved(found)
       race = ConnectionRace(
         order, of: options.proxy?.endpoint ?? endpoint, options: options, book: book, loop: loop
@@ -97,7 +124,14 @@ final class Dialer {
     whenOver?(outcome)
   }
 
+  private func endResolving() {
+    whenResolved = nil
+    resolveTimer?.cancel()
+    resolveTimer = nil
+  }
+
   private func end() {
+    endResolving()
     race?.cancel()
     race = nil
     stopWatching()

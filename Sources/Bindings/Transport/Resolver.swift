@@ -1,7 +1,5 @@
 import CLinux
-import EventLoop
 import Glibc
-import Threads
 
 /// Where a name leads to, in the order of preference.
 package typealias AddressLookUp =
@@ -37,33 +35,11 @@ package struct SocketAddress: Sendable, Hashable {
   }
 }
 
-/// Names to addresses, afresh each time (Apple: resolve before each connection), off the loop,
-/// since the system's resolver blocks.
+/// The system's resolver. It blocks: see `NameResolver`.
 package enum Resolver {
   /// Of an address that is written in digits.
   package static func numeric(_ endpoint: Endpoint) -> Result<[SocketAddress], TransportError> {
     lookUp(endpoint, flags: AI_NUMERICHOST)
-  }
-
-  /// Calls `body` on `loop`, with the addresses in the order to try or with getaddrinfo's error.
-  static func resolve(
-    _ endpoint: Endpoint, on loop: EventLoop,
-    _ body: @escaping @Sendable (Result<[SocketAddress], TransportError>) -> Void
-  ) {
-    if case .success(let addresses) = numeric(endpoint) {
-      loop.execute { body(.success(addresses)) }
-      return
-    }
-    let thread = SystemThread {
-      let result = lookUp(endpoint)
-      loop.execute { body(result) }
-    }
-    guard let thread else {
-      let failure = TransportError(.unresolved, "no thread to resolve \(endpoint.host)")
-      loop.execute { body(.failure(failure)) }
-      return
-    }
-    thread.detach()
   }
 
   static func lookUp(
@@ -77,7 +53,8 @@ package enum Resolver {
     let code = getaddrinfo(endpoint.host, String(endpoint.port), &hints, &list)
     guard code == 0 else {
       let words = String(cString: gai_strerror(code))
-      return .failure(TransportError(.unresolved, "\(endpoint.host) does not resolve: \(words)"))
+      return .failure(
+        TransportError(.unresolved, "DNS: \(endpoint.host) does not resolve: \(words)"))
     }
     defer { freeaddrinfo(list) }
     var addresses: [SocketAddress] = []

@@ -1,7 +1,10 @@
 /// How a connection is made, and when the kernel gives it up.
 package struct TransportOptions: Sendable {
-  /// For everything from the name's resolution to the end of the TLS handshake.
+  /// From the first address of the server's to the end of the TLS handshake.
   package var connectTimeout: Duration
+  /// Before that, for the server's name: a nameserver that is dead takes the system's resolver 5 s,
+  /// and the next is asked then.
+  package var resolveTimeout: Duration
   /// A connection on which nothing moves is probed after `keepAliveIdle`, then each
   /// `keepAliveInterval`, and is gone after `keepAliveProbes` without an answer: a minute in all. A
   /// firewall or load balancer that forgets idle connections sees traffic before it does (those of
@@ -14,15 +17,16 @@ package struct TransportOptions: Sendable {
   var userTimeout: Duration
   /// What the way leads through; nil: nothing.
   package var proxy: HTTPProxy?
-  /// In the place of the system's resolver. Called on the loop; it does not wait for anything.
-  package var lookUp: AddressLookUp?
+  /// Who knows the server's addresses.
+  package var names = NameResolver.system
 
   package init(
-    connectTimeout: Duration = .seconds(10), keepAliveIdle: Duration = .seconds(30),
-    keepAliveInterval: Duration = .seconds(10), keepAliveProbes: Int = 3,
-    userTimeout: Duration = .seconds(20)
+    connectTimeout: Duration = .seconds(10), resolveTimeout: Duration = .seconds(15),
+    keepAliveIdle: Duration = .seconds(30), keepAliveInterval: Duration = .seconds(10),
+    keepAliveProbes: Int = 3, userTimeout: Duration = .seconds(20)
   ) {
     self.connectTimeout = connectTimeout
+    self.resolveTimeout = resolveTimeout
     self.keepAliveIdle = keepAliveIdle
     self.keepAliveInterval = keepAliveInterval
     self.keepAliveProbes = keepAliveProbes

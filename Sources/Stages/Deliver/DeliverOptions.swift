@@ -3,8 +3,6 @@ import Transport
 
 package struct DeliverOptions: Sendable {
   package var routes: [APNsEnvironment: APNsRoute] = [:]
-  /// In the place of the system's resolver.
-  package var lookUp: AddressLookUp?
   /// Connections of a lane to each environment. Apple: spread over many connections, avoid bursts
   /// on a few.
   package var connectionsPerRoute = 2

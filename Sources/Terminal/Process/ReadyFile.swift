@@ -8,7 +8,8 @@ package final class ReadyFile: Sendable {
   private struct State {
     var hasEnded = false
     var isReady = false
-    var isHealthy = true
+    /// Nobody has looked at the beginning.
+    var isHealthy = false
   }
 
   private let state = ThreadLock(State())

@@ -36,10 +36,9 @@ final class RouteSetup {
   func makeTransport(
     _ delegate: any ConnectionDelegate, _ certificate: ClientIdentity.Certificate?
   ) -> Connection {
-    var transport = target.transport(connectTimeout: options.connectTimeout)
-    transport.lookUp = options.lookUp
     return Connection(
       to: target.endpoint, tls: certificate?.security(for: target.interface) ?? target.tls,
-      options: transport, addresses: addresses, loop: loop, delegate: delegate)
+      options: target.transport(connectTimeout: options.connectTimeout), addresses: addresses,
+      loop: loop, delegate: delegate)
   }
 }
