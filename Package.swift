@@ -129,8 +129,8 @@ let rooms: [Target] = [
   room(
     "Checks",
     [
-      "Assembly", "Deliver", "EventLoop", "Kafka", "Keyspace", "Model", "Redis", "Settings",
-      "SingleRequests", "Terminal", "Text",
+      "Assembly", "Deliver", "EventLoop", "Kafka", "Keyspace", "Model", "Record", "Redis",
+      "Settings", "SingleRequests", "Terminal", "Text",
     ]),
   room("Processes", ["CLinux", "EventLoop", "Terminal", "Text", "Threads"]),
   room(
@@ -262,7 +262,7 @@ let testTargets: [Target] = [
   tests("EventLoopTests", ["EventLoop", "Threads"]),
   tests("TLSTests", ["Fixtures", "Text", "TLS"]),
   tests("HTTP2Tests", ["HTTP2", "Text"]),
-  tests("TransportTests", ["Fixtures", "Transport", "EventLoop", "TLS"]),
+  tests("TransportTests", ["Fixtures", "Transport", "EventLoop", "Threads", "TLS"]),
   tests(
     "RedisTests",
     [

@@ -72,9 +72,9 @@ actor APIService {
   func use(_ keys: APIKeyRing) { self.keys = keys }
 
   func health() async -> [HealthPart] {
-    let pong = try? await redis?.execute(RedisPipeline(["PING"]), timeout: .seconds(1))
+    let trouble = await redis?.trouble
     return [
-      HealthPart("redis", trouble: pong == nil ? "it does not answer" : nil),
+      HealthPart("redis", trouble: redis == nil ? "it does not answer" : trouble),
       HealthPart("keys", trouble: keys.keys.isEmpty ? "there is no key: nobody may ask" : nil),
     ]
   }

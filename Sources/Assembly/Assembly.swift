@@ -76,18 +76,25 @@ package enum Assembly {
   package static func redisOptions(_ settings: Settings) throws(SettingsError) -> RedisOptions {
     let redis = settings.redis
     let sentinels = redis.sentinel.nodes.compactMap { endpoint($0) }
-    let sentinel = RedisSentinel(
-      nodes: sentinels, master: redis.sentinel.master, password: redis.sentinel.password?.exposed)
-    return RedisOptions(
+    let files = try RedisFiles(redis.tls, passwordFile: redis.passwordFile, "redis.tls.")
+    var options = RedisOptions(
       host: redis.host, port: redis.port, clusterNodes: redis.cluster.compactMap { endpoint($0) },
-      sentinel: sentinels.isEmpty ? nil : sentinel, username: redis.username,
-      password: redis.password?.exposed, database: redis.database,
-      tls: redis.tls.enabled
-        ? try security("redis.tls.ca_file", redis.tls.caFile, protocols: []) : nil,
-      clientName: "fanfare", connectTimeout: redis.connectTimeout,
+      username: redis.username, password: redis.password?.exposed, database: redis.database,
+      tls: files.tls, clientName: "fanfare", connectTimeout: redis.connectTimeout,
       commandTimeout: redis.commandTimeout, reconnectMinimum: redis.reconnectMinimum,
       reconnectMaximum: redis.reconnectMaximum, replicasToWaitFor: redis.waitForReplicas,
       replicaLagLimit: redis.readFromReplicas ? redis.replicaLagLimit : nil)
+    options.refresh = { files.refresh(&$0) }
+    guard !sentinels.isEmpty else { return options }
+    let own = try RedisFiles(
+      redis.tlsOfSentinels, passwordFile: redis.sentinel.passwordFile, "redis.sentinel.tls.")
+    var sentinel = RedisSentinel(
+      nodes: sentinels, master: redis.sentinel.master, username: redis.sentinel.username,
+      password: redis.sentinel.password?.exposed)
+    sentinel.tls = .some(own.tls)
+    sentinel.refresh = { own.refresh(&$0) }
+    options.sentinel = sentinel
+    return options
   }
 
   /// Of `host:port`, which the table of settings has looked at; an IPv6 address is in brackets.

@@ -1,4 +1,5 @@
 import Keyspace
+import Record
 import Redis
 
 /// Whether our user may do with Redis all that a process does. One that lacks a command finds that
@@ -16,17 +17,7 @@ enum RedisPermissions {
     if !options.clusterNodes.isEmpty { tried += [["ASKING"], ["TIME"]] }
     let pipeline = RedisPipeline()
     for command in tried { pipeline.append(command) }
-    return refused(tried, try await client.execute(pipeline, at: master))
-  }
-
-  /// The names of those commands that our user may not use, by what was answered.
-  static func refused(_ commands: [[String]], _ replies: RedisReplies) -> [String] {
-    var names: [String] = []
-    for (index, command) in commands.enumerated()
-    where replies[index].errorText?.hasPrefix("NOPERM") == true && !names.contains(command[0]) {
-      names.append(command[0])
-    }
-    return names
+    return WorkerPermissions.refused(tried, try await client.execute(pipeline, at: master))
   }
 
   /// What dashboards may see.
@@ -56,7 +47,7 @@ enum RedisPermissions {
   /// every connection begins. What is made is taken away again, or ends by itself.
   static func commands(_ key: String, for process: CheckedProcess) -> [[String]] {
     switch process {
-    case .worker: ofWorkers(key)
+    case .worker: WorkerPermissions.commands(key)
     case .api: ofDevices(key) + [["XREVRANGE", key, "+", "-"]]
     case .devices: ofDevices(key)
     case .fanout: ofFanOuts(key)
@@ -91,24 +82,6 @@ enum RedisPermissions {
     ofScripts(key) + [
       ["HSET", key, "a", "1"], ["EXPIRE", key, "1"], ["HGET", key, "a"], ["HMGET", key, "a"],
       ["HGETALL", key], ["HDEL", key, "a"], ["XREVRANGE", key, "+", "-"],
-    ]
-  }
-
-  private static func ofWorkers(_ key: String) -> [[String]] {
-    [
-      ["TIME"], ["EVAL", "return 1", "1", key], ["EVALSHA", unknownScript, "1", key],
-      ["SCRIPT", "LOAD", "return 1"],
-      ["SET", key, "1", "EX", "1"], ["GET", key], ["TYPE", key], ["EXISTS", key], ["DEL", key],
-      ["SADD", key, "a"], ["EXPIRE", key, "1"], ["SMEMBERS", key], ["SCARD", key],
-      ["SISMEMBER", key, "a"], ["SMISMEMBER", key, "a", "b"], ["SSCAN", key, "0"],
-      ["SREM", key, "a"], ["DEL", key],
-      ["HSET", key, "a", "1"], ["EXPIRE", key, "1"], ["HSETNX", key, "b", "1"],
-      ["HINCRBY", key, "a", "1"], ["HGET", key, "a"], ["HMGET", key, "a", "b"], ["HKEYS", key],
-      ["HGETALL", key], ["PERSIST", key], ["HDEL", key, "a", "b"], ["DEL", key],
-      ["ZADD", key, "1", "a"], ["EXPIRE", key, "1"], ["ZSCORE", key, "a"], ["ZCARD", key],
-      ["ZREMRANGEBYSCORE", key, "-inf", "+inf"], ["DEL", key],
-      ["XADD", key, "*", "a", "1"], ["EXPIRE", key, "1"],
-      ["XREVRANGE", key, "+", "-", "COUNT", "1"], ["DEL", key],
     ]
   }
 

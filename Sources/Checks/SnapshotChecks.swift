@@ -1,5 +1,6 @@
 import EventLoop
 import Keyspace
+import Record
 import Redis
 
 /// Whether Redis tells our user of writes, so that snapshots of users can be kept.
@@ -36,7 +37,7 @@ enum SnapshotChecks {
     guard let answers = try? await client.executeOnMasters(pipeline, timeout: answerLimit) else {
       return []
     }
-    let refused = answers.flatMap { RedisPermissions.refused(commands, $0.replies) }
+    let refused = answers.flatMap { WorkerPermissions.refused(commands, $0.replies) }
     return commands.map { $0[0] }.filter(refused.contains)
   }
 

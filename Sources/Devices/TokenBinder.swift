@@ -1,6 +1,7 @@
 import Keyspace
 import Model
 import Redis
+import Text
 import Tokens
 
 /// Binds devices to users, and takes them away: the users' side of what `TokenMoves` says. Each
@@ -175,17 +176,18 @@ struct TokenBinder {
     }
     guard !others.isEmpty else { return logins }
     let times = try await ask(others.map { ["HGETALL", keyspace.bound(user: $0.user)] })
-    var overtaken: Set<String> = []
+    var overtaken: Set<ExactText> = []
     for (index, other) in others.enumerated() {
       let ending = ":\(other.token)"
       let last = (times[index].dictionary ?? [:]).filter { $0.key.hasSuffix(ending) }
         .compactMap { Int64($0.value) }.max()
-      if let last, last > other.at { overtaken.insert(other.token) }
+      if let last, last > other.at { overtaken.insert(ExactText(other.token)) }
     }
     return logins.map { login in
       guard login.isBelated else { return login }
       return Login(
-        user: login.user, bindings: login.bindings.filter { !overtaken.contains($0.token) },
+        user: login.user,
+        bindings: login.bindings.filter { !overtaken.contains(ExactText($0.token)) },
         at: login.at, isBelated: true)
     }
   }

@@ -4,6 +4,7 @@ import Kafka
 import Keyspace
 import Redis
 import Telemetry
+import Text
 
 /// What a worker says of itself at one moment: for the heartbeat and for metrics.
 struct WorkerFigures: Sendable {
@@ -34,7 +35,7 @@ struct WorkerFigures: Sendable {
   /// Files of credentials that cannot be used as they are on disk now.
   var unfitCredentials = 0
   /// Events that the worker has segments of.
-  private(set) var fanOuts: Set<String> = []
+  private(set) var fanOuts: Set<ExactText> = []
   private(set) var claims = 0
   private(set) var places = 0
   private(set) var lingering = 0
@@ -45,7 +46,7 @@ struct WorkerFigures: Sendable {
   private(set) var streamLimit = 0
   /// Dependencies that are waited for, each once.
   var waitsFor: [DependencyWait]
-  /// Why there is no connection to Redis, in words, each once.
+  /// Why there is no connection on which Redis has answered, in words, each once.
   private(set) var redisTroubles: [String] = []
   /// What pushes cannot pass, in words, each once.
   private(set) var obstacles: [String] = []

@@ -95,7 +95,8 @@ package enum WorkerMetrics {
     "From handing commands to Redis, many at a time, to the last of their answers.")
   static let redisFailures = MetricFamily(
     "fanfare_redis_failures_total", .counter,
-    "Commands, many at a time, that Redis did not answer in time, or not at all.")
+    "Commands, many at a time, that Redis did not answer in time, or not at all, or refused for "
+      + "want of memory, a disk or permissions.")
   static let redisReconnects = MetricFamily(
     "fanfare_redis_reconnects_total", .counter,
     "Connections to Redis' masters that were there and broke, or were given up; each is made again."

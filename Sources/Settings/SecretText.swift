@@ -1,4 +1,4 @@
-enum SecretText {
+package enum SecretText {
   /// Log-ins send a secret as it is: no line break may hide in it.
   static func checked(_ text: String) throws(SettingComplaint) -> String {
     if text.isEmpty { throw SettingComplaint("must not be empty") }
@@ -10,7 +10,7 @@ enum SecretText {
   }
 
   /// A secret's file usually ends in a line break that is not part of the secret.
-  static func ofFile(_ file: BoundedFile) throws(SettingComplaint) -> String {
+  package static func ofFile(_ file: BoundedFile) throws(SettingComplaint) -> String {
     guard let text = String(validating: file.bytes, as: UTF8.self) else {
       throw SettingComplaint("the file is not UTF-8 text")
     }

@@ -61,6 +61,17 @@ extension SettingKey {
     ) { if case .text(let text) = $1 { $0[keyPath: target] = Secret(text) } }
   }
 
+  /// A secret's file that is read again later: the field has its path while the secret is its.
+  static func secretFile(
+    _ path: String, _ target: any Target<String?>, of secret: String, example: String,
+    _ explanation: String
+  ) -> SettingKey {
+    SettingKey(
+      path: path, kind: .secretFile(of: secret), defaultValue: nil, explanation: explanation,
+      example: example
+    ) { if case .text(let text) = $1 { $0[keyPath: target] = text } }
+  }
+
   static func secretFile(
     _ path: String, of secret: String, example: String, _ explanation: String
   ) -> SettingKey {

@@ -77,44 +77,6 @@ package struct Settings: Sendable, Equatable {
     }
   }
 
-  package struct Redis: Sendable, Equatable {
-    package var host = ""
-    package var port = 0
-    /// `host:port` of some nodes; empty: there is one Redis.
-    package var cluster: [String] = []
-    package var sentinel = Sentinel()
-    package var username: String?
-    package var password: Secret?
-    package var database = 0
-    package var tls = TLS()
-    package var connectTimeout = Duration.zero
-    package var commandTimeout = Duration.zero
-    package var reconnectMinimum = Duration.zero
-    package var reconnectMaximum = Duration.zero
-    package var waitForReplicas = 0
-    package var readFromReplicas = false
-    package var replicaLagLimit = Duration.zero
-    package var snapshots = false
-    package var prefix = Prefix()
-
-    package struct Sentinel: Sendable, Equatable {
-      /// `host:port` of each; empty: there are none.
-      package var nodes: [String] = []
-      package var master = ""
-      package var password: Secret?
-    }
-
-    package struct TLS: Sendable, Equatable {
-      package var enabled = false
-      package var caFile: String?
-    }
-
-    package struct Prefix: Sendable, Equatable {
-      package var data = ""
-      package var dashboards = ""
-    }
-  }
-
   package struct Audience: Sendable, Equatable {
     package var pageSize = 0
     /// Holds `{streamer}` once, when there is one.

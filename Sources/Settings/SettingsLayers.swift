@@ -12,6 +12,8 @@ struct SettingsLayers {
   let baseDirectory: String
   var findings: [SettingsFinding] = []
   private var values: [String: Effective] = [:]
+  /// Keys of those files whose secrets are used.
+  private var secretFilesRead: Set<String> = []
   private var unknownNames = 0
   /// A file with more mistakes than one reads is of another program; what each may have meant costs
   /// a comparison with every name that there is.
@@ -35,6 +37,7 @@ struct SettingsLayers {
   func settings() -> Settings {
     var settings = Settings.defaults
     for key in SettingTable.keys {
+      if case .secretFile = key.kind, !secretFilesRead.contains(key.path) { continue }
       if let value = values[key.path]?.value { key.apply(&settings, value) }
     }
     return settings
@@ -215,6 +218,7 @@ struct SettingsLayers {
         let file = try BoundedFile.read(path, maximumBytes: 4_096)
         warnIfExposed(file, path: path, key: key.path, source: source)
         values[secret] = Effective(value: .text(try SecretText.ofFile(file)), source: source)
+        secretFilesRead.insert(key.path)
       } catch {
         add(.problem, source, key: key.path, error.message, hint: error.hint)
       }

@@ -87,10 +87,20 @@ struct SettingsRules {
         "must not begin with \(keys.1): a dashboard's ACL user could read device tokens",
         hint: "the defaults are ffd: and ff:")
     }
-    if redis.tls.caFile != nil && !redis.tls.enabled {
+    check(redis.tls, "redis.tls.", &layers)
+    let sentinels = redis.sentinel.tls
+    check(
+      Settings.Redis.TLS(
+        enabled: redis.tlsOfSentinels.enabled, caFile: sentinels.caFile,
+        certificateFile: sentinels.certificateFile, keyFile: sentinels.keyFile),
+      "redis.sentinel.tls.", &layers)
+    if redis.sentinel.username != nil, redis.sentinel.password == nil,
+      !layers.isFaulty("redis.sentinel.password_file")
+    {
+      let key = "redis.sentinel.username"
       layers.add(
-        .warning, layers.source(of: "redis.tls.ca_file"), key: "redis.tls.ca_file",
-        "is not used while redis.tls.enabled is false")
+        .problem, layers.source(of: key), key: key,
+        "needs redis.sentinel.password or redis.sentinel.password_file")
     }
     if redis.username != nil && redis.password == nil, !layers.isFaulty("redis.password_file") {
       layers.add(
@@ -98,6 +108,25 @@ struct SettingsRules {
         "needs redis.password or redis.password_file")
     }
     checkServers(&layers)
+  }
+
+  /// - Parameter tls: the files that are set under this very prefix.
+  private func check(
+    _ tls: Settings.Redis.TLS, _ prefix: String, _ layers: inout SettingsLayers
+  ) {
+    let files = [
+      ("ca_file", tls.caFile), ("certificate_file", tls.certificateFile), ("key_file", tls.keyFile),
+    ]
+    for (name, path) in files where path != nil && !tls.enabled {
+      layers.add(
+        .warning, layers.source(of: prefix + name), key: prefix + name,
+        "is not used while \(prefix)enabled is false")
+    }
+    if tls.keyFile != nil && tls.certificateFile == nil {
+      layers.add(
+        .problem, layers.source(of: prefix + "key_file"), key: prefix + "key_file",
+        "needs \(prefix)certificate_file")
+    }
   }
 
   /// There is one Redis, or a cluster, or sentinels say which one.

@@ -74,6 +74,14 @@ import Transport
       return run
     }
 
+    func fill() throws {
+      for master in cluster.masters { try master.cli("CONFIG", "SET", "maxmemory", "1") }
+    }
+
+    func empty() throws {
+      for master in cluster.masters { try master.cli("CONFIG", "SET", "maxmemory", "0") }
+    }
+
     func silence() { cluster.masters[2].freeze() }
 
     func end() {
@@ -203,6 +211,33 @@ import Transport
       try await bed.until("the others to have some") {
         bed.leases.look(isolation: lane)
         return bed.others.flatMap(\.tally.fanOut.limits).allSatisfy { $0.tokens > 0 }
+      }
+    }
+  }
+
+  /// Redis that is full gives out nothing: pushes wait for it, and the worker says so.
+  @Test func aLimitThatRedisGivesNothingOfIsWaitedFor() async throws {
+    try await run { lane, bed in
+      bed.use(bed.others)
+      try await bed.until("all to have some") {
+        bed.leases.look(isolation: lane)
+        return bed.others.flatMap(\.tally.fanOut.limits).allSatisfy { $0.tokens > 0 }
+      }
+      #expect(bed.leases.waitsFor.isEmpty)
+      try bed.fill()
+      bed.use(bed.others)
+      try await bed.until("the limits to wait") {
+        bed.leases.look(isolation: lane)
+        return bed.leases.waitsFor.count >= bed.others.count
+      }
+      let first = try #require(bed.leases.waitsFor.first)
+      #expect(first.cause == .redis && first.text.contains("OOM"))
+      #expect(first.text.hasPrefix("pushes of a limit (event e"))
+      #expect(bed.stages.redisRoundTrips.failures > 0)
+      try bed.empty()
+      try await bed.until("nothing to wait") {
+        bed.leases.look(isolation: lane)
+        return bed.leases.waitsFor.isEmpty
       }
     }
   }

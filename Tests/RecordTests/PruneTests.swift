@@ -44,6 +44,24 @@ import Testing
     }
   }
 
+  /// To Swift their ids are one text; to Redis they are two users.
+  @Test func tokensOfUsersWhoseIdsAreCanonicallyEquivalentAreAllPruned() async throws {
+    try await RedisFixture().run { redis async throws in
+      let record = RecordStage(redis: redis, keyspace: keyspace)
+      let users = ["jos\u{E9}", "jose\u{301}"]
+      for (user, token) in zip(users, ["aa", "bb"]) {
+        try await redis.bind(user, token, at: noon - 1)
+      }
+      let findings = try await record.prune(
+        zip(users, ["aa", "bb"]).map { gone($0, $1, since: noon) }, source: "e1 0", now: noon)
+      #expect(findings.pruned == 2)
+      for (user, token) in zip(users, ["aa", "bb"]) {
+        #expect(try await redis.ask("EXISTS", keyspace.bindings(user: user)) == "0")
+        #expect(try await redis.ask("GET", keyspace.tokenOwner(token: token)) == nil)
+      }
+    }
+  }
+
   @Test func aTokenStaysItsOwnersWhileAnotherAppOfTheirsHasIt() async throws {
     try await RedisFixture().run { redis async throws in
       let record = RecordStage(redis: redis, keyspace: keyspace)

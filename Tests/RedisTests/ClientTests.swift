@@ -1,5 +1,6 @@
 import EventLoop
 import Fixtures
+import Foundation
 import Processes
 import ServerProcesses
 import TLS
@@ -218,6 +219,30 @@ import Testing
       }
       #expect(error?.code == .unavailable)
       #expect(error?.cause?.contains("TLS") == true, "\(String(describing: error))")
+    }
+  }
+
+  /// Redis asks for one unless `tls-auth-clients` says otherwise.
+  @Test func aCertificateIsShownToRedis() async throws {
+    let directory = try ScratchDirectory()
+    let files = try ThrowAwayAuthority(hosts: ["127.0.0.1"]).write(to: directory.path)
+    let server = try RedisServerProcess(
+      tls: .init(authority: files.authority, certificate: files.certificate, key: files.key),
+      options: ["--tls-auth-clients", "yes"])
+    var options = options(server.port)
+    options.tls = try TLSClientContext(caFile: files.authority, alpn: [])
+    try await withLane(options) { lane async throws in
+      #expect(await lane.until { $0.lastFailure != nil })
+    }
+    let bytes = try [files.certificate, files.key].map {
+      try String(contentsOfFile: $0, encoding: .utf8)
+    }
+    options.tls = try TLSClientContext(
+      caFile: files.authority, alpn: [],
+      certificate: ClientCertificate(
+        file: Array(bytes.joined(separator: "\n").utf8), passphrase: nil))
+    try await withLane(options) { lane async throws in
+      #expect(try await lane.call("PING") == "PONG")
     }
   }
 

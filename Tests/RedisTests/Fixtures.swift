@@ -128,7 +128,7 @@ let ready: FakeServer.Answer = "+PONG\r\n-NOPERM no ROLE for you\r\n"
 
 /// A server that answers the n-th connection with the n-th script, and later ones with the last: a
 /// piece of a script goes out when something is received, or as soon as `upon` was received;
-/// `close` closes, and `{port}` is its own.
+/// `close` closes, also `{close}` at an answer's end, and `{port}` is its own.
 final class FakeServer: ConnectionDelegate {
   private var listener: Listener?
   struct Answer: ExpressibleByStringLiteral {
@@ -183,7 +183,9 @@ final class FakeServer: ConnectionDelegate {
       connection.close()
     } else {
       let text = answer.text.replacing("{port}", with: "\(port)")
-      Array(text.utf8).withUnsafeBytes { connection.write($0) }
+      let said = text.replacing("{close}", with: "")
+      Array(said.utf8).withUnsafeBytes { connection.write($0) }
+      if said != text { connection.finishWriting() }
     }
   }
 

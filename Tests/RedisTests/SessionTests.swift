@@ -7,7 +7,7 @@ import Testing
 
   static let broken = RedisError(.unavailable, "no connection")
   static let events: [Session.Event] = [
-    .start, .opened, .handshakeAccepted, .lost(broken), .timerFired, .close,
+    .start, .opened, .handshakeAccepted, .foundReplica, .lost(broken), .timerFired, .close,
   ]
   static let states: [Session.State] = [
     .idle, .connecting, .handshaking, .ready, .backingOff, .closed,
@@ -51,6 +51,7 @@ import Testing
     case (.connecting, .opened):
       return (.handshaking, [.sendHandshake, .startTimer(.seconds(3))])
     case (.connecting, .lost), (.handshaking, .lost): return (.backingOff, lost)
+    case (.handshaking, .foundReplica): return (.connecting, [.cancelTimer, .disconnect, .connect])
     case (.handshaking, .handshakeAccepted): return (.ready, [.cancelTimer, .sendWaiting])
     case (.handshaking, .timerFired):
       let silent = "Redis h:1: Redis does not answer the handshake; trying again"

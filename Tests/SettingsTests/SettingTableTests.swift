@@ -12,7 +12,10 @@ import YAML
     for key in SettingTable.keys {
       if case .secretFile(let secret) = key.kind {
         #expect(SettingTable.key(secret)?.kind.isSecret == true)
-        continue
+        // Others are read once, into the secret's own field.
+        var settings = Settings.defaults
+        key.apply(&settings, try otherValue(of: key))
+        if leaves(of: settings) == before { continue }
       }
       var settings = Settings.defaults
       key.apply(&settings, try otherValue(of: key))

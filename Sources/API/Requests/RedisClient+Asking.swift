@@ -14,3 +14,15 @@ extension RedisClient {
     }
   }
 }
+
+extension RedisClient {
+  /// Why Redis does not answer, in words; nil: it does.
+  var trouble: String? {
+    get async {
+      // The first look-up of its name may take longer than a probe waits.
+      if let obstacle { return "\(obstacle)" }
+      let pong = try? await execute(RedisPipeline(["PING"]), timeout: .seconds(1))
+      return pong == nil ? "it does not answer" : nil
+    }
+  }
+}

@@ -63,6 +63,15 @@ enum ErrorReplyTable {
 }
 
 extension RedisErrorReply.Kind {
+  /// Redis does not do now what it was asked, though it was asked as it should be; a redirect is
+  /// followed.
+  var isRefusal: Bool {
+    switch self {
+    case .moved, .ask: false
+    default: disposition == .wait || disposition == .forbidden
+    }
+  }
+
   package var disposition: RedisErrorReply.Disposition {
     switch self {
     case .loading, .busy, .masterDown, .tryAgain, .clusterDown: .wait

@@ -15,6 +15,8 @@ package struct GatheredReplies {
 
   var count: Int { places.count }
 
+  var hasRefusals: Bool { sources.contains { $0.storage.pointee.refusals > 0 } }
+
   var byteCount: Int { sources.reduce(0) { $0 + $1.byteCount } }
 
   /// The source's number, for `set`.

@@ -19,7 +19,8 @@ package final class RedisClient {
   /// What SCRIPT LOAD answered, by source; a handful of scripts of our own.
   var scriptDigests: [String: String] = [:]
   /// Called when the commands of `execute` are answered, or will not be: how long that took, in
-  /// nanoseconds, and why.
+  /// nanoseconds, and why. Commands that Redis refuses for want of memory or permissions are
+  /// answered, and reported as that error.
   package var whenDone: (UInt64, RedisError?) -> Void = { _, _ in }
 
   /// `log` gets a line whenever a connection breaks, cannot be made, or is back; no secrets in it.
@@ -73,6 +74,15 @@ package final class RedisClient {
     switch servers {
     case .one(let connection): connection.lastFailure ?? bulk?.lastFailure
     case .cluster(let cluster): cluster.lastFailure ?? bulk?.lastFailure
+    }
+  }
+
+  /// Why commands would wait now, also those for what is read in bulk; nil: Redis has answered, and
+  /// nothing is known against it.
+  package var obstacle: RedisError? {
+    switch servers {
+    case .one(let connection): connection.obstacle ?? bulk?.obstacle
+    case .cluster(let cluster): cluster.obstacle ?? bulk?.obstacle
     }
   }
 
@@ -136,7 +146,8 @@ package final class RedisClient {
         to: pipeline, timeout: timeout ?? options.commandTimeout,
         maximumReplyBytes: min(maximumReplyBytes ?? .max, options.maximumReplyBytes),
         mayLag: mayLag)
-      whenDone(EventLoop.monotonicNanoseconds() &- began, nil)
+      let refusal = replies.refusal.map { RedisError($0, quotes: false) }
+      whenDone(EventLoop.monotonicNanoseconds() &- began, refusal)
       return replies
     } catch {
       whenDone(EventLoop.monotonicNanoseconds() &- began, error)

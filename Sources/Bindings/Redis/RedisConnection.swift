@@ -12,14 +12,16 @@ final class RedisConnection {
   let loop: EventLoop
   let log: (String) -> Void
   private var role: RoleWatch
-  private let handshake: RedisHandshake
   let random: () -> Double
-  private var session: RedisSession
-  private(set) var connection: Connection?
-  /// Which server is the master, while that is being asked.
-  private var inquiry: RedisInquiry<Endpoint>?
+  private(set) var session: RedisSession
+  var connection: Connection?
+  /// The way to the server, of the attempt to connect that is on its way, or was the last.
+  var approach: RedisApproach
   private var reader: RedisReplyReader?
   private var handshakeReplies: RedisReplies?
+  /// Pipelines have a name's time more, once: where a nameserver is dead, the first connection
+  /// takes longer than a command may.
+  private var wasReady = false
   private var sessionTimer: LoopTimer?
   private lazy var idleCheck = IdleCheck(of: self)
   /// Of a master.
@@ -45,7 +47,7 @@ final class RedisConnection {
     self.loop = loop
     self.log = log
     self.random = random
-    handshake = RedisHandshake(options, purpose)
+    approach = RedisApproach(options, purpose)
     session = RedisSession(options)
   }
 
@@ -134,8 +136,17 @@ final class RedisConnection {
 
   private func expire(_ execution: Execution) {
     guard execution.isSent else {
+      if !wasReady, isResolving {
+        execution.timer = loop.schedule(after: execution.timeout) { [weak self, weak execution] in
+          if let execution { self?.expire(execution) }
+        }
+        return
+      }
       waiting.remove { $0 === execution }
-      execution.finish(session.unavailable(after: execution.timeout))
+      execution.finish(
+        .unavailable(
+          options.name, after: execution.timeout, because: session.lastFailure ?? pending)
+      )
       return
     }
     let error = RedisError(
@@ -187,14 +198,14 @@ final class RedisConnection {
       sessionTimer = nil
     case .disconnect:
       tracking?.end()
-      inquiry?.cancel()
-      inquiry = nil
+      approach.cancel()
       connection?.close()
       connection = nil
       reader = nil
       handshakeReplies = nil
       idleCheck.cancel()
     case .sendWaiting:
+      wasReady = true
       for execution in waiting.takeAll() { send(execution) }
       idleCheck.schedule()
       replicas?.begin()
@@ -206,30 +217,10 @@ final class RedisConnection {
     }
   }
 
-  private func connect() {
-    guard let sentinel = options.sentinel else { return connect(to: options.endpoint) }
-    let inquiry = RedisInquiry(
-      sentinel.question, of: sentinel.nodes, options.toSentinels, loop, random)
-    self.inquiry = inquiry
-    inquiry.start { [weak self] result in
-      self?.inquiry = nil
-      switch result {
-      case .success(let master): self?.connect(to: master)
-      case .failure(let failure): self?.handle(.lost(failure))
-      }
-    }
-  }
-
-  private func connect(to endpoint: Endpoint) {
-    let connection = options.connection(to: endpoint, loop, delegate: self)
-    self.connection = connection
-    connection.connect()
-  }
-
   private func sendHandshake() {
     guard let connection else { return }
     let pipeline = RedisPipeline()
-    handshake.append(to: pipeline)
+    approach.handshake.append(to: pipeline)
     if let failure = pipeline.failure { return handle(.lost(failure)) }
     do throws(RedisError) {
       let reader = try RedisReplyReader()
@@ -246,11 +237,21 @@ final class RedisConnection {
 
   private func finishHandshake(_ replies: RedisReplies) {
     handshakeReplies = nil
-    if let failure = handshake.verdict(on: replies) { return handle(.lost(failure)) }
+    if let failure = approach.handshake.verdict(on: replies) { return handle(.lost(failure)) }
     let obstacle = role.obstacle(ofHandshake: replies) { [log, options] in
       log("\(options.name) does not tell us its ROLE: grant it, or a replica is not noticed")
     }
-    if let obstacle { return handle(.lost(obstacle)) }
+    guard let obstacle else { return accept() }
+    guard goElsewhere(RedisRole(replies[replies.count - 1]), obstacle) else {
+      return handle(.lost(approach.search.failure(obstacle)))
+    }
+    handle(.foundReplica)
+  }
+
+  private func accept() {
+    if let master = approach.search.master {
+      log("\(options.name) leads to a replica: connected to its master \(master)")
+    }
     handle(.handshakeAccepted)
   }
 }
@@ -288,8 +289,12 @@ extension RedisConnection: ConnectionDelegate {
   func connectionClosed(_ connection: Connection, error: TransportError?) {
     guard connection === self.connection else { return }
     let isReady = session.state == .ready
-    let message = isReady ? "the connection broke" : "no connection"
     let cause = error.map { "\($0)" } ?? "the server closed it"
-    handle(.lost(RedisError(isReady ? .connectionLost : .unavailable, message, cause: cause)))
+    guard !isReady else {
+      return handle(.lost(RedisError(.connectionLost, "the connection broke", cause: cause)))
+    }
+    let refusal = handshakeReplies.flatMap { RedisHandshake.refusal(in: $0) }
+    let failure = refusal ?? RedisError(.unavailable, "no connection", cause: cause)
+    handle(.lost(approach.search.failure(failure)))
   }
 }

@@ -48,6 +48,21 @@ struct RedisHandshake: Sendable {
     return nil
   }
 
+  /// Of a server that closes the connection during the handshake: what it said before. Redis'
+  /// own words are shown where they quote nothing.
+  static func refusal(in replies: RedisReplies) -> RedisError? {
+    guard let error = replies.firstError else { return nil }
+    if error.message.hasPrefix("ERR max number of clients") {
+      return RedisError(
+        .unavailable, "Redis takes no more connections (maxclients)", cause: error.excerpt)
+    }
+    if error.word == "DENIED" {
+      return RedisError(
+        .refused, "Redis takes no connections from other hosts", cause: error.excerpt)
+    }
+    return RedisError(.unavailable, "Redis closed the connection", cause: error.word)
+  }
+
   private static func failure(at step: Step, _ error: RedisErrorReply) -> RedisError? {
     switch (error.kind, step) {
     case (.loading, _): RedisError(.loading, "Redis is loading its data set")

@@ -15,21 +15,24 @@ final class RedisInquiry<Answer> {
   private let question: Question
   private let options: RedisOptions
   private let loop: EventLoop
+  private let log: (String) -> Void
   private let random: () -> Double
   private var candidates: ArraySlice<Endpoint>
   private var connection: RedisConnection?
   private var failure = RedisError(.unavailable, "there is nobody to ask")
   private var whenDone: ((Result<Answer, RedisError>) -> Void)?
 
-  /// `options` say how a candidate is reached, but for its host and port.
+  /// `options` say how a candidate is reached, but for its host and port. `log` hears of files that
+  /// cannot be read.
   init(
     _ question: Question, of candidates: [Endpoint], _ options: RedisOptions, _ loop: EventLoop,
-    _ random: @escaping () -> Double
+    _ log: @escaping (String) -> Void, _ random: @escaping () -> Double
   ) {
     self.question = question
     self.candidates = candidates[...]
     self.options = options
     self.loop = loop
+    self.log = log
     self.random = random
   }
 
@@ -46,6 +49,9 @@ final class RedisInquiry<Answer> {
     connection = nil
   }
 
+  /// The name of who is asked has no address yet.
+  var isResolving: Bool { connection?.isResolving == true }
+
   private func askNext() {
     guard let candidate = candidates.popFirst() else {
       let whenDone = whenDone
@@ -53,8 +59,11 @@ final class RedisInquiry<Answer> {
       whenDone?(.failure(failure))
       return
     }
+    var fresh = options.at(candidate).refreshed(log)
+    // Once for each connection.
+    fresh.refresh = nil
     let connection = RedisConnection(
-      options: options.at(candidate), purpose: .inquiry, loop: loop, log: { _ in }, random: random)
+      options: fresh, purpose: .inquiry, loop: loop, log: { _ in }, random: random)
     self.connection = connection
     // One try each: the next one may know.
     connection.whenLost = { [weak self, weak connection] in

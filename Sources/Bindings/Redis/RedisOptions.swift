@@ -16,12 +16,20 @@ package struct RedisOptions: Sendable, CustomStringConvertible {
   package var database: Int
   /// Nil: no TLS.
   package var tls: ClientSecurity?
+  /// Called before each attempt to connect: sets the password and `tls` as their files have them
+  /// now, since tokens and certificates are replaced there. Returns what is wrong with them, once;
+  /// what was read before is used on.
+  package var refresh: (@Sendable (inout RedisOptions) -> String?)?
+  /// Who knows the servers' addresses.
+  package var names = NameResolver.system
   /// Shown by CLIENT LIST; letters, digits and `-._:`. Nil: none is set.
   package var clientName: String?
-  /// For name resolution, TCP and TLS together, and once more for the handshake on top (AUTH,
-  /// SELECT).
+  /// For TCP and TLS together, and once more for the handshake on top (AUTH, SELECT). Names have
+  /// `resolveTimeout`.
   package var connectTimeout: Duration
-  /// From `execute` to the last reply, the wait for a connection included.
+  package var resolveTimeout: Duration = .seconds(15)
+  /// From `execute` to the last reply, the wait for a connection included, but for the first
+  /// look-up of a name.
   package var commandTimeout: Duration
   /// How often a connection is asked whether it still leads to the same master: how soon one that
   /// was dropped in silence is found while nobody uses it.
@@ -97,11 +105,22 @@ package struct RedisOptions: Sendable, CustomStringConvertible {
 
   /// A connection that is not begun yet.
   func connection(
-    to endpoint: Endpoint, _ loop: EventLoop, delegate: any ConnectionDelegate
+    to endpoint: Endpoint, _ loop: EventLoop, _ addresses: AddressBook? = nil,
+    delegate: any ConnectionDelegate
   ) -> Connection {
-    Connection(
-      to: endpoint, tls: tls, options: TransportOptions(connectTimeout: connectTimeout),
-      loop: loop, delegate: delegate)
+    var transport = TransportOptions(
+      connectTimeout: connectTimeout, resolveTimeout: resolveTimeout)
+    transport.names = names
+    return Connection(
+      to: endpoint, tls: tls, options: transport, addresses: addresses, loop: loop,
+      delegate: delegate)
+  }
+
+  /// With the password and certificates of this moment.
+  func refreshed(_ log: (String) -> Void) -> RedisOptions {
+    var fresh = self
+    if let complaint = refresh?(&fresh) { log("\(name): \(complaint)") }
+    return fresh
   }
 
   package var description: String {

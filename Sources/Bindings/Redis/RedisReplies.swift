@@ -72,6 +72,16 @@ package final class RedisReplies {
     return RedisReply(replies: self, index: index)
   }
 
+  /// The first command that Redis would do at another time, or for another user.
+  var refusal: RedisErrorReply? {
+    let isAny = gathered?.hasRefusals ?? (storage.pointee.refusals > 0)
+    guard isAny else { return nil }
+    for index in 0..<count {
+      if let error = self[index].error, error.kind.isRefusal { return error }
+    }
+    return nil
+  }
+
   /// The first command that Redis refused.
   package var firstError: RedisErrorReply? {
     for index in 0..<count {

@@ -192,6 +192,7 @@ private func createString(
     let line = UnsafeRawBufferPointer(start: text, count: length)
     let error = ErrorReplyTable.kind(of: String(decoding: line, as: UTF8.self))
     if error == .readOnly { storage.pointee.refusesWrites = true }
+    if error.isRefusal { storage.pointee.refusals += 1 }
   }
   return present
 }

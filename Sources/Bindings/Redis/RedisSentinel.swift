@@ -7,11 +7,19 @@ package struct RedisSentinel: Sendable {
   /// The name under which they watch the master.
   package var master: String
   /// Theirs, not the master's.
+  package var username: String?
   package var password: String?
+  /// Nil: as for the master. Otherwise what it holds, nil for none.
+  package var tls: ClientSecurity??
+  /// As that of the options; nil: nothing changes but what the master's says of TLS.
+  package var refresh: (@Sendable (inout RedisOptions) -> String?)?
 
-  package init(nodes: [Endpoint], master: String, password: String? = nil) {
+  package init(
+    nodes: [Endpoint], master: String, username: String? = nil, password: String? = nil
+  ) {
     self.nodes = nodes
     self.master = master
+    self.username = username
     self.password = password
   }
 
@@ -37,8 +45,10 @@ extension RedisOptions {
   var toSentinels: RedisOptions {
     var options = self
     options.database = 0
-    options.username = nil
+    options.username = sentinel?.username
     options.password = sentinel?.password
+    if let tls = sentinel?.tls { options.tls = tls }
+    options.refresh = sentinel?.refresh
     options.sentinel = nil
     return options
   }

@@ -5,8 +5,9 @@ import Text
 /// actions; no clock, no socket. `RedisConnection` performs what it says.
 ///
 ///     idle ─start─▶ connecting ─opened─▶ handshaking ─accepted─▶ ready
-///                      ▲    │                 │                    │
-///                      │    └────── lost ─────┴────────────────────┘
+///                      ▲ ▲  │                 │ │                  │
+///                      │ └──┼── foundReplica ─┘ │                  │
+///                      │    └────── lost ───────┴──────────────────┘
 ///                      └─timer─ backingOff ◀──┘          any ─close─▶ closed
 struct RedisSession: ~Copyable {
   enum State: Equatable { case idle, connecting, handshaking, ready, backingOff, closed }
@@ -15,6 +16,8 @@ struct RedisSession: ~Copyable {
     case start
     case opened
     case handshakeAccepted
+    /// Who answers is a replica, and another server is to be tried in its place, at once.
+    case foundReplica
     /// The connection could not be made, broke, or was found useless.
     case lost(RedisError)
     case timerFired
@@ -67,6 +70,9 @@ struct RedisSession: ~Copyable {
       state = .handshaking
       return [.sendHandshake, .startTimer(connectTimeout)]
     case (.handshaking, .handshakeAccepted): return becomeReady(now)
+    case (.handshaking, .foundReplica):
+      state = .connecting
+      return [.cancelTimer, .disconnect, .connect]
     case (.handshaking, .timerFired):
       return lose(
         RedisError(.unavailable, "Redis does not answer the handshake"), now, random)

@@ -17,6 +17,9 @@ struct ReplyStorage: ~Copyable {
   private(set) var isOverLimit = false
   /// One of the replies says READONLY: who answers is no master any more.
   var refusesWrites = false
+  /// Replies by which Redis does not do now what it was asked: it lacks memory or its disk, or our
+  /// user the permission.
+  var refusals = 0
 
   init(expecting expected: Int, maximumBytes: Int, allowance: ReplyAllowance?) {
     self.expected = expected

@@ -1,5 +1,6 @@
 import Keyspace
 import Redis
+import Text
 
 /// Adds many follows to audiences that are in use, whoever the streamers are: what
 /// `DeviceRegistry.follow` does, in large pipelines. Confined to the loop of its Redis client.

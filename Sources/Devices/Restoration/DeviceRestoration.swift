@@ -1,5 +1,6 @@
 import Keyspace
 import Redis
+import Text
 
 /// Gives devices back to their users that were set aside: after a wrong environment or bundle id
 /// in the configuration was corrected, say. Confined to the loop of its Redis client.

@@ -22,7 +22,7 @@ package struct QuarantineFilter: Sendable, Equatable {
   package var isEmpty: Bool { self == QuarantineFilter() }
 
   func admits(_ device: QuarantinedDevice) -> Bool {
-    guard user?.isExactly(device.user) ?? true, token.map({ $0 == device.binding.token }) ?? true,
+    guard user?.isExactly(device.user) ?? true, token?.isExactly(device.binding.token) ?? true,
       reason.map({ $0 == device.reason }) ?? true,
       topic.map({ $0 == device.binding.topic }) ?? true,
       environment.map({ $0 == device.binding.environment }) ?? true

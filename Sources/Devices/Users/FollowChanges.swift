@@ -1,5 +1,6 @@
 import Keyspace
 import Redis
+import Text
 
 /// Follows, or unfollows, of many users at once, whoever the streamers are, at any time: also while
 /// followers are being divided into other shards. Confined to the loop of its Redis client.

@@ -1,6 +1,7 @@
 import Keyspace
 import Model
 import Redis
+import Text
 import Tokens
 
 /// Forgets a user: takes everything out of Redis that names the user. Confined to the loop of its
@@ -93,9 +94,9 @@ extension UserErasure {
     for start in stride(from: 0, to: members.count, by: Self.perPage) {
       let page = Array(members[start..<min(start + Self.perPage, members.count)])
       // A token may be of several topics.
-      var seen: Set<String> = []
+      var seen: Set<ExactText> = []
       let bindings = page.compactMap { Binding(member: $0) }
-      try await free(bindings.map(\.token).filter { seen.insert($0).inserted }, user)
+      try await free(bindings.map(\.token).filter { seen.insert(ExactText($0)).inserted }, user)
       counts.tokens += seen.count
       _ = try await redis.reply(
         to: ErasureScripts.finish, keys: Array(keyspace.deviceKeys(user: user).prefix(2)),

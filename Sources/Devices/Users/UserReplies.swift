@@ -1,22 +1,23 @@
 import Model
 import Redis
+import Text
 
 /// What Redis answers of one user, read.
 enum UserReplies {
   /// - Parameter replies: bindings, bound, quarantined.
   static func devices(of user: String, _ replies: RedisReplies) -> UserDevices {
     var devices = UserDevices()
-    var times: [String: Int64] = [:]
+    var times: [ExactText: Int64] = [:]
     for index in stride(from: 0, to: replies[1].count - 1, by: 2) {
       guard let member = replies[1][index].text else { continue }
-      times[member] = replies[1][index + 1].decimal
+      times[ExactText(member)] = replies[1][index + 1].decimal
     }
     for index in 0..<replies[0].count {
       guard let member = replies[0][index].text, let binding = Binding(member: member) else {
         devices.unreadable += 1
         continue
       }
-      devices.bound.append(BoundDevice(binding: binding, boundAt: times[member]))
+      devices.bound.append(BoundDevice(binding: binding, boundAt: times[ExactText(member)]))
     }
     for index in stride(from: 0, to: replies[2].count - 1, by: 2) {
       guard let member = replies[2][index].text, let value = replies[2][index + 1].text,

@@ -1,5 +1,6 @@
 import Keyspace
 import Redis
+import Text
 
 /// Tags: sets of users that an event can address instead of followers. A tag's users stand as a
 /// streamer's followers do, under keys of their own, and come, go and are divided by the same code.

@@ -2,11 +2,13 @@ import EventLoop
 import Ingest
 import Kafka
 import Record
+import Redis
 import Telemetry
 
 /// One thread, one event loop, everything a segment needs; shares nothing with other lanes. Owns
 /// the loop and joins what works on it; none of that is reached from elsewhere.
 package actor Lane {
+  private static let permissionsPause: Duration = .seconds(1)
   private static let slowPlacesInterval: Duration = .milliseconds(200)
 
   private let options: PipelineOptions
@@ -110,6 +112,30 @@ package actor Lane {
   }
 
   private func prepareScripts() async { await stages.record.prepare() }
+
+  /// Names once, when Redis has answered, every command that its user may not use: a worker of a
+  /// newer version may need more than it was granted. One lane does it for the worker.
+  func namePermissions() {
+    guard !isStopping else { return }
+    loop.task(on: self) { await self.lookAtPermissions() }
+  }
+
+  private func lookAtPermissions() async {
+    do throws(RedisError) {
+      let missing = try await WorkerPermissions.missing(
+        stages.redis, options.keyspace, options.redis)
+      guard !missing.isEmpty else { return }
+      options.log.error(
+        "our Redis user may not use commands that a worker needs: docs/redis.md lists them",
+        ["commands": .text(missing.joined(separator: ", "))])
+    } catch {
+      // Redis is away: that is said elsewhere.
+      guard error.isTransient else { return }
+      loop.schedule(after: Self.permissionsPause) { [weak self] in
+        self?.assumeIsolated { $0.namePermissions() }
+      }
+    }
+  }
 
   /// Does something now and at every interval, until the lane stops.
   private func repeats(
@@ -216,8 +242,8 @@ package actor Lane {
       connections: stages.deliver.openConnections, streamLimit: stages.deliver.streamLimit,
       claims: runs.count, places: runs.places, fanOuts: runs.eventIDs,
       lingering: runs.lingering,
-      clockAhead: clock.ahead, waitsFor: board.all,
-      redisTrouble: stages.redis.lastFailure.map { "\($0)" },
+      clockAhead: clock.ahead, waitsFor: board.all + leases.waitsFor,
+      redisTrouble: stages.redis.obstacle.map { "\($0)" },
       obstacles: stages.deliver.obstacles, limits: leases.short,
       answerTimes: stages.deliver.answerTimes, eventAges: fanOuts.eventAges,
       fanOutTimes: endings.durations, firstPushTimes: endings.firstPushes,

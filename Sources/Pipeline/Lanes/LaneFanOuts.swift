@@ -1,4 +1,5 @@
 import Model
+import Text
 
 /// The fan-outs that a lane works on: the segments of an event share one for as long as one of them
 /// is under way.
@@ -10,7 +11,7 @@ struct LaneFanOuts {
   /// Of an event whose fan-out begins here.
   private let limits: (Event) -> [PushLimit]
   /// By the event's id.
-  private var entries: [String: Entry] = [:]
+  private var entries: [ExactText: Entry] = [:]
   /// With so many, those that ended are forgotten.
   private var most = LaneFanOuts.fewest
   private static let fewest = 64
@@ -19,16 +20,17 @@ struct LaneFanOuts {
 
   var count: Int { entries.count }
 
-  func fanOut(ofEvent id: String) -> FanOut? { entries[id]?.fanOut }
+  func fanOut(ofEvent id: String) -> FanOut? { entries[ExactText(id)]?.fanOut }
 
   mutating func fanOut(of segment: Segment) -> FanOut {
-    if let known = entries[segment.event.id]?.fanOut { return known }
+    let id = ExactText(segment.event.id)
+    if let known = entries[id]?.fanOut { return known }
     if entries.count >= most {
       entries = entries.filter { $0.value.fanOut != nil }
       most = max(Self.fewest, 2 * entries.count)
     }
     let fanOut = FanOut(isSmall: segment.isOfSmall, limits: limits(segment.event))
-    entries[segment.event.id] = Entry(fanOut: fanOut)
+    entries[id] = Entry(fanOut: fanOut)
     return fanOut
   }
 }

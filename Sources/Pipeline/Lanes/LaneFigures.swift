@@ -2,6 +2,7 @@ import Deliver
 import Expand
 import Redis
 import Telemetry
+import Text
 
 /// How a lane is at the moment: for heartbeat and metrics.
 package struct LaneFigures: Sendable {
@@ -14,7 +15,7 @@ package struct LaneFigures: Sendable {
   let claims: Int
   let places: Int
   /// The ids of the events that it has segments of.
-  let fanOuts: Set<String>
+  let fanOuts: Set<ExactText>
   /// Segments whose pushes were all tried and are not all settled.
   package let lingering: Int
   /// How far the clock was ahead of Redis' when they were compared last, in ms; less than 0:
@@ -22,7 +23,7 @@ package struct LaneFigures: Sendable {
   let clockAhead: Int64
   /// Dependencies that are waited for.
   let waitsFor: [DependencyWait]
-  /// Why there is no connection to Redis, whether or not anybody waits for it.
+  /// Why there is no connection on which Redis has answered, whether or not anybody waits for it.
   let redisTrouble: String?
   /// What pushes cannot pass.
   package let obstacles: [RouteObstacle]

@@ -66,6 +66,14 @@ final class LimitLeases {
     }
   }
 
+  /// Why Redis gives out nothing of a limit: pushes wait for it.
+  var waitsFor: [DependencyWait] {
+    entries.compactMap { entry in
+      guard let failure = entry.failure, let limit = entry.limit else { return nil }
+      return DependencyWait(cause: .redis, text: "pushes of a limit (\(limit)): \(failure)")
+    }
+  }
+
   /// The first tokens of a fan-out, so that its first push does not wait for the next look.
   func begin(_ fanOut: FanOut) async {
     for entry in entries {

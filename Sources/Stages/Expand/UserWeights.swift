@@ -11,10 +11,14 @@ final class UserWeights {
   private var weights: [(event: String, bytes: Int)] = []
 
   /// Bytes; 0 before there was a page.
-  func bytes(of event: String) -> Int { weights.first { $0.event == event }?.bytes ?? 0 }
+  func bytes(of event: String) -> Int { place(of: event).map { weights[$0].bytes } ?? 0 }
+
+  private func place(of event: String) -> Int? {
+    weights.firstIndex { $0.event.utf8.elementsEqual(event.utf8) }
+  }
 
   func learn(_ bytes: Int, from users: Int, of event: String) {
-    if let place = weights.firstIndex(where: { $0.event == event }) {
+    if let place = place(of: event) {
       if users >= Self.leastUsers || bytes < weights[place].bytes { weights[place].bytes = bytes }
     } else if users >= Self.leastUsers {
       if weights.count == Self.maximumEvents { weights.removeFirst() }

@@ -1,6 +1,7 @@
 import Keyspace
 import Model
 import Redis
+import Text
 import Tokens
 
 /// What Apple says of tokens: each user's keys by a script of their own, and the owner of a token
@@ -97,13 +98,13 @@ extension RecordStage {
     var findings = PruneFindings()
     var outcomes = [VerdictOutcome](repeating: .nothing, count: verdicts.count)
     guard !verdicts.isEmpty else { return (findings, outcomes) }
-    let users = Array(Dictionary(grouping: verdicts.indices) { verdicts[$0].user })
+    let users = Array(Dictionary(grouping: verdicts.indices) { ExactText(verdicts[$0].user) })
     let replies = try await evaluate(
       PruneScript.prune,
       users.map { user, places in
         ScriptCall(
-          keys: keyspace.deviceKeys(user: user)
-            + [keyspace.verdicts(user: user), keyspace.undated(user: user)],
+          keys: keyspace.deviceKeys(user: user.text)
+            + [keyspace.verdicts(user: user.text), keyspace.undated(user: user.text)],
           arguments: [
             source, String(Keyspace.receiptLifetimeSeconds), String(now),
           ] + places.flatMap { verdicts[$0].finding.arguments + [verdicts[$0].member] })

@@ -104,7 +104,7 @@ final class ClusterTopology {
 
   private func ask() {
     inquiries += 1
-    let inquiry = RedisInquiry(ClusterMap.question, of: candidates, options, loop, random)
+    let inquiry = RedisInquiry(ClusterMap.question, of: candidates, options, loop, log, random)
     self.inquiry = inquiry
     inquiry.start { [weak self] result in
       guard let self, !isClosed else { return }
@@ -176,13 +176,29 @@ final class ClusterTopology {
     }
     let failure = await withCheckedContinuation { continuation in
       let wait = MapWait(continuation)
-      wait.timer = loop.schedule(after: timeout) { [weak self, weak wait] in
-        guard let self, let wait else { return }
-        waiting.remove { $0 === wait }
-        wait.finish(RedisError.unavailable(name, after: timeout, because: mapFailure))
-      }
+      start(wait, timeout)
       waiting.append(wait)
     }
     if let failure { throw failure }
   }
+
+  /// A name that is looked up has its own time.
+  private func start(_ wait: MapWait, _ timeout: Duration) {
+    wait.timer = loop.schedule(after: timeout) { [weak self, weak wait] in
+      guard let self, let wait else { return }
+      guard inquiry?.isResolving != true else { return start(wait, timeout) }
+      waiting.remove { $0 === wait }
+      wait.finish(RedisError.unavailable(name, after: timeout, because: mapFailure ?? pending))
+    }
+  }
+
+  /// Why there is no map, before anybody has said why.
+  private var pending: RedisError {
+    let isResolving = inquiry?.isResolving == true
+    let step = isResolving ? "DNS has not said yet where a node is" : "no node has answered yet"
+    return RedisError(.unavailable, "\(name): \(step)")
+  }
+
+  /// Why commands would wait now.
+  var obstacle: RedisError? { lastFailure ?? (map.isEmpty ? pending : nil) }
 }

@@ -67,6 +67,9 @@ final class RedisCluster {
   /// What keeps a part of the keys from us.
   var lastFailure: RedisError? { topology.lastFailure }
 
+  /// Why commands would wait now; nil: nodes have answered.
+  var obstacle: RedisError? { topology.obstacle }
+
   /// Nil before there is a map.
   var state: RedisClusterState? { topology.state }
 

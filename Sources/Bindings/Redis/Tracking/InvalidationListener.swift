@@ -33,7 +33,7 @@ final class InvalidationListener {
   private let options: RedisOptions
   private let prefix: String
   private let loop: EventLoop
-  private let handshake: RedisHandshake
+  private var handshake: RedisHandshake
   private let pingCommand = RedisPipeline(["PING"])
   private var stage = Stage.connecting
   private var run = ""
@@ -61,7 +61,9 @@ final class InvalidationListener {
   /// `tell` hears nothing more after `lost` or `close`.
   func start(_ tell: @escaping (Event) -> Void) {
     self.tell = tell
-    let connection = options.connection(to: endpoint, loop, delegate: self)
+    let fresh = options.refreshed { _ in }
+    handshake = RedisHandshake(fresh, .inquiry)
+    let connection = fresh.connection(to: endpoint, loop, delegate: self)
     self.connection = connection
     connection.connect()
   }
