@@ -25,6 +25,11 @@ public struct NamedValues<Value: Sendable & Equatable>: Sendable, Equatable,
     for (name, value) in elements { self[name] = value }
   }
 
+  /// For who knows that no name occurs twice: without a look at each for each.
+  @inlinable public init(unique members: [(name: String, value: Value)]) {
+    kept = members.map { Member(name: $0.name, value: $0.value) }
+  }
+
   @inlinable public subscript(name: String) -> Value? {
     get { kept.first { $0.name == name }?.value }
     set {

@@ -43,6 +43,35 @@ private func isValid(_ bytes: [UInt8]) -> Bool { bytes.withUnsafeBytes { JSONChe
     #expect(failure(of: "-9223372036854775809")?.code == .numberRange)
   }
 
+  /// Counted before anything is built of them.
+  @Test func boundsTheNumberOfValues() throws {
+    func parse(_ text: String, _ maximum: Int) throws(JSONError) -> JSONValue {
+      try JSONValue.parse(Array(text.utf8), maximumValues: maximum)
+    }
+    #expect(try parse(#"{"a":1,"b":[2,",,,,"]}"#, 3).object?.count == 2)
+    let error = #expect(throws: JSONError.self) { try parse(#"{"a":1,"b":[2,3]}"#, 2) }
+    #expect(error?.code == .tooManyValues && error?.message == "more than 2 values")
+  }
+
+  /// Whether they are gone through or hashed is not seen.
+  @Test(arguments: [2, 16, 17, 1_000])
+  func membersAreFoundHoweverManyThereAre(_ count: Int) throws {
+    let names = (0..<count).map { "n\($0)" } + ["\u{E9}", "e\u{301}"]
+    let text = "{" + names.enumerated().map { #""\#($1)":\#($0)"# }.joined(separator: ",") + "}"
+    var object = try #require(try parse(text).object)
+    #expect(object == JSONObject(names.enumerated().map { ($1, .integer(Int64($0))) }))
+    for (number, name) in names.enumerated() {
+      #expect(object[name] == .integer(Int64(number)))
+    }
+    #expect(object["none"] == nil)
+    object["n1"] = "changed"
+    object["n0"] = nil
+    object["more"] = true
+    #expect(object.members.map(\.name) == names.dropFirst() + ["more"])
+    #expect(object["n0"] == nil && object["n1"] == "changed" && object["more"] == true)
+    #expect(object["e\u{301}"] == .integer(Int64(count + 1)))
+  }
+
   /// The corpus of malformed documents: input, and the code that it must get.
   @Test(arguments: [
     ("", JSONError.Code.empty), (" \r\n\t", .empty), ("{", .truncated), ("[1,", .truncated),

@@ -4,6 +4,8 @@ package struct JSONError: Error, Sendable, Equatable, CustomStringConvertible {
     case empty
     case tooLarge = "too-large"
     case tooDeep = "too-deep"
+    /// More values than anybody of ours writes.
+    case tooManyValues = "too-many-values"
     /// A byte-order mark, UTF-16, or bytes that are not UTF-8.
     case encoding
     case syntax

@@ -11,6 +11,11 @@ package struct JSONObject: Sendable, Equatable {
   }
 
   package private(set) var members: [Member]
+  /// Where each name stands; nil while there are so few that they are gone through.
+  private var places: [Name: Int]?
+
+  /// Up to here going through them is quicker than hashing.
+  static let maximumScanned = 16
 
   /// A later member of the same name replaces the earlier one in its place.
   package init(_ members: [(String, JSONValue)] = []) {
@@ -19,27 +24,62 @@ package struct JSONObject: Sendable, Equatable {
   }
 
   /// For the parser, which has already seen that no name occurs twice.
-  init(unique members: [Member]) { self.members = members }
+  init(unique members: [Member]) {
+    self.members = members
+    hash()
+  }
 
   package var count: Int { members.count }
   package var isEmpty: Bool { members.isEmpty }
 
-  /// Linear in the number of members: documents here have few. Setting nil removes the member.
+  /// Setting nil removes the member, which is linear in their number.
   package subscript(name: String) -> JSONValue? {
-    get { members.first { Self.isSame($0.name, name) }?.value }
+    get { place(of: name).map { members[$0].value } }
     set {
-      let index = members.firstIndex { Self.isSame($0.name, name) }
-      switch (index, newValue) {
-      case (let index?, let value?): members[index] = Member(name, value)
-      case (let index?, nil): members.remove(at: index)
-      case (nil, let value?): members.append(Member(name, value))
+      switch (place(of: name), newValue) {
+      case (let place?, let value?): members[place] = Member(name, value)
+      case (let place?, nil):
+        members.remove(at: place)
+        places = nil
+        hash()
+      case (nil, let value?):
+        places?[Name(text: name)] = members.count
+        members.append(Member(name, value))
+        if places == nil { hash() }
       case (nil, nil): break
       }
     }
   }
 
+  package static func == (one: JSONObject, other: JSONObject) -> Bool {
+    one.members == other.members
+  }
+
+  private func place(of name: String) -> Int? {
+    if let places { return places[Name(text: name)] }
+    return members.firstIndex { Name.isSame($0.name, name) }
+  }
+
+  private mutating func hash() {
+    guard members.count > Self.maximumScanned else { return }
+    var places = [Name: Int](minimumCapacity: members.count)
+    for (place, member) in members.enumerated() { places[Name(text: member.name)] = place }
+    self.places = places
+  }
+
   /// By bytes, as jansson compares: Swift's `==` would take two normal forms of "é" for one name.
-  private static func isSame(_ one: String, _ other: String) -> Bool {
-    one.utf8.elementsEqual(other.utf8)
+  private struct Name: Hashable, Sendable {
+    let text: String
+
+    static func isSame(_ one: String, _ other: String) -> Bool {
+      one.utf8.elementsEqual(other.utf8)
+    }
+
+    static func == (one: Name, other: Name) -> Bool { isSame(one.text, other.text) }
+
+    func hash(into hasher: inout Hasher) {
+      var text = text
+      text.withUTF8 { hasher.combine(bytes: UnsafeRawBufferPointer($0)) }
+    }
   }
 }

@@ -6,18 +6,24 @@ extension JSONValue {
   /// Deep enough for any document of ours, shallow enough that no recursion over it can hurt.
   package static let defaultMaximumDepth = 32
 
+  /// A document of the largest size has fewer, unless it was made to keep us busy.
+  package static let defaultMaximumValues = 100_000
+
   /// Parses exactly one document (RFC 8259), any kind of value at its top.
   ///
   /// Refused besides bad syntax: more than `maximumBytes` (before anything is read), nesting deeper
-  /// than `maximumDepth` (at most 2,048, jansson's own bound), a name twice in one object, a
+  /// than `maximumDepth` (at most 2,048, jansson's own bound), more values than `maximumValues`
+  /// (counted by their commas, before jansson sees one), a name twice in one object, a
   /// byte-order mark, UTF-16, bytes that are not UTF-8, lone surrogates, `\u0000`, NaN, infinities,
   /// numbers out of range, and anything but white space behind the document.
   package static func parse(
     _ bytes: UnsafeRawBufferPointer, maximumBytes: Int = defaultMaximumBytes,
-    maximumDepth: Int = defaultMaximumDepth
+    maximumDepth: Int = defaultMaximumDepth, maximumValues: Int = defaultMaximumValues
   ) throws(JSONError) -> JSONValue {
     try JSONScan.gate(bytes, maximumBytes: maximumBytes)
-    try JSONScan.checkBytes(bytes, maximumDepth: min(maximumDepth, JSONScan.janssonMaximumDepth))
+    try JSONScan.checkBytes(
+      bytes, maximumDepth: min(maximumDepth, JSONScan.janssonMaximumDepth),
+      maximumValues: maximumValues)
     let flags = Int(JSON_REJECT_DUPLICATES) | Int(JSON_DECODE_ANY)
     var failure = json_error_t()
     guard let root = json_loadb(bytes.baseAddress, bytes.count, flags, &failure) else {
@@ -29,11 +35,12 @@ extension JSONValue {
 
   package static func parse(
     _ bytes: [UInt8], maximumBytes: Int = defaultMaximumBytes,
-    maximumDepth: Int = defaultMaximumDepth
+    maximumDepth: Int = defaultMaximumDepth, maximumValues: Int = defaultMaximumValues
   ) throws(JSONError) -> JSONValue {
     try bytes.withUnsafeBufferPointer { (lent) throws(JSONError) in
       try parse(
-        UnsafeRawBufferPointer(lent), maximumBytes: maximumBytes, maximumDepth: maximumDepth)
+        UnsafeRawBufferPointer(lent), maximumBytes: maximumBytes, maximumDepth: maximumDepth,
+        maximumValues: maximumValues)
     }
   }
 

@@ -27,13 +27,14 @@ enum JSONScan {
     }
   }
 
-  /// Counts open brackets outside strings, exactly for valid JSON; what is not valid is refused
+  /// Counts open brackets and commas outside strings, exactly for valid JSON; what is not valid is refused
   /// anyway. Refuses NUL, which stands nowhere in JSON: jansson swallows one behind a number or a
   /// literal.
   static func checkBytes(
-    _ bytes: UnsafeRawBufferPointer, maximumDepth maximum: Int
+    _ bytes: UnsafeRawBufferPointer, maximumDepth maximum: Int, maximumValues: Int
   ) throws(JSONError) {
     var depth = 0
+    var commas = 0
     var line = 1
     var column = 0
     var inString = false
@@ -70,6 +71,13 @@ enum JSONScan {
             column: column)
         }
       case 0x5D, 0x7D: depth -= 1
+      case 0x2C:
+        commas += 1
+        if commas >= maximumValues {
+          throw JSONError(
+            code: .tooManyValues, message: "more than \(maximumValues) values", line: line,
+            column: column)
+        }
       default: break
       }
     }
