@@ -83,7 +83,7 @@ extension Assembly {
         hint: "`fanfare api-key NAME --scope app-server` makes one, and the line for the file")
     }
     do throws(SettingComplaint) {
-      let file = try BoundedFile.read(path, maximumBytes: APIKeyRing.maximumFileBytes)
+      let file = try BoundedFile.readSecret(path, maximumBytes: APIKeyRing.maximumFileBytes)
       do throws(APIKeyRing.Flaw) {
         return try APIKeyRing(text: file.text)
       } catch {
@@ -106,7 +106,7 @@ extension Assembly {
     case (let certificate?, let key?):
       return HTTPServerIdentity(
         certificates: try text(certificate, "api.tls.certificate_file"),
-        privateKey: try text(key, "api.tls.key_file"))
+        privateKey: try text(key, "api.tls.key_file", isSecret: true))
     }
   }
 
@@ -126,9 +126,13 @@ extension Assembly {
 
   private static let maximumPEMBytes = 256 << 10
 
-  private static func text(_ path: String, _ key: String) throws(SettingsError) -> String {
+  private static func text(
+    _ path: String, _ key: String, isSecret: Bool = false
+  ) throws(SettingsError) -> String {
     do throws(SettingComplaint) {
-      return try BoundedFile.read(path, maximumBytes: maximumPEMBytes).text
+      return isSecret
+        ? try BoundedFile.readSecret(path, maximumBytes: maximumPEMBytes).text
+        : try BoundedFile.read(path, maximumBytes: maximumPEMBytes).text
     } catch {
       throw problem(key, error.message, hint: error.hint)
     }

@@ -12,6 +12,9 @@ package struct BoundedFile: Sendable {
   /// Anybody on the machine may read it.
   var isWorldReadable: Bool { mode & 0o004 != 0 }
 
+  /// Anybody on the machine may put something else into it.
+  var isWorldWritable: Bool { mode & 0o002 != 0 }
+
   /// Regular files only: a pipe could block for ever. Follows symbolic links, as Kubernetes mounts
   /// them.
   package static func read(_ path: String, maximumBytes: Int) throws(SettingComplaint)
@@ -46,6 +49,20 @@ package struct BoundedFile: Sendable {
     }
     return BoundedFile(bytes: Array(bytes[..<count]), mode: status.st_mode & 0o7777)
   }
+
+  /// Of a file that says who we are, or who may ask us: what anybody may write is not used.
+  package static func readSecret(_ path: String, maximumBytes: Int) throws(SettingComplaint)
+    -> BoundedFile
+  {
+    let file = try read(path, maximumBytes: maximumBytes)
+    guard !file.isWorldWritable else {
+      throw SettingComplaint(
+        "\(Shown.path(path)) can be written by every user of this machine", hint: modeHint)
+    }
+    return file
+  }
+
+  static let modeHint = "chmod 0440, or defaultMode: 0440 in Kubernetes"
 
   private static func failure(_ what: String, _ path: String) -> SettingComplaint {
     let reason = String(cString: strerror(errno))

@@ -12,14 +12,15 @@ package struct ClientCertificateFile: Sendable, Hashable {
     _ credentials: Settings.APNs.Credentials
   ) throws(SettingComplaint) -> ClientCertificateFile? {
     guard let path = credentials.certificateFile else { return nil }
-    var bytes = try BoundedFile.read(path, maximumBytes: maximumBytes).bytes
+    var bytes = try BoundedFile.readSecret(path, maximumBytes: maximumBytes).bytes
     if let path = credentials.certificateKeyFile {
       // As if both were in one file.
-      bytes += Array("\n".utf8) + (try BoundedFile.read(path, maximumBytes: maximumBytes)).bytes
+      bytes +=
+        Array("\n".utf8) + (try BoundedFile.readSecret(path, maximumBytes: maximumBytes)).bytes
     }
     var passphrase: String?
     if let path = credentials.certificatePassphraseFile {
-      passphrase = try SecretText.ofFile(try BoundedFile.read(path, maximumBytes: 4_097))
+      passphrase = try SecretText.ofFile(try BoundedFile.readSecret(path, maximumBytes: 4_097))
     }
     return ClientCertificateFile(bytes: bytes, passphrase: passphrase)
   }

@@ -128,7 +128,7 @@ struct CredentialRules {
   ) {
     let source = source(field, layers)
     do {
-      let file = try BoundedFile.read(path, maximumBytes: ClientCertificateFile.maximumBytes)
+      let file = try BoundedFile.readSecret(path, maximumBytes: ClientCertificateFile.maximumBytes)
       layers.warnIfExposed(file, path: path, key: key(field), source: source)
     } catch {
       layers.add(severity, source, key: key(field), error.message, hint: error.hint)

@@ -23,6 +23,16 @@ struct FileRules {
     for (key, path) in certificates {
       if let path { checkCertificates(path, key, &layers) }
     }
+    let secrets = [
+      ("api.keys_file", settings.api.keysFile), ("api.tls.key_file", settings.api.tls.keyFile),
+    ]
+    for (key, path) in secrets {
+      // What is wrong in it is for the API to say.
+      guard let path, let file = try? BoundedFile.read(path, maximumBytes: 1 << 20) else {
+        continue
+      }
+      layers.warnIfExposed(file, path: path, key: key, source: layers.source(of: key))
+    }
   }
 
   /// Says what the file is instead; shows nothing of it.

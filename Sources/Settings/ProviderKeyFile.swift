@@ -19,7 +19,7 @@ package struct ProviderKeyFile: Sendable {
   package static func read(_ path: String) throws(SettingComplaint) -> ProviderKeyFile {
     let target = resolved(isDirectory(path) ? try onlyKey(in: path) : path)
     do {
-      let file = try BoundedFile.read(target, maximumBytes: maximumBytes)
+      let file = try BoundedFile.readSecret(target, maximumBytes: maximumBytes)
       return ProviderKeyFile(file: file, keyID: keyID(named: target))
     } catch {
       // It is called what the setting calls it.

@@ -215,7 +215,7 @@ struct SettingsLayers {
         }
       }
       do {
-        let file = try BoundedFile.read(path, maximumBytes: 4_096)
+        let file = try BoundedFile.readSecret(path, maximumBytes: 4_096)
         warnIfExposed(file, path: path, key: key.path, source: source)
         values[secret] = Effective(value: .text(try SecretText.ofFile(file)), source: source)
         secretFilesRead.insert(key.path)
@@ -229,13 +229,19 @@ struct SettingsLayers {
     _ file: BoundedFile, path: String, key: String, source: SettingSource
   ) {
     guard file.isExposed else { return }
+    if file.isWorldWritable {
+      return add(
+        .problem, source, key: key,
+        "\(Shown.path(path)) can be written by every user of this machine",
+        hint: BoundedFile.modeHint)
+    }
     add(
       .warning, source, key: key,
       file.isWorldReadable
         ? "\(Shown.path(path)) can be read by every user of this machine"
         : "\(Shown.path(path)) holds a secret and has mode 0\(String(file.mode, radix: 8)): "
           + "at most 0640 is safe",
-      hint: "chmod 0440, or defaultMode: 0440 in Kubernetes")
+      hint: BoundedFile.modeHint)
   }
 
   /// Whether a value is one that must not be seen; of a mapping, whether one in it is.

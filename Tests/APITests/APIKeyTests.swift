@@ -48,6 +48,16 @@ import Testing
     #expect(flaw?.message == "line 2: app comes twice")
   }
 
+  /// Whose the secret is, and what it may, would be a matter of the order of lines.
+  @Test func aSecretHasOneLine() {
+    let (_, line) = APIKey.make(name: "app", scope: .readOnly)
+    let other = line.replacing("app read-only", with: "other admin")
+    let flaw = #expect(throws: APIKeyRing.Flaw.self) {
+      try APIKeyRing(text: "# keys\n\(line)\n\n\(other)\n")
+    }
+    #expect(flaw?.message.hasPrefix("line 4: it is the key of line 2") == true)
+  }
+
   @Test func whoMayMoreMayWhatOthersMay() {
     #expect(APIScope.admin > .appServer)
     #expect(APIScope.appServer > .readOnly)

@@ -163,6 +163,30 @@ import Testing
       ])
   }
 
+  /// Whoever may write them says who we are, and who may ask us.
+  @Test(arguments: [
+    ("apns: {key_file: k.p8, key_id: ABC123DEFG, team_id: ABC123DEFG}\n", "apns.key_file"),
+    ("redis: {password_file: k.p8}\n", "redis.password_file"),
+    ("kafka: {security: {password_file: k.p8}}\n", "kafka.security.password_file"),
+    ("api: {keys_file: k.p8}\n", "api.keys_file"),
+    ("api: {tls: {key_file: k.p8}}\n", "api.tls.key_file"),
+    ("apns: {certificate_file: k.p8}\n", "apns.certificate_file"),
+  ])
+  func refusesASecretThatEverybodyMayWrite(_ text: String, _ key: String) throws {
+    var fixture = try SettingsFixture(text)
+    if key.hasPrefix("apns") { fixture.requirements = .credentials }
+    chmod(try fixture.directory.write(samplePEM, to: "k.p8"), 0o666)
+    let found = fixture.load().problems.filter { $0.key == key }.map(\.message)
+    #expect(found == ["k.p8 can be written by every user of this machine"])
+  }
+
+  @Test(arguments: ["api: {keys_file: k.p8}\n", "api: {tls: {key_file: k.p8}}\n"])
+  func warnsOfTheAPIsSecretsThatEverybodyMayRead(_ text: String) throws {
+    let fixture = try SettingsFixture(text)
+    chmod(try fixture.directory.write(samplePEM, to: "k.p8"), 0o444)
+    #expect(fixture.findings().contains { $0.contains("can be read by every user") })
+  }
+
   @Test(arguments: [
     (sampleCertificate, "is a certificate"), ("", "is none"), ("garbage \u{0}", "is none"),
     ("-----BEGIN EC PRIVATE KEY-----\n", "in the older form"),

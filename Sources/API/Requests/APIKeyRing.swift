@@ -20,6 +20,7 @@ package struct APIKeyRing: Sendable, Equatable {
   package init(text: String) throws(Flaw) {
     var keys: [APIKey] = []
     var names: Set<String> = []
+    var linesOfDigests: [[UInt8]: Int] = [:]
     // An end of a line may be CR LF, which is one character.
     let lines = text.split(omittingEmptySubsequences: false, whereSeparator: \.isNewline)
     for (index, line) in lines.enumerated() {
@@ -41,6 +42,10 @@ package struct APIKeyRing: Sendable, Equatable {
         let digest = SecretDigest(bytes: bytes)
       else { throw flaw("the digest is sha256: and 64 hex digits") }
       guard names.insert(String(first)).inserted else { throw flaw("\(first) comes twice") }
+      // Whose it is, and what it may, would be a matter of order.
+      if let other = linesOfDigests.updateValue(index + 1, forKey: bytes) {
+        throw flaw("it is the key of line \(other): a key has one line, make another")
+      }
       keys.append(APIKey(name: String(first), scope: scope, digest: digest))
     }
     guard keys.count <= Self.maximumKeys else {

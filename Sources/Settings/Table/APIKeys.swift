@@ -47,8 +47,8 @@ extension SettingTable {
       (1 << 20)...(1 << 40),
       "Of one import's body, which is read while it comes and never kept."),
     .integer(
-      "api.imports.at_once", \.api.imports.atOnce, default: 2, 1...64,
-      "In each process. More are refused with 429."),
+      "api.imports.at_once", \.api.imports.atOnce, default: 4, 1...64,
+      "In each process; one key has all but one of them at most. More are refused with 429."),
     .duration(
       "api.imports.timeout", \.api.imports.timeout, default: .seconds(3600),
       .seconds(10)...(.seconds(86_400)),
