@@ -88,11 +88,13 @@ import Testing
   }
 
   /// A client in the middle of its body.
-  private static func begin(_ bed: APIBed, _ id: String, _ rows: String) throws -> RawClient {
+  private static func begin(
+    _ bed: APIBed, _ id: String, _ rows: String, as scope: APIScope = .appServer
+  ) throws -> RawClient {
     let client = try RawClient(port: bed.port)
     client.send(
       "POST /v1/imports?id=\(id) HTTP/1.1\r\nHost: a\r\nConnection: close\r\n"
-        + "Authorization: Bearer \(bed.key(.appServer))\r\n"
+        + "Authorization: Bearer \(bed.key(scope))\r\n"
         + "Content-Type: application/x-ndjson\r\nTransfer-Encoding: chunked\r\n\r\n")
     sendChunk(client, rows)
     return client
@@ -114,16 +116,21 @@ import Testing
   }
 
   @Test func progressIsToldWhileRowsCome() async throws {
-    try await APIBed.run { bed in
+    try await APIBed.run({ $0.imports.atOnce = 2 }) { bed in
       let client = try Self.begin(bed, "i1", Self.rows(0..<2_500))
       let midway = try Self.until(bed, "i1") { $0["rows"] == 2_500 }
       #expect(midway["state"] == "running" && midway["rows"] == 2_500)
       let again = try bed.ask("POST", "/v1/imports?id=i1", "{}\n", headers: Self.lines)
       #expect(again.status == 409)
-      let second = try Self.begin(bed, "i2", "\n")
+      // One key has all but one of them.
+      let same = try bed.ask(
+        "POST", "/v1/imports?id=i3", "{}\n", as: .appServer, headers: Self.lines)
+      #expect(same.status == 429 && same.detail.contains("1 imports of key-app-server"))
+      let second = try Self.begin(bed, "i2", "\n", as: .admin)
       _ = try Self.until(bed, "i2") { $0.status == 200 }
       let third = try bed.ask("POST", "/v1/imports?id=i3", "{}\n", headers: Self.lines)
       #expect(third.status == 429 && third.head.contains("Retry-After"))
+      #expect(third.detail.contains("2 imports are under way"))
       for client in [client, second] {
         Self.sendChunk(client, "\(Self.rows(2_500..<2_501))")
         client.send("0\r\n\r\n")
