@@ -159,8 +159,14 @@ if verb == 'unbind' then
 end
 
 if wrong_others() then return problem end
+-- A user has a bounded number of devices, so that reading them holds nobody up.
+local count = redis.call('SCARD', keys(user)[1])
+if count >= 1000 and redis.call('SISMEMBER', keys(user)[1], member) == 0 then
+  return refuse('the user has ' .. count .. ' devices already, at most 1000 are taken')
+end
 -- A registration that is told later than it was takes nothing from whoever logged in since.
 if ARGV[5] and owner and owner ~= user then
+  if redis.call('HLEN', keys(owner)[2]) > 2000 then return -1 end
   local times = redis.call('HGETALL', keys(owner)[2])
   for i = 1, #times, 2 do
     if is_of_token(times[i]) and (tonumber(times[i + 1]) or 0) > at then return -1 end

@@ -74,16 +74,20 @@ enum AudienceImport {
     defer { progress.finish(at: MonotonicClock.nowNanoseconds()) }
     do {
       while !signals.isRaised, let line = try lines.next() {
-        let refusal = try await importer.take(line.ofImport)
+        let refusal = try await importer.take(line.ofImport, number: lines.number)
+        let isOverfull = complainOfOverfull(importer, &progress, invocation)
         let counts = importer.counts
         progress.update(done: counts.rows, at: MonotonicClock.nowNanoseconds())
+        if isOverfull, invocation[strict] { break }
         guard let refusal else { continue }
         progress.clear()
         complain(refusal, lines.number, counts.refused, invocation)
         if invocation[strict] { break }
       }
       result.isInterrupted = signals.isRaised
-      result.counts = try await importer.finish()
+      _ = try await importer.finish()
+      _ = complainOfOverfull(importer, &progress, invocation)
+      result.counts = importer.counts
     } catch let error as DevicesError {
       throw CommandFailure(error)
     } catch let error as CommandFailure {
@@ -92,6 +96,18 @@ enum AudienceImport {
       throw CommandFailure(.failed, "\(error)")
     }
     return result
+  }
+
+  /// What was found only when a page of rows was written. Returns whether there was any.
+  private static func complainOfOverfull(
+    _ importer: AudienceImporter, _ progress: inout ProgressLine, _ invocation: Invocation
+  ) -> Bool {
+    let overfull = importer.takeOverfull()
+    if !overfull.isEmpty { progress.clear() }
+    for (line, reason) in overfull {
+      complain(reason, line, importer.counts.refused, invocation)
+    }
+    return !overfull.isEmpty
   }
 
   /// A file with the same mistake in every line is told in a screenful.

@@ -52,15 +52,33 @@ extension DeviceRegistry {
   ///   - at: ms since 1970. An earlier time than the one that is known changes nothing.
   ///   - isBelated: it is told later than it was. Where another user has bound the token since,
   ///     nothing is changed, and `overtaken` thrown.
+  ///   - onMove: hears whom the token leaves, before anything else may fail.
   /// - Returns: whether the binding is new.
   @discardableResult
   package func bind(
-    user: String, _ binding: Binding, at: Int64, isBelated: Bool = false
+    user: String, _ binding: Binding, at: Int64, isBelated: Bool = false,
+    onMove: @escaping ([DeviceMove]) -> Void = { _ in }
   ) async throws(DevicesError) -> Bool {
     try Self.check(user)
     let login = TokenBinder.Login(user: user, bindings: [binding], at: at)
     if isBelated { try await checkOvertaken(user, binding, at) }
-    return try await binder.bind([login]) == 1
+    try await checkCount(user, binding)
+    return try await binder.hearing(onMove).bind([login]) == 1
+  }
+
+  /// A user has a bounded number of devices, so that reading them holds nobody up. Users who bind
+  /// at the same time may have a few more.
+  private func checkCount(
+    _ user: String, _ new: Binding, replacing old: Binding? = nil
+  ) async throws(DevicesError) {
+    let bindings = keyspace.bindings(user: user)
+    let replies = try await redis.replies(
+      to: [["SCARD", bindings], ["SISMEMBER", bindings, new.member]]
+        + (old.map { [["SISMEMBER", bindings, $0.member]] } ?? []))
+    if let error = replies.firstError { throw DevicesError(reply: error.message) }
+    let count = Int(replies[0].integer ?? 0)
+    guard count < AudienceRow.maximumBindings || replies[1].integer == 1 || replies[2].integer == 1
+    else { throw DevicesError(.tooLarge, AudienceRow.tooManyDevices(of: user, count + 1)) }
   }
 
   private func checkOvertaken(
@@ -103,56 +121,58 @@ extension DeviceRegistry {
   /// - Parameters:
   ///   - at: when the new one was bound, ms since 1970.
   ///   - isBelated: as for `bind`.
+  ///   - onMove: as for `bind`.
   /// - Returns: whether the old binding was there. The new one is, in any case.
   @discardableResult
   package func replace(
-    user: String, _ old: Binding, with new: Binding, at: Int64, isBelated: Bool = false
+    user: String, _ old: Binding, with new: Binding, at: Int64, isBelated: Bool = false,
+    onMove: @escaping ([DeviceMove]) -> Void = { _ in }
   ) async throws(DevicesError) -> Bool {
     guard old != new else {
-      return try await !bind(user: user, new, at: at, isBelated: isBelated)
+      return try await !bind(user: user, new, at: at, isBelated: isBelated, onMove: onMove)
     }
     try Self.check(user)
     if isBelated { try await checkOvertaken(user, new, at) }
-    return try await binder.replace(user, old, with: new, at: at)
+    try await checkCount(user, new, replacing: old)
+    return try await binder.hearing(onMove).replace(user, old, with: new, at: at)
   }
 }
 
 // MARK: - Reading
 
 extension DeviceRegistry {
-  /// Reads in one round trip, though not in one step: what is written at the same time may be in
-  /// one part of the answer and not yet in another.
+  /// Reads in one step. A user with more than `UserReading` lets through is refused
+  /// (`DevicesErrorCode.tooLarge`).
   package func user(_ user: String) async throws(DevicesError) -> UserRecord {
     try Self.check(user)
-    let replies = try await redis.replies(
-      to: [
-        ["SMEMBERS", keyspace.bindings(user: user)], ["HGETALL", keyspace.bound(user: user)],
-        ["HGETALL", keyspace.quarantined(user: user)],
-        ["HGETALL", keyspace.profile(user: user)], ["ZCARD", keyspace.reached(user: user)],
-      ])
-    if let error = replies.firstError { throw DevicesError(reply: error.message) }
+    let answer = try await UserReading.run(
+      devicesOf(user) + [
+        ("HGETALL", keyspace.profile(user: user)), ("ZCARD", keyspace.reached(user: user)),
+      ], of: user, redis)
     return UserRecord(
-      user: user, devices: UserReplies.devices(of: user, replies),
-      profile: UserReplies.profile(replies[3]), reached: Int(replies[4].integer ?? 0))
+      user: user, devices: UserReplies.devices(of: user, answer[1], answer[2], answer[3]),
+      profile: UserReplies.profile(answer[4]), reached: Int(answer[5].integer ?? 0))
   }
 
   /// As in `user(_:)`, and nothing else.
   package func devices(of user: String) async throws(DevicesError) -> UserDevices {
     try Self.check(user)
-    let replies = try await redis.replies(
-      to: [
-        ["SMEMBERS", keyspace.bindings(user: user)], ["HGETALL", keyspace.bound(user: user)],
-        ["HGETALL", keyspace.quarantined(user: user)],
-      ])
-    if let error = replies.firstError { throw DevicesError(reply: error.message) }
-    return UserReplies.devices(of: user, replies)
+    let answer = try await UserReading.run(devicesOf(user), of: user, redis)
+    return UserReplies.devices(of: user, answer[1], answer[2], answer[3])
   }
 
   package func profile(of user: String) async throws(DevicesError) -> UserProfile {
     try Self.check(user)
-    let replies = try await redis.replies(to: [["HGETALL", keyspace.profile(user: user)]])
-    if let error = replies.firstError { throw DevicesError(reply: error.message) }
-    return UserReplies.profile(replies[0])
+    let answer = try await UserReading.run(
+      [("HGETALL", keyspace.profile(user: user))], of: user, redis)
+    return UserReplies.profile(answer[1])
+  }
+
+  private func devicesOf(_ user: String) -> [(command: String, key: String)] {
+    [
+      ("SMEMBERS", keyspace.bindings(user: user)), ("HGETALL", keyspace.bound(user: user)),
+      ("HGETALL", keyspace.quarantined(user: user)),
+    ]
   }
 }
 
@@ -165,9 +185,13 @@ extension DeviceRegistry {
   ) async throws(DevicesError) {
     try Self.check(user)
     guard !patch.isEmpty else { return }
-    _ = try await redis.reply(
+    let answer = try await redis.reply(
       to: DeviceScripts.profile, keys: [keyspace.profile(user: user)],
-      arguments: patch.fields.members.flatMap { [$0.name, $0.value] })
+      arguments: [String(AudienceRow.maximumFields)]
+        + patch.fields.members.flatMap { [$0.name, $0.value] })
+    if let count = answer.integer, count > 0 {
+      throw DevicesError(.tooLarge, AudienceRow.tooManyFields(of: user, Int(count)))
+    }
   }
 
   /// Mutes streamers for a user, or lets them be heard again, in one step; it counts where

@@ -16,18 +16,44 @@ enum DeviceScripts {
     KeyTypeScript.wrong + TokenScripts.userFunctions + late + restoreBody)
 
   static let profile = RedisScript(profileBody)
+  static let lastBound = RedisScript(lastBoundBody)
 
-  /// A reader sees all of it or nothing. KEYS: profile. ARGV: name and value of each field; one
-  /// without a value is taken out.
+  /// KEYS: bound of a user. ARGV: a token, how many devices are looked through. Answers when the
+  /// token was bound last, nothing when it was not, and `many` for a user with more devices than
+  /// we write.
+  private static let lastBoundBody = """
+    if redis.call('HLEN', KEYS[1]) > tonumber(ARGV[2]) then return 'many' end
+    local ending, last = ':' .. ARGV[1], false
+    local times = redis.call('HGETALL', KEYS[1])
+    for i = 1, #times, 2 do
+      local at = tonumber(times[i + 1])
+      if string.sub(times[i], -#ending) == ending and at and (not last or at > last) then
+        last = at
+      end
+    end
+    return last and string.format('%.0f', last)
+    """
+
+  /// A reader sees all of it or nothing. KEYS: profile. ARGV: how many fields there may be, then
+  /// name and value of each; one without a value is taken out. Answers 0, or how many there would
+  /// be, which is refused unless there are fewer than before.
   private static let profileBody = """
-    for i = 1, #ARGV, 2 do
+    local before = redis.call('HLEN', KEYS[1])
+    local count = before
+    for i = 2, #ARGV, 2 do
+      local is_there = redis.call('HEXISTS', KEYS[1], ARGV[i]) == 1
+      if ARGV[i + 1] == '' and is_there then count = count - 1 end
+      if ARGV[i + 1] ~= '' and not is_there then count = count + 1 end
+    end
+    if count > tonumber(ARGV[1]) and count > before then return count end
+    for i = 2, #ARGV, 2 do
       if ARGV[i + 1] == '' then
         redis.call('HDEL', KEYS[1], ARGV[i])
       else
         redis.call('HSET', KEYS[1], ARGV[i], ARGV[i + 1])
       end
     end
-    return 1
+    return 0
     """
 
   /// A move that a later one has overtaken must change nothing any more. One of a token that was

@@ -8,6 +8,8 @@ package enum DevicesErrorCode: StoreErrorCode {
   case redis(RedisError.Code)
   /// The caller's values are wrong; nothing was sent.
   case invalid
+  /// The user has more than is read or written for one user; nothing was changed.
+  case tooLarge
   /// A key holds a value that none of us wrote.
   case badContent
   /// Others changed the same keys again and again, or began another rewrite of the same

@@ -20,6 +20,7 @@ struct TokenBinder {
   private let keyspace: Keyspace
   private let tokens: TokenMoves
   private let tell: TellMoves?
+  private var onMove: ([DeviceMove]) -> Void = { _ in }
 
   /// How often a call begins again because others moved the same token meanwhile.
   private static let maximumTries = 16
@@ -31,6 +32,13 @@ struct TokenBinder {
     self.redis = redis
     self.keyspace = keyspace
     tokens = TokenMoves(redis: redis, keyspace: keyspace)
+  }
+
+  /// - Parameter onMove: hears of tokens that leave a user as soon as they have.
+  func hearing(_ onMove: @escaping ([DeviceMove]) -> Void) -> TokenBinder {
+    var binder = self
+    binder.onMove = onMove
+    return binder
   }
 
   /// Binds many devices in large pipelines. A token that is another user's leaves that one; one
@@ -74,6 +82,7 @@ struct TokenBinder {
       calls.append(ScriptCall(keys: keyspace.movingKeys(user: login.user), arguments: arguments))
     }
     guard !calls.isEmpty else { return [] }
+    if !moves.isEmpty { onMove(moves) }
     let answers = try await redis.checked(DeviceScripts.take, calls)
     var late: [Login] = []
     for (index, (login, bindings)) in taken.enumerated() {
@@ -116,11 +125,13 @@ struct TokenBinder {
       guard let claimed = claims[0] else {
         return try await unbind(user, old.token, topic: old.topic, environment: old.environment) > 0
       }
+      let moves = claimed.moves(of: new)
+      if !moves.isEmpty { onMove(moves) }
       let answer = try await redis.reply(
         to: DeviceScripts.replace, keys: keyspace.movingKeys(user: user),
         arguments: [String(at), new.member] + claimed.arguments + [old.member])
       if answer[0].text == "late" { continue }
-      try await settle([claimed], news: claimed.moves(of: new))
+      try await settle([claimed], news: moves)
       if answer[1].integer == 0 { try await release(old.token, user) }
       return answer[0].integer == 1
     }
@@ -175,12 +186,17 @@ struct TokenBinder {
       others.append((one.token, owner, one.at))
     }
     guard !others.isEmpty else { return logins }
-    let times = try await ask(others.map { ["HGETALL", keyspace.bound(user: $0.user)] })
+    let times = try await redis.checked(
+      DeviceScripts.lastBound,
+      others.map {
+        ScriptCall(
+          keys: [keyspace.bound(user: $0.user)],
+          arguments: [$0.token, String(UserReading.maximumElements)])
+      })
     var overtaken: Set<ExactText> = []
     for (index, other) in others.enumerated() {
-      let ending = ":\(other.token)"
-      let last = (times[index].dictionary ?? [:]).filter { $0.key.hasSuffix(ending) }
-        .compactMap { Int64($0.value) }.max()
+      // Of more devices than anybody has it is not known: what comes late changes nothing.
+      let last = times[index].text == "many" ? .max : times[index].decimal
       if let last, last > other.at { overtaken.insert(ExactText(other.token)) }
     }
     return logins.map { login in

@@ -110,7 +110,7 @@ package struct TraceReader {
     } catch {
       switch error.code {
       case .badContent, .redis(.wrongType): facts.unreadable = error.message
-      case .redis, .invalid, .conflict, .overtaken, .untold: throw .devices(error)
+      case .redis, .invalid, .tooLarge, .conflict, .overtaken, .untold: throw .devices(error)
       }
     }
   }

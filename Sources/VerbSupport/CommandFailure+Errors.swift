@@ -27,7 +27,7 @@ extension CommandFailure {
       switch error.code {
       case .redis(let code): Self.code(of: code)
       case .conflict, .untold: .retryLater
-      case .invalid, .badContent, .overtaken: .failed
+      case .invalid, .tooLarge, .badContent, .overtaken: .failed
       }
     self.init(code, error.description)
   }

@@ -87,6 +87,22 @@ import Testing
     }
   }
 
+  @Test func aUserHasABoundedNumberOfDevices() async throws {
+    let script = try shippedScript("bind.lua")
+    try await RedisFixture().run { redis async throws in
+      let members = (0..<1_000).map { "apns:production:a.b:\(0x1000 + $0)" }
+      _ = try await redis.execute(
+        RedisPipeline(["SADD", keyspace.bindings(user: "u1")] + members))
+      func bind(_ token: String) async throws -> String? {
+        try await Self.evaluate(
+          redis, script, [keyspace.tokenOwner(token: token)], ["bind", "u1", "production", "a.b"])
+      }
+      #expect(try await bind("aa")?.contains("at most 1000 are taken") == true)
+      #expect(try await redis.ask("EXISTS", keyspace.tokenOwner(token: "aa")) == "0")
+      #expect(try await bind("4096") == "0")
+    }
+  }
+
   @Test func aNewStreamerGetsAHeadingOrAPlainSet() async throws {
     let script = try shippedScript("follow.lua")
     try await RedisFixture().run { redis async throws in

@@ -195,6 +195,21 @@ import Testing
     }
   }
 
+  /// What Redis refuses to look at was not looked at.
+  @Test(arguments: ["hexists", "hdel", "sismember"])
+  func whatMayNotBeLookedAtIsNoEnd(_ command: String) async throws {
+    try await RedisFixture().run { redis async throws in
+      _ = try await redis.ask("HSET", keyspace.trace(event: "e1", part: 0), "u1", "0:muted:a:0")
+      _ = try await redis.ask("SADD", "ffd:{f:gone:3:0}", "u1")
+      _ = try await redis.ask("HSET", keyspace.tokenMoves(token: "aa11"), "number", "1")
+      _ = try await redis.ask("ACL", "SETUSER", "default", "-\(command)")
+      let erasure = UserErasure(redis: redis, keyspace: keyspace)
+      await #expect(throws: DevicesError.self) {
+        try await erasure.run("u1", Self.everything(), writes: true)
+      }
+    }
+  }
+
   @Test func keysOfAnotherTypeGoAndStopNothing() async throws {
     try await RedisFixture().run { redis async throws in
       for key in keyspace.forgottenKeys(user: "u1") { _ = try await redis.ask("SET", key, "x") }

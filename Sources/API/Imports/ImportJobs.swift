@@ -51,12 +51,11 @@ actor ImportJobs {
   ) async throws(Problem) -> ImportReport {
     let run = ImportRun(report, isStrict: isStrict)
     let id = report.id
-    guard limit.take() else {
+    if let reason = limit.take(report.key) {
       throw Problem(
-        .tooManyRequests, "\(limit.atOnce) imports are under way here: ask again soon",
-        headers: ["Retry-After": "10"])
+        .tooManyRequests, "\(reason): ask again soon", headers: ["Retry-After": "10"])
     }
-    defer { limit.release() }
+    defer { limit.release(report.key) }
     guard running[id] == nil else { throw Self.isRunning }
     running[id] = run
     defer { running[id] = nil }
@@ -132,6 +131,7 @@ actor ImportJobs {
     try await done { () async throws(DevicesError) in
       run.report.counts = try await importer.finish()
     }
+    if let overfull = addOverfull(importer, run), end == nil { end = overfull }
     if let end { throw end }
   }
 
@@ -143,12 +143,25 @@ actor ImportJobs {
   ) async throws(Problem) -> Problem? {
     if run.isDeleted { return Problem(.conflict, "the import was deleted; \(Self.begun)") }
     let refusal = try await done { () async throws(DevicesError) in
-      try await importer.take(line)
+      try await importer.take(line, number: number)
     }
+    let overfull = addOverfull(importer, run)
     run.report.counts = importer.counts
-    guard let refusal else { return nil }
-    run.report.add(refusal, of: number)
-    return run.isStrict ? Problem(.invalid, "line \(number): \(refusal); \(Self.begun)") : nil
+    guard let refusal else { return overfull }
+    return refuse(refusal, number, run)
+  }
+
+  /// What was found only when a page of rows was written.
+  private func addOverfull(_ importer: AudienceImporter, _ run: ImportRun) -> Problem? {
+    var end: Problem?
+    for (line, reason) in importer.takeOverfull() { end = refuse(reason, line, run) }
+    run.report.counts = importer.counts
+    return end
+  }
+
+  private func refuse(_ reason: String, _ line: Int, _ run: ImportRun) -> Problem? {
+    run.report.add(reason, of: line)
+    return run.isStrict ? Problem(.invalid, "line \(line): \(reason); \(Self.begun)") : nil
   }
 
   // MARK: what others see

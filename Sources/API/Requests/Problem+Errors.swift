@@ -9,6 +9,7 @@ extension Problem {
   init(_ error: DevicesError) {
     switch error.code {
     case .invalid: self.init(.invalid, error.message)
+    case .tooLarge: self.init(.tooLarge, error.message)
     case .conflict: self.init(.conflict, error.message, headers: Self.soon)
     case .overtaken: self.init(.conflict, error.message)
     case .badContent: self.init(.internalError, error.message)

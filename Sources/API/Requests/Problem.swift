@@ -49,7 +49,7 @@ struct Problem: Error, Sendable, Equatable {
       case .methodNotAllowed: "This cannot be done here"
       case .tooSlow: "The request came too slowly"
       case .conflict: "Another request stands in the way"
-      case .tooLarge: "The body is too large"
+      case .tooLarge: "It is too large"
       case .unsupportedMediaType: "The body is of a type that is not read here"
       case .invalid: "A value is not valid"
       case .keyReused: "The idempotency key belongs to another request"

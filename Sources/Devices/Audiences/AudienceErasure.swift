@@ -17,7 +17,6 @@ struct AudienceErasure {
     } catch {
       // Somebody else's business, unless it was asked for.
       guard error.isOfContent, !erases else { throw error }
-      counts.unreadable += 1
       return
     }
     guard heading.exists else { return }

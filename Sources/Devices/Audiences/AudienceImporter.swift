@@ -56,8 +56,23 @@ package final class AudienceImporter {
     return counts
   }
 
+  /// Rows that were taken, and whose users would have had more devices or fields than we read:
+  /// those were not written, the rows' follows and tags were. They are counted as refused, and told
+  /// once.
+  package func takeOverfull() -> [(line: Int, reason: String)] {
+    var told: [(line: Int, reason: String)] = []
+    // A row may be written in several parts.
+    for refusal in writer.takeOverfull() where told.last?.line != refusal.line {
+      told.append(refusal)
+      progress.refused += 1
+      progress.users -= 1
+    }
+    return told
+  }
+
   /// Takes a line. Returns why it is refused; nil when it is not.
-  package func take(_ line: ImportLine) async throws(DevicesError) -> String? {
+  /// - Parameter number: what it is called later, when that is found.
+  package func take(_ line: ImportLine, number: Int = 0) async throws(DevicesError) -> String? {
     if case .text(let bytes) = line, bytes.allSatisfy(Self.isBlank) { return nil }
     progress.rows += 1
     let row: ImportRow
@@ -71,7 +86,7 @@ package final class AudienceImporter {
       progress.refused += 1
       return reason
     }
-    for part in row.rows { try await writer.append(part) }
+    for part in row.rows { try await writer.append(part, line: number) }
     for streamer in row.follows {
       try await follows.append(streamer: streamer, user: row.user)
     }

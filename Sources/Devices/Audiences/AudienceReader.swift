@@ -44,11 +44,18 @@ package struct AudienceReader {
   }
 
   private func sizes(of keys: [String]) async throws(DevicesError) -> [Int] {
-    guard !keys.isEmpty else { return [] }
-    let replies = try await redis.replies(to: keys.map { ["SCARD", $0] })
-    if let error = replies.firstError { throw DevicesError(reply: error.message) }
-    return keys.indices.map { Int(replies[$0].integer ?? 0) }
+    var sizes: [Int] = []
+    for start in stride(from: 0, to: keys.count, by: Self.keysPerPage) {
+      let page = keys[start..<min(start + Self.keysPerPage, keys.count)]
+      let replies = try await redis.replies(to: page.map { ["SCARD", $0] })
+      if let error = replies.firstError { throw DevicesError(reply: error.message) }
+      sizes += page.indices.map { Int(replies[$0 - start].integer ?? 0) }
+    }
+    return sizes
   }
+
+  /// An audience may have 65,536 shards: others get their turns between two pages of them.
+  private static let keysPerPage = 4_096
 
   private func sample(of keys: [String], _ limit: Int) async throws(DevicesError) -> [String] {
     var users: [String] = []

@@ -1,6 +1,7 @@
 import Keyspace
 import Model
 import Rules
+import Text
 
 /// A follower as an import names one: user, profile, devices.
 package struct AudienceRow: Sendable {
@@ -53,10 +54,20 @@ package struct AudienceRow: Sendable {
         name == RuleField.mutedStreamers.rawValue
         ? RecipientJudge.maximumListBytes : maximumFieldValueBytes
       guard value.utf8.count <= maximum else {
-        return "has a profile field \(name) of over \(maximum) bytes"
+        return "has a profile field \(ShortText.of(name)) of over \(maximum) bytes"
       }
     }
     return nil
+  }
+
+  static func tooManyDevices(of user: String, _ count: Int) -> String {
+    "\(user) would have \(count) devices, at most \(maximumBindings) are taken: unbind those that "
+      + "are gone"
+  }
+
+  static func tooManyFields(of user: String, _ count: Int) -> String {
+    "the profile of \(user) would have \(count) fields, at most \(maximumFields) are taken: take "
+      + "out those that nothing reads"
   }
 
   static func identifierProblem(_ what: String) -> String {

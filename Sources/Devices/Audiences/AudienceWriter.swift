@@ -17,6 +17,11 @@ package final class AudienceWriter {
   private let tell: TellMoves?
   /// What is left to write, in order.
   private var page: [AudienceRow] = []
+  /// Of each row of the page, where it came from.
+  private var lines: [Int] = []
+  /// Rows that were not written, because their users would have more than we read: where they came
+  /// from, and why.
+  private var overfull: [(line: Int, reason: String)] = []
   /// Who has bound what in this page. A second user's binding waits for the next page, so that
   /// the last one named is the owner.
   private var pageOwners: [ExactText: String] = [:]
@@ -56,8 +61,10 @@ package final class AudienceWriter {
 
   /// Appends a user; written when a page is full and by `finish`. Devices and profile fields are
   /// added to what the user has. A row that is refused (`DevicesErrorCode.invalid`) leaves no
-  /// trace.
-  package func append(_ row: AudienceRow) async throws(DevicesError) {
+  /// trace. One whose user would have too many devices or fields is not written either, which is
+  /// seen with its page: see `takeOverfull`.
+  /// - Parameter line: what such a row is told by.
+  package func append(_ row: AudienceRow, line: Int = 0) async throws(DevicesError) {
     if let problem = row.problem { throw DevicesError(.invalid, problem) }
     for binding in row.bindings {
       if let owner = pageOwners[ExactText(binding.token)], !owner.isExactly(row.user) {
@@ -66,6 +73,7 @@ package final class AudienceWriter {
     }
     for binding in row.bindings { pageOwners[ExactText(binding.token)] = row.user }
     page.append(row)
+    lines.append(line)
     devices += row.bindings.count
     if let rewrite { try await rewrite.append(row.user) }
     if page.count >= options.rowsPerPage { try await flush() }
@@ -86,6 +94,7 @@ package final class AudienceWriter {
   /// Gives up what `begin` began: the current generation stays. Users written so far stay too.
   package func abandon() async throws(DevicesError) {
     page.removeAll()
+    lines.removeAll()
     pageOwners.removeAll()
     if let rewrite {
       self.rewrite = nil
@@ -95,15 +104,67 @@ package final class AudienceWriter {
 
   private func flush() async throws(DevicesError) {
     guard !page.isEmpty else { return }
-    let rows = page
+    let (all, numbers) = (page, lines)
     page.removeAll(keepingCapacity: true)
+    lines.removeAll(keepingCapacity: true)
     pageOwners.removeAll(keepingCapacity: true)
+    let rows = try await withoutOverfull(all, numbers)
     try await write(profilesOf: rows)
     try await TokenBinder(redis: redis, keyspace: keyspace, tell: tell).bind(
       rows.map {
         .init(
           user: $0.user, bindings: $0.bindings, at: $0.boundAt, isBelated: $0.isBelated)
       })
+  }
+
+  /// The rows that were not written since the last call.
+  func takeOverfull() -> [(line: Int, reason: String)] {
+    defer { overfull = [] }
+    return overfull
+  }
+
+  /// Looks closer only at users who may have too much.
+  private func withoutOverfull(
+    _ rows: [AudienceRow], _ lines: [Int]
+  ) async throws(DevicesError) -> [AudienceRow] {
+    let sizes = try await redis.replies(
+      to: rows.flatMap {
+        [
+          ["SCARD", keyspace.bindings(user: $0.user)], ["HLEN", keyspace.profile(user: $0.user)],
+        ]
+      })
+    if let error = sizes.firstError { throw DevicesError(reply: error.message) }
+    var refused: Set<Int> = []
+    for (index, row) in rows.enumerated() {
+      let devices = Int(sizes[2 * index].integer ?? 0)
+      let fields = Int(sizes[2 * index + 1].integer ?? 0)
+      var reason: String?
+      if devices + row.bindings.count > AudienceRow.maximumBindings, !row.bindings.isEmpty {
+        let bindings = keyspace.bindings(user: row.user)
+        let new = try await missing(row.bindings.map { ["SISMEMBER", bindings, $0.member] })
+        if new > 0, devices + new > AudienceRow.maximumBindings {
+          reason = AudienceRow.tooManyDevices(of: row.user, devices + new)
+        }
+      }
+      if fields + row.profile.count > AudienceRow.maximumFields, !row.profile.isEmpty {
+        let profile = keyspace.profile(user: row.user)
+        let new = try await missing(row.profile.map { ["HEXISTS", profile, $0.name] })
+        if new > 0, fields + new > AudienceRow.maximumFields {
+          reason = AudienceRow.tooManyFields(of: row.user, fields + new)
+        }
+      }
+      guard let reason else { continue }
+      refused.insert(index)
+      self.devices -= row.bindings.count
+      overfull.append((lines[index], reason))
+    }
+    return rows.indices.filter { !refused.contains($0) }.map { rows[$0] }
+  }
+
+  private func missing(_ commands: [[String]]) async throws(DevicesError) -> Int {
+    let replies = try await redis.replies(to: commands)
+    if let error = replies.firstError { throw DevicesError(reply: error.message) }
+    return commands.indices.count { replies[$0].integer == 0 }
   }
 
   private func write(profilesOf rows: [AudienceRow]) async throws(DevicesError) {

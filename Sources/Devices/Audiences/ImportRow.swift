@@ -18,4 +18,6 @@ package struct ImportRow {
   /// 1,000 devices with long tokens take about 600 KiB.
   package static let maximumBytes = 1 << 20
   package static let maximumFollows = 10_000
+  /// 1,000 devices with four members each, 10,000 follows and as many tags fit.
+  static let maximumValues = 30_000
 }

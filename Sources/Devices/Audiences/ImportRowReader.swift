@@ -18,7 +18,9 @@ package struct ImportRowReader {
   package func read(_ line: [UInt8]) throws(ImportRow.Refusal) -> ImportRow {
     let value: JSONValue
     do {
-      value = try JSONValue.parse(line, maximumBytes: ImportRow.maximumBytes, maximumDepth: 8)
+      value = try JSONValue.parse(
+        line, maximumBytes: ImportRow.maximumBytes, maximumDepth: 8,
+        maximumValues: ImportRow.maximumValues)
     } catch {
       throw ImportRow.Refusal("column \(error.column): \(error.message)")
     }
@@ -31,7 +33,7 @@ package struct ImportRowReader {
       throw ImportRow.Refusal(#""user" is needed, a string"#)
     }
     var bindings: [Int64: [Binding]] = [:]
-    for (index, device) in try list(object, "devices").enumerated() {
+    for (index, device) in try list(object, "devices", AudienceRow.maximumBindings).enumerated() {
       let (binding, time) = try self.device(device, "devices[\(index)]")
       bindings[time ?? now, default: []].append(binding)
     }
@@ -50,21 +52,18 @@ package struct ImportRowReader {
 
   private func tags(_ object: JSONObject) throws(ImportRow.Refusal) -> [String] {
     var tags: [String] = []
-    for (index, value) in try list(object, "tags").enumerated() {
+    for (index, value) in try list(object, "tags", ImportRow.maximumFollows).enumerated() {
       guard let tag = value.string, Keyspace.isTag(tag) else {
         throw ImportRow.Refusal("tags[\(index)] is \(Keyspace.tagRule)")
       }
       tags.append(tag)
-    }
-    guard tags.count <= ImportRow.maximumFollows else {
-      throw ImportRow.Refusal("tags holds more than \(ImportRow.maximumFollows)")
     }
     return tags
   }
 
   private func follows(_ object: JSONObject) throws(ImportRow.Refusal) -> [String] {
     var follows: [String] = []
-    for (index, value) in try list(object, "follows").enumerated() {
+    for (index, value) in try list(object, "follows", ImportRow.maximumFollows).enumerated() {
       guard let streamer = value.string else {
         throw ImportRow.Refusal("follows[\(index)] is a string, not \(value.kindName)")
       }
@@ -72,9 +71,6 @@ package struct ImportRowReader {
         throw ImportRow.Refusal("follows[\(index)]: \(problem)")
       }
       follows.append(streamer)
-    }
-    guard follows.count <= ImportRow.maximumFollows else {
-      throw ImportRow.Refusal("follows holds more than \(ImportRow.maximumFollows) streamers")
     }
     return follows
   }
@@ -145,6 +141,10 @@ package struct ImportRowReader {
     guard let members = value.object?.members else {
       throw ImportRow.Refusal("profile is an object, not \(value.kindName)")
     }
+    guard members.count <= AudienceRow.maximumFields else {
+      throw ImportRow.Refusal(
+        "has \(members.count) profile fields, at most \(AudienceRow.maximumFields) are taken")
+    }
     var fields: [(name: String, value: String)] = []
     for member in members {
       switch member.value {
@@ -158,7 +158,8 @@ package struct ImportRowReader {
         fields.append((member.name, try self.streamers(streamers).joined(separator: "\n")))
       case .array, .object:
         throw ImportRow.Refusal(
-          "profile.\(member.name) is a string, a number or a boolean, not \(member.value.kindName)")
+          "profile.\(ShortText.of(member.name)) is a string, a number or a boolean, not \(member.value.kindName)"
+        )
       }
     }
     // What a value means is checked as in every other way to write a profile.
@@ -181,10 +182,15 @@ package struct ImportRowReader {
     return names
   }
 
-  private func list(_ object: JSONObject, _ name: String) throws(ImportRow.Refusal) -> [JSONValue] {
+  private func list(
+    _ object: JSONObject, _ name: String, _ maximum: Int
+  ) throws(ImportRow.Refusal) -> [JSONValue] {
     guard let value = object[name], !value.isNull else { return [] }
     guard let list = value.array else {
       throw ImportRow.Refusal("\(name) is a list, not \(value.kindName)")
+    }
+    guard list.count <= maximum else {
+      throw ImportRow.Refusal("\(name) has \(list.count) elements, at most \(maximum) are taken")
     }
     return list
   }
@@ -193,7 +199,7 @@ package struct ImportRowReader {
     _ object: JSONObject, known: [String], in place: String
   ) throws(ImportRow.Refusal) {
     for member in object.members where !known.contains(member.name) {
-      let name = JSONString.quoted(String(member.name.prefix(64)))
+      let name = JSONString.quoted(ShortText.of(member.name))
       throw ImportRow.Refusal(
         "\(place) has no member \(name): it has \(known.joined(separator: ", "))")
     }

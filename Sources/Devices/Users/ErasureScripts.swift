@@ -3,6 +3,7 @@ import Redis
 /// The Lua that forgets a user, on that user's keys alone.
 enum ErasureScripts {
   static let erase = RedisScript(eraseBody)
+  static let drop = RedisScript(dropBody)
   static let finish = RedisScript(finishBody)
   static let removeEmpty = RedisScript(removeEmptyBody)
 
@@ -32,6 +33,20 @@ enum ErasureScripts {
     redis.call('DEL', bindings, set_aside, profile, reached, verdicts, snapshot, undated)
     for _, member in ipairs(redis.call('HKEYS', bound)) do answer[#answer + 1] = member end
     return answer
+    """
+
+  /// Takes devices from the user; their names stay in `bound` until their tokens are free. KEYS:
+  /// bindings, bound, quarantined. ARGV: members. Answers how many were bound, and set aside.
+  private static let dropBody = """
+    local bound, set_aside = 0, 0
+    for _, member in ipairs(ARGV) do
+      redis.call('HSETNX', KEYS[2], member, '0')
+      local removed = redis.pcall('SREM', KEYS[1], member)
+      if type(removed) == 'number' then bound = bound + removed end
+      removed = redis.pcall('HDEL', KEYS[3], member)
+      if type(removed) == 'number' then set_aside = set_aside + removed end
+    end
+    return {bound, set_aside}
     """
 
   /// KEYS: bindings, bound. ARGV: members whose tokens are free. One that was bound again meanwhile

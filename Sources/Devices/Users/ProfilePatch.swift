@@ -23,10 +23,16 @@ package struct ProfilePatch: Sendable, Equatable {
 
   /// - Parameter changes: a field without a value, or with an empty one, is taken out.
   package init(_ changes: [(name: String, value: String?)]) throws(GivenRefusal) {
+    // Before each is looked for among the others.
+    guard changes.count <= AudienceRow.maximumFields else {
+      throw GivenRefusal(
+        name: "profile",
+        rule: "at most \(AudienceRow.maximumFields) fields, not \(changes.count)")
+    }
     var fields = UserProfile()
     for (name, value) in changes {
       guard fields[name] == nil else {
-        throw GivenRefusal(name: name, rule: "given once")
+        throw GivenRefusal(name: ShortText.of(name), rule: "given once")
       }
       fields[name] = try Self.checked(name, value ?? "")
     }

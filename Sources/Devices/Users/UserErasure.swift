@@ -11,7 +11,7 @@ import Tokens
 /// left is found:
 ///
 /// 1. The user's own keys go in one step. From here on no push reaches the user. Only the names of
-///    the devices stay, in `bound`.
+///    the devices stay, in `bound`. Of more devices than we write, most go page by page before.
 /// 2. The tokens get free, as with a logout. Then the names of the devices go.
 /// 3. The user leaves the streamers that are named, and with `looksEverywhere` every streamer and
 ///    every tag there is: Redis knows of each who is in it, and of nobody what they are in. It also
@@ -63,6 +63,8 @@ package struct UserErasure {
     }
     var counts = ErasureCounts()
     if writes {
+      try await LargeUserErasure(redis: redis, keyspace: keyspace, tokens: tokens)
+        .run(user, &counts)
       try await eraseKeys(of: user, &counts)
     } else {
       try await foreseeKeys(of: user, &counts)
@@ -74,8 +76,21 @@ package struct UserErasure {
     try await AudienceErasure(redis: redis, keyspace: keyspace)
       .run(user, erases: scope.erasesAudience && writes, &counts)
     // Who still followed somebody may have been read for an event meanwhile.
-    if writes { _ = try await redis.replies(to: [["DEL", keyspace.snapshot(user: user)]]) }
+    if writes { _ = try await answers(to: [["DEL", keyspace.snapshot(user: user)]]) }
     return counts
+  }
+}
+
+extension UserErasure {
+  /// A key of another type is passed over; what Redis refuses for another reason was not looked at.
+  private func answers(to commands: [[String]]) async throws(DevicesError) -> RedisReplies {
+    let replies = try await redis.replies(to: commands)
+    for index in 0..<replies.count {
+      if let error = replies[index].error, error.kind != .wrongType {
+        throw DevicesError(reply: error.message)
+      }
+    }
+    return replies
   }
 }
 
@@ -88,8 +103,9 @@ extension UserErasure {
     let answer = try await redis.reply(
       to: ErasureScripts.erase, keys: keyspace.forgottenKeys(user: user), arguments: [])
     let numbers = (0..<5).map { Int(answer[$0].integer ?? 0) }
-    (counts.devices, counts.setAside, counts.profileFields) = (numbers[0], numbers[1], numbers[2])
-    (counts.reached, counts.verdicts) = (numbers[3], numbers[4])
+    counts.devices += numbers[0]
+    counts.setAside += numbers[1]
+    (counts.profileFields, counts.reached, counts.verdicts) = (numbers[2], numbers[3], numbers[4])
     let members = (5..<max(5, answer.count)).compactMap { answer[$0].text }
     for start in stride(from: 0, to: members.count, by: Self.perPage) {
       let page = Array(members[start..<min(start + Self.perPage, members.count)])
@@ -109,15 +125,9 @@ extension UserErasure {
   ) async throws(DevicesError) {
     let keys = keyspace.forgottenKeys(user: user)
     let lengths = ["SCARD", "HLEN", "HLEN", "HLEN", "ZCARD", "HLEN", "EXISTS", "EXISTS"]
-    let replies = try await redis.replies(to: zip(lengths, keys).map { [$0, $1] })
-    var numbers: [Int] = []
-    for index in keys.indices {
-      // A key of another type is one thing.
-      if let error = replies[index].error, error.kind != .wrongType {
-        throw DevicesError(reply: error.message)
-      }
-      numbers.append(Int(replies[index].integer ?? 1))
-    }
+    let replies = try await answers(to: zip(lengths, keys).map { [$0, $1] })
+    // A key of another type is one thing.
+    let numbers = keys.indices.map { Int(replies[$0].integer ?? 1) }
     (counts.devices, counts.setAside, counts.profileFields) = (numbers[0], numbers[2], numbers[3])
     (counts.reached, counts.verdicts) = (numbers[4], numbers[5])
     counts.tokens = max(numbers[1], numbers[0] + numbers[2])
@@ -219,7 +229,7 @@ extension UserErasure {
   private func leaveShards(
     _ keys: [String], _ user: String, _ writes: Bool, _ counts: inout ErasureCounts
   ) async throws(DevicesError) {
-    let replies = try await redis.replies(to: keys.map { ["SISMEMBER", $0, user] })
+    let replies = try await answers(to: keys.map { ["SISMEMBER", $0, user] })
     var dead: [String] = []
     for (index, key) in keys.enumerated() where replies[index].integer == 1 {
       let (name, lists): (String, Keyspace)
@@ -239,7 +249,7 @@ extension UserErasure {
       }
     }
     guard writes, !dead.isEmpty else { return }
-    let removed = try await redis.replies(to: dead.map { ["SREM", $0, user] })
+    let removed = try await answers(to: dead.map { ["SREM", $0, user] })
     counts.leftovers += dead.indices.count { removed[$0].integer == 1 }
   }
 
@@ -247,7 +257,7 @@ extension UserErasure {
     _ keys: [String], _ user: String, _ writes: Bool, _ counts: inout ErasureCounts
   ) async throws(DevicesError) {
     let command = writes ? "HDEL" : "HEXISTS"
-    let replies = try await redis.replies(to: keys.map { [command, $0, user] })
+    let replies = try await answers(to: keys.map { [command, $0, user] })
     counts.traces += keys.indices.count { replies[$0].integer == 1 }
   }
 
@@ -256,7 +266,7 @@ extension UserErasure {
     _ owners: [String], _ moves: [String], _ user: String, _ writes: Bool,
     _ counts: inout ErasureCounts
   ) async throws(DevicesError) {
-    let replies = try await redis.replies(
+    let replies = try await answers(
       to: owners.map { ["GET", keyspace.tokenOwner(token: $0)] }
         + moves.map { ["HEXISTS", keyspace.tokenMoves(token: $0), ":" + user] })
     var found: [String] = []

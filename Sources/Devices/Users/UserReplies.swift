@@ -4,23 +4,24 @@ import Text
 
 /// What Redis answers of one user, read.
 enum UserReplies {
-  /// - Parameter replies: bindings, bound, quarantined.
-  static func devices(of user: String, _ replies: RedisReplies) -> UserDevices {
+  static func devices(
+    of user: String, _ bindings: RedisReply, _ bound: RedisReply, _ quarantined: RedisReply
+  ) -> UserDevices {
     var devices = UserDevices()
     var times: [ExactText: Int64] = [:]
-    for index in stride(from: 0, to: replies[1].count - 1, by: 2) {
-      guard let member = replies[1][index].text else { continue }
-      times[ExactText(member)] = replies[1][index + 1].decimal
+    for index in stride(from: 0, to: bound.count - 1, by: 2) {
+      guard let member = bound[index].text else { continue }
+      times[ExactText(member)] = bound[index + 1].decimal
     }
-    for index in 0..<replies[0].count {
-      guard let member = replies[0][index].text, let binding = Binding(member: member) else {
+    for index in 0..<bindings.count {
+      guard let member = bindings[index].text, let binding = Binding(member: member) else {
         devices.unreadable += 1
         continue
       }
       devices.bound.append(BoundDevice(binding: binding, boundAt: times[ExactText(member)]))
     }
-    for index in stride(from: 0, to: replies[2].count - 1, by: 2) {
-      guard let member = replies[2][index].text, let value = replies[2][index + 1].text,
+    for index in stride(from: 0, to: quarantined.count - 1, by: 2) {
+      guard let member = quarantined[index].text, let value = quarantined[index + 1].text,
         let device = QuarantinedDevice(user: user, member: member, value: value)
       else {
         devices.unreadable += 1
@@ -43,8 +44,6 @@ enum UserReplies {
       guard let name = reply[index].text, let value = reply[index + 1].text else { continue }
       fields.append((name, value))
     }
-    var profile = UserProfile()
-    for field in fields.sorted(by: { $0.name < $1.name }) { profile[field.name] = field.value }
-    return profile
+    return UserProfile(unique: fields.sorted(by: { $0.name < $1.name }))
   }
 }

@@ -1,0 +1,69 @@
+import Keyspace
+import Model
+import Redis
+import Tokens
+
+/// Takes most devices from a user who has more of them than we write, page by page: one script for
+/// all of them would hold up Redis, and its answer the connection. Each page may be repeated.
+/// Confined to the loop of its Redis client.
+struct LargeUserErasure {
+  let redis: RedisClient
+  let keyspace: Keyspace
+  let tokens: TokenMoves
+
+  /// As many go in one step.
+  private static let maximumAtOnce = 2 * AudienceRow.maximumBindings
+  private static let perPage = 500
+
+  func run(_ user: String, _ counts: inout ErasureCounts) async throws(DevicesError) {
+    let keys = keyspace.deviceKeys(user: user)
+    let commands = [["SCARD", keys[0]], ["HLEN", keys[1]], ["HLEN", keys[2]]]
+    let sizes = try await redis.replies(to: commands)
+    for index in commands.indices {
+      // A key of another type goes as a whole.
+      guard let size = sizes[index].integer, size > Self.maximumAtOnce else { continue }
+      try await empty(user, keys, index, &counts)
+    }
+  }
+
+  private func empty(
+    _ user: String, _ keys: [String], _ index: Int, _ counts: inout ErasureCounts
+  ) async throws(DevicesError) {
+    let (command, stride) = index == 0 ? ("SSCAN", 1) : ("HSCAN", 2)
+    var cursor = "0"
+    repeat {
+      let replies = try await redis.replies(
+        to: [[command, keys[index], cursor, "COUNT", String(Self.perPage)]])
+      if let error = replies.firstError { throw DevicesError(reply: error.message) }
+      guard let next = replies[0][0].text else { throw DevicesError.unexpected(command) }
+      cursor = next
+      let found = replies[0][1]
+      var members: [String] = []
+      for place in Swift.stride(from: 0, to: found.count, by: stride) {
+        if let member = found[place].text { members.append(member) }
+      }
+      for start in Swift.stride(from: 0, to: members.count, by: Self.perPage) {
+        try await drop(
+          Array(members[start..<min(start + Self.perPage, members.count)]), user, keys, &counts)
+      }
+    } while cursor != "0"
+  }
+
+  private func drop(
+    _ members: [String], _ user: String, _ keys: [String], _ counts: inout ErasureCounts
+  ) async throws(DevicesError) {
+    let answer = try await redis.reply(to: ErasureScripts.drop, keys: keys, arguments: members)
+    counts.devices += Int(answer[0].integer ?? 0)
+    counts.setAside += Int(answer[1].integer ?? 0)
+    // A token may be of several topics.
+    let owned = Set(members.compactMap { Binding(member: $0)?.token })
+    do {
+      try await tokens.release(owned.map { ($0, user) })
+    } catch {
+      throw DevicesError(error)
+    }
+    counts.tokens += owned.count
+    _ = try await redis.reply(
+      to: ErasureScripts.finish, keys: Array(keys.prefix(2)), arguments: members)
+  }
+}
