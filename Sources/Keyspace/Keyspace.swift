@@ -258,6 +258,14 @@ extension Keyspace {
   /// HASH: how an import over HTTP fares; lives `importLifetimeSeconds` after it was heard of last.
   package func imported(_ id: String) -> String { "\(dataPrefix){n:\(id)}" }
 
+  /// STRING: how an erasure over HTTP fares that takes long, without the user's id; lives
+  /// `runningErasureLifetimeSeconds` while it is told of, then `erasureLifetimeSeconds`.
+  package func erasure(_ id: String) -> String { "\(dataPrefix){d:\(id)}" }
+
+  /// A minute: its process tells of it every 10 seconds.
+  package static let runningErasureLifetimeSeconds = 60
+  /// A day: who began it has looked by then.
+  package static let erasureLifetimeSeconds = 86_400
   /// A day: who began it has looked by then.
   package static let importLifetimeSeconds = 86_400
   /// A day: who has no answer by then asks no more.

@@ -24,10 +24,17 @@ final class APIBed: Sendable {
   /// What the API's clock says.
   static let time = "2026-11-21T08:00:00Z"
 
+  /// With one thread and with four: what one of them knows must not matter.
   static func run(
     _ change: (inout APIOptions) -> Void = { _ in }, _ body: (APIBed) async throws -> Void
   ) async throws {
-    let bed = try await APIBed(change)
+    for threads in [1, 4] { try await run(threads, change, body) }
+  }
+
+  private static func run(
+    _ threads: Int, _ change: (inout APIOptions) -> Void, _ body: (APIBed) async throws -> Void
+  ) async throws {
+    let bed = try await APIBed(threads, change)
     do {
       try await body(bed)
     } catch {
@@ -37,7 +44,7 @@ final class APIBed: Sendable {
     await bed.server.stop()
   }
 
-  private init(_ change: (inout APIOptions) -> Void) async throws {
+  private init(_ threads: Int, _ change: (inout APIOptions) -> Void) async throws {
     redis = try RedisFixture()
     broker = try EmbeddedBroker(topics: [(name: Self.events, partitions: 2)])
     audit = MemorySink()
@@ -58,8 +65,7 @@ final class APIBed: Sendable {
       requestsPerSecond: 10_000, templateProblem: { $0 == "unknown" ? "there is none" : nil },
       log: Log(sink: MemorySink()), audit: Log(audited, sink: audit),
       wallClock: { 1_795_248_000_000 })
-    // What one of them knows must not matter.
-    options.threads = 2
+    options.threads = threads
     change(&options)
     server = APIServer(options)
     port = try await server.start()

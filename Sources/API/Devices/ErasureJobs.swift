@@ -1,38 +1,65 @@
 import Devices
 import EventLoop
+import JSON
 import Keyspace
 import Redis
+import TLS
+import Text
 
-/// Users who are being forgotten. Looking through every streamer may take longer than a client
-/// waits: it goes on, and whoever asks for the same again waits for its end. What was written for
-/// the user since it began goes then, too. With a connection to Redis of its own, because such a
-/// look has long replies.
+/// Erasures that look through all of Redis, which may take longer than a client waits: such a look
+/// goes on, and its id says how it ended. A look serves the requests that came before it began,
+/// and no others: its end says that all that was there when they came was looked at. Has a
+/// connection to Redis of its own, because such a look has long replies.
 actor ErasureJobs {
-  private typealias Outcome = Result<ErasureCounts, DevicesError>
+  typealias Outcome = Result<ErasureCounts, DevicesError>
 
-  private struct Request: Hashable {
-    let user: String
-    let scope: UserErasure.Scope
+  enum End {
+    case done(ErasureCounts)
+    /// It is not done yet: what it is asked for by.
+    case goesOn(id: String)
   }
 
-  private enum Job {
-    case running([Int: CheckedContinuation<Outcome?, Never>])
-    /// Nobody waited for its end: whoever asks next hears of it.
-    case done(ErasureCounts)
+  /// One look. Confined to the actor.
+  private final class Job {
+    let id = Hexadecimal.text(SecretDigest.random(8))
+    let user: String
+    let scope: UserErasure.Scope
+    var waiters: [Int: CheckedContinuation<Outcome?, Never>] = [:]
+    var outcome: Outcome?
+    /// A client has its id, and asks for its end in Redis.
+    var isRecorded = false
+
+    init(_ user: String, _ scope: UserErasure.Scope) {
+      self.user = user
+      self.scope = scope
+    }
+
+    /// By bytes, as Redis tells ids apart.
+    func isOf(_ user: String, _ scope: UserErasure.Scope) -> Bool {
+      self.user.utf8.elementsEqual(user.utf8)
+        && self.scope.looksEverywhere == scope.looksEverywhere
+        && self.scope.erasesAudience == scope.erasesAudience
+        && self.scope.streamers.elementsEqual(scope.streamers) { $0.utf8.elementsEqual($1.utf8) }
+    }
   }
 
   private let loop: EventLoop
   private let redisOptions: RedisOptions
   private let keyspace: Keyspace
   private var redis: RedisClient?
-  private var jobs: [Request: Job] = [:]
+  /// Those that have not ended, by their ids.
+  private var jobs: [String: Job] = [:]
+  /// Those of them that have not begun, in the order in which they came.
+  private var queue: [Job] = []
+  private var running = 0
   private var lastWaiter = 0
 
   /// Each looks through all of Redis.
-  private static let maximumJobs = 4
+  private static let maximumRunning = 4
+  /// A list of users who are to be forgotten fits; whoever has more waits for some to end.
+  static let maximumWaiting = 100
+  private static let recordInterval: Duration = .seconds(10)
   private let answeredWithin: Duration
-  /// Nobody has asked for the end of it by then.
-  private static let keptFor: Duration = .seconds(600)
 
   nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
 
@@ -52,93 +79,131 @@ actor ErasureJobs {
     redis = nil
   }
 
-  /// nil when it takes longer: it goes on.
-  func run(_ user: String, _ scope: UserErasure.Scope) async throws(Problem) -> ErasureCounts? {
-    let request = Request(user: user, scope: scope)
-    let earlier: ErasureCounts
-    switch jobs[request] {
-    case nil:
-      try begin(request)
-      return try await end(of: request)
-    case .running:
-      guard let counts = try await end(of: request) else { return nil }
-      earlier = counts
-    case .done(let counts):
-      jobs[request] = nil
-      earlier = counts
+  func run(_ user: String, _ scope: UserErasure.Scope) async throws(Problem) -> End {
+    let job = try enqueue(user, scope)
+    if let outcome = await end(of: job) {
+      do {
+        return .done(try outcome.get())
+      } catch {
+        throw Problem(error)
+      }
     }
-    // It began before it was asked for: what the user has had since goes without a look around.
-    var rest = scope
-    rest.looksEverywhere = false
-    do throws(DevicesError) {
-      return earlier + (try await erase(user, rest))
-    } catch {
-      throw Problem(error)
+    if !job.isRecorded {
+      job.isRecorded = true
+      beat(job.id)
     }
+    // Before anybody hears of the id.
+    try await record(job)
+    return .goesOn(id: job.id)
   }
 
-  private func erase(
-    _ user: String, _ scope: UserErasure.Scope
-  ) async throws(DevicesError) -> ErasureCounts {
-    try await UserErasure(redis: client(), keyspace: keyspace).run(user, scope, writes: true)
+  /// nil: none of this id is known.
+  func record(_ id: String) async throws(Problem) -> JSONObject? {
+    let reply = try await client().ask(["GET", keyspace.erasure(id)])[0]
+    guard let text = reply.text else { return nil }
+    return (try? JSONValue.parse(Array(text.utf8)))?.object
   }
 
-  private func begin(_ request: Request) throws(Problem) {
-    let running = jobs.values.count { if case .running = $0 { true } else { false } }
-    guard running < Self.maximumJobs else {
+  // MARK: the queue
+
+  private func enqueue(_ user: String, _ scope: UserErasure.Scope) throws(Problem) -> Job {
+    if let waiting = queue.first(where: { $0.isOf(user, scope) }) { return waiting }
+    guard queue.count < Self.maximumWaiting else {
       throw Problem(
-        .tooManyRequests, "\(Self.maximumJobs) users are being forgotten: ask again soon",
+        .tooManyRequests, "\(Self.maximumWaiting) users wait to be forgotten: ask again soon",
         headers: ["Retry-After": "5"])
     }
-    jobs[request] = .running([:])
-    Task {
-      let outcome: Outcome
-      do throws(DevicesError) {
-        outcome = .success(try await erase(request.user, request.scope))
-      } catch {
-        outcome = .failure(error)
-      }
-      finish(request, outcome)
+    let job = Job(user, scope)
+    jobs[job.id] = job
+    queue.append(job)
+    beginWaiting()
+    return job
+  }
+
+  private func beginWaiting() {
+    while running < Self.maximumRunning, !queue.isEmpty {
+      let id = queue.removeFirst().id
+      running += 1
+      Task { await perform(id) }
     }
   }
 
-  private func finish(_ request: Request, _ outcome: Outcome) {
-    guard case .running(let waiters) = jobs[request] else { return }
-    jobs[request] = nil
-    for waiter in waiters.values { waiter.resume(returning: outcome) }
-    // What failed is begun again by whoever asks again.
-    guard waiters.isEmpty, case .success(let counts) = outcome else { return }
-    jobs[request] = .done(counts)
-    loop.schedule(after: Self.keptFor) { [weak self] in
-      self?.assumeIsolated { if case .done = $0.jobs[request] { $0.jobs[request] = nil } }
+  private func perform(_ id: String) async {
+    guard let job = jobs[id] else { return }
+    let outcome: Outcome
+    do throws(DevicesError) {
+      outcome = .success(
+        try await UserErasure(redis: client(), keyspace: keyspace)
+          .run(job.user, job.scope, writes: true))
+    } catch {
+      outcome = .failure(error)
     }
+    job.outcome = outcome
+    jobs[id] = nil
+    running -= 1
+    let waiters = job.waiters
+    job.waiters = [:]
+    for waiter in waiters.values { waiter.resume(returning: outcome) }
+    beginWaiting()
+    // Where Redis is away its record ends soon, and the client asks for the erasure again.
+    if job.isRecorded { try? await record(job) }
   }
 
   /// Returns when the job has ended; nil after a while.
-  private func end(of request: Request) async throws(Problem) -> ErasureCounts? {
-    guard case .running(var waiters) = jobs[request] else { return nil }
+  private func end(of job: Job) async -> Outcome? {
     lastWaiter += 1
     let number = lastWaiter
-    let outcome: Outcome? = await withCheckedContinuation { continuation in
-      waiters[number] = continuation
-      jobs[request] = .running(waiters)
-      loop.schedule(after: answeredWithin) { [weak self] in
-        self?.assumeIsolated { $0.leave(request, number) }
+    return await withCheckedContinuation { continuation in
+      // Looked at here: others run between an await and what it calls.
+      if let outcome = job.outcome { return continuation.resume(returning: outcome) }
+      job.waiters[number] = continuation
+      loop.schedule(after: answeredWithin) {
+        job.waiters.removeValue(forKey: number)?.resume(returning: nil)
       }
-    }
-    do {
-      return try outcome?.get()
-    } catch {
-      throw Problem(error)
     }
   }
 
-  private func leave(_ request: Request, _ number: Int) {
-    guard case .running(var waiters) = jobs[request],
-      let waiter = waiters.removeValue(forKey: number)
-    else { return }
-    jobs[request] = .running(waiters)
-    waiter.resume(returning: nil)
+  // MARK: what is told of those that take long
+
+  private func beat(_ id: String) {
+    loop.schedule(after: Self.recordInterval) { [weak self] in
+      self?.assumeIsolated { jobs in _ = Task { await jobs.tellProgress(of: id) } }
+    }
+  }
+
+  private func tellProgress(of id: String) async {
+    guard let job = jobs[id] else { return }
+    try? await record(job)
+    beat(id)
+  }
+
+  /// Who writes of a job that ends meanwhile writes again: its end is never overwritten.
+  private func record(_ job: Job) async throws(Problem) {
+    var isKnownToHaveEnded: Bool
+    repeat {
+      isKnownToHaveEnded = job.outcome != nil
+      try await write(job)
+    } while !isKnownToHaveEnded && job.outcome != nil
+  }
+
+  /// Nothing in it names the user.
+  private func write(_ job: Job) async throws(Problem) {
+    var members: [(String, JSONValue)] = [("erasure", .string(job.id))]
+    var lifetime = Keyspace.erasureLifetimeSeconds
+    switch job.outcome {
+    case nil:
+      members += [("state", "running"), ("complete", false)]
+      lifetime = Keyspace.runningErasureLifetimeSeconds
+    case .success(let counts): members += [("state", "done")] + counts.members
+    case .failure(let error):
+      members += [
+        ("state", "failed"), ("complete", false), ("why", .string(Problem(error).detail)),
+      ]
+    }
+    _ = try await client().ask([
+      "SET", keyspace.erasure(job.id), JSONText.compact(.object(JSONObject(members))), "EX",
+      String(lifetime),
+    ])
   }
 
   private func client() -> RedisClient {
@@ -147,5 +212,22 @@ actor ErasureJobs {
     made.start()
     redis = made
     return made
+  }
+}
+
+extension ErasureCounts {
+  /// As answers tell them.
+  var members: [(String, JSONValue)] {
+    let erased: [(String, Int)] = [
+      ("devices", devices), ("set_aside", setAside), ("tokens", tokens),
+      ("profile_fields", profileFields), ("events_last_hour", reached), ("verdicts", verdicts),
+      ("follows", follows), ("tags", tags), ("leftovers", leftovers), ("traces", traces),
+    ]
+    return [
+      ("complete", .bool(isComplete && unreadable == 0)),
+      ("erased", .object(JSONObject(erased.map { ($0, .integer(Int64($1))) }))),
+      ("streamers_looked_at", .integer(Int64(streamers))),
+      ("unreadable", .integer(Int64(unreadable))),
+    ]
   }
 }

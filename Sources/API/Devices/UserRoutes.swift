@@ -5,11 +5,19 @@ import JSON
 final class UserRoutes {
   private let registry: DeviceRegistry
   private let audiences: AudienceReader
+  private let erasure: UserErasure
   private let erasures: ErasureJobs
 
-  init(registry: DeviceRegistry, audiences: AudienceReader, erasures: ErasureJobs) {
+  /// - Parameters:
+  ///   - erasure: of what is known by name.
+  ///   - erasures: of those who are looked for in all of Redis.
+  init(
+    registry: DeviceRegistry, audiences: AudienceReader, erasure: UserErasure,
+    erasures: ErasureJobs
+  ) {
     self.registry = registry
     self.audiences = audiences
+    self.erasure = erasure
     self.erasures = erasures
   }
 
@@ -22,6 +30,9 @@ final class UserRoutes {
       },
       APIRoute("DELETE", user, .appServer) { (request) async throws(Problem) in
         try await self.forget(request)
+      },
+      APIRoute("GET", "/v1/erasures/{erasure}", .readOnly) { (request) async throws(Problem) in
+        try await self.showErasure(request)
       },
       APIRoute("GET", user + "/profile", .readOnly) { (request) async throws(Problem) in
         try request.allowArguments([])
@@ -77,24 +88,37 @@ final class UserRoutes {
       try Given.user(user)
       for streamer in scope.streamers { try Given.streamer(streamer, as: "follows") }
     }
-    guard let counts = try await erasures.run(user, scope) else {
+    request.notes.add("follows", scope.streamers)
+    request.notes.add("everywhere", String(scope.looksEverywhere))
+    guard scope.looksEverywhere else {
+      let counts = try await done { () async throws(DevicesError) in
+        try await self.erasure.run(user, scope, writes: true)
+      }
+      return .ok([("user", .string(user))] + counts.members)
+    }
+    switch try await erasures.run(user, scope) {
+    case .done(let counts): return .ok([("user", .string(user))] + counts.members)
+    case .goesOn(let id):
+      request.notes.add("erasure", id)
       return APIResponse(
         status: 202,
-        body: .object(JSONObject([("user", .string(user)), ("complete", .bool(false))])),
-        headers: ["Retry-After": "5"])
+        body: .object(
+          JSONObject([
+            ("user", .string(user)), ("complete", .bool(false)), ("erasure", .string(id)),
+          ])),
+        headers: ["Retry-After": "5", "Location": "/v1/erasures/\(id)"])
     }
-    let erased: [(String, Int)] = [
-      ("devices", counts.devices), ("set_aside", counts.setAside), ("tokens", counts.tokens),
-      ("profile_fields", counts.profileFields), ("events_last_hour", counts.reached),
-      ("verdicts", counts.verdicts), ("follows", counts.follows),
-      ("tags", counts.tags), ("leftovers", counts.leftovers),
-      ("traces", counts.traces),
-    ]
-    return .ok([
-      ("user", .string(user)), ("complete", .bool(true)),
-      ("erased", .object(JSONObject(erased.map { ($0, .integer(Int64($1))) }))),
-      ("streamers_looked_at", .integer(Int64(counts.streamers))),
-    ])
+  }
+
+  private func showErasure(_ request: APIRequest) async throws(Problem) -> APIResponse {
+    try request.allowArguments([])
+    guard let record = try await erasures.record(request["erasure"]) else {
+      throw Problem(
+        .notFound,
+        "no erasure of this id is known: it ended over a day ago, or its process did before it was "
+          + "done; DELETE the user again")
+    }
+    return APIResponse(status: 200, body: .object(record))
   }
 
   private func profile(of user: String) async throws(Problem) -> APIResponse {
@@ -117,6 +141,7 @@ final class UserRoutes {
       try Given.user(request["user"])
       return try ProfilePatch(changes)
     }
+    request.notes.add("fields", changes.map(\.name))
     try await done { () async throws(DevicesError) in
       try await self.registry.change(profileOf: request["user"], patch)
     }
@@ -152,6 +177,7 @@ final class UserRoutes {
   private func follow(_ request: APIRequest) async throws(Problem) -> APIResponse {
     try request.allowArguments([])
     let isMuted = request.http.body.isEmpty ? nil : try request.object(["muted"]).flag("muted")
+    if let isMuted { request.notes.add("muted", String(isMuted)) }
     let (user, streamer) = try pair(request)
     let isNew = try await done { () async throws(DevicesError) in
       try await self.registry.follow(streamer: streamer, user: user, isMuted: isMuted)

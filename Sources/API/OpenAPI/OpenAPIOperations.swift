@@ -16,7 +16,8 @@ enum OpenAPIOperations {
   private static let devices: [OpenAPIOperation] = [
     OpenAPIOperation(
       method: "GET", pattern: "/v1/users/{user}/devices", name: "listDevices", scope: .readOnly,
-      summary: "A user's devices", answers: [(200, "The one bound last first", shared("Devices"))]),
+      summary: "A user's devices", answers: [(200, "The one bound last first", shared("Devices"))],
+      own: ["413"]),
     OpenAPIOperation(
       method: "PUT", pattern: "/v1/users/{user}/devices/{token}", name: "bindDevice",
       scope: .appServer,
@@ -61,7 +62,8 @@ enum OpenAPIOperations {
   private static let users: [OpenAPIOperation] = [
     OpenAPIOperation(
       method: "GET", pattern: "/v1/users/{user}", name: "showUser", scope: .readOnly,
-      summary: "What is known of a user", answers: [(200, "Devices and profile", shared("User"))]),
+      summary: "What is known of a user", answers: [(200, "Devices and profile", shared("User"))],
+      own: ["413"]),
     OpenAPIOperation(
       method: "DELETE", pattern: "/v1/users/{user}", name: "forgetUser", scope: .appServer,
       summary: "Erases everything about a user",
@@ -74,11 +76,19 @@ enum OpenAPIOperations {
       ],
       answers: [
         (200, "What was erased", schema(#"{"type": "object", "required": ["user", "complete"]}"#)),
-        (202, "It goes on: ask again", schema(#"{"type": "object", "required": ["complete"]}"#)),
+        (
+          202, "It goes on; Location says how it ends",
+          schema(#"{"type": "object", "required": ["user", "complete", "erasure"]}"#)
+        ),
       ]),
     OpenAPIOperation(
+      method: "GET", pattern: "/v1/erasures/{erasure}", name: "showErasure", scope: .readOnly,
+      summary: "How an erasure ends that takes long",
+      answers: [(200, "As of the last 10 seconds", shared("Erasure"))]),
+    OpenAPIOperation(
       method: "GET", pattern: "/v1/users/{user}/profile", name: "showProfile", scope: .readOnly,
-      summary: "A user's profile", answers: [(200, "All fields", profileAnswer)]),
+      summary: "A user's profile", answers: [(200, "All fields", profileAnswer)],
+      own: ["413"]),
     OpenAPIOperation(
       method: "PATCH", pattern: "/v1/users/{user}/profile", name: "changeProfile",
       scope: .appServer, summary: "Sets fields of a profile; null takes a field out",
@@ -215,7 +225,7 @@ enum OpenAPIOperations {
     OpenAPIOperation(
       method: "GET", pattern: "/v1/fanouts/{event}/recipients/{user}", name: "traceRecipient",
       scope: .readOnly, summary: "What became of an event for one user, and why",
-      answers: [(200, "What is known of it", shared("Trace"))]),
+      answers: [(200, "What is known of it", shared("Trace"))], own: ["413"]),
     brake("pause", "Stops a fan-out until it is resumed"),
     brake("resume", "Lets a paused fan-out go on"),
     brake("cancel", "Stops a fan-out for good"),

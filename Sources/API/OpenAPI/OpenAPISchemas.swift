@@ -7,7 +7,7 @@ enum OpenAPISchemas {
   /// Which schema a placeholder of a path has.
   static let pathNames = [
     "user": "Identifier", "streamer": "Identifier", "tag": "Tag", "token": "Token",
-    "event": "EventID", "import": "EventID",
+    "event": "EventID", "import": "EventID", "erasure": "EventID",
   ]
 
   static let all: JSONValue = {
@@ -73,6 +73,12 @@ enum OpenAPISchemas {
             "type": "object", "required": ["line", "reason"], "properties": {
               "line": {"type": "integer"}, "reason": {"type": "string"}}}},
           "began_at_ms": {"type": "integer"}, "why": {"type": "string"}}},
+      "Erasure": {"type": "object", "required": ["erasure", "state", "complete"],
+        "properties": {"erasure": {"type": "string"},
+          "state": {"enum": ["running", "done", "failed"]}, "complete": {"type": "boolean"},
+          "erased": {"type": "object", "additionalProperties": {"type": "integer"}},
+          "streamers_looked_at": {"type": "integer"}, "unreadable": {"type": "integer"},
+          "why": {"type": "string"}}},
       "FanOut": {"type": "object", "required": ["event", "state"],
         "properties": {"event": {"type": "string"}, "state": {"type": "string"}}}}
     """)
