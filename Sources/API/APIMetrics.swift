@@ -20,8 +20,9 @@ struct APIMetrics: Sendable {
   private var durations: [String: [String: Histogram]] = [:]
   /// Rows of imports that have ended.
   var imported: (taken: Int, refused: Int) = (0, 0)
-  /// Lines about changes: those that standard output took, and those that it did not.
-  var audited: (written: Int, dropped: Int) = (0, 0)
+  /// Audit lines: those that standard output took, those that it did not, and those that were not
+  /// written because too many requests were refused.
+  var audited: (written: Int, dropped: Int, withheld: Int) = (0, 0, 0)
 
   mutating func count(_ route: String, _ method: String, _ status: Int, nanoseconds: UInt64) {
     counts[Series(route: route, method: method, status: status), default: 0] += 1
@@ -45,7 +46,8 @@ struct APIMetrics: Sendable {
 
   private static let auditLines = MetricFamily(
     "fanfare_api_audit_lines_total", .counter,
-    "Lines about changes; dropped are those that standard output did not take", labels: ["result"])
+    "Lines about changes and refusals; dropped are those that standard output did not take, "
+      + "withheld those of a flood of refusals", labels: ["result"])
 
   /// In the order of the text.
   static let all = [requests, times, importedRows, auditLines] + APIProcessMetrics.all
@@ -73,6 +75,7 @@ struct APIMetrics: Sendable {
       Self.auditLines,
       [
         (["written"], Double(audited.written)), (["dropped"], Double(audited.dropped)),
+        (["withheld"], Double(audited.withheld)),
       ])
     return text
   }

@@ -122,7 +122,10 @@ package final class APIServer: Sendable {
     var sum = APIMetrics()
     for thread in threads { sum = sum + (await thread.service.currentMetrics) }
     if let audit = audit?.statistics {
-      sum.audited = (audit.written.values.reduce(0, +), audit.dropped)
+      sum.audited = (
+        audit.written.values.reduce(0, +), audit.dropped,
+        shared.refused.withLock { $0.withheld }
+      )
     }
     var text = sum.text
     APIProcessMetrics.append(

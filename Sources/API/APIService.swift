@@ -21,6 +21,8 @@ actor APIService {
   private var redis: RedisClient?
   private var answers: IdempotentAnswers?
   private var metrics = APIMetrics()
+  /// nil: nobody wants to know.
+  private let audit: APIAudit?
   /// Of requests, which must differ and need not be secret: each thread has a seed of its own.
   private var madeUpIDs = SplitMix64(seed: .random(in: .min ... .max))
 
@@ -31,6 +33,7 @@ actor APIService {
     self.shared = shared
     self.loop = loop
     keys = options.keys
+    audit = options.audit.map { APIAudit(log: $0, shared: shared) }
     imports = ImportJobs(
       loop: loop, options: options, limit: shared.importLimit, tell: shared.tell)
   }
@@ -51,7 +54,7 @@ actor APIService {
     let users = UserRoutes(
       registry: registry,
       audiences: AudienceReader(redis: redis, keyspace: options.keyspace, plainSet: plainSet),
-      erasures: shared.erasures)
+      erasure: UserErasure(redis: redis, keyspace: options.keyspace), erasures: shared.erasures)
     let fanOuts = FanOutRoutes(
       record: RecordStage(redis: redis, keyspace: options.keyspace), now: now)
     let tagLists = AudienceReader(redis: redis, keyspace: options.keyspace.ofTags)
@@ -98,9 +101,10 @@ extension APIService {
   /// What is small is read before anybody asks who sends it; what is large is not, and what nobody
   /// reads neither.
   func screen(_ head: HTTPRequest) -> HTTPScreening {
+    let id = requestID(head)
     do throws(Problem) {
       if let route = router.streamed(head.method, head.segments), let limit = route.streamedWithin {
-        _ = try holder(of: head, for: route)
+        _ = try holder(of: head, for: route, [:], id)
         return .stream(
           HTTPBodyBounds(
             maximumBytes: route.maximumBodyBytes, limit: limit,
@@ -109,17 +113,18 @@ extension APIService {
       let length = head.headers["content-length"].map { Int($0) ?? .max } ?? 0
       let isChunked = head.headers["transfer-encoding"] != nil
       guard isChunked || length > 0 else { return .withoutBody }
-      let (route, _) = try route(of: head)
+      let (route, names) = try route(of: head)
       guard route.takesBody else {
         throw Problem(.malformedRequest, "\(head.method) \(route.pattern) takes no body")
       }
-      if isChunked || length > APIRoute.usualBodyBytes { _ = try holder(of: head, for: route) }
+      if isChunked || length > APIRoute.usualBodyBytes {
+        _ = try holder(of: head, for: route, names, id)
+      }
       guard length <= route.maximumBodyBytes else {
         throw Problem(.tooLarge, "a body has at most \(route.maximumBodyBytes) bytes here")
       }
       return .read(maximumBodyBytes: route.maximumBodyBytes)
     } catch {
-      let id = requestID(head)
       return .refuse(Self.finished(error.response(requestID: id), id))
     }
   }
@@ -139,19 +144,22 @@ extension APIService {
 
   /// Who asks. Whoever shows keys that are not good again and again pays a connection for each; a
   /// good one is never refused for what others tried from the same address.
-  private func holder(of request: HTTPRequest, for route: APIRoute) throws(Problem) -> APIKey {
+  private func holder(
+    of request: HTTPRequest, for route: APIRoute, _ names: [String: String], _ id: String
+  ) throws(Problem) -> APIKey {
     guard let scope = route.scope else { return Self.anybody }
+    let now = EventLoop.monotonicNanoseconds()
     guard let key = Self.shown(request).flatMap({ keys.key(shown: $0) }) else {
       var headers = ["WWW-Authenticate": "Bearer realm=\"fanfare\""]
-      let wait = shared.strangers.withLock {
-        $0.take(request.peer, now: EventLoop.monotonicNanoseconds())
-      }
+      let wait = shared.strangers.withLock { $0.take(request.peer, now: now) }
+      audit?.tellRefusal(id, nil, request, route, names, 401, now: now)
       if wait != nil { headers["Connection"] = "close" }
       throw Problem(
         .unauthenticated, "send Authorization: Bearer and a key; `fanfare api-key` makes one",
         headers: headers)
     }
     guard key.scope >= scope else {
+      audit?.tellRefusal(id, key, request, route, names, 403, now: now)
       throw Problem(
         .forbidden,
         "this needs a key of scope \(scope.rawValue); \(key.name) is of \(key.scope.rawValue)")
@@ -185,11 +193,10 @@ extension APIService {
     var found: APIRoute?
     var asked: APIRequest?
     var response: HTTPResponse
-    var notes: [String: String] = [:]
     do throws(Problem) {
       let (route, names) = try route(of: request)
       found = route
-      let key = try holder(of: request, for: route)
+      let key = try holder(of: request, for: route, names, id)
       let known = APIRequest(http: request, names: names, key: key, id: id)
       asked = known
       if route.scope != nil,
@@ -201,9 +208,7 @@ extension APIService {
       guard request.body.count <= route.maximumBodyBytes else {
         throw Problem(.tooLarge, "a body has at most \(route.maximumBodyBytes) bytes here")
       }
-      let done = try await once(route, known)
-      notes = done.notes
-      response = done.http
+      response = try await once(route, known).http
     } catch {
       response = error.response(requestID: id)
       if error.code == .internalError {
@@ -215,7 +220,7 @@ extension APIService {
     let method = found == nil ? "-" : request.method
     metrics.count(found?.pattern ?? "-", method, response.status, nanoseconds: took)
     if let found, found.isChange, let asked {
-      audit(asked, found, response.status, took, notes)
+      audit?.tell(asked, found, response.status, nanoseconds: took)
     }
     return Self.finished(response, id)
   }
@@ -231,7 +236,10 @@ extension APIService {
     }
     let name = IdempotentAnswers.name(given, of: request.key, route)
     let fingerprint = IdempotentAnswers.fingerprint(request.http)
-    if case .answered(let answer) = try await answers.claim(name, fingerprint) { return answer }
+    if case .answered(let answer) = try await answers.claim(name, fingerprint) {
+      request.notes.add("replayed", "true")
+      return answer
+    }
     let answer: APIResponse
     do throws(Problem) {
       answer = try await route.handle(request)
@@ -242,24 +250,6 @@ extension APIService {
     }
     try? await answers.keep(answer, name, fingerprint)
     return answer
-  }
-
-  private func audit(
-    _ request: APIRequest, _ route: APIRoute, _ status: Int, _ nanoseconds: UInt64,
-    _ notes: [String: String]
-  ) {
-    guard let audit = options.audit else { return }
-    var fields: LogFields = [
-      "request": .text(request.id), "key": .text(request.key.name),
-      "method": .text(request.http.method), "route": .text(route.pattern),
-      "status": .integer(status),
-      "micros": .integer(Int(nanoseconds / 1000)),
-    ]
-    for (name, value) in request.names.sorted(by: { $0.key < $1.key }) {
-      fields[name] = name == "token" ? audit.label(value) : .text(value)
-    }
-    for (name, value) in notes.sorted(by: { $0.key < $1.key }) { fields[name] = .text(value) }
-    audit.info("change", fields)
   }
 
   private static func finished(_ response: HTTPResponse, _ id: String) -> HTTPResponse {

@@ -15,6 +15,8 @@ struct APISharedState: Sendable {
   let rates: ThreadLock<RequestRates<String>>
   /// Of those who show no key that is good.
   let strangers = ThreadLock(RequestRates<PeerAddress>(perSecond: 1, burst: 20))
+  /// How many of those are audited.
+  let refused = ThreadLock(RefusedRequests())
 
   init(_ options: APIOptions, loop: EventLoop) {
     erasures = ErasureJobs(loop: loop, redis: options.redis, keyspace: options.keyspace)

@@ -81,16 +81,21 @@ final class DeviceRoutes {
         }
       return (binding, former)
     }
+    request.notes.add("topic", topic)
+    // Whoever has lost the token to this user has lost it also where the rest fails.
+    let lost = { (moves: [DeviceMove]) in request.notes.add("former_user", moves.map(\.from)) }
     var members: [(String, JSONValue)] = [("user", .string(user))]
     if let former, former != binding {
+      request.notes.add("replaces", token: former.token)
       let wasThere = try await done { () async throws(DevicesError) in
         try await self.registry.replace(
-          user: user, former, with: binding, at: at, isBelated: isBelated)
+          user: user, former, with: binding, at: at, isBelated: isBelated, onMove: lost)
       }
       members.append(("replaced", .bool(wasThere)))
     } else {
       let isNew = try await done { () async throws(DevicesError) in
-        try await self.registry.bind(user: user, binding, at: at, isBelated: isBelated)
+        try await self.registry.bind(
+          user: user, binding, at: at, isBelated: isBelated, onMove: lost)
       }
       members.append(("new", .bool(isNew)))
     }

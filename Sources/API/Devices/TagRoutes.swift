@@ -52,6 +52,8 @@ final class TagRoutes {
     let body = try request.object(["add", "remove"])
     let tag = try given { () throws(GivenRefusal) in try Given.tag(request["tag"]) }
     let (add, remove) = (try users(body, "add"), try users(body, "remove"))
+    request.notes.add("added", add)
+    request.notes.add("removed", remove)
     let added = try await done { () async throws(DevicesError) in
       try await self.registry.tag(tag, users: add)
     }

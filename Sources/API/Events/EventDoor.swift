@@ -33,8 +33,13 @@ final class EventDoor {
       topic: options.ingest.eventsTopic, partition: 0, offset: 0, key: nil,
       value: request.http.body, timestamp: 0, headers: attributes(of: request))
     switch ingest.decode(message, now: options.wallClock()) {
-    case .event(let event): return try await write(event)
+    case .event(let event):
+      request.notes.add("event", event.id)
+      request.notes.add("streamer", event.streamer)
+      return try await write(event)
     case .ended(let end):
+      request.notes.add("streamer", end.streamer)
+      request.notes.add("ended", end.stream)
       let place = try await send(key: end.streamer, request.http.body, message.headers)
       let members: [(String, JSONValue)] = [
         ("streamer", .string(end.streamer)), ("ended", .string(end.stream)),

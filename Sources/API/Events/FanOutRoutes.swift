@@ -56,6 +56,7 @@ final class FanOutRoutes {
       guard reason.utf8.count <= Self.maximumReasonBytes else {
         throw Problem(.invalid, "reason has at most \(Self.maximumReasonBytes) bytes")
       }
+      if !reason.isEmpty { request.notes.add("reason", reason) }
       try await self.set(brake, of: request["event"], brake == nil ? "" : reason)
       return APIResponse(status: 200, body: try await self.status(of: request["event"]))
     }

@@ -56,16 +56,15 @@ final class ImportRoutes {
     guard let stream = request.http.stream else {
       throw Problem(.internalError, "the body was read as a whole")
     }
+    request.notes.add("import", id)
     let now = options.wallClock()
     let report = try await jobs.run(
       ImportReport(id: id, key: request.key.name, beganAt: now), isStrict: isStrict,
       ImportRowReader(defaultTopic: topic, now: now), from: stream)
     var response = APIResponse.ok(report.members)
     response.headers["Location"] = "/v1/imports/\(id)"
-    response.notes = [
-      "import": id, "rows": String(report.counts.rows),
-      "refused": String(report.counts.refused),
-    ]
+    request.notes.add("rows", String(report.counts.rows))
+    request.notes.add("refused", String(report.counts.refused))
     return response
   }
 

@@ -9,6 +9,8 @@ struct APIRequest {
   let key: APIKey
   /// What answers, log and audit lines call it.
   let id: String
+  /// What its audit line says besides.
+  let notes = AuditNotes()
 
   /// Of a placeholder of the route's pattern.
   subscript(_ name: String) -> String { names[name] ?? "" }

@@ -6,8 +6,6 @@ struct APIResponse: Sendable, Equatable {
   var status: Int
   var body: JSONValue?
   var headers: [String: String] = [:]
-  /// What the audit line says besides.
-  var notes: [String: String] = [:]
 
   static func ok(_ members: [(String, JSONValue)]) -> APIResponse {
     APIResponse(status: 200, body: .object(JSONObject(members)))

@@ -1,0 +1,43 @@
+import Telemetry
+
+/// What the audit line of a request says besides who asked for what. Filled while the request is
+/// worked on, so that it is told of one that fails in the end, too. Confined to the loop.
+final class AuditNotes {
+  enum Value {
+    case text(String)
+    /// Shown as a label.
+    case token(String)
+    /// As many lines are written as it needs.
+    case list([String])
+  }
+
+  private(set) var all: [(name: String, value: Value)] = []
+
+  func add(_ name: String, _ text: String) { all.append((name, .text(text))) }
+  func add(_ name: String, token: String) { all.append((name, .token(token))) }
+
+  func add(_ name: String, _ list: [String]) {
+    if !list.isEmpty { all.append((name, .list(list))) }
+  }
+
+  /// A field of a log line is cut beyond its own limit: a list is told in pieces that fit, an
+  /// element a line. No id holds a line break.
+  static func pieces(of list: [String]) -> [String] {
+    var pieces: [String] = []
+    var piece = ""
+    var length = 0
+    for element in list {
+      // Written as escapes at worst, and the line break is one.
+      let cost = element.utf8.reduce(2) { $0 + ($1 == 0x22 || $1 == 0x5C ? 2 : 1) }
+      if length > 0, length + cost > maximumPieceBytes {
+        pieces.append(piece)
+        (piece, length) = ("", 0)
+      }
+      piece += (length > 0 ? "\n" : "") + element
+      length += cost
+    }
+    return pieces + [piece]
+  }
+
+  private static let maximumPieceBytes = 1_000
+}
