@@ -123,7 +123,10 @@ import Testing
         answer["profile"]
           == .object(
             JSONObject([("badge", "3"), ("locale", "ja"), ("muted", "0"), ("tz", "Asia/Tokyo")])))
-      for wrong in [#"{"badge":-1}"#, #"{"muted":"x"}"#, #"{"tz":3}"#, #"{"quiet":"late"}"#] {
+      for wrong in [
+        #"{"badge":-1}"#, #"{"muted":"x"}"#, #"{"tz":3}"#, #"{"quiet":"late"}"#,
+        #"{"tz":"Asia/Tokio"}"#, #"{"locale":"jp"}"#,
+      ] {
         #expect(try bed.ask("PATCH", profile, wrong).status == 422, "\(wrong)")
       }
     }

@@ -49,23 +49,62 @@ import Testing
     }
   }
 
-  /// Also where the event says itself when it happened.
   @Test(arguments: ["", "now", "2026-11-21", "2026-11-21T08:00:00"])
   func aTimeOfCloudEventsThatIsNoneIsRefused(_ time: String) async throws {
     try await APIBed.run { bed in
+      let data = #"{"app":"a","streamer":{"id":"s1"},"stream":{"id":"b"}}"#
       let envelope =
         #"{"specversion":"1.0","id":"ce-1","source":"/live","type":"stream.live","#
-        + #""time":"\#(time)","data":\#(Self.event("e1"))}"#
+        + #""time":"\#(time)","data":\#(data)}"#
       let structured = try bed.ask(
         "POST", "/v1/fanouts", envelope, headers: ["Content-Type": "application/cloudevents+json"])
       #expect(structured.status == 422 && structured["reason"] == "bad_time")
       let binary = try bed.ask(
-        "POST", "/v1/fanouts", Self.event("e1"),
+        "POST", "/v1/fanouts", data,
         headers: [
           "ce-specversion": "1.0", "ce-id": "ce-2", "ce-source": "/live",
           "ce-type": "stream.live", "ce-time": time.isEmpty ? "-" : time,
         ])
       #expect(binary.status == 422 && binary["reason"] == "bad_time")
+    }
+  }
+
+  @Test(arguments: [
+    "application/json; charset=utf-8", "text/json", "application/vnd.example+json",
+    "Application/CloudEvents+JSON;charset=UTF-8",
+  ])
+  func jsonIsTakenByAnyOfItsNames(_ type: String) async throws {
+    try await APIBed.run { bed in
+      let answer = try bed.ask(
+        "POST", "/v1/fanouts", Self.event("e1"), headers: ["Content-Type": type])
+      #expect(answer.status == 202)
+    }
+  }
+
+  @Test(arguments: [
+    ("application/cloudevents-batch+json", "batch"), ("application/cloudevents+avro", "avro"),
+    ("application/avro", "application/avro"), ("text/plain", "text/plain"),
+  ])
+  func otherTypesAreRefusedByName(_ type: String, _ words: String) async throws {
+    try await APIBed.run { bed in
+      let answer = try bed.ask(
+        "POST", "/v1/fanouts", "[\(Self.event("e1"))]", headers: ["Content-Type": type])
+      #expect(answer.status == 415)
+      #expect(answer["detail"]?.string?.contains(words) == true)
+    }
+  }
+
+  /// As CloudEvents' HTTP binding encodes what is no plain ASCII.
+  @Test(arguments: [("ce%2D7", "ce-7"), (#""ce-8""#, "ce-8"), ("ce-9", "ce-9")])
+  func attributesInHeadersAreDecoded(_ written: String, _ id: String) async throws {
+    try await APIBed.run { bed in
+      let answer = try bed.ask(
+        "POST", "/v1/fanouts", #"{"app":"a","streamer":{"id":"s1"},"stream":{"id":"b"}}"#,
+        headers: [
+          "ce-specversion": "1.0", "ce-id": written, "ce-source": "/live", "ce-note": "%FF",
+          "ce-type": "com.example.stream.live", "ce-time": APIBed.time,
+        ])
+      #expect(answer["id"] == .string(id))
     }
   }
 

@@ -71,7 +71,7 @@ import Text
   }
 
   @Test func nestedTooDeep() {
-    for depth in [17, 512, 513, 32_000] {
+    for depth in [513, 514, 2_049, 32_000] {
       let text = String(repeating: "[", count: depth) + String(repeating: "]", count: depth)
       expect(.notJSON, Array(text.utf8), "depth \(depth)")
       let opened = String(repeating: #"{"a":"#, count: min(depth + 1, 10_000))
@@ -134,7 +134,7 @@ import Text
       ("id", strings), ("app", strings), ("template", strings), ("occurred_at", strings),
       ("streamer.id", strings), ("stream.id", strings), ("streamer", objects),
       ("stream", objects), ("data", objects), ("expires_in", integers), ("stream.title", texts),
-      ("data.x", texts),
+      ("data.x", [nil]),
     ]
     for (path, values) in wanted {
       for value in values {

@@ -27,7 +27,7 @@ final class EventDoor {
   }
 
   private func take(_ request: APIRequest) async throws(Problem) -> APIResponse {
-    try request.requireType("application/json", or: ["application/cloudevents+json"])
+    try checkType(of: request)
     try request.allowArguments([])
     let message = KafkaMessage(
       topic: options.ingest.eventsTopic, partition: 0, offset: 0, key: nil,
@@ -60,6 +60,24 @@ final class EventDoor {
     }
   }
 
+  /// JSON by any of its names: of CloudEvents in headers it is the event's own type.
+  private func checkType(of request: APIRequest) throws(Problem) {
+    try request.refuseCoding()
+    let type = MediaType(request.http.headers["content-type"] ?? "")
+    guard !type.isCloudEventsBatch else {
+      throw Problem(
+        .unsupportedMediaType,
+        "this is a batch of CloudEvents: send each event by itself, as "
+          + "application/cloudevents+json")
+    }
+    guard type.isJSON else {
+      throw Problem(
+        .unsupportedMediaType,
+        "send Content-Type: application/json, or application/cloudevents+json for an envelope"
+          + (type.isEmpty ? "" : ", not \(type.quoted)"))
+    }
+  }
+
   private func write(_ event: Event) async throws(Problem) -> APIResponse {
     guard !event.isExpired(at: options.wallClock()) else {
       throw Problem(
@@ -81,7 +99,10 @@ final class EventDoor {
   /// Of CloudEvents, as their Kafka binding writes what their HTTP binding has in headers.
   private func attributes(of request: APIRequest) -> [KafkaHeader] {
     request.http.headers.sorted { $0.key < $1.key }.filter { $0.key.hasPrefix("ce-") }
-      .map { KafkaHeader("ce_" + $0.key.dropFirst("ce-".count), $0.value) }
+      .map {
+        KafkaHeader(
+          name: "ce_" + $0.key.dropFirst("ce-".count), value: AttributeText.decoded($0.value))
+      }
   }
 
   /// Returns when every replica in sync has it (`acks=all`).

@@ -40,18 +40,24 @@ extension OpenAPISchemas {
     parsed(
       """
       {"type": "object", "required": ["specversion", "id", "source", "type", "data"],
-        "description": "id, time and the end of type stand in for what data does not have.",
+        "description": "id, time and the end of type stand in for what data does not have, which \
+      may also be a string that holds it, or data_base64.",
         "allOf": [
-          {"anyOf": [{"required": ["time"]},
-            {"properties": {"data": {"required": ["occurred_at"]}}}]}\(id)],
+          {"anyOf": [{"required": ["time"], "properties": {
+              "time": {"$ref": "#/components/schemas/Event/properties/occurred_at"}}},
+            {"properties": {"data": {"required": ["occurred_at"]}}}]},
+          {"anyOf": [{"properties": {
+              "type": {"pattern": "^([a-z]+\\\\.)*stream\\\\.\(what)$"}}},
+            {"properties": {"data": {"required": ["type"]}}}]}\(id)],
         "additionalProperties": {"$ref": "#/components/schemas/Anything"},
         "propertyNames": {"pattern": "^[^\\\\u0000]*$"},
         "properties": {"specversion": {"const": "1.0"},
           "id": {"type": "string", "minLength": 1, "pattern": "^[^\\\\u0000]*$"},
           "source": {"type": "string", "minLength": 1, "pattern": "^[^\\\\u0000]*$"},
-          "type": {"type": "string", "pattern": "^([a-z]+\\\\.)*stream\\\\.\(what)$"},
-          "datacontenttype": {"const": "application/json"},
-          "time": {"$ref": "#/components/schemas/Event/properties/occurred_at"},
+          "type": {"type": "string", "minLength": 1, "pattern": "^[^\\\\u0000]*$"},
+          "datacontenttype": {"anyOf": [{"type": "null"},
+            {"type": "string", "pattern": "^(|text/json|application/([a-z0-9.-]+\\\\+)?json)$"}]},
+          "data_base64": {"type": "null"},
           "data": {"$ref": "#/components/schemas/\(data)"}}}
       """)
   }

@@ -45,11 +45,15 @@ struct APIRequest {
     return object
   }
 
-  /// - Parameter others: types that are read, too.
-  func requireType(_ type: String, or others: [String] = []) throws(Problem) {
+  func refuseCoding() throws(Problem) {
     if let coding = http.headers["content-encoding"], coding.lowercased() != "identity" {
       throw Problem(.unsupportedMediaType, "send the body as it is, without Content-Encoding")
     }
+  }
+
+  /// - Parameter others: types that are read, too.
+  func requireType(_ type: String, or others: [String] = []) throws(Problem) {
+    try refuseCoding()
     let given = http.headers["content-type"] ?? ""
     if given == type { return }
     let essence = given.split(separator: ";").first.map { $0.lowercased() } ?? ""

@@ -8,63 +8,115 @@ import Text
 ///
 /// Attributes stand in for members that the event does not have itself: `id`, `time` for
 /// `occurred_at`, and the end of `type` (`com.example.stream.ended`) for `type`. Others, extensions
-/// among them, mean nothing here.
+/// among them, mean nothing here and are not looked at. An attribute that is null is an absent one.
 struct CloudEvent {
-  private let attributes: [String: JSONValue]
+  private static let headerPrefix = "ce_"
+  private static let attributeNames: Set<String> = [
+    "specversion", "id", "source", "type", "time", "datacontenttype",
+  ]
+
+  private var attributes: [String: JSONValue] = [:]
 
   /// Returns the event, and its document.
   static func unwrap(
     _ value: JSONValue, document: [UInt8], headers: [KafkaHeader]
   ) throws(IngestError) -> (document: [UInt8], value: JSONValue) {
-    if let envelope = value.object, envelope["specversion"] != nil {
-      var attributes: [String: JSONValue] = [:]
-      for member in envelope.members { attributes[member.name] = member.value }
-      let event = CloudEvent(attributes: attributes)
+    if let envelope = value.object, envelope.given("specversion") != nil {
+      let event = CloudEvent(envelope)
       try event.check()
-      guard let data = envelope["data"] else {
-        throw IngestError(
-          .missingField, "data is missing: the envelope is of CloudEvents, and the event goes there"
-        )
-      }
-      guard let object = data.object else {
-        throw IngestError(.wrongType, "data is an object, not \(data.kindName)")
-      }
-      return try event.completed(object)
+      return try event.completed(event.data(in: envelope))
     }
-    guard headers.contains(where: { $0.name == "ce_specversion" }), let object = value.object else {
-      return (document, value)
-    }
-    var attributes: [String: JSONValue] = [:]
-    for header in headers where header.name.hasPrefix("ce_") {
-      guard let bytes = header.value, let text = String(validating: bytes, as: UTF8.self) else {
-        throw IngestError(.badText, "the header \(Excerpt.quoted(header.name)) is no UTF-8")
-      }
-      attributes[String(header.name.dropFirst("ce_".count))] = .string(text)
-    }
-    let event = CloudEvent(attributes: attributes)
+    guard headers.contains(where: { attributeName(of: $0) == "specversion" && $0.value != nil }),
+      let object = value.object
+    else { return (document, value) }
+    let event = try CloudEvent(headers)
     try event.check()
     return try event.completed(object)
   }
 
+  /// The attribute that a header holds, in lower case as all of them are; nil for another header.
+  static func attributeName(of header: KafkaHeader) -> String? {
+    let name = header.name.prefix(64).lowercased()
+    return name.hasPrefix(headerPrefix) ? String(name.dropFirst(headerPrefix.count)) : nil
+  }
+
+  private init(_ envelope: JSONObject) {
+    for name in Self.attributeNames { attributes[name] = envelope.given(name) }
+  }
+
+  private init(_ headers: [KafkaHeader]) throws(IngestError) {
+    for header in headers {
+      // What the value is written in, its parser has found out.
+      guard let name = Self.attributeName(of: header), let bytes = header.value,
+        Self.attributeNames.contains(name), name != "datacontenttype"
+      else { continue }
+      guard let text = String(validating: bytes, as: UTF8.self) else {
+        throw IngestError(.badText, "the header \(Excerpt.quoted(header.name)) is no UTF-8")
+      }
+      attributes[name] = .string(text)
+    }
+  }
+
   private func check() throws(IngestError) {
-    guard try text("specversion") == "1.0" else {
-      throw IngestError(.badType, "specversion must be 1.0, the version of CloudEvents")
+    if let version = try text("specversion"), version != "1.0" {
+      throw IngestError(
+        .badType,
+        "specversion must be 1.0, not \(Excerpt.quoted(version)): write version 1.0 of CloudEvents")
     }
     for name in ["id", "source", "type"] {
       guard let value = try text(name), !value.isEmpty else {
         throw IngestError(.missingField, "\(name) is missing, which CloudEvents requires")
       }
     }
-    // Also where data says itself when it happened.
-    if let time = try text("time"), Timestamp.milliseconds(time) == nil {
+  }
+
+  // MARK: data
+
+  private func data(in envelope: JSONObject) throws(IngestError) -> JSONObject {
+    let type = try MediaType(text("datacontenttype") ?? "")
+    guard type.isEmpty || type.isJSON else {
       throw IngestError(
-        .badTime,
-        "time must be like 2026-11-21T08:00:00Z (RFC 3339), not \(Excerpt.quoted(time))")
+        .badType,
+        "datacontenttype is \(type.quoted): the event in data must be JSON (application/json)")
     }
-    if let type = try text("datacontenttype"), !type.lowercased().hasPrefix("application/json") {
-      throw IngestError(.badType, "datacontenttype must be application/json")
+    switch (envelope.given("data"), envelope.given("data_base64")) {
+    case (nil, nil):
+      throw IngestError(
+        .missingField, "data is missing: the envelope is of CloudEvents, and the event goes there")
+    case (.some, .some):
+      throw IngestError(
+        .wrongType, "data and data_base64 are both there: leave one of them out")
+    case (.object(let object)?, nil): return object
+    case (.string(let text)?, nil): return try Self.parsed(Array(text.utf8), "data")
+    case (let other?, nil):
+      throw IngestError(.wrongType, "data is an object, not \(other.kindName)")
+    case (nil, let coded?):
+      guard let text = coded.string, let bytes = Base64.decode(text.utf8) else {
+        throw IngestError(.badText, "data_base64 must be a string of base64 (RFC 4648, section 4)")
+      }
+      return try Self.parsed(bytes, "data_base64")
     }
   }
+
+  /// An event that stands in the envelope as a text.
+  private static func parsed(
+    _ bytes: [UInt8], _ name: String
+  ) throws(IngestError) -> JSONObject {
+    let value: JSONValue
+    do {
+      value = try JSONValue.parse(bytes, maximumDepth: IngestStage.maximumDepth)
+    } catch {
+      throw IngestError(
+        error.code == .duplicateKey ? .duplicateKey : .notJSON,
+        "\(name) holds a text that is not JSON: \(error)")
+    }
+    guard let object = value.object else {
+      throw IngestError(.wrongType, "\(name) holds an object, not \(value.kindName)")
+    }
+    return object
+  }
+
+  // MARK: the event
 
   private func completed(
     _ data: JSONObject
@@ -72,9 +124,19 @@ struct CloudEvent {
     var event = data
     if event["type"] == nil { event["type"] = .string(try ownType()) }
     if event["id"] == nil { event["id"] = attributes["id"] }
-    if event["occurred_at"] == nil { event["occurred_at"] = attributes["time"] }
+    if event["occurred_at"] == nil { event["occurred_at"] = try ownTime() }
     let value = JSONValue.object(event)
     return (Array(JSONText.compact(value).utf8), value)
+  }
+
+  private func ownTime() throws(IngestError) -> JSONValue? {
+    guard let time = try text("time") else { return nil }
+    guard Timestamp.milliseconds(time) != nil else {
+      throw IngestError(
+        .badTime,
+        "time must be like 2026-11-21T08:00:00Z (RFC 3339), not \(Excerpt.quoted(time))")
+    }
+    return .string(time)
   }
 
   /// `stream.ended` of `com.example.stream.ended`.
@@ -86,8 +148,8 @@ struct CloudEvent {
     guard let known else {
       throw IngestError(
         .badType,
-        "type must end in \(EventDecoder.usualType) or \(EventDecoder.endType), unless data has one"
-      )
+        "type must end in \(EventDecoder.usualType) or \(EventDecoder.endType), unless data has "
+          + "one, and is \(Excerpt.quoted(type))")
     }
     return known
   }
@@ -98,5 +160,13 @@ struct CloudEvent {
       throw IngestError(.wrongType, "\(name) is a string, not \(value.kindName)")
     }
     return text
+  }
+}
+
+extension JSONObject {
+  /// Nil for null too: many serializers write what is not set so.
+  fileprivate func given(_ name: String) -> JSONValue? {
+    guard let value = self[name], !value.isNull else { return nil }
+    return value
   }
 }

@@ -26,9 +26,7 @@ struct EventDecoder {
     guard let object = value.object else {
       throw IngestError(.wrongType, "an event is a JSON object, not \(value.kindName)")
     }
-    for member in object.members where !Self.members.contains(member.name) {
-      throw IngestError(.unknownField, "an event has no member \(Excerpt.quoted(member.name))")
-    }
+    try refuseUnknown(object)
     if object["type"] != nil, try text(object, "type") != Self.usualType {
       throw IngestError(.badType, "type must be \(Self.usualType) or \(Self.endType)")
     }
@@ -59,14 +57,27 @@ struct EventDecoder {
   /// at as little as they are needed: a backend may send the same document with another type.
   func decodeEnd(_ value: JSONValue) throws(IngestError) -> StreamEnd? {
     guard let object = value.object, object["type"]?.string == Self.endType else { return nil }
-    for member in object.members where !Self.members.contains(member.name) {
-      throw IngestError(.unknownField, "an event has no member \(Excerpt.quoted(member.name))")
-    }
+    try refuseUnknown(object)
     let streamer = try identifier(group(object, "streamer"), "streamer.id")
     try check(streamer: streamer)
     return StreamEnd(
       streamer: streamer, stream: try identifier(group(object, "stream"), "stream.id"),
       occurredAt: try time(object))
+  }
+
+  private func refuseUnknown(_ object: JSONObject) throws(IngestError) {
+    for member in object.members where !Self.members.contains(member.name) {
+      let near = Self.plain(member.name)
+      let meant = Self.members.first { Self.plain($0) == near }.map { ": it is written \($0)" }
+      throw IngestError(
+        .unknownField,
+        "an event has no member \(Excerpt.quoted(member.name))\(meant ?? "")")
+    }
+  }
+
+  /// `occurredat` of `occurredAt`, `Occurred-At` and `occurred_at`.
+  private static func plain(_ name: String) -> [UInt8] {
+    name.utf8.prefix(64).filter { $0 != 0x5F && $0 != 0x2D }.map(\.asciiLowered)
   }
 
   private func check(streamer: String) throws(IngestError) {
@@ -176,26 +187,34 @@ struct EventDecoder {
         throw IngestError(
           .badText, "\(Excerpt.quoted(path)): names have 1 to 64 of the characters A-Z a-z 0-9 _ -")
       }
-      fields[path] = try fieldText(member.value, path)
+      fields[path] = try fieldText(member.value, path, mayNest: prefix == "data")
     }
     guard fields.count <= Self.maximumFields else {
       throw IngestError(.tooManyFields, "an event has at most \(Self.maximumFields) values")
     }
   }
 
-  private func fieldText(_ value: JSONValue, _ path: String) throws(IngestError) -> String {
+  /// - Parameter mayNest: whether an object or a list may stand here, for `{{json data.x}}`.
+  private func fieldText(
+    _ value: JSONValue, _ path: String, mayNest: Bool
+  ) throws(IngestError) -> String {
+    let text: String
     switch value {
-    case .string(let text):
-      guard text.utf8.count <= Self.maximumTextBytes else {
-        throw IngestError(
-          .badText, "\(path) has \(text.utf8.count) bytes, \(Self.maximumTextBytes) are allowed")
-      }
-      return text
+    case .string(let own): text = own
     case .integer, .double, .bool: return JSONText.compact(value)
+    case .array where mayNest, .object where mayNest: text = JSONText.compact(value)
     case .null, .array, .object:
-      throw IngestError(
-        .wrongType, "\(path) is a string, a number or a boolean, not \(value.kindName)")
+      let kinds =
+        mayNest
+        ? "a string, a number, a boolean, an object or a list"
+        : "a string, a number or a boolean"
+      throw IngestError(.wrongType, "\(path) is \(kinds), not \(value.kindName)")
     }
+    guard text.utf8.count <= Self.maximumTextBytes else {
+      throw IngestError(
+        .badText, "\(path) has \(text.utf8.count) bytes, \(Self.maximumTextBytes) are allowed")
+    }
+    return text
   }
 
   private static func isFieldName(_ name: String) -> Bool {

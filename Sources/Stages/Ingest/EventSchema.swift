@@ -57,7 +57,8 @@ package enum EventSchema {
         },
         "data": {
           "description": "Anything else that templates name, as data.<name>.",
-          "$ref": "#/$defs/values"
+          "$ref": "#/$defs/names",
+          "additionalProperties": { "$ref": "#/$defs/valueOrStructure" }
         },
         "template": {
           "description": "Name of a template in Config/templates.",
@@ -249,18 +250,29 @@ package enum EventSchema {
             }
           ]
         },
-        "values": {
-          "type": "object",
-          "maxProperties": 63,
-          "propertyNames": { "pattern": "^[A-Za-z0-9_-]{1,64}$" },
-          "additionalProperties": { "$ref": "#/$defs/value" }
+        "names": {
+          "type": "object", "maxProperties": 63,
+          "propertyNames": { "pattern": "^[A-Za-z0-9_-]{1,64}$" }
         },
+        "values": { "$ref": "#/$defs/names", "additionalProperties": { "$ref": "#/$defs/value" } },
         "value": {
           "description": "Text of at most 1024 bytes in UTF-8, a number (a whole one within 64 \
     bits, signed), or a boolean.",
           "type": ["string", "number", "boolean"],
           "pattern": "^[^\\\\u0000]*$",
           "maxLength": 1024
+        },
+        "valueOrStructure": {
+          "description": "An object or a list has at most 1024 bytes, as JSON.",
+          "anyOf": [
+            { "$ref": "#/$defs/value" }, { "type": ["object", "array"], "$ref": "#/$defs/nested" }
+          ]
+        },
+        "nested": {
+          "pattern": "^[^\\\\u0000]*$",
+          "propertyNames": { "pattern": "^[^\\\\u0000]*$" },
+          "items": { "$ref": "#/$defs/nested" },
+          "additionalProperties": { "$ref": "#/$defs/nested" }
         }
       },
       "examples": [

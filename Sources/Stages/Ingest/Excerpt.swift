@@ -1,12 +1,12 @@
 /// A piece of a record as a reason may show it: reasons go to headers and logs, and a record may be
 /// hostile.
-enum Excerpt {
+package enum Excerpt {
   /// A grapheme may be made of 10,000 scalars, so these are counted.
   static let maximumScalars = 64
 
   /// In quotes and cut to `maximumScalars`. Control characters, line separators and what is not
   /// seen (bidi marks, zero-width characters) are shown as `\u{…}`.
-  static func quoted(_ text: String) -> String {
+  package static func quoted(_ text: String) -> String {
     var output = "\""
     for scalar in text.unicodeScalars.prefix(maximumScalars) {
       if scalar == "\"" || scalar == "\\" {

@@ -36,5 +36,11 @@ package struct IngestError: Error, Sendable, Equatable, CustomStringConvertible 
     self.reason = reason
   }
 
+  /// The same with what the record looks like, if that is known.
+  func with(hint: String?) -> IngestError {
+    guard let hint else { return self }
+    return IngestError(code, "\(reason); \(hint)")
+  }
+
   package var description: String { "\(code.rawValue): \(reason)" }
 }

@@ -8,9 +8,9 @@ import Text
 package struct IngestStage: Sendable {
   private let options: IngestOptions
 
-  /// What the deepest audience takes in a CloudEvents envelope: two levels for each of an array's
-  /// objects, and three around it.
-  private static let maximumDepth = 16
+  /// Far beyond what an event needs: extensions of CloudEvents, which nobody looks at, are theirs
+  /// to shape. Reading them is recursive, some 200 bytes of stack a level.
+  static let maximumDepth = 512
 
   package init(options: IngestOptions) { self.options = options }
 
@@ -22,21 +22,46 @@ package struct IngestStage: Sendable {
       {
         return try decodeSegment(message)
       }
-      let record = try parse(message, limit: options.maximumEventBytes)
-      let (document, value) = try CloudEvent.unwrap(
-        record.value, document: record.document, headers: message.headers)
-      let decoder = EventDecoder(options: options)
-      if let end = try decoder.decodeEnd(value) {
-        try checkKey(message, end.streamer)
-        return .ended(end)
-      }
-      let event = try decoder.decode(value, document: document)
-      try checkKey(message, event.streamer)
-      guard isEarly(event, at: now) else { return .event(event) }
-      return .early(event, Self.early(event, now: now))
+      return try decodeEvent(message, now: now)
     } catch {
       return .malformed(error)
     }
+  }
+
+  private func decodeEvent(
+    _ message: KafkaMessage, now: Int64
+  ) throws(IngestError) -> IngestResult {
+    let record: (document: [UInt8], value: JSONValue)
+    do throws(IngestError) {
+      record = try parse(message, limit: options.maximumEventBytes)
+    } catch {
+      guard error.code == .notJSON else { throw error }
+      throw error.with(
+        hint: ForeignFormat.hint(message.value ?? [])
+          ?? ForeignEnvelope.hint(headers: message.headers))
+    }
+    do throws(IngestError) {
+      return try decode(record.document, record.value, of: message, now: now)
+    } catch {
+      guard error.code != .keyMismatch else { throw error }
+      throw error.with(hint: ForeignEnvelope.hint(record.value, headers: message.headers))
+    }
+  }
+
+  private func decode(
+    _ document: [UInt8], _ value: JSONValue, of message: KafkaMessage, now: Int64
+  ) throws(IngestError) -> IngestResult {
+    let (document, value) = try CloudEvent.unwrap(
+      value, document: document, headers: message.headers)
+    let decoder = EventDecoder(options: options)
+    if let end = try decoder.decodeEnd(value) {
+      try checkKey(message, end.streamer)
+      return .ended(end)
+    }
+    let event = try decoder.decode(value, document: document)
+    try checkKey(message, event.streamer)
+    guard isEarly(event, at: now) else { return .event(event) }
+    return .early(event, Self.early(event, now: now))
   }
 
   /// An event of which `document` was kept.
