@@ -56,6 +56,8 @@ package final class RecipientPage {
   package var suppressed = SuppressionCounts()
   /// Users or members passed over because Redis held something else than the contract says.
   package var skipped = 0
+  /// Users whose quiet hours went by the default time zone because nobody knows theirs.
+  package var unknownZones = 0
   /// By name what `suppressed` counts, and users who are passed over.
   package var withheld: [Withheld] = []
 

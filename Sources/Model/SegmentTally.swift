@@ -17,6 +17,9 @@ package final class SegmentTally {
   package var retried = 0
   /// Users or bindings passed over because Redis held something else than the contract says.
   package var skipped = 0
+  /// Users whose time zone, or whose locale, nobody knows.
+  package var unknownZones = 0
+  package var unknownLocales = 0
   /// Ms since 1970 of the first and last request handed to a connection; 0 when there was none.
   package var firstPushAt: Int64 = 0
   package var lastPushAt: Int64 = 0

@@ -33,6 +33,7 @@ package struct StragglerIndex {
     page.followers = 0
     page.suppressed = SuppressionCounts()
     page.skipped = 0
+    page.unknownZones = 0
     page.withheld = []
     return page.bindings.count
   }

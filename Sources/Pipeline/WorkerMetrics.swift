@@ -42,6 +42,11 @@ package enum WorkerMetrics {
   static let skipped = MetricFamily(
     "fanfare_recipients_skipped_total", .counter,
     "Followers, or devices, that nothing could be sent to, of settled segments.")
+  static let unknownValues = MetricFamily(
+    "fanfare_recipients_unknown_total", .counter,
+    "Followers whose profile names a time zone or a locale that nobody knows, by the field: quiet "
+      + "hours go by rules.default_time_zone, texts are the template's default_locale's. Of "
+      + "settled segments.", labels: ["field"])
   static let pushes = MetricFamily(
     "fanfare_pushes_total", .counter, "Pushes of settled segments, by their final outcome.",
     labels: ["outcome"])
@@ -194,7 +199,7 @@ package enum WorkerMetrics {
   package static let all =
     [
       build, events, eventAges, fanOuts, fanOutTimes, firstPushTimes, deadLetters, segments,
-      recipients, pending, skipped, pushes, rejections, suppressions, retries, credentials,
+      recipients, pending, skipped, unknownValues, pushes, rejections, suppressions, retries, credentials,
       unfitCredentials, expiry,
       answers, answerTimes, unknownAnswers, stragglers, tokens, tokenNews, redisTimes,
       redisFailures,

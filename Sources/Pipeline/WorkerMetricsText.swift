@@ -65,6 +65,8 @@ extension WorkerMetrics {
     text.append(pending, figures.pendingRecipients)
     text.append(skipped, Double(counts[.skipped]))
     text.append(
+      unknownValues, series(counts, ["tz": .unknownZones, "locale": .unknownLocales]))
+    text.append(
       pushes,
       series(
         counts,

@@ -37,7 +37,9 @@ package struct RecipientJudge {
     }
     if let zones = rules.timeZones, !values.quiet.isEmpty {
       if let hours = QuietHours(values.quiet) {
-        let minute = zones[values.timeZone].minuteOfDay(at: now)
+        let own = zones.clock(values.timeZone)
+        verdict.isZoneUnknown = own == nil && !values.timeZone.isEmpty
+        let minute = (own ?? zones.fallback).minuteOfDay(at: now)
         if hours.contains(minute: minute) { verdict.suppressedBy = .quiet }
       } else {
         verdict.malformed += 1

@@ -81,9 +81,9 @@ package struct TextRule: Sendable {
       && $0.utf8.allSatisfy { $0.isASCIIDigit || $0.isASCIIUpper }
   }
 
-  /// As in `Europe/Berlin`; whether it exists is found out when it is read.
+  /// As in `Europe/Berlin` or `UTC+03:00`; whether it exists is found out when it is read.
   static let timeZone = TextRule("the name of a time zone", maximumBytes: 64) {
-    $0.utf8.allSatisfy { isWord($0) || $0 == 0x2B || $0 == 0x2D || $0 == 0x2F }
+    $0.utf8.allSatisfy { isWord($0) || [0x2B, 0x2D, 0x2F, 0x3A].contains($0) }
   }
 
   private static func isHost(_ text: String) -> Bool {

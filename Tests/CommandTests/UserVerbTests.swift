@@ -86,7 +86,8 @@ import Testing
     #expect(profile?["muted_streamers"]?.string == "s9")
     let on = "rules.quiet_hours=true"
     let unheard = try run("user", "profile", "u1", "--tz", "Asia/Tokio", "--set", on)
-    #expect(unheard.text.contains("no time zone Asia/Tokio"), "\(unheard.text)")
+    #expect(unheard.code == 64, "\(unheard.text)")
+    #expect(unheard.text.contains("did you mean Asia/Tokyo?"), "\(unheard.text)")
     let heard = try run("user", "profile", "u1", "--tz", "Asia/Tokyo", "--set", on)
     #expect(heard.code == 0 && !heard.text.contains("note:"), "\(heard.text)")
     _ = try json("device", "bind", "u1", "--token", "aa", "--app", "com.example.live")

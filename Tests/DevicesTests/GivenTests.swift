@@ -42,7 +42,11 @@ import Testing
   @Test(arguments: [
     ("locale", "zh-Hant-TW", "zh-Hant-TW"), ("muted", "true", "1"), ("muted", "0", "0"),
     ("quiet", "22:00-07:00", "22:00-07:00"), ("tz", "America/Argentina/Buenos_Aires", nil),
-    ("tz", "Etc/GMT+3", nil), ("badge", "3", "3"), ("name", "さくら", nil),
+    ("tz", "Etc/GMT+3", nil), ("tz", "asia/tokyo", nil), ("tz", "GMT+0900", nil),
+    ("tz", "+05:30", nil), ("tz", "US/Pacific", nil), ("tz", "EST5EDT", nil), ("tz", "Z", nil),
+    ("locale", "en_US.UTF-8", nil), ("locale", "zh_TW_#Hant", nil), ("locale", "iw", nil),
+    ("locale", "en_US@calendar=japanese", nil), ("locale", "en-US-u-ca-gregory", nil),
+    ("locale", "jpn", nil), ("badge", "3", "3"), ("name", "さくら", nil),
     ("muted_streamers", "s1\ns2", nil), ("anything", "{}", nil), ("quiet", "", ""),
   ])
   func aProfileIsStoredAsItIsRead(_ name: String, _ given: String, _ stored: String?) throws {
@@ -52,7 +56,11 @@ import Testing
 
   @Test(arguments: [
     ("locale", "j"), ("locale", "日本語"), ("muted", "yes"), ("quiet", "22-7"),
-    ("quiet", "24:00-07:00"), ("tz", "Berlin!"), ("tz", "+3"), ("badge", "-1"), ("badge", "1.5"),
+    ("quiet", "24:00-07:00"), ("tz", "Berlin!"), ("tz", "GMT+90"), ("tz", "Asia/Tokio"),
+    ("tz", "JST"), ("tz", "JST-9"),
+    ("tz", "Tokyo Standard Time"), ("tz", "32400"), ("tz", "UTC+15"), ("tz", "localtime"),
+    ("locale", "jp"), ("locale", "C"), ("locale", "POSIX"), ("locale", "english"),
+    ("locale", "ja,en;q=0.9"), ("locale", "de-"), ("badge", "-1"), ("badge", "1.5"),
     ("badge", "+3"), ("muted_streamers", "a{b"), ("muted_streamers", "s1\n\ns2"), ("", "x"),
     ("a b", "x"), ("name", String(repeating: "x", count: 1_025)),
   ])
@@ -60,6 +68,17 @@ import Testing
     let refused = refusal { _ = try ProfilePatch([(name, value)]) }
     #expect(refused != nil)
     #expect(refused?.name == name || refused?.name == "profile")
+  }
+
+  /// For whoever gave the value.
+  @Test(arguments: [
+    ("tz", "Asia/Tokio", "did you mean Asia/Tokyo?"), ("tz", "Tokyo Standard Time", "Windows"),
+    ("tz", "PST", "several zones"), ("locale", "jp", "its language ja"),
+    ("locale", "C.UTF-8", "leave the locale out"), ("locale", "ja,en", "one tag"),
+  ])
+  func aRefusalSaysWhatWasMeant(_ name: String, _ value: String, _ words: String) {
+    let refused = refusal { _ = try ProfilePatch([(name, value)]) }
+    #expect(refused?.hint.contains(words) == true, "\(refused?.hint ?? "")")
   }
 
   @Test func aFieldIsGivenOnceAndNotTooMany() {

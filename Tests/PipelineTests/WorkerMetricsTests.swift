@@ -68,6 +68,8 @@ import Testing
       ("fanfare_claims_lost_total", .claimsLost),
       ("fanfare_claims_taken_over_total", .claimsTakenOver),
       ("fanfare_recipients_total", .recipients), ("fanfare_recipients_skipped_total", .skipped),
+      ("fanfare_recipients_unknown_total{field=\"tz\"}", .unknownZones),
+      ("fanfare_recipients_unknown_total{field=\"locale\"}", .unknownLocales),
       ("fanfare_stragglers_total", .stragglers),
       ("fanfare_pushes_total{outcome=\"accepted\"}", .pushesAccepted),
       ("fanfare_pushes_total{outcome=\"expired\"}", .pushesExpired),

@@ -1,3 +1,4 @@
+import Model
 import Testing
 import Text
 
@@ -25,7 +26,13 @@ struct LocaleTests {
       ("yue", "zh-Hant"), ("yue-Hans", "zh-Hans"), ("yue-CN", "zh-Hans"), ("cmn-TW", "zh-Hant"),
       ("pt", "pt-BR"), ("pt-PT", "pt-BR"), ("pt_AO", "pt-BR"), ("es-419", "es"), ("es-MX", "es"),
       ("ar-EG", "ar"), ("ar-u-nu-latn", "ar"), ("ja-JP-u-ca-japanese", "ja"), ("ko_KR.UTF-8", "ko"),
-      ("es_ES@euro", "es"), ("fr", "en"), ("de-DE", "en"),
+      ("es_ES@euro", "es"), ("zh_TW_#Hant", "zh-Hant"), ("zh__#Hans", "zh-Hans"),
+      ("zh_CN.GB18030@pinyin", "zh-Hans"), ("ja_JP_JP_#u-ca-japanese", "ja"), ("jpn", "ja"),
+      ("zh-Hant-TW-u-ca-roc-co-stroke-hc-h23-nu-latn", "zh-Hant"),
+      (
+        "zh_Hant_TW@calendar=roc;collation=stroke;currency=TWD;numbers=hanidec;rg=hkzzzz", "zh-Hant"
+      ),
+      ("ko-KR-x-private", "ko"), ("por-BR", "pt-BR"), ("fr", "en"), ("de-DE", "en"),
     ])
   func shippedVariants(_ locale: String, _ variant: String) {
     #expect(resolve(locale, in: shipped) == variant)
@@ -47,7 +54,9 @@ struct LocaleTests {
     #expect(try candidates("zh-Hant-TW") == ["zh-hant-tw", "zh-hant", "zh"])
     #expect(try candidates("zh-TW") == ["zh-tw", "zh-hant-tw", "zh-hant", "zh"])
     #expect(try candidates("fr-CH-1996") == ["fr-ch-1996", "fr-ch", "fr"])
-    #expect(try candidates("it-u-co-phonebk") == ["it-u-co-phonebk", "it-u-co", "it"])
+    #expect(try candidates("it-u-co-phonebk") == ["it"])
+    #expect(try candidates("zh_TW_#Hant") == ["zh-hant-tw", "zh-hant", "zh"])
+    #expect(try candidates("sr_RS@latin") == ["sr-latn-rs", "sr-latn", "sr"])
     #expect(try candidates("es-AR") == ["es-ar", "es-419", "es"])
     #expect(try candidates("pt-MZ") == ["pt-mz", "pt-pt", "pt"])
     #expect(try candidates("nb-NO") == ["no-no", "no"])
@@ -88,10 +97,27 @@ struct LocaleTests {
         letters[Int.random(in: 0..<letters.count, using: &random)]
       }
       locale.withUnsafeBytes {
-        let expected = shipped.resolve($0)
+        let expected = shipped.resolve($0).index
         if cache.index(of: $0, in: shipped) != expected { Issue.record("\(locale)") }
       }
     }
+  }
+
+  @Test("What nobody knows is counted for each who has it, and what a template has is known")
+  func unknown() {
+    let table = LocaleTable(names: ["en", "jp"], defaultIndex: 0)
+    let cache = LocaleCache()
+    for locale in ["fr", "de-DE", "jp", "jp-JP", "", "eo", "tlh"] {
+      _ = Array(locale.utf8).withUnsafeBytes { cache.index(of: $0, in: table) }
+    }
+    #expect(cache.takeUnknown() == 0)
+    let long = String(repeating: "en-", count: 40)
+    for locale in ["C", "POSIX", "cn", "cn", "日本", "english", "cn", long] {
+      let index = Array(locale.utf8).withUnsafeBytes { cache.index(of: $0, in: table) }
+      #expect(index == 0)
+    }
+    #expect(cache.takeUnknown() == 8)
+    #expect(cache.takeUnknown() == 0)
   }
 
   @Test("The cache compares whole locales: their ends and their lengths too")

@@ -61,7 +61,7 @@ import Testing
       return verdict(rules, at: afternoon, texts).suppressedBy
     }
     #expect(found("Asia/Tokyo") == .quiet && found("UTC") == nil)
-    for zone in [nil, "", "Asia", "Asia/Toky", "Asia/Tokyoo", "asia/tokyo", "\u{0}", "ZZ", "A"] {
+    for zone in [nil, "", "Asia", "Asia/Toky", "Asia/Tokyoo", "\u{0}", "ZZ", "A"] {
       #expect(found(zone) == nil, "\(zone ?? "none")")
     }
     let eastern = RecipientRules(timeZones: TimeZones(["UTC": .utc], fallback: east))

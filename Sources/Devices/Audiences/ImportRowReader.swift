@@ -167,7 +167,7 @@ package struct ImportRowReader {
       return try ProfilePatch(fields.map { ($0.name, $0.value) }).fields.members
         .map { ($0.name, $0.value) }
     } catch {
-      throw ImportRow.Refusal("profile: \(error.name) must be \(error.rule)")
+      throw ImportRow.Refusal("profile: \(error.name) must be \(error.rule)\(error.hint)")
     }
   }
 

@@ -1,3 +1,4 @@
+import Model
 import Rules
 import Text
 
@@ -48,10 +49,14 @@ package struct ProfilePatch: Sendable, Equatable {
     _ name: String, _ value: String
   ) throws(GivenRefusal) -> String {
     guard !value.isEmpty else { return "" }
-    func refuse(_ rule: String) -> GivenRefusal { GivenRefusal(name: name, rule: rule) }
+    func refuse(_ rule: String, hint: String = "") -> GivenRefusal {
+      GivenRefusal(name: name, rule: rule, hint: hint)
+    }
     switch name {
     case locale:
-      guard isLocale(value) else { throw refuse("a language tag, such as ja or zh-Hant-TW") }
+      guard LocaleTag(value)?.isOfKnownLanguage == true else {
+        throw refuse("a language tag, such as ja or zh-Hant-TW", hint: LocaleTag.hint(value))
+      }
     case badge:
       guard Int(value).map({ $0 >= 0 }) == true, value.utf8.allSatisfy(\.isASCIIDigit) else {
         throw refuse("a whole number from 0")
@@ -68,7 +73,11 @@ package struct ProfilePatch: Sendable, Equatable {
         throw refuse("hours of the day such as 22:00-07:00")
       }
     case timeZone:
-      guard isTimeZone(value) else { throw refuse("an IANA name such as Europe/Berlin") }
+      guard ZoneNames.understands(value) else {
+        throw refuse(
+          "an IANA name such as Europe/Berlin, or an offset such as UTC+03:00",
+          hint: ZoneNames.hint(value))
+      }
     case mutedStreamers:
       for streamer in value.split(separator: "\n", omittingEmptySubsequences: false) {
         try Given.streamer(String(streamer), as: name)
@@ -76,18 +85,5 @@ package struct ProfilePatch: Sendable, Equatable {
     default: break
     }
     return value
-  }
-
-  /// As far as it can be told without a list of all languages.
-  private static func isLocale(_ text: String) -> Bool {
-    let bytes = Array(text.utf8)
-    return bytes.count >= 2 && bytes.count <= 70 && bytes.prefix(2).allSatisfy(\.isASCIILetter)
-      && bytes.allSatisfy { $0.isASCIIWord || "-_.@".utf8.contains($0) }
-  }
-
-  /// What every name in the database looks like. Which there are, a worker's system decides.
-  private static func isTimeZone(_ text: String) -> Bool {
-    text.utf8.count <= 64 && text.utf8.first.map(\.isASCIILetter) == true
-      && text.utf8.allSatisfy { $0.isASCIIWord || "/_+-".utf8.contains($0) }
   }
 }

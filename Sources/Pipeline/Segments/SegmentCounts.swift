@@ -11,6 +11,8 @@ extension WorkerCounters {
   func countPushes(_ tally: SegmentTally) {
     add(.recipients, tally.recipients)
     add(.skipped, tally.skipped)
+    add(.unknownZones, tally.unknownZones)
+    add(.unknownLocales, tally.unknownLocales)
     add(.pushesAccepted, tally.accepted)
     add(.pushesExpired, tally.expired)
     add(.pushesCancelled, tally.cancelled)

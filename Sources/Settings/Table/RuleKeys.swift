@@ -9,8 +9,9 @@ extension SettingTable {
       "A profile's `quiet` counts: hours such as 22:00-07:00 in its `tz`, in which its owner gets "
         + "nothing. What is not sent then is not sent later."),
     .text(
-      "rules.default_time_zone", \.rules.defaultTimeZone, default: "UTC", .timeZone,
-      "The time zone of profiles that name none, or one that nobody knows."),
+      "rules.default_time_zone", \.rules.defaultTimeZone, example: "Europe/Berlin", .timeZone,
+      "The time zone of profiles that name none, or one that nobody knows; UTC unless it is set, "
+        + "and with quiet hours a warning: people would be woken."),
     .choice(
       "rules.devices", \.rules.devices, default: .all,
       "newest: of a follower's devices for an app only the one bound last gets a push. Reads one "

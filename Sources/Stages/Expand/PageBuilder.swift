@@ -57,6 +57,7 @@ struct PageBuilder {
     page.followers = users.count
     page.suppressed = draft.suppressed
     page.skipped = draft.skipped
+    page.unknownZones = draft.unknownZones
     page.withheld = draft.withheld
     page.recipients = draft.recipients
     page.bindings = draft.bindings
@@ -185,6 +186,7 @@ struct PageBuilder {
         let verdict = judge.verdict(on: values)
         suppressedBy = verdict.suppressedBy
         draft.skipped += verdict.malformed
+        if verdict.isZoneUnknown { draft.unknownZones += 1 }
         return
       }
       guard suppressedBy == nil else { return }
@@ -252,6 +254,7 @@ private struct PageDraft {
   var fields: [ByteSlice] = []
   var suppressed = SuppressionCounts()
   var skipped = 0
+  var unknownZones = 0
   var wrongTypes: [SkippedUser] = []
   var withheld: [RecipientPage.Withheld] = []
 

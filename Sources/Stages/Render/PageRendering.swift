@@ -37,6 +37,7 @@ package final class PageRendering {
     tally.pushes += page.suppressed.total
     for (rule, count) in page.suppressed.byRule { tally.count(.suppressed(rule), times: count) }
     tally.skipped += page.skipped
+    tally.unknownZones += page.unknownZones
     if let notes = tally.notes {
       for withheld in page.withheld {
         notes.add(
@@ -57,6 +58,7 @@ package final class PageRendering {
     }
     guard count > 0 else { return nil }
     tally.pushes += count
+    tally.unknownLocales += prepared.takeUnknownLocales()
     payloadEstimate = max(payloadEstimate, batch.bytes.count / count)
     batch.seal()
     return batch

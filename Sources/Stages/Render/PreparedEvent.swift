@@ -31,6 +31,9 @@ package final class PreparedEvent {
     cache.index(of: locale, in: template.table)
   }
 
+  /// Recipients since this was asked last whose locale nobody knows.
+  func takeUnknownLocales() -> Int { cache.takeUnknown() }
+
   @inline(__always)
   func variant(_ index: Int) -> PreparedVariant {
     if let variant = variants[index] { return variant }

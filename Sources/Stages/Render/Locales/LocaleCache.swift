@@ -7,6 +7,7 @@ final class LocaleCache {
     var high: UInt64 = 0
     /// 0: nothing here yet.
     var count: Int32 = 0
+    /// Of the variant; its complement where nobody knows the locale.
     var index: Int32 = 0
   }
 
@@ -14,25 +15,51 @@ final class LocaleCache {
   static let maximumBytes = 16
   private static let places = 64
   private let entries = UnsafeMutablePointer<Entry>.allocate(capacity: places)
+  /// Locales asked for that nobody knows.
+  private let unknown = UnsafeMutablePointer<Int>.allocate(capacity: 1)
 
-  init() { entries.initialize(repeating: Entry(), count: Self.places) }
+  init() {
+    entries.initialize(repeating: Entry(), count: Self.places)
+    unknown.initialize(to: 0)
+  }
 
-  deinit { entries.deallocate() }
+  deinit {
+    entries.deallocate()
+    unknown.deallocate()
+  }
+
+  func takeUnknown() -> Int {
+    defer { unknown.pointee = 0 }
+    return unknown.pointee
+  }
 
   func index(of locale: UnsafeRawBufferPointer, in table: LocaleTable) -> Int {
     let count = locale.count
     if count == 0 { return table.defaultIndex }
-    guard count <= Self.maximumBytes else { return table.resolve(locale) }
+    guard count <= Self.maximumBytes else { return counted(table.resolve(locale)) }
     let (low, high) = Self.words(locale)
     let mixed = (low ^ (high &* 0x9E37_79B9_7F4A_7C15)) &* 0xD6E8_FEB8_6659_FD93
     let place = Int(truncatingIfNeeded: mixed >> 58)
     let entry = entries[place]
     if entry.low == low && entry.high == high && entry.count == Int32(count) {
-      return Int(entry.index)
+      return known(entry.index)
     }
-    let index = table.resolve(locale)
-    entries[place] = Entry(low: low, high: high, count: Int32(count), index: Int32(index))
-    return index
+    let found = table.resolve(locale)
+    let index = Int32(truncatingIfNeeded: found.isKnown ? found.index : ~found.index)
+    entries[place] = Entry(low: low, high: high, count: Int32(count), index: index)
+    return counted(found)
+  }
+
+  @inline(__always)
+  private func known(_ index: Int32) -> Int {
+    if index >= 0 { return Int(index) }
+    unknown.pointee += 1
+    return Int(~index)
+  }
+
+  private func counted(_ found: (index: Int, isKnown: Bool)) -> Int {
+    if !found.isKnown { unknown.pointee += 1 }
+    return found.index
   }
 
   /// All 1…16 bytes in two words that overlap; with the count they are unambiguous.

@@ -1,3 +1,5 @@
+import Model
+
 /// Which locales a reader of one understands, best first: `LocaleTable` looks for a template's
 /// variants in this order.
 extension LocaleTag {

@@ -1,3 +1,5 @@
+import Model
+
 /// The variants of one template and which of them a recipient's locale gets.
 struct LocaleTable: Sendable {
   /// As the template spells them; the index is the variant's.
@@ -20,13 +22,13 @@ struct LocaleTable: Sendable {
   }
 
   /// The variant for a locale as a profile holds it; the default for anything that is no language
-  /// tag.
-  func resolve(_ locale: UnsafeRawBufferPointer) -> Int {
-    guard let tag = LocaleTag(locale) else { return defaultIndex }
+  /// tag. Unknown is what is none, or has a language that there is not, unless a template has it.
+  func resolve(_ locale: UnsafeRawBufferPointer) -> (index: Int, isKnown: Bool) {
+    guard let tag = LocaleTag(locale) else { return (defaultIndex, false) }
     for candidate in tag.candidates {
-      if let index = indexes[candidate] { return index }
+      if let index = indexes[candidate] { return (index, true) }
     }
-    return variants(for: tag).first ?? defaultIndex
+    return (variants(for: tag).first ?? defaultIndex, tag.isOfKnownLanguage)
   }
 
   /// Every variant that a reader of `tag` understands, best first, without the default: its

@@ -1,3 +1,5 @@
+import Model
+
 /// The texts of a template by locale, and which locale stands in for which.
 struct TemplateLocales {
   struct Text {
