@@ -76,7 +76,7 @@ let bindings: [Target] = [
 let stages: [Target] = [
   stage("Ingest", ["JSON", "Kafka", "Keyspace", "Model", "Text"]),
   stage("Expand", ["Keyspace", "Model", "Redis", "Rules"]),
-  stage("Render", ["JSON", "Model"]),
+  stage("Render", ["JSON", "Model", "Text"]),
   stage(
     "Deliver",
     [
@@ -190,7 +190,7 @@ let rooms: [Target] = [
     "Preview",
     [
       "VerbSupport", "JSON", "Keyspace", "Model", "Redis", "Render", "Rules", "SingleRequests",
-      "Telemetry", "Terminal", "Transport",
+      "Telemetry", "Terminal", "Text", "Transport",
     ]),
   room(
     "AppleVerbs",
@@ -213,8 +213,8 @@ let rooms: [Target] = [
   room(
     "InspectionVerbs",
     [
-      "Assembly", "Checks", "Emission", "Preview", "PushSupport", "Telemetry", "Terminal", "Traces",
-      "VerbSupport", "Versions",
+      "Assembly", "Checks", "Emission", "Model", "Preview", "PushSupport", "Telemetry", "Terminal",
+      "Traces", "VerbSupport", "Versions",
     ]),
   room(
     "Conformance",

@@ -1,5 +1,6 @@
 import Assembly
 import Emission
+import Model
 import Preview
 import PushSupport
 import Terminal
@@ -71,6 +72,10 @@ package enum RenderVerb {
     for field in invocation[fields] { person.fields[field.name] = field.value }
     if let locale = invocation[locale] { person.fields["locale"] = locale }
     let preview = TemplatePreview(template, event)
+    // A made-up event has nothing of the app's own.
+    for complaint in invocation.isGiven(Self.event) ? preview.complaints : [] {
+      invocation.errors.line(TextLayout.printable("warning: \(complaint)"))
+    }
     let locales: [String?] = invocation[allLocales] ? template.locales : [nil]
     for (index, locale) in locales.enumerated() {
       if let locale { person.fields["locale"] = locale }
@@ -89,7 +94,8 @@ package enum RenderVerb {
   /// A mistyped locale gets the default's text, as it does in production.
   private static func say(_ locale: String?, used: String, _ invocation: Invocation) {
     guard let locale, locale != used else { return }
+    let hint = LocaleTag(locale)?.isOfKnownLanguage == true ? "" : LocaleTag.hint(locale)
     invocation.errors.line(
-      TextLayout.printable("locale \(locale): the template's \(used) is used"))
+      TextLayout.printable("locale \(locale): the template's \(used) is used\(hint)"))
   }
 }

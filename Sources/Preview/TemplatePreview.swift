@@ -17,6 +17,11 @@ package struct TemplatePreview {
       fields: event.fields, document: event.document)
   }
 
+  /// What of the event the template cannot use as it says, in words.
+  package var complaints: [String] {
+    template.mistypedValues(of: event) + template.missingValues(of: event)
+  }
+
   package func preview(_ person: RenderedPerson) throws(CommandFailure) -> RenderPreview {
     do {
       return try RenderStage(templates: [template]).prepare(event)

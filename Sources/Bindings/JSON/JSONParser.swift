@@ -24,13 +24,33 @@ extension JSONValue {
     try JSONScan.checkBytes(
       bytes, maximumDepth: min(maximumDepth, JSONScan.janssonMaximumDepth),
       maximumValues: maximumValues)
-    let flags = Int(JSON_REJECT_DUPLICATES) | Int(JSON_DECODE_ANY)
+    return try load(bytes)
+  }
+
+  /// What was looked at before: `JSONScan`.
+  private static func load(
+    _ bytes: UnsafeRawBufferPointer, flags: Int = 0
+  ) throws(JSONError) -> JSONValue {
+    let all = flags | Int(JSON_REJECT_DUPLICATES) | Int(JSON_DECODE_ANY)
     var failure = json_error_t()
-    guard let root = json_loadb(bytes.baseAddress, bytes.count, flags, &failure) else {
+    guard let root = json_loadb(bytes.baseAddress, bytes.count, all, &failure) else {
       throw JSONError(failure)
     }
     defer { json_decref(root) }
     return convert(root)
+  }
+
+  /// The same for what is only looked at and goes on as it was written: an integer over 64 bits,
+  /// which others read, makes a double of every number.
+  package static func parseWithAnyIntegers(_ bytes: [UInt8]) throws(JSONError) -> JSONValue {
+    do {
+      return try parse(bytes)
+    } catch {
+      guard error.code == .numberRange else { throw error }
+    }
+    return try bytes.withUnsafeBufferPointer { (lent) throws(JSONError) in
+      try load(UnsafeRawBufferPointer(lent), flags: Int(JSON_DECODE_INT_AS_REAL))
+    }
   }
 
   package static func parse(
@@ -95,6 +115,15 @@ package enum JSONCheck {
     else { return false }
     defer { json_decref(root) }
     return fanfare_json_type(root) == JSON_OBJECT
+  }
+
+  /// The same for an object or a list.
+  package static func isObjectOrList(_ bytes: UnsafeRawBufferPointer) -> Bool {
+    guard !bytes.contains(0),
+      let root = json_loadb(bytes.baseAddress, bytes.count, Int(JSON_REJECT_DUPLICATES), nil)
+    else { return false }
+    json_decref(root)
+    return true
   }
 }
 

@@ -21,6 +21,25 @@ enum NumberText {
     return text.withUTF8 { isNumber(UnsafeRawBufferPointer($0), isWhole: isWhole) }
   }
 
+  /// Digits without a leading zero, perhaps behind a minus, within 64 bits.
+  static func isInteger(_ bytes: UnsafeRawBufferPointer) -> Bool {
+    let start = bytes.first == UInt8(ascii: "-") ? 1 : 0
+    let count = end(ofDigits: bytes, from: start) - start
+    guard count >= 1, start + count == bytes.count,
+      count == 1 || bytes[start] != UInt8(ascii: "0")
+    else { return false }
+    if count < maximum.count { return true }
+    guard count == maximum.count else { return false }
+    // The smallest is one beyond the largest: -9223372036854775808.
+    for index in 0..<count where bytes[start + index] != maximum[index] {
+      let isLast = start == 1 && index == count - 1
+      return bytes[start + index] < maximum[index] + (isLast ? 2 : 0)
+    }
+    return true
+  }
+
+  private static let maximum = Array(String(Int64.max).utf8)
+
   @inline(__always)
   private static func end(ofDigits bytes: UnsafeRawBufferPointer, from start: Int) -> Int {
     var end = start

@@ -78,12 +78,12 @@ struct PayloadFitter {
       result += variant.constants[step.literal]
       guard step.field >= 0 else { continue }
       let value = values[step.field]
-      if step.isNumber {
-        let isNumber = NumberText.isNumber(value, isWhole: step.isWhole)
-        guard isNumber || !step.fallback.isMissing else { continue }
+      if let type = step.type {
+        let json = type.written(String(decoding: value, as: UTF8.self))
+        guard json != nil || !step.fallback.isMissing else { continue }
         if result.last != UInt8(ascii: "{") { result.append(UInt8(ascii: ",")) }
         result += variant.constants[step.key]
-        result += isNumber ? value : variant.constants[step.fallback]
+        if let json { result += json } else { result += variant.constants[step.fallback] }
       } else {
         let text = cleaned(step.field)
         if text.isEmpty {

@@ -8,11 +8,11 @@ final class PreparedVariant {
     var literal: ByteSlice
     /// The profile field's index in the template; negative: no value follows.
     var field: Int32 = -1
-    var isNumber = false
-    var isWhole = false
-    /// What stands for an empty value; missing only for a number, which is then left out.
+    /// Nil: a text.
+    var type: ValueType?
+    /// What stands for an empty value; missing only where there is a type: it is then left out.
     var fallback = ByteSlice.missing
-    /// Of a number: its key, quoted, with the colon.
+    /// Of a value with a type: its key, quoted, with the colon.
     var key = ByteSlice.missing
   }
 
@@ -36,7 +36,7 @@ final class PreparedVariant {
     builder.endStep()
     constants = builder.constants
     steps = builder.steps
-    // A number brings a comma.
+    // A value with a type brings a comma.
     fixedBytes = builder.constants.count + builder.steps.count
     fieldSteps = builder.fieldSteps
     fieldParts = builder.fieldParts
@@ -64,8 +64,8 @@ final class PreparedVariant {
       Self.copy(step.literal, of: constants, to: target, &written)
       guard step.field >= 0 else { continue }
       let value = values[step.field]
-      if step.isNumber {
-        Self.writeNumber(step, value, constants, target, &written)
+      if let type = step.type {
+        Self.write(step, value, as: type, constants, target, &written)
       } else if value.count == 0 {
         Self.copy(step.fallback, of: constants, to: target, &written)
       } else if let source = value.baseAddress {
@@ -87,22 +87,27 @@ final class PreparedVariant {
     written += Int(slice.count)
   }
 
-  private static func writeNumber(
-    _ step: Step, _ value: UnsafeRawBufferPointer, _ constants: UnsafeRawPointer,
-    _ target: UnsafeMutableRawPointer, _ written: inout Int
+  private static func write(
+    _ step: Step, _ value: UnsafeRawBufferPointer, as type: ValueType,
+    _ constants: UnsafeRawPointer, _ target: UnsafeMutableRawPointer, _ written: inout Int
   ) {
-    let isNumber = NumberText.isNumber(value, isWhole: step.isWhole)
-    guard isNumber || !step.fallback.isMissing else { return }
+    let spelling = type.spelling(of: value)
+    guard spelling != .not || !step.fallback.isMissing else { return }
     if written > 0, (target + written - 1).load(as: UInt8.self) != UInt8(ascii: "{") {
       (target + written).storeBytes(of: UInt8(ascii: ","), as: UInt8.self)
       written += 1
     }
     copy(step.key, of: constants, to: target, &written)
-    if isNumber, let source = value.baseAddress {
+    switch spelling {
+    case .asItIs:
+      guard let source = value.baseAddress else { return }
       (target + written).copyMemory(from: source, byteCount: value.count)
       written += value.count
-    } else {
-      copy(step.fallback, of: constants, to: target, &written)
+    case .word(let word):
+      // No longer than JSONEscaping.maximumGrowth makes a value of one byte.
+      (target + written).copyMemory(from: word.utf8Start, byteCount: word.utf8CodeUnitCount)
+      written += word.utf8CodeUnitCount
+    case .not: copy(step.fallback, of: constants, to: target, &written)
     }
   }
 }
@@ -133,7 +138,7 @@ private struct VariantBuilder {
         step.fallback = constants.append(JSONEscaping.escaped(fallback))
       }
       if fieldStart != nil { fieldParts.append(.recipient(field: field, fallback: fallback)) }
-    case .number(let key, let number): add(number, key: key)
+    case .value(let key, let value): add(value, key: key)
     case .shortenedBegin:
       endStep()
       fieldStart = steps.count
@@ -144,22 +149,20 @@ private struct VariantBuilder {
     }
   }
 
-  private mutating func add(_ number: TemplateNumber, key: [UInt8]) {
-    switch number.source {
+  private mutating func add(_ value: TemplateValue, key: [UInt8]) {
+    switch value.source {
     case .event(let path):
-      let value = event.value(of: path)
-      let isNumber = NumberText.isNumber(value, isWhole: number.isWhole)
-      guard let digits = isNumber ? Array(value.utf8) : number.fallback else { return }
+      let written = value.type.written(BidiControls.cleaned(event.value(of: path)))
+      guard let json = written ?? value.fallback else { return }
       if constants.last != UInt8(ascii: "{") { constants.append([UInt8(ascii: ",")]) }
       constants.append(key)
-      constants.append(digits)
+      constants.append(json)
     case .recipient(let field):
       endStep { step, constants in
         step.field = Int32(truncatingIfNeeded: field)
-        step.isNumber = true
-        step.isWhole = number.isWhole
+        step.type = value.type
         step.key = constants.append(key)
-        if let fallback = number.fallback { step.fallback = constants.append(fallback) }
+        if let fallback = value.fallback { step.fallback = constants.append(fallback) }
       }
     }
   }

@@ -125,8 +125,11 @@ struct ApplePayloadCheck {
       let areTexts = nodes.allSatisfy { if case .string = $0.value { true } else { false } }
       return areTexts ? nil : "a list of texts"
     case (.count, .integer(let number)) where number >= 0: return nil
-    case (.count, .string(let text)) where TemplateText(text).number != nil: return nil
-    case (.number, .string(let text)) where TemplateText(text).number?.isNumber == true: return nil
+    case (.count, .string(let text)) where Self.isTyped(text, [.number, .wholeNumber, .integer]):
+      return nil
+    case (.number, .string(let text)) where Self.isTyped(text, [.number, .integer]): return nil
+    case (.boolean, .string(let text)) where Self.isTyped(text, [.boolean]): return nil
+    case (.map, .string(let text)) where Self.isTyped(text, [.json]): return nil
     case (.count, _):
       return "a whole number from 0, without quotation marks, or a value like {{number data.x}}: "
         + "texts are not taken"
@@ -137,12 +140,16 @@ struct ApplePayloadCheck {
       return range.upperBound.isFinite ? "a number, 0 to 1" : "a number"
     case (.text, _), (.words, _): return "a text: put it in quotation marks"
     case (.texts, _): return "a list of texts"
-    case (.map, _): return "a map"
-    case (.boolean, _): return "true or false"
+    case (.map, _): return "a map, or a value like {{json data.x}}"
+    case (.boolean, _): return "true or false, or a value like {{boolean data.x}}"
     case (.flag, _): return "1 or 0, a number"
     case (.alert, _): return "a text, or a map with title and body"
     case (.sound, _): return "a text, or a map with critical, name and volume"
     }
+  }
+
+  private static func isTyped(_ text: String, _ types: [ValueType]) -> Bool {
+    TemplateText(text).typed?.type.map { types.contains($0) } ?? false
   }
 
   /// The key that is the same but for case, `_`, `-` and an `s` at the end.

@@ -1,3 +1,5 @@
+import Model
+
 /// Reads a template's locales, their texts and aliases.
 struct LocalesReader {
   let findings: TemplateFindings
@@ -11,6 +13,10 @@ struct LocalesReader {
           entry.place,
           "'\(entry.key)' is no language tag (BCP 47): write it like en, pt-BR or zh-Hant-TW")
         continue
+      }
+      if !tag.isOfKnownLanguage {
+        findings.warn(
+          entry.place, "there is no language '\(tag.language)'\(LocaleTag.hint(entry.key))")
       }
       if let twin = locales.first(where: { $0.tag == tag }) {
         findings.report(

@@ -29,6 +29,7 @@ struct PayloadReader {
       return .map([])
     }
     ApplePayloadCheck(findings: findings).check(members, at: entry.place, of: pushType)
+    ActivityStateCheck(findings: findings).check(members)
     var path: [String]?
     if let shorten, let text = findings.string(shorten.value, "shorten") {
       path = text.split(separator: ".", omittingEmptySubsequences: false).map(String.init)
@@ -66,15 +67,15 @@ struct PayloadReader {
       return .json(Array(value.description.utf8))
     case .string(let text):
       let isShortened = shorten?.isEmpty == true
-      return number(text, at: node.place, path: path)
+      return typed(text, at: node.place, path: path)
         ?? self.text(text, at: node.place, isShortened: isShortened)
     case .list(let nodes):
       var items: [TemplatePayload] = []
       for item in nodes {
         let value = walk(item, shorten: nil, path: path + [""])
-        if case .number = value {
+        if case .value = value {
           findings.report(
-            item.place, "a value that is a number may be left out, which a list cannot: use a map")
+            item.place, "a value with a type may be left out, which a list cannot: use a map")
         }
         items.append(value)
       }
@@ -105,34 +106,39 @@ struct PayloadReader {
   }
 
   /// Nil for a text.
-  private func number(
+  private func typed(
     _ text: String, at place: TemplateSource.Place, path: [String]
   ) -> TemplatePayload? {
-    guard let only = TemplateText(text).number else { return nil }
+    guard let only = TemplateText(text).typed, var type = only.type else { return nil }
+    findings.note(only, at: place)
+    let keyword = only.keyword?.rawValue ?? ""
     guard only.namespace != .text else {
-      findings.report(place, "'{{number \(only.path)}}' is a text of a locale: leave 'number' out")
+      findings.report(
+        place, "'{{\(keyword) \(only.path)}}' is a text of a locale: leave '\(keyword)' out")
       return .json([])
     }
-    let isWhole = only.isBadge || ApplePayloadCheck.isWhole(path)
-    if let fallback = only.fallback, !NumberText.isNumber(fallback, isWhole: isWhole) {
+    guard only.namespace != .recipient || type != .json else {
       findings.report(
-        place,
-        "the fallback of a \(isWhole ? "whole number must be one like 1" : "number must be one") "
-          + "too, or be left out")
+        place, "'{{json \(only.path)}}' is of the profile, which has texts: json is for an event's")
+      return .json([])
     }
-    let source: TemplateNumber.Source =
+    if type == .number, ApplePayloadCheck.isWhole(path) { type = .wholeNumber }
+    let fallback = only.fallback.flatMap { type.written($0) }
+    if only.fallback != nil, fallback == nil {
+      findings.report(
+        place, "the fallback of '{{\(only.path)}}' must be \(type.words) too, or be left out")
+    }
+    let source: TemplateValue.Source =
       only.namespace == .recipient
       ? .recipient(field: fields.index(of: only.name, at: place)) : .event(path: only.path)
-    return .number(
-      TemplateNumber(
-        source: source, fallback: only.fallback.map { Array($0.utf8) }, isWhole: isWhole))
+    return .value(TemplateValue(source: source, type: type, fallback: fallback))
   }
 
   private static func hasShortened(_ payload: TemplatePayload) -> Bool {
     switch payload {
     case .text(_, _, let isShortened): isShortened
     case .map(let members): members.contains { hasShortened($0.value) }
-    case .json, .number, .list: false
+    case .json, .value, .list: false
     }
   }
 }

@@ -32,10 +32,10 @@ struct PushDraft {
     return member("aps")?.place ?? place
   }
 
-  /// Whether the member may be left out when its value is no number.
+  /// Whether the member may be left out when its value is not of its type.
   func mayBeMissing(_ member: TemplateSource.Entry) -> Bool {
-    guard case .string(let text) = member.value.value, let number = TemplateText(text).number
+    guard case .string(let text) = member.value.value, let typed = TemplateText(text).typed
     else { return false }
-    return number.fallback == nil && !number.isTime
+    return typed.fallback == nil && !typed.isTime
   }
 }

@@ -32,9 +32,9 @@ package struct Template: Sendable {
     case event(path: String, fallback: String)
     /// A field of the profile, by its index in `recipientFields`, inside a JSON string.
     case recipient(field: Int, fallback: String)
-    /// A whole member of an object whose value is a number; left out where there is none. A comma
-    /// goes before it unless it is the object's first. `key` is JSON, colon included.
-    case number(key: [UInt8], TemplateNumber)
+    /// A whole member of an object whose value has a type; left out where the value has not. A
+    /// comma goes before it unless it is the object's first. `key` is JSON, colon included.
+    case value(key: [UInt8], TemplateValue)
     /// Around the inside of the string that may be shortened; at most one pair.
     case shortenedBegin
     case shortenedEnd

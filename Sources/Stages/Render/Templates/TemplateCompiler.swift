@@ -47,6 +47,7 @@ struct TemplateCompiler {
     let variants = VariantWriter(findings: findings, fields: fields)
       .variants(of: payload, in: locales, limit: pushType.maximumPayloadBytes)
     localesReader.checkUnusedTexts(of: locales, usedKeys: payloadReader.usedTextKeys)
+    PlaceholderSpelling(findings: findings).check(findings.uses)
     guard findings.problems.isEmpty else { return nil }
     return Template(
       name: findings.source.name, pushType: pushType,

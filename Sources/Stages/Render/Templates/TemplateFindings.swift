@@ -4,6 +4,8 @@ final class TemplateFindings {
   let source: TemplateSource
   private(set) var problems: [RenderError.Problem] = []
   private(set) var warnings: [RenderError.Problem] = []
+  /// Every placeholder of the file.
+  private(set) var uses: [PlaceholderSpelling.Use] = []
 
   init(_ source: TemplateSource) { self.source = source }
 
@@ -13,6 +15,10 @@ final class TemplateFindings {
 
   func warn(_ place: TemplateSource.Place, _ message: String) {
     warnings.append(RenderError.Problem(file: source.file, place: place, message: message))
+  }
+
+  func note(_ placeholder: TemplateText.Placeholder, at place: TemplateSource.Place) {
+    uses.append(PlaceholderSpelling.Use(placeholder: placeholder, place: place))
   }
 
   static func list(_ words: [String]) -> String { words.joined(separator: ", ") }
@@ -42,11 +48,13 @@ final class TemplateFindings {
   func parse(_ text: String, at place: TemplateSource.Place) -> TemplateText {
     let parsed = TemplateText(text)
     for fault in parsed.faults { report(place, fault) }
-    for case .placeholder(let only) in parsed.parts where only.isNumber {
+    for case .placeholder(let only) in parsed.parts {
+      note(only, at: place)
+      guard let keyword = only.keyword?.rawValue else { continue }
       report(
         place,
-        "'{{number \(only.path)}}' must stand alone in its quotes in the payload: leave 'number' "
-          + "out where it is part of a text")
+        "'{{\(keyword) \(only.path)}}' must stand alone in its quotes in the payload: leave "
+          + "'\(keyword)' out where it is part of a text")
     }
     return parsed
   }

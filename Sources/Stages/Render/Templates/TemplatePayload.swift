@@ -2,7 +2,7 @@
 indirect enum TemplatePayload {
   case json([UInt8])
   case text(TemplateText, TemplateSource.Place, isShortened: Bool)
-  case number(TemplateNumber)
+  case value(TemplateValue)
   case list([TemplatePayload])
   case map([(key: String, value: TemplatePayload)])
 }

@@ -1,5 +1,5 @@
 /// A text of a template taken apart: literal text and placeholders, `{{namespace.name|fallback}}`
-/// or `{{number namespace.name|fallback}}`.
+/// or with a type before the name, `{{number namespace.name|fallback}}`.
 ///
 /// The name may have spaces around it; the fallback is taken as it stands, up to the first `}}`,
 /// and is used when the value is missing or empty. `{{{{` is a literal `{{`; `}}` outside a
@@ -10,20 +10,33 @@ struct TemplateText: Equatable {
     case streamer, stream, data, event, recipient, text
   }
 
+  /// The types that a template names.
+  enum Keyword: String, CaseIterable {
+    case number, integer, boolean, json
+  }
+
   struct Placeholder: Equatable {
     let namespace: Namespace
     let name: String
     let fallback: String?
-    /// Written with `number` before the name.
-    var isNumber = false
+    /// Written before the name.
+    var keyword: Keyword?
 
     /// Of the values that are numbers wherever they stand alone, those that are never missing.
     private static let times = ["event.occurred_at", "event.expires_at"]
 
     /// As `Event.fields` spells it.
     var path: String { "\(namespace.rawValue).\(name)" }
-    /// Alone in the payload it becomes a JSON number.
-    var isNumberAlone: Bool { isNumber || isBadge || isTime }
+    /// What it becomes alone in the payload; nil: a text.
+    var type: ValueType? {
+      switch keyword {
+      case .number: isBadge ? .wholeNumber : .number
+      case .integer: .integer
+      case .boolean: .boolean
+      case .json: .json
+      case nil: isBadge || isTime ? .wholeNumber : nil
+      }
+    }
     var isBadge: Bool { path == "recipient.badge" }
     /// The event always has it, in whole seconds.
     var isTime: Bool { Self.times.contains(path) }
@@ -40,13 +53,16 @@ struct TemplateText: Equatable {
   /// What is wrong with the text, one message each; such parts are left out.
   private(set) var faults: [String] = []
 
-  /// The one placeholder that the text is, if it becomes a JSON number in a payload.
-  var number: Placeholder? {
-    guard parts.count == 1, faults.isEmpty, case .placeholder(let only) = parts[0],
-      only.isNumberAlone
-    else { return nil }
+  /// The one placeholder that the text is.
+  var alone: Placeholder? {
+    guard parts.count == 1, faults.isEmpty, case .placeholder(let only) = parts[0] else {
+      return nil
+    }
     return only
   }
+
+  /// The same, if it becomes something else than a text in a payload.
+  var typed: Placeholder? { alone.flatMap { $0.type == nil ? nil : $0 } }
 
   init(_ text: String) {
     let bytes = Array(text.utf8)
@@ -64,9 +80,7 @@ struct TemplateText: Equatable {
         position += 2
         continue
       }
-      guard
-        let end = (position..<bytes.count).first(where: { Self.isPair(Self.close, bytes, at: $0) })
-      else {
+      guard let end = Self.end(of: bytes, from: position) else {
         faults.append(
           "a placeholder is opened with '{{' and not closed: add '}}', "
             + "or write '{{{{' for a literal '{{'")
@@ -79,7 +93,19 @@ struct TemplateText: Equatable {
     add(literal: &literal)
   }
 
-  private static let number = Array("number ".utf8)
+  /// Of a placeholder's inside: at the first `}}`. A fallback of JSON has braces of its own.
+  private static func end(of bytes: [UInt8], from start: Int) -> Int? {
+    let isJSON = bytes[start...].drop { $0 == 0x20 }.starts(with: "json ".utf8)
+    var depth = 0
+    for position in start..<bytes.count {
+      if depth == 0, isPair(close, bytes, at: position) { return position }
+      guard isJSON else { continue }
+      if bytes[position] == open { depth += 1 }
+      if bytes[position] == close { depth -= 1 }
+    }
+    return nil
+  }
+
   private static let open = UInt8(ascii: "{")
   private static let close = UInt8(ascii: "}")
 
@@ -98,15 +124,15 @@ struct TemplateText: Equatable {
     let bar = inside.firstIndex(of: UInt8(ascii: "|"))
     var path = inside[..<(bar ?? inside.endIndex)].drop { $0 == 0x20 }
     while path.last == 0x20 { path.removeLast() }
-    let isNumber = path.starts(with: Self.number)
-    if isNumber { path = path.dropFirst(Self.number.count).drop { $0 == 0x20 } }
+    let keyword = Keyword.allCases.first { path.starts(with: "\($0.rawValue) ".utf8) }
+    if let keyword { path = path.dropFirst(keyword.rawValue.utf8.count).drop { $0 == 0x20 } }
     let dot = path.firstIndex(of: UInt8(ascii: ".")) ?? path.endIndex
     let name = path[dot...].dropFirst()
     guard !name.isEmpty, name.count <= Self.maximumNameBytes, name.allSatisfy(Self.isNameByte)
     else {
       faults.append(
         "'\(shown)' is no placeholder: write {{namespace.name}} or {{namespace.name|fallback}}, "
-          + "perhaps with 'number' before the name, "
+          + "perhaps with number, integer, boolean or json before the name, "
           + "the name of 1…\(Self.maximumNameBytes) bytes without spaces or braces; "
           + "a literal '{{' is '{{{{'"
       )
@@ -130,7 +156,7 @@ struct TemplateText: Equatable {
     parts.append(
       .placeholder(
         Placeholder(
-          namespace: namespace, name: nameText, fallback: fallback, isNumber: isNumber)))
+          namespace: namespace, name: nameText, fallback: fallback, keyword: keyword)))
   }
 
   private static func isNameByte(_ byte: UInt8) -> Bool {

@@ -53,7 +53,7 @@ struct VariantWriter {
   ) {
     switch payload {
     case .json(let bytes): writer.json(bytes)
-    case .number: break  // Written with its key, by the map that it is in.
+    case .value: break  // Written with its key, by the map that it is in.
     case .text(let text, let place, let isShortened):
       writer.json("\"")
       if isShortened { writer.add(.shortenedBegin) }
@@ -83,22 +83,22 @@ struct VariantWriter {
       writer.json("{")
       var isFirst = true
       for (key, value) in members {
-        if case .number = value { continue }
+        if case .value = value { continue }
         if !isFirst { writer.json(",") }
         isFirst = false
         writer.json(Self.jsonKey(key))
         write(value, locale: locale, of: locales, to: &writer, &missing)
       }
       // Members that may be left out come last: each brings its own comma when it is there.
-      let numbers = members.compactMap { (key, value) -> (key: String, number: TemplateNumber)? in
-        if case .number(let number) = value { (key, number) } else { nil }
+      let values = members.compactMap { (key, value) -> (key: String, value: TemplateValue)? in
+        if case .value(let value) = value { (key, value) } else { nil }
       }
       // First those that the event decides on: they are constants by the time that the recipient's
       // are written.
-      for (key, number) in numbers.filter(\.number.isOfEvent)
-        + numbers.filter({ !$0.number.isOfEvent })
+      for (key, value) in values.filter(\.value.isOfEvent)
+        + values.filter({ !$0.value.isOfEvent })
       {
-        writer.add(.number(key: Self.jsonKey(key), number))
+        writer.add(.value(key: Self.jsonKey(key), value))
       }
       writer.json("}")
     }
@@ -139,7 +139,7 @@ struct VariantWriter {
       case .text(let text): count += isShortened ? 0 : JSONEscaping.escapedCount(text.utf8)
       case .shortenedBegin: isShortened = true
       case .shortenedEnd: isShortened = false
-      case .event, .recipient, .number: break
+      case .event, .recipient, .value: break
       }
     }
     return count

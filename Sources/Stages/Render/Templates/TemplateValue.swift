@@ -1,5 +1,5 @@
-/// A value that stands in the payload as a JSON number, not as a text.
-struct TemplateNumber: Equatable, Sendable {
+/// A value that stands in the payload as what it is, not as a text.
+struct TemplateValue: Equatable, Sendable {
   enum Source: Equatable, Sendable {
     /// A field of the event, by its dotted path.
     case event(path: String)
@@ -8,10 +8,9 @@ struct TemplateNumber: Equatable, Sendable {
   }
 
   let source: Source
-  /// A JSON number; nil: the key is left out where the value is none.
+  let type: ValueType
+  /// JSON; nil: the key is left out where the value is not of the type.
   let fallback: [UInt8]?
-  /// 1.5 is none for a badge or a date.
-  let isWhole: Bool
 
   var isOfEvent: Bool {
     if case .event = source { true } else { false }

@@ -1,0 +1,35 @@
+import Model
+
+extension Template {
+  /// Values of an event that the template gives a type which they do not have, in words: their
+  /// fallback stands there, or their key is left out.
+  package func mistypedValues(of event: Event) -> [String] {
+    distinct { piece in
+      guard case .value(_, let value) = piece, case .event(let path) = value.source else {
+        return nil
+      }
+      let text = event.value(of: path)
+      guard !text.isEmpty, value.type.written(text) == nil else { return nil }
+      let instead = value.fallback == nil ? "its key is left out" : "its fallback stands there"
+      return "\(path) is not \(value.type.words): \(instead)"
+    }
+  }
+
+  /// Values without a fallback that the event does not have, in words: nothing stands there.
+  package func missingValues(of event: Event) -> [String] {
+    distinct { piece in
+      guard case .event(let path, let fallback) = piece, fallback.isEmpty,
+        event.value(of: path).isEmpty
+      else { return nil }
+      return "the event has no \(path), and it has no fallback: nothing stands there"
+    }
+  }
+
+  private func distinct(_ words: (Piece) -> String?) -> [String] {
+    var found: [String] = []
+    for piece in variants.joined() {
+      if let words = words(piece), !found.contains(words) { found.append(words) }
+    }
+    return found
+  }
+}

@@ -1,0 +1,71 @@
+import JSON
+
+/// What a value becomes in JSON where it stands alone in its quotes and its type is named or known.
+enum ValueType: Equatable, Sendable {
+  /// Of up to 15 digits on either side of the point, which any reader takes exactly.
+  case number
+  /// The same without a point: badges and dates in `aps`.
+  case wholeNumber
+  /// Of 64 bits.
+  case integer
+  /// `true` or `false`; a profile's `1` and `0` too.
+  case boolean
+  /// An object or a list.
+  case json
+
+  /// How a value is written in the payload.
+  enum Spelling: Equatable {
+    case asItIs
+    case word(StaticString)
+    /// The value is not of the type.
+    case not
+
+    static func == (one: Spelling, other: Spelling) -> Bool {
+      switch (one, other) {
+      case (.asItIs, .asItIs), (.not, .not): true
+      case (.word(let first), .word(let second)): first.utf8Start == second.utf8Start
+      default: false
+      }
+    }
+  }
+
+  func spelling(of value: UnsafeRawBufferPointer) -> Spelling {
+    switch self {
+    case .number: NumberText.isNumber(value, isWhole: false) ? .asItIs : .not
+    case .wholeNumber: NumberText.isNumber(value, isWhole: true) ? .asItIs : .not
+    case .integer: NumberText.isInteger(value) ? .asItIs : .not
+    case .boolean:
+      if value.elementsEqual("true".utf8) || value.elementsEqual("1".utf8) {
+        .word("true")
+      } else if value.elementsEqual("false".utf8) || value.elementsEqual("0".utf8) {
+        .word("false")
+      } else {
+        .not
+      }
+    case .json: JSONCheck.isObjectOrList(value) ? .asItIs : .not
+    }
+  }
+
+  /// The same in bytes; nil for what is not of the type.
+  func written(_ text: String) -> [UInt8]? {
+    var text = text
+    return text.withUTF8 { bytes -> [UInt8]? in
+      switch spelling(of: UnsafeRawBufferPointer(bytes)) {
+      case .asItIs: Array(bytes)
+      case .word(let word): word.withUTF8Buffer { Array($0) }
+      case .not: nil
+      }
+    }
+  }
+
+  /// For messages.
+  var words: String {
+    switch self {
+    case .number: "a number"
+    case .wholeNumber: "a whole number like 1"
+    case .integer: "a whole number of 64 bits"
+    case .boolean: "true or false"
+    case .json: "a JSON object or list"
+    }
+  }
+}
