@@ -139,8 +139,8 @@ package enum ChannelVerb {
   ) throws(CommandFailure) -> (app: String, payload: String, priority: Int) {
     switch (invocation[PushFlags.payload], invocation[TemplateFlags.template]) {
     case (let path?, nil):
-      let file = try CommandFile.read(path, maximumBytes: 64 << 10)
-      return (try bundle(invocation), file.text, PushType.liveactivity.usualPriority)
+      let text = try CommandFile.text(path, maximumBytes: 64 << 10)
+      return (try bundle(invocation), text, PushType.liveactivity.usualPriority)
     case (nil, .some):
       let rendered = try TemplateFlags.rendered(
         invocation, apple, app: invocation[app], now: now)

@@ -23,7 +23,7 @@ enum PushFlags {
     "badge", .integer(in: 0...1_000_000), help: "The number on the app's icon; 0 takes it away")
   private static let sound = Option<String?>("sound", .text, help: "A sound, such as default")
   static let payload = Option<String?>(
-    "payload", .path, value: "FILE", help: "The whole payload, as JSON")
+    "payload", .path, value: "FILE", help: "The whole payload, as JSON; - is standard input")
   private static let pushType = Option<PushType?>(
     "push-type", .choice(), help: "Apple's push type; alert, or the template's")
   private static let priority = Option<Int?>(
@@ -107,7 +107,7 @@ enum PushFlags {
   /// The payload of a file, or of an alert's texts.
   private static func text(_ invocation: Invocation) throws(CommandFailure) -> String {
     if let path = invocation[payload] {
-      return try CommandFile.read(path, maximumBytes: 64 << 10).text
+      return try CommandFile.text(path, maximumBytes: 64 << 10)
     }
     let type = invocation[pushType] ?? .alert
     var alert = JSONObject()

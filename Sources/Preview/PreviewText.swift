@@ -1,4 +1,3 @@
-import JSON
 import Model
 import Render
 import Terminal
@@ -56,7 +55,7 @@ package enum PreviewText {
   }
 
   private static func value(_ payload: String) -> JSONOutput? {
-    (try? JSONValue.parse(Array(payload.utf8))).map { JSONOutput($0) }
+    JSONOutput(json: payload)
   }
 
   private static func pretty(_ payload: String) -> String {

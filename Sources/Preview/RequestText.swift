@@ -1,4 +1,3 @@
-import JSON
 import SingleRequests
 import Terminal
 import Transport
@@ -29,6 +28,6 @@ package enum RequestText {
   }
 
   private static func value(_ text: String) -> JSONOutput? {
-    (try? JSONValue.parse(Array(text.utf8))).map { JSONOutput($0) }
+    JSONOutput(json: text)
   }
 }

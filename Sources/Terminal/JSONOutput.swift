@@ -9,6 +9,8 @@ package indirect enum JSONOutput: Sendable, Equatable {
   case integer(Int)
   /// Rounded to at most `digits` (0…9) after the point; what is no number becomes null.
   case number(Double, digits: Int = 3)
+  /// A number of JSON as it was written.
+  case digits(String)
   case text(String)
   case array([JSONOutput])
   case object(JSONObject)

@@ -13,6 +13,7 @@ struct JSONWriter {
     case .bool(let value): text += value ? "true" : "false"
     case .integer(let value): text += String(value)
     case .number(let value, let digits): writeNumber(value, digits: digits)
+    case .digits(let value): text += value
     case .text(let value): text += JSONString.quoted(value)
     case .array(let values):
       writeList("[", "]", values) { writer, value in writer.write(value) }

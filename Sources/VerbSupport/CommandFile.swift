@@ -1,3 +1,4 @@
+import Glibc
 import Settings
 import Terminal
 
@@ -11,5 +12,49 @@ package enum CommandFile {
     } catch {
       throw CommandFailure(.failed, error.message)
     }
+  }
+
+  /// A text that may also come through a pipe: `-` is standard input. Waits until the writer ends,
+  /// as other tools do.
+  package static func text(
+    _ path: String, maximumBytes: Int
+  ) throws(CommandFailure) -> String {
+    let bytes = try piped(path, maximumBytes)
+    guard let text = String(validating: bytes, as: UTF8.self) else {
+      throw CommandFailure(.failed, "\(name(path)) is not UTF-8")
+    }
+    return text
+  }
+
+  private static func name(_ path: String) -> String {
+    path == "-" ? "standard input" : Shown.path(path)
+  }
+
+  private static func piped(
+    _ path: String, _ maximumBytes: Int
+  ) throws(CommandFailure) -> [UInt8] {
+    let descriptor = path == "-" ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC)
+    guard descriptor >= 0 else { throw failure("cannot be opened", path) }
+    defer { if path != "-" { close(descriptor) } }
+    // One byte more than allowed, to notice that there is more.
+    var bytes = [UInt8](repeating: 0, count: maximumBytes + 1)
+    var count = 0
+    while count < bytes.count {
+      let got = bytes.withUnsafeMutableBytes {
+        Glibc.read(descriptor, $0.baseAddress.map { $0 + count }, $0.count - count)
+      }
+      if got < 0 && errno == EINTR { continue }
+      guard got >= 0 else { throw failure("cannot be read", path) }
+      if got == 0 { break }
+      count += got
+    }
+    guard count <= maximumBytes else {
+      throw CommandFailure(.failed, "\(name(path)) has more than \(maximumBytes) bytes")
+    }
+    return Array(bytes[..<count])
+  }
+
+  private static func failure(_ what: String, _ path: String) -> CommandFailure {
+    CommandFailure(.failed, "\(name(path)) \(what): \(String(cString: strerror(errno)))")
   }
 }

@@ -125,6 +125,30 @@ import VerbSupport
     #expect(ended.code == .usage && ended.errors.contains(complaint), "\(ended.errors)")
   }
 
+  @Test(arguments: [
+    ("{\n  \"aps\": {\"badge\": 1,}\n}", "no JSON: line 2, column"), ("[1]", "not an array"),
+    ("", "no JSON: line 1"), (#"{"alert":"x"}"#, #"its members are "alert""#),
+    (#"{"aps":{},"aps":{}}"#, "line 1, column"),
+  ])
+  func saysWhatIsWrongWithAPayloadAndWhere(_ text: String, _ complaint: String) async throws {
+    let file = try directory.write(text, to: "p.json")
+    let ended = await run(["--token", "aa", "--app", "a.b", "--payload", file])
+    #expect(ended.code == .usage && ended.errors.contains(complaint), "\(ended.errors)")
+  }
+
+  /// Apple takes any number, and gets it as it was written.
+  @Test func numbersGoOutAsTheyWereWritten() async throws {
+    let text = #"{"aps":{"badge":1},"id":12345678901234567890,"x":1.0,"y":9007199254740993}"#
+    let file = try directory.write(text, to: "p.json")
+    let push = try await push("--token", "aa", "--app", "a.b", "--payload", file)
+    #expect(push.payload == text)
+    #expect(push.request.body == text)
+    let other = directory.file("q.json")
+    _ = try ChildProcess.run(["bash", "-c", "printf '{\\377}' > \(other)"])
+    let bad = await run(["--token", "aa", "--app", "a.b", "--payload", other])
+    #expect(bad.errors.contains("is not UTF-8"), "\(bad.errors)")
+  }
+
   // MARK: helpers
 
   private func template() throws -> String {

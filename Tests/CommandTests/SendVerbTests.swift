@@ -97,6 +97,19 @@ import Testing
     #expect(sent.code == 69 && sent.text.contains(words), "\(sent.text)")
   }
 
+  /// `jq … | fanfare send --payload -`, and `--payload <(jq …)`.
+  @Test func aPayloadComesThroughAPipe() throws {
+    let text = #"{"aps":{"alert":"x"},"n":1,"m":12345678901234567890,"f":1.0}"#
+    let file = try directory.write(text, to: "piped.json")
+    for path in ["- < \(file)", "<(cat \(file))", "- < <(cat \(file))"] {
+      let words =
+        "\(Command.path) send --token \(Self.good.filter { $0.isHexDigit }) "
+        + "--app com.example.live --dry-run --json --payload \(path)"
+      let shown = try ChildProcess.run(["bash", "-c", words])
+      #expect(shown.contains(#""payload":\#(text)"#), "\(shown)")
+    }
+  }
+
   @Test func refusesWhatMakesNoPush() throws {
     let sent = try send(["--token", "xyz", "--app", "com.example.live", "--title", "x"])
     #expect(sent.code == 64 && sent.text.contains("hex digits"), "\(sent.text)")

@@ -38,9 +38,17 @@ import Testing
 
   @Test func whatWasParsedIsPrintedInItsOrder() throws {
     let text = #"{"z":[1,-2,true,null],"a":{"é":"\u0007"},"d":0.5}"#
-    let value = JSONOutput(try JSONValue.parse(Array(text.utf8)))
+    let value = try #require(JSONOutput(json: text))
     #expect(
       try JSONValue.parse(Array(value.serialized().utf8)) == JSONValue.parse(Array(text.utf8)))
     #expect(value.serialized().hasPrefix(#"{"z":[1,-2,true,null],"a""#))
+  }
+
+  @Test(arguments: [
+    #"{"a":1.0,"b":12345678901234567890,"c":-0,"d":1e3,"e":0.12345678901234567,"f":1}"#,
+    #"{"1.5":"2.5 \"3","a":[1.50,{"b":-7}],"c":9007199254740993}"#, "[1,2.0]",
+  ])
+  func numbersAreShownAsTheyWereWritten(_ text: String) {
+    #expect(JSONOutput(json: text)?.serialized() == text)
   }
 }
