@@ -98,16 +98,16 @@ struct YAMLEvents: ~Copyable {
         code: .outOfMemory, message: "no memory to read this", place: YAMLPlace(failed.mark))
     case YAML_READER_ERROR:
       return YAMLError(
-        code: .encoding, message: "\(problem): write plain UTF-8",
+        code: .encoding,
+        message: problem.contains("control")
+          ? "a control character stands here: take it out, or write it as \\u…"
+          : "this is not UTF-8: save the file as UTF-8",
         place: YAMLPlace(bytes.prefix(failed.problem_offset)))
     default:
-      let context =
-        failed.context.map {
-          " (\(String(cString: $0)), begun at line "
-            + "\(failed.context_mark.line + 1))"
-        } ?? ""
-      return YAMLError(
-        code: .syntax, message: problem + context, place: YAMLPlace(failed.problem_mark))
+      let context = failed.context.map { String(cString: $0) } ?? ""
+      return YAMLWords(
+        bytes, place: YAMLPlace(failed.problem_mark), start: YAMLPlace(failed.context_mark)
+      ).error(problem: problem, context: context)
     }
   }
 

@@ -91,7 +91,9 @@ private struct YAMLBuilder: ~Copyable {
       if event.kind == .mappingEnd { return entries }
       guard case .scalar(let key, _) = event.kind else {
         throw YAMLError(
-          code: .unsupported, message: "a key must be a single value, not a list or a mapping",
+          code: .unsupported,
+          message: "a key must be a single value, not a list or a mapping: put a text that begins "
+            + "with '{' or '[' in quotation marks",
           place: event.place)
       }
       if let first = places.updateValue(event.place, forKey: Array(key.utf8)) {
