@@ -70,6 +70,11 @@ package struct PipelineOptions: Sendable {
   package var record: RecordOptions
   package var deliver: DeliverOptions
   package var templates: [Template]
+  /// How long a record rests whose template is none of them; zero: not at all.
+  package var templateWait: Duration = .zero {
+    didSet { templateWaits = TemplateWaits(limit: templateWait) }
+  }
+  private(set) var templateWaits = TemplateWaits(limit: .zero)
   package var credentials: AppCredentials
   /// Looks whether the files of the credentials have changed, and uses what they are now.
   package var lookAtCredentials: @Sendable () -> [CredentialChange] = { [] }

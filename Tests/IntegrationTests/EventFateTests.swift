@@ -1,7 +1,9 @@
+import Assembly
 import Kafka
 import Model
 import Processes
 import Record
+import Render
 import ServerProcesses
 import Telemetry
 import TestBed
@@ -57,6 +59,28 @@ import Testing
     let broken = letters.first { $0.value == Array("{\"id\":".utf8) }
     #expect(broken?.headers.contains { $0.name == "fanfare-source" } == true)
     #expect(broken?.key == Array("s1".utf8))
+  }
+
+  /// A new template comes with the next version of the workers, and its events reach older ones
+  /// while these are replaced: they wait, and what stands behind them in the partition does not.
+  @Test func anEventWaitsForAWorkerThatHasItsTemplate() async throws {
+    let bed = try await WorkerBed(partitions: 1)
+    try await bed.follow("s1", tokens: tokens(3))
+    let old = try await bed.startWorker { $0.templateWait = .seconds(600) }
+    try await bed.emit("first", template: "brand-new")
+    try await bed.emit("brief", expiresIn: 2, template: "brand-new")
+    try await bed.emit("second")
+    #expect(try await bed.finished("second").accepted == 3)
+    #expect(try codes(of: deadLetters(bed, count: 1)) == ["unknown_template"])
+    #expect(try await bed.status("first") == nil)
+    #expect(bed.sink.lines.contains { $0.contains("waits for a worker that has its template") })
+    #expect(await old.stop())
+    let text = "payload: { aps: { alert: hello } }"
+    let template = try Template.compile(
+      TemplateFile.parse(Array(text.utf8), name: "brand-new", file: "brand-new.yaml"))
+    let new = try await bed.startWorker { $0.templates.append(template) }
+    #expect(try await bed.finished("first").accepted == 3)
+    #expect(await new.stop())
   }
 
   /// Who looks for one event's lines finds them, however many other events there are.

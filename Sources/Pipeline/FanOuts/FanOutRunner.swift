@@ -55,11 +55,10 @@ final class FanOutRunner {
     _ event: Event, from message: KafkaMessage, _ vacate: @escaping () -> Void,
     isolation: isolated any Actor = #isolation
   ) async throws -> Receipt {
-    guard render.template(named: event.template) != nil else {
-      let reason = "the template \(event.template) is not loaded"
-      return .hopeless(IngestError(.unknownTemplate, reason))
-    }
     let now = options.wallClock()
+    guard render.template(named: event.template) != nil else {
+      return options.receiptWithoutTemplate(for: message, of: event)
+    }
     if event.isExpired(at: now), try await expire(event, from: message) != .begun { return .done }
     let (found, refusal) = try await audience(of: event)
     var audience = found
@@ -104,6 +103,7 @@ final class FanOutRunner {
       let age = Duration.milliseconds(max(0, now - event.occurredAt))
       eventAges.observe(nanoseconds: age.nanoseconds)
       options.log.fanOut("fan-out started", event, audience)
+      sayMistypedValues(of: event)
     }
     guard audience.segmentCount > 1 else {
       // Without an answer it was planned as another segment than we thought.
@@ -115,6 +115,14 @@ final class FanOutRunner {
     try await plan(RemainingPlan(event: event, audience: audience), published: published)
     try await handOver(event)
     return .done
+  }
+
+  private func sayMistypedValues(of event: Event) {
+    for words in render.template(named: event.template)?.mistypedValues(of: event) ?? [] {
+      options.log.warning(
+        "a value of the event has another type than its template wants",
+        ["event": .text(event.id), "reason": .text(words)])
+    }
   }
 
   /// Who is to be told, and why nobody is; both are asked in one go.

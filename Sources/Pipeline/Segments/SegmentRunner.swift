@@ -59,7 +59,7 @@ final class SegmentRunner {
           "stragglers put off: \(reason)", ["event": .text(segment.event.id)])
         return try await delays.putOff(message, vacate)
       }
-      return .hopeless(IngestError(.unknownTemplate, reason))
+      return options.receiptWithoutTemplate(for: message, of: segment.event)
     }
     return try await run(bidder.bid(on: segment), from: message, vacate)
   }

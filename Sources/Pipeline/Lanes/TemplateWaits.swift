@@ -1,0 +1,64 @@
+import Ingest
+import Kafka
+import Model
+import Synchronization
+import Telemetry
+
+/// Records whose template this worker has not loaded: a new template comes with the next version of
+/// the workers, and while they are replaced one by one its events reach older ones too. Such a
+/// record rests aside, without a place of a lane, and its partition goes on; a newer worker that
+/// takes the partition over reads it again. One for all lanes, which a record reaches in turn.
+final class TemplateWaits: Sendable {
+  /// Records that rest at a time, half of what an intake lets rest: beyond it they go to the dead
+  /// letters, so that a template that nobody has holds up nobody else.
+  static let maximum = 128
+
+  private let limit: Duration
+  /// When each record came first, by its place: ms since 1970.
+  private let first = Mutex<[String: Int64]>([:])
+
+  /// - Parameter limit: how long a record rests; zero: not at all.
+  init(limit: Duration) { self.limit = limit }
+
+  /// What becomes of such a record: it rests until its time or the event's is over, and then goes
+  /// to the dead letters.
+  ///
+  /// - Parameter now: ms since 1970.
+  func receipt(for message: KafkaMessage, of event: Event, now: Int64) -> Receipt {
+    let place = message.place
+    let rest = first.withLock { first -> Duration? in
+      let began = first[place] ?? now
+      let left = min(
+        limit - Duration.milliseconds(now - began), Duration.milliseconds(event.expiresAt - now))
+      if first[place] == nil, first.count >= Self.maximum {
+        // Of partitions that others have now.
+        first = first.filter { Duration.milliseconds(now - $0.value) < limit * 2 }
+      }
+      guard left > .zero, first[place] != nil || first.count < Self.maximum else {
+        first[place] = nil
+        return nil
+      }
+      first[place] = began
+      return left
+    }
+    if let rest { return .again(after: rest) }
+    return .hopeless(
+      IngestError(.unknownTemplate, "the template \(event.template) is not loaded"))
+  }
+}
+
+extension PipelineOptions {
+  /// Of a record whose template is not loaded.
+  func receiptWithoutTemplate(for message: KafkaMessage, of event: Event) -> Receipt {
+    let receipt = templateWaits.receipt(for: message, of: event, now: wallClock())
+    if case .again(let rest) = receipt {
+      log.warning(
+        "a record waits for a worker that has its template",
+        [
+          "record": .text(message.place), "event": .text(event.id),
+          "template": .text(event.template), "seconds": .integer(Int(rest / .seconds(1))),
+        ])
+    }
+    return receipt
+  }
+}
