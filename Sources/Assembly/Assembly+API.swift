@@ -43,7 +43,7 @@ extension Assembly {
           + "put the file there and where workers read theirs"
       }, log: log, audit: audit)
     // With four, Redis is what others wait for.
-    options.threads = api.threads == 0 ? min(4, cores) : api.threads
+    options.threads = api.threads == 0 ? min(4, ProcessLimits.current.processors) : api.threads
     options.libraries = Dictionary(uniqueKeysWithValues: LibraryVersions.all.map { ($0, $1) })
     options.trace = traceOptions(settings, log: log)
     options.imports.maximumBytes = api.imports.maximumBytes

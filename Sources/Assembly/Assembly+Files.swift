@@ -20,8 +20,8 @@ extension Assembly {
           "rules.quiet_hours", "needs time zones, and \(ZoneDirectory.path) has none",
           hint: "install the package tzdata")
       }
-      let name = settings.rules.defaultTimeZone
-      guard let fallback = clocks[name] else {
+      let name = settings.rules.defaultTimeZone ?? "UTC"
+      guard let fallback = TimeZones(clocks).clock(named: name) else {
         throw problem(
           "rules.default_time_zone", "\(Shown.value(name)) is no time zone of this system",
           hint: "it is a name such as Europe/Berlin")
@@ -29,6 +29,15 @@ extension Assembly {
       rules.timeZones = TimeZones(clocks, fallback: fallback)
     }
     return rules
+  }
+
+  /// What is allowed and wakes people; nil where nothing is.
+  package static func ruleWarning(_ settings: Settings) -> String? {
+    guard settings.rules.quietHours, settings.rules.defaultTimeZone == nil else { return nil }
+    return
+      "rules.quiet_hours is on and rules.default_time_zone is not set: who has no time zone in "
+      + "the profile, or one that nobody knows, has quiet hours by UTC: set it to the zone that "
+      + "most of your users live in"
   }
 
   /// Reads and compiles every template; throws all problems of all files at once.

@@ -1,6 +1,5 @@
 import Deliver
 import Expand
-import Glibc
 import HTTPServer
 import Ingest
 import Kafka
@@ -15,9 +14,6 @@ import Transport
 
 /// From settings to what each room takes. Nothing here connects; what throws has looked at a file.
 package enum Assembly {
-  /// Of this machine.
-  package static let cores = max(1, sysconf(Int32(_SC_NPROCESSORS_ONLN)))
-
   /// nil: nothing is to be served.
   package static func probeOptions(_ settings: Settings) -> HTTPServerOptions? {
     guard settings.probes.port > 0 else { return nil }

@@ -27,7 +27,10 @@ package enum TemplateFile {
     do {
       let names = try fileNames(in: directory)
       if names.isEmpty {
-        problems.append(problem(directory, "holds no template (no file that ends in .yaml)"))
+        let others = warnings(in: directory).compactMap(\.place)
+        let hint = others.isEmpty ? "" : ": \(others.joined(separator: ", ")) must be renamed"
+        problems.append(
+          problem(directory, "holds no template (no file that ends in .yaml)\(hint)"))
       }
       for name in names {
         do throws(SettingsFindingFailure) {
@@ -40,6 +43,21 @@ package enum TemplateFile {
       problems.append(error.finding)
     }
     return (sources, problems)
+  }
+
+  /// Files of the directory that look like templates and are passed over for their ending, one
+  /// warning each.
+  package static func warnings(in directory: String) -> [SettingsFinding] {
+    let names = try? DirectoryNames.read(directory, upTo: maximumTemplates) {
+      let name = $0.lowercased()
+      return !$0.hasPrefix(".") && !$0.hasSuffix(".yaml")
+        && [".yml", ".yaml"].contains { name.contains($0) }
+    }
+    return (names ?? []).sorted().map {
+      SettingsFinding(
+        .warning, place: Shown.path("\(directory)/\($0)"), key: nil,
+        message: "is passed over: a template's file ends in .yaml")
+    }
   }
 
   /// The names of the templates that a directory holds, whatever is in them; nil when it cannot be
@@ -74,6 +92,10 @@ package enum TemplateFile {
       throw SettingsFindingFailure(finding: problem(path, error.message))
     }
     let file = path.split(separator: "/").last.map(String.init) ?? path
+    guard !file.lowercased().hasSuffix(".yml") else {
+      throw SettingsFindingFailure(
+        finding: problem(path, "a template's file ends in .yaml: rename it"))
+    }
     let name = file.hasSuffix(".yaml") ? String(file.dropLast(5)) : file
     do throws(YAMLError) {
       return try parse(bytes, name: name, file: path)

@@ -29,8 +29,19 @@ extension Assembly {
     for warning in options.templates.flatMap(\.warnings) {
       log.warning("a template looks mistaken", ["place": .text(warning.description)])
     }
+    for warning in TemplateFile.warnings(in: settings.templates.directory) {
+      log.warning(
+        "a file is no template",
+        ["place": .text(warning.place ?? ""), "reason": .text(warning.message)])
+    }
     options.expand.rules = try rules(settings)
+    if let warning = ruleWarning(settings) {
+      log.warning("quiet hours may be at the wrong time", ["reason": .text(warning)])
+    }
     options.limits = laneLimits(settings)
+    if let warning = memoryWarning(settings) {
+      log.warning("memory may not suffice", ["reason": .text(warning)])
+    }
     options.rates = pushRates(settings)
     options.record.tellsTokens = options.ingest.tokensTopic != nil
     options.record.cooldown = settings.events.cooldown
@@ -39,6 +50,7 @@ extension Assembly {
     options.record.removalShare = settings.devices.removalShare
     options.record.removalSamples = settings.devices.removalSamples
     options.record.removalWindow = settings.devices.removalWindow
+    options.templateWait = settings.templates.unknownWait
     options.straggleAfter = settings.lanes.straggleAfter
     options.straggleDelay = settings.lanes.straggleDelay
     options.claimLifetime = settings.lanes.claimLifetime
@@ -50,9 +62,12 @@ extension Assembly {
   }
 
   /// What such a worker keeps in memory at most. Looks at no file.
-  package static func memoryBudget(_ settings: Settings) -> MemoryBudget {
+  package static func memoryBudget(
+    _ settings: Settings, limits processLimits: ProcessLimits = .current
+  ) -> MemoryBudget {
     MemoryBudget(
-      lanes: lanes(settings), limits: laneLimits(settings), ingest: ingestOptions(settings),
+      lanes: lanes(settings, processLimits), limits: laneLimits(settings),
+      ingest: ingestOptions(settings),
       expand: expandOptions(settings),
       connectionBytes: DeliverOptions.maximumConnectionBytes(
         connections: settings.apns.mostConnectionsPerLane,
@@ -74,8 +89,10 @@ extension Assembly {
   }
 
   /// How many a worker has.
-  package static func lanes(_ settings: Settings) -> Int {
-    settings.lanes.count == 0 ? cores : settings.lanes.count
+  package static func lanes(
+    _ settings: Settings, _ limits: ProcessLimits = .current
+  ) -> Int {
+    settings.lanes.count == 0 ? limits.processors : settings.lanes.count
   }
 
   private static func pushRates(_ settings: Settings) -> PushRates {

@@ -24,6 +24,9 @@ enum FileChecks {
       return list.skipped("memory", "not reckoned while the configuration is wrong")
     }
     list.ok("memory", "\(Assembly.memoryBudget(report.read))")
+    if let warning = Assembly.memoryWarning(report.read) {
+      list.warning("memory", .configuration, warning, key: "lanes.count")
+    }
     list.ok("crash", "\(Assembly.crashBound(report.read))")
   }
 
@@ -36,7 +39,9 @@ enum FileChecks {
         list.add("templates", Assembly.finding(.warning, warning))
       }
     }
-    for problem in problems { list.add("templates", problem) }
+    for problem in problems + TemplateFile.warnings(in: settings.templates.directory) {
+      list.add("templates", problem)
+    }
   }
 
   /// Of a process that compiles none of them.
@@ -53,8 +58,14 @@ enum FileChecks {
     guard settings.rules.quietHours else { return }
     do {
       let zones = try Assembly.rules(settings).timeZones?.count ?? 0
-      list.ok(
-        "rules", "\(zones) time zones; in doubt it is \(settings.rules.defaultTimeZone)'s time")
+      let name = settings.rules.defaultTimeZone ?? "UTC"
+      list.ok("rules", "\(zones) time zones; in doubt it is \(name)'s time")
+      if let warning = Assembly.ruleWarning(settings) {
+        list.add(
+          "rules",
+          SettingsFinding(
+            .warning, place: nil, key: "rules.default_time_zone", message: warning))
+      }
     } catch {
       list.add("rules", error)
     }

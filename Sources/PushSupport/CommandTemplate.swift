@@ -10,7 +10,7 @@ package enum CommandTemplate {
     _ given: String, _ settings: Settings
   ) throws(CommandFailure) -> Template {
     do throws(SettingsError) {
-      if given.contains("/") || given.hasSuffix(".yaml") {
+      if given.contains("/") || given.hasSuffix(".yaml") || given.hasSuffix(".yml") {
         return try Assembly.template(file: given)
       }
       let directory = settings.templates.directory

@@ -86,7 +86,8 @@ package struct Settings: Sendable, Equatable {
   package struct Rules: Sendable, Equatable {
     package var mutedStreamers = false
     package var quietHours = false
-    package var defaultTimeZone = ""
+    /// Nil: UTC, which hardly anybody lives in.
+    package var defaultTimeZone: String?
     package var devices = Devices.all
     /// 0: any number.
     package var eventsPerHour = 0
@@ -98,6 +99,7 @@ package struct Settings: Sendable, Equatable {
 
   package struct Templates: Sendable, Equatable {
     package var directory = ""
+    package var unknownWait: Duration = .zero
   }
 
   package struct APNs: Sendable, Equatable {

@@ -192,7 +192,7 @@ import Testing
       #expect(throws: Never.self) { try Assembly.apiOptions(secured, log: log, audit: nil) }
     }
     plain.api.host = "::1"
-    for (threads, expected) in [(43, 43), (1, 1), (0, min(4, Assembly.cores))] {
+    for (threads, expected) in [(43, 43), (1, 1), (0, min(4, ProcessLimits.current.processors))] {
       plain.api.threads = threads
       let options = try Assembly.apiOptions(plain, log: log, audit: nil)
       #expect(options.threads == expected)

@@ -43,7 +43,7 @@ enum SampleConfiguration {
       default_time_zone: Asia/Kathmandu
       devices: newest
       events_per_hour: 34
-    templates: { directory: . }
+    templates: { directory: ., unknown_wait: 47s }
     apns:
       production:
         { host: production.example, port: 2001, interface: binary, broadcast_host: b.example,

@@ -55,6 +55,24 @@ import Testing
     #expect(places == ["huge.yaml", "one.yaml:2:4", "two.yaml:2:1"])
   }
 
+  @Test func aFileThatIsPassedOverForItsEndingIsSaid() throws {
+    let directory = try ScratchDirectory()
+    try directory.write("a: 1\n", to: "go-live.yml")
+    let error = try #require(throws: SettingsError.self) {
+      try TemplateFile.readAll(in: directory.path)
+    }
+    #expect(error.problems.first?.message.contains("go-live.yml must be renamed") == true)
+    for name in ["ended.yaml", "x.yaml.bak", "y.YAML", "README.md", ".z.yml"] {
+      try directory.write("a: 1\n", to: name)
+    }
+    let warned = TemplateFile.warnings(in: directory.path).compactMap(\.place)
+    #expect(warned == ["go-live.yml", "x.yaml.bak", "y.YAML"].map { directory.file($0) })
+    #expect(try TemplateFile.readAll(in: directory.path).map(\.name) == ["ended"])
+    #expect(throws: SettingsError.self) {
+      try TemplateFile.read(file: directory.file("go-live.yml"))
+    }
+  }
+
   @Test func saysThatThereIsNone() throws {
     let directory = try ScratchDirectory()
     for path in [directory.path, directory.file("none")] {

@@ -95,6 +95,19 @@ import Testing
     #expect(!lines.contains { $0.contains("\(name).dead-letters forgets") }, "\(lines)")
   }
 
+  /// Allowed, and people would be woken; a zone of one's own is not warned of.
+  @Test func checkWarnsOfQuietHoursByGreenwich() throws {
+    let unset = try check("rules.quiet_hours=true")
+    #expect(unset.contains { $0.contains("warning") && $0.contains("by UTC") }, "\(unset)")
+    for zone in ["Asia/Tokyo", "UTC", "asia/tokyo", "UTC+03:00"] {
+      let set = try check("rules.quiet_hours=true", "rules.default_time_zone=\(zone)")
+      #expect(!set.contains { $0.contains("by UTC") }, "\(set)")
+      #expect(set.contains { $0.contains("in doubt it is \(zone)'s time") }, "\(set)")
+    }
+    let wrong = try check("rules.quiet_hours=true", "rules.default_time_zone=Asia/Tokio")
+    #expect(wrong.contains { $0.contains("is no time zone of this system") }, "\(wrong)")
+  }
+
   @Test func checkFindsEverythingInOrder() throws {
     let directory = try ScratchDirectory()
     let redis = try RedisServerProcess()

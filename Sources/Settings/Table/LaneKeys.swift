@@ -1,7 +1,9 @@
 extension SettingTable {
   static let lanes: [SettingKey] = [
     .integer(
-      "lanes.count", \.lanes.count, default: 0, 0...256, "0 means one for each core."),
+      "lanes.count", \.lanes.count, default: 0, 0...256,
+      "0 means one for each processor that the process may use: by its affinity, and by the quota "
+        + "of its control group."),
     .integer(
       "lanes.segments_per_lane", \.lanes.segmentsPerLane, default: 4, 1...64,
       "Segments with pushes never tried that a lane works on at a time."),
