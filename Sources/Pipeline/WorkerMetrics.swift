@@ -199,7 +199,8 @@ package enum WorkerMetrics {
   package static let all =
     [
       build, events, eventAges, fanOuts, fanOutTimes, firstPushTimes, deadLetters, segments,
-      recipients, pending, skipped, unknownValues, pushes, rejections, suppressions, retries, credentials,
+      recipients, pending, skipped, unknownValues, pushes, rejections, suppressions, retries,
+      credentials,
       unfitCredentials, expiry,
       answers, answerTimes, unknownAnswers, stragglers, tokens, tokenNews, redisTimes,
       redisFailures,
