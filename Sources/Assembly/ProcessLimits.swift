@@ -11,7 +11,10 @@ package struct ProcessLimits: Sendable, Equatable {
   /// Nil: nothing but the machine's own memory bounds it.
   package let memoryBytes: Int?
 
-  package static let current = ProcessLimits(affinity: affinity()) { path in
+  package static let current = ProcessLimits(
+    affinity: affinity(fromStatus: file("/proc/self/status")), read: file)
+
+  private static func file(_ path: String) -> String? {
     (try? BoundedFile.read(path, maximumBytes: 64 << 10))?.text
   }
 
@@ -98,14 +101,13 @@ package struct ProcessLimits: Sendable, Equatable {
 
   // MARK: affinity
 
-  private static func affinity() -> Int {
-    // Up to 8,192 processors.
-    var sets = [cpu_set_t](repeating: cpu_set_t(), count: 8)
-    let size = sets.count * MemoryLayout<cpu_set_t>.size
-    guard sched_getaffinity(0, size, &sets) == 0 else {
-      return max(1, sysconf(Int32(_SC_NPROCESSORS_ONLN)))
+  /// Of the first thread, before anything was pinned; proc(5) writes it as a mask in hex digits.
+  private static func affinity(fromStatus text: String?) -> Int {
+    let line = text?.split(separator: "\n").first { $0.hasPrefix("Cpus_allowed:") }
+    let bits = line?.dropFirst("Cpus_allowed:".count).reduce(0) {
+      $0 + ($1.hexDigitValue?.nonzeroBitCount ?? 0)
     }
-    return sets.withUnsafeBytes { $0.reduce(0) { $0 + $1.nonzeroBitCount } }
+    return bits ?? max(1, sysconf(Int32(_SC_NPROCESSORS_ONLN)))
   }
 }
 

@@ -123,7 +123,7 @@ import Testing
     ])
     let certificate = try ChildProcess.run(["cat", directory.file("api.crt")])
     try directory.write(certificate, to: "own.pem")
-    try await run { port in
+    try await run { (port: Int) async throws in
       func agreed(_ cipher: String) throws -> String? {
         try handshake(port, trusting: "own", ["-tls1_2", "-cipher", cipher + ":@SECLEVEL=0"])
       }

@@ -129,7 +129,7 @@ import Testing
       let environments = [APNsEnvironment](repeating: .production, count: count)
       _ = topics.topic(named: name).queue.append(.made(topic: name, environments, SegmentTally()))
     }
-    _ = topics.topic(named: "b").gate.refused(refusals: 1, at: 0, hold: 100)
+    _ = topics.topic(named: "b").gate.refused(refusals: 1, sentAt: 0, at: 0, hold: 100)
     let now: UInt64 = 1_000_000_000
     var asked = 0
     for _ in 0..<10 {

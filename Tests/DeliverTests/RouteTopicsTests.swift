@@ -37,7 +37,7 @@ import Testing
     append(5, "a")
     append(7, "b")
     #expect(topics.readyCount == 12 && topics.parkedCount == 0)
-    _ = topics.topic(named: "b").gate.refused(refusals: 1, at: 0, hold: 100)
+    _ = topics.topic(named: "b").gate.refused(refusals: 1, sentAt: 0, at: 0, hold: 100)
     #expect(topics.readyCount == 12)
     // Those that ask have had no answer.
     topics.set(isOpen: true, closedAfter: 10, at: 10)
@@ -57,7 +57,7 @@ import Testing
     #expect(!isFull("a", first, 100))
     append(40, "b", second)
     #expect(isFull("a", first, 100) && isFull("b", second, 100))
-    _ = topics.topic(named: "a").gate.refused(refusals: 1, at: 0, hold: 100)
+    _ = topics.topic(named: "a").gate.refused(refusals: 1, sentAt: 0, at: 0, hold: 100)
     #expect(!isFull("a", first, 100) && !isFull("b", second, 100))
     append(10, "a", first)
     #expect(isFull("a", first, 100) && !isFull("b", second, 100))
@@ -152,7 +152,7 @@ import Testing
   @Test func topicsWithoutPushesAreForgottenWhenTheirRefusalsAreOld() {
     append(1, "a")
     _ = topics.topic(named: "b")
-    _ = topics.topic(named: "c").gate.refused(refusals: 1, at: 0, hold: 100)
+    _ = topics.topic(named: "c").gate.refused(refusals: 1, sentAt: 0, at: 0, hold: 100)
     #expect(topics.forget(at: 1).map(\.name) == ["b"])
     #expect(topics.forget(at: 61_000_000_000).map(\.name) == ["c"])
     #expect(topics.all.map(\.name) == ["a"] && topics.find("c") == nil)
@@ -164,7 +164,8 @@ import Testing
     #expect(topics.opensAt(after: 0) == nil)
     for (name, hold) in [("a", 300), ("b", 200), ("c", 100)] {
       for _ in 0..<4 {
-        _ = topics.topic(named: name).gate.refused(refusals: 1, at: 0, hold: UInt64(hold))
+        _ = topics.topic(named: name).gate.refused(
+          refusals: 1, sentAt: 0, at: 0, hold: UInt64(hold))
       }
     }
     // Nothing waits for the third.
@@ -177,14 +178,14 @@ import Testing
     append(1, "a", at: 5)
     append(1, "b", at: 7)
     #expect(topics.oldest == 5)
-    _ = topics.topic(named: "a").gate.refused(refusals: 1, at: 0, hold: 100)
+    _ = topics.topic(named: "a").gate.refused(refusals: 1, sentAt: 0, at: 0, hold: 100)
     #expect(topics.oldest == 7)
   }
 
   @Test func oneThatAskedMakesRoomForAnother() {
     append(1, "a")
     let topic = topics.topic(named: "a")
-    _ = topic.gate.refused(refusals: 1, at: 0, hold: 100)
+    _ = topic.gate.refused(refusals: 1, sentAt: 0, at: 0, hold: 100)
     for _ in 0..<4 { topic.gate.probeSent(at: 0) }
     #expect(!topic.canSend(at: 0) && topics.sendableCount(at: 0) == 0)
     let batch = PushBatch.made(topic: "a", [.production], SegmentTally())

@@ -150,9 +150,9 @@ private struct SeparatedRun {
   private mutating func doubt() {
     let topic = topics.topic(named: chance(2) ? "a" : "b")
     if chance(2) {
-      _ = topic.gate.refused(refusals: 1, at: now, hold: Self.step)
+      _ = topic.gate.refused(refusals: 1, sentAt: now, at: now, hold: Self.step)
     } else {
-      _ = topic.gate.taken()
+      _ = topic.gate.taken(sentAt: now)
     }
   }
 
@@ -189,7 +189,7 @@ private struct SeparatedRun {
 
   /// Connections apart are dead from now on; all others are well.
   mutating func drain() {
-    for topic in topics.all { _ = topic.gate.taken() }
+    for topic in topics.all { _ = topic.gate.taken(sentAt: now) }
     topics.set(isOpen: true, closedAfter: .max, at: now)
     for _ in 0..<200 where left > 0 {
       now += Self.step

@@ -133,7 +133,8 @@ import Testing
     switch trouble {
     case .rate: traffic.calm(sentAt: now, at: now)
     case .losses: traffic.lost(openedAt: 1, at: now)
-    case .doubt: _ = topics.topic(named: "a").gate.refused(refusals: 1, at: now, hold: 1)
+    case .doubt:
+      _ = topics.topic(named: "a").gate.refused(refusals: 1, sentAt: now, at: now, hold: 1)
     case .hour:
       now += TokenIsolation.memory
       traffic.forget(at: now)

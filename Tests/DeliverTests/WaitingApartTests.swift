@@ -80,7 +80,7 @@ import Testing
       defer { bed.stop() }
       let route = try route(bed)
       let topic = try #require(route.topics.find("a.b"))
-      _ = topic.gate.refused(refusals: 1, at: loop.now, hold: 1)
+      _ = topic.gate.refused(refusals: 1, sentAt: loop.now, at: loop.now, hold: 1)
       route.tick()
       await bed.until("settled") { bed.settledBatches == 1 }
       #expect(tally.accepted == 100 && tally.unsent == 0)
