@@ -71,8 +71,8 @@ enum RedisPermissions {
       ["SCAN", "0", "COUNT", "1"], ["SREM", key, "a"], ["DEL", key],
       ["HSET", key, "a", "1"], ["EXPIRE", key, "1"], ["HSETNX", key, "b", "1"],
       ["HINCRBY", key, "a", "1"], ["HGET", key, "a"], ["HMGET", key, "a", "b"], ["HKEYS", key],
-      ["HGETALL", key], ["HLEN", key], ["HEXISTS", key, "a"], ["HDEL", key, "a", "b"],
-      ["UNLINK", key],
+      ["HGETALL", key], ["HSCAN", key, "0"], ["HLEN", key], ["HEXISTS", key, "a"],
+      ["HDEL", key, "a", "b"], ["UNLINK", key],
       ["ZADD", key, "1", "a"], ["EXPIRE", key, "1"], ["ZSCORE", key, "a"], ["ZCARD", key],
       ["ZREMRANGEBYSCORE", key, "-inf", "+inf"], ["DEL", key],
     ]

@@ -1,8 +1,8 @@
 import Text
 
-/// The names of the time zone database (2026f, its file tzdata.zi): by them whoever writes a
-/// profile is told of a name that no worker would know. Systems leave some of them out: Debian keeps
-/// `US/Pacific` and other former names in a package of its own.
+/// The names of the time zone database (2026f, its file tzdata.zi): by them whoever writes
+/// a profile is told of a name that no worker would know. Systems leave some of them out: Debian
+/// keeps `US/Pacific` and other former names in a package of its own.
 package enum ZoneNames {
   static let zones = words(
     """

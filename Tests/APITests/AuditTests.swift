@@ -25,8 +25,8 @@ import Testing
   @Test func theEventIsNamed() async throws {
     try await APIBed.run { bed async throws in
       let event = """
-        {"id":"e1","app":"a.b","streamer":"s1","stream":"x","template":"go-live",
-         "occurred_at":"\(APIBed.time)","expires_in":600}
+        {"id":"e1","app":"a.b","streamer":{"id":"s1"},"stream":{"id":"x"},
+         "template":"go-live","occurred_at":"\(APIBed.time)","expires_in":600}
         """
       #expect(try bed.ask("POST", "/v1/fanouts", event).status == 202)
       let late = event.replacing(#""id":"e1""#, with: #""id":"e2""#)

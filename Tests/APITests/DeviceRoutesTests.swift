@@ -86,6 +86,9 @@ import Testing
     }
   }
 
+  private static let boundAtRule =
+    "bound_at_ms must be milliseconds since 1970, of a time since push exists and not in the future"
+
   @Test(arguments: [
     ("/v1/users/u1/devices/zz", #"{"topic":"com.example.live"}"#, "token must be"),
     ("/v1/users/u1/devices/00ab", "{}", "topic is missing"),
@@ -95,12 +98,15 @@ import Testing
     ("/v1/users/u1/devices/00ab", #"{"topic":"a","bound_at_ms":"x"}"#, "bound_at_ms is"),
     (
       "/v1/users/u1/devices/00ab", #"{"topic":"a","bound_at_ms":1700000000}"#,
-      "1700000000 ms is 1970-01-20: give milliseconds"
+      "\(boundAtRule): 1700000000 ms is 1970-01-20: give milliseconds"
     ),
-    ("/v1/users/u1/devices/00ab", #"{"topic":"a","bound_at_ms":0}"#, "0 ms is 1970-01-01"),
+    (
+      "/v1/users/u1/devices/00ab", #"{"topic":"a","bound_at_ms":0}"#,
+      "\(boundAtRule): 0 ms is 1970-01-01"
+    ),
     (
       "/v1/users/u1/devices/00ab", #"{"topic":"a","bound_at_ms":1700000000000000}"#,
-      "is 55840-11-08"
+      "\(boundAtRule): 1700000000000000 ms is 55840-11-08"
     ),
     ("/v1/users/u1/devices/00ab", #"{"topic":"a","topci":"b"}"#, "the body has an unknown member"),
     ("/v1/users/a%7Bb/devices/00ab", #"{"topic":"a"}"#, "user must be"),

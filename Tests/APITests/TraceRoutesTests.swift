@@ -18,7 +18,7 @@ import Traces
     try cli.cli(
       "HSET", "ff:{e:e1}", "state", "done", "streamer", "s1", "template", "go-live", "plan",
       "generation:0", "segments", "1", "settled", "1", "accepted", "3", "trace", "failures",
-      "started_ms", "5")
+      "started_ms", "1300000000005")
     try cli.cli("SADD", "ff:{e:e1}:settled", "0.0")
     try cli.cli(
       "SET", "ffd:{e:e1}:document",

@@ -23,7 +23,7 @@ import Threads
         ("0403", 403, #"{"reason":"Forbidden"}"#),
         ("040e", 403, #"{"reason":"ExpiredProviderToken"}"#),
         ("040f", 403, #"{"reason":"InvalidProviderToken"}"#),
-        ("0412", 410, #"{"reason":"Unregistered","timestamp":1000000000000}"#),
+        ("0412", 410, #"{"reason":"Unregistered","timestamp":1262304000000}"#),
         ("0413", 413, #"{"reason":"PayloadTooLarge"}"#),
         ("0429", 429, #"{"reason":"TooManyRequests"}"#),
         ("042a", 429, #"{"reason":"TooManyProviderTokenUpdates"}"#),

@@ -165,7 +165,7 @@ import Transport
     }
     let told = try await answer(to: [], at: address.feedbackPort, address, of: simulator)
     #expect(
-      told == seconds(1_700_000_000) + [0, 32] + now + seconds(1_000_000_000) + [0, 32] + before)
+      told == seconds(1_700_000_000) + [0, 32] + now + seconds(1_262_304_000) + [0, 32] + before)
     #expect(try await answer(to: [], at: address.feedbackPort, address, of: simulator).isEmpty)
     await simulator.stop()
   }

@@ -109,7 +109,8 @@ import Threads
   }
 
   @Test(arguments: [
-    ("[]", "10", "no JSON object"), ("{}", "10", "no aps"), (#"{"aps":{}}"#, "7", "10, 5 or 1"),
+    ("[]", "10", "a JSON object, not an array"), ("{}", "10", "no aps"),
+    (#"{"aps":{}}"#, "7", "10, 5 or 1"),
   ])
   func refusesAPayloadThatAppleWould(
     _ payload: String, _ priority: String, _ complaint: String

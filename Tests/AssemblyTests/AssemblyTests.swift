@@ -35,7 +35,7 @@ import Transport
   @Test func probesAreServedWhereTheyAreWanted() throws {
     let options = try #require(Assembly.probeOptions(try settings()))
     #expect(options.host == "h-32" && options.port == 33)
-    #expect(options.maximumBodyBytes == 4096, "each connection may keep as much")
+    #expect(options.maximumBodyBytes == 0, "no probe takes a body")
     #expect(Assembly.probeOptions(.defaults) == nil)
     let bytes = Assembly.memoryBudget(try settings()).process.first { $0.name == "probes" }?.bytes
     #expect(bytes == options.maximumMemoryBytes(answerBytes: 64 << 10))

@@ -93,8 +93,9 @@ enum SampleConfiguration {
       tls: { certificate_file: api.crt, key_file: api.key }
       maximum_connections: 37
       exchange_timeout: 38s
+      idle_timeout: 44s
       requests_per_second: 39
-      imports: { maximum_bytes: 40MiB, at_once: 41, timeout: 42m }
+      imports: { maximum_bytes: 40MiB, at_once: 41, timeout: 42m, minimum_rate: 45KiB }
       audit: false
     probes: { host: h-32, port: 33 }
     log: { level: debug, format: json }

@@ -75,13 +75,14 @@ import Testing
     let digest = String(repeating: "0", count: 64)
     let keys = try directory.write("app-backend app-server sha256:\(digest)\n", to: "api-keys")
     let certificate = try Self.certificate(in: directory)
-    _ = try directory.write("payload: { aps: { alert: hello } }\n", to: "go-live.yaml")
+    let templates = try directory.makeDirectory("templates")
+    _ = try directory.write("payload: { aps: { alert: hello } }\n", to: "templates/go-live.yaml")
     let password = try directory.write("change-me", to: "password")
     var text = try Checkout.text("docker/kubernetes/api/fanfare.yaml")
     for (shipped, own) in [
       ("kafka.kafka.svc:9092", broker.bootstrapServers), ("redis.redis.svc", "127.0.0.1"),
       ("/run/secrets/fanfare/redis/password", password + "\n  port: \(redis.port)"),
-      ("/run/secrets/fanfare/keys/api-keys", keys), ("/etc/fanfare/templates", directory.path),
+      ("/run/secrets/fanfare/keys/api-keys", keys), ("/etc/fanfare/templates", templates),
       ("/run/secrets/fanfare/tls/tls.crt", certificate.certificate),
       ("/run/secrets/fanfare/tls/tls.key", certificate.key),
     ] {

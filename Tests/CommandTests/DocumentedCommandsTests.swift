@@ -103,7 +103,8 @@ import Testing
     let backend = ["--user", "backend", "--pass", "change-me"]
     let done = try type(
       """
-      redis-cli --eval Config/redis/bind.lua 'ffd:{t:cc}' , bind u1 production com.example 5
+      redis-cli --eval Config/redis/bind.lua 'ffd:{t:cc}' , bind u1 production com.example \
+        1700000000000
       redis-cli --eval Config/redis/bind.lua 'ffd:{t:cc}' , bind u2 production com.example
       redis-cli --eval Config/redis/bind.lua 'ffd:{t:cc}' , unbind u2 production com.example
       redis-cli --eval Config/redis/follow.lua 'ffd:{f:new}' , follow u1

@@ -25,7 +25,7 @@ import Testing
     #expect(lines.contains { $0["key"]?.string == "lanes.count" })
     #expect(
       lines.contains {
-        $0["level"]?.string == "warning" && $0["key"]?.string?.contains("prot") == true
+        $0["level"]?.string == "warning" && $0["reason"]?.string?.contains("redis.prot") == true
       })
     #expect(lines.last?["msg"]?.string == "the process ends" && lines.last?["code"]?.integer == 78)
   }

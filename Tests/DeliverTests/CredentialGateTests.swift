@@ -45,7 +45,8 @@ import Testing
       #expect(gate.refused(refusals: 1, sentAt: 9, at: 11, hold: hold) == .wait)
     }
     #expect(!gate.isRefused)
-    for _ in 0..<3 {
+    // With the first refusal these are four that count.
+    for _ in 0..<2 {
       #expect(gate.refused(refusals: 1, sentAt: 10, at: 12, hold: hold) == .wait)
     }
     #expect(gate.refused(refusals: 1, sentAt: 10, at: 13, hold: hold) == .hold(until: 13 + hold))
@@ -97,6 +98,17 @@ import Testing
     // A second token is refused too: now it is not about a token.
     #expect(gate.refused(refusals: 1, at: 3, hold: hold) == .hold(until: 1 + hold))
     #expect(!gate.allows(at: 4, hasUntried: true))
+  }
+
+  /// They were in flight together: it is not about one token, so no other goes past the pause.
+  @Test func tokensRefusedTogetherAreSeveral() {
+    let gate = Gate()
+    let pause = CredentialGate.askAgainAfter
+    #expect(gate.refused(refusals: 1, at: 10, hold: hold) == .wait)
+    #expect(gate.refused(refusals: 1, sentAt: 9, at: 11, hold: hold) == .wait)
+    #expect(gate.refused(refusals: 2, at: 12, hold: hold) == .hold(until: 12 + hold))
+    #expect(!gate.allows(at: pause - 1, hasUntried: true))
+    #expect(gate.allows(at: pause, hasUntried: true))
   }
 
   @Test func aPushThatWasNeverRefusedAsksNowAndThenDuringAHold() {

@@ -65,7 +65,8 @@ import Testing
         await bed.until("others are taken") { others.accepted == taken + 200 }
         await bed.until("again") { bed.tally.settled > 0 || bed.server.count("00bad0") > tries }
       }
-      #expect(bed.server.count("00bad0") == 10)
+      // A try counts when others were taken since the one before: up to the order of answers.
+      #expect((10..<20).contains(bed.server.count("00bad0")))
       #expect(bed.tally.rejections.map(\.reason) == [.proxyAnswered])
       let words = bed.notices.count {
         if case .unknownAnswer(_, let answer) = $0 { answer.status == status } else { false }

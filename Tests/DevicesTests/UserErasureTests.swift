@@ -157,7 +157,7 @@ import Testing
     let server = fixture.server
     try await fixture.run { redis in try await Self.write(redis) }
     // Dies when the user's keys have gone and no token is free yet.
-    _ = try await DyingClient.run(to: server, hearing: 2) { redis in
+    _ = try await DyingClient.run(to: server, hearing: 3) { redis in
       _ = try await UserErasure(redis: redis, keyspace: keyspace).run("u1", writes: true)
     }
     try await fixture.run { redis async throws in

@@ -46,7 +46,7 @@ import Testing
     #expect(expiry["minimum"] == 1)
     let fallback = decode(try sample("template", nil)).event?.template
     #expect(try node("properties", "template")["default"]?.string == fallback)
-    let values = try node("$defs", "values")
+    let values = try node("$defs", "names")
     // One of them is event.id.
     #expect(values["maxProperties"] == .integer(Int64(EventDecoder.maximumFields - 1)))
     #expect(

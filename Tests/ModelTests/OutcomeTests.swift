@@ -17,7 +17,7 @@ import Testing
   @Test func namesAreApplesSpelling() {
     #expect(
       RejectionReason.allCases.map(\.name) == Self.apple + [
-        "Other", "Unrenderable", "NoRoute", "Unanswered", "Unwritable",
+        "Other", "Unrenderable", "NoRoute", "Unanswered", "Unwritable", "ProxyAnswered",
       ])
   }
 
@@ -27,7 +27,7 @@ import Testing
 
   @Test(arguments: [
     "", "badDeviceToken", "BADDEVICETOKEN", "BadDeviceToken ", "BadDeviceTokens", "Gone",
-    "Unrenderable", "NoRoute", "Other", "Unwritable",
+    "Unrenderable", "NoRoute", "Other", "Unwritable", "ProxyAnswered",
   ])
   func whatAppleDoesNotSayIsOther(name: String) {
     #expect(RejectionReason(name: name) == .other)
@@ -35,7 +35,7 @@ import Testing
 
   /// The tally counts in an array by raw value.
   @Test func rawValuesAreIndices() {
-    #expect(RejectionReason.allCases.map { Int($0.rawValue) } == Array(0..<37))
+    #expect(RejectionReason.allCases.map { Int($0.rawValue) } == Array(0..<38))
   }
 
   @Test func pushTypesAreApples() {

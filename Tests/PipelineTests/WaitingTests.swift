@@ -166,7 +166,7 @@ import Testing
           call: { () throws(any Error) in throw error })
         return waits
       }
-      #expect(waits == [DependencyWait(cause: cause, text: "Redis answers: \(error)")])
+      #expect(waits == [DependencyWait(cause: cause, to: "Redis answers", text: "\(error)")])
     }
   }
 

@@ -234,7 +234,7 @@ import Testing
     }
   }
 
-  @Test func aDeviceThatWasBoundAgainBeginsAnew() async throws {
+  @Test func aDeviceThatWasBoundAgainBeginsAgain() async throws {
     try await RedisFixture().run { redis async throws in
       let record = RecordStage(redis: redis, keyspace: keyspace, options: withoutLimit())
       func say(_ days: Int64) async throws -> PruneFindings {

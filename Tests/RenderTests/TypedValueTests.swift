@@ -183,7 +183,8 @@ import Testing
     ("{{data.score}} {{data.score}} {{data.scor}}", "{{data.score}}"),
   ])
   func aMisspeltPlaceholderIsSaid(_ text: String, _ meant: String) throws {
-    let warnings = try Samples.compile("payload:\n  a: \"\(text)\"\n").warnings.map(\.message)
+    let warnings = try Samples.compile("payload:\n  aps: {}\n  a: \"\(text)\"\n").warnings.map(
+      \.message)
     #expect(warnings.count == 1 && warnings.first?.contains(meant) == true, "\(warnings)")
   }
 
@@ -192,7 +193,7 @@ import Testing
     "{{data.score}} {{data.scor}}", "{{recipient.nickname}}", "{{data.name}} {{data.title}}",
   ])
   func whatIsSpeltRightIsNotSaid(_ text: String) throws {
-    #expect(try Samples.compile("payload:\n  a: \"\(text)\"\n").warnings.isEmpty)
+    #expect(try Samples.compile("payload:\n  aps: {}\n  a: \"\(text)\"\n").warnings.isEmpty)
   }
 
   @Test func aLocaleThatIsNoLanguageIsSaid() throws {
@@ -200,6 +201,7 @@ import Testing
       """
       default_locale: en
       payload:
+        aps: {}
         a: "{{text.t}}"
       locales:
         en:

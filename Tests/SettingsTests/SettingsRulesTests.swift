@@ -177,7 +177,8 @@ import Testing
     if key.hasPrefix("apns") { fixture.requirements = .credentials }
     chmod(try fixture.directory.write(samplePEM, to: "k.p8"), 0o666)
     let found = fixture.load().problems.filter { $0.key == key }.map(\.message)
-    #expect(found == ["k.p8 can be written by every user of this machine"])
+    let file = fixture.directory.file("k.p8")
+    #expect(found == ["\(file) can be written by every user of this machine"])
   }
 
   @Test(arguments: ["api: {keys_file: k.p8}\n", "api: {tls: {key_file: k.p8}}\n"])

@@ -78,7 +78,7 @@ import Testing
     let sized = { #"{"aps":""# + String(repeating: "x", count: $0 - frame) + #""}"# }
     #expect(ChannelRequests.flaw(ofPayload: sized(5_120)) == nil)
     #expect(ChannelRequests.flaw(ofPayload: sized(5_121))?.contains("5121 bytes") == true)
-    #expect(ChannelRequests.flaw(ofPayload: "[]")?.contains("no JSON object") == true)
+    #expect(ChannelRequests.flaw(ofPayload: "[]")?.contains("a JSON object, not an array") == true)
     #expect(ChannelRequests.flaw(ofPayload: "{}")?.contains("no aps") == true)
   }
 }

@@ -31,7 +31,7 @@ import Transport
     #expect(Self.push().flaw == nil)
     #expect(Self.push(type: .background, priority: 5).flaw == nil)
     #expect(Self.push(type: .background).flaw?.contains("priority 5") == true)
-    #expect(Self.push("[]").flaw?.contains("no JSON object") == true)
+    #expect(Self.push("[]").flaw?.contains("a JSON object, not an array") == true)
     #expect(Self.push("{}").flaw?.contains("no aps") == true)
     #expect(Self.push("{}", type: .mdm).flaw == nil)
     #expect(Self.push(collapseID: String(repeating: "x", count: 65)).flaw != nil)

@@ -16,8 +16,8 @@ import Testing
   }
 
   @Test func findsLongFiles() {
-    #expect(broken(lines(300)) == [])
-    #expect(broken(lines(301)).map(\.line) == [0])
+    #expect(broken(lines(500)) == [])
+    #expect(broken(lines(501)).map(\.line) == [0])
   }
 
   @Test func findsLongLines() {

@@ -48,7 +48,7 @@ actor ErasureJobs {
   private let keyspace: Keyspace
   private var redis: RedisClient?
   /// Those that have not ended, by their ids.
-  private var jobs: [String: Job] = [:]
+  private var jobs: [ExactText: Job] = [:]
   /// Those of them that have not begun, in the order in which they came.
   private var queue: [Job] = []
   private var running = 0
@@ -114,7 +114,7 @@ actor ErasureJobs {
         headers: ["Retry-After": "5"])
     }
     let job = Job(user, scope)
-    jobs[job.id] = job
+    jobs[ExactText(job.id)] = job
     queue.append(job)
     beginWaiting()
     return job
@@ -129,7 +129,7 @@ actor ErasureJobs {
   }
 
   private func perform(_ id: String) async {
-    guard let job = jobs[id] else { return }
+    guard let job = jobs[ExactText(id)] else { return }
     let outcome: Outcome
     do throws(DevicesError) {
       outcome = .success(
@@ -139,7 +139,7 @@ actor ErasureJobs {
       outcome = .failure(error)
     }
     job.outcome = outcome
-    jobs[id] = nil
+    jobs[ExactText(id)] = nil
     running -= 1
     let waiters = job.waiters
     job.waiters = [:]
@@ -172,7 +172,7 @@ actor ErasureJobs {
   }
 
   private func tellProgress(of id: String) async {
-    guard let job = jobs[id] else { return }
+    guard let job = jobs[ExactText(id)] else { return }
     try? await record(job)
     beat(id)
   }

@@ -1,3 +1,4 @@
+import Text
 import Threads
 
 /// How many imports may be under way at once, on all threads of the API together. One key has all
@@ -5,7 +6,7 @@ import Threads
 final class ImportLimit: Sendable {
   let atOnce: Int
   let ofOneKey: Int
-  private let running = ThreadLock<[String: Int]>([:])
+  private let running = ThreadLock<[ExactText: Int]>([:])
 
   init(_ atOnce: Int) {
     self.atOnce = atOnce
@@ -18,15 +19,16 @@ final class ImportLimit: Sendable {
       guard running.values.reduce(0, +) < atOnce else {
         return "\(atOnce) imports are under way here"
       }
-      guard running[key, default: 0] < ofOneKey else {
+      guard running[ExactText(key), default: 0] < ofOneKey else {
         return "\(ofOneKey) imports of \(key) are under way here"
       }
-      running[key, default: 0] += 1
+      running[ExactText(key), default: 0] += 1
       return nil
     }
   }
 
   func release(_ key: String) {
+    let key = ExactText(key)
     running.withLock { $0[key] = $0[key].flatMap { $0 > 1 ? $0 - 1 : nil } }
   }
 }

@@ -1,8 +1,8 @@
 import HTTPServer
 
 /// How many audit lines those get who are refused (401, 403): each whoever asks some, and all
-/// together a bounded number, so that a flood of them hides nobody else. Its owner keeps two threads
-/// from it.
+/// together a bounded number, so that a flood of them hides nobody else. Its owner keeps two
+/// threads from it.
 struct RefusedRequests: Sendable {
   enum Somebody: Hashable, Sendable {
     case key(String)

@@ -12,6 +12,7 @@ package final class KafkaProducer: @unchecked Sendable {
   private let thread: PollThread
   private let gate: SendGate
   private let state: ProducerState
+  private let watchesBrokers: Bool
   /// Held while a record is handed to the client, so that the client is there.
   private let isOpen = ThreadLock(true)
   /// Handles that keep the topics' metadata fresh.
@@ -19,6 +20,7 @@ package final class KafkaProducer: @unchecked Sendable {
 
   /// - Parameter log: takes librdkafka's log lines and the client's errors, from any thread.
   package init(_ options: KafkaOptions, log: @escaping KafkaLog) throws(KafkaError) {
+    watchesBrokers = options.producersWatchBrokers
     var configuration = try KafkaConfiguration(options)
     try configuration.setProducer(options)
     let state = ProducerState(log: log)
@@ -45,7 +47,9 @@ package final class KafkaProducer: @unchecked Sendable {
 
   /// Whether a broker answers; nil before that is known, and where nobody looks
   /// (`KafkaOptions.producersWatchBrokers`).
-  package var isReachable: Bool? { state.isReachable.withLock { $0 } }
+  package var isReachable: Bool? {
+    watchesBrokers ? state.isReachable.withLock { $0 } : nil
+  }
 
   /// Learns where these topics are, which `send` otherwise does at its first record for each, up
   /// to a second late. Returns at once when `timeout` is zero, and learns meanwhile; otherwise

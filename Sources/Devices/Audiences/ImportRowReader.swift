@@ -158,8 +158,8 @@ package struct ImportRowReader {
         fields.append((member.name, try self.streamers(streamers).joined(separator: "\n")))
       case .array, .object:
         throw ImportRow.Refusal(
-          "profile.\(ShortText.of(member.name)) is a string, a number or a boolean, not \(member.value.kindName)"
-        )
+          "profile.\(ShortText.of(member.name)) is a string, a number or a boolean, not "
+            + member.value.kindName)
       }
     }
     // What a value means is checked as in every other way to write a profile.

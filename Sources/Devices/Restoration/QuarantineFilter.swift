@@ -83,11 +83,13 @@ extension QuarantineFilter {
     _ text: String?, _ name: String, now: Int64
   ) throws(GivenRefusal) -> Int64? {
     guard let text else { return nil }
-    if let length = try? DurationText.parse(text), length > .zero {
-      return now - length.wholeMilliseconds
+    if let length = try? DurationText.parse(text) {
+      if length > .zero { return now - length.wholeMilliseconds }
+    } else if let day = Timestamp.milliseconds(text + "T00:00:00Z") {
+      return day
+    } else if let time = try? time(text, name) {
+      return time
     }
-    if let day = Timestamp.milliseconds(text + "T00:00:00Z") { return day }
-    if let time = try? time(text, name) { return time }
     throw GivenRefusal(
       name: name, rule: "like 2d, 2026-11-21 or 2026-11-21T08:00:00Z, or milliseconds since 1970")
   }

@@ -15,25 +15,39 @@ struct LargeUserErasure {
   private static let maximumAtOnce = 2 * AudienceRow.maximumBindings
   private static let perPage = 500
 
+  /// First all devices go, and their names stay in `bound`; then their tokens get free. Of a user
+  /// with so many devices it is taken for granted that a token is still theirs
+  /// (`TokenScripts.holding`), so none gets free before.
   func run(_ user: String, _ counts: inout ErasureCounts) async throws(DevicesError) {
     let keys = keyspace.deviceKeys(user: user)
     let commands = [["SCARD", keys[0]], ["HLEN", keys[1]], ["HLEN", keys[2]]]
-    let sizes = try await redis.replies(to: commands)
-    for index in commands.indices {
-      // A key of another type goes as a whole.
-      guard let size = sizes[index].integer, size > Self.maximumAtOnce else { continue }
-      try await empty(user, keys, index, &counts)
+    let replies = try await redis.replies(to: commands)
+    // A key of another type goes as a whole.
+    let sizes = commands.indices.map { replies[$0].integer ?? 0 }
+    guard sizes.contains(where: { $0 > Self.maximumAtOnce }) else { return }
+    for index in [0, 2] where sizes[index] > 0 {
+      try await eachPage(index == 0 ? "SSCAN" : "HSCAN", keys[index]) {
+        (members) async throws(DevicesError) in
+        let answer = try await redis.reply(
+          to: ErasureScripts.drop, keys: keys, arguments: members)
+        counts.devices += Int(answer[0].integer ?? 0)
+        counts.setAside += Int(answer[1].integer ?? 0)
+      }
+    }
+    try await eachPage("HSCAN", keys[1]) { (members) async throws(DevicesError) in
+      try await free(members, user, keys, &counts)
     }
   }
 
-  private func empty(
-    _ user: String, _ keys: [String], _ index: Int, _ counts: inout ErasureCounts
+  private func eachPage(
+    _ command: String, _ key: String,
+    _ body: (_ members: [String]) async throws(DevicesError) -> Void
   ) async throws(DevicesError) {
-    let (command, stride) = index == 0 ? ("SSCAN", 1) : ("HSCAN", 2)
+    let stride = command == "SSCAN" ? 1 : 2
     var cursor = "0"
     repeat {
       let replies = try await redis.replies(
-        to: [[command, keys[index], cursor, "COUNT", String(Self.perPage)]])
+        to: [[command, key, cursor, "COUNT", String(Self.perPage)]])
       if let error = replies.firstError { throw DevicesError(reply: error.message) }
       guard let next = replies[0][0].text else { throw DevicesError.unexpected(command) }
       cursor = next
@@ -43,18 +57,14 @@ struct LargeUserErasure {
         if let member = found[place].text { members.append(member) }
       }
       for start in Swift.stride(from: 0, to: members.count, by: Self.perPage) {
-        try await drop(
-          Array(members[start..<min(start + Self.perPage, members.count)]), user, keys, &counts)
+        try await body(Array(members[start..<min(start + Self.perPage, members.count)]))
       }
     } while cursor != "0"
   }
 
-  private func drop(
+  private func free(
     _ members: [String], _ user: String, _ keys: [String], _ counts: inout ErasureCounts
   ) async throws(DevicesError) {
-    let answer = try await redis.reply(to: ErasureScripts.drop, keys: keys, arguments: members)
-    counts.devices += Int(answer[0].integer ?? 0)
-    counts.setAside += Int(answer[1].integer ?? 0)
     // A token may be of several topics.
     let owned = Set(members.compactMap { Binding(member: $0)?.token })
     do {

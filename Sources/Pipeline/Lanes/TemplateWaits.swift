@@ -1,8 +1,8 @@
 import Ingest
 import Kafka
 import Model
-import Synchronization
 import Telemetry
+import Threads
 
 /// Records whose template this worker has not loaded: a new template comes with the next version of
 /// the workers, and while they are replaced one by one its events reach older ones too. Such a
@@ -15,7 +15,7 @@ final class TemplateWaits: Sendable {
 
   private let limit: Duration
   /// When each record came first, by its place: ms since 1970.
-  private let first = Mutex<[String: Int64]>([:])
+  private let first = ThreadLock<[String: Int64]>([:])
 
   /// - Parameter limit: how long a record rests; zero: not at all.
   init(limit: Duration) { self.limit = limit }

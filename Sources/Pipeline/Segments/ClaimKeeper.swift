@@ -62,7 +62,13 @@ final class ClaimKeeper {
       former = former ?? result.takenFrom
       if result == .unplanned, isAdoptable(message) { result = try await adopt(claim) }
       if case .yours(let time, _, _) = result {
-        try clock.check(claim.segment.event, redisTime: time)
+        do {
+          try clock.check(claim.segment.event, redisTime: time)
+        } catch let error as RecordError where error.clockAhead != nil {
+          // What cannot be done here for its clock is another worker's at once.
+          await release(claim, hasSent: former != nil)
+          throw error
+        }
       }
       return SegmentBid.Answer(result: result, asked: asked, former: former)
     }
@@ -141,7 +147,8 @@ final class ClaimKeeper {
       ])
   }
 
-  /// - Parameter hasSent: whether pushes of it may have been sent that are not recorded.
+  /// - Parameter hasSent: whether pushes of it may have been sent that are not recorded, here or by
+  ///   whom it was taken from.
   func release(_ claim: Claim, hasSent: Bool = false) async {
     do {
       try await record.release(claim, hasSent: hasSent)

@@ -81,7 +81,7 @@ final class SegmentRunner {
       turn = try await limited.turn(of: run, at: options.wallClock())
     } catch {
       // By the script that opened the event; no run is known that would release it.
-      if bid.answer != nil { await claims.release(claim) }
+      if bid.answer != nil { await claims.release(claim, hasSent: former != nil) }
       throw error
     }
     switch turn {
@@ -90,10 +90,10 @@ final class SegmentRunner {
       claims.noteTakeover(claim, bid.answer?.result)
       bid.answer = nil
     case .putOff:
-      if bid.answer != nil { await claims.release(claim) }
+      if bid.answer != nil { await claims.release(claim, hasSent: former != nil) }
       return try await delays.putOffPaused(claim.segment, message, vacate)
     }
-    let answer = try await ask(bid, from: message)
+    let answer = try await claims.ask(bid, from: message)
     run.tally.mayHaveBeenSent = former != nil || answer.former != nil
     switch answer.result {
     case .settled:
@@ -107,7 +107,7 @@ final class SegmentRunner {
     case .yours(let redisTime, let isCancelled, _):
       guard !runs.isStopped else {
         // Those that it had were released before this one was there.
-        await claims.release(claim)
+        await claims.release(claim, hasSent: run.tally.mayHaveBeenSent)
         throw RetryUntilStopped.Stopped()
       }
       bidder.won()
@@ -136,17 +136,6 @@ final class SegmentRunner {
     return .done
   }
 
-  /// What cannot be done here for its clock is another worker's at once.
-  private func ask(_ bid: SegmentBid, from message: KafkaMessage) async throws -> SegmentBid.Answer
-  {
-    do {
-      return try await claims.ask(bid, from: message)
-    } catch let error as RecordError where error.clockAhead != nil {
-      await claims.release(bid.claim)
-      throw error
-    }
-  }
-
   /// What was sent before it fails has its outcomes.
   private func send(_ run: SegmentRun, to bid: SegmentBid) async throws {
     do {
@@ -162,7 +151,7 @@ final class SegmentRunner {
     // A claim that is renewed behind its release would come back.
     runs.end(run)
     await settler.drop(run)
-    await claims.release(run.claim)
+    await claims.release(run.claim, hasSent: run.tally.mayHaveBeenSent)
   }
 
   /// The segment's record goes to the dead letters. What was sent of it gets its outcomes, and they

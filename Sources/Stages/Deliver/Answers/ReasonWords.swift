@@ -175,7 +175,7 @@ package struct ReasonWords: Sendable, Equatable {
     case .proxyAnswered:
       ReasonWords(
         nil, "a proxy on the way to Apple answered, and not Apple",
-        "what stands at apns.*.host, and between it and this machine? the log has the status")
+        "what is at apns.*.host, and between it and this machine? the log has the status")
     default:
       ReasonWords(
         nil, "Apple does not document this answer",

@@ -37,7 +37,7 @@ struct CredentialGate: Equatable {
   /// Another push was taken after the last refusal.
   private var isConfirmed = false
   private var refusalsInARow = 0
-  /// Pushes among those refusals that had not been refused before.
+  /// Pushes refused since others were taken that had not been refused before.
   private var pushesRefused = 0
   private var probes = 0
   /// Monotonic nanoseconds.
@@ -136,10 +136,11 @@ struct CredentialGate: Equatable {
     lastRefusedAt = now
     answerTime = Self.firstAnswerTime
     if state == .open, isConfirmed, refusals >= Self.refusalsOfOnePush { return .wait }
+    // Also of what was in flight: refusals of several tokens are not about one.
+    if refusals <= 1 { pushesRefused += 1 }
     if state == .doubted, sentAt < refusedSince { return .wait }
     isConfirmed = false
     refusalsInARow += 1
-    if refusals <= 1 { pushesRefused += 1 }
     switch state {
     case .held(let until): return .hold(until: until)
     case .open:

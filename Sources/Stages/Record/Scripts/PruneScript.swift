@@ -74,7 +74,7 @@ enum PruneScript {
       return 4
     end
 
-    -- What was bound again since the first of these answers begins anew.
+    -- What was bound again since the first of these answers begins again.
     local function doubt(member, reason, bound_at)
       if try('SISMEMBER', bindings, member) ~= 1 then return 0 end
       local known = try('HGET', undated, member) or ''

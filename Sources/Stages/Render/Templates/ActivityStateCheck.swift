@@ -37,8 +37,8 @@ struct ActivityStateCheck {
       return findings.warn(
         place,
         "\(path) is the text \"\(text)\", which looks like \(type.words): leave the quotation "
-          + "marks out, unless the app's struct has a String there \(ApplePage.liveActivity.reference)"
-      )
+          + "marks out, unless the app's struct has a String there "
+          + ApplePage.liveActivity.reference)
     }
     guard let only = parsed.alone, only.type == nil, only.namespace != .text,
       let type = only.fallback.flatMap(Self.type(ofText:)) ?? Self.type(named: key)
