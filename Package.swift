@@ -338,7 +338,7 @@ let testTargets: [Target] = [
   tests(
     "PipelineTests",
     [
-      "Checkout", "Deliver", "EventLoop", "Expand", "Fixtures", "Ingest", "JSON", "Kafka",
+      "API", "Checkout", "Deliver", "EventLoop", "Expand", "Fixtures", "Ingest", "JSON", "Kafka",
       "Keyspace", "Model", "Pipeline", "Record", "Redis", "Render", "ServerProcesses", "Telemetry",
       "Threads", "Transport",
     ]),

@@ -1,5 +1,6 @@
 import Telemetry
 
+@testable import API
 @testable import Pipeline
 
 /// A metric that an expression for Prometheus asks for.
@@ -21,7 +22,7 @@ struct MetricSelector {
     return found.map { match in
       let name = String(match.output.name)
       let labels = (match.output.labels ?? "").matches(of: /([a-z_]+)(?:=~|!~|!=|=)"/)
-      let family = (WorkerMetrics.all + [up]).first { family in
+      let family = (WorkerMetrics.all + APIProcessMetrics.all + [up]).first { family in
         family.kind == .histogram
           ? ["_bucket", "_sum", "_count"].contains { family.name + $0 == name }
           : family.name == name
