@@ -20,38 +20,50 @@ package struct TopicCreation: Sendable {
   }
 
   /// Called again it changes nothing. Blocks for at most `timeout` a question, of which there are
-  /// three.
+  /// three, and one more where others make topics at the same time.
   package func run(timeout: Duration) throws(KafkaError) -> [(topic: KafkaTopic, Result)] {
     let names = plan.topics.map(\.name)
-    let before = try admin.metadata(topics: names, timeout: timeout)
+    var known = try admin.metadata(topics: names, timeout: timeout)
     let missing = plan.topics.filter {
-      before.partitions[$0.name] == nil && before.failures[$0.name] == nil
+      known.partitions[$0.name] == nil && known.failures[$0.name] == nil
     }
     var made: [String: KafkaTopicCreation] = [:]
     if !missing.isEmpty {
       for (name, creation) in try admin.create(missing, timeout: timeout) { made[name] = creation }
     }
-    let there = names.filter { before.partitions[$0] != nil }
-    let (known, failures) = try configuration(of: there, timeout)
+    // A topic that somebody else has just made is told of a moment later.
+    let deadline = ContinuousClock.now + timeout
+    let others = names.filter { if case .existed = made[$0] { true } else { false } }
+    while others.contains(where: { known.partitions[$0] == nil }), ContinuousClock.now < deadline {
+      known = try admin.metadata(topics: names, timeout: timeout)
+    }
+    let there = names.filter { known.partitions[$0] != nil && !isNew($0, made) }
+    let (configured, failures) = try configuration(of: there, timeout)
     return plan.topics.map { topic in
       switch made[topic.name] {
       case .created: return (topic, .created)
       case .failed(let error): return (topic, .failed(error))
-      // Somebody was quicker, and this runs again as well.
-      case .existed: return (topic, .existed([]))
-      case nil: break
+      case .existed, nil: break
       }
-      if let error = before.failures[topic.name] { return (topic, .failed(error)) }
+      guard known.partitions[topic.name] != nil || known.failures[topic.name] != nil else {
+        return (topic, .unknown("others make it at this moment: run this again"))
+      }
+      if let error = known.failures[topic.name] { return (topic, .failed(error)) }
       if let error = failures[topic.name] { return (topic, .unknown("\(error)")) }
       return (
         topic,
         .existed(
           TopicDifference.all(
             of: topic, isWork: plan.work.contains(topic.name),
-            partitions: before.partitions[topic.name] ?? 0,
-            replicas: before.replicas[topic.name] ?? 0, configuration: known[topic.name] ?? [:]))
+            partitions: known.partitions[topic.name] ?? 0,
+            replicas: known.replicas[topic.name] ?? 0,
+            configuration: configured[topic.name] ?? [:]))
       )
     }
+  }
+
+  private func isNew(_ name: String, _ made: [String: KafkaTopicCreation]) -> Bool {
+    if case .created = made[name] { true } else { false }
   }
 
   /// Whoever may create topics need not be allowed to look at what they are like.

@@ -260,7 +260,7 @@ import Testing
       let deadline = ContinuousClock.now + .seconds(60)
       while await trouble()?.contains("takes nothing") != true, ContinuousClock.now < deadline {}
       #expect(await trouble()?.hasPrefix("notify-followers takes nothing: ") == true)
-      // librdkafka sends nothing to such a topic until it has looked at it anew: a second later.
+      // librdkafka sends nothing to such a topic until it has looked at it again: a second later.
       var taken = try bed.ask("POST", "/v1/fanouts", event)
       while taken.status != 202, ContinuousClock.now < deadline {
         taken = try bed.ask("POST", "/v1/fanouts", event)

@@ -204,9 +204,10 @@ import Testing
       _ = try await redis.ask("HSET", keyspace.tokenMoves(token: "aa11"), "number", "1")
       _ = try await redis.ask("ACL", "SETUSER", "default", "-\(command)")
       let erasure = UserErasure(redis: redis, keyspace: keyspace)
-      await #expect(throws: DevicesError.self) {
-        try await erasure.run("u1", Self.everything(), writes: true)
-      }
+      do {
+        _ = try await erasure.run("u1", Self.everything(), writes: true)
+        Issue.record("it says that it looked")
+      } catch { #expect(error is DevicesError) }
     }
   }
 

@@ -33,7 +33,7 @@ struct ApplePartTests {
       ("content-changed: 1", "aps.content-changed must be true or false"),
       ("relevance-score: \"{{data.score}}\"", "aps.relevance-score must be a number, 0 to 1"),
       ("mutable-content: \"{{number data.x}}\"", "aps.mutable-content must be 1 or 0"),
-      ("badge: \"{{number data.x|1.5}}\"", "the fallback of a whole number must be one like 1"),
+      ("badge: \"{{number data.x|1.5}}\"", "must be a whole number like 1 too, or be left out"),
     ])
   func problems(_ aps: String, _ message: String) {
     let problems = Samples.problems(template(aps))

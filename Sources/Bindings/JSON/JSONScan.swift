@@ -28,8 +28,8 @@ enum JSONScan {
   }
 
   /// Counts open brackets and commas outside strings, exactly for valid JSON; what is not valid is
-  /// refused anyway. Refuses NUL, which stands nowhere in JSON: jansson swallows one behind a number
-  /// or a literal.
+  /// refused anyway. Refuses NUL, which stands nowhere in JSON: jansson swallows one behind a
+  /// number or a literal.
   static func checkBytes(
     _ bytes: UnsafeRawBufferPointer, maximumDepth maximum: Int, maximumValues: Int
   ) throws(JSONError) {
