@@ -2,8 +2,9 @@ import Keyspace
 import Model
 import Redis
 
-/// What Redis says of a fan-out that is not over: which of its segments nobody has settled, and
-/// nobody works on.
+/// What Redis says of a fan-out that is not over: which of its segments nobody has settled. Some of
+/// these may be worked on: a claim says nothing, since its owner may be dead, and a second record of
+/// such a segment waits for its claim.
 package struct OpenSegments: Sendable, Equatable {
   /// By their numbers, of those that are noted to be in Kafka.
   package let missing: [Int]
@@ -32,7 +33,7 @@ extension RecordStage {
       ["SMEMBERS", keyspace.stragglers(id: id)], ["GET", keyspace.document(event: id)],
     ])
     var over = Self.texts(replies[0])
-    for (segment, claim) in replies[1].dictionary ?? [:] where claim != "dropped" {
+    for (segment, claim) in replies[1].dictionary ?? [:] where claim == "dropped" {
       over.insert(segment)
     }
     var generation: Int?
