@@ -67,7 +67,8 @@ enum IdentifierRules {
   }
 
   private static func compares(_ line: String) -> Bool {
-    identifiers.contains { name in
+    guard line.utf8.contains(UInt8(ascii: "=")) else { return false }
+    return identifiers.contains { name in
       [" == ", " != "].contains { sign in
         line.ranges(of: ".\(name)\(sign)").contains { range in
           !line[range.upperBound...].hasPrefix("nil")
