@@ -1,6 +1,7 @@
 import APNsSimulator
 import Devices
 import Pipeline
+import ServerProcesses
 import Telemetry
 import TestBed
 import Testing
@@ -22,7 +23,8 @@ import Testing
         prefix: "0",
         steps: [.init(.refuse(Refusal(status: 410, reason: "Unregistered", timestamp: .now)))])
     ]
-    let bed = try await WorkerBed(script: script)
+    // One server, whose keys the test counts itself.
+    let bed = try await WorkerBed(redis: RedisServerProcess(), script: script)
     try await bed.followInShards("s1", shards: 12, perShard: 19) { paddedHex(100 * $0 + $1) }
     var workers: [Worker] = []
     for number in 1...2 {
