@@ -115,7 +115,7 @@ let rooms: [Target] = [
     "API",
     [
       "Devices", "EventLoop", "HTTPServer", "Ingest", "JSON", "Kafka", "Keyspace", "Model",
-      "Record", "Redis", "Telemetry", "Text", "Threads", "TLS", "Traces",
+      "Record", "Redis", "Rules", "Telemetry", "Text", "Threads", "TLS", "Traces",
     ]),
   room("Probes", ["EventLoop", "HTTPServer", "Telemetry"]),
   room("Settings", ["JSON", "Text", "YAML"]),

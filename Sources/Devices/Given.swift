@@ -65,15 +65,15 @@ package enum Given {
     return known
   }
 
-  /// When a device was bound. What is a little ahead counts as now.
+  /// When a device was bound. The future counts as now.
   /// - Parameters:
   ///   - time: ms since 1970, as it was given.
   ///   - now: ms since 1970.
   package static func boundAt(
     _ time: Int64, as name: String, now: Int64
   ) throws(GivenRefusal) -> Int64 {
-    guard BindingTime.isPossible(time, now: now) else {
-      let rule = "milliseconds since 1970, of a time since push exists and not in the future"
+    guard (BindingTime.earliest...BindingTime.latest).contains(time) else {
+      let rule = "milliseconds since 1970, of a time since push exists"
       // A number of seconds is the usual mistake.
       let (meant, isTooLarge) = time.multipliedReportingOverflow(by: 1000)
       let isInSeconds = !isTooLarge && BindingTime.isPossible(meant, now: now)

@@ -4,7 +4,7 @@ import Text
 /// a profile is told of a name that no worker would know. Systems leave some of them out: Debian
 /// keeps `US/Pacific` and other former names in a package of its own.
 package enum ZoneNames {
-  static let zones = words(
+  package static let zones = words(
     """
     Africa/Abidjan Africa/Accra Africa/Addis_Ababa Africa/Algiers Africa/Asmara Africa/Bamako
     Africa/Bangui Africa/Banjul Africa/Bissau Africa/Blantyre Africa/Brazzaville Africa/Bujumbura

@@ -141,8 +141,7 @@ enum OpenAPIOperations {
       "properties": {
         "locale": {"type": ["string", "null"], "maxLength": 70,
           "pattern": "^([A-Za-z]{2}[A-Za-z0-9_.@-]*)?$"},
-        "tz": {"type": ["string", "null"], "maxLength": 64,
-          "pattern": "^([A-Za-z][A-Za-z0-9_/+-]*)?$"},
+        "tz": {"$ref": "#/components/schemas/TimeZone"},
         "badge": {"type": ["integer", "null"], "minimum": 0, "maximum": 2147483647},
         "muted": {"type": ["boolean", "null"]},
         "quiet": {"type": ["string", "null"],

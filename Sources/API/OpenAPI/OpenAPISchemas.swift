@@ -1,6 +1,7 @@
 import JSON
 import Keyspace
 import Model
+import Rules
 
 /// The shapes of what is sent and answered.
 enum OpenAPISchemas {
@@ -15,6 +16,9 @@ enum OpenAPISchemas {
     for (name, schema) in ofEvents + ofTraces { all[name] = schema }
     return .object(all)
   }()
+
+  /// As JSON: no name has a character that JSON escapes.
+  private static let timeZones = "[\"" + ZoneNames.zones.joined(separator: "\",\"") + "\"]"
 
   private static let ours: JSONValue = parsed(
     """
@@ -40,8 +44,13 @@ enum OpenAPISchemas {
         "pattern": "^[A-Za-z0-9.-]+$",
         "description": "The app's bundle id, and the suffix of a push type with own tokens."},
       "Environment": {"enum": ["production", "sandbox"]},
-      "Time": {"type": "integer", "minimum": 1, "maximum": 9007199254740991,
-        "description": "Ms since 1970; the future counts as now."},
+      "Time": {"type": "integer", "minimum": \(BindingTime.earliest),
+        "maximum": \(BindingTime.latest),
+        "description": "Ms since 1970, since push exists; the future counts as now."},
+      "TimeZone": {"anyOf": [{"type": "null"}, {"type": "string",
+        "pattern": "^((UTC|GMT)([+-](0[0-9]|1[01]):[0-5][0-9])?)?$"},
+        {"enum": \(timeZones)}],
+        "description": "A name of the IANA database, in whatever case, or an offset."},
       "Problem": {"type": "object", "required": ["type", "title", "status", "detail", "request_id"],
         "properties": {"type": {"type": "string"}, "title": {"type": "string"},
           "status": {"type": "integer"}, "detail": {"type": "string"},
