@@ -50,7 +50,8 @@ import Testing
     let settings = [
       "redis.port=\(redis.port)", "kafka.bootstrap_servers=127.0.0.1:1", "api.keys_file=\(keys)",
       "api.port=\(port)", "api.maximum_connections=\(Self.connections)",
-      "api.exchange_timeout=\(Self.exchange)", "api.audit=false", "log.level=error",
+      "api.exchange_timeout=\(Self.exchange)", "api.idle_timeout=\(Self.exchange)",
+      "api.audit=false", "log.level=error",
     ]
     let process = try ChildProcess(
       [WorkerExecutable.path, "api"] + settings.flatMap { ["--set", $0] },
