@@ -139,8 +139,11 @@ enum OpenAPIOperations {
       "additionalProperties": {"type": ["string", "null"], "maxLength": 1024,
         "pattern": "^[^\\\\u0000]*$"},
       "properties": {
-        "locale": {"type": ["string", "null"], "maxLength": 70,
-          "pattern": "^([A-Za-z]{2}[A-Za-z0-9_.@-]*)?$"},
+        "locale": {"type": ["string", "null"],
+          "description": "A language of ISO 639, perhaps a script and a region (BCP 47), also as \
+    devices write them; the pattern has usual ones.",
+          "pattern": "^((ar|de|en|es|fr|it|ja|ko|pt|ru|zh|[a-z]{3})(-[A-Z][a-z]{3})?\
+    (-[A-Z]{2})?)?$"},
         "tz": {"$ref": "#/components/schemas/TimeZone"},
         "badge": {"type": ["integer", "null"], "minimum": 0, "maximum": 2147483647},
         "muted": {"type": ["boolean", "null"]},
