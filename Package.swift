@@ -129,7 +129,8 @@ let rooms: [Target] = [
   room(
     "Checks",
     [
-      "Assembly", "Deliver", "EventLoop", "Kafka", "Keyspace", "Model", "Record", "Redis",
+      "Assembly", "Deliver", "Devices", "EventLoop", "Kafka", "Keyspace", "Model", "Record",
+      "Redis",
       "Settings", "SingleRequests", "Terminal", "Text",
     ]),
   room("Processes", ["CLinux", "EventLoop", "Terminal", "Text", "Threads"]),
@@ -275,7 +276,8 @@ let testTargets: [Target] = [
     "APITests",
     [
       "API", "Assembly", "Checkout", "Devices", "EventLoop", "Fixtures", "HTTPServer", "Ingest",
-      "JSON", "Kafka", "Keyspace", "Model", "Processes", "Redis", "Telemetry", "Traces",
+      "JSON", "Kafka", "Keyspace", "Model", "Processes", "Redis", "ServerProcesses", "Telemetry",
+      "Traces",
     ]),
   tests("ProbesTests", ["Fixtures", "HTTPServer", "Probes", "Telemetry"]),
   tests("JSONTests", ["JSON", "Text"]),
@@ -312,7 +314,8 @@ let testTargets: [Target] = [
     "TokensTests",
     ["Checkout", "Devices", "Keyspace", "Model", "Redis", "Tokens", "Fixtures"]),
   tests("VersionsTests", ["Versions"]),
-  tests("ChecksTests", ["Checkout", "Checks", "Kafka", "Settings", "Terminal"]),
+  tests(
+    "ChecksTests", ["Checkout", "Checks", "Kafka", "Keyspace", "Redis", "Settings", "Terminal"]),
   tests("ProcessesTests", ["EventLoop", "Processes", "ServerProcesses", "Threads"]),
   tests("ServerProcessesTests", ["Processes", "ServerProcesses"]),
   tests(

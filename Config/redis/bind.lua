@@ -51,12 +51,13 @@ local function day(milliseconds)
   return string.format('%.0f-%02d-%02d', year + era * 400 + (month <= 2 and 1 or 0), month, rest)
 end
 
--- Between June 2009, when push began, and now; another clock may be a day ahead.
-local earliest, present = 1243814400000, now[1] * 1000 + math.floor(now[2] / 1000)
-if at < earliest or at > present + 86400000 then
+-- From June 2009 on, when push began, to 2099; the future counts as now.
+local earliest, latest = 1243814400000, 4102444800000
+if at < earliest or at > latest then
   return refuse(string.format('the time must be milliseconds since 1970, and %.0f ms is %s', at, day(at))
-    .. (at * 1000 >= earliest and at * 1000 <= present + 86400000 and ': give milliseconds' or ''))
+    .. (at * 1000 >= earliest and at * 1000 <= latest and ': give milliseconds' or ''))
 end
+local present = now[1] * 1000 + math.floor(now[2] / 1000)
 at = math.min(at, present)
 
 local function keys(of)

@@ -26,12 +26,23 @@ struct APIAudit {
       }
     }
     log.info("change", fields)
-    for (name, pieces) in further {
-      for piece in pieces {
-        var fields = head(request.id, request.key.name, request.http, route)
-        fields[name] = .text(piece)
-        log.info("change goes on", fields)
-      }
+    let request = head(request.id, request.key.name, request.http, route)
+    for (name, pieces) in further { tellFurther(name, pieces, of: request) }
+  }
+
+  /// Lists that are too long to be kept are told while the request is worked on.
+  func follow(_ request: APIRequest, _ route: APIRoute) {
+    let head = head(request.id, request.key.name, request.http, route)
+    request.notes.tellAtOnce = { tellFurther($0, AuditNotes.pieces(of: $1)[...], of: head) }
+  }
+
+  private func tellFurther(
+    _ name: String, _ pieces: ArraySlice<String>, of request: LogFields
+  ) {
+    for piece in pieces {
+      var fields = request
+      fields[name] = .text(piece)
+      log.info("change goes on", fields)
     }
   }
 

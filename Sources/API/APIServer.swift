@@ -65,6 +65,7 @@ package final class APIServer: Sendable {
   package func start() async throws(HTTPServerError) -> Int {
     await shared.start()
     for thread in threads { await thread.service.start() }
+    await threads[0].service.namePermissions()
     do throws(HTTPServerError) {
       let port = try await threads[0].server.start()
       for thread in threads.dropFirst() { _ = try await thread.server.start(at: port) }

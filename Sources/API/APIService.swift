@@ -66,8 +66,35 @@ actor APIService {
         + ImportRoutes(jobs: imports, options: options).routes + [OpenAPI.route])
   }
 
+  /// Names once, when Redis has answered, every command that its user may not use: an API of a
+  /// newer version may need more than it was granted. One thread does it for all.
+  func namePermissions() {
+    loop.task(on: self) { await self.lookAtPermissions() }
+  }
+
+  private func lookAtPermissions() async {
+    guard let redis else { return }
+    do throws(RedisError) {
+      let missing = try await CommandPermissions.missing(
+        redis, DevicePermissions.commandsOfAPI(options.keyspace.probe), options.redis)
+      guard !missing.isEmpty else { return }
+      options.log.error(
+        "our Redis user may not use commands that the API needs: docs/redis.md lists them",
+        ["commands": .text(missing.joined(separator: ", "))])
+    } catch {
+      // Redis is away: that is said elsewhere.
+      guard error.isTransient else { return }
+      loop.schedule(after: Self.permissionsPause) { [weak self] in
+        self?.assumeIsolated { $0.namePermissions() }
+      }
+    }
+  }
+
+  private static let permissionsPause: Duration = .seconds(1)
+
   func close() async {
     redis?.close()
+    redis = nil
     await imports.close()
   }
 
@@ -199,6 +226,7 @@ extension APIService {
       let key = try holder(of: request, for: route, names, id)
       let known = APIRequest(http: request, names: names, key: key, id: id)
       asked = known
+      if route.isChange { audit?.follow(known, route) }
       if route.scope != nil,
         let wait = shared.rates.withLock({ $0.take(key.name, now: began) })
       {

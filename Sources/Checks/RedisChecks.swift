@@ -137,8 +137,8 @@ enum RedisChecks {
       let begin = EventLoop.monotonicNanoseconds()
       _ = try await client.execute(RedisPipeline(["PING"]), at: master)
       let microseconds = (EventLoop.monotonicNanoseconds() - begin) / 1_000
-      let missing = try await RedisPermissions.missing(
-        client, at: master, keyspace, options, process)
+      let missing = try await CommandPermissions.missing(
+        client, at: master, RedisPermissions.commands(keyspace, options, for: process), options)
       if missing.isEmpty {
         list.ok(area, "\(name): our user may do all that \(process.work)")
       } else {

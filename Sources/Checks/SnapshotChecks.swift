@@ -37,7 +37,7 @@ enum SnapshotChecks {
     guard let answers = try? await client.executeOnMasters(pipeline, timeout: answerLimit) else {
       return []
     }
-    let refused = answers.flatMap { WorkerPermissions.refused(commands, $0.replies) }
+    let refused = answers.flatMap { CommandPermissions.refused(commands, $0.replies) }
     return commands.map { $0[0] }.filter(refused.contains)
   }
 

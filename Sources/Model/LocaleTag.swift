@@ -129,8 +129,8 @@ package struct LocaleTag: Hashable, Sendable {
     "au": "en-AU", "nz": "en-NZ", "al": "sq", "by": "be", "ge": "ka", "kz": "kk",
   ]
 
-  /// ISO 639-1.
-  private static let languages = Set(
+  /// ISO 639-1, and codes of it that were withdrawn.
+  package static let languages = Set(
     """
     aa ab ae af ak am an ar as av ay az ba be bg bh bi bm bn bo br bs ca ce ch co cr cs cu cv cy da
     de dv dz ee el en eo es et eu fa ff fi fj fo fr fy ga gd gl gn gu gv ha he hi ho hr ht hu hy hz

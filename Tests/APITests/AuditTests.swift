@@ -22,6 +22,30 @@ import Testing
     }
   }
 
+  @Test func whoLosesADeviceToAnImportIsNamed() async throws {
+    try await APIBed.run { bed in
+      for user in ["first", "second"] {
+        _ = try bed.ask(
+          "PUT", "/v1/users/\(user)/devices/00\(user == "first" ? "ab" : "cd")", #"{"topic":"a.b"}"#
+        )
+      }
+      let row =
+        #"{"user":"third","devices":[{"token":"00ab","topic":"a.b"},"#
+        + #"{"token":"00cd","topic":"a.b"}]}"#
+      let answer = try bed.ask(
+        "POST", "/v1/imports?id=i1", row + "\n",
+        headers: ["Content-Type": "application/x-ndjson"])
+      #expect(answer.status == 200)
+      let lines = try Self.lines(bed).suffix(2)
+      #expect(lines.map { $0["msg"]?.string } == ["change goes on", "change"])
+      #expect(
+        Set((lines.first?["former_user"]?.string ?? "").split(separator: "\n")) == [
+          "first", "second",
+        ])
+      #expect(lines.first?["request"]?.string == lines.last?["request"]?.string)
+    }
+  }
+
   @Test func theEventIsNamed() async throws {
     try await APIBed.run { bed async throws in
       let event = """

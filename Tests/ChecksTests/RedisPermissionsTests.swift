@@ -1,5 +1,7 @@
 import Checkout
 import Foundation
+import Keyspace
+import Redis
 import Testing
 
 @testable import Checks
@@ -24,7 +26,7 @@ import Testing
       .map { $0.trimmingPrefix("'") }
       .filter { $0.hasPrefix("+") }
       .map { $0.dropFirst().replacing("'", with: "").uppercased() }
-    let tried = RedisPermissions.commands("k", for: process).map {
+    let tried = RedisPermissions.commands(Keyspace(), RedisOptions(), for: process).map {
       $0[0] == "SCRIPT" ? "SCRIPT|\($0[1])" : $0[0]
     }
     #expect(granted.count > (process == .fanout ? 10 : 30))
@@ -37,7 +39,7 @@ import Testing
 
   @Test(arguments: CheckedProcess.allCases) func nothingIsLeftBehind(process: CheckedProcess) {
     var isThere = false
-    for command in RedisPermissions.commands("k", for: process) {
+    for command in RedisPermissions.commands(Keyspace(), RedisOptions(), for: process) {
       switch command[0] {
       case "SADD", "HSET", "ZADD", "XADD": isThere = true
       case "DEL", "UNLINK": isThere = false

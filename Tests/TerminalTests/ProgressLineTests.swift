@@ -27,6 +27,8 @@ import Testing
     var progress = ProgressLine("pushes", total: 100_000, on: buffer.console(width: 20), at: 0)
     for tenth in 0...120 {
       progress.update(done: tenth * 100, note: "8 streams", at: UInt64(tenth) * Self.second / 10)
+      // Other words come in between: nothing is there that must make room.
+      progress.clear()
     }
     progress.finish(at: 12 * Self.second)
     #expect(

@@ -45,9 +45,12 @@ actor ImportJobs {
   }
 
   /// Returns when all that was sent is written.
-  /// - Parameter isStrict: it ends with the first line that is refused.
+  /// - Parameters:
+  ///   - isStrict: it ends with the first line that is refused.
+  ///   - onMove: hears of devices that go from one user to another.
   func run(
-    _ report: ImportReport, isStrict: Bool, _ reader: ImportRowReader, from stream: HTTPBodyStream
+    _ report: ImportReport, isStrict: Bool, _ reader: ImportRowReader, from stream: HTTPBodyStream,
+    onMove: @escaping ([DeviceMove]) -> Void
   ) async throws(Problem) -> ImportReport {
     let run = ImportRun(report, isStrict: isStrict)
     let id = report.id
@@ -64,7 +67,8 @@ actor ImportJobs {
     beat(id, of: report.beganAt)
     let importer = AudienceImporter(
       redis: client(), keyspace: options.keyspace,
-      plainSet: options.plainSetKey.map { PlainSetPattern($0) }, reader: reader, tell: tell)
+      plainSet: options.plainSetKey.map { PlainSetPattern($0) }, reader: reader, tell: tell,
+      onMove: onMove)
     do throws(Problem) {
       try await read(stream, importer, run)
       run.report.state = .done

@@ -60,7 +60,8 @@ final class ImportRoutes {
     let now = options.wallClock()
     let report = try await jobs.run(
       ImportReport(id: id, key: request.key.name, beganAt: now), isStrict: isStrict,
-      ImportRowReader(defaultTopic: topic, now: now), from: stream)
+      ImportRowReader(defaultTopic: topic, now: now), from: stream,
+      onMove: { request.notes.addAtOnce("former_user", $0.map(\.from)) })
     var response = APIResponse.ok(report.members)
     response.headers["Location"] = "/v1/imports/\(id)"
     request.notes.add("rows", String(report.counts.rows))

@@ -1,4 +1,5 @@
 import JSON
+import Model
 
 /// What each route takes and answers. A test holds it against the routes.
 enum OpenAPIOperations {
@@ -133,6 +134,8 @@ enum OpenAPIOperations {
       "user": {"type": "string"}, "profile": {"$ref": "#/components/schemas/Profile"}}}
     """)
 
+  private static let languages = LocaleTag.languages.sorted().joined(separator: "|")
+
   private static let profilePatch = schema(
     """
     {"type": "object", "maxProperties": 32, "propertyNames": {"pattern": "^[!-z~]{1,64}$"},
@@ -140,10 +143,9 @@ enum OpenAPIOperations {
         "pattern": "^[^\\\\u0000]*$"},
       "properties": {
         "locale": {"type": ["string", "null"],
-          "description": "A language of ISO 639, perhaps a script and a region (BCP 47), also as \
-    devices write them; the pattern has usual ones.",
-          "pattern": "^((ar|de|en|es|fr|it|ja|ko|pt|ru|zh|[a-z]{3})(-[A-Z][a-z]{3})?\
-    (-[A-Z]{2})?)?$"},
+          "description": "A language of ISO 639, perhaps a script and a region (BCP 47). Devices' \
+    spellings are taken, too.",
+          "pattern": "^((\(languages)|[a-z]{3})(-[A-Z][a-z]{3})?(-[A-Z]{2})?)?$"},
         "tz": {"$ref": "#/components/schemas/TimeZone"},
         "badge": {"type": ["integer", "null"], "minimum": 0, "maximum": 2147483647},
         "muted": {"type": ["boolean", "null"]},

@@ -12,12 +12,19 @@ final class AuditNotes {
   }
 
   private(set) var all: [(name: String, value: Value)] = []
+  /// Writes lines before the request is over.
+  var tellAtOnce: (_ name: String, _ list: [String]) -> Void = { _, _ in }
 
   func add(_ name: String, _ text: String) { all.append((name, .text(text))) }
   func add(_ name: String, token: String) { all.append((name, .token(token))) }
 
   func add(_ name: String, _ list: [String]) {
     if !list.isEmpty { all.append((name, .list(list))) }
+  }
+
+  /// A part of a list that may be too long to be kept.
+  func addAtOnce(_ name: String, _ list: [String]) {
+    if !list.isEmpty { tellAtOnce(name, list) }
   }
 
   /// A field of a log line is cut beyond its own limit: a list is told in pieces that fit, an

@@ -35,12 +35,13 @@ package final class AudienceImporter {
   /// - Parameters:
   ///   - plainSet: where followers without shards may stand; a follow beside them is refused.
   ///   - tell: hears of tokens that go from one user to another, before that is forgotten.
+  ///   - onMove: hears of them as soon as they have gone.
   package init(
     redis: RedisClient, keyspace: Keyspace, plainSet: PlainSetPattern?, reader: ImportRowReader,
-    tell: TellMoves? = nil
+    tell: TellMoves? = nil, onMove: @escaping ([DeviceMove]) -> Void = { _ in }
   ) {
     self.reader = reader
-    writer = AudienceWriter(redis: redis, keyspace: keyspace, tell: tell)
+    writer = AudienceWriter(redis: redis, keyspace: keyspace, tell: tell, onMove: onMove)
     follows = AudienceFollows(redis: redis, keyspace: keyspace, plainSet: plainSet)
     tags = AudienceFollows(redis: redis, keyspace: keyspace.ofTags)
     sharding = AudienceSharding(redis: redis, keyspace: keyspace)

@@ -14,7 +14,7 @@ package final class AudienceWriter {
   private let redis: RedisClient
   private let keyspace: Keyspace
   private let options: AudienceWriterOptions
-  private let tell: TellMoves?
+  private let binder: TokenBinder
   /// What is left to write, in order.
   private var page: [AudienceRow] = []
   /// Of each row of the page, where it came from.
@@ -31,9 +31,10 @@ package final class AudienceWriter {
 
   package init(
     redis: RedisClient, keyspace: Keyspace,
-    options: AudienceWriterOptions = AudienceWriterOptions(), tell: TellMoves? = nil
+    options: AudienceWriterOptions = AudienceWriterOptions(), tell: TellMoves? = nil,
+    onMove: @escaping ([DeviceMove]) -> Void = { _ in }
   ) {
-    self.tell = tell
+    binder = TokenBinder(redis: redis, keyspace: keyspace, tell: tell).hearing(onMove)
     self.redis = redis
     self.keyspace = keyspace
     self.options = options
@@ -110,7 +111,7 @@ package final class AudienceWriter {
     pageOwners.removeAll(keepingCapacity: true)
     let rows = try await withoutOverfull(all, numbers)
     try await write(profilesOf: rows)
-    try await TokenBinder(redis: redis, keyspace: keyspace, tell: tell).bind(
+    try await binder.bind(
       rows.map {
         .init(
           user: $0.user, bindings: $0.bindings, at: $0.boundAt, isBelated: $0.isBelated)

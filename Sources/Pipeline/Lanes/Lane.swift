@@ -122,8 +122,9 @@ package actor Lane {
 
   private func lookAtPermissions() async {
     do throws(RedisError) {
-      let missing = try await WorkerPermissions.missing(
-        stages.redis, options.keyspace, options.redis)
+      let missing = try await CommandPermissions.missing(
+        stages.redis, WorkerPermissions.commands(options.keyspace.probe, options.redis),
+        options.redis)
       guard !missing.isEmpty else { return }
       options.log.error(
         "our Redis user may not use commands that a worker needs: docs/redis.md lists them",

@@ -1,0 +1,57 @@
+/// Whether our user may do with Redis all that a process does. One that lacks a command finds that
+/// out when it first needs it, and work waits until then: when a worker or an API starts, each is
+/// tried on a key of nobody's that is gone within seconds, and so does `fanfare check`.
+package enum CommandPermissions {
+  /// What any master refuses our user, each command once. Throws while one of them does not answer.
+  package static func missing(
+    _ client: RedisClient, _ commands: [[String]], _ options: RedisOptions
+  ) async throws(RedisError) -> [String] {
+    let tried = commands + ofClusters(options)
+    var names: [String] = []
+    for (_, replies) in try await client.executeOnMasters(pipeline(tried)) {
+      for name in refused(tried, replies) where !names.contains(name) { names.append(name) }
+    }
+    return names
+  }
+
+  /// What this master refuses our user, in the order of `commands`: each node of a cluster has
+  /// users of its own. One that does not serve the key says so, after it has looked at our
+  /// permissions.
+  package static func missing(
+    _ client: RedisClient, at master: RedisMaster, _ commands: [[String]], _ options: RedisOptions
+  ) async throws(RedisError) -> [String] {
+    let tried = commands + ofClusters(options)
+    return refused(tried, try await client.execute(pipeline(tried), at: master))
+  }
+
+  /// The names of those commands that our user may not use, by what was answered.
+  package static func refused(_ commands: [[String]], _ replies: RedisReplies) -> [String] {
+    var names: [String] = []
+    for (index, command) in commands.enumerated()
+    where replies[index].errorText?.hasPrefix("NOPERM") == true && !names.contains(command[0]) {
+      names.append(command[0])
+    }
+    return names
+  }
+
+  /// What every process needs that runs scripts.
+  package static func ofScripts(_ key: String) -> [[String]] {
+    [
+      ["EVAL", "return 1", "1", key], ["EVALSHA", unknownScript, "1", key],
+      ["SCRIPT", "LOAD", "return 1"],
+    ]
+  }
+
+  private static func ofClusters(_ options: RedisOptions) -> [[String]] {
+    options.clusterNodes.isEmpty ? [] : [["ASKING"], ["TIME"]]
+  }
+
+  private static func pipeline(_ commands: [[String]]) -> RedisPipeline {
+    let pipeline = RedisPipeline()
+    for command in commands { pipeline.append(command) }
+    return pipeline
+  }
+
+  /// The digest of no script.
+  private static let unknownScript = String(repeating: "0", count: 40)
+}
