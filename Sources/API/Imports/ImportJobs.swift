@@ -50,7 +50,7 @@ actor ImportJobs {
   ///   - onMove: hears of devices that go from one user to another.
   func run(
     _ report: ImportReport, isStrict: Bool, _ reader: ImportRowReader, from stream: HTTPBodyStream,
-    onMove: @escaping ([DeviceMove]) -> Void
+    onMove: @escaping @Sendable ([DeviceMove]) -> Void
   ) async throws(Problem) -> ImportReport {
     let run = ImportRun(report, isStrict: isStrict)
     let id = report.id

@@ -61,7 +61,7 @@ final class ImportRoutes {
     let report = try await jobs.run(
       ImportReport(id: id, key: request.key.name, beganAt: now), isStrict: isStrict,
       ImportRowReader(defaultTopic: topic, now: now), from: stream,
-      onMove: { request.notes.addAtOnce("former_user", $0.map(\.from)) })
+      onMove: { [notes = request.notes] in notes.addAtOnce("former_user", $0.map(\.from)) })
     var response = APIResponse.ok(report.members)
     response.headers["Location"] = "/v1/imports/\(id)"
     request.notes.add("rows", String(report.counts.rows))

@@ -1,8 +1,10 @@
 import Telemetry
 
 /// What the audit line of a request says besides who asked for what. Filled while the request is
-/// worked on, so that it is told of one that fails in the end, too. Confined to the loop.
-final class AuditNotes {
+/// worked on, so that it is told of one that fails in the end, too.
+///
+/// Unchecked: confined to the loop of its service, as all that works on the request is.
+final class AuditNotes: @unchecked Sendable {
   enum Value {
     case text(String)
     /// Shown as a label.
