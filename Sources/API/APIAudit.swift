@@ -3,7 +3,7 @@ import Telemetry
 
 /// The audit lines of requests: one for each change, and one for each request that was refused for
 /// want of a key or a scope.
-struct APIAudit {
+struct APIAudit: Sendable {
   let log: Log
   let shared: APISharedState
 
@@ -33,7 +33,9 @@ struct APIAudit {
   /// Lists that are too long to be kept are told while the request is worked on.
   func follow(_ request: APIRequest, _ route: APIRoute) {
     let head = head(request.id, request.key.name, request.http, route)
-    request.notes.tellAtOnce = { tellFurther($0, AuditNotes.pieces(of: $1)[...], of: head) }
+    request.notes.writeAtOnce { [self] name, list in
+      tellFurther(name, AuditNotes.pieces(of: list)[...], of: head)
+    }
   }
 
   private func tellFurther(

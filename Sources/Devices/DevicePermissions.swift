@@ -1,7 +1,7 @@
 import Redis
 
-/// What the device verbs and the API do with Redis, as docs/redis.md lists it for ACLs. What is made
-/// is taken away again, or ends by itself.
+/// What the device verbs and the API do with Redis, as docs/redis.md lists it for ACLs. What is
+/// made is taken away again, or ends by itself.
 package enum DevicePermissions {
   package static func commands(_ key: String) -> [[String]] {
     CommandPermissions.ofScripts(key) + [

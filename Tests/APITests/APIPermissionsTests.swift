@@ -7,7 +7,7 @@ import Testing
 @testable import API
 
 @Suite struct APIPermissionsTests {
-  /// A newer version may need more: what was not granted is said at once, before a request needs it.
+  /// A newer version may need more: what was not granted is said at once, before any request.
   @Test func allMissingCommandsAreNamedWhenTheAPIStarts() async throws {
     let server = try RedisServerProcess()
     _ = try server.cli(

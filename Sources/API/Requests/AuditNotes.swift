@@ -1,11 +1,10 @@
 import Telemetry
+import Threads
 
 /// What the audit line of a request says besides who asked for what. Filled while the request is
 /// worked on, so that it is told of one that fails in the end, too.
-///
-/// Unchecked: confined to the loop of its service, as all that works on the request is.
-final class AuditNotes: @unchecked Sendable {
-  enum Value {
+final class AuditNotes: Sendable {
+  enum Value: Sendable {
     case text(String)
     /// Shown as a label.
     case token(String)
@@ -13,20 +12,32 @@ final class AuditNotes: @unchecked Sendable {
     case list([String])
   }
 
-  private(set) var all: [(name: String, value: Value)] = []
-  /// Writes lines before the request is over.
-  var tellAtOnce: (_ name: String, _ list: [String]) -> Void = { _, _ in }
+  typealias Note = (name: String, value: Value)
 
-  func add(_ name: String, _ text: String) { all.append((name, .text(text))) }
-  func add(_ name: String, token: String) { all.append((name, .token(token))) }
+  private let kept = ThreadLock<[Note]>([])
+  /// Writes lines before the request is over.
+  private let writer = ThreadLock<(@Sendable (_ name: String, _ list: [String]) -> Void)?>(nil)
+
+  var all: [Note] { kept.withLock { $0 } }
+
+  func add(_ name: String, _ text: String) { kept.withLock { $0.append((name, .text(text))) } }
+
+  func add(_ name: String, token: String) {
+    kept.withLock { $0.append((name, .token(token))) }
+  }
 
   func add(_ name: String, _ list: [String]) {
-    if !list.isEmpty { all.append((name, .list(list))) }
+    if !list.isEmpty { kept.withLock { $0.append((name, .list(list))) } }
+  }
+
+  /// - Parameter write: takes the parts of `addAtOnce`.
+  func writeAtOnce(with write: @escaping @Sendable (_ name: String, _ list: [String]) -> Void) {
+    writer.withLock { $0 = write }
   }
 
   /// A part of a list that may be too long to be kept.
   func addAtOnce(_ name: String, _ list: [String]) {
-    if !list.isEmpty { tellAtOnce(name, list) }
+    if !list.isEmpty { writer.withLock { $0 }?(name, list) }
   }
 
   /// A field of a log line is cut beyond its own limit: a list is told in pieces that fit, an
