@@ -4,6 +4,7 @@ import Synchronization
 import Threads
 
 /// One thread around one epoll set: the executor that a lane is pinned to. It knows no protocol.
+/// With a driver it has neither: the driver runs its turns, and tells the time.
 ///
 /// `execute` and `enqueue` may be called from any thread; everything else belongs to the loop's own
 /// thread and traps elsewhere. A turn is: descriptors, then jobs and timers until none is left,
@@ -17,7 +18,7 @@ package final class EventLoop: SerialExecutor, @unchecked Sendable {
   /// returns.
   package let scratch = UnsafeMutableRawBufferPointer.allocate(byteCount: 256 * 1024, alignment: 16)
   /// Monotonic nanoseconds, read once per turn and after a turn's descriptors.
-  package private(set) var now: UInt64 = EventLoop.monotonicNanoseconds()
+  package private(set) var now: UInt64
 
   /// What tasks prefer that are to stay on the loop: see `task(on:_:)`.
   package let taskExecutor = LoopTaskExecutor()
@@ -38,7 +39,9 @@ package final class EventLoop: SerialExecutor, @unchecked Sendable {
 
   private let inbox = ThreadLock(Inbox())
   private let thread = ThreadLock<SystemThread?>(nil)
-  private let poller: Poller
+  /// Of a loop with a thread.
+  private let poller: Poller?
+  private let driver: (any LoopDriver)?
   /// Other threads ask `isOnLoop` while the loop's thread starts; 0 is nobody's.
   private let ownThread = Atomic<UInt>(0)
   private var localJobs: [Job] = []
@@ -46,15 +49,15 @@ package final class EventLoop: SerialExecutor, @unchecked Sendable {
   private var timers = TimerHeap()
   private var turnEnd: [() -> Void] = []
 
-  /// Starts the thread. Traps when the process may not open an epoll set: nothing can run then.
-  package init(name: String) {
+  /// Starts the thread, unless there is a driver. Traps when the process may not open an epoll set:
+  /// nothing can run then.
+  package init(name: String, driver: (any LoopDriver)? = nil) {
     self.name = name
-    guard let poller = Poller() else {
-      preconditionFailure("no descriptors left for an event loop")
-    }
-    self.poller = poller
+    self.driver = driver
+    now = driver?.now ?? Self.monotonicNanoseconds()
+    poller = driver == nil ? Poller() : nil
     taskExecutor.belong(to: self)
-    start()
+    if driver == nil { start() }
   }
 
   deinit {
@@ -65,6 +68,7 @@ package final class EventLoop: SerialExecutor, @unchecked Sendable {
   }
 
   private func start() {
+    guard poller != nil else { preconditionFailure("no descriptors left for an event loop") }
     // The thread keeps the loop alive until it ends.
     guard let started = SystemThread({ self.run() }) else {
       preconditionFailure("no thread for an event loop")
@@ -95,9 +99,13 @@ package final class EventLoop: SerialExecutor, @unchecked Sendable {
   private func post(_ add: (inout Inbox) -> Void) {
     inbox.withLock { inbox in
       add(&inbox)
-      if !inbox.isWoken { poller.wake() }
+      if !inbox.isWoken { wake() }
       inbox.isWoken = true
     }
+  }
+
+  private func wake() {
+    if let poller { poller.wake() } else { driver?.wake(self) }
   }
 
   /// Asks the thread to end after this turn. Jobs that arrive later are not run: stop what uses the
@@ -107,7 +115,7 @@ package final class EventLoop: SerialExecutor, @unchecked Sendable {
       $0.isStopping = true
       $0.isWoken = true
     }
-    poller.wake()
+    wake()
   }
 
   /// Waits for the thread to end; not from the loop itself.
@@ -157,40 +165,79 @@ package final class EventLoop: SerialExecutor, @unchecked Sendable {
     _ descriptor: Int32, _ interest: Interest, _ handler: any LoopHandler
   ) throws(LoopError) -> Registration {
     assertOnLoop()
+    guard let poller else { preconditionFailure("loop \(name) has a driver and no descriptors") }
     return try poller.add(descriptor, interest, handler)
   }
 
   package func change(_ registration: Registration, to interest: Interest) {
     assertOnLoop()
-    poller.change(registration, to: interest)
+    poller?.change(registration, to: interest)
   }
 
   package func remove(_ registration: Registration) {
     assertOnLoop()
-    poller.remove(registration)
+    poller?.remove(registration)
   }
 
   private func run() {
     ownThread.store(pthread_self(), ordering: .relaxed)
     linux_set_thread_name(String(decoding: name.utf8.prefix(15), as: UTF8.self))
-    while turn() {}
-    poller.removeAll()
+    while true {
+      let next = turn()
+      if case .over = next { break }
+      poller?.wait(milliseconds: next.milliseconds(from: now))
+    }
+    end()
+  }
+
+  private func end() {
+    poller?.removeAll()
     timers = TimerHeap()
     turnEnd = []
   }
 
-  /// Returns false when the loop is to end.
-  private func turn() -> Bool {
-    let start = Self.monotonicNanoseconds()
+  /// For the driver: one turn of the loop. It asks to be woken again when it is busy.
+  /// - Returns: when the loop wants its next turn at the latest, in the driver's time; nil: when it
+  ///   is woken.
+  package func runTurn() -> UInt64? {
+    ownThread.store(pthread_self(), ordering: .relaxed)
+    defer { ownThread.store(0, ordering: .relaxed) }
+    switch turn() {
+    case .over:
+      end()
+      return nil
+    case .busy: return now
+    case .idle(let until): return until
+    }
+  }
+
+  private enum Next {
+    case over, busy
+    case idle(until: UInt64?)
+
+    /// For epoll_wait: -1 when there is no timer; rounded up, so that a timer is due when the wait
+    /// ends.
+    func milliseconds(from now: UInt64) -> Int32 {
+      guard case .idle(let until) = self else { return 0 }
+      guard let until else { return -1 }
+      return until > now ? Int32(clamping: (until - now + 999_999) / 1_000_000) : 0
+    }
+  }
+
+  /// The time, of the driver if there is one.
+  package var clock: UInt64 { driver?.now ?? Self.monotonicNanoseconds() }
+
+  private func turn() -> Next {
+    let start = clock
     now = start
-    poller.dispatch()
+    poller?.dispatch()
     var rounds = 0
     // Jobs may enqueue jobs; after some rounds the descriptors get their turn again.
     while takeJobs(), rounds < 64 {
       runJobs()
       rounds += 1
     }
-    now = Self.monotonicNanoseconds()
+    now = clock
     // As of the beginning: what this turn has scheduled is the next one's.
     for timer in timers.due(before: start) { timer.fire() }
     while takeJobs(), rounds < 64 {
@@ -205,10 +252,9 @@ package final class EventLoop: SerialExecutor, @unchecked Sendable {
       inbox.isWoken = hasMail
       return (hasMail, inbox.isStopping)
     }
-    if isStopping { return false }
+    if isStopping { return .over }
     let isBusy = hasMail || !localJobs.isEmpty || !turnEnd.isEmpty
-    poller.wait(milliseconds: isBusy ? 0 : timers.millisecondsUntilNext(at: now))
-    return true
+    return isBusy ? .busy : .idle(until: timers.nextDeadline)
   }
 
   private func takeJobs() -> Bool {

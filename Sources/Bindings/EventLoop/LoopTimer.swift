@@ -47,12 +47,11 @@ struct TimerHeap {
     return due
   }
 
-  /// For epoll_wait: -1 when there is no timer; rounded up, so that a timer is due when the wait
-  /// ends.
-  mutating func millisecondsUntilNext(at now: UInt64) -> Int32 {
-    while let first = timers.first, first.isCancelled { timers.popFirst() }
-    guard let deadline = timers.nextDue else { return -1 }
-    guard deadline > now else { return 0 }
-    return Int32(clamping: (deadline - now + 999_999) / 1_000_000)
+  /// Of the first that is not cancelled.
+  var nextDeadline: UInt64? {
+    mutating get {
+      while let first = timers.first, first.isCancelled { timers.popFirst() }
+      return timers.nextDue
+    }
   }
 }

@@ -11,6 +11,7 @@ package final class RedisClient {
   }
 
   let options: RedisOptions
+  private let loop: EventLoop
   private let servers: Servers
   /// For what is read in bulk: replies come in the order of the commands, and a short question must
   /// not wait for pages of a giant's followers.
@@ -46,6 +47,7 @@ package final class RedisClient {
     _ random: @escaping () -> Double
   ) {
     self.options = options
+    self.loop = loop
     self.bulk = bulk
     self.counts = counts
     guard options.clusterNodes.isEmpty else {
@@ -140,17 +142,17 @@ package final class RedisClient {
   ) async throws(RedisError) -> RedisReplies {
     if let failure = pipeline.failure { throw failure }
     let client = isBulk ? bulk ?? self : self
-    let began = EventLoop.monotonicNanoseconds()
+    let began = loop.clock
     do {
       let replies = try await client.replies(
         to: pipeline, timeout: timeout ?? options.commandTimeout,
         maximumReplyBytes: min(maximumReplyBytes ?? .max, options.maximumReplyBytes),
         mayLag: mayLag)
       let refusal = replies.refusal.map { RedisError($0, quotes: false) }
-      whenDone(EventLoop.monotonicNanoseconds() &- began, refusal)
+      whenDone(loop.clock &- began, refusal)
       return replies
     } catch {
-      whenDone(EventLoop.monotonicNanoseconds() &- began, error)
+      whenDone(loop.clock &- began, error)
       throw error
     }
   }

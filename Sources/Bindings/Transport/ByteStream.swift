@@ -1,6 +1,4 @@
-import CLinux
 import EventLoop
-import Glibc
 import TLS
 
 /// The bytes of one connected socket, with TLS or without, there and back. What is written in a
@@ -20,8 +18,7 @@ final class ByteStream {
   private(set) var state = State.unconnected
   private(set) var tls: TLSSession?
   private var messageAllowance = MessageAllowance()
-  private(set) var descriptor: Int32 = -1
-  private var registration: Registration?
+  private var socket: (any StreamSocket)?
   private var interest: Interest = []
   private var pending = ByteQueue()
   private var isFlushScheduled = false
@@ -43,18 +40,18 @@ final class ByteStream {
   }
 
   deinit {
-    if descriptor >= 0 { Glibc.close(descriptor) }
+    socket?.close()
     pending.deallocate()
   }
 
   /// A connected socket is this stream's from now on. Once, before `start`.
-  func take(_ descriptor: Int32) { self.descriptor = descriptor }
+  func take(_ socket: any StreamSocket) { self.socket = socket }
 
   /// Watches the socket and begins with TLS, or is open at once without.
   func start(tls: TLSSession?, for connection: Connection) throws(TransportError) {
     self.tls = tls
     do {
-      registration = try loop.add(descriptor, [.read], connection)
+      try socket?.watch([.read], connection)
     } catch {
       throw TransportError(.noDescriptors, "\(error)")
     }
@@ -86,7 +83,7 @@ final class ByteStream {
     pending.removeAll()
     finishTLS()
     hasFinishedWriting = true
-    shutdown(descriptor, Int32(SHUT_WR))
+    socket?.finishWriting()
   }
 
   /// Closes at once: what the socket has not taken is dropped.
@@ -96,10 +93,8 @@ final class ByteStream {
     if isOrderly, state == .open, pendingBytes == 0 { finishTLS() }
     state = .closed
     connection = nil
-    if let registration { loop.remove(registration) }
-    registration = nil
-    if descriptor >= 0 { Glibc.close(descriptor) }
-    descriptor = -1
+    socket?.close()
+    socket = nil
     pending.removeAll()
   }
 
@@ -115,17 +110,16 @@ final class ByteStream {
 
   /// Of `sentBytes`, those that the peer's host has acknowledged.
   var acknowledgedBytes: UInt64 {
-    guard descriptor >= 0 else { return 0 }
-    let unacknowledged = linux_unacknowledged_bytes(descriptor)
-    return unacknowledged < 0 ? 0 : sentBytes - min(sentBytes, UInt64(unacknowledged))
+    guard let unacknowledged = socket?.unacknowledgedBytes else { return 0 }
+    return sentBytes - min(sentBytes, unacknowledged)
   }
 
   private func updateInterest() {
     var wanted: Interest = isReadingPaused || hasPeerFinished ? [] : [.read]
     if pendingBytes > 0 { wanted.insert(.write) }
-    guard wanted != interest, let registration else { return }
+    guard wanted != interest, let socket else { return }
     interest = wanted
-    loop.change(registration, to: wanted)
+    socket.change(to: wanted)
   }
 
   private func fail(_ error: TransportError?) { connection?.fail(error) }
@@ -180,17 +174,16 @@ final class ByteStream {
 
   /// How many bytes the socket took; nil when it takes none any more.
   private func send(_ bytes: UnsafeRawBufferPointer) -> Int? {
-    guard let start = bytes.baseAddress else { return 0 }
+    guard let socket else { return bytes.isEmpty ? 0 : nil }
     var sent = 0
     while sent < bytes.count {
-      let count = Glibc.send(descriptor, start + sent, bytes.count - sent, Int32(MSG_NOSIGNAL))
-      if count >= 0 {
+      switch socket.send(UnsafeRawBufferPointer(rebasing: bytes[sent...])) {
+      case .bytes(let count):
         sent += count
         sentBytes &+= UInt64(count)
-      } else if errno == EAGAIN {
-        return sent
-      } else if errno != EINTR {
-        failAfterReading(.system(.reset, "\(endpoint) broke the connection", errno))
+      case .wouldBlock: return sent
+      case .failed(let number):
+        failAfterReading(.system(.reset, "\(endpoint) broke the connection", number))
         return nil
       }
     }
@@ -225,17 +218,17 @@ final class ByteStream {
   func read() {
     let most = min(loop.scratch.count, largestRead)
     // A few buffers at most, so that one busy peer does not hold up the loop.
+    let buffer = UnsafeMutableRawBufferPointer(rebasing: loop.scratch[..<most])
     for _ in 0..<4 where isReading {
-      let count = recv(descriptor, loop.scratch.baseAddress, most, 0)
-      if count > 0 {
-        let bytes = UnsafeRawBufferPointer(rebasing: loop.scratch[0..<count])
+      guard let socket else { return }
+      switch socket.receive(into: buffer) {
+      case .bytes(0): return state == .open ? peerFinished() : fail(closedTooSoon)
+      case .bytes(let count):
+        let bytes = UnsafeRawBufferPointer(rebasing: buffer[..<count])
         guard received(bytes), count == most else { return }
-      } else if count == 0 {
-        return state == .open ? peerFinished() : fail(closedTooSoon)
-      } else if errno == EAGAIN {
-        return
-      } else if errno != EINTR {
-        return fail(.system(.reset, "\(endpoint) broke the connection", errno))
+      case .wouldBlock: return
+      case .failed(let number):
+        return fail(.system(.reset, "\(endpoint) broke the connection", number))
       }
     }
   }

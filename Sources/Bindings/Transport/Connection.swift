@@ -41,7 +41,7 @@ package final class Connection {
 
   /// A connection that a listener accepted; `begin` starts it.
   package init(
-    accepted descriptor: Int32, tls: TLSSession?, options: TransportOptions, loop: EventLoop,
+    accepted socket: any StreamSocket, tls: TLSSession?, options: TransportOptions, loop: EventLoop,
     from endpoint: Endpoint
   ) {
     self.endpoint = endpoint
@@ -51,8 +51,18 @@ package final class Connection {
     clientContext = nil
     book = nil
     stream = ByteStream(with: endpoint, loop: loop)
-    stream.take(descriptor)
+    stream.take(socket)
     state = .connecting
+  }
+
+  /// As above, of a socket of the kernel's that is this connection's from now on.
+  package convenience init(
+    accepted descriptor: Int32, tls: TLSSession?, options: TransportOptions, loop: EventLoop,
+    from endpoint: Endpoint
+  ) {
+    self.init(
+      accepted: SystemSocket(descriptor, loop: loop), tls: tls, options: options, loop: loop,
+      from: endpoint)
   }
 
   package var isOpen: Bool { state == .open }
@@ -106,6 +116,11 @@ package final class Connection {
   package func connect() {
     guard state == .idle else { return }
     state = .connecting
+    if let network = options.network {
+      startDeadline()
+      // It keeps the connection alive, as the loop does later.
+      return network.connect(to: endpoint, from: loop) { self.connected($0) }
+    }
     let began = loop.now
     let dialer = Dialer(to: endpoint, options: options, book: book, loop: loop)
     self.dialer = dialer
@@ -118,6 +133,19 @@ package final class Connection {
       whenOver: { self.dialed($0) })
   }
 
+  private func connected(_ outcome: Result<any StreamSocket, TransportError>) {
+    guard state == .connecting else {
+      if case .success(let socket) = outcome { socket.close() }
+      return
+    }
+    switch outcome {
+    case .failure(let error): fail(error)
+    case .success(let socket):
+      stream.take(socket)
+      startStream()
+    }
+  }
+
   private func dialed(_ outcome: Dialer.Outcome) {
     switch outcome {
     case .failed(let error): fail(error)
@@ -125,7 +153,7 @@ package final class Connection {
       address = dialer?.address
       addressCount = dialer?.addressCount ?? 0
       dialer = nil
-      stream.take(descriptor)
+      stream.take(SystemSocket(descriptor, loop: loop))
       startStream()
     }
   }

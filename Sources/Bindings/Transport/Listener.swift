@@ -6,8 +6,10 @@ import TLS
 /// Accepts connections on one address; its loop keeps it while it is open.
 package final class Listener {
   /// The port that it got, when asked for port 0.
-  package let port: Int
+  package private(set) var port = 0
+  /// -1 where a network of its own takes the connections.
   private let descriptor: Int32
+  private var listening: (any NetworkListening)?
   private let tls: TLSServerContext?
   private let options: TransportOptions
   private let loop: EventLoop
@@ -20,6 +22,19 @@ package final class Listener {
     loop: EventLoop, accept: @escaping (Connection) -> (any ConnectionDelegate)?
   ) throws(TransportError) {
     let wanted = Endpoint(host: host, port: port)
+    self.tls = tls
+    self.options = options
+    self.loop = loop
+    self.accept = accept
+    if let network = options.network {
+      descriptor = -1
+      let listening = try network.listen(at: wanted, on: loop) { [weak self] socket in
+        self?.admit(socket)
+      }
+      self.port = listening.port
+      self.listening = listening
+      return
+    }
     let address: SocketAddress
     switch Resolver.lookUp(wanted, flags: AI_PASSIVE) {
     case .failure(let error): throw error
@@ -42,10 +57,6 @@ package final class Listener {
       throw .system(.cannotListen, "cannot listen on \(wanted)", failure)
     }
     self.port = bound
-    self.tls = tls
-    self.options = options
-    self.loop = loop
-    self.accept = accept
     do {
       registration = try loop.add(descriptor, [.read], self)
     } catch {
@@ -56,6 +67,8 @@ package final class Listener {
 
   /// Takes no more connections; those that are there go on.
   package func close() {
+    listening?.close()
+    listening = nil
     guard let registration else { return }
     loop.remove(registration)
     self.registration = nil
@@ -83,24 +96,22 @@ package final class Listener {
       return errno == EINTR || errno == ECONNABORTED
     }
     Socket.set(options, of: accepted)
+    admit(SystemSocket(accepted, loop: loop))
+    return true
+  }
+
+  private func admit(_ socket: any StreamSocket) {
     var session: TLSSession?
     if let tls {
-      guard let made = try? TLSSession(server: tls) else {
-        Glibc.close(accepted)
-        return true
-      }
+      guard let made = try? TLSSession(server: tls) else { return socket.close() }
       session = made
     }
     let connection = Connection(
-      accepted: accepted, tls: session, options: options, loop: loop,
+      accepted: socket, tls: session, options: options, loop: loop,
       from: Endpoint(host: "client", port: port))
-    guard let delegate = accept(connection) else {
-      connection.close()
-      return true
-    }
+    guard let delegate = accept(connection) else { return connection.close() }
     connection.delegate = delegate
     connection.begin()
-    return true
   }
 
   /// No descriptor is left: the connection waits in the kernel, and asking for it at once would be

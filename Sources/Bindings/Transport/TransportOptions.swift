@@ -17,6 +17,8 @@ package struct TransportOptions: Sendable {
   var userTimeout: Duration
   /// What the way leads through; nil: nothing.
   package var proxy: HTTPProxy?
+  /// nil: the system's.
+  package var network: (any Network)?
   /// Who knows the server's addresses.
   package var names = NameResolver.system
 

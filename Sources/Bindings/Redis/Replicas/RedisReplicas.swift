@@ -110,7 +110,7 @@ final class RedisReplicas {
     guard report.history == lag.history else {
       return RedisError(.loading, "it has not what this master has (master_replid)")
     }
-    let now = EventLoop.monotonicNanoseconds()
+    let now = loop.clock
     guard lag.isFresh(at: report.offset, now: now) else {
       return RedisError(.loading, lagText(lag.shownLag(at: report.offset, now: now)))
     }
@@ -128,7 +128,7 @@ final class RedisReplicas {
       counts.replicaFallBacks += 1
       return then(.none)
     }
-    let began = EventLoop.monotonicNanoseconds()
+    let began = loop.clock
     let name = options.name
     let execution = Execution(pipeline, replies, timeout: timeout / 4)
     execution.whenFinished = { [counts, unowned execution] in
@@ -141,7 +141,7 @@ final class RedisReplicas {
         replica.handle(.lost(RedisError(refusal, quotes: false)))
       }
       // What has little time left would take the master's connection with it when that is over.
-      let passed = EventLoop.monotonicNanoseconds() &- began
+      let passed = self.loop.clock &- began
       let isLate = passed >= timeout.nanoseconds / 10 * 9
       then(isLate && answer.needsMaster ? .failed(Self.late(name)) : answer)
     }
@@ -154,12 +154,12 @@ final class RedisReplicas {
     _ pipeline: RedisPipeline, timeout: Duration, maximumReplyBytes: Int
   ) async throws(RedisError) -> RedisReplies {
     guard pipeline.count > 0 else { return RedisReplies(expecting: 0, maximumBytes: 0) }
-    let began = EventLoop.monotonicNanoseconds()
+    let began = loop.clock
     let replies = RedisReplies(expecting: pipeline.count, maximumBytes: maximumReplyBytes)
     let answer = await withCheckedContinuation { continuation in
       read(pipeline, replies, timeout: timeout) { continuation.resume(returning: $0) }
     }
-    let passed = Int64(clamping: EventLoop.monotonicNanoseconds() &- began)
+    let passed = Int64(clamping: loop.clock &- began)
     let rest = timeout - .nanoseconds(passed)
     switch answer {
     case .failed(let error): throw error
@@ -175,7 +175,7 @@ final class RedisReplicas {
   }
 
   private func next() -> RedisConnection? {
-    let usable = usable(now: EventLoop.monotonicNanoseconds())
+    let usable = usable(now: loop.clock)
     guard !usable.isEmpty else { return nil }
     turn = (turn + 1) % usable.count
     return usable[turn]
@@ -200,7 +200,7 @@ final class RedisReplicas {
   /// Nil before the master has said anything of them.
   var state: [RedisReplica]? {
     guard !lag.isEmpty else { return nil }
-    let now = EventLoop.monotonicNanoseconds()
+    let now = loop.clock
     return lag.replicas.map {
       RedisReplica(
         master: options.name, name: "\($0.endpoint)",
@@ -219,7 +219,7 @@ final class RedisReplicas {
 
   /// A line at each change. At the beginning replicas have some time to become of use.
   private func tell() {
-    let now = EventLoop.monotonicNanoseconds()
+    let now = loop.clock
     let count = usable(now: now).count
     let isReading = count > 0
     let isEarly = told == nil && now &- startedAt <= limit.nanoseconds
