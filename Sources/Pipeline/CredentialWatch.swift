@@ -8,16 +8,15 @@ final class CredentialWatch: Sendable {
   /// Somebody who puts a key in place finds it used within 15 seconds.
   private static let interval: Duration = .seconds(5)
 
-  private let loop = EventLoop(name: "credentials")
+  private let loop: EventLoop
   private let look: @Sendable () -> [CredentialChange]
   private let log: Log
   private let counters: WorkerCounters
 
-  init(
-    look: @escaping @Sendable () -> [CredentialChange], log: Log, counters: WorkerCounters
-  ) {
-    self.look = look
-    self.log = log
+  init(options: PipelineOptions, counters: WorkerCounters) {
+    loop = options.makeLoop("credentials")
+    look = options.lookAtCredentials
+    log = options.log
     self.counters = counters
   }
 

@@ -1,4 +1,5 @@
 import Deliver
+import EventLoop
 import Expand
 import Ingest
 import Kafka
@@ -63,6 +64,9 @@ package struct PipelineOptions: Sendable {
   package var drainTimeout: Duration = .seconds(20)
   package var heartbeatInterval: Duration = .seconds(10)
   package var kafka: KafkaOptions
+  package var clients = KafkaClients.system
+  /// Makes the loops of lanes and of the pump, by name.
+  package var makeLoop: @Sendable (String) -> EventLoop = { EventLoop(name: $0) }
   package var ingest: IngestOptions
   package var redis: RedisOptions
   package var keyspace: Keyspace

@@ -9,7 +9,7 @@ package final class Worker: Sendable {
   private let options: PipelineOptions
   private let lanes: [Lane]
   private let pump: KafkaPump
-  private let producer: KafkaProducer
+  private let producer: any RecordProducer
   package let counters: WorkerCounters
   private let credentials: CredentialWatch
   /// For the last commit, for leaving the group and for what the producer still has, together: a
@@ -26,8 +26,8 @@ package final class Worker: Sendable {
     let log = options.log
     let counters = WorkerCounters()
     self.counters = counters
-    credentials = CredentialWatch(look: options.lookAtCredentials, log: log, counters: counters)
-    let producer = try KafkaProducer(options.kafka) { line in log.kafka(line) }
+    credentials = CredentialWatch(options: options, counters: counters)
+    let producer = try options.clients.producer(options.kafka) { log.kafka($0) }
     self.producer = producer
     lanes = (0..<options.lanes).map {
       Lane(index: $0, options: options, producer: producer, counters: counters)
@@ -116,9 +116,8 @@ package final class Worker: Sendable {
     let isDone = await drain()
     await pump.giveUpDeadLetters()
     for lane in lanes { await lane.stop() }
-    let deadline = ContinuousClock.now + Self.closeTimeout
-    await pump.close(timeout: Self.closeTimeout)
-    producer.close(timeout: max(deadline - .now, .zero))
+    let left = await pump.close(timeout: Self.closeTimeout)
+    producer.close(timeout: max(left, .zero))
     // What the lanes gave up comes back, before their threads end under it.
     _ = await pump.drain(timeout: .seconds(1))
     pump.end()

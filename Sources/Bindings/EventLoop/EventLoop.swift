@@ -224,6 +224,9 @@ package final class EventLoop: SerialExecutor, @unchecked Sendable {
     }
   }
 
+  /// A loop with a driver watches no descriptors.
+  var hasDriver: Bool { driver != nil }
+
   /// The time, of the driver if there is one.
   package var clock: UInt64 { driver?.now ?? Self.monotonicNanoseconds() }
 

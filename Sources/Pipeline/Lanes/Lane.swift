@@ -38,10 +38,10 @@ package actor Lane {
   package nonisolated var taskExecutor: (any TaskExecutor)? { loop.taskExecutor }
 
   package init(
-    index: Int, options: PipelineOptions, producer: KafkaProducer, counters: WorkerCounters
+    index: Int, options: PipelineOptions, producer: any RecordProducer, counters: WorkerCounters
   ) {
     self.options = options
-    let loop = EventLoop(name: "lane-\(index)")
+    let loop = options.makeLoop("lane-\(index)")
     self.loop = loop
     timers = CancellableTimers(loop: loop)
     stages = LaneStages(options: options, loop: loop)

@@ -11,14 +11,14 @@ final class ClockAbsence {
 
   private let log: Log
   private let loop: EventLoop
-  private let consumer: KafkaConsumer
+  private let consumer: any GroupConsumer
   private var duration = shortest
   /// Monotonic nanoseconds when it came back last.
   private var returned: UInt64 = 0
   /// Why this worker is not in its group, in words; nil while it is.
   private(set) var obstacle: String?
 
-  init(options: PipelineOptions, loop: EventLoop, consumer: KafkaConsumer) {
+  init(options: PipelineOptions, loop: EventLoop, consumer: any GroupConsumer) {
     log = options.log
     self.loop = loop
     self.consumer = consumer

@@ -9,14 +9,14 @@ final class KafkaPolling {
   /// Polls in one turn of the loop, which others need too.
   private static let pollsInATurn = 64
 
-  private let consumer: KafkaConsumer
+  private let consumer: any GroupConsumer
   private let loop: EventLoop
   private var handle: (KafkaPoll) -> Void = { _ in }
   private var everyInterval: () -> Void = {}
   private var waker: LoopWaker?
   private var isStopped = false
 
-  init(consumer: KafkaConsumer, loop: EventLoop) {
+  init(consumer: any GroupConsumer, loop: EventLoop) {
     self.consumer = consumer
     self.loop = loop
   }
@@ -29,7 +29,7 @@ final class KafkaPolling {
     self.everyInterval = everyInterval
     let waker = try LoopWaker(loop: loop) { [weak self] in self?.poll() }
     self.waker = waker
-    consumer.wake(descriptor: waker.descriptor)
+    consumer.wake(by: ConsumerWaker(descriptor: waker.descriptor) { waker.call() })
     try consumer.subscribe()
     turn()
   }

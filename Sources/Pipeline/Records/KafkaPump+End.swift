@@ -23,15 +23,19 @@ extension KafkaPump {
 
   /// Commits what is done and leaves the group, so that others take over at once. Waits for Kafka
   /// for at most `timeout`: what was not committed is read again and found done.
-  package func close(timeout: Duration) {
-    guard !isClosed else { return }
+  /// - Returns: how much of that time is left.
+  @discardableResult
+  package func close(timeout: Duration) -> Duration {
+    guard !isClosed else { return timeout }
     isClosed = true
     polling.stop()
     giveUpDeadLetters()
-    let deadline = ContinuousClock.now + timeout
+    let began = loop.clock
+    let left = { [loop] in timeout - .nanoseconds(Int64(clamping: loop.clock &- began)) }
     commits.commitLast(timeout: timeout * Self.commitShare)
-    consumer.close(timeout: deadline - .now)
+    consumer.close(timeout: left())
     polling.close()
+    return left()
   }
 
   /// Lets the thread end. Nothing runs on the pump afterwards.

@@ -14,9 +14,9 @@ package actor KafkaPump {
   private let options: PipelineOptions
   let loop: EventLoop
   private let lanes: [any RecordRunner]
-  private let producer: KafkaProducer
+  private let producer: any RecordProducer
   private let counters: WorkerCounters
-  let consumer: KafkaConsumer
+  let consumer: any GroupConsumer
   var dispatch: RecordDispatch
   let commits: OffsetCommits
   let revocation: Revocation
@@ -38,7 +38,7 @@ package actor KafkaPump {
   }
 
   package init(
-    options: PipelineOptions, lanes: [any RecordRunner], producer: KafkaProducer,
+    options: PipelineOptions, lanes: [any RecordRunner], producer: any RecordProducer,
     counters: WorkerCounters,
     sendLetter: @escaping @Sendable (DeadLetter) async throws(KafkaError) -> Void
   ) throws(KafkaError) {
@@ -46,14 +46,12 @@ package actor KafkaPump {
     self.lanes = lanes
     self.producer = producer
     self.counters = counters
-    let loop = EventLoop(name: "kafka")
+    let loop = options.makeLoop("kafka")
     self.loop = loop
     deadLetters = DeadLetters(options: options, loop: loop, counters: counters, send: sendLetter)
     dispatch = RecordDispatch(options.ingest, lanes: lanes.count, limits: options.limits)
     let log = options.log
-    consumer = try KafkaConsumer(options.kafka, topics: dispatch.topics) { line in
-      log.kafka(line)
-    }
+    consumer = try options.clients.consumer(options.kafka, dispatch.topics) { log.kafka($0) }
     consumer.asksBeforeRevoke = true
     polling = KafkaPolling(consumer: consumer, loop: loop)
     commits = OffsetCommits(consumer: consumer, counters: counters, log: log)

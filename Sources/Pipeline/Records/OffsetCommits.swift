@@ -5,13 +5,13 @@ import Telemetry
 /// Commits the offsets of what is done, now and then and when partitions go. Confined to the pump's
 /// loop.
 final class OffsetCommits {
-  private let consumer: KafkaConsumer
+  private let consumer: any GroupConsumer
   private let counters: WorkerCounters
   private let log: Log
   private var offsets = OffsetLedger()
   private var hasNews = false
 
-  init(consumer: KafkaConsumer, counters: WorkerCounters, log: Log) {
+  init(consumer: any GroupConsumer, counters: WorkerCounters, log: Log) {
     self.consumer = consumer
     self.counters = counters
     self.log = log

@@ -4,10 +4,10 @@ import Kafka
 /// Writes a lane's records to Kafka. Confined to its lane.
 final class RecordWriter {
   private let loop: EventLoop
-  private let producer: KafkaProducer
+  private let producer: any RecordProducer
   private let retry: RetryUntilStopped
 
-  init(loop: EventLoop, producer: KafkaProducer, retry: RetryUntilStopped) {
+  init(loop: EventLoop, producer: any RecordProducer, retry: RetryUntilStopped) {
     self.loop = loop
     self.producer = producer
     self.retry = retry
