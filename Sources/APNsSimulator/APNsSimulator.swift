@@ -22,7 +22,7 @@ package actor APNsSimulator {
   package init(options: APNsSimulatorOptions, log: @escaping @Sendable (String) -> Void) {
     self.options = options
     self.log = log
-    loop = EventLoop(name: "simulator")
+    loop = options.makeLoop("simulator")
   }
 
   deinit { loop.stop() }
@@ -56,9 +56,12 @@ package actor APNsSimulator {
       let tls = try TLSServerContext(
         certificateFile: files.certificate, keyFile: files.certificateKey, alpn: ["h2"],
         clientAuthorityFile: files.authority)
-      listener = try Listener(host: options.host, port: options.port, tls: tls, loop: loop) {
-        APNsSimulator.accept($0, service)
-      }
+      var transport = TransportOptions()
+      transport.network = options.network
+      listener = try Listener(
+        host: options.host, port: options.port, tls: options.usesTLS ? tls : nil,
+        options: transport, loop: loop
+      ) { APNsSimulator.accept($0, service) }
       legacy = try LegacyListeners(options, files, service)
     } catch {
       throw SimulatorError(.cannotStart, "the simulator cannot start", cause: "\(error)")

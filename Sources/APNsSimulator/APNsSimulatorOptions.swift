@@ -1,5 +1,7 @@
+import EventLoop
 import TLS
 import Telemetry
+import Transport
 
 /// How the simulator listens, whom it trusts and how it behaves.
 package struct APNsSimulatorOptions: Sendable {
@@ -56,6 +58,12 @@ package struct APNsSimulatorOptions: Sendable {
   package var controlToken = ""
   /// Microseconds since 1970.
   package var clock: @Sendable () -> Int64 = { WallClock.nowMicroseconds() }
+
+  /// What clients come by; nil: the system's network.
+  package var network: (any Network)?
+  /// False: HTTP/2 without TLS, for a network in memory.
+  package var usesTLS = true
+  package var makeLoop: @Sendable (String) -> EventLoop = { EventLoop(name: $0) }
 
   package init(directory: String) { self.directory = directory }
 }

@@ -16,6 +16,8 @@ package struct RedisOptions: Sendable, CustomStringConvertible {
   package var database: Int
   /// Nil: no TLS.
   package var tls: ClientSecurity?
+  /// What leads to its servers; nil: the system's network.
+  package var network: (any Network)?
   /// Called before each attempt to connect: sets the password and `tls` as their files have them
   /// now, since tokens and certificates are replaced there. Returns what is wrong with them, once;
   /// what was read before is used on.
@@ -111,6 +113,7 @@ package struct RedisOptions: Sendable, CustomStringConvertible {
     var transport = TransportOptions(
       connectTimeout: connectTimeout, resolveTimeout: resolveTimeout)
     transport.names = names
+    transport.network = network
     return Connection(
       to: endpoint, tls: tls, options: transport, addresses: addresses, loop: loop,
       delegate: delegate)

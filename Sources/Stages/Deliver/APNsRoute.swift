@@ -3,13 +3,17 @@ import Transport
 /// Where the pushes of one environment go.
 package struct APNsRoute: Sendable {
   package var endpoint: Endpoint
-  package var tls: ClientSecurity
+  /// nil: the bytes are not encrypted, as in a network in memory.
+  package var tls: ClientSecurity?
   package var interface: APNsInterface
   /// What the way leads through.
   package var proxy: HTTPProxy?
 
+  /// nil: the system's.
+  package var network: (any Network)?
+
   package init(
-    endpoint: Endpoint, tls: ClientSecurity, interface: APNsInterface = .http2,
+    endpoint: Endpoint, tls: ClientSecurity?, interface: APNsInterface = .http2,
     proxy: HTTPProxy? = nil
   ) {
     self.endpoint = endpoint
@@ -22,6 +26,7 @@ package struct APNsRoute: Sendable {
   package func transport(connectTimeout: Duration) -> TransportOptions {
     var options = TransportOptions(connectTimeout: connectTimeout)
     options.proxy = proxy
+    options.network = network
     return options
   }
 }

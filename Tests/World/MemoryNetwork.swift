@@ -1,0 +1,158 @@
+import EventLoop
+import Glibc
+import Transport
+
+/// The network of a world: connections between its loops, with delays, cuts and silence. Endpoints
+/// are told apart by host and port; names need no look-up.
+///
+/// Unchecked: confined to its world's thread.
+package final class MemoryNetwork: Network, @unchecked Sendable {
+  /// What the way to an endpoint is like for who connects to it.
+  package struct Path: Sendable {
+    /// One way, from the least to the most.
+    package var delay: ClosedRange<Duration> = .microseconds(100) ... .microseconds(400)
+    /// Nobody takes the connection.
+    package var isRefused = false
+    /// Nothing is delivered, in either direction, and nobody is told.
+    package var isSilent = false
+    /// What is sent arrives in pieces of so many bytes at most.
+    package var largestPiece = Int.max
+    /// Bytes that may be under way in each direction.
+    package var capacity = 256 * 1024
+
+    package init() {}
+  }
+
+  final class Place: NetworkListening {
+    let endpoint: Endpoint
+    let loop: EventLoop
+    let accept: (any StreamSocket) -> Void
+    private let network: MemoryNetwork
+
+    init(
+      _ endpoint: Endpoint, _ loop: EventLoop, _ network: MemoryNetwork,
+      _ accept: @escaping (any StreamSocket) -> Void
+    ) {
+      self.endpoint = endpoint
+      self.loop = loop
+      self.network = network
+      self.accept = accept
+    }
+
+    var port: Int { endpoint.port }
+    func close() { network.places[endpoint] = nil }
+  }
+
+  let scheduler: WorldScheduler
+  fileprivate var places: [Endpoint: Place] = [:]
+  private var paths: [Endpoint: Path] = [:]
+  /// In the order in which they were made; both ends of each.
+  private var pairs: [(endpoint: Endpoint, client: MemorySocket, server: MemorySocket)] = []
+  private var nextPort = 20_000
+
+  package init(scheduler: WorldScheduler) { self.scheduler = scheduler }
+
+  package func path(to endpoint: Endpoint) -> Path { paths[endpoint] ?? Path() }
+
+  /// From now on, for connections that are open, too.
+  package func change(_ endpoint: Endpoint, _ change: (inout Path) -> Void) {
+    var path = path(to: endpoint)
+    change(&path)
+    paths[endpoint] = path
+    guard !path.isSilent else { return }
+    for pair in pairs where pair.endpoint == endpoint {
+      pair.client.deliverHeld()
+      pair.server.deliverHeld()
+    }
+  }
+
+  /// Breaks the connections to an endpoint, as a router does that forgets them.
+  package func cut(_ endpoint: Endpoint, where isMeant: () -> Bool = { true }) {
+    for pair in open(to: endpoint) where isMeant() { pair.breakBoth(ECONNRESET) }
+  }
+
+  /// The kernel closes what a dead process had.
+  package func closeAll(of loops: [EventLoop]) {
+    for (endpoint, place) in places where loops.contains(where: { $0 === place.loop }) {
+      places[endpoint] = nil
+    }
+    for pair in pairs {
+      for socket in [pair.client, pair.server]
+      where loops.contains(where: { $0 === socket.loop }) {
+        socket.peer?.fail(ECONNRESET, after: delay(to: pair.endpoint))
+        socket.abandon()
+      }
+    }
+    forgetClosed()
+  }
+
+  package var openConnections: Int { pairs.count { !$0.client.isClosed || !$0.server.isClosed } }
+
+  private func open(to endpoint: Endpoint) -> [MemorySocket] {
+    forgetClosed()
+    return pairs.filter { $0.endpoint == endpoint }.map(\.client)
+  }
+
+  private func forgetClosed() { pairs.removeAll { $0.client.isClosed && $0.server.isClosed } }
+
+  func delay(to endpoint: Endpoint) -> Duration {
+    let range = path(to: endpoint).delay
+    let width = Int((range.upperBound - range.lowerBound) / .nanoseconds(1))
+    return range.lowerBound + .nanoseconds(scheduler.number(below: width + 1))
+  }
+
+  // MARK: Network
+
+  package func connect(
+    to endpoint: Endpoint, from loop: EventLoop,
+    _ whenOver: @escaping (Result<any StreamSocket, TransportError>) -> Void
+  ) {
+    let delay = delay(to: endpoint)
+    scheduler.schedule(after: delay) { [self] in
+      let path = path(to: endpoint)
+      // Whoever connects gives up by its own time-out.
+      if path.isSilent { return }
+      let outcome: Result<any StreamSocket, TransportError>
+      if let place = places[endpoint], !path.isRefused {
+        outcome = .success(join(loop, place))
+      } else {
+        outcome = .failure(
+          TransportError(.unreachable, "\(endpoint) cannot be reached: Connection refused"))
+      }
+      scheduler.schedule(after: delay) { onLoop(loop) { whenOver(outcome) } }
+    }
+  }
+
+  private func join(_ loop: EventLoop, _ place: Place) -> MemorySocket {
+    let client = MemorySocket(loop: loop, endpoint: place.endpoint, network: self)
+    let server = MemorySocket(loop: place.loop, endpoint: place.endpoint, network: self)
+    client.peer = server
+    server.peer = client
+    if pairs.count % 64 == 63 { forgetClosed() }
+    pairs.append((place.endpoint, client, server))
+    onLoop(place.loop) { place.accept(server) }
+    return client
+  }
+
+  package func listen(
+    at endpoint: Endpoint, on loop: EventLoop, _ accept: @escaping (any StreamSocket) -> Void
+  ) throws(TransportError) -> any NetworkListening {
+    var wanted = endpoint
+    if wanted.port == 0 {
+      wanted = Endpoint(host: wanted.host, port: nextPort)
+      nextPort += 1
+    }
+    guard places[wanted] == nil else {
+      throw TransportError(.cannotListen, "somebody listens on \(wanted)")
+    }
+    let place = Place(wanted, loop, self, accept)
+    places[wanted] = place
+    return place
+  }
+}
+
+/// Runs `body` in a turn of the loop. All loops of a world have one thread.
+func onLoop(_ loop: EventLoop, _ body: @escaping () -> Void) {
+  nonisolated(unsafe) let body = body
+  loop.execute { body() }
+}

@@ -1,0 +1,195 @@
+import EventLoop
+import Glibc
+import Transport
+
+/// One end of a connection of a world.
+final class MemorySocket: StreamSocket {
+  let loop: EventLoop
+  private let endpoint: Endpoint
+  private let network: MemoryNetwork
+  weak var peer: MemorySocket?
+
+  /// What has come and was not taken.
+  private var received: [UInt8] = []
+  /// What was sent and has not come, in order, and when it is due.
+  private var underWay: [(bytes: [UInt8], due: UInt64)] = []
+  private var bytesUnderWay = 0
+  private var hasPeerFinished = false
+  private var hasFinished = false
+  private var failure: Int32?
+  private(set) var isClosed = false
+
+  private var handler: (any LoopHandler)?
+  private var interest: Interest = []
+  private var isTellDue = false
+
+  /// What is not acknowledged for so long breaks the connection (TCP_USER_TIMEOUT).
+  private static let userTimeout: Duration = .seconds(20)
+
+  init(loop: EventLoop, endpoint: Endpoint, network: MemoryNetwork) {
+    self.loop = loop
+    self.endpoint = endpoint
+    self.network = network
+  }
+
+  private var scheduler: WorldScheduler { network.scheduler }
+  private var path: MemoryNetwork.Path { network.path(to: endpoint) }
+
+  // MARK: StreamSocket
+
+  func receive(into buffer: UnsafeMutableRawBufferPointer) -> SocketResult {
+    if !received.isEmpty {
+      let count = min(received.count, buffer.count)
+      received.withUnsafeBytes {
+        buffer.copyMemory(from: UnsafeRawBufferPointer(rebasing: $0[..<count]))
+      }
+      received.removeFirst(count)
+      // There is space again for the other side.
+      peer?.tell()
+      return .bytes(count)
+    }
+    if let failure { return .failed(failure) }
+    return hasPeerFinished ? .bytes(0) : .wouldBlock
+  }
+
+  func send(_ bytes: UnsafeRawBufferPointer) -> SocketResult {
+    if let failure { return .failed(failure) }
+    guard !hasFinished else { return .failed(EPIPE) }
+    let space = space
+    guard space > 0 else { return .wouldBlock }
+    let count = min(space, bytes.count)
+    var rest = bytes[..<count]
+    let piece = max(1, path.largestPiece)
+    while !rest.isEmpty {
+      post(Array(rest.prefix(piece)))
+      rest = rest.dropFirst(piece)
+    }
+    return .bytes(count)
+  }
+
+  /// What the peer has not taken counts.
+  private var space: Int { path.capacity - bytesUnderWay - (peer?.received.count ?? 0) }
+
+  func finishWriting() {
+    guard !hasFinished else { return }
+    hasFinished = true
+    // Behind all that was sent.
+    post([])
+  }
+
+  var unacknowledgedBytes: UInt64? { UInt64(bytesUnderWay) }
+
+  func watch(_ interest: Interest, _ handler: any LoopHandler) throws(LoopError) {
+    self.handler = handler
+    self.interest = interest
+    tell()
+  }
+
+  func change(to interest: Interest) {
+    self.interest = interest
+    tell()
+  }
+
+  func close() {
+    guard !isClosed else { return }
+    // As the kernel does: whoever closes on unread bytes breaks the connection.
+    if received.isEmpty, failure == nil {
+      finishWriting()
+    } else {
+      peer?.fail(ECONNRESET, after: network.delay(to: endpoint))
+    }
+    abandon()
+  }
+
+  /// As `close`, of a process that is dead.
+  func abandon() {
+    isClosed = true
+    handler = nil
+    received = []
+  }
+
+  // MARK: on the way
+
+  private func post(_ bytes: [UInt8]) {
+    let due = scheduler.now &+ network.delay(to: endpoint).nanoseconds
+    underWay.append((bytes, max(due, underWay.last?.due ?? 0)))
+    bytesUnderWay += bytes.count
+    scheduler.schedule(after: .nanoseconds(Int64(underWay[underWay.count - 1].due - scheduler.now)))
+    {
+      [self] in deliver()
+    }
+  }
+
+  /// What waited while the path was silent.
+  func deliverHeld() { deliver() }
+
+  private func deliver() {
+    guard failure == nil else { return }
+    guard !path.isSilent else { return watchSilence() }
+    while let first = underWay.first, first.due <= scheduler.now {
+      underWay.removeFirst()
+      bytesUnderWay -= first.bytes.count
+      arrive(first.bytes)
+    }
+    // Acknowledged: there may be space.
+    tell()
+  }
+
+  private func arrive(_ bytes: [UInt8]) {
+    guard let peer, !peer.isClosed else {
+      // Nobody reads this any more.
+      if !bytes.isEmpty { fail(ECONNRESET, after: network.delay(to: endpoint)) }
+      return
+    }
+    if bytes.isEmpty { peer.hasPeerFinished = true } else { peer.received += bytes }
+    peer.tell()
+  }
+
+  private func watchSilence() {
+    guard let oldest = underWay.first?.due else { return }
+    scheduler.schedule(after: Self.userTimeout) { [self] in
+      if underWay.first?.due == oldest { fail(ETIMEDOUT, after: .zero) }
+    }
+  }
+
+  /// The connection breaks for this side when the time has come.
+  func fail(_ number: Int32, after delay: Duration) {
+    scheduler.schedule(after: delay) { [self] in
+      guard failure == nil, !isClosed else { return }
+      failure = number
+      underWay = []
+      bytesUnderWay = 0
+      tell()
+    }
+  }
+
+  func breakBoth(_ number: Int32) {
+    fail(number, after: network.delay(to: endpoint))
+    peer?.fail(number, after: network.delay(to: endpoint))
+  }
+
+  // MARK: readiness
+
+  private var readiness: Interest {
+    var ready: Interest = []
+    if !received.isEmpty || hasPeerFinished { ready.insert(.read) }
+    if space > 0 { ready.insert(.write) }
+    ready.formIntersection(interest)
+    if failure != nil || (hasPeerFinished && hasFinished) { ready = [.read, .write] }
+    return ready
+  }
+
+  /// Level-triggered: again and again, as long as there is something.
+  fileprivate func tell() {
+    guard !isTellDue, handler != nil, !readiness.isEmpty else { return }
+    isTellDue = true
+    onLoop(loop) { [weak self] in
+      guard let self else { return }
+      isTellDue = false
+      let ready = readiness
+      guard let handler, !ready.isEmpty else { return }
+      handler.descriptorReady(ready)
+      tell()
+    }
+  }
+}

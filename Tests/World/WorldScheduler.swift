@@ -1,0 +1,130 @@
+import EventLoop
+import Text
+import Threads
+
+/// The time of a world, and the turns of its loops: all of it on the thread that calls `run`. Which
+/// of the loops that have something to do comes next, the seed decides. Time passes when none has.
+///
+/// Unchecked: only the thread that runs the world touches it, and a world has one thread.
+package final class WorldScheduler: LoopDriver, @unchecked Sendable {
+  /// Nanoseconds, as `EventLoop.now`. Not 0: much of what is told of time takes that for never.
+  package private(set) var now: UInt64 = 1_000_000_000_000
+  /// Turns of loops, and events, that were run.
+  package private(set) var steps = 0
+  package var numbers: SplitMix64
+
+  private var awake: [EventLoop] = []
+  private var deadlines: [ObjectIdentifier: UInt64] = [:]
+  private var sleepers = DueHeap<EventLoop>()
+  private var events = DueHeap<() -> Void>()
+  /// Loops of processes that are dead, or stand still until then.
+  private var stopped: [ObjectIdentifier: UInt64] = [:]
+  /// Where jobs run that no loop asked for: the global pool's, in a world.
+  private(set) package var pool: EventLoop!
+
+  package init(seed: UInt64) {
+    numbers = SplitMix64(seed: seed)
+    pool = EventLoop(name: "pool", driver: self)
+  }
+
+  package func makeLoop(_ name: String) -> EventLoop { EventLoop(name: name, driver: self) }
+
+  package func wake(_ loop: EventLoop) {
+    guard !awake.contains(where: { $0 === loop }) else { return }
+    awake.append(loop)
+  }
+
+  /// Calls `body` once, when the time has come, between two turns.
+  package func schedule(after delay: Duration, _ body: @escaping () -> Void) {
+    events.insert(body, due: now &+ delay.nanoseconds)
+  }
+
+  /// 0..<bound.
+  package func number(below bound: Int) -> Int {
+    bound <= 1 ? 0 : Int(numbers.next() % UInt64(bound))
+  }
+
+  // MARK: processes
+
+  /// These loops run nothing more: their process was killed.
+  package func kill(_ loops: [EventLoop]) { hold(loops, until: .max) }
+
+  /// These loops run nothing before that time: their process was stopped.
+  package func hold(_ loops: [EventLoop], until time: UInt64) {
+    for loop in loops {
+      stopped[ObjectIdentifier(loop)] = time
+      if time < .max { events.insert({ [weak self] in self?.resume(loop) }, due: time) }
+    }
+  }
+
+  private func resume(_ loop: EventLoop) {
+    guard let until = stopped[ObjectIdentifier(loop)], until <= now else { return }
+    stopped[ObjectIdentifier(loop)] = nil
+    wake(loop)
+  }
+
+  // MARK: running
+
+  /// Runs until `isOver` says so, or nothing is left to do, or `limit` of the world's time is over.
+  /// - Returns: whether `isOver` said so.
+  @discardableResult
+  package func run(atMost limit: Duration, until isOver: () -> Bool) -> Bool {
+    let end = now &+ limit.nanoseconds
+    while !isOver() {
+      guard step(before: end) else { return isOver() }
+    }
+    return true
+  }
+
+  /// One turn of a loop, or one event. Returns false when there is none before `end`.
+  private func step(before end: UInt64) -> Bool {
+    steps += 1
+    if let loop = takeAwake() {
+      runTurn(of: loop)
+      return true
+    }
+    guard let next = nextTime, next <= end else {
+      now = max(now, min(end, nextTime ?? end))
+      return false
+    }
+    now = max(now, next)
+    if let event = events.popFirst(dueAt: now) {
+      event()
+      return true
+    }
+    while let loop = sleepers.popFirst(dueAt: now) {
+      guard let deadline = deadlines[ObjectIdentifier(loop)], deadline <= now else { continue }
+      deadlines[ObjectIdentifier(loop)] = nil
+      wake(loop)
+    }
+    return true
+  }
+
+  private var nextTime: UInt64? {
+    switch (events.nextDue, sleepers.nextDue) {
+    case (let event?, let sleeper?): min(event, sleeper)
+    case (let event, let sleeper): event ?? sleeper
+    }
+  }
+
+  private func takeAwake() -> EventLoop? {
+    while !awake.isEmpty {
+      let loop = awake.remove(at: number(below: awake.count))
+      if stopped[ObjectIdentifier(loop)] == nil { return loop }
+    }
+    return nil
+  }
+
+  private func runTurn(of loop: EventLoop) {
+    guard let next = loop.runTurn() else {
+      deadlines[ObjectIdentifier(loop)] = nil
+      return
+    }
+    guard next > now else { return wake(loop) }
+    // A timer is due when its time is over.
+    let deadline = next &+ 1
+    if let known = deadlines[ObjectIdentifier(loop)], known <= deadline { return }
+    deadlines[ObjectIdentifier(loop)] = deadline
+    sleepers.insert(loop, due: deadline)
+  }
+}
