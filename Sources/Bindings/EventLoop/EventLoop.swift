@@ -82,6 +82,9 @@ package final class EventLoop: SerialExecutor, @unchecked Sendable {
     enqueue(Job(job: UnownedJob(job), isPreferred: false))
   }
 
+  /// A job that asked for no executor.
+  package func enqueueGlobal(_ job: UnownedJob) { enqueue(Job(job: job, isPreferred: false)) }
+
   func enqueue(_ job: Job) {
     if isOnLoop {
       localJobs.append(job)
