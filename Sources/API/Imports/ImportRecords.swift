@@ -16,7 +16,7 @@ struct ImportRecords {
   /// KEYS: the import. ARGV: its report, its state, when, lifetime, the number of its run, and for
   /// how many ms it may be silent, when it begins. Answers 0 when it was deleted meanwhile, or
   /// another runs under its id.
-  private static let saving = RedisScript(
+  static let saving = RedisScript(
     """
     local known = redis.call('HMGET', KEYS[1], 'run', 'state', 'heard_ms')
     if ARGV[6] then

@@ -12,7 +12,7 @@ extension RecordStage {
   /// KEYS: settled segments of an event, what is noted of a segment. ARGV: segment, seconds that
   /// notes live, notes. Answers 0, and writes nothing, where another has settled the segment: then
   /// nobody would look for notes any more.
-  private static let noting = RedisScript(
+  static let noting = RedisScript(
     """
     if redis.call('SISMEMBER', KEYS[1], ARGV[1]) == 1 then return 0 end
     redis.call('SADD', KEYS[2], unpack(ARGV, 3))

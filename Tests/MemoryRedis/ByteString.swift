@@ -1,0 +1,89 @@
+import Glibc
+
+/// A string of Redis': any bytes. Hashed in one go, which `[UInt8]` is not.
+package struct ByteString: Hashable, Comparable, Sendable, ExpressibleByStringLiteral {
+  package let bytes: [UInt8]
+
+  package init(_ bytes: [UInt8]) { self.bytes = bytes }
+
+  package init(_ text: String) { bytes = Array(text.utf8) }
+
+  package init(stringLiteral text: String) { self.init(text) }
+
+  package init(_ number: Int64) { self.init("\(number)") }
+
+  package var text: String { String(decoding: bytes, as: UTF8.self) }
+
+  package var count: Int { bytes.count }
+
+  /// ASCII letters in small.
+  var lowercased: ByteString {
+    guard bytes.contains(where: { $0 &- 0x41 < 26 }) else { return self }
+    return ByteString(bytes.map { $0 &- 0x41 < 26 ? $0 | 0x20 : $0 })
+  }
+
+  package func hash(into hasher: inout Hasher) {
+    bytes.withUnsafeBytes { hasher.combine(bytes: $0) }
+  }
+
+  package static func == (left: ByteString, right: ByteString) -> Bool {
+    left.bytes.withUnsafeBytes { left in
+      right.bytes.withUnsafeBytes { right in
+        guard left.count == right.count else { return false }
+        guard let first = left.baseAddress, let second = right.baseAddress else { return true }
+        return first == second || memcmp(first, second, left.count) == 0
+      }
+    }
+  }
+
+  package static func < (left: ByteString, right: ByteString) -> Bool {
+    left.bytes.lexicographicallyPrecedes(right.bytes)
+  }
+}
+
+extension ByteString {
+  /// Redis' own idea of an integer (`string2ll`): no plus, no leading zeros, no blanks.
+  package var integer: Int64? {
+    guard !bytes.isEmpty, bytes.count <= 20 else { return nil }
+    let isNegative = bytes[0] == UInt8(ascii: "-")
+    let digits = bytes.dropFirst(isNegative ? 1 : 0)
+    guard let first = digits.first else { return nil }
+    if first == UInt8(ascii: "0") { return bytes.count == 1 ? 0 : nil }
+    var value: Int64 = 0
+    for byte in digits {
+      guard byte &- 0x30 < 10 else { return nil }
+      let (product, isOver) = value.multipliedReportingOverflow(by: 10)
+      let digit = Int64(byte &- 0x30)
+      let (sum, isOverToo) =
+        isNegative
+        ? product.subtractingReportingOverflow(digit) : product.addingReportingOverflow(digit)
+      guard !isOver, !isOverToo else { return nil }
+      value = sum
+    }
+    return value
+  }
+
+  /// As `strtod` reads all of it; with a NUL byte inside it is no number.
+  var float: Double? { float(isRangeChecked: false) }
+
+  private func float(isRangeChecked: Bool) -> Double? {
+    guard !bytes.contains(0) else { return nil }
+    return (bytes + [0]).withUnsafeBufferPointer { buffer in
+      buffer.withMemoryRebound(to: CChar.self) { text -> Double? in
+        guard let start = text.baseAddress else { return nil }
+        var end: UnsafeMutablePointer<CChar>?
+        errno = 0
+        let value = strtod(start, &end)
+        if isRangeChecked, errno == ERANGE, value.isInfinite || value == 0 { return nil }
+        guard let end, UnsafePointer(end) == start + bytes.count, !value.isNaN else { return nil }
+        return value
+      }
+    }
+  }
+
+  /// A score in ZADD: not empty, no blank before it, neither too large nor too small.
+  var score: Double? {
+    guard let first = bytes.first, first != 0x20, !(0x09...0x0D).contains(first) else { return nil }
+    return float(isRangeChecked: true)
+  }
+}

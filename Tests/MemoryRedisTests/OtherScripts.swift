@@ -1,0 +1,155 @@
+import Checkout
+import Redis
+
+@testable import API
+@testable import Expand
+@testable import MemoryRedis
+@testable import Record
+
+/// The scripts on statistics, streamers, limits, users' hours, snapshots and imports, and those
+/// that backends run themselves.
+enum OtherScripts {
+  static let all: [ScriptCase] = statistics + streamers + limits + registry + config
+
+  private static let statistics: [ScriptCase] = [
+    ScriptCase("sums", SumScripts.add.source) { dice in
+      let event = dice.event()
+      let keys = ["total", "day:1", "minute:1", "events", "fanouts", "sums:\(event)"]
+      return ScriptCase.Call(
+        keys: keys.map { "ffd:{stats}:\($0)" },
+        arguments: [event, "86400", "3600", "691200", dice.pick(["5", "100", "1000"])]
+          + dice.sums())
+    },
+    ScriptCase("noteSums", SumScripts.note.source) { dice in
+      ScriptCase.Call(keys: [dice.eventKeys(dice.event())[0]], arguments: [dice.count()])
+    },
+    ScriptCase("series", RecordScripts.series.source) { dice in
+      let identifier = "\(dice.now / 10_000)-0"
+      return ScriptCase.Call(
+        keys: ["ffd:{stats}:total", "ffd:{stats}:series"],
+        arguments: [identifier, dice.pick(["10", "100"]), "accepted", "expired", "segments"])
+    },
+    ScriptCase("countLetters", DeadLetterScripts.count.source) { dice in
+      ScriptCase.Call(
+        keys: [
+          "ffd:{stats}:total", "ffd:{stats}:day:1", "ffd:{stats}:minute:1",
+          "ffd:{stats}:letters:" + dice.pick(["1", "2", "3"]),
+        ], arguments: ["86400", "3600", "600", "dead_letters", dice.count()])
+    },
+  ]
+
+  private static let streamers: [ScriptCase] = [
+    ScriptCase("register", StreamerScripts.register.source) { dice in
+      ScriptCase.Call(
+        keys: ["ffd:{s:\(dice.streamer())}:streams"],
+        arguments: [
+          dice.event(), dice.pick(["st1", "st2"]), dice.pick(["", "app:live", "app:soon"]),
+          dice.time(), dice.pick(["0", "1000", "600000"]), dice.seconds(),
+        ])
+    },
+    ScriptCase("takeBack", StreamerScripts.takeBack.source) { dice in
+      ScriptCase.Call(
+        keys: ["ffd:{s:\(dice.streamer())}:streams"],
+        arguments: [dice.event(), dice.pick(["", "app:live"]), dice.pick(["", "again"])])
+    },
+    ScriptCase("end", StreamerScripts.end.source) { dice in
+      ScriptCase.Call(
+        keys: ["ffd:{s:\(dice.streamer())}:streams"],
+        arguments: [dice.pick(["st1", "st2"]), dice.time(), dice.seconds(), "60000"])
+    },
+  ]
+
+  private static let limits: [ScriptCase] = [
+    ScriptCase("lease", LimitScripts.lease.source) { dice in
+      ScriptCase.Call(
+        keys: ["ffd:{l:" + dice.pick(["a", "b"]) + "}"],
+        arguments: [
+          dice.pick(["1", "3", "7", "100", "1000", "33333"]), dice.pick(["1", "50", "1000"]), "60",
+        ])
+    },
+    ScriptCase("removals", RemovalScript.ask.source) { dice in
+      let answers = dice.roll(200)
+      return ScriptCase.Call(
+        keys: ["ffd:{a:com.a}:removals"],
+        arguments: [
+          "\(answers)", "\(dice.roll(answers + 1))", "100", "20", dice.pick(["1000", "60000"]),
+          "86400",
+        ])
+    },
+    ScriptCase("hourlyCap", HourlyCap.script.source) { dice in
+      ScriptCase.Call(
+        keys: ["ffd:{u:\(dice.user())}:reached"],
+        arguments: ["\(dice.event())\(dice.roll(5))", "3", "3600"])
+    },
+  ]
+
+  private static let registry: [ScriptCase] = {
+    let key = "ffd:{snapshots}:r"
+    let word = SnapshotMembership.Word(epoch: "run:n1", writer: 1, batch: 1)
+    return [
+      ScriptCase("look", script(of: SnapshotRegistry.look(key, run: "run", nonce: "n"))) { dice in
+        ScriptCase.Call(
+          keys: [key], arguments: ["run", dice.pick(["n1", "n2"]), "5", "30000"])
+      },
+      ScriptCase("vouch", script(of: SnapshotRegistry.vouch(key, word))) { dice in
+        ScriptCase.Call(
+          keys: [key],
+          arguments: ["run:" + dice.pick(["n1", "n2"]), dice.count(), dice.count(), "30000"])
+      },
+      ScriptCase("endEpoch", script(of: SnapshotRegistry.end(key, epoch: "x"))) { dice in
+        ScriptCase.Call(keys: [key], arguments: ["run:" + dice.pick(["n1", "n2", "n3"])])
+      },
+      ScriptCase("import", ImportRecords.saving.source) { dice in
+        ScriptCase.Call(
+          keys: ["ffd:{i:" + dice.pick(["1", "2"]) + "}"],
+          arguments: [
+            "{}", dice.pick(["running", "done"]), dice.time(), "86400", dice.pick(["r1", "r2"]),
+          ] + (dice.chance(40) ? ["30000"] : []))
+      },
+    ]
+  }()
+
+  private static func script(of pipeline: RedisPipeline) -> String {
+    var parser = RequestParser()
+    parser.append(pipeline.bytes)
+    return (try? parser.next())?.map(\.text)[1] ?? ""
+  }
+
+  private static let config: [ScriptCase] = [
+    ScriptCase("bind", text("bind.lua")) { dice in
+      let time = dice.chance(50) ? [dice.time()] : []
+      return ScriptCase.Call(
+        keys: [dice.tokenKeys()[0]],
+        arguments: [
+          dice.pick(["bind", "bind", "bind", "unbind", "x"]), dice.user(),
+          dice.pick(["production", "sandbox"]), dice.pick(["com.a", "com.b", "c d"]),
+        ] + (dice.chance(5) ? [dice.pick(["1795726985", "x", "1.5", "9e15"])] : time))
+    },
+    ScriptCase("follow", text("follow.lua")) { dice in
+      let streamer = dice.streamer()
+      let plain = dice.chance(30) ? ["followers:\(streamer)"] : []
+      return ScriptCase.Call(
+        keys: ["ffd:{f:\(streamer)}"] + plain,
+        arguments: [dice.pick(["follow", "follow", "unfollow", "x"]), dice.user()])
+    },
+  ]
+
+  private static func text(_ name: String) -> String {
+    (try? Checkout.text("Config/redis/\(name)")) ?? ""
+  }
+}
+
+extension ScriptDice {
+  fileprivate mutating func sums() -> [String] {
+    var sums = [".since", "\((now / 1_000_000) * 1_000_000_000 + Int64(roll(2)))"]
+    let names = ["accepted", "expired", "segments", ".begun", "rejected:Unregistered"]
+    for name in names where chance(60) { sums += [name, "\(roll(40))"] }
+    if chance(50) {
+      sums += [".ends", "\(1 + roll(3))"]
+      for number in 1...3 {
+        sums += [".end:\(number)", pick([#"["event","e1","a\/b","\u00e9\n"]"#, "[1,2]", "{", "7"])]
+      }
+    }
+    return sums
+  }
+}

@@ -1,0 +1,5 @@
+@testable import Record
+
+enum PruneScripts {
+  static let prune = PruneScript.prune.source
+}
