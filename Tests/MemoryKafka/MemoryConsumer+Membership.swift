@@ -96,20 +96,27 @@ extension MemoryConsumer {
     switch failure {
     case .unknownMember: member = ""
     case .illegalGeneration: generation = -1
-    case .fencedInstance:
-      guard !isFenced else { return }
-      isFenced = true
-      let reason = failure.error(doing: "")
-      enqueue(
-        .other(
-          .error(
-            KafkaError(
-              code: .fatal,
-              message: "talking to Kafka: this client cannot go on; it must be replaced by a new "
-                + "one", cause: reason.cause))))
+    case .fencedInstance: return becomeFenced()
     default: return
     }
     revokeAll(isLost: true)
+  }
+
+  /// librdkafka takes the partitions away without a word: the error is the last thing that `poll`
+  /// says of the group.
+  private func becomeFenced() {
+    guard !isFenced else { return }
+    isFenced = true
+    isLost = true
+    membership = .outside
+    queue.removeAll { if case .assign = $0 { true } else { false } }
+    forget(Array(assignment))
+    let reason = "Broker: Static consumer fenced by other consumer with same group.instance.id"
+    enqueue(
+      .other(
+        .error(
+          KafkaError(
+            .fatal, doing: "reading", name: "_FATAL", text: "Fatal error: \(reason)"))))
   }
 
   // MARK: heartbeats

@@ -223,7 +223,7 @@ package final class MemoryConsumer: GroupConsumer {
     for event in queue {
       if case .other = event { serve(event) }
     }
-    if !assignment.isEmpty { giveUp(Array(assignment)) }
+    if !assignment.isEmpty, !isFenced { giveUp(Array(assignment)) }
     if leavesWhenUnassigned { leave() }
     isClosed = true
     queue = []

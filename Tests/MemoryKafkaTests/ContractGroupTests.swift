@@ -56,9 +56,38 @@ import Testing
     #expect(first.close(timeout: .seconds(5)))
   }
 
-  /// The group waits, and the next owner begins where we ended.
+  /// The group waits for us.
   @Test(arguments: ContractKafka.that())
-  func revocationWaitsForWhoeverAskedForIt(kafka: ContractKafka) async throws {
+  func nobodyHasWhatIsNotGivenUp(kafka: ContractKafka) async throws {
+    let kafka = try kafka.start()
+    let topic = try kafka.makeTopic(partitions: 2)
+    let all = (0..<2).map { KafkaPartition(topic: topic, partition: $0) }
+    var options = kafka.options
+    options.sessionTimeout = .seconds(10)
+    let first = try kafka.consumer(options, [topic])
+    first.asksBeforeRevoke = true
+    try first.subscribe()
+    var held = kafka.collect(first) { !$0.assigned.isEmpty }
+    let second = try kafka.joined(topic, options)
+    var early: [KafkaPoll] = []
+    held += kafka.collect(first) { polled in
+      if let next = second.poll(timeout: .milliseconds(5)) { early.append(next) }
+      return !polled.revoking.isEmpty
+    }
+    #expect(held.revoking == all && held.revoked.isEmpty && early.assigned.isEmpty)
+    first.giveUpRevoked()
+    #expect(kafka.collect(first) { !$0.revoked.isEmpty } == [.revoked(all)])
+    first.giveUpRevoked()
+    first.asksBeforeRevoke = false
+    var holdings = [Holdings(), Holdings()]
+    _ = kafka.share([first, second], &holdings) { $0.allSatisfy { $0.count == 1 } }
+    #expect(second.close(timeout: .seconds(5)))
+    #expect(first.close(timeout: .seconds(5)))
+  }
+
+  /// The next owner begins where we ended.
+  @Test(arguments: ContractKafka.that(can: .commitsInRebalance))
+  func commitsWhileTheGroupWaits(kafka: ContractKafka) async throws {
     let kafka = try kafka.start()
     let topic = try kafka.makeTopic(partitions: 2)
     let all = (0..<2).map { KafkaPartition(topic: topic, partition: $0) }
@@ -89,6 +118,7 @@ import Testing
     let given = kafka.collect(first) { !$0.revoked.isEmpty }
     #expect(given == [.committed([all[0]: 5, all[1]: 5]), .revoked(all)])
     first.giveUpRevoked()
+    first.asksBeforeRevoke = false
     var holdings = [Holdings(), Holdings()]
     let polled = kafka.share([first, second], &holdings) { $0.allSatisfy { $0.count == 1 } }
     let read = (polled[0] + polled[1]).messages.map(\.offset)
@@ -194,9 +224,12 @@ import Testing
     options.staticMember = "one"
     let older = try kafka.member(of: topic, options)
     let newer = try kafka.member(of: topic, options)
-    let polled = kafka.collect(older) { !$0.errors.isEmpty && !$0.lost.isEmpty }
-    #expect(polled.errors.map(\.code) == [.fatal] && polled.lost == [partition])
-    #expect(polled.revoked.isEmpty)
+    let polled = kafka.collect(older) { !$0.errors.isEmpty }
+    #expect(polled.errors.map(\.code) == [.fatal])
+    // It is not even told that its partitions are gone.
+    #expect(polled.revoked.isEmpty && polled.lost.isEmpty)
+    let late = await error { try older.commitNow([partition: 0], timeout: .seconds(10)) }
+    #expect(late?.code == .rebalanced || late?.isFatal == true)
     try newer.commitNow([partition: 0], timeout: .seconds(10))
     older.close(timeout: .seconds(10))
     #expect(newer.close(timeout: .seconds(10)))

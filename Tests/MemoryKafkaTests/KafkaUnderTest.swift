@@ -20,6 +20,8 @@ enum ContractAbility: String, CaseIterable, Sendable {
   /// Offsets without a record.
   case transactions
   case staticMembers
+  /// Members whose partitions are wanted back can commit until they have joined again.
+  case commitsInRebalance
   case topicsAgain
 }
 
@@ -91,6 +93,7 @@ enum ContractKafka: Sendable, CustomTestStringConvertible, CaseIterable {
         .deletion: "librdkafka's mock cluster takes no admin requests",
         .transactions: "the mock cluster writes no control records",
         .staticMembers: "the mock cluster gives whoever comes back a new assignment",
+        .commitsInRebalance: "the mock cluster refuses every commit while a group is handed out",
         .topicsAgain: "the mock cluster cannot delete a topic",
       ]
     case .apache:
