@@ -110,7 +110,7 @@ extension MemoryConsumer {
     isLost = true
     membership = .outside
     queue.removeAll { if case .assign = $0 { true } else { false } }
-    forget(Array(assignment))
+    forget(assignment.sorted())
     let reason = "Broker: Static consumer fenced by other consumer with same group.instance.id"
     enqueue(
       .other(

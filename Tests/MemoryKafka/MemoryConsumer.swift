@@ -223,7 +223,7 @@ package final class MemoryConsumer: GroupConsumer {
     for event in queue {
       if case .other = event { serve(event) }
     }
-    if !assignment.isEmpty, !isFenced { giveUp(Array(assignment)) }
+    if !assignment.isEmpty, !isFenced { giveUp(assignment.sorted()) }
     if leavesWhenUnassigned { leave() }
     isClosed = true
     queue = []

@@ -112,7 +112,11 @@ package final class MemoryHost: @unchecked Sendable {
   func disconnect() {
     for client in clients {
       for link in client.links { link.disconnect() }
-      perform { client.connectionLost() }
+      perform {
+        // What the client has sent since, before it noticed, is lost, too.
+        for link in client.links { link.disconnect() }
+        client.connectionLost()
+      }
     }
   }
 
