@@ -44,7 +44,15 @@ extension KafkaError {
   init(_ error: rd_kafka_resp_err_t, doing: String, detail: String = "") {
     let name = String(cString: rd_kafka_err2name(error))
     let text = detail.isEmpty ? String(cString: rd_kafka_err2str(error)) : detail
-    let code = Code(error)
+    self.init(Code(error), doing: doing, name: name, text: text)
+  }
+
+  /// As the errors of librdkafka read.
+  /// - Parameters:
+  ///   - doing: what was tried, as the beginning of a sentence: "committing offsets".
+  ///   - name: Kafka's name of the error: "ILLEGAL_GENERATION".
+  ///   - text: what Kafka says of it.
+  package init(_ code: Code, doing: String, name: String, text: String) {
     self.init(code: code, message: "\(doing): \(code.advice(for: text))", cause: "\(name): \(text)")
   }
 }

@@ -69,7 +69,7 @@ package struct KafkaOptions: Sendable, Equatable {
   }
 
   /// Of all records that are sent and not yet acknowledged.
-  var maximumSendingBytes: Int { 2 * maximumMessageBytes }
+  package var maximumSendingBytes: Int { 2 * maximumMessageBytes }
 
   private static let requestBytes = 8 << 20
 

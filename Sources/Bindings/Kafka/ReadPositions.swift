@@ -3,22 +3,26 @@
 ///
 /// Offsets have gaps of other kinds, too: the ends of transactions, aborted records, compaction. A
 /// record is lost only where the partition itself begins later than reading was to go on.
-struct ReadPositions: Equatable {
+package struct ReadPositions: Equatable {
   /// The next offset to read; nothing where that is not known.
   private var next: [KafkaPartition: Int64] = [:]
 
+  package init() {}
+
   /// - Parameter committed: where reading begins; nil when nothing was committed, so that nobody
   ///   misses what went before.
-  mutating func assigned(_ partition: KafkaPartition, committed: Int64?) {
+  package mutating func assigned(_ partition: KafkaPartition, committed: Int64?) {
     next[partition] = committed
   }
 
-  mutating func revoked(_ partitions: some Sequence<KafkaPartition>) {
+  package mutating func revoked(_ partitions: some Sequence<KafkaPartition>) {
     for partition in partitions { next[partition] = nil }
   }
 
   /// Whether reading is known to be there already.
-  func `is`(_ partition: KafkaPartition, at offset: Int64) -> Bool { offset == next[partition] }
+  package func `is`(_ partition: KafkaPartition, at offset: Int64) -> Bool {
+    offset == next[partition]
+  }
 
   /// Reading has come to an offset: of a record, or of the end of the partition.
   ///
@@ -27,7 +31,7 @@ struct ReadPositions: Equatable {
   ///   - first: the offset at which the partition begins now; nil when that is not known. Asked
   ///     only where offsets have a gap.
   /// - Returns: the offsets that were to be read and that the partition does not have any more.
-  mutating func reached(
+  package mutating func reached(
     _ partition: KafkaPartition, _ offset: Int64, following: Int64, first: () -> Int64?
   ) -> Range<Int64>? {
     defer { next[partition] = following }

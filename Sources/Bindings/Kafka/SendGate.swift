@@ -5,7 +5,7 @@ import Threads
 /// would drop them. The line is as long as there are callers, each of which has bounds of its own
 /// (windows of segments, lists of stragglers, requests to the API) and waits for its turn; every
 /// record that is inside ends within `messageTimeout`, so the line moves.
-final class SendGate: Sendable {
+package final class SendGate: Sendable {
   private struct State {
     var inside = 0
     var bytesInside = 0
@@ -17,13 +17,13 @@ final class SendGate: Sendable {
   private let maximumBytes: Int
   private let state = ThreadLock(State())
 
-  init(maximumSenders: Int, maximumBytes: Int) {
+  package init(maximumSenders: Int, maximumBytes: Int) {
     self.maximumSenders = maximumSenders
     self.maximumBytes = maximumBytes
   }
 
   /// False when the gate is closed; otherwise the caller is inside until it calls `leave`.
-  func enter(bytes: Int) async -> Bool {
+  package func enter(bytes: Int) async -> Bool {
     await withCheckedContinuation { continuation in
       let answer: Bool? = state.withLock { state in
         if state.isClosed { return false }
@@ -39,7 +39,7 @@ final class SendGate: Sendable {
     }
   }
 
-  func leave(bytes: Int) {
+  package func leave(bytes: Int) {
     let admitted = state.withLock { state in
       state.inside -= 1
       state.bytesInside -= bytes
@@ -56,7 +56,7 @@ final class SendGate: Sendable {
   }
 
   /// Turns those in line away. Those inside stay until they leave.
-  func close() {
+  package func close() {
     let waiting = state.withLock { state in
       state.isClosed = true
       defer { state.line.removeAll() }

@@ -4,7 +4,7 @@ import CRdKafka
 /// turns: those that differ in the number alone are spread as evenly as can be, where hashes of
 /// them would give one partition half as much again as another. All other keys are placed by their
 /// hash, as Kafka's own clients do.
-enum TurnPartitioner {
+package enum TurnPartitioner {
   /// For a topic's configuration. May be called on any thread.
   static func install(in configuration: OpaquePointer?) {
     rd_kafka_topic_conf_set_partitioner_cb(configuration) {
@@ -21,7 +21,7 @@ enum TurnPartitioner {
   }
 
   /// Of at most nine digits.
-  static func number(
+  package static func number(
     endingIn key: UnsafeRawBufferPointer
   ) -> (number: Int, prefixLength: Int)? {
     guard let dot = key.lastIndex(of: UInt8(ascii: ".")), (1...9).contains(key.count - dot - 1)

@@ -1,0 +1,200 @@
+import Kafka
+import Testing
+
+extension KafkaUnderTest {
+  /// Polls until `isDone` says so of everything polled so far; fails the test after `seconds` of
+  /// this Kafka's time.
+  @discardableResult
+  func collect(
+    _ consumer: any GroupConsumer, seconds: Int = 90,
+    sourceLocation: SourceLocation = #_sourceLocation, until isDone: ([KafkaPoll]) -> Bool
+  ) -> [KafkaPoll] {
+    let deadline = elapsed + .seconds(seconds)
+    var polled: [KafkaPoll] = []
+    while !isDone(polled) {
+      if elapsed > deadline {
+        Issue.record("not within \(seconds) s; polled \(polled)", sourceLocation: sourceLocation)
+        return polled
+      }
+      if let next = consumer.poll(timeout: .milliseconds(20)) {
+        polled.append(next)
+      } else {
+        pass()
+      }
+    }
+    return polled
+  }
+
+  func collectMessages(
+    _ consumer: any GroupConsumer, _ count: Int,
+    sourceLocation: SourceLocation = #_sourceLocation
+  ) -> [KafkaMessage] {
+    collect(consumer, sourceLocation: sourceLocation) { $0.messages.count >= count }.messages
+  }
+
+  /// Asks until Kafka says so; fails the test otherwise.
+  func collectLag(
+    _ consumer: any GroupConsumer, _ expected: [KafkaPartition: Int64],
+    sourceLocation: SourceLocation = #_sourceLocation
+  ) {
+    collect(consumer, sourceLocation: sourceLocation) { _ in
+      consumer.measureLag()
+      return consumer.lag == expected
+    }
+  }
+
+  /// A member that has been let in.
+  func member(
+    of topic: String, _ options: KafkaOptions? = nil,
+    sourceLocation: SourceLocation = #_sourceLocation
+  ) throws -> any GroupConsumer {
+    let consumer = try consumer(options ?? self.options, [topic])
+    try consumer.subscribe()
+    collect(consumer, sourceLocation: sourceLocation) { !$0.assigned.isEmpty }
+    return consumer
+  }
+
+  func joined(_ topic: String, _ options: KafkaOptions? = nil) throws -> any GroupConsumer {
+    let consumer = try consumer(options ?? self.options, [topic])
+    try consumer.subscribe()
+    return consumer
+  }
+
+  @discardableResult
+  func send(
+    _ producer: any RecordProducer, to topic: String, partition: Int32? = nil, key: [UInt8]?,
+    _ value: [UInt8]?, headers: [KafkaHeader] = []
+  ) async throws -> KafkaDelivery {
+    try await settle {
+      try await producer.send(
+        topic: topic, partition: partition, key: key, value: value, headers: headers)
+    }
+  }
+
+  /// Writes numbered records, one after the other.
+  func sendNumbers(
+    _ numbers: Range<Int>, to topic: String, partition: Int32? = nil
+  ) async throws {
+    let producer = try producer(options)
+    for number in numbers {
+      try await send(
+        producer, to: topic, partition: partition, key: Array("k\(number)".utf8),
+        Array("\(number)".utf8))
+    }
+    producer.close(timeout: .seconds(1))
+  }
+}
+
+/// The error of a call that should throw one.
+@KafkaContract func error(_ body: @KafkaContract () async throws -> Void) async -> KafkaError? {
+  do {
+    try await body()
+    return nil
+  } catch {
+    return error as? KafkaError
+  }
+}
+
+/// What consumers have, as their polls said.
+struct Holdings {
+  private(set) var partitions: Set<KafkaPartition> = []
+
+  mutating func note(_ polled: KafkaPoll) {
+    switch polled {
+    case .assigned(let more): partitions.formUnion(more)
+    case .revoked(let gone), .lost(let gone): partitions.subtract(gone)
+    default: return
+    }
+  }
+}
+
+extension KafkaUnderTest {
+  /// Polls all of them until what they have is as wanted.
+  func share(
+    _ consumers: [any GroupConsumer], _ holdings: inout [Holdings],
+    sourceLocation: SourceLocation = #_sourceLocation,
+    until isDone: ([Set<KafkaPartition>]) -> Bool
+  ) -> [[KafkaPoll]] {
+    var polled = consumers.map { _ in [KafkaPoll]() }
+    let deadline = elapsed + .seconds(90)
+    while !isDone(holdings.map(\.partitions)) {
+      if elapsed > deadline {
+        Issue.record("never shared; polled \(polled)", sourceLocation: sourceLocation)
+        return polled
+      }
+      for (index, consumer) in consumers.enumerated() {
+        guard let next = consumer.poll(timeout: .milliseconds(5)) else { continue }
+        holdings[index].note(next)
+        polled[index].append(next)
+      }
+      pass()
+    }
+    return polled
+  }
+}
+
+extension [KafkaPoll] {
+  var messages: [KafkaMessage] {
+    compactMap { if case .message(let message) = $0 { message } else { nil } }
+  }
+
+  var skipped: [KafkaPartition: [Range<Int64>]] {
+    reduce(into: [:]) { all, next in
+      if case .skipped(let partition, let offsets) = next {
+        all[partition, default: []].append(offsets)
+      }
+    }
+  }
+
+  var ends: [KafkaPartition: Int64] {
+    reduce(into: [:]) { all, next in
+      if case .end(let partition, let end) = next { all[partition] = end }
+    }
+  }
+
+  var errors: [KafkaError] {
+    compactMap { if case .error(let error) = $0 { error } else { nil } }
+  }
+
+  var assigned: [KafkaPartition] {
+    flatMap { polled -> [KafkaPartition] in
+      if case .assigned(let partitions) = polled { partitions } else { [] }
+    }
+  }
+
+  var revoking: [KafkaPartition] {
+    flatMap { polled -> [KafkaPartition] in
+      if case .revoking(let partitions) = polled { partitions } else { [] }
+    }
+  }
+
+  var revoked: [KafkaPartition] {
+    flatMap { polled -> [KafkaPartition] in
+      if case .revoked(let partitions) = polled { partitions } else { [] }
+    }
+  }
+
+  var lost: [KafkaPartition] {
+    flatMap { polled -> [KafkaPartition] in
+      if case .lost(let partitions) = polled { partitions } else { [] }
+    }
+  }
+
+  var committed: [KafkaPartition: Int64] {
+    reduce(into: [:]) { all, next in
+      if case .committed(let offsets) = next { all.merge(offsets) { $1 } }
+    }
+  }
+
+  var commitFailures: [KafkaError] {
+    compactMap { if case .commitFailed(_, let error) = $0 { error } else { nil } }
+  }
+
+  var reachable: [Bool] {
+    compactMap { if case .reachable(let isReachable) = $0 { isReachable } else { nil } }
+  }
+}
+
+extension KafkaMessage {
+  var text: String { String(decoding: value ?? [], as: UTF8.self) }
+}

@@ -1,0 +1,164 @@
+import Glibc
+import Kafka
+import Processes
+import ServerProcesses
+
+/// The time of a Kafka that lives in this one.
+@KafkaContract private final class Stopwatch {
+  private let began = ContinuousClock.now
+
+  var elapsed: Duration { ContinuousClock.now - began }
+}
+
+/// librdkafka's mock cluster, and the clients that ship.
+@KafkaContract final class EmbeddedUnderTest: KafkaUnderTest {
+  private let broker: EmbeddedBroker
+  private let stopwatch = Stopwatch()
+  private var lastTopic = 0
+
+  init() throws { broker = try EmbeddedBroker(topics: []) }
+
+  /// The mock cluster lets a first member wait for three seconds, so a session must be longer.
+  var options: KafkaOptions {
+    var options = KafkaOptions(bootstrapServers: broker.bootstrapServers)
+    options.group = "g"
+    options.sessionTimeout = .seconds(4)
+    options.fetchWaitMaximum = .milliseconds(10)
+    options.messageTimeout = .seconds(60)
+    return options
+  }
+
+  var elapsed: Duration { stopwatch.elapsed }
+
+  func makeTopic(partitions: Int) throws -> String {
+    lastTopic += 1
+    try broker.create(topic: "t\(lastTopic)", partitions: partitions)
+    return "t\(lastTopic)"
+  }
+
+  func consumer(_ options: KafkaOptions, _ topics: [String]) throws -> any GroupConsumer {
+    try KafkaConsumer(options, topics: topics, log: { _ in })
+  }
+
+  func producer(_ options: KafkaOptions) throws -> any RecordProducer {
+    try KafkaProducer(options, log: { _ in })
+  }
+
+  func pass() {}
+
+  func settle<Value: Sendable>(
+    _ work: @escaping @Sendable @KafkaContract () async throws -> Value
+  ) async throws -> Value { try await work() }
+
+  func setAway(_ isAway: Bool) { broker.setDown(isAway) }
+
+  func failCommit(_ failure: ContractFailure) {
+    broker.fail(next: .offsetCommit, with: [Self.failure(failure)])
+  }
+
+  func failProduce(_ failure: ContractFailure) {
+    broker.fail(next: .produce, with: [Self.failure(failure)])
+  }
+
+  private static func failure(_ failure: ContractFailure) -> EmbeddedBroker.Failure {
+    switch failure {
+    case .rebalanceInProgress: .rebalanceInProgress
+    case .illegalGeneration: .illegalGeneration
+    case .topicAuthorizationFailed: .topicAuthorizationFailed
+    case .notLeader: .notLeader
+    case .coordinatorNotAvailable: .coordinatorNotAvailable
+    case .disconnect: .disconnect
+    }
+  }
+
+  /// The mock cluster keeps the last 5 MiB of a partition.
+  func overtake(_ partition: KafkaPartition, _ producer: any RecordProducer) async throws {
+    for _ in 0..<8 {
+      _ = try await producer.send(
+        topic: partition.topic, partition: partition.partition, key: nil,
+        value: [UInt8](repeating: 65, count: 900_000), headers: [])
+    }
+  }
+}
+
+/// An Apache Kafka, and the clients that ship. Others use the same broker.
+@KafkaContract final class ApacheUnderTest: KafkaUnderTest {
+  private let kafka: RealKafka
+  private let name = "contract-" + String(UInt64.random(in: .min ... .max), radix: 16)
+  private let stopwatch = Stopwatch()
+  private var lastTopic = 0
+
+  init() throws { kafka = try RealKafka() }
+
+  var options: KafkaOptions {
+    var options = KafkaOptions(bootstrapServers: kafka.bootstrapServers)
+    options.group = name
+    options.fetchWaitMaximum = .milliseconds(10)
+    options.messageTimeout = .seconds(60)
+    return options
+  }
+
+  var elapsed: Duration { stopwatch.elapsed }
+
+  func makeTopic(partitions: Int) throws -> String {
+    lastTopic += 1
+    let topic = "\(name)-\(lastTopic)"
+    try kafka.createTopics([(topic, partitions)], as: options)
+    // A broker may answer before it knows itself what it has created.
+    let admin = KafkaAdmin(options, log: { _ in })
+    let deadline = ContinuousClock.now + .seconds(60)
+    while ContinuousClock.now < deadline {
+      let known = try? admin.metadata(topics: [topic], timeout: .seconds(10)).partitions
+      if known?[topic] == partitions { break }
+      _ = poll(nil, 0, 20)
+    }
+    return topic
+  }
+
+  func consumer(_ options: KafkaOptions, _ topics: [String]) throws -> any GroupConsumer {
+    try KafkaConsumer(options, topics: topics, log: { _ in })
+  }
+
+  func producer(_ options: KafkaOptions) throws -> any RecordProducer {
+    try KafkaProducer(options, log: { _ in })
+  }
+
+  func pass() {}
+
+  func settle<Value: Sendable>(
+    _ work: @escaping @Sendable @KafkaContract () async throws -> Value
+  ) async throws -> Value { try await work() }
+
+  func overtake(_ partition: KafkaPartition, _ producer: any RecordProducer) async throws {
+    var end: Int64 = 0
+    for number in 0..<8 {
+      end = try await producer.send(
+        topic: partition.topic, partition: partition.partition, key: nil, value: [UInt8(number)],
+        headers: []
+      ).offset
+    }
+    try delete(before: end, of: partition)
+  }
+
+  func delete(before offset: Int64, of partition: KafkaPartition) throws {
+    let directory = try ScratchDirectory()
+    let file = try directory.write(
+      """
+      {"version":1,"partitions":[{"topic":"\(partition.topic)",\
+      "partition":\(partition.partition),"offset":\(offset)}]}
+      """, to: "delete.json")
+    try RealKafka.run(
+      tool: "DeleteRecordsCommand",
+      ["--bootstrap-server", kafka.bootstrapServers, "--offset-json-file", file])
+  }
+
+  func writeInTransactions(_ count: Int, to partition: KafkaPartition) throws {
+    try RealKafka.run(
+      tool: "ProducerPerformance",
+      [
+        "--topic", partition.topic, "--num-records", "\(count)", "--record-size", "10",
+        "--throughput", "-1", "--producer-props", "bootstrap.servers=\(kafka.bootstrapServers)",
+        "--transactional-id", partition.topic, "--transaction-duration-ms", "1000",
+      ])
+  }
+}
