@@ -247,6 +247,8 @@ let supports: [Target] = [
       "EventLoop", "Processes", "Redis", "ServerProcesses", "Telemetry", "Threads", "TLS",
       "Transport",
     ]),
+  // A Kafka in memory, whose time and faults are its user's.
+  support("MemoryKafka", path: "Tests/MemoryKafka", ["Kafka"]),
   // A whole small world for tests of the whole way: real Redis, embedded Kafka, the simulator,
   // workers.
   support(
@@ -271,6 +273,8 @@ let testTargets: [Target] = [
       "Transport",
     ]),
   tests("KafkaTests", ["Kafka", "Processes", "ServerProcesses", "Text", "Threads"]),
+  tests(
+    "MemoryKafkaTests", ["Kafka", "MemoryKafka", "Processes", "ServerProcesses", "Text"]),
   tests("HTTPServerTests", ["EventLoop", "Fixtures", "HTTPServer", "Text", "Threads", "TLS"]),
   tests(
     "APITests",

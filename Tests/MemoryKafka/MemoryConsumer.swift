@@ -18,7 +18,7 @@ package final class MemoryConsumer: GroupConsumer {
   /// Where the consumer is with its group. All but the first two are parts of a rebalance.
   enum Membership { case outside, steady, joining, assigning, revoking }
 
-  let host: MemoryHost
+  package let host: MemoryHost
   let options: KafkaOptions
   let topics: [String]
   let coordinator: MemoryLink

@@ -1,6 +1,6 @@
 /// One connection of a client to the broker: requests arrive, and answers come back, in the order
-/// in which they were sent, each after a delay of its own. Whether a request that was under way
-/// when the connection broke has arrived is a matter of chance, as on a network.
+/// in which they were sent, each after a delay of its own. How many of the requests that were under
+/// way when the connection broke have arrived is a matter of chance, as on a network.
 final class MemoryLink {
   private final class Call {
     var serve: () -> Void = {}
@@ -39,15 +39,17 @@ final class MemoryLink {
     time.schedule(at: lastArrival) { self.arrive(call) }
   }
 
-  /// Breaks the connection.
+  /// Breaks the connection. What was sent first may have arrived, the rest has not.
   func disconnect() {
     let lost = calls
     calls = []
-    for call in lost {
-      call.isOver = true
-      if !call.hasArrived, host.broker.time.coin() { call.serve() }
-      host.perform { call.fail() }
+    let underWay = lost.filter { !$0.hasArrived }
+    for call in lost { call.isOver = true }
+    if !underWay.isEmpty {
+      let arrived = host.broker.time.random() % UInt64(underWay.count + 1)
+      for call in underWay.prefix(Int(arrived)) { call.serve() }
     }
+    for call in lost { host.perform { call.fail() } }
   }
 
   /// All that is under way arrives now.

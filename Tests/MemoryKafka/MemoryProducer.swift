@@ -55,6 +55,12 @@ package final class MemoryProducer: RecordProducer, @unchecked Sendable {
   /// In the order in which they were sent.
   private var waiting: [Sending] = []
   private var missingSince: [String: UInt64] = [:]
+  /// Topics that are asked for again soon: what is sent to them waits.
+  private var held: Set<String> = []
+  /// At the broker: what follows a record that was refused for the moment is refused, too, until
+  /// all are sent again. So the order is kept.
+  private var refuses = false
+  private var isBackingOff = false
   package private(set) var fatalError: KafkaError?
 
   private var broker: MemoryBroker { host.broker }
@@ -114,7 +120,7 @@ package final class MemoryProducer: RecordProducer, @unchecked Sendable {
   // MARK: to the broker and back
 
   private func transmit(_ sending: Sending) {
-    guard !sending.isSent else { return }
+    guard !sending.isSent, !isBackingOff, !held.contains(sending.topic) else { return }
     sending.isSent = true
     // Strong: what was sent is written, whatever becomes of the sender.
     link.ask(.produce) { (answer: (Outcome) -> Void) in
@@ -135,9 +141,17 @@ package final class MemoryProducer: RecordProducer, @unchecked Sendable {
   /// At the broker.
   private func write(_ sending: Sending) -> Outcome {
     if let written = sending.written { return .written(written) }
+    if refuses { return .failed(.notLeader) }
+    if held.contains(sending.topic) { return .topicIsMissing }
     let failure = broker.takeFault(.produce, host, topic: sending.topic)
-    if let failure, failure != .unanswered(isDone: true) { return .failed(failure) }
-    guard let count = broker.partitionsOnUse(sending.topic) else { return .topicIsMissing }
+    if let failure, failure != .unanswered(isDone: true) {
+      refuses = failure.isTriedAgain
+      return .failed(failure)
+    }
+    guard let count = broker.partitionsOnUse(sending.topic) else {
+      hold(sending.topic)
+      return .topicIsMissing
+    }
     let partition = place(sending, among: count)
     let size = (sending.record.key?.count ?? 0) + (sending.record.value?.count ?? 0)
     guard size <= broker.options.maximumRecordBytes else { return .failed(.messageTooLarge) }
@@ -162,8 +176,13 @@ package final class MemoryProducer: RecordProducer, @unchecked Sendable {
   /// All that is under way: their order is kept.
   private func sendAgain() {
     link.disconnect()
+    refuses = false
     for sending in waiting { sending.isSent = false }
-    host.schedule(after: Self.retryDelay) { [weak self] in self?.transmitAll() }
+    isBackingOff = true
+    host.schedule(after: Self.retryDelay) { [weak self] in
+      self?.isBackingOff = false
+      self?.transmitAll()
+    }
   }
 
   private func transmitAll() {
@@ -172,15 +191,22 @@ package final class MemoryProducer: RecordProducer, @unchecked Sendable {
   }
 
   private func waitForTopic(_ sending: Sending) {
+    sending.isSent = false
     let since = missingSince[sending.topic] ?? now
     missingSince[sending.topic] = since
     if now >= since &+ Self.missingTopicTimeout.wholeNanoseconds {
-      return fail(sending, .unknownTopic)
+      fail(sending, .unknownTopic)
+    } else if !held.contains(sending.topic) {
+      transmit(sending)
     }
+  }
+
+  private func hold(_ topic: String) {
+    held.insert(topic)
     host.schedule(after: Self.missingTopicInterval) { [weak self] in
-      guard let self, sending.continuation != nil else { return }
-      sending.isSent = false
-      if isConnected { transmit(sending) }
+      guard let self else { return }
+      held.remove(topic)
+      if isConnected { for sending in waiting where sending.topic == topic { transmit(sending) } }
     }
   }
 

@@ -2,7 +2,7 @@ import Kafka
 import Testing
 
 /// Writing: the same for each Kafka.
-@Suite(.serialized) @KafkaContract struct ContractProducerTests {
+@Suite @KafkaContract struct ContractProducerTests {
   @Test(arguments: ContractKafka.that())
   func reportsWhereEachRecordWent(kafka: ContractKafka) async throws {
     let kafka = try kafka.start()

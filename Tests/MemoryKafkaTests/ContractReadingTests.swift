@@ -2,7 +2,7 @@ import Kafka
 import Testing
 
 /// Reading, positions and what Kafka throws away: the same for each Kafka.
-@Suite(.serialized) @KafkaContract struct ContractReadingTests {
+@Suite @KafkaContract struct ContractReadingTests {
   @Test(arguments: ContractKafka.that())
   func readsWhatWasWrittenAndCommits(kafka: ContractKafka) async throws {
     let kafka = try kafka.start()
@@ -17,7 +17,7 @@ import Testing
     producer.close(timeout: .seconds(1))
 
     let consumer = try kafka.joined(topic)
-    let polled = kafka.collect(consumer) { $0.messages.count >= 3 }
+    let polled = await kafka.collect(consumer) { $0.messages.count >= 3 }
     let partition = KafkaPartition(topic: topic, partition: 0)
     #expect(polled.first == .assigned([partition]))
     let messages = polled.messages
@@ -29,14 +29,16 @@ import Testing
     #expect(messages[1].key == nil && messages[1].value == nil, "a tombstone stays one")
     #expect(messages[2].key == [] && messages[2].value == [], "empty is not null")
     consumer.commit([partition: 2])
-    let results = kafka.collect(consumer) { !$0.committed.isEmpty || !$0.commitFailures.isEmpty }
+    let results = await kafka.collect(consumer) {
+      !$0.committed.isEmpty || !$0.commitFailures.isEmpty
+    }
     #expect(results.committed == [partition: 2])
     #expect(consumer.close(timeout: .seconds(5)))
     #expect(consumer.poll(timeout: .zero) == .revoked([partition]))
     #expect(consumer.poll(timeout: .zero) == nil)
 
     let successor = try kafka.joined(topic)
-    #expect(kafka.collectMessages(successor, 1).map(\.offset) == [2])
+    #expect(await kafka.collectMessages(successor, 1).map(\.offset) == [2])
     #expect(successor.close(timeout: .seconds(5)))
   }
 
@@ -52,17 +54,18 @@ import Testing
     let consumer = try kafka.joined(topic, options)
     let paused = KafkaPartition(topic: topic, partition: 0)
     let other = KafkaPartition(topic: topic, partition: 1)
-    var polled = kafka.collect(consumer) { $0.messages.contains { $0.source == paused } }
+    var polled = await kafka.collect(consumer) { $0.messages.contains { $0.source == paused } }
     consumer.pause([paused])
     // Again, and one that is not ours.
     consumer.pause([paused, KafkaPartition(topic: "none", partition: 0)])
-    let alone = kafka.collect(consumer) { [polled] more in
+    let alone = await kafka.collect(consumer) { [polled] more in
       (polled + more).messages.count { $0.source == other } == 12
     }
     #expect(!alone.messages.contains { $0.source == paused }, "a paused partition is silent")
     polled += alone
     consumer.resume([paused, other])
-    polled += kafka.collect(consumer) { [polled] more in (polled + more).messages.count >= 24 }
+    polled += await kafka.collect(consumer) { [polled] more in (polled + more).messages.count >= 24
+    }
     for partition in [paused, other] {
       let offsets = polled.messages.filter { $0.source == partition }.map(\.offset)
       #expect(offsets == Array(0..<12))
@@ -79,14 +82,14 @@ import Testing
     let full = KafkaPartition(topic: topic, partition: 1)
     try await kafka.sendNumbers(0..<3, to: topic, partition: 1)
     let consumer = try kafka.joined(topic)
-    let polled = kafka.collect(consumer) { $0.messages.count == 3 && $0.ends[empty] != nil }
+    let polled = await kafka.collect(consumer) { $0.messages.count == 3 && $0.ends[empty] != nil }
     #expect(polled.ends == [empty: 0])
     try consumer.commitNow([empty: 0, full: 3], timeout: .seconds(10))
     #expect(consumer.close(timeout: .seconds(5)))
 
-    let successor = try kafka.member(of: topic)
+    let successor = try await kafka.member(of: topic)
     try await kafka.sendNumbers(3..<4, to: topic, partition: 1)
-    let more = kafka.collect(successor) { !$0.messages.isEmpty }
+    let more = await kafka.collect(successor) { !$0.messages.isEmpty }
     #expect(more.ends.isEmpty && more.skipped.isEmpty)
     #expect(more.messages.map(\.offset) == [3])
     #expect(successor.close(timeout: .seconds(5)))
@@ -99,18 +102,18 @@ import Testing
     let partition = KafkaPartition(topic: topic, partition: 0)
     try kafka.writeInTransactions(3, to: partition)
     let consumer = try kafka.joined(topic)
-    let polled = kafka.collect(consumer) { polled in
+    let polled = await kafka.collect(consumer) { polled in
       polled.messages.count == 3
         && polled.ends[partition] ?? 0 > (polled.messages.last?.offset ?? 0) + 1
     }
     let last = try #require(polled.ends[partition])
     #expect(polled.skipped.isEmpty && polled.errors.isEmpty)
     try consumer.commitNow([partition: last], timeout: .seconds(10))
-    kafka.collectLag(consumer, [partition: 0])
+    await kafka.collectLag(consumer, [partition: 0])
     #expect(consumer.close(timeout: .seconds(10)))
     try kafka.writeInTransactions(1, to: partition)
     let next = try kafka.joined(topic)
-    let more = kafka.collect(next) { $0.ends[partition] ?? 0 > last }
+    let more = await kafka.collect(next) { $0.ends[partition] ?? 0 > last }
     #expect(more.messages.map(\.offset) == [last] && more.skipped.isEmpty)
     #expect(next.close(timeout: .seconds(10)))
   }
@@ -122,13 +125,13 @@ import Testing
     let partition = KafkaPartition(topic: topic, partition: 0)
     try await kafka.sendNumbers(0..<3, to: topic, partition: 0)
     let first = try kafka.joined(topic)
-    _ = kafka.collectMessages(first, 3)
+    _ = await kafka.collectMessages(first, 3)
     try first.commitNow([partition: 2], timeout: .seconds(10))
     #expect(first.close(timeout: .seconds(5)))
     let producer = try kafka.producer(kafka.options)
     try await kafka.settle { try await kafka.overtake(partition, producer) }
     let second = try kafka.joined(topic)
-    let polled = kafka.collect(second) { !$0.messages.isEmpty }
+    let polled = await kafka.collect(second) { !$0.messages.isEmpty }
     let next = try #require(polled.messages.first?.offset)
     #expect(next > 3 && polled.skipped == [partition: [2..<next]])
     #expect(second.close(timeout: .seconds(5)))
@@ -142,12 +145,12 @@ import Testing
     let partition = KafkaPartition(topic: topic, partition: 0)
     try await kafka.sendNumbers(0..<1, to: topic, partition: 0)
     let consumer = try kafka.joined(topic)
-    _ = kafka.collectMessages(consumer, 1)
+    _ = await kafka.collectMessages(consumer, 1)
     consumer.pause([partition])
     let producer = try kafka.producer(kafka.options)
     try await kafka.settle { try await kafka.overtake(partition, producer) }
     consumer.resume([partition])
-    let polled = kafka.collect(consumer) { !$0.messages.isEmpty }
+    let polled = await kafka.collect(consumer) { !$0.messages.isEmpty }
     let next = try #require(polled.messages.first?.offset)
     #expect(next > 1 && polled.skipped == [partition: [1..<next]])
     #expect(consumer.close(timeout: .seconds(5)))
@@ -163,7 +166,7 @@ import Testing
       try await kafka.overtake(KafkaPartition(topic: topic, partition: 0), producer)
     }
     let consumer = try kafka.joined(topic)
-    let polled = kafka.collect(consumer) { !$0.messages.isEmpty }
+    let polled = await kafka.collect(consumer) { !$0.messages.isEmpty }
     #expect(polled.messages[0].offset > 0 && polled.skipped.isEmpty)
     #expect(consumer.close(timeout: .seconds(5)))
     producer.close(timeout: .seconds(1))
@@ -176,12 +179,12 @@ import Testing
     let partition = KafkaPartition(topic: topic, partition: 0)
     try await kafka.sendNumbers(0..<10, to: topic, partition: 0)
     let first = try kafka.joined(topic)
-    _ = kafka.collectMessages(first, 10)
+    _ = await kafka.collectMessages(first, 10)
     try first.commitNow([partition: 4], timeout: .seconds(10))
     #expect(first.close(timeout: .seconds(10)))
     try kafka.delete(before: 10, of: partition)
     let second = try kafka.joined(topic)
-    let polled = kafka.collect(second) { !$0.skipped.isEmpty }
+    let polled = await kafka.collect(second) { !$0.skipped.isEmpty }
     #expect(polled.skipped == [partition: [4..<10]] && polled.messages.isEmpty)
     #expect(second.close(timeout: .seconds(10)))
   }
@@ -192,10 +195,10 @@ import Testing
     let topic = try kafka.makeTopic(partitions: 1)
     try await kafka.sendNumbers(0..<9, to: topic, partition: 0)
     let consumer = try kafka.joined(topic)
-    _ = kafka.collectMessages(consumer, 9)
+    _ = await kafka.collectMessages(consumer, 9)
     try kafka.makeAgain(topic, partitions: 1)
     try await kafka.sendNumbers(0..<2, to: topic, partition: 0)
-    let again = kafka.collect(consumer) { $0.messages.count >= 2 }
+    let again = await kafka.collect(consumer) { $0.messages.count >= 2 }
     #expect(again.messages.map(\.offset) == [0, 1] && again.skipped.isEmpty)
     #expect(consumer.close(timeout: .seconds(5)))
   }
@@ -209,14 +212,14 @@ import Testing
     )
     try await kafka.sendNumbers(0..<5, to: topic, partition: 0)
     let consumer = try kafka.joined(topic)
-    _ = kafka.collectMessages(consumer, 5)
-    kafka.collectLag(consumer, [first: 5, second: 0])
+    _ = await kafka.collectMessages(consumer, 5)
+    await kafka.collectLag(consumer, [first: 5, second: 0])
     consumer.pause([first, second])
     consumer.commit([first: 3])
-    _ = kafka.collect(consumer) { !$0.committed.isEmpty }
+    _ = await kafka.collect(consumer) { !$0.committed.isEmpty }
     try await kafka.sendNumbers(5..<12, to: topic, partition: 0)
     try await kafka.sendNumbers(0..<4, to: topic, partition: 1)
-    kafka.collectLag(consumer, [first: 9, second: 4])
+    await kafka.collectLag(consumer, [first: 9, second: 4])
     #expect(consumer.close(timeout: .seconds(5)))
     #expect(consumer.lag.isEmpty)
   }

@@ -3,12 +3,12 @@ import Testing
 
 extension KafkaUnderTest {
   /// Polls until `isDone` says so of everything polled so far; fails the test after `seconds` of
-  /// this Kafka's time.
+  /// this Kafka's time. Others of the actor go on meanwhile: groups take seconds to form.
   @discardableResult
   func collect(
     _ consumer: any GroupConsumer, seconds: Int = 90,
     sourceLocation: SourceLocation = #_sourceLocation, until isDone: ([KafkaPoll]) -> Bool
-  ) -> [KafkaPoll] {
+  ) async -> [KafkaPoll] {
     let deadline = elapsed + .seconds(seconds)
     var polled: [KafkaPoll] = []
     while !isDone(polled) {
@@ -16,10 +16,11 @@ extension KafkaUnderTest {
         Issue.record("not within \(seconds) s; polled \(polled)", sourceLocation: sourceLocation)
         return polled
       }
-      if let next = consumer.poll(timeout: .milliseconds(20)) {
+      if let next = consumer.poll(timeout: .milliseconds(1)) {
         polled.append(next)
       } else {
         pass()
+        await Task.yield()
       }
     }
     return polled
@@ -28,16 +29,16 @@ extension KafkaUnderTest {
   func collectMessages(
     _ consumer: any GroupConsumer, _ count: Int,
     sourceLocation: SourceLocation = #_sourceLocation
-  ) -> [KafkaMessage] {
-    collect(consumer, sourceLocation: sourceLocation) { $0.messages.count >= count }.messages
+  ) async -> [KafkaMessage] {
+    await collect(consumer, sourceLocation: sourceLocation) { $0.messages.count >= count }.messages
   }
 
   /// Asks until Kafka says so; fails the test otherwise.
   func collectLag(
     _ consumer: any GroupConsumer, _ expected: [KafkaPartition: Int64],
     sourceLocation: SourceLocation = #_sourceLocation
-  ) {
-    collect(consumer, sourceLocation: sourceLocation) { _ in
+  ) async {
+    await collect(consumer, sourceLocation: sourceLocation) { _ in
       consumer.measureLag()
       return consumer.lag == expected
     }
@@ -47,10 +48,10 @@ extension KafkaUnderTest {
   func member(
     of topic: String, _ options: KafkaOptions? = nil,
     sourceLocation: SourceLocation = #_sourceLocation
-  ) throws -> any GroupConsumer {
+  ) async throws -> any GroupConsumer {
     let consumer = try consumer(options ?? self.options, [topic])
     try consumer.subscribe()
-    collect(consumer, sourceLocation: sourceLocation) { !$0.assigned.isEmpty }
+    await collect(consumer, sourceLocation: sourceLocation) { !$0.assigned.isEmpty }
     return consumer
   }
 
@@ -114,7 +115,7 @@ extension KafkaUnderTest {
     _ consumers: [any GroupConsumer], _ holdings: inout [Holdings],
     sourceLocation: SourceLocation = #_sourceLocation,
     until isDone: ([Set<KafkaPartition>]) -> Bool
-  ) -> [[KafkaPoll]] {
+  ) async -> [[KafkaPoll]] {
     var polled = consumers.map { _ in [KafkaPoll]() }
     let deadline = elapsed + .seconds(90)
     while !isDone(holdings.map(\.partitions)) {
@@ -123,11 +124,12 @@ extension KafkaUnderTest {
         return polled
       }
       for (index, consumer) in consumers.enumerated() {
-        guard let next = consumer.poll(timeout: .milliseconds(5)) else { continue }
+        guard let next = consumer.poll(timeout: .milliseconds(1)) else { continue }
         holdings[index].note(next)
         polled[index].append(next)
       }
       pass()
+      await Task.yield()
     }
     return polled
   }

@@ -25,6 +25,8 @@ import MemoryKafka
     options.group = "g"
     options.sessionTimeout = .seconds(4)
     options.messageTimeout = .seconds(60)
+    // Who wants to hear of it says so.
+    options.reachabilityInterval = .seconds(3600)
     return options
   }
 

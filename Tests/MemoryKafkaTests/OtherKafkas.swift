@@ -25,6 +25,8 @@ import ServerProcesses
     options.sessionTimeout = .seconds(4)
     options.fetchWaitMaximum = .milliseconds(10)
     options.messageTimeout = .seconds(60)
+    // Who wants to hear of it says so.
+    options.reachabilityInterval = .seconds(3600)
     return options
   }
 
@@ -95,6 +97,8 @@ import ServerProcesses
     options.group = name
     options.fetchWaitMaximum = .milliseconds(10)
     options.messageTimeout = .seconds(60)
+    // Who wants to hear of it says so.
+    options.reachabilityInterval = .seconds(3600)
     return options
   }
 

@@ -10,7 +10,7 @@ struct LayoutRules {
   static let mirrorsOfNoRoom: Set<String> = [
     "IntegrationTests", "FaultTests", "EnduranceTests", "CommandTests", "TidyTests", "Bed",
     "AppleInterfaces", "Checkout", "Fixtures", "ForeignServers", "ThreadSanitizer", "Valgrind",
-    "Alerts", "Drill", "Mutants",
+    "Alerts", "Drill", "MemoryKafka", "MemoryKafkaTests", "Mutants",
   ]
 
   /// Rooms without unit tests of their own, and what tests them.
