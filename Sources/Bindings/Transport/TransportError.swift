@@ -14,7 +14,7 @@ package struct TransportError: Error, Sendable, CustomStringConvertible {
   /// What TLS said, when `code` is `.tls`.
   package let cause: TLSError?
 
-  init(_ code: Code, _ message: String, cause: TLSError? = nil) {
+  package init(_ code: Code, _ message: String, cause: TLSError? = nil) {
     self.code = code
     self.message = message
     self.cause = cause

@@ -1,0 +1,230 @@
+import APNsSimulator
+import Assembly
+import Checkout
+import Deliver
+import Devices
+import EventLoop
+import Expand
+import Ingest
+import Kafka
+import Keyspace
+import MemoryKafka
+import MemoryRedis
+import Model
+import Pipeline
+import Record
+import Redis
+import Render
+import Settings
+import Telemetry
+import Transport
+
+/// A whole deployment in one thread and in virtual time: Kafka, Redis and Apple in memory, workers
+/// as they ship, and a backend. Everything in it follows from the seed.
+///
+/// Unchecked: confined to the thread that runs it.
+package final class World: @unchecked Sendable {
+  package static let app = "com.example.live"
+  private static let apple = Endpoint(host: "apple", port: 443)
+  private static let redisPlace = Endpoint(host: "redis", port: 6379)
+  /// 2026-11-21T08:00:00Z, when the scheduler's clock begins.
+  private static let beginning: Int64 = 1_795_248_000_000
+
+  package let scheduler: WorldScheduler
+  package let network: MemoryNetwork
+  package let broker: MemoryBroker
+  package let redis: WorldRedis
+  package let simulator: APNsSimulator
+  package let keyspace = Keyspace()
+  package let ingest = IngestOptions()
+  package private(set) var workers: [WorldWorker] = []
+  /// Of all processes.
+  package let lines = WorldLog()
+  /// What the backend does runs here.
+  package let loop: EventLoop
+  private let backend: LoopActor
+  private let backendHost: MemoryHost
+  private let templates: [Template]
+  private let epoch: UInt64
+
+  /// - Parameter directory: where the simulator writes its files; it is read once.
+  package init(seed: UInt64, directory: String, partitions: Int = 4) throws {
+    scheduler = WorldScheduler(seed: seed)
+    epoch = scheduler.now
+    let (scheduler, epoch) = (scheduler, epoch)
+    let wallClock: @Sendable () -> Int64 = {
+      Self.beginning + Int64((scheduler.now &- epoch) / 1_000_000)
+    }
+    network = MemoryNetwork(scheduler: scheduler)
+    broker = MemoryBroker(
+      MemoryTime(
+        now: { scheduler.now }, wallClock: wallClock,
+        schedule: { scheduler.schedule(after: $0, $1) }, random: { scheduler.numbers.next() }))
+    for topic in [
+      ingest.eventsTopic, ingest.segmentsTopic, ingest.bulkTopic, ingest.stragglersTopic,
+      ingest.deadLettersTopic,
+    ] { broker.create(topic: topic, partitions: partitions) }
+    redis = WorldRedis(
+      at: Self.redisPlace, network: network, seed: seed,
+      microseconds: {
+        Self.beginning * 1_000 + Int64((scheduler.now &- epoch) / 1_000)
+      })
+    var options = APNsSimulatorOptions(directory: directory)
+    options.host = Self.apple.host
+    options.port = Self.apple.port
+    options.topics = [Self.app]
+    options.requiresProviderToken = false
+    options.seed = seed
+    options.network = network
+    options.usesTLS = false
+    options.makeLoop = { scheduler.makeLoop($0) }
+    options.clock = { wallClock() * 1_000 }
+    simulator = APNsSimulator(options: options) { _ in }
+    templates = try TemplateFile.readAll(in: Checkout.path("Config/templates")).map {
+      try Template.compile($0)
+    }
+    loop = scheduler.makeLoop("backend")
+    backend = LoopActor(loop)
+    backendHost = broker.host("backend")
+  }
+
+  /// Ms since 1970, as everybody's clock says who has a right one.
+  package var wallClock: @Sendable () -> Int64 {
+    let (scheduler, epoch) = (scheduler, epoch)
+    return { Self.beginning + Int64((scheduler.now &- epoch) / 1_000_000) }
+  }
+
+  // MARK: running
+
+  /// Runs the life of this world on the caller's thread.
+  package func live<T>(_ body: (World) throws -> T) rethrows -> T {
+    try GlobalJobs.run(on: scheduler.pool) {
+      redis.start()
+      let started: Bool? = perform { world in
+        _ = try await world.simulator.start()
+        return true
+      }
+      precondition(started != nil, "the simulator does not start")
+      return try body(self)
+    }
+  }
+
+  /// Runs until `isOver`, for so much of the world's time at most.
+  @discardableResult
+  package func run(atMost limit: Duration, until isOver: () -> Bool) -> Bool {
+    scheduler.run(atMost: limit, until: isOver)
+  }
+
+  /// Runs until what is asked for is done; nil when it failed or took five minutes.
+  @discardableResult
+  package func perform<T: Sendable>(
+    _ body: @escaping @Sendable (World) async throws -> T
+  ) -> T? {
+    nonisolated(unsafe) var outcome: Result<T, any Error>?
+    let backend = backend
+    onLoop(loop) { [self] in
+      Task {
+        let result = await backend.run { _ in
+          do { return Result<T, any Error>.success(try await body(self)) } catch {
+            return .failure(error)
+          }
+        }
+        outcome = result
+      }
+    }
+    run(atMost: .seconds(300)) { outcome != nil }
+    return try? outcome?.get()
+  }
+
+  // MARK: workers
+
+  package func startWorker(
+    _ name: String, lanes: Int = 1, _ change: (inout PipelineOptions) -> Void = { _ in }
+  ) throws -> WorldWorker {
+    let host = broker.host(name)
+    let worker = try WorldWorker(
+      name, host, self, options: try options(name, host, lanes: lanes), change)
+    workers.append(worker)
+    worker.start()
+    return worker
+  }
+
+  private func options(
+    _ name: String, _ host: MemoryHost, lanes: Int
+  ) throws -> PipelineOptions {
+    let (scheduler, log) = (scheduler, lines.log(of: name, self))
+    let tokens = ProviderTokenSource(
+      key: ProviderKey(keyID: "WORLDWORLD", teamID: "WORLDWORLD") { _ in
+        [UInt8](repeating: 7, count: 64)
+      }, lifetime: .seconds(3_000), monotonic: { scheduler.now })
+    var deliver = DeliverOptions(wallClock: wallClock, report: { log.deliver($0) })
+    var route = APNsRoute(endpoint: Self.apple, tls: nil)
+    route.network = network
+    deliver.routes = [.production: route]
+    var redis = RedisOptions(host: Self.redisPlace.host, port: Self.redisPlace.port)
+    redis.network = network
+    var kafka = KafkaOptions(bootstrapServers: "kafka:9092")
+    kafka.group = "fanfare"
+    var options = PipelineOptions(
+      workerID: name, version: "world", lanes: lanes, kafka: kafka, ingest: ingest, redis: redis,
+      keyspace: keyspace, expand: ExpandOptions(), record: RecordOptions(), deliver: deliver,
+      templates: templates, credentials: AppCredentials(.key(tokens)), log: log)
+    options.clients = host.kafka
+    options.instance = "\(name)-\(scheduler.numbers.next())"
+    options.randomNumber = { scheduler.numbers.next() }
+    return options
+  }
+
+  // MARK: the backend
+
+  /// A client of Redis as backends have one; on `loop`.
+  package func withRedis<T>(_ body: (RedisClient) async throws -> T) async throws -> T {
+    var options = RedisOptions(host: Self.redisPlace.host, port: Self.redisPlace.port)
+    options.network = network
+    let client = RedisClient(
+      options: options, loop: loop, log: { _ in },
+      random: { [scheduler] in Double(scheduler.numbers.next() >> 11) / Double(1 << 53) })
+    client.start()
+    defer { client.close() }
+    return try await body(client)
+  }
+
+  package func status(of event: String) -> FanOutStatus? {
+    perform { world in
+      try await world.withRedis {
+        try await RecordStage(redis: $0, keyspace: world.keyspace).status(of: event)
+      }
+    } ?? nil
+  }
+
+  /// Each follower has one device.
+  package func follow(_ streamer: String, tokens: [String]) {
+    perform { world in
+      try await world.withRedis { client in
+        let registry = DeviceRegistry(redis: client, keyspace: world.keyspace)
+        for (index, token) in tokens.enumerated() {
+          let user = "\(streamer)-u\(index)"
+          guard let binding = Binding(environment: .production, topic: Self.app, token: token)
+          else { preconditionFailure("\(token) is no token") }
+          try await registry.bind(user: user, binding, at: world.wallClock() - 86_400_000)
+          try await registry.follow(streamer: streamer, user: user)
+        }
+      }
+    }
+  }
+
+  package func emit(_ id: String, streamer: String, expiresIn: Int = 900) {
+    let document = """
+      {"id":"\(id)","app":"\(Self.app)","streamer":{"id":"\(streamer)","name":"Aiko"},\
+      "stream":{"id":"b1","title":"Speedrun night"},"template":"go-live",\
+      "occurred_at":"\(WallClock.rfc3339(wallClock()))","expires_in":\(expiresIn)}
+      """
+    perform { world in
+      let producer = world.backendHost.producer(KafkaOptions(bootstrapServers: "kafka:9092"))
+      _ = try await producer.send(
+        topic: world.ingest.eventsTopic, partition: nil, key: Array(streamer.utf8),
+        value: Array(document.utf8), headers: [])
+      producer.close(timeout: .zero)
+    }
+  }
+}

@@ -1,0 +1,76 @@
+import EventLoop
+import Kafka
+import MemoryKafka
+import Pipeline
+
+/// A worker's process: its loops, its connections and its member of the group live and die with it.
+///
+/// Unchecked: confined to its world's thread.
+package final class WorldWorker: @unchecked Sendable {
+  package let name: String
+  private let world: World
+  private let host: MemoryHost
+  private let worker: Worker
+  private let loops: WorldLoops
+  package private(set) var isDead = false
+  package private(set) var hasStopped = false
+
+  init(
+    _ name: String, _ host: MemoryHost, _ world: World, options: PipelineOptions,
+    _ change: (inout PipelineOptions) -> Void
+  ) throws {
+    self.name = name
+    self.host = host
+    self.world = world
+    let loops = WorldLoops(world.scheduler)
+    self.loops = loops
+    var options = options
+    options.makeLoop = { loops.make("\(name) \($0)") }
+    change(&options)
+    worker = try Worker(options: options)
+  }
+
+  func start() {
+    let worker = worker
+    onLoop(loops.make("\(name) main")) { Task { try await worker.start() } }
+  }
+
+  /// SIGTERM.
+  package func stop() {
+    onLoop(loops.all[0]) { [self] in
+      Task {
+        await worker.stop()
+        hasStopped = true
+      }
+    }
+  }
+
+  /// SIGKILL: nothing of it runs any more, and the kernel closes its connections.
+  package func kill() {
+    isDead = true
+    world.scheduler.kill(loops.all)
+    world.network.closeAll(of: loops.all)
+    host.crash()
+  }
+
+  /// SIGSTOP, and SIGCONT after so long.
+  package func freeze(for duration: Duration) {
+    world.scheduler.hold(loops.all, until: world.scheduler.now &+ duration.nanoseconds)
+    host.freeze()
+    world.scheduler.schedule(after: duration) { [host] in host.thaw() }
+  }
+}
+
+/// The loops of a process, in the order in which they were made.
+final class WorldLoops: @unchecked Sendable {
+  private let scheduler: WorldScheduler
+  private(set) var all: [EventLoop] = []
+
+  init(_ scheduler: WorldScheduler) { self.scheduler = scheduler }
+
+  func make(_ name: String) -> EventLoop {
+    let loop = scheduler.makeLoop(name)
+    all.append(loop)
+    return loop
+  }
+}
