@@ -11,9 +11,9 @@ struct PartitionReading {
   var next: Int64?
   /// The offset to fetch next.
   var fetched: Int64?
-  /// Where the end was said to be last.
-  var saidEnd: Int64?
-  /// The first offset that the partition has, as the last answer said.
+  /// The end that was reported last.
+  var reportedEnd: Int64?
+  /// The first offset that the partition has, by the last answer.
   var knownFirst: Int64?
   /// Nobody has the partition.
   var isMissing = false
@@ -72,7 +72,7 @@ extension MemoryConsumer {
       readings[partition]?.epoch = lastEpoch
       let next = readings[partition]?.next
       readings[partition]?.fetched = next
-      readings[partition]?.saidEnd = nil
+      readings[partition]?.reportedEnd = nil
     }
   }
 
@@ -114,7 +114,7 @@ extension MemoryConsumer {
       guard let reading = readings[partition], let offset = reading.fetched, !reading.isMissing
       else { return nil }
       return FetchPosition(
-        partition: partition, offset: offset, knowsEnd: reading.saidEnd == offset,
+        partition: partition, offset: offset, knowsEnd: reading.reportedEnd == offset,
         epoch: reading.epoch)
     }
   }
@@ -144,11 +144,11 @@ extension MemoryConsumer {
       readings[partition]?.fetched = next
     case .end:
       if !part.position.knowsEnd { enqueue(.end(partition, part.position.offset)) }
-      readings[partition]?.saidEnd = part.position.offset
+      readings[partition]?.reportedEnd = part.position.offset
     case .outOfRange:
       // The policy is to go on with the oldest record.
       readings[partition]?.fetched = part.first
-      readings[partition]?.saidEnd = nil
+      readings[partition]?.reportedEnd = nil
     case nil: readings[partition]?.isMissing = true
     }
   }

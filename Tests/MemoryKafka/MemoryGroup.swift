@@ -251,8 +251,8 @@ final class MemoryGroup {
       let takers = order.filter { members[$0].topics.contains(topic) }
       let count = broker.partitions(of: topic) ?? 0
       var next = 0
-      for (place, index) in takers.enumerated() {
-        let share = count / takers.count + (place < count % takers.count ? 1 : 0)
+      for (rank, index) in takers.enumerated() {
+        let share = count / takers.count + (rank < count % takers.count ? 1 : 0)
         members[index].assignment += (next..<next + share).map {
           KafkaPartition(topic: topic, partition: Int32($0))
         }
@@ -288,7 +288,7 @@ final class MemoryGroup {
   private func sweep() {
     guard broker.sessionsRun else { return }
     let now = now
-    remove("is not heard of") { $0.join == nil && $0.deadline <= now }
+    remove("has timed out") { $0.join == nil && $0.deadline <= now }
     sweepLater()
   }
 }

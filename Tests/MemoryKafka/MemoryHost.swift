@@ -22,7 +22,7 @@ package final class MemoryHost: @unchecked Sendable {
   package private(set) var isCrashed = false
   package private(set) var isCut = false
   /// What happened while the host was frozen.
-  private var held: [() -> Void] = []
+  private var parked: [() -> Void] = []
   private var abandoned: [any MemoryClient] = []
 
   init(name: String, broker: MemoryBroker) {
@@ -68,13 +68,13 @@ package final class MemoryHost: @unchecked Sendable {
   /// What would have happened meanwhile happens now, in order.
   package func thaw() {
     isFrozen = false
-    while !held.isEmpty, !isFrozen { held.removeFirst()() }
+    while !parked.isEmpty, !isFrozen { parked.removeFirst()() }
   }
 
   /// Ends the process without a word (SIGKILL): what it has sent arrives, and nobody is answered.
   package func crash() {
     isCrashed = true
-    held = []
+    parked = []
     abandoned = clients
     clients = []
   }
@@ -132,7 +132,7 @@ package final class MemoryHost: @unchecked Sendable {
 
   func perform(_ body: @escaping () -> Void) {
     guard !isCrashed else { return }
-    if isFrozen { held.append(body) } else { body() }
+    if isFrozen { parked.append(body) } else { body() }
   }
 
   func schedule(after delay: Duration, _ body: @escaping () -> Void) {
@@ -147,6 +147,6 @@ package final class MemoryHost: @unchecked Sendable {
     abandoned += clients
     clients = []
     endAbandoned()
-    held = []
+    parked = []
   }
 }

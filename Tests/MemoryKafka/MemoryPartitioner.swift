@@ -12,11 +12,11 @@ enum MemoryPartitioner {
   ) -> Int32 {
     guard let key else { return Int32(random() % UInt64(count)) }
     let turn = isSpread ? key.withUnsafeBytes { TurnPartitioner.number(endingIn: $0) } : nil
-    guard let turn else { return Int32(place(key[...], count)) }
-    return Int32((place(key.prefix(turn.prefixLength), count) + turn.number) % count)
+    guard let turn else { return Int32(index(key[...], count)) }
+    return Int32((index(key.prefix(turn.prefixLength), count) + turn.number) % count)
   }
 
-  private static func place(_ key: ArraySlice<UInt8>, _ count: Int) -> Int {
+  private static func index(_ key: ArraySlice<UInt8>, _ count: Int) -> Int {
     Int(murmur2(key) & 0x7FFF_FFFF) % count
   }
 

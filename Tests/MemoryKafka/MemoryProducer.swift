@@ -56,7 +56,7 @@ package final class MemoryProducer: RecordProducer, @unchecked Sendable {
   private var waiting: [Sending] = []
   private var missingSince: [String: UInt64] = [:]
   /// Topics that are asked for again soon: what is sent to them waits.
-  private var held: Set<String> = []
+  private var parkedTopics: Set<String> = []
   /// At the broker: what follows a record that was refused for the moment is refused, too, until
   /// all are sent again. So the order is kept.
   private var refuses = false
@@ -120,7 +120,7 @@ package final class MemoryProducer: RecordProducer, @unchecked Sendable {
   // MARK: to the broker and back
 
   private func transmit(_ sending: Sending) {
-    guard !sending.isSent, !isBackingOff, !held.contains(sending.topic) else { return }
+    guard !sending.isSent, !isBackingOff, !parkedTopics.contains(sending.topic) else { return }
     sending.isSent = true
     // Strong: what was sent is written, whatever becomes of the sender.
     link.ask(.produce) { (answer: (Outcome) -> Void) in
@@ -142,14 +142,14 @@ package final class MemoryProducer: RecordProducer, @unchecked Sendable {
   private func write(_ sending: Sending) -> Outcome {
     if let written = sending.written { return .written(written) }
     if refuses { return .failed(.notLeader) }
-    if held.contains(sending.topic) { return .topicIsMissing }
+    if parkedTopics.contains(sending.topic) { return .topicIsMissing }
     let failure = broker.takeFault(.produce, host, topic: sending.topic)
     if let failure, failure != .unanswered(isDone: true) {
       refuses = failure.isTriedAgain
       return .failed(failure)
     }
     guard let count = broker.partitionsOnUse(sending.topic) else {
-      hold(sending.topic)
+      park(sending.topic)
       return .topicIsMissing
     }
     let partition = place(sending, among: count)
@@ -196,16 +196,16 @@ package final class MemoryProducer: RecordProducer, @unchecked Sendable {
     missingSince[sending.topic] = since
     if now >= since &+ Self.missingTopicTimeout.wholeNanoseconds {
       fail(sending, .unknownTopic)
-    } else if !held.contains(sending.topic) {
+    } else if !parkedTopics.contains(sending.topic) {
       transmit(sending)
     }
   }
 
-  private func hold(_ topic: String) {
-    held.insert(topic)
+  private func park(_ topic: String) {
+    parkedTopics.insert(topic)
     host.schedule(after: Self.missingTopicInterval) { [weak self] in
       guard let self else { return }
-      held.remove(topic)
+      parkedTopics.remove(topic)
       if isConnected { for sending in waiting where sending.topic == topic { transmit(sending) } }
     }
   }

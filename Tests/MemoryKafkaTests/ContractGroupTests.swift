@@ -58,7 +58,7 @@ import Testing
 
   /// The group waits for us.
   @Test(arguments: ContractKafka.that())
-  func nobodyHasWhatIsNotGivenUp(kafka: ContractKafka) async throws {
+  func aRevocationWaitsUntilThePartitionsAreGivenUp(kafka: ContractKafka) async throws {
     let kafka = try kafka.start()
     let topic = try kafka.makeTopic(partitions: 2)
     let all = (0..<2).map { KafkaPartition(topic: topic, partition: $0) }
@@ -162,7 +162,7 @@ import Testing
   }
 
   @Test(arguments: ContractKafka.that())
-  func whoUnsubscribesLeavesAndMayComeBack(kafka: ContractKafka) async throws {
+  func anUnsubscribedConsumerLeavesAndCanRejoin(kafka: ContractKafka) async throws {
     let kafka = try kafka.start()
     let topic = try kafka.makeTopic(partitions: 1)
     let partition = KafkaPartition(topic: topic, partition: 0)
@@ -309,7 +309,7 @@ import Testing
   }
 
   @Test(arguments: ContractKafka.that())
-  func wakesWhoeverWaits(kafka: ContractKafka) async throws {
+  func theWakerIsCalledWhenSomethingArrives(kafka: ContractKafka) async throws {
     let kafka = try kafka.start()
     let topic = try kafka.makeTopic(partitions: 1)
     var pipe: [Int32] = [0, 0]

@@ -75,7 +75,7 @@ import Testing
 
   /// Once it is committed, it is known what the partition loses.
   @Test(arguments: ContractKafka.that())
-  func theEndIsSaidOnlyWhereItIsNews(kafka: ContractKafka) async throws {
+  func theEndIsReportedOnlyWhereNothingWasCommitted(kafka: ContractKafka) async throws {
     let kafka = try kafka.start()
     let topic = try kafka.makeTopic(partitions: 2)
     let empty = KafkaPartition(topic: topic, partition: 0)
@@ -119,7 +119,7 @@ import Testing
   }
 
   @Test(arguments: ContractKafka.that(can: .retention))
-  func whatIsThrownAwayBeforeAMemberComesIsSaid(kafka: ContractKafka) async throws {
+  func recordsDeletedBeforeAMemberJoinsAreSkipped(kafka: ContractKafka) async throws {
     let kafka = try kafka.start()
     let topic = try kafka.makeTopic(partitions: 1)
     let partition = KafkaPartition(topic: topic, partition: 0)
@@ -139,7 +139,7 @@ import Testing
   }
 
   @Test(arguments: ContractKafka.that(can: .retention))
-  func whatIsThrownAwayWhileAPartitionIsPausedIsSaid(kafka: ContractKafka) async throws {
+  func recordsDeletedDuringAPauseAreSkipped(kafka: ContractKafka) async throws {
     let kafka = try kafka.start()
     let topic = try kafka.makeTopic(partitions: 1)
     let partition = KafkaPartition(topic: topic, partition: 0)
@@ -173,7 +173,7 @@ import Testing
   }
 
   @Test(arguments: ContractKafka.that(can: .deletion))
-  func whatWasDeletedIsSaidThoughNothingFollows(kafka: ContractKafka) async throws {
+  func deletedRecordsAreSkippedAtTheEndOfThePartition(kafka: ContractKafka) async throws {
     let kafka = try kafka.start()
     let topic = try kafka.makeTopic(partitions: 1)
     let partition = KafkaPartition(topic: topic, partition: 0)

@@ -59,7 +59,7 @@ import Testing
     return poll(consumers, seconds: 3600) { kafka.elapsed >= end }
   }
 
-  @Test func whoIsFrozenBeyondItsSessionLosesItsPartitions() throws {
+  @Test func aFrozenMemberLosesItsPartitionsAfterItsSession() throws {
     let (stuck, well) = (broker.host("stuck"), broker.host("well"))
     let first = try member(stuck)
     let second = try member(well)
@@ -82,7 +82,7 @@ import Testing
   }
 
   /// A shorter pause is no news to anybody.
-  @Test func whoIsFrozenForLessKeepsThem() throws {
+  @Test func aShortFreezeKeepsTheAssignment() throws {
     let host = broker.host("stuck")
     let first = try member(host)
     poll([first]) { first.assignment.count == 4 }
@@ -140,7 +140,7 @@ import Testing
     #expect(first.close(timeout: .zero))
   }
 
-  @Test func whoIsCutOffKnowsThatItsSessionIsOver() throws {
+  @Test func aMemberThatIsCutOffNoticesTheEndOfItsSession() throws {
     let host = broker.host("w")
     let first = try member(host)
     poll([first]) { first.assignment.count == 4 }
@@ -169,7 +169,7 @@ import Testing
     poll([first]) { first.assignment.count == 4 }
   }
 
-  @Test func whoPollsTooSeldomLeaves() throws {
+  @Test func aMemberThatPollsTooSeldomLeavesTheGroup() throws {
     let first = try member(broker.host("w")) { $0.pollIntervalMaximum = .seconds(10) }
     poll([first]) { first.assignment.count == 4 }
     _ = passes(.seconds(15))
@@ -178,7 +178,7 @@ import Testing
     #expect(polled[0].errors.map(\.code) == [.rebalanced] && polled[0].lost == all)
   }
 
-  @Test func rebalancesAndEvictionsOnRequest() throws {
+  @Test func aWorldCanForceRebalancesAndEvictions() throws {
     let first = try member(broker.host("w"))
     poll([first]) { first.assignment.count == 4 }
     broker.rebalance(group: "g")
@@ -258,7 +258,7 @@ import Testing
   }
 
   /// What was fetched ahead is read all the same, as on librdkafka.
-  @Test func retentionOvertakesWhatIsNotFetched() throws {
+  @Test func retentionSkipsOnlyRecordsThatAreNotFetchedYet() throws {
     let first = try member(broker.host("w"))
     poll([first]) { first.assignment.count == 4 }
     while first.poll() != nil {}
@@ -276,7 +276,7 @@ import Testing
     #expect(skipped.upperBound == 1655 && skipped.lowerBound > 1000)
   }
 
-  @Test func closingTwiceAndLeavingAtOnce() throws {
+  @Test func aClosedMemberLeavesAtOnce() throws {
     let (leaves, stays) = (broker.host("leaves"), broker.host("stays"))
     let first = try member(leaves)
     let second = try member(stays)

@@ -27,7 +27,7 @@ import Testing
     #expect(values() == (isDone ? [1, 2] : [2]))
   }
 
-  @Test func refusesAreForOneTopicAndOneHost() async throws {
+  @Test func faultsCanBeLimitedToATopicAndAHost() async throws {
     let other = kafka.makeTopic(partitions: 1)
     let producer = kafka.host.producer(kafka.options)
     let elsewhere = broker.host("elsewhere").producer(kafka.options)
@@ -70,7 +70,7 @@ import Testing
     #expect(values == Array(0..<100))
   }
 
-  @Test func aTopicThatNobodyMakesIsWaitedForForAWhile() async throws {
+  @Test func anUnknownTopicIsWaitedForHalfAMinute() async throws {
     let producer = kafka.host.producer(kafka.options)
     let before = kafka.elapsed
     let missing = await error { try await kafka.send(producer, to: "none", key: nil, [1]) }
@@ -79,7 +79,7 @@ import Testing
     #expect(try await kafka.send(producer, to: "late", key: nil, [1]).offset == 0)
   }
 
-  @Test func whatIsTooLargeForTheBrokerIsRefused() async throws {
+  @Test func recordsAboveTheBrokersMaximumAreRefused() async throws {
     let producer = kafka.host.producer(kafka.options)
     let refused = await error {
       try await kafka.send(producer, to: topic, key: nil, [UInt8](repeating: 1, count: 2_000_000))

@@ -3,7 +3,7 @@ import Testing
 /// Groups under all faults together, in virtual time.
 @Suite @KafkaContract struct SmallWorldTests {
   @Test(arguments: 1...20)
-  func whenTheFaultsStopAllIsReadAndCommitted(seed: UInt64) {
+  func everythingIsReadAndCommittedOnceTheFaultsStop(seed: UInt64) {
     let world = SmallWorld(seed: seed)
     world.live(seconds: 120, hasFaults: true)
     world.live(seconds: 60, hasFaults: false)
