@@ -124,6 +124,15 @@ import Testing
     #expect(error?.code == .configuration)
   }
 
+  /// A broker that is not there yet is waited for; one that refuses the login is not.
+  @Test func onlyARefusedLoginEndsTheWait() {
+    let state = AdminState(log: silent)
+    state.errors = [KafkaError(code: .unreachable, message: "no broker")]
+    #expect(!state.isRefused)
+    state.errors.append(KafkaError(code: .authentication, message: "wrong password"))
+    #expect(state.isRefused)
+  }
+
   @Test func passesOtherPropertiesOn() throws {
     var options = options("127.0.0.1:1")
     options.properties = ["socket.keepalive.enable": "true", "compression.type": "lz4"]
