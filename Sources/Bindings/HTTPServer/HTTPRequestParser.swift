@@ -52,7 +52,7 @@ struct HTTPRequestParser {
       case .length(let rest):
         guard offset < bytes.count else { return .incomplete }
         let start = offset
-        offset = min(bytes.count, start + rest)
+        offset = start + min(bytes.count - start, rest)
         state = .length(rest - (offset - start))
         return .body(start..<offset)
       case .chunks(var decoder):
