@@ -142,6 +142,20 @@ import Testing
     }
   }
 
+  @Test(arguments: ["", "Content-Length: 0\r\n"])
+  func aRequestWithoutABodyEndsWithItsHead(field: String) {
+    var parser = HTTPRequestParser(maximumHeadBytes: 4096)
+    Array("GET / HTTP/1.1\r\nHost: a\r\n\(field)\r\n".utf8).withUnsafeBytes { bytes in
+      var offset = 0
+      guard case .head = parser.next(bytes, from: &offset) else {
+        Issue.record("the head is refused")
+        return
+      }
+      #expect(parser.isBetweenRequests)
+      #expect(parser.next(bytes, from: &offset) == .incomplete)
+    }
+  }
+
   /// A head may be as long as it may be, and no byte longer.
   @Test func theBoundOfAHeadIsExact() {
     let head = "GET / HTTP/1.1\r\nHost: a\r\n\r\n"

@@ -13,7 +13,7 @@ extension HTTPConnection {
   }
 
   func refuse(_ status: Int, _ reason: String) {
-    isBodyComplete = false
+    isLast = true
     // Its time may be over.
     timer.set(after: options.exchangeTimeout)
     respond(options.refusal(status, reason))

@@ -191,11 +191,11 @@ final class HTTPConnection {
     switch owner.screen(request) {
     case .withoutBody:
       guard isBodyComplete else { return refuse(400, "this request takes no body") }
-      maximumBodyBytes = 0
+      handOn(request)
     case .read(let limit):
       maximumBodyBytes = min(options.maximumBodyBytes, limit)
       guard fits(head) else { return }
-      askForBody()
+      if isBodyComplete { handOn(request) } else { askForBody() }
     case .stream(let bounds):
       maximumBodyBytes = bounds.maximumBytes
       guard fits(head) else { return }
@@ -205,9 +205,10 @@ final class HTTPConnection {
       stream.whenThereIsRoom = { [weak self] in self?.takeMore() }
       request.stream = stream
       self.intake = intake
-      // Its end is heard of in any case.
-      isBodyComplete = false
-      timer.set(at: intake.deadline(window: options.exchangeTimeout))
+      if isBodyComplete { stream.end(.end) }
+      timer.set(
+        at: isBodyComplete
+          ? intake.lastMoment : intake.deadline(window: options.exchangeTimeout))
       handOn(request)
     case .refuse(let response): respond(response)
     }

@@ -5,7 +5,7 @@ struct HTTPRequestParser {
     case head(HTTPHead)
     /// These bytes are of the body.
     case body(Range<Int>)
-    /// Of the request; what follows is the next one.
+    /// Of the body, when the head announced one; what follows is the next request.
     case end
     /// Nothing more is read of the connection.
     case refused(HTTPRefusal)
@@ -106,7 +106,7 @@ struct HTTPRequestParser {
       (kept, headBytes, lines, hasSkippedLine) = ([], 0, 0, false)
       state =
         switch head.body {
-        case .none: .length(0)
+        case .none: .head
         case .length(let length): .length(length)
         case .chunked: .chunks(ChunkDecoder())
         }
