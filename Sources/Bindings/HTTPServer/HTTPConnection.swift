@@ -146,8 +146,8 @@ final class HTTPConnection {
     isProcessing = false
     unread(UnsafeRawBufferPointer(rebasing: bytes[offset...]))
     guard phase == .head else { return }
-    // Those were answered, or there was an empty line alone.
-    if parser.isBetweenRequests { awaitRequest() }
+    // After an answer or an empty line, a request is awaited; or its first bytes are here.
+    if parser.isBetweenRequests { awaitRequest() } else { exchangeBegins() }
     if hasPeerFinished { close() }
   }
 
