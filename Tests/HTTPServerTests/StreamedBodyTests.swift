@@ -131,6 +131,23 @@ import Threads
     }
   }
 
+  /// The reader may be busy when the body proves too large: the time to answer begins then.
+  @Test func theAnswerToABodyThatIsTooLargeHasItsTime() async throws {
+    let reading = Waiters()
+    try await Self.run(
+      maximumBodyBytes: 1000, limit: .milliseconds(100),
+      answer: { reader, stream in await reader.count(stream, after: reading) }
+    ) { port in
+      let client = try RawClient(port: port)
+      client.send(
+        Self.head("Transfer-Encoding: chunked") + "3e9\r\n"
+          + String(repeating: "a", count: 1001) + "\r\n")
+      #expect(!client.waitForClose(milliseconds: 500), "the limit of the body closes it")
+      Task { await reading.letGo() }
+      #expect(client.readToEnd()?.contains("tooLarge") == true)
+    }
+  }
+
   /// An answer does not wait for a body that is not read: the client hears it when it has sent all.
   @Test func anAnswerMayComeBeforeTheEndOfTheBody() async throws {
     try await Self.run(answer: { _, _ in .text(409, "stop") }) { port in

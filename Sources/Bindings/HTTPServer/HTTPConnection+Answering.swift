@@ -83,13 +83,18 @@ extension HTTPConnection {
     guard let intake else { return close() }
     if let reason = intake.complaint(now: loop.now, window: options.exchangeTimeout) {
       isGivenUp = true
-      intake.isHeldUp = false
-      intake.stream.end(.tooSlow(reason: reason))
-      updateReading()
-      // For whoever reads it to answer.
-      timer.set(after: options.exchangeTimeout)
+      endBody(.tooSlow(reason: reason))
     } else {
       timer.set(at: intake.deadline(window: options.exchangeTimeout))
     }
+  }
+
+  /// Ends a streamed body early. Whoever reads it has `exchangeTimeout` to answer.
+  func endBody(_ piece: HTTPBodyStream.Piece) {
+    guard let intake, !intake.stream.hasEnded else { return }
+    intake.isHeldUp = false
+    intake.stream.end(piece)
+    updateReading()
+    timer.set(after: options.exchangeTimeout)
   }
 }

@@ -231,8 +231,11 @@ final class HTTPConnection {
   private func take(_ bytes: UnsafeRawBufferPointer) {
     isAskDue = false
     if let intake {
+      guard !intake.stream.hasEnded else { return }
       intake.take(bytes)
-      guard intake.stream.isFull, !intake.stream.hasEnded, phase == .answer else { return }
+      // It was too large: whoever reads it has this time to answer.
+      if intake.stream.hasEnded { return timer.set(after: options.exchangeTimeout) }
+      guard intake.stream.isFull, phase == .answer else { return }
       // It is we who are slow.
       intake.isHeldUp = true
       timer.set(at: intake.lastMoment)
@@ -258,6 +261,7 @@ final class HTTPConnection {
   private func bodyEnded() {
     isBodyComplete = true
     if let intake {
+      guard !intake.stream.hasEnded else { return }
       intake.stream.end(.end)
       timer.set(at: intake.lastMoment)
       updateReading()
@@ -285,7 +289,7 @@ extension HTTPConnection: ConnectionDelegate {
     hasPeerFinished = true
     switch phase {
     case .head, .body, .lingering, .closed: close()
-    case .answer: if !isBodyComplete { intake?.stream.end(.broken) }
+    case .answer: if !isBodyComplete { endBody(.broken) }
     case .response: break
     }
   }
