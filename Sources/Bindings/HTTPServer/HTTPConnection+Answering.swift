@@ -81,12 +81,17 @@ extension HTTPConnection {
 
   private func judgeBody() {
     guard let intake else { return close() }
-    if let reason = intake.complaint(now: loop.now, window: options.exchangeTimeout) {
+    // A loop that was busy has not yet read what the client sent in time.
+    let before = intake.windowBytes
+    if !intake.isHeldUp { readNow() }
+    guard phase == .answer, !isBodyComplete, !intake.stream.hasEnded else { return }
+    if intake.windowBytes > before, loop.now < intake.lastMoment {
+      intake.beginWindow(now: loop.now)
+    } else if let reason = intake.complaint(now: loop.now, window: options.exchangeTimeout) {
       isGivenUp = true
-      endBody(.tooSlow(reason: reason))
-    } else {
-      timer.set(at: intake.deadline(window: options.exchangeTimeout))
+      return endBody(.tooSlow(reason: reason))
     }
+    timer.set(at: intake.deadline(window: options.exchangeTimeout))
   }
 
   /// Ends a streamed body early. Whoever reads it has `exchangeTimeout` to answer.

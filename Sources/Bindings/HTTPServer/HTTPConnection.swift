@@ -238,7 +238,7 @@ final class HTTPConnection {
       guard intake.stream.isFull, phase == .answer else { return }
       // It is we who are slow.
       intake.isHeldUp = true
-      timer.set(at: intake.lastMoment)
+      timer.set(at: intake.deadline(window: options.exchangeTimeout))
       return updateReading()
     }
     guard let held = request?.body.count, held + bytes.count <= maximumBodyBytes else {
