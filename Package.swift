@@ -130,8 +130,7 @@ let rooms: [Target] = [
     "Checks",
     [
       "Assembly", "Deliver", "Devices", "EventLoop", "Kafka", "Keyspace", "Model", "Record",
-      "Redis",
-      "Settings", "SingleRequests", "Terminal", "Text",
+      "Redis", "Settings", "SingleRequests", "Terminal", "Text", "Topics",
     ]),
   room("Processes", ["CLinux", "EventLoop", "Terminal", "Text", "Threads"]),
   room(
@@ -315,7 +314,12 @@ let testTargets: [Target] = [
     ["Checkout", "Devices", "Keyspace", "Model", "Redis", "Tokens", "Fixtures"]),
   tests("VersionsTests", ["Versions"]),
   tests(
-    "ChecksTests", ["Checkout", "Checks", "Kafka", "Keyspace", "Redis", "Settings", "Terminal"]),
+    "ChecksTests",
+    [
+      "Checkout", "Checks", "Ingest", "Kafka", "Keyspace", "Redis", "Settings", "Terminal",
+      "Topics",
+    ]
+  ),
   tests("ProcessesTests", ["EventLoop", "Processes", "ServerProcesses", "Threads"]),
   tests("ServerProcessesTests", ["Processes", "ServerProcesses"]),
   tests(

@@ -36,8 +36,10 @@ package final class APIServer: Sendable {
     self.shared = shared
     threads = loops.enumerated().map { index, loop in
       let service = APIService(options, shared, loop: loop)
+      var http = Self.http(of: index, in: count, options)
+      http.refusal = { service.refusal($0, $1) }
       let server = HTTPServer(
-        loop: loop, options: Self.http(of: index, in: count, options),
+        loop: loop, options: http,
         screen: { head in service.assumeIsolated { $0.screen(head) } }, staysOnLoop: true,
         answer: { await service.answer($0) })
       return Thread(loop: loop, service: service, server: server)
@@ -49,7 +51,6 @@ package final class APIServer: Sendable {
     of index: Int, in count: Int, _ options: APIOptions
   ) -> HTTPServerOptions {
     var http = options.http
-    http.refusal = Problem.refusal
     // Each route has a bound of its own.
     http.maximumBodyBytes = max(
       APIRoute.usualBodyBytes, options.ingest.maximumEventBytes, TagRoutes.maximumBodyBytes)

@@ -129,8 +129,10 @@ extension APIService {
   /// reads neither.
   func screen(_ head: HTTPRequest) -> HTTPScreening {
     let id = requestID(head)
+    var found: APIRoute?
     do throws(Problem) {
       if let route = router.streamed(head.method, head.segments), let limit = route.streamedWithin {
+        found = route
         _ = try holder(of: head, for: route, [:], id)
         return .stream(
           HTTPBodyBounds(
@@ -141,6 +143,7 @@ extension APIService {
       let isChunked = head.headers["transfer-encoding"] != nil
       guard isChunked || length > 0 else { return .withoutBody }
       let (route, names) = try route(of: head)
+      found = route
       guard route.takesBody else {
         throw Problem(.malformedRequest, "\(head.method) \(route.pattern) takes no body")
       }
@@ -152,8 +155,16 @@ extension APIService {
       }
       return .read(maximumBodyBytes: route.maximumBodyBytes)
     } catch {
-      return .refuse(Self.finished(error.response(requestID: id), id))
+      let response = error.response(requestID: id)
+      count(head, found, response, nanoseconds: nil)
+      return .refuse(Self.finished(response, id))
     }
+  }
+
+  /// What the server refuses without asking us: no request, one that is too slow, or too much.
+  nonisolated func refusal(_ status: Int, _ reason: String) -> HTTPResponse {
+    assumeIsolated { $0.metrics.count("-", "-", status, nanoseconds: nil) }
+    return Problem.refusal(status, reason)
   }
 
   private func route(
@@ -245,8 +256,7 @@ extension APIService {
       }
     }
     let took = EventLoop.monotonicNanoseconds() &- began
-    let method = found == nil ? "-" : request.method
-    metrics.count(found?.pattern ?? "-", method, response.status, nanoseconds: took)
+    count(request, found, response, nanoseconds: took)
     if let found, found.isChange, let asked {
       audit?.tell(asked, found, response.status, nanoseconds: took)
     }
@@ -278,6 +288,14 @@ extension APIService {
     }
     try? await answers.keep(answer, name, fingerprint)
     return answer
+  }
+
+  /// - Parameter route: nil: there is none, and whatever method was sent makes no series.
+  private func count(
+    _ request: HTTPRequest, _ route: APIRoute?, _ response: HTTPResponse, nanoseconds: UInt64?
+  ) {
+    let method = route == nil ? "-" : request.method
+    metrics.count(route?.pattern ?? "-", method, response.status, nanoseconds: nanoseconds)
   }
 
   private static func finished(_ response: HTTPResponse, _ id: String) -> HTTPResponse {

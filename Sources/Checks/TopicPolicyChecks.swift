@@ -1,7 +1,7 @@
 import Kafka
-import Keyspace
 import Settings
 import Text
+import Topics
 
 /// Whether topics keep their records for as long as somebody may still have to read them.
 struct TopicPolicyChecks {
@@ -17,11 +17,9 @@ struct TopicPolicyChecks {
     topics = settings.kafka.topics
   }
 
-  /// For so long a record may be of use: an event until it expires, and what belongs to it. What
-  /// Redis has forgotten is not told from what was never sent.
-  private var usefulFor: Duration {
-    min(events.maximumExpiresIn, .seconds(Keyspace.eventLifetimeSeconds))
-  }
+  /// For so long a record may be of use: an event until it expires, and what belongs to it; at most
+  /// as long as `topics create` lets Kafka keep it.
+  private var usefulFor: Duration { min(events.maximumExpiresIn, TopicPlan.longestOfWork) }
 
   /// Of topics that are there. Blocks for at most `timeout`.
   func run(

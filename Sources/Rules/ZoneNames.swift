@@ -173,14 +173,22 @@ package enum ZoneNames {
         + "(TimeZoneInfo.TryConvertWindowsIdToIanaId)"
     }
     let folded = TimeZones.folded(text)
-    let near = (zones + links.map(\.name)).lazy
-      .map { (name: $0, distance: EditDistance.between(TimeZones.folded($0), folded)) }
-      .min { $0.distance < $1.distance }
-    if folded.count > 4, let near, near.distance <= 2 { return "; did you mean \(near.name)?" }
+    let near = foldedNames.lazy
+      .map { (name: $0.name, edits: EditDistance.between($0.folded, folded, atMost: mostEdits)) }
+      .min { $0.edits < $1.edits }
+    if folded.count > 4, let near, near.edits <= mostEdits {
+      return "; did you mean \(near.name)?"
+    }
     if (2...5).contains(folded.count), folded.allSatisfy(\.isASCIILetter) {
-      return "; an abbreviation means several zones"
+      return "; abbreviations are ambiguous: give a city"
     }
     return ""
+  }
+
+  /// Of a name that is likely to be meant.
+  private static let mostEdits = 2
+  private static let foldedNames = (zones + links.map(\.name)).map {
+    (name: $0, folded: TimeZones.folded($0))
   }
 
   /// Longer names are no zones.

@@ -73,7 +73,7 @@ import Testing
   /// For whoever gave the value.
   @Test(arguments: [
     ("tz", "Asia/Tokio", "did you mean Asia/Tokyo?"), ("tz", "Tokyo Standard Time", "Windows"),
-    ("tz", "PST", "several zones"), ("locale", "jp", "its language ja"),
+    ("tz", "PST", "ambiguous"), ("locale", "jp", "its language ja"),
     ("locale", "C.UTF-8", "leave the locale out"), ("locale", "ja,en", "one tag"),
   ])
   func aRefusalSaysWhatWasMeant(_ name: String, _ value: String, _ words: String) {

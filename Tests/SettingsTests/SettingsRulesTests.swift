@@ -155,6 +155,24 @@ import Testing
 
   @Test func takesAKey() throws { #expect(try fixture(samplePEM).findings() == []) }
 
+  @Test(arguments: [
+    (
+      "redis: {tls: {enabled: true, certificate_file: c.pem, key_file: k.pem}}",
+      "redis.tls.key_file"
+    ),
+    ("redis: {tls: {enabled: true, certificate_file: k.pem}}", "redis.tls.certificate_file"),
+  ])
+  func looksAtTheKeyThatRedisIsShown(yaml: String, key: String) throws {
+    for (mode, severity) in [(0o440, nil), (0o444, "warning"), (0o666, "problem")] {
+      let fixture = try SettingsFixture(yaml + "\n")
+      try fixture.directory.write("a certificate", to: "c.pem")
+      chmod(try fixture.directory.write("a key", to: "k.pem"), mode_t(mode))
+      let found = fixture.findings()
+      #expect(found.count == (severity == nil ? 0 : 1), "\(found)")
+      #expect(found.allSatisfy { $0.contains(": \(severity ?? ""): \(key): k.pem can be ") })
+    }
+  }
+
   @Test func warnsOfAKeyThatEverybodyMayRead() throws {
     #expect(
       try fixture(samplePEM, mode: 0o444).findings() == [

@@ -107,6 +107,9 @@ actor ImportJobs {
 
   // MARK: reading
 
+  /// What is read of an import at a time: some milliseconds.
+  private static let linesPerTurn = 256
+
   private func read(
     _ stream: HTTPBodyStream, _ importer: AudienceImporter, _ run: ImportRun
   ) async throws(Problem) {
@@ -118,6 +121,8 @@ actor ImportJobs {
         lines.append(piece)
         while end == nil, let line = lines.next() {
           end = try await take(line, lines.number, importer, run)
+          // Refused rows wait for nothing: others on the loop get their turn here.
+          if lines.number % Self.linesPerTurn == 0 { await loop.wait(.zero) }
         }
         continue
       case .end:
@@ -152,7 +157,7 @@ actor ImportJobs {
     let overfull = addOverfull(importer, run)
     run.report.counts = importer.counts
     guard let refusal else { return overfull }
-    return refuse(refusal, number, run)
+    return refuse(refusal.reason, number, run)
   }
 
   /// What was found only when a page of rows was written.
@@ -163,9 +168,11 @@ actor ImportJobs {
     return end
   }
 
-  private func refuse(_ reason: String, _ line: Int, _ run: ImportRun) -> Problem? {
-    run.report.add(reason, of: line)
-    return run.isStrict ? Problem(.invalid, "line \(line): \(reason); \(Self.begun)") : nil
+  private func refuse(
+    _ reason: @autoclosure () -> String, _ line: Int, _ run: ImportRun
+  ) -> Problem? {
+    run.report.add(reason(), of: line)
+    return run.isStrict ? Problem(.invalid, "line \(line): \(reason()); \(Self.begun)") : nil
   }
 
   // MARK: what others see

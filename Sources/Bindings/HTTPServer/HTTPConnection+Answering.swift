@@ -13,7 +13,7 @@ extension HTTPConnection {
   }
 
   func refuse(_ status: Int, _ reason: String) {
-    isBodyComplete = false
+    isLast = true
     // Its time may be over.
     timer.set(after: options.exchangeTimeout)
     respond(options.refusal(status, reason))
@@ -81,15 +81,25 @@ extension HTTPConnection {
 
   private func judgeBody() {
     guard let intake else { return close() }
-    if let reason = intake.complaint(now: loop.now, window: options.exchangeTimeout) {
+    // A loop that was busy has not yet read what the client sent in time.
+    let before = intake.windowBytes
+    if !intake.isHeldUp { readNow() }
+    guard phase == .answer, !isBodyComplete, !intake.stream.hasEnded else { return }
+    if intake.windowBytes > before, loop.now < intake.lastMoment {
+      intake.beginWindow(now: loop.now)
+    } else if let reason = intake.complaint(now: loop.now, window: options.exchangeTimeout) {
       isGivenUp = true
-      intake.isHeldUp = false
-      intake.stream.end(.tooSlow(reason: reason))
-      updateReading()
-      // For whoever reads it to answer.
-      timer.set(after: options.exchangeTimeout)
-    } else {
-      timer.set(at: intake.deadline(window: options.exchangeTimeout))
+      return endBody(.tooSlow(reason: reason))
     }
+    timer.set(at: intake.deadline(window: options.exchangeTimeout))
+  }
+
+  /// Ends a streamed body early. Whoever reads it has `exchangeTimeout` to answer.
+  func endBody(_ piece: HTTPBodyStream.Piece) {
+    guard let intake, !intake.stream.hasEnded else { return }
+    intake.isHeldUp = false
+    intake.stream.end(piece)
+    updateReading()
+    timer.set(after: options.exchangeTimeout)
   }
 }

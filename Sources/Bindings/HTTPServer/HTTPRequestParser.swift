@@ -5,7 +5,7 @@ struct HTTPRequestParser {
     case head(HTTPHead)
     /// These bytes are of the body.
     case body(Range<Int>)
-    /// Of the request; what follows is the next one.
+    /// Of the body, when the head announced one; what follows is the next request.
     case end
     /// Nothing more is read of the connection.
     case refused(HTTPRefusal)
@@ -52,7 +52,7 @@ struct HTTPRequestParser {
       case .length(let rest):
         guard offset < bytes.count else { return .incomplete }
         let start = offset
-        offset = min(bytes.count, start + rest)
+        offset = start + min(bytes.count - start, rest)
         state = .length(rest - (offset - start))
         return .body(start..<offset)
       case .chunks(var decoder):
@@ -106,7 +106,7 @@ struct HTTPRequestParser {
       (kept, headBytes, lines, hasSkippedLine) = ([], 0, 0, false)
       state =
         switch head.body {
-        case .none: .length(0)
+        case .none: .head
         case .length(let length): .length(length)
         case .chunked: .chunks(ChunkDecoder())
         }

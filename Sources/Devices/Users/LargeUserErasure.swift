@@ -22,9 +22,14 @@ struct LargeUserErasure {
     let keys = keyspace.deviceKeys(user: user)
     let commands = [["SCARD", keys[0]], ["HLEN", keys[1]], ["HLEN", keys[2]]]
     let replies = try await redis.replies(to: commands)
-    // A key of another type goes as a whole.
     let sizes = commands.indices.map { replies[$0].integer ?? 0 }
     guard sizes.contains(where: { $0 > Self.maximumAtOnce }) else { return }
+    // A key of another type goes as a whole: the scripts fail beside it.
+    let ofAnotherType = commands.indices.filter { replies[$0].error?.kind == .wrongType }
+    if !ofAnotherType.isEmpty {
+      let deleted = try await redis.replies(to: ofAnotherType.map { ["DEL", keys[$0]] })
+      if let error = deleted.firstError { throw DevicesError(reply: error.message) }
+    }
     for index in [0, 2] where sizes[index] > 0 {
       try await eachPage(index == 0 ? "SSCAN" : "HSCAN", keys[index]) {
         (members) async throws(DevicesError) in

@@ -49,8 +49,10 @@ package struct ProfilePatch: Sendable, Equatable {
     _ name: String, _ value: String
   ) throws(GivenRefusal) -> String {
     guard !value.isEmpty else { return "" }
-    func refuse(_ rule: String, hint: String = "") -> GivenRefusal {
-      GivenRefusal(name: name, rule: rule, hint: hint)
+    func refuse(
+      _ rule: String, hint: @autoclosure @escaping @Sendable () -> String = ""
+    ) -> GivenRefusal {
+      GivenRefusal(name: name, rule: rule, hint: hint())
     }
     switch name {
     case locale:
