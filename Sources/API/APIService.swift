@@ -210,7 +210,7 @@ extension APIService {
 
   private static func shown(_ request: HTTPRequest) -> String? {
     guard let header = request.headers["authorization"],
-      header.prefix(7).lowercased() == "bearer "
+      String(header.utf8.prefix(7))?.isSame(ignoringASCIICaseOf: "bearer ") == true
     else { return nil }
     return String(header.dropFirst(7).drop { $0 == " " })
   }

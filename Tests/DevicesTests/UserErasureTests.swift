@@ -245,6 +245,21 @@ import Testing
     }
   }
 
+  /// What others write after the first look is not read in one script.
+  @Test func tooManyDevicesForOneStepAreLeftAlone() async throws {
+    try await RedisFixture().run { redis async throws in
+      let keys = keyspace.forgottenKeys(user: "u1")
+      let members = try (0..<11).map { try binding(String(100_000 + $0)).member }
+      _ = try await redis.execute(RedisPipeline(["SADD", keys[0]] + members))
+      let refused = try await redis.reply(to: ErasureScripts.erase, keys: keys, arguments: ["10"])
+      #expect(refused.count == 0)
+      #expect(try await redis.ask("SCARD", keys[0]) == "11")
+      let done = try await redis.reply(to: ErasureScripts.erase, keys: keys, arguments: ["11"])
+      #expect(done[0].integer == 11 && done.count == 16)
+      #expect(try await redis.ask("EXISTS", keys[0]) == "0")
+    }
+  }
+
   @Test(arguments: RedisBed.Kind.allCases)
   func theFollowersOfTheSameIdGoOnlyWhenAsked(_ kind: RedisBed.Kind) async throws {
     try await RedisBed(kind).run { redis async throws in

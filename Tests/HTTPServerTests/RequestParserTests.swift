@@ -63,6 +63,8 @@ import Testing
     "Host: a\r\nTransfer-Encoding: identity", "Host: a\r\nTransfer-Encoding: \"chunked\"",
     "Host: a\r\nTransfer-Encoding: chunked;q=1", "Host: a\r\nTransfer-Encoding: \u{B}chunked",
     "Host: a\r\nTransfer-Encoding: xchunked", "Host: a\r\nTransfer-Encoding:",
+    // The Kelvin sign, which is a k in lower case.
+    "Host: a\r\nTransfer-Encoding: chun\u{212A}ed",
     "Host: a\r\nAuthorization: a\r\nAuthorization: b",
   ])
   func aHeadThatOthersMayReadOtherwiseIsRefused(lines: String) {

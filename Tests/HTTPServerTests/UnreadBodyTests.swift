@@ -210,4 +210,25 @@ import Testing
       #expect(answers.contains("GET /1") && answers.contains("PUT /2 [] - [b]"))
     }
   }
+
+  /// The client's end is heard of while the answer is worked on.
+  @Test(arguments: ["", "GET /1 HTTP/1.1\r\nHost: a\r\n\r\n"])
+  func whoHasEndedBeforeTheAnswerIsAnswered(before: String) async throws {
+    let waiting = Waiters()
+    try await ServerBed.run(answer: { request in
+      if request.path == "/slow" { await waiting.wait() }
+      return .text(200, "to \(request.path)")
+    }) { bed in
+      let client = try bed.connect()
+      client.send(before + "GET /slow HTTP/1.1\r\nHost: a\r\n\r\n")
+      await waiting.somebodyWaits()
+      client.finishSending()
+      // By then the server has read the end.
+      #expect(try bed.exchange()?.contains(" 200 ") == true)
+      await waiting.letGo()
+      let answers = try #require(client.readToEnd())
+      #expect(answers.contains("to /slow"), "\(answers)")
+      #expect(answers.contains("to /1") == !before.isEmpty)
+    }
+  }
 }

@@ -90,7 +90,10 @@ final class UserRoutes {
     }
     request.notes.add("follows", scope.streamers)
     request.notes.add("everywhere", String(scope.looksEverywhere))
-    guard scope.looksEverywhere else {
+    let isLarge = try await done { () async throws(DevicesError) in
+      try await self.erasure.isLarge(user)
+    }
+    guard scope.looksEverywhere || isLarge else {
       let counts = try await done { () async throws(DevicesError) in
         try await self.erasure.run(user, scope, writes: true)
       }

@@ -46,7 +46,9 @@ struct APIRequest {
   }
 
   func refuseCoding() throws(Problem) {
-    if let coding = http.headers["content-encoding"], coding.lowercased() != "identity" {
+    if let coding = http.headers["content-encoding"],
+      !coding.isSame(ignoringASCIICaseOf: "identity")
+    {
       throw Problem(.unsupportedMediaType, "send the body as it is, without Content-Encoding")
     }
   }

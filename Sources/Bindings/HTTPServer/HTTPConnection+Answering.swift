@@ -53,11 +53,19 @@ extension HTTPConnection {
     let bytes = held
     held = []
     if bytes.isEmpty {
-      if hasPeerFinished { return close() }
+      if hasPeerFinished { return closeWhenSent() }
     } else {
       bytes.withUnsafeBytes { process($0) }
     }
     updateReading()
+  }
+
+  /// For a client that has sent all it wants, and reads on.
+  func closeWhenSent() {
+    guard transport.pendingBytes > 0 else { return close() }
+    (phase, isLast) = (.response, true)
+    timer.set(after: options.exchangeTimeout)
+    write()
   }
 
   private func linger(_ limit: Duration) {
@@ -75,7 +83,9 @@ extension HTTPConnection {
     case .head where parser.isBetweenRequests: close()
     case .head, .body: giveUp(HTTPRefusal(408, "the request did not come within its time"))
     case .answer where !isBodyComplete && intake?.stream.hasEnded == false: judgeBody()
-    case .answer, .response, .lingering, .closed: close()
+    case .answer:
+      giveUp(HTTPRefusal(503, "this took too long, and goes on: ask again what has become of it"))
+    case .response, .lingering, .closed: close()
     }
   }
 

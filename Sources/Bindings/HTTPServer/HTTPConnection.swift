@@ -148,7 +148,7 @@ final class HTTPConnection {
     guard phase == .head else { return }
     // After an answer or an empty line, a request is awaited; or its first bytes are here.
     if parser.isBetweenRequests { awaitRequest() } else { exchangeBegins() }
-    if hasPeerFinished { close() }
+    if hasPeerFinished { closeWhenSent() }
   }
 
   /// The time of an exchange runs from its first byte on.
@@ -288,7 +288,8 @@ extension HTTPConnection: ConnectionDelegate {
   func connectionPeerFinished(_ connection: Connection) {
     hasPeerFinished = true
     switch phase {
-    case .head, .body, .lingering, .closed: close()
+    case .head, .body: closeWhenSent()
+    case .lingering, .closed: close()
     case .answer: if !isBodyComplete { endBody(.broken) }
     case .response: break
     }
