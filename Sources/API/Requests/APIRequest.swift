@@ -1,5 +1,6 @@
 import HTTPServer
 import JSON
+import Text
 
 /// A request that may be done: whose it is, and what its path names.
 struct APIRequest {
