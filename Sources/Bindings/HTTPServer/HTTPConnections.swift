@@ -11,7 +11,7 @@ final class HTTPConnections {
   private let transportOptions: TransportOptions
   /// Gets each request with a number for `respond`; must not call back at once.
   private let whenComplete: (Int, HTTPRequest) -> Void
-  /// Whom they will see who come.
+  /// The certificate for new connections.
   private var tls: TLSServerContext?
   private var connections: [Int: HTTPConnection] = [:]
   /// Whose requests wait for our answers, by their numbers.
@@ -24,7 +24,7 @@ final class HTTPConnections {
   private var isWaitedFor = false
   private var lastTick = 0
 
-  /// How many are asked, at each who comes, whether they have just sent something.
+  /// Connections that are read before one of them is closed.
   private static let asked = 8
 
   init(
