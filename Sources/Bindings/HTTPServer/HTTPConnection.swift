@@ -202,7 +202,7 @@ final class HTTPConnection {
       let intake = BodyIntake(bounds, now: loop.now)
       let stream = intake.stream
       stream.whenFirstAsked = { [weak self] in self?.askForBody() }
-      stream.whenThereIsRoom = { [weak self] in self?.takeMore() }
+      stream.whenBelowLimit = { [weak self] in self?.takeMore() }
       request.stream = stream
       self.intake = intake
       if isBodyComplete { stream.end(.end) }

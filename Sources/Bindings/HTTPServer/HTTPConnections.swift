@@ -120,13 +120,13 @@ final class HTTPConnections {
 
   // MARK: who comes
 
-  private var hasRoom: Bool { connections.count < options.maximumConnections }
+  private var hasCapacity: Bool { connections.count < options.maximumConnections }
 
   /// Somebody waits. When there is no room, another goes for the first of them.
   private func admit() {
-    if !hasRoom { makeRoom() }
+    if !hasCapacity { evictOne() }
     // Bounded per turn, so that a storm of connections does not stop those that are there.
-    for _ in 0..<64 where hasRoom {
+    for _ in 0..<64 where hasCapacity {
       switch listener.next() {
       case .client(let descriptor, let peer): admit(descriptor, from: peer)
       case .nobody: return
@@ -150,16 +150,16 @@ final class HTTPConnections {
     connection.begin()
   }
 
-  private func makeRoom() {
+  private func evictOne() {
     // What has come in this very turn was not read yet.
-    for _ in 0..<Self.asked where !hasRoom {
+    for _ in 0..<Self.asked where !hasCapacity {
       guard let connection = leavingFirst else { break }
       connection.readNow()
       guard connection.mayGo else { continue }
       connection.close()
       return
     }
-    guard !hasRoom else { return }
+    guard !hasCapacity else { return }
     isWaitedFor = true
     listener.pause()
   }
