@@ -95,9 +95,8 @@ package final class APIServer: Sendable {
     for thread in threads { await thread.service.use(keys) }
   }
 
-  /// A certificate for who connects from now on. If it is refused, the first thread throws, and all
-  /// keep the one before. A further one may throw for want of memory: told again, those that have
-  /// it already do nothing.
+  /// The certificate for new connections. If it is refused, the first thread throws, and all keep
+  /// the one before. A further one may throw for want of memory; calling it again is safe.
   package func show(_ identity: HTTPServerIdentity) async throws(HTTPServerError) {
     for thread in threads { try await thread.server.show(identity) }
   }

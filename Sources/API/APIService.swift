@@ -235,7 +235,8 @@ extension APIService {
       let (route, names) = try route(of: request)
       found = route
       let key = try holder(of: request, for: route, names, id)
-      let known = APIRequest(http: request, names: names, key: key, id: id)
+      let known = APIRequest(
+        http: request, names: names, key: key, id: id, maximumBodyBytes: route.maximumBodyBytes)
       asked = known
       if route.isChange { audit?.follow(known, route) }
       if route.scope != nil,

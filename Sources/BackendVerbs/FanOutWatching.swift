@@ -54,7 +54,8 @@ struct FanOutWatching {
     } else if !isUnknown {
       isUnknown = true
       let name = TextLayout.printable(event)
-      say("Redis knows nothing of \(name) yet: waiting for a worker to read it")
+      let seconds = watch.unknownLimit.components.seconds
+      say("Redis does not know \(name) yet: waiting for a worker to read it, \(seconds) s at most")
     }
     return end
   }

@@ -49,7 +49,7 @@ enum FileChecks {
     let directory = settings.templates.directory
     guard let names = TemplateFile.names(in: directory) else {
       return list.skipped(
-        "templates", "\(directory) cannot be read: whether workers have a template nobody asks")
+        "templates", "\(directory) cannot be read: events are not checked for their template")
     }
     list.ok("templates", "events name one of \(names.joined(separator: ", "))")
   }

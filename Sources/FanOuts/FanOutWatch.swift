@@ -8,6 +8,9 @@ package struct FanOutWatch {
   /// For a worker to read the event: one that was restarted reads again within half of it.
   package static let unknownLimit: Duration = .seconds(30)
 
+  /// How long an event that Redis does not know is waited for.
+  package var unknownLimit: Duration { min(limit, Self.unknownLimit) }
+
   private let beganAt: UInt64
   private let limit: Duration
   private var lastSeen: FanOutStatus?
@@ -31,7 +34,7 @@ package struct FanOutWatch {
   /// Nothing was heard: Redis does not answer.
   package func giveUp(at now: UInt64) -> ExitCode? {
     let waited = Duration.nanoseconds(Int64(clamping: now &- beganAt))
-    if lastSeen == nil { return waited >= min(limit, Self.unknownLimit) ? .unknown : nil }
+    if lastSeen == nil { return waited >= unknownLimit ? .unknown : nil }
     return waited >= limit ? .timedOut : nil
   }
 

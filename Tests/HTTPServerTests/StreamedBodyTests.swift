@@ -63,7 +63,7 @@ import Threads
           sum += piece.reduce(0) { $0 + Int($1) }
           largest = max(largest, piece.count)
         case let end:
-          let isBounded = largest <= HTTPBodyStream.roomBytes + (64 << 10)
+          let isBounded = largest <= HTTPBodyStream.bufferLimitBytes + (64 << 10)
           return .text(200, "\(bytes) \(sum) \(isBounded) \(end)")
         }
       }

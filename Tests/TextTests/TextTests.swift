@@ -11,6 +11,11 @@ import Text
     #expect(EditDistance.between(Array(second), Array(first)) == distance)
   }
 
+  @Test func aDateHasTwoDigitsForMonthAndDay() {
+    #expect(CivilTime(milliseconds: 1_795_248_000_123).dateText == "2026-11-21")
+    #expect(CivilTime(milliseconds: 1_700_000).dateText == "1970-01-01")
+  }
+
   @Test(arguments: [("kitten", "sitting"), ("abcd", "badc"), ("worker", "w"), ("abc", "xyzw")])
   func aDistanceBeyondTheLimitStaysBeyondIt(first: String, second: String) {
     let distance = EditDistance.between(Array(first), Array(second))

@@ -53,6 +53,7 @@ actor ErasureJobs {
   private var queue: [Job] = []
   private var running = 0
   private var lastWaiter = 0
+  private var isClosed = false
 
   /// Each looks through all of Redis.
   private static let maximumRunning = 4
@@ -74,10 +75,17 @@ actor ErasureJobs {
     self.keyspace = keyspace
   }
 
+  /// Those that run fail with their connection, and no others begin.
   func close() {
+    isClosed = true
     redis?.close()
     redis = nil
+    let waiting = queue
+    queue = []
+    for job in waiting { end(job, .failure(Self.closed)) }
   }
+
+  private static let closed = DevicesError(.redis(.closed), "the API stops")
 
   func run(_ user: String, _ scope: UserErasure.Scope) async throws(Problem) -> End {
     let job = try enqueue(user, scope)
@@ -99,7 +107,7 @@ actor ErasureJobs {
 
   /// nil: none of this id is known.
   func record(_ id: String) async throws(Problem) -> JSONObject? {
-    let reply = try await client().ask(["GET", keyspace.erasure(id)])[0]
+    let reply = try await asked().ask(["GET", keyspace.erasure(id)])[0]
     guard let text = reply.text else { return nil }
     return (try? JSONValue.parse(Array(text.utf8)))?.object
   }
@@ -107,6 +115,7 @@ actor ErasureJobs {
   // MARK: the queue
 
   private func enqueue(_ user: String, _ scope: UserErasure.Scope) throws(Problem) -> Job {
+    guard !isClosed else { throw Problem(Self.closed) }
     if let waiting = queue.first(where: { $0.isOf(user, scope) }) { return waiting }
     guard queue.count < Self.maximumWaiting else {
       throw Problem(
@@ -133,20 +142,24 @@ actor ErasureJobs {
     let outcome: Outcome
     do throws(DevicesError) {
       outcome = .success(
-        try await UserErasure(redis: client(), keyspace: keyspace)
+        try await UserErasure(redis: try client(), keyspace: keyspace)
           .run(job.user, job.scope, writes: true))
     } catch {
       outcome = .failure(error)
     }
-    job.outcome = outcome
-    jobs[ExactText(id)] = nil
     running -= 1
-    let waiters = job.waiters
-    job.waiters = [:]
-    for waiter in waiters.values { waiter.resume(returning: outcome) }
+    end(job, outcome)
     beginWaiting()
     // Where Redis is away its record ends soon, and the client asks for the erasure again.
     if job.isRecorded { try? await record(job) }
+  }
+
+  private func end(_ job: Job, _ outcome: Outcome) {
+    job.outcome = outcome
+    jobs[ExactText(job.id)] = nil
+    let waiters = job.waiters
+    job.waiters = [:]
+    for waiter in waiters.values { waiter.resume(returning: outcome) }
   }
 
   /// Returns when the job has ended; nil after a while.
@@ -200,13 +213,18 @@ actor ErasureJobs {
         ("state", "failed"), ("complete", false), ("why", .string(Problem(error).detail)),
       ]
     }
-    _ = try await client().ask([
+    _ = try await asked().ask([
       "SET", keyspace.erasure(job.id), JSONText.compact(.object(JSONObject(members))), "EX",
       String(lifetime),
     ])
   }
 
-  private func client() -> RedisClient {
+  private func asked() throws(Problem) -> RedisClient {
+    do { return try client() } catch { throw Problem(error) }
+  }
+
+  private func client() throws(DevicesError) -> RedisClient {
+    guard !isClosed else { throw Self.closed }
     if let redis { return redis }
     let made = RedisClient(options: redisOptions, loop: loop, log: { _ in })
     made.start()

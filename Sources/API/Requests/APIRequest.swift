@@ -10,6 +10,8 @@ struct APIRequest {
   let key: APIKey
   /// What answers, log and audit lines call it.
   let id: String
+  /// Of the body, by its route.
+  let maximumBodyBytes: Int
   /// What its audit line says besides.
   let notes = AuditNotes()
 
@@ -36,7 +38,7 @@ struct APIRequest {
   func document() throws(Problem) -> JSONObject {
     let value: JSONValue
     do {
-      value = try JSONValue.parse(http.body)
+      value = try JSONValue.parse(http.body, maximumBytes: maximumBodyBytes)
     } catch {
       throw Problem(.malformedRequest, "the body is no JSON: \(error)")
     }

@@ -34,13 +34,15 @@ final class IdempotentAnswers {
   /// What tells one request from another: its path, its arguments, its body, and what its headers
   /// say of the body. CloudEvents may have the event's id there.
   static func fingerprint(_ request: HTTPRequest) -> String {
-    var head = [request.path]
-    head += request.query.map { "\($0.name)=\($0.value ?? "")" }
-    head += request.headers.filter { $0.key == "content-type" || $0.key.hasPrefix("ce-") }
-      .map { "\($0.key): \($0.value)" }.sorted()
-    // None of them has a line end.
-    let text = Array((head.joined(separator: "\n") + "\n\n").utf8)
-    return Hexadecimal.text(SecretDigest(of: text + request.body).bytes)
+    let headers = request.headers.filter { $0.key == "content-type" || $0.key.hasPrefix("ce-") }
+      .sorted { $0.key < $1.key }
+    let parts =
+      [request.path, "\(request.query.count)"]
+      + request.query.flatMap { [$0.name, $0.value ?? ""] }
+      + headers.flatMap { [$0.key, $0.value] }
+    // Each behind its length: what is percent-decoded may hold any separator.
+    let head = "\(parts.count)\n" + parts.map { "\($0.utf8.count):\($0)" }.joined()
+    return Hexadecimal.text(SecretDigest(of: Array(head.utf8) + request.body).bytes)
   }
 
   func claim(_ name: String, _ fingerprint: String) async throws(Problem) -> Claim {

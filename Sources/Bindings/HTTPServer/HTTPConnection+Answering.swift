@@ -42,7 +42,7 @@ extension HTTPConnection {
     let wasBodyRead = isBodyComplete
     (request, intake) = (nil, nil)
     guard !isLast else {
-      return linger(wasBodyRead || isGivenUp ? Self.briefLinger : options.lingerTimeout)
+      return awaitClose(wasBodyRead || isGivenUp ? Self.briefLinger : options.lingerTimeout)
     }
     phase = .head
     isBodyComplete = true
@@ -68,7 +68,7 @@ extension HTTPConnection {
     write()
   }
 
-  private func linger(_ limit: Duration) {
+  private func awaitClose(_ limit: Duration) {
     guard !hasPeerFinished else { return close() }
     phase = .lingering
     held = []

@@ -47,7 +47,7 @@ final class HTTPConnection {
   var intake: BodyIntake?
   /// The connection ends with the response.
   var isLast = false
-  /// Nothing more is expected of the client.
+  /// Linger briefly: the client's bytes are no request.
   var isGivenUp = false
   var isProcessing = false
   /// The time of an exchange runs.
@@ -81,7 +81,7 @@ final class HTTPConnection {
     readNow()
   }
 
-  /// What has come is not waited for.
+  /// Reads what the kernel holds, without waiting for the loop's turn.
   func readNow() { transport.readNow() }
 
   /// It waits for its client: for a request, for the rest of one, or for a response to be read.
@@ -202,7 +202,7 @@ final class HTTPConnection {
       let intake = BodyIntake(bounds, now: loop.now)
       let stream = intake.stream
       stream.whenFirstAsked = { [weak self] in self?.askForBody() }
-      stream.whenThereIsRoom = { [weak self] in self?.takeMore() }
+      stream.whenBelowLimit = { [weak self] in self?.takeMore() }
       request.stream = stream
       self.intake = intake
       if isBodyComplete { stream.end(.end) }

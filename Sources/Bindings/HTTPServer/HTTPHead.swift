@@ -141,7 +141,7 @@ struct HTTPHead: Equatable {
 
   // MARK: the fields
 
-  /// What must not come twice: it would say two things, or be joined to one that nobody sent.
+  /// Fields that may occur once: a joined value would mean something else.
   private static let single: Set<String> = [
     "host", "content-length", "transfer-encoding", "expect", "authorization", "content-type",
   ]

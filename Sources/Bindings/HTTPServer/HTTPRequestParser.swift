@@ -58,12 +58,10 @@ struct HTTPRequestParser {
       case .chunks(var decoder):
         let step = try decoder.next(bytes, from: &offset)
         state = step == .end ? .head : .chunks(decoder)
-        return
-          switch step
-        {
-        case .data(let range): .body(range)
-        case .end: .end
-        case .incomplete: .incomplete
+        switch step {
+        case .data(let range): return .body(range)
+        case .end: return .end
+        case .incomplete: return .incomplete
         }
       case .refused(let refusal): return .refused(refusal)
       }
