@@ -24,6 +24,8 @@ package final class SegmentTally {
   package var firstPushAt: Int64 = 0
   package var lastPushAt: Int64 = 0
   package private(set) var verdicts: [TokenVerdict] = []
+  /// Of the first verdicts, while they are written.
+  package var admission: VerdictAdmission?
   /// Of `accepted`, those of the sandbox: what Apple takes is evidence for one environment.
   package var acceptedInSandbox = 0
   /// What became of the verdicts that are no longer among `verdicts`.
@@ -81,7 +83,10 @@ package final class SegmentTally {
   }
 
   /// The first verdicts are written down.
-  package func dropVerdicts(_ count: Int) { verdicts.removeFirst(count) }
+  package func dropVerdicts(_ count: Int) {
+    verdicts.removeFirst(count)
+    admission = nil
+  }
 
   private var heard = [(accepted: 0, unusable: 0), (accepted: 0, unusable: 0)]
 

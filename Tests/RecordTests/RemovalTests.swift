@@ -4,6 +4,7 @@ import Keyspace
 import Model
 import Redis
 import Testing
+import Threads
 
 @testable import Record
 
@@ -130,6 +131,53 @@ import Testing
       _ = try await redis.ask("SET", key, "x")
       #expect(try await !may(1, of: 1000), "nobody can count")
     }
+  }
+
+  /// Each answer of Redis is lost in its turn, and the call is repeated with the same tally: ten
+  /// devices of 210 answers stay a part of them, and go.
+  @Test func aRepeatedCallCountsItsAnswersOnce() async throws {
+    let fixture = try RedisFixture()
+    var lost = 1
+    while try await Self.prune(losing: lost, fixture) { lost += 1 }
+    #expect(lost > 3, "there are as many steps: \(lost)")
+  }
+
+  /// Says whether there was such an answer.
+  private static func prune(losing lost: Int, _ fixture: RedisFixture) async throws -> Bool {
+    let topic = "app-\(lost)"
+    let verdicts = try await fixture.run { redis async throws in
+      try await bindAll(redis, 10)
+    }
+    let answers = ThreadLock(0)
+    try await ProxiedClient.run(
+      to: fixture.server.port,
+      rewriter: { bytes in
+        answers.withLock { answers in
+          answers += 1
+          return answers == lost ? [] : bytes
+        }
+      },
+      { redis in
+        let record = RecordStage(redis: redis, keyspace: keyspace)
+        let own = tally(accepted: 200, verdicts)
+        own.topic = topic
+        var failures = 0
+        while !own.verdicts.isEmpty {
+          do {
+            try await record.prune(segments("e\(lost)", 1)[0], own, now: noon)
+          } catch let error as RecordError {
+            guard error.isTransient, failures < 20 else { throw error }
+            failures += 1
+          }
+        }
+        #expect(own.findings.pruned == 10 && own.findings.pruneWithheld == 0, "answer \(lost)")
+      })
+    try await fixture.run { redis async throws in
+      let key = keyspace.removals(topic: topic, environment: "production")
+      let table = try await redis.table(key)
+      #expect(table["answers"] == "100.000" && table["removals"] == "4.762", "answer \(lost)")
+    }
+    return answers.withLock { $0 } >= lost
   }
 
   // MARK: what stays of a device

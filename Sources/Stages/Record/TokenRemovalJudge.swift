@@ -60,21 +60,37 @@ struct TokenRemovalJudge: Sendable, Equatable {
     }
   }
 
-  func maySetAside(_ verdict: TokenVerdict, topic: String) -> Bool {
+  /// Decides what may be done of verdicts, and what Redis is to be asked. The accepted pushes that
+  /// the questions report count beside no other removal.
+  mutating func admission(
+    of verdicts: ArraySlice<TokenVerdict>, topic: String
+  ) -> VerdictAdmission {
+    var questions: [VerdictAdmission.Question] = []
+    for environment in APNsEnvironment.allCases {
+      let removals = verdicts.count { !$0.finding.isUnusable && $0.environment == environment }
+      guard removals > 0 else { continue }
+      let answers = takeAnswers(topic: topic, environment, removals: removals)
+      questions.append(.init(environment, removals: removals, answers: answers))
+    }
+    return VerdictAdmission(Array(verdicts), questions: questions) {
+      mayQuarantine($0, topic: topic)
+    }
+  }
+
+  func mayQuarantine(_ verdict: TokenVerdict, topic: String) -> Bool {
     let place = Place(topic: topic, environment: verdict.environment)
     guard let evidence = places[place] else { return false }
     return evidence.accepted >= max(minimum, ratio * evidence.unusable)
   }
 
   /// Answers to report with so many that would remove a device, these among them.
-  func answers(topic: String, _ environment: APNsEnvironment, removals: Int) -> Int {
-    let unreported = places[Place(topic: topic, environment: environment)]?.unreported ?? 0
+  private mutating func takeAnswers(
+    topic: String, _ environment: APNsEnvironment, removals: Int
+  ) -> Int {
+    let place = Place(topic: topic, environment: environment)
+    let unreported = places[place]?.unreported ?? 0
+    places[place]?.unreported = 0
     return removals + min(unreported, Self.reportedForEachRemoval * removals)
-  }
-
-  /// What was accepted until now counts beside no further removal.
-  mutating func wereReported(topic: String, _ environment: APNsEnvironment) {
-    places[Place(topic: topic, environment: environment)]?.unreported = 0
   }
 
   private mutating func makeRoom() {
