@@ -92,7 +92,7 @@ package actor Lane {
         stragglers: stragglers, news: news, endings: endings),
       delays: delays, counters: counters)
     lostSegments = LostSegments(
-      options: options, ingest: ingest, record: record, retry: retry, writer: writer,
+      options: options, loop: loop, ingest: ingest, record: record, retry: retry, writer: writer,
       endings: endings)
     fanOuts = FanOutRunner(
       options: options, loop: loop, stages: stages, retry: retry, writer: writer,
@@ -228,8 +228,8 @@ package actor Lane {
     }
   }
 
-  package func recoverSegments(areStragglersLost: Bool) async {
-    await lostSegments.recover(areStragglersLost: areStragglersLost)
+  package func recoverSegments(_ lost: LostRecords) async -> NextLook {
+    await lostSegments.recover(lost)
   }
 
   package func noteDeadLetter(_ message: KafkaMessage, _ error: IngestError) async -> Bool {
