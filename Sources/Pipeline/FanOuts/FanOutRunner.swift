@@ -73,7 +73,7 @@ final class FanOutRunner {
         replayed: DeadLetter.source(of: message), refusal: refusal, claim: bid?.claim,
         lifetime: options.claimLifetime, now: now)
     }
-    bid?.answer = claimed.map { SegmentBid.Answer(result: $0, asked: asked, former: $0.takenFrom) }
+    bid?.answer = claimed.map { SegmentBid.Answer(result: $0, asked: asked) }
     var published = 0
     switch opened {
     case .duplicate:
