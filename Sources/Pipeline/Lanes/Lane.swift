@@ -200,7 +200,11 @@ package actor Lane {
     } catch is RetryUntilStopped.Stopped {
       return .notDone
     } catch let error as RecordError where error.clockAhead != nil {
-      return .notHere(clockAhead: error.clockAhead ?? .zero, why: "\(error)")
+      let ahead = error.clockAhead ?? .zero
+      // The event has expired by Redis' clock too by then. Waiting for less than the shortest absence
+      // holds up one record; an absence costs all partitions two rebalances.
+      guard ahead >= ClockAbsence.shortest else { return .again(after: ahead) }
+      return .notHere(clockAhead: ahead, why: "\(error)")
     } catch {
       // By `stop`, which closes the clients of the stages.
       guard !isStopping else { return .notDone }
