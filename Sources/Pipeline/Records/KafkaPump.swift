@@ -28,7 +28,7 @@ package actor KafkaPump {
   private let times: StragglerTimes
   let polling: KafkaPolling
   private var losses: RecordLosses
-  private let absence: ClockAbsence
+  let absence: ClockAbsence
   var isClosed = false
   /// When Kafka was polled last, to a tenth of a second, in ms since 1970.
   private(set) var lastPoll: Int64 = 0
