@@ -88,6 +88,16 @@ package final class SegmentTally {
     admission = nil
   }
 
+  private var reported = [0, 0]
+
+  /// Pushes accepted in one environment since this was asked last.
+  package func takeAccepted(of environment: APNsEnvironment) -> Int {
+    let index = Int(environment.rawValue)
+    let all = environment == .sandbox ? acceptedInSandbox : accepted - acceptedInSandbox
+    defer { reported[index] = all }
+    return all - reported[index]
+  }
+
   private var heard = [(accepted: 0, unusable: 0), (accepted: 0, unusable: 0)]
 
   /// Pushes accepted, and tokens found unusable, in one environment since this was asked last.

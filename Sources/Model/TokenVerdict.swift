@@ -44,7 +44,7 @@ package struct VerdictAdmission: Sendable, Equatable {
 
   /// Verdicts that it decides, from the tally's first.
   package let count: Int
-  /// Those that may be written.
+  /// Those that may be written and are not yet.
   package private(set) var verdicts: [TokenVerdict]
   package private(set) var withheldUnusable = 0
   package private(set) var withheldGone = 0
@@ -59,6 +59,9 @@ package struct VerdictAdmission: Sendable, Equatable {
     self.verdicts = verdicts.filter { !$0.finding.isUnusable || mayQuarantine($0) }
     withheldUnusable = count - self.verdicts.count
   }
+
+  /// The first of them are written.
+  package mutating func wrote(_ count: Int) { verdicts.removeFirst(count) }
 
   /// Redis' answer to the last question.
   package mutating func answer(mayRemove: Bool) {

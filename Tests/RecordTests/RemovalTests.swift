@@ -61,6 +61,29 @@ import Threads
     }
   }
 
+  /// A whole segment of it, behind good traffic of the same lane.
+  @Test func aWaveInOneSegmentTakesNobody() async throws {
+    try await RedisFixture().run { redis async throws in
+      let verdicts = try await Self.bindAll(redis, 225)
+      let lane = RecordStage(redis: redis, keyspace: keyspace)
+      _ = try await lane.settle(segments("good", 1)[0], tally(accepted: 3_600), now: noon)
+      _ = try await lane.settle(segments("wave", 1)[0], tally(accepted: 0, verdicts), now: noon)
+      #expect(try await Self.left(redis, 225) == 225)
+    }
+  }
+
+  /// One of seven in a segment whose verdicts are written in several round trips.
+  @Test func aLargeSegmentIsJudgedAsAWhole() async throws {
+    try await RedisFixture().run { redis async throws in
+      let verdicts = try await Self.bindAll(redis, 30)
+      let record = RecordStage(
+        redis: redis, keyspace: keyspace, options: RecordOptions(verdictsAtOnce: 8))
+      let own = tally(accepted: 170, verdicts)
+      try await record.prune(segments("e1", 1)[0], own, now: noon)
+      #expect(own.findings.pruned == 30 && own.findings.pruneWithheld == 0)
+    }
+  }
+
   /// One of ten, event after event, is what every app has.
   @Test func fewAmongManyGoAsEver() async throws {
     try await RedisFixture().run { redis async throws in

@@ -14,17 +14,21 @@ extension RecordStage {
   ) async throws(RecordError) {
     tokenJudge.hear(of: tally, topic: tally.topic, now: now)
     while !tally.verdicts.isEmpty {
-      let admission = try await admission(of: tally)
-      let verdicts = admission.verdicts
-      let notes = try await note(verdicts, of: segment, tally, now: now)
-      guard let notes else { return tally.dropVerdicts(tally.verdicts.count) }
-      var (findings, outcomes) = try await judge(
-        verdicts, source: Self.source(of: segment), now: now)
-      findings.withheld = admission.withheldUnusable
-      findings.pruneWithheld = admission.withheldGone
-      tally.findings.add(findings)
+      var admission = try await admission(of: tally)
+      while !admission.verdicts.isEmpty {
+        let verdicts = Array(admission.verdicts.prefix(options.verdictsAtOnce))
+        let notes = try await note(verdicts, of: segment, tally, now: now)
+        guard let notes else { return tally.dropVerdicts(tally.verdicts.count) }
+        let (findings, outcomes) = try await judge(
+          verdicts, source: Self.source(of: segment), now: now)
+        tally.findings.add(findings)
+        tally.untold.add(notes, outcomes, of: segment)
+        admission.wrote(verdicts.count)
+        tally.admission = admission
+      }
+      tally.findings.withheld += admission.withheldUnusable
+      tally.findings.pruneWithheld += admission.withheldGone
       tally.dropVerdicts(admission.count)
-      tally.untold.add(notes, outcomes, of: segment)
     }
   }
 
@@ -51,14 +55,13 @@ extension RecordStage {
     [String(tally.findings.pruned), String(tally.findings.quarantined)]
   }
 
-  /// What may be written of the tally's first verdicts: nothing of unusable tokens while what Apple
+  /// What may be written of the tally's verdicts: nothing of unusable tokens while what Apple
   /// took of the same topic and environment does not show that our own configuration is right, and
   /// nothing of tokens that are gone while too many of the answers there say so.
   private func admission(of tally: SegmentTally) async throws(RecordError) -> VerdictAdmission {
     var admission =
       tally.admission
-      ?? tokenJudge.admission(
-        of: tally.verdicts.prefix(options.verdictsAtOnce), topic: tally.topic)
+      ?? tokenJudge.admission(of: tally, topic: tally.topic)
     tally.admission = admission
     while let question = admission.questions.last {
       admission.answer(
