@@ -88,12 +88,16 @@ package final class SegmentTally {
     admission = nil
   }
 
+  private func accepted(in environment: APNsEnvironment) -> Int {
+    environment == .sandbox ? acceptedInSandbox : accepted - acceptedInSandbox
+  }
+
   private var reported = [0, 0]
 
   /// Pushes accepted in one environment since this was asked last.
   package func takeAccepted(of environment: APNsEnvironment) -> Int {
     let index = Int(environment.rawValue)
-    let all = environment == .sandbox ? acceptedInSandbox : accepted - acceptedInSandbox
+    let all = accepted(in: environment)
     defer { reported[index] = all }
     return all - reported[index]
   }
@@ -105,7 +109,7 @@ package final class SegmentTally {
     of environment: APNsEnvironment
   ) -> (accepted: Int, unusable: Int) {
     let index = Int(environment.rawValue)
-    let all = environment == .sandbox ? acceptedInSandbox : accepted - acceptedInSandbox
+    let all = accepted(in: environment)
     let earlier = heard[index]
     heard[index] = (all, unusable[index])
     return (all - earlier.accepted, unusable[index] - earlier.unusable)
