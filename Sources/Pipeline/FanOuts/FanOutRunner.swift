@@ -56,10 +56,10 @@ final class FanOutRunner {
     isolation: isolated any Actor = #isolation
   ) async throws -> Receipt {
     let now = options.wallClock()
+    if event.isExpired(at: now), try await expire(event, from: message) != .begun { return .done }
     guard render.template(named: event.template) != nil else {
       return options.receiptWithoutTemplate(for: message, of: event)
     }
-    if event.isExpired(at: now), try await expire(event, from: message) != .begun { return .done }
     let (found, refusal) = try await audience(of: event)
     var audience = found
     // The only segment is claimed by the script that opens the event.

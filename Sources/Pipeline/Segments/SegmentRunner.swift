@@ -50,16 +50,14 @@ final class SegmentRunner {
   ) async throws -> Receipt {
     if render.template(named: segment.event.template) == nil {
       let reason = "the template \(segment.event.template) is not loaded"
-      // Also the whole segment of a paused fan-out, which goes round with them.
-      if message.topic == options.ingest.stragglersTopic,
-        !segment.event.isExpired(at: options.wallClock())
-      {
-        // Another worker has it: some are newer than others while a new version is rolled out.
-        options.log.warning(
-          "stragglers put off: \(reason)", ["event": .text(segment.event.id)])
-        return try await delays.putOff(message, vacate)
+      guard !segment.event.isExpired(at: options.wallClock()) else {
+        throw IngestError(.unknownTemplate, reason)
       }
-      return options.receiptWithoutTemplate(for: message, of: segment.event)
+      // The worker that opened the event has it: some are newer than others while a new version is
+      // rolled out. However many segments there are, they rest in Kafka.
+      options.log.warning(
+        "a segment is put off: \(reason)", ["event": .text(segment.event.id)])
+      return try await delays.putOffPaused(segment, message, vacate)
     }
     return try await run(bidder.bid(on: segment), from: message, vacate)
   }
