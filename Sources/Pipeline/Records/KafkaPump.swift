@@ -80,7 +80,8 @@ package actor KafkaPump {
 
   package var inFlight: Int { dispatch.running.count }
   package var partitions: Int { dispatch.partitions }
-  /// Records whose segments other workers have claimed.
+  /// Records that wait to be asked about again: other workers have claimed their segments, or their
+  /// template is not loaded.
   package var aside: Int { dispatch.aside }
   /// Records of our partitions that are not committed yet, as Kafka said last.
   package var lag: [KafkaPartition: Int64] { consumer.lag }
