@@ -143,7 +143,8 @@ struct WorkerFigures: Sendable {
       unreachable.filter { $0.environment == .production }.map { "\($0)" }, to: &unreachableApple)
   }
 
-  /// Each thing without which the worker can do nothing, and what is wrong with it, in words.
+  /// Each thing without which the worker can do nothing, and what is wrong with it, in words. It has
+  /// started before Apple answers and before anything can be sent.
   func health(isStopping: Bool) -> [HealthPart] {
     func trouble(_ texts: [String]) -> String? {
       texts.isEmpty ? nil : texts.joined(separator: "; ")
@@ -152,9 +153,11 @@ struct WorkerFigures: Sendable {
       HealthPart("running", trouble: isStopping ? "the worker stops" : nil),
       HealthPart("partitions", trouble: partitions > 0 ? nil : "the group has given it none"),
       HealthPart("redis", trouble: trouble(redisTroubles)),
-      HealthPart("waiting", trouble: trouble(DependencyWait.words(waitsFor, told: redisTroubles))),
-      HealthPart("credentials", trouble: trouble(refusedCredentials)),
-      HealthPart("apns", trouble: trouble(unreachableApple)),
+      HealthPart(
+        "waiting", trouble: trouble(DependencyWait.words(waitsFor, told: redisTroubles)),
+        isVital: false),
+      HealthPart("credentials", trouble: trouble(refusedCredentials), isVital: false),
+      HealthPart("apns", trouble: trouble(unreachableApple), isVital: false),
     ]
   }
 

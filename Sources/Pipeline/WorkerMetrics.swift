@@ -153,7 +153,9 @@ package enum WorkerMetrics {
   static let records = MetricFamily(
     "fanfare_records_in_flight", .gauge, "Records that are worked on.")
   static let aside = MetricFamily(
-    "fanfare_records_aside", .gauge, "Records that wait because another worker has their segment.")
+    "fanfare_records_aside", .gauge,
+    "Records that wait to be asked about again: another worker has their segment, or their template "
+      + "is not loaded.")
   static let claims = MetricFamily(
     "fanfare_claims_held", .gauge, "Segments that the worker has claimed and not settled yet.")
   static let claimsLost = MetricFamily(

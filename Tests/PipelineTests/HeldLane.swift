@@ -23,7 +23,7 @@ final class HeldLane: RecordRunner {
     var open: [Place: [CheckedContinuation<Receipt, Never>]] = [:]
     var noted: [Place] = []
     var holdsNotes = false
-    var recoveries: [Bool] = []
+    var recoveries: [LostRecords] = []
     var notes: [CheckedContinuation<Bool, Never>] = []
     var isOver = false
   }
@@ -56,12 +56,13 @@ final class HeldLane: RecordRunner {
     }
   }
 
-  func recoverSegments(areStragglersLost: Bool) async {
-    state.withLock { $0.recoveries.append(areStragglersLost) }
+  func recoverSegments(_ lost: LostRecords) async -> NextLook {
+    state.withLock { $0.recoveries.append(lost) }
+    return NextLook()
   }
 
-  /// Each time that lost segments were to be planned again: whether stragglers were among them.
-  var recoveries: [Bool] { state.withLock { $0.recoveries } }
+  /// What was to be looked for, each time.
+  var recoveries: [LostRecords] { state.withLock { $0.recoveries } }
 
   /// As while Redis is away: what is told of dead letters stays unanswered.
   func holdNotes() { state.withLock { $0.holdsNotes = true } }

@@ -7,6 +7,8 @@ final class Execution {
   let timeout: Duration
   var isSent = false
   var timer: LoopTimer?
+  /// It waits for the look-up of a name, in the time that this has.
+  var hasNamesTime = false
   /// What ROLE answers behind the pipeline's own commands; nil when it is not asked.
   var role: RedisReplies?
   /// Called once, at the end.

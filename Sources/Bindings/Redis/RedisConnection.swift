@@ -136,8 +136,10 @@ final class RedisConnection {
 
   private func expire(_ execution: Execution) {
     guard execution.isSent else {
-      if !wasReady, isResolving {
-        execution.timer = loop.schedule(after: execution.timeout) { [weak self, weak execution] in
+      if !wasReady, isResolving, !execution.hasNamesTime {
+        execution.hasNamesTime = true
+        execution.timer = loop.schedule(after: options.resolveTimeout) {
+          [weak self, weak execution] in
           if let execution { self?.expire(execution) }
         }
         return

@@ -92,7 +92,7 @@ package actor Lane {
         stragglers: stragglers, news: news, endings: endings),
       delays: delays, counters: counters)
     lostSegments = LostSegments(
-      options: options, ingest: ingest, record: record, retry: retry, writer: writer,
+      options: options, loop: loop, ingest: ingest, record: record, retry: retry, writer: writer,
       endings: endings)
     fanOuts = FanOutRunner(
       options: options, loop: loop, stages: stages, retry: retry, writer: writer,
@@ -200,7 +200,11 @@ package actor Lane {
     } catch is RetryUntilStopped.Stopped {
       return .notDone
     } catch let error as RecordError where error.clockAhead != nil {
-      return .notHere(clockAhead: error.clockAhead ?? .zero, why: "\(error)")
+      let ahead = error.clockAhead ?? .zero
+      // The event has expired by Redis' clock too by then. Waiting for less than the shortest absence
+      // holds up one record; an absence costs all partitions two rebalances.
+      guard ahead >= ClockAbsence.shortest else { return .again(after: ahead) }
+      return .notHere(clockAhead: ahead, why: "\(error)")
     } catch {
       // By `stop`, which closes the clients of the stages.
       guard !isStopping else { return .notDone }
@@ -228,8 +232,8 @@ package actor Lane {
     }
   }
 
-  package func recoverSegments(areStragglersLost: Bool) async {
-    await lostSegments.recover(areStragglersLost: areStragglersLost)
+  package func recoverSegments(_ lost: LostRecords) async -> NextLook {
+    await lostSegments.recover(lost)
   }
 
   package func noteDeadLetter(_ message: KafkaMessage, _ error: IngestError) async -> Bool {

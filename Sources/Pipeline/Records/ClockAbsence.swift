@@ -12,13 +12,21 @@ final class ClockAbsence {
   private let log: Log
   private let loop: EventLoop
   private let consumer: KafkaConsumer
-  private var duration = shortest
+  private let shortest: Duration
+  private var duration: Duration
+  /// Of its return.
+  private var timer: LoopTimer?
   /// Monotonic nanoseconds when it came back last.
   private var returned: UInt64 = 0
   /// Why this worker is not in its group, in words; nil while it is.
   private(set) var obstacle: String?
 
-  init(options: PipelineOptions, loop: EventLoop, consumer: KafkaConsumer) {
+  init(
+    options: PipelineOptions, loop: EventLoop, consumer: KafkaConsumer,
+    shortest: Duration = shortest
+  ) {
+    self.shortest = shortest
+    duration = shortest
     log = options.log
     self.loop = loop
     self.consumer = consumer
@@ -29,7 +37,7 @@ final class ClockAbsence {
     guard obstacle == nil else { return }
     // Longer and longer, as long as it does not go well for as long as it was away.
     let wasWell = returned == 0 || loop.now &- returned > duration.nanoseconds
-    duration = wasWell ? Self.shortest : min(duration * 2, Self.longest)
+    duration = wasWell ? shortest : min(duration * 2, Self.longest)
     let seconds = Int(ahead.components.seconds)
     obstacle = "this worker's clock is \(seconds) s ahead of Redis': set the clocks (NTP)"
     log.error(
@@ -40,8 +48,11 @@ final class ClockAbsence {
         "error": .text(why),
       ])
     consumer.unsubscribe()
-    loop.schedule(after: duration) { [weak self] in self?.end() }
+    timer = loop.schedule(after: duration) { [weak self] in self?.end() }
   }
+
+  /// The worker ends: it does not come back.
+  func stop() { timer?.cancel() }
 
   private func end() {
     obstacle = nil

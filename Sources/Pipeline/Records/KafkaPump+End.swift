@@ -12,6 +12,7 @@ extension KafkaPump {
   package func drain(timeout: Duration) async -> Bool {
     let steps = dispatch.drain()
     readiness.end()
+    absence.stop()
     perform(steps)
     if !isDrained { await waiters.wait(atMost: timeout) }
     return dispatch.running.isEmpty

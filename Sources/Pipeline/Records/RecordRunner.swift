@@ -19,8 +19,8 @@ package protocol RecordRunner: Sendable {
   func noteDeadLetter(_ message: KafkaMessage, _ error: IngestError) async -> Bool
 
   /// Plans segments again whose records Kafka no longer has, as far as Redis knows them, and lets
-  /// the others count as lost.
-  func recoverSegments(areStragglersLost: Bool) async
+  /// the others count as lost. Returns when to call it again.
+  func recoverSegments(_ lost: LostRecords) async -> NextLook
 }
 
 extension Lane: RecordRunner {}

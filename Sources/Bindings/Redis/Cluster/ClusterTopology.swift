@@ -154,6 +154,8 @@ final class ClusterTopology {
 
   private final class MapWait {
     var timer: LoopTimer?
+    /// It waits for the look-up of a name, in the time that this has.
+    var hasNamesTime = false
     private var continuation: CheckedContinuation<RedisError?, Never>?
 
     init(_ continuation: CheckedContinuation<RedisError?, Never>) {
@@ -182,11 +184,14 @@ final class ClusterTopology {
     if let failure { throw failure }
   }
 
-  /// A name that is looked up has its own time.
+  /// A name that is looked up has its own time, once.
   private func start(_ wait: MapWait, _ timeout: Duration) {
     wait.timer = loop.schedule(after: timeout) { [weak self, weak wait] in
       guard let self, let wait else { return }
-      guard inquiry?.isResolving != true else { return start(wait, timeout) }
+      if inquiry?.isResolving == true, !wait.hasNamesTime {
+        wait.hasNamesTime = true
+        return start(wait, options.resolveTimeout)
+      }
       waiting.remove { $0 === wait }
       wait.finish(RedisError.unavailable(name, after: timeout, because: mapFailure ?? pending))
     }

@@ -123,6 +123,11 @@ final class RouteTraffic {
   }
 
   func sent(_ pushes: Int, _ manner: Manner = .inTurn, at now: UInt64) {
+    // What was sent before a quiet minute says nothing of the server as it is now.
+    if now &- lastSentAt >= RouteOpenness.quietAfter {
+      unansweredSince = 0
+      sentUnanswered = 0
+    }
     lastMovedAt = now
     lastSentAt = now
     if unansweredSince == 0 { unansweredSince = now }

@@ -32,7 +32,7 @@ enum ClaimScripts {
 
   /// Who may work on a segment, behind the clock: `claim` answers {what it is, now, when another's
   /// claim ends or what stops the fan-out, and, with `yours`, whose claim on it had ended or
-  /// nothing}. `lifetime` in ms, `keep` what the key lives in seconds, `parent` the segment that
+  /// nothing, and `released` where that owner had released it}. `lifetime` in ms, `keep` what the key lives in seconds, `parent` the segment that
   /// the stragglers left or nothing. A paused fan-out's segment is nobody's, unless its event is
   /// `over` and needs no more than its outcomes.
   static let rules = """
@@ -56,12 +56,13 @@ enum ClaimScripts {
         end
         return {'unplanned', whole(now), '0'}
       end
-      local held, former = redis.call('HGET', claims, segment), ''
+      local held, former, how = redis.call('HGET', claims, segment), '', ''
       if held then
         local other, ends = read(held)
         if other ~= owner then
           if ends > now then return {'claimed', whole(now), whole(ends)} end
           former = other or ''
+          if string.match(held, ' 0$') then how = 'released' end
         end
       end
       local brake = redis.call('HGET', event, 'brake') or ''
@@ -72,7 +73,7 @@ enum ClaimScripts {
       end
       redis.call('HSET', claims, segment, owner .. ' ' .. whole(now + tonumber(lifetime)))
       redis.call('EXPIRE', claims, keep)
-      return {'yours', whole(now), brake, former}
+      return {'yours', whole(now), brake, former, how}
     end
 
     """
