@@ -275,21 +275,41 @@ extension APIService {
     }
     let name = IdempotentAnswers.name(given, of: request.key, route)
     let fingerprint = IdempotentAnswers.fingerprint(request.http)
-    if case .answered(let answer) = try await answers.claim(name, fingerprint) {
-      request.notes.add("replayed", "true")
-      return answer
-    }
+    let claim = IdempotentAnswers.claim(of: fingerprint)
     let answer: APIResponse
     do throws(Problem) {
+      if case .answered(let kept) = try await answers.claim(name, fingerprint, as: claim) {
+        request.notes.add("replayed", "true")
+        return kept
+      }
       answer = try await route.handle(request)
     } catch {
       // What was refused may be asked better; what failed, again.
-      try? await answers.release(name)
+      await withdraw(name, claim, triesLeft: Self.maximumWithdrawals)
       throw error
     }
     try? await answers.keep(answer, name, fingerprint)
     return answer
   }
+
+  /// A Redis that did not answer may note the claim later: then it is withdrawn later, too.
+  private func withdraw(_ name: String, _ claim: String, triesLeft: Int) async {
+    guard let answers, redis != nil else { return }
+    do throws(RedisError) {
+      try await answers.release(name, claim)
+    } catch {
+      guard triesLeft > 0, error.isTransient else { return }
+      loop.schedule(after: .seconds(1)) { [weak self] in
+        self?.assumeIsolated { service in
+          _ = service.loop.task(on: service) {
+            await service.withdraw(name, claim, triesLeft: triesLeft - 1)
+          }
+        }
+      }
+    }
+  }
+
+  private static let maximumWithdrawals = 60
 
   /// - Parameter route: nil: there is none, and whatever method was sent makes no series.
   private func count(

@@ -128,6 +128,19 @@ import Testing
     }
   }
 
+  /// Ids are told apart by their bytes: the Kelvin sign is no K.
+  @Test func anotherIdsEndIsNoEnd() async throws {
+    try await APIBed.run { bed in
+      let client = try Self.begin(bed, "K1", Self.rows(0..<1))
+      _ = try Self.until(bed, "K1") { $0["state"] == "running" }
+      #expect(try bed.ask("DELETE", "/v1/imports/%E2%84%AA1").status == 404)
+      Self.sendChunk(client, Self.rows(1..<2))
+      client.send("0\r\n\r\n")
+      let answer = try #require(client.readToEnd())
+      #expect(answer.hasPrefix("HTTP/1.1 200 ") && answer.contains(#""rows":2"#), "\(answer)")
+    }
+  }
+
   @Test func progressIsToldWhileRowsCome() async throws {
     try await APIBed.run({ $0.imports.atOnce = 2 }) { bed in
       let client = try Self.begin(bed, "i1", Self.rows(0..<2_500))

@@ -1,5 +1,6 @@
 import Model
 import Testing
+import Text
 
 @testable import Devices
 
@@ -88,5 +89,16 @@ import Testing
     let list = String(repeating: "streamer-1\n", count: 1_000) + "s"
     #expect(refusal { _ = try ProfilePatch([("muted_streamers", list)]) } == nil)
     #expect(refusal { _ = try ProfilePatch([("muted_streamers", list + list)]) } != nil)
+  }
+
+  /// Before anybody looks for a meaning in it, which takes long of a long text.
+  @Test func theLengthOfAValueIsLookedAtFirst() {
+    let long = String(repeating: "e\u{301}", count: 100_000)
+    let refusal = #expect(throws: GivenRefusal.self) { _ = try ProfilePatch([("locale", long)]) }
+    #expect(refusal?.rule.contains("of over 1024 bytes") == true, "\(refusal?.rule ?? "")")
+    let token = #expect(throws: DeviceTokenText.Refusal.self) {
+      _ = try DeviceTokenText.read(String(repeating: "Zm9v", count: 10_000))
+    }
+    #expect(token?.rule.contains("40000 bytes") == true)
   }
 }

@@ -67,7 +67,7 @@ actor ErasureJobs {
   /// - Parameter answeredWithin: less than a connection has for an answer.
   init(
     loop: EventLoop, redis: RedisOptions, keyspace: Keyspace,
-    answeredWithin: Duration = .seconds(5)
+    answeredWithin: Duration
   ) {
     self.loop = loop
     self.answeredWithin = answeredWithin

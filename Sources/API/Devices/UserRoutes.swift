@@ -76,7 +76,9 @@ final class UserRoutes {
     scope.streamers =
       try request.argument("follows")
       .map {
-        $0.split(separator: ",", omittingEmptySubsequences: false).map(String.init)
+        // A comma and an accent behind it are one character.
+        $0.utf8.split(separator: UInt8(ascii: ","), omittingEmptySubsequences: false)
+          .map { String(Substring($0)) }
       } ?? []
     switch try request.argument("everywhere") {
     case nil, "false": break

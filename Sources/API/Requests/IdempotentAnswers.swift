@@ -45,10 +45,16 @@ final class IdempotentAnswers {
     return Hexadecimal.text(SecretDigest(of: Array(head.utf8) + request.body).bytes)
   }
 
-  func claim(_ name: String, _ fingerprint: String) async throws(Problem) -> Claim {
+  /// What stands in Redis while a request is worked on, and tells it from another like it.
+  static func claim(of fingerprint: String) -> String {
+    "\(fingerprint)\n\(Hexadecimal.text(SecretDigest.random(8)))"
+  }
+
+  func claim(_ name: String, _ fingerprint: String, as claim: String) async throws(Problem) -> Claim
+  {
     let key = keyspace.idempotency(name)
     let replies = try await redis.ask(
-      ["SET", key, fingerprint, "NX", "EX", String(Self.claimSeconds)], ["GET", key])
+      ["SET", key, claim, "NX", "EX", String(Self.claimSeconds)], ["GET", key])
     if !replies[0].isNull { return .mine }
     // It may have ended in between.
     guard let kept = replies[1].text else { throw Self.underWay }
@@ -76,10 +82,17 @@ final class IdempotentAnswers {
     ])
   }
 
-  /// It was not done, and may be tried again with the same key.
-  func release(_ name: String) async throws(Problem) {
-    _ = try await redis.ask(["DEL", keyspace.idempotency(name)])
+  /// It was not done, and may be tried again with the same key. Another's claim stays.
+  func release(_ name: String, _ claim: String) async throws(RedisError) {
+    _ = try await redis.evaluate(
+      Self.releasing, keys: [keyspace.idempotency(name)], arguments: [claim])
   }
+
+  private static let releasing = RedisScript(
+    """
+    if redis.call('GET', KEYS[1]) == ARGV[1] then return redis.call('DEL', KEYS[1]) end
+    return 0
+    """)
 
   private static let underWay = Problem(
     .conflict, "a request with this Idempotency-Key is being worked on: ask again in a second",

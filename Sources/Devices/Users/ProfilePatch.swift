@@ -30,16 +30,17 @@ package struct ProfilePatch: Sendable, Equatable {
         name: "profile",
         rule: "at most \(AudienceRow.maximumFields) fields, not \(changes.count)")
     }
+    // Before anybody looks for a meaning in it.
+    let given = changes.map { (name: $0.name, value: $0.value ?? "") }
+    if let problem = AudienceRow.problem(profile: given) {
+      throw GivenRefusal(name: "profile", rule: "taken as it is, and \(problem)")
+    }
     var fields = UserProfile()
     for (name, value) in changes {
       guard fields[name] == nil else {
         throw GivenRefusal(name: ShortText.of(name), rule: "given once")
       }
       fields[name] = try Self.checked(name, value ?? "")
-    }
-    let pairs = fields.members.map { (name: $0.name, value: $0.value) }
-    if let problem = AudienceRow.problem(profile: pairs) {
-      throw GivenRefusal(name: "profile", rule: "taken as it is, and \(problem)")
     }
     self.fields = fields
   }
