@@ -307,7 +307,7 @@ let testTargets: [Target] = [
     "DevicesTests",
     [
       "Checkout", "Devices", "EventLoop", "Fixtures", "Keyspace", "Model", "Redis",
-      "ServerProcesses", "Threads",
+      "ServerProcesses", "Text", "Threads",
     ]),
   tests(
     "TokensTests",

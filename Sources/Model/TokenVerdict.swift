@@ -24,9 +24,9 @@ package struct TokenVerdict: Sendable, Equatable {
   }
 }
 
-/// What may be written of the first verdicts of a tally. It is decided once: a call that is repeated
-/// after a transient error neither reports their answers again nor withholds what it has begun to
-/// write.
+/// What may be written of the first verdicts of a tally. It is decided once: a call that is
+/// repeated after a transient error neither reports their answers again nor withholds what it has
+/// begun to write.
 package struct VerdictAdmission: Sendable, Equatable {
   /// Whether the devices of one environment that are gone may be removed.
   package struct Question: Sendable, Equatable {

@@ -143,8 +143,8 @@ struct WorkerFigures: Sendable {
       unreachable.filter { $0.environment == .production }.map { "\($0)" }, to: &unreachableApple)
   }
 
-  /// Each thing without which the worker can do nothing, and what is wrong with it, in words. It has
-  /// started before Apple answers and before anything can be sent.
+  /// Each thing without which the worker can do nothing, and what is wrong with it, in words. It
+  /// has started before Apple answers and before anything can be sent.
   func health(isStopping: Bool) -> [HealthPart] {
     func trouble(_ texts: [String]) -> String? {
       texts.isEmpty ? nil : texts.joined(separator: "; ")

@@ -154,8 +154,8 @@ package enum WorkerMetrics {
     "fanfare_records_in_flight", .gauge, "Records that are worked on.")
   static let aside = MetricFamily(
     "fanfare_records_aside", .gauge,
-    "Records that wait to be asked about again: another worker has their segment, or their template "
-      + "is not loaded.")
+    "Records that wait to be asked about again: another worker has their segment, or their "
+      + "template is not loaded.")
   static let claims = MetricFamily(
     "fanfare_claims_held", .gauge, "Segments that the worker has claimed and not settled yet.")
   static let claimsLost = MetricFamily(

@@ -113,7 +113,8 @@ import Transport
       let authority = authority.map { ", ca_file: \($0)" } ?? ""
       let error = #expect(throws: SettingsError.self) {
         try options(
-          "  tls: { enabled: true, certificate_file: \(certificate), key_file: \(key)\(authority) }\n"
+          "  tls: { enabled: true, certificate_file: \(certificate), "
+            + "key_file: \(key)\(authority) }\n"
         )
       }
       return error?.problems.first?.key

@@ -24,14 +24,17 @@ actor ErasureJobs {
     let id = Hexadecimal.text(SecretDigest.random(8))
     let user: String
     let scope: UserErasure.Scope
+    /// What was erased before the look.
+    var erased: ErasureCounts
     var waiters: [Int: CheckedContinuation<Outcome?, Never>] = [:]
     var outcome: Outcome?
     /// A client has its id, and asks for its end in Redis.
     var isRecorded = false
 
-    init(_ user: String, _ scope: UserErasure.Scope) {
+    init(_ user: String, _ scope: UserErasure.Scope, after erased: ErasureCounts) {
       self.user = user
       self.scope = scope
+      self.erased = erased
     }
 
     /// By bytes, as Redis tells ids apart.
@@ -39,6 +42,7 @@ actor ErasureJobs {
       self.user.utf8.elementsEqual(user.utf8)
         && self.scope.looksEverywhere == scope.looksEverywhere
         && self.scope.erasesAudience == scope.erasesAudience
+        && self.scope.erasesOwn == scope.erasesOwn
         && self.scope.streamers.elementsEqual(scope.streamers) { $0.utf8.elementsEqual($1.utf8) }
     }
   }
@@ -87,8 +91,11 @@ actor ErasureJobs {
 
   private static let closed = DevicesError(.redis(.closed), "the API stops")
 
-  func run(_ user: String, _ scope: UserErasure.Scope) async throws(Problem) -> End {
-    let job = try enqueue(user, scope)
+  /// - Parameter erased: what was erased before; told with what the look finds.
+  func run(
+    _ user: String, _ scope: UserErasure.Scope, after erased: ErasureCounts = ErasureCounts()
+  ) async throws(Problem) -> End {
+    let job = try enqueue(user, scope, after: erased)
     if let outcome = await end(of: job) {
       do {
         return .done(try outcome.get())
@@ -114,15 +121,20 @@ actor ErasureJobs {
 
   // MARK: the queue
 
-  private func enqueue(_ user: String, _ scope: UserErasure.Scope) throws(Problem) -> Job {
+  private func enqueue(
+    _ user: String, _ scope: UserErasure.Scope, after erased: ErasureCounts
+  ) throws(Problem) -> Job {
     guard !isClosed else { throw Problem(Self.closed) }
-    if let waiting = queue.first(where: { $0.isOf(user, scope) }) { return waiting }
+    if let waiting = queue.first(where: { $0.isOf(user, scope) }) {
+      waiting.erased = waiting.erased + erased
+      return waiting
+    }
     guard queue.count < Self.maximumWaiting else {
       throw Problem(
         .tooManyRequests, "\(Self.maximumWaiting) users wait to be forgotten: ask again soon",
         headers: ["Retry-After": "5"])
     }
-    let job = Job(user, scope)
+    let job = Job(user, scope, after: erased)
     jobs[ExactText(job.id)] = job
     queue.append(job)
     beginWaiting()

@@ -95,13 +95,21 @@ final class UserRoutes {
     let isLarge = try await done { () async throws(DevicesError) in
       try await self.erasure.isLarge(user)
     }
-    guard scope.looksEverywhere || isLarge else {
-      let counts = try await done { () async throws(DevicesError) in
-        try await self.erasure.run(user, scope, writes: true)
+    var erased = ErasureCounts()
+    if !isLarge {
+      // From here on no push reaches the user. A look waits for its turn, and takes its time: what
+      // is bound meanwhile is a new user's.
+      var own = scope
+      own.looksEverywhere = false
+      erased = try await done { () async throws(DevicesError) in
+        try await self.erasure.run(user, own, writes: true)
       }
-      return .ok([("user", .string(user))] + counts.members)
+      guard scope.looksEverywhere else {
+        return .ok([("user", .string(user))] + erased.members)
+      }
+      scope.erasesOwn = false
     }
-    switch try await erasures.run(user, scope) {
+    switch try await erasures.run(user, scope, after: erased) {
     case .done(let counts): return .ok([("user", .string(user))] + counts.members)
     case .goesOn(let id):
       request.notes.add("erasure", id)

@@ -31,6 +31,8 @@ package struct UserErasure {
     /// Whether the followers of the streamer of this id go too. Ids of users and of streamers may
     /// be other people's.
     package var erasesAudience = false
+    /// False where the user's own keys were erased before: what is in them since is a new user's.
+    package var erasesOwn = true
 
     package init() {}
   }
@@ -62,10 +64,12 @@ package struct UserErasure {
       }
     }
     var counts = ErasureCounts()
-    if writes {
-      try await eraseOwn(user, &counts)
-    } else {
-      try await foreseeKeys(of: user, &counts)
+    if scope.erasesOwn {
+      if writes {
+        try await eraseOwn(user, &counts)
+      } else {
+        try await foreseeKeys(of: user, &counts)
+      }
     }
     try await leave(scope.streamers, keyspace, \.follows, user, writes, &counts)
     if scope.looksEverywhere {

@@ -6,9 +6,9 @@ import Record
 import Telemetry
 
 /// Segments whose records Kafka threw away before anybody read them. Plans them again from the
-/// stored event; a record that was not lost after all is claimed once. Where there is no such event,
-/// and for stragglers, which are in no other record, they count as lost, so that their fan-out comes
-/// to its end. Confined to its lane.
+/// stored event; a record that was not lost after all is claimed once. Where there is no such
+/// event, and for stragglers, which are in no other record, they count as lost, so that their
+/// fan-out comes to its end. Confined to its lane.
 final class LostSegments {
   /// Fan-outs that are looked at, those that began last: far more than are under way at a time.
   private static let maximumFanOuts = 1000

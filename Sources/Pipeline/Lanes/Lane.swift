@@ -201,8 +201,8 @@ package actor Lane {
       return .notDone
     } catch let error as RecordError where error.clockAhead != nil {
       let ahead = error.clockAhead ?? .zero
-      // The event has expired by Redis' clock too by then. Waiting for less than the shortest absence
-      // holds up one record; an absence costs all partitions two rebalances.
+      // The event has expired by Redis' clock too by then. Waiting for less than the shortest
+      // absence holds up one record; an absence costs all partitions two rebalances.
       guard ahead >= ClockAbsence.shortest else { return .again(after: ahead) }
       return .notHere(clockAhead: ahead, why: "\(error)")
     } catch {

@@ -4,10 +4,10 @@ import Model
 import Telemetry
 import Threads
 
-/// Records of events whose template this worker has not loaded: a new template comes with the next version of
-/// the workers, and while they are replaced one by one its events reach older ones too. Such a
-/// record rests aside, without a place of a lane, and its partition goes on; a newer worker that
-/// takes the partition over reads it again. One for all lanes, which a record reaches in turn.
+/// Records of events whose template this worker has not loaded: a new template comes with the next
+/// version of the workers, and while they are replaced one by one its events reach older ones too.
+/// Such a record rests aside, without a place of a lane, and its partition goes on; a newer worker
+/// that takes the partition over reads it again. One for all lanes, which a record reaches in turn.
 final class TemplateWaits: Sendable {
   /// Events that rest at a time: beyond it they go to the dead letters. An intake that is full of
   /// them pauses its topic, and a template that nobody has would hold up all other events.

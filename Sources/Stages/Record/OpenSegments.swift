@@ -69,8 +69,8 @@ extension RecordStage {
   package static let recoveryInterval: Duration = .seconds(60)
 
   /// KEYS: recovery. ARGV: who asks, ms since the loss, ms between recoveries, seconds that the key
-  /// lives. Answers 0 when the asker is to recover the fan-out, -1 when nobody is, or in how many ms
-  /// to ask again. Who asks again because the answer was lost hears the same.
+  /// lives. Answers 0 when the asker is to recover the fan-out, -1 when nobody is, or in how many
+  /// ms to ask again. Who asks again because the answer was lost hears the same.
   private static let recovering = RedisScript(
     """
     local time = redis.call('TIME')

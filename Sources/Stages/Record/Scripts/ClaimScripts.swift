@@ -32,9 +32,9 @@ enum ClaimScripts {
 
   /// Who may work on a segment, behind the clock: `claim` answers {what it is, now, when another's
   /// claim ends or what stops the fan-out, and, with `yours`, whose claim on it had ended or
-  /// nothing, and `released` where that owner had released it}. `lifetime` in ms, `keep` what the key lives in seconds, `parent` the segment that
-  /// the stragglers left or nothing. A paused fan-out's segment is nobody's, unless its event is
-  /// `over` and needs no more than its outcomes.
+  /// nothing, and `released` where that owner had released it}. `lifetime` in ms, `keep` what the
+  /// key lives in seconds, `parent` the segment that the stragglers left or nothing. A paused
+  /// fan-out's segment is nobody's, unless its event is `over` and needs no more than its outcomes.
   static let rules = """
     local function may_not_claim(event, settled, claims, stragglers)
       return forbidden({{'HGET', event, 'f'}, {'EXPIRE', event, '1'},
