@@ -153,13 +153,18 @@ enum DeviceScripts {
     """
 
   /// Gives back what was quarantined or pruned. The time of the binding is what it was, so that a
-  /// younger 410 takes it out again; where none is known, any does. ARGV: member, number of the
+  /// younger 410 takes it out again; where none is known, any does. Nobody notes for longer than
+  /// `prunedLifetimeSeconds` who has bound a pruned token since. ARGV: member, number of the
   /// move, 1 when the user was to leave the token, the value that stands beside it, and the time of
   /// its binding or nothing.
   private static let restoreBody = """
     local problem = wrong_user()
     if problem then return problem end
     if redis.call('HGET', KEYS[3], ARGV[1]) ~= ARGV[4] then return 'changed' end
+    local pruned_at = tonumber(string.match(ARGV[4], ' (%d+) pruned ') or '')
+    if pruned_at and pruned_at < now - \(Keyspace.prunedLifetimeSeconds) * 1000 then
+      return 'changed'
+    end
     if is_late(ARGV[1], ARGV[2], ARGV[3]) then return 'late' end
     redis.call('HDEL', KEYS[3], ARGV[1])
     if ARGV[5] ~= '' then redis.call('HSETNX', KEYS[2], ARGV[1], ARGV[5]) end
