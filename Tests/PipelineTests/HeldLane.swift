@@ -64,6 +64,8 @@ final class HeldLane: RecordRunner {
     }
   }
 
+  func clockAhead() async -> Duration? { nil }
+
   /// After which what a recovery has left is to be looked for; nil: it has left nothing.
   func putOffRecoveries(for delay: Duration?) { state.withLock { $0.recoveryDelay = delay } }
 

@@ -237,6 +237,10 @@ package actor Lane {
     await lostSegments.recover(lostAt: lostAt)
   }
 
+  package func clockAhead() async -> Duration? {
+    (try? await clock.compare()).map { .milliseconds($0) }
+  }
+
   package func noteDeadLetter(_ message: KafkaMessage, _ error: IngestError) async -> Bool {
     await deadLetters.take(message, error)
   }

@@ -75,7 +75,17 @@ package actor KafkaPump {
       self?.assumeIsolated { $0.everyInterval() }
     }
     repeats(every: Self.commitInterval) { $0.commits.commit() }
-    repeats(every: options.heartbeatInterval) { $0.consumer.measureLag() }
+    repeats(every: options.heartbeatInterval) {
+      $0.consumer.measureLag()
+      $0.compareClocks()
+    }
+  }
+
+  private func compareClocks() {
+    guard absence.obstacle != nil else { return }
+    Task {
+      if let ahead = await lanes[0].clockAhead() { absence.compared(ahead: ahead) }
+    }
   }
 
   package var inFlight: Int { dispatch.running.count }

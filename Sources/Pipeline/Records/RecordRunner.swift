@@ -22,6 +22,9 @@ package protocol RecordRunner: Sendable {
   /// - Parameter lostAt: when that was found last, in monotonic nanoseconds.
   /// - Returns: when to call it again; nil when nothing is left to do.
   func recoverSegments(lostAt: UInt64) async -> Duration?
+
+  /// How far this worker's clock is ahead of Redis'; nil when Redis does not say.
+  func clockAhead() async -> Duration?
 }
 
 extension Lane: RecordRunner {}
