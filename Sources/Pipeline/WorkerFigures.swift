@@ -4,7 +4,6 @@ import Kafka
 import Keyspace
 import Redis
 import Telemetry
-import Text
 
 /// What a worker says of itself at one moment: for the heartbeat and for metrics.
 struct WorkerFigures: Sendable {
@@ -35,7 +34,7 @@ struct WorkerFigures: Sendable {
   /// Files of credentials that cannot be used as they are on disk now.
   var unfitCredentials = 0
   /// Events that the worker has segments of.
-  private(set) var fanOuts: Set<ExactText> = []
+  private(set) var fanOuts: Set<String> = []
   private(set) var claims = 0
   private(set) var places = 0
   private(set) var lingering = 0
