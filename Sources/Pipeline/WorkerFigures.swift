@@ -71,9 +71,9 @@ struct WorkerFigures: Sendable {
   private(set) var replicaLag: Duration?
   /// Reads of bindings and profiles that replicas answered, and those that masters had to.
   private(set) var replicaReads = 0
-  /// Of the lane that compares clocks, in ms.
-  private(set) var clockAhead: Int64 = 0
   private(set) var replicaFallBacks = 0
+  /// The largest of all lanes', of which one compares clocks, in ms.
+  private(set) var clockAhead: Int64 = 0
   var snapshots = SnapshotFigures()
   /// Seconds since 1970; nil when they do not end.
   private(set) var credentialsExpireAt: Int64?
