@@ -1,5 +1,4 @@
 import Fixtures
-import Model
 import Telemetry
 import Testing
 

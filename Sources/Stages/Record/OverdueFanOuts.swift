@@ -1,5 +1,4 @@
 import Keyspace
-import Model
 import Redis
 
 /// Fan-outs that are running although their event is over and nobody works on them: the records of
