@@ -4,7 +4,6 @@ import Kafka
 import Keyspace
 import Redis
 import Telemetry
-import Text
 
 /// What a worker says of itself at one moment: for the heartbeat and for metrics.
 struct WorkerFigures: Sendable {
@@ -35,7 +34,7 @@ struct WorkerFigures: Sendable {
   /// Files of credentials that cannot be used as they are on disk now.
   var unfitCredentials = 0
   /// Events that the worker has segments of.
-  private(set) var fanOuts: Set<ExactText> = []
+  private(set) var fanOuts: Set<String> = []
   private(set) var claims = 0
   private(set) var places = 0
   private(set) var lingering = 0
@@ -72,9 +71,9 @@ struct WorkerFigures: Sendable {
   private(set) var replicaLag: Duration?
   /// Reads of bindings and profiles that replicas answered, and those that masters had to.
   private(set) var replicaReads = 0
-  /// Of the lane that compares clocks, in ms.
-  private(set) var clockAhead: Int64 = 0
   private(set) var replicaFallBacks = 0
+  /// The largest of all lanes', of which one compares clocks, in ms.
+  private(set) var clockAhead: Int64 = 0
   var snapshots = SnapshotFigures()
   /// Seconds since 1970; nil when they do not end.
   private(set) var credentialsExpireAt: Int64?

@@ -163,8 +163,7 @@ package enum WorkerMetrics {
     "Claims that another worker took, or settled, before this one had: it was too slow.")
   static let claimsTakenOver = MetricFamily(
     "fanfare_claims_taken_over_total", .counter,
-    "Segments that were claimed because their owner, dead or standing still, let its claim end; at "
-      + "least, since a claim whose answer is lost is asked for again.")
+    "Segments that were claimed because their owner, dead or standing still, let its claim end.")
   static let places = MetricFamily(
     "fanfare_places_used", .gauge, "Places of lanes that segments have.")
   static let lingering = MetricFamily(

@@ -66,6 +66,11 @@ import Threads
       return try await claims.ask(bid, for: run, from: message).result
     }
 
+    /// Of which the worker hears nothing.
+    func askInVain(_ bid: SegmentBid) async throws {
+      _ = try await stages.record.claim(bid.claim, lifetime: .seconds(60), now: 0)
+    }
+
     func redisTime() async throws -> Int64 { try await stages.record.time() }
 
     /// What Redis says of who has the segment.
@@ -102,6 +107,17 @@ import Threads
     }
   }
 
+  /// The connection to Redis breaks behind the script that took the segment over, and once more.
+  @Test func aFormerOwnerIsKnownWhenTheAnswerWasLost() async throws {
+    try await run { lane, bed in
+      try bed.set("w2/1/0.1 77")
+      let (run, bid) = bed.run()
+      try await bed.askInVain(bid)
+      for _ in 0..<2 { _ = try await bed.ask(run, bid) }
+      #expect(run.tally.mayHaveBeenSent && bed.takeovers == 1)
+    }
+  }
+
   /// As when its counters cannot be written for good: what it sent is in nobody's outcomes.
   @Test(arguments: [0, 5] as [Int64])
   func whoHasSentLeavesItsName(firstPushAt: Int64) async throws {
@@ -115,7 +131,7 @@ import Threads
     }
   }
 
-  /// The script that opened the event named a former owner, and does not when it is asked again.
+  /// The script that opened the event named a former owner; its claim in Redis is younger.
   @Test func aClockThatIsAheadForgetsNoFormerOwner() async throws {
     try await run { lane, bed in
       let now = try await bed.redisTime()

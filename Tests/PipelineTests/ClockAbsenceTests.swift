@@ -25,4 +25,24 @@ import Testing
       #expect((absence.obstacle != nil) == isStopped)
     }
   }
+
+  /// Somebody has set the clocks, long before the worker would try again by itself.
+  @Test(arguments: [false, true]) func comesBackWhenTheClocksAgree(isStopped: Bool) async throws {
+    try await EventLoop.temporary("test") {
+      (lane: isolated LoopActor, loop: EventLoop) async throws in
+      let kafka = KafkaOptions(bootstrapServers: "127.0.0.1:1")
+      let consumer = try KafkaConsumer(kafka, topics: ["t"]) { _ in }
+      defer { consumer.close(timeout: .zero) }
+      let absence = ClockAbsence(
+        options: PumpBed.options(kafka, MemorySink()), loop: loop, consumer: consumer)
+      absence.compared(ahead: .zero)
+      absence.begin(ahead: .seconds(90), "an event")
+      absence.compared(ahead: .seconds(60))
+      #expect(absence.obstacle != nil)
+      if isStopped { absence.stop() }
+      absence.compared(ahead: .seconds(59))
+      #expect((absence.obstacle != nil) == isStopped)
+      absence.stop()
+    }
+  }
 }

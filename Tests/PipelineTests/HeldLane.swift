@@ -23,7 +23,8 @@ final class HeldLane: RecordRunner {
     var open: [Place: [CheckedContinuation<Receipt, Never>]] = [:]
     var noted: [Place] = []
     var holdsNotes = false
-    var recoveries: [LostRecords] = []
+    var recoveries: [UInt64] = []
+    var recoveryDelay: Duration?
     var notes: [CheckedContinuation<Bool, Never>] = []
     var isOver = false
   }
@@ -56,13 +57,20 @@ final class HeldLane: RecordRunner {
     }
   }
 
-  func recoverSegments(_ lost: LostRecords) async -> NextLook {
-    state.withLock { $0.recoveries.append(lost) }
-    return NextLook()
+  func recoverSegments(lostAt: UInt64) async -> Duration? {
+    state.withLock { state in
+      state.recoveries.append(lostAt)
+      return state.recoveryDelay
+    }
   }
 
-  /// What was to be looked for, each time.
-  var recoveries: [LostRecords] { state.withLock { $0.recoveries } }
+  func clockAhead() async -> Duration? { nil }
+
+  /// After which what a recovery has left is to be looked for; nil: it has left nothing.
+  func putOffRecoveries(for delay: Duration?) { state.withLock { $0.recoveryDelay = delay } }
+
+  /// When records were found to be lost, of each recovery.
+  var recoveries: [UInt64] { state.withLock { $0.recoveries } }
 
   /// As while Redis is away: what is told of dead letters stays unanswered.
   func holdNotes() { state.withLock { $0.holdsNotes = true } }

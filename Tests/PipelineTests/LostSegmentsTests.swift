@@ -76,12 +76,15 @@ import Threads
         timers: CancellableTimers(loop: loop), log: options.log, randomFraction: { 0 })
       return LostSegments(
         options: options, loop: loop, ingest: stages.ingest, record: record, retry: retry,
-        writer: RecordWriter(loop: loop, producer: producer, retry: retry),
-        endings: FanOutEndings(log: options.log))
+        writer: RecordWriter(loop: loop, producer: producer, retry: retry))
     }
 
-    /// What `expires_in` says, and the time in which a straggler that is there is read again.
-    var stragglersWait: Duration { .seconds(900) + options.straggleDelay + options.adoptAfter }
+    func overdue() -> OverdueFanOuts {
+      OverdueFanOuts(options: options, record: record, endings: FanOutEndings(log: options.log))
+    }
+
+    /// In which what waits is read again.
+    var rest: Duration { options.straggleDelay + options.adoptAfter }
 
     /// What counts as lost.
     func dead() throws -> String { try server.cli("SMEMBERS", "ff:{e:e1}:dead_letters") }
@@ -112,40 +115,57 @@ import Threads
   @Test func segmentsArePlannedAgainOnceAMinute() async throws {
     try await run { lane, bed in
       let first = bed.loop.now
-      #expect(await bed.worker().recover(LostRecords(segments: first)) == NextLook())
-      #expect(await bed.worker().recover(LostRecords(segments: first)) == NextLook())
-      let next = await bed.worker().recover(LostRecords(segments: bed.loop.now))
-      let delay = try #require(next.segments)
-      #expect(delay > .zero && delay <= RecordStage.recoveryInterval && next.stragglers == nil)
+      #expect(await bed.worker().recover(lostAt: first) == nil)
+      #expect(await bed.worker().recover(lostAt: first) == nil)
+      let delay = try #require(await bed.worker().recover(lostAt: bed.loop.now))
+      #expect(delay > .zero && delay <= RecordStage.recoveryInterval)
       let lines = bed.sink.lines.filter { $0.contains("planned again") }
       #expect(lines.count == 1 && lines.first?.contains("\"segments\":3") == true)
     }
   }
 
-  /// One of them may be lost, and all others are still there.
-  @Test func stragglersCountAsLostOnlyWhenTheirTimeIsOver() async throws {
+  /// Somebody wrote to its keys by hand.
+  @Test func aKeyOfAnotherTypeKeepsNoOtherFanOutAway() async throws {
     try await run { lane, bed in
-      let lost = LostRecords(stragglers: bed.loop.now)
-      #expect(await bed.worker().recover(lost) == NextLook(stragglers: bed.stragglersWait))
-      #expect(try bed.dead() == "")
-      #expect(!bed.sink.lines.contains { $0.contains("are lost") })
-      bed.advance(bed.stragglersWait)
-      #expect(await bed.worker().recover(lost) == NextLook())
-      let dead = try bed.dead()
-      #expect(dead == bed.list.id)
-      #expect(await bed.worker().recover(lost) == NextLook())
-      #expect(bed.sink.lines.count { $0.contains("segments are lost") } == 1)
+      try bed.server.cli("HSET", "ff:{e:e0}", "state", "running", "plan", "named", "segments", "1")
+      try bed.server.cli("SET", "ff:{e:e0}:settled", "x")
+      try bed.server.cli("XADD", "ff:{stats}:fanouts", "*", "event", "e0")
+      #expect(await bed.worker().recover(lostAt: bed.loop.now) == nil)
+      #expect(bed.sink.lines.count { $0.contains("segments that Kafka may have lost") } == 1)
+      #expect(bed.sink.lines.count { $0.contains("are not planned again") } == 1)
     }
   }
 
-  /// It began long after the loss, which cannot have been its own.
-  @Test func stragglersOfALaterFanOutAreNotLost() async throws {
+  /// It has expired: they would be nobody's any more.
+  @Test func segmentsOfAnEventThatIsOverAreNotPlannedAgain() async throws {
     try await run { lane, bed in
-      bed.advance(bed.stragglersWait)
-      let longAgo = bed.loop.now &- (bed.stragglersWait + .seconds(120)).nanoseconds
-      #expect(await bed.worker().recover(LostRecords(stragglers: longAgo)) == NextLook())
-      let dead = try bed.dead()
-      #expect(dead == "")
+      bed.advance(.seconds(900))
+      #expect(await bed.worker().recover(lostAt: bed.loop.now) == nil)
+      #expect(!bed.sink.lines.contains { $0.contains("planned again") })
+    }
+  }
+
+  /// However its records were lost: the event is over, and nobody works on it.
+  @Test func aFanOutThatNobodyWorksOnEndsWhenItsEventIsOver() async throws {
+    try await run { lane, bed in
+      let overdue = bed.overdue()
+      let now = try await bed.record.time()
+      func look(_ seen: String) async throws -> String {
+        try bed.server.cli("HSET", "ff:{e:e1}", "expires_ms", "\(now - 1)", "overdue", seen)
+        try await overdue.look()
+        return try bed.server.cli("HGET", "ff:{e:e1}", "state")
+      }
+      bed.advance(.seconds(900))
+      let wait = bed.rest.components.seconds * 1000
+      #expect(try await look("\(now - wait + 60_000) \(now) 1") == "running")
+      #expect(try await look("\(now - wait) \(now) 0") == "running", "one was settled since")
+      #expect(try await look("\(now - 2 * wait) \(now - wait) 1") == "running", "nobody looked")
+      #expect(bed.sink.lines.isEmpty)
+      #expect(try await look("\(now - wait) \(now) 1") == "incomplete")
+      let dead = Set(try bed.dead().split(separator: "\n").map(String.init))
+      #expect(dead == ["1.1", "1.2", "1.3", bed.list.id])
+      let lines = bed.sink.lines.filter { $0.contains("fan-out incomplete") }
+      #expect(lines.count == 1 && lines.first?.contains("\"dead_lettered\":4") == true)
     }
   }
 }

@@ -96,6 +96,43 @@ import Testing
     }
   }
 
+  /// Answers are lost: until the segment is settled, or was perhaps sent by the next owner, whoever
+  /// has it is told whom it was taken from.
+  @Test(arguments: [("dead worker 1 77", false), ("dead worker 1 0", true)])
+  func aFormerOwnerIsNamedToWhoeverAsksAgain(_ left: String, hasReleased: Bool) async throws {
+    try await RedisFixture().run { redis async throws in
+      let record = RecordStage(redis: redis, keyspace: keyspace)
+      let segment = segments("e1", 1)[0]
+      let key = keyspace.claims(id: "e1")
+      func former(_ owner: String) async throws -> FormerOwner? {
+        try await record.claim(claim(segment, owner), lifetime: minute).takenFrom
+      }
+      let dead = FormerOwner(name: "dead worker 1", hasReleased: hasReleased)
+      _ = try await redis.ask("HSET", key, segment.id, left)
+      #expect(try await former("b") == dead)
+      #expect(try await former("b") == dead, "the answer was lost")
+      #expect(try await record.renew([claim(segment, "b")], lifetime: minute) == [.held])
+      #expect(try await former("b") == dead, "the claim was renewed")
+      guard case .claimed = try await record.claim(claim(segment, "c"), lifetime: minute) else {
+        Issue.record("two runs have it")
+        return
+      }
+      // It had heard nothing, and sent nothing.
+      try await record.release(claim(segment, "b"), hasSent: false)
+      #expect(try await redis.ask("HGET", key, segment.id) == left)
+      #expect(try await former("c") == dead)
+      try await record.release(claim(segment, "c"), hasSent: true)
+      #expect(try await former("d") == FormerOwner(name: "c", hasReleased: true))
+      // It died: only the last owner counts, so that a claim does not grow.
+      let died = "c 0 > d 77"
+      _ = try await redis.ask("HSET", key, segment.id, died)
+      #expect(try await former("e") == FormerOwner(name: "d", hasReleased: false))
+      #expect(try await redis.ask("HGET", key, segment.id)?.hasPrefix("d 77 > e ") == true)
+      _ = try await record.settle(segment, tally(accepted: 1), owner: "e", now: noon)
+      #expect(try await redis.ask("EXISTS", key) == "0")
+    }
+  }
+
   /// Redis' clock was ahead when it was written, and was set back.
   @Test func aClaimWithoutASaneEndIsNone() async throws {
     try await RedisFixture().run { redis async throws in

@@ -249,7 +249,7 @@ import Threads
       #expect(try await redis.ask("TTL", key) == "-1")
       let later = try await redis.table(key)
       #expect(later[member("a19")] == nil && later[member("a20")] != nil)
-      #expect(later[member("bad")] == "BadDeviceToken \(noon)")
+      #expect(later[member("bad")] == "BadDeviceToken \(noon) quarantined \(noon)")
     }
   }
 
@@ -299,7 +299,8 @@ import Threads
       #expect(all.pruned == 0 && all.refused == 0 && all.undated == 12 && all.quarantined == 2)
       #expect(
         try await redis.table(keyspace.quarantined(user: "u1")) == [
-          member("aa"): "Unregistered \(noon + 40 * 3_600_000)"
+          member("aa"):
+            "Unregistered \(noon + 40 * 3_600_000) quarantined \(boundAt.map(String.init) ?? "yesterday")"
         ])
       #expect(try await redis.ask("EXISTS", keyspace.undated(user: "u1")) == "0")
     }

@@ -90,13 +90,13 @@ final class FanOutRunner {
       counters.add(.eventsWithoutAudience)
       options.log.fanOut("fan-out started", event, audience)
       options.log.nobodyFollows(event)
-      endings.note(event, figures, isComplete: true)
+      endings.note(event.id, figures, rest: .nothing)
       return .done
     case .stopped(let reason, let figures):
       counters.add(.eventsStopped)
       options.log.notice(
         "event not sent", ["event": .text(event.id), "reason": .text(reason)])
-      endings.note(event, figures, isComplete: true)
+      endings.note(event.id, figures, rest: .nothing)
       return .done
     case .new:
       counters.add(.eventsOK)

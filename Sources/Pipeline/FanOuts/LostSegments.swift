@@ -6,16 +6,13 @@ import Record
 import Telemetry
 
 /// Segments whose records Kafka threw away before anybody read them. Plans them again from the
-/// stored event; a record that was not lost after all is claimed once. Where there is no such
-/// event, and for stragglers, which are in no other record, they count as lost, so that their
-/// fan-out comes to its end. Confined to its lane.
+/// stored event, as long as that has not expired; a record that was not lost after all is claimed
+/// once. What cannot be planned again `OverdueFanOuts` ends. Confined to its lane.
 final class LostSegments {
   /// Fan-outs that are looked at, those that began last: far more than are under way at a time.
   private static let maximumFanOuts = 1000
-  /// In one call of a script, and written to Kafka at a time.
+  /// Written to Kafka at a time.
   private static let window = 128
-  /// Between workers' clocks: a fan-out may seem to have begun later than it did.
-  private static let clockDifference: Duration = .seconds(60)
 
   private let options: PipelineOptions
   private let loop: EventLoop
@@ -23,12 +20,11 @@ final class LostSegments {
   private let record: RecordStage
   private let retry: RetryUntilStopped
   private let writer: RecordWriter
-  private let endings: FanOutEndings
   private var lastRecovery = 0
 
   init(
     options: PipelineOptions, loop: EventLoop, ingest: IngestStage, record: RecordStage,
-    retry: RetryUntilStopped, writer: RecordWriter, endings: FanOutEndings
+    retry: RetryUntilStopped, writer: RecordWriter
   ) {
     self.options = options
     self.loop = loop
@@ -36,112 +32,66 @@ final class LostSegments {
     self.record = record
     self.retry = retry
     self.writer = writer
-    self.endings = endings
   }
 
-  /// Returns when to call it again.
+  /// - Parameter lostAt: when records were last found to be lost, in monotonic nanoseconds.
+  /// - Returns: when to call it again; nil when nothing is left to do.
   func recover(
-    _ lost: LostRecords, isolation: isolated any Actor = #isolation
-  ) async -> NextLook {
-    var next = NextLook()
+    lostAt: UInt64, isolation: isolated any Actor = #isolation
+  ) async -> Duration? {
+    var next: Duration?
     lastRecovery += 1
     do {
       let known = try await ask("read the fan-outs from Redis") {
         try await record.recentFanOuts(atMost: Self.maximumFanOuts)
       }
       for fanOut in known where fanOut.status.state == .running {
-        let own = try await recover(fanOut, lost)
-        next.segments = Self.sooner(next.segments, own.segments)
-        next.stragglers = Self.sooner(next.stragglers, own.stragglers)
+        do {
+          guard let delay = try await recover(fanOut, lostAt) else { continue }
+          next = min(next ?? delay, delay)
+        } catch let error as RecordError {
+          // That of one event must not keep the others' segments away.
+          say(error, ["event": .text(fanOut.event)])
+        }
       }
     } catch is RetryUntilStopped.Stopped {
-      return NextLook()
+      return .zero
     } catch {
-      options.log.error("lost segments are not planned again", ["error": .text("\(error)")])
+      say(error)
     }
     return next
   }
 
-  private static func sooner(_ first: Duration?, _ second: Duration?) -> Duration? {
-    guard let first, let second else { return first ?? second }
-    return min(first, second)
+  private func say(_ error: any Error, _ fields: LogFields = [:]) {
+    options.log.error(
+      "lost segments are not planned again", fields.merging(["error": .text("\(error)")]))
   }
 
+  /// Returns when to ask for the fan-out again.
   private func recover(
-    _ fanOut: KnownFanOut, _ lost: LostRecords, isolation: isolated any Actor = #isolation
-  ) async throws -> NextLook {
-    var next = NextLook()
+    _ fanOut: KnownFanOut, _ lostAt: UInt64, isolation: isolated any Actor = #isolation
+  ) async throws -> Duration? {
     // Before the open segments are read: what is lost later is another recovery's.
-    let turn = try await turn(of: fanOut, lost)
-    let found = try await ask("read the open segments from Redis") {
-      try await record.openSegments(of: fanOut)
-    }
-    guard let open = found else { return next }
-    let event = open.document.flatMap { try? ingest.event(document: $0) }
-    var names: [String] = []
-    if let turn {
-      if let event, !event.isExpired(at: options.wallClock()) {
-        switch turn {
-        case .now: try await plan(open, again: event)
-        case .covered: break
-        case .later(let delay): next.segments = delay
-        }
-      } else {
-        names += open.names
-        if open.published > 0, open.published < open.count { names.append("plan") }
-      }
-    }
-    if let lostAt = lost.stragglers, !open.stragglers.isEmpty, began(fanOut, before: lostAt) {
-      let wait = wait(forStragglersOf: event, lostAt: lostAt)
-      if wait > .zero { next.stragglers = wait } else { names += open.stragglers }
-    }
-    try await note(names, of: fanOut)
-    return next
-  }
-
-  /// Nil where no segments are lost.
-  private func turn(
-    of fanOut: KnownFanOut, _ lost: LostRecords, isolation: isolated any Actor = #isolation
-  ) async throws -> RecoveryTurn? {
-    guard let lostAt = lost.segments else { return nil }
-    return try await ask("begin to recover a fan-out in Redis") {
+    let turn = try await ask("begin to recover a fan-out in Redis") {
       try await record.beginRecovery(
         of: fanOut.event,
         owner: "\(options.workerID)/\(options.instance)/\(lastRecovery)",
         age: .nanoseconds(Int64(loop.now &- lostAt)))
     }
-  }
-
-  private func began(_ fanOut: KnownFanOut, before lostAt: UInt64) -> Bool {
-    let lostAgo = Duration.nanoseconds(Int64(loop.now &- lostAt))
-    let latest = options.wallClock() - (lostAgo - Self.clockDifference).wholeMilliseconds
-    return Int64(fanOut.status.startedAt) <= latest
-  }
-
-  /// Stragglers that are still there go round until their event expires, and have outcomes soon
-  /// after. Where nobody knows when that is, they are given the time in which one is read again.
-  private func wait(forStragglersOf event: Event?, lostAt: UInt64) -> Duration {
-    let rest = options.straggleDelay + options.adoptAfter
-    guard let event else { return rest - .nanoseconds(Int64(loop.now &- lostAt)) }
-    return .milliseconds(event.expiresAt - options.wallClock()) + rest
-  }
-
-  private func note(
-    _ names: [String], of fanOut: KnownFanOut, isolation: isolated any Actor = #isolation
-  ) async throws {
-    var count = 0
-    for first in stride(from: 0, to: names.count, by: Self.window) {
-      let some = Array(names[first..<min(first + Self.window, names.count)])
-      let noted = try await ask("note lost segments in Redis") {
-        try await record.noteLost(some, of: fanOut, now: options.wallClock())
-      }
-      count += noted.count
-      if let figures = noted.end { endings.noteLost(fanOut.event, figures) }
+    switch turn {
+    case .now: break
+    case .covered: return nil
+    case .later(let delay): return delay
     }
-    guard count > 0 else { return }
-    options.log.error(
-      "segments are lost: Kafka no longer has their records",
-      ["event": .text(fanOut.event), "segments": .integer(count)])
+    let found = try await ask("read the open segments from Redis") {
+      try await record.openSegments(of: fanOut)
+    }
+    guard let open = found, let document = open.document,
+      let event = try? ingest.event(document: document),
+      !event.isExpired(at: options.wallClock())
+    else { return nil }
+    try await plan(open, again: event)
+    return nil
   }
 
   private func plan(

@@ -55,7 +55,9 @@ package actor Lane {
     endings = FanOutEndings(log: options.log)
     deadLetters = DeadLetterNotes(
       options: options, loop: loop, ingest: ingest, record: record, retry: retry, endings: endings)
-    heartbeat = HeartbeatWriter(options: options, loop: loop, record: record, clock: clock)
+    heartbeat = HeartbeatWriter(
+      options: options, loop: loop, record: record, clock: clock,
+      overdue: OverdueFanOuts(options: options, record: record, endings: endings))
 
     let times = StragglerTimes(
       delay: options.straggleDelay, wallClock: options.wallClock)
@@ -92,8 +94,7 @@ package actor Lane {
         stragglers: stragglers, news: news, endings: endings),
       delays: delays, counters: counters)
     lostSegments = LostSegments(
-      options: options, loop: loop, ingest: ingest, record: record, retry: retry, writer: writer,
-      endings: endings)
+      options: options, loop: loop, ingest: ingest, record: record, retry: retry, writer: writer)
     fanOuts = FanOutRunner(
       options: options, loop: loop, stages: stages, retry: retry, writer: writer,
       bidder: bidder, segments: segments, limited: limited, endings: endings,
@@ -232,8 +233,12 @@ package actor Lane {
     }
   }
 
-  package func recoverSegments(_ lost: LostRecords) async -> NextLook {
-    await lostSegments.recover(lost)
+  package func recoverSegments(lostAt: UInt64) async -> Duration? {
+    await lostSegments.recover(lostAt: lostAt)
+  }
+
+  package func clockAhead() async -> Duration? {
+    (try? await clock.compare()).map { .milliseconds($0) }
   }
 
   package func noteDeadLetter(_ message: KafkaMessage, _ error: IngestError) async -> Bool {

@@ -3,7 +3,8 @@ import Kafka
 import Telemetry
 
 /// A worker whose clock is ahead of Redis' cannot do what it calls expired and Redis does not: it
-/// leaves its group, so that others do, and looks again later. Confined to the pump's loop.
+/// leaves its group, so that others do, until the clocks agree. As long as they do not, it tries
+/// again now and then: it may be Redis' clock that is wrong. Confined to the pump's loop.
 final class ClockAbsence {
   /// Each return costs the group a rebalance, or two.
   static let shortest: Duration = .seconds(60)
@@ -51,10 +52,21 @@ final class ClockAbsence {
     timer = loop.schedule(after: duration) { [weak self] in self?.end() }
   }
 
+  /// Somebody may have set the clocks meanwhile.
+  /// - Parameter ahead: of Redis' clock, now.
+  func compared(ahead: Duration) {
+    guard timer != nil, ahead < Self.shortest else { return }
+    end()
+  }
+
   /// The worker ends: it does not come back.
-  func stop() { timer?.cancel() }
+  func stop() {
+    timer?.cancel()
+    timer = nil
+  }
 
   private func end() {
+    stop()
     obstacle = nil
     returned = loop.now
     do {

@@ -75,7 +75,17 @@ package actor KafkaPump {
       self?.assumeIsolated { $0.everyInterval() }
     }
     repeats(every: Self.commitInterval) { $0.commits.commit() }
-    repeats(every: options.heartbeatInterval) { $0.consumer.measureLag() }
+    repeats(every: options.heartbeatInterval) {
+      $0.consumer.measureLag()
+      $0.compareClocks()
+    }
+  }
+
+  private func compareClocks() {
+    guard absence.obstacle != nil else { return }
+    Task {
+      if let ahead = await lanes[0].clockAhead() { absence.compared(ahead: ahead) }
+    }
   }
 
   package var inFlight: Int { dispatch.running.count }
@@ -107,11 +117,19 @@ package actor KafkaPump {
   }
 
   private func recoverLost() {
-    guard !dispatch.isDraining, let lost = losses.begin(now: loop.now) else { return }
+    guard !dispatch.isDraining, let lostAt = losses.begin(now: loop.now) else { return }
     Task {
-      let next = await lanes[0].recoverSegments(lost)
-      losses.ended(lost, next, now: loop.now)
+      let delay = await lanes[0].recoverSegments(lostAt: lostAt)
+      for gap in losses.ended(lostAt, again: delay, now: loop.now) { commits.ended(gap) }
     }
+  }
+
+  private func skipped(_ partition: KafkaPartition, _ offsets: Range<Int64>) {
+    losses.note(partition, offsets, now: loop.now)
+    guard losses.holdsSegments(partition.topic),
+      let number = commits.began(partition, gapAt: offsets.lowerBound)
+    else { return }
+    losses.hold(partition, offsets.lowerBound, number, now: loop.now)
   }
 
   /// Does something now and at every interval, until the pump is closed.
@@ -130,7 +148,7 @@ package actor KafkaPump {
     case .message(let message): received(message)
     case .end(let partition, let end):
       if !dispatch.isDraining { commits.reachedEnd(partition, end) }
-    case .skipped(let partition, let offsets): losses.note(partition, offsets, now: loop.now)
+    case .skipped(let partition, let offsets): skipped(partition, offsets)
     case .assigned(let partitions): assigned(partitions)
     case .revoking(let partitions): finishBeforeRevoke(partitions)
     case .revoked(let partitions): revoked(partitions, .kafkaRevocations)

@@ -2,33 +2,30 @@ import Ingest
 import Kafka
 import Telemetry
 
-/// When Kafka was last found to have thrown records away, in monotonic nanoseconds; nil where it
-/// was not, or where they need not be looked for any more.
-package struct LostRecords: Sendable, Equatable {
-  package var segments: UInt64?
-  package var stragglers: UInt64?
-}
-
-/// After how long lost records are to be looked for again; nil where nothing is left to do.
-package struct NextLook: Sendable, Equatable {
-  package var segments: Duration?
-  package var stragglers: Duration?
-}
-
 /// Records that Kafka threw away before anybody had read them: counts them, tells the operator, and
-/// says when segments and stragglers are to be looked for in Redis. One look ends before the next
-/// begins.
+/// says when segments are to be looked for in Redis. One look ends before the next begins.
 struct RecordLosses {
   /// Several partitions lose records at once, and what they lost is looked for together.
   static let recoveryDelay: Duration = .seconds(2)
+
+  /// Before whose end nothing behind it is committed: after a crash the next reader finds it again.
+  struct Gap: Equatable {
+    let partition: KafkaPartition
+    let offset: Int64
+    let number: Int
+    /// Monotonic nanoseconds when it was found.
+    fileprivate let foundAt: UInt64
+  }
 
   private let log: Log
   private let ingest: IngestOptions
   /// By topic, since the worker began.
   private(set) var counts: [String: Int]
-  private var lost = LostRecords()
+  private var gaps: [Gap] = []
+  /// Monotonic nanoseconds when segments were last found to be lost; nil once they were looked for.
+  private var lostAt: UInt64?
   /// Monotonic nanoseconds of the next look.
-  private var lookAt: UInt64?
+  private var lookAt: UInt64 = .max
   private var isLooking = false
 
   init(log: Log, ingest: IngestOptions, topics: [String]) {
@@ -46,42 +43,55 @@ struct RecordLosses {
         "topic": .text(partition.topic), "partition": .integer(Int(partition.partition)),
         "first": .integer(Int(offsets.lowerBound)), "records": .integer(offsets.count),
       ])
-    switch partition.topic {
-    case ingest.eventsTopic: return
-    case ingest.stragglersTopic: lost.stragglers = now
-    default: lost.segments = now
-    }
+    guard holdsSegments(partition.topic) else { return }
+    lostAt = now
     look(after: Self.recoveryDelay, now: now)
+  }
+
+  private mutating func look(after delay: Duration, now: UInt64) {
+    lookAt = min(lookAt, now &+ delay.nanoseconds)
+  }
+
+  /// - Parameter number: of the gap's first offset, by the ledger.
+  mutating func hold(_ partition: KafkaPartition, _ offset: Int64, _ number: Int, now: UInt64) {
+    gaps.append(Gap(partition: partition, offset: offset, number: number, foundAt: now))
+  }
+
+  func holdsSegments(_ topic: String) -> Bool {
+    topic != ingest.eventsTopic && topic != ingest.stragglersTopic
   }
 
   private func effect(_ topic: String) -> String {
     switch topic {
     case ingest.eventsTopic: "events away that no worker had read: nobody is told of them"
     case ingest.stragglersTopic:
-      "stragglers away that no worker had read: what is not settled some time after its event has "
-        + "expired counts as lost"
+      "stragglers away that no worker had read: their fan-outs end as incomplete some time after "
+        + "their events have expired"
     default: "records away that no worker had read: segments are planned again"
     }
   }
 
-  private mutating func look(after delay: Duration, now: UInt64) {
-    lookAt = min(lookAt ?? .max, now &+ delay.nanoseconds)
-  }
-
-  /// What to look for now, if anything. Call `ended` when that is done.
-  mutating func begin(now: UInt64) -> LostRecords? {
-    guard !isLooking, let lookAt, now >= lookAt else { return nil }
+  /// Since when to look for lost segments now, if at all. Call `ended` when that is done.
+  mutating func begin(now: UInt64) -> UInt64? {
+    guard !isLooking, let lostAt, now >= lookAt else { return nil }
     isLooking = true
-    self.lookAt = nil
-    return lost
+    lookAt = .max
+    return lostAt
   }
 
-  mutating func ended(_ looked: LostRecords, _ next: NextLook, now: UInt64) {
+  /// - Parameters:
+  ///   - looked: what `begin` had said.
+  ///   - delay: after which to look again; nil: all until then is found.
+  /// - Returns: gaps that nobody needs to find again.
+  mutating func ended(_ looked: UInt64, again delay: Duration?, now: UInt64) -> [Gap] {
     isLooking = false
-    if next.segments == nil, lost.segments == looked.segments { lost.segments = nil }
-    if next.stragglers == nil, lost.stragglers == looked.stragglers { lost.stragglers = nil }
-    if let delay = [next.segments, next.stragglers].compactMap(\.self).min() {
+    if let delay {
       look(after: delay, now: now)
+      return []
     }
+    if lostAt == looked { lostAt = nil }
+    let ended = gaps.filter { $0.foundAt <= looked }
+    gaps.removeAll { $0.foundAt <= looked }
+    return ended
   }
 }

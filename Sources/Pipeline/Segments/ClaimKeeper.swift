@@ -137,11 +137,10 @@ final class ClaimKeeper {
       line, ["event": .text(run.segment.event.id), "segment": .text(run.segment.id)])
   }
 
-  /// What a former owner had sent of the segment, if anything, is sent again. To be called once for
-  /// each answer: the next one to the same owner does not name it. Counts an owner that let its
-  /// claim end, not one that stopped in order.
+  /// What a former owner had sent of the segment, if anything, is sent again. Counts an owner that
+  /// let its claim end, not one that stopped in order, once.
   func noteFormer(of run: SegmentRun, _ result: ClaimResult) {
-    guard let former = result.takenFrom else { return }
+    guard let former = result.takenFrom, !run.tally.mayHaveBeenSent else { return }
     run.tally.mayHaveBeenSent = true
     guard !former.hasReleased else { return }
     counters.add(.claimsTakenOver)

@@ -91,7 +91,7 @@ extension RecordStage {
     _ claims: [Claim], lifetime: Duration
   ) async throws(RecordError) -> [Renewal] {
     guard let event = claims.first?.segment.event.id else { return [] }
-    precondition(claims.allSatisfy { $0.segment.event.id.isExactly(event) }, "claims of one event")
+    precondition(claims.allSatisfy { $0.segment.event.id == event }, "claims of one event")
     let reply = try await evaluate(
       ClaimScripts.renew, keys: [keyspace.settled(id: event), keyspace.claims(id: event)],
       arguments: [Self.milliseconds(lifetime), String(Keyspace.eventLifetimeSeconds)]

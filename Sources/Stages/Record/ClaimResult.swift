@@ -5,7 +5,7 @@ package enum ClaimResult: Sendable, Equatable {
   /// Nobody else works on it until the claim ends; `redisTime` in ms since 1970. A cancelled
   /// fan-out's pushes need no more than their outcomes. `takenFrom`: the owner, a dead worker for
   /// instance, whose claim on it has ended and was not settled, or who gave it up when pushes of it
-  /// may have been sent; nil when the same owner asks again.
+  /// may have been sent. The same owner hears the same when it asks again.
   case yours(redisTime: Int64, isCancelled: Bool = false, takenFrom: FormerOwner? = nil)
   /// Its fan-out is paused: ask again later.
   case paused

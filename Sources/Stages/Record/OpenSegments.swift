@@ -8,17 +8,27 @@ import Redis
 package struct OpenSegments: Sendable, Equatable {
   /// By their numbers, of those that are noted to be in Kafka.
   package let missing: [Int]
-  /// The names of the same.
-  package let names: [String]
+  /// By their numbers, of those that are not.
+  let unpublished: [Int]
   /// The names of planned segments of stragglers.
   package let stragglers: [String]
-  /// Segments that the event was planned with, and how many of them were brought to Kafka.
-  package let count: Int
+  /// All that the event was planned with.
+  let slices: [Segment.Slice]
+  /// How many of them were brought to Kafka.
   package let published: Int
   /// Of the streamer's followers; nil for the parts of what an expression selects.
   package let generation: Int?
   /// The event as it came; nil where Redis does not keep it (`events.trace: none`).
   package let document: [UInt8]?
+
+  package var count: Int { slices.count }
+
+  /// Of all of them, for `noteLost`. Where none was brought to Kafka, the event's own record is to
+  /// do that when it is read again.
+  package var names: [String] {
+    let isUntouched = count > 0 && unpublished.count == count
+    return stragglers + (isUntouched ? ["event"] : (missing + unpublished).map { slices[$0].id })
+  }
 }
 
 /// Whether a worker is to plan a fan-out's lost segments again.
@@ -49,15 +59,15 @@ extension RecordStage {
     if case .sharded(_, let known, _) = audience { generation = known }
     // The only segment of an event runs where the event is read.
     let published = status.segments > 1 ? min(status[.published], status.segments) : 0
-    func name(_ index: Int) -> String {
-      generation.map { "\($0).\(index)" } ?? "part.\(index)"
-    }
-    let missing = (0..<published).filter { !over.contains(name($0)) }
+    let slices = audience.slices
+    let open = slices.indices.filter { !over.contains(slices[$0].id) }
+    // Those of a plan, or an event, that is in the dead letters are known to be missing.
+    let hasPlanner = !over.contains("plan") && !over.contains("event")
     return OpenSegments(
-      missing: missing, names: missing.map(name),
-      stragglers: Self.texts(replies[2]).subtracting(over).sorted(),
-      count: status.segments, published: published, generation: generation,
-      document: replies[3].bytes.map(Array.init))
+      missing: open.filter { $0 < published },
+      unpublished: hasPlanner ? open.filter { $0 >= published } : [],
+      stragglers: Self.texts(replies[2]).subtracting(over).sorted(), slices: slices,
+      published: published, generation: generation, document: replies[3].bytes.map(Array.init))
   }
 
   private static func texts(_ reply: RedisReply) -> Set<String> {
@@ -110,16 +120,14 @@ extension RecordStage {
     }
   }
 
-  /// Notes that segments will never be settled, since Kafka no longer has their records. Safe to
-  /// repeat, and corrected by the settling of one that was there all the same.
+  /// Notes that segments will never be settled, since their records are lost. Safe to repeat, and
+  /// corrected by the settling of one that was there all the same.
   ///
-  /// - Parameter names: of segments, and `plan` where the record is lost that was to bring more of
-  ///   them to Kafka.
-  /// - Returns: how many were not noted before, and what became of the fan-out when nothing more is
-  ///   to come of it.
+  /// - Parameter names: of segments, or `event` for all of them.
+  /// - Returns: what became of the fan-out when nothing more is to come of it.
   package func noteLost(
     _ names: [String], of fanOut: KnownFanOut, now: Int64
-  ) async throws(RecordError) -> (count: Int, end: [FanOutFigure]?) {
+  ) async throws(RecordError) -> [FanOutFigure]? {
     let reply = try await run(
       DeadLetterScripts.lose, id: fanOut.event, streamer: fanOut.status.streamer,
       template: fanOut.status.template, now: now,
@@ -128,6 +136,6 @@ extension RecordStage {
       throw .unexpected(reply.kind, from: "the script that notes lost segments")
     }
     try await handOver(fanOut.event, now: now)
-    return (Int(reply[3].integer ?? 0), reply[1].integer == 1 ? Self.outcomes(reply[2]) : nil)
+    return reply[1].integer == 1 ? Self.outcomes(reply[2]) : nil
   }
 }

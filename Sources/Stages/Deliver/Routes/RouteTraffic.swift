@@ -170,7 +170,7 @@ final class RouteTraffic {
     }
   }
 
-  private func somethingWasAnswered(at now: UInt64) {
+  private func noteAnswer(at now: UInt64) {
     lastMovedAt = now
     lastAnsweredAt = now
     unansweredSince = 0
@@ -178,7 +178,7 @@ final class RouteTraffic {
   }
 
   func note(_ answers: AcceptedAnswers, at now: UInt64) {
-    somethingWasAnswered(at: now)
+    noteAnswer(at: now)
     overload.answered(answers.count, atThisRate: answers.atThisRate, at: now)
     window.answered(answers.ordinary)
     refusalShare.accepted(answers.count, firsts: answers.firsts, refusals: answers.refusals)
@@ -187,7 +187,7 @@ final class RouteTraffic {
 
   /// It has an answer, other than that it was accepted.
   func answered(_ push: ReadyPush, at now: UInt64) {
-    somethingWasAnswered(at: now)
+    noteAnswer(at: now)
     if push.history.losses == 0 { window.answered() }
   }
 

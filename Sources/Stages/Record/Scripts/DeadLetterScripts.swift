@@ -40,25 +40,24 @@ enum DeadLetterScripts {
     return {'noted', ended and 1 or 0, ended and outcomes() or {}}
     """
 
-  /// ARGV 6…: segments of the fan-out, then names of segments whose records Kafka no longer has.
-  /// They count as those in the dead letters, with `retention` as the reason. Answers as above, and
-  /// how many were not noted before.
+  /// ARGV 6…: segments of the fan-out, then names of segments whose records are lost. They count as
+  /// those in the dead letters, with `lost` as the reason. Answers as above.
   private static let loseBody = """
-    local segments, last, noted = ARGV[6], nil, 0
-    if redis.call('HGET', event, 'state') ~= 'running' then return {'nothing', 0, {}, 0} end
+    local segments, last = ARGV[6], nil
+    if redis.call('HGET', event, 'state') ~= 'running' then return {'nothing', 0, {}} end
     for i = 7, #ARGV do
       local segment = ARGV[i]
       if redis.call('SISMEMBER', settled, segment) == 0
           and redis.call('SADD', dead, segment) == 1 then
-        last, noted = segment, noted + 1
+        last = segment
       end
     end
-    if not last then return {'nothing', 0, {}, 0} end
-    redis.call('HSET', event, 'dead_letter', last .. ' retention')
+    if not last then return {'nothing', 0, {}} end
+    redis.call('HSET', event, 'dead_letter', last .. ' lost')
     note_lost()
     local ended = conclude(segments) == 2
     keep()
-    return {'noted', ended and 1 or 0, ended and outcomes() or {}, noted}
+    return {'noted', ended and 1 or 0, ended and outcomes() or {}}
     """
 
   /// ARGV 6: how many segments are in Kafka. Never goes back; a plan that was a dead letter and
