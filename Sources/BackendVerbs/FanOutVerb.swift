@@ -66,10 +66,12 @@ package enum FanOutVerb {
     ], exitCodes: codes + [.incomplete, .cancelled, .unknown, .timedOut]
   ) { (invocation) async throws(CommandFailure) -> ExitCode in
     guard invocation[watches] else { return try await show(invocation) }
-    return try await ask(invocation) { (control) async throws(CommandFailure) in
+    let limit = invocation[timeout]
+    // The time to find Redis is a part of it.
+    let start = MonotonicClock.nowNanoseconds()
+    return try await ask(invocation, within: limit) { (control) async throws(CommandFailure) in
       var watching = FanOutWatching(
-        invocation, event: invocation[event], isJSON: invocation[json],
-        limit: invocation[timeout])
+        invocation, event: invocation[event], isJSON: invocation[json], limit: limit, at: start)
       return try await watching.run(control)
     }
   }
@@ -135,12 +137,13 @@ package enum FanOutVerb {
   }
 
   private static func ask<T: Sendable>(
-    _ invocation: Invocation,
+    _ invocation: Invocation, within limit: Duration? = nil,
     _ question: @Sendable (FanOutControl) async throws(CommandFailure) -> T
   ) async throws(CommandFailure) -> T {
     let settings = try invocation.loadSettings()
     let keyspace = Assembly.keyspace(settings)
-    return try await CommandRedis.lend(settings) { (_, redis) async throws(CommandFailure) -> T in
+    return try await CommandRedis.lend(settings, within: limit) {
+      (_, redis) async throws(CommandFailure) -> T in
       try await question(FanOutControl(redis: redis, keyspace: keyspace))
     }
   }
