@@ -57,12 +57,13 @@ package enum FanOutVerb {
       With --watch a terminal shows a bar, the pushes with an outcome of about how many, the rate \
       and the time left; elsewhere there is a line at each change, once a second at most. The \
       exit code says how it ended: 0 done, 3 incomplete or expired, 4 cancelled, 5 unknown to \
-      Redis for 30 s, 6 not ended within --timeout.
+      Redis for 30 s, 6 not ended within --timeout. A fan-out that is done has an outcome for \
+      everybody: how many were told says accepted, beside rejected and expired.
       """,
     options: [watches, timeout], arguments: [event],
     examples: [
       .init("fanfare fanout status live-8f2c", "Once"),
-      .init("fanfare fanout status live-8f2c --watch && echo told", "In a script"),
+      .init("fanfare fanout status live-8f2c --watch && echo done", "In a script"),
     ], exitCodes: codes + [.incomplete, .cancelled, .unknown, .timedOut]
   ) { (invocation) async throws(CommandFailure) -> ExitCode in
     guard invocation[watches] else { return try await show(invocation) }
