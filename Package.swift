@@ -169,7 +169,7 @@ let rooms: [Target] = [
     "VerbSupport",
     [
       "Assembly", "CLinux", "Devices", "EventLoop", "Keyspace", "Probes", "Redis", "Settings",
-      "Telemetry", "Terminal",
+      "Telemetry", "Terminal", "Text",
     ]),
   room(
     "PushSupport",

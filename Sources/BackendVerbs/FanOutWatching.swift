@@ -18,12 +18,16 @@ struct FanOutWatching {
   private var isAway = false
   private var isUnknown = false
 
-  init(_ invocation: Invocation, event: String, isJSON: Bool, limit: Duration) {
+  /// - Parameters:
+  ///   - limit: when the watch is given up, from `start` on (monotonic nanoseconds).
+  init(
+    _ invocation: Invocation, event: String, isJSON: Bool, limit: Duration, at start: UInt64
+  ) {
     self.event = event
     self.isJSON = isJSON
     output = invocation.output
     errors = invocation.errors
-    watch = FanOutWatch(limit: limit, at: MonotonicClock.nowNanoseconds())
+    watch = FanOutWatch(limit: limit, at: start)
   }
 
   /// Returns when the fan-out has ended, or the time is over.

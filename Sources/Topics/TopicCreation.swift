@@ -70,14 +70,15 @@ package struct TopicCreation: Sendable {
     if case .created = made[name] { true } else { false }
   }
 
-  /// Whoever may create topics need not be allowed to look at what they are like.
+  /// Whoever may create topics need not be allowed to look at what they are like, and not every
+  /// broker tells.
   private func configuration(
     of names: [String], _ timeout: Duration
   ) throws(KafkaError) -> (known: [String: [String: String]], failures: [String: KafkaError]) {
     do throws(KafkaError) {
       return try admin.configuration(ofTopics: names, timeout: timeout)
     } catch {
-      guard error.code == .authorization else { throw error }
+      guard error.code == .authorization || error.code == .unsupported else { throw error }
       return ([:], Dictionary(uniqueKeysWithValues: names.map { ($0, error) }))
     }
   }

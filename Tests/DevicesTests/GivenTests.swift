@@ -82,6 +82,27 @@ import Text
     #expect(refused?.hint.contains(words) == true, "\(refused?.hint ?? "")")
   }
 
+  /// It would be stored, and no rule would read it.
+  @Test(arguments: [
+    ("timezone", "tz"), ("TZ", "tz"), ("time_zone", "tz"), ("timeZone", "tz"),
+    ("language", "locale"), ("lang", "locale"), ("Locale", "locale"), ("quiet_hours", "quiet"),
+    ("Quiet", "quiet"), ("mutedStreamers", "muted_streamers"), ("Muted", "muted"),
+  ])
+  func aFieldByAnotherNameIsRefused(_ name: String, _ own: String) throws {
+    let refused = refusal { _ = try ProfilePatch([(name, "x")]) }
+    #expect(refused?.name == name && refused?.rule.hasPrefix("written \(own):") == true)
+    // It may go.
+    #expect(try ProfilePatch([(name, nil)]).fields[name] == "")
+  }
+
+  @Test(arguments: [
+    ("tz", "Asia/Tokyo "), ("locale", "pt-br "), ("tz", "\nUTC"), ("locale", "ja\n"),
+  ])
+  func aBlankAtAnEndIsNamed(_ name: String, _ value: String) {
+    let refused = refusal { _ = try ProfilePatch([(name, value)]) }
+    #expect(refused?.hint.contains("blank or a line break") == true, "\(refused?.hint ?? "none")")
+  }
+
   @Test func aFieldIsGivenOnceAndNotTooMany() {
     #expect(refusal { _ = try ProfilePatch([("name", "a"), ("name", nil)]) }?.name == "name")
     #expect(refusal { _ = try ProfilePatch((0...32).map { ("f\($0)", "x") }) } != nil)

@@ -48,6 +48,7 @@ import Testing
     ("kafka: {topics: {segments: notify-followers}}", "kafka.topics.segments"),
     ("apns: {key_id: ABC123DEFG, team_id: ABC123DEFG}", "apns.key_file"),
     ("apns: {key_id: abc, team_id: ''}", "apns.key_id"),
+    ("apns: {key_id: ABC123DEFG, key_file: k.p8, team_id: simulated2}", "apns.team_id"),
     ("apns: {certificate_file: fanfare.yaml, team_id: ABC123DEFG}", "apns.team_id"),
     (
       "kafka: {security: {protocol: sasl_ssl, mechanism: OAUTHBEARER}}",
@@ -77,6 +78,26 @@ import Testing
   func aNameForAProxyNeedsTheProxy(_ yaml: String, _ keys: [String]) throws {
     let report = try SettingsFixture(yaml).load()
     #expect(report.warnings.map(\.key) == keys && report.problems.isEmpty)
+  }
+
+  @Test(arguments: [
+    ("production: {host: api.sandbox.push.apple.com}", ["apns.production.host"]),
+    ("production: {host: API.development.push.apple.com}", ["apns.production.host"]),
+    ("sandbox: {host: api.push.apple.com}", ["apns.sandbox.host"]),
+    (
+      "production: {broadcast_host: api-broadcast.sandbox.push.apple.com}",
+      ["apns.production.broadcast_host"]
+    ),
+    (
+      "sandbox: {channels_host: api-manage-broadcast.push.apple.com}",
+      ["apns.sandbox.channels_host"]
+    ),
+    ("sandbox: {host: api.development.push.apple.com}", []),
+    ("production: {host: sandbox.example.com}, sandbox: {host: localhost}", []),
+  ])
+  func warnsOfAppleServersOfTheOtherEnvironment(_ yaml: String, _ keys: [String]) throws {
+    let report = try SettingsFixture("apns: {\(yaml)}").load()
+    #expect(report.warnings.map(\.key) == keys && report.problems.isEmpty, "\(report.findings)")
   }
 
   /// A name that each process makes up never comes back.
@@ -141,6 +162,18 @@ import Testing
     #expect(fixture.findings() == [])
     fixture.requirements = .credentials
     #expect(fixture.load().problems.map(\.key) == ["apns.key_file"])
+  }
+
+  /// Nobody knows what such a file sets.
+  @Test(arguments: [
+    "apns:\n\tkey_file: k.p8\n", "apns: {key_file: 'k.p8}\n",
+    "redis: {port: 1}\nredis: {port: 2}\n",
+  ])
+  func aFileThatCannotBeReadIsTheOnlyProblem(_ yaml: String) throws {
+    var fixture = try SettingsFixture(yaml)
+    fixture.requirements = .credentials
+    let problems = fixture.load().problems
+    #expect(problems.count == 1 && problems.first?.key == nil, "\(problems)")
   }
 }
 
