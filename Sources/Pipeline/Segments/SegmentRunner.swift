@@ -51,7 +51,7 @@ final class SegmentRunner {
     if render.template(named: segment.event.template) == nil {
       let reason = "the template \(segment.event.template) is not loaded"
       guard !segment.event.isExpired(at: options.wallClock()) else {
-        throw IngestError(.unknownTemplate, reason)
+        return .hopeless(IngestError(.unknownTemplate, reason))
       }
       // The worker that opened the event has it: some are newer than others while a new version is
       // rolled out. However many segments there are, they rest in Kafka.
