@@ -57,6 +57,8 @@ let cLibraries: [Target] = [
   cLibrary("CYAML", pkgConfig: "yaml-0.1", apt: "libyaml-dev", brew: "libyaml"),
   cLibrary("CJansson", pkgConfig: "jansson", apt: "libjansson-dev", brew: "jansson"),
   .systemLibrary(name: "CLinux", path: "Sources/C/CLinux"),
+  // Of tests alone: who builds the program needs no Lua.
+  .systemLibrary(name: "CLua", path: "Sources/C/CLua"),
 ]
 
 let bindings: [Target] = [
@@ -130,8 +132,7 @@ let rooms: [Target] = [
     "Checks",
     [
       "Assembly", "Deliver", "Devices", "EventLoop", "Kafka", "Keyspace", "Model", "Record",
-      "Redis",
-      "Settings", "SingleRequests", "Terminal", "Text",
+      "Redis", "Settings", "SingleRequests", "Terminal", "Text", "Topics",
     ]),
   room("Processes", ["CLinux", "EventLoop", "Terminal", "Text", "Threads"]),
   room(
@@ -170,7 +171,7 @@ let rooms: [Target] = [
     "VerbSupport",
     [
       "Assembly", "CLinux", "Devices", "EventLoop", "Keyspace", "Probes", "Redis", "Settings",
-      "Telemetry", "Terminal",
+      "Telemetry", "Terminal", "Text",
     ]),
   room(
     "PushSupport",
@@ -247,8 +248,21 @@ let supports: [Target] = [
       "EventLoop", "Processes", "Redis", "ServerProcesses", "Telemetry", "Threads", "TLS",
       "Transport",
     ]),
+<<<<<<< ours
   // A Kafka in memory, whose time and faults are its user's.
   support("MemoryKafka", path: "Tests/MemoryKafka", ["Kafka"]),
+=======
+  // A Redis without a network, a clock or chance, which runs the real scripts.
+  support("MemoryRedis", path: "Tests/MemoryRedis", ["CLua"]),
+>>>>>>> theirs
+  // A whole deployment in one thread and in virtual time.
+  support(
+    "World", path: "Tests/World",
+    [
+      "APNsSimulator", "Assembly", "Checkout", "Deliver", "Devices", "EventLoop", "Expand", "Ingest",
+      "Kafka", "Keyspace", "MemoryKafka", "MemoryRedis", "Model", "Pipeline", "Record", "Redis",
+      "Render", "Settings", "Telemetry", "Text", "Threads", "Transport",
+    ]),
   // A whole small world for tests of the whole way: real Redis, embedded Kafka, the simulator,
   // workers.
   support(
@@ -272,6 +286,13 @@ let testTargets: [Target] = [
       "EventLoop", "Fixtures", "Processes", "Redis", "ServerProcesses", "Text", "Threads", "TLS",
       "Transport",
     ]),
+  tests(
+    "MemoryRedisTests",
+    [
+      "API", "Checkout", "Devices", "Expand", "MemoryRedis", "Processes", "Record", "Redis", "Text",
+      "Tokens",
+    ]),
+  tests("WorldTests", ["APNsSimulator", "EventLoop", "Processes", "Record", "Transport", "World"]),
   tests("KafkaTests", ["Kafka", "Processes", "ServerProcesses", "Text", "Threads"]),
   tests(
     "MemoryKafkaTests", ["Kafka", "MemoryKafka", "Processes", "ServerProcesses", "Text"]),
@@ -312,14 +333,19 @@ let testTargets: [Target] = [
     "DevicesTests",
     [
       "Checkout", "Devices", "EventLoop", "Fixtures", "Keyspace", "Model", "Redis",
-      "ServerProcesses", "Threads",
+      "ServerProcesses", "Text", "Threads",
     ]),
   tests(
     "TokensTests",
     ["Checkout", "Devices", "Keyspace", "Model", "Redis", "Tokens", "Fixtures"]),
   tests("VersionsTests", ["Versions"]),
   tests(
-    "ChecksTests", ["Checkout", "Checks", "Kafka", "Keyspace", "Redis", "Settings", "Terminal"]),
+    "ChecksTests",
+    [
+      "Checkout", "Checks", "Ingest", "Kafka", "Keyspace", "Redis", "Settings", "Terminal",
+      "Topics",
+    ]
+  ),
   tests("ProcessesTests", ["EventLoop", "Processes", "ServerProcesses", "Threads"]),
   tests("ServerProcessesTests", ["Processes", "ServerProcesses"]),
   tests(

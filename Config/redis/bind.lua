@@ -170,7 +170,9 @@ if ARGV[5] and owner and owner ~= user then
   if redis.call('HLEN', keys(owner)[2]) > 2000 then return -1 end
   local times = redis.call('HGETALL', keys(owner)[2])
   for i = 1, #times, 2 do
-    if is_of_token(times[i]) and (tonumber(times[i + 1]) or 0) > at then return -1 end
+    -- What is in other units, or said to come from the future, is no time.
+    local since = tonumber(times[i + 1]) or 0
+    if is_of_token(times[i]) and since > at and since <= present + 86400000 then return -1 end
   end
 end
 local places = keys(user)

@@ -24,8 +24,10 @@ struct APIMetrics: Sendable {
   /// written because too many requests were refused.
   var audited: (written: Int, dropped: Int, withheld: Int) = (0, 0, 0)
 
-  mutating func count(_ route: String, _ method: String, _ status: Int, nanoseconds: UInt64) {
+  /// - Parameter nanoseconds: nil for a request that was refused before it had come whole.
+  mutating func count(_ route: String, _ method: String, _ status: Int, nanoseconds: UInt64?) {
     counts[Series(route: route, method: method, status: status), default: 0] += 1
+    guard let nanoseconds else { return }
     durations[route, default: [:]][method, default: .answerTimes].observe(nanoseconds: nanoseconds)
   }
 

@@ -36,8 +36,10 @@ package final class APIServer: Sendable {
     self.shared = shared
     threads = loops.enumerated().map { index, loop in
       let service = APIService(options, shared, loop: loop)
+      var http = Self.http(of: index, in: count, options)
+      http.refusal = { service.refusal($0, $1) }
       let server = HTTPServer(
-        loop: loop, options: Self.http(of: index, in: count, options),
+        loop: loop, options: http,
         screen: { head in service.assumeIsolated { $0.screen(head) } }, staysOnLoop: true,
         answer: { await service.answer($0) })
       return Thread(loop: loop, service: service, server: server)
@@ -49,7 +51,6 @@ package final class APIServer: Sendable {
     of index: Int, in count: Int, _ options: APIOptions
   ) -> HTTPServerOptions {
     var http = options.http
-    http.refusal = Problem.refusal
     // Each route has a bound of its own.
     http.maximumBodyBytes = max(
       APIRoute.usualBodyBytes, options.ingest.maximumEventBytes, TagRoutes.maximumBodyBytes)
@@ -94,9 +95,8 @@ package final class APIServer: Sendable {
     for thread in threads { await thread.service.use(keys) }
   }
 
-  /// A certificate for who connects from now on. If it is refused, the first thread throws, and all
-  /// keep the one before. A further one may throw for want of memory: told again, those that have
-  /// it already do nothing.
+  /// The certificate for new connections. If it is refused, the first thread throws, and all keep
+  /// the one before. A further one may throw for want of memory; calling it again is safe.
   package func show(_ identity: HTTPServerIdentity) async throws(HTTPServerError) {
     for thread in threads { try await thread.server.show(identity) }
   }

@@ -129,8 +129,10 @@ extension APIService {
   /// reads neither.
   func screen(_ head: HTTPRequest) -> HTTPScreening {
     let id = requestID(head)
+    var found: APIRoute?
     do throws(Problem) {
       if let route = router.streamed(head.method, head.segments), let limit = route.streamedWithin {
+        found = route
         _ = try holder(of: head, for: route, [:], id)
         return .stream(
           HTTPBodyBounds(
@@ -141,6 +143,7 @@ extension APIService {
       let isChunked = head.headers["transfer-encoding"] != nil
       guard isChunked || length > 0 else { return .withoutBody }
       let (route, names) = try route(of: head)
+      found = route
       guard route.takesBody else {
         throw Problem(.malformedRequest, "\(head.method) \(route.pattern) takes no body")
       }
@@ -152,8 +155,16 @@ extension APIService {
       }
       return .read(maximumBodyBytes: route.maximumBodyBytes)
     } catch {
-      return .refuse(Self.finished(error.response(requestID: id), id))
+      let response = error.response(requestID: id)
+      count(head, found, response, nanoseconds: nil)
+      return .refuse(Self.finished(response, id))
     }
+  }
+
+  /// What the server refuses without asking us: no request, one that is too slow, or too much.
+  nonisolated func refusal(_ status: Int, _ reason: String) -> HTTPResponse {
+    assumeIsolated { $0.metrics.count("-", "-", status, nanoseconds: nil) }
+    return Problem.refusal(status, reason)
   }
 
   private func route(
@@ -199,7 +210,7 @@ extension APIService {
 
   private static func shown(_ request: HTTPRequest) -> String? {
     guard let header = request.headers["authorization"],
-      header.prefix(7).lowercased() == "bearer "
+      String(header.utf8.prefix(7))?.isSame(ignoringASCIICaseOf: "bearer ") == true
     else { return nil }
     return String(header.dropFirst(7).drop { $0 == " " })
   }
@@ -224,7 +235,8 @@ extension APIService {
       let (route, names) = try route(of: request)
       found = route
       let key = try holder(of: request, for: route, names, id)
-      let known = APIRequest(http: request, names: names, key: key, id: id)
+      let known = APIRequest(
+        http: request, names: names, key: key, id: id, maximumBodyBytes: route.maximumBodyBytes)
       asked = known
       if route.isChange { audit?.follow(known, route) }
       if route.scope != nil,
@@ -245,8 +257,7 @@ extension APIService {
       }
     }
     let took = EventLoop.monotonicNanoseconds() &- began
-    let method = found == nil ? "-" : request.method
-    metrics.count(found?.pattern ?? "-", method, response.status, nanoseconds: took)
+    count(request, found, response, nanoseconds: took)
     if let found, found.isChange, let asked {
       audit?.tell(asked, found, response.status, nanoseconds: took)
     }
@@ -264,20 +275,48 @@ extension APIService {
     }
     let name = IdempotentAnswers.name(given, of: request.key, route)
     let fingerprint = IdempotentAnswers.fingerprint(request.http)
-    if case .answered(let answer) = try await answers.claim(name, fingerprint) {
-      request.notes.add("replayed", "true")
-      return answer
-    }
+    let claim = IdempotentAnswers.claim(of: fingerprint)
     let answer: APIResponse
     do throws(Problem) {
+      if case .answered(let kept) = try await answers.claim(name, fingerprint, as: claim) {
+        request.notes.add("replayed", "true")
+        return kept
+      }
       answer = try await route.handle(request)
     } catch {
       // What was refused may be asked better; what failed, again.
-      try? await answers.release(name)
+      await withdraw(name, claim, triesLeft: Self.maximumWithdrawals)
       throw error
     }
     try? await answers.keep(answer, name, fingerprint)
     return answer
+  }
+
+  /// A Redis that did not answer may note the claim later: then it is withdrawn later, too.
+  private func withdraw(_ name: String, _ claim: String, triesLeft: Int) async {
+    guard let answers, redis != nil else { return }
+    do throws(RedisError) {
+      try await answers.release(name, claim)
+    } catch {
+      guard triesLeft > 0, error.isTransient else { return }
+      loop.schedule(after: .seconds(1)) { [weak self] in
+        self?.assumeIsolated { service in
+          _ = service.loop.task(on: service) {
+            await service.withdraw(name, claim, triesLeft: triesLeft - 1)
+          }
+        }
+      }
+    }
+  }
+
+  private static let maximumWithdrawals = 60
+
+  /// - Parameter route: nil: there is none, and whatever method was sent makes no series.
+  private func count(
+    _ request: HTTPRequest, _ route: APIRoute?, _ response: HTTPResponse, nanoseconds: UInt64?
+  ) {
+    let method = route == nil ? "-" : request.method
+    metrics.count(route?.pattern ?? "-", method, response.status, nanoseconds: nanoseconds)
   }
 
   private static func finished(_ response: HTTPResponse, _ id: String) -> HTTPResponse {

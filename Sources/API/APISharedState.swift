@@ -19,7 +19,9 @@ struct APISharedState: Sendable {
   let refused = ThreadLock(RefusedRequests())
 
   init(_ options: APIOptions, loop: EventLoop) {
-    erasures = ErasureJobs(loop: loop, redis: options.redis, keyspace: options.keyspace)
+    erasures = ErasureJobs(
+      loop: loop, redis: options.redis, keyspace: options.keyspace,
+      answeredWithin: min(.seconds(5), options.http.exchangeTimeout / 2))
     events = KafkaWriter(options, topic: options.ingest.eventsTopic, loop: loop)
     importLimit = ImportLimit(options.imports.atOnce)
     news = options.ingest.tokensTopic.map { TokenNewsDoor(options, topic: $0, loop: loop) }

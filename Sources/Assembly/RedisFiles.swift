@@ -26,15 +26,12 @@ final class RedisFiles: Sendable {
   ) throws(SettingsError) {
     self.settings = settings
     self.passwordFile = passwordFile
-    do throws(SettingComplaint) {
+    do throws(Fault) {
       let contents = try Self.contents(settings)
       state = ThreadLock(
         State(contents: contents, tls: try Self.context(settings, contents), password: nil))
     } catch {
-      let isOfAuthority = settings.certificateFile == nil
-      throw Assembly.problem(
-        prefix + (isOfAuthority ? "ca_file" : "certificate_file"), error.message,
-        hint: error.hint ?? "it must hold PEM certificates")
+      throw Assembly.problem(prefix + error.key, error.message, hint: error.hint)
     }
   }
 
@@ -49,8 +46,8 @@ final class RedisFiles: Sendable {
       do throws(SettingComplaint) { try readPassword(&state) } catch {
         complaints.append("password_file: \(error.message); the password before is used on")
       }
-      do throws(SettingComplaint) { try readCertificates(&state) } catch {
-        complaints.append("tls: \(error.message); the certificate before is used on")
+      do throws(Fault) { try readCertificates(&state) } catch {
+        complaints.append("tls.\(error.key): \(error.message); the certificate before is used on")
       }
       if let password = state.password { options.password = password }
       options.tls = state.tls
@@ -62,26 +59,43 @@ final class RedisFiles: Sendable {
 
   private func readPassword(_ state: inout State) throws(SettingComplaint) {
     guard let passwordFile else { return }
-    let file = try BoundedFile.read(passwordFile, maximumBytes: 4_096)
+    let file = try BoundedFile.readSecret(passwordFile, maximumBytes: 4_096)
     state.password = try SecretText.ofFile(file)
   }
 
-  private func readCertificates(_ state: inout State) throws(SettingComplaint) {
+  private func readCertificates(_ state: inout State) throws(Fault) {
     let contents = try Self.contents(settings)
     guard contents != state.contents else { return }
     state.tls = try Self.context(settings, contents)
     state.contents = contents
   }
 
+  /// What is wrong with a file, and the key that names it.
+  private struct Fault: Error {
+    let key: String
+    let message: String
+    let hint: String?
+  }
+
   /// Authorities first.
-  private static func contents(
-    _ settings: Settings.Redis.TLS
-  ) throws(SettingComplaint) -> [[UInt8]] {
+  private static func contents(_ settings: Settings.Redis.TLS) throws(Fault) -> [[UInt8]] {
     guard settings.enabled else { return [] }
     var contents: [[UInt8]] = []
-    for path in [settings.caFile, settings.certificateFile, settings.keyFile] {
+    for (key, path, isSecret) in [
+      ("ca_file", settings.caFile, false),
+      ("certificate_file", settings.certificateFile, settings.keyFile == nil),
+      ("key_file", settings.keyFile, true),
+    ] {
       guard let path else { continue }
-      contents.append(try BoundedFile.read(path, maximumBytes: maximumBytes).bytes)
+      do throws(SettingComplaint) {
+        let file =
+          isSecret
+          ? try BoundedFile.readSecret(path, maximumBytes: maximumBytes)
+          : try BoundedFile.read(path, maximumBytes: maximumBytes)
+        contents.append(file.bytes)
+      } catch {
+        throw Fault(key: key, message: error.message, hint: error.hint)
+      }
     }
     return contents
   }
@@ -91,7 +105,7 @@ final class RedisFiles: Sendable {
 
   private static func context(
     _ settings: Settings.Redis.TLS, _ contents: [[UInt8]]
-  ) throws(SettingComplaint) -> TLSClientContext? {
+  ) throws(Fault) -> TLSClientContext? {
     guard settings.enabled else { return nil }
     do throws(TLSError) {
       var own: ClientCertificate?
@@ -101,7 +115,14 @@ final class RedisFiles: Sendable {
       }
       return try TLSClientContext(caFile: settings.caFile, alpn: [], certificate: own)
     } catch {
-      throw SettingComplaint("\(error)")
+      let hint = "it must hold PEM certificates"
+      switch error.code {
+      case .badAuthority: throw Fault(key: "ca_file", message: "\(error)", hint: hint)
+      case .badKey where settings.keyFile != nil:
+        throw Fault(
+          key: "key_file", message: "\(error)", hint: "it must hold the certificate's key in PEM")
+      default: throw Fault(key: "certificate_file", message: "\(error)", hint: hint)
+      }
     }
   }
 }

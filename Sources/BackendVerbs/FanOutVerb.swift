@@ -57,19 +57,22 @@ package enum FanOutVerb {
       With --watch a terminal shows a bar, the pushes with an outcome of about how many, the rate \
       and the time left; elsewhere there is a line at each change, once a second at most. The \
       exit code says how it ended: 0 done, 3 incomplete or expired, 4 cancelled, 5 unknown to \
-      Redis for 30 s, 6 not ended within --timeout.
+      Redis for 30 s, 6 not ended within --timeout. A fan-out that is done has an outcome for \
+      everybody: how many were told says accepted, beside rejected and expired.
       """,
     options: [watches, timeout], arguments: [event],
     examples: [
       .init("fanfare fanout status live-8f2c", "Once"),
-      .init("fanfare fanout status live-8f2c --watch && echo told", "In a script"),
+      .init("fanfare fanout status live-8f2c --watch && echo done", "In a script"),
     ], exitCodes: codes + [.incomplete, .cancelled, .unknown, .timedOut]
   ) { (invocation) async throws(CommandFailure) -> ExitCode in
     guard invocation[watches] else { return try await show(invocation) }
-    return try await ask(invocation) { (control) async throws(CommandFailure) in
+    let limit = invocation[timeout]
+    // The time to find Redis is a part of it.
+    let start = MonotonicClock.nowNanoseconds()
+    return try await ask(invocation, within: limit) { (control) async throws(CommandFailure) in
       var watching = FanOutWatching(
-        invocation, event: invocation[event], isJSON: invocation[json],
-        limit: invocation[timeout])
+        invocation, event: invocation[event], isJSON: invocation[json], limit: limit, at: start)
       return try await watching.run(control)
     }
   }
@@ -135,12 +138,13 @@ package enum FanOutVerb {
   }
 
   private static func ask<T: Sendable>(
-    _ invocation: Invocation,
+    _ invocation: Invocation, within limit: Duration? = nil,
     _ question: @Sendable (FanOutControl) async throws(CommandFailure) -> T
   ) async throws(CommandFailure) -> T {
     let settings = try invocation.loadSettings()
     let keyspace = Assembly.keyspace(settings)
-    return try await CommandRedis.lend(settings) { (_, redis) async throws(CommandFailure) -> T in
+    return try await CommandRedis.lend(settings, within: limit) {
+      (_, redis) async throws(CommandFailure) -> T in
       try await question(FanOutControl(redis: redis, keyspace: keyspace))
     }
   }

@@ -18,12 +18,16 @@ struct FanOutWatching {
   private var isAway = false
   private var isUnknown = false
 
-  init(_ invocation: Invocation, event: String, isJSON: Bool, limit: Duration) {
+  /// - Parameters:
+  ///   - limit: when the watch is given up, from `start` on (monotonic nanoseconds).
+  init(
+    _ invocation: Invocation, event: String, isJSON: Bool, limit: Duration, at start: UInt64
+  ) {
     self.event = event
     self.isJSON = isJSON
     output = invocation.output
     errors = invocation.errors
-    watch = FanOutWatch(limit: limit, at: MonotonicClock.nowNanoseconds())
+    watch = FanOutWatch(limit: limit, at: start)
   }
 
   /// Returns when the fan-out has ended, or the time is over.
@@ -54,7 +58,8 @@ struct FanOutWatching {
     } else if !isUnknown {
       isUnknown = true
       let name = TextLayout.printable(event)
-      say("Redis knows nothing of \(name) yet: waiting for a worker to read it")
+      let seconds = watch.unknownLimit.components.seconds
+      say("Redis does not know \(name) yet: waiting for a worker to read it, \(seconds) s at most")
     }
     return end
   }

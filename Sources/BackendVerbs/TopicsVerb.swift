@@ -94,10 +94,10 @@ package enum TopicsVerb {
     case .created: console.line("\(topic.name): created, \(words(topic))")
     case .existed(let differences):
       guard !differences.isEmpty else {
-        console.line("\(topic.name): is there")
+        console.line("\(topic.name): exists")
         return
       }
-      console.line("\(topic.name): is there, and not as it would be made")
+      console.line("\(topic.name): exists, with other settings")
       for difference in differences {
         console.line(
           "  \(difference.name) \(TextLayout.printable(difference.found)), not "
@@ -105,7 +105,7 @@ package enum TopicsVerb {
       }
     case .unknown(let why):
       console.line(
-        "\(topic.name): is there; what it is like is not known: \(TextLayout.printable(why))")
+        "\(topic.name): exists; its settings are not known: \(TextLayout.printable(why))")
     case .failed(let error):
       console.line("\(topic.name): \(TextLayout.printable("\(error)"))")
     }

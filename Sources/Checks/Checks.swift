@@ -24,7 +24,7 @@ package enum Checks {
       FileChecks.api(report.read, isNeeded: process == .api, now: now, &list)
     }
     let credentials =
-      process.asksApple ? FileChecks.credentials(report.read, now: now, &list) : []
+      process.asksApple ? FileChecks.credentials(report, now: now, &list) : []
     if process == .worker { FileChecks.bounds(report, &list) }
     guard connects else { return list }
     if !KafkaChecks.topics(of: process, report.read).isEmpty, mayConnect("kafka", report, &list) {

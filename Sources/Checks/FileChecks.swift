@@ -49,7 +49,7 @@ enum FileChecks {
     let directory = settings.templates.directory
     guard let names = TemplateFile.names(in: directory) else {
       return list.skipped(
-        "templates", "\(directory) cannot be read: whether workers have a template nobody asks")
+        "templates", "\(directory) cannot be read: events are not checked for their template")
     }
     list.ok("templates", "events name one of \(names.joined(separator: ", "))")
   }
@@ -108,10 +108,19 @@ enum FileChecks {
 
   /// Those that Apple could take.
   static func credentials(
-    _ settings: Settings, now: Int64, _ list: inout CheckList
+    _ report: SettingsReport, now: Int64, _ list: inout CheckList
   ) -> [CheckedCredentials] {
+    let settings = report.read
     let groups = CredentialGroup.all(settings)
     return groups.compactMap { group in
+      // What is wrong with them is said; what names no key is about the whole file.
+      let keys = ["key_file", "key_id", "team_id", "certificate_file"].map { group.prefix + $0 }
+      guard !report.problems.contains(where: { $0.key.map(keys.contains) ?? true }) else {
+        list.skipped(
+          group.settings.certificateFile == nil ? "key" : "certificate",
+          "not looked at while the configuration is wrong")
+        return nil
+      }
       let credentials =
         group.settings.certificateFile == nil
         ? key(group, settings.apns, now, &list) : certificate(group, settings.apns, now, &list)

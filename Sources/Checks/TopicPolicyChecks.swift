@@ -1,13 +1,11 @@
 import Kafka
-import Keyspace
 import Settings
 import Text
+import Topics
 
 /// Whether topics keep their records for as long as somebody may still have to read them.
 struct TopicPolicyChecks {
   private static let area = "kafka"
-  /// The embedded broker does not answer such questions at all.
-  private static let answerTimeout: Duration = .seconds(3)
 
   private let events: Settings.Events
   private let topics: Settings.Kafka.Topics
@@ -17,11 +15,9 @@ struct TopicPolicyChecks {
     topics = settings.kafka.topics
   }
 
-  /// For so long a record may be of use: an event until it expires, and what belongs to it. What
-  /// Redis has forgotten is not told from what was never sent.
-  private var usefulFor: Duration {
-    min(events.maximumExpiresIn, .seconds(Keyspace.eventLifetimeSeconds))
-  }
+  /// For so long a record may be of use: an event until it expires, and what belongs to it; at most
+  /// as long as `topics create` lets Kafka keep it.
+  private var usefulFor: Duration { min(events.maximumExpiresIn, TopicPlan.longestOfWork) }
 
   /// Of topics that are there. Blocks for at most `timeout`.
   func run(
@@ -31,7 +27,10 @@ struct TopicPolicyChecks {
     guard !asked.isEmpty else { return }
     let policies: [String: Result<TopicPolicy, KafkaError>]
     do {
-      policies = try admin.policies(of: asked, timeout: min(timeout, Self.answerTimeout))
+      policies = try admin.policies(of: asked, timeout: timeout)
+    } catch  where error.code == .unsupported {
+      return list.skipped(
+        Self.area, "the retention of topics is not known: the embedded broker does not tell")
     } catch {
       return list.skipped(Self.area, "the retention of topics is not known: \(error)")
     }

@@ -81,7 +81,7 @@ enum AudienceImport {
         if isOverfull, invocation[strict] { break }
         guard let refusal else { continue }
         progress.clear()
-        complain(refusal, lines.number, counts.refused, invocation)
+        complain(refusal.reason, lines.number, counts.refused, invocation)
         if invocation[strict] { break }
       }
       result.isInterrupted = signals.isRaised
@@ -114,7 +114,7 @@ enum AudienceImport {
   private static let maximumComplaints = 20
 
   private static func complain(
-    _ reason: String, _ line: Int, _ count: Int, _ invocation: Invocation
+    _ reason: @autoclosure () -> String, _ line: Int, _ count: Int, _ invocation: Invocation
   ) {
     guard count <= maximumComplaints else {
       if count == maximumComplaints + 1 {
@@ -123,7 +123,7 @@ enum AudienceImport {
       return
     }
     let place = invocation[file] == "-" ? "standard input" : invocation[file]
-    invocation.errors.line(TextLayout.printable("\(place):\(line): \(reason)"))
+    invocation.errors.line(TextLayout.printable("\(place):\(line): \(reason())"))
   }
 
   private static func tell(_ result: Result, _ invocation: Invocation) {

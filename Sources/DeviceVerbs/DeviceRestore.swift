@@ -35,9 +35,10 @@ enum DeviceRestore {
       configuration, correct that first, then give the devices back. Without --apply it only says \
       what it would do. A token that another user has bound since is that user's, and is left alone.
 
-      A device that Apple called gone (410) is kept for 7 days. When Apple was wrong about many, \
-      --pruned-since gives them back once it answers as ever: WHEN is a length of time until now \
-      (2d, 36h), a day (2026-11-21, of UTC) or a TIME. Each has the time of its binding back, so \
+      A device that Apple called gone (410) can be given back for 7 days; what was removed earlier \
+      stays removed, whatever WHEN says. When Apple was wrong about many, --pruned-since gives them \
+      back once it answers as ever: WHEN is a length of time until now (2d, 36h), a day \
+      (2026-11-21, of UTC) or a TIME. Each has the time of its binding back, so \
       that a device that is gone is removed again after its next push.
 
       TIME is like 2026-11-21T08:00:00Z, or milliseconds since 1970; devices that were set aside \

@@ -77,8 +77,10 @@ extension DeviceRegistry {
         + (old.map { [["SISMEMBER", bindings, $0.member]] } ?? []))
     if let error = replies.firstError { throw DevicesError(reply: error.message) }
     let count = Int(replies[0].integer ?? 0)
-    guard count < AudienceRow.maximumBindings || replies[1].integer == 1 || replies[2].integer == 1
-    else { throw DevicesError(.tooLarge, AudienceRow.tooManyDevices(of: user, count + 1)) }
+    let isKnown = (1..<replies.count).contains { replies[$0].integer == 1 }
+    guard count < AudienceRow.maximumBindings || isKnown else {
+      throw DevicesError(.tooLarge, AudienceRow.tooManyDevices(of: user, count + 1))
+    }
   }
 
   private func checkOvertaken(

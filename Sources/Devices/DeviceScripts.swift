@@ -16,18 +16,26 @@ enum DeviceScripts {
     KeyTypeScript.wrong + TokenScripts.userFunctions + late + restoreBody)
 
   static let profile = RedisScript(profileBody)
-  static let lastBound = RedisScript(lastBoundBody)
+  static let lastBound = RedisScript(clock + lastBoundBody)
+
+  /// By Redis' clock. What is said to come from the future is no time.
+  private static let clock = """
+    local now = redis.call('TIME')[1] * 1000
+    local latest = now + \(BindingTime.tolerance)
+
+    """
 
   /// KEYS: bound of a user. ARGV: a token, how many devices are looked through. Answers when the
-  /// token was bound last, nothing when it was not, and `many` for a user with more devices than
-  /// we write.
+  /// token was bound last, nothing when it was not or that cannot be told, and `many` for a user
+  /// with more devices than we write.
   private static let lastBoundBody = """
     if redis.call('HLEN', KEYS[1]) > tonumber(ARGV[2]) then return 'many' end
     local ending, last = ':' .. ARGV[1], false
     local times = redis.call('HGETALL', KEYS[1])
     for i = 1, #times, 2 do
       local at = tonumber(times[i + 1])
-      if string.sub(times[i], -#ending) == ending and at and (not last or at > last) then
+      local is_possible = at and at >= \(BindingTime.earliest) and at <= latest
+      if string.sub(times[i], -#ending) == ending and is_possible and (not last or at > last) then
         last = at
       end
     end
@@ -58,29 +66,28 @@ enum DeviceScripts {
 
   /// A move that a later one has overtaken must change nothing any more. One of a token that was
   /// here not long ago is remembered, so that what takes it away comes too late.
-  private static let late = """
-    local function is_late(member, number, is_returning)
-      local token = string.match(member, '[^:]*$')
-      local last = moved_to(token)
-      if last > tonumber(number) then return true end
-      if last > 0 or is_returning == '1' then remember(token, number) end
-      return false
-    end
+  private static let late =
+    clock + """
+      local function is_late(member, number, is_returning)
+        local token = string.match(member, '[^:]*$')
+        local last = moved_to(token)
+        if last > tonumber(number) then return true end
+        if last > 0 or is_returning == '1' then remember(token, number) end
+        return false
+      end
 
-    -- A registration that arrives late must not make the binding look older than it is. What is
-    -- said to come from the future is no time.
-    local latest = redis.call('TIME')[1] * 1000 + \(BindingTime.tolerance)
-    local function is_news(text, at)
-      local known = tonumber(text or '')
-      return not known or known < tonumber(at) or known > latest and tonumber(at) <= latest
-    end
+      -- A registration that arrives late must not make the binding look older than it is.
+      local function is_news(text, at)
+        local known = tonumber(text or '')
+        return not known or known < tonumber(at) or known > latest and tonumber(at) <= latest
+      end
 
-    local function wrong_user()
-      return wrong(KEYS[1], 'set') or wrong(KEYS[2], 'hash') or wrong(KEYS[3], 'hash')
-        or wrong(KEYS[4], 'zset')
-    end
+      local function wrong_user()
+        return wrong(KEYS[1], 'set') or wrong(KEYS[2], 'hash') or wrong(KEYS[3], 'hash')
+          or wrong(KEYS[4], 'zset')
+      end
 
-    """
+      """
 
   /// KEYS of all of them: bindings, bound, quarantined and moves of a user.
   ///
@@ -146,13 +153,18 @@ enum DeviceScripts {
     """
 
   /// Gives back what was quarantined or pruned. The time of the binding is what it was, so that a
-  /// younger 410 takes it out again; where none is known, any does. ARGV: member, number of the
+  /// younger 410 takes it out again; where none is known, any does. Nobody notes for longer than
+  /// `prunedLifetimeSeconds` who has bound a pruned token since. ARGV: member, number of the
   /// move, 1 when the user was to leave the token, the value that stands beside it, and the time of
   /// its binding or nothing.
   private static let restoreBody = """
     local problem = wrong_user()
     if problem then return problem end
     if redis.call('HGET', KEYS[3], ARGV[1]) ~= ARGV[4] then return 'changed' end
+    local pruned_at = tonumber(string.match(ARGV[4], ' (%d+) pruned ') or '')
+    if pruned_at and pruned_at < now - \(Keyspace.prunedLifetimeSeconds) * 1000 then
+      return 'changed'
+    end
     if is_late(ARGV[1], ARGV[2], ARGV[3]) then return 'late' end
     redis.call('HDEL', KEYS[3], ARGV[1])
     if ARGV[5] ~= '' then redis.call('HSETNX', KEYS[2], ARGV[1], ARGV[5]) end

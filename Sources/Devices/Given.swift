@@ -79,16 +79,10 @@ package enum Given {
       let isInSeconds = !isTooLarge && BindingTime.isPossible(meant, now: now)
       throw GivenRefusal(
         name: name,
-        rule: "\(rule): \(time) ms is \(day(time))" + (isInSeconds ? ": give milliseconds" : ""))
+        rule: "\(rule): \(time) ms is \(CivilTime(milliseconds: time).dateText)"
+          + (isInSeconds ? ": give milliseconds" : ""))
     }
     return min(time, now)
-  }
-
-  /// As in `1970-01-20`.
-  private static func day(_ milliseconds: Int64) -> String {
-    let time = CivilTime(milliseconds: milliseconds)
-    let (month, day) = (String(time.month), String(time.day))
-    return "\(time.year)-\(month.count < 2 ? "0" : "")\(month)-\(day.count < 2 ? "0" : "")\(day)"
   }
 
   /// A device, of its token as phones print it.

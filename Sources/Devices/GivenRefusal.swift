@@ -6,12 +6,20 @@ import Model
 package struct GivenRefusal: Error, Equatable {
   package let name: String
   package let rule: String
-  /// Behind the rule, for whoever gave the value and for no log: what was meant, perhaps.
-  package let hint: String
+  private let makeHint: @Sendable () -> String
+  /// Behind the rule, for whoever gave the value: what was meant, perhaps. A token's holds the
+  /// token, and is neither kept nor logged. Each call may compare the value with some 600 names.
+  package var hint: String { makeHint() }
 
-  package init(name: String, rule: String, hint: String = "") {
+  package init(
+    name: String, rule: String, hint: @autoclosure @escaping @Sendable () -> String = ""
+  ) {
     self.name = name
     self.rule = rule
-    self.hint = hint
+    makeHint = hint
+  }
+
+  package static func == (left: GivenRefusal, right: GivenRefusal) -> Bool {
+    left.name == right.name && left.rule == right.rule && left.hint == right.hint
   }
 }

@@ -43,7 +43,7 @@ package struct EventSender {
   static func code(of error: KafkaError) -> ExitCode {
     switch error.code {
     case .configuration, .authentication, .authorization: .config
-    case .tooLarge: .failed
+    case .tooLarge, .unsupported: .failed
     case .unreachable, .unknownTopic, .timedOut, .rebalanced, .fatal, .closed, .other: .unavailable
     }
   }

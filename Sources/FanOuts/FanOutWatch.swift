@@ -8,6 +8,9 @@ package struct FanOutWatch {
   /// For a worker to read the event: one that was restarted reads again within half of it.
   package static let unknownLimit: Duration = .seconds(30)
 
+  /// How long an event that Redis does not know is waited for.
+  package var unknownLimit: Duration { min(limit, Self.unknownLimit) }
+
   private let beganAt: UInt64
   private let limit: Duration
   private var lastSeen: FanOutStatus?
@@ -31,7 +34,7 @@ package struct FanOutWatch {
   /// Nothing was heard: Redis does not answer.
   package func giveUp(at now: UInt64) -> ExitCode? {
     let waited = Duration.nanoseconds(Int64(clamping: now &- beganAt))
-    if lastSeen == nil { return waited >= min(limit, Self.unknownLimit) ? .unknown : nil }
+    if lastSeen == nil { return waited >= unknownLimit ? .unknown : nil }
     return waited >= limit ? .timedOut : nil
   }
 
@@ -48,14 +51,13 @@ package struct FanOutWatch {
   }
 
   /// Pushes with an outcome, and about how many there will be: of the segments that are settled
-  /// follows what the others hold. Nil until one is.
+  /// follows what the others hold, and what stragglers hold is what waits. Nil until one is settled.
   package static func progress(of status: FanOutStatus) -> (done: Int, total: Int?) {
     let done = max(0, status.pushes)
-    let segments = status.segments &+ status.stragglers
     let settled = status.settled
     guard end(status) == nil else { return (done, done) }
     guard settled > 0 else { return (done, nil) }
-    let rest = Double(max(0, segments &- settled)) * Double(done) / Double(settled)
+    let rest = Double(max(0, status.segments &- settled)) * Double(done) / Double(settled)
     return (done, done &+ max(0, status.waiting) &+ Int(min(rest, 1e15)))
   }
 

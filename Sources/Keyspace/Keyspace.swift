@@ -199,6 +199,10 @@ extension Keyspace {
   /// own; lives `eventLifetimeSeconds`.
   package func deadLetters(id: String) -> String { "\(dashboardsPrefix){e:\(id)}:dead_letters" }
 
+  /// STRING: when lost segments of the event were planned again last (ms since 1970, Redis' clock),
+  /// and by whom; lives `receiptLifetimeSeconds`.
+  package func recovery(id: String) -> String { "\(dashboardsPrefix){e:\(id)}:recovery" }
+
   /// HASH: what the event has counted since Redis knows it, for the statistics; lives
   /// `eventLifetimeSeconds`.
   package func sums(id: String) -> String { "\(dashboardsPrefix){e:\(id)}:sums" }

@@ -25,15 +25,16 @@ package enum Audience: Sendable, Equatable {
 extension Audience {
   /// One segment per follower shard or part, in their order.
   package func segments(of event: Event) -> [Segment] {
+    slices.map { Segment(event: event, slice: $0, count: segmentCount) }
+  }
+
+  package var slices: [Segment.Slice] {
     switch self {
     case .sharded(let shards, let generation, _):
-      (0..<shards).map {
-        Segment(event: event, slice: .shard(index: $0, generation: generation), count: shards)
-      }
-    case .plain(let key): [Segment(event: event, slice: .plain(key: key), count: 1)]
-    case .selected(let parts):
-      (0..<parts).map { Segment(event: event, slice: .part(index: $0), count: parts) }
-    case .named: [Segment(event: event, slice: .named, count: 1)]
+      (0..<shards).map { .shard(index: $0, generation: generation) }
+    case .plain(let key): [.plain(key: key)]
+    case .selected(let parts): (0..<parts).map { .part(index: $0) }
+    case .named: [.named]
     case .none: []
     }
   }

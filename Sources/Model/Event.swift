@@ -4,7 +4,7 @@ package struct Event: Sendable, Equatable {
   /// How far the live backend's clock may be ahead of ours.
   package static let clockSkew: Duration = .seconds(10 * 60)
 
-  /// 1…64 bytes of `[A-Za-z0-9._:-]`; also the id of the fan-out.
+  /// 1…64 bytes of `[A-Za-z0-9._:-]`; also the id of the fan-out. ASCII: it is compared as it is.
   package let id: String
   /// The app's bundle id: with the suffix of the template's push type it is the
   /// topic whose bindings are addressed.

@@ -23,6 +23,9 @@ package struct LocaleTag: Hashable, Sendable {
       language.utf8.allSatisfy(\.isASCIILetter)
     else { return nil }
     subtags[0] = Self.modernLanguages[language] ?? language
+    if subtags[0] == "zh", subtags.count > 1, let script = Self.scriptsOfDotNet[subtags[1]] {
+      subtags[1] = script
+    }
     let script = subtags.dropFirst().firstIndex(where: Self.isScript)
     if let script, script > 1 { subtags.insert(subtags.remove(at: script), at: 1) }
     if script == nil, let named = Self.script(ofModifier: bytes[(end ?? bytes.count)...]) {
@@ -81,6 +84,9 @@ package struct LocaleTag: Hashable, Sendable {
     default: return nil
     }
   }
+
+  /// Former names of .NET and of games: `zh-CHT`.
+  private static let scriptsOfDotNet = ["chs": "hans", "cht": "hant"]
 
   package var language: String { String(text.prefix { $0 != "-" }) }
 
@@ -144,7 +150,8 @@ package struct LocaleTag: Hashable, Sendable {
   /// registry), and codes of three letters where there is one of two (ISO 639-2).
   private static let modernLanguages = [
     "iw": "he", "in": "id", "ji": "yi", "jw": "jv", "mo": "ro", "tl": "fil", "cmn": "zh",
-    "nb": "no", "nob": "no", "nor": "no", "nno": "nn", "eng": "en", "jpn": "ja", "zho": "zh",
+    "nb": "no", "nob": "no", "nor": "no", "nno": "nn", "arb": "ar", "eng": "en", "jpn": "ja",
+    "zho": "zh",
     "chi": "zh", "kor": "ko", "spa": "es", "por": "pt", "fra": "fr", "fre": "fr", "deu": "de",
     "ger": "de", "ita": "it", "rus": "ru", "ara": "ar", "hin": "hi", "ind": "id", "tha": "th",
     "vie": "vi", "tur": "tr", "pol": "pl", "nld": "nl", "dut": "nl", "swe": "sv", "dan": "da",

@@ -10,6 +10,17 @@ package struct Segment: Sendable, Equatable {
     /// The users that the event names.
     case named
     case stragglers(StragglerList)
+
+    /// Its name within a fan-out: the member of `ff:{e:<event>}:settled`.
+    package var id: String {
+      switch self {
+      case .shard(let index, let generation): "\(generation).\(index)"
+      case .plain: "plain"
+      case .part(let index): "part.\(index)"
+      case .named: "named"
+      case .stragglers(let list): list.id
+      }
+    }
   }
 
   package let event: Event
@@ -33,16 +44,7 @@ package struct Segment: Sendable, Equatable {
     self.count = count
   }
 
-  /// The segment's name within its fan-out: the member of `ff:{e:<event>}:settled`.
-  package var id: String {
-    switch slice {
-    case .shard(let index, let generation): "\(generation).\(index)"
-    case .plain: "plain"
-    case .part(let index): "part.\(index)"
-    case .named: "named"
-    case .stragglers(let list): list.id
-    }
-  }
+  package var id: String { slice.id }
 
   /// A fan-out of more segments is bulk: it has a topic and places of its own, so that one of usual
   /// size never stands behind a giant.

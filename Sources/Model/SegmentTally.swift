@@ -24,6 +24,8 @@ package final class SegmentTally {
   package var firstPushAt: Int64 = 0
   package var lastPushAt: Int64 = 0
   package private(set) var verdicts: [TokenVerdict] = []
+  /// Of the first verdicts, while they are written.
+  package var admission: VerdictAdmission?
   /// Of `accepted`, those of the sandbox: what Apple takes is evidence for one environment.
   package var acceptedInSandbox = 0
   /// What became of the verdicts that are no longer among `verdicts`.
@@ -81,7 +83,24 @@ package final class SegmentTally {
   }
 
   /// The first verdicts are written down.
-  package func dropVerdicts(_ count: Int) { verdicts.removeFirst(count) }
+  package func dropVerdicts(_ count: Int) {
+    verdicts.removeFirst(count)
+    admission = nil
+  }
+
+  private func accepted(in environment: APNsEnvironment) -> Int {
+    environment == .sandbox ? acceptedInSandbox : accepted - acceptedInSandbox
+  }
+
+  private var reported = [0, 0]
+
+  /// Pushes accepted in one environment since this was asked last.
+  package func takeAccepted(of environment: APNsEnvironment) -> Int {
+    let index = Int(environment.rawValue)
+    let all = accepted(in: environment)
+    defer { reported[index] = all }
+    return all - reported[index]
+  }
 
   private var heard = [(accepted: 0, unusable: 0), (accepted: 0, unusable: 0)]
 
@@ -90,7 +109,7 @@ package final class SegmentTally {
     of environment: APNsEnvironment
   ) -> (accepted: Int, unusable: Int) {
     let index = Int(environment.rawValue)
-    let all = environment == .sandbox ? acceptedInSandbox : accepted - acceptedInSandbox
+    let all = accepted(in: environment)
     let earlier = heard[index]
     heard[index] = (all, unusable[index])
     return (all - earlier.accepted, unusable[index] - earlier.unusable)

@@ -10,9 +10,12 @@ struct Heartbeat: Sendable {
   let pump: KafkaPump
   let counters: WorkerCounters
 
-  func fields() async -> [(name: String, value: String)] {
-    let figures = await WorkerFigures.take(options, lanes, pump, counters)
-    return [
+  func figures() async -> WorkerFigures {
+    await WorkerFigures.take(options, lanes, pump, counters)
+  }
+
+  func fields(_ figures: WorkerFigures) -> [(name: String, value: String)] {
+    [
       ("version", figures.version), ("lanes", String(figures.lanes)),
       ("partitions", String(figures.partitions)),
       ("records_in_flight", String(figures.records)),

@@ -11,10 +11,15 @@ final class HeartbeatWriter {
   private let loop: EventLoop
   private let record: RecordStage
   private let clock: ClockWatch
+  private let overdue: OverdueFanOuts
   private var hasBeaten = false
   private var nextNamesakeLine: UInt64 = 0
 
-  init(options: PipelineOptions, loop: EventLoop, record: RecordStage, clock: ClockWatch) {
+  init(
+    options: PipelineOptions, loop: EventLoop, record: RecordStage, clock: ClockWatch,
+    overdue: OverdueFanOuts
+  ) {
+    self.overdue = overdue
     self.options = options
     self.loop = loop
     self.record = record
@@ -25,11 +30,15 @@ final class HeartbeatWriter {
     for lane in heartbeat.lanes { await lane.countDeadLetters() }
     do {
       let clock = String(try await clock.compare())
-      let fields = await heartbeat.fields() + [("clock_ahead_ms", clock)]
+      let figures = await heartbeat.figures()
+      let fields = heartbeat.fields(figures) + [("clock_ahead_ms", clock)]
       let last = try await record.heartbeat(
         worker: options.workerID, instance: options.instance, fields)
       sayWhoElseBeats(last)
-      _ = try await record.appendSeriesPoint(now: options.wallClock())
+      // One worker looks for all. Who waits for Kafka cannot tell what nobody works on.
+      if try await record.appendSeriesPoint(now: options.wallClock()), figures.waitsFor.isEmpty {
+        try await overdue.look()
+      }
     } catch {
       // The next beat comes soon; that Redis is away is said by whoever needs it.
       options.log.debug("no heartbeat", ["error": .text("\(error)")])

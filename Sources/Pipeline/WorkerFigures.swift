@@ -4,7 +4,6 @@ import Kafka
 import Keyspace
 import Redis
 import Telemetry
-import Text
 
 /// What a worker says of itself at one moment: for the heartbeat and for metrics.
 struct WorkerFigures: Sendable {
@@ -35,7 +34,7 @@ struct WorkerFigures: Sendable {
   /// Files of credentials that cannot be used as they are on disk now.
   var unfitCredentials = 0
   /// Events that the worker has segments of.
-  private(set) var fanOuts: Set<ExactText> = []
+  private(set) var fanOuts: Set<String> = []
   private(set) var claims = 0
   private(set) var places = 0
   private(set) var lingering = 0
@@ -72,9 +71,9 @@ struct WorkerFigures: Sendable {
   private(set) var replicaLag: Duration?
   /// Reads of bindings and profiles that replicas answered, and those that masters had to.
   private(set) var replicaReads = 0
-  /// Of the lane that compares clocks, in ms.
-  private(set) var clockAhead: Int64 = 0
   private(set) var replicaFallBacks = 0
+  /// The largest of all lanes', of which one compares clocks, in ms.
+  private(set) var clockAhead: Int64 = 0
   var snapshots = SnapshotFigures()
   /// Seconds since 1970; nil when they do not end.
   private(set) var credentialsExpireAt: Int64?
@@ -143,7 +142,8 @@ struct WorkerFigures: Sendable {
       unreachable.filter { $0.environment == .production }.map { "\($0)" }, to: &unreachableApple)
   }
 
-  /// Each thing without which the worker can do nothing, and what is wrong with it, in words.
+  /// Each thing without which the worker can do nothing, and what is wrong with it, in words. It
+  /// has started before Apple answers and before anything can be sent.
   func health(isStopping: Bool) -> [HealthPart] {
     func trouble(_ texts: [String]) -> String? {
       texts.isEmpty ? nil : texts.joined(separator: "; ")
@@ -152,9 +152,11 @@ struct WorkerFigures: Sendable {
       HealthPart("running", trouble: isStopping ? "the worker stops" : nil),
       HealthPart("partitions", trouble: partitions > 0 ? nil : "the group has given it none"),
       HealthPart("redis", trouble: trouble(redisTroubles)),
-      HealthPart("waiting", trouble: trouble(DependencyWait.words(waitsFor, told: redisTroubles))),
-      HealthPart("credentials", trouble: trouble(refusedCredentials)),
-      HealthPart("apns", trouble: trouble(unreachableApple)),
+      HealthPart(
+        "waiting", trouble: trouble(DependencyWait.words(waitsFor, told: redisTroubles)),
+        isVital: false),
+      HealthPart("credentials", trouble: trouble(refusedCredentials), isVital: false),
+      HealthPart("apns", trouble: trouble(unreachableApple), isVital: false),
     ]
   }
 

@@ -153,7 +153,9 @@ package enum WorkerMetrics {
   static let records = MetricFamily(
     "fanfare_records_in_flight", .gauge, "Records that are worked on.")
   static let aside = MetricFamily(
-    "fanfare_records_aside", .gauge, "Records that wait because another worker has their segment.")
+    "fanfare_records_aside", .gauge,
+    "Records that wait to be asked about again: another worker has their segment, or their "
+      + "template is not loaded.")
   static let claims = MetricFamily(
     "fanfare_claims_held", .gauge, "Segments that the worker has claimed and not settled yet.")
   static let claimsLost = MetricFamily(
@@ -161,8 +163,7 @@ package enum WorkerMetrics {
     "Claims that another worker took, or settled, before this one had: it was too slow.")
   static let claimsTakenOver = MetricFamily(
     "fanfare_claims_taken_over_total", .counter,
-    "Segments that were claimed because their owner, dead or standing still, let its claim end; at "
-      + "least, since a claim whose answer is lost is asked for again.")
+    "Segments that were claimed because their owner, dead or standing still, let its claim end.")
   static let places = MetricFamily(
     "fanfare_places_used", .gauge, "Places of lanes that segments have.")
   static let lingering = MetricFamily(

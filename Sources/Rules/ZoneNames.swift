@@ -172,16 +172,36 @@ package enum ZoneNames {
       return "; names of Windows are not taken: .NET converts them "
         + "(TimeZoneInfo.TryConvertWindowsIdToIanaId)"
     }
-    let folded = TimeZones.folded(text)
-    let near = (zones + links.map(\.name)).lazy
-      .map { (name: $0, distance: EditDistance.between(TimeZones.folded($0), folded)) }
-      .min { $0.distance < $1.distance }
-    if folded.count > 4, let near, near.distance <= 2 { return "; did you mean \(near.name)?" }
-    if (2...5).contains(folded.count), folded.allSatisfy(\.isASCIILetter) {
-      return "; an abbreviation means several zones"
+    if let meant = ZoneOffset.meant(byMinutes: text) {
+      return "; if these are minutes (getTimezoneOffset of JavaScript), write \(meant)"
+    }
+    if let near = nearest(to: TimeZones.folded(text)) { return "; did you mean \(near)?" }
+    if (2...5).contains(text.utf8.count), text.utf8.allSatisfy(\.isASCIIUpper) {
+      return "; abbreviations are ambiguous: give a city"
     }
     return ""
   }
+
+  /// One that is likely to be meant: a typing error away, or two in a long name, with the same
+  /// first letter of the city. Other digits are another zone.
+  private static func nearest(to folded: [UInt8]) -> String? {
+    guard folded.count > 4, !folded.contains(where: \.isASCIIDigit) else { return nil }
+    let mostEdits = folded.count < 10 ? 1 : 2
+    let initial = initial(of: folded)
+    return foldedNames.lazy
+      .filter { Self.initial(of: $0.folded) == initial }
+      .map { (name: $0.name, edits: EditDistance.between($0.folded, folded, atMost: mostEdits)) }
+      .filter { $0.edits <= mostEdits }
+      .min { $0.edits < $1.edits }?.name
+  }
+
+  private static func initial(of folded: [UInt8]) -> UInt8? {
+    folded[(folded.lastIndex(of: UInt8(ascii: "/")).map { $0 + 1 } ?? 0)...].first
+  }
+
+  private static let foldedNames = (zones + links.map(\.name)).map {
+    (name: $0, folded: TimeZones.folded($0))
+  }.filter { !$0.folded.contains(where: \.isASCIIDigit) }
 
   /// Longer names are no zones.
   static let maximumBytes = 64

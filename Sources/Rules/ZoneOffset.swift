@@ -3,6 +3,8 @@ import Text
 /// A time zone that is only an offset, as devices name one: `GMT+0900` (iOS), `GMT+09:00`
 /// (Android), `UTC+3`, `+05:30`, `Z`. Plus is east of Greenwich. In the database's `Etc/GMT-9` plus
 /// is west, as in POSIX, and so it is here where the system has no file of that name.
+///
+/// Three digits are none: JavaScript's `getTimezoneOffset()` is -330 in India, in minutes.
 enum ZoneOffset {
   /// No clock on Earth shows more, or less.
   private static let range = -12 * 3600...14 * 3600
@@ -20,7 +22,10 @@ enum ZoneOffset {
     }
     let hasName = index > start
     if index == text.count { return hasName ? 0 : nil }
-    guard hasName || !isOfDatabase else { return nil }
+    // The database has whole hours, and of GMT alone.
+    if isOfDatabase, !hasName || !begins(text, at: start, with: "gmt") || text.count > index + 3 {
+      return nil
+    }
     let sign = text[index]
     guard sign == UInt8(ascii: "+") || sign == UInt8(ascii: "-"),
       let size = size(UnsafeRawBufferPointer(rebasing: text[(index + 1)...]))
@@ -30,11 +35,26 @@ enum ZoneOffset {
     return range.contains(seconds) ? seconds : nil
   }
 
+  /// What is meant where an offset's number is JavaScript's minutes, which count to the west:
+  /// `UTC+05:30` of `-330`. Nil for what is no such number.
+  static func meant(byMinutes text: String) -> String? {
+    let number =
+      ["utc", "gmt"].contains(text.prefix(3).lowercased()) ? text.dropFirst(3) : text[...]
+    guard (3...4).contains(number.utf8.count), number.hasPrefix("-") || number.hasPrefix("+"),
+      number.utf8.dropFirst().allSatisfy(\.isASCIIDigit), number.dropFirst().first != "0",
+      let west = Int(number),
+      range.contains(-west * 60)
+    else { return nil }
+    func twoDigits(_ number: Int) -> String { number < 10 ? "0\(number)" : "\(number)" }
+    return "UTC\(west > 0 ? "-" : "+")\(twoDigits(abs(west) / 60)):\(twoDigits(abs(west) % 60))"
+  }
+
   /// `9`, `09`, `0900`, `9:00`, `09:00`.
   private static func size(_ text: UnsafeRawBufferPointer) -> Int? {
     let colon = text.firstIndex(of: UInt8(ascii: ":"))
     let digits = text.count - (colon == nil ? 0 : 1)
-    let hourDigits = colon ?? (digits > 2 ? digits - 2 : digits)
+    if colon == nil, digits == 3 { return nil }
+    let hourDigits = colon ?? min(digits, 2)
     let hasMinutes = colon != nil || digits > 2
     guard (1...2).contains(hourDigits), digits - hourDigits == (hasMinutes ? 2 : 0) else {
       return nil

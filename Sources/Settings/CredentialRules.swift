@@ -55,7 +55,8 @@ struct CredentialRules {
       ("team_id", credentials.teamID != nil),
     ]
     guard let given = fields.first(where: \.isSet)?.name else {
-      if isNeeded {
+      // What is wrong with one is said.
+      if isNeeded, !fields.contains(where: { layers.isFaulty(key($0.name)) }) {
         layers.add(
           .problem, .builtIn, key: key("key_file"),
           "is not set: sending needs \(key("key_file")) and \(key("team_id")), or "
@@ -64,7 +65,7 @@ struct CredentialRules {
       }
       return
     }
-    for (field, isSet) in fields where !isSet {
+    for (field, isSet) in fields where !isSet && !layers.isFaulty(key(field)) {
       layers.add(
         .problem, source(given, layers), key: key(field), "is needed together with \(key(given))")
     }

@@ -23,11 +23,19 @@ struct FileRules {
     for (key, path) in certificates {
       if let path { checkCertificates(path, key, &layers) }
     }
+    let (redis, sentinel) = (settings.redis.tls, settings.redis.sentinel.tls)
     let secrets = [
       ("api.keys_file", settings.api.keysFile), ("api.tls.key_file", settings.api.tls.keyFile),
+      ("redis.tls.key_file", redis.keyFile), ("redis.sentinel.tls.key_file", sentinel.keyFile),
+      // Without a file for the key, the certificate's file holds it.
+      ("redis.tls.certificate_file", redis.keyFile == nil ? redis.certificateFile : nil),
+      (
+        "redis.sentinel.tls.certificate_file",
+        sentinel.keyFile == nil ? sentinel.certificateFile : nil
+      ),
     ]
     for (key, path) in secrets {
-      // What is wrong in it is for the API to say.
+      // What is wrong in it is for those who use it to say.
       guard let path, let file = try? BoundedFile.read(path, maximumBytes: 1 << 20) else {
         continue
       }

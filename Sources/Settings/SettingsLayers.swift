@@ -11,6 +11,8 @@ struct SettingsLayers {
   /// Where relative paths of the file begin; empty for the working directory.
   let baseDirectory: String
   var findings: [SettingsFinding] = []
+  /// There is a file, and nobody knows what it sets.
+  private(set) var fileIsUnread = false
   private var values: [String: Effective] = [:]
   /// Keys of those files whose secrets are used.
   private var secretFilesRead: Set<String> = []
@@ -90,6 +92,7 @@ struct SettingsLayers {
     do {
       read = try BoundedFile.read(file, maximumBytes: SettingsLoader.maximumFileBytes)
     } catch {
+      fileIsUnread = true
       findings.append(
         SettingsFinding(
           .problem, place: nil, key: nil, message: "the configuration \(error.message)",
@@ -108,6 +111,7 @@ struct SettingsLayers {
         add(.warning, .file(file, root.place), key: nil, "\(more) more unknown keys")
       }
     } catch {
+      fileIsUnread = true
       add(.problem, .file(file, error.place), key: nil, error.message)
     }
   }

@@ -15,9 +15,12 @@ package enum SettingsLoader {
     layers.readSecretFiles()
     var settings = layers.settings()
     if settings.worker.id.isEmpty { settings.worker.id = workerID(input) }
-    SettingsRules(settings: settings, requirements: input.requirements).check(&layers)
-    FileRules(settings: settings).check(
-      &layers, needsCredentials: input.requirements.contains(.credentials))
+    // What the file sets is not missing: it is not known.
+    if !layers.fileIsUnread {
+      SettingsRules(settings: settings, requirements: input.requirements).check(&layers)
+      FileRules(settings: settings).check(
+        &layers, needsCredentials: input.requirements.contains(.credentials))
+    }
     if input.denyWarnings {
       for index in layers.findings.indices { layers.findings[index].severity = .problem }
     }

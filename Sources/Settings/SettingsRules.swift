@@ -178,8 +178,32 @@ struct SettingsRules {
     }
   }
 
+  /// Apple's servers of one environment take every token of the other for a bad one.
+  private func checkHosts(_ layers: inout SettingsLayers) {
+    let servers = [("production", settings.apns.production), ("sandbox", settings.apns.sandbox)]
+    for (environment, server) in servers {
+      let hosts = [
+        ("host", server.host), ("broadcast_host", server.broadcast.host),
+        ("channels_host", server.channels.host),
+      ]
+      for (field, host) in hosts {
+        let labels = host.lowercased().split(separator: ".")
+        guard labels.suffix(3) == ["push", "apple", "com"] else { continue }
+        // The older name of the sandbox is Apple's still.
+        let isSandbox = labels.contains("sandbox") || labels.contains("development")
+        guard isSandbox != (environment == "sandbox") else { continue }
+        let key = "apns.\(environment).\(field)"
+        layers.add(
+          .warning, layers.source(of: key), key: key,
+          "is \(host), which is Apple's \(isSandbox ? "sandbox" : "production")",
+          hint: "it takes every token of the other environment for a bad one")
+      }
+    }
+  }
+
   private func checkAPNs(_ layers: inout SettingsLayers) {
     checkProxy(&layers)
+    checkHosts(&layers)
     let (least, most) = (settings.apns.connectionsPerLane, settings.apns.connectionsPerLaneMaximum)
     // What the example file says anyway needs no word.
     if most < least, most != Settings.defaults.apns.connectionsPerLaneMaximum {

@@ -3,7 +3,7 @@ package struct HealthPart: Sendable, Equatable {
   package let name: String
   /// What is wrong, in words; nil when nothing is.
   package let trouble: String?
-  /// Whether the process has not started before it is in order; else only some things need it.
+  /// False: the process counts as started without it.
   package let isVital: Bool
 
   package init(_ name: String, trouble: String?, isVital: Bool = true) {

@@ -16,7 +16,7 @@ package enum ExitCode: Int32, Sendable, CaseIterable {
     switch self {
     case .ok: "all went well"
     case .failed: "the command ran, and what it checked or did failed"
-    case .incomplete: "the fan-out has ended, and not everybody was told"
+    case .incomplete: "the fan-out has ended before everything was sent (incomplete, expired)"
     case .cancelled: "the fan-out was cancelled"
     case .unknown: "Redis knows nothing of the event"
     case .timedOut: "the fan-out had not ended when the time was over"

@@ -25,3 +25,11 @@ extension UInt8 {
     return isASCIIHexDigit ? (self | 0x20) &- 0x57 : nil
   }
 }
+
+extension StringProtocol {
+  /// Whether both are the same bytes but for the case of ASCII's letters. `lowercased()` also makes
+  /// ASCII of other characters: the Kelvin sign becomes a `k`.
+  package func isSame(ignoringASCIICaseOf other: some StringProtocol) -> Bool {
+    utf8.elementsEqual(other.utf8) { $0.asciiLowered == $1.asciiLowered }
+  }
+}

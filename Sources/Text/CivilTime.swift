@@ -11,6 +11,13 @@ package struct CivilTime: Sendable, Equatable {
   package var second: Int { millisecondOfDay / 1_000 % 60 }
   package var millisecond: Int { millisecondOfDay % 1_000 }
 
+  /// As in `2026-11-21`.
+  package var dateText: String { "\(year)-\(Self.twoDigits(month))-\(Self.twoDigits(day))" }
+
+  package static func twoDigits(_ number: Int) -> String {
+    number < 10 ? "0\(number)" : "\(number)"
+  }
+
   /// - Parameter milliseconds: since 1970.
   package init(milliseconds: Int64) {
     let sinceMidnight = Int(milliseconds % 86_400_000)

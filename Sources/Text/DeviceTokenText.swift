@@ -15,9 +15,15 @@ package enum DeviceTokenText {
 
   /// 256 bytes: Apple's tokens of today have 32, those of Live Activities 80 and more.
   package static let maximumDigits = 512
+  /// With the blanks of whatever printed it.
+  private static let maximumTextBytes = 4 * maximumDigits
 
   /// Lower-case hex digits, an even number, 2…`maximumDigits`.
   package static func read(_ text: String) throws(Refusal) -> String {
+    guard text.utf8.count <= maximumTextBytes else {
+      throw Refusal(
+        rule: "at most \(maximumDigits) hex digits, and has \(text.utf8.count) bytes", hex: nil)
+    }
     var digits: [UInt8] = []
     for byte in text.utf8 {
       switch byte {

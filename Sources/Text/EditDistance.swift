@@ -2,9 +2,12 @@
 package enum EditDistance {
   /// Insertions, deletions, replacements and swaps of neighbours that make one of the other
   /// (optimal string alignment). Costs the product of their lengths.
+  /// - Parameter limit: a larger distance may come out as any other above it, and is found sooner.
   package static func between<Words: RandomAccessCollection>(
-    _ first: Words, _ second: Words
+    _ first: Words, _ second: Words, atMost limit: Int = .max
   ) -> Int where Words.Element: Equatable {
+    let difference = abs(first.count - second.count)
+    guard difference <= limit else { return difference }
     let (first, second) = (Array(first), Array(second))
     var beforeLast: [Int] = []
     var last = Array(0...second.count)
@@ -18,6 +21,8 @@ package enum EditDistance {
         }
         current.append(best)
       }
+      // No later row has less than the least of this one.
+      if let least = current.min(), least > limit { return least }
       beforeLast = last
       last = current
     }

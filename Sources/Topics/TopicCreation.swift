@@ -1,3 +1,4 @@
+import Glibc
 import Kafka
 
 /// Makes the topics of a plan that are missing, and looks at those that are there.
@@ -20,7 +21,8 @@ package struct TopicCreation: Sendable {
   }
 
   /// Called again it changes nothing. Blocks for at most `timeout` a question, of which there are
-  /// three, and one more where others make topics at the same time.
+  /// three. Where others make topics at the same time, it then asks again each 100 ms until
+  /// `timeout`.
   package func run(timeout: Duration) throws(KafkaError) -> [(topic: KafkaTopic, Result)] {
     let names = plan.topics.map(\.name)
     var known = try admin.metadata(topics: names, timeout: timeout)
@@ -32,11 +34,13 @@ package struct TopicCreation: Sendable {
       for (name, creation) in try admin.create(missing, timeout: timeout) { made[name] = creation }
     }
     // A topic that somebody else has just made is told of a moment later.
-    let deadline = ContinuousClock.now + timeout
     let others = names.filter { if case .existed = made[$0] { true } else { false } }
-    while others.contains(where: { known.partitions[$0] == nil }), ContinuousClock.now < deadline {
-      known = try admin.metadata(topics: names, timeout: timeout)
-    }
+    let question = RepeatedQuestion(
+      now: { .now }, pause: { usleep(UInt32($0 / .microseconds(1))) })
+    known = try question.ask(
+      after: known, within: timeout,
+      isEnough: { answer in others.allSatisfy { answer.partitions[$0] != nil } }
+    ) { () throws(KafkaError) in try admin.metadata(topics: names, timeout: timeout) }
     let there = names.filter { known.partitions[$0] != nil && !isNew($0, made) }
     let (configured, failures) = try configuration(of: there, timeout)
     return plan.topics.map { topic in
@@ -66,15 +70,37 @@ package struct TopicCreation: Sendable {
     if case .created = made[name] { true } else { false }
   }
 
-  /// Whoever may create topics need not be allowed to look at what they are like.
+  /// Whoever may create topics need not be allowed to look at what they are like, and not every
+  /// broker tells.
   private func configuration(
     of names: [String], _ timeout: Duration
   ) throws(KafkaError) -> (known: [String: [String: String]], failures: [String: KafkaError]) {
     do throws(KafkaError) {
       return try admin.configuration(ofTopics: names, timeout: timeout)
     } catch {
-      guard error.code == .authorization else { throw error }
+      guard error.code == .authorization || error.code == .unsupported else { throw error }
       return ([:], Dictionary(uniqueKeysWithValues: names.map { ($0, error) }))
     }
+  }
+}
+
+/// A question to Kafka that is asked again until its answer is enough.
+struct RepeatedQuestion {
+  static let interval: Duration = .milliseconds(100)
+
+  let now: () -> ContinuousClock.Instant
+  let pause: (Duration) -> Void
+
+  func ask<Answer>(
+    after first: Answer, within timeout: Duration, isEnough: (Answer) -> Bool,
+    _ body: () throws(KafkaError) -> Answer
+  ) throws(KafkaError) -> Answer {
+    let deadline = now() + timeout
+    var answer = first
+    while !isEnough(answer), now() < deadline {
+      pause(Self.interval)
+      answer = try body()
+    }
+    return answer
   }
 }

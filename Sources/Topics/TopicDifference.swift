@@ -34,7 +34,7 @@ package struct TopicDifference: Sendable, Equatable {
   static let partitionsName = "partitions"
   static let replicasName = "replication factor"
 
-  /// Longer than wanted is well while Redis remembers what is done; -1 is for ever.
+  /// Longer retention is fine up to Redis' memory of done events; -1 is for ever.
   private static func isEnough(_ found: Int64, _ least: Int64, _ isWork: Bool) -> Bool {
     let longest = Int64(Keyspace.eventLifetimeSeconds) * 1000
     return isWork ? (least...max(least, longest)).contains(found) : found == -1 || found >= least

@@ -17,7 +17,7 @@ package struct TopicPlan: Sendable {
   private static let slack = Duration.seconds(86_400)
   /// A day less than Redis remembers which events and segments are done: what Kafka gives out later
   /// would be done again.
-  private static let longestOfWork = Duration.seconds(Keyspace.eventLifetimeSeconds) - slack
+  package static let longestOfWork = Duration.seconds(Keyspace.eventLifetimeSeconds) - slack
   /// Somebody has to look at them.
   private static let ofDeadLetters = Duration.seconds(14 * 86_400)
   private static let ofTokens = Duration.seconds(7 * 86_400)

@@ -36,6 +36,14 @@ struct ProfileView {
         problems.append("quiet is not written like 22:00-07:00: it counts as not set")
       }
     }
+    let zone = profile[RuleField.timeZone.rawValue] ?? ""
+    if rules.fields.contains(.timeZone), !zone.isEmpty, !ZoneNames.understands(zone) {
+      problems.append("tz is no zone that is known: rules.default_time_zone is taken")
+    }
+    let locale = profile[ProfilePatch.locale] ?? ""
+    if !locale.isEmpty, LocaleTag(locale)?.isOfKnownLanguage != true {
+      problems.append("locale is no language that is known: the template's default_locale is taken")
+    }
     let own = Set(RuleField.allCases.map(\.rawValue))
     for field in profile.members where field.value.utf8.count > Self.maximumFieldBytes {
       guard !own.contains(field.name) else { continue }

@@ -55,6 +55,10 @@ package enum CommandFile {
   }
 
   private static func failure(_ what: String, _ path: String) -> CommandFailure {
-    CommandFailure(.failed, "\(name(path)) \(what): \(String(cString: strerror(errno)))")
+    let why = String(cString: strerror(errno))
+    // As curl takes them.
+    let isNoName = path.hasPrefix("{") || path.hasPrefix("@")
+    let hint = isNoName ? "; name a file, or - for standard input" : ""
+    return CommandFailure(.failed, "\(name(path)) \(what): \(why)\(hint)")
   }
 }

@@ -221,6 +221,25 @@ import Testing
     }
   }
 
+  /// At their heads, and by the server itself.
+  @Test func refusedRequestsAreCounted() async throws {
+    try await APIBed.run { bed in
+      let lines = ["Content-Type": "application/x-ndjson"]
+      #expect(try bed.ask("POST", "/v1/imports", "{}", as: nil, headers: lines).status == 401)
+      #expect(try bed.ask("POST", "/v1/nothing", "{}").status == 404)
+      let client = try RawClient(port: bed.port)
+      client.send("GET / HTTP/9.9\r\nHost: a\r\n\r\n")
+      #expect(client.readToEnd()?.hasPrefix("HTTP/1.1 400 ") == true)
+      let text = await bed.server.metrics().text
+      for labels in [
+        #"route="/v1/imports",method="POST",status="401""#,
+        #"route="-",method="-",status="404""#, #"route="-",method="-",status="400""#,
+      ] {
+        #expect(text.contains("fanfare_http_requests_total{\(labels)} 1\n"), "\(labels)")
+      }
+    }
+  }
+
   /// `/readyz` names it, and who needs only Redis goes on.
   @Test func withoutKafkaItSaysSoAndDevicesAreBoundAllTheSame() async throws {
     try await APIBed.run { bed in

@@ -165,4 +165,15 @@ import Testing
       #expect(try bed.ask("GET", "/v1/audiences/s1")["followers"] == 0)
     }
   }
+
+  /// A comma and a mark behind it are one character, and two ids.
+  @Test func streamersAreToldApartByTheirCommas() async throws {
+    try await APIBed.run { bed in
+      for streamer in ["s1", "s2", "%EF%B8%8Fs3"] {
+        _ = try bed.ask("PUT", "/v1/users/u1/follows/\(streamer)")
+      }
+      let answer = try bed.ask("DELETE", "/v1/users/u1?follows=s1,%EF%B8%8Fs3,s2")
+      #expect(answer["erased"]?.object?["follows"] == 3, "\(answer.body)")
+    }
+  }
 }

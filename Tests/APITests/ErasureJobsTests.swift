@@ -97,6 +97,25 @@ import Testing
     }
   }
 
+  /// More than may run at once: those that run, those that wait, and one that comes too late.
+  @Test func noErasureBeginsWhenTheyAreClosed() async throws {
+    try await Self.run { jobs, fixture in
+      _ = try await jobs.run("u0", Self.everywhere)
+      fixture.server.freeze()
+      defer { fixture.server.resume() }
+      try await withThrowingTaskGroup(of: ErasureJobs.End?.self) { group in
+        for number in 1...8 {
+          group.addTask { try? await jobs.run("u\(number)", Self.everywhere) }
+        }
+        for _ in 0..<100 { await Task.yield() }
+        await jobs.close()
+        fixture.server.resume()
+        for try await end in group { #expect(end == nil, "it was done") }
+      }
+      await #expect(throws: Problem.self) { try await jobs.run("u9", Self.everywhere) }
+    }
+  }
+
   @Test func moreThanMayRunAtOnceWait() async throws {
     try await Self.run { jobs, _ in
       try await withThrowingTaskGroup(of: ErasureJobs.End.self) { group in

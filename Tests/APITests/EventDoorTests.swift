@@ -193,4 +193,25 @@ import Testing
       #expect(list["fanouts"]?.array?.first?.object?["event"] == "e1")
     }
   }
+
+  /// Redis may note the claim of a request after that was answered.
+  @Test func aRequestThatRedisDidNotHearInTimeMayBeAskedAgainSoon() async throws {
+    try await APIBed.run({ $0.redis.commandTimeout = .milliseconds(300) }) { bed in
+      func ask() throws -> Int {
+        try bed.ask(
+          "POST", "/v1/fanouts", Self.event("e1"), headers: ["Idempotency-Key": "k"]
+        ).status
+      }
+      // Connects.
+      _ = try bed.ask("GET", "/v1/users/u1/devices")
+      bed.redis.server.freeze()
+      defer { bed.redis.server.resume() }
+      #expect(try ask() == 503)
+      bed.redis.server.resume()
+      let deadline = ContinuousClock.now + .seconds(30)
+      var status = try ask()
+      while status != 202, ContinuousClock.now < deadline { status = try ask() }
+      #expect(status == 202)
+    }
+  }
 }

@@ -51,6 +51,19 @@ import Testing
     }
   }
 
+  /// What was meant is looked for among 600 names, for the rows that are told of only.
+  @Test(.timeLimit(.minutes(1))) func unknownZonesAreRefusedQuickly() async throws {
+    try await APIBed.run { bed in
+      let rows = (0..<8_000).map { #"{"user":"u\#($0)","profile":{"tz":"Asia/Tokio"}}"# }
+      let answer = try bed.ask(
+        "POST", "/v1/imports?id=i1", rows.joined(separator: "\n"), headers: Self.lines)
+      #expect(answer.status == 200 && answer["refused"] == 8_000, "\(answer.body)")
+      let refusals = answer["refusals"]?.array?.compactMap(\.object) ?? []
+      #expect(refusals.count == 20)
+      #expect(refusals.last?["reason"]?.string?.contains("did you mean Asia/Tokyo?") == true)
+    }
+  }
+
   @Test(arguments: [
     ("?strict=maybe", "application/x-ndjson", 422), ("?id=a%20b", "application/x-ndjson", 422),
     ("?topic=a%20b", "application/x-ndjson", 422), ("?x=1", "application/x-ndjson", 400),
@@ -112,6 +125,19 @@ import Testing
     while true {
       let answer = try bed.ask("GET", "/v1/imports/\(id)")
       if isThere(answer) || ContinuousClock.now > deadline { return answer }
+    }
+  }
+
+  /// Ids are told apart by their bytes: the Kelvin sign is no K.
+  @Test func anotherIdsEndIsNoEnd() async throws {
+    try await APIBed.run { bed in
+      let client = try Self.begin(bed, "K1", Self.rows(0..<1))
+      _ = try Self.until(bed, "K1") { $0["state"] == "running" }
+      #expect(try bed.ask("DELETE", "/v1/imports/%E2%84%AA1").status == 404)
+      Self.sendChunk(client, Self.rows(1..<2))
+      client.send("0\r\n\r\n")
+      let answer = try #require(client.readToEnd())
+      #expect(answer.hasPrefix("HTTP/1.1 200 ") && answer.contains(#""rows":2"#), "\(answer)")
     }
   }
 

@@ -51,6 +51,10 @@ import Testing
       let whole = try bed.ask(
         "PATCH", "/v1/tags/whole", #"{"add":[\#(longest("a"))],"remove":[\#(longest("b"))]}"#)
       #expect(whole.status == 200 && whole["added"] == 1000)
+      // Beyond 1 MiB: a list may be written with escapes and spaces.
+      let spaces = String(repeating: " ", count: 1_500_000)
+      let long = try bed.ask("PATCH", "/v1/tags/beta", #"{"add":["u9"]\#(spaces)}"#)
+      #expect(long.status == 200 && long["added"] == 1, "\(long.body)")
       let ids = (0...1000).map { #""u\#($0)""# }.joined(separator: ",")
       for body in [
         #"{"add":[\#(ids)]}"#, #"{"add":"u1"}"#, #"{"add":[5]}"#, #"{"add":["a{"]}"#,

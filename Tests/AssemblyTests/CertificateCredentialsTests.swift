@@ -74,13 +74,14 @@ import Testing
       Issue.record("not refused")
       return
     }
-    #expect(!reason.isEmpty && credentials.look() == nil)
+    #expect(!reason.isEmpty && credentials.look() == nil && credentials.isUnfit)
     #expect(credentials.identity.current === first)
     try write(nil)
     guard case .replaced = credentials.look() else {
       Issue.record("not replaced")
       return
     }
+    #expect(!credentials.isUnfit)
   }
 
   /// To the millisecond, at the start of a worker and under one that runs.

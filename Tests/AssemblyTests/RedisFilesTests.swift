@@ -1,3 +1,4 @@
+import Glibc
 import Processes
 import Redis
 import Settings
@@ -78,7 +79,50 @@ import Transport
     #expect(fresh.tls !== options.tls)
     let good = fresh.tls
     _ = try directory.write("nothing", to: "client.pem")
-    #expect(options.refresh?(&fresh)?.hasPrefix("tls: ") == true && fresh.tls === good)
+    let complaint = options.refresh?(&fresh)
+    #expect(complaint?.hasPrefix("tls.certificate_file: there is no certificate") == true)
+    #expect(fresh.tls === good)
+  }
+
+  @Test func secretsThatEverybodyMayWriteAreNotUsed() throws {
+    try writeCertificate("client")
+    _ = try directory.write("token-1\n", to: "token")
+    let yaml = """
+        password_file: token
+        tls: { enabled: true, certificate_file: client.pem, key_file: client.key }
+      """
+    let options = try options(yaml)
+    _ = try directory.write("token-2\n", to: "token")
+    try writeCertificate("client")
+    for name in ["token", "client.key"] { chmod(directory.file(name), 0o666) }
+    var fresh = options
+    let complaint = try #require(options.refresh?(&fresh))
+    #expect(complaint.contains("password_file: ") && complaint.contains("tls.key_file: "))
+    #expect(fresh.password == "token-1" && fresh.tls === options.tls)
+    chmod(directory.file("token"), 0o440)
+    let error = #expect(throws: SettingsError.self) { try self.options(yaml) }
+    #expect(error?.problems.map(\.key) == ["redis.tls.key_file"])
+  }
+
+  @Test func aFileThatCannotBeUsedIsNamedByItsOwnKey() throws {
+    try writeCertificate("client")
+    try writeCertificate("other")
+    let broken = "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n"
+    _ = try directory.write(broken, to: "broken.pem")
+    func key(_ certificate: String, _ key: String, _ authority: String? = nil) -> String? {
+      let authority = authority.map { ", ca_file: \($0)" } ?? ""
+      let error = #expect(throws: SettingsError.self) {
+        try options(
+          "  tls: { enabled: true, certificate_file: \(certificate), "
+            + "key_file: \(key)\(authority) }\n"
+        )
+      }
+      return error?.problems.first?.key
+    }
+    #expect(key("client.pem", "client.key", "broken.pem") == "redis.tls.ca_file")
+    #expect(key("client.pem", "other.key") == "redis.tls.key_file")
+    #expect(key("broken.pem", "client.key") == "redis.tls.certificate_file")
+    #expect(key("client.pem", "none.key") == "redis.tls.key_file")
   }
 
   @Test func sentinelsHaveTLSOfTheirOwn() throws {

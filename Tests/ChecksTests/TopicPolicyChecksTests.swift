@@ -1,6 +1,8 @@
+import Ingest
 import Kafka
 import Settings
 import Testing
+import Topics
 
 @testable import Checks
 
@@ -28,12 +30,19 @@ import Testing
     }
   }
 
+  @Test func theTopicsOfThePlanAreWell() throws {
+    for topic in TopicPlan(IngestOptions(), workers: 4, lanes: 1, replicas: 3).topics {
+      let retention = try #require(topic.configuration["retention.ms"].flatMap { Int($0) })
+      #expect(found(topic.name, kept(for: .milliseconds(retention))).isEmpty, "\(topic.name)")
+    }
+  }
+
   @Test func aTopicThatForgetsWithinAMinuteIsRefused() {
     for topic in [Self.names.segments, Self.names.bulkSegments, Self.names.stragglers] {
       let items = found(topic, kept(for: .seconds(60)))
       #expect(items.map(\.status) == [.problem])
       #expect(items.first?.message.contains("\(topic) forgets records after 1m") == true)
-      #expect(items.first?.hint?.contains("retention.ms=604800000") == true)
+      #expect(items.first?.hint?.contains("retention.ms=518400000") == true)
     }
   }
 

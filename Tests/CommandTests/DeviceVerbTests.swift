@@ -109,6 +109,22 @@ import Testing
     #expect(try redis.cli("EXISTS", "ffd:{u:u2}:bindings", "ffd:{u:u3}:bindings") == "0")
   }
 
+  /// Something quarantined beside it keeps the hash, and nothing keeps the note of who bound the
+  /// token since.
+  @Test func whatWasPrunedLongAgoIsNotGivenBack() throws {
+    let now = Int64(try redis.cli("EVAL", "return redis.call('TIME')[1] * 1000", "0")) ?? 0
+    let day: Int64 = 86_400_000
+    try setAside("u1", member("a1"), "Unregistered \(now - 8 * day) pruned \(now - 90 * day)")
+    try setAside(
+      "u1", member("a2"), "BadDeviceToken \(now - 9 * day) quarantined \(now - 90 * day)")
+    #expect(try restore("--pruned-since", "30d", "--apply").object?["restored"]?.integer == 0)
+    #expect(try redis.cli("EXISTS", "ffd:{u:u1}:bindings") == "0")
+    // What was quarantined has no such bound, and its time back, too.
+    #expect(try restore("--all", "--apply").object?["restored"]?.integer == 1)
+    #expect(try redis.cli("HGET", "ffd:{u:u1}:bound", member("a2")) == "\(now - 90 * day)")
+    #expect(try redis.cli("HEXISTS", "ffd:{u:u1}:quarantined", member("a1")) == "1")
+  }
+
   @Test func keysOfAnotherTypeKeepNobodyElseAway() throws {
     try redis.cli("SET", "ffd:{u:u1}:quarantined", "x")
     try setAside("u2", member("a2"), "BadDeviceToken")

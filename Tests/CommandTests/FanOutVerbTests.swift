@@ -1,3 +1,4 @@
+import Fixtures
 import JSON
 import ServerProcesses
 import Testing
@@ -74,6 +75,14 @@ import Testing
     #expect(late.code == 6, "\(late.text)")
     let unknown = try fanOut("status", "nope", "--watch", "--timeout", "1s")
     #expect(unknown.code == 5 && unknown.text.contains("waiting for a worker"), "\(unknown.text)")
+  }
+
+  /// The time to find Redis is a part of the watch's.
+  @Test func aRedisThatIsAwayTakesNoLongerThanTheWatch() throws {
+    let nobody = try DeadPort.number
+    let said = try Command.run(
+      "fanout", "status", "e1", "--watch", "--timeout", "1s", "--set", "redis.port=\(nobody)")
+    #expect(said.code == 69 && said.text.contains("within 1s"), "\(said.text)")
   }
 
   @Test func writesTheBrake() throws {

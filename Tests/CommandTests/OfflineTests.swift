@@ -32,6 +32,19 @@ import Testing
     ] { #expect(outcome.text.contains(expected), "\(expected)") }
   }
 
+  /// Nobody knows what a file sets that does not parse.
+  @Test func aMistakeIsToldOnce() throws {
+    let directory = try ScratchDirectory()
+    let config = try directory.write("apns:\n\tkey_file: k.p8\n", to: "config.yaml")
+    let tab = try Command.run("check", "--offline", "--config", config)
+    #expect(tab.code == 78 && tab.text.contains("config.yaml:2:"), "\(tab.text)")
+    #expect(!tab.text.contains("apns.key_file"), "\(tab.text)")
+    let gone = try Command.run(
+      "check", "--offline", "--set", "apns.key_file=/nowhere/none.p8", "--set",
+      "apns.key_id=ABC123DEFG", "--set", "apns.team_id=ABC123DEFG")
+    #expect(gone.lines.count { $0.contains("none.p8") } == 1, "\(gone.text)")
+  }
+
   @Test func checkIsJSONForScripts() throws {
     let outcome = try Command.run("check", "--offline", "--json", "--set", "redis.port=0")
     #expect(outcome.code == 78)

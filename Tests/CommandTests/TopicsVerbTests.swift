@@ -27,6 +27,18 @@ import Testing
     #expect(said.code == 69 && said.text.contains("no broker answers"), "\(said.text)")
   }
 
+  @Test func theEmbeddedBrokerRefuses() throws {
+    let directory = try ScratchDirectory()
+    let broker = try Command.startServer(
+      ["broker", "--topics", "notify-followers:1"], in: directory)
+    defer { broker.process.stop() }
+    let servers = try #require(broker.ready["bootstrap_servers"]?.string)
+    let said = try Command.run(
+      "topics", "create", "--set", "kafka.bootstrap_servers=\(servers)")
+    #expect(said.code == 1, "\(said.text)")
+    #expect(said.text.contains("the embedded broker takes no such request"), "\(said.text)")
+  }
+
   @Test(.enabled(if: RealKafka.home != nil, "FANFARE_KAFKA_HOME names no Apache Kafka"))
   func makesTopicsOnce() throws {
     let kafka = try RealKafka()

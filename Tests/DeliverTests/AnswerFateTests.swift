@@ -32,7 +32,7 @@ import Testing
       defer { bed.stop() }
       bed.server.decide = { [unowned server = bed.server] request in
         guard !request.token.hasSuffix("0") else {
-          return .answer(400, #"{"reason":"Future \u001b Reason"}"#)
+          return .answer(400, #"{"reason":"FutureReason"}"#)
         }
         return server.count(request.token) == 1 ? .answer(418, "short and stout") : .answer(200)
       }
@@ -69,6 +69,8 @@ import Testing
     var both = answers
     both.add(answers)
     #expect(both.counts[.others] == 4 * (40 - UnknownAnswers.maximum))
+    let odd = UnknownAnswer(status: 400, reason: "Bad\u{1b} Request", .retry(.proxyAnswered))
+    #expect(odd?.reason == "BadRequest")
     // What Apple documents is not unknown, in whatever status it comes.
     #expect(UnknownAnswer(status: 400, reason: "BadTopic", .rejectAndAlert(.badTopic)) == nil)
     #expect(UnknownAnswer(status: 503, reason: nil, .retry(.serviceUnavailable)) == nil)

@@ -27,6 +27,17 @@ import Testing
     #expect(gate.isOpen && gate.allows(at: 0, hasUntried: false))
   }
 
+  @Test func aDoubtCountsAsClosedOnceNobodyHasAnsweredForTheLimit() {
+    var gate = CredentialGate()
+    let (second, limit): (UInt64, UInt64) = (1_000_000_000, 3_000_000_000)
+    _ = gate.refused(refusals: 1, sentAt: 9 * second, at: 10 * second, hold: hold)
+    #expect(!gate.isClosed(at: 10 * second, after: limit))
+    #expect(!gate.isClosed(at: 13 * second - 1, after: limit))
+    #expect(gate.isClosed(at: 13 * second, after: limit))
+    _ = gate.taken(sentAt: 11 * second)
+    #expect(!gate.isClosed(at: 14 * second, after: limit))
+  }
+
   @Test func aPushRefusedTwiceWhileOthersAreTakenWaitsAlone() {
     let gate = Gate()
     #expect(gate.refused(refusals: 1, at: 0, hold: hold) == .wait)

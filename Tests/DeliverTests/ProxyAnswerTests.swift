@@ -29,6 +29,25 @@ import Testing
     }
   }
 
+  /// As gateways write it, with the status' own words.
+  @Test(arguments: [
+    (400, "Bad Request"), (401, "Unauthorized"), (404, "Not Found"), (405, "Method Not Allowed"),
+    (407, "Proxy Authentication Required"), (413, "Payload Too Large"), (418, "I'm a teapot"),
+  ])
+  func itsJSONIsNoDevicesFaultEither(status: Int, reason: String) async throws {
+    try await onLoop { _, loop in
+      let bed = try DeliverBed(loop)
+      defer { bed.stop() }
+      bed.server.decide = { [unowned server = bed.server] request in
+        server.count(request.token) == 1
+          ? .answer(status, #"{"status":\#(status),"reason":"\#(reason)"}"#) : .answer(200)
+      }
+      await bed.stage.admit(bed.batch(["00ab"]))
+      await bed.until("settled") { bed.settledBatches == 1 }
+      #expect(bed.tally.accepted == 1 && bed.tally.rejections.isEmpty)
+    }
+  }
+
   /// RFC 9110, section 15.5.20: a client may send it again over another connection.
   @Test func aMisdirectedRequestGoesOnAnotherConnection() async throws {
     try await onLoop { _, loop in

@@ -21,6 +21,8 @@ import Testing
     }
   }
 
+  @Test func whatIsTakenHasItsStatus() { #expect(ReasonWords.accepted.status == 200) }
+
   @Test func saysWhatTheTableDoes() {
     func sentence(_ status: Int, _ reason: String?) -> String {
       Conduct(status: status, reason: reason).sentence

@@ -28,6 +28,9 @@ import Testing
       (410, nil, .prune(.unregistered)),
       (413, "SomethingNew", .reject(.payloadTooLarge)),
       (413, "PayloadTooLarge", .reject(.payloadTooLarge)),
+      (401, "Unauthorized", .retry(.proxyAnswered)),
+      (402, "SomethingNew", .retry(.proxyAnswered)),
+      (407, "SomethingNew", .retry(.proxyAnswered)),
       (408, "SomethingNew", .retry(.proxyAnswered)),
       (421, "SomethingNew", .retryElsewhere(.proxyAnswered)),
       (451, "SomethingNew", .rejectAndAlert(.other)),
@@ -54,6 +57,17 @@ import Testing
   func anAnswerWithoutAReasonIsAProxys(status: Int) {
     let found = RejectionTable.disposition(status: status, reason: nil)
     #expect(found == .retry(.proxyAnswered))
+  }
+
+  /// Gateways write the status' own words as JSON.
+  @Test(arguments: ["", "Bad Request", "not-found", "Verboten\u{e9}"])
+  func aReasonOfSeveralWordsIsAProxysToo(reason: String) {
+    for status in [400, 401, 404, 405, 413, 414, 418, 501] {
+      let found = RejectionTable.disposition(status: status, reason: reason)
+      #expect(found == .retry(.proxyAnswered), "\(status)")
+    }
+    let long = String(repeating: "a", count: 65)
+    #expect(RejectionTable.disposition(status: 400, reason: long) == .retry(.proxyAnswered))
   }
 
   @Test func aMisdirectedRequestGoesOnAnotherConnection() {

@@ -49,6 +49,18 @@ import Testing
     #expect(topics.readyCount == 12 && topics.topic(named: "c").isOpen)
   }
 
+  /// Refused credentials are remembered for an hour, a doubt for a minute.
+  @Test func whatRefusalsTaughtIsForgottenInTime() {
+    let second: UInt64 = 1_000_000_000
+    let topic = topics.topic(named: "a")
+    #expect(topic.isForgettable(at: 0))
+    _ = topic.gate.refused(refusals: 1, sentAt: second, at: second, hold: 100)
+    #expect(!topic.isForgettable(at: 60 * second) && topic.isForgettable(at: 62 * second))
+    for _ in 0..<4 { _ = topic.gate.refused(refusals: 1, sentAt: second, at: second, hold: 100) }
+    #expect(topic.gate.isRefused)
+    #expect(!topic.isForgettable(at: 3_600 * second) && topic.isForgettable(at: 3_602 * second))
+  }
+
   @Test func aTopicInDoubtTakesNobodyElsesRoom() {
     let first = SegmentTally()
     let second = SegmentTally()

@@ -30,6 +30,29 @@ import Testing
     #expect(traffic.lastMovedAt == 4 && traffic.lastAcceptedAt == 0)
   }
 
+  /// A route that was silent opens when it is quiet, and the next push has its time to be answered.
+  @Test func aQuietMinuteForgetsWhatWasNotAnswered() {
+    let openness = RouteOpenness(closedAfter: 1000, stalledAfter: 3000, silentAfter: 9000)
+    func closure(at now: UInt64, waits: Bool = false) -> RouteObstacle.Kind? {
+      openness.closure(
+        RouteOpenness.Facts(
+          openConnections: 1, takes: true, hasSendablePushes: waits,
+          lastMovedAt: traffic.lastMovedAt, lastSentAt: traffic.lastSentAt,
+          lastAnsweredAt: traffic.lastAnsweredAt,
+          unanswered: (traffic.sentUnanswered, traffic.unansweredSince)), at: now)
+    }
+    traffic.sent(11, at: 1)
+    #expect(closure(at: 9001) == .unreachable)
+    #expect(closure(at: RouteOpenness.quietAfter) == .unreachable)
+    let later = RouteOpenness.quietAfter + 1
+    #expect(closure(at: later) == nil)
+    traffic.sent(1, at: later + 5)
+    #expect(closure(at: later + 6) == nil)
+    #expect(traffic.sentUnanswered == 1 && traffic.unansweredSince == later + 5)
+    traffic.sent(9, at: later + 7)
+    #expect(closure(at: later + 9005) == .unreachable)
+  }
+
   @Test func newcomersTakeNothingOfWhatTheRateAllows() {
     let second: UInt64 = 1_000_000_000
     for number in 1...100 where !traffic.overload.isAtFloor {

@@ -168,6 +168,31 @@ import Testing
     }
   }
 
+  /// All rows are in one page. A row that brings nothing new is written in any case.
+  @Test func rowsOfAUserInOnePageAreBoundedTogether() async throws {
+    try await RedisFixture().run { redis async throws in
+      let writer = AudienceWriter(redis: redis, keyspace: keyspace)
+      func tokens(_ numbers: Range<Int>) -> [String] {
+        numbers.map { String(100_000 + $0) }
+      }
+      for (line, range) in [0..<600, 500..<1_000, 900..<1_001, 0..<10].enumerated() {
+        let bindings = try tokens(range).map { try binding($0) }
+        try await writer.append(
+          AudienceRow(user: "a", profile: [], bindings: bindings, boundAt: 1_000), line: line + 1)
+      }
+      for (line, range) in [0..<20, 10..<32, 31..<33].enumerated() {
+        let profile = range.map { (name: "f\($0)", value: "x") }
+        try await writer.append(
+          AudienceRow(user: "b", profile: profile, bindings: [], boundAt: 1_000), line: line + 5)
+      }
+      let summary = try await writer.finish()
+      #expect(writer.takeOverfull().map(\.line) == [3, 7])
+      #expect(summary.devices == 1_110)
+      #expect(try await redis.tokens("a").count == 1_000)
+      #expect(try await redis.ask("HLEN", keyspace.profile(user: "b")) == "32")
+    }
+  }
+
   @Test func scriptsThatRedisForgotAreSentAgain() async throws {
     try await RedisFixture().run { redis async throws in
       let writer = AudienceWriter(redis: redis, keyspace: keyspace)

@@ -1,5 +1,6 @@
 import Model
 import Testing
+import Text
 
 @testable import Devices
 
@@ -73,12 +74,33 @@ import Testing
   /// For whoever gave the value.
   @Test(arguments: [
     ("tz", "Asia/Tokio", "did you mean Asia/Tokyo?"), ("tz", "Tokyo Standard Time", "Windows"),
-    ("tz", "PST", "several zones"), ("locale", "jp", "its language ja"),
+    ("tz", "PST", "ambiguous"), ("locale", "jp", "its language ja"),
     ("locale", "C.UTF-8", "leave the locale out"), ("locale", "ja,en", "one tag"),
   ])
   func aRefusalSaysWhatWasMeant(_ name: String, _ value: String, _ words: String) {
     let refused = refusal { _ = try ProfilePatch([(name, value)]) }
     #expect(refused?.hint.contains(words) == true, "\(refused?.hint ?? "")")
+  }
+
+  /// It would be stored, and no rule would read it.
+  @Test(arguments: [
+    ("timezone", "tz"), ("TZ", "tz"), ("time_zone", "tz"), ("timeZone", "tz"),
+    ("language", "locale"), ("lang", "locale"), ("Locale", "locale"), ("quiet_hours", "quiet"),
+    ("Quiet", "quiet"), ("mutedStreamers", "muted_streamers"), ("Muted", "muted"),
+  ])
+  func aFieldByAnotherNameIsRefused(_ name: String, _ own: String) throws {
+    let refused = refusal { _ = try ProfilePatch([(name, "x")]) }
+    #expect(refused?.name == name && refused?.rule.hasPrefix("written \(own):") == true)
+    // It may go.
+    #expect(try ProfilePatch([(name, nil)]).fields[name] == "")
+  }
+
+  @Test(arguments: [
+    ("tz", "Asia/Tokyo "), ("locale", "pt-br "), ("tz", "\nUTC"), ("locale", "ja\n"),
+  ])
+  func aBlankAtAnEndIsNamed(_ name: String, _ value: String) {
+    let refused = refusal { _ = try ProfilePatch([(name, value)]) }
+    #expect(refused?.hint.contains("blank or a line break") == true, "\(refused?.hint ?? "none")")
   }
 
   @Test func aFieldIsGivenOnceAndNotTooMany() {
@@ -88,5 +110,16 @@ import Testing
     let list = String(repeating: "streamer-1\n", count: 1_000) + "s"
     #expect(refusal { _ = try ProfilePatch([("muted_streamers", list)]) } == nil)
     #expect(refusal { _ = try ProfilePatch([("muted_streamers", list + list)]) } != nil)
+  }
+
+  /// Before anybody looks for a meaning in it, which takes long of a long text.
+  @Test func theLengthOfAValueIsLookedAtFirst() {
+    let long = String(repeating: "e\u{301}", count: 100_000)
+    let refusal = #expect(throws: GivenRefusal.self) { _ = try ProfilePatch([("locale", long)]) }
+    #expect(refusal?.rule.contains("of over 1024 bytes") == true, "\(refusal?.rule ?? "")")
+    let token = #expect(throws: DeviceTokenText.Refusal.self) {
+      _ = try DeviceTokenText.read(String(repeating: "Zm9v", count: 10_000))
+    }
+    #expect(token?.rule.contains("40000 bytes") == true)
   }
 }

@@ -89,6 +89,28 @@ import Testing
     }
   }
 
+  /// It would keep everybody else's belated words away for good.
+  @Test(arguments: ["1790000002000000", "1790000002"])
+  func aTimeInOtherUnitsKeepsNobodyAway(boundAt: String) async throws {
+    let script = try shippedScript("bind.lua")
+    try await RedisFixture().run { redis async throws in
+      func own() async throws {
+        _ = try await redis.ask("SET", keyspace.tokenOwner(token: "aa"), "u1")
+        _ = try await redis.ask(
+          "HSET", keyspace.bound(user: "u1"), "apns:production:a.b:aa", boundAt)
+      }
+      try await own()
+      let reply = try await Self.evaluate(
+        redis, script, [keyspace.tokenOwner(token: "aa")],
+        ["bind", "u2", "production", "a.b", "1790000002000"])
+      #expect(reply == "1")
+      try await own()
+      try await DeviceRegistry(redis: redis, keyspace: keyspace)
+        .bind(user: "u3", try binding("aa", "a.b"), at: 1_790_000_002_000, isBelated: true)
+      #expect(try await redis.tokens("u3") == ["aa"])
+    }
+  }
+
   @Test func aUserHasABoundedNumberOfDevices() async throws {
     let script = try shippedScript("bind.lua")
     try await RedisFixture().run { redis async throws in

@@ -227,6 +227,39 @@ import Testing
     }
   }
 
+  /// More devices than go in one step, and beside them a key that is no hash, or no set.
+  @Test(arguments: [(many: 0, odd: 1), (many: 2, odd: 0)])
+  func aLargeUserGoesBesideAKeyOfAnotherType(many: Int, odd: Int) async throws {
+    try await RedisFixture().run { redis async throws in
+      let keys = keyspace.deviceKeys(user: "u1")
+      let members = try (0..<2_500).map { try binding(String(100_000 + $0)).member }
+      let command =
+        many == 0
+        ? ["SADD", keys[0]] + members : ["HSET", keys[2]] + members.flatMap { [$0, "x"] }
+      #expect(try await redis.execute(RedisPipeline(command))[0].integer == 2_500)
+      _ = try await redis.ask("SET", keys[odd], "x")
+      let counts = try await UserErasure(redis: redis, keyspace: keyspace)
+        .run("u1", writes: true)
+      #expect(counts.devices + counts.setAside == 2_500 && counts.tokens >= 2_500)
+      for key in keys { #expect(try await redis.ask("EXISTS", key) == "0") }
+    }
+  }
+
+  /// What others write after the first look is not read in one script.
+  @Test func tooManyDevicesForOneStepAreLeftAlone() async throws {
+    try await RedisFixture().run { redis async throws in
+      let keys = keyspace.forgottenKeys(user: "u1")
+      let members = try (0..<11).map { try binding(String(100_000 + $0)).member }
+      _ = try await redis.execute(RedisPipeline(["SADD", keys[0]] + members))
+      let refused = try await redis.reply(to: ErasureScripts.erase, keys: keys, arguments: ["10"])
+      #expect(refused.count == 0)
+      #expect(try await redis.ask("SCARD", keys[0]) == "11")
+      let done = try await redis.reply(to: ErasureScripts.erase, keys: keys, arguments: ["11"])
+      #expect(done[0].integer == 11 && done.count == 16)
+      #expect(try await redis.ask("EXISTS", keys[0]) == "0")
+    }
+  }
+
   @Test(arguments: RedisBed.Kind.allCases)
   func theFollowersOfTheSameIdGoOnlyWhenAsked(_ kind: RedisBed.Kind) async throws {
     try await RedisBed(kind).run { redis async throws in

@@ -63,8 +63,14 @@ import Testing
     #expect(progress(["segments": "8", "settled": "2", "pushes": "100"]) == [100, 400])
     #expect(
       progress(["segments": "8", "settled": "2", "pushes": "100", "waiting": "7"]) == [100, 407])
+    // What stragglers hold waits, and is counted there.
+    let stragglers = [
+      "segments": "2", "stragglers": "31", "settled": "2", "pushes": "312", "waiting": "31",
+    ]
+    #expect(progress(stragglers) == [312, 343])
     #expect(
-      progress(["segments": "2", "stragglers": "2", "settled": "2", "pushes": "100"]) == [100, 200])
+      progress(stragglers.merging(["settled": "20", "pushes": "330", "waiting": "13"]) { $1 })
+        == [330, 343])
     #expect(progress(["state": "done", "segments": "8", "settled": "8", "pushes": "9"]) == [9, 9])
     #expect(progress(["segments": "-1", "settled": "1", "pushes": "\(Int.max)"])[0] == .max)
   }

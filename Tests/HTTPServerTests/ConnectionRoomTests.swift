@@ -81,7 +81,7 @@ import Testing
 
   // MARK: who goes
 
-  private func candidate(_ peer: UInt64, _ since: Int) -> Leaving.Candidate {
+  private func candidate(_ peer: UInt32, _ since: Int) -> Leaving.Candidate {
     Leaving.Candidate(peer: PeerAddress(number: peer), quietSince: since)
   }
 

@@ -26,16 +26,21 @@ struct ParsedRequests: Equatable {
     var offset = 0
     while true {
       switch parser.next(bytes, from: &offset) {
-      case .head(let head): open = Request(head: head)
+      case .head(let head):
+        open = Request(head: head)
+        if head.body == .none { close() }
       case .body(let range): open?.body += Array(bytes[range])
-      case .end:
-        if let open { whole.append(open) }
-        open = nil
+      case .end: close()
       case .refused(let refusal):
         self.refusal = refusal
         return
       case .incomplete: return
       }
     }
+  }
+
+  private mutating func close() {
+    if let open { whole.append(open) }
+    open = nil
   }
 }

@@ -79,14 +79,16 @@ private struct RequestMaker {
     let body = String(repeating: "b", count: below(20))
     switch below(4) {
     case 0: return text + "\r\n"
-    case 1: return text + "Content-Length: \(body.utf8.count)\r\n\r\n" + body
+    case 1:
+      let length = below(32) == 0 ? Int.max : body.utf8.count
+      return text + "Content-Length: \(length)\r\n\r\n" + body
     case 2: return text + "Content-Length: 0\(body.utf8.count)\r\n\r\n" + body
     default: return text + "Transfer-Encoding: chunked\r\n\r\n" + chunks(body)
     }
   }
 
   private mutating func chunks(_ body: String) -> String {
-    var (text, rest) = ("", body[...])
+    var (text, rest) = (below(32) == 0 ? "7FFFFFFFFFFFFFFF\r\n" : "", body[...])
     while !rest.isEmpty {
       let count = min(rest.count, 1 + below(12))
       text += one(["", "0"]) + String(count, radix: 16, uppercase: below(2) == 0)

@@ -63,6 +63,8 @@ import Testing
     "Host: a\r\nTransfer-Encoding: identity", "Host: a\r\nTransfer-Encoding: \"chunked\"",
     "Host: a\r\nTransfer-Encoding: chunked;q=1", "Host: a\r\nTransfer-Encoding: \u{B}chunked",
     "Host: a\r\nTransfer-Encoding: xchunked", "Host: a\r\nTransfer-Encoding:",
+    // The Kelvin sign, which is a k in lower case.
+    "Host: a\r\nTransfer-Encoding: chun\u{212A}ed",
     "Host: a\r\nAuthorization: a\r\nAuthorization: b",
   ])
   func aHeadThatOthersMayReadOtherwiseIsRefused(lines: String) {
@@ -121,6 +123,39 @@ import Testing
     #expect(refusal(chunked + extended) == 400, "of all chunks together")
     #expect(refusal(chunked + "0\r\nX: " + String(repeating: "a", count: 2_000)) == 400)
     #expect(refusal(chunked + "0\r\n" + String(repeating: "X: a\r\n", count: 400)) == 400)
+  }
+
+  /// The end of such a body lies beyond what `Int` counts from the start of the bytes.
+  @Test(arguments: [
+    "Transfer-Encoding: chunked\r\n\r\n7FFFFFFFFFFFFFFF\r\n",
+    "Content-Length: 9223372036854775807\r\n\r\n",
+  ])
+  func theLargestBodyIsReadAsItComes(text: String) {
+    let head = Array("POST / HTTP/1.1\r\nHost: a\r\n\(text)".utf8)
+    var parser = HTTPRequestParser(maximumHeadBytes: 4096)
+    (head + Array("abc".utf8)).withUnsafeBytes { bytes in
+      var offset = 0
+      guard case .head = parser.next(bytes, from: &offset) else {
+        Issue.record("the head is refused")
+        return
+      }
+      #expect(parser.next(bytes, from: &offset) == .body(head.count..<head.count + 3))
+      #expect(parser.next(bytes, from: &offset) == .incomplete)
+    }
+  }
+
+  @Test(arguments: ["", "Content-Length: 0\r\n"])
+  func aRequestWithoutABodyEndsWithItsHead(field: String) {
+    var parser = HTTPRequestParser(maximumHeadBytes: 4096)
+    Array("GET / HTTP/1.1\r\nHost: a\r\n\(field)\r\n".utf8).withUnsafeBytes { bytes in
+      var offset = 0
+      guard case .head = parser.next(bytes, from: &offset) else {
+        Issue.record("the head is refused")
+        return
+      }
+      #expect(parser.isBetweenRequests)
+      #expect(parser.next(bytes, from: &offset) == .incomplete)
+    }
   }
 
   /// A head may be as long as it may be, and no byte longer.

@@ -63,10 +63,17 @@ import Threads
           sum += piece.reduce(0) { $0 + Int($1) }
           largest = max(largest, piece.count)
         case let end:
-          let isBounded = largest <= HTTPBodyStream.roomBytes + (64 << 10)
+          let isBounded = largest <= HTTPBodyStream.bufferLimitBytes + (64 << 10)
           return .text(200, "\(bytes) \(sum) \(isBounded) \(end)")
         }
       }
+    }
+
+    /// The loop does nothing else until a byte comes from `pipe`.
+    func count(_ stream: HTTPBodyStream, afterReading pipe: Int32) async -> HTTPResponse {
+      var byte: UInt8 = 0
+      _ = read(pipe, &byte, 1)
+      return await count(stream)
     }
 
     func end(of stream: HTTPBodyStream) async -> HTTPBodyStream.Piece {
@@ -128,6 +135,23 @@ import Threads
         client.send("3e9\r\n" + String(repeating: "a", count: 1001) + "\r\n0\r\n\r\n")
         #expect(client.readToEnd()?.contains("tooLarge") == true)
       }
+    }
+  }
+
+  /// The reader may be busy when the body proves too large: the time to answer begins then.
+  @Test func theAnswerToABodyThatIsTooLargeHasItsTime() async throws {
+    let reading = Waiters()
+    try await Self.run(
+      maximumBodyBytes: 1000, limit: .milliseconds(100),
+      answer: { reader, stream in await reader.count(stream, after: reading) }
+    ) { port in
+      let client = try RawClient(port: port)
+      client.send(
+        Self.head("Transfer-Encoding: chunked") + "3e9\r\n"
+          + String(repeating: "a", count: 1001) + "\r\n")
+      #expect(!client.waitForClose(milliseconds: 500), "the limit of the body closes it")
+      Task { await reading.letGo() }
+      #expect(client.readToEnd()?.contains("tooLarge") == true)
     }
   }
 
@@ -213,6 +237,28 @@ import Threads
       #expect(sent < bytes)
       Task { await reading.letGo() }
       #expect(client.send([UInt8](repeating: 1, count: bytes - sent)))
+      #expect(client.readToEnd()?.contains("\(bytes) \(bytes) true end") == true)
+    }
+  }
+
+  /// The window ends while the loop does something else, and the kernel keeps the body.
+  @Test func aClientIsNotSlowWhileTheLoopIsBusy() async throws {
+    var ends: [Int32] = [0, 0]
+    #expect(pipe(&ends) == 0)
+    let (mayGoOn, go) = (ends[0], ends[1])
+    defer { close(mayGoOn) }
+    try await Self.run(
+      exchangeTimeout: .milliseconds(500), bytesPerSecond: 10_000_000,
+      answer: { reader, stream in await reader.count(stream, afterReading: mayGoOn) }
+    ) { port in
+      defer { close(go) }
+      let client = try RawClient(port: port)
+      // More than a turn of the loop reads, and less than the stream keeps.
+      let bytes = 200_000
+      client.send(Self.head("Content-Length: \(bytes)"))
+      #expect(client.sendNow([UInt8](repeating: 1, count: bytes)) == bytes)
+      #expect(!client.waitForClose(milliseconds: 700))
+      #expect(write(go, "x", 1) == 1)
       #expect(client.readToEnd()?.contains("\(bytes) \(bytes) true end") == true)
     }
   }

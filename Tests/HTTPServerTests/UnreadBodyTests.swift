@@ -65,6 +65,34 @@ import Testing
     #expect(answers.count == 2 && answers.allSatisfy { $0.hasPrefix("403 ") }, "\(answers)")
   }
 
+  @Test func theTimeOfARequestRunsBehindARefusalInTheSamePacket() async throws {
+    try await ServerBed.run(
+      {
+        $0.exchangeTimeout = .milliseconds(200)
+        $0.idleTimeout = .seconds(100)
+      }, screen: { _ in .refuse(.text(403, "no")) }, answer: echo
+    ) { bed in
+      let client = try bed.connect()
+      client.send("GET / HTTP/1.1\r\nHost: a\r\n\r\nGET / HT")
+      let answers = try #require(client.readToEnd())
+      #expect(answers.hasPrefix("HTTP/1.1 403 ") && answers.contains("HTTP/1.1 408 "))
+    }
+  }
+
+  /// A proxy could take such a 408 for the answer to its next request.
+  @Test func anIdleClientGetsNo408AfterARefusalThatLeftSlowly() async throws {
+    // 16 MiB: more than the system takes from a server at once.
+    let large = HTTPResponse.text(403, String(repeating: "x", count: 1 << 24) + "end")
+    try await ServerBed.run(
+      { $0.idleTimeout = .milliseconds(200) }, screen: { _ in .refuse(large) }, answer: echo
+    ) { bed in
+      let client = try bed.connect()
+      client.send("GET / HTTP/1.1\r\nHost: a\r\n\r\n")
+      let answers = try #require(client.readToEnd())
+      #expect(answers.hasPrefix("HTTP/1.1 403 ") && answers.hasSuffix("xend\n"))
+    }
+  }
+
   /// Many clients read nothing before they have sent all, however long that takes.
   @Test(arguments: [true, false])
   func anAnswerReachesWhoStillSends(isSecure: Bool) async throws {
@@ -180,6 +208,27 @@ import Testing
       client.finishSending()
       let answers = try #require(client.readToEnd())
       #expect(answers.contains("GET /1") && answers.contains("PUT /2 [] - [b]"))
+    }
+  }
+
+  /// The client's end is heard of while the answer is worked on.
+  @Test(arguments: ["", "GET /1 HTTP/1.1\r\nHost: a\r\n\r\n"])
+  func whoHasEndedBeforeTheAnswerIsAnswered(before: String) async throws {
+    let waiting = Waiters()
+    try await ServerBed.run(answer: { request in
+      if request.path == "/slow" { await waiting.wait() }
+      return .text(200, "to \(request.path)")
+    }) { bed in
+      let client = try bed.connect()
+      client.send(before + "GET /slow HTTP/1.1\r\nHost: a\r\n\r\n")
+      await waiting.somebodyWaits()
+      client.finishSending()
+      // By then the server has read the end.
+      #expect(try bed.exchange()?.contains(" 200 ") == true)
+      await waiting.letGo()
+      let answers = try #require(client.readToEnd())
+      #expect(answers.contains("to /slow"), "\(answers)")
+      #expect(answers.contains("to /1") == !before.isEmpty)
     }
   }
 }

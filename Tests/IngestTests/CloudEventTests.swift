@@ -77,6 +77,21 @@ import Text
     #expect(decode(message(Array(sampleText.utf8), headers: headers)).event?.id == "live-8f2c")
   }
 
+  /// Serializers write what is not set so.
+  @Test func aNullInTheEventIsFilledFromTheEnvelope() {
+    let data = Self.data.replacing(
+      "{\"app\"", with: #"{"id":null,"type":null,"occurred_at":null,"app""#)
+    let event = decode(Self.envelope(#""data":\#(data)"#)).event
+    #expect(data.contains("null") && event?.id == "ce-1")
+  }
+
+  @Test func headersThatDifferAreRefused() {
+    let again = Self.binary() + [KafkaHeader("ce_id", "ce-1")]
+    #expect(decode(message(Array(Self.data.utf8), headers: again)).event?.id == "ce-1")
+    let other = Self.binary() + [KafkaHeader("CE_ID", "ce-2")]
+    #expect(decode(message(Array(Self.data.utf8), headers: other)).error?.code == .duplicateKey)
+  }
+
   @Test func aNullAttributeIsAnAbsentOne() {
     let noTime = Self.envelope(#""data":\#(Self.data)"#)
       .replacing(#""2026-11-21T08:00:00Z""#, with: "null")
@@ -143,7 +158,9 @@ import Text
 
   private static let headers: [(name: String, words: String)] = [
     ("cloudEvents:specversion", "prefix ce_"), ("cloudEvents_id", "prefix ce_"),
-    ("ce-specversion", "prefix ce_"), ("ce_type", "no ce_specversion"),
+    ("ce-specversion", "prefix ce_"), ("ce_type", "over HTTP ce-…) and no specversion"),
+    ("specversion", "prefix ce_"), ("X-Ce-Specversion", "prefix ce_"),
+    ("ce.specversion", "prefix ce_"), ("kafka_ce_specversion", "prefix ce_"),
     ("NServiceBus.EnclosedMessageTypes", "NServiceBus"), ("MT-Activity-Id", "MassTransit"),
     ("__TypeId__", "Spring"), ("spring_json_header_types", "Spring"),
   ]

@@ -85,6 +85,20 @@ import Testing
     #expect(await right.stop())
   }
 
+  /// After a few seconds both clocks say that the event has expired.
+  @Test func aWorkerWhoseClockIsALittleAheadWaits() async throws {
+    let bed = try await WorkerBed()
+    try await bed.follow("s1", tokens: [paddedHex(1)])
+    let ahead = try await bed.startWorker {
+      $0.deliver.wallClock = { WallClock.nowMilliseconds() + 7_000 }
+    }
+    try await bed.ready()
+    try await bed.emit("e1", expiresIn: 5)
+    #expect(try await bed.finished("e1").state == .expired)
+    #expect(!bed.sink.lines.contains { $0.contains("gives its partitions up") })
+    #expect(await ahead.stop())
+  }
+
   /// It lives on, unready, and another worker has its partitions.
   @Test func aWorkerWhoseClockIsAheadGivesItsPartitionsUp() async throws {
     let bed = try await WorkerBed()

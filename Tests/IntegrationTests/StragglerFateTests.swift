@@ -180,8 +180,10 @@ import Testing
     #expect(await bed.simulator.summary().accepted == 1)
   }
 
-  /// While a new version is rolled out some workers know a template and others do not yet.
-  @Test func aTemplateThatAnotherWorkerKnowsIsWaitedFor() async throws {
+  /// While a new version is rolled out some workers know a template and others do not yet. Segments
+  /// rest in the stragglers' topic like stragglers, however many they are.
+  @Test(arguments: ["notify-followers.stragglers", "notify-followers.segments"])
+  func aTemplateThatAnotherWorkerKnowsIsWaitedFor(_ topic: String) async throws {
     let bed = try await WorkerBed()
     try await bed.follow("s1", tokens: [paddedHex(1), paddedHex(2)])
     let old = try await bed.startWorker {
@@ -192,7 +194,7 @@ import Testing
     for (id, user, expiresIn) in [("long", 0, 120), ("short", 1, 2)] {
       _ = try bed.redis.cli("SADD", "ff:{e:\(id)}:stragglers", "1.0~01")
       let record = Self.record(id, user: user, expiresIn: expiresIn)
-      try await bed.emit(raw: record, key: id, topic: "notify-followers.stragglers")
+      try await bed.emit(raw: record, key: id, topic: topic)
     }
     _ = try await bed.until("what has expired is a dead letter") {
       try bed.redis.cli("HGET", "ff:{stats}:total", "dead_letters:unknown_template") == "1"

@@ -48,9 +48,13 @@ private func isValid(_ bytes: [UInt8]) -> Bool { bytes.withUnsafeBytes { JSONChe
     func parse(_ text: String, _ maximum: Int) throws(JSONError) -> JSONValue {
       try JSONValue.parse(Array(text.utf8), maximumValues: maximum)
     }
-    #expect(try parse(#"{"a":1,"b":[2,",,,,"]}"#, 3).object?.count == 2)
-    let error = #expect(throws: JSONError.self) { try parse(#"{"a":1,"b":[2,3]}"#, 2) }
-    #expect(error?.code == .tooManyValues && error?.message == "more than 2 values")
+    #expect(try parse(#"{"a":1,"b":[2,",,[[{"]}"#, 4).object?.count == 2)
+    let error = #expect(throws: JSONError.self) { try parse(#"{"a":1,"b":[2,3]}"#, 3) }
+    #expect(error?.code == .tooManyValues && error?.message == "more than 3 values")
+    // Half a million arrays with few commas.
+    let nested = String(repeating: "[", count: 29) + String(repeating: "]", count: 29)
+    let arrays = "[" + [String](repeating: nested, count: 17_000).joined(separator: ",") + "]"
+    #expect(failure(of: arrays)?.code == .tooManyValues)
   }
 
   /// Whether they are gone through or hashed is not seen.

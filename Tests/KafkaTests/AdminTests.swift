@@ -28,6 +28,20 @@ import Testing
     #expect(again.partitions.isEmpty)
   }
 
+  /// Its client would wait until the time is over: it names a controller that it does not have.
+  @Test func theEmbeddedBrokerRefusesWhatItDoesNotDo() throws {
+    let broker = try EmbeddedBroker(topics: [("one", 1)])
+    let admin = KafkaAdmin(options(broker.bootstrapServers), log: silent)
+    for question in [
+      { _ = try admin.configuration(ofTopics: ["one"], timeout: .seconds(20)) },
+      { try admin.createTopics([("two", 1)], replicas: 1, timeout: .seconds(20)) },
+    ] {
+      let error = #expect(throws: KafkaError.self) { try question() }
+      #expect(error?.code == .unsupported)
+      #expect(error?.message.contains("the embedded broker takes no such request") == true)
+    }
+  }
+
   @Test func saysWhyNobodyAnswers() throws {
     let port = try unusedPort()
     let admin = KafkaAdmin(options("127.0.0.1:\(port)"), log: silent)
@@ -122,6 +136,15 @@ import Testing
     options.properties = ["socket.timeout.ms": "never"]
     error = #expect(throws: KafkaError.self) { try KafkaProducer(options, log: silent) }
     #expect(error?.code == .configuration)
+  }
+
+  /// A broker that is not there yet is waited for; one that refuses the login is not.
+  @Test func onlyARefusedLoginEndsTheWait() {
+    let state = AdminState(log: silent)
+    state.errors = [KafkaError(code: .unreachable, message: "no broker")]
+    #expect(!state.isRefused)
+    state.errors.append(KafkaError(code: .authentication, message: "wrong password"))
+    #expect(state.isRefused)
   }
 
   @Test func passesOtherPropertiesOn() throws {

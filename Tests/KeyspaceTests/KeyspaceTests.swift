@@ -40,7 +40,7 @@ import Testing
     let event = [keys.event(id: "e1"), keys.settled(id: "e1"), keys.claims(id: "e1")]
     let others = [
       keys.stragglers(id: "e1"), keys.receipts(id: "e1"), keys.deadLetters(id: "e1"),
-      keys.sums(id: "e1"), keys.limit(event: "e1"),
+      keys.sums(id: "e1"), keys.limit(event: "e1"), keys.recovery(id: "e1"),
     ]
     #expect(Keyspace.haveOneHashTag(event + others))
     #expect(Keyspace.haveOneHashTag(keys.deviceKeys(user: "u1") + [keys.verdicts(user: "u1")]))

@@ -165,6 +165,10 @@ class Build:
                 raise RuntimeError(f"{name} cannot be linked:\n{linked.stderr[-2000:]}")
 
 
+# Drawn in vain for each that is wanted: of a few lines most are drawn again and again.
+MOST_PASSED_OVER = 50
+
+
 def draw(build, seed, count, refused, say):
     """As many mutants as wanted, and the sources in which they stand by file."""
     root = build.directory
@@ -181,7 +185,7 @@ def draw(build, seed, count, refused, say):
         return build.compiles(each.change.file, switched_file(source, [each], 1))
 
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count() or 1) as pool:
-        while len(drawn) < count:
+        while len(drawn) < count and passed_over < MOST_PASSED_OVER * count:
             line_changes = [stream.choice(by_line[stream.choice(lines)]) for _ in range(16)]
             batch = [Drawn(0, change, sources[change.file]) for change in line_changes]
             for each, is_sound in zip(batch, pool.map(compiles, batch)):
@@ -194,6 +198,8 @@ def draw(build, seed, count, refused, say):
                 else:
                     passed_over += 1
     say(f"{passed_over} others do not compile, or are not needed")
+    if len(drawn) < count:
+        say(f"no more can be broken: {len(drawn)} are drawn")
     return drawn, sources
 
 

@@ -20,7 +20,8 @@ import Testing
         #expect(isOfHistogram == selector.name.hasSuffix("_bucket"), "\(selector.name)")
         for label in selector.labels {
           #expect(
-            (family.labels + MetricSelector.targetLabels).contains(label),
+            (family.labels + MetricSelector.targetLabels + (isOfHistogram ? ["le"] : []))
+              .contains(label),
             "\(selector.name) has no \(label)")
         }
       }

@@ -1,5 +1,4 @@
 import Fixtures
-import Model
 import Telemetry
 import Testing
 
@@ -13,12 +12,6 @@ import Testing
     FanOutEndings(log: Log(LogOptions(format: .json), sink: sink))
   }
 
-  private func event(_ id: String) -> Event {
-    Event(
-      id: id, app: "a.b", streamer: "s1", stream: "b1", template: "go-live", occurredAt: 0,
-      expiresAt: 0, fields: [:], document: [])
-  }
-
   private func figures(_ times: KeyValuePairs<FanOutCounter, Int>) -> [FanOutFigure] {
     [("pushes", 6), ("accepted", 5)].map { FanOutFigure(name: $0, count: $1) }
       + times.map { FanOutFigure(name: $0.rawValue, count: $1) }
@@ -27,8 +20,8 @@ import Testing
   @Test func theLogAndTheMetricsSayHowLongItTook() {
     let endings = endings()
     endings.note(
-      event("e1"), figures([.started: 1_000, .firstPush: 1_004, .done: 3_500]),
-      isComplete: true)
+      "e1", figures([.started: 1_000, .firstPush: 1_004, .done: 3_500]),
+      rest: .nothing)
     let line = sink.lines.joined()
     #expect(line.contains("\"accepted\":5,\"first_push_after_ms\":4,\"took_ms\":2500"))
     #expect(!line.contains("started_ms") && !line.contains("done_ms"))
@@ -40,7 +33,7 @@ import Testing
   @Test func noTimeIsNegative() {
     let endings = endings()
     endings.note(
-      event("e1"), figures([.started: 1_000, .firstPush: 990, .done: 995]), isComplete: true)
+      "e1", figures([.started: 1_000, .firstPush: 990, .done: 995]), rest: .nothing)
     #expect(endings.durations.seconds == 0 && endings.firstPushes.seconds == 0)
     #expect(sink.lines.joined().contains("\"took_ms\":0"))
   }
@@ -51,9 +44,9 @@ import Testing
     let endings = endings()
     let now = 1_764_000_000_000
     endings.note(
-      event("e1"), figures([.started: started, .firstPush: now, .done: now]), isComplete: true)
+      "e1", figures([.started: started, .firstPush: now, .done: now]), rest: .nothing)
     endings.note(
-      event("e2"), figures([.started: now, .firstPush: started, .done: .max]), isComplete: true)
+      "e2", figures([.started: now, .firstPush: started, .done: .max]), rest: .nothing)
     #expect(endings.durations.seconds == 0 && endings.firstPushes.seconds == 0)
     #expect(sink.lines.count == 2 && !sink.lines[0].contains("took_ms"))
   }
@@ -61,20 +54,20 @@ import Testing
   /// All of it was suppressed.
   @Test func whatSentNothingHasNoFirstPush() {
     let endings = endings()
-    endings.note(event("e1"), figures([.started: 1_000, .done: 1_001]), isComplete: true)
+    endings.note("e1", figures([.started: 1_000, .done: 1_001]), rest: .nothing)
     #expect(endings.durations.count == 1 && endings.firstPushes.count == 0)
   }
 
   @Test func whatIsNotWholeOrForgottenOrToldToNobodyIsNotMeasured() {
     let endings = endings()
     endings.note(
-      event("e1"), figures([.started: 1, .firstPush: 2, .done: 3]), isComplete: false)
+      "e1", figures([.started: 1, .firstPush: 2, .done: 3]), rest: .isInDeadLetters)
     endings.note(
-      event("e2"), [("pushes", 0), ("started_ms", 1), ("done_ms", 1)].map(FanOutFigure.init),
-      isComplete: true)
+      "e2", [("pushes", 0), ("started_ms", 1), ("done_ms", 1)].map(FanOutFigure.init),
+      rest: .nothing)
     endings.note(
-      event("e3"), figures([.started: 1, .firstPush: 2, .done: 3, .forgotten: 2]),
-      isComplete: true)
+      "e3", figures([.started: 1, .firstPush: 2, .done: 3, .forgotten: 2]),
+      rest: .nothing)
     #expect(endings.durations.count == 0 && endings.firstPushes.count == 0)
     #expect(sink.lines.count == 3)
   }

@@ -23,7 +23,8 @@ final class HeldLane: RecordRunner {
     var open: [Place: [CheckedContinuation<Receipt, Never>]] = [:]
     var noted: [Place] = []
     var holdsNotes = false
-    var recoveries: [Bool] = []
+    var recoveries: [UInt64] = []
+    var recoveryDelay: Duration?
     var notes: [CheckedContinuation<Bool, Never>] = []
     var isOver = false
   }
@@ -56,12 +57,20 @@ final class HeldLane: RecordRunner {
     }
   }
 
-  func recoverSegments(areStragglersLost: Bool) async {
-    state.withLock { $0.recoveries.append(areStragglersLost) }
+  func recoverSegments(lostAt: UInt64) async -> Duration? {
+    state.withLock { state in
+      state.recoveries.append(lostAt)
+      return state.recoveryDelay
+    }
   }
 
-  /// Each time that lost segments were to be planned again: whether stragglers were among them.
-  var recoveries: [Bool] { state.withLock { $0.recoveries } }
+  func clockAhead() async -> Duration? { nil }
+
+  /// After which what a recovery has left is to be looked for; nil: it has left nothing.
+  func putOffRecoveries(for delay: Duration?) { state.withLock { $0.recoveryDelay = delay } }
+
+  /// When records were found to be lost, of each recovery.
+  var recoveries: [UInt64] { state.withLock { $0.recoveries } }
 
   /// As while Redis is away: what is told of dead letters stays unanswered.
   func holdNotes() { state.withLock { $0.holdsNotes = true } }

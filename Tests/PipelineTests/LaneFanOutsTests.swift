@@ -21,15 +21,6 @@ import Testing
     #expect(!first.isSmall && other.isSmall)
   }
 
-  @Test func eventsWhoseIdsAreCanonicallyEquivalentShareNothing() {
-    var shared = LaneFanOuts()
-    let composed = shared.fanOut(of: segment("\u{E9}", 0, of: 1))
-    let decomposed = shared.fanOut(of: segment("e\u{301}", 0, of: 1))
-    #expect(composed !== decomposed)
-    #expect(shared.fanOut(ofEvent: "\u{E9}") === composed)
-    #expect(shared.fanOut(ofEvent: "e\u{301}") === decomposed)
-  }
-
   @Test func thoseThatEndedAreForgotten() {
     var shared = LaneFanOuts()
     let kept = shared.fanOut(of: segment("kept", 0, of: 2))

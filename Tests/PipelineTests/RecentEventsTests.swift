@@ -13,10 +13,4 @@ import Testing
     // The first was the oldest.
     #expect(fresh(["e2", "other-0", "e1"]) == ["e1"])
   }
-
-  @Test func idsOfOtherBytesAreOtherEvents() {
-    var events = RecentEvents()
-    let isNew = ["\u{E9}", "e\u{301}", "\u{E9}"].map { events.isNew($0) }
-    #expect(isNew == [true, true, false])
-  }
 }

@@ -44,6 +44,16 @@ import Testing
     #expect(run.isLost == (standing != .goesOn) && run.progress.isAbandoned == run.isLost)
   }
 
+  @Test(arguments: [(0, false), (1, false), (0, true), (1, true)] as [(Int64, Bool)])
+  func aRunMayHaveSentWhatItOrItsFormerOwnerSent(firstPushAt: Int64, mayHaveBeenSent: Bool) {
+    let loop = EventLoop(name: "test")
+    defer { loop.stop() }
+    let run = SegmentRun(claim: claim(.plain(key: "k")), loop: loop, memory: unbounded, vacate: {})
+    run.tally.firstPushAt = firstPushAt
+    run.tally.mayHaveBeenSent = mayHaveBeenSent
+    #expect(run.mayHaveSent == (firstPushAt > 0 || mayHaveBeenSent))
+  }
+
   @Test func aPlaceIsLeftOnce() {
     let loop = EventLoop(name: "test")
     defer { loop.stop() }

@@ -74,6 +74,10 @@ import Transport
       return run
     }
 
+    func another(_ run: SegmentRun) -> SegmentRun {
+      runs.make(Claim(segment: run.segment, owner: "another"), recordBytes: 0) {}
+    }
+
     func fill() throws {
       for master in cluster.masters { try master.cli("CONFIG", "SET", "maxmemory", "1") }
     }
@@ -177,7 +181,7 @@ import Transport
       try await bed.until("all to be claimed") { try await bed.areClaimed(bed.silent + bed.others) }
       // The script is there from now on, so that what is sent first comes first.
       for run in bed.others {
-        await bed.claims.release(Claim(segment: run.segment, owner: "another"))
+        await bed.claims.release(bed.another(run))
       }
       #expect(try bed.claims(of: bed.others) == 4)
       var releases: [Task<Void, Never>] = []
@@ -185,7 +189,7 @@ import Transport
         releases.append(
           bed.loop.task(on: lane) {
             bed.runs.end(run)
-            await bed.claims.release(run.claim)
+            await bed.claims.release(run)
           })
       }
       bed.claims.renew()

@@ -29,6 +29,13 @@ import Testing
       waitsFor: [DependencyWait(cause: .kafka, text: "no broker")])
   }
 
+  /// A worker starts while Apple is away, and while something waits.
+  @Test func itStartsWithoutApple() {
+    let parts = figures().health(isStopping: false)
+    #expect(parts.count == 6)
+    #expect(parts.filter(\.isVital).map(\.name) == ["running", "partitions", "redis"])
+  }
+
   private func lines(_ figures: WorkerFigures) -> [Substring] {
     WorkerMetrics.text(figures).text.split(separator: "\n")
   }

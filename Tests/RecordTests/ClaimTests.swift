@@ -63,9 +63,9 @@ import Testing
       #expect(rest > 50_000 && rest <= 60_000)
       #expect(try await record.renew([claim(segment, "a")], lifetime: minute) == [.held])
       #expect(try await record.renew([claim(segment, "b")], lifetime: minute) == [.another])
-      try await record.release(claim(segment, "b"))
+      try await record.release(claim(segment, "b"), hasSent: false)
       #expect(try await redis.ask("HEXISTS", keyspace.claims(id: "e1"), segment.id) == "1")
-      try await record.release(claim(segment, "a"))
+      try await record.release(claim(segment, "a"), hasSent: false)
       guard
         case .yours(_, _, takenFrom: nil) = try await record.claim(
           claim(segment, "b"), lifetime: minute)
@@ -89,10 +89,47 @@ import Testing
         Issue.record("an ended claim holds")
         return
       }
-      #expect(former == "dead worker 1")
+      #expect(former == FormerOwner(name: "dead worker 1", hasReleased: false))
       #expect(
         try await record.renew([claim(segment, "dead worker 1")], lifetime: minute) == [.another])
       #expect(try await record.renew([claim(segment, "b")], lifetime: minute) == [.held])
+    }
+  }
+
+  /// Answers are lost: until the segment is settled, or was perhaps sent by the next owner, whoever
+  /// has it is told whom it was taken from.
+  @Test(arguments: [("dead worker 1 77", false), ("dead worker 1 0", true)])
+  func aFormerOwnerIsNamedToWhoeverAsksAgain(_ left: String, hasReleased: Bool) async throws {
+    try await RedisFixture().run { redis async throws in
+      let record = RecordStage(redis: redis, keyspace: keyspace)
+      let segment = segments("e1", 1)[0]
+      let key = keyspace.claims(id: "e1")
+      func former(_ owner: String) async throws -> FormerOwner? {
+        try await record.claim(claim(segment, owner), lifetime: minute).takenFrom
+      }
+      let dead = FormerOwner(name: "dead worker 1", hasReleased: hasReleased)
+      _ = try await redis.ask("HSET", key, segment.id, left)
+      #expect(try await former("b") == dead)
+      #expect(try await former("b") == dead, "the answer was lost")
+      #expect(try await record.renew([claim(segment, "b")], lifetime: minute) == [.held])
+      #expect(try await former("b") == dead, "the claim was renewed")
+      guard case .claimed = try await record.claim(claim(segment, "c"), lifetime: minute) else {
+        Issue.record("two runs have it")
+        return
+      }
+      // It had heard nothing, and sent nothing.
+      try await record.release(claim(segment, "b"), hasSent: false)
+      #expect(try await redis.ask("HGET", key, segment.id) == left)
+      #expect(try await former("c") == dead)
+      try await record.release(claim(segment, "c"), hasSent: true)
+      #expect(try await former("d") == FormerOwner(name: "c", hasReleased: true))
+      // It died: only the last owner counts, so that a claim does not grow.
+      let died = "c 0 > d 77"
+      _ = try await redis.ask("HSET", key, segment.id, died)
+      #expect(try await former("e") == FormerOwner(name: "d", hasReleased: false))
+      #expect(try await redis.ask("HGET", key, segment.id)?.hasPrefix("d 77 > e ") == true)
+      _ = try await record.settle(segment, tally(accepted: 1), owner: "e", now: noon)
+      #expect(try await redis.ask("EXISTS", key) == "0")
     }
   }
 
@@ -112,7 +149,7 @@ import Testing
           Issue.record("a claim until \(end) holds")
           return
         }
-        try await record.release(claim(segment, "b"))
+        try await record.release(claim(segment, "b"), hasSent: false)
       }
       let dead = claim(segment, "dead")
       guard case .yours = try await record.claim(dead, lifetime: Claim.longestLifetime),

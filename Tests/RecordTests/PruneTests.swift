@@ -78,14 +78,15 @@ import Testing
   @Test func unusableTokensAreSetAsideNotDeleted() async throws {
     try await RedisFixture().run { redis async throws in
       let record = RecordStage(redis: redis, keyspace: keyspace)
-      try await redis.bind("u1", "aa", at: noon)
+      // Given back, it has the time of its binding: an older 410 does not remove it.
+      try await redis.bind("u1", "aa", at: noon - 5)
       _ = try await record.settle(
         segments("e1", 1)[0], tally(accepted: 20, [unusable("u1", "aa")]), now: noon)
       #expect(try await redis.ask("EXISTS", keyspace.bindings(user: "u1")) == "0")
       #expect(try await redis.ask("EXISTS", keyspace.bound(user: "u1")) == "0")
       #expect(
         try await redis.table(keyspace.quarantined(user: "u1")) == [
-          member("aa"): "BadDeviceToken \(noon)"
+          member("aa"): "BadDeviceToken \(noon) quarantined \(noon - 5)"
         ])
       #expect(try await record.status(of: "e1")?.quarantined == 1)
     }

@@ -4,6 +4,7 @@ import Keyspace
 import Model
 import Redis
 import Testing
+import Threads
 
 @testable import Record
 
@@ -57,6 +58,29 @@ import Testing
           segments("e\(number)", 1)[0], tally(accepted: 0, [verdict]), now: noon)
       }
       #expect(try await Self.left(redis, 228) >= 190)
+    }
+  }
+
+  /// A whole segment of it, behind good traffic of the same lane.
+  @Test func aWaveInOneSegmentTakesNobody() async throws {
+    try await RedisFixture().run { redis async throws in
+      let verdicts = try await Self.bindAll(redis, 225)
+      let lane = RecordStage(redis: redis, keyspace: keyspace)
+      _ = try await lane.settle(segments("good", 1)[0], tally(accepted: 3_600), now: noon)
+      _ = try await lane.settle(segments("wave", 1)[0], tally(accepted: 0, verdicts), now: noon)
+      #expect(try await Self.left(redis, 225) == 225)
+    }
+  }
+
+  /// One of seven in a segment whose verdicts are written in several round trips.
+  @Test func aLargeSegmentIsJudgedAsAWhole() async throws {
+    try await RedisFixture().run { redis async throws in
+      let verdicts = try await Self.bindAll(redis, 30)
+      let record = RecordStage(
+        redis: redis, keyspace: keyspace, options: RecordOptions(verdictsAtOnce: 8))
+      let own = tally(accepted: 170, verdicts)
+      try await record.prune(segments("e1", 1)[0], own, now: noon)
+      #expect(own.findings.pruned == 30 && own.findings.pruneWithheld == 0)
     }
   }
 
@@ -132,6 +156,53 @@ import Testing
     }
   }
 
+  /// Each answer of Redis is lost in its turn, and the call is repeated with the same tally: ten
+  /// devices of 210 answers stay a part of them, and go.
+  @Test func aRepeatedCallCountsItsAnswersOnce() async throws {
+    let fixture = try RedisFixture()
+    var lost = 1
+    while try await Self.prune(losing: lost, fixture) { lost += 1 }
+    #expect(lost > 3, "there are as many steps: \(lost)")
+  }
+
+  /// Says whether there was such an answer.
+  private static func prune(losing lost: Int, _ fixture: RedisFixture) async throws -> Bool {
+    let topic = "app-\(lost)"
+    let verdicts = try await fixture.run { redis async throws in
+      try await bindAll(redis, 10)
+    }
+    let answers = ThreadLock(0)
+    try await ProxiedClient.run(
+      to: fixture.server.port,
+      rewriter: { bytes in
+        answers.withLock { answers in
+          answers += 1
+          return answers == lost ? [] : bytes
+        }
+      },
+      { redis in
+        let record = RecordStage(redis: redis, keyspace: keyspace)
+        let own = tally(accepted: 200, verdicts)
+        own.topic = topic
+        var failures = 0
+        while !own.verdicts.isEmpty {
+          do {
+            try await record.prune(segments("e\(lost)", 1)[0], own, now: noon)
+          } catch let error as RecordError {
+            guard error.isTransient, failures < 20 else { throw error }
+            failures += 1
+          }
+        }
+        #expect(own.findings.pruned == 10 && own.findings.pruneWithheld == 0, "answer \(lost)")
+      })
+    try await fixture.run { redis async throws in
+      let key = keyspace.removals(topic: topic, environment: "production")
+      let table = try await redis.table(key)
+      #expect(table["answers"] == "100.000" && table["removals"] == "4.762", "answer \(lost)")
+    }
+    return answers.withLock { $0 } >= lost
+  }
+
   // MARK: what stays of a device
 
   @Test func whatIsPrunedIsKeptForSomeDays() async throws {
@@ -178,7 +249,7 @@ import Testing
       #expect(try await redis.ask("TTL", key) == "-1")
       let later = try await redis.table(key)
       #expect(later[member("a19")] == nil && later[member("a20")] != nil)
-      #expect(later[member("bad")] == "BadDeviceToken \(noon)")
+      #expect(later[member("bad")] == "BadDeviceToken \(noon) quarantined \(noon)")
     }
   }
 
@@ -228,7 +299,8 @@ import Testing
       #expect(all.pruned == 0 && all.refused == 0 && all.undated == 12 && all.quarantined == 2)
       #expect(
         try await redis.table(keyspace.quarantined(user: "u1")) == [
-          member("aa"): "Unregistered \(noon + 40 * 3_600_000)"
+          member("aa"):
+            "Unregistered \(noon + 40 * 3_600_000) quarantined \(boundAt.map(String.init) ?? "yesterday")"
         ])
       #expect(try await redis.ask("EXISTS", keyspace.undated(user: "u1")) == "0")
     }

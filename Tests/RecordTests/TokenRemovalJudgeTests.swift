@@ -28,7 +28,7 @@ import Testing
   private func mayBe(
     _ environment: APNsEnvironment = .production, topic: String = "a.b"
   ) -> Bool {
-    judge.maySetAside(Self.verdict(environment), topic: topic)
+    judge.mayQuarantine(Self.verdict(environment), topic: topic)
   }
 
   @Test func withoutEvidenceNothingIsSetAside() {
@@ -88,23 +88,69 @@ import Testing
     #expect(!mayBe(), "too few are left")
   }
 
-  /// What is reported beside removals covers for few of them, and once.
-  @Test mutating func whatWasAcceptedIsReportedOnce() {
-    func answers(_ removals: Int, _ topic: String = "a.b") -> Int {
-      judge.answers(topic: topic, .production, removals: removals)
+  /// The answers that are reported with so many devices of an app that are gone, of a segment of
+  /// which so many were accepted.
+  private mutating func report(
+    _ removals: Int, accepted: Int = 0, _ topic: String = "a.b",
+    _ environment: APNsEnvironment = .production
+  ) -> Int? {
+    let tally = Self.evidence(accepted: accepted, unusable: 0, environment)
+    for number in 0..<removals {
+      let member = "apns:\(environment.name):a.b:\(number)"
+      tally.add(TokenVerdict(user: "u", member: member, finding: .gone(since: noon)))
     }
-    #expect(answers(3) == 3)
-    judge.hear(of: Self.evidence(accepted: 50, unusable: 0), topic: "a.b", now: noon)
-    #expect(answers(3) == 53 && answers(2) == 42 && answers(3, "a.c") == 3)
-    judge.wereReported(topic: "a.b", .sandbox)
-    #expect(answers(3) == 53)
-    judge.wereReported(topic: "a.b", .production)
-    #expect(answers(3) == 3)
-    judge.hear(of: Self.evidence(accepted: 8, unusable: 0), topic: "a.b", now: noon)
-    #expect(answers(3) == 11)
-    let later = noon + TokenRemovalJudge.halfLifeMilliseconds + 1
-    judge.hear(of: Self.evidence(accepted: 1, unusable: 0), topic: "a.b", now: later)
-    #expect(answers(3) == 8)
+    judge.hear(of: tally, topic: topic, now: noon)
+    let answers = judge.admission(of: tally, topic: topic).questions.first?.answers
+    // The same tally again has nothing more to say.
+    #expect(
+      removals == 0 || judge.admission(of: tally, topic: topic).questions[0].answers == removals)
+    return answers
+  }
+
+  /// What was accepted is reported once. That of other segments covers for few removals, and for
+  /// none of a segment that has answers enough.
+  @Test mutating func acceptedPushesAreReportedOnce() {
+    func accept(_ count: Int) {
+      judge.hear(of: Self.evidence(accepted: count, unusable: 0), topic: "a.b", now: noon)
+    }
+    #expect(report(3) == 3)
+    accept(50)
+    #expect(report(3, "a.c") == 3 && report(3, "a.b", .sandbox) == 3)
+    #expect(report(2) == 22)
+    accept(8)
+    #expect(report(3, accepted: 2) == 13 && report(3) == 3)
+    accept(5_000)
+    #expect(report(225) == 225)
+    accept(5_000)
+    #expect(report(348, accepted: 2_040) == 2_388)
+    #expect(report(1) == 1)
+  }
+
+  /// What is accepted while Redis is asked counts beside the next removal.
+  @Test mutating func whatIsAcceptedMeanwhileIsNotForgotten() {
+    #expect(report(1, accepted: 8) == 9)
+    judge.hear(of: Self.evidence(accepted: 5, unusable: 0), topic: "a.b", now: noon)
+    #expect(report(1) == 6)
+  }
+
+  /// A verdict on a good token decides nothing of removals, and one on a device that is gone
+  /// nothing of quarantines.
+  @Test mutating func eachEnvironmentIsAskedForOnce() {
+    judge.hear(of: Self.evidence(accepted: 100, unusable: 1), topic: "a.b", now: noon)
+    let verdicts = [
+      Self.verdict(), Self.verdict(.sandbox), gone("u1", "aa", since: noon),
+      TokenVerdict(user: "u2", member: "apns:sandbox:a.b:bb", finding: .gone(since: noon)),
+    ]
+    let tally = SegmentTally()
+    for verdict in verdicts { tally.add(verdict) }
+    var admission = judge.admission(of: tally, topic: "a.b")
+    #expect(admission.count == 4 && admission.withheldUnusable == 1)
+    #expect(admission.verdicts == [verdicts[0], verdicts[2], verdicts[3]])
+    #expect(Set(admission.questions.map(\.environment)) == [.production, .sandbox])
+    while let question = admission.questions.last {
+      admission.answer(mayRemove: question.environment == .production)
+    }
+    #expect(admission.verdicts == [verdicts[0], verdicts[2]] && admission.withheldGone == 1)
   }
 
   /// A clock that was set back must not keep evidence for ever.

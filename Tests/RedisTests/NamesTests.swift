@@ -44,6 +44,28 @@ import Transport
     }
   }
 
+  /// A nameserver that is dead does not make commands wait for ever.
+  @Test func aCommandWaitsForANameOnce() async throws {
+    let isOver = DispatchSemaphore(value: 0)
+    var options = options(1)
+    options.host = "redis.test"
+    options.commandTimeout = .milliseconds(50)
+    options.resolveTimeout = .milliseconds(100)
+    options.names = NameResolver { _ in
+      // As of a nameserver that says nothing, until the test is over.
+      isOver.wait()
+      isOver.signal()
+      return Resolver.numeric(Endpoint(host: "127.0.0.1", port: 1))
+    }
+    defer { isOver.signal() }
+    try await withLane(options) { lane async throws in
+      let error = await lane.error("PING")
+      #expect(error?.code == .unavailable)
+      // What it had, and what the name had.
+      #expect(error?.message.contains("no connection within 150ms") == true, "\(error as Any)")
+    }
+  }
+
   /// There is no connection yet that Redis has answered on.
   @Test func aServerThatTakesAConnectionAndIsSilentIsAnObstacle() async throws {
     try await withFake([[]]) { options, _, _ async throws in

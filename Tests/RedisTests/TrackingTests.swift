@@ -1,6 +1,7 @@
 import EventLoop
 import ServerProcesses
 import Testing
+import Threads
 import Transport
 
 @testable import Redis
@@ -86,6 +87,23 @@ import Transport
     }
     await bed.close()
     bed.loop.stop()
+  }
+
+  /// A complaint about files is made once, to whoever reads them first when they are wrong.
+  @Test func whatTheListenerFindsWrongWithTheFilesIsLogged() async throws {
+    let server = try RedisServerProcess()
+    let reads = ThreadLock(0)
+    var options = options(server.port)
+    options.refresh = { _ in
+      reads.withLock { reads in
+        reads += 1
+        return reads == 2 ? "password_file: gone" : nil
+      }
+    }
+    try await withBed(options) { bed in
+      #expect(await bed.until { $0.events == ["began"] })
+      #expect(await bed.log.contains { $0.hasSuffix("password_file: gone") })
+    }
   }
 
   @Test func eachWriteIsToldOfByTheNextFence() async throws {

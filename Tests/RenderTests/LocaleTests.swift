@@ -24,6 +24,7 @@ struct LocaleTests {
       ("ZH-HANT", "zh-Hant"), ("zh-TW", "zh-Hant"), ("zh-HK", "zh-Hant"), ("zh_MO", "zh-Hant"),
       ("zh-CN", "zh-Hans"), ("zh-SG", "zh-Hans"), ("zh", "zh-Hans"), ("zh-Hans-HK", "zh-Hans"),
       ("yue", "zh-Hant"), ("yue-Hans", "zh-Hans"), ("yue-CN", "zh-Hans"), ("cmn-TW", "zh-Hant"),
+      ("zh-CHT", "zh-Hant"), ("zh-chs", "zh-Hans"), ("arb", "ar"),
       ("pt", "pt-BR"), ("pt-PT", "pt-BR"), ("pt_AO", "pt-BR"), ("es-419", "es"), ("es-MX", "es"),
       ("ar-EG", "ar"), ("ar-u-nu-latn", "ar"), ("ja-JP-u-ca-japanese", "ja"), ("ko_KR.UTF-8", "ko"),
       ("es_ES@euro", "es"), ("zh_TW_#Hant", "zh-Hant"), ("zh__#Hans", "zh-Hans"),

@@ -87,7 +87,8 @@ import Testing
     (#""it is {{boolean data.x}}""#, "leave 'boolean' out"),
     (#""{{json data.x}} ""#, "leave 'json' out"), ("\n    - \"{{integer data.x}}\"", "use a map"),
     (#""{{json recipient.x}}""#, "json is for an event's"),
-    (#""{{bool data.x}}""#, "unknown namespace 'bool data'"),
+    (#""{{bool data.x}}""#, "no type 'bool' in '{{bool data.x}}': use one of number, integer"),
+    (#""{{Boolean data.x}}""#, "no type 'Boolean'"), (#""{{a b.x}}""#, "unknown namespace 'a b'"),
     (#""{{boolean x}}""#, "number, integer, boolean or json before the name"),
   ]
 
@@ -161,6 +162,9 @@ import Testing
         b: "{{boolean data.live}}"
         c: "{{stream.titel}}"
         d: "{{data.x|none}}"
+        e: "{{json data.is_live}}"
+        f: "{{boolean data.is_live|false}}"
+        g: "{{number recipient.level}}"
       """)
     var fields = Samples.fields
     fields["data.viewers"] = "many"
@@ -171,7 +175,11 @@ import Testing
         "data.viewers is not a whole number of 64 bits: its fallback stands there",
         "data.live is not true or false: its key is left out",
       ])
-    #expect(template.missingValues(of: event).map { $0.contains("stream.titel") } == [true])
+    #expect(
+      template.missingValues(of: event) == [
+        "the event has no stream.titel, and it has no fallback: nothing stands there",
+        "the event has no data.is_live, and it has no fallback: its key is left out",
+      ])
     #expect(template.mistypedValues(of: Samples.event()) == [])
   }
 
@@ -189,6 +197,19 @@ import Testing
   }
 
   @Test(arguments: [
+    ("{streamer.name} is live", "{{streamer.name}}"), ("${stream.title}", "{{stream.title}}"),
+    ("{ data.x }", "{{data.x}}"), ("data.x}} {{data.y}}", "{{data.x}}"),
+    ("{{data.x|boolean}}", "no filters"), ("{{data.x | upper}}", "no filters"),
+    ("{{data.x|default:0}}", "no filters"),
+  ])
+  func whatLooksLikeAPlaceholderIsSaid(_ text: String, _ words: String) throws {
+    let warnings = try Samples.compile("payload:\n  aps: {}\n  a: \"\(text)\"\n").warnings.map(
+      \.message)
+    #expect(warnings.count == 1 && warnings.first?.contains(words) == true, "\(warnings)")
+  }
+
+  @Test(arguments: [
+    "{{{{data.x}}", "{data}", "see data.x and {this}", "metadata.x}}", "{{data.x|uppercut}}",
     "{{streamer.name}}", "{{streamer.handle}}", "{{data.team1}} {{data.team1}} {{data.team2}}",
     "{{data.score}} {{data.scor}}", "{{recipient.nickname}}", "{{data.name}} {{data.title}}",
   ])

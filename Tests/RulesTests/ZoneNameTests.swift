@@ -33,6 +33,10 @@ import Testing
   @Test(arguments: [
     "", "+", "GMT+", "GMT+90", "GMT+15", "GMT-13", "UTC+9:0", "UTC+09:60", "UTC+090000", "9",
     "0900", "GMT9", "GMT +9", "JST-9", "Etc/", "Etc/+9", "+9a", "+:30", "GMT+٩", "x+9",
+    // Minutes of JavaScript.
+    "-330", "-540", "+330", "UTC-330", "GMT-540", "GMT+900",
+    // No database has them.
+    "Etc/UTC+3", "Etc/UT+5", "Etc/GMT+5:30", "Etc/GMT+0530",
   ])
   func anythingElseIsNone(_ text: String) {
     #expect(offset(text) == nil)
@@ -60,6 +64,27 @@ import Testing
     for name in ZoneNames.zones + ZoneNames.links.map(\.zone) {
       #expect(ZoneNames.understands(name), "\(name)")
     }
+  }
+
+  /// For whoever wrote what nobody knows. A name that is far away is no help.
+  @Test(arguments: [
+    ("-330", "UTC+05:30"), ("-540", "UTC+09:00"), ("UTC-330", "UTC+05:30"), ("+180", "UTC-03:00"),
+    ("-60", "UTC+01:00"), ("GMT-480", "UTC+08:00"), ("Asia/Tokio", "did you mean Asia/Tokyo?"),
+    ("Europe/Berln", "did you mean Europe/Berlin?"),
+    ("America/Los_Angls", "did you mean America/Los_Angeles?"), ("JST", "give a city"),
+  ])
+  func aHintSaysWhatWasMeant(_ text: String, _ words: String) {
+    #expect(!ZoneNames.understands(text))
+    #expect(ZoneNames.hint(text).contains(words), "\(ZoneNames.hint(text))")
+  }
+
+  @Test(arguments: [
+    "gmt +9", "GMT+090", "GMT+9:0", "Etc/GMT-15", "Asia/Mumbai", "Europe/Munich", "Tokyo", "Local",
+    "null", "unkwn", "-999", "+9x", "12345",
+  ])
+  func thereIsNoHintWhereNothingIsNear(_ text: String) {
+    #expect(!ZoneNames.understands(text))
+    #expect(ZoneNames.hint(text).isEmpty, "\(ZoneNames.hint(text))")
   }
 
   /// Who has an unknown zone is judged by the fallback, and counted.

@@ -48,6 +48,7 @@ import Testing
     ("kafka: {topics: {segments: notify-followers}}", "kafka.topics.segments"),
     ("apns: {key_id: ABC123DEFG, team_id: ABC123DEFG}", "apns.key_file"),
     ("apns: {key_id: abc, team_id: ''}", "apns.key_id"),
+    ("apns: {key_id: ABC123DEFG, key_file: k.p8, team_id: simulated2}", "apns.team_id"),
     ("apns: {certificate_file: fanfare.yaml, team_id: ABC123DEFG}", "apns.team_id"),
     (
       "kafka: {security: {protocol: sasl_ssl, mechanism: OAUTHBEARER}}",
@@ -77,6 +78,26 @@ import Testing
   func aNameForAProxyNeedsTheProxy(_ yaml: String, _ keys: [String]) throws {
     let report = try SettingsFixture(yaml).load()
     #expect(report.warnings.map(\.key) == keys && report.problems.isEmpty)
+  }
+
+  @Test(arguments: [
+    ("production: {host: api.sandbox.push.apple.com}", ["apns.production.host"]),
+    ("production: {host: API.development.push.apple.com}", ["apns.production.host"]),
+    ("sandbox: {host: api.push.apple.com}", ["apns.sandbox.host"]),
+    (
+      "production: {broadcast_host: api-broadcast.sandbox.push.apple.com}",
+      ["apns.production.broadcast_host"]
+    ),
+    (
+      "sandbox: {channels_host: api-manage-broadcast.push.apple.com}",
+      ["apns.sandbox.channels_host"]
+    ),
+    ("sandbox: {host: api.development.push.apple.com}", []),
+    ("production: {host: sandbox.example.com}, sandbox: {host: localhost}", []),
+  ])
+  func warnsOfAppleServersOfTheOtherEnvironment(_ yaml: String, _ keys: [String]) throws {
+    let report = try SettingsFixture("apns: {\(yaml)}").load()
+    #expect(report.warnings.map(\.key) == keys && report.problems.isEmpty, "\(report.findings)")
   }
 
   /// A name that each process makes up never comes back.
@@ -142,6 +163,18 @@ import Testing
     fixture.requirements = .credentials
     #expect(fixture.load().problems.map(\.key) == ["apns.key_file"])
   }
+
+  /// Nobody knows what such a file sets.
+  @Test(arguments: [
+    "apns:\n\tkey_file: k.p8\n", "apns: {key_file: 'k.p8}\n",
+    "redis: {port: 1}\nredis: {port: 2}\n",
+  ])
+  func aFileThatCannotBeReadIsTheOnlyProblem(_ yaml: String) throws {
+    var fixture = try SettingsFixture(yaml)
+    fixture.requirements = .credentials
+    let problems = fixture.load().problems
+    #expect(problems.count == 1 && problems.first?.key == nil, "\(problems)")
+  }
 }
 
 @Suite struct FileRulesTests {
@@ -154,6 +187,25 @@ import Testing
   }
 
   @Test func takesAKey() throws { #expect(try fixture(samplePEM).findings() == []) }
+
+  @Test(arguments: [
+    (
+      "redis: {tls: {enabled: true, certificate_file: c.pem, key_file: k.pem}}",
+      "redis.tls.key_file"
+    ),
+    ("redis: {tls: {enabled: true, certificate_file: k.pem}}", "redis.tls.certificate_file"),
+  ])
+  func looksAtTheKeyThatRedisIsShown(yaml: String, key: String) throws {
+    for (mode, count) in [(0o440, 0), (0o444, 1), (0o666, 1)] {
+      let fixture = try SettingsFixture(yaml + "\n")
+      try fixture.directory.write("a certificate", to: "c.pem")
+      chmod(try fixture.directory.write("a key", to: "k.pem"), mode_t(mode))
+      let found = fixture.findings()
+      #expect(found.count == count, "\(found)")
+      let words = mode == 0o444 ? "read" : "written"
+      #expect(found.allSatisfy { $0.contains("\(key): k.pem can be \(words) by every") }, "\(found)")
+    }
+  }
 
   @Test func warnsOfAKeyThatEverybodyMayRead() throws {
     #expect(

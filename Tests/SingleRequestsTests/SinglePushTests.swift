@@ -63,6 +63,7 @@ import Transport
       (429, "TooManyRequests", .retryLater), (429, "TooManyProviderTokenUpdates", .retryLater),
       (500, "InternalServerError", .unavailable), (503, "Shutdown", .unavailable),
       (nil, nil, .unavailable), (400, "SomethingNew", .failed), (403, nil, .config),
+      (400, "Bad Request", .unavailable), (401, "Unauthorized", .unavailable),
     ] as [(Int?, String?, ExitCode)])
   func endsAsTheAnswerSays(_ status: Int?, _ reason: String?, _ code: ExitCode) {
     #expect(Self.report(status, reason).exitCode == code)

@@ -56,7 +56,7 @@ import Testing
 
   @Test func refusesAKeyOfAnotherCertificate() throws {
     let other = try ES256Key.generate().privateKeyPEM
-    #expect(code(Array((SampleCertificate.certificate + other).utf8), nil) == .badCertificate)
+    #expect(code(Array((SampleCertificate.certificate + other).utf8), nil) == .badKey)
   }
 
   /// Cut off anywhere it is refused, not misread.

@@ -11,6 +11,20 @@ import Text
     #expect(EditDistance.between(Array(second), Array(first)) == distance)
   }
 
+  @Test func aDateHasTwoDigitsForMonthAndDay() {
+    #expect(CivilTime(milliseconds: 1_795_248_000_123).dateText == "2026-11-21")
+    #expect(CivilTime(milliseconds: 1_700_000).dateText == "1970-01-01")
+  }
+
+  @Test(arguments: [("kitten", "sitting"), ("abcd", "badc"), ("worker", "w"), ("abc", "xyzw")])
+  func aDistanceBeyondTheLimitStaysBeyondIt(first: String, second: String) {
+    let distance = EditDistance.between(Array(first), Array(second))
+    for limit in 0...5 {
+      let found = EditDistance.between(Array(first), Array(second), atMost: limit)
+      #expect(distance <= limit ? found == distance : found > limit)
+    }
+  }
+
   @Test(arguments: [
     ("plain", #""plain""#), ("a \"b\" \\", #""a \"b\" \\""#), ("\n\r\t", #""\n\r\t""#),
     ("\u{1B}[2J\u{7F}\u{9F}", #""\u001b[2J\u007f\u009f""#), ("\u{2028}", #""\u2028""#),

@@ -235,6 +235,10 @@ import Testing
     #expect(open(["state": "running"]).verdict == .running)
     #expect(open(["state": "running", "brake": "paused"]).verdict == .paused)
     #expect(open(["state": "running", "brake": "cancelled"]).verdict == .cancelled)
+    let paused = open(["state": "running", "brake": "paused"])
+    #expect(paused.explanation == "the fan-out is paused")
+    let toldWhy = open(["state": "running", "brake": "paused", "brake_why": "typo in the text"])
+    #expect(toldWhy.explanation == "the fan-out is paused: typo in the text")
     for part in ["3.2", "event", "plan"] {
       #expect(open(["state": "running"], dead: [part]).reason == "dead-letter")
     }

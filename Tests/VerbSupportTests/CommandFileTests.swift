@@ -17,6 +17,15 @@ import Testing
     #expect(failure?.code == .failed)
   }
 
+  /// As curl takes them.
+  @Test(arguments: [#"{"aps":{}}"#, "@f.json"])
+  func aTextInThePlaceOfAFileIsNamed(_ path: String) {
+    let failure = #expect(throws: CommandFailure.self) {
+      _ = try CommandFile.text(path, maximumBytes: 100)
+    }
+    #expect(failure?.message.contains("name a file, or - for standard input") == true)
+  }
+
   @Test func linesAreReadFromAnyThread() async throws {
     let directory = try ScratchDirectory("command-lines")
     let path = try directory.write("a\nb\n", to: "rows")

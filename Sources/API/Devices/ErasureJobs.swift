@@ -24,14 +24,17 @@ actor ErasureJobs {
     let id = Hexadecimal.text(SecretDigest.random(8))
     let user: String
     let scope: UserErasure.Scope
+    /// What was erased before the look.
+    var erased: ErasureCounts
     var waiters: [Int: CheckedContinuation<Outcome?, Never>] = [:]
     var outcome: Outcome?
     /// A client has its id, and asks for its end in Redis.
     var isRecorded = false
 
-    init(_ user: String, _ scope: UserErasure.Scope) {
+    init(_ user: String, _ scope: UserErasure.Scope, after erased: ErasureCounts) {
       self.user = user
       self.scope = scope
+      self.erased = erased
     }
 
     /// By bytes, as Redis tells ids apart.
@@ -39,6 +42,7 @@ actor ErasureJobs {
       self.user.utf8.elementsEqual(user.utf8)
         && self.scope.looksEverywhere == scope.looksEverywhere
         && self.scope.erasesAudience == scope.erasesAudience
+        && self.scope.erasesOwn == scope.erasesOwn
         && self.scope.streamers.elementsEqual(scope.streamers) { $0.utf8.elementsEqual($1.utf8) }
     }
   }
@@ -53,6 +57,7 @@ actor ErasureJobs {
   private var queue: [Job] = []
   private var running = 0
   private var lastWaiter = 0
+  private var isClosed = false
 
   /// Each looks through all of Redis.
   private static let maximumRunning = 4
@@ -66,7 +71,7 @@ actor ErasureJobs {
   /// - Parameter answeredWithin: less than a connection has for an answer.
   init(
     loop: EventLoop, redis: RedisOptions, keyspace: Keyspace,
-    answeredWithin: Duration = .seconds(5)
+    answeredWithin: Duration
   ) {
     self.loop = loop
     self.answeredWithin = answeredWithin
@@ -74,13 +79,23 @@ actor ErasureJobs {
     self.keyspace = keyspace
   }
 
+  /// Those that run fail with their connection, and no others begin.
   func close() {
+    isClosed = true
     redis?.close()
     redis = nil
+    let waiting = queue
+    queue = []
+    for job in waiting { end(job, .failure(Self.closed)) }
   }
 
-  func run(_ user: String, _ scope: UserErasure.Scope) async throws(Problem) -> End {
-    let job = try enqueue(user, scope)
+  private static let closed = DevicesError(.redis(.closed), "the API stops")
+
+  /// - Parameter erased: what was erased before; told with what the look finds.
+  func run(
+    _ user: String, _ scope: UserErasure.Scope, after erased: ErasureCounts = ErasureCounts()
+  ) async throws(Problem) -> End {
+    let job = try enqueue(user, scope, after: erased)
     if let outcome = await end(of: job) {
       do {
         return .done(try outcome.get())
@@ -99,21 +114,27 @@ actor ErasureJobs {
 
   /// nil: none of this id is known.
   func record(_ id: String) async throws(Problem) -> JSONObject? {
-    let reply = try await client().ask(["GET", keyspace.erasure(id)])[0]
+    let reply = try await asked().ask(["GET", keyspace.erasure(id)])[0]
     guard let text = reply.text else { return nil }
     return (try? JSONValue.parse(Array(text.utf8)))?.object
   }
 
   // MARK: the queue
 
-  private func enqueue(_ user: String, _ scope: UserErasure.Scope) throws(Problem) -> Job {
-    if let waiting = queue.first(where: { $0.isOf(user, scope) }) { return waiting }
+  private func enqueue(
+    _ user: String, _ scope: UserErasure.Scope, after erased: ErasureCounts
+  ) throws(Problem) -> Job {
+    guard !isClosed else { throw Problem(Self.closed) }
+    if let waiting = queue.first(where: { $0.isOf(user, scope) }) {
+      waiting.erased = waiting.erased + erased
+      return waiting
+    }
     guard queue.count < Self.maximumWaiting else {
       throw Problem(
         .tooManyRequests, "\(Self.maximumWaiting) users wait to be forgotten: ask again soon",
         headers: ["Retry-After": "5"])
     }
-    let job = Job(user, scope)
+    let job = Job(user, scope, after: erased)
     jobs[ExactText(job.id)] = job
     queue.append(job)
     beginWaiting()
@@ -133,20 +154,24 @@ actor ErasureJobs {
     let outcome: Outcome
     do throws(DevicesError) {
       outcome = .success(
-        try await UserErasure(redis: client(), keyspace: keyspace)
+        try await UserErasure(redis: try client(), keyspace: keyspace)
           .run(job.user, job.scope, writes: true))
     } catch {
       outcome = .failure(error)
     }
-    job.outcome = outcome
-    jobs[ExactText(id)] = nil
     running -= 1
-    let waiters = job.waiters
-    job.waiters = [:]
-    for waiter in waiters.values { waiter.resume(returning: outcome) }
+    end(job, outcome)
     beginWaiting()
     // Where Redis is away its record ends soon, and the client asks for the erasure again.
     if job.isRecorded { try? await record(job) }
+  }
+
+  private func end(_ job: Job, _ outcome: Outcome) {
+    job.outcome = outcome
+    jobs[ExactText(job.id)] = nil
+    let waiters = job.waiters
+    job.waiters = [:]
+    for waiter in waiters.values { waiter.resume(returning: outcome) }
   }
 
   /// Returns when the job has ended; nil after a while.
@@ -200,13 +225,18 @@ actor ErasureJobs {
         ("state", "failed"), ("complete", false), ("why", .string(Problem(error).detail)),
       ]
     }
-    _ = try await client().ask([
+    _ = try await asked().ask([
       "SET", keyspace.erasure(job.id), JSONText.compact(.object(JSONObject(members))), "EX",
       String(lifetime),
     ])
   }
 
-  private func client() -> RedisClient {
+  private func asked() throws(Problem) -> RedisClient {
+    do { return try client() } catch { throw Problem(error) }
+  }
+
+  private func client() throws(DevicesError) -> RedisClient {
+    guard !isClosed else { throw Self.closed }
     if let redis { return redis }
     let made = RedisClient(options: redisOptions, loop: loop, log: { _ in })
     made.start()

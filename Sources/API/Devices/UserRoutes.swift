@@ -76,7 +76,9 @@ final class UserRoutes {
     scope.streamers =
       try request.argument("follows")
       .map {
-        $0.split(separator: ",", omittingEmptySubsequences: false).map(String.init)
+        // A comma and an accent behind it are one character.
+        $0.utf8.split(separator: UInt8(ascii: ","), omittingEmptySubsequences: false)
+          .map { String(Substring($0)) }
       } ?? []
     switch try request.argument("everywhere") {
     case nil, "false": break
@@ -90,13 +92,24 @@ final class UserRoutes {
     }
     request.notes.add("follows", scope.streamers)
     request.notes.add("everywhere", String(scope.looksEverywhere))
-    guard scope.looksEverywhere else {
-      let counts = try await done { () async throws(DevicesError) in
-        try await self.erasure.run(user, scope, writes: true)
-      }
-      return .ok([("user", .string(user))] + counts.members)
+    let isLarge = try await done { () async throws(DevicesError) in
+      try await self.erasure.isLarge(user)
     }
-    switch try await erasures.run(user, scope) {
+    var erased = ErasureCounts()
+    if !isLarge {
+      // From here on no push reaches the user. A look waits for its turn, and takes its time: what
+      // is bound meanwhile is a new user's.
+      var own = scope
+      own.looksEverywhere = false
+      erased = try await done { () async throws(DevicesError) in
+        try await self.erasure.run(user, own, writes: true)
+      }
+      guard scope.looksEverywhere else {
+        return .ok([("user", .string(user))] + erased.members)
+      }
+      scope.erasesOwn = false
+    }
+    switch try await erasures.run(user, scope, after: erased) {
     case .done(let counts): return .ok([("user", .string(user))] + counts.members)
     case .goesOn(let id):
       request.notes.add("erasure", id)

@@ -6,20 +6,7 @@ enum AttributeText {
   /// Bytes that should be UTF-8. What is no encoding stands for itself.
   static func decoded(_ text: String) -> [UInt8] {
     let bytes = unquoted(Array(text.utf8))
-    var decoded: [UInt8] = []
-    var index = 0
-    while index < bytes.count {
-      if bytes[index] == UInt8(ascii: "%"), index + 2 < bytes.count,
-        let high = bytes[index + 1].hexValue, let low = bytes[index + 2].hexValue
-      {
-        decoded.append(high << 4 | low)
-        index += 3
-      } else {
-        decoded.append(bytes[index])
-        index += 1
-      }
-    }
-    return decoded
+    return bytes.withUnsafeBytes { PercentText.decoded($0, isStrict: false) } ?? bytes
   }
 
   private static func unquoted(_ bytes: [UInt8]) -> [UInt8] {

@@ -3,6 +3,7 @@ import EventLoop
 import HTTPServer
 import Keyspace
 import Redis
+import Text
 
 /// Imports that a thread of the API reads, each from its client's connection: rows are written
 /// while they come, so that a body of any length needs no more memory than a page of rows, and a
@@ -16,7 +17,7 @@ actor ImportJobs {
   private let limit: ImportLimit
   private let tell: TellMoves?
   private var redis: RedisClient?
-  private var running: [String: ImportRun] = [:]
+  private var running: [ExactText: ImportRun] = [:]
   private(set) var rows: (taken: Int, refused: Int) = (0, 0)
 
   /// How often Redis hears of each, and each whether it was deleted.
@@ -59,9 +60,9 @@ actor ImportJobs {
         .tooManyRequests, "\(reason): ask again soon", headers: ["Retry-After": "10"])
     }
     defer { limit.release(report.key) }
-    guard running[id] == nil else { throw Self.isRunning }
-    running[id] = run
-    defer { running[id] = nil }
+    guard running[ExactText(id)] == nil else { throw Self.isRunning }
+    running[ExactText(id)] = run
+    defer { running[ExactText(id)] = nil }
     let records = records()
     guard try await records.begin(run.report, of: run.number) else { throw Self.isRunning }
     beat(id, of: report.beganAt)
@@ -96,7 +97,7 @@ actor ImportJobs {
   /// - Returns: whether it was known.
   func delete(_ id: String) async throws(Problem) -> Bool {
     let wasThere = try await records().delete(id)
-    running[id]?.isDeleted = true
+    running[ExactText(id)]?.isDeleted = true
     return wasThere
   }
 
@@ -106,6 +107,9 @@ actor ImportJobs {
       + "or delete it", headers: ["Retry-After": "30"])
 
   // MARK: reading
+
+  /// What is read of an import at a time: some milliseconds.
+  private static let linesPerTurn = 256
 
   private func read(
     _ stream: HTTPBodyStream, _ importer: AudienceImporter, _ run: ImportRun
@@ -118,6 +122,8 @@ actor ImportJobs {
         lines.append(piece)
         while end == nil, let line = lines.next() {
           end = try await take(line, lines.number, importer, run)
+          // Refused rows wait for nothing: others on the loop get their turn here.
+          if lines.number % Self.linesPerTurn == 0 { await loop.wait(.zero) }
         }
         continue
       case .end:
@@ -152,7 +158,7 @@ actor ImportJobs {
     let overfull = addOverfull(importer, run)
     run.report.counts = importer.counts
     guard let refusal else { return overfull }
-    return refuse(refusal, number, run)
+    return refuse(refusal.reason, number, run)
   }
 
   /// What was found only when a page of rows was written.
@@ -163,9 +169,11 @@ actor ImportJobs {
     return end
   }
 
-  private func refuse(_ reason: String, _ line: Int, _ run: ImportRun) -> Problem? {
-    run.report.add(reason, of: line)
-    return run.isStrict ? Problem(.invalid, "line \(line): \(reason); \(Self.begun)") : nil
+  private func refuse(
+    _ reason: @autoclosure () -> String, _ line: Int, _ run: ImportRun
+  ) -> Problem? {
+    run.report.add(reason(), of: line)
+    return run.isStrict ? Problem(.invalid, "line \(line): \(reason()); \(Self.begun)") : nil
   }
 
   // MARK: what others see
@@ -178,7 +186,9 @@ actor ImportJobs {
   }
 
   private func tellProgress(of id: String, _ beganAt: Int64) async {
-    guard let run = running[id], run.report.beganAt == beganAt, !run.isDeleted else { return }
+    guard let run = running[ExactText(id)], run.report.beganAt == beganAt, !run.isDeleted else {
+      return
+    }
     // Redis may be away: then the import itself finds that out.
     let isThere = try? await records().save(run.report, of: run.number)
     if isThere == false { run.isDeleted = true }

@@ -64,8 +64,8 @@ struct ImportRecords {
     guard let text = reply[0].text, let value = try? JSONValue.parse(Array(text.utf8)),
       var report = value.object.flatMap({ ImportReport($0) })
     else { return nil }
-    let heard = reply[1].decimal ?? 0
-    if report.state == .running, now() - heard > Self.silenceMilliseconds {
+    let (silence, isAbsurd) = now().subtractingReportingOverflow(reply[1].decimal ?? 0)
+    if report.state == .running, isAbsurd || silence > Self.silenceMilliseconds {
       report.state = .interrupted
     }
     return report

@@ -30,10 +30,10 @@ struct ImportReport: Sendable {
     self.beganAt = beganAt
   }
 
-  mutating func add(_ reason: String, of line: Int) {
+  mutating func add(_ reason: @autoclosure () -> String, of line: Int) {
     guard refusals.count < Self.maximumRefusals else { return }
     refusals.append(
-      (line, String(decoding: reason.utf8.prefix(Self.maximumReasonBytes), as: UTF8.self)))
+      (line, String(decoding: reason().utf8.prefix(Self.maximumReasonBytes), as: UTF8.self)))
   }
 
   var members: [(String, JSONValue)] {

@@ -42,7 +42,7 @@ package struct APIKeyRing: Sendable, Equatable {
         let digest = SecretDigest(bytes: bytes)
       else { throw flaw("the digest is sha256: and 64 hex digits") }
       guard names.insert(String(first)).inserted else { throw flaw("\(first) comes twice") }
-      // Whose it is, and what it may, would be a matter of order.
+      // One key in two lines would have the scope of whichever comes first.
       if let other = linesOfDigests.updateValue(index + 1, forKey: bytes) {
         throw flaw("it is the key of line \(other): a key has one line, make another")
       }

@@ -1,5 +1,6 @@
 import HTTPServer
 import JSON
+import Text
 
 /// A request that may be done: whose it is, and what its path names.
 struct APIRequest {
@@ -9,6 +10,8 @@ struct APIRequest {
   let key: APIKey
   /// What answers, log and audit lines call it.
   let id: String
+  /// Of the body, by its route.
+  let maximumBodyBytes: Int
   /// What its audit line says besides.
   let notes = AuditNotes()
 
@@ -35,7 +38,7 @@ struct APIRequest {
   func document() throws(Problem) -> JSONObject {
     let value: JSONValue
     do {
-      value = try JSONValue.parse(http.body)
+      value = try JSONValue.parse(http.body, maximumBytes: maximumBodyBytes)
     } catch {
       throw Problem(.malformedRequest, "the body is no JSON: \(error)")
     }
@@ -46,7 +49,9 @@ struct APIRequest {
   }
 
   func refuseCoding() throws(Problem) {
-    if let coding = http.headers["content-encoding"], coding.lowercased() != "identity" {
+    if let coding = http.headers["content-encoding"],
+      !coding.isSame(ignoringASCIICaseOf: "identity")
+    {
       throw Problem(.unsupportedMediaType, "send the body as it is, without Content-Encoding")
     }
   }

@@ -10,7 +10,7 @@ struct APIRoute {
   let maximumBodyBytes: Int
   /// Set: its body is read while it comes, and an exchange may take so long.
   let streamedWithin: Duration?
-  /// What has none refuses one: nobody would read it.
+  /// GET and DELETE refuse a body.
   var takesBody: Bool { method != "GET" && method != "DELETE" }
   /// Somebody will ask who did it.
   var isChange: Bool { method != "GET" }

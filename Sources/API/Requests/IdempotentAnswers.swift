@@ -34,19 +34,27 @@ final class IdempotentAnswers {
   /// What tells one request from another: its path, its arguments, its body, and what its headers
   /// say of the body. CloudEvents may have the event's id there.
   static func fingerprint(_ request: HTTPRequest) -> String {
-    var head = [request.path]
-    head += request.query.map { "\($0.name)=\($0.value ?? "")" }
-    head += request.headers.filter { $0.key == "content-type" || $0.key.hasPrefix("ce-") }
-      .map { "\($0.key): \($0.value)" }.sorted()
-    // None of them has a line end.
-    let text = Array((head.joined(separator: "\n") + "\n\n").utf8)
-    return Hexadecimal.text(SecretDigest(of: text + request.body).bytes)
+    let headers = request.headers.filter { $0.key == "content-type" || $0.key.hasPrefix("ce-") }
+      .sorted { $0.key < $1.key }
+    let parts =
+      [request.path, "\(request.query.count)"]
+      + request.query.flatMap { [$0.name, $0.value ?? ""] }
+      + headers.flatMap { [$0.key, $0.value] }
+    // Each behind its length: what is percent-decoded may hold any separator.
+    let head = "\(parts.count)\n" + parts.map { "\($0.utf8.count):\($0)" }.joined()
+    return Hexadecimal.text(SecretDigest(of: Array(head.utf8) + request.body).bytes)
   }
 
-  func claim(_ name: String, _ fingerprint: String) async throws(Problem) -> Claim {
+  /// What stands in Redis while a request is worked on, and tells it from another like it.
+  static func claim(of fingerprint: String) -> String {
+    "\(fingerprint)\n\(Hexadecimal.text(SecretDigest.random(8)))"
+  }
+
+  func claim(_ name: String, _ fingerprint: String, as claim: String) async throws(Problem) -> Claim
+  {
     let key = keyspace.idempotency(name)
     let replies = try await redis.ask(
-      ["SET", key, fingerprint, "NX", "EX", String(Self.claimSeconds)], ["GET", key])
+      ["SET", key, claim, "NX", "EX", String(Self.claimSeconds)], ["GET", key])
     if !replies[0].isNull { return .mine }
     // It may have ended in between.
     guard let kept = replies[1].text else { throw Self.underWay }
@@ -74,10 +82,17 @@ final class IdempotentAnswers {
     ])
   }
 
-  /// It was not done, and may be tried again with the same key.
-  func release(_ name: String) async throws(Problem) {
-    _ = try await redis.ask(["DEL", keyspace.idempotency(name)])
+  /// It was not done, and may be tried again with the same key. Another's claim stays.
+  func release(_ name: String, _ claim: String) async throws(RedisError) {
+    _ = try await redis.evaluate(
+      Self.releasing, keys: [keyspace.idempotency(name)], arguments: [claim])
   }
+
+  private static let releasing = RedisScript(
+    """
+    if redis.call('GET', KEYS[1]) == ARGV[1] then return redis.call('DEL', KEYS[1]) end
+    return 0
+    """)
 
   private static let underWay = Problem(
     .conflict, "a request with this Idempotency-Key is being worked on: ask again in a second",

@@ -42,7 +42,7 @@ extension Problem {
     self =
       switch error.code {
       case .tooLarge: Problem(.tooLarge, "Kafka takes no record of this size")
-      case .configuration, .authentication, .authorization, .other:
+      case .configuration, .authentication, .authorization, .unsupported, .other:
         Problem(.internalError, "Kafka: \(error.message)")
       case .unreachable, .unknownTopic, .timedOut, .rebalanced, .fatal, .closed:
         Problem(.unavailable, "Kafka: \(error.message)", headers: Self.soon)

@@ -49,13 +49,13 @@ struct Problem: Error, Sendable, Equatable {
       case .methodNotAllowed: "This cannot be done here"
       case .tooSlow: "The request came too slowly"
       case .conflict: "Another request stands in the way"
-      case .tooLarge: "It is too large"
+      case .tooLarge: "The request or what it asks for is too large"
       case .unsupportedMediaType: "The body is of a type that is not read here"
       case .invalid: "A value is not valid"
       case .keyReused: "The idempotency key belongs to another request"
       case .tooManyRequests: "Too many requests"
       case .headTooLarge: "The head of the request is too large"
-      case .internalError: "This is our fault"
+      case .internalError: "The server cannot do this"
       case .unavailable: "Something that is needed cannot be reached"
       }
     }

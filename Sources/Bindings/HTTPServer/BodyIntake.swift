@@ -10,7 +10,7 @@ final class BodyIntake {
   /// The client waits for us.
   var isHeldUp = false
   private var windowStart: UInt64
-  private var windowBytes = 0
+  private(set) var windowBytes = 0
 
   init(_ bounds: HTTPBodyBounds, now: UInt64) {
     self.bounds = bounds
@@ -30,7 +30,9 @@ final class BodyIntake {
   }
 
   /// When it is looked at again.
-  func deadline(window: Duration) -> UInt64 { min(lastMoment, windowStart &+ window.nanoseconds) }
+  func deadline(window: Duration) -> UInt64 {
+    isHeldUp ? lastMoment : min(lastMoment, windowStart &+ window.nanoseconds)
+  }
 
   /// Why no more of it is read; nil begins another window.
   func complaint(now: UInt64, window: Duration) -> String? {

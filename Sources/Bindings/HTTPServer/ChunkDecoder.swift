@@ -31,7 +31,7 @@ struct ChunkDecoder {
   ) throws(HTTPRefusal) -> Step {
     while offset < bytes.count {
       if state == .data {
-        let end = min(bytes.count, offset + size)
+        let end = offset + min(bytes.count - offset, size)
         defer { offset = end }
         size -= end - offset
         if size == 0 { state = .dataReturn }

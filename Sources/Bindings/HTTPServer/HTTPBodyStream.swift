@@ -16,7 +16,7 @@ package final class HTTPBodyStream: @unchecked Sendable {
   }
 
   /// What is kept until it is taken, and one read more.
-  static let roomBytes = 256 << 10
+  static let bufferLimitBytes = 256 << 10
 
   private let maximumBytes: Int
   private var bytes: [UInt8] = []
@@ -27,11 +27,11 @@ package final class HTTPBodyStream: @unchecked Sendable {
   /// Somebody begins to read.
   var whenFirstAsked: () -> Void = {}
   /// The client is held up until there is room.
-  var whenThereIsRoom: () -> Void = {}
+  var whenBelowLimit: () -> Void = {}
 
   init(maximumBytes: Int) { self.maximumBytes = maximumBytes }
 
-  var isFull: Bool { bytes.count >= Self.roomBytes }
+  var isFull: Bool { bytes.count >= Self.bufferLimitBytes }
   var hasEnded: Bool { ending != nil }
 
   func append(_ more: UnsafeRawBufferPointer) {
@@ -61,7 +61,7 @@ package final class HTTPBodyStream: @unchecked Sendable {
     guard !bytes.isEmpty, ending != .broken else { return ending ?? .broken }
     let taken = bytes
     bytes = []
-    if ending == nil { whenThereIsRoom() }
+    if ending == nil { whenBelowLimit() }
     return .bytes(taken)
   }
 

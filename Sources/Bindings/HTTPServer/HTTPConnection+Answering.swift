@@ -13,7 +13,7 @@ extension HTTPConnection {
   }
 
   func refuse(_ status: Int, _ reason: String) {
-    isBodyComplete = false
+    isLast = true
     // Its time may be over.
     timer.set(after: options.exchangeTimeout)
     respond(options.refusal(status, reason))
@@ -42,7 +42,7 @@ extension HTTPConnection {
     let wasBodyRead = isBodyComplete
     (request, intake) = (nil, nil)
     guard !isLast else {
-      return linger(wasBodyRead || isGivenUp ? Self.briefLinger : options.lingerTimeout)
+      return awaitClose(wasBodyRead || isGivenUp ? Self.briefLinger : options.lingerTimeout)
     }
     phase = .head
     isBodyComplete = true
@@ -53,14 +53,22 @@ extension HTTPConnection {
     let bytes = held
     held = []
     if bytes.isEmpty {
-      if hasPeerFinished { return close() }
+      if hasPeerFinished { return closeWhenSent() }
     } else {
       bytes.withUnsafeBytes { process($0) }
     }
     updateReading()
   }
 
-  private func linger(_ limit: Duration) {
+  /// For a client that has sent all it wants, and reads on.
+  func closeWhenSent() {
+    guard transport.pendingBytes > 0 else { return close() }
+    (phase, isLast) = (.response, true)
+    timer.set(after: options.exchangeTimeout)
+    write()
+  }
+
+  private func awaitClose(_ limit: Duration) {
     guard !hasPeerFinished else { return close() }
     phase = .lingering
     held = []
@@ -75,21 +83,33 @@ extension HTTPConnection {
     case .head where parser.isBetweenRequests: close()
     case .head, .body: giveUp(HTTPRefusal(408, "the request did not come within its time"))
     case .answer where !isBodyComplete && intake?.stream.hasEnded == false: judgeBody()
-    case .answer, .response, .lingering, .closed: close()
+    case .answer:
+      giveUp(HTTPRefusal(503, "this took too long, and goes on: ask again what has become of it"))
+    case .response, .lingering, .closed: close()
     }
   }
 
   private func judgeBody() {
     guard let intake else { return close() }
-    if let reason = intake.complaint(now: loop.now, window: options.exchangeTimeout) {
+    // A loop that was busy has not yet read what the client sent in time.
+    let before = intake.windowBytes
+    if !intake.isHeldUp { readNow() }
+    guard phase == .answer, !isBodyComplete, !intake.stream.hasEnded else { return }
+    if intake.windowBytes > before, loop.now < intake.lastMoment {
+      intake.beginWindow(now: loop.now)
+    } else if let reason = intake.complaint(now: loop.now, window: options.exchangeTimeout) {
       isGivenUp = true
-      intake.isHeldUp = false
-      intake.stream.end(.tooSlow(reason: reason))
-      updateReading()
-      // For whoever reads it to answer.
-      timer.set(after: options.exchangeTimeout)
-    } else {
-      timer.set(at: intake.deadline(window: options.exchangeTimeout))
+      return endBody(.tooSlow(reason: reason))
     }
+    timer.set(at: intake.deadline(window: options.exchangeTimeout))
+  }
+
+  /// Ends a streamed body early. Whoever reads it has `exchangeTimeout` to answer.
+  func endBody(_ piece: HTTPBodyStream.Piece) {
+    guard let intake, !intake.stream.hasEnded else { return }
+    intake.isHeldUp = false
+    intake.stream.end(piece)
+    updateReading()
+    timer.set(after: options.exchangeTimeout)
   }
 }

@@ -47,7 +47,7 @@ final class HTTPConnection {
   var intake: BodyIntake?
   /// The connection ends with the response.
   var isLast = false
-  /// Nothing more is expected of the client.
+  /// Linger briefly: the client's bytes are no request.
   var isGivenUp = false
   var isProcessing = false
   /// The time of an exchange runs.
@@ -81,7 +81,7 @@ final class HTTPConnection {
     readNow()
   }
 
-  /// What has come is not waited for.
+  /// Reads what the kernel holds, without waiting for the loop's turn.
   func readNow() { transport.readNow() }
 
   /// It waits for its client: for a request, for the rest of one, or for a response to be read.
@@ -146,9 +146,9 @@ final class HTTPConnection {
     isProcessing = false
     unread(UnsafeRawBufferPointer(rebasing: bytes[offset...]))
     guard phase == .head else { return }
-    // Those were answered, or there was an empty line alone.
-    if parser.isBetweenRequests { awaitRequest() }
-    if hasPeerFinished { close() }
+    // After an answer or an empty line, a request is awaited; or its first bytes are here.
+    if parser.isBetweenRequests { awaitRequest() } else { exchangeBegins() }
+    if hasPeerFinished { closeWhenSent() }
   }
 
   /// The time of an exchange runs from its first byte on.
@@ -191,23 +191,24 @@ final class HTTPConnection {
     switch owner.screen(request) {
     case .withoutBody:
       guard isBodyComplete else { return refuse(400, "this request takes no body") }
-      maximumBodyBytes = 0
+      handOn(request)
     case .read(let limit):
       maximumBodyBytes = min(options.maximumBodyBytes, limit)
       guard fits(head) else { return }
-      askForBody()
+      if isBodyComplete { handOn(request) } else { askForBody() }
     case .stream(let bounds):
       maximumBodyBytes = bounds.maximumBytes
       guard fits(head) else { return }
       let intake = BodyIntake(bounds, now: loop.now)
       let stream = intake.stream
       stream.whenFirstAsked = { [weak self] in self?.askForBody() }
-      stream.whenThereIsRoom = { [weak self] in self?.takeMore() }
+      stream.whenBelowLimit = { [weak self] in self?.takeMore() }
       request.stream = stream
       self.intake = intake
-      // Its end is heard of in any case.
-      isBodyComplete = false
-      timer.set(at: intake.deadline(window: options.exchangeTimeout))
+      if isBodyComplete { stream.end(.end) }
+      timer.set(
+        at: isBodyComplete
+          ? intake.lastMoment : intake.deadline(window: options.exchangeTimeout))
       handOn(request)
     case .refuse(let response): respond(response)
     }
@@ -230,11 +231,14 @@ final class HTTPConnection {
   private func take(_ bytes: UnsafeRawBufferPointer) {
     isAskDue = false
     if let intake {
+      guard !intake.stream.hasEnded else { return }
       intake.take(bytes)
-      guard intake.stream.isFull, !intake.stream.hasEnded, phase == .answer else { return }
+      // It was too large: whoever reads it has this time to answer.
+      if intake.stream.hasEnded { return timer.set(after: options.exchangeTimeout) }
+      guard intake.stream.isFull, phase == .answer else { return }
       // It is we who are slow.
       intake.isHeldUp = true
-      timer.set(at: intake.lastMoment)
+      timer.set(at: intake.deadline(window: options.exchangeTimeout))
       return updateReading()
     }
     guard let held = request?.body.count, held + bytes.count <= maximumBodyBytes else {
@@ -257,6 +261,7 @@ final class HTTPConnection {
   private func bodyEnded() {
     isBodyComplete = true
     if let intake {
+      guard !intake.stream.hasEnded else { return }
       intake.stream.end(.end)
       timer.set(at: intake.lastMoment)
       updateReading()
@@ -283,8 +288,9 @@ extension HTTPConnection: ConnectionDelegate {
   func connectionPeerFinished(_ connection: Connection) {
     hasPeerFinished = true
     switch phase {
-    case .head, .body, .lingering, .closed: close()
-    case .answer: if !isBodyComplete { intake?.stream.end(.broken) }
+    case .head, .body: closeWhenSent()
+    case .lingering, .closed: close()
+    case .answer: if !isBodyComplete { endBody(.broken) }
     case .response: break
     }
   }

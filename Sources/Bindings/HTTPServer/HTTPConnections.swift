@@ -11,7 +11,7 @@ final class HTTPConnections {
   private let transportOptions: TransportOptions
   /// Gets each request with a number for `respond`; must not call back at once.
   private let whenComplete: (Int, HTTPRequest) -> Void
-  /// Whom they will see who come.
+  /// The certificate for new connections.
   private var tls: TLSServerContext?
   private var connections: [Int: HTTPConnection] = [:]
   /// Whose requests wait for our answers, by their numbers.
@@ -24,7 +24,7 @@ final class HTTPConnections {
   private var isWaitedFor = false
   private var lastTick = 0
 
-  /// How many are asked, at each who comes, whether they have just sent something.
+  /// Connections that are read before one of them is closed.
   private static let asked = 8
 
   init(
@@ -120,13 +120,13 @@ final class HTTPConnections {
 
   // MARK: who comes
 
-  private var hasRoom: Bool { connections.count < options.maximumConnections }
+  private var hasCapacity: Bool { connections.count < options.maximumConnections }
 
   /// Somebody waits. When there is no room, another goes for the first of them.
   private func admit() {
-    if !hasRoom { makeRoom() }
+    if !hasCapacity { evictOne() }
     // Bounded per turn, so that a storm of connections does not stop those that are there.
-    for _ in 0..<64 where hasRoom {
+    for _ in 0..<64 where hasCapacity {
       switch listener.next() {
       case .client(let descriptor, let peer): admit(descriptor, from: peer)
       case .nobody: return
@@ -150,16 +150,16 @@ final class HTTPConnections {
     connection.begin()
   }
 
-  private func makeRoom() {
+  private func evictOne() {
     // What has come in this very turn was not read yet.
-    for _ in 0..<Self.asked where !hasRoom {
+    for _ in 0..<Self.asked where !hasCapacity {
       guard let connection = leavingFirst else { break }
       connection.readNow()
       guard connection.mayGo else { continue }
       connection.close()
       return
     }
-    guard !hasRoom else { return }
+    guard !hasCapacity else { return }
     isWaitedFor = true
     listener.pause()
   }

@@ -35,7 +35,9 @@ struct HTTPHead: Equatable {
     guard let first = lines.next() else { throw HTTPRefusal("there is no request line") }
     let (method, target, isOld) = try Self.requestLine(first)
     let headers = try Self.fields(&lines)
-    if let authority = target.authority, headers["host"]?.lowercased() != authority.lowercased() {
+    if let authority = target.authority,
+      headers["host"]?.isSame(ignoringASCIICaseOf: authority) != true
+    {
       throw HTTPRefusal("the address of the request names another host than Host")
     }
     guard isOld || headers["host"] != nil else { throw HTTPRefusal("there is no Host") }
@@ -49,11 +51,11 @@ struct HTTPHead: Equatable {
     self.headers = headers
     body = try Self.body(headers, isOld: isOld)
     keepsAlive = !isOld && !Self.hasMember("close", headers["connection"])
-    switch headers["expect"]?.lowercased() {
-    case nil: expectsContinue = false
-    case "100-continue": expectsContinue = !isOld
-    default: throw HTTPRefusal("the only expectation that is met is 100-continue")
+    let expectation = headers["expect"]
+    guard expectation?.isSame(ignoringASCIICaseOf: "100-continue") != false else {
+      throw HTTPRefusal("the only expectation that is met is 100-continue")
     }
+    expectsContinue = expectation != nil && !isOld
   }
 
   /// Method, target and version, with one space between them each (section 3).
@@ -139,7 +141,7 @@ struct HTTPHead: Equatable {
 
   // MARK: the fields
 
-  /// What must not come twice: it would say two things, or be joined to one that nobody sent.
+  /// Fields that may occur once: a joined value would mean something else.
   private static let single: Set<String> = [
     "host", "content-length", "transfer-encoding", "expect", "authorization", "content-type",
   ]
@@ -193,7 +195,7 @@ struct HTTPHead: Equatable {
         throw HTTPRefusal("Content-Length and Transfer-Encoding do not go together")
       }
       guard !isOld else { throw HTTPRefusal("HTTP/1.0 has no Transfer-Encoding") }
-      guard coding.lowercased() == "chunked" else {
+      guard coding.isSame(ignoringASCIICaseOf: "chunked") else {
         throw HTTPRefusal("Transfer-Encoding is chunked")
       }
       return .chunked
@@ -208,9 +210,8 @@ struct HTTPHead: Equatable {
   private static func hasMember(_ member: String, _ list: String?) -> Bool {
     guard let list else { return false }
     return list.split(separator: ",").contains {
-      String($0).lowercased().split(whereSeparator: { $0 == " " || $0 == "\t" }).first.map {
-        $0 == member
-      } ?? false
+      $0.split(whereSeparator: { $0 == " " || $0 == "\t" }).first?
+        .isSame(ignoringASCIICaseOf: member) ?? false
     }
   }
 }

@@ -5,7 +5,7 @@ struct HTTPRequestParser {
     case head(HTTPHead)
     /// These bytes are of the body.
     case body(Range<Int>)
-    /// Of the request; what follows is the next one.
+    /// Of the body, when the head announced one; what follows is the next request.
     case end
     /// Nothing more is read of the connection.
     case refused(HTTPRefusal)
@@ -52,18 +52,16 @@ struct HTTPRequestParser {
       case .length(let rest):
         guard offset < bytes.count else { return .incomplete }
         let start = offset
-        offset = min(bytes.count, start + rest)
+        offset = start + min(bytes.count - start, rest)
         state = .length(rest - (offset - start))
         return .body(start..<offset)
       case .chunks(var decoder):
         let step = try decoder.next(bytes, from: &offset)
         state = step == .end ? .head : .chunks(decoder)
-        return
-          switch step
-        {
-        case .data(let range): .body(range)
-        case .end: .end
-        case .incomplete: .incomplete
+        switch step {
+        case .data(let range): return .body(range)
+        case .end: return .end
+        case .incomplete: return .incomplete
         }
       case .refused(let refusal): return .refused(refusal)
       }
@@ -106,7 +104,7 @@ struct HTTPRequestParser {
       (kept, headBytes, lines, hasSkippedLine) = ([], 0, 0, false)
       state =
         switch head.body {
-        case .none: .length(0)
+        case .none: .head
         case .length(let length): .length(length)
         case .chunked: .chunks(ChunkDecoder())
         }

@@ -57,7 +57,7 @@ extension HTTPResponse {
 
   /// RFC 9110, section 5.6.7: `Sun, 06 Nov 1994 08:49:37 GMT`.
   static func date(_ milliseconds: Int64) -> String {
-    func two(_ number: Int) -> String { number < 10 ? "0\(number)" : "\(number)" }
+    let two = CivilTime.twoDigits
     let time = CivilTime(milliseconds: milliseconds)
     // The first day of 1970 was a Thursday.
     let day = days[Int(milliseconds / 86_400_000 % 7 + 11) % 7]

@@ -33,23 +33,8 @@ extension String {
   /// NUL or is not UTF-8: nothing of ours is called so.
   /// - Parameter isForm: of an argument, in which a plus sign is a space.
   init?(percentEncoded bytes: UnsafeRawBufferPointer, isForm: Bool = false) {
-    var decoded: [UInt8] = []
-    decoded.reserveCapacity(bytes.count)
-    var index = 0
-    while index < bytes.count {
-      let byte = bytes[index]
-      index += 1
-      guard byte == UInt8(ascii: "%") else {
-        decoded.append(isForm && byte == UInt8(ascii: "+") ? UInt8(ascii: " ") : byte)
-        continue
-      }
-      guard index + 1 < bytes.count, let high = bytes[index].hexValue,
-        let low = bytes[index + 1].hexValue
-      else { return nil }
-      index += 2
-      decoded.append(high << 4 | low)
-    }
-    guard !decoded.contains(0) else { return nil }
+    let decoded = PercentText.decoded(bytes, isStrict: true, isForm: isForm)
+    guard let decoded, !decoded.contains(0) else { return nil }
     self.init(validating: decoded, as: UTF8.self)
   }
 }

@@ -9,7 +9,7 @@ final class ResponseWriter {
   private let transport: Connection
   private var body: [UInt8] = []
   private var start = 0
-  /// What the socket says while it is written to is no news.
+  /// Set while writing: `connectionDrained` is ignored then.
   private var isWriting = false
 
   init(_ transport: Connection) { self.transport = transport }

@@ -1,3 +1,5 @@
+import Text
+
 /// The members of an object in the order in which they were written; a name occurs once.
 package struct JSONObject: Sendable, Equatable {
   package struct Member: Sendable, Equatable {
@@ -11,8 +13,9 @@ package struct JSONObject: Sendable, Equatable {
   }
 
   package private(set) var members: [Member]
-  /// Where each name stands; nil while there are so few that they are gone through.
-  private var places: [Name: Int]?
+  /// Of the members by name, which jansson compares by bytes, too; nil while there are so few that
+  /// they are gone through.
+  private var indices: [ExactText: Int]?
 
   /// Up to here going through them is quicker than hashing.
   static let maximumScanned = 16
@@ -26,7 +29,7 @@ package struct JSONObject: Sendable, Equatable {
   /// For the parser, which has already seen that no name occurs twice.
   init(unique members: [Member]) {
     self.members = members
-    hash()
+    indexNames()
   }
 
   package var count: Int { members.count }
@@ -34,18 +37,16 @@ package struct JSONObject: Sendable, Equatable {
 
   /// Setting nil removes the member, which is linear in their number.
   package subscript(name: String) -> JSONValue? {
-    get { place(of: name).map { members[$0].value } }
+    get { index(of: name).map { members[$0].value } }
     set {
-      switch (place(of: name), newValue) {
-      case (let place?, let value?): members[place] = Member(name, value)
-      case (let place?, nil):
-        members.remove(at: place)
-        places = nil
-        hash()
+      switch (index(of: name), newValue) {
+      case (let index?, let value?): members[index] = Member(name, value)
+      case (let index?, nil):
+        members.remove(at: index)
+        indexNames()
       case (nil, let value?):
-        places?[Name(text: name)] = members.count
         members.append(Member(name, value))
-        if places == nil { hash() }
+        if indices == nil { indexNames() } else { indices?[ExactText(name)] = members.count - 1 }
       case (nil, nil): break
       }
     }
@@ -55,31 +56,16 @@ package struct JSONObject: Sendable, Equatable {
     one.members == other.members
   }
 
-  private func place(of name: String) -> Int? {
-    if let places { return places[Name(text: name)] }
-    return members.firstIndex { Name.isSame($0.name, name) }
+  private func index(of name: String) -> Int? {
+    if let indices { return indices[ExactText(name)] }
+    return members.firstIndex { $0.name.isExactly(name) }
   }
 
-  private mutating func hash() {
+  private mutating func indexNames() {
+    indices = nil
     guard members.count > Self.maximumScanned else { return }
-    var places = [Name: Int](minimumCapacity: members.count)
-    for (place, member) in members.enumerated() { places[Name(text: member.name)] = place }
-    self.places = places
-  }
-
-  /// By bytes, as jansson compares: Swift's `==` would take two normal forms of "é" for one name.
-  private struct Name: Hashable, Sendable {
-    let text: String
-
-    static func isSame(_ one: String, _ other: String) -> Bool {
-      one.utf8.elementsEqual(other.utf8)
-    }
-
-    static func == (one: Name, other: Name) -> Bool { isSame(one.text, other.text) }
-
-    func hash(into hasher: inout Hasher) {
-      var text = text
-      text.withUTF8 { hasher.combine(bytes: UnsafeRawBufferPointer($0)) }
-    }
+    var indices = [ExactText: Int](minimumCapacity: members.count)
+    for (index, member) in members.enumerated() { indices[ExactText(member.name)] = index }
+    self.indices = indices
   }
 }

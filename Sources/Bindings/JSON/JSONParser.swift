@@ -13,7 +13,7 @@ extension JSONValue {
   ///
   /// Refused besides bad syntax: more than `maximumBytes` (before anything is read), nesting deeper
   /// than `maximumDepth` (at most 2,048, jansson's own bound), more values than `maximumValues`
-  /// (counted by their commas, before jansson sees one), a name twice in one object, a
+  /// (counted by brackets and commas, before jansson sees one), a name twice in one object, a
   /// byte-order mark, UTF-16, bytes that are not UTF-8, lone surrogates, `\u0000`, NaN, infinities,
   /// numbers out of range, and anything but white space behind the document.
   package static func parse(

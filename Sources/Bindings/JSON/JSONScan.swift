@@ -27,14 +27,15 @@ enum JSONScan {
     }
   }
 
-  /// Counts open brackets and commas outside strings, exactly for valid JSON; what is not valid is
-  /// refused anyway. Refuses NUL, which stands nowhere in JSON: jansson swallows one behind a
+  /// Counts brackets and commas outside strings, exactly for valid JSON; what is not valid is
+  /// refused anyway. Each opening bracket and each comma has a value of its own, beside the
+  /// document itself. Refuses NUL, which stands nowhere in JSON: jansson swallows one behind a
   /// number or a literal.
   static func checkBytes(
     _ bytes: UnsafeRawBufferPointer, maximumDepth maximum: Int, maximumValues: Int
   ) throws(JSONError) {
     var depth = 0
-    var commas = 0
+    var values = 0
     var line = 1
     var column = 0
     var inString = false
@@ -65,20 +66,20 @@ enum JSONScan {
       case 0x22: inString = true
       case 0x5B, 0x7B:
         depth += 1
+        values += 1
         if depth > maximum {
           throw JSONError(
             code: .tooDeep, message: "nested deeper than \(maximum) levels", line: line,
             column: column)
         }
       case 0x5D, 0x7D: depth -= 1
-      case 0x2C:
-        commas += 1
-        if commas >= maximumValues {
-          throw JSONError(
-            code: .tooManyValues, message: "more than \(maximumValues) values", line: line,
-            column: column)
-        }
+      case 0x2C: values += 1
       default: break
+      }
+      if values > maximumValues {
+        throw JSONError(
+          code: .tooManyValues, message: "more than \(maximumValues) values", line: line,
+          column: column)
       }
     }
   }

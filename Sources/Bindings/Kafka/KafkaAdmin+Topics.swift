@@ -1,7 +1,7 @@
 import CRdKafka
 
-// MARK: - Topics. Real brokers only: the embedded one takes no admin requests, and its topics are
-// made by `EmbeddedBroker`.
+// MARK: - Topics. Real brokers only: the embedded one takes no admin requests (`unsupported`), and
+// its topics are made by `EmbeddedBroker`.
 
 extension KafkaAdmin {
   /// Creates the topics that are missing; those that exist are left as they are. Blocks for at most
@@ -127,16 +127,38 @@ extension AdminClient {
     return values
   }
 
+  /// librdkafka's mock cluster names a controller that it does not have, and the client would wait
+  /// for that until its time is over.
+  private func refuseEmbeddedBroker(_ doing: String, _ timeout: Duration) throws(KafkaError) {
+    _ = try metadata(ofAllTopics: false, timeout: timeout)
+    guard let name = rd_kafka_clusterid(handle, 0) else { return }
+    defer { rd_kafka_mem_free(handle, name) }
+    guard String(cString: name).hasPrefix("mockCluster") else { return }
+    throw KafkaError(
+      code: .unsupported,
+      message: "\(doing): the embedded broker takes no such request; its topics are those of "
+        + "fanfare broker --topics")
+  }
+
   /// Sends a request whose answer comes to a queue of its own, and reads the answer.
   private func ask<T>(
     _ doing: String, _ timeout: Duration, send: (OpaquePointer?) -> Void,
     read: (OpaquePointer) -> T
   ) throws(KafkaError) -> T {
+    let deadline = ContinuousClock.now + timeout
+    try refuseEmbeddedBroker(doing, timeout)
     let queue = rd_kafka_queue_new(handle)
     defer { rd_kafka_queue_destroy(queue) }
     send(queue)
-    guard let event = rd_kafka_queue_poll(queue, Int32(clamping: timeout.wholeMilliseconds))
-    else { throw explain(KafkaError(RD_KAFKA_RESP_ERR__TIMED_OUT, doing: doing)) }
+    let rest = max(deadline - .now, .zero)
+    guard let event = rd_kafka_queue_poll(queue, Int32(clamping: rest.wholeMilliseconds)) else {
+      throw explain(
+        KafkaError(
+          code: .timedOut,
+          message:
+            "\(doing): a broker answers, but not this in time: has the cluster a controller?",
+          cause: String(cString: rd_kafka_err2name(RD_KAFKA_RESP_ERR__TIMED_OUT))))
+    }
     defer { rd_kafka_event_destroy(event) }
     let error = rd_kafka_event_error(event)
     guard error == RD_KAFKA_RESP_ERR_NO_ERROR else {

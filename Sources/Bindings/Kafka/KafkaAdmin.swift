@@ -91,18 +91,20 @@ struct AdminClient: ~Copyable {
     state.release()
   }
 
-  func metadata(timeout: Duration) throws(KafkaError) -> (
+  /// - Parameter all: with all topics, not the brokers alone. Asking for one topic that is missing
+  ///   would make a broker create it.
+  func metadata(ofAllTopics all: Bool = true, timeout: Duration) throws(KafkaError) -> (
     brokers: [String],
     topics: [(name: String, partitions: Int, replicas: Int, error: rd_kafka_resp_err_t)]
   ) {
     var metadata: UnsafePointer<rd_kafka_metadata>?
     let deadline = ContinuousClock.now + timeout
     var error = RD_KAFKA_RESP_ERR__TIMED_OUT
-    // All topics: asking for one that is missing would make a broker create it. In slices: a login
-    // that is refused stays refused, however long one waits.
+    // In slices: a login that is refused stays refused, however long one waits.
     repeat {
       let slice = min(.milliseconds(500), max(deadline - .now, .zero))
-      error = rd_kafka_metadata(handle, 1, nil, &metadata, Int32(slice.wholeMilliseconds))
+      error = rd_kafka_metadata(
+        handle, all ? 1 : 0, nil, &metadata, Int32(slice.wholeMilliseconds))
       rd_kafka_poll(handle, 0)
     } while [RD_KAFKA_RESP_ERR__TIMED_OUT, RD_KAFKA_RESP_ERR__TRANSPORT].contains(error)
       && !state.isRefused && .now < deadline

@@ -96,7 +96,7 @@ package final class KafkaConsumer {
     return earlier
   }
 
-  /// What comes next, but for ends of partitions that are where reading is anyway.
+  /// Returns the next poll result. Skips an end of a partition that the position has reached.
   private func next(_ wait: Int32) -> KafkaPoll? {
     var wait = wait
     while let message = rd_kafka_consumer_poll(client, wait) {
@@ -109,7 +109,7 @@ package final class KafkaConsumer {
     return nil
   }
 
-  /// What Kafka no longer has of what was to be read before this.
+  /// Returns the offsets before this one that the partition no longer has.
   private func skipped(before polled: KafkaPoll) -> KafkaPoll? {
     let (partition, offset, following): (KafkaPartition, Int64, Int64)
     switch polled {

@@ -20,6 +20,8 @@ package struct KafkaError: Error, Sendable, Equatable, CustomStringConvertible {
     case fatal
     /// The consumer or producer was closed.
     case closed
+    /// The broker takes no such request.
+    case unsupported
     case other
   }
 
@@ -123,6 +125,7 @@ extension KafkaError.Code {
     case .rebalanced: "the group was rebalanced meanwhile; the work is delivered again"
     case .fatal: "this client cannot go on; it must be replaced by a new one"
     case .closed: "the client was closed before it was done"
+    case .unsupported: "this broker takes no such request"
     case .other: "Kafka reports an error; see the cause"
     }
   }

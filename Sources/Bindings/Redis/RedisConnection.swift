@@ -136,8 +136,10 @@ final class RedisConnection {
 
   private func expire(_ execution: Execution) {
     guard execution.isSent else {
-      if !wasReady, isResolving {
-        execution.timer = loop.schedule(after: execution.timeout) { [weak self, weak execution] in
+      if !wasReady, isResolving, execution.namesTime == nil {
+        execution.namesTime = options.resolveTimeout
+        execution.timer = loop.schedule(after: options.resolveTimeout) {
+          [weak self, weak execution] in
           if let execution { self?.expire(execution) }
         }
         return
@@ -145,7 +147,8 @@ final class RedisConnection {
       waiting.remove { $0 === execution }
       execution.finish(
         .unavailable(
-          options.name, after: execution.timeout, because: session.lastFailure ?? pending)
+          options.name, after: execution.timeout + (execution.namesTime ?? .zero),
+          because: session.lastFailure ?? pending)
       )
       return
     }

@@ -42,10 +42,10 @@ package final class ClientCertificate: @unchecked Sendable {
       ERR_clear_error()
       EVP_PKEY_free(key)
       for certificate in all { X509_free(certificate) }
-      throw TLSError(
-        .badCertificate,
-        all.isEmpty ? "there is no certificate" : "the key belongs to none of the certificates",
-        cause: nil)
+      guard !all.isEmpty else {
+        throw TLSError(.badCertificate, "there is no certificate", cause: nil)
+      }
+      throw TLSError(.badKey, "the key belongs to none of the certificates", cause: nil)
     }
     self.key = key
     certificate = all.remove(at: own)

@@ -22,7 +22,7 @@ final class ByteStream {
   private var interest: Interest = []
   private var pending = ByteQueue()
   private var isFlushScheduled = false
-  /// The socket takes no more; what it has received is read before anybody hears of it.
+  /// The first write error; reported after the received bytes were read.
   private var writeFailure: TransportError?
   /// What is encrypted at a time at most.
   var largestPiece = Connection.usualPiece

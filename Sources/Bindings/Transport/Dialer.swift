@@ -51,19 +51,14 @@ final class Dialer {
     if case .success(let addresses) = Resolver.numeric(server) {
       return loop.execute { handoff.value?.resolved(.success(addresses)) }
     }
+    let late = TransportError(
+      .unresolved,
+      "DNS gave no address of \(server.host) within \(DurationText.text(options.resolveTimeout)): "
+        + "are the nameservers of /etc/resolv.conf alive?")
     resolveTimer = loop.schedule(after: options.resolveTimeout) { [weak self] in
-      self?.resolved(.failure(Self.late(server, options: self?.options)))
+      self?.resolved(.failure(late))
     }
     options.names.resolve(server, on: loop) { result in handoff.value?.resolved(result) }
-  }
-
-  private static func late(_ server: Endpoint, options: TransportOptions?) -> TransportError {
-    let limit = options.map { " within " + DurationText.text($0.resolveTimeout) } ?? ""
-    return TransportError(
-      .unresolved,
-      "DNS gave no address of \(server.host)\(limit): "
-        + "are the nameservers of /etc/resolv.conf alive?"
-    )
   }
 
   /// The server's name has no address yet.

@@ -73,7 +73,9 @@ package final class AudienceImporter {
 
   /// Takes a line. Returns why it is refused; nil when it is not.
   /// - Parameter number: what it is called later, when that is found.
-  package func take(_ line: ImportLine, number: Int = 0) async throws(DevicesError) -> String? {
+  package func take(
+    _ line: ImportLine, number: Int = 0
+  ) async throws(DevicesError) -> ImportRow.Refusal? {
     if case .text(let bytes) = line, bytes.allSatisfy(Self.isBlank) { return nil }
     progress.rows += 1
     let row: ImportRow
@@ -81,11 +83,11 @@ package final class AudienceImporter {
       row = try read(line)
     } catch {
       progress.refused += 1
-      return error.reason
+      return error
     }
-    if let reason = try await refusal(of: row) {
+    if let refusal = try await refusal(of: row) {
       progress.refused += 1
-      return reason
+      return refusal
     }
     for part in row.rows { try await writer.append(part, line: number) }
     for streamer in row.follows {
@@ -105,12 +107,14 @@ package final class AudienceImporter {
   }
 
   /// A row leaves no trace when one of its follows is refused.
-  private func refusal(of row: ImportRow) async throws(DevicesError) -> String? {
+  private func refusal(
+    of row: ImportRow
+  ) async throws(DevicesError) -> ImportRow.Refusal? {
     for streamer in row.follows {
       do throws(DevicesError) {
         try await follows.check(streamer: streamer)
       } catch {
-        if error.code == .invalid { return error.message }
+        if error.code == .invalid { return ImportRow.Refusal(error.message) }
         throw error
       }
     }

@@ -136,25 +136,34 @@ package final class AudienceWriter {
       })
     if let error = sizes.firstError { throw DevicesError(reply: error.message) }
     var refused: Set<Int> = []
+    // Of each user, what the rows of the page bring up to this one.
+    var brought: [ExactText: (members: Set<ExactText>, fields: Set<ExactText>)] = [:]
     for (index, row) in rows.enumerated() {
+      let user = ExactText(row.user)
+      var (members, fieldNames) = brought[user] ?? ([], [])
+      members.formUnion(row.bindings.map { ExactText($0.member) })
+      fieldNames.formUnion(row.profile.map { ExactText($0.name) })
       let devices = Int(sizes[2 * index].integer ?? 0)
       let fields = Int(sizes[2 * index + 1].integer ?? 0)
       var reason: String?
-      if devices + row.bindings.count > AudienceRow.maximumBindings, !row.bindings.isEmpty {
+      if devices + members.count > AudienceRow.maximumBindings, !row.bindings.isEmpty {
         let bindings = keyspace.bindings(user: row.user)
-        let new = try await missing(row.bindings.map { ["SISMEMBER", bindings, $0.member] })
+        let new = try await missing(members.map { ["SISMEMBER", bindings, $0.text] })
         if new > 0, devices + new > AudienceRow.maximumBindings {
           reason = AudienceRow.tooManyDevices(of: row.user, devices + new)
         }
       }
-      if fields + row.profile.count > AudienceRow.maximumFields, !row.profile.isEmpty {
+      if fields + fieldNames.count > AudienceRow.maximumFields, !row.profile.isEmpty {
         let profile = keyspace.profile(user: row.user)
-        let new = try await missing(row.profile.map { ["HEXISTS", profile, $0.name] })
+        let new = try await missing(fieldNames.map { ["HEXISTS", profile, $0.text] })
         if new > 0, fields + new > AudienceRow.maximumFields {
           reason = AudienceRow.tooManyFields(of: row.user, fields + new)
         }
       }
-      guard let reason else { continue }
+      guard let reason else {
+        brought[user] = (members, fieldNames)
+        continue
+      }
       refused.insert(index)
       self.devices -= row.bindings.count
       overfull.append((lines[index], reason))

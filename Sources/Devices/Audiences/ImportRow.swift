@@ -11,8 +11,11 @@ package struct ImportRow {
   package let tags: [String]
 
   package struct Refusal: Error {
-    package let reason: String
-    package init(_ reason: String) { self.reason = reason }
+    private let makeReason: @Sendable () -> String
+    /// Made at each call: it is asked for where it is shown.
+    package var reason: String { makeReason() }
+
+    package init(_ reason: @autoclosure @escaping @Sendable () -> String) { makeReason = reason }
   }
 
   /// 1,000 devices with long tokens take about 600 KiB.

@@ -12,7 +12,8 @@ package struct DeviceRestoration {
     /// Another user owns the token: a token belongs to one. As a rule that user's bind has taken it
     /// out of what is set aside; where it died before it did, it stands there still.
     case takenByAnother
-    /// A login took it out, or it was set aside again, between reading and writing.
+    /// A login took it out, it was set aside again, or the time in which it can be given back
+    /// ended, between reading and writing.
     case changed
   }
 

@@ -1,3 +1,4 @@
+import Keyspace
 import Model
 import Text
 
@@ -75,7 +76,9 @@ extension QuarantineFilter {
     reason = given.reason
     since = try Self.time(given.since, "since")
     before = try Self.time(given.before, "before")
-    prunedSince = try Self.start(given.prunedSince, "pruned-since", now: now)
+    // What was pruned longer ago may have been another user's since.
+    let kept = now - Int64(Keyspace.prunedLifetimeSeconds) * 1000
+    prunedSince = try Self.start(given.prunedSince, "pruned-since", now: now).map { max($0, kept) }
   }
 
   /// A length of time until now, a day, or a time.

@@ -12,15 +12,15 @@ package struct QuarantinedDevice: Sendable, Equatable {
   package let setAsideAt: Int64?
   /// It was pruned: whoever gives it back asks for what was pruned.
   package let isPruned: Bool
-  /// Of what was pruned: when it had been bound, as it stood in Redis; nil where it did not.
+  /// When it had been bound, as it stood in Redis; nil where it did not.
   let boundAt: String?
   /// What Redis holds, unchanged.
   let value: String
 
   /// - Parameters:
   ///   - member: `apns:<environment>:<topic>:<token>`.
-  ///   - value: the reason, alone or with the time behind it, whatever is between the two; of what
-  ///     was pruned then `pruned` and the time of the binding, or `-`.
+  ///   - value: the reason, alone or with the time behind it, whatever is between the two; then
+  ///     perhaps `quarantined` or `pruned` and the time of the binding, or `-`.
   init?(user: String, member: String, value: String) {
     guard let binding = Binding(member: member) else { return nil }
     self.user = user
@@ -30,9 +30,10 @@ package struct QuarantinedDevice: Sendable, Equatable {
     let rest = value.utf8.dropFirst(reason.utf8.count).dropFirst()
     let words = rest.split(separator: UInt8(ascii: " "), omittingEmptySubsequences: false)
     isPruned = words.count == 3 && words[1].elementsEqual("pruned".utf8)
-    let bound = isPruned ? String(Substring(words[2])) : "-"
+    let hasBound = isPruned || words.count == 3 && words[1].elementsEqual("quarantined".utf8)
+    let bound = hasBound ? String(Substring(words[2])) : "-"
     boundAt = bound == "-" ? nil : bound
-    let time = isPruned ? words[0] : rest
+    let time = hasBound ? words[0] : rest
     let isWhole = rest.count == value.utf8.count - reason.utf8.count - 1
     setAsideAt = isWhole ? Self.time(time) : nil
   }

@@ -10,11 +10,16 @@ enum ErasureScripts {
   /// KEYS: what goes, devices first. From here on nothing reaches the user. The members stay in
   /// `bound` until their tokens are free: who dies before that has left there which they are.
   /// Answers how many devices, devices set aside, fields of a profile, events and verdicts there
-  /// were, then the members whose tokens are to be free.
+  /// were, then the members whose tokens are to be free. ARGV: as many devices go in one step; of
+  /// more nothing goes, and the answer is empty.
   ///
   /// A key of another type stands under the user's name, and goes too.
   private static let eraseBody = """
     local bindings, bound, set_aside, profile, reached, verdicts, snapshot, undated = unpack(KEYS)
+    for place, command in ipairs({'SCARD', 'HLEN', 'HLEN'}) do
+      local number = redis.pcall(command, KEYS[place])
+      if type(number) == 'number' and number > tonumber(ARGV[1]) then return {} end
+    end
     local function count(command, key)
       local number = redis.pcall(command, key)
       return type(number) == 'number' and number or redis.call('EXISTS', key)

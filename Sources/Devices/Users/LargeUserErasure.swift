@@ -12,7 +12,7 @@ struct LargeUserErasure {
   let tokens: TokenMoves
 
   /// As many go in one step.
-  private static let maximumAtOnce = 2 * AudienceRow.maximumBindings
+  static let maximumAtOnce = 2 * AudienceRow.maximumBindings
   private static let perPage = 500
 
   /// First all devices go, and their names stay in `bound`; then their tokens get free. Of a user
@@ -20,11 +20,13 @@ struct LargeUserErasure {
   /// (`TokenScripts.holding`), so none gets free before.
   func run(_ user: String, _ counts: inout ErasureCounts) async throws(DevicesError) {
     let keys = keyspace.deviceKeys(user: user)
-    let commands = [["SCARD", keys[0]], ["HLEN", keys[1]], ["HLEN", keys[2]]]
-    let replies = try await redis.replies(to: commands)
-    // A key of another type goes as a whole.
-    let sizes = commands.indices.map { replies[$0].integer ?? 0 }
+    let (sizes, ofAnotherType) = try await sizes(keys)
     guard sizes.contains(where: { $0 > Self.maximumAtOnce }) else { return }
+    // A key of another type goes as a whole: the scripts fail beside it.
+    if !ofAnotherType.isEmpty {
+      let deleted = try await redis.replies(to: ofAnotherType.map { ["DEL", keys[$0]] })
+      if let error = deleted.firstError { throw DevicesError(reply: error.message) }
+    }
     for index in [0, 2] where sizes[index] > 0 {
       try await eachPage(index == 0 ? "SSCAN" : "HSCAN", keys[index]) {
         (members) async throws(DevicesError) in
@@ -37,6 +39,22 @@ struct LargeUserErasure {
     try await eachPage("HSCAN", keys[1]) { (members) async throws(DevicesError) in
       try await free(members, user, keys, &counts)
     }
+  }
+
+  func isLarge(_ user: String) async throws(DevicesError) -> Bool {
+    try await sizes(keyspace.deviceKeys(user: user)).sizes.contains { $0 > Self.maximumAtOnce }
+  }
+
+  /// Of bindings, bound and quarantined; 0 of a key of another type.
+  private func sizes(
+    _ keys: [String]
+  ) async throws(DevicesError) -> (sizes: [Int64], ofAnotherType: [Int]) {
+    let commands = [["SCARD", keys[0]], ["HLEN", keys[1]], ["HLEN", keys[2]]]
+    let replies = try await redis.replies(to: commands)
+    return (
+      commands.indices.map { replies[$0].integer ?? 0 },
+      commands.indices.filter { replies[$0].error?.kind == .wrongType }
+    )
   }
 
   private func eachPage(

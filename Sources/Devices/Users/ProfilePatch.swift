@@ -30,6 +30,11 @@ package struct ProfilePatch: Sendable, Equatable {
         name: "profile",
         rule: "at most \(AudienceRow.maximumFields) fields, not \(changes.count)")
     }
+    // Before anybody looks for a meaning in it.
+    let given = changes.map { (name: $0.name, value: $0.value ?? "") }
+    if let problem = AudienceRow.problem(profile: given) {
+      throw GivenRefusal(name: "profile", rule: "taken as it is, and \(problem)")
+    }
     var fields = UserProfile()
     for (name, value) in changes {
       guard fields[name] == nil else {
@@ -37,25 +42,54 @@ package struct ProfilePatch: Sendable, Equatable {
       }
       fields[name] = try Self.checked(name, value ?? "")
     }
-    let pairs = fields.members.map { (name: $0.name, value: $0.value) }
-    if let problem = AudienceRow.problem(profile: pairs) {
-      throw GivenRefusal(name: "profile", rule: "taken as it is, and \(problem)")
-    }
     self.fields = fields
+  }
+
+  /// Second names that people write for fields with a meaning, without `_` and `-`.
+  private static let secondNames = [
+    "timezone": timeZone, "language": locale, "lang": locale, "quiethours": quiet,
+  ]
+
+  /// A field with a meaning that is written otherwise: another case, or a second name. It would be
+  /// stored, and nobody would look at it.
+  private static func ownName(meantBy name: String) -> String? {
+    let own = RuleField.allCases.map(\.rawValue) + [locale]
+    guard !own.contains(name) else { return nil }
+    func plain(_ name: String) -> String {
+      String(
+        decoding: name.utf8.filter { $0 != 0x5F && $0 != 0x2D }.map(\.asciiLowered),
+        as: UTF8.self)
+    }
+    let given = plain(name)
+    return secondNames[given] ?? own.first { plain($0) == given }
+  }
+
+  /// Nobody sees it.
+  private static func blank(_ value: String) -> String? {
+    let isBlank = { (byte: UInt8?) in byte.map { $0 <= 0x20 } == true }
+    return isBlank(value.utf8.first) || isBlank(value.utf8.last)
+      ? "; there is a blank or a line break at an end of it" : nil
   }
 
   /// The value as it is stored.
   private static func checked(
     _ name: String, _ value: String
   ) throws(GivenRefusal) -> String {
+    // What was stored under a wrong name may go.
     guard !value.isEmpty else { return "" }
-    func refuse(_ rule: String, hint: String = "") -> GivenRefusal {
-      GivenRefusal(name: name, rule: rule, hint: hint)
+    if let own = ownName(meantBy: name) {
+      throw GivenRefusal(name: ShortText.of(name), rule: "written \(own): no other name is read")
+    }
+    func refuse(
+      _ rule: String, hint: @autoclosure @escaping @Sendable () -> String = ""
+    ) -> GivenRefusal {
+      GivenRefusal(name: name, rule: rule, hint: hint())
     }
     switch name {
     case locale:
       guard LocaleTag(value)?.isOfKnownLanguage == true else {
-        throw refuse("a language tag, such as ja or zh-Hant-TW", hint: LocaleTag.hint(value))
+        throw refuse(
+          "a language tag, such as ja or zh-Hant-TW", hint: blank(value) ?? LocaleTag.hint(value))
       }
     case badge:
       guard Int(value).map({ $0 >= 0 }) == true, value.utf8.allSatisfy(\.isASCIIDigit) else {
@@ -76,7 +110,7 @@ package struct ProfilePatch: Sendable, Equatable {
       guard ZoneNames.understands(value) else {
         throw refuse(
           "an IANA name such as Europe/Berlin, or an offset such as UTC+03:00",
-          hint: ZoneNames.hint(value))
+          hint: blank(value) ?? ZoneNames.hint(value))
       }
     case mutedStreamers:
       for streamer in value.split(separator: "\n", omittingEmptySubsequences: false) {

@@ -31,6 +31,8 @@ package struct UserErasure {
     /// Whether the followers of the streamer of this id go too. Ids of users and of streamers may
     /// be other people's.
     package var erasesAudience = false
+    /// False where the user's own keys were erased before: what is in them since is a new user's.
+    package var erasesOwn = true
 
     package init() {}
   }
@@ -62,12 +64,12 @@ package struct UserErasure {
       }
     }
     var counts = ErasureCounts()
-    if writes {
-      try await LargeUserErasure(redis: redis, keyspace: keyspace, tokens: tokens)
-        .run(user, &counts)
-      try await eraseKeys(of: user, &counts)
-    } else {
-      try await foreseeKeys(of: user, &counts)
+    if scope.erasesOwn {
+      if writes {
+        try await eraseOwn(user, &counts)
+      } else {
+        try await foreseeKeys(of: user, &counts)
+      }
     }
     try await leave(scope.streamers, keyspace, \.follows, user, writes, &counts)
     if scope.looksEverywhere {
@@ -78,6 +80,28 @@ package struct UserErasure {
     // Who still followed somebody may have been read for an event meanwhile.
     if writes { _ = try await answers(to: [["DEL", keyspace.snapshot(user: user)]]) }
     return counts
+  }
+
+  /// Whether the user has so many devices that forgetting them may take longer than a client waits.
+  package func isLarge(_ user: String) async throws(DevicesError) -> Bool {
+    try await large.isLarge(user)
+  }
+
+  private var large: LargeUserErasure {
+    LargeUserErasure(redis: redis, keyspace: keyspace, tokens: tokens)
+  }
+
+  /// Others may bind devices while it works: so often it begins again.
+  private static let maximumTries = 16
+
+  private func eraseOwn(
+    _ user: String, _ counts: inout ErasureCounts
+  ) async throws(DevicesError) {
+    for _ in 0..<Self.maximumTries {
+      try await large.run(user, &counts)
+      if try await eraseKeys(of: user, &counts) { return }
+    }
+    throw DevicesError(.conflict, "others bind devices to the user faster than these can go")
   }
 }
 
@@ -97,11 +121,14 @@ extension UserErasure {
 // MARK: - The user's own keys
 
 extension UserErasure {
+  /// Returns false when there were too many devices for one step, and nothing is changed.
   private func eraseKeys(
     of user: String, _ counts: inout ErasureCounts
-  ) async throws(DevicesError) {
+  ) async throws(DevicesError) -> Bool {
     let answer = try await redis.reply(
-      to: ErasureScripts.erase, keys: keyspace.forgottenKeys(user: user), arguments: [])
+      to: ErasureScripts.erase, keys: keyspace.forgottenKeys(user: user),
+      arguments: [String(LargeUserErasure.maximumAtOnce)])
+    guard answer.count > 0 else { return false }
     let numbers = (0..<5).map { Int(answer[$0].integer ?? 0) }
     counts.devices += numbers[0]
     counts.setAside += numbers[1]
@@ -118,6 +145,7 @@ extension UserErasure {
         to: ErasureScripts.finish, keys: Array(keyspace.deviceKeys(user: user).prefix(2)),
         arguments: page)
     }
+    return true
   }
 
   private func foreseeKeys(

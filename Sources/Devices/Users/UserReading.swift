@@ -6,8 +6,9 @@ import Redis
 enum UserReading {
   /// Twice what we write, for each key: who is over it by a little is still shown.
   static let maximumElements = 2 * AudienceRow.maximumBindings
-  /// Of all keys together: 2,000 devices with long tokens, and their times.
-  static let maximumBytes = 4 << 20
+  /// Of all keys together: 2,000 devices of long tokens, and their times. What is read is written
+  /// into one answer, on a thread that others need.
+  static let maximumBytes = 1 << 20
 
   /// KEYS: of one user. ARGV: how many elements a key may have, how many bytes all may have, the
   /// command of each key. Answers what the commands do, or how many elements or bytes there are.

@@ -2,7 +2,6 @@ import Deliver
 import EventLoop
 import Model
 import Record
-import Text
 
 /// Looks every second whether somebody has stopped a fan-out that the lane works on, or lets it go
 /// on. Confined to its lane.
@@ -17,7 +16,7 @@ final class BrakeWatch {
   private let runs: SegmentRuns
   private let limited: LimitedSegments
   /// Events that Redis is asked about: no older answer comes after a newer one.
-  private var asking: Set<ExactText> = []
+  private var asking: Set<String> = []
 
   init(
     options: PipelineOptions, loop: EventLoop, record: RecordStage, deliver: DeliverStage,
@@ -36,16 +35,15 @@ final class BrakeWatch {
 
   /// Each event by itself: where one stands on a master that is away, no other waits for it.
   func look(isolation lane: isolated any Actor = #isolation) {
-    for event in Set(all.map { ExactText($0.segment.event.id) }) where asking.insert(event).inserted
-    {
+    for event in Set(all.map { $0.segment.event.id }) where asking.insert(event).inserted {
       loop.task(on: lane) { [self] in await look(at: event) }
     }
   }
 
-  private func look(at event: ExactText) async {
+  private func look(at event: String) async {
     defer { asking.remove(event) }
     do {
-      obey(try await record.brakes(of: [event.text]))
+      obey(try await record.brakes(of: [event]))
     } catch {
       // It is looked at again in a second, and each segment asks when it is claimed.
       options.log.debug("brakes not read", ["error": .text("\(error)")])
@@ -54,10 +52,10 @@ final class BrakeWatch {
 
   /// What is in flight is answered; all else of a run leaves it or has its outcome. Also what came
   /// since the last look: while no stream is free nobody else tells it.
-  private func obey(_ brakes: [ExactText: Brake?]) {
+  private func obey(_ brakes: [String: Brake?]) {
     for run in all {
       // It may have begun while Redis was asked, or Redis did not say.
-      guard let brake = brakes[ExactText(run.segment.event.id)] else { continue }
+      guard let brake = brakes[run.segment.event.id] else { continue }
       let fanOut = run.tally.fanOut
       // What was cancelled stays so: some of it has its outcome.
       if fanOut.brake != .cancelled, fanOut.brake != brake {

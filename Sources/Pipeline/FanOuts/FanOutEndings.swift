@@ -16,36 +16,32 @@ final class FanOutEndings {
 
   init(log: Log) { self.log = log }
 
-  /// - Parameter isComplete: no segment of it is in the dead letters.
-  func note(_ event: Event, _ figures: [FanOutFigure], isComplete: Bool) {
+  /// What is missing of a fan-out.
+  enum Rest { case nothing, isInDeadLetters, isLost }
+
+  func note(_ event: String, _ figures: [FanOutFigure], rest: Rest) {
     let times = FanOutTimes(figures)
     func counts(_ counter: FanOutCounter) -> Bool {
       figures.contains { $0.name == counter.rawValue && $0.count > 0 }
     }
     let isForgotten = counts(.forgotten)
-    if isComplete, !isForgotten, counts(.pushes) {
+    if rest == .nothing, !isForgotten, counts(.pushes) {
       if let took = times.took { durations.observe(nanoseconds: took.nanoseconds) }
       if let first = times.firstPush { firstPushes.observe(nanoseconds: first.nanoseconds) }
     }
-    let fields = Self.fields(event.id, figures, times)
-    switch (isComplete, isForgotten) {
-    case (true, false): log.info("fan-out done", fields)
-    case (true, true):
+    let fields = Self.fields(event, figures, times)
+    switch (rest, isForgotten) {
+    case (.nothing, false): log.info("fan-out done", fields)
+    case (.nothing, true):
       log.warning("fan-out done, but Redis had lost what was noted of it meanwhile", fields)
-    case (false, true):
+    case (.isInDeadLetters, true):
       log.warning("fan-out incomplete: Redis has lost what was noted of it", fields)
-    case (false, false):
+    case (.isInDeadLetters, false):
       log.warning("fan-out incomplete: the rest of it is in the dead letters", fields)
+    case (.isLost, _):
+      log.error(
+        "fan-out incomplete: its event is over, and the records of the rest of it are lost", fields)
     }
-  }
-}
-
-extension FanOutEndings {
-  /// Its last segments are lost.
-  func noteLost(_ event: String, _ figures: [FanOutFigure]) {
-    log.error(
-      "fan-out incomplete: Kafka no longer has the rest of it",
-      Self.fields(event, figures, FanOutTimes(figures)))
   }
 
   private static func fields(

@@ -56,10 +56,10 @@ final class FanOutRunner {
     isolation: isolated any Actor = #isolation
   ) async throws -> Receipt {
     let now = options.wallClock()
+    if event.isExpired(at: now), try await expire(event, from: message) != .begun { return .done }
     guard render.template(named: event.template) != nil else {
       return options.receiptWithoutTemplate(for: message, of: event)
     }
-    if event.isExpired(at: now), try await expire(event, from: message) != .begun { return .done }
     let (found, refusal) = try await audience(of: event)
     var audience = found
     // The only segment is claimed by the script that opens the event.
@@ -73,7 +73,7 @@ final class FanOutRunner {
         replayed: DeadLetter.source(of: message), refusal: refusal, claim: bid?.claim,
         lifetime: options.claimLifetime, now: now)
     }
-    bid?.answer = claimed.map { SegmentBid.Answer(result: $0, asked: asked, former: $0.takenFrom) }
+    bid?.answer = claimed.map { SegmentBid.Answer(result: $0, asked: asked) }
     var published = 0
     switch opened {
     case .duplicate:
@@ -90,13 +90,13 @@ final class FanOutRunner {
       counters.add(.eventsWithoutAudience)
       options.log.fanOut("fan-out started", event, audience)
       options.log.nobodyFollows(event)
-      endings.note(event, figures, isComplete: true)
+      endings.note(event.id, figures, rest: .nothing)
       return .done
     case .stopped(let reason, let figures):
       counters.add(.eventsStopped)
       options.log.notice(
         "event not sent", ["event": .text(event.id), "reason": .text(reason)])
-      endings.note(event, figures, isComplete: true)
+      endings.note(event.id, figures, rest: .nothing)
       return .done
     case .new:
       counters.add(.eventsOK)

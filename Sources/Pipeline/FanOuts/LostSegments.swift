@@ -1,87 +1,97 @@
+import EventLoop
 import Ingest
 import Kafka
 import Model
 import Record
 import Telemetry
 
-/// Segments whose records Kafka threw away before anybody read them. What of them the event still
-/// says is planned again: a record that was there all the same is claimed once. The others count as
-/// lost, so that their fan-out comes to its end. Confined to its lane.
+/// Segments whose records Kafka threw away before anybody read them. Plans them again from the
+/// stored event, as long as that has not expired; a record that was not lost after all is claimed
+/// once. What cannot be planned again `OverdueFanOuts` ends. Confined to its lane.
 final class LostSegments {
   /// Fan-outs that are looked at, those that began last: far more than are under way at a time.
   private static let maximumFanOuts = 1000
-  /// In one call of a script, and written to Kafka at a time.
+  /// Written to Kafka at a time.
   private static let window = 128
 
   private let options: PipelineOptions
+  private let loop: EventLoop
   private let ingest: IngestStage
   private let record: RecordStage
   private let retry: RetryUntilStopped
   private let writer: RecordWriter
-  private let endings: FanOutEndings
+  private var lastRecovery = 0
 
   init(
-    options: PipelineOptions, ingest: IngestStage, record: RecordStage,
-    retry: RetryUntilStopped, writer: RecordWriter, endings: FanOutEndings
+    options: PipelineOptions, loop: EventLoop, ingest: IngestStage, record: RecordStage,
+    retry: RetryUntilStopped, writer: RecordWriter
   ) {
     self.options = options
+    self.loop = loop
     self.ingest = ingest
     self.record = record
     self.retry = retry
     self.writer = writer
-    self.endings = endings
   }
 
-  func recover(areStragglersLost: Bool, isolation: isolated any Actor = #isolation) async {
+  /// - Parameter lostAt: when records were last found to be lost, in monotonic nanoseconds.
+  /// - Returns: when to call it again; nil when nothing is left to do.
+  func recover(
+    lostAt: UInt64, isolation: isolated any Actor = #isolation
+  ) async -> Duration? {
+    var next: Duration?
+    lastRecovery += 1
     do {
       let known = try await ask("read the fan-outs from Redis") {
         try await record.recentFanOuts(atMost: Self.maximumFanOuts)
       }
       for fanOut in known where fanOut.status.state == .running {
-        try await recover(fanOut, areStragglersLost: areStragglersLost)
+        do {
+          guard let delay = try await recover(fanOut, lostAt) else { continue }
+          next = min(next ?? delay, delay)
+        } catch let error as RecordError {
+          // That of one event must not keep the others' segments away.
+          say(error, ["event": .text(fanOut.event)])
+        }
       }
     } catch is RetryUntilStopped.Stopped {
-      return
+      return .zero
     } catch {
-      options.log.error("lost segments are not planned again", ["error": .text("\(error)")])
+      say(error)
     }
+    return next
   }
 
+  private func say(_ error: any Error, _ fields: LogFields = [:]) {
+    options.log.error(
+      "lost segments are not planned again", fields.merging(["error": .text("\(error)")]))
+  }
+
+  /// Returns when to ask for the fan-out again.
   private func recover(
-    _ fanOut: KnownFanOut, areStragglersLost: Bool, isolation: isolated any Actor = #isolation
-  ) async throws {
+    _ fanOut: KnownFanOut, _ lostAt: UInt64, isolation: isolated any Actor = #isolation
+  ) async throws -> Duration? {
+    // Before the open segments are read: what is lost later is another recovery's.
+    let turn = try await ask("begin to recover a fan-out in Redis") {
+      try await record.beginRecovery(
+        of: fanOut.event,
+        owner: "\(options.workerID)/\(options.instance)/\(lastRecovery)",
+        age: .nanoseconds(Int64(loop.now &- lostAt)))
+    }
+    switch turn {
+    case .now: break
+    case .covered: return nil
+    case .later(let delay): return delay
+    }
     let found = try await ask("read the open segments from Redis") {
       try await record.openSegments(of: fanOut)
     }
-    guard let open = found else { return }
-    // What waits for its turn in a list of its own is in no other record.
-    var lost = areStragglersLost ? open.stragglers : []
-    if let event = event(open.document) {
-      try await plan(open, again: event)
-    } else {
-      lost += open.names
-      if open.published > 0, open.published < open.count { lost.append("plan") }
-    }
-    for first in stride(from: 0, to: lost.count, by: Self.window) {
-      let names = Array(lost[first..<min(first + Self.window, lost.count)])
-      let figures = try await ask("note lost segments in Redis") {
-        try await record.noteLost(names, of: fanOut, now: options.wallClock())
-      }
-      if let figures { endings.noteLost(fanOut.event, figures) }
-    }
-    if !lost.isEmpty {
-      options.log.error(
-        "segments are lost: Kafka no longer has their records",
-        ["event": .text(fanOut.event), "segments": .integer(lost.count)])
-    }
-  }
-
-  /// Nil where it cannot be sent any more.
-  private func event(_ document: [UInt8]?) -> Event? {
-    guard let document, let event = try? ingest.event(document: document),
+    guard let open = found, let document = open.document,
+      let event = try? ingest.event(document: document),
       !event.isExpired(at: options.wallClock())
     else { return nil }
-    return event
+    try await plan(open, again: event)
+    return nil
   }
 
   private func plan(

@@ -1,6 +1,5 @@
 import Model
 import Render
-import Text
 
 /// Fan-outs that a lane works on: a template is joined with its event once, not once a segment.
 /// Confined to its lane.
@@ -16,9 +15,7 @@ final class PreparedEvents {
   }
 
   func prepare(_ event: Event) throws(RenderError) -> PreparedEvent {
-    if let index = prepared.lastIndex(where: {
-      $0.event.id.isExactly(event.id) && $0.event == event
-    }) {
+    if let index = prepared.lastIndex(where: { $0.event == event }) {
       return prepared[index]
     }
     let fresh = try render.prepare(event)

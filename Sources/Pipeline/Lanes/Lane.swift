@@ -55,7 +55,9 @@ package actor Lane {
     endings = FanOutEndings(log: options.log)
     deadLetters = DeadLetterNotes(
       options: options, loop: loop, ingest: ingest, record: record, retry: retry, endings: endings)
-    heartbeat = HeartbeatWriter(options: options, loop: loop, record: record, clock: clock)
+    heartbeat = HeartbeatWriter(
+      options: options, loop: loop, record: record, clock: clock,
+      overdue: OverdueFanOuts(options: options, record: record, endings: endings))
 
     let times = StragglerTimes(
       delay: options.straggleDelay, wallClock: options.wallClock)
@@ -92,8 +94,7 @@ package actor Lane {
         stragglers: stragglers, news: news, endings: endings),
       delays: delays, counters: counters)
     lostSegments = LostSegments(
-      options: options, ingest: ingest, record: record, retry: retry, writer: writer,
-      endings: endings)
+      options: options, loop: loop, ingest: ingest, record: record, retry: retry, writer: writer)
     fanOuts = FanOutRunner(
       options: options, loop: loop, stages: stages, retry: retry, writer: writer,
       bidder: bidder, segments: segments, limited: limited, endings: endings,
@@ -200,7 +201,11 @@ package actor Lane {
     } catch is RetryUntilStopped.Stopped {
       return .notDone
     } catch let error as RecordError where error.clockAhead != nil {
-      return .notHere(clockAhead: error.clockAhead ?? .zero, why: "\(error)")
+      let ahead = error.clockAhead ?? .zero
+      // The event has expired by Redis' clock too by then. Waiting for less than the shortest
+      // absence holds up one record; an absence costs all partitions two rebalances.
+      guard ahead >= ClockAbsence.shortest else { return .again(after: ahead) }
+      return .notHere(clockAhead: ahead, why: "\(error)")
     } catch {
       // By `stop`, which closes the clients of the stages.
       guard !isStopping else { return .notDone }
@@ -228,8 +233,12 @@ package actor Lane {
     }
   }
 
-  package func recoverSegments(areStragglersLost: Bool) async {
-    await lostSegments.recover(areStragglersLost: areStragglersLost)
+  package func recoverSegments(lostAt: UInt64) async -> Duration? {
+    await lostSegments.recover(lostAt: lostAt)
+  }
+
+  package func clockAhead() async -> Duration? {
+    (try? await clock.compare()).map { .milliseconds($0) }
   }
 
   package func noteDeadLetter(_ message: KafkaMessage, _ error: IngestError) async -> Bool {

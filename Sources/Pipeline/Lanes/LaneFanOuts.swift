@@ -1,5 +1,4 @@
 import Model
-import Text
 
 /// The fan-outs that a lane works on: the segments of an event share one for as long as one of them
 /// is under way.
@@ -11,7 +10,7 @@ struct LaneFanOuts {
   /// Of an event whose fan-out begins here.
   private let limits: (Event) -> [PushLimit]
   /// By the event's id.
-  private var entries: [ExactText: Entry] = [:]
+  private var entries: [String: Entry] = [:]
   /// With so many, those that ended are forgotten.
   private var most = LaneFanOuts.fewest
   private static let fewest = 64
@@ -20,10 +19,10 @@ struct LaneFanOuts {
 
   var count: Int { entries.count }
 
-  func fanOut(ofEvent id: String) -> FanOut? { entries[ExactText(id)]?.fanOut }
+  func fanOut(ofEvent id: String) -> FanOut? { entries[id]?.fanOut }
 
   mutating func fanOut(of segment: Segment) -> FanOut {
-    let id = ExactText(segment.event.id)
+    let id = segment.event.id
     if let known = entries[id]?.fanOut { return known }
     if entries.count >= most {
       entries = entries.filter { $0.value.fanOut != nil }

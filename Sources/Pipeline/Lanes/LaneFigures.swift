@@ -2,7 +2,6 @@ import Deliver
 import Expand
 import Redis
 import Telemetry
-import Text
 
 /// How a lane is at the moment: for heartbeat and metrics.
 package struct LaneFigures: Sendable {
@@ -15,7 +14,7 @@ package struct LaneFigures: Sendable {
   let claims: Int
   let places: Int
   /// The ids of the events that it has segments of.
-  let fanOuts: Set<ExactText>
+  let fanOuts: Set<String>
   /// Segments whose pushes were all tried and are not all settled.
   package let lingering: Int
   /// How far the clock was ahead of Redis' when they were compared last, in ms; less than 0:

@@ -1,5 +1,4 @@
 import Model
-import Text
 
 /// Segments of fan-outs that a limit of pushes a second holds up: they are worked on without one of
 /// the lane's places, many at a time, and more wait for these as records. Confined to its lane.
@@ -65,7 +64,7 @@ final class LimitedSegments {
   /// Whether more segments of an event would only wait: some of it do, or nobody else can.
   func holdsUp(_ event: Event) -> Bool {
     waiting.count >= Self.maximumWaiting
-      || waiting.contains { $0.run.segment.event.id.isExactly(event.id) }
+      || waiting.contains { $0.run.segment.event.id == event.id }
   }
 
   /// The run has ended, whether or not it was limited.

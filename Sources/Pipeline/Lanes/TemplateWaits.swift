@@ -4,14 +4,14 @@ import Model
 import Telemetry
 import Threads
 
-/// Records whose template this worker has not loaded: a new template comes with the next version of
-/// the workers, and while they are replaced one by one its events reach older ones too. Such a
-/// record rests aside, without a place of a lane, and its partition goes on; a newer worker that
-/// takes the partition over reads it again. One for all lanes, which a record reaches in turn.
+/// Records of events whose template this worker has not loaded: a new template comes with the next
+/// version of the workers, and while they are replaced one by one its events reach older ones too.
+/// Such a record rests aside, without a place of a lane, and its partition goes on; a newer worker
+/// that takes the partition over reads it again. One for all lanes, which a record reaches in turn.
 final class TemplateWaits: Sendable {
-  /// Records that rest at a time, half of what an intake lets rest: beyond it they go to the dead
-  /// letters, so that a template that nobody has holds up nobody else.
-  static let maximum = 128
+  /// Events that rest at a time: beyond it they go to the dead letters. An intake that is full of
+  /// them pauses its topic, and a template that nobody has would hold up all other events.
+  static let maximum = Intake.maximumAside / 2
 
   private let limit: Duration
   /// When each record came first, by its place: ms since 1970.

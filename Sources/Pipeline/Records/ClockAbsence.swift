@@ -3,7 +3,8 @@ import Kafka
 import Telemetry
 
 /// A worker whose clock is ahead of Redis' cannot do what it calls expired and Redis does not: it
-/// leaves its group, so that others do, and looks again later. Confined to the pump's loop.
+/// leaves its group, so that others do, until the clocks agree. As long as they do not, it tries
+/// again now and then: it may be Redis' clock that is wrong. Confined to the pump's loop.
 final class ClockAbsence {
   /// Each return costs the group a rebalance, or two.
   static let shortest: Duration = .seconds(60)
@@ -12,13 +13,21 @@ final class ClockAbsence {
   private let log: Log
   private let loop: EventLoop
   private let consumer: any GroupConsumer
-  private var duration = shortest
+  private let shortest: Duration
+  private var duration: Duration
+  /// Of its return.
+  private var timer: LoopTimer?
   /// Monotonic nanoseconds when it came back last.
   private var returned: UInt64 = 0
   /// Why this worker is not in its group, in words; nil while it is.
   private(set) var obstacle: String?
 
-  init(options: PipelineOptions, loop: EventLoop, consumer: any GroupConsumer) {
+  init(
+    options: PipelineOptions, loop: EventLoop, consumer: any GroupConsumer,
+    shortest: Duration = shortest
+  ) {
+    self.shortest = shortest
+    duration = shortest
     log = options.log
     self.loop = loop
     self.consumer = consumer
@@ -29,7 +38,7 @@ final class ClockAbsence {
     guard obstacle == nil else { return }
     // Longer and longer, as long as it does not go well for as long as it was away.
     let wasWell = returned == 0 || loop.now &- returned > duration.nanoseconds
-    duration = wasWell ? Self.shortest : min(duration * 2, Self.longest)
+    duration = wasWell ? shortest : min(duration * 2, Self.longest)
     let seconds = Int(ahead.components.seconds)
     obstacle = "this worker's clock is \(seconds) s ahead of Redis': set the clocks (NTP)"
     log.error(
@@ -40,10 +49,24 @@ final class ClockAbsence {
         "error": .text(why),
       ])
     consumer.unsubscribe()
-    loop.schedule(after: duration) { [weak self] in self?.end() }
+    timer = loop.schedule(after: duration) { [weak self] in self?.end() }
+  }
+
+  /// Somebody may have set the clocks meanwhile.
+  /// - Parameter ahead: of Redis' clock, now.
+  func compared(ahead: Duration) {
+    guard timer != nil, ahead < Self.shortest else { return }
+    end()
+  }
+
+  /// The worker ends: it does not come back.
+  func stop() {
+    timer?.cancel()
+    timer = nil
   }
 
   private func end() {
+    stop()
     obstacle = nil
     returned = loop.now
     do {

@@ -65,7 +65,7 @@ final class DeadLetterNotes {
         try await record.noteDeadLetter(
           of: part, event, code: error.code.rawValue, source: message.place, now: now)
       }
-      if let figures { endings.note(event, figures, isComplete: false) }
+      if let figures { endings.note(event.id, figures, rest: .isInDeadLetters) }
     } catch let error as RecordError {
       // The lane's Redis is closed: whoever reads the record again notes it.
       guard !retry.timers.isStopped else { throw RetryUntilStopped.Stopped() }

@@ -24,9 +24,9 @@ final class DeadLetters {
   /// Why they did not take the letter that was tried last, if so.
   private var refusal: KafkaError?
   /// First tries that have had no answer for longer than `answerTimeout`.
-  private var late = 0
+  private var lateCount = 0
   /// Records that wait for the dead letters, of partitions that are ours or were.
-  private(set) var held = 0
+  private(set) var heldCount = 0
 
   init(
     options: PipelineOptions, loop: EventLoop, counters: WorkerCounters, send: @escaping Send
@@ -81,8 +81,8 @@ final class DeadLetters {
     let wait = Wait(whenItWaits)
     defer { end(wait) }
     // While they do not answer, or take nothing, another one would only find out the same.
-    let lateness = loop.schedule(after: late > 0 ? .zero : Self.answerTimeout) { [weak self] in
-      self?.isLate(wait, message)
+    let lateness = loop.schedule(after: lateCount > 0 ? .zero : Self.answerTimeout) { [weak self] in
+      self?.becameLate(wait, message)
     }
     defer { lateness.cancel() }
     do {
@@ -92,7 +92,7 @@ final class DeadLetters {
       return true
     } catch {
       lateness.cancel()
-      isAnswered(wait)
+      answered(wait)
       options.log.error(
         "the dead letters take nothing; the record's partition waits",
         ["record": .text(message.place), "error": .text("\(error)")])
@@ -102,17 +102,17 @@ final class DeadLetters {
     }
   }
 
-  private func isLate(_ wait: Wait, _ message: KafkaMessage) {
+  private func becameLate(_ wait: Wait, _ message: KafkaMessage) {
     options.log.warning(
       "the dead letters do not answer; the record's partition waits",
       ["record": .text(message.place)])
     wait.isLate = true
-    late += 1
+    lateCount += 1
     begin(wait, "no answer yet")
   }
 
-  private func isAnswered(_ wait: Wait) {
-    if wait.isLate { late -= 1 }
+  private func answered(_ wait: Wait) {
+    if wait.isLate { lateCount -= 1 }
     wait.isLate = false
   }
 
@@ -122,14 +122,14 @@ final class DeadLetters {
     wait.number = number
     board.say(number, .deadLetters, to: "write dead letters to Kafka", why)
     guard isFirst else { return }
-    held += 1
+    heldCount += 1
     wait.whenItBegins()
   }
 
   private func end(_ wait: Wait) {
-    isAnswered(wait)
+    answered(wait)
     guard let number = wait.number else { return }
-    held -= 1
+    heldCount -= 1
     board.end(number)
   }
 

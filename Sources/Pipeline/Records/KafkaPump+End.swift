@@ -4,7 +4,7 @@ extension KafkaPump {
   private static let commitShare = 0.75
 
   /// Nothing is in flight but what waits for the dead letters.
-  var isDrained: Bool { dispatch.running.count <= deadLetters.held }
+  var isDrained: Bool { dispatch.running.count <= deadLetters.heldCount }
 
   /// Takes nothing new and waits for what is in flight as long as `timeout`. Returns whether all
   /// that was begun is done. May be called again: after the lanes have stopped nothing stays in
@@ -12,6 +12,7 @@ extension KafkaPump {
   package func drain(timeout: Duration) async -> Bool {
     let steps = dispatch.drain()
     readiness.end()
+    absence.stop()
     perform(steps)
     if !isDrained { await waiters.wait(atMost: timeout) }
     return dispatch.running.isEmpty

@@ -27,8 +27,8 @@ package actor KafkaPump {
   private let startLog: FanOutStartLog
   private let times: StragglerTimes
   let polling: KafkaPolling
-  private let losses: RecordLosses
-  private let absence: ClockAbsence
+  private var losses: RecordLosses
+  let absence: ClockAbsence
   var isClosed = false
   /// When Kafka was polled last, to a tenth of a second, in ms since 1970.
   private(set) var lastPoll: Int64 = 0
@@ -59,7 +59,7 @@ package actor KafkaPump {
     waiters = DrainWaiters(loop: loop)
     health = KafkaHealth(options: options)
     readiness = GroupReadiness(options: options)
-    losses = RecordLosses(options: options, loop: loop, lane: lanes[0], topics: dispatch.topics)
+    losses = RecordLosses(log: log, ingest: options.ingest, topics: dispatch.topics)
     absence = ClockAbsence(options: options, loop: loop, consumer: consumer)
     startLog = FanOutStartLog(log: log)
     times = StragglerTimes(delay: options.straggleDelay, wallClock: options.wallClock)
@@ -73,12 +73,23 @@ package actor KafkaPump {
       self?.assumeIsolated { $0.everyInterval() }
     }
     repeats(every: Self.commitInterval) { $0.commits.commit() }
-    repeats(every: options.heartbeatInterval) { $0.consumer.measureLag() }
+    repeats(every: options.heartbeatInterval) {
+      $0.consumer.measureLag()
+      $0.compareClocks()
+    }
+  }
+
+  private func compareClocks() {
+    guard absence.obstacle != nil else { return }
+    Task {
+      if let ahead = await lanes[0].clockAhead() { absence.compared(ahead: ahead) }
+    }
   }
 
   package var inFlight: Int { dispatch.running.count }
   package var partitions: Int { dispatch.partitions }
-  /// Records whose segments other workers have claimed.
+  /// Records that wait to be asked about again: other workers have claimed their segments, or their
+  /// template is not loaded.
   package var aside: Int { dispatch.aside }
   /// Records of our partitions that are not committed yet, as Kafka said last.
   package var lag: [KafkaPartition: Int64] { consumer.lag }
@@ -100,6 +111,23 @@ package actor KafkaPump {
     perform(dispatch.wake(now: loop.now))
     if partitions == 0, !dispatch.isDraining { readiness.sayThatWeWait(now: loop.now) }
     if let error = producer.fatalError { health.check(error) }
+    recoverLost()
+  }
+
+  private func recoverLost() {
+    guard !dispatch.isDraining, let lostAt = losses.begin(now: loop.now) else { return }
+    Task {
+      let delay = await lanes[0].recoverSegments(lostAt: lostAt)
+      for gap in losses.ended(lostAt, again: delay, now: loop.now) { commits.ended(gap) }
+    }
+  }
+
+  private func skipped(_ partition: KafkaPartition, _ offsets: Range<Int64>) {
+    losses.note(partition, offsets, now: loop.now)
+    guard losses.holdsSegments(partition.topic),
+      let number = commits.began(partition, gapAt: offsets.lowerBound)
+    else { return }
+    losses.hold(partition, offsets.lowerBound, number, now: loop.now)
   }
 
   /// Does something now and at every interval, until the pump is closed.
@@ -118,7 +146,7 @@ package actor KafkaPump {
     case .message(let message): received(message)
     case .end(let partition, let end):
       if !dispatch.isDraining { commits.reachedEnd(partition, end) }
-    case .skipped(let partition, let offsets): losses.note(partition, offsets)
+    case .skipped(let partition, let offsets): skipped(partition, offsets)
     case .assigned(let partitions): assigned(partitions)
     case .revoking(let partitions): finishBeforeRevoke(partitions)
     case .revoked(let partitions): revoked(partitions, .kafkaRevocations)

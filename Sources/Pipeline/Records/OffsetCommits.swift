@@ -30,6 +30,16 @@ final class OffsetCommits {
   /// Returns what the record is known by; nil when its partition is not ours.
   func began(_ message: KafkaMessage) -> Int? { offsets.began(message.source, message.offset) }
 
+  /// Nothing behind a gap is committed until it has `ended`. Returns what it is known by.
+  func began(_ partition: KafkaPartition, gapAt offset: Int64) -> Int? {
+    offsets.began(partition, offset)
+  }
+
+  func ended(_ gap: RecordLosses.Gap) {
+    offsets.finished(gap.partition, gap.offset, gap.number)
+    hasNews = true
+  }
+
   func reachedEnd(_ partition: KafkaPartition, _ end: Int64) {
     offsets.reachedEnd(partition, end)
     hasNews = true

@@ -18,9 +18,13 @@ package protocol RecordRunner: Sendable {
   /// false when the worker stopped before.
   func noteDeadLetter(_ message: KafkaMessage, _ error: IngestError) async -> Bool
 
-  /// Plans segments again whose records Kafka no longer has, as far as Redis knows them, and lets
-  /// the others count as lost.
-  func recoverSegments(areStragglersLost: Bool) async
+  /// Plans segments again whose records Kafka no longer has, as far as Redis knows them.
+  /// - Parameter lostAt: when that was found last, in monotonic nanoseconds.
+  /// - Returns: when to call it again; nil when nothing is left to do.
+  func recoverSegments(lostAt: UInt64) async -> Duration?
+
+  /// How far this worker's clock is ahead of Redis'; nil when Redis does not say.
+  func clockAhead() async -> Duration?
 }
 
 extension Lane: RecordRunner {}

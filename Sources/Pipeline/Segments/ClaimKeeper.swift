@@ -44,10 +44,11 @@ final class ClaimKeeper {
   /// How often the lane calls `renew`.
   var renewalInterval: Duration { options.claimLifetime / Self.renewalsInALifetime }
 
-  func ask(_ bid: SegmentBid, from message: KafkaMessage) async throws -> SegmentBid.Answer {
+  func ask(
+    _ bid: SegmentBid, for run: SegmentRun, from message: KafkaMessage
+  ) async throws -> SegmentBid.Answer {
     let claim = bid.claim
     var known = bid.answer
-    var former: String?
     return try await retry.persistent("claim the segment in Redis", for: claim.segment.event) {
       let asked = known?.asked ?? loop.now
       var result: ClaimResult
@@ -56,21 +57,23 @@ final class ClaimKeeper {
       } else {
         result = try await record.claim(
           claim, lifetime: options.claimLifetime, now: options.wallClock())
+        noteFormer(of: run, result)
       }
       known = nil
-      noteTakeover(claim, result)
-      former = former ?? result.takenFrom
-      if result == .unplanned, isAdoptable(message) { result = try await adopt(claim) }
+      if result == .unplanned, isAdoptable(message) {
+        result = try await adopt(claim)
+        noteFormer(of: run, result)
+      }
       if case .yours(let time, _, _) = result {
         do {
           try clock.check(claim.segment.event, redisTime: time)
         } catch let error as RecordError where error.clockAhead != nil {
-          // What cannot be done here for its clock is another worker's at once.
-          await release(claim, hasSent: former != nil)
+          // Releases the claim: another worker's clock may allow it.
+          await release(run)
           throw error
         }
       }
-      return SegmentBid.Answer(result: result, asked: asked, former: former)
+      return SegmentBid.Answer(result: result, asked: asked)
     }
   }
 
@@ -134,24 +137,24 @@ final class ClaimKeeper {
       line, ["event": .text(run.segment.event.id), "segment": .text(run.segment.id)])
   }
 
-  /// What its former owner had sent of the segment, if anything, is sent again. To be called once
-  /// for each answer: the next one to the same owner does not say it.
-  func noteTakeover(_ claim: Claim, _ result: ClaimResult?) {
-    guard let former = result?.takenFrom else { return }
+  /// What a former owner had sent of the segment, if anything, is sent again. Counts an owner that
+  /// let its claim end, not one that stopped in order, once.
+  func noteFormer(of run: SegmentRun, _ result: ClaimResult) {
+    guard let former = result.takenFrom, !run.tally.mayHaveBeenSent else { return }
+    run.tally.mayHaveBeenSent = true
+    guard !former.hasReleased else { return }
     counters.add(.claimsTakenOver)
     options.log.notice(
       "took over a segment whose owner let its claim end",
       [
-        "event": .text(claim.segment.event.id), "segment": .text(claim.segment.id),
-        "from": .text(former),
+        "event": .text(run.segment.event.id), "segment": .text(run.segment.id),
+        "from": .text(former.name),
       ])
   }
 
-  /// - Parameter hasSent: whether pushes of it may have been sent that are not recorded, here or by
-  ///   whom it was taken from.
-  func release(_ claim: Claim, hasSent: Bool = false) async {
+  func release(_ run: SegmentRun) async {
     do {
-      try await record.release(claim, hasSent: hasSent)
+      try await record.release(run.claim, hasSent: run.mayHaveSent)
     } catch {
       options.log.debug("claim not released", ["error": .text("\(error)")])
     }
@@ -167,7 +170,7 @@ final class ClaimKeeper {
     for run in runs {
       releases.append(
         loop.task(on: lane) { [self] in
-          await release(run.claim, hasSent: run.tally.firstPushAt > 0 || run.tally.mayHaveBeenSent)
+          await release(run)
         })
     }
     for release in releases { await release.value }

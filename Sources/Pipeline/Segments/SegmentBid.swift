@@ -9,8 +9,6 @@ struct SegmentBid {
     let result: ClaimResult
     /// Monotonic nanoseconds when the claim was asked for; it began no sooner.
     let asked: UInt64
-    /// Who had begun the segment and did not come to its end, if anybody.
-    var former: String?
   }
 
   let claim: Claim

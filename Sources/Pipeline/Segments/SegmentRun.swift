@@ -62,6 +62,10 @@ final class SegmentRun {
     tally.mayStraggle = index == nil
   }
 
+  /// Whether pushes of it may have been sent that are not recorded, here or by whom it was taken
+  /// from.
+  var mayHaveSent: Bool { tally.firstPushAt > 0 || tally.mayHaveBeenSent }
+
   func leavePlace() {
     vacate?()
     vacate = nil

@@ -50,16 +50,14 @@ final class SegmentRunner {
   ) async throws -> Receipt {
     if render.template(named: segment.event.template) == nil {
       let reason = "the template \(segment.event.template) is not loaded"
-      // Also the whole segment of a paused fan-out, which goes round with them.
-      if message.topic == options.ingest.stragglersTopic,
-        !segment.event.isExpired(at: options.wallClock())
-      {
-        // Another worker has it: some are newer than others while a new version is rolled out.
-        options.log.warning(
-          "stragglers put off: \(reason)", ["event": .text(segment.event.id)])
-        return try await delays.putOff(message, vacate)
+      guard !segment.event.isExpired(at: options.wallClock()) else {
+        return .hopeless(IngestError(.unknownTemplate, reason))
       }
-      return options.receiptWithoutTemplate(for: message, of: segment.event)
+      // The worker that opened the event has it: some are newer than others while a new version is
+      // rolled out. However many segments there are, they rest in Kafka.
+      options.log.warning(
+        "a segment is put off: \(reason)", ["event": .text(segment.event.id)])
+      return try await delays.putOffPaused(segment, message, vacate)
     }
     return try await run(bidder.bid(on: segment), from: message, vacate)
   }
@@ -75,26 +73,24 @@ final class SegmentRunner {
     run.tally.notes = options.record.notes(of: claim.segment, now: options.wallClock)
     defer { limited.end(run) }
     var bid = bid
-    let former = bid.answer?.former
+    // By the script that opened the event.
+    if let answer = bid.answer { claims.noteFormer(of: run, answer.result) }
     let turn: LimitedSegments.Turn
     do {
       turn = try await limited.turn(of: run, at: options.wallClock())
     } catch {
-      // By the script that opened the event; no run is known that would release it.
-      if bid.answer != nil { await claims.release(claim, hasSent: former != nil) }
+      // The run has not begun: nobody else releases its claim.
+      if bid.answer != nil { await claims.release(run) }
       throw error
     }
     switch turn {
     case .now: break
-    case .later:
-      claims.noteTakeover(claim, bid.answer?.result)
-      bid.answer = nil
+    case .later: bid.answer = nil
     case .putOff:
-      if bid.answer != nil { await claims.release(claim, hasSent: former != nil) }
+      if bid.answer != nil { await claims.release(run) }
       return try await delays.putOffPaused(claim.segment, message, vacate)
     }
-    let answer = try await claims.ask(bid, from: message)
-    run.tally.mayHaveBeenSent = former != nil || answer.former != nil
+    let answer = try await claims.ask(bid, for: run, from: message)
     switch answer.result {
     case .settled:
       counters.add(.segmentsAlreadySettled)
@@ -107,7 +103,7 @@ final class SegmentRunner {
     case .yours(let redisTime, let isCancelled, _):
       guard !runs.isStopped else {
         // Those that it had were released before this one was there.
-        await claims.release(claim, hasSent: run.tally.mayHaveBeenSent)
+        await claims.release(run)
         throw RetryUntilStopped.Stopped()
       }
       bidder.won()
@@ -151,7 +147,7 @@ final class SegmentRunner {
     // A claim that is renewed behind its release would come back.
     runs.end(run)
     await settler.drop(run)
-    await claims.release(run.claim, hasSent: run.tally.mayHaveBeenSent)
+    await claims.release(run)
   }
 
   /// The segment's record goes to the dead letters. What was sent of it gets its outcomes, and they

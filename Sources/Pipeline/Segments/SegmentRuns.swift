@@ -1,7 +1,6 @@
 import EventLoop
 import Model
 import Record
-import Text
 
 /// The segments that a lane works on, and which of them keep a place. Confined to its lane.
 final class SegmentRuns {
@@ -29,7 +28,7 @@ final class SegmentRuns {
   var all: [SegmentRun] { Array(runs.values) }
   var count: Int { runs.count }
   /// The ids of their events.
-  var eventIDs: Set<ExactText> { Set(runs.values.map { ExactText($0.segment.event.id) }) }
+  var eventIDs: Set<String> { Set(runs.values.map(\.segment.event.id)) }
   /// Of them, those that have a place.
   var places: Int { runs.values.count(where: \.hasPlace) }
   /// Segments whose pushes were all tried and are not all settled.

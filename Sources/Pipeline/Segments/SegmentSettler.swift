@@ -61,7 +61,8 @@ final class SegmentSettler {
         ["event": .text(segment.event.id), "keys": .integer(settled.findings.failed)])
     }
     if let figures = settled.fanOut {
-      endings.note(segment.event, figures, isComplete: settled.isComplete)
+      endings.note(
+        segment.event.id, figures, rest: settled.isComplete ? .nothing : .isInDeadLetters)
     }
   }
 

@@ -64,8 +64,9 @@ final class StragglerDelays {
     return .done
   }
 
-  /// The segment of a paused fan-out rests like stragglers, also one that never came from their
-  /// topic: it is worked on again when the fan-out goes on or its event has expired.
+  /// The segment of a paused fan-out, or of one whose template is not loaded, rests like
+  /// stragglers, also one that never came from their topic: it is worked on again when the fan-out
+  /// goes on, a worker has the template, or its event has expired.
   func putOffPaused(
     _ segment: Segment, _ message: KafkaMessage, _ vacate: () -> Void
   ) async throws -> Receipt {

@@ -14,7 +14,7 @@ final class UserWeights {
   func bytes(of event: String) -> Int { place(of: event).map { weights[$0].bytes } ?? 0 }
 
   private func place(of event: String) -> Int? {
-    weights.firstIndex { $0.event.utf8.elementsEqual(event.utf8) }
+    weights.firstIndex { $0.event == event }
   }
 
   func learn(_ bytes: Int, from users: Int, of event: String) {

@@ -53,6 +53,10 @@ struct CloudEvent {
       guard let text = String(validating: bytes, as: UTF8.self) else {
         throw IngestError(.badText, "the header \(Excerpt.quoted(header.name)) is no UTF-8")
       }
+      if let other = attributes[name], other != .string(text) {
+        throw IngestError(
+          .duplicateKey, "the header \(Excerpt.quoted(header.name)) is there twice, and differs")
+      }
       attributes[name] = .string(text)
     }
   }
@@ -122,9 +126,9 @@ struct CloudEvent {
     _ data: JSONObject
   ) throws(IngestError) -> (document: [UInt8], value: JSONValue) {
     var event = data
-    if event["type"] == nil { event["type"] = .string(try ownType()) }
-    if event["id"] == nil { event["id"] = attributes["id"] }
-    if event["occurred_at"] == nil { event["occurred_at"] = try ownTime() }
+    if event.given("type") == nil { event["type"] = .string(try ownType()) }
+    if event.given("id") == nil { event["id"] = attributes["id"] }
+    if event.given("occurred_at") == nil { event["occurred_at"] = try ownTime() }
     let value = JSONValue.object(event)
     return (Array(JSONText.compact(value).utf8), value)
   }

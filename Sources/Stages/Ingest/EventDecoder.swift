@@ -19,6 +19,7 @@ struct EventDecoder {
     "type", "id", "app", "streamer", "stream", "data", "template", "occurred_at", "expires_in",
     "pushes_per_second", "audience",
   ]
+  private static let optionalMembers: Set<String> = ["type", "template", "data"]
   static let endType = "stream.ended"
   static let usualType = "stream.live"
 
@@ -118,7 +119,7 @@ struct EventDecoder {
   private func expirySeconds(_ object: JSONObject) throws(IngestError) -> Int64 {
     guard let value = object["expires_in"] else { return options.defaultExpirySeconds }
     guard let seconds = value.wholeNumber else {
-      throw IngestError(.wrongType, "expires_in is whole seconds, not \(value.kindName)")
+      throw IngestError(.wrongType, "expires_in is whole seconds, not \(Self.kind(value))")
     }
     guard seconds >= 1, seconds <= options.maximumExpirySeconds else {
       throw IngestError(
@@ -132,7 +133,7 @@ struct EventDecoder {
     guard let value = object["pushes_per_second"] else { return nil }
     guard let pushes = value.wholeNumber else {
       throw IngestError(
-        .wrongType, "pushes_per_second is a whole number, not \(value.kindName)")
+        .wrongType, "pushes_per_second is a whole number, not \(Self.kind(value))")
     }
     guard pushes >= 1, pushes <= Int64(PushRates.maximum) else {
       throw IngestError(
@@ -158,9 +159,15 @@ struct EventDecoder {
       throw IngestError(.missingField, "\(name) is missing")
     }
     guard let member = read(value) else {
-      throw IngestError(.wrongType, "\(name) is \(kind), not \(value.kindName)")
+      let found = Self.optionalMembers.contains(name) ? Self.kind(value) : value.kindName
+      throw IngestError(.wrongType, "\(name) is \(kind), not \(found)")
     }
     return member
+  }
+
+  /// Of what need not be there.
+  private static func kind(_ value: JSONValue) -> String {
+    value.isNull ? "null: leave it out" : value.kindName
   }
 
   private func identifier(_ group: JSONObject, _ path: String) throws(IngestError) -> String {
@@ -208,7 +215,7 @@ struct EventDecoder {
         mayNest
         ? "a string, a number, a boolean, an object or a list"
         : "a string, a number or a boolean"
-      throw IngestError(.wrongType, "\(path) is \(kinds), not \(value.kindName)")
+      throw IngestError(.wrongType, "\(path) is \(kinds), not \(Self.kind(value))")
     }
     guard text.utf8.count <= Self.maximumTextBytes else {
       throw IngestError(

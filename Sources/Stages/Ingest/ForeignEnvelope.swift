@@ -126,9 +126,13 @@ enum ForeignEnvelope {
       if let known = prefixes.first(where: { name.hasPrefix($0.prefix) }) {
         return "its header \(Excerpt.quoted(header.name)) \(known.hint)"
       }
+      if name.hasSuffix("specversion"), CloudEvent.attributeName(of: header) == nil {
+        return "its header \(Excerpt.quoted(header.name)) \(ofKafkaBinding)"
+      }
     }
     let attributes = headers.compactMap(CloudEvent.attributeName)
     guard !attributes.isEmpty, !attributes.contains("specversion") else { return nil }
-    return "it has headers ce_… and no ce_specversion, which CloudEvents requires: 1.0"
+    return "it has headers of CloudEvents (ce_…, over HTTP ce-…) and no specversion among them, "
+      + "which CloudEvents requires: 1.0"
   }
 }

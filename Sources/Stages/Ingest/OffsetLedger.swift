@@ -20,7 +20,8 @@ package struct OffsetLedger: Sendable, Equatable {
     /// Everything before it is done.
     var committable: Int64? { open.keys.min() ?? next }
 
-    /// Nothing but offsets without a record lies between what was read last and this end.
+    /// Only offsets without a record lie between the last one that began and this end: moves `next`
+    /// there.
     mutating func reachEnd(_ end: Int64) {
       if let next, next >= end { return }
       if next == nil { start = end }

@@ -66,7 +66,8 @@ extension RecordStage {
       let former = reply[3].text ?? ""
       return .yours(
         redisTime: now, isCancelled: reply[2].text == Brake.cancelled.rawValue,
-        takenFrom: former.isEmpty ? nil : former)
+        takenFrom: former.isEmpty
+          ? nil : FormerOwner(name: former, hasReleased: reply[4].text == "released"))
     case "paused": return .paused
     case "settled": return .settled
     case "unplanned": return .unplanned
@@ -90,7 +91,7 @@ extension RecordStage {
     _ claims: [Claim], lifetime: Duration
   ) async throws(RecordError) -> [Renewal] {
     guard let event = claims.first?.segment.event.id else { return [] }
-    precondition(claims.allSatisfy { $0.segment.event.id.isExactly(event) }, "claims of one event")
+    precondition(claims.allSatisfy { $0.segment.event.id == event }, "claims of one event")
     let reply = try await evaluate(
       ClaimScripts.renew, keys: [keyspace.settled(id: event), keyspace.claims(id: event)],
       arguments: [Self.milliseconds(lifetime), String(Keyspace.eventLifetimeSeconds)]
@@ -122,7 +123,7 @@ extension RecordStage {
   ///
   /// - Parameter hasSent: pushes of it may have been sent that are not recorded: who claims it next
   ///   is told whom it was taken from.
-  package func release(_ claim: Claim, hasSent: Bool = false) async throws(RecordError) {
+  package func release(_ claim: Claim, hasSent: Bool) async throws(RecordError) {
     _ = try await evaluate(
       ClaimScripts.release, keys: [keyspace.claims(id: claim.segment.event.id)],
       arguments: [claim.segment.id, claim.owner, hasSent ? "sent" : ""])

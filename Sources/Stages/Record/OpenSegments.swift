@@ -4,21 +4,39 @@ import Redis
 
 /// What Redis says of a fan-out that is not over: which of its segments nobody has settled. Some of
 /// these may be worked on: a claim says nothing, since its owner may be dead, and a second record
-/// of such a segment waits for its claim.
+/// of such a segment waits for its claim. Segments in the dead letters are not among them.
 package struct OpenSegments: Sendable, Equatable {
   /// By their numbers, of those that are noted to be in Kafka.
   package let missing: [Int]
-  /// The names of the same.
-  package let names: [String]
+  /// By their numbers, of those that are not.
+  let unpublished: [Int]
   /// The names of planned segments of stragglers.
   package let stragglers: [String]
-  /// Segments that the event was planned with, and how many of them were brought to Kafka.
-  package let count: Int
+  /// All that the event was planned with.
+  let slices: [Segment.Slice]
+  /// How many of them were brought to Kafka.
   package let published: Int
   /// Of the streamer's followers; nil for the parts of what an expression selects.
   package let generation: Int?
   /// The event as it came; nil where Redis does not keep it (`events.trace: none`).
   package let document: [UInt8]?
+
+  package var count: Int { slices.count }
+
+  /// Of all of them, for `noteLost`. Where none was brought to Kafka, the event's own record is to
+  /// do that when it is read again.
+  package var names: [String] {
+    let isUntouched = count > 0 && unpublished.count == count
+    return stragglers + (isUntouched ? ["event"] : (missing + unpublished).map { slices[$0].id })
+  }
+}
+
+/// Whether a worker is to plan a fan-out's lost segments again.
+package enum RecoveryTurn: Sendable, Equatable {
+  case now
+  /// Another worker has done it since the records were lost.
+  case covered
+  case later(Duration)
 }
 
 extension RecordStage {
@@ -31,8 +49,9 @@ extension RecordStage {
     let replies = try await checkedReplies(to: [
       ["SMEMBERS", keyspace.settled(id: id)], ["HGETALL", keyspace.claims(id: id)],
       ["SMEMBERS", keyspace.stragglers(id: id)], ["GET", keyspace.document(event: id)],
+      ["SMEMBERS", keyspace.deadLetters(id: id)],
     ])
-    var over = Self.texts(replies[0])
+    var over = Self.texts(replies[0]).union(Self.texts(replies[4]))
     for (segment, claim) in replies[1].dictionary ?? [:] where claim == "dropped" {
       over.insert(segment)
     }
@@ -40,27 +59,72 @@ extension RecordStage {
     if case .sharded(_, let known, _) = audience { generation = known }
     // The only segment of an event runs where the event is read.
     let published = status.segments > 1 ? min(status[.published], status.segments) : 0
-    func name(_ index: Int) -> String {
-      generation.map { "\($0).\(index)" } ?? "part.\(index)"
-    }
-    let missing = (0..<published).filter { !over.contains(name($0)) }
+    let slices = audience.slices
+    let open = slices.indices.filter { !over.contains(slices[$0].id) }
+    // Those of a plan, or an event, that is in the dead letters are known to be missing.
+    let hasPlanner = !over.contains("plan") && !over.contains("event")
     return OpenSegments(
-      missing: missing, names: missing.map(name),
-      stragglers: Self.texts(replies[2]).subtracting(over).sorted(),
-      count: status.segments, published: published, generation: generation,
-      document: replies[3].bytes.map(Array.init))
+      missing: open.filter { $0 < published },
+      unpublished: hasPlanner ? open.filter { $0 >= published } : [],
+      stragglers: Self.texts(replies[2]).subtracting(over).sorted(), slices: slices,
+      published: published, generation: generation, document: replies[3].bytes.map(Array.init))
   }
 
   private static func texts(_ reply: RedisReply) -> Set<String> {
     Set((0..<reply.count).compactMap { reply[$0].text })
   }
 
-  /// Notes that segments will never be settled, since Kafka no longer has their records. Safe to
-  /// repeat, and corrected by the settling of one that was there all the same.
+  /// A fan-out is recovered at most so often: each recovery writes all its open segments, which may
+  /// push other records out of Kafka.
+  package static let recoveryInterval: Duration = .seconds(60)
+
+  /// KEYS: recovery. ARGV: who asks, ms since the loss, ms between recoveries, seconds that the key
+  /// lives. Answers 0 when the asker is to recover the fan-out, -1 when nobody is, or in how many
+  /// ms to ask again. Who asks again because the answer was lost hears the same.
+  private static let recovering = RedisScript(
+    """
+    local time = redis.call('TIME')
+    local now = tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
+    local last, owner = string.match(redis.call('GET', KEYS[1]) or '', '^(%d+) (.*)$')
+    last = tonumber(last)
+    if last and last <= now then
+      if owner == ARGV[1] then return 0 end
+      if last >= now - tonumber(ARGV[2]) then return -1 end
+      local left = last + tonumber(ARGV[3]) - now
+      if left > 0 then return left end
+    end
+    redis.call('SET', KEYS[1], string.format('%.0f ', now) .. ARGV[1], 'EX', ARGV[4])
+    return 0
+    """)
+
+  /// Asks for the right to plan the fan-out's lost segments again. Safe to repeat.
+  /// - Parameters:
+  ///   - owner: names this recovery.
+  ///   - age: how long ago the last of the records was found to be lost.
+  package func beginRecovery(
+    of event: String, owner: String, age: Duration
+  ) async throws(RecordError) -> RecoveryTurn {
+    let reply = try await evaluate(
+      Self.recovering, keys: [keyspace.recovery(id: event)],
+      arguments: [
+        owner, Self.milliseconds(age), Self.milliseconds(Self.recoveryInterval),
+        String(Keyspace.receiptLifetimeSeconds),
+      ])
+    guard let answer = reply.integer else {
+      throw .unexpected(reply.kind, from: "the script that begins a recovery")
+    }
+    return switch answer {
+    case 0: .now
+    case ..<0: .covered
+    default: .later(.milliseconds(answer))
+    }
+  }
+
+  /// Notes that segments will never be settled, since their records are lost. Safe to repeat, and
+  /// corrected by the settling of one that was there all the same.
   ///
-  /// - Parameter names: of segments, and `plan` where the record is lost that was to bring more of
-  ///   them to Kafka.
-  /// - Returns: what became of the fan-out, when nothing more is to come of it.
+  /// - Parameter names: of segments, or `event` for all of them.
+  /// - Returns: what became of the fan-out when nothing more is to come of it.
   package func noteLost(
     _ names: [String], of fanOut: KnownFanOut, now: Int64
   ) async throws(RecordError) -> [FanOutFigure]? {

@@ -95,14 +95,13 @@ extension UntoldNews {
     notedAt = nil
     for (note, outcome) in zip(notes, outcomes) {
       self.notes.append(note.text)
-      switch outcome {
-      case .nothing, .refused: continue
-      case .removed, .quarantined: break
-      }
-      let isQuarantined = outcome == .quarantined
-      if let one = note.news(of: segment.event.id, isQuarantined: isQuarantined) {
-        news.append(one)
-      }
+      let told: TokenNews? =
+        switch outcome {
+        case .nothing, .refused: nil
+        case .removed: note.news(of: segment.event.id, isQuarantined: false)
+        case .quarantined: note.news(of: segment.event.id, isQuarantined: true)
+        }
+      if let told { news.append(told) }
     }
   }
 }

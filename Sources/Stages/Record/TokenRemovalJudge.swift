@@ -27,17 +27,19 @@ struct TokenRemovalJudge: Sendable, Equatable {
   static let halfLifeMilliseconds: Int64 = 10 * 60 * 1000
   /// Topics times environments at most; the least watched one goes.
   static let maximumPlaces = 256
-  /// Accepted pushes that are reported beside one removal at most: more would not change what is
-  /// decided while few devices are gone, and must not cover for a wave of them.
-  static let reportedForEachRemoval = 20
+  /// Accepted pushes of other segments that are reported beside removals of one that has too few
+  /// answers of its own: they must not cover for a wave.
+  static let borrowedMaximum = 20
 
   private let ratio: Int
   private let minimum: Int
+  private let samples: Int
   private var places: [Place: Evidence] = [:]
 
   init(_ options: RecordOptions) {
     ratio = options.acceptedForEachUnusable
     minimum = options.acceptedMinimum
+    samples = options.removalSamples
   }
 
   /// Takes in what a tally has gathered since it was heard of last.
@@ -60,21 +62,40 @@ struct TokenRemovalJudge: Sendable, Equatable {
     }
   }
 
-  func maySetAside(_ verdict: TokenVerdict, topic: String) -> Bool {
+  /// Decides what may be done of a tally's verdicts, and what Redis is to be asked. The accepted
+  /// pushes that the questions report count beside no other removal.
+  mutating func admission(of tally: SegmentTally, topic: String) -> VerdictAdmission {
+    var questions: [VerdictAdmission.Question] = []
+    for environment in APNsEnvironment.allCases {
+      let removals = tally.verdicts.count {
+        !$0.finding.isUnusable && $0.environment == environment
+      }
+      guard removals > 0 else { continue }
+      let answers = takeAnswers(of: tally, topic: topic, environment, removals: removals)
+      questions.append(.init(environment, removals: removals, answers: answers))
+    }
+    return VerdictAdmission(tally.verdicts, questions: questions) {
+      mayQuarantine($0, topic: topic)
+    }
+  }
+
+  func mayQuarantine(_ verdict: TokenVerdict, topic: String) -> Bool {
     let place = Place(topic: topic, environment: verdict.environment)
     guard let evidence = places[place] else { return false }
     return evidence.accepted >= max(minimum, ratio * evidence.unusable)
   }
 
-  /// Answers to report with so many that would remove a device, these among them.
-  func answers(topic: String, _ environment: APNsEnvironment, removals: Int) -> Int {
-    let unreported = places[Place(topic: topic, environment: environment)]?.unreported ?? 0
-    return removals + min(unreported, Self.reportedForEachRemoval * removals)
-  }
-
-  /// What was accepted until now counts beside no further removal.
-  mutating func wereReported(topic: String, _ environment: APNsEnvironment) {
-    places[Place(topic: topic, environment: environment)]?.unreported = 0
+  /// Answers to report with so many that would remove a device, these among them: the segment's
+  /// own, and where they are too few to have a share, some of others.
+  private mutating func takeAnswers(
+    of tally: SegmentTally, topic: String, _ environment: APNsEnvironment, removals: Int
+  ) -> Int {
+    let place = Place(topic: topic, environment: environment)
+    let accepted = tally.takeAccepted(of: environment)
+    let others = max(0, (places[place]?.unreported ?? 0) - accepted)
+    places[place]?.unreported = 0
+    let own = removals + accepted
+    return own < samples ? own + min(others, Self.borrowedMaximum) : own
   }
 
   private mutating func makeRoom() {

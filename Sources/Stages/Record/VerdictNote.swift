@@ -36,7 +36,8 @@ struct VerdictNote {
   }
 
   /// nil: the member is none of ours, and nobody gets pushes on it.
-  /// - Parameter isQuarantined: it is known that the device was, although Apple called it gone.
+  /// - Parameter isQuarantined: Apple called the device gone, and it was quarantined instead of
+  ///   removed.
   func news(of event: String, isQuarantined: Bool) -> TokenNews? {
     guard let binding = Binding(member: verdict.member) else { return nil }
     return switch verdict.finding {

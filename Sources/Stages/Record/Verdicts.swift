@@ -14,18 +14,21 @@ extension RecordStage {
   ) async throws(RecordError) {
     tokenJudge.hear(of: tally, topic: tally.topic, now: now)
     while !tally.verdicts.isEmpty {
-      let taken = min(options.verdictsAtOnce, tally.verdicts.count)
-      let (verdicts, withheld) = try await admissible(
-        tally.verdicts.prefix(taken), topic: tally.topic)
-      let notes = try await note(verdicts, of: segment, tally, now: now)
-      guard let notes else { return tally.dropVerdicts(tally.verdicts.count) }
-      var (findings, outcomes) = try await judge(
-        verdicts, source: Self.source(of: segment), now: now)
-      findings.withheld = withheld.unusable
-      findings.pruneWithheld = withheld.gone
-      tally.findings.add(findings)
-      tally.dropVerdicts(taken)
-      tally.untold.add(notes, outcomes, of: segment)
+      var admission = try await admission(of: tally)
+      while !admission.verdicts.isEmpty {
+        let verdicts = Array(admission.verdicts.prefix(options.verdictsAtOnce))
+        let notes = try await note(verdicts, of: segment, tally, now: now)
+        guard let notes else { return tally.dropVerdicts(tally.verdicts.count) }
+        let (findings, outcomes) = try await judge(
+          verdicts, source: Self.source(of: segment), now: now)
+        tally.findings.add(findings)
+        tally.untold.add(notes, outcomes, of: segment)
+        admission.wrote(verdicts.count)
+        tally.admission = admission
+      }
+      tally.findings.withheld += admission.withheldUnusable
+      tally.findings.pruneWithheld += admission.withheldGone
+      tally.dropVerdicts(admission.count)
     }
   }
 
@@ -52,33 +55,21 @@ extension RecordStage {
     [String(tally.findings.pruned), String(tally.findings.quarantined)]
   }
 
-  /// The verdicts that may be written: without those on unusable tokens while what Apple took of
-  /// the same topic and environment does not show that our own configuration is right, and without
-  /// those on tokens that are gone while too many of the answers there say so.
-  private func admissible(
-    _ verdicts: ArraySlice<TokenVerdict>, topic: String
-  ) async throws(RecordError) -> (verdicts: [TokenVerdict], withheld: (unusable: Int, gone: Int)) {
-    var spared: [APNsEnvironment] = []
-    for environment in APNsEnvironment.allCases {
-      let removals = verdicts.count { !$0.finding.isUnusable && $0.environment == environment }
-      guard removals > 0 else { continue }
-      let answers = tokenJudge.answers(topic: topic, environment, removals: removals)
-      let may = try await mayRemove(removals, of: answers, topic: topic, environment)
-      tokenJudge.wereReported(topic: topic, environment)
-      if !may { spared.append(environment) }
+  /// What may be written of the tally's verdicts: nothing of unusable tokens while what Apple
+  /// took of the same topic and environment does not show that our own configuration is right, and
+  /// nothing of tokens that are gone while too many of the answers there say so.
+  private func admission(of tally: SegmentTally) async throws(RecordError) -> VerdictAdmission {
+    var admission =
+      tally.admission
+      ?? tokenJudge.admission(of: tally, topic: tally.topic)
+    tally.admission = admission
+    while let question = admission.questions.last {
+      admission.answer(
+        mayRemove: try await mayRemove(
+          question.removals, of: question.answers, topic: tally.topic, question.environment))
+      tally.admission = admission
     }
-    var withheld = (unusable: 0, gone: 0)
-    let kept = verdicts.filter { verdict in
-      if verdict.finding.isUnusable {
-        guard !tokenJudge.maySetAside(verdict, topic: topic) else { return true }
-        withheld.unusable += 1
-      } else {
-        guard spared.contains(verdict.environment) else { return true }
-        withheld.gone += 1
-      }
-      return false
-    }
-    return (kept, withheld)
+    return admission
   }
 
   /// Writes verdicts, and says what came of them. After a transient error repeat it with the same
@@ -172,13 +163,6 @@ enum VerdictOutcome: Sendable {
 }
 
 extension TokenVerdict.Finding {
-  fileprivate var isUnusable: Bool {
-    switch self {
-    case .gone: false
-    case .unusable: true
-    }
-  }
-
   /// Kind, Apple's timestamp, and its reason.
   fileprivate var arguments: [String] {
     switch self {

@@ -154,9 +154,13 @@ final class ClusterTopology {
 
   private final class MapWait {
     var timer: LoopTimer?
+    let timeout: Duration
+    /// What it has more, since it waits for the look-up of a name: the time that this has.
+    var namesTime: Duration?
     private var continuation: CheckedContinuation<RedisError?, Never>?
 
-    init(_ continuation: CheckedContinuation<RedisError?, Never>) {
+    init(_ timeout: Duration, _ continuation: CheckedContinuation<RedisError?, Never>) {
+      self.timeout = timeout
       self.continuation = continuation
     }
 
@@ -175,20 +179,24 @@ final class ClusterTopology {
       throw RedisError(.invalidUse, "\(options.maximumPipelines) Redis pipelines wait already")
     }
     let failure = await withCheckedContinuation { continuation in
-      let wait = MapWait(continuation)
+      let wait = MapWait(timeout, continuation)
       start(wait, timeout)
       waiting.append(wait)
     }
     if let failure { throw failure }
   }
 
-  /// A name that is looked up has its own time.
-  private func start(_ wait: MapWait, _ timeout: Duration) {
-    wait.timer = loop.schedule(after: timeout) { [weak self, weak wait] in
+  /// A name that is looked up has its own time, once.
+  private func start(_ wait: MapWait, _ time: Duration) {
+    wait.timer = loop.schedule(after: time) { [weak self, weak wait] in
       guard let self, let wait else { return }
-      guard inquiry?.isResolving != true else { return start(wait, timeout) }
+      if inquiry?.isResolving == true, wait.namesTime == nil {
+        wait.namesTime = options.resolveTimeout
+        return start(wait, options.resolveTimeout)
+      }
       waiting.remove { $0 === wait }
-      wait.finish(RedisError.unavailable(name, after: timeout, because: mapFailure ?? pending))
+      let waited = wait.timeout + (wait.namesTime ?? .zero)
+      wait.finish(RedisError.unavailable(name, after: waited, because: mapFailure ?? pending))
     }
   }
 

@@ -33,6 +33,7 @@ final class InvalidationListener {
   private let options: RedisOptions
   private let prefix: String
   private let loop: EventLoop
+  private let log: (String) -> Void
   private var handshake: RedisHandshake
   private let pingCommand = RedisPipeline(["PING"])
   private var stage = Stage.connecting
@@ -44,10 +45,14 @@ final class InvalidationListener {
   private var tell: (Event) -> Void = { _ in }
 
   /// `options`: of the master's connection, which leads to `endpoint`.
-  init(at endpoint: Endpoint, options: RedisOptions, prefix: String, loop: EventLoop) {
+  init(
+    at endpoint: Endpoint, options: RedisOptions, prefix: String, loop: EventLoop,
+    log: @escaping (String) -> Void
+  ) {
     self.endpoint = endpoint
     self.prefix = prefix
     self.loop = loop
+    self.log = log
     var options = options.at(endpoint)
     // Keys are told of whatever their database.
     options.database = 0
@@ -61,7 +66,7 @@ final class InvalidationListener {
   /// `tell` hears nothing more after `lost` or `close`.
   func start(_ tell: @escaping (Event) -> Void) {
     self.tell = tell
-    let fresh = options.refreshed { _ in }
+    let fresh = options.refreshed(log)
     handshake = RedisHandshake(fresh, .inquiry)
     let connection = fresh.connection(to: endpoint, loop, delegate: self)
     self.connection = connection

@@ -81,7 +81,7 @@ final class RedisTracking {
   private func listen(at endpoint: Endpoint, _ run: String) {
     guard !isClosed, listener == nil, master.isConnected else { return }
     let listener = InvalidationListener(
-      at: endpoint, options: master.options, prefix: prefix, loop: loop)
+      at: endpoint, options: master.options, prefix: prefix, loop: loop, log: master.log)
     self.listener = listener
     listener.start { [weak self, weak listener] event in
       guard let self, let listener, listener === self.listener else { return }

@@ -1,16 +1,17 @@
 import Model
+import Text
 
 package enum RejectionTable {
   /// `reason`: the body's, nil when the body is missing or is not what Apple sends. Apple names a
-  /// reason with each refusal: an answer without one is a proxy's, as a rule, and says nothing of
-  /// the device.
+  /// reason with each refusal, in one word: an answer without one, or with several words as in
+  /// "Bad Request", is a proxy's, as a rule, and says nothing of the device.
   /// - Parameter isWhole: the answer was read to its end. Where one broke off and the status says
   ///   little, nobody knows whether it would have been final: the push is sent again.
   package static func disposition(
     status: Int, reason: String?, isWhole: Bool = true
   ) -> Disposition {
     guard status != 200 else { return .accepted }
-    guard let reason else {
+    guard let reason, isInApplesForm(reason) else {
       let byStatus = withoutReason(status: status)
       guard !isWhole else { return byStatus }
       return switch byStatus {
@@ -37,6 +38,11 @@ package enum RejectionTable {
     case .other, .unrenderable, .noRoute, .unanswered, .unwritable, .proxyAnswered:
       return withNewReason(status: status)
     }
+  }
+
+  /// Apple's longest is 27 letters.
+  private static func isInApplesForm(_ reason: String) -> Bool {
+    (1...64).contains(reason.utf8.count) && reason.utf8.allSatisfy(\.isASCIIWord)
   }
 
   /// How often a push is tried that is answered in this way; then it is rejected for the reason.
@@ -88,7 +94,9 @@ package enum RejectionTable {
     case 404: .rejectAndAlert(.badPath)
     case 405: .rejectAndAlert(.methodNotAllowed)
     case 413: .reject(.payloadTooLarge)
-    case 403, 408, 410, 421, 425, 429, 500, 502, 503, 504: withoutReason(status: status)
+    // Apple has none of 401, 402 and 407: who wants a login, or money, is a proxy.
+    case 401, 402, 403, 407, 408, 410, 421, 425, 429, 500, 502, 503, 504:
+      withoutReason(status: status)
     case 400...499: .rejectAndAlert(.other)
     case 501...599: .retry(.serviceUnavailable)
     default: .retry(.proxyAnswered)

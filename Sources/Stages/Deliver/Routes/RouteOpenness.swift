@@ -21,7 +21,7 @@ final class RouteOpenness {
   /// So many pushes that all have no answer are not a matter of their devices.
   private static let fewestSilent = 10
   /// Nanoseconds without a push to send: nobody knows any more whether one would be answered.
-  private static let quietAfter: UInt64 = 60_000_000_000
+  static let quietAfter: UInt64 = 60_000_000_000
 
   private let closedAfter: UInt64
   private let stalledAfter: UInt64

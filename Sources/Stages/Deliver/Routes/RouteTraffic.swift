@@ -123,6 +123,11 @@ final class RouteTraffic {
   }
 
   func sent(_ pushes: Int, _ manner: Manner = .inTurn, at now: UInt64) {
+    // What was sent before a quiet minute says nothing of the server as it is now.
+    if now &- lastSentAt >= RouteOpenness.quietAfter {
+      unansweredSince = 0
+      sentUnanswered = 0
+    }
     lastMovedAt = now
     lastSentAt = now
     if unansweredSince == 0 { unansweredSince = now }
@@ -165,7 +170,7 @@ final class RouteTraffic {
     }
   }
 
-  private func somethingWasAnswered(at now: UInt64) {
+  private func noteAnswer(at now: UInt64) {
     lastMovedAt = now
     lastAnsweredAt = now
     unansweredSince = 0
@@ -173,7 +178,7 @@ final class RouteTraffic {
   }
 
   func note(_ answers: AcceptedAnswers, at now: UInt64) {
-    somethingWasAnswered(at: now)
+    noteAnswer(at: now)
     overload.answered(answers.count, atThisRate: answers.atThisRate, at: now)
     window.answered(answers.ordinary)
     refusalShare.accepted(answers.count, firsts: answers.firsts, refusals: answers.refusals)
@@ -182,7 +187,7 @@ final class RouteTraffic {
 
   /// It has an answer, other than that it was accepted.
   func answered(_ push: ReadyPush, at now: UInt64) {
-    somethingWasAnswered(at: now)
+    noteAnswer(at: now)
     if push.history.losses == 0 { window.answered() }
   }
 

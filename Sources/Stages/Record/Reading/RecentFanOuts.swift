@@ -3,14 +3,7 @@ import Redis
 extension RecordStage {
   /// The fan-outs that began last, the latest first. Those whose hash is gone are left out.
   package func recentFanOuts(atMost limit: Int) async throws(RecordError) -> [KnownFanOut] {
-    let entries = try await execute([
-      "XREVRANGE", keyspace.statsFanOuts, "+", "-", "COUNT", String(limit),
-    ])
-    var events: [String] = []
-    for index in 0..<entries.count {
-      guard let event = entries[index][1][1].text, !events.contains(event) else { continue }
-      events.append(event)
-    }
+    let events = try await begunLast(atMost: limit)
     guard !events.isEmpty else { return [] }
     let replies = try await ask(ofEach: events) { ["HGETALL", $0] }
     var known: [KnownFanOut] = []
@@ -19,5 +12,15 @@ extension RecordStage {
       known.append(KnownFanOut(event: event, status: FanOutStatus(fields: fields)))
     }
     return known
+  }
+
+  /// Their ids, the latest first.
+  func begunLast(atMost limit: Int) async throws(RecordError) -> [String] {
+    let entries = try await execute([
+      "XREVRANGE", keyspace.statsFanOuts, "+", "-", "COUNT", String(limit),
+    ])
+    var known: Set<String> = []
+    return (0..<entries.count).compactMap { entries[$0][1][1].text }
+      .filter { known.insert($0).inserted }
   }
 }

@@ -1,7 +1,6 @@
 import Keyspace
 import Model
 import Redis
-import Text
 
 /// The Lua by which somebody stops a fan-out, or lets it go on. What it writes is the field `brake`
 /// of the event's hash: who claims a segment is told in the same script, and who works on one looks
@@ -62,11 +61,11 @@ extension RecordStage {
 
   /// What stops each of the fan-outs; nil where nothing does. Those of which Redis did not say are
   /// left out.
-  package func brakes(of events: [String]) async throws(RecordError) -> [ExactText: Brake?] {
+  package func brakes(of events: [String]) async throws(RecordError) -> [String: Brake?] {
     let replies = try await ask(ofEach: events) { ["HGET", $0, "brake"] }
-    var brakes: [ExactText: Brake?] = [:]
+    var brakes: [String: Brake?] = [:]
     for (index, event) in events.enumerated() where replies[index].error == nil {
-      brakes[ExactText(event)] = .some(Brake(rawValue: replies[index].text ?? ""))
+      brakes[event] = .some(Brake(rawValue: replies[index].text ?? ""))
     }
     return brakes
   }

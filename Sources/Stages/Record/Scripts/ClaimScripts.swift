@@ -3,13 +3,15 @@ import Redis
 /// The Lua that decides who works on a segment. Time is Redis' own, so that workers whose clocks
 /// differ agree on the end of a claim.
 ///
-/// A claim stands in the hash of claims as `<owner> <end>`, the end in ms since 1970.
+/// A claim stands in the hash of claims as `<owner> <end>`, the end in ms since 1970. One that took
+/// the place of another's keeps that in front, as `<claim> > <owner> <end>`, until the segment is
+/// settled or the claim is released: an owner that did not hear whom it follows may ask again.
 enum ClaimScripts {
   private static let farthestEnd = Claim.longestLifetime + .seconds(10)
 
   static let claim = RedisScript(RecordScripts.permissions + clock + rules + claimBody)
   static let renew = RedisScript(clock + renewBody)
-  static let release = RedisScript(releaseBody)
+  static let release = RedisScript(clock + releaseBody)
   static let drop = RedisScript(dropBody)
   /// KEYS: settled. ARGV: what it lives, in seconds. Writes, so that replicas can be waited for.
   static let keepSettled = RedisScript("return redis.call('EXPIRE', KEYS[1], ARGV[1])")
@@ -20,21 +22,28 @@ enum ClaimScripts {
     local time = redis.call('TIME')
     local now = tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
     local function whole(number) return string.format('%.0f', number) end
+    -- Its owner, its end, and the claim whose place it took, or nothing.
     local function read(claim)
-      local owner, ends = string.match(claim, '^(.*) (%d+)$')
+      local former, own = string.match(claim, '^(.*) > (.*)$')
+      local owner, ends = string.match(own or claim, '^(.*) (%d+)$')
       ends = tonumber(ends) or 0
       local farthest = now + \(RecordStage.milliseconds(farthestEnd))
       if ends > farthest then ends = 0 end
-      return owner, ends
+      return owner, ends, former or ''
+    end
+    local function write(claims, segment, owner, lifetime, former)
+      local own = owner .. ' ' .. whole(now + tonumber(lifetime))
+      if former ~= '' then own = former .. ' > ' .. own end
+      redis.call('HSET', claims, segment, own)
     end
 
     """
 
   /// Who may work on a segment, behind the clock: `claim` answers {what it is, now, when another's
   /// claim ends or what stops the fan-out, and, with `yours`, whose claim on it had ended or
-  /// nothing}. `lifetime` in ms, `keep` what the key lives in seconds, `parent` the segment that
-  /// the stragglers left or nothing. A paused fan-out's segment is nobody's, unless its event is
-  /// `over` and needs no more than its outcomes.
+  /// nothing, and `released` where that owner had released it}. `lifetime` in ms, `keep` what the
+  /// key lives in seconds, `parent` the segment that the stragglers left or nothing. A paused
+  /// fan-out's segment is nobody's, unless its event is `over` and needs no more than its outcomes.
   static let rules = """
     local function may_not_claim(event, settled, claims, stragglers)
       return forbidden({{'HGET', event, 'f'}, {'EXPIRE', event, '1'},
@@ -58,10 +67,12 @@ enum ClaimScripts {
       end
       local held, former = redis.call('HGET', claims, segment), ''
       if held then
-        local other, ends = read(held)
-        if other ~= owner then
+        local other, ends, before = read(held)
+        if other == owner then
+          former = before
+        else
           if ends > now then return {'claimed', whole(now), whole(ends)} end
-          former = other or ''
+          former = string.match(held, '^.* > (.*)$') or held
         end
       end
       local brake = redis.call('HGET', event, 'brake') or ''
@@ -70,9 +81,10 @@ enum ClaimScripts {
         for _, key in ipairs({event, settled, stragglers}) do redis.call('EXPIRE', key, keep) end
         return {'paused', whole(now), '0'}
       end
-      redis.call('HSET', claims, segment, owner .. ' ' .. whole(now + tonumber(lifetime)))
+      write(claims, segment, owner, lifetime, former)
       redis.call('EXPIRE', claims, keep)
-      return {'yours', whole(now), brake, former}
+      return {'yours', whole(now), brake, read(former) or '',
+        string.match(former, ' 0$') and 'released' or ''}
     end
 
     """
@@ -93,11 +105,11 @@ enum ClaimScripts {
     for i = 3, #ARGV, 2 do
       local segment, owner, found = ARGV[i], ARGV[i + 1], 'another'
       local is_done = redis.call('SISMEMBER', settled, segment) == 1
-      local held = redis.call('HGET', claims, segment)
+      local other, _, former = read(redis.call('HGET', claims, segment) or owner .. ' 0')
       if is_done then found = 'settled'
-      elseif not held or read(held) == owner then
+      elseif other == owner then
         found = 'held'
-        redis.call('HSET', claims, segment, owner .. ' ' .. whole(now + tonumber(ARGV[1])))
+        write(claims, segment, owner, ARGV[1], former)
       end
       answer[#answer + 1] = found
     end
@@ -114,14 +126,16 @@ enum ClaimScripts {
     """
 
   /// KEYS: claims. ARGV: segment, owner, `sent` or nothing. Answers 1 when the claim was the
-  /// owner's. What may have been sent stays under the owner's name, as a claim that ended in 1970.
+  /// owner's. What may have been sent stays under the owner's name, as a claim that ended in 1970;
+  /// otherwise the claim whose place it took stands there again.
   private static let releaseBody = """
     local held = redis.call('HGET', KEYS[1], ARGV[1])
-    if held and string.match(held, '^(.*) %d+$') == ARGV[2] then
-      if ARGV[3] ~= 'sent' then return redis.call('HDEL', KEYS[1], ARGV[1]) end
-      redis.call('HSET', KEYS[1], ARGV[1], ARGV[2] .. ' 0')
-      return 1
-    end
-    return 0
+    if not held then return 0 end
+    local owner, _, former = read(held)
+    if owner ~= ARGV[2] then return 0 end
+    if ARGV[3] == 'sent' then former = owner .. ' 0' end
+    if former == '' then return redis.call('HDEL', KEYS[1], ARGV[1]) end
+    redis.call('HSET', KEYS[1], ARGV[1], former)
+    return 1
     """
 }

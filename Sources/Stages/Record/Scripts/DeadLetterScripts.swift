@@ -40,8 +40,8 @@ enum DeadLetterScripts {
     return {'noted', ended and 1 or 0, ended and outcomes() or {}}
     """
 
-  /// ARGV 6…: segments of the fan-out, then names of segments whose records Kafka no longer has.
-  /// They count as those in the dead letters, with `retention` as the reason. Answers as above.
+  /// ARGV 6…: segments of the fan-out, then names of segments whose records are lost. They count as
+  /// those in the dead letters, with `lost` as the reason. Answers as above.
   private static let loseBody = """
     local segments, last = ARGV[6], nil
     if redis.call('HGET', event, 'state') ~= 'running' then return {'nothing', 0, {}} end
@@ -53,7 +53,7 @@ enum DeadLetterScripts {
       end
     end
     if not last then return {'nothing', 0, {}} end
-    redis.call('HSET', event, 'dead_letter', last .. ' retention')
+    redis.call('HSET', event, 'dead_letter', last .. ' lost')
     note_lost()
     local ended = conclude(segments) == 2
     keep()

@@ -10,7 +10,8 @@ enum OpenScript {
   /// ARGV 6…9: source, segments, plan, the source that this record replays or nothing. 10…13: the
   /// only segment, who claims it, for how many ms and whether the event is over; nothing for an
   /// event of several segments. 14: why it is not sent, or nothing. 15, 16: of which pushes it is
-  /// kept what became of them, or nothing, and the event as it came, for KEYS 8.
+  /// kept what became of them, or nothing, and the event as it came, for KEYS 8. 17: when the event
+  /// expires, in ms since 1970.
   /// Answers {what it is, the plan it was opened with, its segments, how many of them were
   /// published, outcomes of a fan-out that is done already or else what the claim came to, empty
   /// when it was not asked for, why it is not sent}.
@@ -31,7 +32,8 @@ enum OpenScript {
       local why = ARGV[14]
       if why ~= '' then plan, segments = 'none', '0' end
       create('running')
-      redis.call('HSET', event, 'source', source, 'plan', plan, 'segments', segments)
+      redis.call('HSET', event, 'source', source, 'plan', plan, 'segments', segments,
+        'expires_ms', ARGV[17])
       count('events', 1)
       if ARGV[15] ~= '' then
         redis.call('HSET', event, 'trace', ARGV[15])
@@ -68,6 +70,7 @@ enum OpenScript {
     redis.call('HSETNX', event, 'source', source)
     redis.call('HSETNX', event, 'plan', plan)
     redis.call('HSETNX', event, 'segments', segments)
+    redis.call('HSETNX', event, 'expires_ms', ARGV[17])
     keep()
     known = redis.call('HMGET', event, 'plan', 'segments', 'published')
     return {'resumed', known[1], known[2], known[3] or '0', claimed(known[1], known[2])}
@@ -104,6 +107,7 @@ extension RecordStage {
           event.isExpired(at: now) ? "over" : "", refusal ?? "",
           options.trace?.rawValue ?? "",
           options.trace == nil ? "" : String(decoding: event.document, as: UTF8.self),
+          String(event.expiresAt),
         ])
     } catch {
       // It goes to the dead letters.

@@ -40,9 +40,9 @@ enum PruneScript {
     end
 
     -- Has no end while anything in it was quarantined. Of what was pruned the oldest makes room.
-    local function keep(member, value)
+    local function keep(member, reason, kind, bound_at)
       local fields, count, oldest, oldest_at = try('HGETALL', quarantined) or {}, 0, nil, math.huge
-      local has_others = false
+      local has_others = kind == 'quarantined'
       for i = 1, #fields, 2 do
         local at = tonumber(string.match(fields[i + 1], ' (%d+) pruned ') or '')
         if not at then
@@ -54,9 +54,18 @@ enum PruneScript {
           if at < oldest_at then oldest, oldest_at = fields[i], at end
         end
       end
-      if count >= \(Keyspace.prunedMaximum) then try('HDEL', quarantined, oldest) end
-      try('HSET', quarantined, member, value)
-      if not has_others then try('EXPIRE', quarantined, lifetime) end
+      if kind == 'pruned' and count >= \(Keyspace.prunedMaximum) then
+        try('HDEL', quarantined, oldest)
+      end
+      if not bound_at or string.find(bound_at, ' ', 1, true) then bound_at = '-' end
+      try('HSET', quarantined, member,
+        reason .. ' ' .. ARGV[3] .. ' ' .. kind .. ' ' .. bound_at)
+      if has_others then
+        -- Who may not do this loses it only where something was pruned, too.
+        redis.pcall('PERSIST', quarantined)
+      else
+        try('EXPIRE', quarantined, lifetime)
+      end
     end
 
     local function note(member, word)
@@ -66,10 +75,8 @@ enum PruneScript {
 
     local function quarantine(member, reason, word)
       if try('SREM', bindings, member) ~= 1 then return 0 end
+      keep(member, reason, 'quarantined', try('HGET', bound, member))
       try('HDEL', bound, member)
-      try('HSET', quarantined, member, reason .. ' ' .. ARGV[3])
-      -- Who may not do this loses it only where something was pruned, too.
-      redis.pcall('PERSIST', quarantined)
       note(member, word)
       return 4
     end
@@ -108,7 +115,7 @@ enum PruneScript {
         if bound_at and bound_at > since then return 1 end
         if try('SREM', bindings, member) ~= 1 then return 0 end
         try('HDEL', bound, member)
-        keep(member, reason .. ' ' .. ARGV[3] .. ' pruned ' .. (text or '-'))
+        keep(member, reason, 'pruned', text)
         note(member, 'gone')
       end
       if has(bindings, member) then return 2 end

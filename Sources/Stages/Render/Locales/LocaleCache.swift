@@ -7,7 +7,7 @@ final class LocaleCache {
     var high: UInt64 = 0
     /// 0: nothing here yet.
     var count: Int32 = 0
-    /// Of the variant; its complement where nobody knows the locale.
+    /// Of the variant; its complement where nobody knows the locale (`variant(of:)`).
     var index: Int32 = 0
   }
 
@@ -16,21 +16,17 @@ final class LocaleCache {
   private static let places = 64
   private let entries = UnsafeMutablePointer<Entry>.allocate(capacity: places)
   /// Locales asked for that nobody knows.
-  private let unknown = UnsafeMutablePointer<Int>.allocate(capacity: 1)
+  private var unknown = 0
 
   init() {
     entries.initialize(repeating: Entry(), count: Self.places)
-    unknown.initialize(to: 0)
   }
 
-  deinit {
-    entries.deallocate()
-    unknown.deallocate()
-  }
+  deinit { entries.deallocate() }
 
   func takeUnknown() -> Int {
-    defer { unknown.pointee = 0 }
-    return unknown.pointee
+    defer { unknown = 0 }
+    return unknown
   }
 
   func index(of locale: UnsafeRawBufferPointer, in table: LocaleTable) -> Int {
@@ -42,7 +38,7 @@ final class LocaleCache {
     let place = Int(truncatingIfNeeded: mixed >> 58)
     let entry = entries[place]
     if entry.low == low && entry.high == high && entry.count == Int32(count) {
-      return known(entry.index)
+      return variant(of: entry.index)
     }
     let found = table.resolve(locale)
     let index = Int32(truncatingIfNeeded: found.isKnown ? found.index : ~found.index)
@@ -51,14 +47,14 @@ final class LocaleCache {
   }
 
   @inline(__always)
-  private func known(_ index: Int32) -> Int {
+  private func variant(of index: Int32) -> Int {
     if index >= 0 { return Int(index) }
-    unknown.pointee += 1
+    unknown += 1
     return Int(~index)
   }
 
   private func counted(_ found: (index: Int, isKnown: Bool)) -> Int {
-    if !found.isKnown { unknown.pointee += 1 }
+    if !found.isKnown { unknown += 1 }
     return found.index
   }
 

@@ -43,6 +43,35 @@ struct PlaceholderSpelling {
       .first { Self.isNear(placeholder.name, String($0.dropFirst(prefix.count))) }
   }
 
+  /// In a literal text: a name between single braces, as in `{data.x}` and `${data.x}`, or before
+  /// `}}`. A `{{` that is meant as text stays one.
+  static func placeholder(meantBy literal: String) -> String? {
+    let bytes = Array(literal.utf8)
+    for namespace in TemplateText.Namespace.allCases.map({ Array("\($0.rawValue).".utf8) }) {
+      for start in bytes.indices where bytes[start...].starts(with: namespace) {
+        let name = bytes[(start + namespace.count)...].prefix {
+          $0.isASCIIWord || $0 == UInt8(ascii: "_") || $0 == UInt8(ascii: "-")
+        }
+        let before = bytes[..<start].reversed().drop { $0 == 0x20 }
+        let opening = before.prefix { $0 == UInt8(ascii: "{") }.count
+        let closing = bytes[name.endIndex...].drop { $0 == 0x20 }
+          .prefix { $0 == UInt8(ascii: "}") }.count
+        let isBare = opening == 0 && (start == 0 || !bytes[start - 1].isASCIIWord) && closing >= 2
+        guard !name.isEmpty, isBare || (opening == 1 && closing > 0) else { continue }
+        return String(decoding: bytes[start..<name.endIndex], as: UTF8.self)
+      }
+    }
+    return nil
+  }
+
+  /// What other template languages have behind a bar.
+  static func isNoFallback(_ fallback: String) -> Bool {
+    let word = fallback.drop { $0 == " " }
+    return word.hasPrefix("default:") || word.hasPrefix("default(")
+      || TemplateText.Keyword.allCases.contains { $0.rawValue == word }
+      || ["upper", "lower", "uppercase", "lowercase", "upcase", "downcase"].contains(String(word))
+  }
+
   /// One letter too many, too few, or wrong, two that are swapped, or another case. Digits count:
   /// `team1` and `team2` are two names.
   private static func isNear(_ name: String, _ other: String) -> Bool {

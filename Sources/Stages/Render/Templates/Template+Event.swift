@@ -18,10 +18,16 @@ extension Template {
   /// Values without a fallback that the event does not have, in words: nothing stands there.
   package func missingValues(of event: Event) -> [String] {
     distinct { piece in
-      guard case .event(let path, let fallback) = piece, fallback.isEmpty,
-        event.value(of: path).isEmpty
-      else { return nil }
-      return "the event has no \(path), and it has no fallback: nothing stands there"
+      switch piece {
+      case .event(let path, let fallback) where fallback.isEmpty && event.value(of: path).isEmpty:
+        return "the event has no \(path), and it has no fallback: nothing stands there"
+      case .value(_, let value):
+        guard value.fallback == nil, case .event(let path) = value.source,
+          event.value(of: path).isEmpty
+        else { return nil }
+        return "the event has no \(path), and it has no fallback: its key is left out"
+      default: return nil
+      }
     }
   }
 

@@ -48,8 +48,18 @@ final class TemplateFindings {
   func parse(_ text: String, at place: TemplateSource.Place) -> TemplateText {
     let parsed = TemplateText(text)
     for fault in parsed.faults { report(place, fault) }
+    for case .literal(let text) in parsed.parts {
+      guard let meant = PlaceholderSpelling.placeholder(meantBy: text) else { continue }
+      warn(place, "'\(meant)' looks like a placeholder and is text: write '{{\(meant)}}'")
+    }
     for case .placeholder(let only) in parsed.parts {
       note(only, at: place)
+      if let fallback = only.fallback, PlaceholderSpelling.isNoFallback(fallback) {
+        warn(
+          place,
+          "'|\(fallback)' of '{{\(only.path)}}' is text for where the value is missing: there are "
+            + "no filters, and a type goes before the name")
+      }
       guard let keyword = only.keyword?.rawValue else { continue }
       report(
         place,

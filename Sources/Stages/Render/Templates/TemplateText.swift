@@ -140,6 +140,12 @@ struct TemplateText: Equatable {
     }
     let prefix = String(decoding: path[..<dot], as: UTF8.self)
     guard let namespace = Namespace(rawValue: prefix) else {
+      let words = prefix.split(separator: " ")
+      if words.count == 2, Namespace(rawValue: String(words[1])) != nil {
+        let types = Keyword.allCases.map(\.rawValue).joined(separator: ", ")
+        faults.append("there is no type '\(words[0])' in '\(shown)': use one of \(types)")
+        return
+      }
       let known = Namespace.allCases.map(\.rawValue).joined(separator: ", ")
       faults.append("unknown namespace '\(prefix)' in '\(shown)': use one of \(known)")
       return
