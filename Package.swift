@@ -248,20 +248,18 @@ let supports: [Target] = [
       "EventLoop", "Processes", "Redis", "ServerProcesses", "Telemetry", "Threads", "TLS",
       "Transport",
     ]),
-<<<<<<< ours
   // A Kafka in memory, whose time and faults are its user's.
   support("MemoryKafka", path: "Tests/MemoryKafka", ["Kafka"]),
-=======
   // A Redis without a network, a clock or chance, which runs the real scripts.
   support("MemoryRedis", path: "Tests/MemoryRedis", ["CLua"]),
->>>>>>> theirs
   // A whole deployment in one thread and in virtual time.
   support(
     "World", path: "Tests/World",
     [
-      "APNsSimulator", "Assembly", "Checkout", "Deliver", "Devices", "EventLoop", "Expand", "Ingest",
+      "APNsSimulator", "Assembly", "Checkout", "Deliver", "Devices", "EventLoop", "Expand",
+      "Ingest",
       "Kafka", "Keyspace", "MemoryKafka", "MemoryRedis", "Model", "Pipeline", "Record", "Redis",
-      "Render", "Settings", "Telemetry", "Text", "Threads", "Transport",
+      "Render", "Telemetry", "Text", "Transport",
     ]),
   // A whole small world for tests of the whole way: real Redis, embedded Kafka, the simulator,
   // workers.
@@ -292,7 +290,7 @@ let testTargets: [Target] = [
       "API", "Checkout", "Devices", "Expand", "MemoryRedis", "Processes", "Record", "Redis", "Text",
       "Tokens",
     ]),
-  tests("WorldTests", ["APNsSimulator", "EventLoop", "Processes", "Record", "Transport", "World"]),
+  tests("WorldTests", ["Model", "Processes", "World"]),
   tests("KafkaTests", ["Kafka", "Processes", "ServerProcesses", "Text", "Threads"]),
   tests(
     "MemoryKafkaTests", ["Kafka", "MemoryKafka", "Processes", "ServerProcesses", "Text"]),

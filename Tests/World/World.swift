@@ -15,7 +15,6 @@ import Pipeline
 import Record
 import Redis
 import Render
-import Settings
 import Telemetry
 import Transport
 

@@ -1,6 +1,5 @@
 import EventLoop
 import Text
-import Threads
 
 /// The time of a world, and the turns of its loops: all of it on the thread that calls `run`. Which
 /// of the loops that have something to do comes next, the seed decides. Time passes when none has.
