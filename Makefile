@@ -14,7 +14,9 @@ ARGS ?=
 build_packages := pkg-config librdkafka-dev libnghttp2-dev libssl-dev libhiredis-dev libyaml-dev \
 	libjansson-dev
 run_packages := $(build_packages) redis-server ca-certificates tzdata curl
-test_packages := $(run_packages) nghttp2-client nghttp2-server openssl python3
+# What the compiler needs besides for the tests: the Lua that Redis' scripts run on.
+test_build_packages := $(build_packages) liblua5.1-0-dev
+test_packages := $(run_packages) liblua5.1-0-dev nghttp2-client nghttp2-server openssl python3
 # Whose languages the examples speak, and Node also plays Apple.
 example_packages := nodejs golang-go
 
@@ -105,7 +107,7 @@ test: ## Install what is missing, build, run all but the endurance tests (ARGS='
 
 .PHONY: unit
 unit: ## Build, run the tests that need no server and start no process
-	@$(call install,$(build_packages) python3,python3)
+	@$(call install,$(test_build_packages) python3,python3)
 	$(call say,"Building the tests; the first build takes some minutes")
 	$(build_tests)
 	$(call say,"Running the unit tests")

@@ -57,6 +57,8 @@ let cLibraries: [Target] = [
   cLibrary("CYAML", pkgConfig: "yaml-0.1", apt: "libyaml-dev", brew: "libyaml"),
   cLibrary("CJansson", pkgConfig: "jansson", apt: "libjansson-dev", brew: "jansson"),
   .systemLibrary(name: "CLinux", path: "Sources/C/CLinux"),
+  // Of tests alone: who builds the program needs no Lua.
+  .systemLibrary(name: "CLua", path: "Sources/C/CLua"),
 ]
 
 let bindings: [Target] = [
@@ -247,6 +249,8 @@ let supports: [Target] = [
       "EventLoop", "Processes", "Redis", "ServerProcesses", "Telemetry", "Threads", "TLS",
       "Transport",
     ]),
+  // A Redis without a network, a clock or chance, which runs the real scripts.
+  support("MemoryRedis", path: "Tests/MemoryRedis", ["CLua"]),
   // A whole small world for tests of the whole way: real Redis, embedded Kafka, the simulator,
   // workers.
   support(
@@ -269,6 +273,12 @@ let testTargets: [Target] = [
     [
       "EventLoop", "Fixtures", "Processes", "Redis", "ServerProcesses", "Text", "Threads", "TLS",
       "Transport",
+    ]),
+  tests(
+    "MemoryRedisTests",
+    [
+      "API", "Checkout", "Devices", "Expand", "MemoryRedis", "Processes", "Record", "Redis", "Text",
+      "Tokens",
     ]),
   tests("KafkaTests", ["Kafka", "Processes", "ServerProcesses", "Text", "Threads"]),
   tests("HTTPServerTests", ["EventLoop", "Fixtures", "HTTPServer", "Text", "Threads", "TLS"]),
