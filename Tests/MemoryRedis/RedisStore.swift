@@ -118,14 +118,16 @@ package final class RedisStore {
   /// Where the key is, if it is there and has not ended.
   func position(of key: ByteString) -> Int? {
     guard let position = keys.position(of: key) else { return nil }
-    guard let end = keys[position: position].expiresAt, milliseconds > end, !isApplying else {
-      return position
-    }
+    guard hasEnded(keys[position: position]) else { return position }
     guard !isReplica else { return nil }
     keys.remove(key)
     changes += 1
     effects.append(["DEL", key])
     return nil
+  }
+
+  func hasEnded(_ entry: StoreEntry) -> Bool {
+    entry.expiresAt.map { milliseconds > $0 && !isApplying } ?? false
   }
 
   func value(_ key: ByteString) -> StoreValue? {

@@ -2,10 +2,9 @@
 enum ScanCommands {
   static let all: [KnownCommand] = [
     CommandTable.read("keys", 2) { store, call in
-      store.removeEnded()
       let pattern = GlobPattern(call[1])
       return .strings(
-        store.keys.live.filter { pattern.matches($0.key) && store.position(of: $0.key) != nil }
+        store.keys.live.filter { pattern.matches($0.key) && !store.hasEnded($0.value) }
           .map(\.key))
     },
     CommandTable.read("scan", -2) { store, call throws(CommandError) in

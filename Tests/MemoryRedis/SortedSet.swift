@@ -16,7 +16,9 @@ struct SortedSet: Sendable {
 
   func score(of member: ByteString) -> Double? { scores[member] }
 
-  mutating func set(_ member: ByteString, _ score: Double) {
+  mutating func set(_ member: ByteString, _ given: Double) {
+    // A small set of Redis' knows no negative zero.
+    let score = given == 0 ? 0 : given
     if let old = scores[member] {
       guard old != score else { return }
       elements.remove(at: position(of: Element(score: old, member: member)))

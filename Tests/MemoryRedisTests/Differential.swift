@@ -155,11 +155,12 @@ final class Differential {
   // MARK: shrinking
 
   /// The fewest steps found that end in a difference.
-  func shrink(_ steps: [Step], attempts: Int = 400) throws -> (steps: [Step], Difference)? {
-    var left = attempts
+  /// - Parameter budget: steps that are done for it, all in all.
+  func shrink(_ steps: [Step], budget: Int = 1_000_000) throws -> (steps: [Step], Difference)? {
+    var left = budget
     var best: (steps: [Step], Difference)?
     func differs(_ steps: [Step]) throws -> Bool {
-      left -= 1
+      left -= steps.count + 100
       guard let difference = try run(steps) else { return false }
       best = (Array(steps.prefix(difference.index + 1)), difference)
       return true

@@ -59,8 +59,10 @@ enum EventScripts {
     },
     ScriptCase("adopt", AdoptScript.adopt.source) { dice in
       dice.ofEvent { dice in
-        [dice.pick(["0~1", "1~1"]), dice.owner(), "5000", dice.pick(["0", "1"]), dice.count(),
-          dice.pick(["", "over"])]
+        [
+          dice.pick(["0~1", "1~1"]), dice.owner(), "5000", dice.pick(["0", "1"]), dice.count(),
+          dice.pick(["", "over"]),
+        ]
       }
     },
     ScriptCase("verdicts", PruneScript.count.source) { dice in

@@ -146,8 +146,9 @@ extension ScriptDice {
     for name in names where chance(60) { sums += [name, "\(roll(40))"] }
     if chance(50) {
       sums += [".ends", "\(1 + roll(3))"]
+      let ends = [#"["event","e1","a\/b","\u00e9\n"]"#, "[1,2]", "{", "7"]
       for number in 1...3 {
-        sums += [".end:\(number)", pick([#"["event","e1","a\/b","\u00e9\n"]"#, "[1,2]", "{", "7"])]
+        sums += [".end:\(number)", pick(ends)]
       }
     }
     return sums

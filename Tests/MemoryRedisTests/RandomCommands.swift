@@ -10,7 +10,7 @@ struct RandomCommands {
   ]
   private static let scores = [
     "0", "1", "-1", "1.5", "0.1", "1e20", "inf", "-inf", "nan", "x", "", " 1", "0x10", "3.0",
-    "17976931348623157", "-0", "1e400", "123456789012",
+    "17976931348623157", "1e400", "123456789012",
   ]
   private static let ranges = ["-inf", "+inf", "inf", "0", "(1", "1", "(x", "", "5", "(1.5"]
   private static let members = (0..<6).map { "m\($0)" } + ["1", "22", "", "a b"]
@@ -147,7 +147,8 @@ struct RandomCommands {
     let key = name(&dice)
     switch dice.roll(9) {
     case 0...3:
-      let options = dice.chance(30)
+      let options =
+        dice.chance(30)
         ? dice.some(2) { $0.pick(["NX", "XX", "GT", "LT", "CH", "INCR"]) } : []
       let pairs = dice.some(3) { [score(&$0), $0.pick(members)] }.joined()
       return ["ZADD", key] + options + pairs
@@ -188,7 +189,8 @@ struct RandomCommands {
   }
 
   private static func scan(_ dice: inout Dice) -> [String] {
-    let options = dice.chance(30) ? ["MATCH", dice.pick(["*", "m?", "[a-k]*", "m[^1]", "\\m1"])] : []
+    let pattern = dice.pick(["*", "m?", "[a-k]*", "m[^1]", "\\m1"])
+    let options = dice.chance(30) ? ["MATCH", pattern] : []
     let count = ["COUNT", dice.chance(90) ? "1000000" : dice.pick(["0", "-1", "x"])]
     switch dice.roll(5) {
     case 0: return ["SCAN", "0"] + options + count

@@ -67,7 +67,8 @@ enum UserScripts {
     },
     ScriptCase("lastBound", DeviceScripts.lastBound.source) { dice in
       ScriptCase.Call(
-        keys: dice.userKeys(dice.user(), ["bound"]), arguments: [dice.token(), dice.pick(["2", "9"])])
+        keys: dice.userKeys(dice.user(), ["bound"]),
+        arguments: [dice.token(), dice.pick(["2", "9"])])
     },
     ScriptCase("mute", ProfileScripts.mute.source) { dice in
       ScriptCase.Call(

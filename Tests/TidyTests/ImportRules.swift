@@ -33,7 +33,7 @@ struct ImportRules {
   /// library, and is no one's.
   static let importersOfC = [
     "CRdKafka": "Kafka", "CHiredis": "Redis", "CNghttp2": "HTTP2", "COpenSSL": "TLS",
-    "CYAML": "YAML", "CJansson": "JSON",
+    "CYAML": "YAML", "CJansson": "JSON", "CLua": "MemoryRedis",
   ]
 
   /// Every import of the file, with attributes, access level and kind (`import struct A.B`) read
