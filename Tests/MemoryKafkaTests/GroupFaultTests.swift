@@ -140,6 +140,30 @@ import Testing
     #expect(first.close(timeout: .zero))
   }
 
+  /// What was asked before the end of an older connection was noticed is asked once more.
+  @Test func connectionsThatBreakDuringAFreezeDoubleNothing() throws {
+    let host = broker.host("w")
+    let first = try member(host)
+    poll([first]) { first.assignment.count == 4 }
+    _ = passes(.seconds(1), first)
+    host.freeze()
+    for _ in 0..<2 {
+      host.breakConnections()
+      kafka.time.advance(by: .milliseconds(20))
+    }
+    append(3, to: 0)
+    host.thaw()
+    #expect(passes(.seconds(1), first)[0].messages.map(\.offset) == [5, 6, 7])
+  }
+
+  @Test func anUnsubscribedMemberIsNoMemberAtOnce() throws {
+    let first = try member(broker.host("w"))
+    poll([first]) { first.assignment.count == 4 }
+    first.unsubscribe()
+    #expect(passes(.milliseconds(100), first)[0].revoked == all)
+    #expect(broker.members(of: "g").isEmpty)
+  }
+
   @Test func aMemberThatIsCutOffNoticesTheEndOfItsSession() throws {
     let host = broker.host("w")
     let first = try member(host)

@@ -49,12 +49,12 @@ import Testing
     let topic = kafka.makeTopic(partitions: 1)
     let partition = KafkaPartition(topic: topic, partition: 0)
     let producer = kafka.host.producer(kafka.options)
-    kafka.broker.fail(next: .produce, with: [.notLeader, .disconnect])
-    for delay in [3, 5, 7, 40, 60] {
-      kafka.time.schedule(.milliseconds(delay)) { kafka.host.breakConnections() }
+    for number in 0..<40 {
+      kafka.time.schedule(.microseconds(1500 * number)) { kafka.host.breakConnections() }
     }
-    kafka.time.schedule(.milliseconds(9)) { kafka.broker.setAway(true) }
-    kafka.time.schedule(.milliseconds(30)) { kafka.broker.setAway(false) }
+    kafka.time.schedule(.milliseconds(61)) { kafka.broker.setAway(true) }
+    kafka.time.schedule(.milliseconds(70)) { kafka.broker.setAway(false) }
+    if seed % 2 == 0 { kafka.broker.fail(next: .produce, with: [.notLeader, .disconnect]) }
     let offsets = try await kafka.settle {
       let sends = (0..<100).map { number in
         Task { @KafkaContract in
