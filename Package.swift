@@ -417,7 +417,7 @@ let testTargets: [Target] = [
       "APNsSimulator", "Conformance", "Deliver", "Model", "Processes", "SingleRequests",
       "Telemetry",
     ]),
-  tests("TracesTests", ["Devices", "Model", "Record", "Traces"]),
+  tests("TracesTests", ["Devices", "Model", "Record", "Rules", "Traces"]),
   tests("TopicsTests", ["Ingest", "Kafka", "ServerProcesses", "Topics"]),
   tests("FanOutsTests", ["FanOuts", "Record", "Terminal", "Threads"]),
   tests("PreviewTests", ["Emission", "Ingest", "JSON", "Preview", "Terminal"]),

@@ -36,8 +36,8 @@ enum DeviceRestore {
       what it would do. A token that another user has bound since is that user's, and is left alone.
 
       A device that Apple called gone (410) can be given back for 7 days; what was removed earlier \
-      stays removed, whatever WHEN says. When Apple was wrong about many, --pruned-since gives them \
-      back once it answers as ever: WHEN is a length of time until now (2d, 36h), a day \
+      stays removed, whatever WHEN says. When Apple was wrong about many, --pruned-since gives \
+      them back once it answers as ever: WHEN is a length of time until now (2d, 36h), a day \
       (2026-11-21, of UTC) or a TIME. Each has the time of its binding back, so \
       that a device that is gone is removed again after its next push.
 

@@ -51,7 +51,8 @@ package struct FanOutWatch {
   }
 
   /// Pushes with an outcome, and about how many there will be: of the segments that are settled
-  /// follows what the others hold, and what stragglers hold is what waits. Nil until one is settled.
+  /// follows what the others hold, and what stragglers hold is what waits. Nil until one is
+  /// settled.
   package static func progress(of status: FanOutStatus) -> (done: Int, total: Int?) {
     let done = max(0, status.pushes)
     let settled = status.settled

@@ -43,8 +43,8 @@ package enum CommandRedis {
   }
 }
 
-/// Ends the wait for a connection when its time is over, and at the first signal, where the verb has
-/// signals caught. Confined to its loop.
+/// Ends the wait for a connection when its time is over, and at the first signal, where the verb
+/// has signals caught. Confined to its loop.
 private final class ConnectWatch {
   private static let interval: Duration = .milliseconds(50)
   private let client: RedisClient

@@ -300,7 +300,8 @@ import Threads
       #expect(
         try await redis.table(keyspace.quarantined(user: "u1")) == [
           member("aa"):
-            "Unregistered \(noon + 40 * 3_600_000) quarantined \(boundAt.map(String.init) ?? "yesterday")"
+            "Unregistered \(noon + 40 * 3_600_000) quarantined "
+            + (boundAt.map(String.init) ?? "yesterday")
         ])
       #expect(try await redis.ask("EXISTS", keyspace.undated(user: "u1")) == "0")
     }

@@ -203,7 +203,8 @@ import Testing
       let found = fixture.findings()
       #expect(found.count == count, "\(found)")
       let words = mode == 0o444 ? "read" : "written"
-      #expect(found.allSatisfy { $0.contains("\(key): k.pem can be \(words) by every") }, "\(found)")
+      #expect(
+        found.allSatisfy { $0.contains("\(key): k.pem can be \(words) by every") }, "\(found)")
     }
   }
 

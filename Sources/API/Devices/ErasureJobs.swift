@@ -155,7 +155,7 @@ actor ErasureJobs {
     do throws(DevicesError) {
       outcome = .success(
         try await UserErasure(redis: try client(), keyspace: keyspace)
-          .run(job.user, job.scope, writes: true))
+          .run(job.user, job.scope, writes: true) + job.erased)
     } catch {
       outcome = .failure(error)
     }
