@@ -220,6 +220,7 @@ extension Connection {
 
   fileprivate func shrink(_ buffer: Int32) {
     var bytes: Int32 = 1
-    setsockopt(stream.descriptor, SOL_SOCKET, buffer, &bytes, socklen_t(MemoryLayout<Int32>.size))
+    guard let socket = stream.socket as? SystemSocket else { return }
+    setsockopt(socket.descriptor, SOL_SOCKET, buffer, &bytes, socklen_t(MemoryLayout<Int32>.size))
   }
 }

@@ -118,7 +118,8 @@ import Testing
         loop: loop, delegate: client)
       connection.connect()
       await client.until { client.isOpen && !server.connections.isEmpty }
-      return (watch(connection.stream.descriptor), watch(server.connections[0].stream.descriptor))
+      let sockets = [connection, server.connections[0]].map { $0.stream.socket as? SystemSocket }
+      return (watch(sockets[0]?.descriptor ?? -1), watch(sockets[1]?.descriptor ?? -1))
     }
     #expect(given == [1, 1, 31, 11, 4, 20_500])
     #expect(fallback == [1, 1, 30, 10, 3, 20_000])

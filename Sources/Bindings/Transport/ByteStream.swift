@@ -18,7 +18,7 @@ final class ByteStream {
   private(set) var state = State.unconnected
   private(set) var tls: TLSSession?
   private var messageAllowance = MessageAllowance()
-  private var socket: (any StreamSocket)?
+  private(set) var socket: (any StreamSocket)?
   private var interest: Interest = []
   private var pending = ByteQueue()
   private var isFlushScheduled = false

@@ -31,7 +31,7 @@ package enum SocketResult {
 
 /// A socket of the kernel's.
 final class SystemSocket: StreamSocket {
-  private var descriptor: Int32
+  private(set) var descriptor: Int32
   private let loop: EventLoop
   private var registration: Registration?
 
