@@ -169,6 +169,8 @@ struct RandomCommands {
 
   private static func stream(_ dice: inout Dice) -> [String] {
     let key = dice.chance(60) ? dice.pick(["k0", "k1"]) : name(&dice)
+    // Whole streams are read: they must not grow for ever.
+    if dice.chance(3) { return ["DEL", key] }
     switch dice.roll(8) {
     case 0: return ["XLEN", key]
     case 1...2:
@@ -209,7 +211,7 @@ struct RandomCommands {
     case 3: ["TIME"]
     case 4: ["SCRIPT", "EXISTS", "e0e1f9fabfc9d4800c877a703b823ac0578ff8db", "abc"]
     case 5: ["SCRIPT", dice.pick(["LOAD", "load"]), dice.pick(["return 1", "x y", "return"])]
-    case 6: dice.chance(2) ? ["FLUSHALL"] : ["FLUSHALL", "x"]
+    case 6: dice.chance(5) ? ["FLUSHALL"] : ["FLUSHALL", "x"]
     default: dice.chance(10) ? ["SCRIPT", "FLUSH"] : ["SCRIPT", "EXISTS", "abc"]
     }
   }
