@@ -27,7 +27,7 @@ extension KafkaPump {
 
   func polledAfterClosing() -> [KafkaPoll] {
     var polled: [KafkaPoll] = []
-    while let next = consumer.poll() { polled.append(next) }
+    while let next = consumer.poll(timeout: .zero) { polled.append(next) }
     return polled
   }
 

@@ -3,6 +3,7 @@
 package protocol GroupConsumer: AnyObject {
   var offsetsToCommitOnRevoke: (([KafkaPartition]) -> [KafkaPartition: Int64])? { get set }
   var asksBeforeRevoke: Bool { get set }
+  var assignment: Set<KafkaPartition> { get }
   var lag: [KafkaPartition: Int64] { get }
 
   func subscribe() throws(KafkaError)
