@@ -112,7 +112,8 @@ struct RandomSteps {
       return step(dice.pick(spoil))
     }
     if dice.chance(1), !call.arguments.isEmpty {
-      call.arguments[dice.roll(call.arguments.count)] = dice.pick(["", "x", "-1", "1e300", "0"])
+      // No larger number: the script of the sums would count up to it.
+      call.arguments[dice.roll(call.arguments.count)] = dice.pick(["", "x", "-1", "1e3", "0"])
     }
     let isByDigest = dice.chance(85)
     let words = [

@@ -35,10 +35,9 @@ final class RealRedis {
         "redis-server", "--bind", "127.0.0.1", "--port", "\(reserved.number)", "--dir",
         directory.path, "--save", "", "--appendonly", "no", "--enable-debug-command", "yes",
         "--hash-max-listpack-entries", "1000000", "--hash-max-listpack-value", "1000000",
-      ], output: .pipe,
+      ], output: .file(directory.file("log")),
       environment: ["LD_PRELOAD": library, "TESTS_CLOCK": directory.file("clock")])
-    try process.waitForLine(containing: "Ready to accept connections")
-    connection = try RealConnection(port: reserved.number)
+    connection = try RealConnection(startingAt: reserved.number)
     limited = try RealConnection(port: reserved.number)
     try prepare()
   }
@@ -49,8 +48,6 @@ final class RealRedis {
     let rules = Self.denied.sorted().map { ByteString("-\($0.text)") }
     _ = try connection.ask([
       ["DEBUG", "SET-ACTIVE-EXPIRE", "0"],
-      // Nobody reads what it says, and a full pipe would hold it up.
-      ["CONFIG", "SET", "loglevel", "warning"],
       ["ACL", "SETUSER", "limited", "on", ">secret", "~*", "&*", "+@all"] + rules,
     ])
     _ = try limited.ask([["AUTH", "limited", "secret"]])
@@ -131,6 +128,20 @@ final class RealConnection {
     var isOn: Int32 = 1
     setsockopt(socket, Int32(IPPROTO_TCP), TCP_NODELAY, &isOn, 4)
   }
+
+  /// Of a server that is about to listen.
+  convenience init(startingAt port: Int) throws {
+    for _ in 0..<1_000 {
+      if let known = try? RealConnection(port: port) {
+        self.init(taking: known)
+        return
+      }
+      poll(nil, 0, 20)
+    }
+    throw RealRedisError(text: "redis-server does not listen")
+  }
+
+  private init(taking other: RealConnection) { socket = dup(other.socket) }
 
   deinit { close(socket) }
 

@@ -53,7 +53,7 @@ enum StrangeScripts {
     "return {type(os), 1}", "return {type(rawget(_G, 'io')), type(rawget(_G, 'print'))}",
     "return string.format('%.0f %d %s', 2^53, 3, 'x')",
     "return {string.match('a 12 34', '^(.*) (%d+) (%d+)$')}",
-    "local t = {} for w in string.gmatch('b a c', '%S+') do t[#t + 1] = w end table.sort(t) return t",
+    "local t = {} for w in string.gmatch('b a', '%S+') do t[#t + 1] = w end table.sort(t) return t",
     "return unpack({1, 2, 3}, 2)", "return select('#', 1, nil, nil)",
     "redis.call('DEL', KEYS[1], KEYS[2]) return redis.call('HSET', KEYS[1], 'a', ARGV[1])",
     "redis.call('PEXPIRE', KEYS[1], ARGV[1]) return redis.call('PTTL', KEYS[1])",
