@@ -35,14 +35,14 @@ import Testing
     #expect(try apple.route(.sandbox).interface == .http2)
     for service in [CommandApple.Service.channels, .broadcasts] {
       let route = try apple.route(.production, service)
-      #expect(route.interface == .http2 && route.tls.applicationProtocols == ["h2"])
+      #expect(route.interface == .http2 && route.tls?.applicationProtocols == ["h2"])
     }
   }
 
   @Test func aFeedbackServiceIsReachedAsTheOthersAre() throws {
     let apple = try Self.apple(("apns.proxy.host", "proxy.example"))
     let route = try apple.feedbackRoute(host: "gateway.example", port: 2196)
-    #expect("\(route.endpoint)" == "gateway.example:2196" && route.tls.applicationProtocols == [])
+    #expect("\(route.endpoint)" == "gateway.example:2196" && route.tls?.applicationProtocols == [])
     let other = try apple.route(.production)
     #expect(route.proxy != nil && route.proxy == other.proxy)
   }
