@@ -184,7 +184,7 @@ import Transport
       let isLegacy = environment.name == legacy
       #expect(route.interface == (isLegacy ? .binary(acceptedAfter: .seconds(4)) : .http2))
       // A gateway of that time agrees on no protocol.
-      #expect(route.tls.applicationProtocols == (isLegacy ? [] : ["h2"]))
+      #expect(route.tls?.applicationProtocols == (isLegacy ? [] : ["h2"]))
     }
   }
 
