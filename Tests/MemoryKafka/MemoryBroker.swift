@@ -5,7 +5,8 @@ import Kafka
 /// calls. `MemoryHost` makes the clients.
 ///
 /// What it does not have: open transactions, compaction, retention by time (a world calls
-/// `deleteRecords`), assignors other than `range`, the new group protocol, and more than one broker.
+/// `deleteRecords`), assignors other than `range`, the new group protocol, and more than one
+/// broker.
 ///
 /// `@unchecked Sendable`: confined to the thread that runs the world. It must outlive its clients'
 /// use.

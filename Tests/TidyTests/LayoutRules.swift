@@ -10,7 +10,8 @@ struct LayoutRules {
   static let mirrorsOfNoRoom: Set<String> = [
     "IntegrationTests", "FaultTests", "EnduranceTests", "CommandTests", "TidyTests", "Bed",
     "AppleInterfaces", "Checkout", "Fixtures", "ForeignServers", "ThreadSanitizer", "Valgrind",
-    "Alerts", "Drill", "MemoryKafka", "MemoryKafkaTests", "MemoryRedis", "MemoryRedisTests", "Mutants",
+    "Alerts", "Drill", "MemoryKafka", "MemoryKafkaTests", "MemoryRedis", "MemoryRedisTests",
+    "Mutants",
     "World", "WorldTests",
   ]
 

@@ -1,8 +1,8 @@
 import EventLoop
 import Glibc
 
-/// Jobs that no loop asked for: without a world they run on the threads of Swift's global pool. In a
-/// world's thread they run on its loop `pool`, so that nothing happens beside the world's order.
+/// Jobs that no loop asked for: without a world they run on the threads of Swift's global pool. In
+/// a world's thread they run on its loop `pool`, so that nothing happens beside the world's order.
 enum GlobalJobs {
   private typealias Original = @convention(thin) (UnownedJob) -> Void
   private typealias Hook = @convention(thin) (UnownedJob, Original) -> Void

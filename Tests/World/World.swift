@@ -99,7 +99,7 @@ package final class World: @unchecked Sendable {
   package func live<T>(_ body: (World) throws -> T) rethrows -> T {
     try GlobalJobs.run(on: scheduler.pool) {
       redis.start()
-      let started: Bool? = perform { world in
+      let started: Bool? = perform { _, world in
         _ = try await world.simulator.start()
         return true
       }
@@ -117,14 +117,14 @@ package final class World: @unchecked Sendable {
   /// Runs until what is asked for is done; nil when it failed or took five minutes.
   @discardableResult
   package func perform<T: Sendable>(
-    _ body: @escaping @Sendable (World) async throws -> T
+    _ body: @escaping @Sendable (isolated LoopActor, World) async throws -> T
   ) -> T? {
     nonisolated(unsafe) var outcome: Result<T, any Error>?
     let backend = backend
     onLoop(loop) { [self] in
       Task {
-        let result = await backend.run { _ in
-          do { return Result<T, any Error>.success(try await body(self)) } catch {
+        let result = await backend.run { (actor: isolated LoopActor) in
+          do { return Result<T, any Error>.success(try await body(actor, self)) } catch {
             return .failure(error)
           }
         }
@@ -189,7 +189,7 @@ package final class World: @unchecked Sendable {
   }
 
   package func status(of event: String) -> FanOutStatus? {
-    perform { world in
+    perform { _, world in
       try await world.withRedis {
         try await RecordStage(redis: $0, keyspace: world.keyspace).status(of: event)
       }
@@ -198,7 +198,7 @@ package final class World: @unchecked Sendable {
 
   /// Each follower has one device.
   package func follow(_ streamer: String, tokens: [String]) {
-    perform { world in
+    perform { _, world in
       try await world.withRedis { client in
         let registry = DeviceRegistry(redis: client, keyspace: world.keyspace)
         for (index, token) in tokens.enumerated() {
@@ -218,7 +218,7 @@ package final class World: @unchecked Sendable {
       "stream":{"id":"b1","title":"Speedrun night"},"template":"go-live",\
       "occurred_at":"\(WallClock.rfc3339(wallClock()))","expires_in":\(expiresIn)}
       """
-    perform { world in
+    perform { _, world in
       let producer = world.backendHost.producer(KafkaOptions(bootstrapServers: "kafka:9092"))
       _ = try await producer.send(
         topic: world.ingest.eventsTopic, partition: nil, key: Array(streamer.utf8),

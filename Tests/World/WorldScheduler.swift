@@ -119,9 +119,8 @@ package final class WorldScheduler: LoopDriver, @unchecked Sendable {
       deadlines[ObjectIdentifier(loop)] = nil
       return
     }
-    guard next > now else { return wake(loop) }
     // A timer is due when its time is over.
-    let deadline = next &+ 1
+    let deadline = max(next, now) &+ 1
     if let known = deadlines[ObjectIdentifier(loop)], known <= deadline { return }
     deadlines[ObjectIdentifier(loop)] = deadline
     sleepers.insert(loop, due: deadline)

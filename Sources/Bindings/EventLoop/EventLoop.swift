@@ -199,9 +199,9 @@ package final class EventLoop: SerialExecutor, @unchecked Sendable {
     turnEnd = []
   }
 
-  /// For the driver: one turn of the loop. It asks to be woken again when it is busy.
-  /// - Returns: when the loop wants its next turn at the latest, in the driver's time; nil: when it
-  ///   is woken.
+  /// For the driver: one turn of the loop, which wakes itself again when it is busy.
+  /// - Returns: the deadline of the first timer, which is due once that time is over; nil: there is
+  ///   none.
   package func runTurn() -> UInt64? {
     ownThread.store(pthread_self(), ordering: .relaxed)
     defer { ownThread.store(0, ordering: .relaxed) }
@@ -209,7 +209,9 @@ package final class EventLoop: SerialExecutor, @unchecked Sendable {
     case .over:
       end()
       return nil
-    case .busy: return now
+    case .busy:
+      driver?.wake(self)
+      return timers.nextDeadline
     case .idle(let until): return until
     }
   }
