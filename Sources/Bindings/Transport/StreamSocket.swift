@@ -44,23 +44,23 @@ final class SystemSocket: StreamSocket {
   deinit { if descriptor >= 0 { Glibc.close(descriptor) } }
 
   func receive(into buffer: UnsafeMutableRawBufferPointer) -> SocketResult {
-    Self.result(recv(descriptor, buffer.baseAddress, buffer.count, 0)) {
-      receive(into: buffer)
-    }
+    Self.result { recv(descriptor, buffer.baseAddress, buffer.count, 0) }
   }
 
   func send(_ bytes: UnsafeRawBufferPointer) -> SocketResult {
-    Self.result(Glibc.send(descriptor, bytes.baseAddress, bytes.count, Int32(MSG_NOSIGNAL))) {
-      send(bytes)
-    }
+    Self.result { Glibc.send(descriptor, bytes.baseAddress, bytes.count, Int32(MSG_NOSIGNAL)) }
   }
 
-  private static func result(_ count: Int, again: () -> SocketResult) -> SocketResult {
-    if count >= 0 { return .bytes(count) }
-    switch errno {
-    case EAGAIN: return .wouldBlock
-    case EINTR: return again()
-    case let number: return .failed(number)
+  /// Calls again as long as a signal comes in between.
+  private static func result(of call: () -> Int) -> SocketResult {
+    while true {
+      let count = call()
+      if count >= 0 { return .bytes(count) }
+      switch errno {
+      case EAGAIN: return .wouldBlock
+      case EINTR: continue
+      case let number: return .failed(number)
+      }
     }
   }
 
