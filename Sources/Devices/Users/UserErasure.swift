@@ -98,8 +98,8 @@ package struct UserErasure {
     _ user: String, _ counts: inout ErasureCounts
   ) async throws(DevicesError) {
     for _ in 0..<Self.maximumTries {
-      try await large.run(user, &counts)
       if try await eraseKeys(of: user, &counts) { return }
+      try await large.run(user, &counts)
     }
     throw DevicesError(.conflict, "others bind devices to the user faster than these can go")
   }
