@@ -238,7 +238,8 @@ extension APIService {
       let known = APIRequest(
         http: request, names: names, key: key, id: id, maximumBodyBytes: route.maximumBodyBytes)
       asked = known
-      if route.isChange { audit?.follow(known, route) }
+      // The lists of no other request are too long to be kept.
+      if route.streamedWithin != nil { audit?.follow(known, route) }
       if route.scope != nil,
         let wait = shared.rates.withLock({ $0.take(key.name, now: began) })
       {
