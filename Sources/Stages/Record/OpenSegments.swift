@@ -82,20 +82,18 @@ extension RecordStage {
   /// lives. Answers 0 when the asker is to recover the fan-out, -1 when nobody is, or in how many
   /// ms to ask again. Who asks again because the answer was lost hears the same.
   private static let recovering = RedisScript(
-    """
-    local time = redis.call('TIME')
-    local now = tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
-    local last, owner = string.match(redis.call('GET', KEYS[1]) or '', '^(%d+) (.*)$')
-    last = tonumber(last)
-    if last and last <= now then
-      if owner == ARGV[1] then return 0 end
-      if last >= now - tonumber(ARGV[2]) then return -1 end
-      local left = last + tonumber(ARGV[3]) - now
-      if left > 0 then return left end
-    end
-    redis.call('SET', KEYS[1], string.format('%.0f ', now) .. ARGV[1], 'EX', ARGV[4])
-    return 0
-    """)
+    ClaimScripts.clock + """
+      local last, owner = string.match(redis.call('GET', KEYS[1]) or '', '^(%d+) (.*)$')
+      last = tonumber(last)
+      if last and last <= now then
+        if owner == ARGV[1] then return 0 end
+        if last >= now - tonumber(ARGV[2]) then return -1 end
+        local left = last + tonumber(ARGV[3]) - now
+        if left > 0 then return left end
+      end
+      redis.call('SET', KEYS[1], whole(now) .. ' ' .. ARGV[1], 'EX', ARGV[4])
+      return 0
+      """)
 
   /// Asks for the right to plan the fan-out's lost segments again. Safe to repeat.
   /// - Parameters:
