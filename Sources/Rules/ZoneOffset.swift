@@ -45,8 +45,9 @@ enum ZoneOffset {
       let west = Int(number),
       range.contains(-west * 60)
     else { return nil }
-    func twoDigits(_ number: Int) -> String { number < 10 ? "0\(number)" : "\(number)" }
-    return "UTC\(west > 0 ? "-" : "+")\(twoDigits(abs(west) / 60)):\(twoDigits(abs(west) % 60))"
+    let (hours, minutes) = abs(west).quotientAndRemainder(dividingBy: 60)
+    return "UTC\(west > 0 ? "-" : "+")\(CivilTime.twoDigits(hours)):"
+      + CivilTime.twoDigits(minutes)
   }
 
   /// `9`, `09`, `0900`, `9:00`, `09:00`.
