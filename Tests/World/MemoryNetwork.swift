@@ -61,14 +61,15 @@ package final class MemoryNetwork: Network, @unchecked Sendable {
     paths[endpoint] = path
     guard !path.isSilent else { return }
     for pair in pairs where pair.endpoint == endpoint {
-      pair.client.deliverHeld()
-      pair.server.deliverHeld()
+      pair.client.deliver()
+      pair.server.deliver()
     }
   }
 
   /// Breaks the connections to an endpoint, as a router does that forgets them.
-  package func cut(_ endpoint: Endpoint, where isMeant: () -> Bool = { true }) {
-    for pair in open(to: endpoint) where isMeant() { pair.breakBoth(ECONNRESET) }
+  package func cut(_ endpoint: Endpoint) {
+    forgetClosed()
+    for pair in pairs where pair.endpoint == endpoint { pair.client.breakBoth(ECONNRESET) }
   }
 
   /// The kernel closes what a dead process had.
@@ -87,11 +88,6 @@ package final class MemoryNetwork: Network, @unchecked Sendable {
   }
 
   package var openConnections: Int { pairs.count { !$0.client.isClosed || !$0.server.isClosed } }
-
-  private func open(to endpoint: Endpoint) -> [MemorySocket] {
-    forgetClosed()
-    return pairs.filter { $0.endpoint == endpoint }.map(\.client)
-  }
 
   private func forgetClosed() { pairs.removeAll { $0.client.isClosed && $0.server.isClosed } }
 

@@ -120,10 +120,8 @@ final class MemorySocket: StreamSocket {
     }
   }
 
-  /// What waited while the path was silent.
-  func deliverHeld() { deliver() }
-
-  private func deliver() {
+  /// Delivers what is due, unless the path is silent.
+  func deliver() {
     guard failure == nil else { return }
     guard !path.isSilent else { return watchSilence() }
     while let first = underWay.first, first.due <= scheduler.now {

@@ -44,16 +44,17 @@ package final class World: @unchecked Sendable {
   private let backend: LoopActor
   private let backendHost: MemoryHost
   private let templates: [Template]
-  private let epoch: UInt64
+  /// Ms since 1970, by every clock that is right.
+  package let wallClock: @Sendable () -> Int64
 
   /// - Parameter directory: where the simulator writes its files; it is read once.
   package init(seed: UInt64, directory: String, partitions: Int = 4) throws {
     scheduler = WorldScheduler(seed: seed)
-    epoch = scheduler.now
-    let (scheduler, epoch) = (scheduler, epoch)
+    let (scheduler, epoch) = (scheduler, scheduler.now)
     let wallClock: @Sendable () -> Int64 = {
       Self.beginning + Int64((scheduler.now &- epoch) / 1_000_000)
     }
+    self.wallClock = wallClock
     network = MemoryNetwork(scheduler: scheduler)
     broker = MemoryBroker(
       MemoryTime(
@@ -85,12 +86,6 @@ package final class World: @unchecked Sendable {
     loop = scheduler.makeLoop("backend")
     backend = LoopActor(loop)
     backendHost = broker.host("backend")
-  }
-
-  /// Ms since 1970, as everybody's clock says who has a right one.
-  package var wallClock: @Sendable () -> Int64 {
-    let (scheduler, epoch) = (scheduler, epoch)
-    return { Self.beginning + Int64((scheduler.now &- epoch) / 1_000_000) }
   }
 
   // MARK: running
@@ -160,12 +155,11 @@ package final class World: @unchecked Sendable {
     var route = APNsRoute(endpoint: Self.apple, tls: nil)
     route.network = network
     deliver.routes = [.production: route]
-    var redis = RedisOptions(host: Self.redisPlace.host, port: Self.redisPlace.port)
-    redis.network = network
     var kafka = KafkaOptions(bootstrapServers: "kafka:9092")
     kafka.group = "fanfare"
     var options = PipelineOptions(
-      workerID: name, version: "world", lanes: lanes, kafka: kafka, ingest: ingest, redis: redis,
+      workerID: name, version: "world", lanes: lanes, kafka: kafka, ingest: ingest,
+      redis: redisOptions,
       keyspace: keyspace, expand: ExpandOptions(), record: RecordOptions(), deliver: deliver,
       templates: templates, credentials: AppCredentials(.key(tokens)), log: log)
     options.clients = host.kafka
@@ -174,14 +168,18 @@ package final class World: @unchecked Sendable {
     return options
   }
 
+  private var redisOptions: RedisOptions {
+    var options = RedisOptions(host: Self.redisPlace.host, port: Self.redisPlace.port)
+    options.network = network
+    return options
+  }
+
   // MARK: the backend
 
   /// A client of Redis as backends have one; on `loop`.
   package func withRedis<T>(_ body: (RedisClient) async throws -> T) async throws -> T {
-    var options = RedisOptions(host: Self.redisPlace.host, port: Self.redisPlace.port)
-    options.network = network
     let client = RedisClient(
-      options: options, loop: loop, log: { _ in },
+      options: redisOptions, loop: loop, log: { _ in },
       random: { [scheduler] in Double(scheduler.numbers.next() >> 11) / Double(1 << 53) })
     client.start()
     defer { client.close() }
