@@ -245,8 +245,8 @@ let supports: [Target] = [
   support(
     "Fixtures", path: "Tests/Fixtures",
     [
-      "EventLoop", "Processes", "Redis", "ServerProcesses", "Telemetry", "Threads", "TLS",
-      "Transport",
+      "EventLoop", "Kafka", "Processes", "Redis", "ServerProcesses", "Telemetry", "Threads",
+      "TLS", "Transport",
     ]),
   // A Kafka in memory, whose time and faults are its user's.
   support("MemoryKafka", path: "Tests/MemoryKafka", ["Kafka"]),
@@ -291,9 +291,10 @@ let testTargets: [Target] = [
       "Tokens",
     ]),
   tests("WorldTests", ["Model", "Processes", "World"]),
-  tests("KafkaTests", ["Kafka", "Processes", "ServerProcesses", "Text", "Threads"]),
+  tests("KafkaTests", ["Fixtures", "Kafka", "Processes", "ServerProcesses", "Text", "Threads"]),
   tests(
-    "MemoryKafkaTests", ["Kafka", "MemoryKafka", "Processes", "ServerProcesses", "Text"]),
+    "MemoryKafkaTests",
+    ["Fixtures", "Kafka", "MemoryKafka", "Processes", "ServerProcesses", "Text"]),
   tests("HTTPServerTests", ["EventLoop", "Fixtures", "HTTPServer", "Text", "Threads", "TLS"]),
   tests(
     "APITests",

@@ -1,3 +1,4 @@
+import Fixtures
 import Glibc
 import Kafka
 import Testing
@@ -60,56 +61,6 @@ extension KafkaConsumer {
       return lag == expected
     }
   }
-}
-
-extension [KafkaPoll] {
-  var messages: [KafkaMessage] {
-    compactMap { if case .message(let message) = $0 { message } else { nil } }
-  }
-
-  var skipped: [KafkaPartition: [Range<Int64>]] {
-    reduce(into: [:]) { all, next in
-      if case .skipped(let partition, let offsets) = next {
-        all[partition, default: []].append(offsets)
-      }
-    }
-  }
-
-  func end(of partition: KafkaPartition) -> Int64? {
-    compactMap {
-      if case .end(partition, let end) = $0 { end } else { nil }
-    }.last
-  }
-
-  var errors: [KafkaError] {
-    compactMap { if case .error(let error) = $0 { error } else { nil } }
-  }
-
-  var assigned: [KafkaPartition] {
-    flatMap { polled -> [KafkaPartition] in
-      if case .assigned(let partitions) = polled { partitions } else { [] }
-    }
-  }
-
-  var revoked: [KafkaPartition] {
-    flatMap { polled -> [KafkaPartition] in
-      if case .revoked(let partitions) = polled { partitions } else { [] }
-    }
-  }
-
-  var committed: [KafkaPartition: Int64] {
-    reduce(into: [:]) { all, next in
-      if case .committed(let offsets) = next { all.merge(offsets) { $1 } }
-    }
-  }
-
-  var commitFailures: [KafkaError] {
-    compactMap { if case .commitFailed(_, let error) = $0 { error } else { nil } }
-  }
-}
-
-extension KafkaMessage {
-  var text: String { String(decoding: value ?? [], as: UTF8.self) }
 }
 
 extension KafkaProducer {

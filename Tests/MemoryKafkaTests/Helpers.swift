@@ -1,3 +1,4 @@
+import Fixtures
 import Kafka
 import Testing
 
@@ -133,70 +134,4 @@ extension KafkaUnderTest {
     }
     return polled
   }
-}
-
-extension [KafkaPoll] {
-  var messages: [KafkaMessage] {
-    compactMap { if case .message(let message) = $0 { message } else { nil } }
-  }
-
-  var skipped: [KafkaPartition: [Range<Int64>]] {
-    reduce(into: [:]) { all, next in
-      if case .skipped(let partition, let offsets) = next {
-        all[partition, default: []].append(offsets)
-      }
-    }
-  }
-
-  var ends: [KafkaPartition: Int64] {
-    reduce(into: [:]) { all, next in
-      if case .end(let partition, let end) = next { all[partition] = end }
-    }
-  }
-
-  var errors: [KafkaError] {
-    compactMap { if case .error(let error) = $0 { error } else { nil } }
-  }
-
-  var assigned: [KafkaPartition] {
-    flatMap { polled -> [KafkaPartition] in
-      if case .assigned(let partitions) = polled { partitions } else { [] }
-    }
-  }
-
-  var revoking: [KafkaPartition] {
-    flatMap { polled -> [KafkaPartition] in
-      if case .revoking(let partitions) = polled { partitions } else { [] }
-    }
-  }
-
-  var revoked: [KafkaPartition] {
-    flatMap { polled -> [KafkaPartition] in
-      if case .revoked(let partitions) = polled { partitions } else { [] }
-    }
-  }
-
-  var lost: [KafkaPartition] {
-    flatMap { polled -> [KafkaPartition] in
-      if case .lost(let partitions) = polled { partitions } else { [] }
-    }
-  }
-
-  var committed: [KafkaPartition: Int64] {
-    reduce(into: [:]) { all, next in
-      if case .committed(let offsets) = next { all.merge(offsets) { $1 } }
-    }
-  }
-
-  var commitFailures: [KafkaError] {
-    compactMap { if case .commitFailed(_, let error) = $0 { error } else { nil } }
-  }
-
-  var reachable: [Bool] {
-    compactMap { if case .reachable(let isReachable) = $0 { isReachable } else { nil } }
-  }
-}
-
-extension KafkaMessage {
-  var text: String { String(decoding: value ?? [], as: UTF8.self) }
 }

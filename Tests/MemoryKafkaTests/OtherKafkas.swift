@@ -3,40 +3,13 @@ import Kafka
 import Processes
 import ServerProcesses
 
-/// The time of a Kafka that lives in this one.
-@KafkaContract private final class Stopwatch {
-  private let began = ContinuousClock.now
-
-  var elapsed: Duration { ContinuousClock.now - began }
+/// A Kafka that lives in this one's time, and the clients that ship.
+@KafkaContract protocol KafkaOfTheSystem: KafkaUnderTest {
+  var began: ContinuousClock.Instant { get }
 }
 
-/// librdkafka's mock cluster, and the clients that ship.
-@KafkaContract final class EmbeddedUnderTest: KafkaUnderTest {
-  private let broker: EmbeddedBroker
-  private let stopwatch = Stopwatch()
-  private var lastTopic = 0
-
-  init() throws { broker = try EmbeddedBroker(topics: []) }
-
-  /// The mock cluster lets a first member wait for three seconds, so a session must be longer.
-  var options: KafkaOptions {
-    var options = KafkaOptions(bootstrapServers: broker.bootstrapServers)
-    options.group = "g"
-    options.sessionTimeout = .seconds(4)
-    options.fetchWaitMaximum = .milliseconds(10)
-    options.messageTimeout = .seconds(60)
-    // Who wants to hear of it says so.
-    options.reachabilityInterval = .seconds(3600)
-    return options
-  }
-
-  var elapsed: Duration { stopwatch.elapsed }
-
-  func makeTopic(partitions: Int) throws -> String {
-    lastTopic += 1
-    try broker.create(topic: "t\(lastTopic)", partitions: partitions)
-    return "t\(lastTopic)"
-  }
+extension KafkaOfTheSystem {
+  var elapsed: Duration { ContinuousClock.now - began }
 
   func consumer(_ options: KafkaOptions, _ topics: [String]) throws -> any GroupConsumer {
     try KafkaConsumer(options, topics: topics, log: { _ in })
@@ -51,6 +24,38 @@ import ServerProcesses
   func settle<Value: Sendable>(
     _ work: @escaping @Sendable @KafkaContract () async throws -> Value
   ) async throws -> Value { try await work() }
+
+  func options(_ bootstrapServers: String, group: String) -> KafkaOptions {
+    var options = KafkaOptions(bootstrapServers: bootstrapServers)
+    options.group = group
+    options.fetchWaitMaximum = .milliseconds(10)
+    options.messageTimeout = .seconds(60)
+    // Who wants to hear of it says so.
+    options.reachabilityInterval = .seconds(3600)
+    return options
+  }
+}
+
+/// librdkafka's mock cluster.
+@KafkaContract final class EmbeddedUnderTest: KafkaOfTheSystem {
+  private let broker: EmbeddedBroker
+  let began = ContinuousClock.now
+  private var lastTopic = 0
+
+  init() throws { broker = try EmbeddedBroker(topics: []) }
+
+  /// The mock cluster lets a first member wait for three seconds, so a session must be longer.
+  var options: KafkaOptions {
+    var options = options(broker.bootstrapServers, group: "g")
+    options.sessionTimeout = .seconds(4)
+    return options
+  }
+
+  func makeTopic(partitions: Int) throws -> String {
+    lastTopic += 1
+    try broker.create(topic: "t\(lastTopic)", partitions: partitions)
+    return "t\(lastTopic)"
+  }
 
   func setAway(_ isAway: Bool) { broker.setDown(isAway) }
 
@@ -83,26 +88,16 @@ import ServerProcesses
   }
 }
 
-/// An Apache Kafka, and the clients that ship. Others use the same broker.
-@KafkaContract final class ApacheUnderTest: KafkaUnderTest {
+/// An Apache Kafka. Others use the same broker.
+@KafkaContract final class ApacheUnderTest: KafkaOfTheSystem {
   private let kafka: RealKafka
   private let name = "contract-" + String(UInt64.random(in: .min ... .max), radix: 16)
-  private let stopwatch = Stopwatch()
+  let began = ContinuousClock.now
   private var lastTopic = 0
 
   init() throws { kafka = try RealKafka() }
 
-  var options: KafkaOptions {
-    var options = KafkaOptions(bootstrapServers: kafka.bootstrapServers)
-    options.group = name
-    options.fetchWaitMaximum = .milliseconds(10)
-    options.messageTimeout = .seconds(60)
-    // Who wants to hear of it says so.
-    options.reachabilityInterval = .seconds(3600)
-    return options
-  }
-
-  var elapsed: Duration { stopwatch.elapsed }
+  var options: KafkaOptions { options(kafka.bootstrapServers, group: name) }
 
   func makeTopic(partitions: Int) throws -> String {
     lastTopic += 1
@@ -118,20 +113,6 @@ import ServerProcesses
     }
     return topic
   }
-
-  func consumer(_ options: KafkaOptions, _ topics: [String]) throws -> any GroupConsumer {
-    try KafkaConsumer(options, topics: topics, log: { _ in })
-  }
-
-  func producer(_ options: KafkaOptions) throws -> any RecordProducer {
-    try KafkaProducer(options, log: { _ in })
-  }
-
-  func pass() {}
-
-  func settle<Value: Sendable>(
-    _ work: @escaping @Sendable @KafkaContract () async throws -> Value
-  ) async throws -> Value { try await work() }
 
   func overtake(_ partition: KafkaPartition, _ producer: any RecordProducer) async throws {
     var end: Int64 = 0
