@@ -161,7 +161,7 @@ extension APIService {
     }
   }
 
-  /// What the server refuses without asking us: no request, one that is too slow, or too much.
+  /// The server refuses this without asking us: no request, one that is too slow, or too much.
   nonisolated func refusal(_ status: Int, _ reason: String) -> HTTPResponse {
     assumeIsolated { $0.metrics.count("-", "-", status, nanoseconds: nil) }
     return Problem.refusal(status, reason)

@@ -59,7 +59,7 @@ package struct APNsSimulatorOptions: Sendable {
   /// Microseconds since 1970.
   package var clock: @Sendable () -> Int64 = { WallClock.nowMicroseconds() }
 
-  /// What clients come by; nil: the system's network.
+  /// Takes the connections; nil: the system's network does.
   package var network: (any Network)?
   /// False: HTTP/2 without TLS, for a network in memory.
   package var usesTLS = true

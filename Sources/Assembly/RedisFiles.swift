@@ -70,7 +70,7 @@ final class RedisFiles: Sendable {
     state.contents = contents
   }
 
-  /// What is wrong with a file, and the key that names it.
+  /// A file that cannot be used, by the key that names it.
   private struct Fault: Error {
     let key: String
     let message: String

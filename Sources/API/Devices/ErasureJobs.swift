@@ -24,7 +24,7 @@ actor ErasureJobs {
     let id = Hexadecimal.text(SecretDigest.random(8))
     let user: String
     let scope: UserErasure.Scope
-    /// What was erased before the look.
+    /// Counts of the erasure before the look.
     var erased: ErasureCounts
     var waiters: [Int: CheckedContinuation<Outcome?, Never>] = [:]
     var outcome: Outcome?

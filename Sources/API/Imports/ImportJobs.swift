@@ -108,7 +108,7 @@ actor ImportJobs {
 
   // MARK: reading
 
-  /// What is read of an import at a time: some milliseconds.
+  /// Lines of an import before others on the loop get their turn: some milliseconds.
   private static let linesPerTurn = 256
 
   private func read(

@@ -45,7 +45,7 @@ final class IdempotentAnswers {
     return Hexadecimal.text(SecretDigest(of: Array(head.utf8) + request.body).bytes)
   }
 
-  /// What stands in Redis while a request is worked on, and tells it from another like it.
+  /// The value in Redis while a request is worked on. Each is another.
   static func claim(of fingerprint: String) -> String {
     "\(fingerprint)\n\(Hexadecimal.text(SecretDigest.random(8)))"
   }

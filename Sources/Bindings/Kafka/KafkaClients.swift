@@ -21,8 +21,8 @@ package protocol GroupConsumer: AnyObject {
   @discardableResult func close(timeout: Duration) -> Bool
 }
 
-/// What a consumer calls when something arrives where nothing was: it writes to the descriptor, or
-/// calls.
+/// Wakes whoever polls, when something arrives where nothing was: a consumer writes to the
+/// descriptor, or calls.
 package struct ConsumerWaker: Sendable {
   /// A non-blocking eventfd that outlives its use here.
   let descriptor: Int32

@@ -7,8 +7,7 @@ final class Execution {
   let timeout: Duration
   var isSent = false
   var timer: LoopTimer?
-  /// What it has more than `timeout`, since it waits for the look-up of a name: the time that this
-  /// has.
+  /// Added to `timeout` once, where it waits for the look-up of a name.
   var namesTime: Duration?
   /// What ROLE answers behind the pipeline's own commands; nil when it is not asked.
   var role: RedisReplies?

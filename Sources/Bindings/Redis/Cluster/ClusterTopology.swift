@@ -155,7 +155,7 @@ final class ClusterTopology {
   private final class MapWait {
     var timer: LoopTimer?
     let timeout: Duration
-    /// What it has more, since it waits for the look-up of a name: the time that this has.
+    /// Added to `timeout` once, where it waits for the look-up of a name.
     var namesTime: Duration?
     private var continuation: CheckedContinuation<RedisError?, Never>?
 
