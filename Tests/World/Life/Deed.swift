@@ -114,6 +114,7 @@ extension Deed {
     switch self {
     case .kill, .freeze: true
     case .apple(.silent, _), .apple(.cut, _), .apple(.dropAfter, _): true
+    case .apple(.mix(let text), _): text.utf8.starts(with: "drop".utf8)
     case .redis(.failOver(let lost), _): lost > 0
     case .redis(_, let duration): duration > Self.claimsMayEnd
     default: false
