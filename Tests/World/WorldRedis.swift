@@ -59,7 +59,7 @@ package final class WorldRedis {
 
   /// Who answers; another one after a fail-over.
   package private(set) var server: MemoryRedis
-  private var replica: ReplicaLink
+  private var replica: ReplicaLink?
   private var servers = 2
   private let seed: UInt64
   package let endpoint: Endpoint
@@ -81,7 +81,13 @@ package final class WorldRedis {
     self.seed = seed
     loop = network.scheduler.makeLoop("redis")
     server = MemoryRedis(host: endpoint.host, port: endpoint.port, seed: seed)
+  }
+
+  /// Gives it a replica, which is a few milliseconds behind.
+  package func replicate() {
+    guard replica == nil else { return }
     replica = server.replicate(to: Self.standby(endpoint, seed &+ 1))
+    copy()
   }
 
   private static func standby(_ endpoint: Endpoint, _ seed: UInt64) -> MemoryRedis {
@@ -89,15 +95,11 @@ package final class WorldRedis {
   }
 
   /// Takes connections from the next turn on.
-  package func start() {
-    onLoop(loop) { [self] in listen() }
-    copy()
-  }
+  package func start() { onLoop(loop) { [self] in listen() } }
 
-  /// The replica is a few milliseconds behind.
   private func copy() {
     network.scheduler.schedule(after: .milliseconds(5)) { [self] in
-      replica.deliver(now: microseconds())
+      replica?.deliver(now: microseconds())
       copy()
     }
   }
@@ -106,7 +108,8 @@ package final class WorldRedis {
   /// - Parameter lost: how many groups of them, of those that it has not got yet; the rest arrives
   ///   first.
   package func failOver(losing lost: Int) {
-    let (old, link) = (server, replica)
+    guard let link = replica else { return }
+    let old = server
     link.deliver(max(0, link.lag - lost), now: microseconds())
     servers += 1
     server = link.replica

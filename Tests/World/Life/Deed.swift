@@ -126,6 +126,8 @@ extension Deed {
     if case .redis(.failOver(let lost), _) = self { lost > 0 } else { false }
   }
 
+  var needsReplica: Bool { if case .redis(.failOver, _) = self { true } else { false } }
+
   /// How long it lasts.
   var duration: Duration {
     switch self {

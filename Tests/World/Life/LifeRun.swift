@@ -71,6 +71,7 @@ package final class LifeRun {
       .microseconds(100 + scheduler.number(below: 900))
     }
     populate()
+    if plan.deeds.contains(where: \.deed.needsReplica) { world.redis.replicate() }
   }
 
   // MARK: the audience
