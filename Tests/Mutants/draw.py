@@ -94,8 +94,9 @@ def switched_file(source, drawn, count):
 class Build:
     """What SwiftPM has built in a directory, and its own words for how."""
 
-    def __init__(self, directory):
+    def __init__(self, directory, products=PRODUCTS):
         self.directory = directory
+        self.products = products
         self.manifest = (directory / ".build/debug.yaml").read_text(encoding="utf-8")
         self.modules = {}
         blocks = r'"C\.[^"]*-debug\.module":\n.*?\n    args: \[.*?\]\n'
@@ -153,7 +154,7 @@ class Build:
             whole.rename(whole.with_name(whole.name.removesuffix(".whole")))
 
     def link(self):
-        for name in PRODUCTS:
+        for name in self.products:
             self.put_away(self.product(name))
             block = re.search(
                 rf'"C\.{name}-[^"]*-debug\.(?:test|exe)":\n.*?\n    args: (\[.*?\])\n',
@@ -169,13 +170,15 @@ class Build:
 MOST_PASSED_OVER = 50
 
 
-def draw(build, seed, count, refused, say):
-    """As many mutants as wanted, and the sources in which they stand by file."""
+def draw(build, seed, count, refused, say, is_wanted=lambda file: True):
+    """As many mutants as wanted, and the sources in which they stand by file. `is_wanted` says
+    whether a file may be broken."""
     root = build.directory
     sources = {
         file.relative_to(root).as_posix(): file.read_text(encoding="utf-8")
         for file in sorted((root / "Sources").rglob("*.swift"))}
-    by_line = changes.changes_by_line(sources.items())
+    by_line = changes.changes_by_line(
+        [(file, source) for file, source in sources.items() if is_wanted(file)])
     lines, stream = sorted(by_line), random.Random(seed)
     drawn, passed_over = [], 0
     say(f"{len(lines)} lines can be broken; drawing {count} by seed {seed}")
