@@ -1,13 +1,14 @@
 /// What the command line says.
 struct WorldArguments {
   static let usage = """
-    usage: world [--seeds COUNT] [--first SEED] [--jobs THREADS] [--twice]
+    usage: world [--seeds COUNT] [--first SEED] [--jobs THREADS] [--twice] [--brief]
            world --seed SEED [--trace] [--without NUMBER,…]
 
       --seeds COUNT    lives this many seeds, from --first on (200)
       --first SEED     the first of them (1)
       --jobs THREADS   worlds that live side by side, each on a thread (1)
       --twice          lives each seed twice, and compares all that happened
+      --brief          ends at the first violation, and looks for no smaller life that has it
       --seed SEED      lives one seed
       --trace          prints what happens in it
       --without LIST   leaves out these deeds of it, by the numbers that the trace gives them
@@ -20,6 +21,7 @@ struct WorldArguments {
   var seeds = 200
   var jobs = 1
   var livesTwice = false
+  var isBrief = false
   var only: UInt64?
   var traces = false
   var without: Set<Int> = []
@@ -30,6 +32,7 @@ struct WorldArguments {
     while let name = rest.popFirst() {
       switch name {
       case "--twice": livesTwice = true
+      case "--brief": isBrief = true
       case "--trace": traces = true
       default:
         guard let value = rest.popFirst(), take(name, value) else { return nil }

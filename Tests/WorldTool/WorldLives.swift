@@ -59,7 +59,7 @@ final class WorldLives: Sendable {
 
   private func take() -> UInt64? {
     progress.withLock { progress in
-      guard progress.next < end else { return nil }
+      guard progress.next < end, !arguments.isBrief || progress.failed.isEmpty else { return nil }
       defer { progress.next += 1 }
       return progress.next
     }
@@ -78,6 +78,7 @@ final class WorldLives: Sendable {
       if !violations.isEmpty { progress.failed.append(seed) }
     }
     guard let first = violations.first else { return }
+    guard !arguments.isBrief else { return say("violation of seed \(seed): \(first)") }
     let lines = [
       "seed \(seed): \(violations.count) violations, the first: \(first)",
       "  replay: make world ARGS='--seed \(seed) --trace'",

@@ -47,7 +47,9 @@ package struct LifePlan: Sendable {
     drawBackends()
     drawFaults()
     deeds = deeds.enumerated().sorted { ($0.element.at, $0.offset) < ($1.element.at, $1.offset) }
-      .enumerated().map { Timed(number: $0.offset, at: $0.element.element.at, deed: $0.element.element.deed) }
+      .enumerated().map {
+        Timed(number: $0.offset, at: $0.element.element.at, deed: $0.element.element.deed)
+      }
   }
 
   /// The same life without some of its deeds.
@@ -81,7 +83,8 @@ package struct LifePlan: Sendable {
       number(100...200), number(40...100), number(5...40), number(1...5), 0,
     ]
     for (index, size) in sizes.enumerated() {
-      let shards = index < 3 ? 1 << number(0...(index == 1 ? 7 : 4)) : index < 5 ? 1 << number(0...1) : 1
+      let shards =
+        index < 3 ? 1 << number(0...(index == 1 ? 7 : 4)) : index < 5 ? 1 << number(0...1) : 1
       streamers.append(Streamer(first: users, count: size, shards: shards))
       users += size
     }
@@ -120,7 +123,9 @@ package struct LifePlan: Sendable {
       if chance(15) { add(.emitAgain(event: index), at: at + time(from: .zero, to: .seconds(8))) }
       switch number(1...100) {
       case 1...6:
-        add(.pause(event: index, .milliseconds(number(500...9_000))), at: at + .milliseconds(number(5...3_000)))
+        add(
+          .pause(event: index, .milliseconds(number(500...9_000))),
+          at: at + .milliseconds(number(5...3_000)))
       case 7...12: add(.cancel(event: index), at: at + .milliseconds(number(5...3_000)))
       case 13...16: add(.endStream(event: index), at: at + .milliseconds(number(5...3_000)))
       default: break
@@ -130,7 +135,9 @@ package struct LifePlan: Sendable {
   }
 
   private mutating func drawBackends() {
-    func user(_ plan: inout LifePlan) -> Int { plan.number(plan.restless.lowerBound...plan.restless.upperBound - 1) }
+    func user(_ plan: inout LifePlan) -> Int {
+      plan.number(plan.restless.lowerBound...plan.restless.upperBound - 1)
+    }
     func streamer(_ plan: inout LifePlan) -> Int { plan.number(0...plan.streamers.count - 1) }
     for _ in 0..<number(40...70) {
       let at = time(from: .seconds(6), to: .seconds(66))
@@ -152,12 +159,16 @@ package struct LifePlan: Sendable {
     for _ in 0..<number(10...16) {
       let at = time(from: Self.quietStart, to: Self.lastDeed)
       // Most are short, some are longer than claims and sessions.
-      let duration: Duration = .milliseconds(chance(75) ? number(100...4_000) : number(4_000...20_000))
+      let duration: Duration = .milliseconds(
+        chance(75) ? number(100...4_000) : number(4_000...20_000))
       switch number(1...10) {
       case 1: drawKill(at)
       case 2: add(.freeze(worker: number(0...workers - 1), duration), at: at)
       case 3:
-        add(.skew(worker: number(0...workers - 1), milliseconds: Int64(number(-20_000...20_000)), duration), at: at)
+        add(
+          .skew(
+            worker: number(0...workers - 1), milliseconds: Int64(number(-20_000...20_000)), duration
+          ), at: at)
       case 4...6: add(.apple(drawApple(), duration), at: at)
       case 7...8: add(.redis(drawRedis(), duration), at: at)
       default: add(.kafka(drawKafka(), duration), at: at)
@@ -179,7 +190,11 @@ package struct LifePlan: Sendable {
     case 4: .slow(.milliseconds(number(5...800)))
     case 5: .pieces(number(1...40))
     case 6:
-      .mix(["429=0.3", "429=0.6", "503=0.3,500=0.1", "reset=0.1", "silence=0.02", "Shutdown=0.2", "drop=0.005"][number(0...6)])
+      .mix(
+        [
+          "429=0.3", "429=0.6", "503=0.3,500=0.1", "reset=0.1", "silence=0.02", "Shutdown=0.2",
+          "drop=0.005",
+        ][number(0...6)])
     case 7: .goAway(after: number(1...300), behind: number(0...20))
     case 8: .streams([0, 1, 2, 10, 100][number(0...4)])
     case 9: .window(number(0...4_000))

@@ -121,7 +121,8 @@ extension LifeRun {
       """
       {"type":"ended","app":"\(World.app)","streamer":{"id":"\(streamer)"},\
       "stream":{"id":"b\(number)"},"occurred_at":"\(world.rfc3339)"}
-      """, key: streamer) {}
+      """, key: streamer
+    ) {}
   }
 
   // MARK: users
@@ -155,7 +156,9 @@ extension LifeRun {
       let device = oracle.devices[number]
     else { return }
     truth.beginUnbind(number)
-    change([user]) { try await $1.unbind(user: "u\(user)", device.binding) } whenDone: { [truth] in
+    change([user]) {
+      try await $1.unbind(user: "u\(user)", device.binding)
+    } whenDone: { [truth] in
       truth.endUnbind(number)
     }
   }
