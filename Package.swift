@@ -264,10 +264,10 @@ let supports: [Target] = [
       "APNsSimulator", "Assembly", "Checkout", "Deliver", "Devices", "EventLoop", "Expand",
       "Ingest",
       "Kafka", "Keyspace", "MemoryKafka", "MemoryRedis", "Model", "Pipeline", "Record", "Redis",
-      "Render", "Telemetry", "Text", "Transport",
+      "Render", "Telemetry", "Text", "Threads", "Transport",
     ]),
   // Lives many seeds of it: make world.
-  tool("WorldTool", path: "Tests/WorldTool", ["Processes", "Threads", "World"]),
+  tool("WorldTool", path: "Tests/WorldTool", ["Processes", "World"]),
   // A whole small world for tests of the whole way: real Redis, embedded Kafka, the simulator,
   // workers.
   support(

@@ -1,3 +1,5 @@
+import World
+
 /// What the command line says.
 struct WorldArguments {
   static let usage = """
@@ -17,11 +19,7 @@ struct WorldArguments {
     arguments.
     """
 
-  var first: UInt64 = 1
-  var seeds = 200
-  var jobs = 1
-  var livesTwice = false
-  var isBrief = false
+  var lives = Lives.Options()
   var only: UInt64?
   var traces = false
   var without: Set<Int> = []
@@ -31,14 +29,14 @@ struct WorldArguments {
     var rest = arguments[...]
     while let name = rest.popFirst() {
       switch name {
-      case "--twice": livesTwice = true
-      case "--brief": isBrief = true
+      case "--twice": lives.livesTwice = true
+      case "--brief": lives.isBrief = true
       case "--trace": traces = true
       default:
         guard let value = rest.popFirst(), take(name, value) else { return nil }
       }
     }
-    guard seeds > 0, jobs > 0, only != nil || !traces && without.isEmpty else { return nil }
+    guard lives.seeds > 0, lives.threads > 0, only != nil || !traces && without.isEmpty else { return nil }
   }
 
   private mutating func take(_ name: String, _ value: String) -> Bool {
@@ -47,14 +45,14 @@ struct WorldArguments {
       only = UInt64(value)
       return only != nil
     case "--seeds":
-      seeds = Int(value) ?? 0
+      lives.seeds = Int(value) ?? 0
       return true
     case "--jobs":
-      jobs = Int(value) ?? 0
+      lives.threads = Int(value) ?? 0
       return true
     case "--first":
       guard let number = UInt64(value) else { return false }
-      first = number
+      lives.first = number
       return true
     case "--without":
       let numbers = value.split(separator: ",").map { Int($0) }

@@ -4,5 +4,4 @@ guard let arguments = WorldArguments(Array(CommandLine.arguments.dropFirst())) e
   say(WorldArguments.usage)
   exit(2)
 }
-let isSound = try WorldLives(arguments).run()
-exit(isSound ? 0 : 1)
+exit(try WorldProgram(arguments).run() ? 0 : 1)

@@ -79,7 +79,7 @@ package struct LifePlan: Sendable {
 
   private mutating func drawAudience() {
     let sizes = [
-      number(900...1_400), number(500...900), number(300...500), number(150...300),
+      number(1_400...1_700), number(900...1_100), number(400...600), number(150...300),
       number(100...200), number(40...100), number(5...40), number(1...5), 0,
     ]
     for (index, size) in sizes.enumerated() {
@@ -88,7 +88,7 @@ package struct LifePlan: Sendable {
       streamers.append(Streamer(first: users, count: size, shards: shards))
       users += size
     }
-    let many = number(100...200)
+    let many = number(150...200)
     restless = users..<users + many
     users += many
   }
@@ -115,7 +115,7 @@ package struct LifePlan: Sendable {
   private mutating func drawEvents() {
     for index in 0..<number(20...26) {
       // Large audiences more seldom.
-      let streamer = max(number(0...8), number(0...8) * (chance(50) ? 1 : 0))
+      let streamer = max(number(0...8), chance(60) ? number(0...8) : 0)
       let expiresIn = chance(12) ? number(3...20) : 900
       events.append(Event(streamer: streamer, expiresIn: expiresIn))
       let at = time(from: Self.quietStart, to: .seconds(62))
