@@ -26,6 +26,8 @@ package final class World: @unchecked Sendable {
   package static let app = "com.example.live"
   package static let apple = Endpoint(host: "apple", port: 443)
   package static let group = "fanfare"
+  /// News of tokens.
+  package static let newsTopic = "notify-followers.tokens"
   private static let redisPlace = Endpoint(host: "redis", port: 6379)
   /// 2026-11-21T08:00:00Z, when the scheduler's clock begins.
   private static let beginning: Int64 = 1_795_248_000_000
@@ -36,7 +38,7 @@ package final class World: @unchecked Sendable {
   package let redis: WorldRedis
   package let simulator: APNsSimulator
   package let keyspace = Keyspace()
-  package let ingest = IngestOptions()
+  package let ingest: IngestOptions
   package private(set) var workers: [WorldWorker] = []
   /// Of all processes.
   package let lines: WorldLog
@@ -57,6 +59,9 @@ package final class World: @unchecked Sendable {
     seed: UInt64, directory: String, partitions: Int = 4, logLevel: LogLevel = .debug
   ) throws {
     lines = WorldLog(level: logLevel)
+    var ingest = IngestOptions()
+    ingest.tokensTopic = Self.newsTopic
+    self.ingest = ingest
     scheduler = WorldScheduler(seed: seed)
     epoch = scheduler.now
     let (scheduler, epoch) = (scheduler, epoch)
@@ -71,7 +76,7 @@ package final class World: @unchecked Sendable {
         schedule: { scheduler.schedule(after: $0, $1) }, random: { scheduler.numbers.next() }))
     for topic in [
       ingest.eventsTopic, ingest.segmentsTopic, ingest.bulkTopic, ingest.stragglersTopic,
-      ingest.deadLettersTopic,
+      ingest.deadLettersTopic, Self.newsTopic,
     ] { broker.create(topic: topic, partitions: partitions) }
     redis = WorldRedis(
       at: Self.redisPlace, network: network, seed: seed,
@@ -160,6 +165,11 @@ package final class World: @unchecked Sendable {
     return "\(milliseconds / 1_000).\(rest)"
   }
 
+  /// What the clock said at a moment of the scheduler.
+  package func wallClock(at moment: UInt64) -> Int64 {
+    Self.beginning + Int64((moment &- epoch) / 1_000_000)
+  }
+
   package var rfc3339: String { WallClock.rfc3339(wallClock()) }
 
   /// Hears of each push that reaches Apple.
@@ -203,12 +213,14 @@ package final class World: @unchecked Sendable {
     var route = APNsRoute(endpoint: Self.apple, tls: nil)
     route.network = network
     deliver.routes = [.production: route]
+    var record = RecordOptions()
+    record.tellsTokens = true
     var kafka = KafkaOptions(bootstrapServers: "kafka:9092")
     kafka.group = Self.group
     var options = PipelineOptions(
       workerID: name, version: "world", lanes: lanes, kafka: kafka, ingest: ingest,
       redis: redisOptions,
-      keyspace: keyspace, expand: ExpandOptions(), record: RecordOptions(), deliver: deliver,
+      keyspace: keyspace, expand: ExpandOptions(), record: record, deliver: deliver,
       templates: templates, credentials: AppCredentials(.key(tokens)), log: log)
     options.clients = host.kafka
     options.instance = "\(name)-\(scheduler.numbers.next())"

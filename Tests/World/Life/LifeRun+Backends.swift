@@ -119,7 +119,7 @@ extension LifeRun {
     let streamer = "s\(plan.events[number].streamer)"
     write(
       """
-      {"type":"ended","app":"\(World.app)","streamer":{"id":"\(streamer)"},\
+      {"type":"stream.ended","streamer":{"id":"\(streamer)"},\
       "stream":{"id":"b\(number)"},"occurred_at":"\(world.rfc3339)"}
       """, key: streamer
     ) {}

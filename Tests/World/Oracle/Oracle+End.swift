@@ -13,6 +13,8 @@ extension Oracle {
     }
     checkCopies()
     checkBindings()
+    checkLetters()
+    checkNews()
     if !plan.losesNotes { checkStatistics(statuses) }
     if book.strays > 0 { fail("\(book.strays) pushes name no event") }
   }
@@ -26,7 +28,13 @@ extension Oracle {
     default: fail("\(event.id) is \(status.state)")
     }
     if !plan.losesNotes { checkCounters(index, event, status) }
-    if status.state == .done { checkNobodyIsMissing(index, event, status) }
+    guard status.state == .done else { return }
+    checkNobodyIsMissing(index, event, status)
+    if plan.losesNotes { return }
+    if plan.tracesAll { checkTrace(event, status) }
+    if world.ask("HLEN", world.keyspace.claims(id: event.id)) != .integer(0) {
+      fail("\(event.id) is done, and somebody has claims of it")
+    }
   }
 
   private func checkCounters(_ index: Int, _ event: EventTruth, _ status: FanOutStatus) {
@@ -49,22 +57,42 @@ extension Oracle {
     _ index: Int, _ event: EventTruth, _ status: FanOutStatus
   ) {
     guard event.cancelBegins == .max else { return }
-    var missing: [Int] = []
-    for device in 0..<truth.devices
-    where truth.mustReach(device, of: event.streamer, event.begins, event.over) {
+    let audience = Audience(of: event, truth)
+    if status.recipients < audience.certainUsers || status.recipients > audience.possibleUsers {
+      fail(
+        "\(event.id) has \(status.recipients) recipients and should have "
+          + "\(audience.certainUsers) to \(audience.possibleUsers)")
+    }
+    let certain = audience.certain.filter { !isGone($0, before: event.over) }
+    if status.pushes < certain.count || status.pushes > audience.possible {
+      fail(
+        "\(event.id) has \(status.pushes) pushes and should have \(certain.count) to "
+          + "\(audience.possible)")
+    }
+    let missing = certain.filter { device in
       let entry = book.entry(index, device)
-      let isGone = (book.goneSince[device] ?? .max) < event.over
-      if entry.accepted == 0, entry.refused == 0, !isGone { missing.append(device) }
+      return entry.accepted == 0 && entry.refused == 0 && !audience.muted.contains(device)
     }
     let excused =
-      status.expired + status.cancelled + status.suppressed
-      + status.rejected.values.reduce(0, +)
+      status.expired + status.cancelled + status.rejected.values.reduce(0, +)
       - (book.entries[index] ?? []).count { $0.accepted == 0 && $0.refused > 0 }
     if missing.count > max(excused, 0) {
       fail(
         "\(event.id) is done, and \(missing.count) devices got nothing (the first: "
           + "\(missing[0])); \(Self.words(status))")
     }
+    if status.expired > 0, !mayExpire(event) {
+      fail("\(status.expired) pushes of \(event.id) expired, whose time was not over")
+    }
+  }
+
+  /// By a clock that may have been 20 s ahead.
+  private func mayExpire(_ event: EventTruth) -> Bool {
+    world.wallClock(at: event.over) + 21_000 > event.expiresAt
+  }
+
+  private func isGone(_ device: Int, before time: UInt64) -> Bool {
+    (book.goneSince[device] ?? .max) < time
   }
 
   private func checkCopies() {

@@ -63,6 +63,16 @@ package final class Oracle {
       fail("\(event.id) reached device \(device), whose user was never to get it")
     }
     checkTime(event, device)
+    checkIsNotOver(event, device)
+  }
+
+  /// Behind the end of an event nothing of it is sent.
+  private func checkIsNotOver(_ event: EventTruth, _ device: Int) {
+    guard event.over != .max, now > event.over &+ Self.transit.nanoseconds,
+      !isHeldUp(before: now),
+      !faults.any(from: event.begins, to: now, { $0.maySendAgain || $0.losesNotes })
+    else { return }
+    fail("\(event.id) reached device \(device) when it was over")
   }
 
   private func checkTime(_ event: EventTruth, _ device: Int) {
@@ -143,8 +153,26 @@ package final class Oracle {
       events[index].over = now
       events[index].state = state.text
     }
+    checkHeartbeats()
     return areOver
   }
+
+  /// No queue of a worker is longer than it may be.
+  private func checkHeartbeats() {
+    for worker in 0..<plan.workers {
+      for (name, most) in Self.maxima {
+        let reply = world.ask("HGET", world.keyspace.worker(id: "w\(worker)"), name)
+        guard case .bulk(let text) = reply, let value = Int(text.text) else { continue }
+        if value > most * plan.lanes { fail("w\(worker) has \(name) \(value)") }
+      }
+    }
+  }
+
+  /// Of a lane: what docs and options bound.
+  private static let maxima: [(String, Int)] = [
+    ("ready", 16_384), ("streams", 2 * 525), ("segments_lingering", 1_024), ("connections", 4),
+    ("records_in_flight", 8_192),
+  ]
 }
 
 extension Deed {

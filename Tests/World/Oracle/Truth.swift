@@ -24,6 +24,8 @@ package final class Truth {
 
   /// By device: who had it, in the order of time.
   private var owners: [[Owner]] = []
+  /// Whatever a user has ever had.
+  private var devicesByUser: [Int: [Int]] = [:]
   /// By streamer and user.
   private var follows: [[Int: [Span]]]
   private var muted: Set<Int> = []
@@ -40,6 +42,7 @@ package final class Truth {
 
   package func addDevice(to user: Int) -> Int {
     owners.append([Owner(user: user, span: Span(begins: 0, begun: 0))])
+    devicesByUser[user, default: []].append(owners.count - 1)
     return owners.count - 1
   }
 
@@ -62,6 +65,9 @@ package final class Truth {
     if owners[device].last?.user == user, owners[device].last?.span.ends == .max { return }
     beginUnbind(device)
     owners[device].append(Owner(user: user, span: Span(begins: now())))
+    if devicesByUser[user]?.contains(device) != true {
+      devicesByUser[user, default: []].append(device)
+    }
   }
 
   package func endBind(_ device: Int) {
@@ -115,25 +121,46 @@ package final class Truth {
 
   /// Devices that a user may have now.
   package func devices(of user: Int) -> [Int] {
-    owners.indices.filter { device in
+    (devicesByUser[user] ?? []).filter { device in
       owners[device].contains { $0.user == user && $0.span.ended == .max }
     }
   }
 
-  /// Whether the device must have been found by whoever looked for the streamer's followers in that
-  /// time, whenever that was.
-  func mustReach(_ device: Int, of streamer: Int, _ from: UInt64, _ to: UInt64) -> Bool {
-    owners[device].contains { owner in
-      !muted.contains(owner.user) && owner.span.covers(from, to)
-        && (follows[streamer][owner.user] ?? []).contains { $0.covers(from, to) }
-    }
+  func isMuted(_ user: Int) -> Bool { muted.contains(user) }
+
+  /// Whoever has ever followed the streamer, in order.
+  func everFollowed(_ streamer: Int) -> [Int] { follows[streamer].keys.sorted() }
+
+  /// Whether the user must have been found by whoever looked for followers in that time, whenever
+  /// that was.
+  func mustFollow(_ user: Int, _ streamer: Int, _ from: UInt64, _ to: UInt64) -> Bool {
+    (follows[streamer][user] ?? []).contains { $0.covers(from, to) }
   }
 
   /// Whether it may have been.
+  func mayFollow(_ user: Int, _ streamer: Int, _ from: UInt64, _ to: UInt64) -> Bool {
+    (follows[streamer][user] ?? []).contains { $0.touches(from, to) }
+  }
+
+  /// The user's devices in all of that time.
+  func certainDevices(of user: Int, _ from: UInt64, _ to: UInt64) -> [Int] {
+    (devicesByUser[user] ?? []).filter { device in
+      owners[device].contains { $0.user == user && $0.span.covers(from, to) }
+    }
+  }
+
+  /// And at some moment of it.
+  func possibleDevices(of user: Int, _ from: UInt64, _ to: UInt64) -> [Int] {
+    (devicesByUser[user] ?? []).filter { device in
+      owners[device].contains { $0.user == user && $0.span.touches(from, to) }
+    }
+  }
+
+  /// Whether a push to the device may have been meant for somebody who had it in that time.
   func mayReach(_ device: Int, of streamer: Int, _ from: UInt64, _ to: UInt64) -> Bool {
     owners[device].contains { owner in
       !muted.contains(owner.user) && owner.span.touches(from, to)
-        && (follows[streamer][owner.user] ?? []).contains { $0.touches(from, to) }
+        && mayFollow(owner.user, streamer, from, to)
     }
   }
 
