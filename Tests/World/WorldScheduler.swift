@@ -12,6 +12,19 @@ package final class WorldScheduler: LoopDriver, @unchecked Sendable {
   package private(set) var steps = 0
   package var numbers: SplitMix64
 
+  private struct Countdown {
+    let loops: Set<ObjectIdentifier>
+    var left: Int
+    let body: () -> Void
+
+    init(loops: Set<ObjectIdentifier>, left: Int, _ body: @escaping () -> Void) {
+      self.loops = loops
+      self.left = left
+      self.body = body
+    }
+  }
+
+  private var countdowns: [Countdown] = []
   private var awake: [EventLoop] = []
   private var deadlines: [ObjectIdentifier: UInt64] = [:]
   private var sleepers = WorldQueue<EventLoop>()
@@ -41,6 +54,20 @@ package final class WorldScheduler: LoopDriver, @unchecked Sendable {
   /// 0..<bound.
   package func number(below bound: Int) -> Int {
     bound <= 1 ? 0 : Int(numbers.next() % UInt64(bound))
+  }
+
+  /// Calls `body` once, when these loops have had so many turns together.
+  package func after(turns: Int, of loops: [EventLoop], _ body: @escaping () -> Void) {
+    guard turns > 0 else { return body() }
+    countdowns.append(Countdown(loops: Set(loops.map(ObjectIdentifier.init)), left: turns, body))
+  }
+
+  private func countTurn(of loop: EventLoop) {
+    for index in countdowns.indices.reversed()
+    where countdowns[index].loops.contains(ObjectIdentifier(loop)) {
+      countdowns[index].left -= 1
+      if countdowns[index].left == 0 { countdowns.remove(at: index).body() }
+    }
   }
 
   // MARK: processes
@@ -80,6 +107,7 @@ package final class WorldScheduler: LoopDriver, @unchecked Sendable {
     steps += 1
     if let loop = takeAwake() {
       runTurn(of: loop)
+      if !countdowns.isEmpty { countTurn(of: loop) }
       return true
     }
     guard let next = nextTime, next <= end else {

@@ -65,6 +65,15 @@ package final class WorldWorker: @unchecked Sendable {
     host.crash()
   }
 
+  /// The same, when its loops have had so many turns more.
+  package func kill(afterTurns turns: Int, whenKilled: @escaping () -> Void) {
+    world.scheduler.after(turns: turns, of: loops.all) { [self] in
+      guard isAlive else { return }
+      whenKilled()
+      kill()
+    }
+  }
+
   /// SIGSTOP, and SIGCONT after so long.
   package func freeze(for duration: Duration) {
     world.scheduler.hold(loops.all, until: world.scheduler.now &+ duration.nanoseconds)

@@ -21,7 +21,8 @@ package enum Deed: Sendable {
   case start(worker: Int)
   case stop(worker: Int)
   // What goes wrong.
-  case kill(worker: Int)
+  /// In the middle of what it does: when its loops have had so many turns more.
+  case kill(worker: Int, afterTurns: Int)
   case freeze(worker: Int, Duration)
   case skew(worker: Int, milliseconds: Int64, Duration)
   case apple(AppleFault, Duration)
@@ -92,7 +93,7 @@ extension Deed: CustomStringConvertible {
     case .endStream(let event): "the stream of event e\(event) ends"
     case .start(let worker): "w\(worker) starts"
     case .stop(let worker): "w\(worker) is stopped"
-    case .kill(let worker): "w\(worker) is killed"
+    case .kill(let worker, let turns): "w\(worker) is killed after \(turns) turns"
     case .freeze(let worker, let duration): "w\(worker) stands still for \(duration)"
     case .skew(let worker, let milliseconds, let duration):
       "the clock of w\(worker) is \(milliseconds) ms ahead for \(duration)"

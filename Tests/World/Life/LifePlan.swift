@@ -23,6 +23,12 @@ package struct LifePlan: Sendable {
   package private(set) var restless: Range<Int> = 0..<0
   package private(set) var workers = 0
   package private(set) var lanes = 1
+  /// One way, at most, when nothing is wrong.
+  package private(set) var wayToApple: Duration = .milliseconds(1)
+  /// How long Apple thinks.
+  package private(set) var appleThinks: Duration = .zero
+  /// Pushes that Apple lets a connection have under way.
+  package private(set) var streams = 1000
   package private(set) var events: [Event] = []
   package private(set) var deeds: [Timed] = []
   package let tracesAll: Bool
@@ -42,6 +48,7 @@ package struct LifePlan: Sendable {
     numbers = SplitMix64(seed: seed ^ 0x4C49_4645)
     tracesAll = numbers.next() % 2 == 0
     drawAudience()
+    drawApple()
     drawWorkers()
     drawEvents()
     drawBackends()
@@ -91,6 +98,12 @@ package struct LifePlan: Sendable {
     let many = number(150...200)
     restless = users..<users + many
     users += many
+  }
+
+  private mutating func drawApple() {
+    wayToApple = .milliseconds([1, 1, 10, 40][number(0...3)])
+    appleThinks = .milliseconds([0, 2, 20, 60][number(0...3)])
+    streams = [1000, 200, 50, 10][number(0...3)]
   }
 
   private mutating func drawWorkers() {
@@ -157,7 +170,7 @@ package struct LifePlan: Sendable {
 
   private mutating func drawFaults() {
     for _ in 0..<number(10...16) {
-      let at = time(from: Self.quietStart, to: Self.lastDeed)
+      let at = timeOfFault()
       // Most are short, some are longer than claims and sessions.
       let duration: Duration = .milliseconds(
         chance(75) ? number(100...4_000) : number(4_000...20_000))
@@ -169,20 +182,30 @@ package struct LifePlan: Sendable {
           .skew(
             worker: number(0...workers - 1), milliseconds: Int64(number(-20_000...20_000)), duration
           ), at: at)
-      case 4...6: add(.apple(drawApple(), duration), at: at)
+      case 4...6: add(.apple(drawAppleFault(), duration), at: at)
       case 7...8: add(.redis(drawRedis(), duration), at: at)
       default: add(.kafka(drawKafka(), duration), at: at)
       }
     }
   }
 
+  /// Mostly in the middle of an event.
+  private mutating func timeOfFault() -> Duration {
+    guard chance(75) else { return time(from: Self.quietStart, to: Self.lastDeed) }
+    let begins = deeds.compactMap { timed in
+      if case .emit = timed.deed { timed.at } else { nil }
+    }
+    return begins[number(0...begins.count - 1)]
+      + (chance(50) ? time(from: .zero, to: .milliseconds(60)) : time(from: .zero, to: .seconds(2)))
+  }
+
   private mutating func drawKill(_ at: Duration) {
     let worker = number(0...workers - 1)
-    add(.kill(worker: worker), at: at)
+    add(.kill(worker: worker, afterTurns: chance(70) ? number(0...600) : 0), at: at)
     add(.start(worker: worker), at: at + time(from: .milliseconds(500), to: .seconds(12)))
   }
 
-  private mutating func drawApple() -> AppleFault {
+  private mutating func drawAppleFault() -> AppleFault {
     switch number(1...11) {
     case 1: .refused
     case 2: .silent

@@ -18,7 +18,7 @@ extension LifeRun {
     case .silent: path { $0.isSilent = $1 }
     case .cut: network.cut(apple)
     case .slow(let most):
-      path { $0.delay = $1 ? .milliseconds(1)...most : MemoryNetwork.Path().delay }
+      path { [usualWay] in $0.delay = $1 ? .milliseconds(1)...most : usualWay }
     case .pieces(let bytes): path { $0.largestPiece = $1 ? bytes : .max }
     default: change(fault, for: duration)
     }
@@ -42,16 +42,15 @@ extension LifeRun {
     }
     later(duration) { [self] in
       setScript { script in
-        let usual = SimulatorScript()
         switch fault {
-        case .mix: script.mix = usual.mix
+        case .mix: script.mix = []
         case .goAway: script.goAwayAfter = nil
-        case .streams: script.streams = nil
+        case .streams: script.streams = plan.streams
         case .window: script.window = nil
         case .dropAfter: script.dropAfter = nil
         case .latency:
-          script.latency = usual.latency
-          script.jitter = usual.jitter
+          script.latency = plan.appleThinks
+          script.jitter = plan.appleThinks / 2
         default: break
         }
       }

@@ -71,8 +71,14 @@ package final class LifeRun {
       .microseconds(100 + scheduler.number(below: 900))
     }
     populate()
+    world.network.change(World.apple) { $0.delay = usualWay }
+    world.script.latency = plan.appleThinks
+    world.script.jitter = plan.appleThinks / 2
+    world.script.streams = plan.streams
     if plan.deeds.contains(where: \.deed.needsReplica) { world.redis.replicate() }
   }
+
+  var usualWay: ClosedRange<Duration> { plan.wayToApple / 2...plan.wayToApple }
 
   // MARK: the audience
 
@@ -112,6 +118,8 @@ package final class LifeRun {
   // MARK: the life
 
   private func run() throws -> LifeReport {
+    let script = world.script
+    world.begin { _, world in await world.simulator.replaceScript(script) }
     var last: Duration = .zero
     for timed in plan.deeds {
       pass(until: timed.at)
@@ -188,10 +196,9 @@ package final class LifeRun {
     switch deed {
     case .start(let worker): try startWorker(worker)
     case .stop(let worker): workers[worker].map { if $0.isAlive { $0.stop() } }
-    case .kill(let worker):
+    case .kill(let worker, let turns):
       guard let process = workers[worker], process.isAlive else { return }
-      oracle.note(deed)
-      process.kill()
+      process.kill(afterTurns: turns) { [oracle] in oracle.note(deed) }
     case .freeze(let worker, let duration):
       guard let process = workers[worker], process.isAlive else { return }
       oracle.note(deed)
