@@ -71,6 +71,8 @@ package enum KafkaFault: Sendable {
   /// The last record of each partition of a topic stands there twice.
   case twice(topic: Int)
   case controlRecords
+  /// The oldest records of a topic go, read or not, all but so many.
+  case retention(topic: Int, keeps: Int)
 }
 
 // MARK: - In words
@@ -125,6 +127,11 @@ extension Deed {
   /// Whether what the product noted in Redis may be gone.
   var losesNotes: Bool {
     if case .redis(.failOver(let lost), _) = self { lost > 0 } else { false }
+  }
+
+  /// Whether records may be gone that nobody has read.
+  var losesRecords: Bool {
+    if case .kafka(.retention, _) = self { true } else { false }
   }
 
   var needsReplica: Bool { if case .redis(.failOver, _) = self { true } else { false } }

@@ -241,7 +241,7 @@ package struct LifePlan: Sendable {
   }
 
   private mutating func drawKafka() -> KafkaFault {
-    switch number(1...9) {
+    switch number(1...10) {
     case 1: .away
     case 2: .rebalance
     case 3: .cut(worker: number(0...workers - 1))
@@ -250,6 +250,7 @@ package struct LifePlan: Sendable {
     case 6: .producesRefused(number(1...3))
     case 7: .producesUnanswered(number(1...3))
     case 8: .twice(topic: number(0...3))
+    case 9: .retention(topic: number(0...3), keeps: number(0...3))
     default: .controlRecords
     }
   }

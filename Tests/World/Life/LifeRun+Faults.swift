@@ -127,6 +127,7 @@ extension LifeRun {
       broker.fail(
         next: .produce,
         with: (0..<count).map { .unanswered(isDone: $0 % 2 == 0) })
+    case .retention(let topic, let kept): expire(world.workTopics[topic], butFor: kept)
     case .twice(let topic): repeatLast(of: world.workTopics[topic])
     case .controlRecords:
       for topic in world.workTopics {
@@ -138,6 +139,13 @@ extension LifeRun {
   private func partitions(of topic: String) -> [KafkaPartition] {
     (0..<(world.broker.partitions(of: topic) ?? 0)).map {
       KafkaPartition(topic: topic, partition: Int32($0))
+    }
+  }
+
+  private func expire(_ topic: String, butFor kept: Int) {
+    for partition in partitions(of: topic) {
+      let end = world.broker.end(of: partition) ?? 0
+      world.broker.deleteRecords(of: partition, before: end - Int64(kept))
     }
   }
 

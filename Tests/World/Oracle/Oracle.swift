@@ -147,7 +147,8 @@ package final class Oracle {
     for index in events.indices where events[index].isWritten && events[index].over == .max {
       let reply = world.ask("HGET", world.keyspace.event(id: events[index].id), "state")
       guard case .bulk(let state) = reply, state.text != "running" else {
-        areOver = false
+        // Nobody has read it, and perhaps nobody ever can.
+        if reply != .null || !plan.losesRecords { areOver = false }
         continue
       }
       events[index].over = now
@@ -195,4 +196,5 @@ extension Deed {
 
 extension LifePlan {
   var losesNotes: Bool { deeds.contains { $0.deed.losesNotes } }
+  var losesRecords: Bool { deeds.contains { $0.deed.losesRecords } }
 }
