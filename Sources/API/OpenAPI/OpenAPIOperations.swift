@@ -225,7 +225,7 @@ enum OpenAPIOperations {
       ]),
     OpenAPIOperation(
       method: "GET", pattern: "/v1/fanouts/{event}", name: "showFanOut", scope: .readOnly,
-      summary: "How a fan-out fares", answers: fanOut),
+      summary: "How a fan-out fares", answers: fanOut, own: ["413"]),
     OpenAPIOperation(
       method: "GET", pattern: "/v1/fanouts/{event}/recipients/{user}", name: "traceRecipient",
       scope: .readOnly, summary: "What became of an event for one user, and why",
