@@ -145,7 +145,7 @@ enum OpenAPIOperations {
         "locale": {"type": ["string", "null"],
           "description": "A language of ISO 639, perhaps a script and a region (BCP 47). Devices' \
     spellings are taken, too.",
-          "pattern": "^((\(languages)|[a-z]{3})(-[A-Z][a-z]{3})?(-[A-Z]{2})?)?$"},
+          "pattern": "^((\(languages)|[a-z]{3})(-[A-Z][a-z]{3})?(-([A-Z]{2}|[0-9]{3}))?)?$"},
         "tz": {"$ref": "#/components/schemas/TimeZone"},
         "badge": {"type": ["integer", "null"], "minimum": 0, "maximum": 2147483647},
         "muted": {"type": ["boolean", "null"]},
