@@ -1,6 +1,6 @@
 import Telemetry
 
-/// What the API says of itself beside its requests. The families have names of their own where a
+/// Metrics of the API beside those of its requests. The families have names of their own where a
 /// worker's say that there is a worker.
 enum APIProcessMetrics {
   static let build = MetricFamily(

@@ -55,11 +55,12 @@ actor APIService {
       registry: registry,
       audiences: AudienceReader(redis: redis, keyspace: options.keyspace, plainSet: plainSet),
       erasure: UserErasure(redis: redis, keyspace: options.keyspace), erasures: shared.erasures)
-    let fanOuts = FanOutRoutes(
-      record: RecordStage(redis: redis, keyspace: options.keyspace), now: now)
+    let record = RecordStage(redis: redis, keyspace: options.keyspace)
+    let fanOuts = FanOutRoutes(record: record, now: now)
     let tagLists = AudienceReader(redis: redis, keyspace: options.keyspace.ofTags)
     let tags = TagRoutes(registry: registry, tags: tagLists)
-    let traces = TraceRoutes(reader: TraceReader(redis: redis, options: options.trace), now: now)
+    let traces = TraceRoutes(
+      record: record, reader: TraceReader(redis: redis, options: options.trace), now: now)
     router = APIRouter(
       DeviceRoutes(registry: registry, now: now).routes + users.routes + tags.routes
         + door.routes + fanOuts.routes + traces.routes

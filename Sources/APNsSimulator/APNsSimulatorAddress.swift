@@ -1,4 +1,4 @@
-/// What a provider needs to know of a running simulator.
+/// The ports, files and secrets of a running simulator that a provider needs.
 package struct APNsSimulatorAddress: Sendable {
   package let host: String
   package let port: Int

@@ -2,9 +2,9 @@ import Glibc
 import Settings
 import Text
 
-/// What the process may use of its machine: processors by its affinity (`taskset`, a cpuset) and by
-/// its control group's quota, memory by its control group. A container shows the host's processors
-/// and memory to whoever asks for those.
+/// The share of its machine that the process may use: processors by its affinity (`taskset`, a
+/// cpuset) and by its control group's quota, memory by its control group. A container shows the
+/// host's processors and memory to whoever asks for those.
 package struct ProcessLimits: Sendable, Equatable {
   /// At least 1. Of a quota of 1.5 processors two are used, and held back at times.
   package let processors: Int

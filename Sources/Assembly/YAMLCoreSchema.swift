@@ -3,8 +3,8 @@ import Settings
 import Text
 import YAML
 
-/// What YAML 1.2's core schema (section 10.3.2) makes of a plain scalar. `yes`, `no`, `on`, `off`
-/// are texts.
+/// The meaning of a plain scalar in YAML 1.2's core schema (section 10.3.2). `yes`, `no`, `on`,
+/// `off` are texts.
 enum YAMLCoreSchema {
   static func value(of text: String) -> TemplateSource.Value {
     switch text {

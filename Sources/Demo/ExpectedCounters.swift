@@ -1,4 +1,4 @@
-/// What the fan-out's audience says that the counters must be.
+/// The counters that a fan-out must have by its audience.
 package struct ExpectedCounters: Sendable, Equatable {
   package var followers: Int
   package var devices: Int

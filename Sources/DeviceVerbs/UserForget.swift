@@ -52,6 +52,7 @@ enum UserForget {
       var progress = ProgressLine(
         "looking", total: nil, on: invocation.errors, at: MonotonicClock.nowNanoseconds())
       defer { progress.finish(at: MonotonicClock.nowNanoseconds()) }
+      if writes { try await DevicePermissions.check(redis, keyspace) }
       return try await UserErasure(redis: redis, keyspace: keyspace)
         .run(user, wanted, writes: writes) { counts in
           progress.update(done: counts.streamers, at: MonotonicClock.nowNanoseconds())

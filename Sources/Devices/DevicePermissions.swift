@@ -1,7 +1,8 @@
+import Keyspace
 import Redis
 
-/// What the device verbs and the API do with Redis, as docs/redis.md lists it for ACLs. What is
-/// made is taken away again, or ends by itself.
+/// Redis commands of the device verbs and the API, as docs/redis.md lists them for ACLs. Keys that
+/// they make are taken away again, or end by themselves.
 package enum DevicePermissions {
   package static func commands(_ key: String) -> [[String]] {
     CommandPermissions.ofScripts(key) + [
@@ -17,6 +18,23 @@ package enum DevicePermissions {
       ["ZADD", key, "1", "a"], ["EXPIRE", key, "1"], ["ZSCORE", key, "a"], ["ZCARD", key],
       ["ZREMRANGEBYSCORE", key, "-inf", "+inf"], ["DEL", key],
     ]
+  }
+
+  /// Throws where our user may not do all of this: what takes several steps is not begun then.
+  package static func check(
+    _ redis: RedisClient, _ keyspace: Keyspace
+  ) async throws(DevicesError) {
+    let missing: [String]
+    do throws(RedisError) {
+      missing = try await CommandPermissions.missing(
+        redis, commands(keyspace.probe), RedisOptions())
+    } catch {
+      throw DevicesError(error)
+    }
+    guard missing.isEmpty else {
+      let names = missing.joined(separator: ", ")
+      throw DevicesError(reply: "NOPERM our user may not run \(names); nothing was changed")
+    }
   }
 
   /// The API traces, too.

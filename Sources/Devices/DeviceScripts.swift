@@ -4,16 +4,20 @@ import Redis
 import Tokens
 
 /// The Lua behind `TokenBinder` and profiles, on one user's keys alone. No script writes before it
-/// has checked every type.
+/// has checked every type, nor one that takes a device out before it knows that it may do all of
+/// it.
 enum DeviceScripts {
   static let take = RedisScript(
     KeyTypeScript.wrong + TokenScripts.userFunctions + late + takeBody)
   static let replace = RedisScript(
-    KeyTypeScript.wrong + TokenScripts.holding + TokenScripts.userFunctions + late + replaceBody)
+    KeyTypeScript.wrong + KeyTypeScript.forbidden + TokenScripts.holding
+      + TokenScripts.userFunctions + late + replaceBody)
   static let drop = RedisScript(
-    KeyTypeScript.wrong + TokenScripts.holding + TokenScripts.userFunctions + dropBody)
+    KeyTypeScript.wrong + KeyTypeScript.forbidden + TokenScripts.holding
+      + TokenScripts.userFunctions + dropBody)
   static let restore = RedisScript(
-    KeyTypeScript.wrong + TokenScripts.userFunctions + late + restoreBody)
+    KeyTypeScript.wrong + KeyTypeScript.forbidden + TokenScripts.userFunctions + late
+      + restoreBody)
 
   static let profile = RedisScript(profileBody)
   static let lastBound = RedisScript(clock + lastBoundBody)
@@ -120,7 +124,8 @@ enum DeviceScripts {
   /// user was to leave its token, old member. Answers {late}, or whether the old one was there, and
   /// whether the user still has its token.
   private static let replaceBody = """
-    local problem = wrong_user()
+    local problem = wrong_user() or may_not_drop() or forbidden({
+      {'HGET', KEYS[2], 'a'}, {'HSET', KEYS[2], 'a', '1'}, {'SADD', KEYS[1], 'a'}})
     if problem then return problem end
     local at, member, old = ARGV[1], ARGV[2], ARGV[5]
     if is_late(member, ARGV[3], ARGV[4]) then return {'late'} end
@@ -137,6 +142,7 @@ enum DeviceScripts {
   /// nothing. Answers how many bindings there were, and whether the user still has the token.
   private static let dropBody = """
     local problem = wrong(KEYS[1], 'set') or wrong(KEYS[2], 'hash') or wrong(KEYS[3], 'hash')
+      or may_not_drop()
     if problem then return problem end
     local ending, removed = ':' .. ARGV[1], 0
     for place, command in ipairs({'SMEMBERS', 'HKEYS', 'HKEYS'}) do
@@ -158,7 +164,8 @@ enum DeviceScripts {
   /// move, 1 when the user was to leave the token, the value that stands beside it, and the time of
   /// its binding or nothing.
   private static let restoreBody = """
-    local problem = wrong_user()
+    local problem = wrong_user() or forbidden({
+      {'HDEL', KEYS[3], 'a'}, {'HSETNX', KEYS[2], 'a', '1'}, {'SADD', KEYS[1], 'a'}})
     if problem then return problem end
     if redis.call('HGET', KEYS[3], ARGV[1]) ~= ARGV[4] then return 'changed' end
     local pruned_at = tonumber(string.match(ARGV[4], ' (%d+) pruned ') or '')

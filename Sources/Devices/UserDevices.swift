@@ -1,4 +1,4 @@
-/// What Redis holds of a user's devices.
+/// A user's devices in Redis.
 package struct UserDevices: Sendable, Equatable {
   /// The one bound last first.
   package var bound: [BoundDevice] = []

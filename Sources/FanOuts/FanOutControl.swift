@@ -81,7 +81,7 @@ extension CommandFailure {
     let code: ExitCode =
       switch error.code {
       case .redis(let code): Self.code(of: code)
-      case .badContent, .clocksDisagree: .failed
+      case .badContent, .tooLarge, .clocksDisagree: .failed
       }
     self.init(code, error.description)
   }

@@ -2,8 +2,8 @@ import Model
 import Record
 import Terminal
 
-/// What is told of a fan-out that is watched, and when that ends. A pure machine; time is passed in
-/// (monotonic nanoseconds).
+/// Decides what is told of a fan-out that is watched, and when that ends. A pure machine; time is
+/// passed in (monotonic nanoseconds).
 package struct FanOutWatch {
   /// For a worker to read the event: one that was restarted reads again within half of it.
   package static let unknownLimit: Duration = .seconds(30)

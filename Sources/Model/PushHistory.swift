@@ -1,4 +1,4 @@
-/// What a push has been through without an outcome. It travels with a straggler, so that the limits
+/// The tries of a push that has no outcome yet. It travels with a straggler, so that the limits
 /// of tries hold across the records that carry one push.
 package struct PushHistory: Sendable, Equatable, Hashable {
   /// Answers that asked for another try: 429, 5xx, a refused stream.

@@ -1,6 +1,6 @@
 import Text
 
-/// What a template may be called: events name it, and a file is named after it.
+/// The rule for names of templates: events name one, and its file is named after it.
 package enum TemplateName {
   package static let maximumBytes = 64
   /// Of an event that names none.

@@ -1,4 +1,4 @@
-/// What the simulator remembers of one device token.
+/// The simulator's entry of one device token.
 package struct LedgerEntry: Sendable, Equatable {
   package var requests: Int
   package var accepted: Int

@@ -1,4 +1,4 @@
-/// What is wrong with one value, without its place.
+/// A complaint about one value, without its place.
 package struct SettingComplaint: Error, Sendable, Equatable {
   package let message: String
   package let hint: String?

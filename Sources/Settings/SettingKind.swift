@@ -1,7 +1,7 @@
 import JSON
 import Text
 
-/// What a key takes, with its bounds.
+/// The kind of value that a key takes, with its bounds.
 package enum SettingKind: Sendable {
   case text(TextRule)
   case secret

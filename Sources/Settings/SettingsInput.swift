@@ -1,4 +1,4 @@
-/// What a load reads.
+/// The sources that a load reads.
 package struct SettingsInput: Sendable {
   /// The configuration file; nil for none.
   package var file: String?

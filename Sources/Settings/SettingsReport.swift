@@ -1,4 +1,4 @@
-/// What a load found.
+/// The findings of a load.
 package struct SettingsReport: Sendable {
   /// In the order of the layers and, within the file, of its lines.
   package let findings: [SettingsFinding]

@@ -1,4 +1,4 @@
-/// What a command cannot do without, beyond what every command needs.
+/// Settings that a command cannot do without, beyond those that every command needs.
 package struct SettingsRequirements: OptionSet, Sendable {
   package let rawValue: Int
   package init(rawValue: Int) { self.rawValue = rawValue }

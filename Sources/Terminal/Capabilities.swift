@@ -1,6 +1,6 @@
 import Glibc
 
-/// What may be drawn on a descriptor.
+/// How a descriptor may be drawn on.
 package struct Capabilities: Sendable, Equatable {
   package let isTerminal: Bool
   /// A line may be drawn over: a terminal that is not dumb.

@@ -7,7 +7,8 @@ package enum TokenScripts {
   static let claim = RedisScript(KeyTypeScript.wrong + moving + claimBody)
   static let release = RedisScript(moving + releaseBody)
   static let settle = RedisScript(moving + settleBody)
-  static let leave = RedisScript(KeyTypeScript.wrong + userFunctions + leaveBody)
+  static let leave = RedisScript(
+    KeyTypeScript.wrong + KeyTypeScript.forbidden + userFunctions + leaveBody)
   static let look = RedisScript(holding + userFunctions + lookBody)
 
   /// Whether the user has the member's token in another app or environment: then it stays theirs.
@@ -113,6 +114,7 @@ package enum TokenScripts {
 
   /// KEYS: bindings, bound, quarantined and moves of a user. What is older than the lifetime is
   /// taken out with each that is added, so that a user of whom many tokens go has no more.
+  /// `may_not_drop` needs `KeyTypeScript.forbidden`.
   package static let userFunctions = """
     local function moved_to(token)
       local number = redis.pcall('ZSCORE', KEYS[4], token)
@@ -129,6 +131,12 @@ package enum TokenScripts {
       redis.call('EXPIRE', KEYS[4], \(Keyspace.movesLifetimeSeconds))
     end
 
+    -- Without one of these a device would be left half taken out.
+    local function may_not_drop()
+      return forbidden({
+        {'SMEMBERS', KEYS[1]}, {'HKEYS', KEYS[2]}, {'HDEL', KEYS[2], 'a'}, {'SREM', KEYS[1], 'a'}})
+    end
+
     local function drop(member)
       redis.pcall('HDEL', KEYS[2], member)
       redis.pcall('HDEL', KEYS[3], member)
@@ -140,7 +148,7 @@ package enum TokenScripts {
   /// Takes a token from the user in every app and environment, unless it has come back since.
   /// ARGV: token, number of the move.
   private static let leaveBody = """
-    local problem = wrong(KEYS[1], 'set')
+    local problem = wrong(KEYS[1], 'set') or may_not_drop()
     if problem then return problem end
     if moved_to(ARGV[1]) > tonumber(ARGV[2]) then return 0 end
     local ending = ':' .. ARGV[1]

@@ -1,7 +1,7 @@
 import Kafka
 import Keyspace
 
-/// What is otherwise with a topic that exists than it would be made.
+/// A difference between a topic that exists and the one that would be made.
 package struct TopicDifference: Sendable, Equatable {
   /// `partitions`, `replication factor`, or a property by Kafka's own name.
   package let name: String

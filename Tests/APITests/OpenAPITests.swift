@@ -1,4 +1,5 @@
 import Checkout
+import Devices
 import JSON
 import Keyspace
 import Redis
@@ -41,6 +42,23 @@ import Testing
       if node == nil { dangling.append(reference) }
     }
     #expect(dangling.isEmpty)
+  }
+
+  /// A client may hold against the document what a device says of its language.
+  @Test(arguments: [
+    "ja", "zh-Hant-TW", "es-419", "yue-HK", "nan-TW", "wuu", "hak", "fil-PH", "haw-US", "chr",
+    "ckb-IQ", "gsw-CH", "kok-IN", "mni-Mtei-IN", "sat-Olck-IN", "az-Latn-AZ",
+  ])
+  func localesOfDevicesAreOfTheDocumentsPatternAndTaken(locale: String) throws {
+    var node: JSONValue? = OpenAPI.document
+    for part in [
+      "paths", "/v1/users/{user}/profile", "patch", "requestBody", "content", "application/json",
+      "schema", "properties", "locale", "pattern",
+    ] { node = node?.object?[part] }
+    let pattern = try Regex(try #require(node?.string))
+    #expect(locale.wholeMatch(of: pattern) != nil)
+    #expect("zh-Hant-tw".wholeMatch(of: pattern) == nil)
+    #expect(throws: Never.self) { _ = try ProfilePatch([(ProfilePatch.locale, locale)]) }
   }
 
   private static func walk(_ value: JSONValue, _ found: (String) -> Void) {

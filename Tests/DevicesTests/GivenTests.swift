@@ -47,7 +47,9 @@ import Text
     ("tz", "+05:30", nil), ("tz", "US/Pacific", nil), ("tz", "EST5EDT", nil), ("tz", "Z", nil),
     ("locale", "en_US.UTF-8", nil), ("locale", "zh_TW_#Hant", nil), ("locale", "iw", nil),
     ("locale", "en_US@calendar=japanese", nil), ("locale", "en-US-u-ca-gregory", nil),
-    ("locale", "jpn", nil), ("badge", "3", "3"), ("name", "さくら", nil),
+    ("locale", "jpn", nil), ("locale", "nan-TW", nil), ("locale", "wuu", nil),
+    ("locale", "mni-Mtei-IN", nil), ("locale", "es-419", nil), ("badge", "3", "3"),
+    ("name", "さくら", nil),
     ("muted_streamers", "s1\ns2", nil), ("anything", "{}", nil), ("quiet", "", ""),
   ])
   func aProfileIsStoredAsItIsRead(_ name: String, _ given: String, _ stored: String?) throws {

@@ -157,10 +157,13 @@ import Text
   }
 
   private static let headers: [(name: String, words: String)] = [
-    ("cloudEvents:specversion", "prefix ce_"), ("cloudEvents_id", "prefix ce_"),
-    ("ce-specversion", "prefix ce_"), ("ce_type", "over HTTP ce-…) and no specversion"),
-    ("specversion", "prefix ce_"), ("X-Ce-Specversion", "prefix ce_"),
-    ("ce.specversion", "prefix ce_"), ("kafka_ce_specversion", "prefix ce_"),
+    ("cloudEvents:specversion", "write ce_specversion"), ("cloudEvents_id", "write ce_id"),
+    ("ce-specversion", "write ce_specversion"), ("ce-id", "write ce_id"),
+    ("X-Ce-Id", "write ce_id"), ("x_ce_time", "write ce_time"), ("ce.source", "write ce_source"),
+    ("Ce-DataContentType", "write content-type"), ("ce-traceparent", "write ce_…"),
+    ("ce_type", "over HTTP ce-…) and no specversion"),
+    ("specversion", "write ce_specversion"), ("X-Ce-Specversion", "write ce_specversion"),
+    ("kafka_ce_specversion", "write ce_specversion"),
     ("NServiceBus.EnclosedMessageTypes", "NServiceBus"), ("MT-Activity-Id", "MassTransit"),
     ("__TypeId__", "Spring"), ("spring_json_header_types", "Spring"),
   ]
@@ -172,6 +175,14 @@ import Text
     let reason = decode(message(Array(Self.data.utf8), headers: headers)).error?.reason ?? ""
     #expect(reason.contains("id is missing") && reason.contains(words), "\(reason)")
     #expect(decode(message(Array(sampleText.utf8), headers: headers)).event != nil)
+  }
+
+  /// A sender that maps some of its names as the binding has them, and others as HTTP does.
+  @Test func theHeaderThatWasMeantIsNamedBesideOnesThatAreRight() {
+    let mixed = Self.binary().map { $0.name == "ce_id" ? KafkaHeader("X-Ce-Id", "ce-1") : $0 }
+    let reason = decode(message(Array(Self.data.utf8), headers: mixed)).error?.reason ?? ""
+    #expect(reason.hasPrefix("id is missing, which CloudEvents requires"), "\(reason)")
+    #expect(reason.contains(#""X-Ce-Id""#) && reason.hasSuffix("write ce_id"), "\(reason)")
   }
 
   private static let formats: [(bytes: [UInt8], type: String, words: String)] = [

@@ -14,10 +14,13 @@ import Testing
       let kafka = KafkaOptions(bootstrapServers: "127.0.0.1:1")
       let consumer = try KafkaConsumer(kafka, topics: ["t"]) { _ in }
       defer { consumer.close(timeout: .zero) }
+      let sink = MemorySink()
       let absence = ClockAbsence(
-        options: PumpBed.options(kafka, MemorySink()), loop: loop, consumer: consumer,
+        options: PumpBed.options(kafka, sink), loop: loop, consumer: consumer,
         shortest: .milliseconds(1))
       absence.begin(ahead: .seconds(90), "an event")
+      // An operator who has one worker must not take it for one that others stand in for.
+      #expect(sink.lines.contains { $0.contains("events wait where it is the only worker") })
       #expect(absence.obstacle?.contains("90 s") == true)
       if isStopped { absence.stop() }
       // Timers of one loop end in the order of their time.

@@ -58,6 +58,32 @@ import Testing
     }
   }
 
+  @Test(arguments: [1_000, 1_001]) func theHashOfAnEventHasABoundedSize(fields: Int) async throws {
+    try await RedisFixture().run { redis async throws in
+      let record = RecordStage(redis: redis, keyspace: keyspace)
+      let key = keyspace.event(id: "e1")
+      for id in ["e1", "e2"] {
+        _ = try await record.open(
+          event: event(id), audience: sharded(2), source: "t/0/\(id)", now: noon)
+        try await record.handOver(id, now: noon)
+      }
+      _ = try await redis.ask("DEL", key)
+      let pairs = (0..<fields).flatMap { ["f\($0)", "1"] }
+      #expect(try await redis.execute(RedisPipeline(["HSET", key] + pairs))[0].integer != nil)
+      let shown = try await record.recentFanOuts(atMost: 5, checksSizes: true).map(\.event)
+      #expect(shown == (fields > 1_000 ? ["e2"] : ["e2", "e1"]))
+      do {
+        try await record.checkSize(of: "e1")
+        #expect(fields == 1_000)
+      } catch let error as RecordError {
+        #expect(error.code == .tooLarge && !error.isTransient && fields == 1_001)
+        #expect(error.description.contains(key) && error.description.contains("1001"))
+      }
+      try await record.checkSize(of: "e2")
+      try await record.checkSize(of: "unknown")
+    }
+  }
+
   /// The user has the token no more; who owns it cannot be said, and is not passed over in silence.
   @Test(arguments: [keyspace.tokenOwner(token: "aa"), keyspace.tokenMoves(token: "aa")])
   func anotherTypeAtATokensKeysIsCounted(_ key: String) async throws {

@@ -24,6 +24,8 @@ struct LocaleTests {
       ("ZH-HANT", "zh-Hant"), ("zh-TW", "zh-Hant"), ("zh-HK", "zh-Hant"), ("zh_MO", "zh-Hant"),
       ("zh-CN", "zh-Hans"), ("zh-SG", "zh-Hans"), ("zh", "zh-Hans"), ("zh-Hans-HK", "zh-Hans"),
       ("yue", "zh-Hant"), ("yue-Hans", "zh-Hans"), ("yue-CN", "zh-Hans"), ("cmn-TW", "zh-Hant"),
+      ("yue-HK", "zh-Hant"), ("nan-TW", "zh-Hant"), ("nan", "zh-Hans"), ("wuu", "zh-Hans"),
+      ("wuu-CN", "zh-Hans"), ("hak-TW", "zh-Hant"), ("gan-Hant", "zh-Hant"), ("mni-Mtei", "en"),
       ("zh-CHT", "zh-Hant"), ("zh-chs", "zh-Hans"), ("arb", "ar"),
       ("pt", "pt-BR"), ("pt-PT", "pt-BR"), ("pt_AO", "pt-BR"), ("es-419", "es"), ("es-MX", "es"),
       ("ar-EG", "ar"), ("ar-u-nu-latn", "ar"), ("ja-JP-u-ca-japanese", "ja"), ("ko_KR.UTF-8", "ko"),
@@ -58,6 +60,10 @@ struct LocaleTests {
     #expect(try candidates("it-u-co-phonebk") == ["it"])
     #expect(try candidates("zh_TW_#Hant") == ["zh-hant-tw", "zh-hant", "zh"])
     #expect(try candidates("sr_RS@latin") == ["sr-latn-rs", "sr-latn", "sr"])
+    #expect(
+      try candidates("nan-TW") == ["nan-tw", "nan", "zh-hant-tw", "zh-hant", "zh"])
+    #expect(try candidates("wuu") == ["wuu", "zh-hans", "zh"])
+    #expect(try candidates("gsw-CH") == ["gsw-ch", "gsw", "de"])
     #expect(try candidates("es-AR") == ["es-ar", "es-419", "es"])
     #expect(try candidates("pt-MZ") == ["pt-mz", "pt-pt", "pt"])
     #expect(try candidates("nb-NO") == ["no-no", "no"])
@@ -71,6 +77,8 @@ struct LocaleTests {
     #expect(resolve("zh-Hant", in: hans) == "en")
     #expect(resolve("zh-Hans", in: hans) == "zh-CN")
     #expect(resolve("fr-BE", in: hans) == "fr-CA")
+    #expect(resolve("wuu", in: hans) == "zh-CN")
+    #expect(resolve("nan-TW", in: hans) == "en")
     let both = LocaleTable(names: ["pt-PT", "pt-BR", "no", "es-419", "es"], defaultIndex: 0)
     #expect(resolve("pt", in: both) == "pt-BR")
     #expect(resolve("pt-AO", in: both) == "pt-PT")

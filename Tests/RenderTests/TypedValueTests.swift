@@ -180,7 +180,10 @@ import Testing
         "the event has no stream.titel, and it has no fallback: nothing stands there",
         "the event has no data.is_live, and it has no fallback: its key is left out",
       ])
+    #expect(template.absentValues(of: event) == ["data.is_live"])
     #expect(template.mistypedValues(of: Samples.event()) == [])
+    #expect(
+      template.absentValues(of: Samples.event()) == ["data.live", "data.is_live"])
   }
 
   // MARK: spelling

@@ -29,7 +29,7 @@ final class FanOutRoutes {
     try request.allowArguments(["limit"])
     let limit = try request.integer("limit", in: 1...1000) ?? 20
     do throws(RecordError) {
-      let fanOuts = try await record.recentFanOuts(atMost: limit)
+      let fanOuts = try await record.recentFanOuts(atMost: limit, checksSizes: true)
       return .ok([("fanouts", .array(fanOuts.map { Self.json($0.event, $0.status) }))])
     } catch {
       throw Problem(error)
@@ -39,6 +39,7 @@ final class FanOutRoutes {
   private func status(of event: String) async throws(Problem) -> JSONValue {
     let status: FanOutStatus?
     do throws(RecordError) {
+      try await record.checkSize(of: event)
       status = try await record.status(of: event)
     } catch {
       throw Problem(error)
@@ -67,6 +68,8 @@ final class FanOutRoutes {
   private func set(_ brake: Brake?, of event: String, _ reason: String) async throws(Problem) {
     let result: BrakeResult
     do throws(RecordError) {
+      // Whose state cannot be told is not stopped either.
+      try await record.checkSize(of: event)
       result = try await record.setBrake(brake, of: event, reason: reason, now: now())
     } catch {
       throw Problem(error)

@@ -1,11 +1,14 @@
+import Record
 import Traces
 
 /// Why somebody got nothing of an event, or what. Confined to the loop of its reader.
 final class TraceRoutes {
+  private let record: RecordStage
   private let reader: TraceReader
   private let now: () -> Int64
 
-  init(reader: TraceReader, now: @escaping () -> Int64) {
+  init(record: RecordStage, reader: TraceReader, now: @escaping () -> Int64) {
+    self.record = record
     self.reader = reader
     self.now = now
   }
@@ -23,6 +26,11 @@ final class TraceRoutes {
   /// What the user would read, and whole tokens, are for those who may write to the user.
   private func trace(_ request: APIRequest) async throws(Problem) -> APIResponse {
     let isTrusted = request.isTrusted
+    do throws(RecordError) {
+      try await record.checkSize(of: request["event"])
+    } catch {
+      throw Problem(error)
+    }
     do throws(TraceError) {
       let trace = try await reader.trace(request["event"], of: request["user"], now: now())
       return APIResponse(

@@ -145,7 +145,7 @@ enum OpenAPIOperations {
         "locale": {"type": ["string", "null"],
           "description": "A language of ISO 639, perhaps a script and a region (BCP 47). Devices' \
     spellings are taken, too.",
-          "pattern": "^((\(languages)|[a-z]{3})(-[A-Z][a-z]{3})?(-[A-Z]{2})?)?$"},
+          "pattern": "^((\(languages)|[a-z]{3})(-[A-Z][a-z]{3})?(-([A-Z]{2}|[0-9]{3}))?)?$"},
         "tz": {"$ref": "#/components/schemas/TimeZone"},
         "badge": {"type": ["integer", "null"], "minimum": 0, "maximum": 2147483647},
         "muted": {"type": ["boolean", "null"]},
@@ -225,7 +225,7 @@ enum OpenAPIOperations {
       ]),
     OpenAPIOperation(
       method: "GET", pattern: "/v1/fanouts/{event}", name: "showFanOut", scope: .readOnly,
-      summary: "How a fan-out fares", answers: fanOut),
+      summary: "How a fan-out fares", answers: fanOut, own: ["413"]),
     OpenAPIOperation(
       method: "GET", pattern: "/v1/fanouts/{event}/recipients/{user}", name: "traceRecipient",
       scope: .readOnly, summary: "What became of an event for one user, and why",

@@ -1,7 +1,7 @@
 import Telemetry
 import Threads
 
-/// What the audit line of a request says besides who asked for what. Filled while the request is
+/// Fields of a request's audit line besides who asked for what. Filled while the request is
 /// worked on, so that it is told of one that fails in the end, too.
 final class AuditNotes: Sendable {
   enum Value: Sendable {

@@ -21,6 +21,7 @@ extension Problem {
   init(_ error: RecordError) {
     switch error.code {
     case .redis(let code): self = Self.ofRedis(code, error.message)
+    case .tooLarge: self.init(.tooLarge, error.message)
     case .badContent, .clocksDisagree: self.init(.internalError, error.message)
     }
   }

@@ -1,6 +1,6 @@
 import JSON
 
-/// What such a request is answered.
+/// The answer to a request about channels.
 struct ChannelAnswer: Equatable {
   var status: Int
   var fields: [(name: String, value: String)] = []

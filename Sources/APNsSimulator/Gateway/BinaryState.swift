@@ -1,5 +1,5 @@
-/// What the legacy gateway and its feedback service share: the connections, and the tokens that are
-/// gone.
+/// State that the legacy gateway and its feedback service share: the connections, and the tokens
+/// that are gone.
 final class BinaryState {
   /// Beyond it the oldest are forgotten.
   private static let feedbackLimit = 100_000

@@ -1,4 +1,4 @@
-/// What can be wrong with a request, in the order in which it is looked at: of several faults the
+/// The faults of a request, in the order in which it is looked at: of several faults the
 /// first is answered. Apple does not document its order; ours goes from the outside in.
 enum RequestFault: UInt32, CaseIterable {
   case method, path, duplicateField

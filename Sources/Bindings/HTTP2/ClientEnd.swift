@@ -1,4 +1,4 @@
-/// What is remembered of a request that is over: nothing that counts references.
+/// The end of a request, as it is remembered: nothing that counts references.
 struct ClientEnd {
   let slot: Int32
   let status: Int32

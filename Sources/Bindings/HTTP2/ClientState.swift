@@ -1,4 +1,4 @@
-/// What a client's session has heard and its owner has not asked for yet.
+/// News that a client's session has heard and its owner has not asked for yet.
 struct ClientState {
   var goAwayReceived = false
   var settingsReceived = false

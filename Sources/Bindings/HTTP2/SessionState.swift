@@ -1,6 +1,6 @@
 import CNghttp2
 
-/// What a session must know from one call to the next.
+/// State that a session keeps from one call to the next.
 struct SessionState {
   var openStreams = 0
   var framesWithoutProgress = 0

@@ -1,7 +1,7 @@
 import EventLoop
 import Transport
 
-/// What goes back, and when a connection is given up.
+/// Answers, and the end of a connection that is given up.
 extension HTTPConnection {
   /// For a client that has sent all it announced, or that is given up.
   private static let briefLinger: Duration = .seconds(2)

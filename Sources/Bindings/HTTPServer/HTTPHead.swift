@@ -216,7 +216,7 @@ struct HTTPHead: Equatable {
   }
 }
 
-/// What stands between the ends of lines.
+/// The lines of a head, without their ends.
 private struct Lines {
   private let bytes: UnsafeRawBufferPointer
   private var start = 0

@@ -1,4 +1,4 @@
-/// What goes back, whole. The server adds `Date`, `Content-Length` and `Connection`.
+/// A whole response. The server adds `Date`, `Content-Length` and `Connection`.
 package struct HTTPResponse: Sendable, Equatable {
   package var status: Int
   package var contentType: String

@@ -1,6 +1,6 @@
 import CRdKafka
 
-/// What Kafka says about itself.
+/// The brokers and topics of a Kafka, as its metadata says.
 package struct KafkaClusterInfo: Sendable, Equatable {
   /// `host:port` of each broker.
   package let brokers: [String]

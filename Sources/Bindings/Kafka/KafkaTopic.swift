@@ -17,7 +17,7 @@ package struct KafkaTopic: Sendable, Equatable {
   }
 }
 
-/// What came of the wish for a topic.
+/// The outcome of a request to create a topic.
 package enum KafkaTopicCreation: Sendable, Equatable {
   case created
   /// It was left as it is.

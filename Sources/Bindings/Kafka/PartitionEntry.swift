@@ -1,6 +1,6 @@
 import CRdKafka
 
-/// What a list of librdkafka's says about one partition.
+/// An entry of librdkafka's list of partitions.
 struct PartitionEntry {
   let partition: KafkaPartition
   let offset: Int64

@@ -1,4 +1,4 @@
-/// What a topic does with records that are old.
+/// How a topic treats records that are old.
 package struct TopicPolicy: Sendable, Equatable {
   /// Of two records with one key the earlier one may be thrown away.
   package var isCompacted: Bool

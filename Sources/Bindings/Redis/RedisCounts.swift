@@ -1,4 +1,4 @@
-/// What a client counts. Shared by all of its connections, so that counts outlive them; confined to
+/// Counts of a client. All of its connections share them, so that counts outlive these; confined to
 /// its loop.
 final class RedisCounts {
   /// Reads that may lag, many commands at a time, by a replica.

@@ -1,4 +1,4 @@
-/// What a command was to read, for messages.
+/// The read that a command was for, in words of messages.
 package struct RedisRead: Sendable, CustomStringConvertible {
   package let command: String
   package let key: String

@@ -1,4 +1,5 @@
-/// What the replies of one pipeline may take together, wherever they come from. Confined to a loop.
+/// The bytes that the replies of one pipeline may take together, wherever they come from. Confined
+/// to a loop.
 final class ReplyAllowance {
   private var left: Int
 

@@ -1,6 +1,6 @@
 import EventLoop
 
-/// What connects, and listens, in the place of the system's network: a simulation's. Both ends of
+/// A network that connects and listens in the place of the system's: a simulation's. Both ends of
 /// its connections are in this process.
 package protocol Network: AnyObject, Sendable {
   /// - Parameters:

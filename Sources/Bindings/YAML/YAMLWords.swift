@@ -1,5 +1,5 @@
-/// What is wrong with a text that is no YAML, in words for whoever wrote it: libyaml says what its
-/// scanner expected, which names neither tabs, nor indents, nor quotation marks.
+/// Explains to its writer why a text is no YAML: libyaml says what its scanner expected, which
+/// names neither tabs, nor indents, nor quotation marks.
 struct YAMLWords {
   /// 1-based: where libyaml stopped.
   let place: YAMLPlace

@@ -1,7 +1,7 @@
 import Keyspace
 import Model
 
-/// What an import, a seed or a resharding has written.
+/// The result of an import, a seed or a resharding.
 package struct AudienceSummary: Sendable, Equatable {
   package var devices = 0
   package var followers = 0

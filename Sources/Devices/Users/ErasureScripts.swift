@@ -1,9 +1,11 @@
+import Keyspace
 import Redis
 
-/// The Lua that forgets a user, on that user's keys alone.
+/// The Lua that forgets a user, on that user's keys alone. No script takes anything out before it
+/// knows that it may do all that is to follow on these keys.
 enum ErasureScripts {
-  static let erase = RedisScript(eraseBody)
-  static let drop = RedisScript(dropBody)
+  static let erase = RedisScript(KeyTypeScript.forbidden + eraseBody)
+  static let drop = RedisScript(KeyTypeScript.forbidden + dropBody)
   static let finish = RedisScript(finishBody)
   static let removeEmpty = RedisScript(removeEmptyBody)
 
@@ -16,6 +18,10 @@ enum ErasureScripts {
   /// A key of another type stands under the user's name, and goes too.
   private static let eraseBody = """
     local bindings, bound, set_aside, profile, reached, verdicts, snapshot, undated = unpack(KEYS)
+    local problem = forbidden({
+      {'SCARD', bindings}, {'SMEMBERS', bindings}, {'SISMEMBER', bindings, 'a'}, {'HLEN', bound},
+      {'HKEYS', bound}, {'HSETNX', bound, 'a', '0'}, {'HDEL', bound, 'a'}, {'DEL', unpack(KEYS)}})
+    if problem then return problem end
     for place, command in ipairs({'SCARD', 'HLEN', 'HLEN'}) do
       local number = redis.pcall(command, KEYS[place])
       if type(number) == 'number' and number > tonumber(ARGV[1]) then return {} end
@@ -43,6 +49,9 @@ enum ErasureScripts {
   /// Takes devices from the user; their names stay in `bound` until their tokens are free. KEYS:
   /// bindings, bound, quarantined. ARGV: members. Answers how many were bound, and set aside.
   private static let dropBody = """
+    local problem = forbidden({
+      {'HSETNX', KEYS[2], 'a', '0'}, {'SREM', KEYS[1], 'a'}, {'HDEL', KEYS[3], 'a'}})
+    if problem then return problem end
     local bound, set_aside = 0, 0
     for _, member in ipairs(ARGV) do
       redis.call('HSETNX', KEYS[2], member, '0')

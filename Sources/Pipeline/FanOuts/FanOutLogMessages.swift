@@ -25,4 +25,21 @@ extension Log {
         "hint": "where there are some, redis.database or redis.prefix.data may lead elsewhere",
       ])
   }
+
+  /// An event may lack them on purpose; an app that cannot do without a key shows nothing.
+  ///
+  /// - Parameter fields: paths of the values that the event does not have.
+  func keysAreLeftOut(_ event: Event, _ fields: [String]) {
+    guard !fields.isEmpty else { return }
+    let named = fields.prefix(Self.maximumNamedFields)
+    info(
+      "the event lacks values of its template: their keys are left out of every payload",
+      [
+        "event": .text(event.id), "template": .text(event.template),
+        "fields": .text(named.joined(separator: " ")), "count": .integer(fields.count),
+      ])
+  }
+
+  /// A template may have hundreds.
+  private static var maximumNamedFields: Int { 10 }
 }

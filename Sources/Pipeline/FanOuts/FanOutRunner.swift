@@ -103,7 +103,7 @@ final class FanOutRunner {
       let age = Duration.milliseconds(max(0, now - event.occurredAt))
       eventAges.observe(nanoseconds: age.nanoseconds)
       options.log.fanOut("fan-out started", event, audience)
-      sayMistypedValues(of: event)
+      sayWrongValues(of: event)
     }
     guard audience.segmentCount > 1 else {
       // Without an answer it was planned as another segment than we thought.
@@ -117,8 +117,10 @@ final class FanOutRunner {
     return .done
   }
 
-  private func sayMistypedValues(of event: Event) {
-    for words in render.template(named: event.template)?.mistypedValues(of: event) ?? [] {
+  private func sayWrongValues(of event: Event) {
+    guard let template = render.template(named: event.template) else { return }
+    options.log.keysAreLeftOut(event, template.absentValues(of: event))
+    for words in template.mistypedValues(of: event) {
       options.log.warning(
         "a value of the event has another type than its template wants",
         ["event": .text(event.id), "reason": .text(words)])

@@ -1,4 +1,4 @@
-/// What a record from Kafka asks of a lane.
+/// The kind of work that a record from Kafka asks of a lane.
 package enum WorkKind: Int, Sendable, Equatable, CaseIterable {
   /// A record of the events topic: a small fan-out, or the plan of a large one.
   case event

@@ -4,7 +4,9 @@ import Telemetry
 
 /// A worker whose clock is ahead of Redis' cannot do what it calls expired and Redis does not: it
 /// leaves its group, so that others do, until the clocks agree. As long as they do not, it tries
-/// again now and then: it may be Redis' clock that is wrong. Confined to the pump's loop.
+/// again now and then: it may be Redis' clock that is wrong. It does not ask whether there are
+/// others: where there are none, events wait in Kafka until it comes back, which it says, and no
+/// offset is lost. Confined to the pump's loop.
 final class ClockAbsence {
   /// Each return costs the group a rebalance, or two.
   static let shortest: Duration = .seconds(60)
@@ -42,8 +44,8 @@ final class ClockAbsence {
     let seconds = Int(ahead.components.seconds)
     obstacle = "this worker's clock is \(seconds) s ahead of Redis': set the clocks (NTP)"
     log.error(
-      "this worker's clock is ahead of Redis', whose time counts: it gives its partitions up; set "
-        + "the clocks (NTP)",
+      "this worker's clock is ahead of Redis', whose time counts: it gives its partitions up, and "
+        + "events wait where it is the only worker; set the clocks (NTP)",
       [
         "seconds": .integer(seconds), "comes_back_after": .text("\(duration)"),
         "error": .text(why),

@@ -1,7 +1,7 @@
 import Model
 import Transport
 
-/// What Deliver tells an operator. None of it holds a device token or a secret.
+/// A notice of Deliver's to the operator. None of it holds a device token or a secret.
 package enum DeliverNotice: Sendable, Equatable {
   case connected(Endpoint)
   /// `retryAfter`: when the next connection is tried.

@@ -1,5 +1,5 @@
-/// What bindings and profile of a user took in the last page of a large event that a lane read:
-/// what the event's next segment begins with, so that not each asks for a page that is too large
+/// The size of a user's bindings and profile in the last page of a large event that a lane read.
+/// The event's next segment begins with it, so that not each asks for a page that is too large
 /// first. Of each event for itself: one with heavy users makes nobody else's pages short.
 final class UserWeights {
   /// Large events that a lane has segments of at a time are fewer, as a rule.

@@ -40,6 +40,13 @@ struct CloudEvent {
     return name.hasPrefix(headerPrefix) ? String(name.dropFirst(headerPrefix.count)) : nil
   }
 
+  /// The name of the header that holds an attribute, which is in lower case. Extensions may have
+  /// any name, which is not shown.
+  static func header(ofAttribute name: String) -> String {
+    if name == "datacontenttype" { return "content-type" }
+    return headerPrefix + (attributeNames.contains(name) ? name : "…")
+  }
+
   private init(_ envelope: JSONObject) {
     for name in Self.attributeNames { attributes[name] = envelope.given(name) }
   }

@@ -105,34 +105,47 @@ enum ForeignEnvelope {
 
   // MARK: headers
 
-  /// What names of headers begin with, in lower case, and what that says.
+  /// Prefixes of attributes in other bindings of CloudEvents, in lower case, and as libraries map
+  /// these.
+  private static let attributePrefixes = [
+    "cloudevents:", "cloudevents_", "cloudevents-", "ce-", "ce:", "ce.", "x-ce-", "x_ce_",
+  ]
+
+  /// Prefixes of other systems' headers, in lower case, and what they say.
   private static let prefixes: [(prefix: String, hint: String)] = [
-    ("cloudevents:", ofKafkaBinding), ("cloudevents_", ofKafkaBinding),
-    ("cloudevents-", ofKafkaBinding), ("ce-", ofKafkaBinding), ("ce:", ofKafkaBinding),
     ("nservicebus.", "is of NServiceBus: its message must have the members of an event"),
     ("mt-", "is of MassTransit: its message must have the members of an event"),
     ("rbs2-", "is of Rebus: its message must have the members of an event"),
     ("__typeid__", ofSpring), ("spring_json_header_types", ofSpring),
     ("aeg-", "is of Azure Event Grid: choose CloudEvents 1.0 there"),
   ]
-  private static let ofKafkaBinding =
-    "is not of CloudEvents' Kafka binding: attributes have the prefix ce_ there"
   private static let ofSpring =
     "is of Spring: what its serializer writes must have the members of an event"
 
   private static func ofHeaders(_ headers: [KafkaHeader]) -> String? {
     for header in headers {
+      if let hint = ofAttribute(header) { return hint }
       let name = header.name.prefix(64).lowercased()
       if let known = prefixes.first(where: { name.hasPrefix($0.prefix) }) {
         return "its header \(Excerpt.quoted(header.name)) \(known.hint)"
-      }
-      if name.hasSuffix("specversion"), CloudEvent.attributeName(of: header) == nil {
-        return "its header \(Excerpt.quoted(header.name)) \(ofKafkaBinding)"
       }
     }
     let attributes = headers.compactMap(CloudEvent.attributeName)
     guard !attributes.isEmpty, !attributes.contains("specversion") else { return nil }
     return "it has headers of CloudEvents (ce_…, over HTTP ce-…) and no specversion among them, "
       + "which CloudEvents requires: 1.0"
+  }
+
+  /// Names the header that holds the same attribute in the Kafka binding.
+  private static func ofAttribute(_ header: KafkaHeader) -> String? {
+    guard CloudEvent.attributeName(of: header) == nil else { return nil }
+    let name = header.name.prefix(64).lowercased()
+    let prefix = attributePrefixes.first { name.hasPrefix($0) }
+    let attribute = prefix.map { String(name.dropFirst($0.count)) }
+    guard let meant = attribute ?? (name.hasSuffix("specversion") ? "specversion" : nil) else {
+      return nil
+    }
+    return "its header \(Excerpt.quoted(header.name)) is not of CloudEvents' Kafka binding: write "
+      + CloudEvent.header(ofAttribute: meant)
   }
 }

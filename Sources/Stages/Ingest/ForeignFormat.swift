@@ -1,4 +1,5 @@
-/// What a record is that is not JSON, by the bytes it begins with: what the writer has to change.
+/// Names the format of a record that is not JSON by the bytes it begins with, and what the writer
+/// has to change.
 enum ForeignFormat {
   private static let beginnings: [(bytes: [UInt8], hint: String)] = [
     ([0x1F, 0x8B], "it is compressed with gzip: let the producer compress (compression.type)"),

@@ -1,6 +1,6 @@
 import Model
 
-/// What a record from Kafka turned out to be.
+/// The meaning of a record from Kafka.
 package enum IngestResult: Sendable, Equatable {
   case event(Event)
   /// An event from the future as this worker's clock sees it: ask another clock before it goes to

@@ -1,6 +1,6 @@
 import Keyspace
 
-/// What `RecordStage.claim` found.
+/// The result of `RecordStage.claim`.
 package enum ClaimResult: Sendable, Equatable {
   /// Nobody else works on it until the claim ends; `redisTime` in ms since 1970. A cancelled
   /// fan-out's pushes need no more than their outcomes. `takenFrom`: the owner, a dead worker for

@@ -2,9 +2,9 @@ import Keyspace
 import Model
 import Redis
 
-/// What Redis says of a fan-out that is not over: which of its segments nobody has settled. Some of
-/// these may be worked on: a claim says nothing, since its owner may be dead, and a second record
-/// of such a segment waits for its claim. Segments in the dead letters are not among them.
+/// The segments of a fan-out that nobody has settled, as Redis knows them. Some of these may be
+/// worked on: a claim says nothing, since its owner may be dead, and a second record of such a
+/// segment waits for its claim. Segments in the dead letters are not among them.
 package struct OpenSegments: Sendable, Equatable {
   /// By their numbers, of those that are noted to be in Kafka.
   package let missing: [Int]

@@ -9,6 +9,8 @@ package enum RecordErrorCode: StoreErrorCode {
   case redis(RedisError.Code)
   /// A key holds a value that none of us wrote.
   case badContent
+  /// A key holds more than is read of one.
+  case tooLarge
   /// Our clock is so far ahead of Redis', and they differ over whether an event has expired. A
   /// little is waited for until they agree.
   case clocksDisagree(milliseconds: Int64)
@@ -42,6 +44,8 @@ extension RecordError {
   }
 
   static func badContent(_ message: String) -> RecordError { RecordError(.badContent, message) }
+
+  static func tooLarge(_ message: String) -> RecordError { RecordError(.tooLarge, message) }
 
   static func unexpected(_ kind: RedisReply.Kind, from what: String) -> RecordError {
     RecordError(RedisError.unexpected(kind, from: what))

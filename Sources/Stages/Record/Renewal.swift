@@ -1,6 +1,6 @@
 import Keyspace
 
-/// What `RecordStage.renew` found.
+/// The result of `RecordStage.renew`.
 package enum Renewal: String, Sendable, CaseIterable {
   case held
   /// Somebody else has the claim by now.

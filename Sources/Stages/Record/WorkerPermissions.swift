@@ -1,6 +1,6 @@
 import Redis
 
-/// What a worker does with Redis, as docs/redis.md lists it for ACLs.
+/// Redis commands of a worker, as docs/redis.md lists them for ACLs.
 package enum WorkerPermissions {
   /// Each of a worker's commands but for those with which every connection begins. What is made is
   /// taken away again, or ends by itself.

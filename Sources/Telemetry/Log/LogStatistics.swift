@@ -1,4 +1,4 @@
-/// What a log has done so far.
+/// Counts of a log so far.
 package struct LogStatistics: Sendable, Equatable {
   /// Lines written, by level.
   package let written: [LogLevel: Int]

@@ -1,4 +1,4 @@
-/// What every process that is scraped says of itself.
+/// Metrics of every process that is scraped.
 package enum ProcessMetrics {
   package static let logLines = MetricFamily(
     "fanfare_log_lines_total", .counter, "Lines of the log, by level.", labels: ["level"])

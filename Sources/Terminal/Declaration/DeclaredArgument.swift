@@ -1,4 +1,4 @@
-/// What can be in a verb's list of arguments: an `Argument` of any type.
+/// An entry of a verb's list of arguments: an `Argument` of any type.
 package protocol DeclaredArgument: Sendable {
   var declaration: ArgumentDeclaration { get }
 }

@@ -1,4 +1,4 @@
-/// What the parser made of a command line. Every value in it has been checked.
+/// A command line as the parser read it. Every value in it has been checked.
 package struct ParsedCommand: Sendable {
   package let path: [String]
   let verb: Verb

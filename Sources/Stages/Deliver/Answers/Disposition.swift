@@ -1,6 +1,6 @@
 import Model
 
-/// What we do about an answer of Apple's: one table for every status and reason of "Handling
+/// The reaction to an answer of Apple's: one table for every status and reason of "Handling
 /// notification responses from APNs". Apple's own advice is to retry 5xx after 15 minutes, longer
 /// than go-live news lives; ours is a short jittered back-off inside the event's time, then
 /// `expired`.

@@ -1,6 +1,6 @@
 import Model
 
-/// What a server said of a push that Apple does not document: a proxy's answer, or a new reason.
+/// An answer to a push that Apple does not document: a proxy's, or a new reason.
 package struct UnknownAnswer: Sendable, Hashable {
   /// Apple's longest is 27.
   private static let maximumReason = 64

@@ -1,7 +1,7 @@
 import Keyspace
 import Redis
 
-/// What a server's registry of snapshots says: the epoch, and up to which batch each writer vouches
+/// A server's registry of snapshots: the epoch, and up to which batch each writer vouches
 /// for what it wrote.
 struct SnapshotRegistry: Equatable {
   /// The process' run id and something random.

@@ -1,10 +1,36 @@
 import Redis
 
 extension RecordStage {
+  /// How many fields the hash of an event has at most: some 60 of ours, and one for each reason of
+  /// Apple's and for each rule. Somebody else has written what has more.
+  private static let maximumFields: Int64 = 1_000
+
+  /// Throws where the hash of an event has more fields than are read. Asks with HLEN, which only
+  /// the API's Redis user needs: it answers many clients, and verbs answer one.
+  package func checkSize(of event: String) async throws(RecordError) {
+    let key = keyspace.event(id: event)
+    guard let count = try await execute(["HLEN", key]).integer, count > Self.maximumFields else {
+      return
+    }
+    throw .tooLarge(
+      "\(key) holds \(count) fields, at most \(Self.maximumFields) are read of a fan-out: HDEL "
+        + "those that no worker wrote")
+  }
+
   /// The fan-outs that began last, the latest first. Those whose hash is gone are left out.
-  package func recentFanOuts(atMost limit: Int) async throws(RecordError) -> [KnownFanOut] {
-    let events = try await begunLast(atMost: limit)
+  ///
+  /// - Parameter checksSizes: leaves out those whose hash `checkSize` refuses, too.
+  package func recentFanOuts(
+    atMost limit: Int, checksSizes: Bool = false
+  ) async throws(RecordError) -> [KnownFanOut] {
+    var events = try await begunLast(atMost: limit)
     guard !events.isEmpty else { return [] }
+    if checksSizes {
+      let sizes = try await ask(ofEach: events) { ["HLEN", $0] }
+      events = events.indices.filter { sizes[$0].integer ?? 0 <= Self.maximumFields }
+        .map { events[$0] }
+      guard !events.isEmpty else { return [] }
+    }
     let replies = try await ask(ofEach: events) { ["HGETALL", $0] }
     var known: [KnownFanOut] = []
     for (index, event) in events.enumerated() {

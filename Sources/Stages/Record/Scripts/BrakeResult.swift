@@ -1,4 +1,4 @@
-/// What `RecordStage.setBrake` did.
+/// The result of `RecordStage.setBrake`.
 package enum BrakeResult: Sendable, Equatable {
   case done
   /// It was so before.

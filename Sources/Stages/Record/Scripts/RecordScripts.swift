@@ -15,19 +15,8 @@ enum RecordScripts {
   static let series = RedisScript(seriesBody)
 
   /// What the user may not do is found out before anything is written: half a script's writes would
-  /// be counted twice when it is repeated. Redis 6.2 cannot be asked.
-  static let permissions = """
-    local function forbidden(commands)
-      if not redis.acl_check_cmd then return end
-      for _, command in ipairs(commands) do
-        if not redis.acl_check_cmd(unpack(command)) then
-          return redis.error_reply('NOPERM our user may not run ' .. command[1] .. ' on '
-            .. command[2])
-        end
-      end
-    end
-
-    """
+  /// be counted twice when it is repeated.
+  static let permissions = KeyTypeScript.forbidden
 
   /// `try` does what may fail, and counts that in `failed`.
   static let trying = """

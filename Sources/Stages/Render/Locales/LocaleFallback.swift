@@ -3,16 +3,29 @@ import Model
 /// Which locales a reader of one understands, best first: `LocaleTable` looks for a template's
 /// variants in this order.
 extension LocaleTag {
+  /// The language whose texts its speakers read where there are none in their own (CLDR, language
+  /// matching). Apple's devices offer some of these.
+  var writtenLanguage: String {
+    if Self.chinese.contains(language) { return "zh" }
+    return language == "gsw" ? "de" : language
+  }
+
+  /// The members of the macrolanguage Chinese (ISO 639-3).
+  private static let chinese: Set<String> = [
+    "cdo", "cjy", "cnp", "cpx", "csp", "czh", "czo", "gan", "hak", "hsn", "lzh", "mnp", "nan",
+    "wuu", "yue",
+  ]
+
   /// The script that the region makes certain where the tag names none. Only Chinese is written so
   /// differently from one place to the next that it matters here (CLDR, likely subtags).
   var impliedScript: String? {
-    guard script == nil else { return nil }
-    if language == "yue" { return region == "cn" ? "hans" : "hant" }
-    guard language == "zh", let region else { return nil }
-    switch region {
-    case "tw", "hk", "mo": return "hant"
-    case "cn", "sg", "my": return "hans"
-    default: return nil
+    guard script == nil, writtenLanguage == "zh" else { return nil }
+    switch (language, region) {
+    case ("yue", let region): return region == "cn" ? "hans" : "hant"
+    case (_, "tw"), (_, "hk"), (_, "mo"): return "hant"
+    case (_, "cn"), (_, "sg"), (_, "my"): return "hans"
+    case ("zh", _): return nil
+    default: return "hans"
     }
   }
 
@@ -30,13 +43,13 @@ extension LocaleTag {
       if rest.utf8.count > 2, rest.dropLast().last == "-" { rest = rest.dropLast(2) }
     }
     let language = String(rest)
-    let spoken = language == "yue" ? "zh" : language
+    let written = writtenLanguage
+    if written != language { result.append(language) }
     if let script = impliedScript {
-      if language == "yue" { result.append(language) }
-      if let region { result.append("\(spoken)-\(script)-\(region)") }
-      result.append("\(spoken)-\(script)")
-    } else if language == "yue", let script {
-      result += [language, "\(spoken)-\(script)"]
+      if let region { result.append("\(written)-\(script)-\(region)") }
+      result.append("\(written)-\(script)")
+    } else if written != language, let script {
+      result.append("\(written)-\(script)")
     } else if language == "es", let region, Self.latinAmerica.contains(region) {
       result.append("es-419")
     } else if language == "pt", let region, region != "br" {
@@ -44,7 +57,7 @@ extension LocaleTag {
     } else if language == "en", let region, region != "us" {
       result += ["en-001", "en-gb"]
     }
-    result.append(spoken)
+    result.append(written)
     if language == "nn" { result.append("no") }
     if script == nil, region == nil { result += Self.likely[language] ?? [] }
     return result

@@ -32,15 +32,19 @@ struct LocaleTable: Sendable {
   }
 
   /// Every variant that a reader of `tag` understands, best first, without the default: its
-  /// candidates, then any other variant of the same language that is not written in another script.
+  /// candidates, then any other variant of the same language, or of the one that its speakers read,
+  /// that is not written in another script.
   func variants(for tag: LocaleTag) -> [Int] {
     var found: [Int] = []
     for candidate in tag.candidates {
       if let index = indexes[candidate], !found.contains(index) { found.append(index) }
     }
     let script = tag.script ?? tag.impliedScript
+    let languages = [tag.language, tag.writtenLanguage]
     for (index, variant) in tags.enumerated() {
-      guard let variant, variant.language == tag.language, !found.contains(index) else { continue }
+      guard let variant, languages.contains(variant.language), !found.contains(index) else {
+        continue
+      }
       let other = variant.script ?? variant.impliedScript
       if script == nil || other == nil || script == other { found.append(index) }
     }

@@ -1,8 +1,8 @@
 import JSON
 import Model
 
-/// What `Template.compile` would say of a payload that somebody sends as it is: no template, with
-/// no texts of its own.
+/// Holds a payload that somebody sends as it is against the rules of `Template.compile`: it is no
+/// template, and has no texts of its own.
 package enum PayloadRules {
   /// The payload is one text for whoever sends it: where in it a member stands is nowhere.
   private static let place = TemplateSource.Place(line: 1, column: 1)

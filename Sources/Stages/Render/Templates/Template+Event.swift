@@ -21,14 +21,25 @@ extension Template {
       switch piece {
       case .event(let path, let fallback) where fallback.isEmpty && event.value(of: path).isEmpty:
         return "the event has no \(path), and it has no fallback: nothing stands there"
-      case .value(_, let value):
-        guard value.fallback == nil, case .event(let path) = value.source,
-          event.value(of: path).isEmpty
-        else { return nil }
+      case .value:
+        guard let path = Self.absentValue(piece, of: event) else { return nil }
         return "the event has no \(path), and it has no fallback: its key is left out"
       default: return nil
       }
     }
+  }
+
+  /// Paths of the values with a type and without a fallback that the event does not have: every
+  /// payload lacks their keys.
+  package func absentValues(of event: Event) -> [String] {
+    distinct { Self.absentValue($0, of: event) }
+  }
+
+  private static func absentValue(_ piece: Piece, of event: Event) -> String? {
+    guard case .value(_, let value) = piece, value.fallback == nil,
+      case .event(let path) = value.source, event.value(of: path).isEmpty
+    else { return nil }
+    return path
   }
 
   private func distinct(_ words: (Piece) -> String?) -> [String] {

@@ -1,6 +1,6 @@
 import JSON
 
-/// What a value becomes in JSON where it stands alone in its quotes and its type is named or known.
+/// The type in JSON of a value that stands alone in its quotes and whose type is named or known.
 enum ValueType: Equatable, Sendable {
   /// Of up to 15 digits on either side of the point, which any reader takes exactly.
   case number
