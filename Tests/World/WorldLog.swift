@@ -25,7 +25,8 @@ package final class WorldLog: @unchecked Sendable {
 
   func log(of name: String, _ world: World) -> Log {
     let (scheduler, wallClock) = (world.scheduler, world.wallClock)
-    var options = LogOptions(level: .debug, format: .json)
+    var options = LogOptions(
+      level: .debug, format: .json, tokenLabelKey: TokenLabelKey(secret: []))
     options.repeatLimit = 0
     return Log(
       options, sink: Sink(name, self),
