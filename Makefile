@@ -129,6 +129,13 @@ test-cluster: ## Build, run the tests of the whole way with a Redis Cluster in t
 	$(call say,"Running the tests on a Redis Cluster of three masters")
 	TESTS_REDIS_CLUSTER=1 exec Tests/run --filter '^IntegrationTests\.' $(ARGS)
 
+.PHONY: world
+world: ## Live seeds of a whole deployment, with its faults, in virtual time (ARGS='--seeds 5000', '--seed 7 --trace')
+	@$(call install,$(test_build_packages),)
+	$(call say,"Building; the first build takes some minutes")
+	swift build --product WorldTool -Xswiftc -O >&2
+	exec .build/debug/WorldTool --jobs "$$(nproc)" $(ARGS)
+
 .PHONY: build-tests
 build-tests: ## Build the tests as `make test` does, for Tests/run (ARGS='-j 2')
 	@$(call install,$(test_packages) $(example_packages),)

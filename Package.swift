@@ -35,6 +35,11 @@ func program(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
   .executableTarget(name: name, dependencies: dependencies, swiftSettings: strict)
 }
 
+/// A program for developers; not for users.
+func tool(_ name: String, path: String, _ dependencies: [Target.Dependency]) -> Target {
+  .executableTarget(name: name, dependencies: dependencies, path: path, swiftSettings: strict)
+}
+
 /// What tests share; not a product.
 func support(
   _ name: String, path: String, _ dependencies: [Target.Dependency]
@@ -259,8 +264,10 @@ let supports: [Target] = [
       "APNsSimulator", "Assembly", "Checkout", "Deliver", "Devices", "EventLoop", "Expand",
       "Ingest",
       "Kafka", "Keyspace", "MemoryKafka", "MemoryRedis", "Model", "Pipeline", "Record", "Redis",
-      "Render", "Telemetry", "Text", "Transport",
+      "Render", "Telemetry", "Text", "Threads", "Transport",
     ]),
+  // Lives many seeds of it: make world.
+  tool("WorldTool", path: "Tests/WorldTool", ["Processes", "World"]),
   // A whole small world for tests of the whole way: real Redis, embedded Kafka, the simulator,
   // workers.
   support(

@@ -9,6 +9,7 @@ final class SimulatorService {
   let options: APNsSimulatorOptions
   let loop: EventLoop
   let log: @Sendable (String) -> Void
+  private let observe: (@Sendable (ObservedPush) -> Void)?
   let tokens: ProviderTokens
   let heads: AnswerHeads
   let ledger = TokenLedger()
@@ -39,6 +40,7 @@ final class SimulatorService {
     self.options = options
     self.loop = loop
     self.log = log
+    observe = options.observe
     tokens = try ProviderTokens(options.providerKeys)
     heads = try AnswerHeads(isDevelopment: options.isDevelopment)
     topics = options.topics.map { Array($0.utf8) }
@@ -163,7 +165,10 @@ final class SimulatorService {
       entry.pointee.topic = topicNames.number(of: record.topicBytes)
     }
     count(answer, entry, arrival: arrival)
-    if entry != nil { pushes.add(record, accepted: answer.isAcceptance) }
+    if entry != nil {
+      pushes.add(record, accepted: answer.isAcceptance)
+      observe?(record.observed(answer))
+    }
     return answer
   }
 

@@ -41,6 +41,8 @@ package final class MemoryBroker: @unchecked Sendable {
   package var delay: (MemoryRequest) -> Duration = { _ in .zero }
   /// Takes a line for each thing that a reader of a trace wants to know.
   package var trace: ((String) -> Void)?
+  /// Hears of the offsets that a group has committed.
+  package var whenCommitted: (([KafkaPartition: Int64]) -> Void)?
   package private(set) var isAway = false
   private var sessionsGoOn = false
   private var topics: [String: [MemoryLog]] = [:]

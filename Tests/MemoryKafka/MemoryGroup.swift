@@ -92,6 +92,7 @@ final class MemoryGroup {
       renew(identity)
     }
     committed.merge(offsets) { $1 }
+    broker.whenCommitted?(offsets)
     return nil
   }
 

@@ -12,7 +12,7 @@ import tempfile
 import threading
 import time
 
-PRODUCT = "world"
+PRODUCT = "WorldTool"
 # Without an operand of --world.
 SEEDS = 40
 # Where a wrong line costs a push, a counter or an offset, and where the world runs every line.
@@ -68,7 +68,7 @@ class World:
         self.directory = directory
         self.notes = notes
         self.command = [
-            str(directory / ".build/debug" / PRODUCT), "--seeds", str(seeds), "--jobs", "1"]
+            str(directory / ".build/debug" / PRODUCT), "--seeds", str(seeds), "--brief"]
         self.run = run
         self.limit = None
         self.reached = set()

@@ -93,12 +93,16 @@ final class MemorySocket: StreamSocket {
   func close() {
     guard !isClosed else { return }
     // As the kernel does: whoever closes on unread bytes breaks the connection.
-    if received.isEmpty, failure == nil {
-      finishWriting()
-    } else {
-      peer?.fail(ECONNRESET, after: network.delay(to: endpoint))
-    }
+    if received.isEmpty, failure == nil { finishWriting() } else { peer?.reset() }
     abandon()
+  }
+
+  /// The peer's end is closed: this side hears of it behind all that the peer has sent.
+  private func reset() {
+    let delay = network.delay(to: endpoint)
+    let last = peer?.underWay.last?.due ?? 0
+    let rest = last > scheduler.now ? last - scheduler.now : 0
+    fail(ECONNRESET, after: max(delay, .nanoseconds(Int64(rest))))
   }
 
   /// As `close`, of a process that is dead.
@@ -136,7 +140,7 @@ final class MemorySocket: StreamSocket {
   private func arrive(_ bytes: [UInt8]) {
     guard let peer, !peer.isClosed else {
       // Nobody reads this any more.
-      if !bytes.isEmpty { fail(ECONNRESET, after: network.delay(to: endpoint)) }
+      if !bytes.isEmpty { reset() }
       return
     }
     if bytes.isEmpty { peer.hasPeerFinished = true } else { peer.received += bytes }

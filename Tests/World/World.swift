@@ -24,7 +24,8 @@ import Transport
 /// Unchecked: confined to the thread that runs it.
 package final class World: @unchecked Sendable {
   package static let app = "com.example.live"
-  private static let apple = Endpoint(host: "apple", port: 443)
+  package static let apple = Endpoint(host: "apple", port: 443)
+  package static let group = "fanfare"
   private static let redisPlace = Endpoint(host: "redis", port: 6379)
   /// 2026-11-21T08:00:00Z, when the scheduler's clock begins.
   private static let beginning: Int64 = 1_795_248_000_000
@@ -38,7 +39,7 @@ package final class World: @unchecked Sendable {
   package let ingest = IngestOptions()
   package private(set) var workers: [WorldWorker] = []
   /// Of all processes.
-  package let lines = WorldLog()
+  package let lines: WorldLog
   /// What the backend does runs here.
   package let loop: EventLoop
   private let backend: LoopActor
@@ -46,11 +47,19 @@ package final class World: @unchecked Sendable {
   private let templates: [Template]
   /// Ms since 1970, by every clock that is right.
   package let wallClock: @Sendable () -> Int64
+  private let pushes = WorldPushes()
+  private let epoch: UInt64
+  /// What the simulator follows now.
+  package var script = SimulatorScript()
 
   /// - Parameter directory: where the simulator writes its files; it is read once.
-  package init(seed: UInt64, directory: String, partitions: Int = 4) throws {
+  package init(
+    seed: UInt64, directory: String, partitions: Int = 4, logLevel: LogLevel = .debug
+  ) throws {
+    lines = WorldLog(level: logLevel)
     scheduler = WorldScheduler(seed: seed)
-    let (scheduler, epoch) = (scheduler, scheduler.now)
+    epoch = scheduler.now
+    let (scheduler, epoch) = (scheduler, epoch)
     let wallClock: @Sendable () -> Int64 = {
       Self.beginning + Int64((scheduler.now &- epoch) / 1_000_000)
     }
@@ -79,10 +88,12 @@ package final class World: @unchecked Sendable {
     options.usesTLS = false
     options.makeLoop = { scheduler.makeLoop($0) }
     options.clock = { wallClock() * 1_000 }
+    options.observe = { [pushes] in pushes.observe?($0) }
     simulator = APNsSimulator(options: options) { _ in }
-    templates = try TemplateFile.readAll(in: Checkout.path("Config/templates")).map {
-      try Template.compile($0)
-    }
+    templates = try
+      (TemplateFile.readAll(in: Checkout.path("Config/templates")) + [WorldTemplate.source()]).map {
+        try Template.compile($0)
+      }
     loop = scheduler.makeLoop("backend")
     backend = LoopActor(loop)
     backendHost = broker.host("backend")
@@ -130,6 +141,43 @@ package final class World: @unchecked Sendable {
     return try? outcome?.get()
   }
 
+  /// Those that workers read.
+  package var workTopics: [String] {
+    [ingest.eventsTopic, ingest.segmentsTopic, ingest.bulkTopic, ingest.stragglersTopic]
+  }
+
+  /// Asks Redis past all that a client may meet.
+  package func ask(_ command: String...) -> StoreReply {
+    redis.server.store.execute(command.map { Array($0.utf8) }, now: wallClock() * 1_000)
+  }
+
+  /// Since the world began, for people.
+  package var time: String { time(scheduler.now) }
+
+  package func time(_ moment: UInt64) -> String {
+    let milliseconds = (moment &- epoch) / 1_000_000
+    let rest = String(milliseconds % 1_000 + 1_000).dropFirst()
+    return "\(milliseconds / 1_000).\(rest)"
+  }
+
+  package var rfc3339: String { WallClock.rfc3339(wallClock()) }
+
+  /// Hears of each push that reaches Apple.
+  package var whenPushed: ((ObservedPush) -> Void)? {
+    get { pushes.observe }
+    set { pushes.observe = newValue }
+  }
+
+  /// Does something on the backend's loop, beside what goes on.
+  package func begin(
+    _ body: @escaping @Sendable (isolated LoopActor, World) async -> Void
+  ) {
+    let backend = backend
+    onLoop(loop) { [self] in
+      Task { await backend.run { (actor: isolated LoopActor) in await body(actor, self) } }
+    }
+  }
+
   // MARK: workers
 
   package func startWorker(
@@ -156,7 +204,7 @@ package final class World: @unchecked Sendable {
     route.network = network
     deliver.routes = [.production: route]
     var kafka = KafkaOptions(bootstrapServers: "kafka:9092")
-    kafka.group = "fanfare"
+    kafka.group = Self.group
     var options = PipelineOptions(
       workerID: name, version: "world", lanes: lanes, kafka: kafka, ingest: ingest,
       redis: redisOptions,
@@ -214,17 +262,36 @@ package final class World: @unchecked Sendable {
   }
 
   package func emit(_ id: String, streamer: String, expiresIn: Int = 900) {
-    let document = """
-      {"id":"\(id)","app":"\(Self.app)","streamer":{"id":"\(streamer)","name":"Aiko"},\
-      "stream":{"id":"b1","title":"Speedrun night"},"template":"go-live",\
-      "occurred_at":"\(WallClock.rfc3339(wallClock()))","expires_in":\(expiresIn)}
-      """
+    let document = document(id, streamer: streamer, expiresIn: expiresIn)
     perform { _, world in
-      let producer = world.backendHost.producer(KafkaOptions(bootstrapServers: "kafka:9092"))
-      _ = try await producer.send(
-        topic: world.ingest.eventsTopic, partition: nil, key: Array(streamer.utf8),
-        value: Array(document.utf8), headers: [])
-      producer.close(timeout: .zero)
+      try await world.write(Array(document.utf8), key: Array(streamer.utf8))
     }
+  }
+
+  /// An event's, as of now.
+  package func document(
+    _ id: String, streamer: String, stream: String = "b1", template: String = "go-live",
+    expiresIn: Int = 900
+  ) -> String {
+    """
+    {"id":"\(id)","app":"\(Self.app)","streamer":{"id":"\(streamer)","name":"Aiko"},\
+    "stream":{"id":"\(stream)","title":"Speedrun night"},"template":"\(template)",\
+    "occurred_at":"\(WallClock.rfc3339(wallClock()))","expires_in":\(expiresIn)}
+    """
+  }
+
+  /// Writes a record for Ingest, as a backend does; on `loop`.
+  package func write(_ value: [UInt8], key: [UInt8]) async throws {
+    let producer = backendHost.producer(KafkaOptions(bootstrapServers: "kafka:9092"))
+    defer { producer.close(timeout: .zero) }
+    _ = try await producer.send(
+      topic: ingest.eventsTopic, partition: nil, key: key, value: value, headers: [])
+  }
+
+  /// Lets go of what hangs at processes that were killed. The last call.
+  package func end() {
+    whenPushed = nil
+    broker.whenCommitted = nil
+    broker.end()
   }
 }

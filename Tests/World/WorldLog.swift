@@ -14,19 +14,35 @@ package final class WorldLog: @unchecked Sendable {
     }
 
     func write(_ line: UnsafeRawBufferPointer) -> Bool {
-      owner.lines.append("\(name) \(String(decoding: line.dropLast(), as: UTF8.self))")
+      owner.add("\(name) \(String(decoding: line.dropLast(), as: UTF8.self))")
       return true
     }
   }
 
   package private(set) var lines: [String] = []
+  /// Of all lines so far; FNV-1a.
+  package private(set) var digest: UInt64 = 0xCBF2_9CE4_8422_2325
+  /// Whether lines are kept, or only counted into the digest.
+  package var isKept = true
+  /// Gets each line when it is written.
+  package var print: ((String) -> Void)?
+  private let level: LogLevel
 
-  package init() {}
+  package init(level: LogLevel) { self.level = level }
+
+  /// Counts what is too much for lines.
+  package func note(_ number: UInt64) { digest = (digest ^ number) &* 0x100_0000_01B3 }
+
+  package func add(_ line: String) {
+    for byte in line.utf8 { digest = (digest ^ UInt64(byte)) &* 0x100_0000_01B3 }
+    if isKept { lines.append(line) }
+    print?(line)
+  }
 
   func log(of name: String, _ world: World) -> Log {
     let (scheduler, wallClock) = (world.scheduler, world.wallClock)
     var options = LogOptions(
-      level: .debug, format: .json, tokenLabelKey: TokenLabelKey(secret: []))
+      level: level, format: .text(coloured: false), tokenLabelKey: TokenLabelKey(secret: [7]))
     options.repeatLimit = 0
     return Log(
       options, sink: Sink(name, self),

@@ -18,9 +18,30 @@ package final class WorldRedis {
     func connectionDrained(_ connection: Connection) {}
 
     func connection(_ connection: Connection, received bytes: UnsafeRawBufferPointer) {
-      let answer = session.receive(bytes, now: owner.microseconds())
-      answer.withUnsafeBytes { connection.write($0) }
-      if session.isClosed { end(connection) }
+      answer(connection, session.receive(bytes, now: owner.microseconds()))
+    }
+
+    private func answer(_ connection: Connection, _ bytes: [UInt8]) {
+      bytes.withUnsafeBytes { connection.write($0) }
+      guard !session.isClosed else { return end(connection) }
+      guard let deadline = session.deadline else { return }
+      // It waits for replicas: it goes on when they have what it waits for, or in vain.
+      session.whenReady = { [weak self] in self?.goOn(connection) }
+      let left = deadline - owner.microseconds()
+      owner.loop.schedule(after: .microseconds(max(left, 0))) { [weak self] in
+        self?.resume(connection)
+      }
+    }
+
+    private func goOn(_ connection: Connection) {
+      session.whenReady = nil
+      onLoop(owner.loop) { [self] in resume(connection) }
+    }
+
+    private func resume(_ connection: Connection) {
+      guard !session.isClosed else { return }
+      answer(connection, session.resume(now: owner.microseconds()))
+      connection.flush()
     }
 
     /// Behind what was answered before.
@@ -36,7 +57,11 @@ package final class WorldRedis {
     }
   }
 
-  package let server: MemoryRedis
+  /// Who answers; another one after a fail-over.
+  package private(set) var server: MemoryRedis
+  private var replica: ReplicaLink?
+  private var servers = 2
+  private let seed: UInt64
   package let endpoint: Endpoint
   package let loop: EventLoop
   /// By its own clock.
@@ -53,12 +78,47 @@ package final class WorldRedis {
     self.endpoint = endpoint
     self.network = network
     self.microseconds = microseconds
+    self.seed = seed
     loop = network.scheduler.makeLoop("redis")
     server = MemoryRedis(host: endpoint.host, port: endpoint.port, seed: seed)
   }
 
+  /// Gives it a replica, which is a few milliseconds behind.
+  package func replicate() {
+    guard replica == nil else { return }
+    replica = server.replicate(to: Self.standby(endpoint, seed &+ 1))
+    copy()
+  }
+
+  private static func standby(_ endpoint: Endpoint, _ seed: UInt64) -> MemoryRedis {
+    MemoryRedis(host: "standby", port: endpoint.port, seed: seed)
+  }
+
   /// Takes connections from the next turn on.
   package func start() { onLoop(loop) { [self] in listen() } }
+
+  private func copy() {
+    network.scheduler.schedule(after: .milliseconds(5)) { [self] in
+      replica?.deliver(now: microseconds())
+      copy()
+    }
+  }
+
+  /// The server dies, and its replica takes its place without the last writes.
+  /// - Parameter lost: how many groups of them, of those that it has not got yet; the rest arrives
+  ///   first.
+  package func failOver(losing lost: Int) {
+    guard let link = replica else { return }
+    let old = server
+    link.deliver(max(0, link.lag - lost), now: microseconds())
+    servers += 1
+    server = link.replica
+    server.promote(seed: seed &+ UInt64(servers))
+    servers += 1
+    replica = server.replicate(to: Self.standby(endpoint, seed &+ UInt64(servers)))
+    old.closeSessions()
+    network.cut(endpoint)
+  }
 
   private func listen() {
     var options = TransportOptions()

@@ -9,9 +9,10 @@ import Pipeline
 package final class WorldWorker: @unchecked Sendable {
   package let name: String
   private let world: World
-  private let host: MemoryHost
+  package let host: MemoryHost
   private let worker: Worker
   private let loops: WorldLoops
+  private let clock = WorldClock()
   package private(set) var isDead = false
   package private(set) var hasStopped = false
 
@@ -26,6 +27,9 @@ package final class WorldWorker: @unchecked Sendable {
     self.loops = loops
     var options = options
     options.makeLoop = { loops.make("\(name) \($0)") }
+    let (clock, wallClock) = (clock, options.wallClock)
+    options.wallClock = { wallClock() + clock.ahead }
+    host.wallClock = options.wallClock
     change(&options)
     worker = try Worker(options: options)
   }
@@ -45,6 +49,14 @@ package final class WorldWorker: @unchecked Sendable {
     }
   }
 
+  /// How far the clock of its machine is ahead, in ms.
+  package var clockAhead: Int64 {
+    get { clock.ahead }
+    set { clock.ahead = newValue }
+  }
+
+  package var isAlive: Bool { !isDead && !hasStopped }
+
   /// SIGKILL: nothing of it runs any more, and the kernel closes its connections.
   package func kill() {
     isDead = true
@@ -60,6 +72,9 @@ package final class WorldWorker: @unchecked Sendable {
     world.scheduler.schedule(after: duration) { [host] in host.thaw() }
   }
 }
+
+/// Unchecked: confined to its world's thread.
+private final class WorldClock: @unchecked Sendable { var ahead: Int64 = 0 }
 
 /// The loops of a process, in the order in which they were made.
 final class WorldLoops: @unchecked Sendable {

@@ -1,0 +1,140 @@
+import APNsSimulator
+
+/// One thing that is done in a life, or goes wrong in it. Users, streamers, events and workers are
+/// numbers of the plan.
+package enum Deed: Sendable {
+  // The backends.
+  case emit(event: Int)
+  case emitAgain(event: Int)
+  case emitNonsense
+  case bind(user: Int)
+  case unbind(user: Int)
+  case move(from: Int, to: Int)
+  case follow(user: Int, streamer: Int)
+  case unfollow(user: Int, streamer: Int)
+  case forget(user: Int)
+  case divide(streamer: Int)
+  case pause(event: Int, Duration)
+  case cancel(event: Int)
+  case endStream(event: Int)
+  // Pods come and go.
+  case start(worker: Int)
+  case stop(worker: Int)
+  // What goes wrong.
+  case kill(worker: Int)
+  case freeze(worker: Int, Duration)
+  case skew(worker: Int, milliseconds: Int64, Duration)
+  case apple(AppleFault, Duration)
+  case redis(RedisFault, Duration)
+  case kafka(KafkaFault, Duration)
+
+  package var isFault: Bool {
+    switch self {
+    case .kill, .freeze, .skew, .apple, .redis, .kafka: true
+    default: false
+    }
+  }
+}
+
+package enum AppleFault: Sendable {
+  case refused, silent, cut
+  case slow(Duration)
+  case pieces(Int)
+  /// Shares of the pushes get other answers.
+  case mix(String)
+  case goAway(after: Int, behind: Int)
+  case streams(Int)
+  case window(Int)
+  case dropAfter(Int)
+  case latency(Duration)
+}
+
+package enum RedisFault: Sendable {
+  case refused, silent, cut, loading, outOfMemory
+  case slow(Duration)
+  /// Of the next commands, so many that are scripts are carried out and never answered.
+  case losesReplies(Int)
+  case denies(String)
+  /// A replica takes its place, without the last writes.
+  case failOver(lost: Int)
+}
+
+package enum KafkaFault: Sendable {
+  case away, rebalance
+  case cut(worker: Int)
+  case evict(worker: Int)
+  case commitsRefused(Int)
+  case producesRefused(Int)
+  /// Written or not, and nobody is told.
+  case producesUnanswered(Int)
+  /// The last record of each partition of a topic stands there twice.
+  case twice(topic: Int)
+  case controlRecords
+}
+
+// MARK: - In words
+
+extension Deed: CustomStringConvertible {
+  package var description: String {
+    switch self {
+    case .emit(let event): "event e\(event) is emitted"
+    case .emitAgain(let event): "event e\(event) is emitted again"
+    case .emitNonsense: "a record that is no event is written"
+    case .bind(let user): "u\(user) logs in with a new device"
+    case .unbind(let user): "u\(user) logs out"
+    case .move(let from, let to): "u\(to) logs in with a device of u\(from)"
+    case .follow(let user, let streamer): "u\(user) follows s\(streamer)"
+    case .unfollow(let user, let streamer): "u\(user) unfollows s\(streamer)"
+    case .forget(let user): "u\(user) is forgotten"
+    case .divide(let streamer): "the followers of s\(streamer) are divided again"
+    case .pause(let event, let duration): "event e\(event) is paused for \(duration)"
+    case .cancel(let event): "event e\(event) is cancelled"
+    case .endStream(let event): "the stream of event e\(event) ends"
+    case .start(let worker): "w\(worker) starts"
+    case .stop(let worker): "w\(worker) is stopped"
+    case .kill(let worker): "w\(worker) is killed"
+    case .freeze(let worker, let duration): "w\(worker) stands still for \(duration)"
+    case .skew(let worker, let milliseconds, let duration):
+      "the clock of w\(worker) is \(milliseconds) ms ahead for \(duration)"
+    case .apple(let fault, let duration): "Apple for \(duration): \(fault)"
+    case .redis(let fault, let duration): "Redis for \(duration): \(fault)"
+    case .kafka(let fault, let duration): "Kafka for \(duration): \(fault)"
+    }
+  }
+}
+
+// MARK: - What a fault may cost
+
+extension Deed {
+  /// Claims that nobody renews for so long may end, and others send again what was sent.
+  private static let claimsMayEnd: Duration = .seconds(5)
+
+  /// Whether a push that Apple took before it, or in it, may be sent once more.
+  var maySendAgain: Bool {
+    switch self {
+    case .kill, .freeze: true
+    case .apple(.silent, _), .apple(.cut, _), .apple(.dropAfter, _): true
+    case .apple(.mix(let text), _): text.utf8.starts(with: "drop".utf8)
+    case .redis(.failOver(let lost), _): lost > 0
+    case .redis(_, let duration): duration > Self.claimsMayEnd
+    default: false
+    }
+  }
+
+  /// Whether what the product noted in Redis may be gone.
+  var losesNotes: Bool {
+    if case .redis(.failOver(let lost), _) = self { lost > 0 } else { false }
+  }
+
+  var needsReplica: Bool { if case .redis(.failOver, _) = self { true } else { false } }
+
+  /// How long it lasts.
+  var duration: Duration {
+    switch self {
+    case .freeze(_, let duration), .skew(_, _, let duration), .pause(_, let duration),
+      .apple(_, let duration), .redis(_, let duration), .kafka(_, let duration):
+      duration
+    default: .zero
+    }
+  }
+}

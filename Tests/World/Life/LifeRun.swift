@@ -1,0 +1,255 @@
+import APNsSimulator
+import Devices
+import EventLoop
+import Kafka
+import MemoryKafka
+import MemoryRedis
+import Model
+import Record
+import Redis
+import Telemetry
+import Text
+
+/// What became of a life.
+package struct LifeReport: Sendable {
+  package var violations: [String] = []
+  /// Of all that was written to logs and reached Apple: two runs of one seed have the same.
+  package var digest: UInt64 = 0
+  package var steps = 0
+  package var seconds = 0.0
+  package var events = 0
+  package var devices = 0
+  package var faults = 0
+  package var accepted = 0
+  package var requests = 0
+  package var copies = 0
+
+  package init() {}
+}
+
+/// Lives a plan in a world of its own.
+package final class LifeRun {
+  let plan: LifePlan
+  let world: World
+  let truth: Truth
+  let oracle: Oracle
+  private let start: UInt64
+  /// By number of the plan; the last process of each.
+  private var workers: [Int: WorldWorker] = [:]
+  /// Users of whom a backend changes something just now.
+  private var busy: Set<Int> = []
+  private var nextDevice: Int { truth.devices }
+
+  /// How long after the last fault everything has come to its end.
+  package static let settlesWithin: Duration = .seconds(180)
+  private static let stopsWithin: Duration = .seconds(60)
+
+  /// - Parameters:
+  ///   - directory: a scratch directory, for the simulator's files.
+  ///   - print: gets each line of the trace.
+  package static func run(
+    _ plan: LifePlan, directory: String, print: ((String) -> Void)? = nil
+  ) throws -> LifeReport {
+    let world = try World(
+      seed: plan.seed, directory: directory, logLevel: print == nil ? .info : .debug)
+    world.lines.isKept = false
+    if let print { world.lines.print = { [unowned world] in print("\(world.time) \($0)") } }
+    defer { world.end() }
+    return try world.live { try LifeRun(plan, $0).run() }
+  }
+
+  private init(_ plan: LifePlan, _ world: World) {
+    self.plan = plan
+    self.world = world
+    start = world.scheduler.now
+    truth = Truth(streamers: plan.streamers.count) { [scheduler = world.scheduler] in
+      scheduler.now
+    }
+    oracle = Oracle(world, truth, plan)
+    world.broker.trace = { [lines = world.lines] in lines.add("kafka: \($0)") }
+    world.broker.delay = { [scheduler = world.scheduler] _ in
+      .microseconds(100 + scheduler.number(below: 900))
+    }
+    populate()
+    if plan.deeds.contains(where: \.deed.needsReplica) { world.redis.replicate() }
+  }
+
+  // MARK: the audience
+
+  private func populate() {
+    let audience = WorldAudience(world)
+    for user in 0..<plan.users {
+      audience.profile("u\(user)", ["locale": "en", "name": "Ken"])
+      if user % 50 == 49 {
+        audience.profile("u\(user)", ["muted": "1"])
+        truth.mute(user)
+      }
+      for _ in 0..<[1, 1, 2, 1, 3][user % 5] {
+        let device = WorldDevice(truth.addDevice(to: user), answer: Self.answer(user))
+        oracle.devices[device.number] = device
+        audience.bind(device, to: "u\(user)")
+      }
+    }
+    for (number, streamer) in plan.streamers.enumerated() {
+      var users = Array(streamer.first..<streamer.first + streamer.count)
+      // Some of the restless follow somebody from the beginning.
+      users += plan.restless.filter { $0 % plan.streamers.count == number && $0 % 3 == 0 }
+      for user in users { truth.addFollow(user, of: number) }
+      audience.follow("s\(number)", users: users.map { "u\($0)" }, shards: streamer.shards)
+    }
+  }
+
+  /// One in some hundreds is not a device of ours any more, or since long before it was bound.
+  private static func answer(_ user: Int) -> String? {
+    switch user % 331 {
+    case 17: "410"
+    case 101: "412"
+    case 211: "413"
+    default: nil
+    }
+  }
+
+  // MARK: the life
+
+  private func run() throws -> LifeReport {
+    var last: Duration = .zero
+    for timed in plan.deeds {
+      pass(until: timed.at)
+      world.lines.add("life: \(timed.number): \(timed.deed)")
+      try perform(timed.deed)
+      last = max(last, timed.at + timed.deed.duration)
+    }
+    pass(until: max(last, LifePlan.lastDeed))
+    try startSomebody()
+    settle()
+    end()
+    var report = LifeReport()
+    report.violations = oracle.violations
+    report.digest = world.lines.digest
+    report.steps = world.scheduler.steps
+    report.seconds = Double(world.scheduler.now - start) / 1e9
+    report.events = oracle.events.count { $0.isWritten }
+    report.devices = truth.devices
+    report.faults = plan.faults.count
+    (report.accepted, report.requests) = (oracle.book.accepted, oracle.book.requests)
+    report.copies = oracle.book.copies.count
+    return report
+  }
+
+  /// Looks at the events on the way, so that it is known when each was over.
+  private func pass(until time: Duration) {
+    let end = start &+ time.nanoseconds
+    while world.scheduler.now < end {
+      let left = Duration.nanoseconds(Int64(end - world.scheduler.now))
+      world.run(atMost: min(left, .milliseconds(500))) { false }
+      _ = oracle.look()
+    }
+  }
+
+  private func startSomebody() throws {
+    if !workers.values.contains(where: \.isAlive) { try startWorker(0) }
+  }
+
+  private func settle() {
+    let end = world.scheduler.now &+ Self.settlesWithin.nanoseconds
+    var areOver = false
+    while !areOver, world.scheduler.now < end {
+      world.run(atMost: .milliseconds(500)) { false }
+      areOver = oracle.look() && busy.isEmpty
+    }
+    if !areOver {
+      let open = oracle.events.filter { $0.isWritten && $0.over == .max }.map(\.id)
+      oracle.fail(
+        "\(Self.settlesWithin) after the last fault these events are not over: \(open), and "
+          + "backends still work for \(busy.count) users")
+    }
+    // What is counted behind the end.
+    world.run(atMost: .seconds(3)) { false }
+  }
+
+  private func end() {
+    var statuses: [String: FanOutStatus] = [:]
+    for event in oracle.events where event.isWritten {
+      statuses[event.id] = world.status(of: event.id)
+    }
+    oracle.checkEnd(statuses)
+    let alive = workers.keys.sorted().compactMap { workers[$0] }.filter(\.isAlive)
+    for worker in alive { worker.stop() }
+    let haveStopped = world.run(atMost: Self.stopsWithin) { alive.allSatisfy(\.hasStopped) }
+    if !haveStopped { oracle.fail("a worker does not stop within \(Self.stopsWithin)") }
+    world.run(atMost: .seconds(2)) { false }
+    let open = world.network.openConnections
+    if haveStopped, open > 0 { oracle.fail("\(open) connections are open when all have stopped") }
+  }
+
+  // MARK: deeds
+
+  private func perform(_ deed: Deed) throws {
+    switch deed {
+    case .start(let worker): try startWorker(worker)
+    case .stop(let worker): workers[worker].map { if $0.isAlive { $0.stop() } }
+    case .kill(let worker):
+      guard let process = workers[worker], process.isAlive else { return }
+      oracle.note(deed)
+      process.kill()
+    case .freeze(let worker, let duration):
+      guard let process = workers[worker], process.isAlive else { return }
+      oracle.note(deed)
+      process.freeze(for: duration)
+    case .skew(let worker, let milliseconds, let duration):
+      guard let process = workers[worker] else { return }
+      oracle.note(deed)
+      process.clockAhead = milliseconds
+      later(duration) { process.clockAhead = 0 }
+    case .apple(let fault, let duration):
+      oracle.note(deed)
+      begin(fault, for: duration)
+    case .redis(let fault, let duration):
+      oracle.note(deed)
+      begin(fault, for: duration)
+    case .kafka(let fault, let duration):
+      oracle.note(deed)
+      begin(fault, for: duration)
+    default: performForBackend(deed)
+    }
+  }
+
+  private func startWorker(_ number: Int) throws {
+    if let known = workers[number], known.isAlive { return }
+    workers[number] = try world.startWorker("w\(number)", lanes: plan.lanes) { options in
+      options.record.trace = self.plan.tracesAll ? .all : .failures
+    }
+  }
+
+  func worker(_ number: Int) -> WorldWorker? { workers[number] }
+
+  func later(_ duration: Duration, _ body: @escaping () -> Void) {
+    world.scheduler.schedule(after: duration, body)
+  }
+
+  /// A backend changes something of a user, and asks again until it is done. While it does, what
+  /// is to be done for the same user is left out.
+  func work(
+    for users: [Int], _ body: @escaping BackendWork,
+    whenDone: @escaping () -> Void
+  ) {
+    busy.formUnion(users)
+    persist(body) { [self] in
+      busy.subtract(users)
+      whenDone()
+    }
+  }
+
+  func change(
+    _ users: [Int],
+    _ body: @escaping (isolated LoopActor, DeviceRegistry) async throws -> Void,
+    whenDone: @escaping () -> Void
+  ) {
+    nonisolated(unsafe) let body = body
+    work(
+      for: users,
+      { try await body($0, DeviceRegistry(redis: $1, keyspace: $2.keyspace)) }, whenDone: whenDone)
+  }
+
+  func isBusy(_ users: [Int]) -> Bool { !busy.isDisjoint(with: users) }
+}

@@ -1,0 +1,170 @@
+import APNsSimulator
+import Kafka
+import MemoryRedis
+import Text
+
+/// Says at every push, at every commit and at the end whether a world has kept what Fanfare
+/// promises. It knows what the backends did, what reached Apple, and what went wrong; of the
+/// product it reads what operators can read.
+package final class Oracle {
+  package private(set) var violations: [String] = []
+  let world: World
+  let truth: Truth
+  let plan: LifePlan
+  let book = PushBook()
+  var events: [EventTruth]
+  var devices: [Int: WorldDevice] = [:]
+  private(set) var faults = FaultTimes()
+  private var committed: [KafkaPartition: Int64] = [:]
+
+  /// A push that was sent in time may be under way for so long.
+  private static let transit: Duration = .milliseconds(2_500)
+  /// Pushes stop so long after the answer to a cancel or a pause.
+  private static let brakeTakes: Duration = .seconds(2)
+  private static let maximumViolations = 20
+
+  init(_ world: World, _ truth: Truth, _ plan: LifePlan) {
+    self.world = world
+    self.truth = truth
+    self.plan = plan
+    events = plan.events.indices.map {
+      EventTruth(id: "e\($0)", streamer: plan.events[$0].streamer)
+    }
+    world.whenPushed = { [unowned self] in pushed($0) }
+    world.broker.whenCommitted = { [unowned self] in committed($0) }
+  }
+
+  var now: UInt64 { world.scheduler.now }
+
+  func note(_ deed: Deed) { faults.add(deed, from: now) }
+
+  func fail(_ text: String) {
+    guard violations.count < Self.maximumViolations else { return }
+    let line = "violation at \(world.time): \(text)"
+    violations.append(line)
+    world.lines.add(line)
+  }
+
+  // MARK: at every push
+
+  private func pushed(_ push: ObservedPush) {
+    let device = WorldDevice.number(ofToken: push.token)
+    let number = PushBook.event(of: push.payload)
+    book.add(event: number, device: device, push.answer, at: now)
+    guard let number, events.indices.contains(number) else {
+      return fail("a push of no event reached Apple")
+    }
+    let event = events[number]
+    world.lines.note(UInt64(number) << 32 | UInt64(device))
+    world.lines.print?("apple: \(event.id) device \(device): \(push.answer)")
+    if device >= truth.devices
+      || !truth.mayReach(device, of: event.streamer, event.begins, event.over)
+    {
+      fail("\(event.id) reached device \(device), whose user was never to get it")
+    }
+    checkTime(event, device)
+  }
+
+  private func checkTime(_ event: EventTruth, _ device: Int) {
+    let late = world.wallClock() - event.expiresAt
+    if late > Self.transit.wholeMilliseconds, !isHeldUp(before: now) {
+      fail("\(event.id) reached device \(device) \(late) ms after its expiry")
+    }
+    let limit = Self.brakeTakes + Self.transit
+    let isDeaf = { (from: UInt64) in
+      self.isHeldUp(before: self.now)
+        || self.faults.any(from: from, to: self.now, after: .seconds(6)) { $0.keepsFromHearing }
+    }
+    if event.cancelled != .max, now > event.cancelled &+ limit.nanoseconds, !isDeaf(event.cancelled)
+    {
+      fail("\(event.id) reached device \(device) long after it was cancelled")
+    }
+    for pause in event.pauses
+    where now > pause.from &+ limit.nanoseconds && now < pause.to && !isDeaf(pause.from) {
+      fail("\(event.id) reached device \(device) while it was paused")
+    }
+  }
+
+  /// Whether what was sent long before may arrive at that time.
+  private func isHeldUp(before time: UInt64) -> Bool {
+    faults.any(from: time, to: time, after: .seconds(25)) { $0.holdsUp }
+  }
+
+  // MARK: at every commit
+
+  /// An offset never passes what is not done.
+  private func committed(_ offsets: [KafkaPartition: Int64]) {
+    for (partition, offset) in offsets.sorted(by: { "\($0.key)" < "\($1.key)" }) {
+      let before = committed[partition] ?? 0
+      committed[partition] = max(before, offset)
+      guard offset > before, partition.topic != world.ingest.eventsTopic,
+        !plan.losesNotes
+      else { continue }
+      for (place, record) in world.broker.records(of: partition)
+      where place >= before && place < offset {
+        checkDone(record.key ?? [], "\(partition) \(place)")
+      }
+    }
+  }
+
+  private func checkDone(_ key: [UInt8], _ source: String) {
+    guard let slash = key.firstIndex(of: UInt8(ascii: "/")) else { return }
+    let event = String(decoding: key[..<slash], as: UTF8.self)
+    let segment = String(decoding: key[(slash + 1)...], as: UTF8.self)
+    guard !segment.utf8.starts(with: "plan".utf8), !restsAgain(key) else { return }
+    let isDone =
+      world.ask("SISMEMBER", world.keyspace.settled(id: event), segment) == .integer(1)
+      || world.ask("SISMEMBER", world.keyspace.deadLetters(id: event), segment) == .integer(1)
+    if !isDone { fail("\(source) is committed, and segment \(segment) of \(event) is not settled") }
+  }
+
+  /// Whether a record of stragglers was put off: written once more, for later.
+  private func restsAgain(_ key: [UInt8]) -> Bool {
+    let topic = world.ingest.stragglersTopic
+    return (0..<(world.broker.partitions(of: topic) ?? 0)).contains { number in
+      let partition = KafkaPartition(topic: topic, partition: Int32(number))
+      return world.broker.records(of: partition).contains {
+        $0.offset >= committed[partition] ?? 0 && $0.record.key == key
+      }
+    }
+  }
+
+  // MARK: every now and then
+
+  /// Looks which events are over. Returns whether all are that were written.
+  func look() -> Bool {
+    var areOver = true
+    for index in events.indices where events[index].isWritten && events[index].over == .max {
+      let reply = world.ask("HGET", world.keyspace.event(id: events[index].id), "state")
+      guard case .bulk(let state) = reply, state.text != "running" else {
+        areOver = false
+        continue
+      }
+      events[index].over = now
+      events[index].state = state.text
+    }
+    return areOver
+  }
+}
+
+extension Deed {
+  /// Whether bytes that were sent may arrive much later.
+  fileprivate var holdsUp: Bool {
+    switch self {
+    case .freeze, .skew, .apple(.silent, _), .apple(.window, _), .apple(.pieces, _): true
+    default: false
+    }
+  }
+
+  /// Whether a worker may not hear what is said in Redis.
+  fileprivate var keepsFromHearing: Bool {
+    switch self {
+    case .freeze, .redis: true
+    default: false
+    }
+  }
+}
+
+extension LifePlan {
+  var losesNotes: Bool { deeds.contains { $0.deed.losesNotes } }
+}

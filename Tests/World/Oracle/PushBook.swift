@@ -1,0 +1,96 @@
+import APNsSimulator
+
+/// What reached Apple, by event and device.
+package final class PushBook {
+  struct Entry {
+    var requests: UInt16 = 0
+    var accepted: UInt16 = 0
+    /// Refusals that no other try makes better.
+    var refused: UInt16 = 0
+    /// When it was accepted first, in nanoseconds of the world.
+    var firstAcceptance: UInt64 = 0
+  }
+
+  struct Copy {
+    let event: Int
+    let device: Int
+    let first: UInt64
+    let second: UInt64
+  }
+
+  private(set) var entries: [Int: [Entry]] = [:]
+  /// Acceptances behind the first of the same push.
+  private(set) var copies: [Copy] = []
+  /// When Apple first called a device gone, or no device of ours.
+  private(set) var goneSince: [Int: UInt64] = [:]
+  private(set) var requests = 0
+  private(set) var accepted = 0
+  /// Requests whose payload names no event.
+  private(set) var strays = 0
+
+  private static let mark = Array("\"e\":\"e".utf8)
+
+  /// - Returns: the event's number; nil: the payload names none.
+  static func event(of payload: UnsafeRawBufferPointer) -> Int? {
+    var place = payload.count - mark.count
+    while place >= 0 {
+      let end = place + mark.count
+      if payload[place] == 0x22, payload[place..<end].elementsEqual(mark) {
+        return payload[end...].prefix { (0x30...0x39).contains($0) }
+          .reduce(0) { $0 * 10 + Int($1 - 0x30) }
+      }
+      place -= 1
+    }
+    return nil
+  }
+
+  func add(event: Int?, device: Int, _ answer: SimulatedAnswer, at now: UInt64) {
+    requests += 1
+    guard let event else {
+      strays += 1
+      return
+    }
+    if entries[event, default: []].count <= device {
+      entries[event, default: []] += Array(
+        repeating: Entry(), count: device + 1 - entries[event, default: []].count)
+    }
+    change(event, device) { entry in
+      entry.requests &+= 1
+      switch answer {
+      case .accept:
+        accepted += 1
+        if entry.accepted > 0 {
+          copies.append(
+            Copy(event: event, device: device, first: entry.firstAcceptance, second: now))
+        } else {
+          entry.firstAcceptance = now
+        }
+        entry.accepted &+= 1
+      case .refuse(let refusal):
+        if Self.isFinal(refusal) { entry.refused &+= 1 }
+        if refusal.status == 410 || Self.unusable.contains(refusal.reason) {
+          goneSince[device] = goneSince[device] ?? now
+        }
+      case .reset, .silence, .drop: break
+      }
+    }
+  }
+
+  private func change(_ event: Int, _ device: Int, _ body: (inout Entry) -> Void) {
+    entries[event]?.withUnsafeMutableBufferPointer { body(&$0[device]) }
+  }
+
+  private static let unusable: Set<String> = ["BadDeviceToken", "DeviceTokenNotForTopic"]
+
+  private static func isFinal(_ refusal: Refusal) -> Bool {
+    refusal.status == 410 || refusal.status == 413 || unusable.contains(refusal.reason)
+      || refusal.reason == "TopicDisallowed"
+  }
+
+  func entry(_ event: Int, _ device: Int) -> Entry {
+    guard let all = entries[event], device < all.count else { return Entry() }
+    return all[device]
+  }
+
+  func distinctAccepted(_ event: Int) -> Int { (entries[event] ?? []).count { $0.accepted > 0 } }
+}

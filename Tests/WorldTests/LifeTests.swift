@@ -1,0 +1,41 @@
+import Processes
+import Testing
+import World
+
+/// Whole lives with all that goes wrong in them: each seed is another one.
+@Suite struct LifeTests {
+  /// Both cores of the smallest machine that these tests are for.
+  private static let threads = 2
+
+  @Test func everyPromiseIsKeptInTwoHundredLives() throws {
+    let directory = try ScratchDirectory()
+    var options = Lives.Options()
+    options.threads = Self.threads
+    let sum = Lives(options, directory: directory.path) { Issue.record("\($0)") }.run()
+    #expect(sum.lives == 200 && sum.failed.isEmpty, "seeds \(sum.failed)")
+    #expect(sum.events >= 4_000 && sum.faults >= 2_000 && sum.accepted >= 1_000_000)
+  }
+
+  /// Logs, Kafka's rebalances, deeds and pushes: all of it follows from the seed.
+  @Test func twoLivesOfOneSeedAreTheSame() throws {
+    let directory = try ScratchDirectory()
+    func trace(_ seed: UInt64) throws -> [String] {
+      var lines: [String] = []
+      _ = try LifeRun.run(LifePlan(seed: seed), directory: directory.path) { lines.append($0) }
+      return lines
+    }
+    let (first, second, other) = (try trace(7), try trace(7), try trace(8))
+    #expect(first.count > 1_000 && first == second)
+    #expect(first != other)
+  }
+
+  @Test(arguments: 1...5 as ClosedRange<UInt64>) func aLifeHasWhatItIsFor(seed: UInt64) {
+    let plan = LifePlan(seed: seed)
+    #expect((1...4).contains(plan.workers))
+    #expect(plan.events.count >= 20 && plan.faults.count >= 10)
+    #expect(plan.deeds.map(\.number) == Array(plan.deeds.indices))
+    let without = plan.without([0, 3])
+    #expect(without.deeds.count == plan.deeds.count - 2)
+    #expect(!without.deeds.contains { $0.number == 0 || $0.number == 3 })
+  }
+}

@@ -1,0 +1,40 @@
+import Processes
+import World
+
+/// What `make world` runs.
+struct WorldProgram {
+  private let arguments: WorldArguments
+  private let directory: ScratchDirectory
+
+  init(_ arguments: WorldArguments) throws {
+    self.arguments = arguments
+    directory = try ScratchDirectory()
+  }
+
+  /// - Returns: whether every promise was kept.
+  func run() throws -> Bool {
+    if let seed = arguments.only { try liveOne(seed) } else { liveMany() }
+  }
+
+  private func liveOne(_ seed: UInt64) throws -> Bool {
+    let plan = LifePlan(seed: seed).without(arguments.without)
+    let report = try LifeRun.run(
+      plan, directory: directory.path, print: arguments.traces ? { say($0) } : nil)
+    if !arguments.traces { for line in report.violations { say(line) } }
+    say(
+      "seed \(seed): \(report.events) events, \(report.devices) devices, \(report.accepted) pushes, "
+        + "\(report.faults) faults, digest \(String(report.digest, radix: 16))")
+    return report.violations.isEmpty
+  }
+
+  private func liveMany() -> Bool {
+    let sum = Lives(arguments.lives, directory: directory.path, say: { say($0) }).run()
+    say(
+      "\(sum.lives) lives: \(sum.events) events, \(sum.accepted) pushes, \(sum.faults) faults, "
+        + "\(sum.copies) second copies, \(Int(sum.seconds)) s of the world")
+    say(
+      sum.failed.isEmpty
+        ? "every promise was kept" : "seeds that broke a promise: \(sum.failed)")
+    return sum.failed.isEmpty
+  }
+}
