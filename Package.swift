@@ -181,8 +181,8 @@ let rooms: [Target] = [
   room(
     "PushSupport",
     [
-      "Assembly", "Deliver", "Model", "Render", "Rules", "Settings", "Telemetry", "Terminal",
-      "Transport", "VerbSupport",
+      "Assembly", "Deliver", "Model", "Render", "Rules", "Settings", "Terminal", "Transport",
+      "VerbSupport",
     ]),
   room("Topics", ["Ingest", "Kafka", "Keyspace"]),
   room("FanOuts", ["Keyspace", "Model", "Record", "Redis", "Terminal", "VerbSupport"]),
@@ -192,7 +192,7 @@ let rooms: [Target] = [
       "Deliver", "EventLoop", "Keyspace", "LegacyAPNs", "Model", "Record", "Redis", "Terminal",
       "Text", "Transport", "VerbSupport",
     ]),
-  room("Emission", ["Ingest", "Kafka", "Model", "Telemetry", "Terminal", "Threads"]),
+  room("Emission", ["Ingest", "Kafka", "Model", "Terminal", "Threads"]),
   room(
     "Preview",
     [
@@ -355,7 +355,7 @@ let testTargets: [Target] = [
   tests("ProcessesTests", ["EventLoop", "Processes", "ServerProcesses", "Threads"]),
   tests("ServerProcessesTests", ["Processes", "ServerProcesses"]),
   tests(
-    "LocalStackTests", ["Checkout", "Ingest", "Kafka", "LocalStack", "Processes", "Telemetry"]),
+    "LocalStackTests", ["Checkout", "Ingest", "Kafka", "LocalStack", "Processes"]),
   tests("DemoTests", ["Demo", "LocalStack", "ServerProcesses"]),
   tests("BenchmarksTests", ["Benchmarks"]),
   tests("SettingsTests", ["Checkout", "Processes", "Settings", "Text", "YAML"]),

@@ -39,7 +39,7 @@ package struct APIOptions: Sendable {
     http: HTTPServerOptions, redis: RedisOptions, kafka: KafkaOptions, keyspace: Keyspace,
     ingest: IngestOptions, plainSetKey: String?, keys: APIKeyRing, requestsPerSecond: Int,
     templateProblem: @escaping @Sendable (String) -> String?, log: Log, audit: Log?,
-    wallClock: @escaping @Sendable () -> Int64 = { WallClock.nowMilliseconds() }
+    wallClock: @escaping @Sendable () -> Int64
   ) {
     self.http = http
     self.redis = redis

@@ -24,7 +24,7 @@ actor APIService {
   /// nil: nobody wants to know.
   private let audit: APIAudit?
   /// Of requests, which must differ and need not be secret: each thread has a seed of its own.
-  private var madeUpIDs = SplitMix64(seed: .random(in: .min ... .max))
+  private var madeUpIDs: SplitMix64
 
   nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
 
@@ -32,6 +32,7 @@ actor APIService {
     self.options = options
     self.shared = shared
     self.loop = loop
+    madeUpIDs = SplitMix64(seed: loop.randomNumber())
     keys = options.keys
     audit = options.audit.map { APIAudit(log: $0, shared: shared) }
     imports = ImportJobs(
@@ -187,7 +188,7 @@ extension APIService {
     of request: HTTPRequest, for route: APIRoute, _ names: [String: String], _ id: String
   ) throws(Problem) -> APIKey {
     guard let scope = route.scope else { return Self.anybody }
-    let now = EventLoop.monotonicNanoseconds()
+    let now = loop.clock
     guard let key = Self.shown(request).flatMap({ keys.key(shown: $0) }) else {
       var headers = ["WWW-Authenticate": "Bearer realm=\"fanfare\""]
       let wait = shared.strangers.withLock { $0.take(request.peer, now: now) }
@@ -227,7 +228,7 @@ extension APIService {
 
 extension APIService {
   func answer(_ request: HTTPRequest) async -> HTTPResponse {
-    let began = EventLoop.monotonicNanoseconds()
+    let began = loop.clock
     let id = requestID(request)
     var found: APIRoute?
     var asked: APIRequest?
@@ -258,7 +259,7 @@ extension APIService {
           "a request failed", ["route": .text(found?.pattern ?? "-"), "why": .text(error.detail)])
       }
     }
-    let took = EventLoop.monotonicNanoseconds() &- began
+    let took = loop.clock &- began
     count(request, found, response, nanoseconds: took)
     if let found, found.isChange, let asked {
       audit?.tell(asked, found, response.status, nanoseconds: took)
@@ -277,7 +278,7 @@ extension APIService {
     }
     let name = IdempotentAnswers.name(given, of: request.key, route)
     let fingerprint = IdempotentAnswers.fingerprint(request.http)
-    let claim = IdempotentAnswers.claim(of: fingerprint)
+    let claim = IdempotentAnswers.claim(of: fingerprint, loop.randomNumber())
     let answer: APIResponse
     do throws(Problem) {
       if case .answered(let kept) = try await answers.claim(name, fingerprint, as: claim) {

@@ -1,5 +1,6 @@
 import EventLoop
 import TLS
+import Text
 import Transport
 
 /// A faithful, scriptable, fast stand-in for Apple's push service: HTTP/2 over TLS with a
@@ -44,8 +45,9 @@ package actor APNsSimulator {
     var options = options
     options.providerKeys = files.providerKeys
     if options.controlToken.isEmpty {
-      options.controlToken = String(
-        (0..<32).map { _ in "0123456789abcdef".randomElement() ?? "0" })
+      options.controlToken =
+        Hexadecimal.text(loop.randomNumber(), digits: 16)
+        + Hexadecimal.text(loop.randomNumber(), digits: 16)
     }
     try SimulatorFiles.write(controlToken: options.controlToken, options)
     let service: SimulatorService

@@ -48,7 +48,7 @@ final class SimulatedConnection {
   }
 
   deinit {
-    for request in sideRequests.values { request.forget(service) }
+    for (_, request) in sideRequests.sorted(by: { $0.key < $1.key }) { request.forget(service) }
     for index in 0..<recordCount { records[index].deallocate() }
     records.deallocate()
   }

@@ -26,7 +26,8 @@ final class SimulatorService {
   private var prefixRules: [(prefix: [UInt8], rule: Int)] = []
   private var counters = SimulatorSummary()
   private var random: SplitMix64
-  private var connections: [ObjectIdentifier: SimulatedConnection] = [:]
+  private var connections: [ObjectIdentifier: (number: Int, connection: SimulatedConnection)] = [:]
+  private var lastNumber = 0
   private var delayed = DueHeap<DelayedAnswer>()
   private var timer: LoopTimer?
   private var timerDue = UInt64.max
@@ -55,7 +56,8 @@ final class SimulatorService {
   var acceptsConnections: Bool { connections.count < options.maximumConnections }
 
   func add(_ connection: SimulatedConnection) {
-    connections[ObjectIdentifier(connection)] = connection
+    lastNumber += 1
+    connections[ObjectIdentifier(connection)] = (lastNumber, connection)
     counters.connections += 1
   }
 
@@ -63,10 +65,15 @@ final class SimulatorService {
     connections[ObjectIdentifier(connection)] = nil
   }
 
+  /// In the order in which they came.
+  private var allConnections: [SimulatedConnection] {
+    connections.values.sorted { $0.number < $1.number }.map(\.connection)
+  }
+
   /// Looks four times within the time that a connection may be idle.
   private func closeIdleConnections() {
     let limit = options.idleTimeout.nanoseconds
-    for connection in Array(connections.values) where loop.now &- connection.heardAt >= limit {
+    for connection in allConnections where loop.now &- connection.heardAt >= limit {
       connection.closeBecauseIdle()
     }
     idleTimer = loop.schedule(after: options.idleTimeout / 4) { [weak self] in
@@ -77,8 +84,8 @@ final class SimulatorService {
   func closeAll() {
     timer?.cancel()
     idleTimer?.cancel()
-    for connection in Array(connections.values) { connection.close() }
-    for close in Array(binary.connections.values) { close() }
+    for connection in allConnections { connection.close() }
+    for (_, close) in binary.connections { close() }
   }
 
   /// MAX_CONCURRENT_STREAMS for connections that have shown a valid provider token.
@@ -98,7 +105,7 @@ final class SimulatorService {
         if rulesByToken[key] == nil { rulesByToken[key] = index }
       }
     }
-    for connection in Array(connections.values) { connection.scriptChanged() }
+    for connection in allConnections { connection.scriptChanged() }
   }
 
   /// Forgets tokens and numbers; connections and script stay.
@@ -282,12 +289,15 @@ final class SimulatorService {
 
   private func answerDue() {
     timerDue = .max
-    var touched: [ObjectIdentifier: SimulatedConnection] = [:]
+    var touched: [SimulatedConnection] = []
+    var known: Set<ObjectIdentifier> = []
     while let item = delayed.popFirst(dueAt: loop.now) {
       item.connection.perform(item.answer, slot: item.slot, stream: item.stream)
-      touched[ObjectIdentifier(item.connection)] = item.connection
+      if known.insert(ObjectIdentifier(item.connection)).inserted {
+        touched.append(item.connection)
+      }
     }
-    for connection in touched.values { connection.flush() }
+    for connection in touched { connection.flush() }
     scheduleTimer()
   }
 }

@@ -166,7 +166,7 @@ package enum ChannelVerb {
       SendVerb.show(request, to: route, asJSON: invocation[RequestFlags.json], invocation)
       return .ok
     }
-    let proven = try apple.proven(route, of: app)
+    let proven = try apple.proven(route, of: app, now: invocation.nowMilliseconds)
     let reply = await SingleRequest.ask(
       request, on: proven.route, authorization: proven.authorization,
       timeout: invocation[RequestFlags.timeout])

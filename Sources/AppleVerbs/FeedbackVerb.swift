@@ -50,7 +50,7 @@ package enum FeedbackVerb {
     let isDryRun = invocation[dryRun]
     let isSandbox = invocation[environment] == .sandbox
     let route = try CommandApple(settings).feedbackRoute(
-      host: invocation[host], port: invocation[port])
+      host: invocation[host], port: invocation[port], now: invocation.nowMilliseconds)
     let timeout = invocation[timeout]
     // Redis first: what the service has told, it tells nobody again.
     let result = try await CommandRedis.lend(settings) {

@@ -46,7 +46,7 @@ package enum SendVerb {
       show(push.request, to: route, asJSON: invocation[RequestFlags.json], invocation)
       return .ok
     }
-    let proven = try apple.proven(route, of: push.headers.topic)
+    let proven = try apple.proven(route, of: push.headers.topic, now: invocation.nowMilliseconds)
     if push.headers.pushType == .location, proven.authorization == nil {
       throw CommandFailure(
         .config, "Apple takes location pushes with a key only: set apns.key_file for this app")

@@ -37,7 +37,7 @@ enum TemplateFlags {
     _ invocation: Invocation, _ apple: CommandApple, app: String?, now: Int64
   ) throws(CommandFailure) -> RenderPreview {
     let template = try CommandTemplate.find(invocation[template] ?? "", apple.settings)
-    let reader = EventReader(options: Assembly.ingestOptions(apple.settings))
+    let reader = EventReader(options: Assembly.ingestOptions(apple.settings), now: now)
     let read: ReadEvent
     if let path = invocation[event] {
       guard app == nil else {
@@ -48,7 +48,7 @@ enum TemplateFlags {
       guard let app else {
         throw CommandFailure(.usage, "--app is needed, or --event with an event that names it")
       }
-      read = try reader.read(flags: TemplatePreview.sampleEvent(app: app))
+      read = try reader.read(flags: TemplatePreview.sampleEvent(app: app, now: now))
     }
     guard let event = read.event else {
       throw CommandFailure(.failed, "the end of a stream is shown to nobody")

@@ -15,7 +15,7 @@ extension Assembly {
     _ settings: Settings, log: Log, audit: Log?
   ) throws(SettingsError) -> APIOptions {
     let api = settings.api
-    var http = HTTPServerOptions()
+    var http = HTTPServerOptions(wallClock: { WallClock.nowMilliseconds() })
     http.host = api.host
     http.port = api.port
     http.maximumConnections = api.maximumConnections
@@ -41,7 +41,7 @@ extension Assembly {
         return "there is no template \(Shown.value(template)) in templates.directory "
           + "(\(Shown.path(directory))), which holds \(known): name one of these in `template`, or "
           + "put the file there and where workers read theirs"
-      }, log: log, audit: audit)
+      }, log: log, audit: audit, wallClock: { WallClock.nowMilliseconds() })
     // With four, Redis is what others wait for.
     options.threads = api.threads == 0 ? min(4, ProcessLimits.current.processors) : api.threads
     options.libraries = Dictionary(uniqueKeysWithValues: LibraryVersions.all.map { ($0, $1) })

@@ -17,7 +17,7 @@ package enum Assembly {
   /// nil: nothing is to be served.
   package static func probeOptions(_ settings: Settings) -> HTTPServerOptions? {
     guard settings.probes.port > 0 else { return nil }
-    var options = HTTPServerOptions()
+    var options = HTTPServerOptions(wallClock: { WallClock.nowMilliseconds() })
     options.host = settings.probes.host
     options.port = settings.probes.port
     // No route reads one.

@@ -2,6 +2,7 @@ import Deliver
 import Pipeline
 import Settings
 import TLS
+import Telemetry
 import Threads
 
 /// The key that `apns.key_file` leads to, now and whenever another is put in its place: the source
@@ -44,7 +45,8 @@ package final class ProviderCredentials: Sendable {
     do {
       let (found, identity) = try Self.read(path, settings, prefix)
       let key = try Self.key(found.file, identity, settings)
-      tokens = ProviderTokenSource(key: key, lifetime: apns.tokenLifetime)
+      tokens = ProviderTokenSource(
+        key: key, lifetime: apns.tokenLifetime, monotonic: { MonotonicClock.nowNanoseconds() })
       state = ThreadLock(State(inUse: identity))
     } catch {
       throw Assembly.problem("\(prefix)key_file", error.message, hint: error.hint)

@@ -21,7 +21,8 @@ extension Assembly {
       expand: expandOptions(settings), record: RecordOptions(),
       deliver: try deliverOptions(settings, report: { log.deliver($0) }),
       templates: try templates(settings), credentials: files.credentials,
-      log: log)
+      log: log, randomNumber: { .random(in: .min ... .max) },
+      processUsage: { ProcessUsage.own() }, processStartTime: ProcessUsage.ownStartTime)
     options.libraries = Dictionary(uniqueKeysWithValues: LibraryVersions.all.map { ($0, $1) })
     options.lookAtCredentials = { files.look() }
     options.credentialsExpireAt = { files.expiresAt }

@@ -42,7 +42,8 @@ package enum EmitVerb {
 
   private static func run(_ invocation: Invocation) async throws(CommandFailure) -> ExitCode {
     let settings = try invocation.loadSettings()
-    let reader = EventReader(options: Assembly.ingestOptions(settings))
+    let reader = EventReader(
+      options: Assembly.ingestOptions(settings), now: invocation.nowMilliseconds)
     let events: [ReadEvent]
     if let path = invocation[file] {
       if let given = EventFlags.firstGiven(invocation) {

@@ -72,7 +72,7 @@ enum EventFlags {
     }
     if let template = invocation[template] { event["template"] = .text(template) }
     event["occurred_at"] = .text(
-      invocation[occurredAt] ?? WallClock.rfc3339(WallClock.nowMilliseconds()))
+      invocation[occurredAt] ?? WallClock.rfc3339(invocation.nowMilliseconds))
     if let lifetime = invocation[expiresIn] {
       guard lifetime.components.attoseconds == 0 else {
         throw CommandFailure(.usage, "--expires-in takes whole seconds")
@@ -110,7 +110,7 @@ enum EventFlags {
       "type": .text("stream.ended"), "streamer": .object(["id": .text(streamerID)]),
       "stream": .object(["id": .text(streamID)]),
       "occurred_at": .text(
-        invocation[occurredAt] ?? WallClock.rfc3339(WallClock.nowMilliseconds())),
+        invocation[occurredAt] ?? WallClock.rfc3339(invocation.nowMilliseconds)),
     ]
     return Array(JSONOutput.object(event).serialized().utf8)
   }

@@ -1,6 +1,5 @@
 import Assembly
 import FanOuts
-import Telemetry
 import Terminal
 import VerbSupport
 
@@ -46,7 +45,7 @@ package enum FanOutVerb {
     } else if fanOuts.isEmpty {
       invocation.errors.line("no fan-out began in the last 7 days")
     } else {
-      FanOutReport.table(fanOuts, now: WallClock.nowMilliseconds()).write(to: invocation.output)
+      FanOutReport.table(fanOuts, now: invocation.nowMilliseconds).write(to: invocation.output)
     }
     return .ok
   }
@@ -69,7 +68,7 @@ package enum FanOutVerb {
     guard invocation[watches] else { return try await show(invocation) }
     let limit = invocation[timeout]
     // The time to find Redis is a part of it.
-    let start = MonotonicClock.nowNanoseconds()
+    let start = invocation.nowNanoseconds
     return try await ask(invocation, within: limit) { (control) async throws(CommandFailure) in
       var watching = FanOutWatching(
         invocation, event: invocation[event], isJSON: invocation[json], limit: limit, at: start)
@@ -119,7 +118,7 @@ package enum FanOutVerb {
     if invocation[json] {
       invocation.output.line(FanOutReport.json(fanOut).serialized())
     } else {
-      FanOutReport.summary(of: fanOut, now: WallClock.nowMilliseconds())
+      FanOutReport.summary(of: fanOut, now: invocation.nowMilliseconds)
         .write(to: invocation.output)
     }
     return .ok
@@ -131,7 +130,7 @@ package enum FanOutVerb {
     let isNew = try await ask(invocation) { (control) async throws(CommandFailure) in
       try await control.give(
         order, to: invocation[event], reason: order == .resume ? "" : invocation[reason],
-        now: WallClock.nowMilliseconds())
+        now: invocation.nowMilliseconds)
     }
     if !isNew { invocation.errors.line("\(TextLayout.printable(invocation[event])) \(already)") }
     return try await show(invocation)

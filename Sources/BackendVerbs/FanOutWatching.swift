@@ -1,6 +1,5 @@
 import FanOuts
 import Record
-import Telemetry
 import Terminal
 
 /// `fanout status --watch`: a bar on a terminal, a line at each change elsewhere, and how it ends.
@@ -9,6 +8,7 @@ struct FanOutWatching {
   /// Elsewhere nobody reads more often.
   private static let told: Duration = .seconds(1)
 
+  private let invocation: Invocation
   private let event: String
   private let isJSON: Bool
   private let output: Console
@@ -23,6 +23,7 @@ struct FanOutWatching {
   init(
     _ invocation: Invocation, event: String, isJSON: Bool, limit: Duration, at start: UInt64
   ) {
+    self.invocation = invocation
     self.event = event
     self.isJSON = isJSON
     output = invocation.output
@@ -48,10 +49,10 @@ struct FanOutWatching {
       guard error.code == .unavailable else { throw error }
       if !isAway { say(error.message) }
       isAway = true
-      return watch.giveUp(at: MonotonicClock.nowNanoseconds()) == nil ? nil : .unavailable
+      return watch.giveUp(at: invocation.nowNanoseconds) == nil ? nil : .unavailable
     }
     isAway = false
-    let now = MonotonicClock.nowNanoseconds()
+    let now = invocation.nowNanoseconds
     let (isChange, end) = watch.look(known?.status, at: now)
     if let known {
       tell(known, isChange: isChange, isEnd: end != nil, at: now)
@@ -88,6 +89,6 @@ struct FanOutWatching {
     guard isEnd else { return }
     line?.clear()
     output.line()
-    FanOutReport.summary(of: known, now: WallClock.nowMilliseconds()).write(to: output)
+    FanOutReport.summary(of: known, now: invocation.nowMilliseconds).write(to: output)
   }
 }

@@ -35,8 +35,9 @@ package enum BenchSender {
     options.closedAfter = .seconds(30)
     let tokens = try BenchTraffic.providerTokens(simulator)
     let deliver = DeliverStage(
-      options: options, credentials: AppCredentials(.key(tokens)), loop: loop)
-    let startedAt = EventLoop.monotonicNanoseconds()
+      options: options, credentials: AppCredentials(.key(tokens)), loop: loop,
+      randomNumber: { loop.randomNumber() })
+    let startedAt = loop.clock
     deliver.start()
     var batches = SenderBatches(
       total: count,
@@ -48,7 +49,7 @@ package enum BenchSender {
       await deliver.admit(batch)
     }
     await gate.allSettled()
-    let elapsed = EventLoop.monotonicNanoseconds() - startedAt
+    let elapsed = loop.clock - startedAt
     deliver.stop()
     return [
       "pushes": .integer(count), "accepted": .integer(batches.tally.accepted),

@@ -61,7 +61,9 @@ package enum BenchTraffic {
     }
     let providerKey = ProviderKey(
       keyID: simulator.keyID, teamID: simulator.teamID, sign: { try key.sign($0) })
-    return ProviderTokenSource(key: providerKey, lifetime: .seconds(50 * 60))
+    return ProviderTokenSource(
+      key: providerKey, lifetime: .seconds(50 * 60),
+      monotonic: { MonotonicClock.nowNanoseconds() })
   }
 
   /// The value of the `authorization` header.

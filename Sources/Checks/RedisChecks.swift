@@ -58,11 +58,11 @@ enum RedisChecks {
         slots(state, word, options, &list)
         for (master, count) in state.masters {
           let name = "\(master) (\(count) slots)"
-          await node(client, options, master, name, keyspace, process, &list)
+          await node(client, options, master, name, keyspace, process, loop, &list)
         }
       } else {
         for (master, _) in try await client.executeOnMasters(ping) {
-          await node(client, options, master, "\(options)", keyspace, process, &list)
+          await node(client, options, master, "\(options)", keyspace, process, loop, &list)
         }
       }
       await ReplicaChecks.run(client, options, loop, &list)
@@ -130,13 +130,13 @@ enum RedisChecks {
   /// What one server says of itself.
   private static func node(
     _ client: RedisClient, _ options: RedisOptions, _ master: RedisMaster, _ name: String,
-    _ keyspace: Keyspace, _ process: CheckedProcess, _ list: inout CheckList
+    _ keyspace: Keyspace, _ process: CheckedProcess, _ loop: EventLoop, _ list: inout CheckList
   ) async {
     do throws(RedisError) {
       let information = try await client.execute(RedisPipeline(["INFO"]), at: master)
-      let begin = EventLoop.monotonicNanoseconds()
+      let begin = loop.clock
       _ = try await client.execute(RedisPipeline(["PING"]), at: master)
-      let microseconds = (EventLoop.monotonicNanoseconds() - begin) / 1_000
+      let microseconds = (loop.clock - begin) / 1_000
       let missing = try await CommandPermissions.missing(
         client, at: master, RedisPermissions.commands(keyspace, options, for: process), options)
       if missing.isEmpty {

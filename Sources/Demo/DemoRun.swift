@@ -81,9 +81,9 @@ package final class DemoRun {
       "  Seeding ", total: options.followers, on: options.talk, at: processes.loop.now)
     try await stack.seed(
       streamer: Self.streamer, followers: options.followers,
-      progress: { line.update(done: $0, at: EventLoop.monotonicNanoseconds()) },
+      progress: { line.update(done: $0, at: processes.loop.clock) },
       row: audience.row)
-    line.finish(note: "followers", at: EventLoop.monotonicNanoseconds())
+    line.finish(note: "followers", at: processes.loop.clock)
   }
 
   private func send(_ stack: LocalStack) async throws(LocalRunError) -> MeasuredFanOut {
@@ -94,9 +94,9 @@ package final class DemoRun {
     var line = ProgressLine(
       "  Pushing ", total: devices, on: options.talk, at: processes.loop.now)
     let fanOut = try await MeasuredFanOut.run(event, on: stack) { status in
-      line.update(done: status.outcomes, at: EventLoop.monotonicNanoseconds())
+      line.update(done: status.outcomes, at: processes.loop.clock)
     }
-    line.finish(note: "devices", at: EventLoop.monotonicNanoseconds())
+    line.finish(note: "devices", at: processes.loop.clock)
     return fanOut
   }
 

@@ -1,6 +1,5 @@
 import Assembly
 import Devices
-import Telemetry
 import Terminal
 import VerbSupport
 
@@ -43,7 +42,7 @@ enum AudienceImport {
   private static func run(_ invocation: Invocation) async throws(CommandFailure) -> ExitCode {
     let settings = try invocation.loadSettings()
     let reader = ImportRowReader(
-      defaultTopic: invocation[app], now: WallClock.nowMilliseconds())
+      defaultTopic: invocation[app], now: invocation.nowMilliseconds)
     let signals = StopSignals.catchAll()
     // A file that is not there is no reason to wait for Redis.
     let lines = try SharedLines(
@@ -70,14 +69,14 @@ enum AudienceImport {
   ) async throws(CommandFailure) -> Result {
     var result = Result()
     var progress = ProgressLine(
-      "importing", total: nil, on: invocation.errors, at: MonotonicClock.nowNanoseconds())
-    defer { progress.finish(at: MonotonicClock.nowNanoseconds()) }
+      "importing", total: nil, on: invocation.errors, at: invocation.nowNanoseconds)
+    defer { progress.finish(at: invocation.nowNanoseconds) }
     do {
       while !signals.isRaised, let line = try lines.next() {
         let refusal = try await importer.take(line.ofImport, number: lines.number)
         let isOverfull = complainOfOverfull(importer, &progress, invocation)
         let counts = importer.counts
-        progress.update(done: counts.rows, at: MonotonicClock.nowNanoseconds())
+        progress.update(done: counts.rows, at: invocation.nowNanoseconds)
         if isOverfull, invocation[strict] { break }
         guard let refusal else { continue }
         progress.clear()

@@ -1,7 +1,6 @@
 import Assembly
 import Devices
 import PushSupport
-import Telemetry
 import Terminal
 import VerbSupport
 
@@ -138,14 +137,14 @@ enum AudienceSeed {
   ) async throws(CommandFailure) -> AudienceSummary {
     var progress = ProgressLine(
       "seeding", total: audience.followers, on: invocation.errors,
-      at: MonotonicClock.nowNanoseconds())
+      at: invocation.nowNanoseconds)
     do throws(DevicesError) {
       try await writer.begin(
         streamer: invocation[streamer], expectedFollowers: audience.followers,
         replaces: invocation[replace], allowsEmpty: invocation[replace])
       for index in 0..<audience.followers {
         if index % 1_000 == 0 {
-          progress.update(done: index, at: MonotonicClock.nowNanoseconds())
+          progress.update(done: index, at: invocation.nowNanoseconds)
           if signals.isRaised { break }
         }
         try await writer.append(SeededUsers.marked(audience.row(index)))
@@ -155,8 +154,8 @@ enum AudienceSeed {
         try await writer.abandon()
       } else {
         let summary = try await writer.finish()
-        progress.update(done: audience.followers, at: MonotonicClock.nowNanoseconds())
-        progress.finish(at: MonotonicClock.nowNanoseconds())
+        progress.update(done: audience.followers, at: invocation.nowNanoseconds)
+        progress.finish(at: invocation.nowNanoseconds)
         return summary
       }
     } catch {

@@ -1,6 +1,5 @@
 import Assembly
 import Devices
-import Telemetry
 import Terminal
 import VerbSupport
 
@@ -41,7 +40,7 @@ enum AudienceShard {
     let summary = try await CommandRedis.lend(settings) {
       (_, redis) async throws(CommandFailure) -> AudienceSummary in
       var progress = ProgressLine(
-        "dividing", total: nil, on: invocation.errors, at: MonotonicClock.nowNanoseconds())
+        "dividing", total: nil, on: invocation.errors, at: invocation.nowNanoseconds)
       do throws(DevicesError) {
         let sharding = AudienceSharding(redis: redis, keyspace: keyspace)
         let source = try await source(invocation, plainSet, sharding)
@@ -51,9 +50,9 @@ enum AudienceShard {
             streamer: invocation[streamer], from: source, replaces: invocation[replace]
           ) { done, expected in
             progress.update(
-              done: done, total: expected, at: MonotonicClock.nowNanoseconds())
+              done: done, total: expected, at: invocation.nowNanoseconds)
           }
-        progress.finish(at: MonotonicClock.nowNanoseconds())
+        progress.finish(at: invocation.nowNanoseconds)
         return summary
       } catch {
         progress.clear()

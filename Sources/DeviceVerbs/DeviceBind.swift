@@ -1,5 +1,4 @@
 import Devices
-import Telemetry
 import Terminal
 import VerbSupport
 
@@ -28,7 +27,7 @@ enum DeviceBind {
     let binding = try DeviceFlags.binding(invocation)
     let isNew = try await CommandRegistry.lend(try invocation.loadSettings()) {
       (registry) async throws(DevicesError) in
-      try await registry.bind(user: user, binding, at: WallClock.nowMilliseconds())
+      try await registry.bind(user: user, binding, at: invocation.nowMilliseconds)
     }
     if invocation[DeviceVerb.json] {
       let line: JSONOutput = ["user": .text(user), "new": .bool(isNew)]

@@ -1,5 +1,4 @@
 import Devices
-import Telemetry
 import Terminal
 import VerbSupport
 
@@ -29,7 +28,7 @@ enum DeviceReplace {
     let wasThere = try await CommandRegistry.lend(try invocation.loadSettings()) {
       (registry) async throws(DevicesError) in
       try await registry.replace(
-        user: user, former, with: binding, at: WallClock.nowMilliseconds())
+        user: user, former, with: binding, at: invocation.nowMilliseconds)
     }
     if invocation[DeviceVerb.json] {
       let line: JSONOutput = ["user": .text(user), "replaced": .bool(wasThere)]

@@ -1,7 +1,6 @@
 import Assembly
 import Devices
 import PushSupport
-import Telemetry
 import Terminal
 import VerbSupport
 
@@ -66,7 +65,8 @@ enum DeviceRestore {
     let news: RestoredNews?
     do {
       news = try settings.kafka.topics.tokens.map {
-        try RestoredNews(Assembly.kafkaOptions(settings), topic: $0)
+        try RestoredNews(
+          Assembly.kafkaOptions(settings), topic: $0, now: { invocation.nowMilliseconds })
       }
     } catch {
       throw CommandFailure(.config, "\(error)")
@@ -77,14 +77,14 @@ enum DeviceRestore {
       in
       var counts = RestorationCounts()
       var progress = ProgressLine(
-        "looking", total: nil, on: invocation.errors, at: MonotonicClock.nowNanoseconds())
-      defer { progress.finish(at: MonotonicClock.nowNanoseconds()) }
+        "looking", total: nil, on: invocation.errors, at: invocation.nowNanoseconds)
+      defer { progress.finish(at: invocation.nowNanoseconds) }
       do throws(DevicesError) {
         counts.unreadable = try await DeviceRestoration(
           redis: redis, keyspace: keyspace, tell: news?.restoration
         ).run(filter, writes: invocation[apply]) { devices in
           counts.add(devices)
-          progress.update(done: counts.restored, at: MonotonicClock.nowNanoseconds())
+          progress.update(done: counts.restored, at: invocation.nowNanoseconds)
           return !signals.isRaised
         }
       } catch {

@@ -2,17 +2,20 @@ import Devices
 import Ingest
 import Kafka
 import Model
-import Telemetry
 
 /// Tells whoever keeps devices too of those that are given back.
 struct RestoredNews: Sendable {
   private let producer: KafkaProducer
   private let topic: String
+  private let now: @Sendable () -> Int64
 
   /// Somebody waits for the command.
   private static let acknowledgedWithin: Duration = .seconds(10)
 
-  init(_ kafka: KafkaOptions, topic: String) throws(KafkaError) {
+  init(
+    _ kafka: KafkaOptions, topic: String, now: @escaping @Sendable () -> Int64
+  ) throws(KafkaError) {
+    self.now = now
     var options = kafka
     options.messageTimeout = Self.acknowledgedWithin
     producer = try KafkaProducer(options) { _ in }
@@ -26,7 +29,7 @@ struct RestoredNews: Sendable {
 
   /// Returns when every replica in sync has all of it.
   func tell(_ devices: [QuarantinedDevice]) async throws(DevicesError) {
-    let at = WallClock.nowMilliseconds()
+    let at = now()
     for device in devices {
       let news = TokenNews(
         .restored, user: device.user, device.binding, reason: device.reason, at: at)

@@ -1,5 +1,4 @@
 import Devices
-import Telemetry
 import Terminal
 import VerbSupport
 
@@ -50,12 +49,12 @@ enum UserForget {
     let counts = try await CommandRegistry.lendRedis(settings) {
       (redis, keyspace) async throws(DevicesError) in
       var progress = ProgressLine(
-        "looking", total: nil, on: invocation.errors, at: MonotonicClock.nowNanoseconds())
-      defer { progress.finish(at: MonotonicClock.nowNanoseconds()) }
+        "looking", total: nil, on: invocation.errors, at: invocation.nowNanoseconds)
+      defer { progress.finish(at: invocation.nowNanoseconds) }
       if writes { try await DevicePermissions.check(redis, keyspace) }
       return try await UserErasure(redis: redis, keyspace: keyspace)
         .run(user, wanted, writes: writes) { counts in
-          progress.update(done: counts.streamers, at: MonotonicClock.nowNanoseconds())
+          progress.update(done: counts.streamers, at: invocation.nowNanoseconds)
           return !signals.isRaised
         }
     }

@@ -1,13 +1,17 @@
 import Ingest
 import Kafka
-import Telemetry
 import Terminal
 
 /// Reads and validates events with the worker's own decoder.
 package struct EventReader {
   private let options: IngestOptions
+  /// Ms since 1970.
+  private let now: Int64
 
-  package init(options: IngestOptions) { self.options = options }
+  package init(options: IngestOptions, now: Int64) {
+    self.options = options
+    self.now = now
+  }
 
   /// All of them are held until all are valid.
   private static let maximumFileBytes = 64 << 20
@@ -79,7 +83,7 @@ package struct EventReader {
     let message = KafkaMessage(
       topic: options.eventsTopic, partition: 0, offset: 0, key: nil, value: document,
       timestamp: 0, headers: [])
-    switch IngestStage(options: options).decode(message, now: WallClock.nowMilliseconds()) {
+    switch IngestStage(options: options).decode(message, now: now) {
     case .event(let event): return .success(ReadEvent(event))
     case .ended(let end): return .success(ReadEvent(end, document: document))
     case .segment, .plan:

@@ -45,12 +45,13 @@ package enum RenderVerb {
     for warning in template.warnings {
       invocation.errors.line(TextLayout.printable("warning: \(warning)"))
     }
-    let reader = EventReader(options: Assembly.ingestOptions(settings))
+    let reader = EventReader(
+      options: Assembly.ingestOptions(settings), now: invocation.nowMilliseconds)
     let event =
       if let path = invocation[Self.event] {
         try reader.read(file: path)[0].event
       } else {
-        try reader.read(flags: TemplatePreview.sampleEvent()).event
+        try reader.read(flags: TemplatePreview.sampleEvent(now: invocation.nowMilliseconds)).event
       }
     guard let event else {
       throw CommandFailure(.failed, "the end of a stream is shown to nobody")

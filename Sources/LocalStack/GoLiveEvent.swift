@@ -11,13 +11,14 @@ package struct GoLiveEvent {
     self.streamer = streamer
   }
 
-  package var json: JSONOutput {
+  /// - Parameter occurredAt: ms since 1970.
+  package func json(occurredAt: Int64) -> JSONOutput {
     [
       "id": .text(id), "app": .text(LocalStack.app),
       "streamer": ["id": .text(streamer), "name": "Aiko"],
       "stream": ["id": "b-991", "title": "Speedrun night", "category": "Games"],
       "template": "go-live",
-      "occurred_at": .text(WallClock.rfc3339(WallClock.nowMilliseconds())), "expires_in": 900,
+      "occurred_at": .text(WallClock.rfc3339(occurredAt)), "expires_in": 900,
     ]
   }
 }

@@ -178,8 +178,8 @@ package final class LocalStack {
 
   /// Writes the event and returns when, in microseconds since 1970, that was begun.
   package func emit(_ event: GoLiveEvent) async throws(LocalRunError) -> Int64 {
-    let value = Array(event.json.serialized().utf8)
     let emittedAt = WallClock.nowMicroseconds()
+    let value = Array(event.json(occurredAt: emittedAt / 1_000).serialized().utf8)
     do {
       _ = try await producer.send(
         topic: "notify-followers", key: Array(event.streamer.utf8), value: value)

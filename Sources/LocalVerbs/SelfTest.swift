@@ -1,6 +1,5 @@
 import APNsSimulator
 import Conformance
-import Telemetry
 import Terminal
 import VerbSupport
 
@@ -15,7 +14,8 @@ enum SelfTest {
     let simulator = APNsSimulator(options: options, log: { _ in })
     let outcome: Result<[ConformanceRun.Result], CommandFailure>
     do {
-      outcome = .success(try await results(of: simulator))
+      outcome = .success(
+        try await results(of: simulator, nowSeconds: invocation.nowMilliseconds / 1_000))
     } catch let failure as CommandFailure {
       outcome = .failure(failure)
     } catch {
@@ -26,7 +26,7 @@ enum SelfTest {
   }
 
   private static func results(
-    of simulator: APNsSimulator
+    of simulator: APNsSimulator, nowSeconds: Int64
   ) async throws -> [ConformanceRun.Result] {
     let address = try await simulator.start()
     guard let keyFile = address.providerKeyFile else {
@@ -39,7 +39,7 @@ enum SelfTest {
       key: try text(keyFile), certificate: try text(address.clientCertificateFile),
       misplacedCertificate: try text(address.misplacedCertificateFile))
     let run = try ConformanceRun(
-      address, files, nowSeconds: WallClock.nowMilliseconds() / 1_000)
+      address, files, nowSeconds: nowSeconds)
     return await run.results()
   }
 

@@ -36,10 +36,10 @@ package struct PipelineOptions: Sendable {
   /// How long a rebalance is kept waiting for what was begun.
   package var revokeTimeout: Duration = .seconds(5)
   /// Tells this process from an earlier one with the same worker's id.
-  package var instance = String(UInt64.random(in: .min ... .max), radix: 36)
+  package var instance: String
   /// Where all that the lanes leave to chance comes from: jitter, the numbers of what is written.
   /// Two calls give two numbers.
-  package var randomNumber: @Sendable () -> UInt64 = { .random(in: .min ... .max) }
+  package var randomNumber: @Sendable () -> UInt64
   /// 0..<1, by that source.
   var randomFraction: @Sendable () -> Double {
     { [randomNumber] in Double(randomNumber() >> 11) / Double(1 << 53) }
@@ -94,10 +94,17 @@ package struct PipelineOptions: Sendable {
   /// Called once, with the reason, when the worker can do nothing more and must be restarted.
   package var whenFailed: @Sendable (String) -> Void = { _ in }
 
+  /// What the process has used.
+  package var processUsage: @Sendable () -> ProcessUsage
+  /// Seconds since 1970.
+  package var processStartTime: Double
+
   package init(
     workerID: String, version: String, lanes: Int, kafka: KafkaOptions, ingest: IngestOptions,
     redis: RedisOptions, keyspace: Keyspace, expand: ExpandOptions, record: RecordOptions,
-    deliver: DeliverOptions, templates: [Template], credentials: AppCredentials, log: Log
+    deliver: DeliverOptions, templates: [Template], credentials: AppCredentials, log: Log,
+    randomNumber: @escaping @Sendable () -> UInt64,
+    processUsage: @escaping @Sendable () -> ProcessUsage, processStartTime: Double
   ) {
     self.workerID = workerID
     self.version = version
@@ -112,5 +119,9 @@ package struct PipelineOptions: Sendable {
     self.templates = templates
     self.credentials = credentials
     self.log = log
+    self.randomNumber = randomNumber
+    self.processUsage = processUsage
+    self.processStartTime = processStartTime
+    instance = String(randomNumber(), radix: 36)
   }
 }

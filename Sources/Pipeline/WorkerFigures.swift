@@ -91,8 +91,8 @@ struct WorkerFigures: Sendable {
     var figures = WorkerFigures(
       version: options.version, libraries: options.libraries, lanes: options.lanes,
       memoryBudget: options.memoryBudget.bytes,
-      counts: counters.snapshot(), usage: ProcessUsage.own(),
-      startTime: ProcessUsage.ownStartTime, partitions: await pump.partitions,
+      counts: counters.snapshot(), usage: options.processUsage(),
+      startTime: options.processStartTime, partitions: await pump.partitions,
       records: await pump.inFlight, aside: await pump.aside, lag: await pump.lag,
       segmentTopics: [options.ingest.segmentsTopic, options.ingest.bulkTopic],
       skipped: await pump.skipped,

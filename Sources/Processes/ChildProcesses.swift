@@ -64,11 +64,11 @@ package final class ChildProcesses {
     _ what: String, within limit: Duration, blaming culprit: RunProcess? = nil,
     _ condition: () async throws(LocalRunError) -> Value?
   ) async throws(LocalRunError) -> Value {
-    let deadline = EventLoop.monotonicNanoseconds() + limit.nanoseconds
+    let deadline = loop.clock + limit.nanoseconds
     while true {
       try checkpoint()
       if let value = try await condition() { return value }
-      guard EventLoop.monotonicNanoseconds() < deadline else {
+      guard loop.clock < deadline else {
         throw LocalRunError(
           .failed, "\(what) within \(DurationText.text(limit))",
           findings: culprit.map(lastLogLines) ?? [])
@@ -98,8 +98,8 @@ package final class ChildProcesses {
   /// Ends every child: politely first, by force after `grace`. Not disturbed by signals.
   package func stopAll() async {
     for child in children { child.signal(SIGTERM) }
-    let deadline = EventLoop.monotonicNanoseconds() + Self.grace.nanoseconds
-    while !areGone, EventLoop.monotonicNanoseconds() < deadline {
+    let deadline = loop.clock + Self.grace.nanoseconds
+    while !areGone, loop.clock < deadline {
       await loop.wait(Self.pollInterval)
     }
     for child in children { child.signal(SIGKILL) }

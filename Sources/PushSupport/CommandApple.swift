@@ -2,7 +2,6 @@ import Assembly
 import Deliver
 import Model
 import Settings
-import Telemetry
 import Terminal
 import Transport
 import VerbSupport
@@ -23,8 +22,9 @@ package struct CommandApple: Sendable {
   /// workers show as well, so that Apple sees no new one; nil with a certificate, which the
   /// connection shows.
   /// - Parameter app: whose credentials are meant: a bundle id, or a topic.
+  /// - Parameter now: ms since 1970.
   package func proven(
-    _ route: APNsRoute, of app: String
+    _ route: APNsRoute, of app: String, now: Int64
   ) throws(CommandFailure) -> (route: APNsRoute, authorization: String?) {
     let found: APNsCredentials?
     do {
@@ -39,7 +39,7 @@ package struct CommandApple: Sendable {
           + "apns.certificate_file are not set")
     }
     do {
-      return try credentials.proven(route, now: WallClock.nowMilliseconds())
+      return try credentials.proven(route, now: now)
     } catch {
       throw CommandFailure(.config, error.description)
     }
@@ -77,7 +77,10 @@ package struct CommandApple: Sendable {
 
   /// To a feedback service of the legacy binary interface, which is shown the certificate, if there
   /// is one.
-  package func feedbackRoute(host: String, port: Int) throws(CommandFailure) -> APNsRoute {
+  /// - Parameter now: ms since 1970.
+  package func feedbackRoute(
+    host: String, port: Int, now: Int64
+  ) throws(CommandFailure) -> APNsRoute {
     let route: APNsRoute
     do {
       route = try Assembly.feedbackRoute(settings, host: host, port: port)
@@ -85,7 +88,8 @@ package struct CommandApple: Sendable {
       throw CommandFailure(error)
     }
     // A key has no place in it.
-    return settings.apns.certificateFile == nil ? route : try proven(route, of: "").route
+    return settings.apns.certificateFile == nil
+      ? route : try proven(route, of: "", now: now).route
   }
 
   private static func endpoint(_ address: Settings.APNs.Address) -> Endpoint {

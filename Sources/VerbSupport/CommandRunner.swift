@@ -1,8 +1,13 @@
 import EventLoop
 import Glibc
+import Telemetry
 import Terminal
 
 package enum CommandRunner {
+  private static let clock = CommandClock(
+    wallMilliseconds: { WallClock.nowMilliseconds() },
+    monotonicNanoseconds: { MonotonicClock.nowNanoseconds() })
+
   /// Runs the program on a loop of its own and ends the process with its code.
   ///
   /// Not on the main actor: the runtime gives its jobs to threads that libdispatch ends when they
@@ -15,7 +20,8 @@ package enum CommandRunner {
       let code = await LoopActor(loop).run { (actor: isolated LoopActor) async in
         let output = Console.standardOutput()
         let errors = Console.standardError()
-        let code = await program.execute(arguments, output: output, errors: errors)
+        let code = await program.execute(
+          arguments, clock: clock, output: output, errors: errors)
         guard code == .ok, let failure = output.failure else { return code }
         errors.line("\(program.name): standard output cannot be written: \(failure)")
         return .failed

@@ -59,7 +59,7 @@ final class APIBed: Sendable {
     var audited = LogOptions(format: .json)
     audited.repeatLimit = 0
     var options = APIOptions(
-      http: HTTPServerOptions(), redis: RedisOptions(port: redis.server.port),
+      http: HTTPServerOptions(wallClock: { 0 }), redis: RedisOptions(port: redis.server.port),
       kafka: KafkaOptions(bootstrapServers: broker.bootstrapServers), keyspace: Keyspace(),
       ingest: IngestOptions(), plainSetKey: nil, keys: try APIKeyRing(text: lines),
       requestsPerSecond: 10_000, templateProblem: { $0 == "unknown" ? "there is none" : nil },

@@ -133,6 +133,7 @@ import Threads
       name: "fanfare", summary: "Requests", version: "0", verbs: [ChannelVerb.verb])
     let code = await program.execute(
       ["channel"] + words + ["--dry-run", "--set", "templates.directory=\(directory.path)"],
+      clock: CommandClock(wallMilliseconds: { 1_795_248_000_000 }, monotonicNanoseconds: { 0 }),
       output: console, errors: console)
     return (code, said.withLock { $0 })
   }

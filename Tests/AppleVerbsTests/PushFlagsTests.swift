@@ -195,8 +195,9 @@ import VerbSupport
       return true
     }
     let code = await program.execute(
-      ["send", "--set", "templates.directory=\(directory.path)"] + words, output: silent,
-      errors: errors)
+      ["send", "--set", "templates.directory=\(directory.path)"] + words,
+      clock: CommandClock(wallMilliseconds: { 1_795_248_000_000 }, monotonicNanoseconds: { 0 }),
+      output: silent, errors: errors)
     return Ended(code: code, push: made.withLock { $0 }, errors: said.withLock { $0 })
   }
 }

@@ -104,7 +104,7 @@ package final class WorkerBed: Sendable {
     let key = try ES256Key(pem: pem)
     let tokens = ProviderTokenSource(
       key: ProviderKey(keyID: address.keyID, teamID: address.teamID) { try key.sign($0) },
-      lifetime: .seconds(3000))
+      lifetime: .seconds(3000), monotonic: { MonotonicClock.nowNanoseconds() })
     let log = log
     var deliver = DeliverOptions(
       wallClock: { WallClock.nowMilliseconds() }, report: { log.deliver($0) })
@@ -118,7 +118,9 @@ package final class WorkerBed: Sendable {
       ingest: kafka.ingest, redis: redisOptions, keyspace: keyspace,
       expand: ExpandOptions(), record: RecordOptions(), deliver: deliver,
       templates: templates,
-      credentials: AppCredentials(.key(tokens)), log: log)
+      credentials: AppCredentials(.key(tokens)), log: log,
+      randomNumber: { .random(in: .min ... .max) },
+      processUsage: { .own() }, processStartTime: ProcessUsage.ownStartTime)
     options.drainTimeout = .seconds(20)
     return options
   }

@@ -9,7 +9,7 @@ import Testing
   private func source(_ team: String) -> ProviderTokenSource {
     ProviderTokenSource(
       key: ProviderKey(keyID: "KEYKEYKEY1", teamID: team) { _ in Array(team.utf8) },
-      lifetime: .seconds(3000))
+      lifetime: .seconds(3000), monotonic: { 0 })
   }
 
   private func credentials(others: Int? = 0) -> AppCredentials {

@@ -42,7 +42,7 @@ import Testing
         key: ProviderKey(keyID: "KEYKEYKEY1", teamID: "TEAMTEAM01") { _ in
           wasSigned.value.store(true, ordering: .relaxed)
           return [7]
-        }, lifetime: .seconds(50 * 60))
+        }, lifetime: .seconds(50 * 60), monotonic: { EventLoop.monotonicNanoseconds() })
       let bed = try await bed(loop, AppCredentials(.key(tokens)))
       defer { bed.stop() }
       await bed.stage.admit(bed.batch(["00aa"]))

@@ -69,9 +69,12 @@ final class DeliverBed {
       guard canSign.value.load(ordering: .relaxed) else { throw SigningRefused() }
       return [UInt8](repeating: 7, count: 64)
     }
-    tokens = ProviderTokenSource(key: key, lifetime: .seconds(50 * 60))
+    tokens = ProviderTokenSource(
+      key: key, lifetime: .seconds(50 * 60),
+      monotonic: { EventLoop.monotonicNanoseconds() })
     stage = DeliverStage(
-      options: options, credentials: credentials ?? AppCredentials(.key(tokens)), loop: loop)
+      options: options, credentials: credentials ?? AppCredentials(.key(tokens)), loop: loop,
+      randomNumber: { .random(in: .min ... .max) })
     stage.start()
   }
 

@@ -11,7 +11,8 @@ import Testing
   }
 
   private func shown() -> PresentedCredentials {
-    PresentedCredentials(.key(ProviderTokenSource(key: Self.key, lifetime: .seconds(3000))))
+    PresentedCredentials(
+      .key(ProviderTokenSource(key: Self.key, lifetime: .seconds(3000), monotonic: { 0 })))
   }
 
   @Test func aConnectionThatHasShownNothingMayShowAny() {

@@ -50,7 +50,10 @@ import Threads
       said.withLock { $0 += String(decoding: bytes, as: UTF8.self) }
       return true
     }
-    let code = await program.execute(words, output: silent, errors: errors)
+    let code = await program.execute(
+      words,
+      clock: CommandClock(wallMilliseconds: { 1_795_248_000_000 }, monotonicNanoseconds: { 0 }),
+      output: silent, errors: errors)
     return (code, said.withLock { $0 })
   }
 }

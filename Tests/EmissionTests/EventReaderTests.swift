@@ -7,7 +7,7 @@ import Testing
 
 /// Events as `emit` and `render` read them.
 @Suite struct EventReaderTests {
-  private let reader = EventReader(options: IngestOptions())
+  private let reader = EventReader(options: IngestOptions(), now: 1_795_248_000_000)
 
   private static func event(_ id: String, app: String = "com.example.live") -> String {
     #"{"id":"\#(id)","app":"\#(app)","streamer":{"id":"s42"},"stream":{"id":"b-1"},"#

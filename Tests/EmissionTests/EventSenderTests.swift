@@ -9,7 +9,7 @@ import Testing
 /// What Kafka gets, and what is said when it takes nothing.
 @Suite struct EventSenderTests {
   private static func events(_ ids: [String]) throws -> [ReadEvent] {
-    let reader = EventReader(options: IngestOptions())
+    let reader = EventReader(options: IngestOptions(), now: 1_795_248_000_000)
     return try ids.map { id in
       try reader.read(
         flags: Array(

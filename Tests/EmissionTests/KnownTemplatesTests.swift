@@ -10,7 +10,10 @@ import Testing
     let text =
       #"{"id":"a","app":"com.example.live","streamer":{"id":"s42"},"stream":{"id":"b-1"},"#
       + #""occurred_at":"2026-11-21T08:00:00Z","expires_in":2592000,"template":"\#(template)"}"#
-    return [try EventReader(options: IngestOptions()).read(flags: Array(text.utf8))]
+    return [
+      try EventReader(options: IngestOptions(), now: 1_795_248_000_000).read(
+        flags: Array(text.utf8))
+    ]
   }
 
   private static func complaint(_ template: String, _ names: [String]?) throws -> String? {

@@ -179,7 +179,9 @@ import Testing
   /// It is there, and nobody has looked at it yet.
   @Test func aRequestThatComesAsTheServerStopsIsNotBegun() async throws {
     try await EventLoop.temporary("http") { _, loop async throws in
-      let server = HTTPServer(loop: loop, options: HTTPServerOptions()) { _ in .text(200, "ok") }
+      let server = HTTPServer(loop: loop, options: HTTPServerOptions(wallClock: { 0 })) { _ in
+        .text(200, "ok")
+      }
       let client = try RawClient(port: try await server.start())
       let request = "GET / HTTP/1.1\r\nHost: a\r\n\r\n"
       client.send(request)
@@ -215,7 +217,7 @@ import Testing
     let loops = (0..<3).map { EventLoop(name: "http \($0)") }
     defer { for loop in loops { loop.stop() } }
     func server(_ loop: EventLoop, port: Int = 0, shares: Bool = true) -> HTTPServer {
-      var options = HTTPServerOptions()
+      var options = HTTPServerOptions(wallClock: { 0 })
       options.port = port
       options.sharesPort = shares
       return HTTPServer(loop: loop, options: options) { _ in .text(200, loop.name) }
@@ -245,7 +247,7 @@ import Testing
     let loop = EventLoop(name: "http")
     defer { loop.stop() }
     let waiters = Waiters()
-    let server = HTTPServer(loop: loop, options: HTTPServerOptions()) { _ in
+    let server = HTTPServer(loop: loop, options: HTTPServerOptions(wallClock: { 0 })) { _ in
       await waiters.wait()
       return .text(200, "done")
     }

@@ -26,7 +26,7 @@ struct ServerBed {
       loop.stop()
       loop.join()
     }
-    var options = HTTPServerOptions()
+    var options = HTTPServerOptions(wallClock: { 0 })
     change(&options)
     let identity = isSecure ? try TestIdentity() : nil
     options.identity = identity.map {

@@ -19,7 +19,7 @@ import Threads
       loop.stop()
       loop.join()
     }
-    var options = HTTPServerOptions()
+    var options = HTTPServerOptions(wallClock: { 0 })
     options.maximumBodyBytes = 1 << 10
     options.exchangeTimeout = exchangeTimeout
     let server = HTTPServer(

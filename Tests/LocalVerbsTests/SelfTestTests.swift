@@ -29,8 +29,9 @@ import Threads
     let program = Program(
       name: "fanfare", summary: "Self-test", version: "0", verbs: [SimulatorVerb.verb])
     let code = await program.execute(
-      ["simulator", "--directory", directory.file("apns"), "--self-test"] + words, output: console,
-      errors: console)
+      ["simulator", "--directory", directory.file("apns"), "--self-test"] + words,
+      clock: CommandClock(wallMilliseconds: { 1_795_248_000_000 }, monotonicNanoseconds: { 0 }),
+      output: console, errors: console)
     return (code, said.withLock { $0 })
   }
 }

@@ -60,7 +60,9 @@ import Threads
     let program = Program(name: "fanfare", summary: "Flags", version: "0", verbs: [verb])
     let silent = Console(capabilities: .plain, width: { nil }, write: { _ in true })
     let code = await program.execute(
-      ["simulator", "--directory", "d"] + words, output: silent, errors: silent)
+      ["simulator", "--directory", "d"] + words,
+      clock: CommandClock(wallMilliseconds: { 1_795_248_000_000 }, monotonicNanoseconds: { 0 }),
+      output: silent, errors: silent)
     return (code, made.withLock { $0 })
   }
 }

@@ -54,8 +54,11 @@ final class PumpBed: Sendable {
       credentials: AppCredentials(
         .key(
           ProviderTokenSource(
-            key: ProviderKey(keyID: "", teamID: "") { $0 }, lifetime: .seconds(3000)))),
-      log: Log(LogOptions(level: .debug, format: .json), sink: sink))
+            key: ProviderKey(keyID: "", teamID: "") { $0 }, lifetime: .seconds(3000),
+            monotonic: { 0 }))),
+      log: Log(LogOptions(level: .debug, format: .json), sink: sink),
+      randomNumber: { .random(in: .min ... .max) },
+      processUsage: { .own() }, processStartTime: ProcessUsage.ownStartTime)
   }
 
   /// What the worker was told to end for.

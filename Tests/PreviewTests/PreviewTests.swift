@@ -9,8 +9,8 @@ import Testing
 /// What `render` shows of a template and a person.
 @Suite struct PreviewTests {
   @Test func theSampleIsAnEventThatWorkersTake() throws {
-    let reader = EventReader(options: IngestOptions())
-    let event = try reader.read(flags: TemplatePreview.sampleEvent())
+    let reader = EventReader(options: IngestOptions(), now: 1_795_248_000_000)
+    let event = try reader.read(flags: TemplatePreview.sampleEvent(now: 1_795_248_000_000))
     #expect(event.name == "sample" && event.streamer == "s42")
   }
 

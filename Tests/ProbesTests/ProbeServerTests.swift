@@ -12,7 +12,8 @@ import Testing
     _ body: ((String) throws -> Answer) async throws -> Void
   ) async throws {
     let server = ProbeServer(
-      options: HTTPServerOptions(), lifeLimit: .milliseconds(50), health: { await health.parts },
+      options: HTTPServerOptions(wallClock: { 0 }), lifeLimit: .milliseconds(50),
+      health: { await health.parts },
       ticks: ticks,
       metrics: {
         var text = PrometheusText()

@@ -41,7 +41,7 @@ import Testing
 
   @Test func aFeedbackServiceIsReachedAsTheOthersAre() throws {
     let apple = try Self.apple(("apns.proxy.host", "proxy.example"))
-    let route = try apple.feedbackRoute(host: "gateway.example", port: 2196)
+    let route = try apple.feedbackRoute(host: "gateway.example", port: 2196, now: 0)
     #expect("\(route.endpoint)" == "gateway.example:2196" && route.tls?.applicationProtocols == [])
     let other = try apple.route(.production)
     #expect(route.proxy != nil && route.proxy == other.proxy)
@@ -51,7 +51,7 @@ import Testing
     let apple = CommandApple(
       try SettingsLoader.load(SettingsInput(environment: [:], overrides: [])).settings())
     let failure = #expect(throws: CommandFailure.self) {
-      _ = try apple.proven(apple.route(.production), of: "com.example.live")
+      _ = try apple.proven(apple.route(.production), of: "com.example.live", now: 1_795_248_000_000)
     }
     #expect(
       failure?.code == .config && failure?.findings.contains { $0.contains("key_file") } == true)

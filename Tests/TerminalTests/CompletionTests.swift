@@ -70,7 +70,9 @@ import Testing
   @Test func theVerbPrintsTheScript() async {
     let buffer = Buffer()
     let code = await Sample.program.execute(
-      ["completions", "fish"], output: buffer.console(), errors: buffer.console())
+      ["completions", "fish"],
+      clock: CommandClock(wallMilliseconds: { 1_795_248_000_000 }, monotonicNanoseconds: { 0 }),
+      output: buffer.console(), errors: buffer.console())
     #expect(code == .ok)
     #expect(buffer.text == Sample.program.completions(for: .fish))
   }

@@ -92,7 +92,9 @@ import Testing
     func run(_ words: String...) async -> (code: ExitCode, output: String, errors: String) {
       let (output, errors) = (Buffer(), Buffer())
       let code = await Sample.program.execute(
-        words, output: output.console(), errors: errors.console())
+        words,
+        clock: CommandClock(wallMilliseconds: { 1_795_248_000_000 }, monotonicNanoseconds: { 0 }),
+        output: output.console(), errors: errors.console())
       return (code, output.text, errors.text)
     }
     var result = await run("demo", "-n", "7")

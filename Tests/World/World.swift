@@ -221,10 +221,13 @@ package final class World: @unchecked Sendable {
       workerID: name, version: "world", lanes: lanes, kafka: kafka, ingest: ingest,
       redis: redisOptions,
       keyspace: keyspace, expand: ExpandOptions(), record: record, deliver: deliver,
-      templates: templates, credentials: AppCredentials(.key(tokens)), log: log)
+      templates: templates, credentials: AppCredentials(.key(tokens)), log: log,
+      randomNumber: { scheduler.numbers.next() },
+      processUsage: {
+        ProcessUsage(cpuNanoseconds: 0, residentBytes: 0, peakResidentBytes: 0)
+      }, processStartTime: Double(wallClock()) / 1_000)
     options.clients = host.kafka
     options.instance = "\(name)-\(scheduler.numbers.next())"
-    options.randomNumber = { scheduler.numbers.next() }
     return options
   }
 

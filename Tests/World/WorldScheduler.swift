@@ -39,6 +39,8 @@ package final class WorldScheduler: LoopDriver, @unchecked Sendable {
     pool = EventLoop(name: "pool", driver: self)
   }
 
+  package func randomNumber() -> UInt64 { numbers.next() }
+
   package func makeLoop(_ name: String) -> EventLoop { EventLoop(name: name, driver: self) }
 
   package func wake(_ loop: EventLoop) {

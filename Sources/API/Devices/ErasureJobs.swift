@@ -3,7 +3,6 @@ import EventLoop
 import JSON
 import Keyspace
 import Redis
-import TLS
 import Text
 
 /// Erasures that look through all of Redis, which may take longer than a client waits: such a look
@@ -21,7 +20,7 @@ actor ErasureJobs {
 
   /// One look. Confined to the actor.
   private final class Job {
-    let id = Hexadecimal.text(SecretDigest.random(8))
+    let id: String
     let user: String
     let scope: UserErasure.Scope
     /// Counts of the erasure before the look.
@@ -31,7 +30,10 @@ actor ErasureJobs {
     /// A client has its id, and asks for its end in Redis.
     var isRecorded = false
 
-    init(_ user: String, _ scope: UserErasure.Scope, after erased: ErasureCounts) {
+    init(
+      _ id: String, _ user: String, _ scope: UserErasure.Scope, after erased: ErasureCounts
+    ) {
+      self.id = id
       self.user = user
       self.scope = scope
       self.erased = erased
@@ -134,7 +136,8 @@ actor ErasureJobs {
         .tooManyRequests, "\(Self.maximumWaiting) users wait to be forgotten: ask again soon",
         headers: ["Retry-After": "5"])
     }
-    let job = Job(user, scope, after: erased)
+    let job = Job(
+      Hexadecimal.text(loop.randomNumber(), digits: 16), user, scope, after: erased)
     jobs[ExactText(job.id)] = job
     queue.append(job)
     beginWaiting()

@@ -11,7 +11,7 @@ actor KafkaWriter {
   private var isClosed = false
 
   /// Why the last record was not taken, and when; nil when it was.
-  private var failure: (error: KafkaError, at: ContinuousClock.Instant)?
+  private var failure: (error: KafkaError, at: UInt64)?
   /// For so long nobody need try it again to know.
   private static let failureCounts: Duration = .seconds(30)
 
@@ -49,7 +49,7 @@ actor KafkaWriter {
       return delivery
     } catch {
       // A record that is too large says nothing of Kafka.
-      if error.code != .tooLarge, error.code != .closed { failure = (error, .now) }
+      if error.code != .tooLarge, error.code != .closed { failure = (error, loop.now) }
       throw error
     }
   }
@@ -65,7 +65,7 @@ actor KafkaWriter {
     } catch {
       return "\(error)"
     }
-    guard let failure, .now - failure.at < Self.failureCounts else { return nil }
+    guard let failure, loop.now &- failure.at < Self.failureCounts.nanoseconds else { return nil }
     return "\(topic) takes nothing: \(failure.error)"
   }
 

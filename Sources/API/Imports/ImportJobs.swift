@@ -25,6 +25,9 @@ actor ImportJobs {
 
   nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
 
+  /// For an import that has none.
+  nonisolated func madeUpID() -> String { Hexadecimal.text(loop.randomNumber(), digits: 16) }
+
   init(loop: EventLoop, options: APIOptions, limit: ImportLimit, tell: TellMoves?) {
     self.loop = loop
     self.options = options
@@ -53,7 +56,7 @@ actor ImportJobs {
     _ report: ImportReport, isStrict: Bool, _ reader: ImportRowReader, from stream: HTTPBodyStream,
     onMove: @escaping @Sendable ([DeviceMove]) -> Void
   ) async throws(Problem) -> ImportReport {
-    let run = ImportRun(report, isStrict: isStrict)
+    let run = ImportRun(report, isStrict: isStrict, number: loop.randomNumber())
     let id = report.id
     if let reason = limit.take(report.key) {
       throw Problem(

@@ -1,6 +1,5 @@
 import Devices
 import JSON
-import TLS
 import Text
 
 /// Many users at once. Confined to the loop of its jobs.
@@ -72,7 +71,7 @@ final class ImportRoutes {
   /// The client's, who can ask for it meanwhile, or one that is made up.
   private func id(of request: APIRequest) throws(Problem) -> String {
     guard let id = try request.argument("id") else {
-      return Hexadecimal.text(SecretDigest.random(8))
+      return jobs.madeUpID()
     }
     guard (1...64).contains(id.utf8.count),
       id.utf8.allSatisfy({ $0.isASCIIWord || "._:-".utf8.contains($0) })

@@ -1,4 +1,3 @@
-import TLS
 import Text
 
 /// An import that is read in this process. Confined to its jobs.
@@ -7,11 +6,12 @@ final class ImportRun {
   /// Somebody has deleted it: nothing more is to be read.
   var isDeleted = false
   /// Tells it from another of its id.
-  let number = Hexadecimal.text(SecretDigest.random(8))
+  let number: String
   /// It ends with the first line that is refused.
   let isStrict: Bool
 
-  init(_ report: ImportReport, isStrict: Bool) {
+  init(_ report: ImportReport, isStrict: Bool, number: UInt64) {
+    self.number = Hexadecimal.text(number, digits: 16)
     self.report = report
     self.isStrict = isStrict
   }

@@ -46,8 +46,8 @@ final class IdempotentAnswers {
   }
 
   /// The value in Redis while a request is worked on. Each is another.
-  static func claim(of fingerprint: String) -> String {
-    "\(fingerprint)\n\(Hexadecimal.text(SecretDigest.random(8)))"
+  static func claim(of fingerprint: String, _ number: UInt64) -> String {
+    "\(fingerprint)\n\(Hexadecimal.text(number, digits: 16))"
   }
 
   func claim(_ name: String, _ fingerprint: String, as claim: String) async throws(Problem) -> Claim

@@ -10,15 +10,15 @@ enum BinaryDecision {
 
 extension SimulatorService {
   func add(_ gateway: SimulatedGateway) {
-    binary.connections[ObjectIdentifier(gateway)] = { gateway.close() }
+    binary.connections.append((ObjectIdentifier(gateway), { gateway.close() }))
   }
 
   func add(_ feedback: SimulatedFeedback) {
-    binary.connections[ObjectIdentifier(feedback)] = { feedback.close() }
+    binary.connections.append((ObjectIdentifier(feedback), { feedback.close() }))
   }
 
   func removeBinary(_ connection: AnyObject) {
-    binary.connections[ObjectIdentifier(connection)] = nil
+    binary.connections.removeAll { $0.connection == ObjectIdentifier(connection) }
   }
 
   var acceptsBinaryConnections: Bool { binary.connections.count < options.maximumConnections }

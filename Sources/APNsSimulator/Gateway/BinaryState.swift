@@ -4,7 +4,8 @@ final class BinaryState {
   /// Beyond it the oldest are forgotten.
   private static let feedbackLimit = 100_000
 
-  var connections: [ObjectIdentifier: () -> Void] = [:]
+  /// In the order in which they came.
+  var connections: [(connection: ObjectIdentifier, close: () -> Void)] = []
   private var feedback: [[UInt8]] = []
 
   /// - Parameter since: ms since 1970; the service tells seconds.

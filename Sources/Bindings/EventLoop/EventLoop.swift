@@ -4,7 +4,7 @@ import Synchronization
 import Threads
 
 /// One thread around one epoll set: the executor that a lane is pinned to. It knows no protocol.
-/// With a driver it has neither: the driver runs its turns, and tells the time.
+/// With a driver it has neither: the driver runs its turns, and gives it time and random numbers.
 ///
 /// `execute` and `enqueue` may be called from any thread; everything else belongs to the loop's own
 /// thread and traps elsewhere. A turn is: descriptors, then jobs and timers until none is left,
@@ -234,6 +234,14 @@ package final class EventLoop: SerialExecutor, @unchecked Sendable {
 
   /// The time, of the driver if there is one.
   package var clock: UInt64 { driver?.now ?? Self.monotonicNanoseconds() }
+
+  /// Any number, each time another; of the driver if there is one.
+  package func randomNumber() -> UInt64 {
+    driver?.randomNumber() ?? .random(in: .min ... .max)
+  }
+
+  /// 0..<1, from the same source.
+  package func randomFraction() -> Double { Double(randomNumber() >> 11) / Double(1 << 53) }
 
   private func turn() -> Next {
     let start = clock

@@ -33,13 +33,13 @@ package struct HTTPServerOptions: Sendable {
     .text($0, $1)
   }
   /// Ms since 1970, for the `Date` of responses.
-  package var wallClock: @Sendable () -> Int64 = { Int64(time(nil)) * 1000 }
+  package var wallClock: @Sendable () -> Int64
 
   /// Others of this process may be started at its port, on loops of their own: the kernel shares
   /// out who comes.
   package var sharesPort = false
 
-  package init() {}
+  package init(wallClock: @escaping @Sendable () -> Int64) { self.wallClock = wallClock }
 
   /// Of a connection besides: what came behind a request (16 KiB), what waits for the socket
   /// (64 KiB), and with TLS its records there and back, encrypted and not.

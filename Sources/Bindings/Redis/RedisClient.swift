@@ -25,13 +25,14 @@ package final class RedisClient {
   package var whenDone: (UInt64, RedisError?) -> Void = { _, _ in }
 
   /// `log` gets a line whenever a connection breaks, cannot be made, or is back; no secrets in it.
-  /// `random`: 0..<1, for the jitter of the back-off. `separatesBulk`: what is read in bulk has
-  /// connections of its own.
+  /// `random`: 0..<1, for the jitter of the back-off; nil: by the loop's numbers. `separatesBulk`:
+  /// what is read in bulk has connections of its own.
   package convenience init(
     options: RedisOptions, loop: EventLoop, separatesBulk: Bool = false,
     log: @escaping (String) -> Void,
-    random: @escaping () -> Double = { Double.random(in: 0..<1) }
+    random: (() -> Double)? = nil
   ) {
+    let random = random ?? { loop.randomFraction() }
     let counts = RedisCounts()
     let bulk =
       separatesBulk

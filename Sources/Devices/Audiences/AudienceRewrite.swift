@@ -183,7 +183,7 @@ final class AudienceRewrite {
   private func flush() async throws(DevicesError) {
     guard gatheredCount > 0 else { return }
     let pipeline = RedisPipeline(capacity: 1 << 20)
-    for (shard, users) in gathered {
+    for (shard, users) in gathered.sorted(by: { $0.key < $1.key }) {
       let key = keyspace.followerShard(streamer: streamer, generation: generation, shard: shard)
       pipeline.append(["SADD", key] + users)
     }

@@ -128,6 +128,7 @@ package struct AudienceSharding {
     }
     guard !users.isEmpty else { return }
     let shards = Dictionary(grouping: users) { rewrite.shardKey(of: $0) }
+      .sorted { $0.key < $1.key }
     let copied = try await redis.replies(to: shards.map { ["SADD", $0] + $1 })
     if let error = copied.firstError { throw DevicesError(reply: error.message) }
     progress((0..<shards.count).reduce(0) { $0 + Int(copied[$1].integer ?? 0) })

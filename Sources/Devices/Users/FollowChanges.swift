@@ -68,7 +68,8 @@ final class FollowChanges {
   private func attempt(
     _ verb: Verb, _ left: [Change], _ changed: inout Int
   ) async throws(DevicesError) -> [Change] {
-    let streamers = Array(Set(left.map { ExactText($0.streamer) }))
+    var seen: Set<ExactText> = []
+    let streamers = left.map { ExactText($0.streamer) }.filter { seen.insert($0).inserted }
     let headings = Dictionary(
       uniqueKeysWithValues: zip(
         streamers,
@@ -142,7 +143,7 @@ final class FollowChanges {
   private func confirm(
     _ verb: Verb, _ sums: [ExactText: Int], _ headings: [ExactText: AudienceHeading]
   ) async throws(DevicesError) -> Set<ExactText> {
-    let streamers = Array(sums.keys)
+    let streamers = sums.keys.sorted { $0.text.utf8.lexicographicallyPrecedes($1.text.utf8) }
     let answers = try await redis.checked(
       AudienceScripts.confirm,
       streamers.map {

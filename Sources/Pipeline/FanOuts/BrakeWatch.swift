@@ -35,7 +35,7 @@ final class BrakeWatch {
 
   /// Each event by itself: where one stands on a master that is away, no other waits for it.
   func look(isolation lane: isolated any Actor = #isolation) {
-    for event in Set(all.map { $0.segment.event.id }) where asking.insert(event).inserted {
+    for event in all.map(\.segment.event.id) where asking.insert(event).inserted {
       loop.task(on: lane) { [self] in await look(at: event) }
     }
   }

@@ -83,7 +83,7 @@ final class DeadLetterNotes {
       unanswered[String(options.randomNumber(), radix: 36)] = uncounted
       uncounted = [:]
     }
-    for (receipt, codes) in unanswered {
+    for (receipt, codes) in unanswered.sorted(by: { $0.key < $1.key }) {
       do {
         try await record.countDeadLetters(
           codes, receipt: receipt, now: options.wallClock())

@@ -17,9 +17,9 @@ final class DeadLetters {
   private let loop: EventLoop
   private let counters: WorkerCounters
   private let board = WaitBoard()
-  /// Letters that are being written, by the timers that end their waiting.
-  private var letters: [ObjectIdentifier: (partition: KafkaPartition, timers: CancellableTimers)] =
-    [:]
+  /// Letters that are being written, in the order in which they came, with the timers that end
+  /// their waiting.
+  private var letters: [(partition: KafkaPartition, timers: CancellableTimers)] = []
   private var isStopped = false
   /// Why they did not take the letter that was tried last, if so.
   private var refusal: KafkaError?
@@ -43,12 +43,12 @@ final class DeadLetters {
   /// Whoever waits for the dead letters to take a record waits no longer.
   func stop() {
     isStopped = true
-    for (_, timers) in letters.values { timers.stop() }
+    for (_, timers) in letters { timers.stop() }
   }
 
   /// Another worker reads the records of these partitions again, and writes their letters.
   func forget(_ partitions: Set<KafkaPartition>) {
-    for (partition, timers) in letters.values where partitions.contains(partition) {
+    for (partition, timers) in letters where partitions.contains(partition) {
       timers.stop()
     }
   }
@@ -61,8 +61,8 @@ final class DeadLetters {
   ) async -> Bool {
     let letter = letter(of: message, error)
     let timers = CancellableTimers(loop: loop)
-    letters[ObjectIdentifier(timers)] = (message.source, timers)
-    defer { letters[ObjectIdentifier(timers)] = nil }
+    letters.append((message.source, timers))
+    defer { letters.removeAll { $0.timers === timers } }
     guard await isWritten(letter, of: message, timers, whenItWaits) else { return false }
     if message.topic == options.ingest.eventsTopic {
       counters.add(error.code.isOfTheRecord ? .eventsMalformed : .eventsDeadLettered)

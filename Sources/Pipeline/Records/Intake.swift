@@ -89,7 +89,7 @@ struct Intake {
     resting.subtract(rested)
     // A later record of the partition may rest still.
     for record in backlog where record.notBefore > now { resting.insert(record.message.source) }
-    return rested.filter { !resting.contains($0) && !isBlocked($0) && !isPaused }
+    return rested.filter { !resting.contains($0) && !isBlocked($0) && !isPaused }.sorted()
   }
 
   /// Called when `waiting` may have changed.
@@ -99,13 +99,13 @@ struct Intake {
       waiting >= Self.capacity || aside.count >= Self.maximumAside || bytes >= Self.maximumBytes
     {
       isPaused = true
-      return (Array(partitions), [])
+      return (partitions.sorted(), [])
     }
     guard isPaused, waiting <= Self.capacity / 4, aside.count <= Self.maximumAside / 2,
       bytes <= Self.maximumBytes / 2
     else { return ([], []) }
     isPaused = false
-    return ([], partitions.filter { !isBlocked($0) && !resting.contains($0) })
+    return ([], partitions.filter { !isBlocked($0) && !resting.contains($0) }.sorted())
   }
 
   /// Takes over partitions and returns those to pause: all of them when the others are paused.
@@ -144,7 +144,7 @@ struct Intake {
     backlog = []
     aside = []
     isPaused = true
-    return Array(partitions)
+    return partitions.sorted()
   }
 
   private func isBlocked(_ partition: KafkaPartition) -> Bool {

@@ -5,8 +5,8 @@
 final class BatchMemory {
   private let maximum: Int
   private(set) var bytes = 0
-  /// Segments that wait for there being room.
-  private var waiting: [ObjectIdentifier: () -> Void] = [:]
+  /// Segments that wait for there being room, in the order in which they came.
+  private var waiting: [(waiter: ObjectIdentifier, look: () -> Void)] = []
 
   init(maximum: Int) { self.maximum = maximum }
 
@@ -35,12 +35,15 @@ final class BatchMemory {
     let wasFull = isFull
     bytes -= count
     guard wasFull, !isFull else { return }
-    for look in waiting.values { look() }
+    for (_, look) in waiting { look() }
   }
 
   func wait(_ waiter: AnyObject, _ look: @escaping () -> Void) {
-    waiting[ObjectIdentifier(waiter)] = look
+    waitNoLonger(waiter)
+    waiting.append((ObjectIdentifier(waiter), look))
   }
 
-  func waitNoLonger(_ waiter: AnyObject) { waiting[ObjectIdentifier(waiter)] = nil }
+  func waitNoLonger(_ waiter: AnyObject) {
+    waiting.removeAll { $0.waiter == ObjectIdentifier(waiter) }
+  }
 }

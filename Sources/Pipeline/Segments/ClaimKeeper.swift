@@ -101,7 +101,11 @@ final class ClaimKeeper {
   /// A claim that is not renewed ends, and nothing more is sent under it. Each event's claims by
   /// themselves: where they stand on a master that is away, no other event waits for it.
   func renew(isolation lane: isolated any Actor = #isolation) {
-    for runs in Dictionary(grouping: runs.all, by: { $0.segment.event.id }).values {
+    let all = runs.all
+    let byEvent = Dictionary(grouping: all, by: \.segment.event.id)
+    // In the order of each event's first run.
+    for run in all {
+      guard let runs = byEvent[run.segment.event.id], runs.first === run else { continue }
       loop.task(on: lane) { [self] in await renew(runs) }
     }
   }

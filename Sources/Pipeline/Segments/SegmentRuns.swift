@@ -13,7 +13,8 @@ final class SegmentRuns {
   private(set) var isStopped = false
   /// The lane stops soon.
   private(set) var isLeaving = false
-  private var runs: [ObjectIdentifier: SegmentRun] = [:]
+  private var runs: [ObjectIdentifier: (number: Int, run: SegmentRun)] = [:]
+  private var lastNumber = 0
   private var fanOuts: LaneFanOuts
 
   init(
@@ -25,14 +26,15 @@ final class SegmentRuns {
     memory = BatchMemory(maximum: limits.batchBytes)
   }
 
-  var all: [SegmentRun] { Array(runs.values) }
+  /// In the order in which they began.
+  var all: [SegmentRun] { runs.values.sorted { $0.number < $1.number }.map(\.run) }
   var count: Int { runs.count }
   /// The ids of their events.
-  var eventIDs: Set<String> { Set(runs.values.map(\.segment.event.id)) }
+  var eventIDs: Set<String> { Set(runs.values.map(\.run.segment.event.id)) }
   /// Of them, those that have a place.
-  var places: Int { runs.values.count(where: \.hasPlace) }
+  var places: Int { runs.values.count(where: \.run.hasPlace) }
   /// Segments whose pushes were all tried and are not all settled.
-  var lingering: Int { runs.values.count(where: \.isLingering) }
+  var lingering: Int { runs.values.count(where: \.run.isLingering) }
 
   /// - Parameter vacate: called when the run needs its place no longer, before it ends.
   func make(_ claim: Claim, recordBytes: Int, _ vacate: @escaping () -> Void) -> SegmentRun {
@@ -46,17 +48,20 @@ final class SegmentRuns {
   /// Nil when nothing of the event is known here.
   func fanOut(ofEvent id: String) -> FanOut? { fanOuts.fanOut(ofEvent: id) }
 
-  func begin(_ run: SegmentRun) { runs[ObjectIdentifier(run)] = run }
+  func begin(_ run: SegmentRun) {
+    lastNumber += 1
+    runs[ObjectIdentifier(run)] = (lastNumber, run)
+  }
 
   func end(_ run: SegmentRun) { runs[ObjectIdentifier(run)] = nil }
 
-  func contains(_ run: SegmentRun) -> Bool { runs[ObjectIdentifier(run)] === run }
+  func contains(_ run: SegmentRun) -> Bool { runs[ObjectIdentifier(run)]?.run === run }
 
   /// The lane stops soon: whoever waits for a segment looks again what there is to do.
   /// - Parameter postpone: takes out what a segment has in queues.
   func leave(_ postpone: (SegmentTally) -> Void) {
     isLeaving = true
-    for run in runs.values {
+    for run in all {
       postpone(run.tally)
       run.progress.wake()
     }
@@ -65,7 +70,7 @@ final class SegmentRuns {
   /// The lane stops: whoever waits for a segment goes on, and `check` throws.
   func stop() {
     isStopped = true
-    for run in runs.values { run.progress.abandon() }
+    for run in all { run.progress.abandon() }
   }
 
   /// Throws when the lane has stopped or another worker has the segment.
@@ -75,7 +80,7 @@ final class SegmentRuns {
 
   /// Whether it may leave its place and wait for its last outcomes.
   func mayLinger(_ run: SegmentRun) -> Bool {
-    let others = runs.values.filter {
+    let others = runs.values.lazy.map(\.run).filter {
       $0.isLingering && ($0.index == nil) == (run.index == nil)
     }
     guard others.count < limits.lingering else { return false }
@@ -86,8 +91,9 @@ final class SegmentRuns {
   /// Lists that were begun before their route was found to be slow, or their fan-out to get
   /// nowhere, give up their places.
   func leavePlaces(whereAll isSlow: (PushRoute, FanOut) -> Bool) {
-    var gone = runs.values.count { $0.index != nil && !$0.hasPlace && !$0.isLingering }
-    for run in runs.values where run.index != nil && run.hasPlace {
+    let all = all
+    var gone = all.count { $0.index != nil && !$0.hasPlace && !$0.isLingering }
+    for run in all where run.index != nil && run.hasPlace {
       guard gone < Self.maximumWithoutPlace else { break }
       // Whose credentials are meant the app says, whatever the push type.
       let app = run.segment.event.app

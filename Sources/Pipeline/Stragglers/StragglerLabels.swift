@@ -31,7 +31,8 @@ struct StragglerLabels {
       case .segment(let segment) = ingest.decode(message, now: options.wallClock()),
       let list = segment.stragglers
     else { return label }
-    let routes = list.environments.compactMap { route(of: segment.event, $0) }
+    let environments = APNsEnvironment.allCases.filter(list.environments.contains)
+    let routes = environments.compactMap { route(of: segment.event, $0) }
     // Pushes of several routes wait only when all of these are closed.
     label.route = routes.first { !deliver.isClosed($0) } ?? routes.first
     label.expiresAt = segment.event.expiresAt

@@ -8,7 +8,7 @@ import Telemetry
 package final class DeliverStage {
   private let loop: EventLoop
   private let credentials: AppCredentials
-  let routes: [RouteName: Route]
+  let routes: LaneRoutes
   private let admission: Admission
   private var ticker: LoopTimer?
   private let tickInterval: Duration
@@ -16,18 +16,19 @@ package final class DeliverStage {
   /// - Parameter randomNumber: any number, each time another.
   package init(
     options: DeliverOptions, credentials: AppCredentials, loop: EventLoop,
-    randomNumber: @escaping () -> UInt64 = { .random(in: .min ... .max) }
+    randomNumber: @escaping () -> UInt64
   ) {
     self.loop = loop
     self.credentials = credentials
     tickInterval = options.tickInterval
-    var routes: [RouteName: Route] = [:]
-    for (environment, target) in options.routes {
+    var routes = LaneRoutes()
+    for environment in APNsEnvironment.allCases {
+      guard let target = options.routes[environment] else { continue }
       for (place, item) in credentials.all.enumerated() {
         let setup = RouteSetup(
           environment: environment, target: target, credentials: item, options: options,
           loop: loop, chance: randomNumber)
-        routes[RouteName(environment: environment, credentials: place)] = Route(setup)
+        routes.add(Route(setup), RouteName(environment: environment, credentials: place))
       }
     }
     self.routes = routes
@@ -48,7 +49,7 @@ package final class DeliverStage {
   /// another.
   package func stop() {
     ticker?.cancel()
-    for route in routes.values { route.stop() }
+    for route in routes.all { route.stop() }
     admission.stop()
   }
 
@@ -60,67 +61,67 @@ package final class DeliverStage {
   package func admit(_ batch: PushBatch) async { await admission.admit(batch) }
 
   /// Pushes that wait for a stream.
-  package var readyCount: Int { routes.values.reduce(0) { $0 + $1.readyCount } }
+  package var readyCount: Int { routes.all.reduce(0) { $0 + $1.readyCount } }
   /// Streams in flight.
-  package var inFlight: Int { routes.values.reduce(0) { $0 + $1.inFlight } }
-  package var openConnections: Int { routes.values.reduce(0) { $0 + $1.openConnections } }
+  package var inFlight: Int { routes.all.reduce(0) { $0 + $1.inFlight } }
+  package var openConnections: Int { routes.all.reduce(0) { $0 + $1.openConnections } }
   /// Streams that may be in flight on those.
-  package var streamLimit: Int { routes.values.reduce(0) { $0 + $1.streamLimit } }
+  package var streamLimit: Int { routes.all.reduce(0) { $0 + $1.streamLimit } }
 
   /// How long Apple took to answer since the lane began.
   package var answerTimes: Histogram {
-    routes.values.reduce(Histogram.answerTimes) { $0 + $1.answerTimes }
+    routes.all.reduce(Histogram.answerTimes) { $0 + $1.answerTimes }
   }
 
   /// Of connections since the lane began.
   package var connectionCounts: ConnectionCounts {
-    routes.values.reduce(into: ConnectionCounts()) { $0.add($1.connectionCounts) }
+    routes.all.reduce(into: ConnectionCounts()) { $0.add($1.connectionCounts) }
   }
 
   /// What APNs answered since the lane began.
   package var answerCounts: AnswerCounts {
-    routes.values.reduce(into: AnswerCounts()) { $0.add($1.answerCounts) }
+    routes.all.reduce(into: AnswerCounts()) { $0.add($1.answerCounts) }
   }
 
   /// What APNs said since the lane began that Apple does not document.
   package var unknownAnswers: UnknownAnswers {
-    routes.values.reduce(into: UnknownAnswers()) { $0.add($1.unknownAnswers) }
+    routes.all.reduce(into: UnknownAnswers()) { $0.add($1.unknownAnswers) }
   }
 
   /// What keeps pushes from being sent; empty when all is well.
-  package var obstacles: [RouteObstacle] { routes.values.flatMap(\.obstacles) }
+  package var obstacles: [RouteObstacle] { routes.all.flatMap(\.obstacles) }
 
   /// The limits of some fan-outs let more of them go.
-  package func limitsLetGo() { for route in routes.values { route.limitsLetGo() } }
+  package func limitsLetGo() { for route in routes.all { route.limitsLetGo() } }
 
   // MARK: a segment's end
 
   /// Takes out what of a segment only waits: for another try, for a connection, for credentials.
   /// Each such push leaves its batch as a straggler. What can be sent and what is in flight stays.
   package func postponeWaiting(of tally: SegmentTally) {
-    for route in routes.values { route.postponeWaiting(of: tally) }
+    for route in routes.all { route.postponeWaiting(of: tally) }
   }
 
   /// The worker stops soon, and a segment that is not settled by then is sent again from its
   /// beginning; or its fan-out is paused: all of it that is not in flight leaves.
   package func postponeAll(of tally: SegmentTally) {
-    for route in routes.values { route.postponeAll(of: tally) }
+    for route in routes.all { route.postponeAll(of: tally) }
   }
 
   /// Its fan-out is cancelled: all of it that is not in flight has its outcome.
   package func settleAll(of tally: SegmentTally) {
-    for route in routes.values { route.settleAll(of: tally) }
+    for route in routes.all { route.settleAll(of: tally) }
   }
 
   /// The worker stops soon: nothing more is sent, and what comes or would wait leaves its segment.
-  package func leave() { for route in routes.values { route.leave() } }
+  package func leave() { for route in routes.all { route.leave() } }
 
   /// After `leave`: what has no answer yet leaves too, and may have arrived.
-  package func leaveInFlight() { for route in routes.values { route.leaveInFlight() } }
+  package func leaveInFlight() { for route in routes.all { route.leaveInFlight() } }
 
   /// Whether a segment waits for nothing but a route that is closed: that may take long.
   package func waitsForClosedRoute(_ tally: SegmentTally) -> Bool {
-    routes.values.contains { $0.parks(tally) } && !routes.values.contains { $0.retries(tally) }
+    routes.all.contains { $0.parks(tally) } && !routes.all.contains { $0.retries(tally) }
   }
 
   private func find(_ route: PushRoute) -> Route? {
@@ -153,11 +154,11 @@ package final class DeliverStage {
   /// flight have no further try. Their batches never settle.
   package func abandon(_ tally: SegmentTally) {
     tally.sendableUntil = 0
-    for route in routes.values { route.abandon(tally) }
+    for route in routes.all { route.abandon(tally) }
   }
 
   private func tick() {
-    for route in routes.values { route.tick() }
+    for route in routes.all { route.tick() }
     admission.admitWaiting()
     ticker = loop.schedule(after: tickInterval) { [weak self] in self?.tick() }
   }

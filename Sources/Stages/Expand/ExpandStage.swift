@@ -17,7 +17,7 @@ package final class ExpandStage {
   ///   - report: a line for the log.
   package init(
     redis: RedisClient, keyspace: Keyspace, options: ExpandOptions = ExpandOptions(),
-    random: @escaping () -> UInt64 = { .random(in: .min ... .max) },
+    random: @escaping () -> UInt64,
     report: @escaping (String) -> Void = { _ in }
   ) {
     self.redis = redis

@@ -163,24 +163,23 @@ final class SelectionSource {
     }
   }
 
-  /// Which key of a list would hold each user of a batch.
+  /// Which key of a list would hold each user of a batch, in the order of the list's shards.
   private func keys(
     of list: UserLists.List, _ place: ListPlace, for batch: FollowerBatch
-  ) -> [String: [Int]] {
+  ) -> [(key: String, users: [Int])] {
     switch place {
-    case .plain(let key): return [key: Array(batch.users.indices)]
+    case .plain(let key): return [(key, Array(batch.users.indices))]
     case .sharded(let heading):
       let (name, keyspace) = lists.name(of: list)
       let shards = Dictionary(grouping: batch.users.indices) {
         Keyspace.shard(of: batch.bytes[batch.users[$0]], shards: heading.shards)
       }
-      return Dictionary(
-        uniqueKeysWithValues: shards.map { shard, users in
-          (
-            keyspace.followerShard(streamer: name, generation: heading.generation, shard: shard),
-            users
-          )
-        })
+      return shards.sorted { $0.key < $1.key }.map { shard, users in
+        (
+          keyspace.followerShard(streamer: name, generation: heading.generation, shard: shard),
+          users
+        )
+      }
     }
   }
 }

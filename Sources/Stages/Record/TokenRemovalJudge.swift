@@ -100,9 +100,10 @@ struct TokenRemovalJudge: Sendable, Equatable {
 
   private mutating func makeRoom() {
     guard places.count > Self.maximumPlaces else { return }
-    let least = places.min {
-      $0.value.accepted + $0.value.unusable < $1.value.accepted + $1.value.unusable
+    func rank(_ place: Place, _ evidence: Evidence) -> (Int, String, UInt8) {
+      (evidence.accepted + evidence.unusable, place.topic, place.environment.rawValue)
     }
+    let least = places.min { rank($0.key, $0.value) < rank($1.key, $1.value) }
     if let least { places[least.key] = nil }
   }
 }

@@ -89,7 +89,9 @@ extension RecordStage {
     var findings = PruneFindings()
     var outcomes = [VerdictOutcome](repeating: .nothing, count: verdicts.count)
     guard !verdicts.isEmpty else { return (findings, outcomes) }
-    let users = Array(Dictionary(grouping: verdicts.indices) { ExactText(verdicts[$0].user) })
+    // In the order of each user's first verdict.
+    let users = Dictionary(grouping: verdicts.indices) { ExactText(verdicts[$0].user) }
+      .sorted { ($0.value.first ?? 0) < ($1.value.first ?? 0) }
     let replies = try await evaluate(
       PruneScript.prune,
       users.map { user, places in

@@ -2,7 +2,7 @@ extension Program {
   /// Parses and does what is asked: help and version are printed here, errors are told with the
   /// way to help, all else is the verb's handler.
   package func execute(
-    _ arguments: [String], output: Console, errors: Console
+    _ arguments: [String], clock: CommandClock, output: Console, errors: Console
   ) async -> ExitCode {
     do throws(TerminalError) {
       if arguments.isEmpty {
@@ -19,7 +19,8 @@ extension Program {
       case .run(let command):
         guard let handler = command.verb.handler else { return .usage }
         let invocation = Invocation(
-          program: self, path: command.path, output: output, errors: errors, command: command)
+          program: self, path: command.path, clock: clock, output: output, errors: errors,
+          command: command)
         return await run(handler, invocation)
       }
     } catch {

@@ -3,9 +3,15 @@ package struct Invocation: Sendable {
   package let program: Program
   /// `["audience", "seed"]`
   package let path: [String]
+  let clock: CommandClock
   package let output: Console
   package let errors: Console
   let command: ParsedCommand
+
+  /// Ms since 1970.
+  package var nowMilliseconds: Int64 { clock.wallMilliseconds() }
+  /// Monotonic.
+  package var nowNanoseconds: UInt64 { clock.monotonicNanoseconds() }
 
   /// The value of an option that this verb declares.
   package subscript<Value>(option: Option<Value>) -> Value { command[option] }

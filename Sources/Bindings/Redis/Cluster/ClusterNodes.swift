@@ -34,8 +34,9 @@ final class ClusterNodes {
   func close() {
     guard !isClosed else { return }
     isClosed = true
-    for connection in connections.values { connection.close() }
+    let all = all
     connections = [:]
+    for connection in all { connection.close() }
   }
 
   /// Throws when nothing can be sent there now.
@@ -65,6 +66,7 @@ final class ClusterNodes {
     (trackedPrefix, trackingDelegate) = (prefix, delegate)
   }
 
+  /// By their names.
   var all: [RedisConnection] {
     connections.values.sorted { $0.options.name < $1.options.name }
   }
@@ -80,23 +82,23 @@ final class ClusterNodes {
   var hasNothingSent: Bool { connections.values.allSatisfy(\.hasNothingSent) }
 
   func distrust(over why: String) {
-    for connection in connections.values { connection.distrust(over: why) }
+    for connection in all { connection.distrust(over: why) }
   }
 
   /// Gives up nodes that have no slots any more. One that still owes answers stays until the next
   /// map.
   func keep(_ masters: [Endpoint]) {
-    for (node, connection) in connections where !masters.contains(node) {
+    for connection in all where !masters.contains(connection.options.endpoint) {
       if connection.lastFailure != nil { connection.giveBackWaiting() }
       guard connection.load == 0 else { continue }
-      connections[node] = nil
+      connections[connection.options.endpoint] = nil
       connection.close()
     }
   }
 
   /// What waits for nodes that cannot be reached is sent elsewhere, where the map has changed.
   func giveBackWaitingForLost() {
-    for connection in connections.values where connection.lastFailure != nil {
+    for connection in all where connection.lastFailure != nil {
       connection.giveBackWaiting()
     }
   }

@@ -47,9 +47,9 @@ final class RedisCluster {
     isClosed = true
     topology.close()
     nodes.close()
-    let paused = pauses.values
+    let paused = pauses.sorted { $0.key < $1.key }
     pauses = [:]
-    for pause in paused {
+    for (_, pause) in paused {
       pause.timer.cancel()
       step(pause.execution, .failed(pause.part, closed))
     }

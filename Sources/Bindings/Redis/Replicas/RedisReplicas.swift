@@ -43,12 +43,18 @@ final class RedisReplicas {
   func close() {
     isClosed = true
     timer?.cancel()
-    for connection in connections.values { connection.close() }
+    let all = inOrder
     connections = [:]
+    for connection in all { connection.close() }
+  }
+
+  /// By their names.
+  private var inOrder: [RedisConnection] {
+    connections.values.sorted { $0.options.name < $1.options.name }
   }
 
   func distrust(over why: String) {
-    for connection in connections.values { connection.distrust(over: why) }
+    for connection in inOrder { connection.distrust(over: why) }
   }
 
   // MARK: who there is
@@ -80,11 +86,11 @@ final class RedisReplicas {
       lag.forget()
     }
     let named = Set(lag.replicas.map(\.endpoint))
-    for (endpoint, connection) in connections where !named.contains(endpoint) {
-      connections[endpoint] = nil
+    for connection in inOrder where !named.contains(connection.options.endpoint) {
+      connections[connection.options.endpoint] = nil
       connection.close()
     }
-    for endpoint in named where connections[endpoint] == nil {
+    for endpoint in lag.replicas.map(\.endpoint) where connections[endpoint] == nil {
       // What keeps one from being used is told of when nobody is left: see `tell`.
       let connection = RedisConnection(
         options: options.at(endpoint), purpose: purpose, loop: loop, log: { _ in },

@@ -29,8 +29,7 @@ package final class ProviderTokenSource: Sendable {
   ///   - lifetime: the age at which a token is renewed; kept between 40 and 60 minutes.
   ///   - monotonic: nanoseconds of a clock that nobody sets.
   package init(
-    key: ProviderKey, lifetime: Duration,
-    monotonic: @escaping @Sendable () -> UInt64 = { EventLoop.monotonicNanoseconds() }
+    key: ProviderKey, lifetime: Duration, monotonic: @escaping @Sendable () -> UInt64
   ) {
     times = ProviderTokenTimes(lifetime: lifetime)
     self.monotonic = monotonic

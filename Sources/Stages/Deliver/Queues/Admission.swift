@@ -17,7 +17,7 @@ final class Admission {
 
   private let options: DeliverOptions
   private let credentials: AppCredentials
-  private let routes: [RouteName: Route]
+  private let routes: LaneRoutes
   private let loop: EventLoop
   private var waiting: [Waiter] = []
   /// Routes for which one that waited is on its way.
@@ -27,14 +27,14 @@ final class Admission {
   private var isStopped = false
 
   init(
-    options: DeliverOptions, credentials: AppCredentials, routes: [RouteName: Route],
+    options: DeliverOptions, credentials: AppCredentials, routes: LaneRoutes,
     loop: EventLoop
   ) {
     self.options = options
     self.credentials = credentials
     self.routes = routes
     self.loop = loop
-    for route in routes.values {
+    for route in routes.all {
       route.whenReadyMayHaveShrunk = { [weak self] in self?.admitWaiting() }
     }
   }
@@ -51,10 +51,10 @@ final class Admission {
   func admit(_ batch: PushBatch) async {
     let topic = batch.headers.topic
     let place = credentials.place(of: topic)
-    let names = Set(
-      routes.keys.filter {
-        $0.credentials == place && batch.hasPushes(for: $0.environment)
-      })
+    let order = routes.names.filter {
+      $0.credentials == place && batch.hasPushes(for: $0.environment)
+    }
+    let names = Set(order)
     let fanOut = batch.tally.fanOut
     let mayStraggle = batch.tally.mayStraggle
     var awaited = names
@@ -70,7 +70,7 @@ final class Admission {
         admitting.subtract(awaited)
       }
     }
-    for name in names {
+    for name in order {
       routes[name]?.append(batch, surplusLeaves: !awaited.contains(name))
     }
     if batch.unsettled > 0 { rejectUnroutable(batch, routed: names) }
@@ -162,7 +162,7 @@ final class Admission {
       isLooking = false
       lookAtCongestion(loop.now)
       admitWaiting()
-      if routes.values.contains(where: { $0.readyCount > 0 || $0.wasLagging }) {
+      if routes.all.contains(where: { $0.readyCount > 0 || $0.wasLagging }) {
         lookSoon()
       }
     }
@@ -172,9 +172,9 @@ final class Admission {
   /// one, or all are slow, waiting is what keeps memory bounded and Kafka free of what would have
   /// to be read again.
   private func lookAtCongestion(_ now: UInt64) {
-    for route in routes.values { route.lookAtCongestion(now) }
-    for route in routes.values {
-      let othersGoOn = routes.values.contains {
+    for route in routes.all { route.lookAtCongestion(now) }
+    for route in routes.all {
+      let othersGoOn = routes.all.contains {
         $0 !== route && $0.isInUse(at: now) && !$0.isHoldingUp
       }
       route.set(lags: route.isLagging && othersGoOn, yields: route.isSlow && othersGoOn)

@@ -92,7 +92,7 @@ struct ReadyQueue {
   /// How many pushes of each batch are here that were not sent since they were admitted.
   var firsts: [(tally: SegmentTally, count: Int)] {
     (refused + apart.all).filter(\.isFirst).map { (tally: $0.tally, count: 1) }
-      + lines.values.flatMap(\.firsts)
+      + turns.all.flatMap(\.firsts)
   }
 
   // MARK: coming
@@ -256,7 +256,7 @@ struct ReadyQueue {
       taken += refused.filter { isWanted($0.batch) }
       refused.removeAll { isWanted($0.batch) }
     }
-    for line in Array(lines.values) {
+    for line in turns.all {
       returnedCount -= line.returnedCount
       taken += line.take(where: isWanted)
       returnedCount += line.returnedCount
