@@ -258,8 +258,8 @@ let supports: [Target] = [
     [
       "APNsSimulator", "Assembly", "Checkout", "Deliver", "Devices", "EventLoop", "Expand",
       "Ingest",
-      "Kafka", "Keyspace", "MemoryKafka", "MemoryRedis", "Model", "Pipeline", "Record", "Redis",
-      "Render", "Telemetry", "Text", "Transport",
+      "Kafka", "Keyspace", "MemoryKafka", "MemoryRedis", "Model", "Pipeline", "Processes", "Record",
+      "Redis", "Render", "Telemetry", "Text", "Threads", "Transport",
     ]),
   // A whole small world for tests of the whole way: real Redis, embedded Kafka, the simulator,
   // workers.

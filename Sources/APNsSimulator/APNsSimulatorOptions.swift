@@ -64,6 +64,8 @@ package struct APNsSimulatorOptions: Sendable {
   /// False: HTTP/2 without TLS, for a network in memory.
   package var usesTLS = true
   package var makeLoop: @Sendable (String) -> EventLoop = { EventLoop(name: $0) }
+  /// Hears of each request for a token, on the simulator's loop, before it is answered.
+  package var observe: (@Sendable (ObservedPush) -> Void)?
 
   package init(directory: String) { self.directory = directory }
 }

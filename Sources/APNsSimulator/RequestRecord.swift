@@ -67,6 +67,11 @@ struct RequestRecord {
     UnsafeRawBufferPointer(start: identifier, count: RequestRules.identifierCount)
   }
 
+  func observed(_ answer: SimulatedAnswer) -> ObservedPush {
+    ObservedPush(
+      token: UnsafeBufferPointer(start: token, count: tokenCount), payload: body, answer: answer)
+  }
+
   /// Keeps as much of the body as there can be of a valid one, and a byte more.
   mutating func append(_ bytes: UnsafeRawBufferPointer) {
     let count = min(bytes.count, Self.maximumBodyBytes - bodyCount)

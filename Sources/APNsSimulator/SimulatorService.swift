@@ -9,6 +9,7 @@ final class SimulatorService {
   let options: APNsSimulatorOptions
   let loop: EventLoop
   let log: @Sendable (String) -> Void
+  private let observe: (@Sendable (ObservedPush) -> Void)?
   let tokens: ProviderTokens
   let heads: AnswerHeads
   let ledger = TokenLedger()
@@ -29,6 +30,7 @@ final class SimulatorService {
   private var delayed = DueHeap<DelayedAnswer>()
   private var timer: LoopTimer?
   private var timerDue = UInt64.max
+  private var bucket = RateBucket()
   private let topics: [[UInt8]]
   private var topicNames = TopicNames()
 
@@ -38,6 +40,7 @@ final class SimulatorService {
     self.options = options
     self.loop = loop
     self.log = log
+    observe = options.observe
     tokens = try ProviderTokens(options.providerKeys)
     heads = try AnswerHeads(isDevelopment: options.isDevelopment)
     topics = options.topics.map { Array($0.utf8) }
@@ -156,7 +159,10 @@ final class SimulatorService {
       entry.pointee.topic = topicNames.number(of: record.topicBytes)
     }
     count(answer, entry, arrival: arrival)
-    if entry != nil { pushes.add(record, accepted: answer.isAcceptance) }
+    if entry != nil {
+      pushes.add(record, accepted: answer.isAcceptance)
+      observe?(record.observed(answer))
+    }
     return answer
   }
 
@@ -179,6 +185,9 @@ final class SimulatorService {
       return magic
     }
     if !script.rules.isEmpty, let scripted = scripted(record, tries: tries) { return scripted }
+    if let rate = script.rate, !bucket.take(rate: rate, now: loop.now) {
+      return .refuse(.serviceUnavailable)
+    }
     guard !script.mix.isEmpty else { return .accept }
     var draw = Double(random.next() >> 11) * 0x1p-53
     for share in script.mix {

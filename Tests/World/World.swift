@@ -24,7 +24,11 @@ import Transport
 /// Unchecked: confined to the thread that runs it.
 package final class World: @unchecked Sendable {
   package static let app = "com.example.live"
-  private static let apple = Endpoint(host: "apple", port: 443)
+  /// Another app, of the same team.
+  package static let otherApp = "com.example.other"
+  package static let apple = Endpoint(host: "apple", port: 443)
+  /// Apple by another name, as the environment of tests has one.
+  package static let sandbox = Endpoint(host: "sandbox", port: 443)
   private static let redisPlace = Endpoint(host: "redis", port: 6379)
   /// 2026-11-21T08:00:00Z, when the scheduler's clock begins.
   private static let beginning: Int64 = 1_795_248_000_000
@@ -44,6 +48,7 @@ package final class World: @unchecked Sendable {
   private let backend: LoopActor
   private let backendHost: MemoryHost
   private let templates: [Template]
+  private let observer: PushObserver
   /// Ms since 1970, by every clock that is right.
   package let wallClock: @Sendable () -> Int64
 
@@ -69,16 +74,20 @@ package final class World: @unchecked Sendable {
       microseconds: {
         Self.beginning * 1_000 + Int64((scheduler.now &- epoch) / 1_000)
       })
+    network.change(Self.sandbox) { $0.leadsTo = Self.apple }
     var options = APNsSimulatorOptions(directory: directory)
     options.host = Self.apple.host
     options.port = Self.apple.port
-    options.topics = [Self.app]
+    options.topics = [Self.app, Self.otherApp]
     options.requiresProviderToken = false
     options.seed = seed
     options.network = network
     options.usesTLS = false
     options.makeLoop = { scheduler.makeLoop($0) }
     options.clock = { wallClock() * 1_000 }
+    let observer = PushObserver()
+    self.observer = observer
+    options.observe = { observer.hear?($0) }
     simulator = APNsSimulator(options: options) { _ in }
     templates = try TemplateFile.readAll(in: Checkout.path("Config/templates")).map {
       try Template.compile($0)
@@ -86,6 +95,17 @@ package final class World: @unchecked Sendable {
     loop = scheduler.makeLoop("backend")
     backend = LoopActor(loop)
     backendHost = broker.host("backend")
+  }
+
+  /// Hears of each request that reaches Apple.
+  package var whenPushed: ((ObservedPush) -> Void)? {
+    get { observer.hear }
+    set { observer.hear = newValue }
+  }
+
+  /// Unchecked: confined to its world's thread.
+  private final class PushObserver: @unchecked Sendable {
+    var hear: ((ObservedPush) -> Void)?
   }
 
   // MARK: running
@@ -155,6 +175,8 @@ package final class World: @unchecked Sendable {
     var route = APNsRoute(endpoint: Self.apple, tls: nil)
     route.network = network
     deliver.routes = [.production: route]
+    route.endpoint = Self.sandbox
+    deliver.routes[.sandbox] = route
     var kafka = KafkaOptions(bootstrapServers: "kafka:9092")
     kafka.group = "fanfare"
     var options = PipelineOptions(
@@ -223,5 +245,14 @@ package final class World: @unchecked Sendable {
         value: Array(document.utf8), headers: [])
       producer.close(timeout: .zero)
     }
+  }
+
+  /// Writes an event's record at once, as if a backend's producer had.
+  package func append(_ document: String, key: String) {
+    let bytes = Array(key.utf8)
+    let partition = bytes.reduce(0) { ($0 &* 31 &+ Int($1)) & 0xFFFF } % 4
+    broker.append(
+      MemoryRecord(key: bytes, value: Array(document.utf8), timestamp: wallClock()),
+      to: KafkaPartition(topic: ingest.eventsTopic, partition: Int32(partition)))
   }
 }

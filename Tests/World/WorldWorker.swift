@@ -12,8 +12,11 @@ package final class WorldWorker: @unchecked Sendable {
   private let host: MemoryHost
   private let worker: Worker
   private let loops: WorldLoops
+  /// The part of a lane's memory budget that is for batches, in bytes.
+  package let batchBudget: Int
   package private(set) var isDead = false
   package private(set) var hasStopped = false
+  private var hasBeenToldToStop = false
 
   init(
     _ name: String, _ host: MemoryHost, _ world: World, options: PipelineOptions,
@@ -27,6 +30,7 @@ package final class WorldWorker: @unchecked Sendable {
     var options = options
     options.makeLoop = { loops.make("\(name) \($0)") }
     change(&options)
+    batchBudget = options.memoryBudget.lane.first { $0.name == "batches" }?.bytes ?? 0
     worker = try Worker(options: options)
   }
 
@@ -35,8 +39,16 @@ package final class WorldWorker: @unchecked Sendable {
     onLoop(loops.make("\(name) main")) { Task { try await worker.start() } }
   }
 
+  /// What the batches of one of its lanes have taken at most; nil where nothing of it runs.
+  package func mostBatchBytes() -> Int? {
+    guard !isDead, !hasBeenToldToStop else { return nil }
+    let worker = worker
+    return world.perform { _, _ in await worker.mostBatchBytes() }
+  }
+
   /// SIGTERM.
   package func stop() {
+    hasBeenToldToStop = true
     onLoop(loops.all[0]) { [self] in
       Task {
         await worker.stop()

@@ -1,0 +1,9 @@
+/// A request for a token that was judged, as whoever observes the simulator gets it. The bytes are
+/// good until the call returns.
+package struct ObservedPush {
+  /// Lower-case hex.
+  package let token: UnsafeBufferPointer<UInt8>
+  package let payload: UnsafeRawBufferPointer
+  /// What the client will be answered, unless the connection ends before.
+  package let answer: SimulatedAnswer
+}
