@@ -263,8 +263,8 @@ let supports: [Target] = [
     [
       "APNsSimulator", "Assembly", "Checkout", "Deliver", "Devices", "EventLoop", "Expand",
       "Ingest",
-      "Kafka", "Keyspace", "MemoryKafka", "MemoryRedis", "Model", "Pipeline", "Record", "Redis",
-      "Render", "Telemetry", "Text", "Threads", "Transport",
+      "Kafka", "Keyspace", "MemoryKafka", "MemoryRedis", "Model", "Pipeline", "Processes", "Record",
+      "Redis", "Render", "Telemetry", "Text", "Threads", "Transport",
     ]),
   // Lives many seeds of it: make world.
   tool("WorldTool", path: "Tests/WorldTool", ["Processes", "World"]),

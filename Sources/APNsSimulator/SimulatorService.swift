@@ -31,6 +31,7 @@ final class SimulatorService {
   private var delayed = DueHeap<DelayedAnswer>()
   private var timer: LoopTimer?
   private var timerDue = UInt64.max
+  private var bucket = RateBucket()
   private let topics: [[UInt8]]
   private var topicNames = TopicNames()
 
@@ -191,6 +192,9 @@ final class SimulatorService {
       return magic
     }
     if !script.rules.isEmpty, let scripted = scripted(record, tries: tries) { return scripted }
+    if let rate = script.rate, !bucket.take(rate: rate, now: loop.now) {
+      return .refuse(.serviceUnavailable)
+    }
     guard !script.mix.isEmpty else { return .accept }
     var draw = Double(random.next() >> 11) * 0x1p-53
     for share in script.mix {

@@ -70,6 +70,13 @@ package final class Worker: Sendable {
       await WorkerFigures.take(options, lanes, pump, counters), isStopping: isStopping)
   }
 
+  /// What the batches of one lane took at most: the part of `MemoryBudget` that depends on Apple.
+  package func mostBatchBytes() async -> Int {
+    var most = 0
+    for lane in lanes { most = max(most, await lane.figures().mostBatchBytes) }
+    return most
+  }
+
   /// Returns when each of the worker's threads has done something.
   package func tick() async {
     await pump.loop.answers()

@@ -20,11 +20,11 @@ import Testing
        "latency_ms": 40, "jitter_ms": 1.5, "streams": 9, "goaway_after": 3, "goaway_behind": 1,
        "goaway_code": 11, "drop_after": 4, "silent_after": 5, "cut_after": 6, "end_after": 7,
        "half_close_after": 8, "attack": "empty_data", "attack_after": 9, "window": 0,
-       "slice_bytes": 1}
+       "slice_bytes": 1, "rate": 10}
       """)
     #expect(script.latency == .milliseconds(40))
     #expect(script.jitter == .microseconds(1500))
-    #expect(script.streams == 9)
+    #expect(script.streams == 9 && script.rate == 10)
     #expect(script.goAwayAfter == 3)
     #expect(script.goAwayBehind == 1)
     #expect(script.dropAfter == 4)
@@ -51,7 +51,8 @@ import Testing
     (#"[{"prefix": "aa", "answers": [{"status": 503, "times": 0}]}]"#, "times"),
     (#"{"mix": {"410": 2}}"#, "410"), (#"{"mix": {"410": 0.6, "500": 0.6}}"#, "more than 1"),
     (#"{"mix": {"Nothing": 0.1}}"#, "Nothing"), (#"{"latency_ms": -1}"#, "latency_ms"),
-    (#"{"streams": -1}"#, "streams"), (#"{"goaway_after": 0}"#, "goaway_after"),
+    (#"{"streams": -1}"#, "streams"), (#"{"rate": 0}"#, "rate"),
+    (#"{"goaway_after": 0}"#, "goaway_after"),
     (#"{"attack": "none"}"#, "attack must be one of settings, ping"),
     (#"{"window": 2147483648}"#, "window"), (#"{"slice_bytes": 0}"#, "slice_bytes"),
     (#"{"cut_after": 0}"#, "cut_after"), (#"{"end_after": "x"}"#, "end_after"),

@@ -19,6 +19,8 @@ package final class MemoryNetwork: Network, @unchecked Sendable {
     package var largestPiece = Int.max
     /// Bytes that may be under way in each direction.
     package var capacity = 256 * 1024
+    /// Another name for an endpoint, with a way of its own; nil: the endpoint itself.
+    package var leadsTo: Endpoint?
 
     package init() {}
   }
@@ -72,6 +74,17 @@ package final class MemoryNetwork: Network, @unchecked Sendable {
     for pair in pairs where pair.endpoint == endpoint { pair.client.breakBoth(ECONNRESET) }
   }
 
+  /// Nothing that is sent on the oldest open connection to an endpoint arrives any more, in either
+  /// direction, as behind a router that has forgotten it.
+  package func silenceOne(to endpoint: Endpoint) {
+    forgetClosed()
+    let pair = pairs.first {
+      $0.endpoint == endpoint && !$0.client.isClosed && !$0.client.isSilent
+    }
+    pair?.client.isSilent = true
+    pair?.server.isSilent = true
+  }
+
   /// The kernel closes what a dead process had.
   package func closeAll(of loops: [EventLoop]) {
     for (endpoint, place) in places where loops.contains(where: { $0 === place.loop }) {
@@ -109,8 +122,8 @@ package final class MemoryNetwork: Network, @unchecked Sendable {
       // Whoever connects gives up by its own time-out.
       if path.isSilent { return }
       let outcome: Result<any StreamSocket, TransportError>
-      if let place = places[endpoint], !path.isRefused {
-        outcome = .success(join(loop, place))
+      if let place = places[path.leadsTo ?? endpoint], !path.isRefused {
+        outcome = .success(join(loop, place, endpoint))
       } else {
         outcome = .failure(
           TransportError(.unreachable, "\(endpoint) cannot be reached: Connection refused"))
@@ -119,13 +132,13 @@ package final class MemoryNetwork: Network, @unchecked Sendable {
     }
   }
 
-  private func join(_ loop: EventLoop, _ place: Place) -> MemorySocket {
-    let client = MemorySocket(loop: loop, endpoint: place.endpoint, network: self)
-    let server = MemorySocket(loop: place.loop, endpoint: place.endpoint, network: self)
+  private func join(_ loop: EventLoop, _ place: Place, _ endpoint: Endpoint) -> MemorySocket {
+    let client = MemorySocket(loop: loop, endpoint: endpoint, network: self)
+    let server = MemorySocket(loop: place.loop, endpoint: endpoint, network: self)
     client.peer = server
     server.peer = client
     if pairs.count % 64 == 63 { forgetClosed() }
-    pairs.append((place.endpoint, client, server))
+    pairs.append((endpoint, client, server))
     onLoop(place.loop) { place.accept(server) }
     return client
   }

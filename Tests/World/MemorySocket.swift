@@ -18,6 +18,8 @@ final class MemorySocket: StreamSocket {
   private var hasFinished = false
   private var failure: Int32?
   private(set) var isClosed = false
+  /// Nothing of what is sent arrives.
+  var isSilent = false
 
   private var handler: (any LoopHandler)?
   private var interest: Interest = []
@@ -127,7 +129,7 @@ final class MemorySocket: StreamSocket {
   /// Delivers what is due, unless the path is silent.
   func deliver() {
     guard failure == nil else { return }
-    guard !path.isSilent else { return watchSilence() }
+    guard !path.isSilent, !isSilent else { return watchSilence() }
     while let first = underWay.first, first.due <= scheduler.now {
       underWay.removeFirst()
       bytesUnderWay -= first.bytes.count

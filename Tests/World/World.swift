@@ -24,7 +24,11 @@ import Transport
 /// Unchecked: confined to the thread that runs it.
 package final class World: @unchecked Sendable {
   package static let app = "com.example.live"
+  /// Another app, of the same team.
+  package static let otherApp = "com.example.other"
   package static let apple = Endpoint(host: "apple", port: 443)
+  /// Apple by another name, as the environment of tests has one.
+  package static let sandbox = Endpoint(host: "sandbox", port: 443)
   package static let group = "fanfare"
   /// News of tokens.
   package static let newsTopic = "notify-followers.tokens"
@@ -47,9 +51,9 @@ package final class World: @unchecked Sendable {
   private let backend: LoopActor
   private let backendHost: MemoryHost
   private let templates: [Template]
+  private let observer: PushObserver
   /// Ms since 1970, by every clock that is right.
   package let wallClock: @Sendable () -> Int64
-  private let pushes = WorldPushes()
   private let epoch: UInt64
   /// What the simulator follows now.
   package var script = SimulatorScript()
@@ -83,17 +87,20 @@ package final class World: @unchecked Sendable {
       microseconds: {
         Self.beginning * 1_000 + Int64((scheduler.now &- epoch) / 1_000)
       })
+    network.change(Self.sandbox) { $0.leadsTo = Self.apple }
     var options = APNsSimulatorOptions(directory: directory)
     options.host = Self.apple.host
     options.port = Self.apple.port
-    options.topics = [Self.app]
+    options.topics = [Self.app, Self.otherApp]
     options.requiresProviderToken = false
     options.seed = seed
     options.network = network
     options.usesTLS = false
     options.makeLoop = { scheduler.makeLoop($0) }
     options.clock = { wallClock() * 1_000 }
-    options.observe = { [pushes] in pushes.observe?($0) }
+    let observer = PushObserver()
+    self.observer = observer
+    options.observe = { observer.hear?($0) }
     simulator = APNsSimulator(options: options) { _ in }
     templates = try
       (TemplateFile.readAll(in: Checkout.path("Config/templates")) + [WorldTemplate.source()]).map {
@@ -102,6 +109,17 @@ package final class World: @unchecked Sendable {
     loop = scheduler.makeLoop("backend")
     backend = LoopActor(loop)
     backendHost = broker.host("backend")
+  }
+
+  /// Hears of each request that reaches Apple.
+  package var whenPushed: ((ObservedPush) -> Void)? {
+    get { observer.hear }
+    set { observer.hear = newValue }
+  }
+
+  /// Unchecked: confined to its world's thread.
+  private final class PushObserver: @unchecked Sendable {
+    var hear: ((ObservedPush) -> Void)?
   }
 
   // MARK: running
@@ -172,12 +190,6 @@ package final class World: @unchecked Sendable {
 
   package var rfc3339: String { WallClock.rfc3339(wallClock()) }
 
-  /// Hears of each push that reaches Apple.
-  package var whenPushed: ((ObservedPush) -> Void)? {
-    get { pushes.observe }
-    set { pushes.observe = newValue }
-  }
-
   /// Does something on the backend's loop, beside what goes on.
   package func begin(
     _ body: @escaping @Sendable (isolated LoopActor, World) async -> Void
@@ -213,6 +225,8 @@ package final class World: @unchecked Sendable {
     var route = APNsRoute(endpoint: Self.apple, tls: nil)
     route.network = network
     deliver.routes = [.production: route]
+    route.endpoint = Self.sandbox
+    deliver.routes[.sandbox] = route
     var record = RecordOptions()
     record.tellsTokens = true
     var kafka = KafkaOptions(bootstrapServers: "kafka:9092")
@@ -298,6 +312,15 @@ package final class World: @unchecked Sendable {
     defer { producer.close(timeout: .zero) }
     _ = try await producer.send(
       topic: ingest.eventsTopic, partition: nil, key: key, value: value, headers: [])
+  }
+
+  /// Writes an event's record at once, as if a backend's producer had.
+  package func append(_ document: String, key: String) {
+    let bytes = Array(key.utf8)
+    let partition = bytes.reduce(0) { ($0 &* 31 &+ Int($1)) & 0xFFFF } % 4
+    broker.append(
+      MemoryRecord(key: bytes, value: Array(document.utf8), timestamp: wallClock()),
+      to: KafkaPartition(topic: ingest.eventsTopic, partition: Int32(partition)))
   }
 
   /// Lets go of what hangs at processes that were killed. The last call.

@@ -13,8 +13,11 @@ package final class WorldWorker: @unchecked Sendable {
   private let worker: Worker
   private let loops: WorldLoops
   private let clock = WorldClock()
+  /// The part of a lane's memory budget that is for batches, in bytes.
+  package let batchBudget: Int
   package private(set) var isDead = false
   package private(set) var hasStopped = false
+  private var hasBeenToldToStop = false
 
   init(
     _ name: String, _ host: MemoryHost, _ world: World, options: PipelineOptions,
@@ -31,6 +34,7 @@ package final class WorldWorker: @unchecked Sendable {
     options.wallClock = { wallClock() + clock.ahead }
     host.wallClock = options.wallClock
     change(&options)
+    batchBudget = options.memoryBudget.lane.first { $0.name == "batches" }?.bytes ?? 0
     worker = try Worker(options: options)
   }
 
@@ -39,8 +43,16 @@ package final class WorldWorker: @unchecked Sendable {
     onLoop(loops.make("\(name) main")) { Task { try await worker.start() } }
   }
 
+  /// What the batches of one of its lanes have taken at most; nil where nothing of it runs.
+  package func mostBatchBytes() -> Int? {
+    guard !isDead, !hasBeenToldToStop else { return nil }
+    let worker = worker
+    return world.perform { _, _ in await worker.mostBatchBytes() }
+  }
+
   /// SIGTERM.
   package func stop() {
+    hasBeenToldToStop = true
     onLoop(loops.all[0]) { [self] in
       Task {
         await worker.stop()

@@ -55,6 +55,7 @@ enum ScriptReader {
     case "latency_ms": script.latency = try milliseconds(name, value)
     case "jitter_ms": script.jitter = try milliseconds(name, value)
     case "streams": script.streams = try count(name, value, from: 0)
+    case "rate": script.rate = try count(name, value, from: 1)
     case "goaway_after": script.goAwayAfter = try count(name, value, from: 1)
     case "goaway_behind": script.goAwayBehind = try count(name, value, from: 0)
     case "goaway_code":

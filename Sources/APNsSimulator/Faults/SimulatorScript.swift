@@ -7,7 +7,7 @@ import JSON
 ///                {"prefix": "0a", "topic": "com.example.other"},
 ///                {"prefix": "0b", "answers": [{"status": 410, "timestamp": 1700000000000}]}],
 ///      "mix": {"410": 0.01, "Shutdown": 0.05, "silence": 0.001, "reset": 0.001},
-///      "latency_ms": 40, "jitter_ms": 15, "streams": 500,
+///      "latency_ms": 40, "jitter_ms": 15, "streams": 500, "rate": 2000,
 ///      "goaway_after": 1000, "goaway_behind": 10, "goaway_code": 11, "drop_after": 5000,
 ///      "silent_after": 800, "cut_after": 40, "end_after": 1000, "half_close_after": 700,
 ///      "attack": "ping", "attack_after": 600, "window": 0, "slice_bytes": 1}
@@ -76,6 +76,9 @@ package struct SimulatorScript: Sendable, Equatable {
   /// MAX_CONCURRENT_STREAMS of connections with a valid provider token, over the one in the
   /// options.
   package var streams: Int?
+  /// Requests that are accepted each second, of all connections together, in bursts of a tenth of
+  /// that; the others are answered 503 ServiceUnavailable.
+  package var rate: Int?
   /// Each connection gets a GOAWAY after so many requests.
   package var goAwayAfter: Int?
   /// So many of the requests before that GOAWAY are above its last stream: neither counted nor

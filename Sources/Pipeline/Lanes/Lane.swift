@@ -251,7 +251,7 @@ package actor Lane {
       ready: stages.deliver.readyCount, inFlight: stages.deliver.inFlight,
       connections: stages.deliver.openConnections, streamLimit: stages.deliver.streamLimit,
       claims: runs.count, places: runs.places, fanOuts: runs.eventIDs,
-      lingering: runs.lingering,
+      lingering: runs.lingering, mostBatchBytes: runs.mostBatchBytes,
       clockAhead: clock.ahead, waitsFor: board.all + leases.waitsFor,
       redisTrouble: stages.redis.obstacle.map { "\($0)" },
       obstacles: stages.deliver.obstacles, limits: leases.short,

@@ -17,6 +17,8 @@ package struct LaneFigures: Sendable {
   let fanOuts: Set<String>
   /// Segments whose pushes were all tried and are not all settled.
   package let lingering: Int
+  /// Bytes that the batches of pushes under way took at most since the lane began.
+  let mostBatchBytes: Int
   /// How far the clock was ahead of Redis' when they were compared last, in ms; less than 0:
   /// behind.
   let clockAhead: Int64

@@ -5,6 +5,8 @@
 final class BatchMemory {
   private let maximum: Int
   private(set) var bytes = 0
+  /// Since the lane began.
+  private(set) var mostBytes = 0
   /// Segments that wait for there being room, in the order in which they came.
   private var waiting: [(waiter: ObjectIdentifier, look: () -> Void)] = []
 
@@ -16,6 +18,7 @@ final class BatchMemory {
   /// lane gives up never says that it is settled.
   func take(_ count: Int) -> Lease {
     bytes += count
+    mostBytes = max(mostBytes, bytes)
     return Lease(self, count)
   }
 

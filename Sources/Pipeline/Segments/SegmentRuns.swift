@@ -33,6 +33,8 @@ final class SegmentRuns {
   var eventIDs: Set<String> { Set(runs.values.map(\.run.segment.event.id)) }
   /// Of them, those that have a place.
   var places: Int { runs.values.count(where: \.run.hasPlace) }
+  /// What its batches took at most since the lane began.
+  var mostBatchBytes: Int { memory.mostBytes }
   /// Segments whose pushes were all tried and are not all settled.
   var lingering: Int { runs.values.count(where: \.run.isLingering) }
 

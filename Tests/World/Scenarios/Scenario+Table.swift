@@ -1,0 +1,4 @@
+extension Scenario {
+  /// Every scenario, in the order of what goes wrong.
+  package static let all = apple + neighbours + workers + kafka + redis + operators
+}

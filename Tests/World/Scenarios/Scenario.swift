@@ -1,0 +1,136 @@
+import APNsSimulator
+import Model
+
+/// A situation that a fleet of workers meets, and how it has to come out of it: in virtual time, so
+/// that figures are the same on each machine.
+package struct Scenario: Sendable, CustomStringConvertible {
+  package let name: String
+  /// What the documents say of the situation.
+  package let promise: String
+  var setUp: ScenarioSetUp
+  var events: [ScenarioEvent]
+  var actions: [ScenarioAction]
+  var bounds: [ScenarioBound]
+  /// What it is compared with, where that is another fleet.
+  var reference: ScenarioSetUp?
+  /// Virtual time after the first event, in which all has to be settled.
+  var limit: Duration
+
+  init(
+    _ name: String, _ promise: String, on setUp: ScenarioSetUp = .usual,
+    events: [ScenarioEvent] = [ScenarioEvent("e1", of: 1)], actions: [ScenarioAction] = [],
+    reference: ScenarioSetUp? = nil, limit: Duration = .seconds(1_200), bounds: [ScenarioBound]
+  ) {
+    self.name = name
+    self.promise = promise
+    self.setUp = setUp
+    self.events = events
+    self.actions = actions
+    self.reference = reference
+    self.limit = limit
+    self.bounds = bounds
+  }
+
+  package var description: String { name }
+
+  /// The same without what disturbs it: the time that it is compared with.
+  var undisturbed: Scenario {
+    var calm = self
+    calm.setUp = reference ?? setUp
+    calm.actions = []
+    calm.events.removeAll(where: \.isDisturbance)
+    let audiences = Set(calm.events.map(\.audience))
+    calm.setUp.audiences.removeAll { !audiences.contains($0.number) }
+    for index in calm.setUp.audiences.indices { calm.setUp.audiences[index].marked = [] }
+    return calm
+  }
+}
+
+/// Workers, Apple and followers when a scenario begins.
+struct ScenarioSetUp: Sendable, Hashable {
+  var workers = 1
+  var lanes = 1
+  /// Connections of a lane to Apple; it opens no more under load.
+  var connections = 2
+  /// Streams of each connection, by Apple's word.
+  var streams = 16
+  var latency: Duration = .milliseconds(60)
+  var audiences = [ScenarioAudience(1, followers: 2_000, shards: 16)]
+
+  /// Sends some 530 pushes a second, and its audience in four seconds.
+  static let usual = ScenarioSetUp()
+
+  static func usual(_ change: (inout ScenarioSetUp) -> Void) -> ScenarioSetUp {
+    var setUp = usual
+    change(&setUp)
+    return setUp
+  }
+}
+
+/// The followers of one streamer.
+struct ScenarioAudience: Sendable, Hashable {
+  /// Devices with an answer of their own.
+  struct Marked: Sendable, Hashable {
+    /// One follower in so many.
+    let every: Int
+    /// As `MagicTokens` has it: tries, 0 for all, and the code of the answer.
+    let answer: String
+  }
+
+  let number: Int
+  let followers: Int
+  /// Nil: as many as an import makes of them.
+  var shards: Int?
+  var devicesPerFollower = 1
+  var marked: [Marked] = []
+  var app = World.app
+  var environment = APNsEnvironment.production
+
+  init(
+    _ number: Int, followers: Int, shards: Int? = nil, devices: Int = 1, marked: [Marked] = [],
+    app: String = World.app, environment: APNsEnvironment = .production
+  ) {
+    self.number = number
+    self.followers = followers
+    self.shards = shards
+    devicesPerFollower = devices
+    self.marked = marked
+    self.app = app
+    self.environment = environment
+  }
+
+  var streamer: String { "s\(number)" }
+  var devices: Int { followers * devicesPerFollower }
+
+  func answer(ofDevice index: Int) -> String? {
+    marked.first { index % $0.every == $0.every / 2 }?.answer
+  }
+
+  /// Devices that Apple accepts a push for, sooner or later.
+  var goodDevices: Int {
+    guard !marked.isEmpty else { return devices }
+    return (0..<devices).count { answer(ofDevice: $0)?.hasPrefix("0") != true }
+  }
+}
+
+struct ScenarioEvent: Sendable, Hashable {
+  let id: String
+  /// The number of the audience that is told.
+  let audience: Int
+  /// After the first one.
+  var at: Duration = .zero
+  var expiresIn = 900
+  /// It is what others are disturbed by.
+  var isDisturbance = false
+
+  init(
+    _ id: String, of audience: Int, at: Duration = .zero, expiresIn: Int = 900,
+    disturbs: Bool = false
+  ) {
+    self.id = id
+    self.audience = audience
+    self.at = at
+    self.expiresIn = expiresIn
+    isDisturbance = disturbs
+  }
+}

@@ -1,0 +1,116 @@
+/// What is measured of a scenario.
+package enum ScenarioFigure: Hashable, Sendable, CustomStringConvertible {
+  /// Seconds from an event's record in Kafka to the usual answer to its last push that was
+  /// accepted.
+  case lastPush(String)
+  /// The same, divided by the time that it takes when nothing disturbs.
+  case ratio(String)
+  /// Seconds from the first event until the books of all are closed.
+  case settled
+  /// Pushes accepted a second between the first and the last twentieth of those that can be
+  /// accepted, divided by that when nothing disturbs.
+  case goodput
+  /// Requests that were neither accepted nor refused for good.
+  case inVain
+  /// Devices that no push reached, and of which the books tell no other outcome.
+  case lost
+  /// Accepted pushes above one for a device.
+  case doubled
+  /// Devices that the books of an event tell another outcome of.
+  case rejected(String)
+  case expired(String)
+  case cancelled(String)
+  /// Bytes that the batches of a lane took at most, divided by their part of the memory budget.
+  case memory
+  /// Requests for an event in this time, in seconds after the first event.
+  case requests(String, ClosedRange<Double>)
+  /// A field of the event's hash.
+  case counted(String, field: String)
+  /// Devices by which the books and Apple's ledger differ.
+  case miscounted
+
+  package var description: String {
+    switch self {
+    case .lastPush(let event): "last push of \(event)"
+    case .ratio(let event): "last push of \(event) ÷ undisturbed"
+    case .settled: "settled"
+    case .goodput: "goodput ÷ undisturbed"
+    case .inVain: "in vain"
+    case .lost: "lost"
+    case .doubled: "doubled"
+    case .rejected(let event): "rejected of \(event)"
+    case .expired(let event): "expired of \(event)"
+    case .cancelled(let event): "cancelled of \(event)"
+    case .memory: "batches ÷ budget"
+    case .requests(let event, let time):
+      "requests for \(event) between \(ScenarioText.number(time.lowerBound)) and "
+        + "\(ScenarioText.number(time.upperBound)) s"
+    case .miscounted: "miscounted"
+    case .counted(let event, let field): "\(field) of \(event)"
+    }
+  }
+}
+
+/// Within what a figure has to be.
+package struct ScenarioBound: Sendable {
+  let figure: ScenarioFigure
+  let range: ClosedRange<Double>
+  /// What the documents promise, where the code keeps only `range`.
+  var missed: String?
+
+  static func most(_ figure: ScenarioFigure, _ value: Double) -> ScenarioBound {
+    ScenarioBound(figure: figure, range: -.infinity...value)
+  }
+
+  static func least(_ figure: ScenarioFigure, _ value: Double) -> ScenarioBound {
+    ScenarioBound(figure: figure, range: value ... .infinity)
+  }
+
+  static func exactly(_ figure: ScenarioFigure, _ value: Double) -> ScenarioBound {
+    ScenarioBound(figure: figure, range: value...value)
+  }
+
+  static func within(_ figure: ScenarioFigure, _ range: ClosedRange<Double>) -> ScenarioBound {
+    ScenarioBound(figure: figure, range: range)
+  }
+
+  /// The code keeps this bound, and not the one that is promised.
+  func known(toMiss promise: String) -> ScenarioBound {
+    var bound = self
+    bound.missed = promise
+    return bound
+  }
+
+  var text: String {
+    switch (range.lowerBound, range.upperBound) {
+    case (-.infinity, let most): "≤ \(ScenarioText.number(most))"
+    case (let least, .infinity): "≥ \(ScenarioText.number(least))"
+    case (let least, let most) where least == most: "= \(ScenarioText.number(most))"
+    case (let least, let most): "\(ScenarioText.number(least))–\(ScenarioText.number(most))"
+    }
+  }
+}
+
+extension [ScenarioBound] {
+  /// Nobody is left out, and the books are right.
+  static let nobodyLost: [ScenarioBound] = [
+    .exactly(.lost, 0), .exactly(.miscounted, 0), .most(.memory, 1),
+  ]
+  /// And nobody is told twice.
+  static let onceEach: [ScenarioBound] = nobodyLost + [.exactly(.doubled, 0)]
+}
+
+enum ScenarioText {
+  /// With three digits, and without what says nothing.
+  static func number(_ value: Double) -> String {
+    guard value.isFinite else { return "never" }
+    if value == value.rounded(), abs(value) < 1e12 { return "\(Int(value))" }
+    let digits = abs(value) >= 100 ? 0 : abs(value) >= 10 ? 1 : 2
+    let scale = [1.0, 10, 100][digits]
+    let rounded = Int((value * scale).rounded())
+    guard digits > 0 else { return "\(rounded)" }
+    let (whole, part) = (rounded / Int(scale), abs(rounded % Int(scale)))
+    let text = String(part)
+    return "\(whole)." + String(repeating: "0", count: digits - text.utf8.count) + text
+  }
+}

@@ -1,0 +1,219 @@
+import APNsSimulator
+import Keyspace
+import MemoryKafka
+import MemoryRedis
+import Telemetry
+
+/// One run of a scenario, in a world of its own.
+final class ScenarioLife {
+  let scenario: Scenario
+  let world: World
+  let script: SimulatorScript
+  /// What a fail-over of Redis leaves.
+  var image: StoreImage?
+  private let ledger: ScenarioLedger
+  private var began: UInt64 = 0
+  /// Ms since 1970.
+  private var beganAt: Int64 = 0
+  private var appendedAt: [String: UInt64] = [:]
+  private var mostBatchBytes = 0
+
+  /// How often it is looked whether all is settled.
+  private static let look: Duration = .milliseconds(100)
+  /// For what comes late: a second push, a record that is read again.
+  private static let afterwards: Duration = .seconds(15)
+
+  /// - Parameter directory: the simulator's.
+  init(_ scenario: Scenario, directory: String) throws {
+    self.scenario = scenario
+    world = try World(seed: 1, directory: directory)
+    let ledger = ScenarioLedger(scenario.setUp.audiences)
+    self.ledger = ledger
+    var script = SimulatorScript()
+    script.latency = scenario.setUp.latency
+    script.streams = scenario.setUp.streams
+    self.script = script
+    let scheduler = world.scheduler
+    world.whenPushed = { ledger.observe($0, at: scheduler.now) }
+  }
+
+  func run() throws -> ScenarioOutcome {
+    try world.live { _ in
+      for audience in scenario.setUp.audiences { write(audience) }
+      replace(script)
+      for number in 0..<scenario.setUp.workers { try start("worker-\(number + 1)") }
+      world.run(atMost: .seconds(60)) { isGroupComplete }
+      began = world.scheduler.now
+      beganAt = world.wallClock()
+      try followTimeline()
+      let isSettled = waitUntilSettled()
+      pass(Self.afterwards)
+      for worker in world.workers { noteMemory(of: worker.name) { _ in } }
+      return outcome(isSettled: isSettled)
+    }
+  }
+
+  // MARK: what happens
+
+  private enum Step {
+    case emit(ScenarioEvent)
+    case perform(ScenarioAction)
+
+    var time: Duration {
+      switch self {
+      case .emit(let event): event.at
+      case .perform(let action): action.at
+      }
+    }
+  }
+
+  private func followTimeline() throws {
+    let steps = scenario.events.map(Step.emit) + scenario.actions.map(Step.perform)
+    for step in steps.enumerated().sorted(by: {
+      ($0.element.time, $0.offset) < ($1.element.time, $1.offset)
+    }).map(\.element) {
+      pass(until: began &+ UInt64(step.time / .nanoseconds(1)))
+      switch step {
+      case .emit(let event): append(event)
+      case .perform(let action): try perform(action.what)
+      }
+    }
+  }
+
+  private func pass(_ time: Duration) {
+    pass(until: world.scheduler.now &+ UInt64(time / .nanoseconds(1)))
+  }
+
+  private func pass(until end: UInt64) {
+    let now = world.scheduler.now
+    if end > now { world.run(atMost: .nanoseconds(Int64(end - now))) { false } }
+  }
+
+  private func waitUntilSettled() -> Bool {
+    let end = began &+ UInt64(scenario.limit / .nanoseconds(1))
+    while !scenario.events.allSatisfy({ ScenarioBooks(of: $0.id, world).isClosed }) {
+      guard world.scheduler.now < end else { return false }
+      pass(Self.look)
+    }
+    return true
+  }
+
+  /// As a backend does, but at once.
+  private func append(_ event: ScenarioEvent) {
+    let audience = scenario.setUp.audiences.first { $0.number == event.audience }
+    guard let audience else { preconditionFailure("\(event.id) has no audience") }
+    let now = world.wallClock()
+    let document = """
+      {"id":"\(event.id)","app":"\(audience.app)",\
+      "streamer":{"id":"\(audience.streamer)","name":"Aiko"},\
+      "stream":{"id":"b1","title":"Speedrun night"},"template":"go-live",\
+      "occurred_at":"\(WallClock.rfc3339(now))","expires_in":\(event.expiresIn)}
+      """
+    appendedAt[event.id] = world.scheduler.now
+    world.append(document, key: audience.streamer)
+  }
+
+  // MARK: workers
+
+  func worker(_ name: String) -> WorldWorker? { world.workers.last { $0.name == name } }
+
+  func start(_ name: String) throws {
+    let setUp = scenario.setUp
+    _ = try world.startWorker(name, lanes: setUp.lanes) {
+      $0.deliver.connectionsPerRoute = setUp.connections
+    }
+  }
+
+  private var isGroupComplete: Bool {
+    let members = world.broker.members(of: "fanfare")
+    return members.count == scenario.setUp.workers
+      && members.allSatisfy { !$0.partitions.isEmpty }
+  }
+
+  /// What a worker has kept in memory is asked before its end.
+  func noteMemory(of name: String, before body: (WorldWorker) -> Void) {
+    guard let worker = worker(name) else { return }
+    if let bytes = worker.mostBatchBytes() { mostBatchBytes = max(mostBatchBytes, bytes) }
+    body(worker)
+  }
+
+  func replace(_ script: SimulatorScript) {
+    world.perform { _, world in await world.simulator.replaceScript(script) }
+  }
+
+  // MARK: figures
+
+  private func seconds(from start: UInt64, to end: UInt64) -> Double {
+    Double(end &- start) / 1e9
+  }
+
+  private func outcome(isSettled: Bool) -> ScenarioOutcome {
+    var outcome = ScenarioOutcome()
+    let doneAt = scenario.events.map { ScenarioBooks(of: $0.id, world)["done_ms"] }.max() ?? 0
+    outcome.figures[.settled] =
+      isSettled ? Double(Int64(doneAt) - beganAt) / 1_000 : .infinity
+    outcome.figures[.inVain] = Double(ledger.inVain)
+    outcome.figures[.doubled] = Double(ledger.doubled)
+    let good = scenario.setUp.audiences.reduce(0) { $0 + $1.goodDevices }
+    outcome.goodput = ledger.goodput(of: good)
+    outcome.figures[.memory] =
+      Double(mostBatchBytes) / Double(max(1, world.workers.first?.batchBudget ?? 0))
+    var lost = 0
+    var miscounted = 0
+    for event in scenario.events {
+      let audience = scenario.setUp.audiences.first { $0.number == event.audience }
+      let books = ScenarioBooks(of: event.id, world)
+      let (rejected, expired) = (books.rejected, books["expired"])
+      outcome.figures[.rejected(event.id)] = Double(rejected)
+      outcome.figures[.expired(event.id)] = Double(expired)
+      outcome.figures[.cancelled(event.id)] = Double(books["cancelled"])
+      let accepted = ledger.accepted(of: event.audience)
+      miscounted += abs(books["accepted"] - accepted)
+      lost += max(
+        0, (audience?.devices ?? 0) - accepted - rejected - expired - books["cancelled"])
+      let last = ledger.lastAccepted(of: event.audience)
+      outcome.figures[.lastPush(event.id)] =
+        last == 0
+        ? .infinity
+        : seconds(from: appendedAt[event.id] ?? 0, to: last)
+          + scenario.setUp.latency / .seconds(1)
+      outcome.books[event.id] = books.numbers
+      outcome.requestTimes[event.id] = ledger.requestTimes[event.audience].map {
+        seconds(from: began, to: $0)
+      }
+    }
+    outcome.figures[.lost] = Double(lost)
+    outcome.figures[.miscounted] = Double(miscounted)
+    return outcome
+  }
+}
+
+/// What Redis keeps of an event, read past all faults.
+struct ScenarioBooks {
+  private let state: String
+  let numbers: [String: Int]
+
+  init(of event: String, _ world: World) {
+    let reply = world.redis.server.store.execute(
+      ["HGETALL", ByteString(world.keyspace.event(id: event))], now: world.wallClock() * 1_000)
+    var fields: [String: String] = [:]
+    if case .array(let parts) = reply {
+      for index in stride(from: 0, to: parts.count - 1, by: 2) {
+        guard case .bulk(let name) = parts[index], case .bulk(let value) = parts[index + 1] else {
+          continue
+        }
+        fields[name.text] = value.text
+      }
+    }
+    state = fields["state"] ?? ""
+    numbers = fields.compactMapValues { Int($0) }
+  }
+
+  subscript(_ field: String) -> Int { numbers[field] ?? 0 }
+
+  var isClosed: Bool { ["done", "expired", "incomplete"].contains(state) }
+
+  var rejected: Int {
+    numbers.reduce(0) { $1.key.hasPrefix("rejected:") ? $0 + $1.value : $0 }
+  }
+}

@@ -1,0 +1,84 @@
+import Processes
+import Threads
+
+/// What came of a scenario.
+package struct ScenarioOutcome: Sendable {
+  package var figures: [ScenarioFigure: Double] = [:]
+  /// Pushes a second.
+  var goodput = 0.0
+  /// Numbers of Redis' by event.
+  var books: [String: [String: Int]] = [:]
+  /// Seconds after the first event, of each request, by event.
+  package var requestTimes: [String: [Double]] = [:]
+
+  func value(_ figure: ScenarioFigure) -> Double? {
+    switch figure {
+    case .requests(let event, let time):
+      requestTimes[event].map { times in Double(times.count { time.contains($0) }) }
+    case .counted(let event, let field): books[event].map { Double($0[field] ?? 0) }
+    default: figures[figure]
+    }
+  }
+
+  /// Divides by what the same comes to when nothing disturbs.
+  mutating func compare(with undisturbed: ScenarioOutcome) {
+    for (figure, value) in undisturbed.figures {
+      guard case .lastPush(let event) = figure, let own = figures[figure] else { continue }
+      figures[.ratio(event)] = own / value
+    }
+    figures[.goodput] = goodput / undisturbed.goodput
+  }
+}
+
+extension Scenario {
+  /// What undisturbed runs came to, which several scenarios are compared with.
+  private struct Calm: Hashable {
+    let setUp: ScenarioSetUp
+    let events: [ScenarioEvent]
+  }
+
+  private static let known = ThreadLock<[Calm: ScenarioOutcome]>([:])
+
+  /// Lives through it, and through the same undisturbed unless that is known.
+  package func run() throws -> ScenarioOutcome {
+    let directory = try ScratchDirectory()
+    let calm = undisturbed
+    let key = Calm(setUp: calm.setUp, events: calm.events)
+    let reference: ScenarioOutcome
+    if let outcome = Self.known.withLock({ $0[key] }) {
+      reference = outcome
+    } else {
+      reference = try ScenarioLife(calm, directory: directory.path).run()
+      Self.known.withLock { $0[key] = reference }
+    }
+    var outcome = try ScenarioLife(self, directory: directory.path).run()
+    outcome.compare(with: reference)
+    return outcome
+  }
+
+  /// Each bound that the outcome is not within, in words.
+  package func broken(by outcome: ScenarioOutcome) -> [String] {
+    bounds.compactMap { bound in
+      guard let value = outcome.value(bound.figure) else { return "\(bound.figure) is not known" }
+      guard bound.range.contains(value) else {
+        return "\(bound.figure) is \(ScenarioText.number(value)), not \(bound.text)"
+      }
+      return nil
+    }
+  }
+
+  /// Runs it. A line for each of its figures, with the bound.
+  package func report() throws -> [String] {
+    let outcome = try run()
+    return ["\(name): \(promise)"] + bounds.map { line(of: $0, outcome.value($0.figure)) }
+  }
+
+  private func line(of bound: ScenarioBound, _ value: Double?) -> String {
+    let isKept = value.map { bound.range.contains($0) } ?? false
+    return "  \(bound.figure): \(value.map(ScenarioText.number) ?? "?") (\(bound.text))"
+      + (bound.missed.map { "; known to miss: \($0)" } ?? "") + (isKept ? "" : "; BROKEN")
+  }
+
+  /// Runs all of them.
+  package static func report() throws -> [String] { try all.flatMap { try $0.report() } }
+}
