@@ -79,7 +79,8 @@ import Testing
 
   @Test(arguments: [
     "for a in b.keys.sorted() {", "for a in b where c.keys.contains(a) {", "let a = b.values.max()",
-    "for a in b {", "for a in stride(from: 0, to: 9, by: Self.keysPerCommand) {", "// for a in b.values",
+    "for a in b {", "// for a in b.values",
+    "for a in stride(from: 0, to: 9, by: Self.keysPerCommand) {",
   ])
   func readsOverOrderedLoops(_ text: String) {
     #expect(unordered(Self.stage, text) == 0)
