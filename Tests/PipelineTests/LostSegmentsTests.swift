@@ -114,7 +114,8 @@ import Threads
   /// Two losses, and two workers that see the first of them.
   @Test func segmentsArePlannedAgainOnceAMinute() async throws {
     try await run { lane, bed in
-      let first = bed.loop.now
+      // Redis counts whole milliseconds: what was lost in that of a recovery is not covered by it.
+      let first = bed.loop.now &- 2_000_000
       #expect(await bed.worker().recover(lostAt: first) == nil)
       #expect(await bed.worker().recover(lostAt: first) == nil)
       let delay = try #require(await bed.worker().recover(lostAt: bed.loop.now))

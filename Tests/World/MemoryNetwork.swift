@@ -119,8 +119,8 @@ package final class MemoryNetwork: Network, @unchecked Sendable {
     let delay = delay(to: endpoint)
     scheduler.schedule(after: delay) { [self] in
       let path = path(to: endpoint)
-      // Whoever connects gives up by its own time-out.
-      if path.isSilent { return }
+      // Whoever connects gives up by its own time-out, or is dead.
+      if path.isSilent || scheduler.isKilled(loop) { return }
       let outcome: Result<any StreamSocket, TransportError>
       if let place = places[path.leadsTo ?? endpoint], !path.isRefused {
         outcome = .success(join(loop, place, endpoint))

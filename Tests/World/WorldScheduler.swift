@@ -77,6 +77,8 @@ package final class WorldScheduler: LoopDriver, @unchecked Sendable {
   /// These loops run nothing more: their process was killed.
   package func kill(_ loops: [EventLoop]) { hold(loops, until: .max) }
 
+  func isKilled(_ loop: EventLoop) -> Bool { stopped[ObjectIdentifier(loop)] == .max }
+
   /// These loops run nothing before that time: their process was stopped.
   package func hold(_ loops: [EventLoop], until time: UInt64) {
     for loop in loops {

@@ -36,7 +36,9 @@ struct WorldArguments {
         guard let value = rest.popFirst(), take(name, value) else { return nil }
       }
     }
-    guard lives.seeds > 0, lives.threads > 0, only != nil || !traces && without.isEmpty else { return nil }
+    guard lives.seeds > 0, lives.threads > 0, only != nil || !traces && without.isEmpty else {
+      return nil
+    }
   }
 
   private mutating func take(_ name: String, _ value: String) -> Bool {

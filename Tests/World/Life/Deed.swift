@@ -51,7 +51,8 @@ package enum AppleFault: Sendable {
 }
 
 package enum RedisFault: Sendable {
-  case refused, silent, cut, loading, outOfMemory
+  /// `readOnly`: it has become a replica, and nobody has told its clients.
+  case refused, silent, cut, loading, outOfMemory, readOnly
   case slow(Duration)
   /// Of the next commands, so many that are scripts are carried out and never answered.
   case losesReplies(Int)

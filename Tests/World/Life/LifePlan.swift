@@ -216,8 +216,9 @@ package struct LifePlan: Sendable {
       .mix(
         [
           "429=0.3", "429=0.6", "503=0.3,500=0.1", "reset=0.1", "silence=0.02", "Shutdown=0.2",
-          "drop=0.005",
-        ][number(0...6)])
+          "drop=0.005", "410=0.5", "400=0.5",
+          "InvalidProviderToken=1", "ExpiredProviderToken=0.3", "TooManyProviderTokenUpdates=0.5",
+        ][number(0...11)])
     case 7: .goAway(after: number(1...300), behind: number(0...20))
     case 8: .streams([0, 1, 2, 10, 100][number(0...4)])
     case 9: .window(number(0...4_000))
@@ -227,10 +228,11 @@ package struct LifePlan: Sendable {
   }
 
   private mutating func drawRedis() -> RedisFault {
-    switch number(1...9) {
+    switch number(1...10) {
     case 1: .refused
     case 2: .silent
     case 3: .cut
+    case 10: .readOnly
     case 4: .loading
     case 5: .outOfMemory
     case 6: .slow(.milliseconds(number(1...200)))

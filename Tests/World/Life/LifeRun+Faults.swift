@@ -84,6 +84,7 @@ extension LifeRun {
     case .slow(let most):
       path { $0.delay = $1 ? .milliseconds(1)...most : MemoryNetwork.Path().delay }
     case .loading: server { $0.isLoading = $1 }
+    case .readOnly: server { $0.store.isReplica = $1 }
     case .outOfMemory: server { $0.isOutOfMemory = $1 }
     case .losesReplies(let count): loseReplies(count)
     case .denies(let command):

@@ -42,6 +42,7 @@ package final class LifeRun {
 
   /// How long after the last fault everything has come to its end.
   package static let settlesWithin: Duration = .seconds(180)
+  private static let expiresWithin: Duration = .seconds(1_200)
   private static let stopsWithin: Duration = .seconds(60)
 
   /// - Parameters:
@@ -159,7 +160,10 @@ package final class LifeRun {
   }
 
   private func settle() {
-    let end = world.scheduler.now &+ Self.settlesWithin.nanoseconds
+    // Who waits for records that Kafka has thrown away waits until the event expires.
+    let limit = plan.losesRecords ? Self.expiresWithin : Self.settlesWithin
+    let end = world.scheduler.now &+ limit.nanoseconds
+    if plan.losesRecords { world.run(atMost: .seconds(30)) { false } }
     var areOver = false
     while !areOver, world.scheduler.now < end {
       world.run(atMost: .milliseconds(500)) { false }
@@ -168,7 +172,7 @@ package final class LifeRun {
     if !areOver {
       let open = oracle.events.filter { $0.isWritten && $0.over == .max }.map(\.id)
       oracle.fail(
-        "\(Self.settlesWithin) after the last fault these events are not over: \(open), and "
+        "\(limit) after the last fault these events are not over: \(open), and "
           + "backends still work for \(busy.count) users")
     }
     // What is counted behind the end.

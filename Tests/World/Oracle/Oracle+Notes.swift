@@ -73,6 +73,8 @@ extension Oracle {
     for source in nonsense.subtracting(letters).sorted() {
       fail("\(source) is no event, and not in the dead letters")
     }
+    // Kafka may have thrown away what they were.
+    guard !plan.losesRecords else { return }
     for source in letters.subtracting(nonsense).sorted() {
       fail("\(source) is in the dead letters, and nothing is wrong with it")
     }
