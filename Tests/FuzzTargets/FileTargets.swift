@@ -102,7 +102,8 @@ private func checkPush(of template: Template, _ fields: [String: String]) throws
 private final class SettingsScratch: Sendable {
   static let shared = SettingsScratch()
 
-  private let path = "/tmp/fuzz-settings-\(getpid()).yaml"
+  private let path =
+    (getenv("TMPDIR").map { String(cString: $0) } ?? "/tmp") + "/fuzz-settings-\(getpid()).yaml"
   private let isInUse = ThreadLock(())
 
   func withFile(
