@@ -63,7 +63,7 @@ private struct ClientEndReading: Equatable {
     state =
       "\(session.remoteMaxConcurrentStreams) \(session.settingsReceived) \(session.wantsIO) "
       + "\(session.pingAcknowledgements) \(goAway ?? "")"
-    if !session.wantsIO { output = nil }
+    if !session.wantsIO { (output, state) = (nil, "") }
     session.abandon()
   }
 
