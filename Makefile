@@ -188,6 +188,11 @@ test-mutants: ## Break the code on purpose, a line at a time: does a test notice
 	@$(call install,$(test_packages),redis-server nghttpd openssl python3)
 	exec Tests/Mutants/run $(ARGS)
 
+.PHONY: fuzz
+fuzz: ## Feed every parser of foreign bytes with what libFuzzer makes up (ARGS='--minutes 30 --only http2', --thorough, --list)
+	@$(call install,$(build_packages) python3,python3)
+	exec Tests/Fuzz/run $(ARGS)
+
 .PHONY: build
 build: ## Install what is missing, build in release mode: .build/release/fanfare
 	@$(call install,$(run_packages),)

@@ -47,6 +47,13 @@ func support(
   .target(name: name, dependencies: dependencies, path: path, swiftSettings: strict)
 }
 
+/// A program that a script beside it builds and runs on inputs.
+func driver(_ name: String, path: String, _ dependencies: [Target.Dependency]) -> Target {
+  .executableTarget(
+    name: name, dependencies: dependencies, path: path, exclude: ["Corpora", "run"],
+    swiftSettings: strict)
+}
+
 func tests(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
   .testTarget(name: name, dependencies: dependencies, swiftSettings: strict)
 }
@@ -253,6 +260,16 @@ let supports: [Target] = [
       "EventLoop", "Kafka", "Processes", "Redis", "ServerProcesses", "Telemetry", "Threads",
       "TLS", "Transport",
     ]),
+  // Every parser of foreign bytes under one name each, with what must hold of what it reads.
+  support(
+    "FuzzTargets", path: "Tests/FuzzTargets",
+    [
+      "API", "APNsSimulator", "Assembly", "Deliver", "Devices", "EventLoop", "Expand", "HTTP2",
+      "HTTPServer", "Ingest", "JSON", "Kafka", "Keyspace", "LegacyAPNs", "Model", "Record", "Redis",
+      "Render", "Rules", "Settings", "Telemetry", "Text", "Threads", "Transport", "YAML",
+    ]),
+  // Runs one of them on files, or, where it is built so, under libFuzzer.
+  driver("Fuzz", path: "Tests/Fuzz", ["FuzzTargets"]),
   // A Kafka in memory, whose time and faults are its user's.
   support("MemoryKafka", path: "Tests/MemoryKafka", ["Kafka"]),
   // A Redis without a network, a clock or chance, which runs the real scripts.
@@ -435,6 +452,7 @@ let testTargets: [Target] = [
       "Checkout", "fanfare", "Fixtures", "JSON", "Kafka", "Processes", "Redis",
       "ServerProcesses", "Terminal", "TLS",
     ]),
+  tests("FuzzTargetsTests", ["Checkout", "FuzzTargets"]),
   tests("TidyTests", ["Checkout"]),
 ]
 

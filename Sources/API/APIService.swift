@@ -11,7 +11,7 @@ import Traces
 
 /// What happens to a request, from its head to its answer: who asks, whether they may, how often,
 /// what is done, and who is told of it. Lives on the loop of its server and its Redis client.
-actor APIService {
+package actor APIService {
   private let options: APIOptions
   private let loop: EventLoop
   private let shared: APISharedState
@@ -26,9 +26,9 @@ actor APIService {
   /// Of requests, which must differ and need not be secret: each thread has a seed of its own.
   private var madeUpIDs: SplitMix64
 
-  nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
+  package nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
 
-  init(_ options: APIOptions, _ shared: APISharedState, loop: EventLoop) {
+  package init(_ options: APIOptions, _ shared: APISharedState, loop: EventLoop) {
     self.options = options
     self.shared = shared
     self.loop = loop
@@ -39,7 +39,7 @@ actor APIService {
       loop: loop, options: options, limit: shared.importLimit, tell: shared.tell)
   }
 
-  func start() {
+  package func start() {
     let log = options.log
     let redis = RedisClient(options: options.redis, loop: loop) { line in
       log.warning("redis: \(line)")
@@ -94,7 +94,7 @@ actor APIService {
 
   private static let permissionsPause: Duration = .seconds(1)
 
-  func close() async {
+  package func close() async {
     redis?.close()
     redis = nil
     await imports.close()
@@ -129,7 +129,7 @@ actor APIService {
 extension APIService {
   /// What is small is read before anybody asks who sends it; what is large is not, and what nobody
   /// reads neither.
-  func screen(_ head: HTTPRequest) -> HTTPScreening {
+  package func screen(_ head: HTTPRequest) -> HTTPScreening {
     let id = requestID(head)
     var found: APIRoute?
     do throws(Problem) {
@@ -227,7 +227,7 @@ extension APIService {
 // MARK: - The answer
 
 extension APIService {
-  func answer(_ request: HTTPRequest) async -> HTTPResponse {
+  package func answer(_ request: HTTPRequest) async -> HTTPResponse {
     let began = loop.clock
     let id = requestID(request)
     var found: APIRoute?

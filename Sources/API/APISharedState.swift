@@ -6,7 +6,7 @@ import Threads
 
 /// What the API's threads share, so that whichever answers says the same. Its actors live on the
 /// first thread's loop.
-struct APISharedState: Sendable {
+package struct APISharedState: Sendable {
   let erasures: ErasureJobs
   let events: KafkaWriter
   let news: TokenNewsDoor?
@@ -18,7 +18,7 @@ struct APISharedState: Sendable {
   /// How many of those are audited.
   let refused = ThreadLock(RefusedRequests())
 
-  init(_ options: APIOptions, loop: EventLoop) {
+  package init(_ options: APIOptions, loop: EventLoop) {
     erasures = ErasureJobs(
       loop: loop, redis: options.redis, keyspace: options.keyspace,
       answeredWithin: min(.seconds(5), options.http.exchangeTimeout / 2))
@@ -47,7 +47,7 @@ struct APISharedState: Sendable {
     await news?.start()
   }
 
-  func close() async {
+  package func close() async {
     await erasures.close()
     await events.close()
     await news?.close()

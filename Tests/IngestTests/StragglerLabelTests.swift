@@ -34,7 +34,10 @@ import Testing
     #expect(StragglerLabel(message([], headers: [empty])).notBefore == nil)
   }
 
-  @Test(arguments: ["sandbox", "sandbox ", "Sandbox a.b", " a.b", "prod a.b"])
+  @Test(arguments: [
+    "sandbox", "sandbox ", "Sandbox a.b", " a.b", "prod a.b", "sandbox a b", "sandbox a.b\u{1}",
+    "sandbox \u{E9}", "sandbox " + String(repeating: "a", count: Binding.maximumTopicBytes + 1),
+  ])
   func whatIsNoRouteIsNone(_ value: String) {
     #expect(
       StragglerLabel(message([], headers: [KafkaHeader("fanfare-route", value)])).route == nil)

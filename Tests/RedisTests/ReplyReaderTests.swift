@@ -127,6 +127,7 @@ import Text
     (":9223372036854775808\r\n", "no RESP"), (":1x\r\n", "no RESP"),
     ("*2147483647\r\n", "more than"), ("$99999999999\r\n", "more than"),
     ("$2000000\r\nx", "more than"), ("+a\r\n+b\r\n", "nobody asked"),
+    ("$2000000\r\r\nx", "no RESP"),
     (String(repeating: "*1\r\n", count: 9), "no RESP"),
   ])
   func whatIsNoReplyIsAnError(wire: String, words: String) throws {

@@ -6,7 +6,7 @@ import Text
 /// free, more than all the rest of a request. So this passes what is plainly sound, without memory
 /// of its own, and asks jansson for everything else: unusual escapes, exponents, long numbers, deep
 /// or wide objects, and errors.
-struct PayloadScan {
+package struct PayloadScan {
   private static let maximumDepth = 12
   private static let maximumNames = 96
 
@@ -22,7 +22,7 @@ struct PayloadScan {
   }
 
   /// False says nothing. True: jansson takes it too.
-  static func isPlainlySound(_ payload: UnsafeRawBufferPointer) -> Bool {
+  package static func isPlainlySound(_ payload: UnsafeRawBufferPointer) -> Bool {
     guard let base = payload.baseAddress, payload.count <= Int(Int32.max) else { return false }
     return withUnsafeTemporaryAllocation(
       of: (start: UInt32, count: UInt32).self, capacity: maximumNames

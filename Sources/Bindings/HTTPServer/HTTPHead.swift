@@ -2,19 +2,19 @@ import Text
 
 /// The head of a request, read as strictly as RFC 9112 lets a recipient be: whatever another reader
 /// might take for something else is refused.
-struct HTTPHead: Equatable {
-  enum Body: Equatable {
+package struct HTTPHead: Equatable {
+  package enum Body: Equatable {
     case none
     case length(Int)
     case chunked
   }
 
-  let method: String
-  let path: String
-  let segments: [String]
-  let query: [HTTPRequest.Argument]
-  let headers: [String: String]
-  let body: Body
+  package let method: String
+  package let path: String
+  package let segments: [String]
+  package let query: [HTTPRequest.Argument]
+  package let headers: [String: String]
+  package let body: Body
   /// Another request may follow on the connection.
   let keepsAlive: Bool
   /// The body comes when it is asked for (RFC 9110, section 10.1.1).

@@ -1,7 +1,7 @@
 /// Why a request is not read on: the status of the answer, with which the connection ends.
-struct HTTPRefusal: Error, Equatable {
-  let status: Int
-  let reason: String
+package struct HTTPRefusal: Error, Equatable {
+  package let status: Int
+  package let reason: String
 
   init(_ status: Int, _ reason: String) {
     self.status = status

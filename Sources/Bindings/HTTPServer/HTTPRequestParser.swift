@@ -1,7 +1,7 @@
 /// Requests of one connection, one after the other (RFC 9112): bytes in, events out. How the bytes
 /// are cut into pieces makes no difference. Pure.
-struct HTTPRequestParser {
-  enum Event: Equatable {
+package struct HTTPRequestParser {
+  package enum Event: Equatable {
     case head(HTTPHead)
     /// These bytes are of the body.
     case body(Range<Int>)
@@ -33,7 +33,7 @@ struct HTTPRequestParser {
   private var isAfterReturn = false
   private var hasSkippedLine = false
 
-  init(maximumHeadBytes: Int) { self.maximumHeadBytes = maximumHeadBytes }
+  package init(maximumHeadBytes: Int) { self.maximumHeadBytes = maximumHeadBytes }
 
   /// No byte of a request is here.
   var isBetweenRequests: Bool {
@@ -42,7 +42,7 @@ struct HTTPRequestParser {
   }
 
   /// - Parameter offset: of the first byte that was not taken yet.
-  mutating func next(_ bytes: UnsafeRawBufferPointer, from offset: inout Int) -> Event {
+  package mutating func next(_ bytes: UnsafeRawBufferPointer, from offset: inout Int) -> Event {
     do throws(HTTPRefusal) {
       switch state {
       case .head: return try head(bytes, &offset)

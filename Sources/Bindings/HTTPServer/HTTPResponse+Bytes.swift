@@ -21,6 +21,9 @@ extension HTTPResponse {
     return Array(text.utf8)
   }
 
+  /// Whether its headers are headers: no other is sent.
+  package var canBeSent: Bool { head(isLast: true, at: 0) != nil }
+
   /// Of the server itself.
   private static let ownFields: Set<String> = [
     "connection", "content-length", "content-type", "date", "transfer-encoding",

@@ -8,8 +8,12 @@ package final class RedisReplies {
   /// What the nodes of a cluster answered, in the place of a storage's own replies.
   private let gathered: GatheredReplies?
 
+  package convenience init(expecting count: Int, maximumBytes: Int) {
+    self.init(expecting: count, maximumBytes: maximumBytes, allowance: nil)
+  }
+
   init(
-    expecting count: Int, maximumBytes: Int, allowance: ReplyAllowance? = nil,
+    expecting count: Int, maximumBytes: Int, allowance: ReplyAllowance?,
     gathered: GatheredReplies? = nil
   ) {
     storage = .allocate(capacity: 1)
@@ -20,7 +24,7 @@ package final class RedisReplies {
 
   /// What a command has no reply of is null.
   package convenience init(_ gathered: GatheredReplies) {
-    self.init(expecting: 0, maximumBytes: 0, gathered: gathered)
+    self.init(expecting: 0, maximumBytes: 0, allowance: nil, gathered: gathered)
   }
 
   /// The same replies, and in the place of some of them those of another pipeline.
@@ -51,7 +55,7 @@ package final class RedisReplies {
   /// Bytes that these replies take, to judge how much may be asked for at once.
   package var byteCount: Int { gathered?.byteCount ?? storage.pointee.used }
 
-  var isComplete: Bool { storage.pointee.received == storage.pointee.expected }
+  package var isComplete: Bool { storage.pointee.received == storage.pointee.expected }
 
   /// Every command was sent elsewhere (MOVED), and none of them done.
   var areRedirects: Bool {

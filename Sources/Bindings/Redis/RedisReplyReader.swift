@@ -41,13 +41,13 @@ package final class RedisReplyReader {
   }
 
   /// The next replies on the wire are these; first in, first out.
-  func expect(_ replies: RedisReplies) {
+  package func expect(_ replies: RedisReplies) {
     if !replies.isComplete { expected.append(replies) }
   }
 
   /// Reads as far as `bytes` go. Replies that have become whole say so in `isComplete`, also when
   /// an error is thrown: what was asked before it has its answer.
-  func receive(_ bytes: UnsafeRawBufferPointer) throws(RedisError) {
+  package func receive(_ bytes: UnsafeRawBufferPointer) throws(RedisError) {
     if let failure { throw failure }
     var rest = bytes
     while let start = rest.baseAddress, !rest.isEmpty {
@@ -113,7 +113,10 @@ package final class RedisReplyReader {
     var length = 0
     for position in 0..<min(bytes.count, 18) {
       let byte = bytes[position]
-      if byte == 0x0D { return position + 2 + length + 2 }
+      if byte == 0x0D {
+        let isLineEnd = position + 1 < bytes.count && bytes[position + 1] == 0x0A
+        return isLineEnd ? position + 2 + length + 2 : nil
+      }
       guard byte.isASCIIDigit else { return nil }
       length = length * 10 + Int(byte - 0x30)
     }

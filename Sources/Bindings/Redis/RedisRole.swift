@@ -9,7 +9,7 @@ package enum RedisRole: Equatable {
   case untold
   case other(String)
 
-  init(_ reply: RedisReply) {
+  package init(_ reply: RedisReply) {
     if let error = reply.error {
       let isUntold = error.kind == .noPermission || error.kind == .unknownCommand
       self = isUntold ? .untold : .other(error.word)

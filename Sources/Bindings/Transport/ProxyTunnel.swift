@@ -1,5 +1,5 @@
 /// What is said to a proxy before the server behind it hears anything: a pure machine.
-struct ProxyTunnel {
+package struct ProxyTunnel {
   /// Of its answer's head; a page that explains a refusal is not read.
   static let maximumHeadBytes = 16 * 1024
 
@@ -7,7 +7,7 @@ struct ProxyTunnel {
   private let target: Endpoint
   private var head: [UInt8] = []
 
-  init(through proxy: HTTPProxy, to target: Endpoint) {
+  package init(through proxy: HTTPProxy, to target: Endpoint) {
     self.proxy = proxy
     self.target = target
   }
@@ -22,7 +22,7 @@ struct ProxyTunnel {
 
   /// - Returns: whether the way is open. What it answers is taken to the end of its head; nothing
   ///   may follow, since the server does not speak first.
-  mutating func receive(_ bytes: UnsafeRawBufferPointer) throws(TransportError) -> Bool {
+  package mutating func receive(_ bytes: UnsafeRawBufferPointer) throws(TransportError) -> Bool {
     head.append(contentsOf: bytes.prefix(Self.maximumHeadBytes + 1 - head.count))
     guard let end = Self.end(of: head) else {
       guard head.count <= Self.maximumHeadBytes else {

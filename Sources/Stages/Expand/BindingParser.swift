@@ -2,8 +2,8 @@ import Glibc
 import Model
 
 /// Reads members `apns:<production or sandbox>:<topic>:<token>` of a user's set, as bytes.
-struct BindingParser {
-  enum Result: Equatable {
+package struct BindingParser {
+  package enum Result: Equatable {
     case addressed(tokenCount: Int, APNsEnvironment)
     case ofAnotherTopic
     case malformed
@@ -16,11 +16,11 @@ struct BindingParser {
   private let prefixes: [(bytes: [UInt8], environment: APNsEnvironment)]
 
   /// - Parameter topic: as it stands in a member, a push type's suffix with it.
-  init(topic: String) {
+  package init(topic: String) {
     prefixes = APNsEnvironment.allCases.map { (Array("apns:\($0.name):\(topic):".utf8), $0) }
   }
 
-  func parse(_ member: UnsafeRawBufferPointer) -> Result {
+  package func parse(_ member: UnsafeRawBufferPointer) -> Result {
     for (prefix, environment) in prefixes where Self.begins(member, with: prefix) {
       let token = UnsafeRawBufferPointer(rebasing: member[prefix.count...])
       return Self.isToken(token)

@@ -8,7 +8,7 @@ import Rules
 /// devices counts. Nothing is allocated per user, and what a page's objects hold is touched once a
 /// page: each touch of a class's property costs a run-time check of exclusive access, which was a
 /// fifth of the time.
-struct PageBuilder {
+package struct PageBuilder {
   private let parser: BindingParser
   private let maximumFieldBytes: Int
   private let keyspace: Keyspace
@@ -18,7 +18,7 @@ struct PageBuilder {
   private let picksNewest: Bool
   private var repliesAUser: Int { picksNewest ? 3 : 2 }
 
-  init(
+  package init(
     topic: String, ruleFields: [RuleField], picksNewest: Bool, maximumFieldBytes: Int,
     keyspace: Keyspace
   ) {
@@ -33,7 +33,7 @@ struct PageBuilder {
   /// least) and the page's. Throws what is neither a value nor another type at a key: then the page
   /// stays empty. A user with another type at a key is passed over, and returned by name: whether
   /// that is a device, or somebody who muted the streamer, nobody can tell.
-  func build(
+  package func build(
     _ page: RecipientPage, users: ArraySlice<ByteSlice>, of names: ByteArena,
     from replies: RedisReplies, judge: RecipientJudge
   ) throws(ExpandError) -> [SkippedUser] {

@@ -67,12 +67,14 @@ package struct StragglerLabel: Sendable, Equatable {
     return time
   }
 
+  /// Nil for a topic that no device has: lanes keep what is known of each route.
   private static func route(_ value: [UInt8]) -> PushRoute? {
-    let text = String(decoding: value.prefix(2 * Binding.maximumTopicBytes), as: UTF8.self)
     for environment in APNsEnvironment.allCases {
       let start = environment.name + " "
-      guard text.utf8.starts(with: start.utf8), text.utf8.count > start.utf8.count else { continue }
-      return PushRoute(environment: environment, topic: String(text.dropFirst(start.count)))
+      guard value.starts(with: start.utf8) else { continue }
+      let rest = value.dropFirst(start.utf8.count).prefix(Binding.maximumTopicBytes + 1)
+      let topic = String(decoding: rest, as: UTF8.self)
+      return Binding.isTopic(topic) ? PushRoute(environment: environment, topic: topic) : nil
     }
     return nil
   }

@@ -1,7 +1,7 @@
 import Transport
 
 /// Which node of a Redis Cluster keeps which slot, as far as we know. Pure.
-struct ClusterMap: Equatable {
+package struct ClusterMap: Equatable {
   /// Redis advises against more than 1,000 nodes; what names more is no cluster.
   static let maximumNodes = 1_000
   private static let nobody = UInt16.max
@@ -13,7 +13,7 @@ struct ClusterMap: Equatable {
   /// Knows nothing yet.
   init() {}
 
-  var isEmpty: Bool { masters.isEmpty }
+  package var isEmpty: Bool { masters.isEmpty }
 
   /// Where a slot is; nil when nobody has it.
   func master(of slot: Int) -> Int? {
@@ -35,7 +35,7 @@ struct ClusterMap: Equatable {
   }
 
   /// Slots that nobody serves, as ranges in order.
-  var unserved: [ClosedRange<Int>] {
+  package var unserved: [ClosedRange<Int>] {
     var ranges: [ClosedRange<Int>] = []
     for (slot, owner) in owners.enumerated() where owner == Self.nobody {
       if let last = ranges.last, last.upperBound == slot - 1 {
@@ -48,7 +48,7 @@ struct ClusterMap: Equatable {
   }
 
   /// How many slots each master has, in the order of `masters`.
-  var slotCounts: [Int] {
+  package var slotCounts: [Int] {
     var counts = [Int](repeating: 0, count: masters.count)
     for owner in owners where owner != Self.nobody { counts[Int(owner)] += 1 }
     return counts
@@ -66,7 +66,7 @@ extension ClusterMap {
   /// What CLUSTER SLOTS answers: `[first, last, [host, port, id, more], replica…]` for each range.
   /// `answering` is the node that was asked: a node that does not know its own address means the
   /// one it was reached at.
-  init(slots reply: RedisReply, from answering: Endpoint) throws(RedisError) {
+  package init(slots reply: RedisReply, from answering: Endpoint) throws(RedisError) {
     self.init()
     if let error = reply.error { throw Self.refusal(error, answering) }
     guard reply.kind == .array else {

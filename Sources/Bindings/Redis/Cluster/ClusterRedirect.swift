@@ -1,7 +1,7 @@
 import Transport
 
 /// What a node says of a command that it did not do because its slot is, or is going, elsewhere.
-enum ClusterRedirect: Equatable {
+package enum ClusterRedirect: Equatable {
   /// The slot is the other node's, for good. No endpoint: a node whose name is not known.
   case moved(slot: Int, to: Endpoint?)
   /// This key is the other node's already, while its slot is being moved.
@@ -10,7 +10,7 @@ enum ClusterRedirect: Equatable {
   case tryAgain
 
   /// Nil: an error like any other. `answering` is who said it: an empty host means that one.
-  init?(_ error: RedisErrorReply, from answering: Endpoint) {
+  package init?(_ error: RedisErrorReply, from answering: Endpoint) {
     switch error.kind {
     case .tryAgain: self = .tryAgain
     case .moved, .ask:

@@ -1,7 +1,7 @@
 import Transport
 
 /// What INFO replication says: whose writes a server has, how many of them, and who copies them.
-struct ReplicationReport: Equatable {
+package struct ReplicationReport: Equatable {
   struct Replica: Equatable {
     let endpoint: Endpoint
     /// As far as it has told its master.
@@ -24,7 +24,7 @@ struct ReplicationReport: Equatable {
   let replicas: [Replica]
 
   /// Nil: this is no such report, as where INFO is forbidden.
-  init?(_ reply: RedisReply) {
+  package init?(_ reply: RedisReply) {
     guard let fields = RedisInformation(reply), let history = fields["master_replid"] else {
       return nil
     }

@@ -1,17 +1,17 @@
 import JSON
 
 /// What the body of a refused request says: `{"reason": …, "timestamp": …}`.
-struct Answer: Equatable {
-  let reason: String?
+package struct Answer: Equatable {
+  package let reason: String?
   /// Ms since 1970; with 410 only.
-  let timestamp: Int64?
+  package let timestamp: Int64?
 
   /// More than Apple ever sends; the rest of a longer body is not kept.
   static let maximumBytes = 4096
 
   /// A body that is not what Apple documents gives an answer without a reason; the status decides
   /// then.
-  init(body: [UInt8]) {
+  package init(body: [UInt8]) {
     guard !body.isEmpty,
       let value = try? JSONValue.parse(body, maximumBytes: Self.maximumBytes, maximumDepth: 4)
     else {

@@ -1,15 +1,15 @@
 import Text
 
 /// What a server asks for with `Retry-After` (RFC 9110, section 10.2.3): seconds, or a date.
-enum RetryAfter {
+package enum RetryAfter {
   /// HTTP/2 field names are in lower case.
   static let fieldName = Array("retry-after".utf8)
   /// No event's news keeps longer, and a proxy's mistake must not hold a push for days.
-  static let longest: Duration = .seconds(15 * 60)
+  package static let longest: Duration = .seconds(15 * 60)
 
   /// nil for what is neither.
   /// - Parameter now: ms since 1970.
-  static func parse(_ value: UnsafeRawBufferPointer, now: Int64) -> Duration? {
+  package static func parse(_ value: UnsafeRawBufferPointer, now: Int64) -> Duration? {
     let bytes = Array(value.prefix(64))
     if let seconds = number(bytes[...]) { return min(.seconds(seconds), longest) }
     guard let date = date(bytes) else { return nil }

@@ -29,7 +29,7 @@ package struct FanOutStatus: Sendable, Equatable {
   /// Every number by its field's name, `rejected:<Reason>` and `suppressed:<rule>` among them.
   package let numbers: [String: Int]
 
-  init(fields: [String: String]) {
+  package init(fields: [String: String]) {
     state = State(rawValue: fields["state"] ?? "") ?? .unknown
     streamer = fields["streamer"] ?? ""
     template = fields["template"] ?? ""

@@ -29,7 +29,7 @@ package struct TracedPush: Sendable, Equatable {
     self.init(device: device, word: String(parts[1]), at: at, sends: sends)
   }
 
-  static func all(_ text: String) -> [TracedPush] {
+  package static func all(_ text: String) -> [TracedPush] {
     text.split(separator: " ").compactMap { TracedPush($0) }
   }
 }
