@@ -35,11 +35,6 @@ func program(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
   .executableTarget(name: name, dependencies: dependencies, swiftSettings: strict)
 }
 
-/// A program for developers; not for users.
-func tool(_ name: String, path: String, _ dependencies: [Target.Dependency]) -> Target {
-  .executableTarget(name: name, dependencies: dependencies, path: path, swiftSettings: strict)
-}
-
 /// What tests share; not a product.
 func support(
   _ name: String, path: String, _ dependencies: [Target.Dependency]
@@ -47,11 +42,12 @@ func support(
   .target(name: name, dependencies: dependencies, path: path, swiftSettings: strict)
 }
 
-/// A program that a script beside it builds and runs on inputs.
-func driver(_ name: String, path: String, _ dependencies: [Target.Dependency]) -> Target {
+/// A program for developers; not for users.
+func driver(
+  _ name: String, path: String, _ dependencies: [Target.Dependency], besides: [String] = []
+) -> Target {
   .executableTarget(
-    name: name, dependencies: dependencies, path: path, exclude: ["Corpora", "run"],
-    swiftSettings: strict)
+    name: name, dependencies: dependencies, path: path, exclude: besides, swiftSettings: strict)
 }
 
 func tests(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
@@ -269,7 +265,7 @@ let supports: [Target] = [
       "Render", "Rules", "Settings", "Telemetry", "Text", "Threads", "Transport", "YAML",
     ]),
   // Runs one of them on files, or, where it is built so, under libFuzzer.
-  driver("Fuzz", path: "Tests/Fuzz", ["FuzzTargets"]),
+  driver("Fuzz", path: "Tests/Fuzz", ["FuzzTargets"], besides: ["Corpora", "run"]),
   // A Kafka in memory, whose time and faults are its user's.
   support("MemoryKafka", path: "Tests/MemoryKafka", ["Kafka"]),
   // A Redis without a network, a clock or chance, which runs the real scripts.
@@ -284,7 +280,7 @@ let supports: [Target] = [
       "Redis", "Render", "Telemetry", "Text", "Threads", "Transport",
     ]),
   // Lives many seeds of it: make world.
-  tool("WorldTool", path: "Tests/WorldTool", ["Processes", "World"]),
+  driver("WorldTool", path: "Tests/WorldTool", ["Processes", "World"]),
   // A whole small world for tests of the whole way: real Redis, embedded Kafka, the simulator,
   // workers.
   support(

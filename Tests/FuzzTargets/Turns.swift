@@ -1,4 +1,5 @@
 import EventLoop
+import Text
 import Threads
 
 /// Runs a loop's turns on whatever thread asks, until what it asked for is done: a fuzzer's process
@@ -6,11 +7,14 @@ import Threads
 final class Turns: LoopDriver {
   private let time = ThreadLock<UInt64>(1_000_000_000_000)
   private let isAwake = ThreadLock(false)
+  private let numbers = ThreadLock(SplitMix64(seed: 1))
 
   /// Enough for whoever waits for a server to give up.
   private static let maximumTurns = 10_000
 
   var now: UInt64 { time.withLock { $0 } }
+
+  func randomNumber() -> UInt64 { numbers.withLock { $0.next() } }
 
   func wake(_ loop: EventLoop) { isAwake.withLock { $0 = true } }
 

@@ -22,8 +22,9 @@ struct WorldProgram {
       plan, directory: directory.path, print: arguments.traces ? { say($0) } : nil)
     if !arguments.traces { for line in report.violations { say(line) } }
     say(
-      "seed \(seed): \(report.events) events, \(report.devices) devices, \(report.accepted) pushes, "
-        + "\(report.faults) faults, digest \(String(report.digest, radix: 16))")
+      "seed \(seed): \(report.events) events, \(report.devices) devices, "
+        + "\(report.accepted) pushes, \(report.faults) faults, digest \(String(report.digest, radix: 16))"
+    )
     return report.violations.isEmpty
   }
 

@@ -128,7 +128,7 @@ package struct LifePlan: Sendable {
   private mutating func drawEvents() {
     for index in 0..<number(20...26) {
       // Large audiences more seldom.
-      let streamer = max(number(0...8), chance(60) ? number(0...8) : 0)
+      let streamer = chance(6) ? number(0...1) : chance(12) ? 2 : number(3...8)
       let expiresIn = chance(12) ? number(3...20) : 900
       events.append(Event(streamer: streamer, expiresIn: expiresIn))
       let at = time(from: Self.quietStart, to: .seconds(62))
