@@ -124,7 +124,7 @@ extension Scenario {
         $0.streams = 200
         $0.audiences = [
           ScenarioAudience(
-            1, followers: 2_560, shards: 128, marked: [.init(every: 20, answer: "0fff")])
+            1, followers: 1_280, shards: 128, marked: [.init(every: 10, answer: "0fff")])
         ]
       },
       events: [ScenarioEvent("e1", of: 1, expiresIn: 15)],

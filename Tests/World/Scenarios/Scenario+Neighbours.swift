@@ -6,7 +6,7 @@ extension Scenario {
     Scenario(
       "giant-beside-small", "one giant fan-out does not delay a small one",
       on: .beside(
-        [ScenarioAudience(9, followers: 100_000, shards: 128)], streams: 300),
+        [ScenarioAudience(9, followers: 60_000, shards: 128)], streams: 300),
       events: [ScenarioEvent("giant", of: 9, disturbs: true)] + small,
       bounds: .onceEach + [
         .most(.ratio("small-1"), 1.5), .most(.ratio("small-2"), 1.5), .most(.ratio("medium"), 3),
@@ -15,7 +15,7 @@ extension Scenario {
     Scenario(
       "giants-beside-small", "nor do several",
       on: .beside(
-        (7...9).map { ScenarioAudience($0, followers: 8_000, shards: 128) }, streams: 300),
+        (7...9).map { ScenarioAudience($0, followers: 7_000, shards: 128) }, streams: 300),
       events: (7...9).map { ScenarioEvent("giant-\($0)", of: $0, disturbs: true) } + small,
       bounds: .onceEach + [
         .most(.ratio("small-1"), 1.5), .most(.ratio("small-2"), 1.5), .most(.ratio("medium"), 3),
@@ -39,7 +39,7 @@ extension Scenario {
             9, followers: 1_000, shards: 16, marked: [.init(every: 1, answer: "0429")],
             app: other)
         ], streams: 50),
-      events: [ScenarioEvent("sticky", of: 9, expiresIn: 60, disturbs: true)] + small,
+      events: [ScenarioEvent("sticky", of: 9, expiresIn: 30, disturbs: true)] + small,
       bounds: .onceEach + [
         .most(.lastPush("small-1"), 2), .most(.lastPush("small-2"), 2), .most(.ratio("medium"), 2),
       ]),
@@ -87,13 +87,13 @@ extension Scenario {
     Scenario(
       "closed-sandbox", "a sandbox that cannot be reached delays production at most twofold",
       on: .beside(
-        [ScenarioAudience(9, followers: 6_400, shards: 32, environment: .sandbox)], streams: 50),
+        [ScenarioAudience(9, followers: 3_200, shards: 32, environment: .sandbox)], streams: 50),
       events: [ScenarioEvent("sandbox", of: 9, expiresIn: 20, disturbs: true)] + small,
       actions: [.at(.zero, .sandbox { $0.isRefused = true })],
       bounds: .onceEach + [
         .most(.ratio("small-1"), 1.5), .most(.ratio("small-2"), 1.5), .most(.ratio("medium"), 1.1),
         .exactly(.counted("medium", field: "stragglers"), 0),
-        .exactly(.expired("sandbox"), 6_400),
+        .exactly(.expired("sandbox"), 3_200),
       ]),
     Scenario(
       "slow-sandbox", "pushes of the other environment go on",
