@@ -85,39 +85,6 @@ import Testing
     #expect(await worker.stop())
   }
 
-  @Test(arguments: [1, 32])
-  func whatIsPausedGoesOnWhereItStood(shards: Int) async throws {
-    let bed = try await WorkerBed(script: Self.slow)
-    let perShard = 3200 / shards
-    try await bed.followInShards("s1", shards: shards, perShard: perShard) {
-      paddedHex($0 << 16 | $1)
-    }
-    let worker = try await Self.startWorker(bed)
-    try await bed.emit("e1")
-    try await Self.hasAccepted(50, bed)
-    try await Self.order(.paused, "e1", bed)
-    _ = try await bed.until("all that was under way has left its segments") {
-      let beat = try bed.redis.cli(
-        "HMGET", "ff:worker:worker-1", "records_in_flight", "ready", "streams")
-      let isIdle = beat.split(separator: "\n") == ["0", "0", "0"]
-      return try await bed.status("e1").map { isIdle && $0.waiting > 0 } == true ? true : nil
-    }
-    let before = await bed.simulator.summary().accepted
-    // Others are sent meanwhile, in their turn.
-    try await bed.follow("s2", tokens: [paddedHex(1 << 40)])
-    try await bed.emit("e2", streamer: "s2")
-    #expect(try await bed.finished("e2").accepted == 1)
-    let during = await bed.simulator.summary().accepted
-    #expect(during == before + 1, "nothing of what is paused")
-    #expect(try await bed.status("e1")?.state == .running)
-    try await Self.order(nil, "e1", bed)
-    let status = try await bed.finished("e1")
-    #expect(status.accepted == 3200 && status.isBalanced && status.brake == nil)
-    let summary = await bed.simulator.summary()
-    #expect(summary.accepted == 3201 && summary.duplicates == 0)
-    #expect(await worker.stop())
-  }
-
   /// The lane has nothing else to do, and so still knows the fan-out as it was before.
   @Test func theOnlySegmentGoesOnAsSoonAsItMay() async throws {
     let bed = try await WorkerBed(script: Self.slow)
@@ -162,21 +129,6 @@ import Testing
     // Told too late.
     try await bed.emit("e2", occurredAt: WallClock.nowMilliseconds() - 600_000)
     #expect(try await bed.finished("e2").pushes == 0)
-    #expect(await worker.stop())
-  }
-
-  @Test func whatIsPausedExpires() async throws {
-    let bed = try await WorkerBed(script: Self.slow)
-    try await bed.followInShards("s1", shards: 16, perShard: 200) { paddedHex($0 << 16 | $1) }
-    let worker = try await Self.startWorker(bed)
-    try await bed.emit("e1", expiresIn: 8)
-    try await Self.hasAccepted(50, bed)
-    try await Self.order(.paused, "e1", bed)
-    let status = try await bed.finished("e1")
-    let summary = await bed.simulator.summary()
-    #expect(status.isBalanced && status.pushes == 3200 && status.expired > 1000)
-    #expect(status.accepted == summary.accepted && summary.duplicates == 0)
-    #expect(status.accepted + status.expired == 3200)
     #expect(await worker.stop())
   }
 }

@@ -20,11 +20,8 @@ import Threads
   }
 
   /// A simulator that answers the bad devices like this, for ever.
-  private static func bed(
-    _ answer: SimulatedAnswer, latency: Duration = .zero
-  ) async throws -> WorkerBed {
+  private static func bed(_ answer: SimulatedAnswer) async throws -> WorkerBed {
     var script = SimulatorScript()
-    script.latency = latency
     script.rules = [.init(prefix: bad, steps: [.init(answer)])]
     return try await WorkerBed(script: script)
   }
@@ -58,29 +55,6 @@ import Threads
       last.withLock { $0 = (failures, now) }
       return before > 100 && failures > before && failures - before < 15 ? true : nil
     }
-  }
-
-  /// Its segments have all places of the lane when the other comes.
-  @Test func aLargeEventIsNotHeldBack() async throws {
-    let bed = try await Self.bed(Self.serverError, latency: .milliseconds(100))
-    try await bed.followInShards("bad", shards: 16, perShard: 500) { Self.token($0, $1) }
-    try await bed.followInShards("good", shards: 16, perShard: 50) { paddedHex($0 << 16 | $1) }
-    let worker = try await Self.startWorker(bed)
-    try await bed.emit("bad", streamer: "bad", expiresIn: 90)
-    try await Self.serverIsOnlyAsked(bed)
-    try await bed.emit("good", streamer: "good", expiresIn: 300)
-    let good = try await bed.finished("good")
-    #expect(good.accepted == 800 && good.isBalanced)
-    #expect(try await bed.status("bad")?.state == .running)
-    // What has left its segments is all there, and sent once.
-    await bed.simulator.replaceScript(SimulatorScript())
-    let bad = try await bed.finished("bad")
-    #expect(bad.pushes == 8_000 && bad.isBalanced && bad.waiting == 0)
-    #expect(bad.accepted + bad.rejected.values.reduce(0, +) == 8_000 && bad.accepted > 4_000)
-    // A few of each segment and of each list, not one of each push.
-    #expect(bad.stragglers < 400, "\(bad.stragglers) lists")
-    #expect(await bed.simulator.summary().duplicates == 0)
-    #expect(await worker.stop())
   }
 
   @Test func aSmallEventBehindManyIsSentSoon() async throws {

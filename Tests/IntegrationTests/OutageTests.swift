@@ -25,33 +25,6 @@ import Transport
     #expect(await second.stop())
   }
 
-  /// A worker that ends without draining leaves its segments to the next one.
-  @Test func finishesWhatAnotherWorkerLeft() async throws {
-    let bed = try await WorkerBed()
-    let audience = SyntheticAudience(followers: 20_000, seed: 4, topic: WorkerBed.app)
-    try await bed.seed(audience, streamer: "s1")
-    let first = try await bed.startWorker {
-      $0.drainTimeout = .zero
-      $0.deliver.streamsPerConnection = 20
-    }
-    try await bed.emit("e1")
-    _ = try await bed.until("some pushes have gone") {
-      await bed.simulator.summary().accepted > 2000 ? true : nil
-    }
-    let isDone = await first.stop()
-    #expect(!isDone)
-    let before = try #require(try await bed.status("e1"))
-    #expect(before.state == .running)
-    let second = try await bed.startWorker { $0.workerID = "worker-2" }
-    let status = try await bed.finished("e1")
-    #expect(await second.stop())
-    #expect(status.isBalanced)
-    #expect(status.accepted == audience.totals().devices - audience.totals().mutedDevices)
-    let tokens = (0..<audience.followers).flatMap { audience.addressedTokens($0) }
-    let lost = await bed.simulator.counts(of: tokens).count { $0.accepted == 0 }
-    #expect(lost == 0)
-  }
-
   @Test func waitsForARedisThatDiesAndComesBack() async throws {
     let bed = try await WorkerBed(redis: RedisServerProcess(isDurable: true))
     let audience = SyntheticAudience(followers: 10_000, seed: 5, topic: WorkerBed.app)

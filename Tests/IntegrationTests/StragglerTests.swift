@@ -17,27 +17,6 @@ import Transport
     return start + String(repeating: "c", count: 64 - start.count - digits.count) + digits
   }
 
-  /// As many segments as there are places, and more, each with one device that is never taken.
-  @Test func oneStickyDeviceASegmentStopsNoLane() async throws {
-    let bed = try await WorkerBed()
-    try await bed.followInShards("s1", shards: 64, perShard: 201) { shard, index in
-      index == 0 ? Self.sticky("0429", shard) : paddedHex(shard << 16 | index)
-    }
-    let worker = try await bed.startWorker {
-      $0.straggleAfter = .milliseconds(500)
-      $0.straggleDelay = .milliseconds(500)
-    }
-    try await bed.ready()
-    try await bed.emit("e1", expiresIn: 300)
-    let status = try await bed.finished("e1")
-    #expect(status.accepted == 64 * 200 && status.expired == 0)
-    #expect(status.rejected == ["TooManyRequests": 64])
-    #expect(status.pushes == 64 * 201 && status.recipients == 64 * 201 && status.isBalanced)
-    #expect(status.stragglers > 0 && status.settled == 64 + status.stragglers)
-    #expect(await bed.simulator.summary().duplicates == 0)
-    #expect(await worker.stop())
-  }
-
   /// A lane that may keep next to nothing makes one batch of each segment at a time, and ends.
   @Test func alsoALaneThatMayKeepNothingGoesOn() async throws {
     let bed = try await WorkerBed()
@@ -83,28 +62,6 @@ import Transport
     #expect(accepted == 800)
     #expect(most > 0 && most <= 4 * 20, "a batch of each segment")
     #expect(try await bed.finished("e1").accepted == 800)
-    #expect(await worker.stop())
-  }
-
-  /// Devices for which Apple never answers: their pushes are in flight for a long time, and keep
-  /// neither places nor lanes.
-  @Test func oneSilentDeviceASegmentStopsNoLane() async throws {
-    let bed = try await WorkerBed()
-    try await bed.followInShards("s1", shards: 128, perShard: 20) { shard, index in
-      index == 0 ? Self.sticky("0fff", shard) : paddedHex(shard << 16 | index)
-    }
-    let worker = try await bed.startWorker {
-      $0.deliver.passedOverAfter = .milliseconds(500)
-      $0.straggleAfter = .milliseconds(500)
-      $0.straggleDelay = .milliseconds(500)
-    }
-    try await bed.ready()
-    try await bed.emit("e1", expiresIn: 15)
-    let status = try await bed.finished("e1")
-    #expect(status.accepted == 128 * 19 && status.expired == 0)
-    #expect(status.rejected == ["Unanswered": 128])
-    #expect(status.pushes == 128 * 20 && status.isBalanced)
-    #expect(await bed.simulator.summary().duplicates == 0)
     #expect(await worker.stop())
   }
 

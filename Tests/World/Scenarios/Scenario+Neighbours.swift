@@ -6,7 +6,7 @@ extension Scenario {
     Scenario(
       "giant-beside-small", "one giant fan-out does not delay a small one",
       on: .beside(
-        [ScenarioAudience(9, followers: 100_000, shards: 128)], streams: 300),
+        [ScenarioAudience(9, followers: 60_000, shards: 128)], streams: 300),
       events: [ScenarioEvent("giant", of: 9, disturbs: true)] + small,
       bounds: .onceEach + [
         .most(.ratio("small-1"), 1.5), .most(.ratio("small-2"), 1.5), .most(.ratio("medium"), 3),
@@ -15,7 +15,7 @@ extension Scenario {
     Scenario(
       "giants-beside-small", "nor do several",
       on: .beside(
-        (7...9).map { ScenarioAudience($0, followers: 8_000, shards: 128) }, streams: 300),
+        (7...9).map { ScenarioAudience($0, followers: 7_000, shards: 128) }, streams: 300),
       events: (7...9).map { ScenarioEvent("giant-\($0)", of: $0, disturbs: true) } + small,
       bounds: .onceEach + [
         .most(.ratio("small-1"), 1.5), .most(.ratio("small-2"), 1.5), .most(.ratio("medium"), 3),
@@ -39,20 +39,43 @@ extension Scenario {
             9, followers: 1_000, shards: 16, marked: [.init(every: 1, answer: "0429")],
             app: other)
         ], streams: 50),
-      events: [ScenarioEvent("sticky", of: 9, expiresIn: 60, disturbs: true)] + small,
+      events: [ScenarioEvent("sticky", of: 9, expiresIn: 30, disturbs: true)] + small,
       bounds: .onceEach + [
         .most(.lastPush("small-1"), 2), .most(.lastPush("small-2"), 2), .most(.ratio("medium"), 2),
       ]),
     Scenario(
-      "failing-event", "the others go on at full speed",
+      "failing-event", "the others go on at full speed, and what failed is sent when it may be",
       on: .beside(
         [
-          ScenarioAudience(
-            9, followers: 1_000, shards: 16, marked: [.init(every: 1, answer: "0503")])
-        ], streams: 50),
-      events: [ScenarioEvent("failing", of: 9, expiresIn: 60, disturbs: true)] + small,
+          ScenarioAudience(9, followers: 3_000, shards: 16, marked: [.init(every: 1, head: "bad0")])
+        ],
+        streams: 50),
+      events: [ScenarioEvent("failing", of: 9, disturbs: true)] + small,
+      actions: [
+        .at(
+          .zero, .apple { $0.rules = [.init(prefix: "bad0", steps: [.init(.refuse(500))])] }),
+        .at(.seconds(30), .appleIsWell),
+      ],
       bounds: .onceEach + [
         .most(.lastPush("small-1"), 2), .most(.lastPush("small-2"), 2), .most(.ratio("medium"), 2),
+        .most(.rejected("failing"), 30), .most(.lastPush("failing"), 45),
+        .most(.counted("failing", field: "stragglers"), 400),
+      ]),
+    Scenario(
+      "sandbox-opens", "all of a closed route is sent when it opens",
+      on: .beside([ofSandbox], streams: 50) {
+        $0.settings = [
+          .stragglers(1, lingering: 1), .straggle(after: .milliseconds(300), delay: .seconds(1)),
+        ]
+      },
+      events: [ScenarioEvent("sandbox", of: 9, disturbs: true)] + small,
+      actions: [
+        .at(.zero, .sandbox { $0.isRefused = true }),
+        .at(.seconds(20), .sandbox { $0.isRefused = false }),
+      ],
+      bounds: .onceEach + [
+        .exactly(.rejected("sandbox"), 0), .exactly(.expired("sandbox"), 0),
+        .most(.lastPush("sandbox"), 60),
       ]),
     Scenario(
       "refused-neighbour", "a push whose credentials are refused costs others less than a second",
@@ -63,12 +86,14 @@ extension Scenario {
       bounds: .onceEach + [.most(.lastPush("small-1"), 1), .most(.ratio("medium"), 1.1)]),
     Scenario(
       "closed-sandbox", "a sandbox that cannot be reached delays production at most twofold",
-      on: .beside([ofSandbox], streams: 50),
-      events: [ScenarioEvent("sandbox", of: 9, expiresIn: 60, disturbs: true)] + small,
+      on: .beside(
+        [ScenarioAudience(9, followers: 3_200, shards: 32, environment: .sandbox)], streams: 50),
+      events: [ScenarioEvent("sandbox", of: 9, expiresIn: 20, disturbs: true)] + small,
       actions: [.at(.zero, .sandbox { $0.isRefused = true })],
       bounds: .onceEach + [
-        .most(.ratio("small-1"), 1.5), .most(.ratio("small-2"), 1.5), .most(.ratio("medium"), 1.5),
-        .exactly(.expired("sandbox"), 1_000),
+        .most(.ratio("small-1"), 1.5), .most(.ratio("small-2"), 1.5), .most(.ratio("medium"), 1.1),
+        .exactly(.counted("medium", field: "stragglers"), 0),
+        .exactly(.expired("sandbox"), 3_200),
       ]),
     Scenario(
       "slow-sandbox", "pushes of the other environment go on",
@@ -77,7 +102,8 @@ extension Scenario {
       actions: [.at(.zero, .sandbox { $0.delay = .seconds(1) ... .seconds(1) })],
       bounds: .onceEach + [
         .most(.ratio("small-1"), 1.5), .most(.ratio("small-2"), 1.5), .most(.ratio("medium"), 1.5),
-        .most(.lastPush("sandbox"), 80), .exactly(.rejected("sandbox"), 0),
+        .exactly(.counted("medium", field: "stragglers"), 0), .most(.lastPush("sandbox"), 80),
+        .exactly(.rejected("sandbox"), 0),
       ]),
     Scenario(
       "four-workers", "four workers are 3.8 times as fast as one",
@@ -97,7 +123,9 @@ extension Scenario {
 }
 
 extension ScenarioSetUp {
-  fileprivate static func beside(_ others: [ScenarioAudience], streams: Int) -> ScenarioSetUp {
+  fileprivate static func beside(
+    _ others: [ScenarioAudience], streams: Int, _ change: (inout ScenarioSetUp) -> Void = { _ in }
+  ) -> ScenarioSetUp {
     usual {
       $0.streams = streams
       $0.audiences =
@@ -105,6 +133,7 @@ extension ScenarioSetUp {
           ScenarioAudience(1, followers: 20), ScenarioAudience(2, followers: 10, devices: 2),
           ScenarioAudience(3, followers: 2_000, shards: 4),
         ] + others
+      change(&$0)
     }
   }
 

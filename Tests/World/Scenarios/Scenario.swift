@@ -1,5 +1,7 @@
 import APNsSimulator
+import Deliver
 import Model
+import Pipeline
 
 /// A situation that a fleet of workers meets, and how it has to come out of it: in virtual time, so
 /// that figures are the same on each machine.
@@ -55,6 +57,7 @@ struct ScenarioSetUp: Sendable, Hashable {
   /// Streams of each connection, by Apple's word.
   var streams = 16
   var latency: Duration = .milliseconds(60)
+  var settings: [ScenarioSetting] = []
   var audiences = [ScenarioAudience(1, followers: 2_000, shards: 16)]
 
   /// Sends some 530 pushes a second, and its audience in four seconds.
@@ -73,8 +76,18 @@ struct ScenarioAudience: Sendable, Hashable {
   struct Marked: Sendable, Hashable {
     /// One follower in so many.
     let every: Int
-    /// As `MagicTokens` has it: tries, 0 for all, and the code of the answer.
-    let answer: String
+    /// What their tokens begin with.
+    let head: String
+
+    /// - Parameter answer: as `MagicTokens` has it: tries, 0 for all, and the code of the answer.
+    init(every: Int, answer: String) { self.init(every: every, head: MagicTokens.prefix + answer) }
+
+    init(every: Int, head: String) {
+      self.every = every
+      self.head = head
+    }
+
+    var isForEver: Bool { head.hasPrefix(MagicTokens.prefix + "0") }
   }
 
   let number: Int
@@ -102,14 +115,18 @@ struct ScenarioAudience: Sendable, Hashable {
   var streamer: String { "s\(number)" }
   var devices: Int { followers * devicesPerFollower }
 
-  func answer(ofDevice index: Int) -> String? {
-    marked.first { index % $0.every == $0.every / 2 }?.answer
+  private func mark(ofDevice index: Int) -> Marked? {
+    marked.first { index % $0.every == $0.every / 2 }
+  }
+
+  func token(ofDevice index: Int) -> String {
+    ScenarioLedger.token(number, index, head: mark(ofDevice: index)?.head ?? "")
   }
 
   /// Devices that Apple accepts a push for, sooner or later.
   var goodDevices: Int {
     guard !marked.isEmpty else { return devices }
-    return (0..<devices).count { answer(ofDevice: $0)?.hasPrefix("0") != true }
+    return (0..<devices).count { mark(ofDevice: $0)?.isForEver != true }
   }
 }
 
@@ -132,5 +149,34 @@ struct ScenarioEvent: Sendable, Hashable {
     self.at = at
     self.expiresIn = expiresIn
     isDisturbance = disturbs
+  }
+}
+
+/// A setting of workers that is not the usual one.
+enum ScenarioSetting: Sendable, Hashable {
+  /// The first pause before another try, and each.
+  case retry(Duration)
+  case drain(Duration)
+  case claims(Duration)
+  case straggle(after: Duration, delay: Duration)
+  case batchPushes(Int)
+  case readyPushes(Int)
+  /// Lists of stragglers in flight, and segments that linger.
+  case stragglers(Int, lingering: Int)
+
+  func apply(to options: inout PipelineOptions) {
+    switch self {
+    case .retry(let pause): options.deliver.retry = RetryPolicy(initial: pause, maximum: pause)
+    case .drain(let time): options.drainTimeout = time
+    case .claims(let time): options.claimLifetime = time
+    case .straggle(let after, let delay):
+      options.straggleAfter = after
+      options.straggleDelay = delay
+    case .batchPushes(let count): options.limits.batchPushes = count
+    case .readyPushes(let count): options.deliver.readyPushes = count
+    case .stragglers(let count, let lingering):
+      options.limits.stragglers = count
+      options.limits.lingering = lingering
+    }
   }
 }

@@ -2,6 +2,7 @@ import APNsSimulator
 import MemoryRedis
 import Model
 import Record
+import Telemetry
 
 /// Something that happens while events run.
 struct ScenarioAction: Sendable {
@@ -39,6 +40,8 @@ struct ScenarioAction: Sendable {
     case rebalance
 
     case brake(Brake?, String)
+    /// The backend says that the stream of these followers' streamer has ended.
+    case streamEnds(Int)
   }
 
   static func at(_ time: Duration, _ what: What) -> ScenarioAction {
@@ -66,6 +69,7 @@ extension ScenarioLife {
     case .kafkaIsAway(let isAway): world.broker.setAway(isAway)
     case .rebalance: world.broker.rebalance(group: "fanfare")
     case .brake(let brake, let event): setBrake(brake, of: event)
+    case .streamEnds(let number): endStream(of: "s\(number)")
     default: performOnRedis(what)
     }
   }
@@ -90,6 +94,14 @@ extension ScenarioLife {
       }
     default: preconditionFailure("\(what) is not for Redis")
     }
+  }
+
+  private func endStream(of streamer: String) {
+    let document = """
+      {"type":"stream.ended","streamer":{"id":"\(streamer)"},"stream":{"id":"b1"},\
+      "occurred_at":"\(WallClock.rfc3339(world.wallClock()))"}
+      """
+    world.append(document, key: streamer)
   }
 
   private func setBrake(_ brake: Brake?, of event: String) {

@@ -23,9 +23,8 @@ extension ScenarioLife {
       var bound: [ByteString] = ["HSET", ByteString(keyspace.bound(user: user))]
       for number in 0..<audience.devicesPerFollower {
         let device = index * audience.devicesPerFollower + number
-        let token = ScenarioLedger.token(
-          audience.number, device, answer: audience.answer(ofDevice: device))
-        let member = ByteString("apns:\(audience.environment.name):\(audience.app):\(token)")
+        let member = ByteString(
+          "apns:\(audience.environment.name):\(audience.app):\(audience.token(ofDevice: device))")
         bindings.append(member)
         bound += [member, boundAt]
       }

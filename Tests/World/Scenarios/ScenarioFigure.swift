@@ -1,5 +1,5 @@
 /// What is measured of a scenario.
-package enum ScenarioFigure: Hashable, Sendable, CustomStringConvertible {
+enum ScenarioFigure: Hashable, Sendable, CustomStringConvertible {
   /// Seconds from an event's record in Kafka to the usual answer to its last push that was
   /// accepted.
   case lastPush(String)
@@ -29,7 +29,15 @@ package enum ScenarioFigure: Hashable, Sendable, CustomStringConvertible {
   /// Devices by which the books and Apple's ledger differ.
   case miscounted
 
-  package var description: String {
+  /// It needs an undisturbed run.
+  var isComparison: Bool {
+    switch self {
+    case .ratio, .goodput: true
+    default: false
+    }
+  }
+
+  var description: String {
     switch self {
     case .lastPush(let event): "last push of \(event)"
     case .ratio(let event): "last push of \(event) ÷ undisturbed"

@@ -28,8 +28,7 @@ final class ScenarioLedger: @unchecked Sendable {
   }
 
   /// The number of the audience stands in front of that of the device, at the end of the token.
-  static func token(_ audience: Int, _ device: Int, answer: String?) -> String {
-    let head = answer.map { MagicTokens.prefix + $0 } ?? ""
+  static func token(_ audience: Int, _ device: Int, head: String) -> String {
     let digits = String(audience << 32 | device, radix: 16)
     return head + String(repeating: "0", count: 64 - head.utf8.count - digits.utf8.count) + digits
   }

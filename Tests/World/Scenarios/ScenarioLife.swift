@@ -121,6 +121,7 @@ final class ScenarioLife {
     let setUp = scenario.setUp
     _ = try world.startWorker(name, lanes: setUp.lanes) {
       $0.deliver.connectionsPerRoute = setUp.connections
+      for setting in setUp.settings { setting.apply(to: &$0) }
     }
   }
 

@@ -3,13 +3,13 @@ import Threads
 
 /// What came of a scenario.
 package struct ScenarioOutcome: Sendable {
-  package var figures: [ScenarioFigure: Double] = [:]
+  var figures: [ScenarioFigure: Double] = [:]
   /// Pushes a second.
   var goodput = 0.0
   /// Numbers of Redis' by event.
   var books: [String: [String: Int]] = [:]
   /// Seconds after the first event, of each request, by event.
-  package var requestTimes: [String: [Double]] = [:]
+  var requestTimes: [String: [Double]] = [:]
 
   func value(_ figure: ScenarioFigure) -> Double? {
     switch figure {
@@ -39,20 +39,22 @@ extension Scenario {
 
   private static let known = ThreadLock<[Calm: ScenarioOutcome]>([:])
 
-  /// Lives through it, and through the same undisturbed unless that is known.
+  /// Lives through it, and where a bound is about that, through the same undisturbed.
   package func run() throws -> ScenarioOutcome {
     let directory = try ScratchDirectory()
+    var outcome = try ScenarioLife(self, directory: directory.path).run()
+    if bounds.contains(where: \.figure.isComparison) {
+      outcome.compare(with: try reference(directory.path))
+    }
+    return outcome
+  }
+
+  private func reference(_ directory: String) throws -> ScenarioOutcome {
     let calm = undisturbed
     let key = Calm(setUp: calm.setUp, events: calm.events)
-    let reference: ScenarioOutcome
-    if let outcome = Self.known.withLock({ $0[key] }) {
-      reference = outcome
-    } else {
-      reference = try ScenarioLife(calm, directory: directory.path).run()
-      Self.known.withLock { $0[key] = reference }
-    }
-    var outcome = try ScenarioLife(self, directory: directory.path).run()
-    outcome.compare(with: reference)
+    if let outcome = Self.known.withLock({ $0[key] }) { return outcome }
+    let outcome = try ScenarioLife(calm, directory: directory).run()
+    Self.known.withLock { $0[key] = outcome }
     return outcome
   }
 
