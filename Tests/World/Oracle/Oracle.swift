@@ -52,7 +52,9 @@ package final class Oracle {
     let number = PushBook.event(of: push.payload)
     book.add(event: number, device: device, push.answer, at: now)
     guard let number, events.indices.contains(number) else {
-      return fail("a push of no event reached Apple")
+      return fail(
+        "device \(device) got a push of no event, \(push.payload.count) bytes: "
+          + String(decoding: push.payload.suffix(80), as: UTF8.self))
     }
     let event = events[number]
     world.lines.note(UInt64(number) << 32 | UInt64(device))
@@ -123,9 +125,21 @@ package final class Oracle {
     let segment = String(decoding: key[(slash + 1)...], as: UTF8.self)
     guard !segment.utf8.starts(with: "plan".utf8), !restsAgain(key) else { return }
     let isDone =
-      world.ask("SISMEMBER", world.keyspace.settled(id: event), segment) == .integer(1)
+      isSettled(segment, of: event) || isOrphan(segment, of: event)
       || world.ask("SISMEMBER", world.keyspace.deadLetters(id: event), segment) == .integer(1)
     if !isDone { fail("\(source) is committed, and segment \(segment) of \(event) is not settled") }
+  }
+
+  private func isSettled(_ segment: String, of event: String) -> Bool {
+    world.ask("SISMEMBER", world.keyspace.settled(id: event), segment) == .integer(1)
+  }
+
+  /// Whether a segment of stragglers was written by a worker that no longer had the claim: somebody
+  /// else has settled what it is from, without it.
+  private func isOrphan(_ segment: String, of event: String) -> Bool {
+    guard let mark = segment.firstIndex(of: "~") else { return false }
+    let planned = world.ask("SISMEMBER", world.keyspace.stragglers(id: event), segment)
+    return planned == .integer(0) && isSettled(String(segment[..<mark]), of: event)
   }
 
   /// Whether a record of stragglers was put off: written once more, for later.
