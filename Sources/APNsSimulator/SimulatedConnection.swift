@@ -73,6 +73,8 @@ final class SimulatedConnection {
   func scriptChanged() {
     errors = CountedErrors()
     followScript()
+    // No GOAWAY comes any more for which they were held.
+    if service.script.goAwayAfter == nil { answerHeld(below: .max) }
     tellStreamLimit()
     flush()
   }
@@ -196,12 +198,19 @@ final class SimulatedConnection {
   private func goAway() {
     let last = lastProcessedStream
     goAwayStream = last
-    for (slot, stream) in held where stream < last { process(slot, stream) }
-    held = []
+    answerHeld(below: last)
     let debug = Array(#"{"reason":"Shutdown"}"#.utf8)
     debug.withUnsafeBytes {
       session?.goAway(lastStreamID: last, errorCode: service.script.goAwayCode, debug: $0)
     }
+  }
+
+  /// Those that the client still waits for.
+  private func answerHeld(below last: Int32) {
+    for (slot, stream) in held where stream < last && session?.stream(of: slot) == stream {
+      process(slot, stream)
+    }
+    held = []
   }
 
   private func unlock() {
