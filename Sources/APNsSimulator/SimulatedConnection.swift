@@ -9,9 +9,9 @@ final class SimulatedConnection {
 
   /// Strong, and a ring with the service's table of connections, which `close` and
   /// `connectionClosed` break.
-  private let service: SimulatorService
-  private let transport: Connection
-  private var session: HTTP2ServerSession?
+  let service: SimulatorService
+  let transport: Connection
+  var session: HTTP2ServerSession?
   private var records: UnsafeMutablePointer<RequestRecord>
   private var recordCount = 0
   private var shown: ClientCredentials
@@ -25,13 +25,13 @@ final class SimulatedConnection {
   private(set) var heardAt: UInt64
   // Faults.
   private var requestCount = 0
-  private var lastProcessedStream: Int32 = 0
-  private var goAwayStream: Int32?
-  private var held: [(slot: Int, stream: Int32)] = []
+  var lastProcessedStream: Int32 = 0
+  var goAwayStream: Int32?
+  var held: [(slot: Int, stream: Int32)] = []
   private var errors = CountedErrors()
   private var told: ToldLimits
   private var attack: RunningAttack?
-  private var isHalfClosed = false
+  var isHalfClosed = false
 
   init(_ service: SimulatorService, _ transport: Connection) throws(HTTP2Error) {
     self.service = service
@@ -176,7 +176,7 @@ final class SimulatedConnection {
     process(slot, stream)
   }
 
-  private func process(_ slot: Int, _ stream: Int32) {
+  func process(_ slot: Int, _ stream: Int32) {
     lastProcessedStream = max(lastProcessedStream, stream)
     let isSilent = service.script.silentAfter.map { requestCount >= $0 } ?? false
     let answer = service.decide(records[slot], isSilent: isSilent, arrival: arrival)
@@ -187,30 +187,6 @@ final class SimulatedConnection {
       service.answerLater(
         DelayedAnswer(connection: self, slot: slot, stream: stream, answer: answer), after: delay)
     }
-  }
-
-  private func halfClose() {
-    flush()
-    isHalfClosed = true
-    transport.finishWriting()
-  }
-
-  private func goAway() {
-    let last = lastProcessedStream
-    goAwayStream = last
-    answerHeld(below: last)
-    let debug = Array(#"{"reason":"Shutdown"}"#.utf8)
-    debug.withUnsafeBytes {
-      session?.goAway(lastStreamID: last, errorCode: service.script.goAwayCode, debug: $0)
-    }
-  }
-
-  /// Those that the client still waits for.
-  private func answerHeld(below last: Int32) {
-    for (slot, stream) in held where stream < last && session?.stream(of: slot) == stream {
-      process(slot, stream)
-    }
-    held = []
   }
 
   private func unlock() {

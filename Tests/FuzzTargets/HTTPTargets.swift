@@ -86,7 +86,8 @@ private final class APIEnd: Sendable {
     var redis = RedisOptions(port: 1)
     redis.network = NoNetwork()
     let options = APIOptions(
-      http: HTTPServerOptions(wallClock: { fuzzTime }), redis: redis, kafka: KafkaOptions(bootstrapServers: "a:1"),
+      http: HTTPServerOptions(wallClock: { fuzzTime }), redis: redis,
+      kafka: KafkaOptions(bootstrapServers: "a:1"),
       keyspace: Keyspace(), ingest: IngestOptions(), plainSetKey: nil,
       keys: (try? APIKeyRing(text: made.line)) ?? APIKeyRing(keys: []),
       requestsPerSecond: Int(Int32.max), templateProblem: { $0 == "none" ? "unknown" : nil },

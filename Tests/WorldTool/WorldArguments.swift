@@ -5,6 +5,7 @@ struct WorldArguments {
   static let usage = """
     usage: world [--seeds COUNT] [--first SEED] [--jobs THREADS] [--twice] [--brief]
            world --seed SEED [--trace] [--without NUMBER,…]
+           world --scenarios
 
       --seeds COUNT    lives this many seeds, from --first on (200)
       --first SEED     the first of them (1)
@@ -13,6 +14,7 @@ struct WorldArguments {
       --brief          ends at the first violation, and looks for no smaller life that has it
       --seed SEED      lives one seed
       --trace          prints what happens in it
+      --scenarios      prints what the named situations come to, and what bounds that
       --without LIST   leaves out these deeds of it, by the numbers that the trace gives them
 
     Exit code 0: every promise was kept. 1: one was not, and the output names the seed. 2: wrong
@@ -22,6 +24,7 @@ struct WorldArguments {
   var lives = Lives.Options()
   var only: UInt64?
   var traces = false
+  var showsScenarios = false
   var without: Set<Int> = []
 
   /// Nil: something is wrong with them.
@@ -32,6 +35,7 @@ struct WorldArguments {
       case "--twice": lives.livesTwice = true
       case "--brief": lives.isBrief = true
       case "--trace": traces = true
+      case "--scenarios": showsScenarios = true
       default:
         guard let value = rest.popFirst(), take(name, value) else { return nil }
       }

@@ -13,7 +13,15 @@ struct WorldProgram {
 
   /// - Returns: whether every promise was kept.
   func run() throws -> Bool {
-    if let seed = arguments.only { try liveOne(seed) } else { liveMany() }
+    if arguments.showsScenarios { return try showScenarios() }
+    return if let seed = arguments.only { try liveOne(seed) } else { liveMany() }
+  }
+
+  private func showScenarios() throws -> Bool {
+    for scenario in Scenario.all {
+      for line in try scenario.report() { say(line) }
+    }
+    return true
   }
 
   private func liveOne(_ seed: UInt64) throws -> Bool {

@@ -58,7 +58,10 @@ package final class Lives: Sendable {
   }
 
   package func run() -> Sum {
-    let threads = (0..<options.threads).compactMap { _ in SystemThread { self.work() } }
+    // Each thread's simulators have files of their own.
+    let threads = (0..<options.threads).compactMap { number in
+      SystemThread { self.work(in: "\(self.directory)/\(number)") }
+    }
     for thread in threads { thread.join() }
     return progress.withLock { progress in
       progress.sum.failed.sort()
@@ -66,10 +69,10 @@ package final class Lives: Sendable {
     }
   }
 
-  private func work() {
+  private func work(in directory: String) {
     while let seed = take() {
       do {
-        try look(at: seed)
+        try look(at: seed, in: directory)
       } catch {
         say("seed \(seed): \(error)")
         progress.withLock { $0.sum.failed.append(seed) }
@@ -87,8 +90,9 @@ package final class Lives: Sendable {
     }
   }
 
-  private func look(at seed: UInt64) throws {
+  private func look(at seed: UInt64, in directory: String) throws {
     let plan = LifePlan(seed: seed)
+    let live = { try LifeRun.run($0, directory: directory) }
     let report = try live(plan)
     var violations = report.violations
     if options.livesTwice, try live(plan).digest != report.digest {
@@ -105,10 +109,6 @@ package final class Lives: Sendable {
     ]
     if !options.isBrief, !report.violations.isEmpty { lines += try Self.shrink(plan, live) }
     say(lines.joined(separator: "\n"))
-  }
-
-  private func live(_ plan: LifePlan) throws -> LifeReport {
-    try LifeRun.run(plan, directory: directory)
   }
 
   // MARK: shrinking
