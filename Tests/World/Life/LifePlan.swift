@@ -182,7 +182,11 @@ package struct LifePlan: Sendable {
           .skew(
             worker: number(0...workers - 1), milliseconds: Int64(number(-20_000...20_000)), duration
           ), at: at)
-      case 4...6: add(.apple(drawAppleFault(), duration), at: at)
+      case 4...6:
+        let fault = drawAppleFault()
+        // Each byte for itself costs the world's own time.
+        let isCostly = if case .pieces(...9) = fault { true } else { false }
+        add(.apple(fault, isCostly ? min(duration, .milliseconds(400)) : duration), at: at)
       case 7...8: add(.redis(drawRedis(), duration), at: at)
       default: add(.kafka(drawKafka(), duration), at: at)
       }
@@ -211,7 +215,7 @@ package struct LifePlan: Sendable {
     case 2: .silent
     case 3: .cut
     case 4: .slow(.milliseconds(number(5...800)))
-    case 5: .pieces(number(1...40))
+    case 5: .pieces([1, 9, 100, 700][number(0...3)])
     case 6:
       .mix(
         [
