@@ -84,9 +84,15 @@ package struct LifePlan: Sendable {
     deeds.append(Timed(number: 0, at: time, deed: deed))
   }
 
+  /// One of a few, which lives share: writing it takes longer than much of a life.
+  package var audience: Int { Int(seed % 8) }
+
   private mutating func drawAudience() {
+    let ownNumbers = numbers
+    numbers = SplitMix64(seed: UInt64(audience))
+    defer { numbers = ownNumbers }
     let sizes = [
-      number(1_400...1_700), number(900...1_100), number(400...600), number(150...300),
+      number(1_400...1_700), number(900...1_100), number(250...350), number(150...300),
       number(100...200), number(40...100), number(5...40), number(1...5), 0,
     ]
     for (index, size) in sizes.enumerated() {
@@ -128,7 +134,7 @@ package struct LifePlan: Sendable {
   private mutating func drawEvents() {
     for index in 0..<number(20...26) {
       // Large audiences more seldom.
-      let streamer = chance(6) ? number(0...1) : chance(12) ? 2 : number(3...8)
+      let streamer = chance(4) ? number(0...1) : chance(12) ? 2 : number(3...8)
       let expiresIn = chance(12) ? number(3...20) : 900
       events.append(Event(streamer: streamer, expiresIn: expiresIn))
       let at = time(from: Self.quietStart, to: .seconds(62))

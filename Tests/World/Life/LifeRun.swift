@@ -47,19 +47,21 @@ package final class LifeRun {
 
   /// - Parameters:
   ///   - directory: a scratch directory, for the simulator's files.
+  ///   - audiences: what lives before this one have written.
   ///   - print: gets each line of the trace.
   package static func run(
-    _ plan: LifePlan, directory: String, print: ((String) -> Void)? = nil
+    _ plan: LifePlan, directory: String, audiences: LifeAudiences = LifeAudiences(),
+    print: ((String) -> Void)? = nil
   ) throws -> LifeReport {
     let world = try World(
       seed: plan.seed, directory: directory, logLevel: print == nil ? .info : .debug)
     world.lines.isKept = false
     if let print { world.lines.print = { [unowned world] in print("\(world.time) \($0)") } }
     defer { world.end() }
-    return try world.live { try LifeRun(plan, $0).run() }
+    return try world.live { try LifeRun(plan, $0, audiences).run() }
   }
 
-  private init(_ plan: LifePlan, _ world: World) {
+  private init(_ plan: LifePlan, _ world: World, _ audiences: LifeAudiences) {
     self.plan = plan
     self.world = world
     start = world.scheduler.now
@@ -71,7 +73,7 @@ package final class LifeRun {
     world.broker.delay = { [scheduler = world.scheduler] _ in
       .microseconds(100 + scheduler.number(below: 900))
     }
-    populate()
+    populate(audiences)
     world.network.change(World.apple) { $0.delay = usualWay }
     world.script.latency = plan.appleThinks
     world.script.jitter = plan.appleThinks / 2
@@ -83,28 +85,44 @@ package final class LifeRun {
 
   // MARK: the audience
 
-  private func populate() {
-    let audience = WorldAudience(world)
+  private func populate(_ audiences: LifeAudiences) {
     for user in 0..<plan.users {
-      audience.profile("u\(user)", ["locale": "en", "name": "Ken"])
-      if user % 50 == 49 {
-        audience.profile("u\(user)", ["muted": "1"])
-        truth.mute(user)
-      }
+      if Self.isMuted(user) { truth.mute(user) }
       for _ in 0..<[1, 1, 2, 1, 3][user % 5] {
         let device = WorldDevice(truth.addDevice(to: user), answer: Self.answer(user))
         oracle.devices[device.number] = device
-        audience.bind(device, to: "u\(user)")
+      }
+    }
+    for streamer in plan.streamers.indices {
+      for user in followers(of: streamer) { truth.addFollow(user, of: streamer) }
+    }
+    audiences.use(plan.audience, in: world.redis.server) { write() }
+  }
+
+  /// From the beginning; some of the restless are among them.
+  private func followers(of number: Int) -> [Int] {
+    let streamer = plan.streamers[number]
+    return Array(streamer.first..<streamer.first + streamer.count)
+      + plan.restless.filter { $0 % plan.streamers.count == number && $0 % 3 == 0 }
+  }
+
+  private func write() {
+    let audience = WorldAudience(world)
+    for user in 0..<plan.users {
+      var profile = ["locale": "en", "name": "Ken"]
+      if Self.isMuted(user) { profile["muted"] = "1" }
+      audience.profile("u\(user)", profile)
+      for number in truth.devices(of: user) {
+        if let device = oracle.devices[number] { audience.bind(device, to: "u\(user)") }
       }
     }
     for (number, streamer) in plan.streamers.enumerated() {
-      var users = Array(streamer.first..<streamer.first + streamer.count)
-      // Some of the restless follow somebody from the beginning.
-      users += plan.restless.filter { $0 % plan.streamers.count == number && $0 % 3 == 0 }
-      for user in users { truth.addFollow(user, of: number) }
-      audience.follow("s\(number)", users: users.map { "u\($0)" }, shards: streamer.shards)
+      audience.follow(
+        "s\(number)", users: followers(of: number).map { "u\($0)" }, shards: streamer.shards)
     }
   }
+
+  private static func isMuted(_ user: Int) -> Bool { user % 50 == 49 }
 
   /// One in some hundreds is not a device of ours any more, or since long before it was bound.
   private static func answer(_ user: Int) -> String? {

@@ -70,9 +70,11 @@ package final class Lives: Sendable {
   }
 
   private func work(in directory: String) {
+    let audiences = LifeAudiences()
+    let live = { try LifeRun.run($0, directory: directory, audiences: audiences) }
     while let seed = take() {
       do {
-        try look(at: seed, in: directory)
+        try look(at: seed, live)
       } catch {
         say("seed \(seed): \(error)")
         progress.withLock { $0.sum.failed.append(seed) }
@@ -90,9 +92,8 @@ package final class Lives: Sendable {
     }
   }
 
-  private func look(at seed: UInt64, in directory: String) throws {
+  private func look(at seed: UInt64, _ live: (LifePlan) throws -> LifeReport) throws {
     let plan = LifePlan(seed: seed)
-    let live = { try LifeRun.run($0, directory: directory) }
     let report = try live(plan)
     var violations = report.violations
     if options.livesTwice, try live(plan).digest != report.digest {
