@@ -68,7 +68,8 @@ class World:
         self.directory = directory
         self.notes = notes
         self.command = [
-            str(directory / ".build/debug" / PRODUCT), "--seeds", str(seeds), "--brief"]
+            str(directory / ".build/debug" / PRODUCT), "--seeds", str(seeds), "--brief",
+            "--scenarios"]
         self.run = run
         self.limit = None
         self.reached = set()

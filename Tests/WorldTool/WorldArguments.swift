@@ -5,7 +5,7 @@ struct WorldArguments {
   static let usage = """
     usage: world [--seeds COUNT] [--first SEED] [--jobs THREADS] [--twice] [--brief]
            world --seed SEED [--trace] [--without NUMBER,…]
-           world --scenarios
+           world --scenarios [--seeds COUNT …]
 
       --seeds COUNT    lives this many seeds, from --first on (200)
       --first SEED     the first of them (1)
@@ -14,7 +14,8 @@ struct WorldArguments {
       --brief          ends at the first violation, and looks for no smaller life that has it
       --seed SEED      lives one seed
       --trace          prints what happens in it
-      --scenarios      prints what the named situations come to, and what bounds that
+      --scenarios      prints what the named situations come to, and what bounds that; with
+                       --seeds behind so many lives, and only bounds that are not kept
       --without LIST   leaves out these deeds of it, by the numbers that the trace gives them
 
     Exit code 0: every promise was kept. 1: one was not, and the output names the seed. 2: wrong
@@ -25,6 +26,7 @@ struct WorldArguments {
   var only: UInt64?
   var traces = false
   var showsScenarios = false
+  var wantsLives = false
   var without: Set<Int> = []
 
   /// Nil: something is wrong with them.
@@ -51,6 +53,7 @@ struct WorldArguments {
       only = UInt64(value)
       return only != nil
     case "--seeds":
+      wantsLives = true
       lives.seeds = Int(value) ?? 0
       return true
     case "--jobs":

@@ -13,13 +13,27 @@ struct WorldProgram {
 
   /// - Returns: whether every promise was kept.
   func run() throws -> Bool {
-    if arguments.showsScenarios { return try showScenarios() }
-    return if let seed = arguments.only { try liveOne(seed) } else { liveMany() }
+    if let seed = arguments.only { return try liveOne(seed) }
+    guard arguments.showsScenarios else { return liveMany() }
+    guard arguments.wantsLives else { return try showScenarios() }
+    return try liveMany() && areBoundsKept()
   }
 
   private func showScenarios() throws -> Bool {
+    var areKept = true
     for scenario in Scenario.all {
-      for line in try scenario.report() { say(line) }
+      let outcome = try scenario.run()
+      for line in scenario.report(outcome) { say(line) }
+      if !scenario.broken(by: outcome).isEmpty { areKept = false }
+    }
+    return areKept
+  }
+
+  private func areBoundsKept() throws -> Bool {
+    for scenario in Scenario.all {
+      guard let bound = scenario.broken(by: try scenario.run()).first else { continue }
+      say("violation of \(scenario.name): \(bound)")
+      return false
     }
     return true
   }

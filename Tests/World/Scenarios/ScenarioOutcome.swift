@@ -69,10 +69,9 @@ extension Scenario {
     }
   }
 
-  /// Runs it. A line for each of its figures, with the bound.
-  package func report() throws -> [String] {
-    let outcome = try run()
-    return ["\(name): \(promise)"] + bounds.map { line(of: $0, outcome.value($0.figure)) }
+  /// A line for each of its figures, with the bound.
+  package func report(_ outcome: ScenarioOutcome) -> [String] {
+    ["\(name): \(promise)"] + bounds.map { line(of: $0, outcome.value($0.figure)) }
   }
 
   private func line(of bound: ScenarioBound, _ value: Double?) -> String {
@@ -80,7 +79,4 @@ extension Scenario {
     return "  \(bound.figure): \(value.map(ScenarioText.number) ?? "?") (\(bound.text))"
       + (bound.missed.map { "; known to miss: \($0)" } ?? "") + (isKept ? "" : "; BROKEN")
   }
-
-  /// Runs all of them.
-  package static func report() throws -> [String] { try all.flatMap { try $0.report() } }
 }
