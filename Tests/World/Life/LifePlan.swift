@@ -87,6 +87,9 @@ package struct LifePlan: Sendable {
   /// One of a few, which lives share: writing it takes longer than much of a life.
   package var audience: Int { Int(seed % 8) }
 
+  /// Whether Apple closes connections at some devices.
+  var hasClosers: Bool { audience % 4 == 3 }
+
   private mutating func drawAudience() {
     let ownNumbers = numbers
     numbers = SplitMix64(seed: UInt64(audience))

@@ -89,7 +89,7 @@ package final class LifeRun {
     for user in 0..<plan.users {
       if Self.isMuted(user) { truth.mute(user) }
       for _ in 0..<[1, 1, 2, 1, 3][user % 5] {
-        let device = WorldDevice(truth.addDevice(to: user), answer: Self.answer(user))
+        let device = device(of: user)
         oracle.devices[device.number] = device
       }
     }
@@ -124,13 +124,22 @@ package final class LifeRun {
 
   private static func isMuted(_ user: Int) -> Bool { user % 50 == 49 }
 
-  /// One in some hundreds is not a device of ours any more, or since long before it was bound.
-  private static func answer(_ user: Int) -> String? {
+  /// One in some dozens is no ordinary one.
+  private func device(of user: Int) -> WorldDevice {
+    let number = truth.addDevice(to: user)
     switch user % 331 {
-    case 17: "410"
-    case 101: "412"
-    case 211: "413"
-    default: nil
+    // Not a device of ours any more, or since long before it was bound; too small for its payload.
+    case 17: return WorldDevice(number, answer: "410")
+    case 101: return WorldDevice(number, answer: "412")
+    case 211: return WorldDevice(number, answer: "413")
+    // Taken when they are tried again.
+    case 47: return WorldDevice(number, answer: "503", tries: 2)
+    case 71: return WorldDevice(number, answer: "429", tries: 3)
+    case 131: return WorldDevice(number, answer: "e07", tries: 1)
+    case 151: return WorldDevice(number, answer: "e02", tries: 2)
+    case 191: return WorldDevice(number, answer: "fff", tries: 1)
+    case 231 where plan.hasClosers: return WorldDevice(number, answer: "dc0", tries: 3)
+    default: return WorldDevice(number)
     }
   }
 

@@ -105,6 +105,8 @@ extension Oracle {
   }
 
   private func checkCopies() {
+    // What was under way on a connection that closes is sent again.
+    guard !plan.hasClosers else { return }
     for copy in book.copies {
       let isExcused = faults.any(from: copy.first, to: copy.second, after: .seconds(3)) {
         $0.maySendAgain
