@@ -45,8 +45,8 @@ struct WorldProgram {
     if !arguments.traces { for line in report.violations { say(line) } }
     say(
       "seed \(seed): \(report.events) events, \(report.devices) devices, "
-        + "\(report.accepted) pushes, \(report.faults) faults, digest \(String(report.digest, radix: 16))"
-    )
+        + "\(report.accepted) pushes, \(report.faults) faults, "
+        + "digest \(String(report.digest, radix: 16))")
     return report.violations.isEmpty
   }
 

@@ -72,11 +72,11 @@ extension LifeRun {
     if !oracle.events[number].isWritten {
       oracle.events[number].begins = oracle.now
       oracle.events[number].expiresAt = world.wallClock() + Int64(event.expiresIn) * 1_000
+      oracle.events[number].document = world.document(
+        "e\(number)", streamer: "s\(event.streamer)", stream: "b\(number)", template: "world",
+        expiresIn: event.expiresIn)
     }
-    let document = world.document(
-      "e\(number)", streamer: "s\(event.streamer)", stream: "b\(number)", template: "world",
-      expiresIn: event.expiresIn)
-    write(document, key: "s\(event.streamer)") { [oracle] in
+    write(oracle.events[number].document, key: "s\(event.streamer)") { [oracle] in
       oracle.events[number].begun = min(oracle.events[number].begun, oracle.now)
     }
   }

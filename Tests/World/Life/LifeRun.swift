@@ -214,7 +214,7 @@ package final class LifeRun {
     oracle.checkEnd(statuses)
     let alive = workers.keys.sorted().compactMap { workers[$0] }.filter(\.isAlive)
     for worker in alive { worker.stop() }
-    let haveStopped = world.run(atMost: Self.stopsWithin) { alive.allSatisfy(\.hasStopped) }
+    let haveStopped = world.run(atMost: Self.stopsWithin) { !alive.contains(where: \.isAlive) }
     if !haveStopped { oracle.fail("a worker does not stop within \(Self.stopsWithin)") }
     world.run(atMost: .seconds(2)) { false }
     let open = world.network.openConnections

@@ -3,6 +3,8 @@
 struct EventTruth {
   let id: String
   let streamer: Int
+  /// As it was first written.
+  var document = ""
   /// Ms since 1970.
   var expiresAt: Int64 = .max
   /// When it was first written, and when that was confirmed.
