@@ -102,6 +102,16 @@ package final class MemoryNetwork: Network, @unchecked Sendable {
 
   package var openConnections: Int { pairs.count { !$0.client.isClosed || !$0.server.isClosed } }
 
+  /// Forgets all that are connected, and who listens.
+  func end() {
+    for pair in pairs {
+      pair.client.abandon()
+      pair.server.abandon()
+    }
+    pairs = []
+    places = [:]
+  }
+
   private func forgetClosed() { pairs.removeAll { $0.client.isClosed && $0.server.isClosed } }
 
   func delay(to endpoint: Endpoint) -> Duration {

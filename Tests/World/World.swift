@@ -323,10 +323,15 @@ package final class World: @unchecked Sendable {
       to: KafkaPartition(topic: ingest.eventsTopic, partition: Int32(partition)))
   }
 
-  /// Lets go of what hangs at processes that were killed. The last call.
+  /// Lets go of all that a world has, as far as nobody waits in it for ever: who was killed does.
+  /// The last call, within `live`.
   package func end() {
     whenPushed = nil
     broker.whenCommitted = nil
+    perform { _, world in await world.simulator.stop() }
     broker.end()
+    redis.end()
+    network.end()
+    scheduler.end()
   }
 }

@@ -134,6 +134,18 @@ package final class WorldRedis {
 
   private func forget(_ client: Client) { clients[ObjectIdentifier(client)] = nil }
 
+  /// Forgets its data, and its clients.
+  func end() {
+    server.closeSessions()
+    server.losesReply = nil
+    for store in [server.store] + (replica.map { [$0.replica.store] } ?? []) {
+      store.image = StoreImage()
+    }
+    replica = nil
+    clients = [:]
+    listener = nil
+  }
+
   /// Dies: connections break, and nobody takes new ones until `start`.
   package func stop() {
     onLoop(loop) { [self] in

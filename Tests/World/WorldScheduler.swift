@@ -93,6 +93,15 @@ package final class WorldScheduler: LoopDriver, @unchecked Sendable {
     wake(loop)
   }
 
+  /// Nothing runs any more.
+  func end() {
+    awake = []
+    deadlines = [:]
+    sleepers = WorldQueue()
+    events = WorldQueue()
+    countdowns = []
+  }
+
   // MARK: running
 
   /// Runs until `isOver` says so, or nothing is left to do, or `limit` of the world's time is over.

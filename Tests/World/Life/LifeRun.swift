@@ -57,8 +57,10 @@ package final class LifeRun {
       seed: plan.seed, directory: directory, logLevel: print == nil ? .info : .debug)
     world.lines.isKept = false
     if let print { world.lines.print = { [unowned world] in print("\(world.time) \($0)") } }
-    defer { world.end() }
-    return try world.live { try LifeRun(plan, $0, audiences).run() }
+    return try world.live { world in
+      defer { world.end() }
+      return try LifeRun(plan, world, audiences).run()
+    }
   }
 
   private init(_ plan: LifePlan, _ world: World, _ audiences: LifeAudiences) {
