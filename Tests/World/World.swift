@@ -169,6 +169,12 @@ package final class World: @unchecked Sendable {
     [ingest.eventsTopic, ingest.segmentsTopic, ingest.bulkTopic, ingest.stragglersTopic]
   }
 
+  package func partitions(of topic: String) -> [KafkaPartition] {
+    (0..<(broker.partitions(of: topic) ?? 0)).map {
+      KafkaPartition(topic: topic, partition: Int32($0))
+    }
+  }
+
   /// Asks Redis past all that a client may meet.
   package func ask(_ command: String...) -> StoreReply {
     redis.server.store.execute(command.map { Array($0.utf8) }, now: wallClock() * 1_000)

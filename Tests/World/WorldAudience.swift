@@ -14,10 +14,11 @@ package final class WorldAudience {
     keyspace = world.keyspace
   }
 
-  package func run(_ command: String...) {
-    let reply = world.redis.server.store.execute(
-      command.map { Array($0.utf8) }, now: world.wallClock() * 1_000)
-    precondition(!reply.isError, "\(command): \(reply)")
+  func run(_ command: String...) { run(command.map { ByteString($0) }) }
+
+  func run(_ command: [ByteString]) {
+    let reply = world.redis.server.store.execute(command, now: world.wallClock() * 1_000)
+    precondition(!reply.isError, "\(command.map(\.text)): \(reply)")
   }
 
   /// Binds a device a day ago.
@@ -39,9 +40,11 @@ package final class WorldAudience {
     run(
       "HSET", keyspace.followers(of: streamer), "shards", "\(shards)", "generation", "1",
       "followers", "\(users.count)", "last", "1")
+    let keys = (0..<shards).map {
+      ByteString(keyspace.followerShard(streamer: streamer, generation: 1, shard: $0))
+    }
     for user in users {
-      let shard = Keyspace.shard(of: user, shards: shards)
-      run("SADD", keyspace.followerShard(streamer: streamer, generation: 1, shard: shard), user)
+      run(["SADD", keys[Keyspace.shard(of: user, shards: shards)], ByteString(user)])
     }
   }
 }
@@ -61,8 +64,12 @@ package struct WorldDevice: Hashable, Sendable {
   }
 
   package var token: String {
+    Self.token(number, head: answer.map { "\(MagicTokens.prefix)\(tries)\($0)" } ?? "")
+  }
+
+  /// A token of 64 digits that begins with `head` and ends with the number.
+  static func token(_ number: Int, head: String) -> String {
     let digits = String(number, radix: 16)
-    let head = answer.map { "\(MagicTokens.prefix)\(tries)\($0)" } ?? ""
     return head + String(repeating: "0", count: 64 - head.utf8.count - digits.utf8.count) + digits
   }
 

@@ -132,19 +132,13 @@ extension LifeRun {
     case .twice(let topic): repeatLast(of: world.workTopics[topic])
     case .controlRecords:
       for topic in world.workTopics {
-        for partition in partitions(of: topic) { broker.appendControlRecord(to: partition) }
+        for partition in world.partitions(of: topic) { broker.appendControlRecord(to: partition) }
       }
     }
   }
 
-  private func partitions(of topic: String) -> [KafkaPartition] {
-    (0..<(world.broker.partitions(of: topic) ?? 0)).map {
-      KafkaPartition(topic: topic, partition: Int32($0))
-    }
-  }
-
   private func expire(_ topic: String, butFor kept: Int) {
-    for partition in partitions(of: topic) {
+    for partition in world.partitions(of: topic) {
       let end = world.broker.end(of: partition) ?? 0
       world.broker.deleteRecords(of: partition, before: end - Int64(kept))
     }
@@ -152,7 +146,7 @@ extension LifeRun {
 
   /// As a producer does whose answer was lost.
   private func repeatLast(of topic: String) {
-    for partition in partitions(of: topic) {
+    for partition in world.partitions(of: topic) {
       guard let last = world.broker.records(of: partition).last else { continue }
       world.broker.append(last.record, to: partition)
     }

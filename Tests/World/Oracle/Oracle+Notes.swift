@@ -13,10 +13,7 @@ extension Oracle {
       let reply = world.ask("HVALS", world.keyspace.trace(event: event.id, part: part))
       guard case .array(let values) = reply else { continue }
       for case .bulk(let value) in values {
-        for note in value.text.split(separator: " ") {
-          let word = note.split(separator: ":").dropFirst().first ?? ""
-          words[String(word), default: 0] += 1
-        }
+        for note in TracedPush.all(value.text) { words[note.word, default: 0] += 1 }
       }
     }
     var expected = status.rejected
@@ -81,9 +78,8 @@ extension Oracle {
   }
 
   private func placed(of topic: String) -> [(KafkaPartition, Int64, MemoryRecord)] {
-    (0..<(world.broker.partitions(of: topic) ?? 0)).flatMap { number in
-      let partition = KafkaPartition(topic: topic, partition: Int32(number))
-      return world.broker.records(of: partition).map { (partition, $0.offset, $0.record) }
+    world.partitions(of: topic).flatMap { partition in
+      world.broker.records(of: partition).map { (partition, $0.offset, $0.record) }
     }
   }
 

@@ -144,10 +144,8 @@ package final class Oracle {
 
   /// Whether a record of stragglers was put off: written once more, for later.
   private func restsAgain(_ key: [UInt8]) -> Bool {
-    let topic = world.ingest.stragglersTopic
-    return (0..<(world.broker.partitions(of: topic) ?? 0)).contains { number in
-      let partition = KafkaPartition(topic: topic, partition: Int32(number))
-      return world.broker.records(of: partition).contains {
+    world.partitions(of: world.ingest.stragglersTopic).contains { partition in
+      world.broker.records(of: partition).contains {
         $0.offset >= committed[partition] ?? 0 && $0.record.key == key
       }
     }

@@ -25,8 +25,6 @@ package final class PushBook {
   private(set) var goneSince: [Int: UInt64] = [:]
   private(set) var requests = 0
   private(set) var accepted = 0
-  /// Requests whose payload names no event.
-  private(set) var strays = 0
 
   private static let mark = Array("\"e\":\"e".utf8)
 
@@ -46,10 +44,7 @@ package final class PushBook {
 
   func add(event: Int?, device: Int, _ answer: SimulatedAnswer, at now: UInt64) {
     requests += 1
-    guard let event else {
-      strays += 1
-      return
-    }
+    guard let event else { return }
     if entries[event, default: []].count <= device {
       entries[event, default: []] += Array(
         repeating: Entry(), count: device + 1 - entries[event, default: []].count)

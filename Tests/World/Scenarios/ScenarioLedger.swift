@@ -29,14 +29,11 @@ final class ScenarioLedger: @unchecked Sendable {
 
   /// The number of the audience stands in front of that of the device, at the end of the token.
   static func token(_ audience: Int, _ device: Int, head: String) -> String {
-    let digits = String(audience << 32 | device, radix: 16)
-    return head + String(repeating: "0", count: 64 - head.utf8.count - digits.utf8.count) + digits
+    WorldDevice.token(audience << 32 | device, head: head)
   }
 
   func observe(_ push: ObservedPush, at now: UInt64) {
-    let number = push.token.suffix(12).reduce(0) { number, digit in
-      number << 4 | Int(digit >= 0x61 ? digit - 0x57 : digit - 0x30)
-    }
+    let number = WorldDevice.number(ofToken: push.token)
     let (audience, device) = (number >> 32, number & 0xFFFF_FFFF)
     guard entries.indices.contains(audience), entries[audience].indices.contains(device) else {
       preconditionFailure("Apple was asked for a device that nobody has")
